@@ -1,0 +1,25 @@
+# qtx_compile_options(TARGET): the warnings and floating-point rules every QTX target is built with.
+function(qtx_compile_options target)
+  # A designated initialiser leaves the other members at their defaults by intent.
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow
+    -Wno-missing-field-initializers -ffp-contract=off)
+endfunction()
+
+# qtx_library(NAME SOURCES ... PUBLIC ... PRIVATE ...): the library qtx::NAME. It publishes only its
+# include/ folder, so that an include against the direction of dependencies does not compile.
+function(qtx_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE")
+  add_library(qtx_${name} STATIC ${arg_SOURCES})
+  add_library(qtx::${name} ALIAS qtx_${name})
+  set_target_properties(qtx_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(qtx_${name} PUBLIC cxx_std_20)
+  target_include_directories(qtx_${name}
+    PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_link_libraries(qtx_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+  qtx_compile_options(qtx_${name})
+  install(TARGETS qtx_${name} EXPORT qtxTargets)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
+    install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/ DESTINATION include)
+  endif()
+endfunction()

@@ -1,0 +1,18 @@
+# qtx_test(NAME SOURCES ... LINK ... [LABEL label]): one GoogleTest program, run whole by ctest. Private headers
+# of the module under test (src/) are visible to it.
+function(qtx_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;LINK")
+  if(NOT QTX_BUILD_TESTS OR NOT arg_SOURCES)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE QTX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  qtx_compile_options(${name})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+  if(arg_LABEL)
+    set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL})
+  endif()
+endfunction()

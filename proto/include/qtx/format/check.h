@@ -1,0 +1,26 @@
+// Every rule of spec/format/, applied to a model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "qtx/format/model.h"
+
+namespace qtx::format {
+
+/// One broken rule: "quantization.C3", "graph.value_info[2] 'w': quantization.offset", "found 3
+/// ...".
+struct Finding {
+  std::string rule;
+  std::string where;
+  std::string message;
+};
+
+/// All findings, in the order of the file; empty for a conforming model. `where` is prefixed by
+/// `file`.  Source: the clauses of spec/format/.
+std::vector<Finding> Check(const Model& model, const std::string& file = "model");
+
+/// The rules Check knows, e.g. for the test that holds them to the clauses of the spec.
+std::vector<std::string> CheckedRules();
+
+}  // namespace qtx::format

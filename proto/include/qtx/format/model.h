@@ -1,0 +1,177 @@
+// A model in memory: plain values over ONNX's messages plus the fields QTX adds. Fields this
+// library does not know travel as wire bytes in `unknown_fields`, so that a file passes through
+// unchanged.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "qtx/format/result.h"
+#include "qtx/format/tensor.h"
+#include "qtx/format/tensor_type.h"
+
+namespace qtx::format {
+
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+/// A TensorProto, kept as its wire bytes: weights are copied through, decoded only when asked for.
+struct TensorData {
+  std::string name;
+  ElementType data_type = ElementType::kUndefined;  // storage type as written
+  Dims dims;
+  std::string wire;  // the whole serialised TensorProto, name included
+  bool operator==(const TensorData&) const = default;
+};
+
+/// A stock TensorProto (raw_data) of `tensor`'s storage under `name`. A BIPOLAR1Q tensor becomes a
+/// UINT8 tensor of its packed bytes (spec/format/element_types.md).
+TensorData ToTensorData(std::string name, const Tensor& tensor);
+
+/// Decodes every ONNX carrier (raw_data, float_data, int32_data, int64_data, double_data,
+/// uint64_data, external data under `folder`).  The result has the storage type, no quantization.
+/// Errors: kInvalid when sizes disagree, kUnsupported for STRING/complex, kIo, and kInvalid for an
+/// external path that leaves `folder`.
+Result<Tensor> Decode(const TensorData& data, const std::string& folder = "");
+
+/// As above; `bytes` is one serialised TensorProto (a .pb file).
+Result<TensorData> ParseTensorData(std::string_view bytes);
+
+enum class AttributeType : std::int32_t {
+  kUndefined = 0,
+  kFloat = 1,
+  kInt = 2,
+  kString = 3,
+  kTensor = 4,
+  kGraph = 5,
+  kFloats = 6,
+  kInts = 7,
+  kStrings = 8,
+  kTensors = 9,
+  kGraphs = 10,
+  kSparseTensor = 11,
+  kSparseTensors = 12,
+  kTypeProto = 13,
+  kTypeProtos = 14,
+};
+
+struct Attribute {
+  std::string name;
+  AttributeType type = AttributeType::kUndefined;
+  float f = 0;
+  std::int64_t i = 0;
+  std::string s;
+  std::optional<TensorData> t;
+  std::vector<float> floats;
+  std::vector<std::int64_t> ints;
+  std::vector<std::string> strings;
+  std::string unknown_fields;  // graphs, sparse tensors, doc strings, ...
+  bool operator==(const Attribute&) const = default;
+
+  static Attribute Int(std::string name, std::int64_t value);
+  static Attribute Float(std::string name, float value);
+  static Attribute String(std::string name, std::string value);
+  static Attribute Ints(std::string name, std::vector<std::int64_t> value);
+  static Attribute Floats(std::string name, std::vector<float> value);
+};
+
+/// What a node was before a converter decomposed or translated it.
+struct Origin {
+  std::string group;  // nodes of one decomposition share it
+  std::string framework, domain, op_type, name;
+  std::vector<Attribute> attributes;
+  std::string unknown_fields;
+  bool operator==(const Origin&) const = default;
+};
+
+struct Node {
+  std::string name, op_type, domain, doc_string;
+  std::vector<std::string> inputs, outputs;  // "" is an absent optional input or output
+  std::vector<Attribute> attributes;
+  std::optional<Origin> origin;
+  Metadata metadata;
+  std::string unknown_fields;
+  bool operator==(const Node&) const = default;
+
+  const Attribute* Find(std::string_view attribute) const;  // nullptr when absent
+  std::int64_t IntOr(std::string_view attribute, std::int64_t fallback) const;
+  float FloatOr(std::string_view attribute, float fallback) const;
+  std::string StringOr(std::string_view attribute, std::string fallback) const;
+  std::vector<std::int64_t> IntsOr(std::string_view attribute,
+                                   std::vector<std::int64_t> fallback) const;
+};
+
+struct ValueInfo {
+  std::string name, doc_string;
+  std::optional<TensorType>
+      type;  // nullopt: no type, or one that is not a tensor (in unknown_fields)
+  std::string type_unknown_fields;  // of the TypeProto: sequence, map, denotation, ...
+  Metadata metadata;
+  std::string unknown_fields;
+  bool operator==(const ValueInfo&) const = default;
+};
+
+struct Graph {
+  std::string name, doc_string;
+  std::vector<Node> nodes;  // topologically ordered
+  std::vector<TensorData> initializers;
+  std::vector<ValueInfo> inputs, outputs, values;
+  Metadata metadata;
+  std::string unknown_fields;
+  bool operator==(const Graph&) const = default;
+
+  const ValueInfo* FindValue(std::string_view name) const;  // inputs, outputs, then values
+  const TensorData* FindInitializer(std::string_view name) const;
+};
+
+struct OpsetImport {
+  std::string domain;  // "" is ai.onnx
+  std::int64_t version = 0;
+  std::string unknown_fields;
+  bool operator==(const OpsetImport&) const = default;
+};
+
+inline constexpr std::string_view kDomain = "qtx";
+inline constexpr std::int64_t kVersion = 1;
+
+struct Model {
+  std::int64_t ir_version = 0;
+  std::vector<OpsetImport> opset_imports;
+  std::string producer_name, producer_version, domain, doc_string;
+  std::int64_t model_version = 0;
+  Graph graph;
+  Metadata metadata;
+  std::string unknown_fields;  // functions, training info, ...
+  std::string folder;  // of the file, where external data is looked up; not part of the bytes
+  bool operator==(const Model&) const = default;
+
+  /// Errors: kIo, kTooLarge, kInvalid (empty, truncated, not a ModelProto). `where` names the file.
+  static Result<Model> Load(const std::string& path);
+  static Result<Model> Parse(std::string_view bytes, const std::string& where = "model");
+  /// Deterministic: fields in number order, the same bytes everywhere.
+  /// Errors: kTooLarge past kMaxModelBytes.
+  Result<std::string> Serialize() const;
+  /// Writes a temporary file beside `path`, flushes, renames.  Errors: kIo, kTooLarge.
+  Result<void> Save(const std::string& path) const;
+
+  std::int64_t OpsetVersion(std::string_view op_domain) const;  // 0 when not imported
+};
+
+/// The tensor of initializer `name` with the quantized type its ValueInfo gives it (parameters by
+/// tensor name resolved into the inline vectors).  Errors: those of Decode, kInvalid when the
+/// storage, shape or parameters disagree with the ValueInfo.
+Result<Tensor> LoadInitializer(const Model& model, std::string_view name);
+
+/// `q` with scale_tensor and offset_tensor replaced by the inline vectors they name.
+Result<Quantization> Resolve(const Model& model, const Quantization& q);
+
+/// Writes `bytes` to a temporary file beside `path`, flushes, renames.  Errors: kIo.
+Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes);
+/// Errors: kIo, kTooLarge past `limit`.
+Result<std::string> ReadFile(const std::string& path, std::int64_t limit);
+
+}  // namespace qtx::format

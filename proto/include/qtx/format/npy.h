@@ -1,0 +1,22 @@
+// NumPy's .npy files. Source: NEP 1 and numpy.lib.format, versions 1.0 to 3.0.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "qtx/format/result.h"
+#include "qtx/format/tensor.h"
+
+namespace qtx::format {
+
+/// A tensor of the storage type the header names.
+/// Errors: kInvalid for a malformed header, Fortran order of rank above 1, big-endian elements or a
+/// size that is not the header's; kUnsupported for element types ONNX lacks; kTooLarge.
+Result<Tensor> ParseNpy(std::string_view bytes);
+
+/// A version 1.0 file, C order, little-endian. Types NumPy lacks are widened: 4-, 2- and 1-bit
+/// integers to int8 or uint8, bfloat16, float8 and float4 to float32 (exactly). Errors:
+/// kUnsupported for STRING and complex types.
+Result<std::string> ToNpy(const Tensor& tensor);
+
+}  // namespace qtx::format

@@ -1,0 +1,91 @@
+// How stored integers map to reals: real = scale * (stored - offset).
+// Source: spec/format/quantization.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/format/element_type.h"
+#include "qtx/format/result.h"
+#include "qtx/format/shape.h"
+
+namespace qtx::format {
+
+enum class Scheme : std::int32_t {
+  kUnspecified = 0,
+  kAsymmetric = 1,
+  kSymmetric = 2,
+  kAsymmetricPow2 = 3,
+  kSymmetricPow2 = 4,
+  kSymmetricUint8 = 5,
+};
+std::string_view Name(Scheme scheme);  // "asymmetric_pow2"
+
+/// Fixed-point form of accumulator-to-stored: multiplier Q0.31, right shift positive; one value or
+/// one per parameter of the type it sits on.
+struct Requantization {
+  std::vector<std::int32_t> multiplier;
+  std::vector<std::int32_t> shift;
+  bool operator==(const Requantization&) const = default;
+};
+
+struct Quantization {
+  std::vector<float> scale;          // > 0, finite; size 1 or the product of the parameter dims
+  std::vector<std::int32_t> offset;  // empty = all 0; else as many as scale
+  std::vector<std::int64_t> axis;    // empty = per tensor
+  std::vector<std::int64_t> block_shape;  // empty = all 1; else as long as axis
+  std::string scale_tensor;  // initializers instead of the inline vectors; empty = inline
+  std::string offset_tensor;
+  std::optional<std::int64_t> quant_min;  // inclusive, in stored units
+  std::optional<std::int64_t> quant_max;
+  Scheme scheme = Scheme::kUnspecified;
+  std::optional<Requantization> requantization;
+  ElementType storage_type = ElementType::kUndefined;  // annotation role (elem_type FLOAT) only
+  std::string unknown_fields;  // wire bytes of fields this version does not know
+
+  bool operator==(const Quantization&) const = default;
+};
+
+/// Parameter counts along each named axis, in the order of `q.axis`: ceil(dim / block).
+/// Empty for per tensor.  Errors: kInvalid for an axis outside the rank, repeated, or block < 1.
+Result<Dims> ParameterDims(const Quantization& q, std::span<const std::int64_t> dims);
+
+/// Index into scale/offset for each element of a tensor, without a table per element:
+/// index = sum over named axes of (coordinate / block) * parameter stride.
+class ParameterMap {
+ public:
+  /// REQUIRES: ParameterDims(q, dims) succeeded.
+  ParameterMap(const Quantization& q, std::span<const std::int64_t> dims);
+  /// Parameter of the element at row-major `element`.
+  std::int64_t operator()(std::int64_t element) const;
+  bool per_tensor() const { return terms_.empty(); }
+  std::int64_t count() const { return count_; }  // number of parameters
+
+ private:
+  struct Term {
+    std::int64_t element_stride, dim, block, parameter_stride;
+  };
+  std::vector<Term> terms_;
+  std::int64_t count_ = 1;
+};
+
+/// Effective inclusive range of stored integers: the storage's, narrowed by quant_min/quant_max.
+IntegerRange StoredRange(ElementType type, const Quantization& q);
+
+/// Offset of parameter `i`; 0 when the vector is absent.
+inline std::int32_t OffsetAt(const Quantization& q, std::int64_t i) {
+  return q.offset.empty() ? 0 : q.offset[q.offset.size() == 1 ? 0 : static_cast<std::size_t>(i)];
+}
+inline float ScaleAt(const Quantization& q, std::int64_t i) {
+  return q.scale[q.scale.size() == 1 ? 0 : static_cast<std::size_t>(i)];
+}
+
+/// The wire bytes of a qtx.Quantization message, and back.  Errors: kInvalid.
+std::string SerializeQuantization(const Quantization& q);
+Result<Quantization> ParseQuantization(std::string_view bytes);
+
+}  // namespace qtx::format

@@ -1,0 +1,59 @@
+// Errors as values: what a file, a frame or a user can cause is a Result, never an exception.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace qtx {
+
+enum class ErrorCode {
+  kInvalid,      // the input breaks a rule
+  kUnsupported,  // the input is well formed; this code does not handle it
+  kTooLarge,     // the input passes a limit of limits.h
+  kIo,           // the operating system refused
+  kTimeout,      // a peer process did not answer in time
+  kProtocol,     // a peer process answered with something that is not the protocol
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::kInvalid;
+  std::string where;    // "net.onnx: graph.input[0] 'x': quantization.offset"
+  std::string message;  // "found 3 values, expected 4 (axis 1 has size 4)"
+};
+
+/// A value or an Error. Used with the two macros below; the monadic chains of tl::expected do not
+/// compile on it, by intent.
+template <typename T>
+class [[nodiscard]] Result : public tl::expected<T, Error> {
+ public:
+  using Base = tl::expected<T, Error>;
+  using Base::Base;
+  Result(Error error)
+      : Base(tl::unexpect, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+};
+
+/// `error` with `place` put before its `where`; each layer adds its own place this way.
+inline Error At(std::string place, Error error) {
+  if (!error.where.empty()) place += ": " + error.where;
+  error.where = std::move(place);
+  return error;
+}
+
+}  // namespace qtx
+
+#define QTX_CONCAT_INNER_(a, b) a##b
+#define QTX_CONCAT_(a, b) QTX_CONCAT_INNER_(a, b)
+
+#define QTX_ASSIGN_OR_RETURN(declaration, expression) \
+  QTX_ASSIGN_OR_RETURN_INNER_(QTX_CONCAT_(qtx_result_, __LINE__), declaration, expression)
+#define QTX_ASSIGN_OR_RETURN_INNER_(result, declaration, expression) \
+  auto result = (expression);                                        \
+  if (!result.has_value()) return std::move(result).error();         \
+  declaration = *std::move(result)
+
+#define QTX_RETURN_IF_ERROR(expression)                          \
+  do {                                                           \
+    if (auto qtx_status = (expression); !qtx_status.has_value()) \
+      return std::move(qtx_status).error();                      \
+  } while (false)

@@ -1,0 +1,48 @@
+// Statistics of a tensor's real values: what lets anyone choose a quantization without the data.
+// Source: spec/format/statistics.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qtx/format/result.h"
+
+namespace qtx::format {
+
+/// Equal-width bins over [lower, upper]; values outside are counted in `below` and `above`.
+struct Histogram {
+  double lower = 0;
+  double upper = 0;
+  std::vector<std::uint64_t> counts;
+  std::uint64_t below = 0;
+  std::uint64_t above = 0;
+  bool operator==(const Histogram&) const = default;
+};
+
+/// Vectors have one value, or one per element of the named axes (row-major).  Units: the tensor's
+/// own.
+struct Statistics {
+  std::vector<double> min;
+  std::vector<double> max;
+  std::vector<double> mean;
+  std::vector<double> std;  // of the population
+  std::uint64_t count = 0;  // finite values seen, over the whole tensor
+  std::uint64_t nan_count = 0;
+  std::uint64_t infinity_count = 0;
+  std::vector<std::int64_t> axis;
+  std::optional<Histogram> histogram;
+  std::string source;
+  std::string unknown_fields;
+
+  bool operator==(const Statistics&) const = default;
+};
+
+/// Statistics of the union of the two samples.
+/// min/max and counts are exact; mean and std combine by count (Chan, Golub, LeVeque 1979).
+/// Histograms must have equal bounds and bin counts.
+/// Errors: kInvalid when axes, vector sizes or histogram bounds differ, or a count overflows.
+Result<Statistics> Merge(const Statistics& a, const Statistics& b);
+
+}  // namespace qtx::format

@@ -1,0 +1,143 @@
+#include "qtx/format/check.h"
+
+#include <map>
+#include <set>
+
+#include "check_rules.h"
+
+namespace qtx::format {
+namespace {
+
+std::string Place(const char* list, std::size_t i, const std::string& name) {
+  return std::string("graph.") + list + "[" + std::to_string(i) + "] '" + name + "'";
+}
+
+// The rules of graph.md, versioning.md and origin.md, and the walk over everything that has a type.
+class Checker {
+ public:
+  Checker(const Model& model, const std::string& file) : model_(model), findings_(file) {}
+
+  std::vector<Finding> Run() {
+    Walk("input", model_.graph.inputs);
+    Walk("output", model_.graph.outputs);
+    Walk("value_info", model_.graph.values);
+    CheckInitializers();
+    CheckNodes();
+    CheckOutputsDefined();
+    CheckOrigins();
+    CheckVersion();
+    return findings_.Take();
+  }
+
+ private:
+  void Walk(const char* list, const std::vector<ValueInfo>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string place = Place(list, i, values[i].name);
+      const auto [declared, inserted] = typed_.emplace(values[i].name, &values[i]);
+      if (!inserted && declared->second->type != values[i].type) {
+        findings_.Add("graph.C1", place, "the value is declared again with another type");
+      }
+      if (list[0] == 'i') defined_.insert(values[i].name);
+      if (!values[i].type) continue;
+      quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
+      CheckType(model_, *values[i].type, place, findings_);
+    }
+  }
+
+  void CheckInitializers() {
+    const auto& list = model_.graph.initializers;
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string place = Place("initializer", i, list[i].name);
+      if (!seen.insert(list[i].name).second) {
+        findings_.Add("graph.C1", place, "the value is defined twice");
+      }
+      defined_.insert(list[i].name);
+      const auto declared = typed_.find(list[i].name);
+      if (declared == typed_.end() || !declared->second->type) continue;
+      CheckInitializer(model_, list[i], *declared->second->type, place, findings_);
+    }
+  }
+
+  void CheckNodes() {
+    for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
+      const Node& node = model_.graph.nodes[i];
+      const std::string place = Place("node", i, node.name);
+      for (const std::string& input : node.inputs) {
+        if (input.empty() || defined_.contains(input)) continue;
+        findings_.Add("graph.C2", place, "input '" + input + "' is not defined before it is used");
+      }
+      for (const std::string& output : node.outputs) {
+        if (output.empty()) continue;
+        if (!defined_.insert(output).second) {
+          findings_.Add("graph.C1", place, "output '" + output + "' is defined twice");
+        }
+        const auto declared = typed_.find(output);
+        if (declared == typed_.end() || !declared->second->type) continue;
+        CheckRequantization(model_, node, *declared->second->type, "value '" + output + "'",
+                            findings_);
+      }
+    }
+  }
+
+  void CheckOutputsDefined() {
+    for (std::size_t i = 0; i < model_.graph.outputs.size(); ++i) {
+      const std::string& name = model_.graph.outputs[i].name;
+      if (defined_.contains(name)) continue;
+      findings_.Add("graph.C3", Place("output", i, name), "nothing defines the output");
+    }
+  }
+
+  void CheckOrigins() {
+    std::map<std::string, const Origin*> groups;
+    for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
+      const Node& node = model_.graph.nodes[i];
+      if (!node.origin) continue;
+      const std::string place = Place("node", i, node.name) + ": origin";
+      if (node.origin->framework.empty() || node.origin->op_type.empty()) {
+        findings_.Add("origin.C1", place, "expected framework and op_type");
+      }
+      if (node.origin->group.empty()) continue;
+      const auto [first, inserted] = groups.emplace(node.origin->group, &*node.origin);
+      if (inserted || *first->second == *node.origin) continue;
+      findings_.Add("origin.C2", place,
+                    "differs from that of an earlier node of group '" + node.origin->group + "'");
+    }
+  }
+
+  void CheckVersion() {
+    const std::int64_t version = model_.OpsetVersion(kDomain);
+    if (version == 0 && !quantized_) return;
+    if (version == kVersion) return;
+    findings_.Add(
+        version == 0 ? "versioning.C1" : "versioning.C2", "opset_import",
+        FoundExpected(version == 0 ? "none of domain qtx" : "qtx " + std::to_string(version),
+                      "qtx " + std::to_string(kVersion)));
+  }
+
+  const Model& model_;
+  Findings findings_;
+  std::map<std::string, const ValueInfo*> typed_;
+  std::set<std::string> defined_;
+  bool quantized_ = false;
+};
+
+}  // namespace
+
+std::vector<Finding> Check(const Model& model, const std::string& file) {
+  return Checker(model, file).Run();
+}
+
+std::vector<std::string> CheckedRules() {
+  return {"element_types.C1",  "element_types.C2", "element_types.C3",  "element_types.C4",
+          "element_types.C5",  "graph.C1",         "graph.C2",          "graph.C3",
+          "origin.C1",         "origin.C2",        "quantization.C1",   "quantization.C2",
+          "quantization.C3",   "quantization.C4",  "quantization.C5",   "quantization.C6",
+          "quantization.C7",   "quantization.C8",  "quantization.C9",   "quantization.C10",
+          "quantization.C11",  "quantization.C12", "requantization.C1", "requantization.C2",
+          "requantization.C3", "shape.C1",         "shape.C2",          "shape.C3",
+          "shape.C4",          "statistics.C1",    "statistics.C2",     "statistics.C3",
+          "statistics.C4",     "statistics.C5",    "versioning.C1",     "versioning.C2"};
+}
+
+}  // namespace qtx::format

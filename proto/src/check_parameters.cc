@@ -1,0 +1,111 @@
+// Rules that tie a type to what it is used for: initializers and requantization.
+#include <algorithm>
+#include <cmath>
+
+#include "check_rules.h"
+
+namespace qtx::format {
+namespace {
+
+constexpr std::int32_t kMinMultiplier = 1 << 30;  // normalised: at least one half in Q0.31
+constexpr std::int32_t kMaxShift = 62;
+// A binary32 ratio and its Q0.31 multiplier may differ by the rounding of the product of two
+// scales.
+constexpr double kMultiplierTolerance = 0x1p-23;
+
+std::optional<Quantization> QuantizationOf(const Model& model, const std::string& name) {
+  const ValueInfo* value = model.graph.FindValue(name);
+  if (value == nullptr || !value->type || !IsQuantized(value->type->elem_type) ||
+      !value->type->quantization) {
+    return std::nullopt;
+  }
+  auto resolved = Resolve(model, *value->type->quantization);
+  if (!resolved.has_value() || resolved->scale.empty()) return std::nullopt;
+  return *std::move(resolved);
+}
+
+bool HasAccumulator(const Node& node) {
+  return node.domain.empty() && node.inputs.size() >= 2 &&
+         (node.op_type == "Conv" || node.op_type == "Gemm" || node.op_type == "MatMul");
+}
+
+// requantization.C3: multiplier * 2^-31 * 2^-shift is alpha * x_scale * w_scale / y_scale.
+void CheckAgainstScales(const Model& model, const Node& node, const Quantization& y,
+                        const std::string& place, Findings& findings) {
+  const auto x = QuantizationOf(model, node.inputs[0]);
+  const auto w = QuantizationOf(model, node.inputs[1]);
+  if (!x || !w || x->scale.size() != 1 || y.scale.size() != 1) return;
+  const Requantization& r = *y.requantization;
+  if (r.multiplier.size() != 1 && r.multiplier.size() != w->scale.size()) {
+    findings.Add("requantization.C1", place + ": quantization.requantization",
+                 FoundExpected(std::to_string(r.multiplier.size()) + " values",
+                               "1 or " + std::to_string(w->scale.size())));
+    return;
+  }
+  const double alpha = node.op_type == "Gemm" ? node.FloatOr("alpha", 1) : 1;
+  for (std::size_t c = 0; c < w->scale.size(); ++c) {
+    const std::size_t i = r.multiplier.size() == 1 ? 0 : c;
+    const double ratio = alpha * static_cast<double>(x->scale[0]) * w->scale[c] / y.scale[0];
+    const double fixed = std::ldexp(static_cast<double>(r.multiplier[i]), -31 - r.shift[i]);
+    if (std::fabs(fixed - ratio) <= kMultiplierTolerance * std::fabs(ratio)) continue;
+    findings.Add("requantization.C3",
+                 place + ": quantization.requantization.multiplier[" + std::to_string(i) + "]",
+                 FoundExpected(HexFloat(fixed), HexFloat(ratio) + " from the scales"));
+    return;
+  }
+}
+
+}  // namespace
+
+void CheckRequantization(const Model& model, const Node& node, const TensorType& type,
+                         const std::string& place, Findings& findings) {
+  if (!type.quantization || !type.quantization->requantization) return;
+  const Requantization& r = *type.quantization->requantization;
+  const std::string field = place + ": quantization.requantization";
+  if (r.multiplier.empty() || r.multiplier.size() != r.shift.size()) {
+    findings.Add("requantization.C1", field,
+                 FoundExpected(std::to_string(r.multiplier.size()) + " multipliers and " +
+                                   std::to_string(r.shift.size()) + " shifts",
+                               "as many of one as of the other"));
+    return;
+  }
+  for (std::size_t i = 0; i < r.multiplier.size(); ++i) {
+    if (r.multiplier[i] >= kMinMultiplier && r.shift[i] >= -kMaxShift && r.shift[i] <= kMaxShift)
+      continue;
+    findings.Add("requantization.C2", field + "[" + std::to_string(i) + "]",
+                 FoundExpected("multiplier " + std::to_string(r.multiplier[i]) + ", shift " +
+                                   std::to_string(r.shift[i]),
+                               "a multiplier of at least 2^30 and a shift of -62 to 62"));
+    return;
+  }
+  auto resolved = Resolve(model, *type.quantization);
+  if (resolved.has_value() && HasAccumulator(node) && IsQuantized(type.elem_type)) {
+    CheckAgainstScales(model, node, *resolved, place, findings);
+  }
+}
+
+void CheckInitializer(const Model& model, const TensorData& data, const TensorType& type,
+                      const std::string& place, Findings& findings) {
+  if (!IsQuantized(type.elem_type)) return;
+  if (!type.shape || !FixedDims(*type.shape)) {
+    findings.Add("shape.C4", place + ": shape", "expected fixed dimensions for an initializer");
+    return;
+  }
+  const auto tensor = LoadInitializer(model, data.name);
+  if (!tensor.has_value()) {
+    findings.Add("element_types.C4", place, tensor.error().where + ": " + tensor.error().message);
+    return;
+  }
+  if (!IsIntegerStorage(type.elem_type)) return;
+  const IntegerRange range = StoredRange(type.elem_type, *tensor->quantization);
+  if (range == StorageRange(type.elem_type)) return;
+  const auto stored = UnpackInt32(*tensor);
+  const auto outside = std::ranges::find_if(
+      stored, [range](std::int32_t value) { return value < range.min || value > range.max; });
+  if (outside == stored.end()) return;
+  findings.Add("element_types.C5", place + " [" + std::to_string(outside - stored.begin()) + "]",
+               FoundExpected(std::to_string(*outside),
+                             std::to_string(range.min) + " to " + std::to_string(range.max)));
+}
+
+}  // namespace qtx::format

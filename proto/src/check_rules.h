@@ -1,0 +1,42 @@
+// What the parts of the checker share: the place they are at and the list they report to.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "qtx/format/check.h"
+
+namespace qtx::format {
+
+class Findings {
+ public:
+  explicit Findings(std::string file) : file_(std::move(file)) {}
+  /// `place` is below the file: "graph.value_info[2] 'w': quantization.offset".
+  void Add(const char* rule, const std::string& place, std::string message) {
+    list_.push_back({rule, file_ + ": " + place, std::move(message)});
+  }
+  std::vector<Finding> Take() { return std::move(list_); }
+
+ private:
+  std::string file_;
+  std::vector<Finding> list_;
+};
+
+/// The clauses of element_types, shape, quantization and statistics that one type can break.
+void CheckType(const Model& model, const TensorType& type, const std::string& place,
+               Findings& findings);
+
+/// Those of requantization: `node` produces the value whose type is `type`.
+void CheckRequantization(const Model& model, const Node& node, const TensorType& type,
+                         const std::string& place, Findings& findings);
+
+/// Those an initializer and its type break together: storage, dims, stored values.
+void CheckInitializer(const Model& model, const TensorData& data, const TensorType& type,
+                      const std::string& place, Findings& findings);
+
+inline std::string FoundExpected(const std::string& found, const std::string& expected) {
+  return "found " + found + ", expected " + expected;
+}
+
+}  // namespace qtx::format

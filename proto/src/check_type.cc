@@ -1,0 +1,338 @@
+// Rules on one type. Source: spec/format/element_types.md, shape.md, quantization.md,
+// statistics.md.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "check_rules.h"
+#include "qtx/format/limits.h"
+
+namespace qtx::format {
+namespace {
+
+bool IsPowerOfTwo(float scale) {
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5F;
+}
+
+bool AllOffsets(const Quantization& q, std::int32_t value) {
+  if (q.offset.empty()) return value == 0;
+  return std::ranges::all_of(q.offset, [value](std::int32_t offset) { return offset == value; });
+}
+
+// One type, the parameters that are meant when they are in initializers, and where to report.
+struct TypeChecker {
+  const Model& model;
+  const TensorType& type;
+  const std::string& place;
+  Findings& findings;
+  ElementType storage = ElementType::kUndefined;
+
+  void Report(const char* rule, const std::string& field, std::string message) {
+    findings.Add(rule, place + ": " + field, std::move(message));
+  }
+
+  // element_types.C1..C3 and quantization.C12; false when the rest would make no sense.
+  bool CheckRole() {
+    const auto code = static_cast<std::int64_t>(type.elem_type);
+    const bool reserved = (code >= 1000 && code < 2000) || type.elem_type == ElementType::kBipolar1;
+    if (reserved && !IsQuantized(type.elem_type)) {
+      Report("element_types.C1", "elem_type",
+             FoundExpected(std::to_string(code), "an element type this version of qtx has"));
+      return false;
+    }
+    const bool quantized = IsQuantized(type.elem_type);
+    if (quantized && !type.quantization) {
+      Report("element_types.C2", "quantization",
+             FoundExpected("none", "one for elem_type " + std::string(Name(type.elem_type))));
+      return false;
+    }
+    if (!type.quantization) return false;
+    if (!quantized && type.elem_type != ElementType::kFloat) {
+      Report("element_types.C3", "quantization",
+             FoundExpected("one on elem_type " + std::string(Name(type.elem_type)),
+                           "a quantized type or FLOAT"));
+      return false;
+    }
+    storage = quantized ? StorageOf(type.elem_type) : type.quantization->storage_type;
+    const bool annotated = type.quantization->storage_type != ElementType::kUndefined;
+    if (quantized ? annotated : !QuantizedOf(storage)) {
+      Report("quantization.C12", "quantization.storage_type",
+             FoundExpected(std::to_string(static_cast<int>(type.quantization->storage_type)),
+                           quantized ? "none beside a quantized elem_type"
+                                     : "a storage type on elem_type FLOAT"));
+      return quantized;
+    }
+    return true;
+  }
+
+  // quantization.C7 and C8; the number of parameters, or nothing when it cannot be known.
+  std::optional<std::int64_t> CheckGranularity(const Quantization& q) {
+    if (q.axis.empty()) {
+      if (q.block_shape.empty()) return 1;
+      Report(
+          "quantization.C8", "quantization.block_shape",
+          FoundExpected(std::to_string(q.block_shape.size()) + " values", "none without an axis"));
+      return std::nullopt;
+    }
+    if (!q.block_shape.empty() &&
+        (q.block_shape.size() != q.axis.size() ||
+         std::ranges::any_of(q.block_shape, [](auto b) { return b < 1; }))) {
+      Report("quantization.C8", "quantization.block_shape",
+             "expected one value of at least 1 per axis, of which there are " +
+                 std::to_string(q.axis.size()));
+      return std::nullopt;
+    }
+    if (!type.shape) {
+      Report("shape.C3", "shape",
+             FoundExpected("none", "a rank, because quantization.axis names axes"));
+      return std::nullopt;
+    }
+    const auto rank = static_cast<std::int64_t>(type.shape->size());
+    Dims dims;
+    for (const Dimension& dimension : *type.shape) dims.push_back(dimension.value.value_or(1));
+    auto counts = ParameterDims(q, dims);
+    if (!counts.has_value()) {
+      Report("quantization.C7", "quantization.axis",
+             counts.error().message + " (rank " + std::to_string(rank) + ")");
+      return std::nullopt;
+    }
+    for (const std::int64_t axis : q.axis) {
+      if ((*type.shape)[static_cast<std::size_t>(axis)].value) continue;
+      Report("shape.C3", "shape",
+             FoundExpected("no fixed size of axis " + std::to_string(axis),
+                           "one, because quantization.axis names it"));
+      return std::nullopt;
+    }
+    const auto count = ElementCount(std::span<const std::int64_t>(*counts));
+    if (!count.has_value() || *count > kMaxParameters) {
+      Report("quantization.C3", "quantization.axis",
+             "expected at most " + std::to_string(kMaxParameters) + " parameters");
+      return std::nullopt;
+    }
+    return *count;
+  }
+
+  // quantization.C1 and C11: the parameters inline, wherever they are.
+  std::optional<Quantization> Resolved() {
+    const Quantization& q = *type.quantization;
+    if (q.scale.empty() == q.scale_tensor.empty()) {
+      Report(
+          "quantization.C1", "quantization.scale",
+          FoundExpected(q.scale.empty() ? "none" : "both scale and scale_tensor", "one of them"));
+      return std::nullopt;
+    }
+    if (!q.offset.empty() && !q.offset_tensor.empty()) {
+      Report("quantization.C1", "quantization.offset",
+             FoundExpected("both offset and offset_tensor", "at most one of them"));
+      return std::nullopt;
+    }
+    auto resolved = Resolve(model, q);
+    if (!resolved.has_value()) {
+      Report("quantization.C11", "quantization",
+             resolved.error().where + ": " + resolved.error().message);
+      return std::nullopt;
+    }
+    return *std::move(resolved);
+  }
+
+  void CheckScales(const Quantization& q, std::int64_t count) {
+    if (static_cast<std::int64_t>(q.scale.size()) != count) {
+      Report("quantization.C3", "quantization.scale",
+             FoundExpected(std::to_string(q.scale.size()) + " values", std::to_string(count)));
+    }
+    for (std::size_t i = 0; i < q.scale.size(); ++i) {
+      if (std::isfinite(q.scale[i]) && q.scale[i] > 0) continue;
+      Report("quantization.C2", "quantization.scale[" + std::to_string(i) + "]",
+             FoundExpected(HexFloat(q.scale[i]), "a finite value above 0"));
+      break;
+    }
+  }
+
+  void CheckOffsets(const Quantization& q) {
+    if (q.offset.empty()) return;
+    if (q.offset.size() != q.scale.size()) {
+      Report("quantization.C4", "quantization.offset",
+             FoundExpected(std::to_string(q.offset.size()) + " values",
+                           "none or " + std::to_string(q.scale.size())));
+    }
+    if (IsSmallFloat(storage) || storage == ElementType::kBipolar1) {
+      if (!AllOffsets(q, 0)) {
+        Report("quantization.C6", "quantization.offset",
+               FoundExpected("one that is not 0", "0 for " + std::string(Name(storage))));
+      }
+      return;
+    }
+    const IntegerRange range = StorageRange(storage);
+    for (std::size_t i = 0; i < q.offset.size(); ++i) {
+      if (q.offset[i] >= range.min && q.offset[i] <= range.max) continue;
+      Report("quantization.C5", "quantization.offset[" + std::to_string(i) + "]",
+             FoundExpected(std::to_string(q.offset[i]),
+                           std::to_string(range.min) + " to " + std::to_string(range.max)));
+      break;
+    }
+  }
+
+  void CheckRange(const Quantization& q) {
+    if (!q.quant_min && !q.quant_max) return;
+    if (!IsIntegerStorage(storage)) {
+      Report("quantization.C9", "quantization.quant_min",
+             FoundExpected("a range", "none for " + std::string(Name(storage))));
+      return;
+    }
+    const IntegerRange range = StorageRange(storage);
+    const std::int64_t low = q.quant_min.value_or(range.min);
+    const std::int64_t high = q.quant_max.value_or(range.max);
+    if (low < range.min || high > range.max || low > high) {
+      Report("quantization.C9", "quantization.quant_min",
+             FoundExpected(std::to_string(low) + " to " + std::to_string(high),
+                           "a range within " + std::to_string(range.min) + " to " +
+                               std::to_string(range.max)));
+    }
+  }
+
+  void CheckScheme(const Quantization& q) {
+    using enum Scheme;
+    const bool symmetric = q.scheme == kSymmetric || q.scheme == kSymmetricPow2;
+    const bool pow2 = q.scheme == kAsymmetricPow2 || q.scheme == kSymmetricPow2;
+    const std::string scheme(Name(q.scheme));
+    if (symmetric && !AllOffsets(q, 0)) {
+      Report("quantization.C10", "quantization.offset",
+             FoundExpected("one that is not 0", "0 for " + scheme));
+    }
+    if (pow2 && !std::ranges::all_of(q.scale, IsPowerOfTwo)) {
+      Report("quantization.C10", "quantization.scale",
+             FoundExpected("one that is no power of two", "powers of two for " + scheme));
+    }
+    if (q.scheme == kSymmetricUint8 && !AllOffsets(q, 0) &&
+        !(storage == ElementType::kInt8 && AllOffsets(q, -128))) {
+      Report("quantization.C10", "quantization.offset",
+             FoundExpected("another value", "0, or -128 on INT8, for " + scheme));
+    }
+  }
+
+  void CheckQuantization() {
+    const auto count = CheckGranularity(*type.quantization);
+    const auto resolved = Resolved();
+    if (!resolved) return;
+    if (count) CheckScales(*resolved, *count);
+    CheckOffsets(*resolved);
+    CheckRange(*resolved);
+    CheckScheme(*resolved);
+  }
+};
+
+// Rules on the statistics of a type.
+struct StatisticsChecker {
+  const TensorType& type;
+  const Statistics& statistics;
+  const std::string& place;
+  Findings& findings;
+
+  void Report(const char* rule, const char* field, std::string message) {
+    findings.Add(rule, place + ": statistics" + (*field == 0 ? "" : ".") + field,
+                 std::move(message));
+  }
+
+  // statistics.C3; how many values a vector may have besides 1.
+  std::optional<std::int64_t> Count() {
+    if (statistics.axis.empty()) return 1;
+    Quantization axes;
+    axes.axis = statistics.axis;
+    Dims dims;
+    for (const Dimension& dimension : type.shape.value_or(Shape())) {
+      dims.push_back(dimension.value.value_or(-1));
+    }
+    auto counts = ParameterDims(axes, dims);
+    if (!counts.has_value() || std::ranges::any_of(*counts, [](auto n) { return n < 0; })) {
+      Report("statistics.C3", "axis", "expected distinct axes of fixed size");
+      return std::nullopt;
+    }
+    const auto count = ElementCount(std::span<const std::int64_t>(*counts));
+    return count.has_value() ? std::optional(*count) : std::nullopt;
+  }
+
+  void CheckSizes(std::int64_t count) {
+    const std::pair<const char*, const std::vector<double>*> vectors[] = {
+        {"min", &statistics.min},
+        {"max", &statistics.max},
+        {"mean", &statistics.mean},
+        {"std", &statistics.std}};
+    for (const auto& [field, values] : vectors) {
+      if (!values->empty() && static_cast<std::int64_t>(values->size()) != count) {
+        Report("statistics.C1", field,
+               FoundExpected(std::to_string(values->size()) + " values",
+                             "none or " + std::to_string(count)));
+      }
+      if (std::ranges::any_of(*values, [](double v) { return std::isnan(v); })) {
+        Report("statistics.C2", field, FoundExpected("NaN", "a number"));
+      }
+    }
+  }
+
+  void CheckOrder() {
+    const auto& [min, max, mean, std] =
+        std::tie(statistics.min, statistics.max, statistics.mean, statistics.std);
+    for (std::size_t i = 0; i < std::min(min.size(), max.size()); ++i) {
+      if (min[i] > max[i]) {
+        Report("statistics.C2", "min", FoundExpected("a value above max", "min <= max"));
+        return;
+      }
+      if (i < mean.size() && (mean[i] < min[i] || mean[i] > max[i])) {
+        Report("statistics.C2", "mean", FoundExpected("a value outside", "min <= mean <= max"));
+        return;
+      }
+    }
+    if (std::ranges::any_of(std, [](double v) { return v < 0; })) {
+      Report("statistics.C2", "std", FoundExpected("a negative value", "at least 0"));
+    }
+  }
+
+  void CheckHistogram(const Histogram& h) {
+    if (!std::isfinite(h.lower) || !std::isfinite(h.upper) || h.lower >= h.upper ||
+        h.counts.empty() || static_cast<std::int64_t>(h.counts.size()) > kMaxHistogramBins) {
+      Report(
+          "statistics.C4", "histogram",
+          "expected finite lower < upper and 1 to " + std::to_string(kMaxHistogramBins) + " bins");
+      return;
+    }
+    // Sums wrap, as unsigned integers do: the total of a true histogram does not pass 2^64.
+    const std::uint64_t total =
+        std::accumulate(h.counts.begin(), h.counts.end(), h.below + h.above);
+    if (statistics.count != 0 && total != statistics.count) {
+      Report("statistics.C4", "histogram",
+             FoundExpected(std::to_string(total) + " values",
+                           "count, " + std::to_string(statistics.count)));
+    }
+  }
+};
+
+}  // namespace
+
+void CheckType(const Model& model, const TensorType& type, const std::string& place,
+               Findings& findings) {
+  for (const Dimension& dimension : type.shape.value_or(Shape())) {
+    if (dimension.value.value_or(0) >= 0) continue;
+    findings.Add("shape.C1", place + ": shape",
+                 FoundExpected("dimension " + std::to_string(*dimension.value), "at least 0"));
+  }
+  if (type.shape && (type.quantization || type.statistics) &&
+      type.shape->size() > static_cast<std::size_t>(kMaxRank)) {
+    findings.Add("shape.C2", place + ": shape",
+                 FoundExpected("rank " + std::to_string(type.shape->size()),
+                               "at most " + std::to_string(kMaxRank)));
+    return;
+  }
+  TypeChecker checker{model, type, place, findings};
+  if (checker.CheckRole()) checker.CheckQuantization();
+  if (!type.statistics) return;
+  StatisticsChecker statistics{type, *type.statistics, place, findings};
+  if (!IsQuantized(type.elem_type) && type.elem_type != ElementType::kFloat) {
+    statistics.Report("statistics.C5", "", "expected on quantized types and FLOAT only");
+  }
+  if (const auto count = statistics.Count()) statistics.CheckSizes(*count);
+  statistics.CheckOrder();
+  if (type.statistics->histogram) statistics.CheckHistogram(*type.statistics->histogram);
+}
+
+}  // namespace qtx::format

@@ -1,0 +1,154 @@
+#include "qtx/format/limits.h"
+#include "qtx/quantization.pb.h"
+#include "wire.h"
+#include "wire_messages.h"
+
+namespace qtx::format {
+namespace wire {
+namespace {
+
+Quantization ReadQuantization(const qtx::Quantization& in) {
+  Quantization q;
+  q.scale = Vector(in.scale());
+  q.offset = Vector(in.offset());
+  q.axis = Vector(in.axis());
+  q.block_shape = Vector(in.block_shape());
+  q.scale_tensor = in.scale_tensor();
+  q.offset_tensor = in.offset_tensor();
+  if (in.has_quant_min()) q.quant_min = in.quant_min();
+  if (in.has_quant_max()) q.quant_max = in.quant_max();
+  q.scheme = static_cast<Scheme>(in.scheme());
+  if (in.has_requantization()) {
+    q.requantization = Requantization{.multiplier = Vector(in.requantization().multiplier()),
+                                      .shift = Vector(in.requantization().shift())};
+  }
+  q.storage_type = static_cast<ElementType>(in.storage_type());
+  q.unknown_fields = in.unknown_fields();
+  return q;
+}
+
+void WriteQuantization(const Quantization& q, qtx::Quantization& out) {
+  Assign(q.scale, out.mutable_scale());
+  Assign(q.offset, out.mutable_offset());
+  Assign(q.axis, out.mutable_axis());
+  Assign(q.block_shape, out.mutable_block_shape());
+  if (!q.scale_tensor.empty()) out.set_scale_tensor(q.scale_tensor);
+  if (!q.offset_tensor.empty()) out.set_offset_tensor(q.offset_tensor);
+  if (q.quant_min) out.set_quant_min(*q.quant_min);
+  if (q.quant_max) out.set_quant_max(*q.quant_max);
+  if (q.scheme != Scheme::kUnspecified) {
+    out.set_scheme(static_cast<qtx::Quantization::Scheme>(q.scheme));
+  }
+  if (q.requantization) {
+    Assign(q.requantization->multiplier, out.mutable_requantization()->mutable_multiplier());
+    Assign(q.requantization->shift, out.mutable_requantization()->mutable_shift());
+  }
+  if (q.storage_type != ElementType::kUndefined) {
+    out.set_storage_type(static_cast<int>(q.storage_type));
+  }
+  *out.mutable_unknown_fields() = q.unknown_fields;
+}
+
+Statistics ReadStatistics(const qtx::Statistics& in) {
+  Statistics statistics;
+  statistics.min = Vector(in.min());
+  statistics.max = Vector(in.max());
+  statistics.mean = Vector(in.mean());
+  statistics.std = Vector(in.std());
+  statistics.count = in.count();
+  statistics.nan_count = in.nan_count();
+  statistics.infinity_count = in.infinity_count();
+  statistics.axis = Vector(in.axis());
+  if (in.has_histogram()) {
+    statistics.histogram = Histogram{.lower = in.histogram().lower(),
+                                     .upper = in.histogram().upper(),
+                                     .counts = Vector(in.histogram().counts()),
+                                     .below = in.histogram().below(),
+                                     .above = in.histogram().above()};
+  }
+  statistics.source = in.source();
+  statistics.unknown_fields = in.unknown_fields();
+  return statistics;
+}
+
+void WriteHistogram(const Histogram& histogram, qtx::Histogram& out) {
+  out.set_lower(histogram.lower);
+  out.set_upper(histogram.upper);
+  Assign(histogram.counts, out.mutable_counts());
+  if (histogram.below != 0) out.set_below(histogram.below);
+  if (histogram.above != 0) out.set_above(histogram.above);
+}
+
+void WriteStatistics(const Statistics& statistics, qtx::Statistics& out) {
+  Assign(statistics.min, out.mutable_min());
+  Assign(statistics.max, out.mutable_max());
+  Assign(statistics.mean, out.mutable_mean());
+  Assign(statistics.std, out.mutable_std());
+  if (statistics.count != 0) out.set_count(statistics.count);
+  if (statistics.nan_count != 0) out.set_nan_count(statistics.nan_count);
+  if (statistics.infinity_count != 0) out.set_infinity_count(statistics.infinity_count);
+  Assign(statistics.axis, out.mutable_axis());
+  if (statistics.histogram) WriteHistogram(*statistics.histogram, *out.mutable_histogram());
+  if (!statistics.source.empty()) out.set_source(statistics.source);
+  *out.mutable_unknown_fields() = statistics.unknown_fields;
+}
+
+Shape ReadShape(const overlay::TensorShapeProto& in) {
+  Shape shape;
+  for (const auto& message : in.dim()) {
+    Dimension dimension;
+    if (message.has_dim_value()) dimension.value = message.dim_value();
+    dimension.symbol = message.dim_param();
+    dimension.unknown_fields = message.unknown_fields();
+    shape.push_back(std::move(dimension));
+  }
+  return shape;
+}
+
+void WriteShape(const Shape& shape, overlay::TensorShapeProto& out) {
+  for (const Dimension& dimension : shape) {
+    auto* message = out.add_dim();
+    if (dimension.value) message->set_dim_value(*dimension.value);
+    if (!dimension.symbol.empty()) message->set_dim_param(dimension.symbol);
+    *message->mutable_unknown_fields() = dimension.unknown_fields;
+  }
+}
+
+}  // namespace
+
+TensorType ReadTensorType(const overlay::TypeProto::Tensor& in) {
+  TensorType type;
+  type.elem_type = static_cast<ElementType>(in.elem_type());
+  if (in.has_shape()) type.shape = ReadShape(in.shape());
+  if (in.has_quantization()) type.quantization = ReadQuantization(in.quantization());
+  if (in.has_statistics()) type.statistics = ReadStatistics(in.statistics());
+  type.unknown_fields = in.unknown_fields();
+  return type;
+}
+
+void WriteTensorType(const TensorType& type, overlay::TypeProto::Tensor& out) {
+  out.set_elem_type(static_cast<int>(type.elem_type));
+  if (type.shape) WriteShape(*type.shape, *out.mutable_shape());
+  if (type.quantization) WriteQuantization(*type.quantization, *out.mutable_quantization());
+  if (type.statistics) WriteStatistics(*type.statistics, *out.mutable_statistics());
+  *out.mutable_unknown_fields() = type.unknown_fields;
+}
+
+}  // namespace wire
+
+std::string SerializeQuantization(const Quantization& q) {
+  qtx::Quantization message;
+  wire::WriteQuantization(q, message);
+  return message.SerializeAsString();
+}
+
+Result<Quantization> ParseQuantization(std::string_view bytes) {
+  qtx::Quantization message;
+  if (bytes.size() >= static_cast<std::size_t>(kMaxModelBytes) ||
+      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return Error{ErrorCode::kInvalid, "", "expected a serialised qtx.Quantization"};
+  }
+  return wire::ReadQuantization(message);
+}
+
+}  // namespace qtx::format
