@@ -1,0 +1,54 @@
+// Runs a model in the extended form, operator by operator, in a named arithmetic.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+#include "qtx/format/tensor.h"
+#include "qtx/reference/arithmetic.h"
+
+namespace qtx::reference {
+
+class Interpreter {
+ public:
+  /// Checks every node (known operator, types, attributes) before anything runs.
+  /// Errors: kInvalid with the broken clause, kUnsupported with node and reason.
+  static Result<Interpreter> Prepare(format::Model model, std::string_view arithmetic = "exact");
+
+  Interpreter(Interpreter&&) noexcept;
+  Interpreter& operator=(Interpreter&&) noexcept;
+  ~Interpreter();
+
+  /// `inputs` in the order of graph.input without initializers. Each has the declared element type,
+  /// or is FLOAT for a quantized input, and then quantized by that input's own parameters.
+  /// The result is in the order of graph.output.
+  Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs);
+
+  /// Called with every value a node produces (name, tensor), for inspection and diagnosis.
+  using Observer = std::function<void(const std::string&, const format::Tensor&)>;
+  void set_observer(Observer observer);
+
+  Counters counters() const;
+
+ private:
+  struct State;
+  explicit Interpreter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// What Run does to a FLOAT tensor given for an input of the quantized type `to`, whose parameters
+/// are inline. Errors: kInvalid when `real` is not FLOAT or its dims do not fit `to`.
+Result<format::Tensor> QuantizeInput(const format::Tensor& real, const format::TensorType& to,
+                                     std::string_view arithmetic = "exact");
+
+/// op_types the interpreter knows in ai.onnx, sorted.
+std::vector<std::string> SupportedOperators();
+
+}  // namespace qtx::reference

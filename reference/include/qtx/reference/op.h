@@ -1,0 +1,63 @@
+// The interface of an operator, and the table of all of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+#include "qtx/format/tensor.h"
+#include "qtx/reference/arithmetic.h"
+
+namespace qtx::reference {
+
+/// Type of a value that a node produces. The operator derives the shape.
+struct OutputType {
+  format::ElementType elem_type = format::ElementType::kUndefined;
+  std::optional<format::Quantization> quantization;  // inline vectors; present when quantized
+};
+
+/// One application of an operator. Everything is borrowed for the duration of the call.
+struct Call {
+  const format::Node& node;
+  const Arithmetic& arithmetic;
+  std::int64_t opset = 0;                         // version of ai.onnx that the model imports
+  std::span<const format::Tensor* const> inputs;  // nullptr: absent optional input
+  std::span<const OutputType> outputs;
+  Counters* counters = nullptr;
+
+  /// The input at `i`, or nullptr when it is absent or not given at all.
+  const format::Tensor* Input(std::size_t i) const {
+    return i < inputs.size() ? inputs[i] : nullptr;
+  }
+};
+
+struct AttributeRule {
+  std::string_view name;
+  format::AttributeType type = format::AttributeType::kUndefined;
+};
+
+inline constexpr int kVariadic = 1 << 20;
+
+struct Operator {
+  std::string_view op_type;  // in ai.onnx
+  int min_inputs = 0;
+  int max_inputs = 0;
+  std::span<const AttributeRule> attributes;  // all that it understands
+  /// Checks attribute values before anything runs; nullptr when their types say all.
+  Result<void> (*check)(const format::Node&) = nullptr;
+  /// Computes the outputs, as many as the node names (all operators here have one).
+  /// Errors: kInvalid when shapes or types do not fit, kUnsupported when the arithmetic has no such
+  /// operation, kTooLarge past limits.h. `where` names the input or attribute.
+  Result<format::Tensor> (*run)(const Call&) = nullptr;
+};
+
+/// All operators, sorted by op_type.
+std::span<const Operator* const> Operators();
+/// nullptr when there is none of that op_type.
+const Operator* FindOperator(std::string_view op_type);
+
+}  // namespace qtx::reference

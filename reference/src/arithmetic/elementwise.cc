@@ -1,0 +1,150 @@
+#include "arithmetic/elementwise.h"
+
+#include <algorithm>
+#include <array>
+
+namespace qtx::reference {
+namespace {
+
+// One scale and offset for all elements, as TFLite's integer kernels need.
+bool OneScale(const Operand& operand) {
+  return operand.is_integer() && operand.per_tensor() && operand.tensor().quantization;
+}
+bool OneScale(const Output& output) { return output.is_integer() && output.per_tensor(); }
+
+bool Is8Bit(const format::Tensor& tensor) {
+  return tensor.elem_type == format::ElementType::kInt8Q ||
+         tensor.elem_type == format::ElementType::kUint8Q;
+}
+
+bool IsSubByte(const format::Tensor& tensor) { return format::BitWidth(tensor.elem_type) < 8; }
+
+void PutOne(Domain domain, const Operand& input, std::int64_t source, Output* output,
+            std::int64_t element) {
+  if (domain == Domain::kFloat32) return output->PutFloat(element, input.binary32(source));
+  if (!input.is_integer()) return output->PutReal(element, ToReal(input.exact(source)));
+  const Term term{input.integer(source), static_cast<double>(input.scale(source))};
+  output->PutTerms(element, {&term, 1});
+}
+
+}  // namespace
+
+Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output* output,
+                     const RequantizeRecipe* kernel)
+    : domain_(arithmetic.domain), input_(&input), output_(output) {
+  if (OneScale(input) && OneScale(*output)) {
+    const format::Quantization& x = *input.tensor().quantization;
+    const format::Quantization& y = *output->tensor().quantization;
+    same_parameters_ = x.scale[0] == y.scale[0] && format::OffsetAt(x, 0) == format::OffsetAt(y, 0);
+    same_range_ = same_parameters_ && input.tensor().elem_type == output->tensor().elem_type &&
+                  x.quant_min == y.quant_min && x.quant_max == y.quant_max;
+    const bool narrow = IsSubByte(input.tensor()) || IsSubByte(output->tensor());
+    if (domain_ == Domain::kStored && kernel != nullptr && !same_parameters_ && !narrow) {
+      rescale_.emplace_back(*kernel, AccumulatorScales{x.scale[0], {1.0F}}, output);
+    }
+  }
+  if (domain_ != Domain::kStored) return;
+  // QUANTIZE of a FLOAT is a binary32 division (tflite.S9); everything else is exact (tflite.S11).
+  const bool quantizes = kernel != nullptr && !input.tensor().quantization;
+  domain_ = quantizes ? Domain::kFloat32 : Domain::kExact;
+}
+
+void Converter::Put(std::int64_t element, std::int64_t source) {
+  if (same_range_) return output_->PutCopy(element, input_->stored(source));
+  if (same_parameters_) return output_->PutStored(element, input_->stored(source));
+  if (!rescale_.empty()) return rescale_[0].Put(element, 0, input_->integer(source));
+  PutOne(domain_, *input_, source, output_, element);
+}
+
+void Converter::PutValue(std::int64_t element, const Operand& constant, std::int64_t source) {
+  PutOne(domain_, constant, source, output_, element);
+}
+
+Result<format::Tensor> ConvertAll(const Call& call, const Operand& input) {
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, input.tensor().dims));
+  Converter converter(call.arithmetic, input, &output, &call.arithmetic.rescale);
+  const std::int64_t count = format::ElementCount(input.tensor());
+  for (std::int64_t i = 0; i < count; ++i) converter.Put(i, i);
+  return output.Take();
+}
+
+Combiner::Combiner(Binary kind, const Arithmetic& arithmetic, const Operand& a, const Operand& b,
+                   Output* output)
+    : kind_(kind), arithmetic_(&arithmetic), a_(&a), b_(&b), output_(output) {
+  stored_ = arithmetic.domain == Domain::kStored && OneScale(a) && OneScale(b) &&
+            OneScale(*output) && Is8Bit(a.tensor()) && Is8Bit(b.tensor()) &&
+            Is8Bit(output->tensor());
+  if (!stored_) return;
+  const float sa = a.scale(0);
+  const float sb = b.scale(0);
+  const float sy = output->scale(0);
+  if (kind == Binary::kMul) {
+    y_factor_ = ToFixed(static_cast<double>(sa * sb / sy));  // tflite.S6: all in binary32
+    return;
+  }
+  // tflite.S5: both addends are brought to twice the larger scale, in 2^-left_shift of it.
+  const auto twice = static_cast<double>(2 * std::max(sa, sb));
+  const auto headroom = static_cast<float>(std::int64_t{1} << arithmetic.add.left_shift);
+  a_factor_ = ToFixed(static_cast<double>(sa) / twice);
+  b_factor_ = ToFixed(static_cast<double>(sb) / twice);
+  y_factor_ = ToFixed(twice / static_cast<double>(headroom * sy));
+}
+
+void Combiner::PutExact(std::int64_t element, std::int64_t ia, std::int64_t ib) {
+  const bool integers = a_->is_integer() && b_->is_integer();
+  if (integers && kind_ != Binary::kMul) {
+    const std::int64_t sign = kind_ == Binary::kSub ? -1 : 1;
+    const std::array<Term, 2> terms = {
+        Term{a_->integer(ia), static_cast<double>(a_->scale(ia))},
+        Term{sign * b_->integer(ib), static_cast<double>(b_->scale(ib))}};
+    return output_->PutTerms(element, terms);
+  }
+  // Integers of 32 bits and scales of 24: both products are exact, in 63 and 48 bits.
+  constexpr std::int64_t kSmall = std::int64_t{1} << 31;
+  if (integers && std::abs(a_->integer(ia)) < kSmall && std::abs(b_->integer(ib)) < kSmall) {
+    const Term term{a_->integer(ia) * b_->integer(ib),
+                    static_cast<double>(a_->scale(ia)) * static_cast<double>(b_->scale(ib))};
+    return output_->PutTerms(element, {&term, 1});
+  }
+  ExactSum sum;
+  Dyadic b = b_->exact(ib);
+  if (kind_ == Binary::kMul) {
+    sum.AddProduct(a_->exact(ia), b);
+  } else {
+    if (kind_ == Binary::kSub) b.mantissa = -b.mantissa;
+    sum.Add(a_->exact(ia));
+    sum.Add(b);
+  }
+  output_->PutReal(element, sum.Value());
+}
+
+void Combiner::PutFloat32(std::int64_t element, std::int64_t ia, std::int64_t ib) {
+  const float a = a_->binary32(ia);
+  const float b = b_->binary32(ib);
+  output_->PutFloat(element, kind_ == Binary::kAdd ? a + b : kind_ == Binary::kSub ? a - b : a * b);
+}
+
+void Combiner::PutFixed(std::int64_t element, std::int64_t ia, std::int64_t ib) {
+  const RequantizeRecipe& recipe = arithmetic_->multiply;
+  const auto times = [&recipe](std::int64_t value, FixedMultiplier factor) {
+    return MultiplyFixed(value, factor, recipe.rounds, recipe.tie);
+  };
+  std::int64_t result = 0;
+  if (kind_ == Binary::kMul) {
+    result = times(a_->integer(ia) * b_->integer(ib), y_factor_);
+  } else {
+    const std::int64_t headroom = std::int64_t{1} << arithmetic_->add.left_shift;
+    const std::int64_t a = times(a_->integer(ia) * headroom, a_factor_);
+    const std::int64_t b = times(b_->integer(ib) * headroom, b_factor_);
+    result = times(kind_ == Binary::kSub ? a - b : a + b, y_factor_);
+  }
+  output_->PutStored(element, result + output_->offset(element));
+}
+
+void Combiner::Put(std::int64_t element, std::int64_t ia, std::int64_t ib) {
+  if (stored_) return PutFixed(element, ia, ib);
+  if (arithmetic_->domain == Domain::kFloat32) return PutFloat32(element, ia, ib);
+  PutExact(element, ia, ib);  // also where TFLite has no kernel: tflite.S11
+}
+
+}  // namespace qtx::reference

@@ -1,0 +1,172 @@
+#include "arithmetic/product.h"
+
+#include <algorithm>
+
+namespace qtx::reference {
+namespace {
+
+using format::ElementType;
+using Product = RequantizeRecipe::Product;
+
+enum class Kernel { kConv, kDepthwiseConv, kFullyConnected };
+
+// The TFLite kernel a node stands for: its origin, or else its own form
+// (spec/arithmetic/tflite.md).
+Kernel KernelOf(const Call& call, const Operand& x) {
+  const format::Node& node = call.node;
+  if (node.origin && node.origin->framework == "tflite") {
+    if (node.origin->op_type == "DEPTHWISE_CONV_2D") return Kernel::kDepthwiseConv;
+    if (node.origin->op_type == "CONV_2D") return Kernel::kConv;
+    if (node.origin->op_type == "FULLY_CONNECTED") return Kernel::kFullyConnected;
+  }
+  if (node.op_type != "Conv") return Kernel::kFullyConnected;
+  const std::int64_t group = node.IntOr("group", 1);
+  const bool depthwise = group > 1 && x.tensor().dims.size() > 1 && x.tensor().dims[1] == group;
+  return depthwise ? Kernel::kDepthwiseConv : Kernel::kConv;
+}
+
+// int8 by int8 or int4 and uint8 by uint8, the output as x, one scale for x and y.
+bool HasTfliteKernel(const ProductOperands& operands, const Output& output) {
+  const ElementType x = operands.x->tensor().elem_type;
+  const ElementType w = operands.w->tensor().elem_type;
+  if (output.tensor().elem_type != x || !output.per_tensor()) return false;
+  if (x == ElementType::kUint8Q) return w == x && operands.w->per_tensor();
+  return x == ElementType::kInt8Q && (w == x || w == ElementType::kInt4Q);
+}
+
+// Storage of at most `bits` bits with every offset in its range: |stored - offset| < 2^bits.
+bool IntegerOfAtMost(int bits, const Operand& operand) {
+  const format::Tensor& tensor = operand.tensor();
+  if (!operand.is_integer() || !tensor.quantization) return false;
+  if (format::BitWidth(tensor.elem_type) > bits) return false;
+  const format::IntegerRange range = format::StorageRange(tensor.elem_type);
+  return std::ranges::all_of(tensor.quantization->offset, [range](std::int32_t offset) {
+    return offset >= range.min && offset <= range.max;
+  });
+}
+
+// One scale, or one for each output channel and nothing finer.
+bool ScalesPerChannel(const Operand& w, std::int64_t channel_axis) {
+  if (w.per_tensor()) return true;
+  const format::Quantization& q = *w.tensor().quantization;
+  return q.axis.size() == 1 && q.axis[0] == channel_axis &&
+         (q.block_shape.empty() || q.block_shape[0] == 1);
+}
+
+bool HasIntegerAccumulator(const ProductOperands& operands) {
+  if (operands.alpha != 1 || (operands.bias != nullptr && operands.beta != 1)) return false;
+  if (!IntegerOfAtMost(16, *operands.x) || !operands.x->per_tensor()) return false;
+  if (operands.bias != nullptr &&
+      !(operands.bias->is_integer() && operands.bias->tensor().quantization)) {
+    return false;
+  }
+  return IntegerOfAtMost(16, *operands.w) && ScalesPerChannel(*operands.w, operands.w_channel_axis);
+}
+
+RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
+                           const Output& output) {
+  if (call.arithmetic.domain == Domain::kStored && !HasTfliteKernel(operands, output)) return {};
+  if (operands.x->tensor().elem_type == ElementType::kUint8Q) {
+    return call.arithmetic.unsigned_requantize;
+  }
+  const Kernel kernel = KernelOf(call, *operands.x);
+  RequantizeRecipe recipe = kernel == Kernel::kDepthwiseConv ? call.arithmetic.depthwise_requantize
+                                                             : call.arithmetic.requantize;
+  if (operands.w->per_tensor() && kernel == Kernel::kFullyConnected) {
+    recipe.product = call.arithmetic.scalar_product;
+  }
+  return recipe;
+}
+
+AccumulatorScales ScalesOf(const ProductOperands& operands) {
+  const bool per_tensor = operands.w->per_tensor();
+  return {operands.x->scale(0), per_tensor ? std::vector<float>{operands.w->scale(0)}
+                                           : operands.w->tensor().quantization->scale};
+}
+
+std::vector<Dyadic> Unpack(const Operand& operand) {
+  const std::int64_t count = format::ElementCount(operand.tensor());
+  std::vector<Dyadic> values;
+  values.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(operand.exact(i));
+  return values;
+}
+
+}  // namespace
+
+ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output* output)
+    : operands_(operands),
+      output_(output),
+      in_binary32_(call.arithmetic.domain == Domain::kFloat32) {
+  // An empty operand has no parameter to look at; its sums are empty in every domain.
+  const bool empty = format::ElementCount(operands.x->tensor()) == 0 ||
+                     format::ElementCount(operands.w->tensor()) == 0;
+  if (!empty && HasIntegerAccumulator(operands)) {
+    const RequantizeRecipe recipe = RecipeFor(call, operands, *output);
+    const bool exact = recipe.multiplier == RequantizeRecipe::Multiplier::kExact;
+    const bool plain = output->is_integer() || !output->tensor().quantization;
+    if (exact || plain) {
+      requantizer_.emplace(recipe, ScalesOf(operands), output);
+      narrow_ = IntegerOfAtMost(8, *operands.x) && IntegerOfAtMost(8, *operands.w);
+      return;
+    }
+  }
+  if (in_binary32_) return;
+  x_exact_ = Unpack(*operands.x);
+  w_exact_ = Unpack(*operands.w);
+}
+
+void ProductSum::PutAccumulator(std::int64_t element, std::int64_t channel,
+                                std::int64_t accumulator, std::int64_t bias) {
+  const Operand* b = operands_.bias;
+  const Bias addend = b == nullptr ? Bias{} : Bias{b->integer(bias), b->scale(bias)};
+  requantizer_->Put(element, static_cast<std::size_t>(channel), accumulator, addend);
+}
+
+Real ProductSum::ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
+                            std::span<const std::int64_t> w_indices) {
+  ExactSum sum;
+  for (std::size_t i = 0; i < x_indices.size(); ++i) {
+    sum.AddProduct(x_exact_[static_cast<std::size_t>(x_indices[i])],
+                   w_exact_[static_cast<std::size_t>(w_indices[i])]);
+  }
+  // A factor of 1 adds nothing to the mantissas; any other is applied to the rational sum.
+  if (operands_.alpha == 1) {
+    const Dyadic beta = ToDyadic(static_cast<double>(operands_.beta));
+    if (operands_.bias != nullptr) sum.AddProduct(operands_.bias->exact(bias), beta);
+    return sum.Value();
+  }
+  const Real products = sum.Value();
+  ExactSum addend;
+  if (operands_.bias != nullptr) {
+    addend.AddProduct(operands_.bias->exact(bias), ToDyadic(static_cast<double>(operands_.beta)));
+  }
+  const Real rest = addend.Value();
+  const auto alpha = static_cast<double>(operands_.alpha);
+  if (products.finite && rest.finite) {
+    return {true, 0, products.value * Rational(alpha) + rest.value};
+  }
+  const double left = products.finite ? 0 : products.special * alpha;
+  return {false, left + (rest.finite ? 0 : rest.special), {}};
+}
+
+float ProductSum::FloatPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
+                             std::span<const std::int64_t> w_indices) const {
+  float sum = 0;
+  for (std::size_t i = 0; i < x_indices.size(); ++i) {
+    sum += operands_.x->binary32(x_indices[i]) * operands_.w->binary32(w_indices[i]);
+  }
+  if (operands_.alpha != 1) sum *= operands_.alpha;
+  if (operands_.bias == nullptr) return sum;
+  const float addend = operands_.bias->binary32(bias);
+  return sum + (operands_.beta == 1 ? addend : operands_.beta * addend);
+}
+
+void ProductSum::PutPairs(std::int64_t element, std::int64_t bias,
+                          std::span<const std::int64_t> x_indices,
+                          std::span<const std::int64_t> w_indices) {
+  if (in_binary32_) return output_->PutFloat(element, FloatPairs(bias, x_indices, w_indices));
+  output_->PutReal(element, ExactPairs(bias, x_indices, w_indices));
+}
+
+}  // namespace qtx::reference

@@ -1,0 +1,60 @@
+// Sums of products, as Conv, Gemm and MatMul need them: which recipe applies to the operands, and
+// the rounding of the sums. The operators bring the order of the elements. Source: exact.S2,
+// float32.S3 to .S6, tflite.S2 to .S4 and .S11.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "arithmetic/output.h"
+#include "arithmetic/requantizer.h"
+#include "operand.h"
+
+namespace qtx::reference {
+
+/// The operands of one call. `bias` may be nullptr. `w_channel_axis`: the axis of w along which
+/// output channels lie, the one axis whose parameters may differ in an integer accumulator.
+struct ProductOperands {
+  const Operand* x = nullptr;
+  const Operand* w = nullptr;
+  const Operand* bias = nullptr;
+  std::int64_t w_channel_axis = 0;
+  float alpha = 1;  // factor of the sum
+  float beta = 1;   // factor of the bias
+};
+
+/// Puts sums of products into an output. Borrows the operands and the output.
+class ProductSum {
+ public:
+  ProductSum(const Call& call, const ProductOperands& operands, Output* output);
+
+  /// True when the sums are integers: use PutAccumulator, else PutPairs.
+  bool integer() const { return requantizer_.has_value(); }
+  /// True when moreover no integer of x and w exceeds 255 in magnitude.
+  bool narrow() const { return narrow_; }
+
+  /// Puts the sum of x.integer * w.integer.  `bias`: index into the bias.  REQUIRES: integer().
+  void PutAccumulator(std::int64_t element, std::int64_t channel, std::int64_t accumulator,
+                      std::int64_t bias);
+  /// Puts the sum over i of x[x_indices[i]] * w[w_indices[i]]: exactly, or in binary32 in the order
+  /// given, the bias last.  The spans have equal sizes.
+  void PutPairs(std::int64_t element, std::int64_t bias, std::span<const std::int64_t> x_indices,
+                std::span<const std::int64_t> w_indices);
+
+ private:
+  Real ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
+                  std::span<const std::int64_t> w_indices);
+  float FloatPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
+                   std::span<const std::int64_t> w_indices) const;
+
+  ProductOperands operands_;
+  Output* output_;
+  bool in_binary32_;
+  bool narrow_ = false;
+  std::vector<Dyadic> x_exact_, w_exact_;  // unpacked once; empty in other paths
+  std::optional<Requantizer> requantizer_;
+};
+
+}  // namespace qtx::reference

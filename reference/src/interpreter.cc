@@ -1,0 +1,197 @@
+#include "qtx/reference/interpreter.h"
+
+#include <map>
+#include <utility>
+
+#include "arithmetic/elementwise.h"
+#include "parameters.h"
+#include "plan.h"
+
+namespace qtx::reference {
+namespace {
+
+using format::Tensor;
+
+// Errors: kInvalid where a dimension that is a number differs from `dims`.
+Result<void> CheckShape(const std::optional<format::Shape>& declared, const format::Dims& dims) {
+  if (!declared) return {};
+  bool fits = declared->size() == dims.size();
+  for (std::size_t i = 0; fits && i < dims.size(); ++i) {
+    fits = !(*declared)[i].value || *(*declared)[i].value == dims[i];
+  }
+  if (fits) return {};
+  return Error{
+      ErrorCode::kInvalid, "",
+      "found shape " + format::ToString(dims) + ", declared " + format::ToString(*declared)};
+}
+
+// Errors: kInvalid when the bytes do not match the type and shape.
+Result<void> CheckBytes(const Tensor& tensor) {
+  QTX_RETURN_IF_ERROR(CheckComputable(tensor.dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(tensor.dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t bytes, format::PackedBytes(tensor.elem_type, count));
+  if (static_cast<std::int64_t>(tensor.bytes.size()) == bytes) return {};
+  return Error{
+      ErrorCode::kInvalid, "",
+      "found " + std::to_string(tensor.bytes.size()) + " bytes, expected " + std::to_string(bytes)};
+}
+
+// Source: the rule for inputs in spec/arithmetic/README.md, by the recipe of the arithmetic.
+Result<Tensor> Quantized(const Arithmetic& arithmetic, const Tensor& real, const OutputType& type,
+                         Counters* counters) {
+  const format::Node node;
+  const Call call{.node = node,
+                  .arithmetic = arithmetic,
+                  .opset = 0,
+                  .inputs = {},
+                  .outputs = {&type, 1},
+                  .counters = counters};
+  QTX_ASSIGN_OR_RETURN(const Operand operand, Operand::Make(real));
+  return ConvertAll(call, operand);
+}
+
+// A given input as a tensor of the declared type: itself, FLOAT quantized, or stored integers that
+// get the declared parameters.
+Result<Tensor> AcceptInput(const Arithmetic& arithmetic, const Tensor& given,
+                           const OutputType& type, Counters* counters) {
+  QTX_RETURN_IF_ERROR(CheckBytes(given));
+  if (!type.quantization) {
+    if (given.elem_type == type.elem_type) return given;
+  } else if (given.elem_type == format::ElementType::kFloat) {
+    return Quantized(arithmetic, given, type, counters);
+  } else if (given.elem_type == type.elem_type ||
+             given.elem_type == format::StorageOf(type.elem_type)) {
+    if (given.quantization && !SameParameters(*given.quantization, *type.quantization)) {
+      return Error{ErrorCode::kInvalid, "quantization", "differs from the declared parameters"};
+    }
+    QTX_RETURN_IF_ERROR(CheckParameters(type.elem_type, *type.quantization, given.dims));
+    Tensor typed = given;
+    typed.elem_type = type.elem_type;
+    typed.quantization = type.quantization;
+    return typed;
+  }
+  return Error{ErrorCode::kInvalid, "",
+               "found type " + std::string(format::Name(given.elem_type)) + ", expected " +
+                   std::string(format::Name(type.elem_type)) +
+                   (type.quantization ? " or FLOAT" : "")};
+}
+
+}  // namespace
+
+struct Interpreter::State {
+  format::Model model;
+  const Arithmetic* arithmetic = nullptr;
+  Plan plan;
+  std::int64_t opset = 0;
+  Observer observer;
+  Counters counters;
+  std::map<std::string, Tensor> values;  // of the run in progress
+
+  Result<void> Bind(std::span<const Tensor> inputs);
+  Result<void> Execute(const Step& step);
+  Result<std::vector<Tensor>> Collect();
+  const Tensor* Find(const std::string& name) const;
+};
+
+const Tensor* Interpreter::State::Find(const std::string& name) const {
+  if (const auto value = values.find(name); value != values.end()) return &value->second;
+  const auto initializer = plan.initializers.find(name);
+  return initializer == plan.initializers.end() ? nullptr : &initializer->second;
+}
+
+Result<void> Interpreter::State::Bind(std::span<const Tensor> inputs) {
+  if (inputs.size() != plan.inputs.size()) {
+    return Error{ErrorCode::kInvalid, "inputs",
+                 "found " + std::to_string(inputs.size()) + ", expected " +
+                     std::to_string(plan.inputs.size())};
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const format::ValueInfo& declared = *plan.inputs[i];
+    const std::string place = "input[" + std::to_string(i) + "] '" + declared.name + "'";
+    auto shape = CheckShape(declared.type->shape, inputs[i].dims);
+    if (!shape.has_value()) return At(place, std::move(shape).error());
+    auto tensor = AcceptInput(*arithmetic, inputs[i], plan.types.at(declared.name), &counters);
+    if (!tensor.has_value()) return At(place, std::move(tensor).error());
+    values[declared.name] = *std::move(tensor);
+  }
+  return {};
+}
+
+Result<void> Interpreter::State::Execute(const Step& step) {
+  std::vector<const Tensor*> inputs;
+  for (const std::string& name : step.node->inputs) {
+    inputs.push_back(name.empty() ? nullptr : Find(name));
+  }
+  const Call call{.node = *step.node,
+                  .arithmetic = *arithmetic,
+                  .opset = opset,
+                  .inputs = inputs,
+                  .outputs = {&step.output, 1},
+                  .counters = &counters};
+  QTX_ASSIGN_OR_RETURN(Tensor result, step.op->run(call));
+  const std::string& name = step.node->outputs[0];
+  const format::ValueInfo* declared = model.graph.FindValue(name);
+  if (declared != nullptr && declared->type) {
+    auto shape = CheckShape(declared->type->shape, result.dims);
+    if (!shape.has_value()) return At("output[0] '" + name + "'", std::move(shape).error());
+  }
+  if (observer) observer(name, result);
+  values[name] = std::move(result);
+  for (const std::string& dead : step.last_uses) values.erase(dead);
+  return {};
+}
+
+Result<std::vector<Tensor>> Interpreter::State::Collect() {
+  std::vector<Tensor> outputs;
+  for (const format::ValueInfo& output : model.graph.outputs) {
+    outputs.push_back(*Find(output.name));
+  }
+  return outputs;
+}
+
+Interpreter::Interpreter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Interpreter::Interpreter(Interpreter&&) noexcept = default;
+Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
+Interpreter::~Interpreter() = default;
+
+Result<Interpreter> Interpreter::Prepare(format::Model model, std::string_view arithmetic) {
+  auto state = std::make_unique<State>();
+  QTX_ASSIGN_OR_RETURN(state->arithmetic, FindArithmetic(arithmetic));
+  state->model = std::move(model);
+  QTX_ASSIGN_OR_RETURN(state->plan, MakePlan(state->model));
+  state->opset = state->model.OpsetVersion("");
+  return Interpreter(std::move(state));
+}
+
+Result<std::vector<Tensor>> Interpreter::Run(std::span<const Tensor> inputs) {
+  State& state = *state_;
+  state.values.clear();
+  QTX_RETURN_IF_ERROR(state.Bind(inputs));
+  for (std::size_t i = 0; i < state.plan.steps.size(); ++i) {
+    auto done = state.Execute(state.plan.steps[i]);
+    if (!done.has_value()) return At(NodeName(state.model, i), std::move(done).error());
+  }
+  auto outputs = state.Collect();
+  state.values.clear();
+  return outputs;
+}
+
+Result<Tensor> QuantizeInput(const Tensor& real, const format::TensorType& to,
+                             std::string_view arithmetic) {
+  QTX_ASSIGN_OR_RETURN(const Arithmetic* recipe, FindArithmetic(arithmetic));
+  QTX_RETURN_IF_ERROR(CheckShape(to.shape, real.dims));
+  QTX_RETURN_IF_ERROR(CheckBytes(real));
+  if (!to.quantization || real.elem_type != format::ElementType::kFloat) {
+    return Error{ErrorCode::kInvalid, "",
+                 "found type " + std::string(format::Name(real.elem_type)) +
+                     ", expected FLOAT for a quantized type"};
+  }
+  Counters counters;
+  return Quantized(*recipe, real, {to.elem_type, to.quantization}, &counters);
+}
+
+void Interpreter::set_observer(Observer observer) { state_->observer = std::move(observer); }
+
+Counters Interpreter::counters() const { return state_->counters; }
+
+}  // namespace qtx::reference

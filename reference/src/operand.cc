@@ -1,0 +1,61 @@
+#include "operand.h"
+
+#include <algorithm>
+
+namespace qtx::reference {
+namespace {
+
+const format::Quantization& ParametersOf(const format::Tensor& tensor) {
+  static const format::Quantization kNone;
+  return tensor.quantization ? *tensor.quantization : kNone;
+}
+
+}  // namespace
+
+Operand::Operand(const format::Tensor& tensor)
+    : tensor_(&tensor),
+      count_(format::ElementCount(tensor)),
+      map_(ParametersOf(tensor), tensor.dims),
+      scales_(ParametersOf(tensor).scale),
+      offsets_(ParametersOf(tensor).offset) {}
+
+Result<Operand> Operand::Make(const format::Tensor& tensor) {
+  using format::ElementType;
+  const ElementType storage = format::StorageOf(tensor.elem_type);
+  const bool integer = format::IsIntegerStorage(storage) && format::BitWidth(storage) <= 32 &&
+                       storage != ElementType::kUint32;
+  const bool real = storage == ElementType::kFloat || storage == ElementType::kFloat16 ||
+                    storage == ElementType::kBfloat16 || format::IsSmallFloat(storage);
+  if (!integer && !real) {
+    return Error{ErrorCode::kUnsupported, "",
+                 "elements of type " + std::string(format::Name(tensor.elem_type)) +
+                     " cannot be computed with"};
+  }
+  Operand operand(tensor);
+  if (integer) {
+    operand.integers_ = format::UnpackInt32(tensor);
+    return operand;
+  }
+  const auto nonzero = [](std::int32_t offset) { return offset != 0; };
+  if (std::ranges::any_of(operand.offsets_, nonzero)) {
+    return Error{ErrorCode::kUnsupported, "", "a scaled float with an offset other than 0"};
+  }
+  operand.values_ = format::StoredValues(tensor);
+  return operand;
+}
+
+Dyadic Operand::exact(std::int64_t i) const {
+  if (is_integer()) return Scaled(scale(i), integer(i));
+  Dyadic value = ToDyadic(values_[static_cast<std::size_t>(i)]);
+  if (scales_.empty()) return value;
+  // A small float has at most 11 bits and the scale 24: the mantissas' product is exact.
+  const Dyadic factor = ToDyadic(static_cast<double>(scale(i)));
+  return {value.mantissa * factor.mantissa, value.exponent + factor.exponent, value.kind};
+}
+
+float Operand::binary32(std::int64_t i) const {
+  if (is_integer()) return static_cast<float>(integer(i)) * scale(i);
+  return static_cast<float>(values_[static_cast<std::size_t>(i)]) * scale(i);
+}
+
+}  // namespace qtx::reference

@@ -1,0 +1,52 @@
+// The elements of a tensor as numbers: exact, binary32, or integer times scale.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "qtx/format/tensor.h"
+#include "rational.h"
+
+namespace qtx::reference {
+
+/// Unpacks a tensor once. Borrows its quantization: must not outlive the tensor.
+class Operand {
+ public:
+  /// Errors: kUnsupported for STRING, complex, DOUBLE and integer tensors without quantization
+  /// wider than 32 bits, and for a scaled float with an offset.
+  static Result<Operand> Make(const format::Tensor& tensor);
+
+  const format::Tensor& tensor() const { return *tensor_; }
+  /// True when real = scale(i) * integer(i) with integers.
+  bool is_integer() const { return !integers_.empty() || count_ == 0; }
+  bool per_tensor() const { return map_.per_tensor(); }
+
+  /// stored - offset.  REQUIRES: is_integer().
+  std::int64_t integer(std::int64_t i) const {
+    const std::int64_t stored = integers_[static_cast<std::size_t>(i)];
+    return stored - (offsets_.empty() ? 0 : offsets_[Parameter(offsets_.size(), i)]);
+  }
+  std::int32_t stored(std::int64_t i) const { return integers_[static_cast<std::size_t>(i)]; }
+  /// 1 for a tensor that is not quantized.
+  float scale(std::int64_t i) const {
+    return scales_.empty() ? 1.0F : scales_[Parameter(scales_.size(), i)];
+  }
+  Dyadic exact(std::int64_t i) const;
+  /// binary32(stored - offset) * scale, the product rounded to binary32: float32.S1.
+  float binary32(std::int64_t i) const;
+
+ private:
+  explicit Operand(const format::Tensor& tensor);
+  std::size_t Parameter(std::size_t count, std::int64_t i) const {
+    return count == 1 ? 0 : static_cast<std::size_t>(map_(i));
+  }
+  const format::Tensor* tensor_;
+  std::int64_t count_;
+  format::ParameterMap map_;
+  std::vector<float> scales_;
+  std::vector<std::int32_t> offsets_;
+  std::vector<std::int32_t> integers_;  // integer storage
+  std::vector<double> values_;          // float storage
+};
+
+}  // namespace qtx::reference

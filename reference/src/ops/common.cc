@@ -1,0 +1,176 @@
+#include "ops/common.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "parameters.h"
+
+namespace qtx::reference {
+
+using format::Dims;
+using format::ElementType;
+
+std::string InputName(const Call& call, std::size_t i) {
+  return "input[" + std::to_string(i) + "] '" + call.node.inputs[i] + "'";
+}
+
+bool IsReal(ElementType type) {
+  return type == ElementType::kFloat || type == ElementType::kFloat16 ||
+         type == ElementType::kBfloat16 || format::IsQuantized(type);
+}
+
+Result<Operand> OperandAt(const Call& call, std::size_t i) {
+  const format::Tensor* tensor = call.Input(i);
+  if (tensor == nullptr) {
+    return Error{ErrorCode::kInvalid, "input[" + std::to_string(i) + "]", "is required"};
+  }
+  if (!IsReal(tensor->elem_type)) {
+    return Error{ErrorCode::kUnsupported, InputName(call, i),
+                 "found type " + std::string(format::Name(tensor->elem_type)) +
+                     ", expected FLOAT or a quantized type"};
+  }
+  auto operand = Operand::Make(*tensor);
+  if (!operand.has_value()) return At(InputName(call, i), std::move(operand).error());
+  return operand;
+}
+
+Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i) {
+  if (call.Input(i) == nullptr) return std::optional<Operand>();
+  QTX_ASSIGN_OR_RETURN(Operand operand, OperandAt(call, i));
+  return std::optional<Operand>(std::move(operand));
+}
+
+const Operand* PointerTo(const std::optional<Operand>& operand) {
+  return operand ? &*operand : nullptr;
+}
+
+Result<std::vector<std::int64_t>> Int64sAt(const Call& call, std::size_t i) {
+  const format::Tensor* tensor = call.Input(i);
+  if (tensor == nullptr) {
+    return Error{ErrorCode::kInvalid, "input[" + std::to_string(i) + "]", "is required"};
+  }
+  if (tensor->elem_type != ElementType::kInt64 || tensor->dims.size() > 1) {
+    return Error{ErrorCode::kInvalid, InputName(call, i),
+                 "found " + std::string(format::Name(tensor->elem_type)) +
+                     format::ToString(tensor->dims) + ", expected INT64 of rank 1"};
+  }
+  return format::UnpackIntegers(*tensor);
+}
+
+Result<Dims> Broadcast(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+  Dims result(std::max(a.size(), b.size()));
+  for (std::size_t i = 0; i < result.size(); ++i) {  // i counts axes from the last
+    const std::int64_t da = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const std::int64_t db = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (da != db && da != 1 && db != 1) {
+      return Error{ErrorCode::kInvalid, "",
+                   "shapes " + format::ToString(a) + " and " + format::ToString(b) +
+                       " cannot be broadcast: sizes " + std::to_string(da) + " and " +
+                       std::to_string(db)};
+    }
+    result[result.size() - 1 - i] = da == 1 ? db : da;
+  }
+  QTX_RETURN_IF_ERROR(CheckComputable(result));
+  return result;
+}
+
+void StridedIndex::Next() {
+  for (std::size_t axis = dims_.size(); axis-- > 0;) {
+    index_ += strides_[axis];
+    if (++at_[axis] < dims_[axis]) return;
+    index_ -= strides_[axis] * dims_[axis];
+    at_[axis] = 0;
+  }
+}
+
+std::vector<std::int64_t> BroadcastIndices(std::span<const std::int64_t> from,
+                                           std::span<const std::int64_t> dims) {
+  const Dims full = format::RowMajorStrides(from);
+  Dims strides(dims.size(), 0);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const bool repeated = from[i] == 1;
+    strides[dims.size() - from.size() + i] = repeated ? 0 : full[i];
+  }
+  std::int64_t count = 1;
+  for (const std::int64_t dim : dims) count *= dim;
+  std::vector<std::int64_t> indices;
+  indices.reserve(static_cast<std::size_t>(count));
+  StridedIndex index(Dims(dims.begin(), dims.end()), strides);
+  for (std::int64_t i = 0; i < count; ++i, index.Next()) indices.push_back(*index);
+  return indices;
+}
+
+Result<Mover> Mover::Make(const Call& call, const format::Tensor& like, Dims dims) {
+  Mover mover(call);
+  if (IsReal(like.elem_type)) {
+    const ElementType type = call.outputs[0].elem_type;
+    // Half precision is moved, not rounded to: there is no arithmetic of it here.
+    if (type != like.elem_type || format::IsQuantized(type) || type == ElementType::kFloat) {
+      QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, std::move(dims)));
+      mover.output_ = std::move(output);
+      return mover;
+    }
+  }
+  if (call.outputs[0].elem_type != like.elem_type || format::BitWidth(like.elem_type) < 8) {
+    return Error{ErrorCode::kUnsupported, "output[0]",
+                 "found type " + std::string(format::Name(call.outputs[0].elem_type)) +
+                     " for elements of type " + std::string(format::Name(like.elem_type))};
+  }
+  QTX_RETURN_IF_ERROR(CheckComputable(dims));
+  QTX_ASSIGN_OR_RETURN(mover.raw_, format::MakeTensor(like.elem_type, std::move(dims)));
+  return mover;
+}
+
+Result<void> Mover::Copy(const format::Tensor& input, std::span<const std::int64_t> elements,
+                         std::span<const std::int64_t> sources) {
+  const std::int64_t count = elements.empty() && sources.empty()
+                                 ? format::ElementCount(input)
+                                 : static_cast<std::int64_t>(sources.size());
+  const auto element = [elements](std::int64_t i) {
+    return elements.empty() ? i : elements[static_cast<std::size_t>(i)];
+  };
+  const auto source = [sources](std::int64_t i) {
+    return sources.empty() ? i : sources[static_cast<std::size_t>(i)];
+  };
+  if (raw_) {
+    if (input.elem_type != raw_->elem_type) {
+      return Error{ErrorCode::kInvalid, "", "inputs of different types that are not reals"};
+    }
+    const std::int64_t width = format::BitWidth(input.elem_type) / 8;
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::memcpy(raw_->bytes.data() + element(i) * width, input.bytes.data() + source(i) * width,
+                  static_cast<std::size_t>(width));
+    }
+    return {};
+  }
+  QTX_ASSIGN_OR_RETURN(const Operand operand, Operand::Make(input));
+  Converter converter(call_->arithmetic, operand, &*output_);
+  for (std::int64_t i = 0; i < count; ++i) converter.Put(element(i), source(i));
+  return {};
+}
+
+Result<void> Mover::Fill(const format::Tensor* value, std::span<const std::int64_t> elements) {
+  if (raw_) {
+    if (value == nullptr) return {};  // made zero-filled
+    const std::vector<std::int64_t> sources(elements.size(), 0);
+    return Copy(*value, elements, sources);
+  }
+  if (value == nullptr) {
+    for (const std::int64_t element : elements) output_->PutReal(element, Real{});
+    return {};
+  }
+  QTX_ASSIGN_OR_RETURN(const Operand operand, Operand::Make(*value));
+  Converter converter(call_->arithmetic, operand, &*output_);
+  for (const std::int64_t element : elements) converter.Put(element, 0);
+  return {};
+}
+
+format::Tensor Mover::Take() { return output_ ? output_->Take() : std::move(*raw_); }
+
+Result<format::Tensor> Reshaped(const Call& call, Dims dims) {
+  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[0], std::move(dims)));
+  QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0]));
+  return mover.Take();
+}
+
+}  // namespace qtx::reference

@@ -1,0 +1,78 @@
+// What operators share: operands, shape inputs, broadcasting, moving elements.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "arithmetic/elementwise.h"
+#include "arithmetic/output.h"
+#include "operand.h"
+#include "qtx/reference/op.h"
+
+namespace qtx::reference {
+
+/// "input[1] 'w'", for `where` of errors.
+std::string InputName(const Call& call, std::size_t i);
+
+/// Input `i` as numbers.  Errors: kUnsupported for types without a real meaning.
+Result<Operand> OperandAt(const Call& call, std::size_t i);
+/// The same, or nullopt for an absent optional input.
+Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i);
+/// nullptr for nullopt.
+const Operand* PointerTo(const std::optional<Operand>& operand);
+
+/// The values of an INT64 input of rank at most 1.  Errors: kInvalid for another type or rank.
+Result<std::vector<std::int64_t>> Int64sAt(const Call& call, std::size_t i);
+
+/// The NumPy broadcast of two shapes.  Errors: kInvalid when two sizes differ and neither is 1.
+Result<format::Dims> Broadcast(std::span<const std::int64_t> a, std::span<const std::int64_t> b);
+/// For each element of `dims`, row-major, the element of a tensor of shape `from` that is broadcast
+/// there.  REQUIRES: `from` broadcasts to `dims`.
+std::vector<std::int64_t> BroadcastIndices(std::span<const std::int64_t> from,
+                                           std::span<const std::int64_t> dims);
+
+/// Steps through the coordinates of `dims` in row-major order, keeping a linear index with the
+/// given stride per axis.
+class StridedIndex {
+ public:
+  StridedIndex(format::Dims dims, format::Dims strides, std::int64_t start = 0)
+      : dims_(std::move(dims)), strides_(std::move(strides)), at_(dims_.size(), 0), index_(start) {}
+  std::int64_t operator*() const { return index_; }
+  void Next();
+
+ private:
+  format::Dims dims_, strides_, at_;
+  std::int64_t index_;
+};
+
+/// Moves elements of inputs into one output, converting where parameters differ (reshape.S3).
+class Mover {
+ public:
+  /// `like` is an input: a type that is not a real operand is copied byte for byte.
+  /// Errors: kUnsupported or kInvalid when output 0 cannot have elements of `like`.
+  static Result<Mover> Make(const Call& call, const format::Tensor& like, format::Dims dims);
+  /// Output element elements[i] becomes `input`'s element sources[i]; both empty: all, in order.
+  /// Errors: kInvalid when types do not fit.
+  Result<void> Copy(const format::Tensor& input, std::span<const std::int64_t> elements = {},
+                    std::span<const std::int64_t> sources = {});
+  /// Output elements become real zero, or the one element of `value`.
+  Result<void> Fill(const format::Tensor* value, std::span<const std::int64_t> elements);
+  format::Tensor Take();
+
+ private:
+  explicit Mover(const Call& call) : call_(&call) {}
+  const Call* call_;
+  std::optional<Output> output_;       // real operands
+  std::optional<format::Tensor> raw_;  // all other types
+};
+
+/// True for the types that stand for reals: FLOAT and its narrower kin, and the quantized types.
+bool IsReal(format::ElementType type);
+
+/// Output 0 with the elements of input 0 in their order, under another shape.
+Result<format::Tensor> Reshaped(const Call& call, format::Dims dims);
+
+}  // namespace qtx::reference

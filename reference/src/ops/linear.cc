@@ -1,0 +1,82 @@
+#include "ops/linear.h"
+
+#include <cmath>
+
+namespace qtx::reference {
+namespace {
+
+using format::Dims;
+using format::ElementType;
+
+Result<void> ReadScale(const Call& call, format::Quantization* q) {
+  const format::Tensor& scale = *call.inputs[1];
+  if (scale.elem_type != ElementType::kFloat) {
+    return Error{ErrorCode::kUnsupported, InputName(call, 1),
+                 "found type " + std::string(format::Name(scale.elem_type)) + ", expected FLOAT"};
+  }
+  const std::span<const float> values = scale.As<float>();
+  q->scale.assign(values.begin(), values.end());
+  for (std::size_t i = 0; i < q->scale.size(); ++i) {
+    if (!(q->scale[i] > 0) || !std::isfinite(q->scale[i])) {
+      return Error{ErrorCode::kInvalid, InputName(call, 1) + "[" + std::to_string(i) + "]",
+                   "a scale must be finite and greater than 0"};
+    }
+  }
+  return {};
+}
+
+Result<void> ReadZeroPoint(const Call& call, ElementType storage, format::Quantization* q) {
+  const format::Tensor* zero = call.Input(2);
+  if (zero == nullptr) return {};
+  if (zero->elem_type != storage || zero->dims != call.inputs[1]->dims) {
+    return Error{ErrorCode::kInvalid, InputName(call, 2),
+                 "found " + std::string(format::Name(zero->elem_type)) +
+                     format::ToString(zero->dims) + ", expected " +
+                     std::string(format::Name(storage)) + format::ToString(call.inputs[1]->dims)};
+  }
+  if (format::IsIntegerStorage(storage)) {
+    q->offset = format::UnpackInt32(*zero);
+    return {};
+  }
+  for (const double value : format::StoredValues(*zero)) {
+    if (value != 0) return Error{ErrorCode::kInvalid, InputName(call, 2), "must be 0"};
+  }
+  return {};
+}
+
+// Scalar: per tensor.  Rank 1: per axis.  The rank of x: blocks along the axis (ONNX opset 21).
+Result<void> ReadAxes(const Call& call, const Dims& dims, format::Quantization* q) {
+  const Dims& scale = call.inputs[1]->dims;
+  const std::int64_t block = call.node.IntOr("block_size", 0);
+  if (q->scale.size() == 1 && block == 0) return {};
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  const auto axis = format::NormalizeAxis(call.node.IntOr("axis", 1), rank);
+  if (!axis.has_value()) return At("attribute 'axis'", axis.error());
+  if (block == 0) {
+    q->axis = {*axis};
+  } else {
+    for (std::int64_t i = 0; i < rank; ++i) q->axis.push_back(i);
+    q->block_shape.assign(dims.size(), 1);
+    q->block_shape[static_cast<std::size_t>(*axis)] = block;
+  }
+  auto expected = format::ParameterDims(*q, dims);
+  if (!expected.has_value()) return At("attribute 'block_size'", std::move(expected).error());
+  if (scale == *expected) return {};
+  return Error{
+      ErrorCode::kInvalid, InputName(call, 1),
+      "found shape " + format::ToString(scale) + ", expected " + format::ToString(*expected)};
+}
+
+}  // namespace
+
+Result<format::Quantization> LinearParameters(const Call& call, const Dims& dims,
+                                              ElementType storage) {
+  if (call.Input(1) == nullptr) return Error{ErrorCode::kInvalid, "input[1]", "is required"};
+  format::Quantization q;
+  QTX_RETURN_IF_ERROR(ReadScale(call, &q));
+  QTX_RETURN_IF_ERROR(ReadZeroPoint(call, storage, &q));
+  QTX_RETURN_IF_ERROR(ReadAxes(call, dims, &q));
+  return q;
+}
+
+}  // namespace qtx::reference

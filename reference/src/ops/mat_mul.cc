@@ -1,0 +1,63 @@
+#include "ops/common.h"
+#include "ops/matrix.h"
+#include "ops/registry.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+using format::Dims;
+
+Dims Leading(const Dims& dims) {
+  return dims.size() < 2 ? Dims{} : Dims(dims.begin(), dims.end() - 2);
+}
+
+// The last two dimensions. Rank 1 is a row on the left and a column on the right (mat_mul.S3).
+MatrixView LastTwo(const Dims& dims, bool left) {
+  if (dims.size() == 1) {
+    return left ? MatrixView{1, dims[0], dims[0], 1} : MatrixView{dims[0], 1, 1, 1};
+  }
+  const std::int64_t columns = dims.back();
+  return {dims[dims.size() - 2], columns, columns, 1};
+}
+
+Dims OutputDims(const Dims& batch, const Dims& a, const Dims& b, const MatrixProduct& product) {
+  Dims dims = batch;
+  if (a.size() > 1) dims.push_back(product.left.rows);
+  if (b.size() > 1) dims.push_back(product.right.columns);
+  return dims;
+}
+
+// y[..., i, j] = sum over k of a[..., i, k] * b[..., k, j].  Source: mat_mul.S1 to mat_mul.S4.
+Result<format::Tensor> MatMul(const Call& call) {
+  QTX_ASSIGN_OR_RETURN(const Operand a, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand b, OperandAt(call, 1));
+  const Dims& ad = a.tensor().dims;
+  const Dims& bd = b.tensor().dims;
+  if (ad.empty() || bd.empty()) {
+    return Error{ErrorCode::kInvalid, InputName(call, ad.empty() ? 0 : 1), "is a scalar"};
+  }
+  MatrixProduct product{LastTwo(ad, true), LastTwo(bd, false), 0, 0, 0};
+  QTX_RETURN_IF_ERROR(CheckInner(call, product.left, product.right));
+  QTX_ASSIGN_OR_RETURN(const Dims batch, Broadcast(Leading(ad), Leading(bd)));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, OutputDims(batch, ad, bd, product)));
+  // Output channels are b's columns; a rank-1 b has one, so none of its axes counts.
+  const auto axis = bd.size() == 1 ? -1 : static_cast<std::int64_t>(bd.size()) - 1;
+  const ProductOperands operands{.x = &a, .w = &b, .bias = nullptr, .w_channel_axis = axis};
+  ProductSum sum(call, operands, &output);
+  const std::vector<std::int64_t> a_batches = BroadcastIndices(Leading(ad), batch);
+  const std::vector<std::int64_t> b_batches = BroadcastIndices(Leading(bd), batch);
+  for (std::size_t i = 0; i < a_batches.size(); ++i) {
+    product.x_start = a_batches[i] * product.left.rows * product.left.columns;
+    product.w_start = b_batches[i] * product.right.rows * product.right.columns;
+    product.y_start = static_cast<std::int64_t>(i) * product.left.rows * product.right.columns;
+    MultiplyMatrices(operands, product, {}, &sum);
+  }
+  return output.Take();
+}
+
+}  // namespace
+
+const Operator kMatMul = {
+    .op_type = "MatMul", .min_inputs = 2, .max_inputs = 2, .attributes = {}, .run = MatMul};
+
+}  // namespace qtx::reference::ops

@@ -1,0 +1,41 @@
+// The windows of a pool.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/common.h"
+#include "ops/window.h"
+
+namespace qtx::reference {
+
+/// The window of AveragePool or MaxPool over input 0, [N, C, spatial...].
+/// Errors: kInvalid for a rank below 3, or attributes that break average_pool.C3 or .C4.
+Result<Window> PoolWindow(const Call& call);
+
+/// [N, C, window.output()...]
+format::Dims PoolDims(const Call& call, const Window& window);
+
+/// The windows of all N * C planes, in an order that computes each position's taps once.
+class PoolWalk {
+ public:
+  PoolWalk(const Call& call, const Window& window);
+  /// Advances; false after the last window.
+  bool Next();
+  std::int64_t element() const { return plane_ * window_->positions() + position_; }
+  const std::vector<std::int64_t>& sources() const { return sources_; }  // never empty
+  std::int64_t padded_count() const { return window_->PaddedCount(position_); }
+
+ private:
+  const Window* window_;
+  std::int64_t planes_, pixels_;
+  std::int64_t plane_ = -1;
+  std::int64_t position_ = 0;
+  std::vector<Tap> taps_;
+  std::vector<std::int64_t> sources_;
+};
+
+/// CheckWindowAttributes, and that kernel_shape is given.
+Result<void> CheckPoolAttributes(const format::Node& node);
+
+}  // namespace qtx::reference

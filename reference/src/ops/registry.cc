@@ -1,0 +1,57 @@
+#include "ops/registry.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "qtx/reference/interpreter.h"
+
+namespace qtx::reference {
+namespace {
+
+// Sorted by op_type.
+constexpr std::array kOperators = {
+    &ops::kAdd,
+    &ops::kAveragePool,
+    &ops::kCast,
+    &ops::kClip,
+    &ops::kConcat,
+    &ops::kConstant,
+    &ops::kConv,
+    &ops::kDequantizeLinear,
+    &ops::kFlatten,
+    &ops::kGemm,
+    &ops::kGlobalAveragePool,
+    &ops::kIdentity,
+    &ops::kMatMul,
+    &ops::kMaxPool,
+    &ops::kMul,
+    &ops::kPad,
+    &ops::kQuantizeLinear,
+    &ops::kRelu,
+    &ops::kReshape,
+    &ops::kShape,
+    &ops::kSoftmax,
+    &ops::kSqueeze,
+    &ops::kSub,
+    &ops::kTranspose,
+    &ops::kUnsqueeze,
+};
+
+}  // namespace
+
+std::span<const Operator* const> Operators() { return kOperators; }
+
+const Operator* FindOperator(std::string_view op_type) {
+  const auto found = std::ranges::find_if(
+      kOperators, [op_type](const Operator* op) { return op->op_type == op_type; });
+  return found == kOperators.end() ? nullptr : *found;
+}
+
+std::vector<std::string> SupportedOperators() {
+  std::vector<std::string> names;
+  for (const Operator* op : kOperators) names.emplace_back(op->op_type);
+  return names;
+}
+
+}  // namespace qtx::reference

@@ -1,0 +1,35 @@
+// Every operator's table entry, each defined in the file of its name. A new operator is one file,
+// one line here and one in registry.cc.
+#pragma once
+
+#include "qtx/reference/op.h"
+
+namespace qtx::reference::ops {
+
+extern const Operator kAdd;
+extern const Operator kAveragePool;
+extern const Operator kCast;
+extern const Operator kClip;
+extern const Operator kConcat;
+extern const Operator kConstant;
+extern const Operator kConv;
+extern const Operator kDequantizeLinear;
+extern const Operator kFlatten;
+extern const Operator kGemm;
+extern const Operator kGlobalAveragePool;
+extern const Operator kIdentity;
+extern const Operator kMatMul;
+extern const Operator kMaxPool;
+extern const Operator kMul;
+extern const Operator kPad;
+extern const Operator kQuantizeLinear;
+extern const Operator kRelu;
+extern const Operator kReshape;
+extern const Operator kShape;
+extern const Operator kSoftmax;
+extern const Operator kSqueeze;
+extern const Operator kSub;
+extern const Operator kTranspose;
+extern const Operator kUnsqueeze;
+
+}  // namespace qtx::reference::ops

@@ -1,0 +1,15 @@
+#include "ops/binary.h"
+#include "ops/registry.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+// y = a - b over the reals.  Source: sub.S1, tflite.S5.
+Result<format::Tensor> Sub(const Call& call) { return RunBinary(call, Binary::kSub); }
+
+}  // namespace
+
+const Operator kSub = {
+    .op_type = "Sub", .min_inputs = 2, .max_inputs = 2, .attributes = {}, .run = Sub};
+
+}  // namespace qtx::reference::ops

@@ -1,0 +1,57 @@
+#include <algorithm>
+
+#include "ops/common.h"
+#include "ops/registry.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+using format::AttributeType;
+using format::Dims;
+
+// perm, or the axes reversed.
+Result<Dims> Permutation(const Call& call, std::size_t rank) {
+  Dims reversed;
+  for (std::size_t i = rank; i-- > 0;) reversed.push_back(static_cast<std::int64_t>(i));
+  Dims perm = call.node.IntsOr("perm", reversed);
+  Dims sorted = perm;
+  std::ranges::sort(sorted);
+  std::ranges::reverse(reversed);
+  if (sorted == reversed) return perm;
+  return Error{ErrorCode::kInvalid, "attribute 'perm'",
+               "found " + format::ToString(perm) + ", expected a permutation of the " +
+                   std::to_string(rank) + " axes"};
+}
+
+// y[i_perm[0], i_perm[1], ...] = x[i_0, i_1, ...].  Source: transpose.S1.
+Result<format::Tensor> Transpose(const Call& call) {
+  const Dims& from = call.inputs[0]->dims;
+  QTX_ASSIGN_OR_RETURN(const Dims perm, Permutation(call, from.size()));
+  const Dims from_strides = format::RowMajorStrides(from);
+  Dims dims;
+  Dims strides;  // in x, of y's axes
+  for (const std::int64_t axis : perm) {
+    dims.push_back(from[static_cast<std::size_t>(axis)]);
+    strides.push_back(from_strides[static_cast<std::size_t>(axis)]);
+  }
+  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[0], dims));
+  const std::int64_t count = format::ElementCount(*call.inputs[0]);
+  std::vector<std::int64_t> sources;
+  sources.reserve(static_cast<std::size_t>(count));
+  StridedIndex index(dims, strides);
+  for (std::int64_t i = 0; i < count; ++i, index.Next()) sources.push_back(*index);
+  QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], {}, sources));
+  return mover.Take();
+}
+
+constexpr AttributeRule kAttributes[] = {{"perm", AttributeType::kInts}};
+
+}  // namespace
+
+const Operator kTranspose = {.op_type = "Transpose",
+                             .min_inputs = 1,
+                             .max_inputs = 1,
+                             .attributes = kAttributes,
+                             .run = Transpose};
+
+}  // namespace qtx::reference::ops

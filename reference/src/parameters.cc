@@ -1,0 +1,71 @@
+#include "parameters.h"
+
+#include <cmath>
+#include <string>
+
+namespace qtx::reference {
+namespace {
+
+Error Bad(std::string field, std::string message) {
+  return Error{ErrorCode::kInvalid, "quantization." + std::move(field), std::move(message)};
+}
+
+}  // namespace
+
+Result<void> CheckParameterValues(format::ElementType type, const format::Quantization& q) {
+  if (q.scale.empty()) return Bad("scale", "found no values");
+  for (std::size_t i = 0; i < q.scale.size(); ++i) {
+    if (!(q.scale[i] > 0) || !std::isfinite(q.scale[i])) {
+      return Bad("scale[" + std::to_string(i) + "]",
+                 "found " + std::to_string(q.scale[i]) + ", expected a finite number above 0");
+    }
+  }
+  if (!q.offset.empty() && q.offset.size() != q.scale.size()) {
+    return Bad("offset", "found " + std::to_string(q.offset.size()) + " values, expected " +
+                             std::to_string(q.scale.size()));
+  }
+  if (!format::IsIntegerStorage(format::StorageOf(type))) return {};
+  const format::IntegerRange range = format::StoredRange(type, q);
+  if (range.min > range.max) {
+    return Bad("quant_min", "found " + std::to_string(range.min) + " above quant_max " +
+                                std::to_string(range.max));
+  }
+  return {};
+}
+
+Result<void> CheckParameters(format::ElementType type, const format::Quantization& q,
+                             std::span<const std::int64_t> dims) {
+  QTX_RETURN_IF_ERROR(CheckParameterValues(type, q));
+  QTX_ASSIGN_OR_RETURN(const format::Dims parameters, format::ParameterDims(q, dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(parameters));
+  if (static_cast<std::int64_t>(q.scale.size()) != count) {
+    return Bad("scale", "found " + std::to_string(q.scale.size()) + " values, expected " +
+                            std::to_string(count) + " for shape " + format::ToString(dims));
+  }
+  return {};
+}
+
+bool SameParameters(const format::Quantization& a, const format::Quantization& b) {
+  if (a.scale != b.scale || a.axis != b.axis) return false;
+  const auto block = [](const format::Quantization& q, std::size_t i) {
+    return q.block_shape.empty() ? 1 : q.block_shape[i];
+  };
+  for (std::size_t i = 0; i < a.axis.size(); ++i) {
+    if (block(a, i) != block(b, i)) return false;
+  }
+  for (std::size_t i = 0; i < a.scale.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    if (format::OffsetAt(a, at) != format::OffsetAt(b, at)) return false;
+  }
+  return true;
+}
+
+Result<void> CheckComputable(std::span<const std::int64_t> dims) {
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(dims));
+  if (count <= kMaxComputedElements) return {};
+  return Error{ErrorCode::kTooLarge, "",
+               "shape " + format::ToString(dims) + " has " + std::to_string(count) +
+                   " elements; the reference computes at most 2^28"};
+}
+
+}  // namespace qtx::reference

@@ -1,0 +1,30 @@
+// Validity of quantization parameters: what the arithmetic relies on, so that no model can divide
+// by zero or index past a vector.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "qtx/format/quantization.h"
+#include "qtx/format/result.h"
+
+namespace qtx::reference {
+
+/// More elements than this the reference does not compute with: it keeps 64-bit indices of them.
+inline constexpr std::int64_t kMaxComputedElements = std::int64_t{1} << 28;
+
+/// Errors: kInvalid unless every scale is finite and greater than 0, there are as many scales as
+/// the axes and blocks of `dims` ask for, as many offsets or none, and quant_min <= quant_max.
+Result<void> CheckParameters(format::ElementType type, const format::Quantization& q,
+                             std::span<const std::int64_t> dims);
+
+/// The part of CheckParameters that needs no shape.
+Result<void> CheckParameterValues(format::ElementType type, const format::Quantization& q);
+
+/// Equal scale, offset (absent is 0), axis and block_shape (absent is 1).
+bool SameParameters(const format::Quantization& a, const format::Quantization& b);
+
+/// Errors: kTooLarge past kMaxComputedElements.
+Result<void> CheckComputable(std::span<const std::int64_t> dims);
+
+}  // namespace qtx::reference

@@ -1,0 +1,34 @@
+// What Prepare finds out about a graph before anything runs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "qtx/format/model.h"
+#include "qtx/reference/op.h"
+
+namespace qtx::reference {
+
+struct Step {
+  const format::Node* node = nullptr;  // in the model the plan was made of
+  const Operator* op = nullptr;
+  OutputType output;
+  std::vector<std::string> last_uses;  // values no later step or graph output needs
+};
+
+struct Plan {
+  std::vector<const format::ValueInfo*> inputs;  // graph inputs that are not initializers
+  std::map<std::string, OutputType> types;       // of every value
+  std::map<std::string, format::Tensor> initializers;
+  std::vector<Step> steps;
+};
+
+/// Borrows `model`.  Errors: kInvalid with the place of the broken rule, kUnsupported for an
+/// operator, type or attribute that the reference does not have.
+Result<Plan> MakePlan(const format::Model& model);
+
+/// "graph.node[3] 'name'"
+std::string NodeName(const format::Model& model, std::size_t i);
+
+}  // namespace qtx::reference

@@ -1,0 +1,198 @@
+// Prepare and Run: what they refuse, how they quantize inputs, what they free.
+#include "qtx/reference/interpreter.h"
+
+#include "run_op.h"
+
+namespace qtx::reference::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+format::ValueInfo Info(const std::string& name, ElementType type, const Dims& dims,
+                       std::optional<Quantization> q = std::nullopt) {
+  format::ValueInfo info;
+  info.name = name;
+  info.type.emplace();
+  info.type->elem_type = type;
+  info.type->shape = format::ToShape(dims);
+  info.type->quantization = std::move(q);
+  return info;
+}
+
+format::Node MakeNode(const std::string& op, const std::string& name,
+                      std::vector<std::string> inputs, const std::string& output) {
+  format::Node node;
+  node.op_type = op;
+  node.name = name;
+  node.inputs = std::move(inputs);
+  node.outputs = {output};
+  return node;
+}
+
+// x -> Relu -> h -> Add(h, w) -> y, all INT8Q of scale 1.
+format::Model SmallModel() {
+  format::Model model;
+  model.ir_version = 8;
+  model.opset_imports = {{"", 17}, {"qtx", 1}};
+  const Quantization q = Q({1.0F});
+  model.graph.inputs = {Info("x", ElementType::kInt8Q, {2}, q)};
+  model.graph.outputs = {Info("y", ElementType::kInt8Q, {2}, q)};
+  model.graph.values = {Info("h", ElementType::kInt8Q, {2}, q),
+                        Info("w", ElementType::kInt8Q, {2}, q)};
+  model.graph.initializers = {format::ToTensorData("w", Stored(ElementType::kInt8, {2}, {10, 20}))};
+  model.graph.nodes = {MakeNode("Relu", "r", {"x"}, "h"), MakeNode("Add", "a", {"h", "w"}, "y")};
+  return model;
+}
+
+std::string PrepareError(const format::Model& model) {
+  const auto interpreter = Interpreter::Prepare(model);
+  return interpreter.has_value() ? ""
+                                 : interpreter.error().where + ": " + interpreter.error().message;
+}
+
+std::string RunError(const format::Model& model, const std::vector<Tensor>& inputs) {
+  auto interpreter = Interpreter::Prepare(model);
+  if (!interpreter.has_value()) return "prepare: " + PrepareError(model);
+  const auto outputs = interpreter->Run(inputs);
+  return outputs.has_value() ? "" : outputs.error().where + ": " + outputs.error().message;
+}
+
+TEST(Interpreter, RunsNodesInOrderAndShowsThemToTheObserver) {
+  auto interpreter = *Interpreter::Prepare(SmallModel());
+  std::vector<std::string> seen;
+  interpreter.set_observer(
+      [&seen](const std::string& name, const Tensor&) { seen.push_back(name); });
+  const Tensor x = Int8({2}, {-5, 5}, Q({1.0F}));
+  const auto outputs = interpreter.Run({&x, 1});
+  ASSERT_TRUE(outputs.has_value());
+  EXPECT_EQ(format::UnpackIntegers(outputs->at(0)), (Values{10, 25}));
+  EXPECT_THAT(seen, ElementsAre("h", "y"));
+  EXPECT_EQ(interpreter.counters().rounded, 3U);  // the bound, two sums; a copy is not rounded
+}
+
+TEST(Interpreter, QuantizesAFloatByTheInputsOwnParameters) {
+  auto interpreter = *Interpreter::Prepare(SmallModel());
+  const Tensor x = Float({2}, {2.5F, 3.5F});
+  EXPECT_EQ(format::UnpackIntegers(interpreter.Run({&x, 1})->at(0)), (Values{12, 24}));
+}
+
+TEST(Interpreter, AcceptsPlainStoredIntegers) {
+  auto interpreter = *Interpreter::Prepare(SmallModel());
+  const Tensor x = Stored(ElementType::kInt8, {2}, {1, 2});
+  EXPECT_EQ(format::UnpackIntegers(interpreter.Run({&x, 1})->at(0)), (Values{11, 22}));
+}
+
+TEST(Interpreter, RefusesInputsThatDoNotFit) {
+  const format::Model model = SmallModel();
+  EXPECT_THAT(RunError(model, {}), HasSubstr("inputs: found 0, expected 1"));
+  EXPECT_THAT(RunError(model, {Int8({3}, {1, 2, 3}, Q({1.0F}))}),
+              HasSubstr("input[0] 'x': found shape [3], declared [2]"));
+  EXPECT_THAT(RunError(model, {Int64({1, 2})}),
+              HasSubstr("found type INT64, expected INT8Q or FLOAT"));
+  EXPECT_THAT(RunError(model, {Int8({2}, {1, 2}, Q({2.0F}))}),
+              HasSubstr("differs from the declared"));
+  Tensor short_bytes = Int8({2}, {1, 2}, Q({1.0F}));
+  short_bytes.bytes.pop_back();
+  EXPECT_THAT(RunError(model, {short_bytes}), HasSubstr("found 1 bytes, expected 2"));
+}
+
+TEST(Interpreter, NamesAnUnknownOperator) {
+  format::Model model = SmallModel();
+  model.graph.nodes[1].op_type = "Foo";
+  EXPECT_EQ(PrepareError(model), "graph.node[1] 'a': operator Foo is not in the reference");
+  model.graph.nodes[1].domain = "com.microsoft";
+  EXPECT_THAT(PrepareError(model), HasSubstr("operator com.microsoft.Foo"));
+}
+
+TEST(Interpreter, ChecksNodesBeforeAnythingRuns) {
+  format::Model undefined = SmallModel();
+  undefined.graph.nodes[1].inputs[0] = "nowhere";
+  EXPECT_EQ(
+      PrepareError(undefined),
+      "graph.node[1] 'a': input[0] 'nowhere': is defined by no input, initializer or earlier node");
+  format::Model absent = SmallModel();
+  absent.graph.nodes[1].inputs[0] = "";
+  EXPECT_THAT(PrepareError(absent), HasSubstr("input[0]"));
+  format::Model arity = SmallModel();
+  arity.graph.nodes[0].inputs = {"x", "w"};
+  EXPECT_EQ(PrepareError(arity), "graph.node[0] 'r': inputs: found 2, expected 1");
+  format::Model attribute = SmallModel();
+  attribute.graph.nodes[0].attributes = {Attribute::Int("slope", 1)};
+  EXPECT_THAT(PrepareError(attribute),
+              HasSubstr("attribute 'slope': is not known for operator Relu"));
+  format::Model twice = SmallModel();
+  twice.graph.nodes[1].outputs[0] = "h";
+  EXPECT_THAT(PrepareError(twice), HasSubstr("is defined twice"));
+  format::Model output = SmallModel();
+  output.graph.outputs.push_back(Info("z", ElementType::kFloat, {1}));
+  EXPECT_THAT(PrepareError(output), HasSubstr("graph.output 'z'"));
+}
+
+TEST(Interpreter, ChecksAttributeTypes) {
+  format::Model model = SmallModel();
+  model.graph.nodes[0] = MakeNode("Softmax", "s", {"x"}, "h");
+  model.graph.nodes[0].attributes = {Attribute::Float("axis", 1.0F)};
+  EXPECT_EQ(PrepareError(model),
+            "graph.node[0] 's': attribute 'axis': found attribute type 1, expected 2");
+}
+
+TEST(Interpreter, RefusesParametersThatCannotBeDividedBy) {
+  for (const float scale : {0.0F, -1.0F, std::numeric_limits<float>::infinity(), std::nanf("")}) {
+    format::Model model = SmallModel();
+    model.graph.values[0].type->quantization->scale = {scale};
+    EXPECT_THAT(PrepareError(model), HasSubstr("output[0] 'h': quantization.scale[0]"));
+  }
+  format::Model none = SmallModel();
+  none.graph.inputs[0].type->quantization.reset();
+  EXPECT_THAT(PrepareError(none), HasSubstr("graph.input 'x': quantization"));
+  format::Model count = SmallModel();
+  count.graph.values[0].type->quantization = Q({1.0F, 2.0F, 3.0F}, {}, {0});
+  EXPECT_THAT(RunError(count, {Int8({2}, {1, 2}, Q({1.0F}))}),
+              HasSubstr("found 3 values, expected 2"));
+}
+
+TEST(Interpreter, HoldsResultsToTheirDeclaredShape) {
+  format::Model model = SmallModel();
+  model.graph.values[0].type->shape = format::ToShape(Dims{3});
+  EXPECT_EQ(RunError(model, {Int8({2}, {1, 2}, Q({1.0F}))}),
+            "graph.node[0] 'r': output[0] 'h': found shape [2], declared [3]");
+}
+
+TEST(Interpreter, TreatsAnAnnotatedFloatAsAFloat) {
+  format::Model model;
+  model.opset_imports = {{"", 17}};
+  Quantization annotation = Q({1.0F});
+  annotation.storage_type = ElementType::kInt8;
+  model.graph.inputs = {Info("x", ElementType::kFloat, {1}, annotation)};
+  model.graph.outputs = {Info("y", ElementType::kFloat, {1}, annotation)};
+  model.graph.nodes = {MakeNode("Identity", "", {"x"}, "y")};
+  auto interpreter = *Interpreter::Prepare(model);
+  const Tensor x = Float({1}, {0.3F});
+  EXPECT_EQ(interpreter.Run({&x, 1})->at(0).As<float>()[0], 0.3F);
+}
+
+TEST(Interpreter, InfersTypesOfALoweredGraph) {
+  format::Model model;
+  model.opset_imports = {{"", 17}};
+  model.graph.inputs = {Info("x", ElementType::kFloat, {2})};
+  model.graph.outputs = {Info("y", ElementType::kFloat, {2})};
+  model.graph.initializers = {format::ToTensorData("s", Float({}, {2.0F})),
+                              format::ToTensorData("z", Stored(ElementType::kInt8, {}, {3}))};
+  model.graph.nodes = {MakeNode("QuantizeLinear", "q", {"x", "s", "z"}, "stored"),
+                       MakeNode("DequantizeLinear", "d", {"stored", "s", "z"}, "y")};
+  auto interpreter = *Interpreter::Prepare(model, "float32");
+  const Tensor x = Float({2}, {5.0F, 1000.0F});
+  const auto outputs = *interpreter.Run({&x, 1});
+  EXPECT_THAT(outputs[0].As<float>(), ElementsAre(4.0F, 248.0F));
+}
+
+TEST(Operators, AreSortedAndFindable) {
+  const std::vector<std::string> names = SupportedOperators();
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  for (const std::string& name : names) EXPECT_EQ(FindOperator(name)->op_type, name);
+  EXPECT_EQ(FindOperator("Foo"), nullptr);
+}
+
+}  // namespace
+}  // namespace qtx::reference::testing
