@@ -1,0 +1,202 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "engine/ops/conversion.h"
+#include "engine/plan.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::Tensor;
+
+struct Operator {
+  std::string_view op_type;
+  StepResult (*prepare)(const NodePlan&);
+};
+
+constexpr std::array kOperators{
+    Operator{"Add", PrepareAdd},
+    Operator{"AveragePool", PrepareAveragePool},
+    Operator{"Cast", PrepareConversion},
+    Operator{"Clip", PrepareConversion},
+    Operator{"Concat", PrepareConcat},
+    Operator{"Constant", PrepareConstant},
+    Operator{"Conv", PrepareConv},
+    Operator{"DequantizeLinear", PrepareDequantizeLinear},
+    Operator{"Flatten", PrepareReshape},
+    Operator{"Gemm", PrepareGemm},
+    Operator{"GlobalAveragePool", PrepareGlobalAveragePool},
+    Operator{"Identity", PrepareConversion},
+    Operator{"MatMul", PrepareMatMul},
+    Operator{"MaxPool", PrepareMaxPool},
+    Operator{"Mul", PrepareMul},
+    Operator{"Pad", PreparePad},
+    Operator{"QuantizeLinear", PrepareQuantizeLinear},
+    Operator{"Relu", PrepareConversion},
+    Operator{"Reshape", PrepareReshape},
+    Operator{"Shape", PrepareConstant},
+    Operator{"Softmax", PrepareSoftmax},
+    Operator{"Squeeze", PrepareReshape},
+    Operator{"Sub", PrepareSub},
+    Operator{"Transpose", PrepareTranspose},
+    Operator{"Unsqueeze", PrepareReshape},
+};
+
+StepResult PrepareNode(const NodePlan& plan) {
+  const format::Node& node = plan.node();
+  const auto* found = std::ranges::find(kOperators, node.op_type, &Operator::op_type);
+  if (found == kOperators.end() || !(node.domain.empty() || node.domain == "ai.onnx")) {
+    return plan.Unsupported("no such operator here, domain '" + node.domain + "'");
+  }
+  return found->prepare(plan);
+}
+
+class Prepared : public PreparedModel {
+ public:
+  // The workspace refers to the model, so both live here.
+  explicit Prepared(const format::Model& model) : model_(model), workspace_(model_) {}
+
+  Result<void> Plan(const Kernels& kernels) {
+    for (const format::ValueInfo& input : model_.graph.inputs) {
+      if (model_.graph.FindInitializer(input.name) != nullptr) continue;
+      auto value = DefineInput(input);
+      if (!value.has_value()) return At("input '" + input.name + "'", value.error());
+      inputs_.push_back(*value);
+    }
+    for (const format::Node& node : model_.graph.nodes) {
+      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNode({node, workspace_, kernels}));
+      if (step != nullptr) steps_.push_back(std::move(step));
+    }
+    for (const format::ValueInfo& output : model_.graph.outputs) {
+      QTX_ASSIGN_OR_RETURN(Value * value, workspace_.Find(output.name));
+      outputs_.push_back(value);
+    }
+    return {};
+  }
+
+  Result<std::vector<Tensor>> Run(std::span<const Tensor> inputs) override {
+    if (inputs.size() != inputs_.size()) {
+      return Error{ErrorCode::kInvalid, "inputs",
+                   "found " + std::to_string(inputs.size()) + ", expected " +
+                       std::to_string(inputs_.size())};
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      auto taken = Take(inputs[i], *inputs_[i]);
+      if (!taken.has_value()) return At("input '" + inputs_[i]->name + "'", taken.error());
+    }
+    for (const auto& step : steps_) QTX_RETURN_IF_ERROR(step->Run());
+    std::vector<Tensor> outputs;
+    for (const Value* value : outputs_) outputs.push_back(value->tensor);
+    return outputs;
+  }
+
+ private:
+  Result<Value*> DefineInput(const format::ValueInfo& input) {
+    if (!input.type.has_value() || !input.type->shape.has_value()) {
+      return Error{ErrorCode::kUnsupported, "", "no tensor type with a shape"};
+    }
+    const auto dims = format::FixedDims(*input.type->shape);
+    if (!dims.has_value()) {
+      return Error{ErrorCode::kUnsupported, "",
+                   "shape " + format::ToString(*input.type->shape) + " is not fixed"};
+    }
+    Tensor like;
+    like.elem_type = input.type->elem_type;
+    if (format::IsQuantized(like.elem_type)) {
+      if (!input.type->quantization.has_value())
+        return Error{ErrorCode::kInvalid, "", "no quantization"};
+      QTX_ASSIGN_OR_RETURN(like.quantization, format::Resolve(model_, *input.type->quantization));
+    }
+    return workspace_.Define(input.name, std::move(like), *dims);
+  }
+
+  // Copies a tensor in; a FLOAT one for a quantized input is quantized by that input's parameters.
+  static Result<void> Take(const Tensor& given, Value& value) {
+    Tensor& own = value.tensor;
+    if (given.dims != own.dims) {
+      return Error{ErrorCode::kInvalid, "",
+                   "found shape " + format::ToString(given.dims) + ", expected " +
+                       format::ToString(own.dims)};
+    }
+    if (given.elem_type == own.elem_type) {
+      const bool same =
+          !own.quantization.has_value() ||
+          (given.quantization.has_value() && given.quantization->scale == own.quantization->scale &&
+           given.quantization->offset == own.quantization->offset);
+      if (!same) return Error{ErrorCode::kInvalid, "", "quantized otherwise than declared"};
+    } else if (given.elem_type != format::ElementType::kFloat) {
+      return Error{ErrorCode::kInvalid, "",
+                   "found " + std::string(format::Name(given.elem_type)) + ", expected " +
+                       std::string(format::Name(own.elem_type))};
+    }
+    if (given.elem_type == own.elem_type) {
+      own.bytes = given.bytes;
+      return {};
+    }
+    QTX_ASSIGN_OR_RETURN(const Converter converter, Converter::Make(given, own));
+    converter.Run(given.bytes, own.bytes);
+    return {};
+  }
+
+  format::Model model_;
+  Workspace workspace_;
+  std::vector<Value*> inputs_, outputs_;
+  std::vector<std::unique_ptr<Step>> steps_;
+};
+
+class EngineBackend : public Backend {
+ public:
+  EngineBackend(std::string name, std::string device, const Kernels& kernels)
+      : name_(std::move(name)), device_(std::move(device)), kernels_(kernels) {}
+
+  Result<Description> Describe() override {
+    return Description{name_, kVersion, {"exact"}, device_};
+  }
+
+  Result<std::unique_ptr<PreparedModel>> Prepare(const format::Model& model,
+                                                 std::string_view arithmetic) override {
+    if (arithmetic != "exact" && !arithmetic.empty()) {
+      return Error{ErrorCode::kUnsupported, "arithmetic",
+                   "'" + std::string(arithmetic) + "', this backend has only 'exact'"};
+    }
+    return PrepareModel(model, kernels_);
+  }
+
+ private:
+  static constexpr const char* kVersion = "0.1.0";
+  std::string name_, device_;
+  const Kernels& kernels_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
+                                                    const Kernels& kernels) {
+  auto prepared = std::make_unique<Prepared>(model);
+  QTX_RETURN_IF_ERROR(prepared->Plan(kernels));
+  return prepared;
+}
+
+std::vector<std::string_view> SupportedOperators() {
+  std::vector<std::string_view> names;
+  for (const Operator& entry : kOperators) names.push_back(entry.op_type);
+  return names;
+}
+
+std::unique_ptr<Backend> MakeBackend(std::string name, std::string device, const Kernels& kernels) {
+  return std::make_unique<EngineBackend>(std::move(name), std::move(device), kernels);
+}
+
+const Kernels& ChooseKernels(const char* variable, std::span<const Kernels* const> available) {
+  const char* wanted = std::getenv(variable);
+  for (const Kernels* kernels : available) {
+    if (wanted != nullptr && kernels->name == wanted) return *kernels;
+  }
+  return *available.front();
+}
+
+}  // namespace qtx::backend::engine

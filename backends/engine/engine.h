@@ -1,0 +1,32 @@
+// From a model in the extended form to a PreparedModel that computes arithmetic `exact` with a set
+// of kernels.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/kernels.h"
+#include "qtx/backend/backend.h"
+
+namespace qtx::backend::engine {
+
+/// Plans every node, packs weights, allocates buffers.
+/// Errors: kUnsupported naming node and reason, kInvalid for a model that breaks the spec,
+/// kTooLarge.
+Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
+                                                    const Kernels& kernels);
+
+/// op_types of domain "" the engine may run, sorted.
+std::vector<std::string_view> SupportedOperators();
+
+/// A backend over the engine. `kernels` must outlive it (every kernel table does).
+/// Its only arithmetic is `exact`.
+std::unique_ptr<Backend> MakeBackend(std::string name, std::string device, const Kernels& kernels);
+
+/// The table named by environment variable `variable`, else the first; tables are ordered best
+/// first. A name that is not among them is ignored: this is a switch for tests.
+const Kernels& ChooseKernels(const char* variable, std::span<const Kernels* const> available);
+
+}  // namespace qtx::backend::engine

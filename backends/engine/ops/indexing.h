@@ -1,0 +1,25 @@
+// Where each element of an output comes from, for operators that only move data.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "qtx/format/result.h"
+#include "qtx/format/shape.h"
+
+namespace qtx::backend::engine {
+
+/// Multidirectional broadcast of two shapes.  Errors: kInvalid when they do not broadcast.
+Result<format::Dims> BroadcastDims(const format::Dims& a, const format::Dims& b);
+
+/// For each element of `to`, row-major, the element at start + sum of coordinate * stride.
+std::vector<std::int64_t> StridedIndex(std::span<const std::int64_t> to,
+                                       std::span<const std::int64_t> strides,
+                                       std::int64_t start = 0);
+
+/// For each element of `to`, the element of `from` that broadcasts to it.
+/// REQUIRES: `from` broadcasts to `to`.
+std::vector<std::int64_t> BroadcastIndex(const format::Dims& from, const format::Dims& to);
+
+}  // namespace qtx::backend::engine

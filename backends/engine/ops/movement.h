@@ -1,0 +1,36 @@
+// What operators that only move data share: elements are converted to the output's type where that
+// differs from the input's, then moved.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/ops/conversion.h"
+#include "engine/plan.h"
+
+namespace qtx::backend::engine {
+
+/// An input brought to the output's type, its own shape kept.
+class Converted {
+ public:
+  /// Errors: kUnsupported for types that no Converter takes, that are packed, or per axis in y.
+  static Result<Converted> Make(const NodePlan& node, const Value* x, const format::Tensor& y);
+  /// The input's elements now.
+  std::span<const std::byte> Get();
+
+ private:
+  Converted(const Value* x, Converter converter) : x_(x), converter_(std::move(converter)) {}
+  const Value* x_;
+  Converter converter_;
+  std::vector<std::byte> bytes_;  // unless the converter copies
+};
+
+/// y[i] = x[index[i]]; where the index is -1, the padding element. An empty index means all in
+/// order.
+std::unique_ptr<Step> MakeMove(Converted x, Value* y, std::vector<std::int64_t> index,
+                               std::vector<std::byte> padding = {});
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,129 @@
+// Softmax over one axis, correctly rounded.
+//
+// With stored values q and the largest of them m, softmax[i] = e[i] / sum e[j], e[j] = exp(-(m -
+// q[j]) * scale): only 256 different exponents, tabulated in double-double arithmetic (about 104
+// bits).
+//
+// Ties. Let the distinct exponents have the counts n_d. softmax[i] = c for a rational c > 0 says
+// exp(-d_i s) - c * sum n_d exp(-d s) = 0 with rational coefficients, and by Lindemann-Weierstrass
+// the exp of distinct rationals are linearly independent over the rationals: every coefficient is
+// zero, so there is but one exponent. Then softmax is 1/n, a rational rounded exactly. In every
+// other case there is no tie, and a value at a relative distance from it that the error bound
+// exceeds is refused rather than guessed.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "engine/double_double.h"
+#include "engine/exact.h"
+#include "engine/plan.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::ElementType;
+
+class Softmax : public Step {
+ public:
+  Softmax(Operand x, Value* y, PerTensor output, std::int64_t axis, std::string place)
+      : x_(x), y_(y), output_(output), place_(std::move(place)) {
+    const format::Dims& dims = y->tensor.dims;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (static_cast<std::int64_t>(d) < axis) outer_ *= dims[d];
+      if (static_cast<std::int64_t>(d) > axis) inner_ *= dims[d];
+    }
+    length_ = dims[static_cast<std::size_t>(axis)];
+    for (std::size_t d = 0; d < table_.size(); ++d) {
+      // A difference of stored values times a binary32 fits binary64.
+      table_[d] = ExpOfNegative(static_cast<double>(d) * x.type.scale);
+    }
+  }
+
+  Result<void> Run() override {
+    for (std::int64_t outer = 0; outer < outer_; ++outer) {
+      for (std::int64_t inner = 0; inner < inner_; ++inner) {
+        QTX_RETURN_IF_ERROR(RunRow(outer * length_ * inner_ + inner));
+      }
+    }
+    return {};
+  }
+
+ private:
+  // Order-preserving code of a stored byte, 0..255.
+  std::uint8_t Code(std::int64_t element) const {
+    return static_cast<std::uint8_t>(Bytes(x_.value->tensor)[element] ^ (x_.is_signed ? 0x80 : 0));
+  }
+
+  Result<void> RunRow(std::int64_t first) {
+    std::array<std::int64_t, 256> counts{};
+    for (std::int64_t i = 0; i < length_; ++i) ++counts[Code(first + i * inner_)];
+    std::size_t largest = counts.size() - 1;
+    while (counts[largest] == 0) --largest;
+    DoubleDouble sum{};
+    for (std::size_t d = 0; d <= largest; ++d) {
+      const std::int64_t count = counts[largest - d];
+      if (count > 0) sum = sum + table_[d] * DoubleDouble{static_cast<double>(count), 0};
+    }
+    const bool uniform = counts[largest] == length_;
+    std::array<std::int64_t, 256> results{};
+    for (std::size_t d = 0; d <= largest; ++d) {
+      if (counts[largest - d] == 0) continue;
+      QTX_ASSIGN_OR_RETURN(results[largest - d], uniform ? Uniform() : RoundQuotient(d, sum));
+    }
+    for (std::int64_t i = 0; i < length_; ++i) {
+      const std::int64_t element = first + i * inner_;
+      StoreInteger(y_->tensor.elem_type, results[Code(element)], element, y_->tensor.bytes.data());
+    }
+    return {};
+  }
+
+  Result<std::int64_t> Uniform() const {
+    const std::array<Term, 1> one{Term{1, 1}};
+    return RoundHalfEven({one, output_.scale, length_}, output_.Rounded()) + output_.offset;
+  }
+
+  Result<std::int64_t> RoundQuotient(std::size_t d, const DoubleDouble& sum) const {
+    const format::IntegerRange range = output_.Rounded();
+    const DoubleDouble value = table_[d] / (sum * DoubleDouble{output_.scale, 0});
+    if (value.high >= static_cast<double>(range.max) + 1) return range.max + output_.offset;
+    const double floor = std::floor(value.high);
+    const DoubleDouble beyond = value - DoubleDouble{floor + 0.5, 0};
+    // Errors: table 2^-95 relative, sum and quotient a few 2^-100 more; 2^-90 bounds them together.
+    if (std::fabs(beyond.high) <= std::ldexp(value.high, -90)) {
+      return Error{ErrorCode::kUnsupported, place_, "a rounding closer to a tie than 2^-90"};
+    }
+    const auto nearest = static_cast<std::int64_t>(floor) + (beyond.high > 0 ? 1 : 0);
+    return std::clamp(nearest, range.min, range.max) + output_.offset;
+  }
+
+  Operand x_;
+  Value* y_;
+  PerTensor output_;
+  std::string place_;
+  std::int64_t outer_ = 1, length_ = 1, inner_ = 1;
+  std::array<DoubleDouble, 256> table_{};
+};
+
+}  // namespace
+
+StepResult PrepareSoftmax(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Operand x, EightBitOperand(node, 0));
+  const format::Dims& dims = x.value->tensor.dims;
+  auto axis =
+      format::NormalizeAxis(node.node().IntOr("axis", -1), static_cast<std::int64_t>(dims.size()));
+  if (!axis.has_value()) return node.Because(axis.error());
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
+  auto output = PerTensorOf(y->tensor);
+  if (!output.has_value()) return node.Because(output.error());
+  const int bits = format::BitWidth(y->tensor.elem_type);
+  if (bits != 8 && bits != 16) return node.Unsupported("an output of other than 8 or 16 bits");
+  // Below this the quotient by the scale stays far inside binary64, and rounding a uniform row is
+  // exact.
+  if (output->scale < 0x1p-100 || dims[static_cast<std::size_t>(*axis)] > (std::int64_t{1} << 32)) {
+    return node.Unsupported("an output scale below 2^-100 or an axis above 2^32");
+  }
+  return std::make_unique<Softmax>(x, y, *output, *axis, node.Because({}).where);
+}
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,131 @@
+#include "engine/requantize.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::ElementType;
+
+Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
+
+// Binary32 keeps its relative precision well inside its exponent range; int32 accumulators add 31
+// bits.
+constexpr double kLargestRatio = 0x1p90;
+constexpr double kSmallestRatio = 0x1p-90;
+
+}  // namespace
+
+Result<PerTensor> PerTensorOf(const format::Tensor& tensor) {
+  if (!tensor.quantization.has_value()) return Unsupported("expected a quantized value");
+  const format::Quantization& q = *tensor.quantization;
+  if (!q.axis.empty() || q.scale.size() != 1)
+    return Unsupported("expected per-tensor quantization");
+  if (!format::IsIntegerStorage(tensor.elem_type) || format::BitWidth(tensor.elem_type) > 32) {
+    return Unsupported("expected integers of at most 32 bits, found " +
+                       std::string(format::Name(tensor.elem_type)));
+  }
+  const format::IntegerRange storage = format::StorageRange(tensor.elem_type);
+  const std::int32_t offset = format::OffsetAt(q, 0);
+  if (offset < storage.min || offset > storage.max) {
+    return Unsupported("expected an offset within the storage's range");
+  }
+  return PerTensor{q.scale[0], offset, format::StoredRange(tensor.elem_type, q)};
+}
+
+void StoreInteger(ElementType storage, std::int64_t value, std::int64_t index, std::byte* out) {
+  // Two's complement: the low bytes of a value in range are its storage, signed or not
+  // (little-endian).
+  const auto size = static_cast<std::size_t>(format::BitWidth(storage) / 8);
+  std::memcpy(out + static_cast<std::size_t>(index) * size, &value, size);
+}
+
+// A kernel computes v = fl(fl(fl(acc) * r) + b) in binary32, e = 2^-24, r and b the binary32
+// nearest to the exact ratio and bias (off by e, and some 2^-51 of the binary64 they come from).
+// With t = acc * ratio:
+//   |v - exact| <= |t| (3e + O(e^2)) + |bias| (e + O(e^2)) + e |v|.
+// Where the exact value or v lies within R + 1 of zero, R the largest bound of the clamp, |t| is at
+// most |bias| + R + 1, so the error is below 4.1e (|bias| + R + 2) < 2^-21 (|bias| + R + 2) =: E. E
+// takes in the rounding of the threshold itself. Farther out both lie on the same side of the clamp
+// (E < 1/64). Hence a lane with |v - nearest| < 1/2 - E has the exact value's nearest integer, and
+// no tie. For a sum of two scaled stored values (Add) the bound is the same, with t and bias the
+// two parts.
+float DoubtThreshold(double bias, format::IntegerRange range) {
+  const double reach = static_cast<double>(std::max(std::abs(range.min), std::abs(range.max)));
+  const double error = std::ldexp(std::fabs(bias) + reach + 2, -21);
+  return error < 1.0 / 64 ? static_cast<float>(0.5 - error) : -1.0F;
+}
+
+Result<Requantizer> Requantizer::Make(std::vector<Channel> channels, const format::Tensor& output,
+                                      const Kernels& kernels) {
+  Requantizer result;
+  result.kernels_ = &kernels;
+  result.storage_ = format::StorageOf(output.elem_type);
+  if (output.elem_type != ElementType::kFloat) {
+    QTX_ASSIGN_OR_RETURN(result.output_, PerTensorOf(output));
+    if (format::BitWidth(output.elem_type) < 8) {
+      return Unsupported("output of type " + std::string(format::Name(output.elem_type)));
+    }
+  }
+  for (const Channel& channel : channels) result.AddLanes(channel);
+  result.channels_ = std::move(channels);
+  return result;
+}
+
+void Requantizer::AddLanes(const Channel& channel) {
+  const double ratio = channel.scale / output_.scale;
+  const double bias = channel.bias * channel.bias_scale / output_.scale;
+  float threshold = DoubtThreshold(bias, output_.Rounded());
+  if (!(std::fabs(ratio) > kSmallestRatio && std::fabs(ratio) < kLargestRatio)) threshold = -1;
+  const bool usable = threshold > 0;
+  correction_.push_back(channel.correction);
+  ratio_.push_back(usable ? static_cast<float>(ratio) : 0);
+  bias_.push_back(usable ? static_cast<float>(bias) : 0);
+  threshold_.push_back(threshold);
+}
+
+void Requantizer::Single(std::int64_t acc, std::int64_t channel, std::int64_t element,
+                         std::byte* out) const {
+  const Channel& c = channels_[static_cast<std::size_t>(channel)];
+  const auto integer = static_cast<double>(acc + c.correction);
+  const std::array<Term, 3> terms{Term{integer, c.scale}, Term{integer, c.scale_low},
+                                  Term{c.bias, c.bias_scale}};
+  if (storage_ == ElementType::kFloat) {
+    const float real = RoundToFloat(terms);
+    std::memcpy(out + static_cast<std::size_t>(element) * sizeof(real), &real, sizeof(real));
+    return;
+  }
+  const Quotient value{terms, output_.scale, 1};
+  StoreInteger(storage_, RoundHalfEven(value, output_.Rounded()) + output_.offset, element, out);
+}
+
+void Requantizer::Convert(const std::int32_t* acc, std::int64_t n, std::int64_t channel,
+                          std::int64_t step, std::int64_t first, std::byte* out) {
+  if (format::BitWidth(storage_) != 8) {
+    for (std::int64_t i = 0; i < n; ++i) Single(acc[i], channel + i * step, first + i, out);
+    return;
+  }
+  doubtful_.resize(std::max(doubtful_.size(), static_cast<std::size_t>(n)));
+  const auto c = static_cast<std::size_t>(channel);
+  const format::IntegerRange range = output_.Rounded();
+  const Rounding rounding{.correction = &correction_[c],
+                          .ratio = &ratio_[c],
+                          .bias = &bias_[c],
+                          .threshold = &threshold_[c],
+                          .step = step,
+                          .low = static_cast<float>(range.min),
+                          .high = static_cast<float>(range.max),
+                          .offset = output_.offset};
+  const std::int64_t count = kernels_->requantize(
+      acc, n, rounding, reinterpret_cast<std::uint8_t*>(out) + first, doubtful_.data());
+  for (std::int64_t d = 0; d < count; ++d) {
+    const std::int64_t i = doubtful_[static_cast<std::size_t>(d)];
+    Single(acc[i], channel + i * step, first + i, out);
+  }
+}
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,118 @@
+#include "engine/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::ElementType;
+
+Result<void> CheckGranularity(const NodePlan& plan, const format::Tensor& tensor,
+                              std::int64_t axis) {
+  const format::Quantization& q = *tensor.quantization;
+  if (q.axis.empty()) return {};
+  const bool blocked = !q.block_shape.empty() && q.block_shape[0] != 1;
+  if (q.axis.size() == 1 && !blocked) {
+    auto named = format::NormalizeAxis(q.axis[0], static_cast<std::int64_t>(tensor.dims.size()));
+    if (!named.has_value()) return plan.Because(named.error());
+    if (*named == axis) return {};
+  }
+  return plan.Unsupported("weights quantized otherwise than per tensor or per axis " +
+                          std::to_string(axis));
+}
+
+void AddBias(const format::Tensor& bias, float beta, std::vector<Channel>& channels) {
+  const bool quantized = bias.elem_type == ElementType::kInt32Q;
+  const auto reals = quantized ? std::span<const float>() : bias.As<float>();
+  const auto stored = quantized ? bias.As<std::int32_t>() : std::span<const std::int32_t>();
+  const bool broadcast = format::ElementCount(bias) == 1;
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    const std::size_t i = broadcast ? 0 : c;
+    const auto parameter = static_cast<std::int64_t>(i);
+    // The product of two binary32 is exact in binary64.
+    channels[c].bias =
+        quantized ? static_cast<double>(stored[i]) - format::OffsetAt(*bias.quantization, parameter)
+                  : 1;
+    channels[c].bias_scale =
+        static_cast<double>(beta) *
+        (quantized ? format::ScaleAt(*bias.quantization, parameter) : reals[i]);
+  }
+}
+
+Result<void> CheckBias(const NodePlan& plan, const format::Tensor& bias, std::int64_t channels) {
+  const std::int64_t count = format::ElementCount(bias);
+  if (bias.elem_type != ElementType::kInt32Q && bias.elem_type != ElementType::kFloat) {
+    return plan.Unsupported("bias of type " + std::string(format::Name(bias.elem_type)));
+  }
+  const bool along_last = !bias.dims.empty() && bias.dims.back() == channels && count == channels;
+  if (count != 1 && !along_last) {
+    return plan.Unsupported("bias of shape " + format::ToString(bias.dims));
+  }
+  if (bias.elem_type == ElementType::kFloat) {
+    const bool finite =
+        std::ranges::all_of(bias.As<float>(), [](float v) { return std::isfinite(v); });
+    return finite ? Result<void>() : plan.Unsupported("bias is not finite");
+  }
+  const auto& q = *bias.quantization;
+  const auto parameters = static_cast<std::int64_t>(q.scale.size());
+  if (parameters != 1 && parameters != count) return plan.Unsupported("bias quantized in blocks");
+  return {};
+}
+
+}  // namespace
+
+Result<Weights> LoadWeights(const NodePlan& plan, std::size_t i, std::int64_t channel_axis) {
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* tensor, plan.Constant(i));
+  if (!format::IsQuantized(tensor->elem_type) || !format::IsIntegerStorage(tensor->elem_type) ||
+      format::BitWidth(tensor->elem_type) > 8) {
+    return plan.Unsupported("weights of type " + std::string(format::Name(tensor->elem_type)));
+  }
+  QTX_RETURN_IF_ERROR(CheckGranularity(plan, *tensor, channel_axis));
+  const auto& q = *tensor->quantization;
+  const format::ParameterMap parameter(q, tensor->dims);
+  const format::IntegerRange storage = format::StorageRange(tensor->elem_type);
+  for (const std::int32_t offset : q.offset) {
+    if (offset < storage.min || offset > storage.max) {
+      return plan.Unsupported("weights with an offset outside the storage's range");
+    }
+  }
+  Weights weights;
+  const std::vector<std::int32_t> stored = format::UnpackInt32(*tensor);
+  std::int32_t smallest = 0;
+  std::int32_t largest = 0;
+  for (std::size_t e = 0; e < stored.size(); ++e) {
+    const auto element = static_cast<std::int64_t>(e);
+    const std::int32_t value = stored[e] - format::OffsetAt(q, parameter(element));
+    weights.values.push_back(static_cast<std::int16_t>(value));
+    smallest = std::min(smallest, value);
+    largest = std::max(largest, value);
+  }
+  weights.largest = std::max(-smallest, largest);
+  weights.fits_int8 = smallest >= -128 && largest <= 127;
+  const std::int64_t channels =
+      channel_axis < 0 ? 1 : tensor->dims[static_cast<std::size_t>(channel_axis)];
+  for (std::int64_t c = 0; c < channels; ++c) weights.scale.push_back(format::ScaleAt(q, c));
+  return weights;
+}
+
+Result<std::vector<Channel>> MakeChannels(const NodePlan& plan, double x_scale,
+                                          const Weights& weights, std::int64_t channels,
+                                          std::size_t bias_input, float alpha, float beta) {
+  std::vector<Channel> result(static_cast<std::size_t>(channels));
+  for (std::size_t c = 0; c < result.size(); ++c) {
+    // Two binary32 multiply exactly in binary64; the third factor leaves a rest, which fma gives
+    // exactly.
+    const double product = x_scale * weights.scale[c];
+    result[c].scale = product * static_cast<double>(alpha);
+    result[c].scale_low = std::fma(product, static_cast<double>(alpha), -result[c].scale);
+  }
+  if (!plan.HasInput(bias_input) || beta == 0) return result;
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* bias, plan.Constant(bias_input));
+  QTX_RETURN_IF_ERROR(CheckBias(plan, *bias, channels));
+  AddBias(*bias, beta, result);
+  return result;
+}
+
+}  // namespace qtx::backend::engine

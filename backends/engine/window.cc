@@ -1,0 +1,87 @@
+#include "engine/window.h"
+
+#include <algorithm>
+#include <string>
+
+namespace qtx::backend::engine {
+namespace {
+
+// Larger attributes have no use; below this no sum or product of them overflows.
+constexpr std::int64_t kLargestAttribute = std::int64_t{1} << 24;
+
+Result<std::vector<std::int64_t>> Bounded(const NodePlan& plan, const char* name, std::size_t size,
+                                          std::int64_t fallback, std::int64_t smallest) {
+  const auto values = plan.node().IntsOr(name, std::vector<std::int64_t>(size, fallback));
+  if (values.size() != size) {
+    return plan.Invalid(std::string(name) + ": found " + std::to_string(values.size()) +
+                        " values, expected " + std::to_string(size));
+  }
+  for (const std::int64_t value : values) {
+    if (value < smallest || value > kLargestAttribute) {
+      return plan.Invalid(std::string(name) + ": " + std::to_string(value) + " is out of range");
+    }
+  }
+  return values;
+}
+
+// SAME: out = ceil(in / stride), the odd pad at the end (upper) or the beginning (lower).
+void PadSame(WindowAxis& axis, bool odd_at_end) {
+  const std::int64_t out = (axis.in + axis.stride - 1) / axis.stride;
+  const std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
+  const std::int64_t pads = std::max<std::int64_t>(0, (out - 1) * axis.stride + reach - axis.in);
+  axis.pad_begin = odd_at_end ? pads / 2 : pads - pads / 2;
+  axis.pad_end = pads - axis.pad_begin;
+}
+
+// Fills in pads and out.  Source: ONNX Conv and AveragePool, auto_pad and ceil_mode.
+Result<void> Finish(const NodePlan& plan, WindowAxis& axis) {
+  const std::string auto_pad = plan.node().StringOr("auto_pad", "NOTSET");
+  if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+    PadSame(axis, auto_pad == "SAME_UPPER");
+  } else if (auto_pad == "VALID") {
+    axis.pad_begin = axis.pad_end = 0;
+  } else if (auto_pad != "NOTSET") {
+    return plan.Invalid("auto_pad '" + auto_pad + "'");
+  }
+  const std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
+  const std::int64_t room = axis.padded() - reach;
+  if (room < 0) return plan.Invalid("the window is larger than the padded input");
+  axis.out = room / axis.stride + 1;
+  if (plan.node().IntOr("ceil_mode", 0) != 0 && room % axis.stride != 0) {
+    // A further window counts only if it starts inside the input or its begin padding.
+    if (axis.out * axis.stride < axis.in + axis.pad_begin) ++axis.out;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Window> WindowOf(const NodePlan& plan, std::span<const std::int64_t> dims,
+                        std::span<const std::int64_t> kernel) {
+  const std::size_t rank = dims.size();
+  if (rank != 1 && rank != 2) return plan.Unsupported(std::to_string(rank) + " spatial dimensions");
+  const auto declared = plan.node().IntsOr("kernel_shape", {kernel.begin(), kernel.end()});
+  if (!std::ranges::equal(declared, kernel))
+    return plan.Invalid("kernel_shape differs from the weights");
+  QTX_ASSIGN_OR_RETURN(const auto strides, Bounded(plan, "strides", rank, 1, 1));
+  QTX_ASSIGN_OR_RETURN(const auto dilations, Bounded(plan, "dilations", rank, 1, 1));
+  QTX_ASSIGN_OR_RETURN(const auto pads, Bounded(plan, "pads", 2 * rank, 0, 0));
+  Window window;
+  window.spatial_rank = static_cast<int>(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (kernel[i] < 1 || kernel[i] > kLargestAttribute || dims[i] < 1) {
+      return plan.Invalid("an empty window or input");
+    }
+    WindowAxis& axis = rank == 2 && i == 0 ? window.y : window.x;
+    axis = {dims[i], kernel[i], strides[i], dilations[i], pads[i], pads[rank + i], 1};
+    QTX_RETURN_IF_ERROR(Finish(plan, axis));
+  }
+  return window;
+}
+
+format::Dims OutputDims(const Window& window, std::int64_t batch, std::int64_t channels) {
+  if (window.spatial_rank == 1) return {batch, channels, window.x.out};
+  return {batch, channels, window.y.out, window.x.out};
+}
+
+}  // namespace qtx::backend::engine

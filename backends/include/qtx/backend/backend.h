@@ -1,0 +1,44 @@
+// What a backend is: four requests. In process it is this class; out of process the same four are
+// messages of proto/qtx/backend.proto (serve.h turns one into the other).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+#include "qtx/format/tensor.h"
+
+namespace qtx::backend {
+
+struct Description {
+  std::string name;                      // "x86"
+  std::string version;                   // of the backend
+  std::vector<std::string> arithmetics;  // names it conforms to, its default first
+  std::string device;                    // what it runs on: "AVX2", "NEON+dotprod (qemu)"
+};
+
+/// A model made ready. Destroying it is Release.
+class PreparedModel {
+ public:
+  virtual ~PreparedModel() = default;
+  /// `inputs` in the order of graph.input without initializers, each of the declared type and
+  /// shape; the result in the order of graph.output. Errors: kInvalid when inputs do not fit the
+  /// model.
+  virtual Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual Result<Description> Describe() = 0;
+  /// Errors: kUnsupported (with the node and the reason) for what the backend does not do,
+  /// kInvalid for a model that breaks the spec.
+  virtual Result<std::unique_ptr<PreparedModel>> Prepare(const format::Model& model,
+                                                         std::string_view arithmetic) = 0;
+};
+
+}  // namespace qtx::backend

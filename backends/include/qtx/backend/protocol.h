@@ -1,0 +1,57 @@
+// Frames and messages of the backend protocol, without generated code in sight.
+// A frame is a base-128 varint length, then that many bytes of one Request or Response
+// (proto/qtx/backend.proto).  Source: spec/backend_protocol.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "qtx/backend/backend.h"
+
+namespace qtx::backend {
+
+inline constexpr std::int64_t kMaxFrameBytes = std::int64_t{1} << 30;
+
+struct DescribeRequest {};
+struct PrepareRequest {
+  std::string model;  // a serialised ModelProto
+  std::string arithmetic;
+};
+struct RunRequest {
+  std::uint64_t handle = 0;
+  std::vector<format::Tensor> inputs;
+};
+struct ReleaseRequest {
+  std::uint64_t handle = 0;
+};
+using Request = std::variant<DescribeRequest, PrepareRequest, RunRequest, ReleaseRequest>;
+
+struct PrepareResponse {
+  std::uint64_t handle = 0;
+};
+struct RunResponse {
+  std::vector<format::Tensor> outputs;
+};
+struct ReleaseResponse {};
+using Response = std::variant<Error, Description, PrepareResponse, RunResponse, ReleaseResponse>;
+
+std::string Encode(const Request& request);
+std::string Encode(const Response& response);
+/// Errors: kProtocol, saying what of the message is wrong. Tensors are validated: known type, sizes
+/// that fit, parameters that fit the dims.
+Result<Request> DecodeRequest(std::string_view bytes);
+Result<Response> DecodeResponse(std::string_view bytes);
+
+/// Writes one frame. `deadline_ms` as below: a peer that does not read would block a pipe for ever.
+/// Errors: kIo (a peer that has gone is one, not SIGPIPE), kTooLarge, kTimeout.
+Result<void> WriteFrame(int fd, std::string_view bytes, std::int64_t deadline_ms = -1);
+/// Reads one frame; nullopt at a clean end of file. `deadline_ms` < 0 waits for ever; otherwise it
+/// is the time for the whole frame.  Errors: kIo, kTimeout, kProtocol (bad varint, frame too large
+/// or cut short).
+Result<std::optional<std::string>> ReadFrame(int fd, std::int64_t deadline_ms = -1);
+
+}  // namespace qtx::backend

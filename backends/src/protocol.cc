@@ -1,0 +1,226 @@
+// Requests and responses to and from protobuf. What arrives was written by another process and is
+// held to the format's rules before anyone sees it.  Source: spec/backend_protocol.md.
+#include "qtx/backend/protocol.h"
+
+#include <cmath>
+#include <utility>
+
+#include "qtx/backend.pb.h"
+#include "qtx/format/quantization.h"
+#include "qtx/format/shape.h"
+
+namespace qtx::backend {
+namespace {
+
+using format::ElementType;
+
+Error Malformed(std::string where, std::string message) {
+  return {ErrorCode::kProtocol, std::move(where), std::move(message)};
+}
+
+// The same fault, told as one of the peer: whatever is wrong in a frame is the protocol's business.
+Error AsProtocol(std::string where, Error error) {
+  error.code = ErrorCode::kProtocol;
+  return At(std::move(where), std::move(error));
+}
+
+void ToMessage(const format::Tensor& tensor, qtx::Tensor& message) {
+  message.set_elem_type(static_cast<std::int32_t>(tensor.elem_type));
+  message.mutable_dims()->Add(tensor.dims.begin(), tensor.dims.end());
+  message.set_data(tensor.bytes.data(), tensor.bytes.size());
+  if (tensor.quantization.has_value()) {
+    message.set_quantization(format::SerializeQuantization(*tensor.quantization));
+  }
+}
+
+// Counts and values of the parameters; `dims` are known to be sound.
+Result<void> CheckParameters(const format::Quantization& q, const format::Dims& dims) {
+  const auto invalid = [](const char* field, std::string message) {
+    return Malformed(std::string("quantization.") + field, std::move(message));
+  };
+  if (!q.scale_tensor.empty() || !q.offset_tensor.empty()) {
+    return invalid("scale_tensor", "parameters by tensor name, expected inline");
+  }
+  QTX_ASSIGN_OR_RETURN(const format::Dims parameter_dims, format::ParameterDims(q, dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(parameter_dims));
+  const auto expected = "expected " + std::to_string(count);
+  if (static_cast<std::int64_t>(q.scale.size()) != count) {
+    return invalid("scale", "found " + std::to_string(q.scale.size()) + " values, " + expected);
+  }
+  if (!q.offset.empty() && q.offset.size() != q.scale.size()) {
+    return invalid("offset", "found " + std::to_string(q.offset.size()) + " values, " + expected);
+  }
+  for (const float scale : q.scale) {
+    if (!(scale > 0) || std::isinf(scale)) return invalid("scale", "not positive and finite");
+  }
+  return {};
+}
+
+// Bits past the last element of packed 4-, 2- and 1-bit data are zero.
+bool PaddingIsZero(const format::Tensor& tensor, std::int64_t count) {
+  const auto used = static_cast<unsigned>(count * format::BitWidth(tensor.elem_type) % 8);
+  return used == 0 || std::to_integer<unsigned>(tensor.bytes.back()) >> used == 0;
+}
+
+Result<format::Tensor> FromMessage(const qtx::Tensor& message) {
+  const auto type = format::ElementTypeFromCode(message.elem_type());
+  if (!type.has_value()) {
+    return Malformed("elem_type", "unknown code " + std::to_string(message.elem_type()));
+  }
+  format::Tensor tensor;
+  tensor.elem_type = *type;
+  tensor.dims.assign(message.dims().begin(), message.dims().end());
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(tensor.dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t bytes, format::PackedBytes(*type, count));
+  if (static_cast<std::int64_t>(message.data().size()) != bytes) {
+    return Malformed("data", "found " + std::to_string(message.data().size()) +
+                                 " bytes, expected " + std::to_string(bytes));
+  }
+  const auto* data = reinterpret_cast<const std::byte*>(message.data().data());
+  tensor.bytes.assign(data, data + bytes);
+  if (!PaddingIsZero(tensor, count)) return Malformed("data", "unused high bits are not zero");
+  if (format::IsQuantized(*type) == message.quantization().empty()) {
+    return Malformed("quantization", format::IsQuantized(*type)
+                                         ? "absent, expected parameters for a quantized type"
+                                         : "present on a type that is not quantized");
+  }
+  if (message.quantization().empty()) return tensor;
+  QTX_ASSIGN_OR_RETURN(format::Quantization q, format::ParseQuantization(message.quantization()));
+  QTX_RETURN_IF_ERROR(CheckParameters(q, tensor.dims));
+  tensor.quantization = std::move(q);
+  return tensor;
+}
+
+Result<std::vector<format::Tensor>> FromMessages(
+    const google::protobuf::RepeatedPtrField<qtx::Tensor>& messages, const std::string& where) {
+  std::vector<format::Tensor> tensors;
+  for (const auto& message : messages) {
+    auto tensor = FromMessage(message);
+    if (!tensor.has_value()) {
+      return AsProtocol(where + "[" + std::to_string(tensors.size()) + "]", tensor.error());
+    }
+    tensors.push_back(*std::move(tensor));
+  }
+  return tensors;
+}
+
+struct RequestEncoder {
+  qtx::Request& message;
+  void operator()(const DescribeRequest&) const { message.mutable_describe(); }
+  void operator()(const PrepareRequest& request) const {
+    message.mutable_prepare()->set_model(request.model);
+    message.mutable_prepare()->set_arithmetic(request.arithmetic);
+  }
+  void operator()(const RunRequest& request) const {
+    message.mutable_run()->set_handle(request.handle);
+    for (const auto& input : request.inputs) ToMessage(input, *message.mutable_run()->add_inputs());
+  }
+  void operator()(const ReleaseRequest& request) const {
+    message.mutable_release()->set_handle(request.handle);
+  }
+};
+
+struct ResponseEncoder {
+  qtx::Response& message;
+  void operator()(const Error& error) const {
+    auto& target = *message.mutable_error();
+    // The numbers of backend.proto are ErrorCode's.
+    target.set_code(static_cast<qtx::Response::Error::Code>(error.code));
+    target.set_where(error.where);
+    target.set_message(error.message);
+  }
+  void operator()(const Description& description) const {
+    auto& target = *message.mutable_describe();
+    target.set_name(description.name);
+    target.set_version(description.version);
+    for (const auto& name : description.arithmetics) target.add_arithmetics(name);
+    target.set_device(description.device);
+  }
+  void operator()(const PrepareResponse& response) const {
+    message.mutable_prepare()->set_handle(response.handle);
+  }
+  void operator()(const RunResponse& response) const {
+    auto& target = *message.mutable_run();
+    for (const auto& output : response.outputs) ToMessage(output, *target.add_outputs());
+  }
+  void operator()(const ReleaseResponse&) const { message.mutable_release(); }
+};
+
+// Field numbers of the proto3 enum are open: an unknown code stays an error, of the general kind.
+Error FromMessage(const qtx::Response::Error& message) {
+  const int code = message.code();
+  const bool known = code >= 0 && code <= static_cast<int>(ErrorCode::kProtocol);
+  return {known ? static_cast<ErrorCode>(code) : ErrorCode::kInvalid, message.where(),
+          message.message()};
+}
+
+Description FromMessage(const qtx::Response::Describe& message) {
+  return {message.name(),
+          message.version(),
+          {message.arithmetics().begin(), message.arithmetics().end()},
+          message.device()};
+}
+
+}  // namespace
+
+std::string Encode(const Request& request) {
+  qtx::Request message;
+  std::visit(RequestEncoder{message}, request);
+  return message.SerializeAsString();
+}
+
+std::string Encode(const Response& response) {
+  qtx::Response message;
+  std::visit(ResponseEncoder{message}, response);
+  return message.SerializeAsString();
+}
+
+Result<Request> DecodeRequest(std::string_view bytes) {
+  qtx::Request message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return Malformed("request", "not a qtx.Request message");
+  }
+  switch (message.kind_case()) {
+    case qtx::Request::kDescribe:
+      return Request(DescribeRequest{});
+    case qtx::Request::kPrepare:
+      return Request(PrepareRequest{std::move(*message.mutable_prepare()->mutable_model()),
+                                    message.prepare().arithmetic()});
+    case qtx::Request::kRun: {
+      QTX_ASSIGN_OR_RETURN(auto inputs, FromMessages(message.run().inputs(), "request.run.inputs"));
+      return Request(RunRequest{message.run().handle(), std::move(inputs)});
+    }
+    case qtx::Request::kRelease:
+      return Request(ReleaseRequest{message.release().handle()});
+    case qtx::Request::KIND_NOT_SET:
+      break;
+  }
+  return Malformed("request", "no known kind is set");
+}
+
+Result<Response> DecodeResponse(std::string_view bytes) {
+  qtx::Response message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return Malformed("response", "not a qtx.Response message");
+  }
+  switch (message.kind_case()) {
+    case qtx::Response::kError:
+      return Response(FromMessage(message.error()));
+    case qtx::Response::kDescribe:
+      return Response(FromMessage(message.describe()));
+    case qtx::Response::kPrepare:
+      return Response(PrepareResponse{message.prepare().handle()});
+    case qtx::Response::kRun: {
+      QTX_ASSIGN_OR_RETURN(auto outputs,
+                           FromMessages(message.run().outputs(), "response.run.outputs"));
+      return Response(RunResponse{std::move(outputs)});
+    }
+    case qtx::Response::kRelease:
+      return Response(ReleaseResponse{});
+    case qtx::Response::KIND_NOT_SET:
+      break;
+  }
+  return Malformed("response", "no known kind is set");
+}
+
+}  // namespace qtx::backend

@@ -1,0 +1,83 @@
+// Frames in, frames out: one request at a time.  Source: spec/backend_protocol.md.
+#include "qtx/backend/serve.h"
+
+#include <map>
+#include <utility>
+
+#include "qtx/backend/protocol.h"
+
+namespace qtx::backend {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kMalformed = 3;
+
+// Answers each kind of request; owns what was prepared until it is released.
+class Session {
+ public:
+  explicit Session(Backend& backend) : backend_(backend) {}
+
+  Response operator()(const DescribeRequest&) {
+    auto description = backend_.Describe();
+    if (!description.has_value()) return description.error();
+    return *std::move(description);
+  }
+
+  Response operator()(const PrepareRequest& request) {
+    const auto model = format::Model::Parse(request.model);
+    if (!model.has_value()) return model.error();
+    auto prepared = backend_.Prepare(*model, request.arithmetic);
+    if (!prepared.has_value()) return prepared.error();
+    prepared_.emplace(next_, *std::move(prepared));
+    return PrepareResponse{next_++};
+  }
+
+  Response operator()(const RunRequest& request) {
+    const auto found = prepared_.find(request.handle);
+    if (found == prepared_.end()) return UnknownHandle(request.handle);
+    auto outputs = found->second->Run(request.inputs);
+    if (!outputs.has_value()) return outputs.error();
+    return RunResponse{*std::move(outputs)};
+  }
+
+  Response operator()(const ReleaseRequest& request) {
+    if (prepared_.erase(request.handle) == 0) return UnknownHandle(request.handle);
+    return ReleaseResponse{};
+  }
+
+ private:
+  static Error UnknownHandle(std::uint64_t handle) {
+    return {ErrorCode::kInvalid, "request.handle", "no prepared model " + std::to_string(handle)};
+  }
+
+  Backend& backend_;
+  std::map<std::uint64_t, std::unique_ptr<PreparedModel>> prepared_;
+  std::uint64_t next_ = 1;
+};
+
+Response Answer(Session& session, std::string_view frame) {
+  const auto request = DecodeRequest(frame);
+  if (!request.has_value()) return request.error();  // the frame was sound, so the stream goes on
+  return std::visit(session, *request);
+}
+
+}  // namespace
+
+int Serve(Backend& backend, int in_fd, int out_fd) {
+  Session session(backend);
+  while (true) {
+    const auto frame = ReadFrame(in_fd);
+    if (!frame.has_value()) {
+      // Where the next frame would start is unknown: say why, then stop.
+      (void)WriteFrame(out_fd, Encode(Response(frame.error())));
+      return kMalformed;
+    }
+    if (!frame->has_value()) return kDone;
+    const auto sent = WriteFrame(out_fd, Encode(Answer(session, **frame)));
+    if (sent.has_value()) continue;
+    if (sent.error().code != ErrorCode::kTooLarge) return kMalformed;
+    if (!WriteFrame(out_fd, Encode(Response(sent.error()))).has_value()) return kMalformed;
+  }
+}
+
+}  // namespace qtx::backend

@@ -1,0 +1,133 @@
+#include "qtx/backend/protocol.h"
+
+#include <gtest/gtest.h>
+
+#include "qtx/backend.pb.h"
+
+namespace qtx::backend {
+namespace {
+
+format::Tensor Sample() {
+  format::Quantization q;
+  q.scale = {0.5F, 0x1p-149F};
+  q.offset = {3, -4};
+  q.axis = {1};
+  q.quant_min = -7;
+  auto tensor = format::MakeTensor(format::ElementType::kInt8Q, {2, 2}, q);
+  format::PackInt32(std::vector<std::int32_t>{-128, 127, 0, 1}, *tensor);
+  return *tensor;
+}
+
+// A Run request of one tensor, for faults to be put in.
+struct RawRun {
+  qtx::Request request;
+  qtx::Tensor& tensor = *request.mutable_run()->add_inputs();
+  explicit RawRun(const format::Tensor& from) {
+    tensor.set_elem_type(static_cast<std::int32_t>(from.elem_type));
+    for (const auto dim : from.dims) tensor.add_dims(dim);
+    tensor.set_data(from.bytes.data(), from.bytes.size());
+    tensor.set_quantization(format::SerializeQuantization(*from.quantization));
+  }
+  Error Refusal() const {
+    const auto decoded = DecodeRequest(request.SerializeAsString());
+    EXPECT_FALSE(decoded.has_value());
+    return decoded.has_value() ? Error{} : decoded.error();
+  }
+};
+
+TEST(Protocol, CarriesEveryRequest) {
+  const auto run = DecodeRequest(Encode(Request(RunRequest{7, {Sample(), Sample()}})));
+  ASSERT_TRUE(run.has_value());
+  const auto& request = std::get<RunRequest>(*run);
+  EXPECT_EQ(request.handle, 7U);
+  ASSERT_EQ(request.inputs.size(), 2U);
+  EXPECT_EQ(request.inputs[1], Sample());
+  const auto prepare =
+      DecodeRequest(Encode(Request(PrepareRequest{std::string("a\0b", 3), "exact"})));
+  EXPECT_EQ(std::get<PrepareRequest>(*prepare).model, std::string("a\0b", 3));
+  EXPECT_EQ(std::get<PrepareRequest>(*prepare).arithmetic, "exact");
+  EXPECT_TRUE(
+      std::holds_alternative<DescribeRequest>(*DecodeRequest(Encode(Request(DescribeRequest{})))));
+  EXPECT_EQ(std::get<ReleaseRequest>(*DecodeRequest(Encode(Request(ReleaseRequest{9})))).handle,
+            9U);
+}
+
+TEST(Protocol, CarriesEveryResponse) {
+  const Error error{ErrorCode::kTooLarge, "node 'a'", "too much"};
+  const auto refused = DecodeResponse(Encode(Response(error)));
+  EXPECT_EQ(std::get<Error>(*refused).code, ErrorCode::kTooLarge);
+  EXPECT_EQ(std::get<Error>(*refused).where, "node 'a'");
+  EXPECT_EQ(std::get<Error>(*refused).message, "too much");
+  const Description description{"x86", "1", {"exact", "float32"}, "avx2"};
+  const auto described = DecodeResponse(Encode(Response(description)));
+  EXPECT_EQ(std::get<Description>(*described).arithmetics, description.arithmetics);
+  EXPECT_EQ(std::get<Description>(*described).device, "avx2");
+  EXPECT_EQ(std::get<PrepareResponse>(*DecodeResponse(Encode(Response(PrepareResponse{3})))).handle,
+            3U);
+  EXPECT_EQ(
+      std::get<RunResponse>(*DecodeResponse(Encode(Response(RunResponse{{Sample()}})))).outputs[0],
+      Sample());
+  EXPECT_TRUE(std::holds_alternative<ReleaseResponse>(
+      *DecodeResponse(Encode(Response(ReleaseResponse{})))));
+}
+
+TEST(Protocol, RefusesBytesThatAreNoMessage) {
+  for (const char* bytes : {"", "\xff\xff\xff", "\x12\x7f"}) {
+    EXPECT_EQ(DecodeRequest(bytes).error().code, ErrorCode::kProtocol);
+    EXPECT_EQ(DecodeResponse(bytes).error().code, ErrorCode::kProtocol);
+  }
+}
+
+TEST(Protocol, RefusesUnknownElementType) {
+  RawRun run(Sample());
+  run.tensor.set_elem_type(999);
+  EXPECT_EQ(run.Refusal().code, ErrorCode::kProtocol);
+  EXPECT_EQ(run.Refusal().where, "request.run.inputs[0]: elem_type");
+}
+
+TEST(Protocol, RefusesDataThatDoesNotFillTheShape) {
+  RawRun run(Sample());
+  run.tensor.set_data("abc");
+  EXPECT_EQ(run.Refusal().where, "request.run.inputs[0]: data");
+  EXPECT_EQ(run.Refusal().message, "found 3 bytes, expected 4");
+}
+
+// 2^62 * 4 elements: the product must not wrap to what the data holds.
+TEST(Protocol, RefusesShapesWhoseProductOverflows) {
+  RawRun run(Sample());
+  run.tensor.clear_dims();
+  run.tensor.add_dims(std::int64_t{1} << 62);
+  run.tensor.add_dims(4);
+  EXPECT_EQ(run.Refusal().code, ErrorCode::kProtocol);
+  run.tensor.set_dims(0, -1);
+  EXPECT_EQ(run.Refusal().code, ErrorCode::kProtocol);
+}
+
+TEST(Protocol, RefusesParametersThatDoNotFit) {
+  const auto refuse = [](auto change) {
+    format::Tensor tensor = Sample();
+    change(*tensor.quantization);
+    return RawRun(tensor).Refusal().where;
+  };
+  EXPECT_EQ(refuse([](auto& q) { q.scale.push_back(1); }),
+            "request.run.inputs[0]: quantization.scale");
+  EXPECT_EQ(refuse([](auto& q) { q.scale[0] = 0; }), "request.run.inputs[0]: quantization.scale");
+  EXPECT_EQ(refuse([](auto& q) { q.scale[1] = -1; }), "request.run.inputs[0]: quantization.scale");
+  EXPECT_EQ(refuse([](auto& q) { q.offset.pop_back(); }),
+            "request.run.inputs[0]: quantization.offset");
+  EXPECT_EQ(refuse([](auto& q) { q.scale_tensor = "s"; }),
+            "request.run.inputs[0]: quantization.scale_tensor");
+  EXPECT_NE(refuse([](auto& q) { q.axis = {5}; }), "");
+}
+
+TEST(Protocol, RefusesQuantizationOnPlainTypesAndItsAbsenceOnOthers) {
+  RawRun plain(Sample());
+  plain.tensor.set_elem_type(static_cast<std::int32_t>(format::ElementType::kInt8));
+  EXPECT_EQ(plain.Refusal().where, "request.run.inputs[0]: quantization");
+  RawRun bare(Sample());
+  bare.tensor.clear_quantization();
+  EXPECT_EQ(bare.Refusal().where, "request.run.inputs[0]: quantization");
+}
+
+}  // namespace
+}  // namespace qtx::backend

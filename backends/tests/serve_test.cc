@@ -1,0 +1,105 @@
+#include "qtx/backend/serve.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+#include "qtx/backend/protocol.h"
+
+namespace qtx::backend {
+namespace {
+
+/// Answers Run with its inputs.
+class Echo : public Backend {
+ public:
+  class Prepared : public PreparedModel {
+    Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) override {
+      return std::vector<format::Tensor>(inputs.begin(), inputs.end());
+    }
+  };
+  Result<Description> Describe() override { return Description{"echo", "1", {"exact"}, "test"}; }
+  Result<std::unique_ptr<PreparedModel>> Prepare(const format::Model&,
+                                                 std::string_view arithmetic) override {
+    if (arithmetic != "exact") return Error{ErrorCode::kUnsupported, "arithmetic", "only exact"};
+    return std::make_unique<Prepared>();
+  }
+};
+
+/// Serves requests from a file to a file: status and responses.
+struct Session {
+  int status = 0;
+  std::vector<Response> responses;
+};
+
+Session ServeBytes(const std::string& bytes) {
+  std::FILE* in = std::tmpfile();
+  std::FILE* out = std::tmpfile();
+  EXPECT_EQ(write(fileno(in), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  lseek(fileno(in), 0, SEEK_SET);
+  Echo echo;
+  Session session;
+  session.status = Serve(echo, fileno(in), fileno(out));
+  lseek(fileno(out), 0, SEEK_SET);
+  while (true) {
+    const auto frame = ReadFrame(fileno(out));
+    EXPECT_TRUE(frame.has_value());
+    if (!frame.has_value() || !frame->has_value()) break;
+    session.responses.push_back(*DecodeResponse(**frame));
+  }
+  std::fclose(in);
+  std::fclose(out);
+  return session;
+}
+
+std::string Framed(const std::string& message) {
+  EXPECT_LT(message.size(), 128U);
+  return static_cast<char>(message.size()) + message;
+}
+std::string Framed(const Request& request) { return Framed(Encode(request)); }
+
+std::string EmptyModel() {
+  format::Model model;
+  model.ir_version = 8;
+  return *model.Serialize();
+}
+
+TEST(Serve, AnswersEachRequestInTurn) {
+  auto tensor = format::MakeTensor(format::ElementType::kInt8, {2});
+  const Session session =
+      ServeBytes(Framed(DescribeRequest{}) + Framed(PrepareRequest{EmptyModel(), "exact"}) +
+                 Framed(RunRequest{1, {*tensor}}) + Framed(ReleaseRequest{1}) +
+                 Framed(RunRequest{1, {*tensor}}));
+  EXPECT_EQ(session.status, 0);
+  ASSERT_EQ(session.responses.size(), 5U);
+  EXPECT_EQ(std::get<Description>(session.responses[0]).name, "echo");
+  EXPECT_EQ(std::get<PrepareResponse>(session.responses[1]).handle, 1U);
+  EXPECT_EQ(std::get<RunResponse>(session.responses[2]).outputs[0], *tensor);
+  EXPECT_TRUE(std::holds_alternative<ReleaseResponse>(session.responses[3]));
+  EXPECT_EQ(std::get<Error>(session.responses[4]).code, ErrorCode::kInvalid);
+}
+
+TEST(Serve, GoesOnAfterWhatItRefuses) {
+  const Session session = ServeBytes(Framed(PrepareRequest{"not a model", "exact"}) +
+                                     Framed(PrepareRequest{EmptyModel(), "float32"}) +
+                                     Framed(std::string("\xff\xff")) + Framed(DescribeRequest{}));
+  EXPECT_EQ(session.status, 0);
+  ASSERT_EQ(session.responses.size(), 4U);
+  EXPECT_TRUE(std::holds_alternative<Error>(session.responses[0]));
+  EXPECT_EQ(std::get<Error>(session.responses[1]).code, ErrorCode::kUnsupported);
+  EXPECT_EQ(std::get<Error>(session.responses[2]).code, ErrorCode::kProtocol);
+  EXPECT_TRUE(std::holds_alternative<Description>(session.responses[3]));
+}
+
+TEST(Serve, StopsWithStatusThreeAtAMalformedFrame) {
+  const Session session = ServeBytes(Framed(DescribeRequest{}) +
+                                     "\x7f"
+                                     "short");
+  EXPECT_EQ(session.status, 3);
+  ASSERT_EQ(session.responses.size(), 2U);
+  EXPECT_EQ(std::get<Error>(session.responses[1]).code, ErrorCode::kProtocol);
+}
+
+}  // namespace
+}  // namespace qtx::backend
