@@ -1,0 +1,99 @@
+// A conformance case in memory, how YAML becomes one, and how it becomes a model with inputs.
+// Source: conformance/schema/case.schema.yaml.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+#include "qtx/format/tensor.h"
+#include "qtx/format/tensor_type.h"
+
+namespace qtx::conformance {
+
+// Bounds on hostile case files, checked before anything is allocated.
+inline constexpr std::int64_t kMaxCaseFileBytes = std::int64_t{4} << 20;
+inline constexpr std::int64_t kMaxYamlNodes = std::int64_t{1} << 20;  // of one file
+inline constexpr int kMaxYamlDepth = 16;
+inline constexpr std::int64_t kMaxExpansion = 10'000;                    // cases of one matrix
+inline constexpr std::int64_t kMaxCaseElements = std::int64_t{1} << 24;  // of one value
+
+/// How the elements of an input are chosen when the case does not write them out.
+enum class GeneratorKind { kUniform, kBoundary, kTies, kSaturate, kRamp, kOneHot, kZero };
+struct Generator {
+  GeneratorKind kind = GeneratorKind::kUniform;
+  std::uint64_t seed = 0;
+};
+
+/// One typed value of a case. At most one of `data`, `generator` and `file` is set.
+struct CaseValue {
+  std::string name;
+  bool absent = false;       // an optional operator input that is not given (`b: none`)
+  bool initializer = false;  // a constant in the model rather than an input of it
+  format::TensorType type;   // elem_type kUndefined: that of the model (model cases)
+  std::optional<format::Tensor> data;
+  std::optional<Generator> generator;
+  std::string file;  // .npy, relative to the suite's folder
+};
+
+/// A further permitted result of one output, and the clause or hardware effect that permits it.
+struct Alternative {
+  std::string output;
+  format::Tensor data;
+  std::string because;
+};
+
+/// The operator of an operator case.
+struct Operator {
+  std::string type;
+  std::string domain;
+  std::int64_t opset = 17;
+  std::vector<format::Attribute> attributes;
+};
+
+struct Case {
+  std::string id;    // "add/tie_with_odd_offset[type=int8q]"; the first component is the stem
+  std::string spec;  // the clause, "add.S2"
+  std::string why;
+  std::string derivation;
+  std::string where;  // "add/ties.yaml:12"
+  std::string level = "core";
+  std::vector<std::string> tags;
+  std::vector<std::string> arithmetics = {"exact"};
+
+  std::optional<Operator> op;           // either this
+  std::string model;                    // or a model file, relative to the suite's folder
+  std::vector<CaseValue> inputs;        // in the order of the operator's inputs
+  std::vector<CaseValue> initializers;  // further constants, e.g. what scale_tensor names
+  std::vector<CaseValue> outputs;       // without data: left to the reference
+  std::vector<Alternative> alternatives;
+  std::string error;  // the clause by which the case must be refused; empty: it must run
+  std::optional<std::int64_t> ulp;  // tolerance of float outputs; nullopt is exact
+
+  std::string folder;  // the suite's, where `model` and `file` are looked up
+};
+
+/// All cases of a YAML text of one or more documents, matrices expanded, in the order of the text.
+/// Errors: kInvalid at "where:line: key" for YAML that is malformed or uses anchors, an unknown or
+/// missing key, a value out of its type's range; kTooLarge past the bounds above.
+Result<std::vector<Case>> ParseCases(std::string_view yaml, const std::string& where);
+
+/// The cases of the ```yaml blocks of a Markdown text; line numbers are those of the Markdown.
+/// Errors: as ParseCases, and kInvalid for a block without an end.
+Result<std::vector<Case>> ParseExamples(std::string_view markdown, const std::string& where);
+
+/// The model a case runs: the file it names, or one node in the extended form (opset imports
+/// op.opset and qtx 1) whose values are declared as the case types them. An output without shape is
+/// declared without one; an error case without outputs gets `y` of the first input's type.
+/// Errors: those of Model::Load; kInvalid for a path that leaves the folder, or a file's contents.
+Result<format::Model> BuildModel(const Case& c);
+
+/// The inputs to run that model with, in the order of graph.input without initializers.
+/// Errors: kInvalid when the model lacks a value the case gives, or the reverse; those of ParseNpy.
+Result<std::vector<format::Tensor>> BuildInputs(const Case& c, const format::Model& model);
+
+}  // namespace qtx::conformance

@@ -1,0 +1,28 @@
+// A report of a run, for people and for programs. Everything that came from a case or a backend is
+// escaped; apart from times the texts depend on the report alone.
+#pragma once
+
+#include <string>
+
+#include "qtx/conformance/runner.h"
+
+namespace qtx::conformance {
+
+/// A table with one row per backend and arithmetic, then the cases that need attention, at most
+/// `max_listed` per row. UTF-8 free: plain ASCII, at most 120 columns where names allow.
+std::string ToText(const Report& report, std::size_t max_listed = 20);
+
+/// Keys: suite, conforms, backends[] {name, source, version, device, arithmetic, counts{pass, fail,
+/// unsupported, crash, timeout, protocol_error, expected_fail, unexpected_pass, not_applicable},
+/// seconds, error?, cases[] {id, arithmetic, outcome, spec, why, where, diagnosis, explained_by[],
+/// differences[] {output, mismatch, elements, differing, unit, histogram{}, first[]}, seconds}}.
+std::string ToJson(const Report& report);
+
+/// One <testsuite> per backend and arithmetic. fail and unexpected_pass are <failure>; crash,
+/// timeout and protocol_error <error>; unsupported and expected_fail <skipped>.
+std::string ToJunit(const Report& report);
+
+/// One self-contained page: summary, list of cases with a filter, differences of each failure.
+std::string ToHtml(const Report& report);
+
+}  // namespace qtx::conformance

@@ -1,0 +1,112 @@
+// Runs cases against backends, in this process or in others, and says what came of each.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/backend/backend.h"
+#include "qtx/conformance/case.h"
+#include "qtx/conformance/diagnosis.h"
+#include "qtx/format/result.h"
+
+namespace qtx::conformance {
+
+enum class Outcome {
+  kPass,
+  kFail,
+  kUnsupported,    // the backend said so, with a reason
+  kCrash,          // its process ended
+  kTimeout,        // no answer within RunOptions::timeout
+  kProtocolError,  // an answer that is not the protocol
+  kExpectedFail,   // one of the four above or a failure, and listed
+  kUnexpectedPass  // listed, but it passes
+};
+inline constexpr std::size_t kOutcomes = 8;
+std::string_view Name(Outcome outcome);  // "protocol_error", the key in the JSON report
+
+/// One line of an expected-failures file: `glob  # reason`. The glob is matched with the case's id,
+/// and with "id @arithmetic".
+struct ExpectedFailure {
+  std::string glob;
+  std::string reason;
+};
+/// Blank lines and lines that begin with # are skipped.
+/// Errors: kInvalid at "where:line" for a line without a reason.
+Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text,
+                                                           const std::string& where);
+
+/// A way to get instances of one backend; each worker thread has its own.
+struct BackendSource {
+  std::string name;  // as the user gave it; reports show the one the backend describes itself with
+  std::function<Result<std::unique_ptr<backend::Backend>>()> make;
+  std::vector<ExpectedFailure> expected_failures;
+  bool is_reference = false;  // its answers are the expected ones where a case leaves them open
+};
+
+/// The reference interpreter as a backend: every named arithmetic, "exact" first.
+BackendSource ReferenceSource();
+
+/// `command` (after "cmd:") is split at blanks; '...' and "..." group, \ takes the next character.
+/// No shell is involved. A process that crashed, hung or broke the protocol is killed and a new one
+/// started for the next request. Error codes of the instances: kIo the process ended, kTimeout,
+/// kProtocol; what the backend itself answers is kUnsupported or kInvalid.
+/// Errors: kInvalid for an empty command or an open quote.
+Result<BackendSource> ProcessSource(std::string_view command,
+                                    std::chrono::milliseconds timeout = std::chrono::seconds(60));
+
+struct CaseResult {
+  std::string id;
+  std::string arithmetic;
+  std::string spec;
+  std::string why;
+  std::string where;
+  Outcome outcome = Outcome::kPass;
+  std::string diagnosis;  // empty for a pass; else one or more sentences, a reason, or an error
+  std::vector<std::string> explained_by;  // what reproduces a wrong answer: "float32", "half_away"
+  std::vector<Difference> differences;
+  double seconds = 0;
+};
+
+/// One backend in one arithmetic.
+struct BackendReport {
+  std::string source;  // BackendSource::name
+  backend::Description description;
+  std::string arithmetic;
+  std::vector<CaseResult> cases;                 // in the order of the suite
+  std::array<std::int64_t, kOutcomes> counts{};  // by Outcome
+  std::int64_t not_applicable = 0;               // cases that do not hold for this arithmetic
+  double seconds = 0;                            // wall clock
+  std::optional<Error> error;                    // it could not even be described; nothing was run
+
+  std::int64_t count(Outcome outcome) const { return counts[static_cast<std::size_t>(outcome)]; }
+};
+
+struct Report {
+  std::string suite;  // its folder
+  std::vector<BackendReport> backends;
+};
+
+struct RunOptions {
+  std::vector<std::string> arithmetics;  // empty = each that the case and the backend both name
+  int jobs = 1;                          // worker threads per backend
+  std::function<void(const CaseResult&)> progress;  // called from one thread at a time
+};
+
+/// Runs every case in every arithmetic that it and the backend share, backend after backend. What
+/// an in-process backend takes for ever over is not interrupted. Expected results that a case
+/// leaves open are computed by the reference once, for all backends.
+Report RunSuite(const std::string& suite, std::span<const Case> cases,
+                std::span<const BackendSource> backends, const RunOptions& options);
+
+/// True when no backend has a fail, crash, timeout, protocol error, unexpected pass or error.
+bool Conforms(const Report& report);
+
+}  // namespace qtx::conformance

@@ -1,0 +1,46 @@
+// A folder of cases, and how to choose among them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/conformance/case.h"
+#include "qtx/format/result.h"
+
+namespace qtx::conformance {
+
+struct Suite {
+  std::string folder;
+  std::vector<Case> cases;  // by path of the file, then in the file's order
+};
+
+/// Every *.yaml below `folder`, recursively; symbolic links to folders are not followed.
+/// Errors: those of ParseCases; kIo; kInvalid when two cases have one id, or there is no case.
+Result<Suite> LoadSuite(const std::string& folder);
+
+/// The ```yaml examples of every *.md below `folder`.  Errors: as LoadSuite.
+Result<Suite> LoadExamples(const std::string& folder);
+
+/// One part of a suite that is run in `count` parts, 1 <= index <= count.
+struct Shard {
+  std::int64_t index = 1;
+  std::int64_t count = 1;
+};
+/// "2/4".  Errors: kInvalid.
+Result<Shard> ParseShard(std::string_view text);
+
+struct Selection {
+  std::vector<std::string> filters;  // globs on the id; none = all; a case needs one that matches
+  std::string level;                 // empty = all
+  Shard shard;                       // counted over what the filters leave
+};
+std::vector<Case> Select(std::span<const Case> cases, const Selection& selection);
+
+/// `*` any characters, `?` one; everything else, brackets too, is itself. At most |pattern| *
+/// |text| steps.
+bool GlobMatches(std::string_view pattern, std::string_view text);
+
+}  // namespace qtx::conformance

@@ -1,0 +1,270 @@
+// The keys of a case document; typed values are value_parser's.
+#include <algorithm>
+#include <utility>
+
+#include "matrix.h"
+#include "qtx/conformance/case.h"
+#include "value_parser.h"
+#include "yaml.h"
+#include "yaml_reader.h"
+
+namespace qtx::conformance {
+namespace {
+
+constexpr std::int64_t kMaxOpset = 1000;
+
+Result<Operator> ParseOperator(const Yaml& node, const Place& place) {
+  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"type", "domain", "opset", "attributes"}));
+  const Yaml* type = node.Find("type");
+  if (type == nullptr) return Refuse(place, node, "missing key 'type'");
+  Operator op;
+  QTX_ASSIGN_OR_RETURN(op.type, ReadString(*type, place.Child("type")));
+  if (const Yaml* domain = node.Find("domain")) {
+    QTX_ASSIGN_OR_RETURN(op.domain, ReadString(*domain, place.Child("domain")));
+  }
+  if (const Yaml* opset = node.Find("opset")) {
+    QTX_ASSIGN_OR_RETURN(op.opset, ReadInt(*opset, place.Child("opset")));
+    if (op.opset < 1 || op.opset > kMaxOpset) {
+      return Refuse(place.Child("opset"), *opset, "expected 1 to " + std::to_string(kMaxOpset));
+    }
+  }
+  const Yaml* attributes = node.Find("attributes");
+  if (attributes == nullptr) return op;
+  const Place below = place.Child("attributes");
+  if (!attributes->is_map()) return Refuse(below, *attributes, "expected a map");
+  for (std::size_t i = 0; i < attributes->keys.size(); ++i) {
+    const std::string& name = attributes->keys[i];
+    QTX_ASSIGN_OR_RETURN(op.attributes.emplace_back(),
+                         ParseAttribute(name, attributes->items[i], below.Child(name)));
+  }
+  return op;
+}
+
+Result<std::vector<CaseValue>> ParseValues(const Yaml& node, const Place& place) {
+  if (!node.is_map()) return Refuse(place, node, "expected a map of typed values");
+  std::vector<CaseValue> values;
+  for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(values.emplace_back(),
+                         ParseValue(node.keys[i], node.items[i], place.Child(node.keys[i])));
+  }
+  return values;
+}
+
+Result<void> ParseExpectation(const Yaml& node, const Place& place, Case& c) {
+  if (!node.is_map()) return Refuse(place, node, "expected a map of outputs, or {error: clause}");
+  Yaml outputs = node;
+  for (std::size_t i = 0; i < outputs.keys.size(); ++i) {
+    if (outputs.keys[i] != "error") continue;
+    QTX_ASSIGN_OR_RETURN(c.error, ReadString(outputs.items[i], place.Child("error")));
+    outputs.keys.erase(outputs.keys.begin() + static_cast<std::ptrdiff_t>(i));
+    outputs.items.erase(outputs.items.begin() + static_cast<std::ptrdiff_t>(i));
+    break;
+  }
+  QTX_ASSIGN_OR_RETURN(c.outputs, ParseValues(outputs, place));
+  if (c.outputs.empty() && c.error.empty()) {
+    return Refuse(place, node, "expected at least one output, or an error");
+  }
+  for (const CaseValue& output : c.outputs) {
+    if (!output.absent && !output.generator && !output.initializer) continue;
+    return Refuse(place.Child(output.name), *node.Find(output.name),
+                  "an output has a type and data, a file, or neither");
+  }
+  return {};
+}
+
+Result<Alternative> ParseAlternative(const Yaml& node, const Place& place, const Case& c) {
+  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"output", "data", "because"}));
+  Alternative alternative;
+  if (const Yaml* output = node.Find("output")) {
+    QTX_ASSIGN_OR_RETURN(alternative.output, ReadString(*output, place.Child("output")));
+  } else if (c.outputs.size() == 1) {
+    alternative.output = c.outputs[0].name;
+  }
+  const auto expected = std::ranges::find(c.outputs, alternative.output, &CaseValue::name);
+  if (expected == c.outputs.end() || expected->type.elem_type == format::ElementType::kUndefined) {
+    return Refuse(place, node, "'output' must name an output that has a type");
+  }
+  const Yaml* because = node.Find("because");
+  const Yaml* data = node.Find("data");
+  if (because == nullptr || data == nullptr) {
+    return Refuse(place, node, "expected the keys data and because");
+  }
+  QTX_ASSIGN_OR_RETURN(alternative.because, ReadString(*because, place.Child("because")));
+  QTX_ASSIGN_OR_RETURN(alternative.data, ParseData(*data, place.Child("data"), expected->type));
+  return alternative;
+}
+
+Result<void> ParseAlternatives(const Yaml& node, const Place& place, Case& c) {
+  if (!node.is_list()) return Refuse(place, node, "expected a list of {data, because}");
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(c.alternatives.emplace_back(),
+                         ParseAlternative(node.items[i], place.Child(std::to_string(i)), c));
+  }
+  return {};
+}
+
+Result<void> ParseTolerance(const Yaml& node, const Place& place, Case& c) {
+  if (node.is_scalar() && node.text == "exact") return {};
+  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"ulp"}));
+  const Yaml* ulp = node.Find("ulp");
+  if (ulp == nullptr) return Refuse(place, node, "expected exact or {ulp: n}");
+  QTX_ASSIGN_OR_RETURN(c.ulp, ReadInt(*ulp, place.Child("ulp")));
+  if (*c.ulp < 0) return Refuse(place.Child("ulp"), *ulp, "expected at least 0");
+  return {};
+}
+
+Result<void> ParseText(const Yaml& node, const Place& place, bool required, std::string_view key,
+                       std::string& text) {
+  const Yaml* found = node.Find(key);
+  if (found == nullptr) {
+    if (required) return Refuse(place, node, "missing key '" + std::string(key) + "'");
+    return {};
+  }
+  QTX_ASSIGN_OR_RETURN(text, ReadString(*found, place.Child(key)));
+  if (text.empty()) return Refuse(place.Child(key), *found, "expected text");
+  return {};
+}
+
+Result<void> ParseTexts(const Yaml& node, const Place& place, Case& c) {
+  QTX_RETURN_IF_ERROR(ParseText(node, place, true, "id", c.id));
+  QTX_RETURN_IF_ERROR(ParseText(node, place, true, "spec", c.spec));
+  QTX_RETURN_IF_ERROR(ParseText(node, place, true, "why", c.why));
+  QTX_RETURN_IF_ERROR(ParseText(node, place, false, "derivation", c.derivation));
+  QTX_RETURN_IF_ERROR(ParseText(node, place, false, "level", c.level));
+  QTX_RETURN_IF_ERROR(ParseText(node, place, false, "model", c.model));
+  if (const Yaml* tags = node.Find("tags")) {
+    QTX_ASSIGN_OR_RETURN(c.tags, ReadList(*tags, place.Child("tags"), ReadString));
+  }
+  if (const Yaml* names = node.Find("arithmetics")) {
+    QTX_ASSIGN_OR_RETURN(c.arithmetics, ReadList(*names, place.Child("arithmetics"), ReadString));
+    if (c.arithmetics.empty()) return Refuse(place.Child("arithmetics"), *names, "expected a name");
+  }
+  return {};
+}
+
+Result<void> ParseProgram(const Yaml& node, const Place& place, Case& c) {
+  if (const Yaml* op = node.Find("op")) {
+    QTX_ASSIGN_OR_RETURN(c.op, ParseOperator(*op, place.Child("op")));
+  }
+  if (c.op.has_value() == !c.model.empty()) {
+    return Refuse(place, node, "expected one of the keys op and model");
+  }
+  if (const Yaml* inputs = node.Find("inputs")) {
+    QTX_ASSIGN_OR_RETURN(c.inputs, ParseValues(*inputs, place.Child("inputs")));
+  }
+  if (const Yaml* initializers = node.Find("initializers")) {
+    QTX_ASSIGN_OR_RETURN(c.initializers, ParseValues(*initializers, place.Child("initializers")));
+    for (CaseValue& value : c.initializers) value.initializer = true;
+  }
+  return {};
+}
+
+// What can be said of a case's values only once all of them are known.
+Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c) {
+  for (const auto* values : {&c.inputs, &c.initializers}) {
+    for (const CaseValue& value : *values) {
+      const Place below = place.Child(values == &c.inputs ? "inputs" : "initializers");
+      const bool has_data = value.data || value.generator || !value.file.empty();
+      if (!value.absent && !has_data) {
+        return Refuse(below.Child(value.name), node, "expected one of data, generate and file");
+      }
+      const bool typed = value.type.elem_type != format::ElementType::kUndefined;
+      if (c.op && !value.absent && !typed) {
+        return Refuse(below.Child(value.name), node, "missing key 'type'");
+      }
+      if (value.generator && !value.type.shape && c.op) {
+        return Refuse(below.Child(value.name), node, "generate needs a shape");
+      }
+    }
+  }
+  for (const CaseValue& output : c.outputs) {
+    if (c.op && output.type.elem_type == format::ElementType::kUndefined) {
+      return Refuse(place.Child("expect").Child(output.name), node, "missing key 'type'");
+    }
+  }
+  return {};
+}
+
+Result<Case> ParseCase(const Yaml& node, const std::string& file) {
+  const Place place{file, ""};
+  QTX_RETURN_IF_ERROR(
+      ExpectMap(node, place,
+                {"id", "spec", "why", "op", "model", "inputs", "initializers", "expect",
+                 "derivation", "arithmetics", "tolerance", "either", "level", "tags"}));
+  Case c;
+  c.where = file + ":" + std::to_string(node.line);
+  QTX_RETURN_IF_ERROR(ParseTexts(node, place, c));
+  const Place inside{file, c.id};
+  QTX_RETURN_IF_ERROR(ParseProgram(node, inside, c));
+  const Yaml* expect = node.Find("expect");
+  if (expect == nullptr) return Refuse(inside, node, "missing key 'expect'");
+  QTX_RETURN_IF_ERROR(ParseExpectation(*expect, inside.Child("expect"), c));
+  if (const Yaml* tolerance = node.Find("tolerance")) {
+    QTX_RETURN_IF_ERROR(ParseTolerance(*tolerance, inside.Child("tolerance"), c));
+  }
+  if (const Yaml* either = node.Find("either")) {
+    QTX_RETURN_IF_ERROR(ParseAlternatives(*either, inside.Child("either"), c));
+  }
+  QTX_RETURN_IF_ERROR(CheckValues(node, inside, c));
+  return c;
+}
+
+Result<std::vector<Case>> ParseFrom(std::string_view yaml, const std::string& where,
+                                    int first_line) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<Yaml> documents, ParseYaml(yaml, where, first_line));
+  std::vector<Case> cases;
+  for (const Yaml& document : documents) {
+    QTX_ASSIGN_OR_RETURN(const std::vector<Yaml> expanded, ExpandMatrix(document, where));
+    for (const Yaml& one : expanded) {
+      QTX_ASSIGN_OR_RETURN(cases.emplace_back(), ParseCase(one, where));
+    }
+    if (std::ssize(cases) > kMaxExpansion) {
+      return Error{ErrorCode::kTooLarge, where,
+                   "found more than " + std::to_string(kMaxExpansion) + " cases in one file"};
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+Result<std::vector<Case>> ParseCases(std::string_view yaml, const std::string& where) {
+  return ParseFrom(yaml, where, 1);
+}
+
+Result<std::vector<Case>> ParseExamples(std::string_view markdown, const std::string& where) {
+  constexpr std::string_view kFence = "```";
+  std::vector<Case> cases;
+  std::string block;
+  bool inside_any = false;  // between fences of whatever language
+  bool inside_yaml = false;
+  int line = 0;
+  int first_line = 0;
+  for (std::size_t begin = 0; begin < markdown.size();) {
+    const std::size_t end = std::min(markdown.find('\n', begin), markdown.size());
+    const std::string_view text = markdown.substr(begin, end - begin);
+    begin = end + 1;
+    ++line;
+    // Only a bare fence closes a block; one with a language inside a block is text of the block.
+    const bool bare = text.find_last_not_of(" \r") == kFence.size() - 1;
+    if (!text.starts_with(kFence) || (inside_any && !bare)) {
+      if (inside_yaml) block.append(text).push_back('\n');
+      continue;
+    }
+    if (inside_yaml) {
+      QTX_ASSIGN_OR_RETURN(std::vector<Case> found, ParseFrom(block, where, first_line));
+      std::ranges::move(found, std::back_inserter(cases));
+    }
+    inside_any = !inside_any;
+    inside_yaml = inside_any && text == "```yaml";
+    first_line = line + 1;
+    block.clear();
+  }
+  if (inside_yaml) {
+    return Error{ErrorCode::kInvalid, where + ":" + std::to_string(first_line - 1),
+                 "found ```yaml without an end"};
+  }
+  return cases;
+}
+
+}  // namespace qtx::conformance

@@ -1,0 +1,168 @@
+#include "case_runner.h"
+
+#include <algorithm>
+
+#include "model_builder.h"
+#include "qtx/conformance/diagnosis.h"
+#include "qtx/format/check.h"
+#include "qtx/reference/interpreter.h"
+
+namespace qtx::conformance {
+namespace {
+
+using format::Tensor;
+
+std::string Text(const Error& error) {
+  return error.where.empty() ? error.message : error.where + ": " + error.message;
+}
+
+void Fail(CaseResult& result, std::string diagnosis) {
+  result.outcome = Outcome::kFail;
+  result.diagnosis = std::move(diagnosis);
+}
+
+// The outcome of an error that came out of a request to the backend.
+void Classify(const Error& error, CaseResult& result) {
+  result.diagnosis = Text(error);
+  switch (error.code) {
+    case ErrorCode::kUnsupported:
+      result.outcome = Outcome::kUnsupported;
+      return;
+    case ErrorCode::kTimeout:
+      result.outcome = Outcome::kTimeout;
+      return;
+    case ErrorCode::kProtocol:
+      result.outcome = Outcome::kProtocolError;
+      return;
+    case ErrorCode::kIo:
+      result.outcome = Outcome::kCrash;
+      return;
+    case ErrorCode::kInvalid:
+    case ErrorCode::kTooLarge:
+      break;
+  }
+  Fail(result, "refused: " + Text(error));
+}
+
+bool IsRefusal(const Error& error) {
+  return error.code == ErrorCode::kInvalid || error.code == ErrorCode::kUnsupported ||
+         error.code == ErrorCode::kTooLarge;
+}
+
+// Equal to what is expected, or to one of the further results the case permits.
+std::optional<Difference> CompareOutput(const Case& c, const std::string& name, const Tensor& got,
+                                        const Tensor& expected) {
+  auto difference = Compare(name, got, expected, c.ulp);
+  if (!difference) return difference;
+  for (const Alternative& alternative : c.alternatives) {
+    if (alternative.output == name && !Compare(name, got, alternative.data, c.ulp)) {
+      return std::nullopt;
+    }
+  }
+  return difference;
+}
+
+void Diagnose(const Case& c, const std::vector<Tensor>& outputs, CaseResult& result) {
+  result.outcome = Outcome::kFail;
+  for (const Difference& difference : result.differences) {
+    if (!result.diagnosis.empty()) result.diagnosis += "; ";
+    result.diagnosis += Describe(difference);
+  }
+  result.explained_by = Explain(c, result.arithmetic, outputs);
+  if (result.explained_by == std::vector<std::string>{"reference"}) {
+    result.diagnosis += "; the reference gives the same: is the expectation right?";
+    return;
+  }
+  for (std::size_t i = 0; i < result.explained_by.size(); ++i) {
+    result.diagnosis += (i == 0 ? "; equals `" : ", `") + result.explained_by[i] + "`";
+  }
+}
+
+}  // namespace
+
+Result<ReferenceResults::Outputs> ReferenceResults::Get(std::size_t index,
+                                                        const std::string& arithmetic,
+                                                        const format::Model& model,
+                                                        const std::vector<Tensor>& inputs) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto known = outputs_.find({index, arithmetic});
+    if (known != outputs_.end()) return known->second;
+  }
+  QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(model, arithmetic));
+  QTX_ASSIGN_OR_RETURN(Outputs outputs, interpreter.Run(inputs));
+  Put(index, arithmetic, outputs);
+  return outputs;
+}
+
+void ReferenceResults::Put(std::size_t index, const std::string& arithmetic,
+                           const Outputs& outputs) {
+  const std::scoped_lock lock(mutex_);
+  outputs_.insert_or_assign({index, arithmetic}, outputs);
+}
+
+void CaseRunner::Run(const Case& c, std::size_t index, CaseResult& result) {
+  const auto model = BuildModel(c);
+  if (!model) return Fail(result, "the case cannot be built: " + Text(model.error()));
+  if (!c.error.empty()) return RunRefusal(c, *model, result);
+  const auto inputs = BuildInputs(c, *model);
+  if (!inputs) return Fail(result, "the case cannot be built: " + Text(inputs.error()));
+  const auto outputs = Answer(*model, result.arithmetic, *inputs);
+  if (!outputs) return Classify(outputs.error(), result);
+  if (outputs->size() != model->graph.outputs.size()) {
+    return Fail(result, "gave " + std::to_string(outputs->size()) + " outputs, expected " +
+                            std::to_string(model->graph.outputs.size()));
+  }
+  if (source_.is_reference) references_.Put(index, result.arithmetic, *outputs);
+  if (const auto judged = Judge(c, index, *model, *inputs, *outputs, result); !judged) {
+    Fail(result, "no expectation: " + Text(judged.error()));
+  }
+}
+
+Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
+                                               const std::string& arithmetic,
+                                               const std::vector<Tensor>& inputs) {
+  QTX_ASSIGN_OR_RETURN(const auto prepared, backend_.Prepare(model, arithmetic));
+  return prepared->Run(inputs);
+}
+
+// The checker refuses what breaks the format, before any backend sees it; the rest is for the
+// backend to refuse, by whatever words.
+void CaseRunner::RunRefusal(const Case& c, const format::Model& model, CaseResult& result) {
+  const std::vector<format::Finding> findings = format::Check(model, c.id);
+  if (std::ranges::find(findings, c.error, &format::Finding::rule) != findings.end()) return;
+  if (!findings.empty()) {
+    const format::Finding& first = findings.front();
+    return Fail(result, "refused by " + first.rule + ", expected " + c.error + ": " + first.where +
+                            ": " + first.message);
+  }
+  const auto inputs = BuildInputs(c, model);
+  if (!inputs) return Fail(result, "the case cannot be built: " + Text(inputs.error()));
+  const auto outputs = Answer(model, result.arithmetic, *inputs);
+  if (outputs) return Fail(result, "accepted, expected to be refused by " + c.error);
+  if (!IsRefusal(outputs.error())) Classify(outputs.error(), result);
+}
+
+Result<void> CaseRunner::Judge(const Case& c, std::size_t index, const format::Model& model,
+                               const std::vector<Tensor>& inputs, const Outputs& outputs,
+                               CaseResult& result) {
+  for (std::size_t i = 0; i < c.outputs.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const std::size_t at, OutputIndex(c, model, i));
+    QTX_ASSIGN_OR_RETURN(std::optional<Tensor> expected, BuildExpected(c, model, i));
+    if (!expected) {
+      QTX_ASSIGN_OR_RETURN(Outputs reference,
+                           references_.Get(index, result.arithmetic, model, inputs));
+      if (at >= reference.size()) {
+        return Error{ErrorCode::kInvalid, c.where, "the reference gave too few outputs"};
+      }
+      expected = std::move(reference[at]);
+    }
+    if (auto difference = CompareOutput(c, c.outputs[i].name, outputs[at], *expected)) {
+      result.differences.push_back(*std::move(difference));
+    }
+  }
+  if (!result.differences.empty()) Diagnose(c, outputs, result);
+  return {};
+}
+
+}  // namespace qtx::conformance

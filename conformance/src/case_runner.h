@@ -1,0 +1,58 @@
+// One case on one backend, and the results of the reference that several backends are held to.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "qtx/backend/backend.h"
+#include "qtx/conformance/case.h"
+#include "qtx/conformance/runner.h"
+#include "qtx/format/model.h"
+#include "qtx/format/tensor.h"
+
+namespace qtx::conformance {
+
+/// What the reference answers, computed once per case and arithmetic. Safe to share among threads.
+class ReferenceResults {
+ public:
+  using Outputs = std::vector<format::Tensor>;
+  /// `index` is the case's.  Errors: those of Interpreter::Prepare and Run.
+  Result<Outputs> Get(std::size_t index, const std::string& arithmetic, const format::Model& model,
+                      const std::vector<format::Tensor>& inputs);
+  /// What the reference itself, run as a backend, has just answered.
+  void Put(std::size_t index, const std::string& arithmetic, const Outputs& outputs);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::size_t, std::string>, Outputs> outputs_;
+};
+
+class CaseRunner {
+ public:
+  CaseRunner(const BackendSource& source, backend::Backend& backend, ReferenceResults& references)
+      : source_(source), backend_(backend), references_(references) {}
+
+  /// Fills outcome, diagnosis and differences; `result.arithmetic` says in which arithmetic.
+  void Run(const Case& c, std::size_t index, CaseResult& result);
+
+ private:
+  using Outputs = std::vector<format::Tensor>;
+
+  void RunRefusal(const Case& c, const format::Model& model, CaseResult& result);
+  Result<Outputs> Answer(const format::Model& model, const std::string& arithmetic,
+                         const std::vector<format::Tensor>& inputs);
+  /// Errors: the expectation cannot be had, which is the case's fault or the reference's.
+  Result<void> Judge(const Case& c, std::size_t index, const format::Model& model,
+                     const std::vector<format::Tensor>& inputs, const Outputs& outputs,
+                     CaseResult& result);
+
+  const BackendSource& source_;
+  backend::Backend& backend_;
+  ReferenceResults& references_;
+};
+
+}  // namespace qtx::conformance

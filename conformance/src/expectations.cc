@@ -1,0 +1,40 @@
+// Lists of failures that are known, each with its reason.
+#include <algorithm>
+
+#include "qtx/conformance/runner.h"
+
+namespace qtx::conformance {
+namespace {
+
+std::string_view Trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+}  // namespace
+
+Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text,
+                                                           const std::string& where) {
+  std::vector<ExpectedFailure> list;
+  int number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = Trim(text.substr(begin, end - begin));
+    begin = end + 1;
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t mark = line.find(" #");
+    const std::string_view reason =
+        mark == std::string_view::npos ? std::string_view() : Trim(line.substr(mark + 2));
+    if (reason.empty()) {
+      return Error{ErrorCode::kInvalid, where + ":" + std::to_string(number),
+                   "expected 'id or glob  # reason'"};
+    }
+    list.push_back({std::string(Trim(line.substr(0, mark))), std::string(reason)});
+  }
+  return list;
+}
+
+}  // namespace qtx::conformance

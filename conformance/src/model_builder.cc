@@ -1,0 +1,236 @@
+// From a case to the model it runs, the tensors it runs it with, and those it expects.
+#include "model_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "generator.h"
+#include "qtx/conformance/case.h"
+#include "qtx/format/limits.h"
+#include "qtx/format/npy.h"
+
+namespace qtx::conformance {
+namespace {
+
+using format::ElementType;
+using format::Tensor;
+
+constexpr std::int64_t kIrVersion = 8;
+
+// Case files are data from anyone: what they name must lie in the suite's folder.
+Result<std::string> PathInFolder(const Case& c, const std::string& relative) {
+  bool leaves = relative.empty() || relative.front() == '/';
+  for (std::size_t begin = 0; begin <= relative.size() && !leaves;) {
+    const std::size_t end = std::min(relative.find('/', begin), relative.size());
+    leaves = relative.compare(begin, end - begin, "..") == 0;
+    begin = end + 1;
+  }
+  if (leaves) {
+    return Error{ErrorCode::kInvalid, c.where,
+                 "found path '" + relative + "', expected one inside the suite's folder"};
+  }
+  return c.folder.empty() ? relative : c.folder + "/" + relative;
+}
+
+// The scale that `ties` aims at: the first output's.
+std::optional<float> TargetScale(const Case& c) {
+  if (c.outputs.empty() || !c.outputs[0].type.quantization) return std::nullopt;
+  const auto& scale = c.outputs[0].type.quantization->scale;
+  if (scale.empty()) return std::nullopt;
+  return scale[0];
+}
+
+Result<Tensor> LoadNpy(const Case& c, const std::string& file) {
+  QTX_ASSIGN_OR_RETURN(const std::string path, PathInFolder(c, file));
+  QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ReadFile(path, format::kMaxTensorBytes));
+  auto tensor = format::ParseNpy(bytes);
+  if (!tensor) return At(path, tensor.error());
+  return tensor;
+}
+
+// A .npy file holds storage types, one byte a value below 8 bits; `type` says what they are.
+Result<Tensor> Retype(Tensor stored, const format::TensorType& type, const std::string& where) {
+  if (type.elem_type == ElementType::kUndefined || stored.elem_type == type.elem_type) {
+    return stored;
+  }
+  const ElementType storage = format::StorageOf(type.elem_type);
+  if (stored.elem_type == storage) {
+    stored.elem_type = type.elem_type;
+    stored.quantization = type.quantization;
+    return stored;
+  }
+  const bool unpacked =
+      format::IsIntegerStorage(type.elem_type) && format::BitWidth(storage) < 8 &&
+      (stored.elem_type == ElementType::kInt8 || stored.elem_type == ElementType::kUint8);
+  if (!unpacked) {
+    return Error{ErrorCode::kInvalid, where,
+                 "found " + std::string(format::Name(stored.elem_type)) + ", expected " +
+                     std::string(format::Name(storage))};
+  }
+  const std::vector<std::int64_t> values = format::UnpackIntegers(stored);
+  const format::IntegerRange range = format::StorageRange(storage);
+  for (const std::int64_t value : values) {
+    if (value < range.min || value > range.max) {
+      return Error{ErrorCode::kInvalid, where,
+                   "found " + std::to_string(value) + ", expected " + std::to_string(range.min) +
+                       " to " + std::to_string(range.max)};
+    }
+  }
+  QTX_ASSIGN_OR_RETURN(Tensor packed,
+                       format::MakeTensor(type.elem_type, stored.dims, type.quantization));
+  format::PackIntegers(values, packed);
+  return packed;
+}
+
+// The tensor of a value, whichever way the case gives it; `type` is its own, or the model's.
+Result<Tensor> Materialize(const Case& c, const CaseValue& value, const format::TensorType& type) {
+  const std::string where = c.where + ": " + value.name;
+  if (value.data) return *value.data;
+  if (!value.file.empty()) {
+    QTX_ASSIGN_OR_RETURN(Tensor stored, LoadNpy(c, value.file));
+    return Retype(std::move(stored), type, where);
+  }
+  if (!value.generator || !type.shape) {
+    return Error{ErrorCode::kInvalid, where, "has no data"};
+  }
+  const auto dims = format::FixedDims(*type.shape);
+  if (!dims) return Error{ErrorCode::kInvalid, where, "generate needs a shape of numbers"};
+  const auto count = format::ElementCount(*dims);
+  if (!count || *count > kMaxCaseElements) {
+    return Error{ErrorCode::kTooLarge, where,
+                 "generates more than " + std::to_string(kMaxCaseElements) + " elements"};
+  }
+  auto tensor = Generate(*value.generator, type, *dims, TargetScale(c));
+  if (!tensor) return At(where, tensor.error());
+  return tensor;
+}
+
+// A value's declared type; literal data without a shape gives it its one axis.
+format::ValueInfo Declare(const CaseValue& value) {
+  format::ValueInfo info;
+  info.name = value.name;
+  info.type = value.type;
+  if (!info.type->shape && value.data) info.type->shape = format::ToShape(value.data->dims);
+  return info;
+}
+
+// A plain constant needs no ValueInfo; a quantized one has its meaning from it.
+Result<void> AddConstant(const Case& c, const CaseValue& value, format::Graph& graph) {
+  QTX_ASSIGN_OR_RETURN(const Tensor tensor, Materialize(c, value, value.type));
+  graph.initializers.push_back(format::ToTensorData(value.name, tensor));
+  if (!value.type.quantization && !value.type.statistics) return {};
+  format::ValueInfo info = Declare(value);
+  if (!info.type->shape) info.type->shape = format::ToShape(tensor.dims);
+  graph.values.push_back(std::move(info));
+  return {};
+}
+
+std::vector<format::ValueInfo> DeclareOutputs(const Case& c) {
+  std::vector<format::ValueInfo> outputs;
+  for (const CaseValue& output : c.outputs) outputs.push_back(Declare(output));
+  if (!outputs.empty()) return outputs;
+  format::ValueInfo y;
+  y.name = "y";
+  if (!c.inputs.empty()) y.type = c.inputs[0].type;
+  if (y.type) y.type->shape.reset();
+  outputs.push_back(std::move(y));
+  return outputs;
+}
+
+Result<format::Model> BuildOneNodeModel(const Case& c) {
+  format::Model model;
+  model.ir_version = kIrVersion;
+  model.opset_imports = {{"", c.op->opset}, {std::string(format::kDomain), format::kVersion}};
+  model.producer_name = "qtx conformance";
+  format::Graph& graph = model.graph;
+  graph.name = c.id;
+  format::Node node;
+  node.name = "node";
+  node.op_type = c.op->type;
+  node.domain = c.op->domain;
+  node.attributes = c.op->attributes;
+  for (const CaseValue& input : c.inputs) {
+    node.inputs.push_back(input.absent ? "" : input.name);
+    if (input.absent) continue;
+    if (input.initializer) {
+      QTX_RETURN_IF_ERROR(AddConstant(c, input, graph));
+    } else {
+      graph.inputs.push_back(Declare(input));
+    }
+  }
+  for (const CaseValue& constant : c.initializers) {
+    QTX_RETURN_IF_ERROR(AddConstant(c, constant, graph));
+  }
+  graph.outputs = DeclareOutputs(c);
+  for (const format::ValueInfo& output : graph.outputs) node.outputs.push_back(output.name);
+  graph.nodes.push_back(std::move(node));
+  return model;
+}
+
+}  // namespace
+
+Result<format::Model> BuildModel(const Case& c) {
+  if (c.op) return BuildOneNodeModel(c);
+  QTX_ASSIGN_OR_RETURN(const std::string path, PathInFolder(c, c.model));
+  return format::Model::Load(path);
+}
+
+Result<std::vector<Tensor>> BuildInputs(const Case& c, const format::Model& model) {
+  std::vector<const CaseValue*> given;
+  for (const CaseValue& value : c.inputs) {
+    if (!value.absent && !value.initializer) given.push_back(&value);
+  }
+  std::vector<const format::ValueInfo*> wanted;
+  for (const format::ValueInfo& info : model.graph.inputs) {
+    if (model.graph.FindInitializer(info.name) == nullptr) wanted.push_back(&info);
+  }
+  if (given.size() != wanted.size()) {
+    return Error{ErrorCode::kInvalid, c.where + ": inputs",
+                 "found " + std::to_string(given.size()) + " inputs, expected the model's " +
+                     std::to_string(wanted.size())};
+  }
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    // A whole network's inputs may be called differently in the case: then their order counts.
+    const auto named = std::ranges::find(given, wanted[i]->name, &CaseValue::name);
+    const CaseValue& value = named != given.end() ? **named : *given[i];
+    if (!wanted[i]->type) {
+      return Error{ErrorCode::kInvalid, c.where + ": inputs",
+                   "the model's input '" + wanted[i]->name + "' is no tensor"};
+    }
+    const bool typed = value.type.elem_type != ElementType::kUndefined;
+    QTX_ASSIGN_OR_RETURN(Tensor tensor,
+                         Materialize(c, value, typed ? value.type : *wanted[i]->type));
+    if (tensor.quantization) {
+      QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(model, *tensor.quantization));
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+Result<std::size_t> OutputIndex(const Case& c, const format::Model& model, std::size_t i) {
+  const auto& outputs = model.graph.outputs;
+  const auto named = std::ranges::find(outputs, c.outputs[i].name, &format::ValueInfo::name);
+  if (named != outputs.end()) return static_cast<std::size_t>(named - outputs.begin());
+  if (i < outputs.size()) return i;
+  return Error{ErrorCode::kInvalid, c.where + ": expect",
+               "the model has no output '" + c.outputs[i].name + "'"};
+}
+
+Result<std::optional<Tensor>> BuildExpected(const Case& c, const format::Model& model,
+                                            std::size_t i) {
+  const CaseValue& output = c.outputs[i];
+  if (output.data) return output.data;
+  if (output.file.empty()) return std::optional<Tensor>();
+  QTX_ASSIGN_OR_RETURN(const std::size_t index, OutputIndex(c, model, i));
+  const format::ValueInfo& info = model.graph.outputs[index];
+  const bool typed = output.type.elem_type != ElementType::kUndefined;
+  if (!typed && !info.type) {
+    return Error{ErrorCode::kInvalid, c.where + ": expect", "the model's output is no tensor"};
+  }
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, Materialize(c, output, typed ? output.type : *info.type));
+  return std::optional<Tensor>(std::move(tensor));
+}
+
+}  // namespace qtx::conformance

@@ -1,0 +1,331 @@
+#include "process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "qtx/backend/protocol.h"
+
+namespace qtx::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kChunk = std::size_t{1} << 16;
+constexpr std::size_t kErrorTail = std::size_t{1} << 12;
+constexpr std::size_t kShown = 32;  // bytes of an unfinished answer
+// A process that has closed its output is leaving; one that is told to leave may need to flush.
+constexpr Process::Clock::duration kGraceAfterEnd = 2s;
+constexpr Process::Clock::duration kGraceAtClose = 500ms;
+
+// Pipe ends that close themselves when starting the process fails half way.
+struct Pipe {
+  int read = -1;
+  int write = -1;
+  Pipe() = default;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    if (read >= 0) close(read);
+    if (write >= 0) close(write);
+  }
+  // O_CLOEXEC: other children, started by other threads, must not keep these pipes open.
+  bool Open() {
+    std::array<int, 2> ends = {-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    read = ends[0];
+    write = ends[1];
+    return true;
+  }
+};
+
+void SetNonBlocking(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+void CloseEnd(int& fd) {
+  if (fd >= 0) close(std::exchange(fd, -1));
+}
+
+// The attributes of posix_spawn: a process group of its own, and signals as a shell would set them.
+class SpawnAttributes {
+ public:
+  SpawnAttributes() {
+    posix_spawnattr_init(&attributes_);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes_, &signals);
+    sigaddset(&signals, SIGPIPE);
+    posix_spawnattr_setsigdefault(&attributes_, &signals);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
+int Spawn(const std::vector<std::string>& words, const Pipe& in, const Pipe& out, const Pipe& err,
+          pid_t* pid) {
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const SpawnAttributes attributes;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in.read, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out.write, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err.write, STDERR_FILENO);
+  const int status =
+      posix_spawnp(pid, arguments[0], &actions, attributes.get(), arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return status;
+}
+
+std::string Varint(std::size_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>((value & 0x7F) | 0x80));
+  bytes.push_back(static_cast<char>(value));
+  return bytes;
+}
+
+std::string DescribeStatus(int status) {
+  if (WIFSIGNALED(status)) {
+    const char* name = sigabbrev_np(WTERMSIG(status));
+    return "was killed by signal " + std::to_string(WTERMSIG(status)) +
+           (name != nullptr ? std::string(" (SIG") + name + ")" : "");
+  }
+  return "exited with status " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> SplitCommand(std::string_view command) {
+  std::vector<std::string> words;
+  bool open = false;  // inside a word
+  char quote = 0;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      open = false;
+      continue;
+    }
+    if (!std::exchange(open, true)) words.emplace_back();
+    if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == '\\' && quote != '\'' && i + 1 < command.size()) {
+      words.back().push_back(command[++i]);
+    } else {
+      words.back().push_back(c);
+    }
+  }
+  if (quote != 0) return Error{ErrorCode::kInvalid, "command", "found an open quote"};
+  if (words.empty() || words[0].empty()) {
+    return Error{ErrorCode::kInvalid, "command", "found nothing, expected a program"};
+  }
+  return words;
+}
+
+Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& words) {
+  // Writing to a process that is gone must be an error of write(), not the end of this process.
+  static std::once_flag once;
+  std::call_once(once, [] { signal(SIGPIPE, SIG_IGN); });
+  Pipe in, out, err;
+  if (!in.Open() || !out.Open() || !err.Open()) {
+    return Error{ErrorCode::kIo, words[0], std::string("cannot make a pipe: ") + strerror(errno)};
+  }
+  pid_t pid = -1;
+  if (const int status = Spawn(words, in, out, err, &pid); status != 0) {
+    return Error{ErrorCode::kIo, words[0], std::string("cannot start: ") + strerror(status)};
+  }
+  for (const int fd : {in.write, out.read, err.read}) SetNonBlocking(fd);
+  return std::unique_ptr<Process>(new Process(
+      pid, std::exchange(in.write, -1), std::exchange(out.read, -1), std::exchange(err.read, -1)));
+}
+
+Process::Process(pid_t pid, int in, int out, int err) : pid_(pid), in_(in), out_(out), err_(err) {}
+
+Process::~Process() {
+  CloseEnd(in_);
+  (void)WaitForExit(kGraceAtClose);
+  CloseEnd(out_);
+  CloseEnd(err_);
+}
+
+Result<std::string> Process::Exchange(std::string_view frame, Clock::duration timeout) {
+  const Clock::time_point deadline = Clock::now() + timeout;
+  const std::string message = Varint(frame.size()).append(frame);
+  std::string_view unsent = message;
+  while (true) {
+    QTX_ASSIGN_OR_RETURN(const Progress progress, Step(unsent, deadline));
+    if (progress == Progress::kEnded) return Ended();
+    if (progress == Progress::kAgain) continue;
+    if (!unsent.empty()) {
+      return Error{ErrorCode::kProtocol, "", "answered before it was asked"};
+    }
+    return TakeFrame();
+  }
+}
+
+// Waits for one event and handles it.
+Result<Process::Progress> Process::Step(std::string_view& unsent, Clock::time_point deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+  if (left.count() <= 0) {
+    Kill();
+    return Error{ErrorCode::kTimeout, "", "gave no answer in time" + ReceivedSoFar() + ErrorTail()};
+  }
+  std::array<pollfd, 3> events = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
+                                  pollfd{unsent.empty() ? -1 : in_, POLLOUT, 0}};
+  const auto wait = static_cast<int>(std::min<std::int64_t>(left.count(), 1 << 30));
+  if (poll(events.data(), events.size(), wait) < 0 && errno != EINTR) {
+    return Error{ErrorCode::kIo, "", std::string("poll: ") + strerror(errno)};
+  }
+  if (events[1].revents != 0) ReceiveErrors();
+  if (events[0].revents != 0) {
+    if (!Receive()) return Progress::kEnded;
+    QTX_ASSIGN_OR_RETURN(const bool complete, HasFrame());
+    if (complete) return Progress::kFrame;
+  }
+  if (events[2].revents != 0) QTX_RETURN_IF_ERROR(Send(unsent));
+  return Progress::kAgain;
+}
+
+Result<void> Process::Send(std::string_view& unsent) {
+  const ssize_t sent = write(in_, unsent.data(), unsent.size());
+  if (sent >= 0) {
+    unsent.remove_prefix(static_cast<std::size_t>(sent));
+  } else if (errno != EAGAIN && errno != EINTR) {
+    return Ended();
+  }
+  return {};
+}
+
+bool Process::Receive() {
+  std::array<char, kChunk> chunk;
+  const ssize_t count = read(out_, chunk.data(), chunk.size());
+  if (count > 0) received_.append(chunk.data(), static_cast<std::size_t>(count));
+  return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+void Process::ReceiveErrors() {
+  std::array<char, kChunk> chunk;
+  const ssize_t count = read(err_, chunk.data(), chunk.size());
+  if (count > 0) {
+    error_output_.append(chunk.data(), static_cast<std::size_t>(count));
+    if (error_output_.size() > kErrorTail)
+      error_output_.erase(0, error_output_.size() - kErrorTail);
+  } else if (count == 0) {
+    CloseEnd(err_);
+  }
+}
+
+// Parses the length as soon as it is there, before a byte of the frame is kept for its sake.
+Result<bool> Process::HasFrame() {
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; !header_ && i < received_.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(received_[i]);
+    length |= static_cast<std::uint64_t>(byte & 0x7F) << (7 * i);
+    if (length > static_cast<std::uint64_t>(backend::kMaxFrameBytes) || i >= 5) {
+      Kill();
+      return Error{ErrorCode::kProtocol, "",
+                   "found a frame longer than " + std::to_string(backend::kMaxFrameBytes) +
+                       " bytes, or no length at all" + ErrorTail()};
+    }
+    if ((byte & 0x80) != 0) continue;
+    header_ = i + 1;
+    length_ = static_cast<std::size_t>(length);
+  }
+  if (!header_ || received_.size() < *header_ + length_) return false;
+  if (received_.size() > *header_ + length_) {
+    Kill();
+    return Error{ErrorCode::kProtocol, "",
+                 "found " + std::to_string(received_.size() - *header_ - length_) +
+                     " bytes after the answer" + ErrorTail()};
+  }
+  return true;
+}
+
+std::string Process::TakeFrame() {
+  std::string frame = received_.substr(*header_);
+  received_.clear();
+  header_.reset();
+  return frame;
+}
+
+// The process closed its output. A clean exit inside a frame is a broken frame; everything else is
+// told by how it ended.
+Error Process::Ended() {
+  const std::string how = WaitForExit(kGraceAfterEnd);
+  if (err_ >= 0) ReceiveErrors();
+  const bool clean = status_ && WIFEXITED(*status_) && WEXITSTATUS(*status_) == 0;
+  if (clean && !received_.empty()) {
+    return Error{ErrorCode::kProtocol, "",
+                 "cut a frame short and " + how + ReceivedSoFar() + ErrorTail()};
+  }
+  return Error{ErrorCode::kIo, "", "the process " + how + " instead of answering" + ErrorTail()};
+}
+
+// Collects the process and ends what it started; kills it when it has not left after `grace`.
+std::string Process::WaitForExit(Clock::duration grace) {
+  const Clock::time_point deadline = Clock::now() + grace;
+  bool killed = false;
+  for (auto pause = 1ms; !status_; pause = std::min(2 * pause, 20ms)) {
+    siginfo_t info{};
+    // WNOWAIT: until it is collected its id cannot become another group's, so the group of an ended
+    // process may still be killed.
+    if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      if (errno == EINTR) continue;
+      return "is gone";
+    }
+    if (info.si_pid == pid_) {
+      kill(-pid_, SIGKILL);
+      int status = 0;
+      if (waitpid(pid_, &status, 0) == pid_) status_ = status;
+    } else if (Clock::now() >= deadline && !std::exchange(killed, true)) {
+      Kill();
+    } else {
+      std::this_thread::sleep_for(pause);
+    }
+  }
+  return killed ? "closed its output" : DescribeStatus(*status_);
+}
+
+void Process::Kill() const {
+  if (!status_) kill(-pid_, SIGKILL);
+}
+
+// A backend that prints to its standard output makes a length of its first letter.
+std::string Process::ReceivedSoFar() const {
+  if (received_.empty()) return "";
+  std::string beginning;
+  for (const char c : received_.substr(0, kShown)) {
+    beginning += c >= ' ' && c <= '~' ? c : '?';
+  }
+  return "; " + std::to_string(received_.size()) + " bytes came, beginning '" + beginning + "'";
+}
+
+std::string Process::ErrorTail() const {
+  std::string_view tail = error_output_;
+  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.remove_suffix(1);
+  if (tail.empty()) return "";
+  return "; its error output ends: " + std::string(tail);
+}
+
+}  // namespace qtx::conformance

@@ -1,0 +1,59 @@
+// The reference interpreter behind the interface of a backend. It lives here because the reference
+// must not know of backends, nor they of it.
+#include <utility>
+
+#include "qtx/conformance/runner.h"
+#include "qtx/format/model.h"
+#include "qtx/reference/arithmetic.h"
+#include "qtx/reference/interpreter.h"
+
+namespace qtx::conformance {
+namespace {
+
+class InterpretedModel : public backend::PreparedModel {
+ public:
+  explicit InterpretedModel(reference::Interpreter interpreter)
+      : interpreter_(std::move(interpreter)) {}
+  Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) override {
+    return interpreter_.Run(inputs);
+  }
+
+ private:
+  reference::Interpreter interpreter_;
+};
+
+class ReferenceBackend : public backend::Backend {
+ public:
+  Result<backend::Description> Describe() override {
+    backend::Description description;
+    description.name = "reference";
+    description.version = QTX_VERSION;
+    description.device = "portable";
+    for (const reference::Arithmetic& arithmetic : reference::Arithmetics()) {
+      description.arithmetics.emplace_back(arithmetic.name);
+    }
+    return description;
+  }
+
+  Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model& model,
+                                                          std::string_view arithmetic) override {
+    QTX_ASSIGN_OR_RETURN(reference::Interpreter interpreter,
+                         reference::Interpreter::Prepare(model, arithmetic));
+    return std::unique_ptr<backend::PreparedModel>(
+        std::make_unique<InterpretedModel>(std::move(interpreter)));
+  }
+};
+
+}  // namespace
+
+BackendSource ReferenceSource() {
+  BackendSource source;
+  source.name = "reference";
+  source.is_reference = true;
+  source.make = []() -> Result<std::unique_ptr<backend::Backend>> {
+    return std::unique_ptr<backend::Backend>(std::make_unique<ReferenceBackend>());
+  };
+  return source;
+}
+
+}  // namespace qtx::conformance

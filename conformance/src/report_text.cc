@@ -1,0 +1,98 @@
+// The report on a terminal.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "qtx/conformance/report.h"
+
+namespace qtx::conformance {
+namespace {
+
+constexpr std::size_t kColumns = 13;
+constexpr std::size_t kMaxDiagnosis = 400;
+using Cells = std::array<std::string, kColumns>;
+
+// A backend's text may hold anything, escape sequences that drive the terminal too.
+std::string Printable(std::string_view text, std::size_t limit) {
+  std::string clean;
+  for (const char c : text.substr(0, limit)) {
+    const auto code = static_cast<unsigned char>(c);
+    clean.push_back(code < 0x20 || code == 0x7F ? ' ' : c);
+  }
+  return text.size() > limit ? clean + "..." : clean;
+}
+
+Cells RowCells(const BackendReport& row) {
+  Cells cells = {Printable(row.description.name, 24), Printable(row.description.version, 12),
+                 Printable(row.description.device, 28), Printable(row.arithmetic, 14)};
+  for (std::size_t i = 0; i < kOutcomes; ++i) cells[4 + i] = std::to_string(row.counts[i]);
+  cells[12] = row.error ? "-" : fmt::format("{:.1f} s", row.seconds);
+  return cells;
+}
+
+std::string Table(const Report& report) {
+  std::vector<Cells> rows = {{"backend", "version", "device", "arithmetic", "pass", "fail",
+                              "unsup.", "crash", "timeout", "protocol", "x-fail", "x-pass",
+                              "time"}};
+  for (const BackendReport& row : report.backends) rows.push_back(RowCells(row));
+  std::array<std::size_t, kColumns> widths{};
+  for (const Cells& cells : rows) {
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], cells[i].size());
+  }
+  std::string text;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::string line;
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      const bool number = i >= 4;
+      line += number ? fmt::format("{:>{}}  ", rows[r][i], widths[i])
+                     : fmt::format("{:<{}}  ", rows[r][i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+    if (r == 0) text += std::string(line.size(), '-') + "\n";
+  }
+  return text;
+}
+
+bool NeedsAttention(Outcome outcome) {
+  return outcome != Outcome::kPass && outcome != Outcome::kUnsupported &&
+         outcome != Outcome::kExpectedFail;
+}
+
+std::string Attention(const BackendReport& row, std::size_t max_listed) {
+  const std::string name = Printable(row.description.name, 64);
+  if (row.error) {
+    return fmt::format(
+        "\n{}: {}\n", name,
+        Printable(row.error->where.empty() ? row.error->message
+                                           : row.error->where + ": " + row.error->message,
+                  kMaxDiagnosis));
+  }
+  std::string text;
+  std::size_t listed = 0;
+  std::size_t found = 0;
+  for (const CaseResult& result : row.cases) {
+    if (!NeedsAttention(result.outcome) || ++found > max_listed) continue;
+    ++listed;
+    text +=
+        fmt::format("  {} {}  ({})\n      {}\n", Name(result.outcome), Printable(result.id, 200),
+                    Printable(result.spec, 64), Printable(result.diagnosis, kMaxDiagnosis));
+  }
+  if (found == 0) return "";
+  if (found > listed) text += fmt::format("  ... and {} more\n", found - listed);
+  return fmt::format("\n{} @{}: {} need attention\n", name, Printable(row.arithmetic, 64), found) +
+         text;
+}
+
+}  // namespace
+
+std::string ToText(const Report& report, std::size_t max_listed) {
+  std::string text = Table(report);
+  for (const BackendReport& row : report.backends) text += Attention(row, max_listed);
+  return text;
+}
+
+}  // namespace qtx::conformance

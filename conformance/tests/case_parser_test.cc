@@ -1,0 +1,179 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "qtx/conformance/case.h"
+
+namespace qtx::conformance {
+namespace {
+
+using format::ElementType;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kAdd = R"(
+id: add/tie
+spec: add.S2
+why: a tie goes to even
+op: {type: Add, attributes: {axis: 1, alpha: 1.0, mode: 'x', pads: [0, 1], to: int8q}}
+inputs:
+  a: {type: int8q, scale: [1.0], data: [2, -2]}
+  b: {type: int4q, shape: [1, 2], scale: 0x1p-1, offset: 3, quant_min: -7, data: [-8, 7], initializer: true}
+  c: none
+expect: {y: {type: int8q, scale: [2.0], offset: [3], data: [5, 1]}}
+arithmetics: [exact, float32]
+tolerance: {ulp: 4}
+either: [{data: [4, 1], because: add.S3}]
+tags: [rounding]
+)";
+
+std::vector<Case> Parse(std::string_view yaml) {
+  auto cases = ParseCases(yaml, "f.yaml");
+  EXPECT_TRUE(cases.has_value()) << cases.error().where << ": " << cases.error().message;
+  return cases ? *cases : std::vector<Case>{};
+}
+
+std::string ErrorText(const std::string& yaml) {
+  const auto cases = ParseCases(yaml, "f.yaml");
+  return cases ? "no error" : cases.error().where + ": " + cases.error().message;
+}
+
+// The case above with one piece of its text replaced.
+std::string Changed(std::string_view from, std::string_view to) {
+  std::string text(kAdd);
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+TEST(ParseCases, ReadsEveryKey) {
+  const std::vector<Case> cases = Parse(kAdd);
+  ASSERT_EQ(cases.size(), 1U);
+  const Case& c = cases[0];
+  EXPECT_EQ(c.id, "add/tie");
+  EXPECT_EQ(c.where, "f.yaml:2");
+  EXPECT_EQ(c.op->type, "Add");
+  EXPECT_EQ(c.op->opset, 17);
+  ASSERT_EQ(c.op->attributes.size(), 5U);
+  EXPECT_EQ(c.op->attributes[0], format::Attribute::Int("axis", 1));
+  EXPECT_EQ(c.op->attributes[1], format::Attribute::Float("alpha", 1.0F));
+  EXPECT_EQ(c.op->attributes[2], format::Attribute::String("mode", "x"));
+  EXPECT_EQ(c.op->attributes[3], format::Attribute::Ints("pads", {0, 1}));
+  EXPECT_EQ(c.op->attributes[4], format::Attribute::Int("to", 1003));
+  EXPECT_THAT(c.arithmetics, ElementsAre("exact", "float32"));
+  EXPECT_EQ(c.ulp, 4);
+  EXPECT_EQ(c.level, "core");
+  ASSERT_EQ(c.alternatives.size(), 1U);
+  EXPECT_EQ(c.alternatives[0].output, "y");
+  EXPECT_THAT(format::UnpackIntegers(c.alternatives[0].data), ElementsAre(4, 1));
+}
+
+TEST(ParseCases, ReadsTypedValues) {
+  const std::vector<Case> cases = Parse(kAdd);
+  ASSERT_EQ(cases.size(), 1U);
+  ASSERT_EQ(cases[0].inputs.size(), 3U);
+  const CaseValue& b = cases[0].inputs[1];
+  EXPECT_EQ(b.type.elem_type, ElementType::kInt4Q);
+  EXPECT_TRUE(b.initializer);
+  EXPECT_THAT(b.type.quantization->scale, ElementsAre(0.5F));
+  EXPECT_THAT(b.type.quantization->offset, ElementsAre(3));
+  EXPECT_EQ(b.type.quantization->quant_min, -7);
+  EXPECT_EQ(b.data->dims, (format::Dims{1, 2}));
+  // -8 in the low nibble, 7 in the high one.
+  EXPECT_THAT(b.data->bytes, ElementsAre(std::byte{0x78}));
+  EXPECT_TRUE(cases[0].inputs[2].absent);
+  EXPECT_EQ(cases[0].outputs[0].data->dims, (format::Dims{2}));
+}
+
+TEST(ParseCases, PacksBipolarData) {
+  const auto cases = Parse(Changed("{type: int8q, scale: [1.0], data: [2, -2]}",
+                                   "{type: bipolar1q, scale: [1.0], data: [1, -1, 1]}"));
+  ASSERT_EQ(cases.size(), 1U);
+  EXPECT_THAT(cases[0].inputs[0].data->bytes, ElementsAre(std::byte{0b101}));
+}
+
+TEST(ParseCases, EncodesSmallFloatsThatAreRepresentable) {
+  const auto cases = Parse(Changed("{type: int8q, scale: [1.0], data: [2, -2]}",
+                                   "{type: float16, data: [1.0, -0.5, nan]}"));
+  ASSERT_EQ(cases.size(), 1U);
+  EXPECT_THAT(format::StoredValues(*cases[0].inputs[0].data),
+              ElementsAre(1.0, -0.5, testing::IsNan()));
+  EXPECT_THAT(ErrorText(Changed("{type: int8q, scale: [1.0], data: [2, -2]}",
+                                "{type: float8e4m3fn, data: [0.3]}")),
+              HasSubstr("cannot represent"));
+}
+
+TEST(ParseCases, ReadsWhatOnlyFormatCasesWrite) {
+  const auto cases = Parse(
+      "{id: q/r, spec: q.C1, why: w, op: {type: Identity},"
+      " inputs: {x: {type: float, shape: [N, '?'], storage_type: int8, scheme: symmetric_pow2,"
+      "   requantization: {multiplier: [1073741824], shift: [-1]}, scale_tensor: s,"
+      "   statistics: {min: [-1], max: 1, count: 3, histogram: {lower: 0, upper: 1, counts: [3]}},"
+      "   generate: {kind: ramp}}},"
+      " initializers: {s: {type: float, data: [1.0]}}, expect: {error: q.C1}}");
+  ASSERT_EQ(cases.size(), 1U);
+  const format::TensorType& type = cases[0].inputs[0].type;
+  EXPECT_EQ((*type.shape)[0].symbol, "N");
+  EXPECT_EQ((*type.shape)[1], format::Dimension());
+  EXPECT_EQ(type.quantization->storage_type, ElementType::kInt8);
+  EXPECT_EQ(type.quantization->scheme, format::Scheme::kSymmetricPow2);
+  EXPECT_THAT(type.quantization->requantization->shift, ElementsAre(-1));
+  EXPECT_EQ(type.statistics->histogram->counts.size(), 1U);
+  EXPECT_TRUE(cases[0].initializers[0].initializer);
+  EXPECT_EQ(cases[0].error, "q.C1");
+}
+
+TEST(ParseCases, NamesFileLineKeyAndExpectation) {
+  EXPECT_THAT(ErrorText(Changed("why:", "whyy:")),
+              HasSubstr("f.yaml:4: unknown key 'whyy', expected one of id, spec, why"));
+  EXPECT_THAT(ErrorText(Changed("scale: [2.0]", "scael: [2.0]")),
+              HasSubstr("f.yaml:10: add/tie.expect.y: unknown key 'scael'"));
+  EXPECT_THAT(ErrorText(Changed("data: [2, -2]", "data: [2, -200]")),
+              HasSubstr("f.yaml:7: add/tie.inputs.a.data.1: found -200, expected -128 to 127"));
+  EXPECT_THAT(ErrorText(Changed("shape: [1, 2]", "shape: [3]")), HasSubstr("found 2 values"));
+  EXPECT_THAT(ErrorText(Changed("type: int4q", "type: int3q")), HasSubstr("'int3q'"));
+  EXPECT_THAT(ErrorText(Changed("{ulp: 4}", "{ulp: -1}")), HasSubstr("at least 0"));
+  EXPECT_THAT(ErrorText(Changed("because: add.S3", "becuase: x")), HasSubstr("becuase"));
+}
+
+TEST(ParseCases, RefusesAnIncompleteCase) {
+  EXPECT_THAT(ErrorText("{id: a, spec: b.S1}"), HasSubstr("missing key 'why'"));
+  EXPECT_THAT(ErrorText("{id: a, spec: b.S1, why: w, expect: {y: {}}}"),
+              HasSubstr("one of the keys op and model"));
+  EXPECT_THAT(ErrorText("{id: a, spec: b.S1, why: w, op: {type: Add}}"), HasSubstr("'expect'"));
+  EXPECT_THAT(ErrorText(Changed(", data: [2, -2]", "")), HasSubstr("data, generate and file"));
+  EXPECT_THAT(ErrorText(Changed("data: [2, -2]", "data: [1], file: x.npy")), HasSubstr("several"));
+  EXPECT_THAT(ErrorText(Changed("data: [2, -2]", "generate: {kind: ramp}")), HasSubstr("shape"));
+  EXPECT_THAT(ErrorText("just text"), HasSubstr("expected a map"));
+}
+
+TEST(ParseCases, RefusesShapesThatNoMachineCanHold) {
+  EXPECT_NE(ErrorText(Changed("shape: [1, 2]", "shape: [4294967296, 4294967296]")), "no error");
+  EXPECT_NE(ErrorText(Changed("shape: [1, 2]", "shape: [-1, -2]")), "no error");
+}
+
+TEST(ParseExamples, FindsYamlBlocksWithTheLinesOfTheMarkdown) {
+  const auto cases = ParseExamples(
+      "# Add\n\n```text\n```yaml is prose here\n```\n\n```yaml\n"
+      "{id: add/a, spec: add.S1, why: w, op: {type: Add}, expect: {error: add.C1}}\n```\n",
+      "add.md");
+  ASSERT_TRUE(cases.has_value()) << cases.error().where << cases.error().message;
+  ASSERT_EQ(cases->size(), 1U);
+  EXPECT_EQ(cases->front().where, "add.md:8");
+}
+
+TEST(ParseExamples, RefusesABlockWithoutEnd) {
+  const auto cases = ParseExamples("text\n```yaml\nid: x\n", "add.md");
+  ASSERT_FALSE(cases.has_value());
+  EXPECT_EQ(cases.error().where, "add.md:2");
+}
+
+TEST(ParseExamples, CountsLinesFromTheTopOfTheFile) {
+  const auto cases = ParseExamples("a\nb\n```yaml\nid: x\nnonsense: 1\n```\n", "add.md");
+  ASSERT_FALSE(cases.has_value());
+  EXPECT_THAT(cases.error().where, HasSubstr("add.md:5"));
+}
+
+}  // namespace
+}  // namespace qtx::conformance

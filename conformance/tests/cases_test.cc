@@ -1,0 +1,95 @@
+// The repository's own cases: what must hold of each, whoever runs them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "qtx/conformance/case.h"
+#include "qtx/conformance/report.h"
+#include "qtx/conformance/runner.h"
+#include "qtx/conformance/suite.h"
+#include "qtx/format/check.h"
+#include "qtx/reference/interpreter.h"
+
+namespace qtx::conformance {
+namespace {
+
+std::string Text(const Error& error) { return error.where + ": " + error.message; }
+
+const Suite& Cases() {
+  static const Suite* const suite = [] {
+    auto loaded = LoadSuite(QTX_SOURCE_DIR "/conformance/cases");
+    EXPECT_TRUE(loaded.has_value()) << Text(loaded.error());
+    return new Suite(loaded ? *std::move(loaded) : Suite());
+  }();
+  return *suite;
+}
+
+TEST(Cases, AreAtLeastAHundred) { EXPECT_GE(Cases().cases.size(), 100U); }
+
+// A case that is not about a refusal must not break a rule by accident.
+TEST(Cases, ThatRunKeepEveryRuleOfTheFormat) {
+  for (const Case& c : Cases().cases) {
+    if (!c.error.empty()) continue;
+    const auto model = BuildModel(c);
+    ASSERT_TRUE(model.has_value()) << c.id << ": " << Text(model.error());
+    for (const format::Finding& finding : format::Check(*model, c.id)) {
+      ADD_FAILURE() << finding.rule << ": " << finding.where << ": " << finding.message;
+    }
+    const auto inputs = BuildInputs(c, *model);
+    EXPECT_TRUE(inputs.has_value()) << c.id << ": " << Text(inputs.error());
+  }
+}
+
+// The checker must name the very clause, or a case could pass because of some other fault in it.
+// What the checker lets through, the reference must refuse.
+TEST(Cases, ThatMustBeRefusedAreRefusedByTheirClause) {
+  for (const Case& c : Cases().cases) {
+    if (c.error.empty()) continue;
+    const auto model = BuildModel(c);
+    ASSERT_TRUE(model.has_value()) << c.id << ": " << Text(model.error());
+    const auto findings = format::Check(*model, c.id);
+    if (!findings.empty()) {
+      const bool named =
+          std::ranges::find(findings, c.error, &format::Finding::rule) != findings.end();
+      EXPECT_TRUE(named) << c.id << " breaks " << findings[0].rule << ", not " << c.error;
+      continue;
+    }
+    for (const std::string& arithmetic : c.arithmetics) {
+      auto interpreter = reference::Interpreter::Prepare(*model, arithmetic);
+      Error error = interpreter ? Error{} : interpreter.error();
+      if (interpreter) {
+        const auto inputs = BuildInputs(c, *model);
+        ASSERT_TRUE(inputs.has_value()) << c.id << ": " << Text(inputs.error());
+        const auto outputs = interpreter->Run(*inputs);
+        ASSERT_FALSE(outputs.has_value()) << c.id << " is accepted";
+        error = outputs.error();
+      }
+      EXPECT_THAT(error.code, testing::AnyOf(ErrorCode::kInvalid, ErrorCode::kUnsupported))
+          << c.id << ": " << Text(error);
+    }
+  }
+}
+
+// Hand-derived expectations against the reference: neither is the other's source.
+void ExpectReferencePasses(const Suite& suite) {
+  const std::vector<BackendSource> sources = {ReferenceSource()};
+  const Report report = RunSuite(suite.folder, suite.cases, sources, {});
+  EXPECT_TRUE(Conforms(report)) << ToText(report);
+  for (const BackendReport& row : report.backends) {
+    EXPECT_EQ(row.count(Outcome::kUnsupported), 0) << row.arithmetic;
+  }
+}
+
+TEST(Cases, PassOnTheReferenceInEachArithmetic) { ExpectReferencePasses(Cases()); }
+
+TEST(Examples, OfTheSpecPassOnTheReference) {
+  const auto examples = LoadExamples(QTX_SOURCE_DIR "/spec");
+  ASSERT_TRUE(examples.has_value()) << Text(examples.error());
+  ExpectReferencePasses(*examples);
+}
+
+}  // namespace
+}  // namespace qtx::conformance

@@ -1,0 +1,119 @@
+#include "qtx/conformance/suite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace qtx::conformance {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A folder of files that goes away with the test.
+class SuiteFolder : public testing::Test {
+ protected:
+  SuiteFolder() : folder_(std::filesystem::path(testing::TempDir()) / TestName()) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~SuiteFolder() override { std::filesystem::remove_all(folder_); }
+
+  static std::string TestName() {
+    return std::string("qtx_suite_") +
+           testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+  void Write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+  }
+  static std::string CaseText(const std::string& id) {
+    return "{id: " + id + ", spec: a.S1, why: w, op: {type: A}, expect: {error: a.C1}}\n";
+  }
+  std::string folder() const { return folder_.string(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+std::vector<std::string> Ids(const std::vector<Case>& cases) {
+  std::vector<std::string> ids;
+  for (const Case& c : cases) ids.push_back(c.id);
+  return ids;
+}
+
+TEST_F(SuiteFolder, LoadsRecursivelyInTheOrderOfPaths) {
+  Write("b.yaml", CaseText("b"));
+  Write("a/z.yaml", CaseText("z") + "---\n" + CaseText("y"));
+  Write("a/notes.txt", "no case");
+  const auto suite = LoadSuite(folder());
+  ASSERT_TRUE(suite.has_value()) << suite.error().message;
+  EXPECT_THAT(Ids(suite->cases), ElementsAre("z", "y", "b"));
+  EXPECT_EQ(suite->cases[0].folder, folder());
+}
+
+TEST_F(SuiteFolder, RefusesAnIdThatIsTaken) {
+  Write("a.yaml", CaseText("x"));
+  Write("b.yaml", CaseText("x"));
+  const auto suite = LoadSuite(folder());
+  ASSERT_FALSE(suite.has_value());
+  EXPECT_THAT(suite.error().where, HasSubstr("b.yaml:1"));
+  EXPECT_THAT(suite.error().message, HasSubstr("a.yaml:1"));
+}
+
+TEST_F(SuiteFolder, RefusesAnEmptyOrMissingFolder) {
+  EXPECT_THAT(LoadSuite(folder()).error().message, HasSubstr("no case"));
+  EXPECT_EQ(LoadSuite(folder() + "/none").error().code, ErrorCode::kIo);
+}
+
+TEST_F(SuiteFolder, RefusesPathsThatLeaveTheFolder) {
+  for (const char* path : {"/etc/passwd", "../x.onnx", "a/../../x.onnx", ".."}) {
+    Case c;
+    c.model = path;
+    c.folder = folder();
+    const auto model = BuildModel(c);
+    ASSERT_FALSE(model.has_value());
+    EXPECT_THAT(model.error().message, HasSubstr("inside the suite's folder")) << path;
+  }
+}
+
+TEST(Select, FiltersThenDealsOutShards) {
+  std::vector<Case> cases(6);
+  for (std::size_t i = 0; i < cases.size(); ++i) cases[i].id = "c" + std::to_string(i);
+  cases[5].level = "extended";
+  EXPECT_THAT(Ids(Select(cases, {{"c1", "c?"}, "core", {}})),
+              ElementsAre("c0", "c1", "c2", "c3", "c4"));
+  EXPECT_THAT(Ids(Select(cases, {{}, "", {1, 2}})), ElementsAre("c0", "c2", "c4"));
+  EXPECT_THAT(Ids(Select(cases, {{}, "", {2, 2}})), ElementsAre("c1", "c3", "c5"));
+  EXPECT_THAT(Ids(Select(cases, {{}, "extended", {}})), ElementsAre("c5"));
+}
+
+TEST(ParseShard, TakesIOfN) {
+  EXPECT_EQ(ParseShard("2/4")->index, 2);
+  EXPECT_EQ(ParseShard("2/4")->count, 4);
+  for (const char* bad : {"", "1", "0/4", "5/4", "1/0", "a/b", "1/4x", "-1/4", "1//4"}) {
+    EXPECT_FALSE(ParseShard(bad).has_value()) << bad;
+  }
+}
+
+TEST(GlobMatches, KnowsStarAndQuestionMarkOnly) {
+  EXPECT_TRUE(GlobMatches("*", ""));
+  EXPECT_TRUE(GlobMatches("add/*", "add/tie[type=int8q]"));
+  EXPECT_TRUE(GlobMatches("add/tie[type=int8q]", "add/tie[type=int8q]"));
+  EXPECT_TRUE(GlobMatches("*a?c*", "xxabcabd"));
+  EXPECT_FALSE(GlobMatches("a*b", "abc"));
+  EXPECT_FALSE(GlobMatches("a?", "a"));
+  EXPECT_FALSE(GlobMatches("", "a"));
+}
+
+TEST(GlobMatches, IsNotExponential) {
+  std::string pattern;
+  for (int i = 0; i < 50; ++i) pattern += "*a";
+  EXPECT_FALSE(GlobMatches(pattern + "b", std::string(10000, 'a')));
+}
+
+}  // namespace
+}  // namespace qtx::conformance
