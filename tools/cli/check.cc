@@ -1,0 +1,50 @@
+// qtx check: every rule of the spec on each file.
+#include "qtx/format/check.h"
+
+#include <fmt/core.h>
+
+#include "commands.h"
+#include "json.h"
+
+namespace qtx::cli {
+namespace {
+
+void WriteFinding(const std::string& file, const format::Finding& finding, Json& json) {
+  json.BeginObject();
+  json.Field("file", file);
+  json.Field("rule", finding.rule);
+  json.Field("where", finding.where);
+  json.Field("message", finding.message);
+  json.EndObject();
+}
+
+}  // namespace
+
+int Check(const CheckOptions& options) {
+  int status = kDone;
+  Json json;
+  json.BeginObject();
+  json.Key("findings");
+  json.BeginArray();
+  for (const std::string& file : options.files) {
+    const auto model = format::Model::Load(file);
+    if (!model.has_value()) {
+      status = Fail(model.error(), kBadInput);
+      continue;
+    }
+    const auto findings = format::Check(*model, file);
+    if (!findings.empty() && status == kDone) status = kFailed;
+    for (const auto& finding : findings) {
+      WriteFinding(file, finding, json);
+      if (options.json) continue;
+      fmt::print(stderr, "{}: {} [{}]\n", finding.where, finding.message, finding.rule);
+    }
+    if (findings.empty() && !options.json) fmt::print("{}: conforms\n", file);
+  }
+  json.EndArray();
+  json.EndObject();
+  if (options.json) fmt::print("{}", json.Text());
+  return status;
+}
+
+}  // namespace qtx::cli

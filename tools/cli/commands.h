@@ -1,0 +1,76 @@
+// The subcommands of `qtx`: options in, exit status out. main.cc parses the command line into
+// these.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "qtx/format/result.h"
+
+namespace qtx::cli {
+
+// Source: the exit statuses every subcommand keeps to, README "Exit status".
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;    // a check or a case failed
+inline constexpr int kUsage = 2;     // the command line is wrong
+inline constexpr int kBadInput = 3;  // a file the user gave is missing, malformed or unsupported
+inline constexpr int kInternal = 4;  // an internal or I/O fault
+
+/// Prints `where: message` on one line of stderr and returns `status`.
+int Fail(const Error& error, int status);
+
+/// kBadInput or kInternal, by the error's code.
+int StatusOf(const Error& error);
+
+struct CheckOptions {
+  std::vector<std::string> files;
+  bool json = false;
+};
+int Check(const CheckOptions& options);
+
+struct InspectOptions {
+  std::string file;
+  bool json = false;
+};
+int Inspect(const InspectOptions& options);
+
+struct ConvertOptions {
+  std::string input;
+  std::string output;
+  std::string from;  // a kind of convert.h; empty: detected
+  std::string to = "qtx";
+  std::int64_t opset = 0;
+  bool json = false;
+};
+int Convert(const ConvertOptions& options);
+
+struct RunOptions {
+  std::string model;
+  std::vector<std::string> inputs;  // NAME=FILE, or FILE for a single input
+  std::string output_dir = ".";
+  std::string arithmetic = "exact";
+  std::string backend = "reference";
+  bool json = false;
+};
+int Run(const RunOptions& options);
+
+struct ValidateOptions {
+  std::vector<std::string> backends;  // empty: every available one
+  std::string suite;                  // empty: the suite QTX comes with
+  std::string filter = "*";
+  std::string level;
+  std::string arithmetic;
+  std::string shard;  // "I/N"
+  int jobs = 0;       // 0: as many as cores
+  std::int64_t timeout_seconds = 60;
+  std::string json, junit, html, expected_failures;
+};
+int Validate(const ValidateOptions& options);
+
+struct SpecOptions {
+  std::string path;  // a file or folder of the spec; empty: all of it
+};
+int SpecRun(const SpecOptions& options);
+
+}  // namespace qtx::cli

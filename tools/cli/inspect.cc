@@ -1,0 +1,233 @@
+// qtx inspect: what is in a model, as a table for people or JSON for programs.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "commands.h"
+#include "json.h"
+#include "qtx/format/model.h"
+
+namespace qtx::cli {
+namespace {
+
+using format::Model;
+using format::Quantization;
+using format::Statistics;
+using format::TensorType;
+using format::ValueInfo;
+
+std::string HexText(double value) { return format::HexFloat(value); }
+
+void WriteStatistics(const Statistics& statistics, Json& json) {
+  json.Key("statistics");
+  json.BeginObject();
+  auto reals = [&json](std::string_view key, const std::vector<double>& values) {
+    json.Array(key, values, [&json](double value) { json.Value(HexText(value)); });
+  };
+  reals("min", statistics.min);
+  reals("max", statistics.max);
+  reals("mean", statistics.mean);
+  reals("std", statistics.std);
+  json.Field("count", statistics.count);
+  json.Field("nan_count", statistics.nan_count);
+  json.Field("infinity_count", statistics.infinity_count);
+  json.Array("axis", statistics.axis);
+  if (statistics.histogram) {
+    json.Key("histogram");
+    json.BeginObject();
+    json.Field("lower", HexText(statistics.histogram->lower));
+    json.Field("upper", HexText(statistics.histogram->upper));
+    json.Array("counts", statistics.histogram->counts);
+    json.Field("below", statistics.histogram->below);
+    json.Field("above", statistics.histogram->above);
+    json.EndObject();
+  }
+  json.Field("source", statistics.source);
+  json.EndObject();
+}
+
+void WriteQuantization(const Quantization& q, Json& json) {
+  json.Array("scale", q.scale, [&json](float scale) { json.Value(HexText(scale)); });
+  json.Array("offset", q.offset);
+  json.Array("axis", q.axis);
+  json.Array("block_shape", q.block_shape);
+  json.Field("scheme", format::Name(q.scheme));
+  if (!q.scale_tensor.empty()) json.Field("scale_tensor", q.scale_tensor);
+  if (!q.offset_tensor.empty()) json.Field("offset_tensor", q.offset_tensor);
+  if (q.quant_min) json.Field("quant_min", *q.quant_min);
+  if (q.quant_max) json.Field("quant_max", *q.quant_max);
+  if (q.storage_type != format::ElementType::kUndefined) {
+    json.Field("storage_type", format::Name(q.storage_type));
+  }
+  if (q.requantization) {
+    json.Key("requantization");
+    json.BeginObject();
+    json.Array("multiplier", q.requantization->multiplier);
+    json.Array("shift", q.requantization->shift);
+    json.EndObject();
+  }
+}
+
+void WriteValue(const ValueInfo& value, Json& json) {
+  json.BeginObject();
+  json.Field("name", value.name);
+  if (value.type) {
+    json.Field("elem_type", format::Name(value.type->elem_type));
+    if (value.type->shape) {
+      json.Array("shape", *value.type->shape, [&json](const format::Dimension& dimension) {
+        dimension.value ? json.Value(*dimension.value) : json.Value(dimension.symbol);
+      });
+    }
+    if (value.type->quantization) WriteQuantization(*value.type->quantization, json);
+    if (value.type->statistics) WriteStatistics(*value.type->statistics, json);
+  }
+  json.EndObject();
+}
+
+void WriteNode(const format::Node& node, Json& json) {
+  json.BeginObject();
+  json.Field("name", node.name);
+  json.Field("op_type", node.op_type);
+  json.Field("domain", node.domain);
+  json.Array("inputs", node.inputs);
+  json.Array("outputs", node.outputs);
+  if (node.origin) {
+    json.Key("origin");
+    json.BeginObject();
+    json.Field("framework", node.origin->framework);
+    json.Field("op_type", node.origin->op_type);
+    json.Field("name", node.origin->name);
+    json.EndObject();
+  }
+  json.EndObject();
+}
+
+std::string ToJson(const Model& model) {
+  Json json;
+  json.BeginObject();
+  json.Field("ir_version", model.ir_version);
+  json.Field("producer", model.producer_name);
+  json.Array("opset_imports", model.opset_imports, [&json](const format::OpsetImport& import) {
+    json.BeginObject();
+    json.Field("domain", import.domain);
+    json.Field("version", import.version);
+    json.EndObject();
+  });
+  auto value = [&json](const ValueInfo& info) { WriteValue(info, json); };
+  json.Array("inputs", model.graph.inputs, value);
+  json.Array("outputs", model.graph.outputs, value);
+  json.Key("values");  // every typed value, inputs and outputs among them
+  json.BeginArray();
+  for (const auto* list : {&model.graph.inputs, &model.graph.values, &model.graph.outputs}) {
+    for (const ValueInfo& info : *list) WriteValue(info, json);
+  }
+  json.EndArray();
+  json.Array("nodes", model.graph.nodes, [&json](const format::Node& n) { WriteNode(n, json); });
+  json.EndObject();
+  return json.Text();
+}
+
+// "0.0078431" for one value, "0.001..0.02" for several.
+template <typename T>
+std::string RangeText(const std::vector<T>& values) {
+  if (values.empty()) return "-";
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  if (*low == *high) return fmt::format("{:.6}", static_cast<double>(*low));
+  return fmt::format("{:.6}..{:.6}", static_cast<double>(*low), static_cast<double>(*high));
+}
+
+std::string Granularity(const Quantization& q) {
+  if (q.axis.empty()) return "per tensor";
+  std::string text = q.axis.size() == 1 ? "axis " : "axes ";
+  for (std::size_t i = 0; i < q.axis.size(); ++i) {
+    const bool blocked = !q.block_shape.empty() && q.block_shape[i] != 1;
+    text += fmt::format("{}{}{}", i == 0 ? "" : ",", q.axis[i],
+                        blocked ? fmt::format("/{}", q.block_shape[i]) : "");
+  }
+  return text;
+}
+
+std::string StatisticsText(const std::optional<Statistics>& statistics) {
+  if (!statistics) return "";
+  std::string text;
+  auto add = [&text](const char* key, const std::vector<double>& values) {
+    if (!values.empty())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, RangeText(values));
+  };
+  add("min", statistics->min);
+  add("max", statistics->max);
+  add("mean", statistics->mean);
+  add("std", statistics->std);
+  return text;
+}
+
+using Row = std::array<std::string, 8>;
+
+Row ToRow(const char* role, const ValueInfo& value) {
+  Row row{role, value.name};
+  if (!value.type) return row;
+  row[2] = format::Name(value.type->elem_type);
+  row[3] = value.type->shape ? format::ToString(*value.type->shape) : "?";
+  if (value.type->quantization) {
+    const Quantization& q = *value.type->quantization;
+    row[4] = Granularity(q);
+    row[5] = format::Name(q.scheme);
+    row[6] = (q.scale_tensor.empty() ? RangeText(q.scale) : q.scale_tensor) + " / " +
+             (q.offset_tensor.empty() ? (q.offset.empty() ? "0" : RangeText(q.offset))
+                                      : q.offset_tensor);
+    if (q.quant_min || q.quant_max) {
+      row[6] += fmt::format(" [{},{}]", q.quant_min ? std::to_string(*q.quant_min) : "",
+                            q.quant_max ? std::to_string(*q.quant_max) : "");
+    }
+  }
+  row[7] = StatisticsText(value.type->statistics);
+  return row;
+}
+
+void PrintTable(const std::vector<Row>& rows) {
+  std::array<std::size_t, 8> width{};
+  for (const Row& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], row[c].size());
+  }
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) line += fmt::format("{:<{}}  ", row[c], width[c]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", line);
+  }
+}
+
+void PrintText(const Model& model, const std::string& file) {
+  fmt::print("{}: {} nodes, {} initializers, producer '{}'\n", file, model.graph.nodes.size(),
+             model.graph.initializers.size(), model.producer_name);
+  for (const auto& import : model.opset_imports) {
+    fmt::print("opset {} {}\n", import.domain.empty() ? "ai.onnx" : import.domain, import.version);
+  }
+  std::vector<Row> rows{{"role", "value", "type", "shape", "granularity", "scheme",
+                         "scale / offset [range]", "statistics"}};
+  for (const auto& value : model.graph.inputs) rows.push_back(ToRow("input", value));
+  for (const auto& value : model.graph.values) {
+    const bool constant = model.graph.FindInitializer(value.name) != nullptr;
+    rows.push_back(ToRow(constant ? "constant" : "", value));
+  }
+  for (const auto& value : model.graph.outputs) rows.push_back(ToRow("output", value));
+  fmt::print("\n");
+  PrintTable(rows);
+}
+
+}  // namespace
+
+int Inspect(const InspectOptions& options) {
+  const auto model = Model::Load(options.file);
+  if (!model.has_value()) return Fail(model.error(), kBadInput);
+  if (options.json) {
+    fmt::print("{}", ToJson(*model));
+  } else {
+    PrintText(*model, options.file);
+  }
+  return kDone;
+}
+
+}  // namespace qtx::cli

@@ -1,0 +1,134 @@
+// The command line: every option is declared here and nowhere else.
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "commands.h"
+
+namespace qtx::cli {
+namespace {
+
+void AddCheck(CLI::App& app, CheckOptions& options) {
+  auto* command = app.add_subcommand("check", "Apply every rule of the spec to models");
+  command->add_option("files", options.files, "ONNX models")->required();
+  command->add_flag("--json", options.json, "Findings as JSON on stdout");
+}
+
+void AddInspect(CLI::App& app, InspectOptions& options) {
+  auto* command = app.add_subcommand("inspect", "Show values, types, parameters, statistics");
+  command->add_option("file", options.file, "An ONNX model")->required();
+  command->add_flag("--json", options.json, "The same for programs");
+}
+
+void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lower,
+                    ConvertOptions& lift) {
+  auto add = [&app](const char* name, const char* help, ConvertOptions& options) {
+    auto* command = app.add_subcommand(name, help);
+    command->add_option("input", options.input, "The model to convert")->required();
+    command->add_option("-o,--output", options.output, "Where the result is written")->required();
+    command->add_flag("--json", options.json, "The ledger as JSON on stdout");
+    return command;
+  };
+  auto* command = add("convert", "Convert a model to the extended form, or out of it", convert);
+  command->add_option("--from", convert.from, "Kind of the input (default: detected)")
+      ->check(CLI::IsMember({"tflite", "qdq", "qtx"}));
+  command->add_option("--to", convert.to, "Kind of the output")
+      ->check(CLI::IsMember({"qtx", "qdq"}))
+      ->capture_default_str();
+  command->add_option("--opset", convert.opset,
+                      "ai.onnx opset of QDQ output (default: the smallest)");
+  command = add("lower", "The extended form to stock QDQ ONNX", lower);
+  command->add_option("--opset", lower.opset, "ai.onnx opset (default: the smallest that fits)");
+  add("lift", "Stock QDQ ONNX to the extended form", lift);
+  lower.from = "qtx";
+  lower.to = "qdq";
+  lift.from = "qdq";
+}
+
+void AddRun(CLI::App& app, RunOptions& options) {
+  auto* command = app.add_subcommand("run", "Run a model on a backend");
+  command->add_option("model", options.model, "A model in the extended form, or QDQ ONNX")
+      ->required();
+  command->add_option("--input", options.inputs,
+                      "NAME=FILE (.npy or .pb); a single input needs no NAME");
+  command
+      ->add_option("--output-dir", options.output_dir, "Where NAME.npy is written for each output")
+      ->capture_default_str();
+  command->add_option("--arithmetic", options.arithmetic, "Named arithmetic")
+      ->capture_default_str();
+  command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
+      ->capture_default_str();
+  command->add_flag("--json", options.json, "Outputs and counters as JSON on stdout");
+}
+
+void AddValidate(CLI::App& app, ValidateOptions& options) {
+  auto* command = app.add_subcommand("validate", "Run the conformance suite against backends");
+  command->add_option("--backend", options.backends,
+                      "Built-in name or 'cmd:PROGRAM ARGS' (default: every available one)");
+  command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
+  command->add_option("--filter", options.filter, "Glob on case ids")->capture_default_str();
+  command->add_option("--level", options.level, "Only cases of this level");
+  command->add_option("--arithmetic", options.arithmetic, "Only this arithmetic");
+  command->add_option("--shard", options.shard, "I/N: the I-th of N parts (1-based)");
+  command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)");
+  command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
+  command->add_option("--junit", options.junit, "Report as JUnit XML to this file");
+  command->add_option("--html", options.html, "Report as one offline HTML page to this file");
+  command->add_option("--expected-failures", options.expected_failures,
+                      "File of case ids that are known to fail, each with its reason");
+}
+
+void AddSpec(CLI::App& app, SpecOptions& options) {
+  auto* command = app.add_subcommand("spec", "The spec's own examples");
+  command->require_subcommand(1);
+  auto* run =
+      command->add_subcommand("run", "Run every example and compare with what the text says");
+  run->add_option("path", options.path, "A Markdown file or folder (default: the whole spec)");
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Quantized tensors for ONNX: format, exact reference, conformance suite", "qtx");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", QTX_VERSION);
+  CheckOptions check;
+  InspectOptions inspect;
+  ConvertOptions convert, lower, lift;
+  RunOptions run;
+  ValidateOptions validate;
+  SpecOptions spec;
+  AddCheck(app, check);
+  AddInspect(app, inspect);
+  AddConversions(app, convert, lower, lift);
+  AddRun(app, run);
+  AddValidate(app, validate);
+  AddSpec(app, spec);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kUsage;
+  }
+  if (app.got_subcommand("check")) return Check(check);
+  if (app.got_subcommand("inspect")) return Inspect(inspect);
+  if (app.got_subcommand("convert")) return Convert(convert);
+  if (app.got_subcommand("lower")) return Convert(lower);
+  if (app.got_subcommand("lift")) return Convert(lift);
+  if (app.got_subcommand("run")) return Run(run);
+  if (app.got_subcommand("validate")) return Validate(validate);
+  return SpecRun(spec);
+}
+
+}  // namespace
+}  // namespace qtx::cli
+
+int main(int argc, char** argv) {
+  try {
+    return qtx::cli::Main(argc, argv);
+  } catch (const std::exception& error) {  // bad_alloc and what libraries throw
+    std::cerr << "qtx: internal fault: " << error.what() << '\n';
+    return qtx::cli::kInternal;
+  }
+}

@@ -1,0 +1,145 @@
+// The program as a user runs it: exit statuses, one-line errors, files left behind, golden outputs.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Outcome {
+  int status = -1;
+  std::string out, err;
+};
+
+class Qtx : public testing::Test {
+ protected:
+  Qtx() : folder_(fs::temp_directory_path() / ("qtx_cli_test_" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~Qtx() override { fs::remove_all(folder_); }
+
+  Outcome Run(const std::string& arguments) const {
+    const std::string command = std::string(QTX_PROGRAM) + " " + arguments + " >" + Path("out") +
+                                " 2>" + Path("err") + " </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Contents(Path("out")),
+            Contents(Path("err"))};
+  }
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string Write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(Path(name), std::ios::binary) << bytes;
+    return Path(name);
+  }
+  static std::string Network(const std::string& name) {
+    return std::string(QTX_SOURCE_DIR) + "/conformance/cases/models/" + name;
+  }
+  static bool IsOneLine(const std::string& text) {
+    return std::ranges::count(text, '\n') == 1 && text.ends_with('\n');
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Qtx, ConvertsChecksRunsAndEqualsTheGoldenOutput) {
+  const fs::path network = Network("aww");
+  ASSERT_EQ(Run("convert " + (network / "source.tflite").string() + " -o " + Path("m.onnx")).status,
+            0);
+  EXPECT_EQ(Run("check " + Path("m.onnx")).status, 0);
+  const Outcome run = Run("run " + Path("m.onnx") + " --arithmetic tflite --input " +
+                          (network / "normal/input_0.npy").string() + " --output-dir " + Path("o"));
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto written = fs::directory_iterator(Path("o"))->path();
+  const std::string golden = Contents(network / "normal/builtin_output_0.npy");
+  const std::string output = Contents(written);
+  ASSERT_GE(golden.size(), 12U);
+  EXPECT_EQ(output.substr(output.size() - 12), golden.substr(golden.size() - 12));  // int8[1, 12]
+}
+
+TEST_F(Qtx, ConvertingAgainGivesTheModelOfTheSuite) {
+  for (const auto& entry : fs::directory_iterator(Network(""))) {
+    if (!entry.is_directory()) continue;
+    const std::string source = (entry.path() / "source.tflite").string();
+    ASSERT_EQ(Run("convert " + source + " -o " + Path("m.onnx")).status, 0) << source;
+    EXPECT_TRUE(Contents(Path("m.onnx")) == Contents(entry.path() / "model.onnx")) << source;
+  }
+}
+
+TEST_F(Qtx, RefusesEveryTruncationOfANetworkWithOneLine) {
+  const std::string whole = Contents(Network("aww") + "/source.tflite");
+  for (std::size_t length = 0; length < whole.size(); length += whole.size() / 16) {
+    const std::string file = Write("cut.tflite", whole.substr(0, length));
+    const Outcome outcome = Run("convert " + file + " -o " + Path("never.onnx"));
+    EXPECT_EQ(outcome.status, 3) << length;
+    EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+    EXPECT_FALSE(fs::exists(Path("never.onnx")));
+  }
+}
+
+TEST_F(Qtx, NamesTheFileThatIsMissingEmptyOrForeign) {
+  const std::string files[] = {Path("missing.onnx"), Write("empty.onnx", ""),
+                               Write("foreign.onnx", "%PDF-1.7 not a model\n")};
+  for (const std::string& file : files) {
+    for (const std::string& command :
+         {"check " + file, "inspect " + file, "run " + file,
+          "lower " + file + " -o " + Path("never"), "convert " + file + " -o " + Path("never")}) {
+      const Outcome outcome = Run(command);
+      EXPECT_EQ(outcome.status, 3) << command;
+      EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+      EXPECT_NE(outcome.err.find(file), std::string::npos) << outcome.err;
+      EXPECT_FALSE(fs::exists(Path("never")));
+    }
+  }
+}
+
+TEST_F(Qtx, RefusesAnInputOfTheWrongShape) {
+  // 12 int8 values are no [1, 49, 10, 1] input: the golden output stands in for it.
+  const std::string input = Network("aww") + "/normal/builtin_output_0.npy";
+  const Outcome outcome = Run("run " + Network("aww") + "/model.onnx --input " + input);
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+}
+
+TEST_F(Qtx, RefusesABadSuite) {
+  fs::create_directories(Path("suite"));
+  Write("suite/bad.yaml", "id: [unclosed\n");
+  const Outcome outcome = Run("validate --backend reference --suite " + Path("suite"));
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+  EXPECT_NE(outcome.err.find("bad.yaml"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Qtx, ReportsWrongUsageWithStatusTwo) {
+  EXPECT_EQ(Run("").status, 2);
+  EXPECT_EQ(Run("frobnicate").status, 2);
+  EXPECT_EQ(Run("convert only_an_input").status, 2);
+}
+
+TEST_F(Qtx, ABackendThatDiesIsACrashAndTheRunGoesOn) {
+  const Outcome outcome =
+      Run("validate --backend 'cmd:false' --backend reference --filter 'add/*' --json -");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("crash"), std::string::npos) << outcome.out;
+}
+
+TEST_F(Qtx, LiftUndoesLower) {
+  const std::string model = Network("resnet8") + "/model.onnx";
+  ASSERT_EQ(Run("lower " + model + " -o " + Path("qdq.onnx")).status, 0);
+  ASSERT_EQ(Run("lift " + Path("qdq.onnx") + " -o " + Path("back.onnx")).status, 0);
+  EXPECT_TRUE(Contents(Path("back.onnx")) == Contents(model));
+}
+
+}  // namespace
