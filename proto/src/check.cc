@@ -4,6 +4,7 @@
 #include <set>
 
 #include "check_rules.h"
+#include "qtx/format/annotation.h"
 
 namespace qtx::format {
 namespace {
@@ -26,6 +27,7 @@ class Checker {
     CheckOutputsDefined();
     CheckOrigins();
     CheckVersion();
+    CheckAnnotations();
     return findings_.Take();
   }
 
@@ -115,6 +117,12 @@ class Checker {
                       "qtx " + std::to_string(kVersion)));
   }
 
+  void CheckAnnotations() {
+    const auto checked = CheckDigest(model_);
+    if (checked.has_value()) return;
+    findings_.Add("lowering.C1", checked.error().where, checked.error().message);
+  }
+
   const Model& model_;
   Findings findings_;
   std::map<std::string, const ValueInfo*> typed_;
@@ -131,6 +139,7 @@ std::vector<Finding> Check(const Model& model, const std::string& file) {
 std::vector<std::string> CheckedRules() {
   return {"element_types.C1",  "element_types.C2", "element_types.C3",  "element_types.C4",
           "element_types.C5",  "graph.C1",         "graph.C2",          "graph.C3",
+          "lowering.C1",
           "origin.C1",         "origin.C2",        "quantization.C1",   "quantization.C2",
           "quantization.C3",   "quantization.C4",  "quantization.C5",   "quantization.C6",
           "quantization.C7",   "quantization.C8",  "quantization.C9",   "quantization.C10",

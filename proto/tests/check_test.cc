@@ -7,6 +7,8 @@
 #include <limits>
 #include <map>
 
+#include "qtx/format/annotation.h"
+
 namespace qtx::format {
 namespace {
 
@@ -212,24 +214,10 @@ const Broken kBroken[] = {
        p.x.statistics = Measured();
      }},
     {"origin.C1", "origin",
-     [](Parts p) {
-       p.model.graph.nodes[0].origin = Origin{.group = "",
-                                              .framework = "tflite",
-                                              .domain = "",
-                                              .op_type = "",
-                                              .name = "",
-                                              .attributes = {},
-                                              .unknown_fields = ""};
-     }},
+     [](Parts p) { p.model.graph.nodes[0].origin = Origin{.framework = "tflite"}; }},
     {"origin.C2", "origin",
      [](Parts p) {
-       Origin origin{.group = "g",
-                     .framework = "tflite",
-                     .domain = "",
-                     .op_type = "A",
-                     .name = "",
-                     .attributes = {},
-                     .unknown_fields = ""};
+       Origin origin{.group = "g", .framework = "tflite", .op_type = "A"};
        p.model.graph.nodes[0].origin = origin;
        p.model.graph.nodes.push_back(MakeNode("Relu", {"y"}, "z"));
        origin.op_type = "B";
@@ -237,6 +225,10 @@ const Broken kBroken[] = {
      }},
     {"versioning.C1", "opset_import", [](Parts p) { p.model.opset_imports.pop_back(); }},
     {"versioning.C2", "opset_import", [](Parts p) { p.model.opset_imports[1].version = 2; }},
+    {"lowering.C1", "metadata_props 'qtx.annotations'",
+     [](Parts p) {
+       p.model.metadata = {{std::string(kDigestKey), "3:0123456789abcdef"}};
+     }},
     {"graph.C1", "node[1]",
      [](Parts p) {
        p.model.graph.nodes.push_back(MakeNode("MatMul", {"x", "w"}, "y"));

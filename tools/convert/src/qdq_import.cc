@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <set>
 
-#include "qdq_annotation.h"
+#include "qdq_imports.h"
 #include "qdq_plan.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/annotation.h"
 #include "rename.h"
 
 namespace qtx::convert {
@@ -118,7 +119,7 @@ void RewriteValues(const QdqPlan& plan, Graph& graph) {
 void RestoreImports(bool sealed, format::Model& model) {
   const auto imports = ImportsIn(model);
   std::erase_if(model.metadata, [](const auto& entry) {
-    return entry.first == kSealKey || entry.first == kImportsKey;
+    return entry.first == format::kDigestKey || entry.first == kImportsKey;
   });
   if (sealed && imports) {
     model.opset_imports = *imports;
@@ -128,16 +129,16 @@ void RestoreImports(bool sealed, format::Model& model) {
 }
 
 // True when every annotation that lowering wrote is still there as written.
-Result<bool> IsSealed(const format::Model& model, Ledger& ledger) {
-  const auto written = SealIn(model);
-  if (!written) return false;
-  QTX_ASSIGN_OR_RETURN(const Seal found, SealOf(model.graph));
-  if (found == *written) return true;
-  const std::string counts = std::to_string(written->count) + " annotated values written, " +
-                             std::to_string(found.count) + " left";
+bool IsSealed(const format::Model& model, Ledger& ledger) {
+  const auto& metadata = model.metadata;
+  if (std::ranges::find(metadata, format::kDigestKey, &format::Metadata::value_type::first) ==
+      metadata.end()) {
+    return false;
+  }
+  const auto checked = format::CheckDigest(model);
+  if (checked.has_value()) return true;
   ledger.Dropped("model", "annotations",
-                 counts + (found.count == written->count ? ", some changed" : "") +
-                     "; the rest is what the QDQ nodes say");
+                 checked.error().message + "; the rest is what the QDQ nodes say");
   return false;
 }
 
@@ -146,7 +147,7 @@ Result<bool> IsSealed(const format::Model& model, Ledger& ledger) {
 Result<Conversion> FromQdq(const format::Model& model) {
   Ledger ledger;
   QTX_ASSIGN_OR_RETURN(const QdqIndex index, QdqIndex::Of(model));
-  QTX_ASSIGN_OR_RETURN(const bool sealed, IsSealed(model, ledger));
+  const bool sealed = IsSealed(model, ledger);
   QTX_ASSIGN_OR_RETURN(const QdqPlan plan, MakePlan(index, sealed, ledger));
   Conversion conversion{model, {}};
   Graph& graph = conversion.model.graph;

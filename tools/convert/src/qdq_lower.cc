@@ -10,10 +10,11 @@
 #include <set>
 
 #include "ledger.h"
-#include "qdq_annotation.h"
+#include "qdq_imports.h"
 #include "qdq_index.h"
 #include "qdq_parameters.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/annotation.h"
 #include "rename.h"
 
 namespace qtx::convert {
@@ -280,7 +281,7 @@ void Lowering::AnnotateValues(std::vector<format::ValueInfo>& list) {
                         " is FLOAT with QuantizeLinear and DequantizeLinear");
     for (const char* field : {"scale", "offset"}) ledger_.Kept(info.name, field);
     if (info.type->statistics) ledger_.Kept(info.name, "statistics");
-    info.type = Annotated(*std::move(info.type));
+    info.type = format::Annotated(*std::move(info.type));
   }
 }
 
@@ -296,8 +297,8 @@ Result<void> Lowering::Finish(std::int64_t opset) {
     model_.opset_imports.push_back(
         {import.domain, main ? opset : import.version, import.unknown_fields});
   }
-  QTX_ASSIGN_OR_RETURN(const Seal seal, SealOf(model_.graph));
-  model_.metadata.emplace_back(kSealKey, ToText(seal));
+  QTX_ASSIGN_OR_RETURN(const format::AnnotationDigest digest, format::DigestOf(model_.graph));
+  model_.metadata.emplace_back(format::kDigestKey, ToText(digest));
   model_.metadata.emplace_back(kImportsKey, ImportsText(opset, source_.opset_imports));
   ledger_.Changed("model", "opset_import",
                   "opset " + std::to_string(opset) + " without qtx; recorded in metadata_props");

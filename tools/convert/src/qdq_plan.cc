@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "qdq_annotation.h"
+#include "qtx/format/annotation.h"
 
 namespace qtx::convert {
 namespace {
@@ -48,7 +48,7 @@ class Planner {
 
 const TensorType* Planner::Annotation(const std::string& value) const {
   const TensorType* type = index_.TypeOf(value);
-  return type != nullptr && IsAnnotated(*type) ? type : nullptr;
+  return type != nullptr && format::IsAnnotated(*type) ? type : nullptr;
 }
 
 // A graph output that stays FLOAT, since nothing says that it is quantized.
@@ -62,7 +62,7 @@ void Planner::SetType(const std::string& name, const QdqParameters& parameters,
   TensorType type;
   const TensorType* annotation = Annotation(name);
   if (annotation != nullptr && Agree(*annotation, parameters)) {
-    type = Unannotated(*annotation);
+    type = format::Unannotated(*annotation);
     ledger_.Kept(name, "annotation");
   } else {
     if (annotation != nullptr) {

@@ -1,0 +1,72 @@
+#include "qtx/format/annotation.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/samples.h"
+
+namespace qtx::format {
+namespace {
+
+// One annotated output and value of MatMulModel, with the digest of both.
+Model Lowered() {
+  Model model = MatMulModel();
+  model.graph.outputs[0].type = Annotated(*std::move(model.graph.outputs[0].type));
+  model.graph.values[0].type = Annotated(*std::move(model.graph.values[0].type));
+  model.metadata.emplace_back(kDigestKey, ToText(*DigestOf(model.graph)));
+  return model;
+}
+
+TEST(Annotation, TurnsAQuantizedTypeIntoFloatAndBack) {
+  const TensorType type = *MatMulModel().graph.values[0].type;
+  EXPECT_FALSE(IsAnnotated(type));
+  const TensorType annotated = Annotated(type);
+  EXPECT_TRUE(IsAnnotated(annotated));
+  EXPECT_EQ(annotated.elem_type, ElementType::kFloat);
+  EXPECT_EQ(annotated.quantization->storage_type, StorageOf(type.elem_type));
+  EXPECT_EQ(Unannotated(annotated), type);
+}
+
+// lowering.S4: FNV-1a of no bytes but the empty graph of the message ("3a 00": field 7, no content)
+// worked by hand: basis cbf29ce484222325, then (h ^ 3a) * p, (h ^ 00) * p modulo 2^64.
+TEST(AnnotationDigest, IsFnv1aOfTheSerialisedValues) {
+  const std::uint64_t prime = 0x100000001b3U;
+  const std::uint64_t hash = ((0xcbf29ce484222325U ^ 0x3aU) * prime) * prime;
+  const auto digest = DigestOf(Graph());
+  ASSERT_TRUE(digest.has_value());
+  EXPECT_EQ(*digest, (AnnotationDigest{0, hash}));
+}
+
+TEST(AnnotationDigest, IgnoresShapesAndWhereAValueIsDeclared) {
+  Model model = Lowered();
+  model.graph.values.push_back(std::move(model.graph.outputs[0]));
+  model.graph.outputs.clear();
+  for (ValueInfo& value : model.graph.values) value.type->shape.reset();
+  EXPECT_TRUE(CheckDigest(model).has_value());
+}
+
+TEST(AnnotationDigest, CountsTheAnnotationsThatAToolDropped) {
+  Model model = Lowered();
+  model.graph.outputs[0].type->quantization.reset();
+  const auto checked = CheckDigest(model);
+  ASSERT_FALSE(checked.has_value());
+  EXPECT_EQ(checked.error().message, "2 annotated values written, 1 left");
+}
+
+TEST(AnnotationDigest, SeesAChangedScale) {
+  Model model = Lowered();
+  model.graph.outputs[0].type->quantization->scale[0] *= 2;
+  const auto checked = CheckDigest(model);
+  ASSERT_FALSE(checked.has_value());
+  EXPECT_EQ(checked.error().message, "2 annotated values written, 2 left, some changed");
+}
+
+TEST(AnnotationDigest, RefusesTextThatIsNoDigest) {
+  Model model = Lowered();
+  for (const char* text : {"", ":", "2", "2:", "x:0", "-1:0"}) {
+    model.metadata[0].second = text;
+    EXPECT_FALSE(CheckDigest(model).has_value()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace qtx::format
