@@ -146,12 +146,23 @@ Result<std::vector<Tensor>> RunOn(const format::Model& model, const std::vector<
   return outputs;
 }
 
-// A value's name as a file name: names hold '/', ':' and ';' in real models.
-std::string FileName(const std::string& name) {
-  std::string file = name;
-  std::ranges::replace_if(
-      file, [](char c) { return c == '/' || c == '\\' || c == ':' || c == ';' || c == '\0'; }, '_');
-  return file.empty() || file[0] == '.' ? "_" + file : file;
+// Values' names as file names: real models have names with '/', ':' and ';', longer than a file
+// system takes, and the same once those are replaced.
+std::vector<std::string> FileNames(const std::vector<ValueInfo>& values) {
+  constexpr std::size_t kLongest = 200;  // bytes; file systems take 255 with what is appended
+  std::vector<std::string> files;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::string file = values[i].name;
+    std::ranges::replace_if(
+        file, [](char c) { return c == '/' || c == '\\' || c == ':' || c == ';' || c == '\0'; },
+        '_');
+    if (file.empty() || file[0] == '.') file.insert(0, "_");
+    if (file.size() > kLongest || std::ranges::find(files, file + ".npy") != files.end()) {
+      file = file.substr(0, kLongest) + "#" + std::to_string(i);
+    }
+    files.push_back(file + ".npy");
+  }
+  return files;
 }
 
 Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
@@ -161,11 +172,10 @@ Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
   std::filesystem::create_directories(folder, error);
   if (error) return Error{ErrorCode::kIo, folder, error.message()};
   std::vector<std::string> paths;
+  const std::vector<std::string> files = FileNames(model.graph.outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ToNpy(outputs[i]));
-    paths.push_back(
-        (std::filesystem::path(folder) / (FileName(model.graph.outputs[i].name) + ".npy"))
-            .string());
+    paths.push_back((std::filesystem::path(folder) / files[i]).string());
     QTX_RETURN_IF_ERROR(format::WriteFileAtomically(paths.back(), bytes));
   }
   return paths;

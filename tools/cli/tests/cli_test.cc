@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "qtx/format/model.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -67,6 +69,32 @@ TEST_F(Qtx, ConvertsChecksRunsAndEqualsTheGoldenOutput) {
   const std::string output = Contents(written);
   ASSERT_GE(golden.size(), 12U);
   EXPECT_EQ(output.substr(output.size() - 12), golden.substr(golden.size() - 12));  // int8[1, 12]
+}
+
+// Names of TFLite values reach 2000 characters; '/' and ':' both become '_'.
+TEST_F(Qtx, WritesOutputsWhoseNamesNoFileSystemTakes) {
+  using namespace qtx;  // NOLINT(google-build-using-namespace)
+  format::Model model;
+  model.ir_version = 8;
+  model.opset_imports = {{"", 17}};
+  format::TensorType type;
+  type.elem_type = format::ElementType::kFloat;
+  type.shape = format::ToShape(format::Dims{1});
+  model.graph.inputs = {{.name = "x", .type = type}};
+  for (const std::string& name : {std::string(2000, 'n'), std::string("a/b"), std::string("a:b")}) {
+    model.graph.outputs.push_back({.name = name, .type = type});
+    model.graph.nodes.push_back({.op_type = "Identity", .inputs = {"x"}, .outputs = {name}});
+  }
+  Write("m.onnx", *model.Serialize());
+  Write("x.npy", std::string("\x93NUMPY\x01\0v\0", 10) +
+                     "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }" +
+                     std::string(60, ' ') + "\n" + std::string("\0\0\0\0", 4));
+  const Outcome run =
+      Run("run " + Path("m.onnx") + " --input " + Path("x.npy") + " --output-dir " + Path("o"));
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_TRUE(fs::exists(Path("o/" + std::string(200, 'n') + "#0.npy")));
+  EXPECT_TRUE(fs::exists(Path("o/a_b.npy")));
+  EXPECT_TRUE(fs::exists(Path("o/a_b#2.npy")));
 }
 
 TEST_F(Qtx, ConvertingAgainGivesTheModelOfTheSuite) {
