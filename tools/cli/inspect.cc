@@ -163,10 +163,19 @@ std::string StatisticsText(const std::optional<Statistics>& statistics) {
   return text;
 }
 
+// Fused operators of converted models have names of hundreds of characters, alike but for their
+// ends: the table shows both ends, the JSON has all.
+std::string Shortened(const std::string& name) {
+  constexpr std::size_t kHead = 12;
+  constexpr std::size_t kTail = 29;
+  if (name.size() <= kHead + kTail + 3) return name;
+  return name.substr(0, kHead) + "..." + name.substr(name.size() - kTail);
+}
+
 using Row = std::array<std::string, 8>;
 
 Row ToRow(const char* role, const ValueInfo& value) {
-  Row row{role, value.name};
+  Row row{role, Shortened(value.name)};
   if (!value.type) return row;
   row[2] = format::Name(value.type->elem_type);
   row[3] = value.type->shape ? format::ToString(*value.type->shape) : "?";
