@@ -36,7 +36,7 @@ Result<void> CheckBytes(const Tensor& tensor) {
       "found " + std::to_string(tensor.bytes.size()) + " bytes, expected " + std::to_string(bytes)};
 }
 
-// Source: the rule for inputs in spec/arithmetic/README.md, by the recipe of the arithmetic.
+// `real` by the parameters of the input it was given for.  Source: quantization.S5.
 Result<Tensor> Quantized(const Arithmetic& arithmetic, const Tensor& real, const OutputType& type,
                          Counters* counters) {
   const format::Node node;

@@ -97,6 +97,27 @@ TEST(Interpreter, RefusesInputsThatDoNotFit) {
   EXPECT_THAT(RunError(model, {short_bytes}), HasSubstr("found 1 bytes, expected 2"));
 }
 
+// Scale 1, offset 3: 2.5 is a tie, to even 2 in exact and away from zero 3 in tflite (QUANTIZE);
+// -300 is clamped, NaN is real zero.
+TEST(QuantizeInput, RoundsAsTheArithmeticDoes) {
+  const format::TensorType type = *Info("x", ElementType::kInt8Q, {3}, Q({1.0F}, {3})).type;
+  const Tensor real = Float({3}, {2.5F, -300.0F, std::nanf("")});
+  const auto exact = QuantizeInput(real, type);
+  ASSERT_TRUE(exact.has_value());
+  EXPECT_EQ(format::UnpackIntegers(*exact), (Values{5, -128, 3}));
+  EXPECT_EQ(exact->quantization, type.quantization);
+  const auto tflite = QuantizeInput(real, type, "tflite");
+  ASSERT_TRUE(tflite.has_value());
+  EXPECT_EQ(format::UnpackIntegers(*tflite), (Values{6, -128, 3}));
+}
+
+TEST(QuantizeInput, RefusesWhatIsNoRealOfThatShape) {
+  const format::TensorType type = *Info("x", ElementType::kInt8Q, {2}, Q({1.0F})).type;
+  EXPECT_THAT(QuantizeInput(Float({3}, {1, 2, 3}), type).error().message,
+              HasSubstr("found shape [3], declared [2]"));
+  EXPECT_THAT(QuantizeInput(Int64({1, 2}), type).error().message, HasSubstr("found type INT64"));
+}
+
 TEST(Interpreter, NamesAnUnknownOperator) {
   format::Model model = SmallModel();
   model.graph.nodes[1].op_type = "Foo";

@@ -27,7 +27,8 @@ class Interpreter {
   ~Interpreter();
 
   /// `inputs` in the order of graph.input without initializers. Each has the declared element type,
-  /// or is FLOAT for a quantized input, and then quantized by that input's own parameters.
+  /// or is FLOAT for a quantized input, and then quantized by that input's own parameters
+  /// (quantization.S5).
   /// The result is in the order of graph.output.
   Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs);
 
