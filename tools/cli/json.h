@@ -36,7 +36,7 @@ class Json {
     EndArray();
   }
   void Array(std::string_view key, const auto& elements) {
-    Array(key, elements, [this](const auto& element) { Value(element); });
+    Array(key, elements, [this](const auto& element) { this->Value(element); });
   }
   std::string Text() const { return std::string(buffer_.GetString(), buffer_.GetSize()) + "\n"; }
 
