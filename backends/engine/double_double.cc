@@ -7,12 +7,12 @@ namespace qtx::backend::engine {
 // the result. The series to r^14 / 14! errs below (0.35 / 256)^15 / 15! < 2^-180. To keep the
 // squarings from wiping out low bits they act on exp - 1: (1 + f)^2 - 1 = 2f + f^2, whose eight
 // steps add a few 2^-100 each, relative to f.
-DoubleDouble ExpOfNegative(double x) {
-  if (x >= 600) return {};
+DoubleDouble ExpOfNegative(const DoubleDouble& x) {
+  if (x.high >= 600) return {};
   constexpr DoubleDouble kLn2{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
   constexpr int kHalvings = 8;
-  const double k = std::nearbyint(x / kLn2.high);
-  DoubleDouble r = kLn2 * DoubleDouble{k, 0} - DoubleDouble{x, 0};
+  const double k = std::nearbyint(x.high / kLn2.high);
+  DoubleDouble r = kLn2 * DoubleDouble{k, 0} - x;
   r = {std::ldexp(r.high, -kHalvings), std::ldexp(r.low, -kHalvings)};
   DoubleDouble series{};
   for (double n = 14; n >= 1; --n) {

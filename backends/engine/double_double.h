@@ -49,6 +49,7 @@ inline DoubleDouble operator/(const DoubleDouble& a, const DoubleDouble& b) {
 
 /// exp(-x) for x >= 0 to better than 2^-95 relative; 0 from x = 600 on, which a sum that holds
 /// exp(0) = 1 cannot tell from the value (below 2^-865).
-DoubleDouble ExpOfNegative(double x);
+DoubleDouble ExpOfNegative(const DoubleDouble& x);
+inline DoubleDouble ExpOfNegative(double x) { return ExpOfNegative(DoubleDouble{x, 0}); }
 
 }  // namespace qtx::backend::engine

@@ -16,43 +16,48 @@ using format::Tensor;
 struct Operator {
   std::string_view op_type;
   StepResult (*prepare)(const NodePlan&);
+  StepResult (*general)(const NodePlan&) = nullptr;  // where that is unsupported
 };
 
 constexpr std::array kOperators{
     Operator{"Add", PrepareAdd},
-    Operator{"AveragePool", PrepareAveragePool},
+    Operator{"AveragePool", PrepareAveragePool, PrepareGeneralAveragePool},
     Operator{"Cast", PrepareConversion},
     Operator{"Clip", PrepareConversion},
     Operator{"Concat", PrepareConcat},
     Operator{"Constant", PrepareConstant},
-    Operator{"Conv", PrepareConv},
+    Operator{"Conv", PrepareConv, PrepareGeneralConv},
     Operator{"DequantizeLinear", PrepareDequantizeLinear},
     Operator{"Flatten", PrepareReshape},
-    Operator{"Gemm", PrepareGemm},
-    Operator{"GlobalAveragePool", PrepareGlobalAveragePool},
+    Operator{"Gemm", PrepareGemm, PrepareGeneralGemm},
+    Operator{"GlobalAveragePool", PrepareGlobalAveragePool, PrepareGeneralGlobalAveragePool},
     Operator{"Identity", PrepareConversion},
-    Operator{"MatMul", PrepareMatMul},
-    Operator{"MaxPool", PrepareMaxPool},
+    Operator{"MatMul", PrepareMatMul, PrepareGeneralMatMul},
+    Operator{"MaxPool", PrepareMaxPool, PrepareGeneralMaxPool},
     Operator{"Mul", PrepareMul},
     Operator{"Pad", PreparePad},
     Operator{"QuantizeLinear", PrepareQuantizeLinear},
     Operator{"Relu", PrepareConversion},
     Operator{"Reshape", PrepareReshape},
     Operator{"Shape", PrepareConstant},
-    Operator{"Softmax", PrepareSoftmax},
+    Operator{"Softmax", PrepareSoftmax, PrepareGeneralSoftmax},
     Operator{"Squeeze", PrepareReshape},
     Operator{"Sub", PrepareSub},
     Operator{"Transpose", PrepareTranspose},
     Operator{"Unsqueeze", PrepareReshape},
 };
 
-StepResult PrepareNode(const NodePlan& plan) {
+StepResult PrepareNode(const NodePlan& plan, Path path) {
   const format::Node& node = plan.node();
   const auto* found = std::ranges::find(kOperators, node.op_type, &Operator::op_type);
   if (found == kOperators.end() || !(node.domain.empty() || node.domain == "ai.onnx")) {
     return plan.Unsupported("no such operator here, domain '" + node.domain + "'");
   }
-  return found->prepare(plan);
+  if (found->general == nullptr) return found->prepare(plan);
+  if (path == Path::kGeneral) return found->general(plan);
+  StepResult step = found->prepare(plan);
+  if (step.has_value() || step.error().code != ErrorCode::kUnsupported) return step;
+  return found->general(plan);
 }
 
 class Prepared : public PreparedModel {
@@ -60,7 +65,7 @@ class Prepared : public PreparedModel {
   // The workspace refers to the model, so both live here.
   explicit Prepared(const format::Model& model) : model_(model), workspace_(model_) {}
 
-  Result<void> Plan(const Kernels& kernels) {
+  Result<void> Plan(const Kernels& kernels, Path path) {
     for (const format::ValueInfo& input : model_.graph.inputs) {
       if (model_.graph.FindInitializer(input.name) != nullptr) continue;
       auto value = DefineInput(input);
@@ -68,7 +73,8 @@ class Prepared : public PreparedModel {
       inputs_.push_back(*value);
     }
     for (const format::Node& node : model_.graph.nodes) {
-      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNode({node, workspace_, kernels}));
+      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step,
+                           PrepareNode({node, workspace_, kernels}, path));
       if (step != nullptr) steps_.push_back(std::move(step));
     }
     for (const format::ValueInfo& output : model_.graph.outputs) {
@@ -167,7 +173,7 @@ class EngineBackend : public Backend {
   }
 
  private:
-  static constexpr const char* kVersion = "0.1.0";
+  static constexpr const char* kVersion = QTX_VERSION;
   std::string name_, device_;
   const Kernels& kernels_;
 };
@@ -175,9 +181,9 @@ class EngineBackend : public Backend {
 }  // namespace
 
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
-                                                    const Kernels& kernels) {
+                                                    const Kernels& kernels, Path path) {
   auto prepared = std::make_unique<Prepared>(model);
-  QTX_RETURN_IF_ERROR(prepared->Plan(kernels));
+  QTX_RETURN_IF_ERROR(prepared->Plan(kernels, path));
   return prepared;
 }
 

@@ -12,11 +12,16 @@
 
 namespace qtx::backend::engine {
 
+/// What computes the operators that have kernels: those where they can and the general path
+/// elsewhere, or (to test it) the general path alone.
+enum class Path { kFastest, kGeneral };
+
 /// Plans every node, packs weights, allocates buffers.
 /// Errors: kUnsupported naming node and reason, kInvalid for a model that breaks the spec,
 /// kTooLarge.
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
-                                                    const Kernels& kernels);
+                                                    const Kernels& kernels,
+                                                    Path path = Path::kFastest);
 
 /// op_types of domain "" the engine may run, sorted.
 std::vector<std::string_view> SupportedOperators();

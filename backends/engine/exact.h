@@ -5,27 +5,37 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "engine/double_double.h"
 #include "qtx/format/element_type.h"
 
 namespace qtx::backend::engine {
 
-/// The real number integer * scale. `integer` is integral with at most 53 bits, `scale` any double
-/// of magnitude 2^-450..2^450 (a binary32, or the product of two or three): no product under- or
-/// overflows.
+/// The real number integer * scale; where that is not finite in binary64, the special value it is.
+/// `integer` has at most 53 bits (for a scaled float with its point), none below 2^-40. `scale` is
+/// a binary32, or the product of two or three, or the rest of such a product: its last bit is at
+/// 2^-450 or above, its magnitude at most 2^450. So no product over- or underflows.
+/// A term of scale 1 may have any integer of magnitude 2^-960 to 2^960.
 struct Term {
   double integer = 0;
   double scale = 0;
 };
 
-/// The most terms a sum may have.
-inline constexpr std::size_t kMaxTerms = 8;
+/// The term's exact value, normalised; the special value in `high` where it is one.
+DoubleDouble ValueOf(const Term& term);
 
-/// Sign (-1, 0, +1) of the exact sum.  REQUIRES: terms.size() <= kMaxTerms.
+/// a < b exactly, as IEEE 754 orders infinities; false beside a NaN.
+bool Less(const Term& a, const Term& b);
+
+/// Appends factor * a * b, exactly.  REQUIRES: the scales of a and b are binary32, as `factor` is.
+void AppendProduct(const Term& a, const Term& b, float factor, std::vector<Term>& terms);
+
+/// Sign (-1, 0, +1) of the exact sum of finite terms.
 int SignOfSum(std::span<const Term> terms);
 
 /// A value over the reals: (sum of terms) / (divisor * unit). `unit` is the output's scale,
-/// `divisor` a count (1 unless a mean is taken).
+/// `divisor` a count below 2^53 (1 unless a mean is taken). The terms are finite.
 struct Quotient {
   std::span<const Term> terms;
   double unit = 1;
@@ -33,15 +43,19 @@ struct Quotient {
 };
 
 /// clamp(roundHalfEven(value), range.min, range.max), decided exactly.
-/// `guess` is where the search starts.  REQUIRES: terms.size() < kMaxTerms, and
-/// (2 * |k| + 1) * divisor < 2^53 for every k of the range.
+/// `guess` is where the search starts.  REQUIRES: |k| < 2^52 for every k of the range.
 std::int64_t RoundHalfEvenExactly(const Quotient& value, format::IntegerRange range,
                                   std::int64_t guess);
 
 /// The same; most values are settled in binary64 and only doubtful ones exactly.
 std::int64_t RoundHalfEven(const Quotient& value, format::IntegerRange range);
 
-/// The sum rounded once to binary32, ties to even; beyond the largest finite value it is infinite.
-float RoundToFloat(std::span<const Term> terms);
+/// The finite sum / divisor rounded once to binary32, ties to even; beyond the largest finite value
+/// it is infinite.
+float RoundToFloat(std::span<const Term> terms, std::int64_t divisor = 1);
+
+/// The code of the small float nearest to `value`, ties to the even code, saturating at the largest
+/// finite magnitude.  REQUIRES: format::IsSmallFloat(storage).
+std::uint32_t RoundToSmallFloat(const Quotient& value, format::ElementType storage);
 
 }  // namespace qtx::backend::engine

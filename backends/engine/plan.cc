@@ -106,9 +106,11 @@ Result<Value*> NodePlan::Define(format::Tensor like, format::Dims dims) const {
   for (std::size_t i = 1; i < node_.outputs.size(); ++i) {
     if (!node_.outputs[i].empty()) return Unsupported("output '" + node_.outputs[i] + "'");
   }
+  if (output_ != nullptr && output_->tensor.dims == dims) return output_;
   auto value = workspace_.Define(node_.outputs[0], std::move(like), std::move(dims));
   if (!value.has_value()) return Because(value.error());
-  return *value;
+  output_ = *value;
+  return output_;
 }
 
 Result<Value*> NodePlan::Output(format::Dims dims) const {

@@ -68,8 +68,9 @@ class NodePlan {
   Result<const format::Tensor*> Constant(std::size_t i) const;
   /// A constant INT64 tensor's elements (shapes, pads, axes).
   Result<std::vector<std::int64_t>> ConstantIntegers(std::size_t i) const;
-  /// Allocates output 0 with the declared type and `dims`.  Without a declaration it has the type
-  /// of input 0. Errors: kInvalid when the declared shape is another.
+  /// Allocates output 0 with the declared type and `dims`; the same value when asked again.
+  /// Without a declaration it has the type of input 0.  Errors: kInvalid when the declared shape is
+  /// another.
   Result<Value*> Output(format::Dims dims) const;
   /// The same for an operator that fixes its output's type.  Errors: kInvalid when another is
   /// declared.
@@ -98,6 +99,9 @@ class NodePlan {
   const format::Node& node_;
   Workspace& workspace_;
   const Kernels& kernels_;
+  // Once allocated: a kernel path may find out after that it cannot, and the general path asks
+  // again.
+  mutable Value* output_ = nullptr;
 };
 
 /// 8-bit per-tensor operand of an arithmetic kernel.
@@ -130,6 +134,15 @@ StepResult PrepareAveragePool(const NodePlan& plan);
 StepResult PrepareGlobalAveragePool(const NodePlan& plan);
 StepResult PrepareMaxPool(const NodePlan& plan);
 StepResult PrepareSoftmax(const NodePlan& plan);
+// The same for all types, shapes and parameters, exact and slow.
+StepResult PrepareGeneralConv(const NodePlan& plan);
+StepResult PrepareGeneralMatMul(const NodePlan& plan);
+StepResult PrepareGeneralGemm(const NodePlan& plan);
+StepResult PrepareGeneralAveragePool(const NodePlan& plan);
+StepResult PrepareGeneralGlobalAveragePool(const NodePlan& plan);
+StepResult PrepareGeneralMaxPool(const NodePlan& plan);
+StepResult PrepareGeneralSoftmax(const NodePlan& plan);
+
 StepResult PrepareConversion(const NodePlan& plan);  // Relu, Clip, Cast, Identity
 StepResult PrepareQuantizeLinear(const NodePlan& plan);
 StepResult PrepareDequantizeLinear(const NodePlan& plan);

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include "qtx/format/limits.h"
+
 namespace qtx::backend::engine {
 namespace {
 
 // Larger attributes have no use; below this no sum or product of them overflows.
 constexpr std::int64_t kLargestAttribute = std::int64_t{1} << 24;
+constexpr std::int64_t kMostPositions = std::int64_t{1} << 28;  // along one axis
 
 Result<std::vector<std::int64_t>> Bounded(const NodePlan& plan, const char* name, std::size_t size,
                                           std::int64_t fallback, std::int64_t smallest) {
@@ -54,34 +57,67 @@ Result<void> Finish(const NodePlan& plan, WindowAxis& axis) {
   return {};
 }
 
+std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// How many taps, from the first on, lie below `limit`.
+std::int64_t TapsBelow(const WindowAxis& axis, std::int64_t start, std::int64_t limit) {
+  if (limit <= start) return 0;
+  return std::min(axis.kernel, CeilDivide(limit - start, axis.dilation));
+}
+
 }  // namespace
 
-Result<Window> WindowOf(const NodePlan& plan, std::span<const std::int64_t> dims,
-                        std::span<const std::int64_t> kernel) {
+Taps TapsAt(const WindowAxis& axis, std::int64_t out) {
+  const std::int64_t start = out * axis.stride - axis.pad_begin;
+  const std::int64_t before = start < 0 ? CeilDivide(-start, axis.dilation) : 0;
+  Taps taps;
+  taps.step = axis.dilation;
+  taps.counted = TapsBelow(axis, start, axis.in + axis.pad_end);
+  taps.count = TapsBelow(axis, start, axis.in) - before;
+  if (taps.count <= 0) {
+    taps.count = 0;
+    return taps;
+  }
+  taps.tap = before;
+  taps.first = start + before * axis.dilation;
+  taps.end = taps.first + (taps.count - 1) * axis.dilation + 1;
+  return taps;
+}
+
+Result<std::vector<WindowAxis>> WindowAxesOf(const NodePlan& plan,
+                                             std::span<const std::int64_t> dims,
+                                             std::span<const std::int64_t> kernel) {
   const std::size_t rank = dims.size();
-  if (rank != 1 && rank != 2) return plan.Unsupported(std::to_string(rank) + " spatial dimensions");
   const auto declared = plan.node().IntsOr("kernel_shape", {kernel.begin(), kernel.end()});
   if (!std::ranges::equal(declared, kernel))
     return plan.Invalid("kernel_shape differs from the weights");
   QTX_ASSIGN_OR_RETURN(const auto strides, Bounded(plan, "strides", rank, 1, 1));
   QTX_ASSIGN_OR_RETURN(const auto dilations, Bounded(plan, "dilations", rank, 1, 1));
   QTX_ASSIGN_OR_RETURN(const auto pads, Bounded(plan, "pads", 2 * rank, 0, 0));
-  Window window;
-  window.spatial_rank = static_cast<int>(rank);
+  std::vector<WindowAxis> axes;
   for (std::size_t i = 0; i < rank; ++i) {
     if (kernel[i] < 1 || kernel[i] > kLargestAttribute || dims[i] < 1) {
       return plan.Invalid("an empty window or input");
     }
-    WindowAxis& axis = rank == 2 && i == 0 ? window.y : window.x;
-    axis = {dims[i], kernel[i], strides[i], dilations[i], pads[i], pads[rank + i], 1};
-    QTX_RETURN_IF_ERROR(Finish(plan, axis));
+    if (dims[i] > format::kMaxElements) return plan.Unsupported("an axis this long");
+    axes.push_back({dims[i], kernel[i], strides[i], dilations[i], pads[i], pads[rank + i], 1});
+    QTX_RETURN_IF_ERROR(Finish(plan, axes.back()));
+    if (axes.back().out > kMostPositions) return plan.Unsupported("an output axis this long");
   }
-  return window;
+  return axes;
 }
 
-format::Dims OutputDims(const Window& window, std::int64_t batch, std::int64_t channels) {
-  if (window.spatial_rank == 1) return {batch, channels, window.x.out};
-  return {batch, channels, window.y.out, window.x.out};
+Result<Window> WindowOf(const NodePlan& plan, std::span<const WindowAxis> axes) {
+  if (axes.size() == 1) return Window{{}, axes[0]};
+  if (axes.size() == 2) return Window{axes[0], axes[1]};
+  return plan.Unsupported(std::to_string(axes.size()) + " spatial dimensions");
+}
+
+format::Dims OutputDims(std::span<const WindowAxis> axes, std::int64_t batch,
+                        std::int64_t channels) {
+  format::Dims dims{batch, channels};
+  for (const WindowAxis& axis : axes) dims.push_back(axis.out);
+  return dims;
 }
 
 }  // namespace qtx::backend::engine

@@ -1,6 +1,4 @@
-// Add, Sub and Mul on any types whose reals are exact terms; Add of 8-bit operands goes to its
-// kernel.
-#include <cmath>
+// Add, Sub and Mul on any types that hold reals; Add of 8-bit operands goes to its kernel.
 #include <utility>
 
 #include "engine/ops/indexing.h"
@@ -10,41 +8,37 @@
 namespace qtx::backend::engine {
 namespace {
 
-using format::ElementType;
-
 enum class Operation { kAdd, kSub, kMul };
 
 class Binary : public Step {
  public:
-  Binary(Operation operation, const Value* a, const Value* b, Value* y, std::string place)
+  Binary(Operation operation, const Value* a, const Value* b, Value* y)
       : operation_(operation),
         a_(a),
         b_(b),
         y_(y),
         a_index_(BroadcastIndex(a->tensor.dims, y->tensor.dims)),
-        b_index_(BroadcastIndex(b->tensor.dims, y->tensor.dims)),
-        place_(std::move(place)) {}
+        b_index_(BroadcastIndex(b->tensor.dims, y->tensor.dims)) {}
 
   Result<void> Run() override {
-    if (!AllFinite(a_->tensor) || !AllFinite(b_->tensor)) {
-      return Error{ErrorCode::kUnsupported, place_, "an operand that is not finite"};
-    }
     const std::vector<Term> a = RealsOf(a_->tensor);
     const std::vector<Term> b = RealsOf(b_->tensor);
+    RealWriter writer(y_->tensor);
     std::vector<Term> terms;
     for (std::size_t i = 0; i < a_index_.size(); ++i) {
       const Term& left = a[static_cast<std::size_t>(a_index_[i])];
       const Term& right = b[static_cast<std::size_t>(b_index_[i])];
+      terms.clear();
       if (operation_ == Operation::kMul) {
-        // Integers of at most 17 bits and scales of 24: both products are exact.
-        terms.push_back({left.integer * right.integer, left.scale * right.scale});
+        AppendProduct(left, right, 1, terms);
       } else {
         terms.push_back(left);
         terms.push_back(
             {operation_ == Operation::kSub ? -right.integer : right.integer, right.scale});
       }
+      writer.Put(static_cast<std::int64_t>(i), terms);
     }
-    StoreReals(terms, operation_ == Operation::kMul ? 1 : 2, y_->tensor);
+    writer.Finish();
     return {};
   }
 
@@ -54,7 +48,6 @@ class Binary : public Step {
   const Value* b_;
   Value* y_;
   std::vector<std::int64_t> a_index_, b_index_;
-  std::string place_;
 };
 
 StepResult PrepareBinary(const NodePlan& node, Operation operation) {
@@ -63,15 +56,10 @@ StepResult PrepareBinary(const NodePlan& node, Operation operation) {
   auto dims = BroadcastDims(a->tensor.dims, b->tensor.dims);
   if (!dims.has_value()) return node.Because(dims.error());
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(*std::move(dims)));
-  const bool product = operation == Operation::kMul;
   for (const Value* value : {a, b, static_cast<const Value*>(y)}) {
-    const bool supported =
-        product && value != y ? HasShortReals(value->tensor) : HasReals(value->tensor);
-    if (supported && !(value == y && y->tensor.elem_type == ElementType::kBipolar1Q)) continue;
-    return node.Unsupported("'" + value->name + "' of type " +
-                            std::string(format::Name(value->tensor.elem_type)));
+    QTX_RETURN_IF_ERROR(CheckReals(node, *value));
   }
-  return std::make_unique<Binary>(operation, a, b, y, node.Because({}).where);
+  return std::make_unique<Binary>(operation, a, b, y);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Concat: each input is converted, then copied in runs.
+// Concat: each input is converted, then copied in runs, where bytes can be.
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +8,7 @@ namespace qtx::backend::engine {
 namespace {
 
 using format::Dims;
+using format::Tensor;
 
 class Concat : public Step {
  public:
@@ -35,6 +36,42 @@ class Concat : public Step {
   Value* y_;
 };
 
+// The element of the inputs, one after the other, that each element of y is. Chunks in elements.
+std::vector<std::int64_t> ConcatIndex(const std::vector<const Value*>& inputs,
+                                      const std::vector<std::int64_t>& chunks, const Tensor& y) {
+  std::vector<std::int64_t> next;  // of each input
+  std::int64_t total = 0;
+  for (const Value* input : inputs) {
+    next.push_back(total);
+    total += format::ElementCount(input->tensor);
+  }
+  std::vector<std::int64_t> index;
+  const auto count = static_cast<std::size_t>(format::ElementCount(y));
+  while (index.size() < count) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      for (std::int64_t e = 0; e < chunks[i]; ++e) index.push_back(next[i]++);
+    }
+  }
+  return index;
+}
+
+StepResult Make(const NodePlan& node, std::vector<const Value*> inputs,
+                const std::vector<std::int64_t>& chunks, Value* y) {
+  std::vector<Converted> converted;
+  std::vector<std::size_t> bytes;
+  const auto size = static_cast<std::size_t>(format::BitWidth(y->tensor.elem_type) / 8);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto one = Converted::Make(node, inputs[i], y->tensor);
+    if (!one.has_value()) {
+      std::vector<std::int64_t> index = ConcatIndex(inputs, chunks, y->tensor);
+      return MakeGeneralMove(node, std::move(inputs), y, std::move(index));
+    }
+    converted.push_back(*std::move(one));
+    bytes.push_back(size * static_cast<std::size_t>(chunks[i]));
+  }
+  return std::make_unique<Concat>(std::move(converted), std::move(bytes), y);
+}
+
 }  // namespace
 
 StepResult PrepareConcat(const NodePlan& node) {
@@ -57,16 +94,11 @@ StepResult PrepareConcat(const NodePlan& node) {
     inputs.push_back(input);
   }
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
-  std::size_t inner = static_cast<std::size_t>(format::BitWidth(y->tensor.elem_type) / 8);
-  for (std::size_t d = axis + 1; d < dims.size(); ++d) inner *= static_cast<std::size_t>(dims[d]);
-  std::vector<Converted> converted;
-  std::vector<std::size_t> chunks;
-  for (const Value* input : inputs) {
-    QTX_ASSIGN_OR_RETURN(Converted one, Converted::Make(node, input, y->tensor));
-    converted.push_back(std::move(one));
-    chunks.push_back(inner * static_cast<std::size_t>(input->tensor.dims[axis]));
-  }
-  return std::make_unique<Concat>(std::move(converted), std::move(chunks), y);
+  std::vector<std::int64_t> chunks;
+  std::int64_t inner = 1;
+  for (std::size_t d = axis + 1; d < dims.size(); ++d) inner *= dims[d];
+  for (const Value* input : inputs) chunks.push_back(inner * input->tensor.dims[axis]);
+  return Make(node, std::move(inputs), std::move(chunks), y);
 }
 
 }  // namespace qtx::backend::engine

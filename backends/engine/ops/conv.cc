@@ -15,27 +15,12 @@ Result<ConvPlan> ReadNode(const NodePlan& node) {
   ConvPlan plan;
   plan.kernels = &node.kernels();
   QTX_ASSIGN_OR_RETURN(plan.x, EightBitOperand(node, 0));
-  QTX_ASSIGN_OR_RETURN(const format::Tensor* w, node.Constant(1));
-  const format::Dims& x_dims = plan.x.value->tensor.dims;
-  if (x_dims.size() < 3 || w->dims.size() != x_dims.size()) {
-    return node.Invalid("x is " + format::ToString(x_dims) + " and w " + format::ToString(w->dims));
-  }
-  plan.batch = x_dims[0];
-  plan.channels = x_dims[1];
-  plan.filters = w->dims[0];
-  plan.groups = node.node().IntOr("group", 1);
-  if (plan.groups < 1 || plan.channels < 1 || plan.filters < 1 ||
-      plan.channels % plan.groups != 0 || plan.filters % plan.groups != 0 ||
-      w->dims[1] != plan.GroupChannels()) {
-    return node.Invalid("x is " + format::ToString(x_dims) + ", w " + format::ToString(w->dims) +
-                        " and group " + std::to_string(plan.groups));
-  }
-  QTX_ASSIGN_OR_RETURN(plan.window,
-                       WindowOf(node, std::span(x_dims).subspan(2), std::span(w->dims).subspan(2)));
+  QTX_ASSIGN_OR_RETURN(static_cast<ConvShape&>(plan), ConvShapeOf(node));
+  QTX_ASSIGN_OR_RETURN(plan.window, WindowOf(node, plan.axes));
   QTX_ASSIGN_OR_RETURN(plan.weights, LoadWeights(node, 1, 0));
   QTX_ASSIGN_OR_RETURN(plan.outputs,
                        MakeChannels(node, plan.x.type.scale, plan.weights, plan.filters, 2));
-  QTX_ASSIGN_OR_RETURN(plan.y, node.Output(OutputDims(plan.window, plan.batch, plan.filters)));
+  QTX_ASSIGN_OR_RETURN(plan.y, node.Output(OutputDims(plan.axes, plan.batch, plan.filters)));
   // The padded planes are int16: their size is bounded like any tensor's.
   const format::Dims planes{plan.GroupChannels(), plan.window.y.padded(), plan.window.x.padded()};
   const auto count = format::ElementCount(planes);
@@ -63,6 +48,26 @@ void CorrectOffsets(ConvPlan& plan) {
 }
 
 }  // namespace
+
+Result<ConvShape> ConvShapeOf(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* w, node.Input(1));
+  const format::Dims& from = x->tensor.dims;
+  const format::Dims& weights = w->tensor.dims;
+  if (from.size() < 3 || weights.size() != from.size()) {
+    return node.Invalid("x is " + format::ToString(from) + " and w " + format::ToString(weights));
+  }
+  ConvShape shape{from[0], from[1], weights[0], node.node().IntOr("group", 1), {}};
+  if (shape.groups < 1 || shape.channels < 1 || shape.filters < 1 ||
+      shape.channels % shape.groups != 0 || shape.filters % shape.groups != 0 ||
+      weights[1] != shape.GroupChannels()) {
+    return node.Invalid("x is " + format::ToString(from) + ", w " + format::ToString(weights) +
+                        " and group " + std::to_string(shape.groups));
+  }
+  QTX_ASSIGN_OR_RETURN(
+      shape.axes, WindowAxesOf(node, std::span(from).subspan(2), std::span(weights).subspan(2)));
+  return shape;
+}
 
 std::vector<std::int64_t> ConvPlan::TapOffsets() const {
   std::vector<std::int64_t> offsets;

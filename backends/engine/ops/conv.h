@@ -12,18 +12,25 @@
 
 namespace qtx::backend::engine {
 
-/// A Conv ready to be given an implementation.
-/// Shapes: x [batch, channels, y.in, x.in], w [filters, channels / groups, y.kernel, x.kernel].
-struct ConvPlan {
+/// Shapes: x [batch, channels, in...], w [filters, channels / groups, kernel...].
+struct ConvShape {
+  std::int64_t batch = 0, channels = 0, filters = 0, groups = 1;
+  std::vector<WindowAxis> axes;
+
+  std::int64_t GroupChannels() const { return channels / groups; }
+};
+/// Errors: kInvalid when the dims of inputs 0 and 1 and the attributes do not fit each other.
+Result<ConvShape> ConvShapeOf(const NodePlan& node);
+
+/// A Conv of one or two axes ready to be given an implementation.
+struct ConvPlan : ConvShape {
   Operand x;
   Value* y = nullptr;
   Window window;
-  std::int64_t batch = 0, channels = 0, filters = 0, groups = 1;
   Weights weights;
   std::vector<Channel> outputs;
   const Kernels* kernels = nullptr;
 
-  std::int64_t GroupChannels() const { return channels / groups; }
   std::int64_t GroupFilters() const { return filters / groups; }
   std::int64_t Depth() const { return GroupChannels() * window.y.kernel * window.x.kernel; }
   std::int64_t Positions() const { return window.y.out * window.x.out; }

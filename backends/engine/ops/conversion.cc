@@ -1,9 +1,7 @@
-// Relu, Clip, Cast, Identity, QuantizeLinear, DequantizeLinear, and the conversion every data
-// movement ends with.
+// What Relu, Clip, Cast and Identity do, and the conversion data movements begin with.
 #include "engine/ops/conversion.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "engine/ops/reals.h"
@@ -11,7 +9,6 @@
 namespace qtx::backend::engine {
 namespace {
 
-using format::ElementType;
 using format::Tensor;
 
 Tensor TypeOnly(const Tensor& tensor) {
@@ -33,14 +30,10 @@ bool SameType(const Tensor& from, const Tensor& to) {
   if (!format::IsQuantized(from.elem_type)) return true;
   const format::Quantization& a = *from.quantization;
   const format::Quantization& b = *to.quantization;
-  const format::IntegerRange stored = format::StoredRange(to.elem_type, b);
+  const bool unclamped = !format::IsIntegerStorage(to.elem_type) ||
+                         format::StoredRange(to.elem_type, b) == format::StorageRange(to.elem_type);
   return a.scale == b.scale && a.offset == b.offset && a.axis == b.axis &&
-         a.block_shape == b.block_shape && stored == format::StorageRange(to.elem_type);
-}
-
-bool Less(const Term& a, const Term& b) {
-  const std::array<Term, 2> difference{a, Term{-b.integer, b.scale}};
-  return SignOfSum(difference) < 0;
+         a.block_shape == b.block_shape && unclamped;
 }
 
 Term Bounded(Term value, const RealBounds& bounds) {
@@ -54,13 +47,6 @@ std::int64_t Quantize(const Term& real, double scale, std::int32_t offset,
   const std::array<Term, 1> terms{real};
   const format::IntegerRange rounded{stored.min - offset, stored.max - offset};
   return RoundHalfEven({terms, scale, 1}, rounded) + offset;
-}
-
-// A finite real that stores as what is not finite does: NaN as real zero, an infinity as something
-// no binary32 scale brings within the range of 32 bits.
-Term RealOfSpecial(float value) {
-  if (std::isnan(value)) return {0, 1};
-  return {std::copysign(0x1p50, value), 0x1p127};
 }
 
 }  // namespace
@@ -91,14 +77,12 @@ Result<Converter> Converter::Make(const Tensor& from, const Tensor& to, const Re
   const bool bounded = bounds.low.has_value() || bounds.high.has_value();
   result.copies_ = !bounded && SameType(from, to);
   if (result.copies_) return result;
-  if (!HasReals(from) || !HasReals(to) || to.elem_type == ElementType::kBipolar1Q) {
-    return Error{ErrorCode::kUnsupported, "",
-                 "from " + std::string(format::Name(from.elem_type)) + " to " +
-                     std::string(format::Name(to.elem_type))};
-  }
   if (IsEightBitPerTensor(from) && IsEightBitPerTensor(to)) {
     QTX_ASSIGN_OR_RETURN(result.table_, MakeByteTable(from, to, bounds));
+    return result;
   }
+  QTX_RETURN_IF_ERROR(CheckReals(from));
+  QTX_RETURN_IF_ERROR(CheckReals(to));
   return result;
 }
 
@@ -120,23 +104,9 @@ void Converter::RunGeneral(std::span<const std::byte> from, std::span<std::byte>
   source.bytes.assign(from.begin(), from.end());
   Tensor target = to_;
   target.bytes.resize(to.size());
-  std::vector<std::size_t> special;  // NaN and infinities: no reals, stored one by one
-  if (source.elem_type == ElementType::kFloat) {
-    for (std::size_t i = 0; i < source.As<float>().size(); ++i) {
-      if (!std::isfinite(source.As<float>()[i])) special.push_back(i);
-    }
-  }
   std::vector<Term> reals = RealsOf(source);
-  for (const std::size_t i : special) reals[i] = RealOfSpecial(source.As<float>()[i]);
   for (Term& real : reals) real = Bounded(real, bounds_);
-  StoreReals(reals, 1, target);
-  for (const std::size_t i : special) {
-    const float value = source.As<float>()[i];
-    if (target.elem_type != ElementType::kFloat) continue;
-    const bool bounded =
-        value > 0 ? bounds_.high.has_value() : value < 0 && bounds_.low.has_value();
-    if (!bounded) target.As<float>()[i] = value;
-  }
+  StoreReals(reals, target);
   std::ranges::copy(target.bytes, to.begin());
 }
 

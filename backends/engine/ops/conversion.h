@@ -25,9 +25,8 @@ struct RealBounds {
 Result<ByteTable> MakeByteTable(const format::Tensor& from, const format::Tensor& to,
                                 const RealBounds& bounds = {});
 
-/// Converts elements: integers of at most 32 bits, any granularity, or FLOAT; equal types of any
-/// kind are copied. Rounds half to even once, exactly; NaN becomes real zero, an infinity the end
-/// of the range.
+/// Converts elements of any type that holds reals; equal types of any kind are copied. Rounds once,
+/// exactly, as RealWriter does.
 class Converter {
  public:
   /// `from` and `to` give types and shapes (equal), not data.

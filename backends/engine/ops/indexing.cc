@@ -23,6 +23,7 @@ Result<format::Dims> BroadcastDims(const format::Dims& a, const format::Dims& b)
 std::vector<std::int64_t> StridedIndex(std::span<const std::int64_t> to,
                                        std::span<const std::int64_t> strides, std::int64_t start) {
   assert(to.size() == strides.size());
+  if (std::ranges::find(to, 0) != to.end()) return {};  // others may be any size then
   std::vector<std::int64_t> index{start};
   // Each pass multiplies out one more dimension, outermost first, which leaves the list row-major.
   for (std::size_t d = 0; d < to.size(); ++d) {

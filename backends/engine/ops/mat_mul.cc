@@ -1,29 +1,24 @@
-// MatMul and Gemm: one product of rows of a with columns of b for each matrix of the batch.
+// MatMul and Gemm of 8-bit operands: one product of rows of a with columns of b for each matrix of
+// the batch.
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "engine/gemm.h"
-#include "engine/plan.h"
+#include "engine/ops/matrix.h"
 #include "engine/weights.h"
 
 namespace qtx::backend::engine {
 namespace {
 
 constexpr std::int64_t kLargestNarrowDepth = std::int64_t{1} << 15;
-constexpr std::int64_t kLargestBatch = std::int64_t{1} << 24;
 
-/// y[i] = a[i] x b[i] for i < batch.  Shapes: a [rows, depth], b [depth, columns], or transposed.
-struct Product {
+struct Product : MatrixShape {
   Operand a;
   Value* b = nullptr;
   Operand b_operand;  // when b is computed by the model
   Weights weights;    // when b is constant
   Value* y = nullptr;
-  std::int64_t rows = 0, depth = 0, columns = 0;
-  bool transpose_a = false, transpose_b = false;
-  // Matrix index of each operand for each matrix of y, after broadcasting.
-  std::vector<std::int64_t> a_matrix, b_matrix;
   std::vector<Channel> channels;  // one a column
   std::int64_t largest_product = 0;
   const Kernels* kernels = nullptr;
@@ -136,7 +131,6 @@ void CorrectOffsets(Product& p) {
 }
 
 StepResult Finish(const NodePlan& node, Product p) {
-  if (p.rows < 1 || p.columns < 1) return node.Unsupported("empty operands");
   p.kernels = &node.kernels();
   const bool one_b = std::ranges::max(p.b_matrix) == 0;
   const bool narrow = p.b->constant && one_b && p.weights.fits_int8 &&
@@ -156,10 +150,10 @@ StepResult Finish(const NodePlan& node, Product p) {
 }
 
 // Operand b: constant weights with one scale a column, or computed and per tensor.
-Result<void> ReadB(const NodePlan& node, Product& p, std::int64_t column_axis) {
+Result<void> ReadB(const NodePlan& node, Product& p) {
   QTX_ASSIGN_OR_RETURN(p.b, node.Input(1));
   if (p.b->constant) {
-    QTX_ASSIGN_OR_RETURN(p.weights, LoadWeights(node, 1, column_axis));
+    QTX_ASSIGN_OR_RETURN(p.weights, LoadWeights(node, 1, p.column_axis));
     return {};
   }
   QTX_ASSIGN_OR_RETURN(p.b_operand, EightBitOperand(node, 1));
@@ -167,100 +161,32 @@ Result<void> ReadB(const NodePlan& node, Product& p, std::int64_t column_axis) {
   return {};
 }
 
-/// Broadcast of the leading dimensions: dims of the result, and each operand's matrix for each of
-/// them.
-struct Batch {
-  format::Dims dims;
-  std::vector<std::int64_t> a, b;
-};
-
-std::int64_t LeadingDim(const format::Dims& dims, std::size_t rank, std::size_t i) {
-  const std::size_t own = dims.size() - 2;
-  return i + own < rank ? 1 : dims[i + own - rank];
-}
-
-Result<Batch> BroadcastBatch(const NodePlan& node, const format::Dims& a, const format::Dims& b) {
-  const std::size_t rank = std::max(a.size(), b.size()) - 2;
-  Batch batch{{}, {0}, {0}};
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t left = LeadingDim(a, rank, i);
-    const std::int64_t right = LeadingDim(b, rank, i);
-    if (left != right && left != 1 && right != 1) {
-      return node.Invalid(format::ToString(a) + " does not broadcast with " + format::ToString(b));
-    }
-    batch.dims.push_back(left == 1 ? right : left);
-    const auto count = format::ElementCount(batch.dims);
-    if (!count.has_value()) return node.Because(count.error());
-    if (*count < 1 || *count > kLargestBatch)
-      return node.Unsupported("a batch this large, or empty");
-    std::vector<std::int64_t> next_a;
-    std::vector<std::int64_t> next_b;
-    for (std::size_t m = 0; m < batch.a.size(); ++m) {
-      for (std::int64_t j = 0; j < batch.dims.back(); ++j) {
-        next_a.push_back(batch.a[m] * left + (left == 1 ? 0 : j));
-        next_b.push_back(batch.b[m] * right + (right == 1 ? 0 : j));
-      }
-    }
-    batch.a = std::move(next_a);
-    batch.b = std::move(next_b);
-  }
-  return batch;
+StepResult Prepare(const NodePlan& node, MatrixShape shape, float alpha, float beta) {
+  Product p;
+  QTX_ASSIGN_OR_RETURN(p.a, EightBitOperand(node, 0));
+  static_cast<MatrixShape&>(p) = std::move(shape);
+  if (p.rows < 1 || p.columns < 1 || p.a_matrix.empty()) return node.Unsupported("empty operands");
+  QTX_RETURN_IF_ERROR(ReadB(node, p));
+  QTX_ASSIGN_OR_RETURN(p.channels,
+                       MakeChannels(node, p.a.type.scale, p.weights, p.columns, 2, alpha, beta));
+  QTX_ASSIGN_OR_RETURN(p.y, node.Output(p.dims));
+  return Finish(node, std::move(p));
 }
 
 }  // namespace
 
 StepResult PrepareMatMul(const NodePlan& node) {
-  Product p;
-  QTX_ASSIGN_OR_RETURN(p.a, EightBitOperand(node, 0));
-  QTX_ASSIGN_OR_RETURN(const Value* right, node.Input(1));
-  format::Dims a = p.a.value->tensor.dims;
-  format::Dims b = right->tensor.dims;
-  const bool row_vector = a.size() == 1;
-  const bool column_vector = b.size() == 1;
-  if (row_vector) a.insert(a.begin(), 1);
-  if (column_vector) b.push_back(1);
-  if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) {
-    return node.Invalid("a is " + format::ToString(a) + " and b " + format::ToString(b));
-  }
-  p.rows = a[a.size() - 2];
-  p.depth = a.back();
-  p.columns = b.back();
-  QTX_ASSIGN_OR_RETURN(Batch batch, BroadcastBatch(node, a, b));
-  p.a_matrix = std::move(batch.a);
-  p.b_matrix = std::move(batch.b);
-  QTX_RETURN_IF_ERROR(ReadB(node, p, column_vector ? -1 : static_cast<std::int64_t>(b.size()) - 1));
-  QTX_ASSIGN_OR_RETURN(p.channels, MakeChannels(node, p.a.type.scale, p.weights, p.columns, 2));
-  format::Dims dims = std::move(batch.dims);
-  if (!row_vector) dims.push_back(p.rows);
-  if (!column_vector) dims.push_back(p.columns);
-  QTX_ASSIGN_OR_RETURN(p.y, node.Output(std::move(dims)));
-  return Finish(node, std::move(p));
+  QTX_ASSIGN_OR_RETURN(MatrixShape shape, MatMulShapeOf(node));
+  return Prepare(node, std::move(shape), 1, 1);
 }
 
 StepResult PrepareGemm(const NodePlan& node) {
-  Product p;
-  QTX_ASSIGN_OR_RETURN(p.a, EightBitOperand(node, 0));
-  QTX_ASSIGN_OR_RETURN(const Value* right, node.Input(1));
-  const format::Dims& a = p.a.value->tensor.dims;
-  const format::Dims& b = right->tensor.dims;
-  p.transpose_a = node.node().IntOr("transA", 0) != 0;
-  p.transpose_b = node.node().IntOr("transB", 0) != 0;
-  if (a.size() != 2 || b.size() != 2 || a[p.transpose_a ? 0 : 1] != b[p.transpose_b ? 1 : 0]) {
-    return node.Invalid("a is " + format::ToString(a) + " and b " + format::ToString(b));
-  }
-  p.rows = a[p.transpose_a ? 1 : 0];
-  p.depth = a[p.transpose_a ? 0 : 1];
-  p.columns = b[p.transpose_b ? 0 : 1];
-  p.a_matrix = p.b_matrix = {0};
-  QTX_RETURN_IF_ERROR(ReadB(node, p, p.transpose_b ? 0 : 1));
+  QTX_ASSIGN_OR_RETURN(MatrixShape shape, GemmShapeOf(node));
   const float alpha = node.node().FloatOr("alpha", 1);
   const float beta = node.node().FloatOr("beta", 1);
   if (!std::isfinite(alpha) || !std::isfinite(beta))
-    return node.Unsupported("alpha or beta not finite");
-  QTX_ASSIGN_OR_RETURN(p.channels,
-                       MakeChannels(node, p.a.type.scale, p.weights, p.columns, 2, alpha, beta));
-  QTX_ASSIGN_OR_RETURN(p.y, node.Output({p.rows, p.columns}));
-  return Finish(node, std::move(p));
+    return node.Invalid("alpha or beta is not a finite number");
+  return Prepare(node, std::move(shape), alpha, beta);
 }
 
 }  // namespace qtx::backend::engine

@@ -15,8 +15,9 @@ class Move : public Step {
       : x_(std::move(x)), y_(y), index_(std::move(index)), padding_(std::move(padding)) {}
 
   Result<void> Run() override {
-    const std::span<const std::byte> from = x_.Get();
     std::vector<std::byte>& to = y_->tensor.bytes;
+    if (to.empty()) return {};  // x need not be: Pad may cut all of it off
+    const std::span<const std::byte> from = x_.Get();
     if (index_.empty()) {
       std::ranges::copy(from, to.begin());
       return {};
@@ -73,9 +74,24 @@ std::span<const std::byte> Converted::Get() {
   return bytes_;
 }
 
-std::unique_ptr<Step> MakeMove(Converted x, Value* y, std::vector<std::int64_t> index,
-                               std::vector<std::byte> padding) {
-  return std::make_unique<Move>(std::move(x), y, std::move(index), std::move(padding));
+StepResult MakeMove(const NodePlan& node, const Value* x, Value* y, std::vector<std::int64_t> index,
+                    std::optional<format::Tensor> padding) {
+  auto converted = Converted::Make(node, x, y->tensor);
+  std::vector<std::byte> element;
+  if (converted.has_value() && padding.has_value()) {
+    format::Tensor to;
+    to.elem_type = y->tensor.elem_type;
+    to.dims = padding->dims;
+    to.quantization = y->tensor.quantization;
+    auto converter = Converter::Make(*padding, to);
+    if (!converter.has_value()) return node.Because(At("constant_value", converter.error()));
+    element.resize(static_cast<std::size_t>(format::BitWidth(to.elem_type) / 8));
+    converter->Run(padding->bytes, element);
+  }
+  if (converted.has_value()) {
+    return std::make_unique<Move>(*std::move(converted), y, std::move(index), std::move(element));
+  }
+  return MakeGeneralMove(node, {x}, y, std::move(index), std::move(padding));
 }
 
 }  // namespace qtx::backend::engine

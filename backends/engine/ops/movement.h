@@ -1,10 +1,10 @@
 // What operators that only move data share: elements are converted to the output's type where that
-// differs from the input's, then moved.
+// differs from the input's, then moved; byte by byte where types allow, else as reals.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,9 +28,15 @@ class Converted {
   std::vector<std::byte> bytes_;  // unless the converter copies
 };
 
-/// y[i] = x[index[i]]; where the index is -1, the padding element. An empty index means all in
-/// order.
-std::unique_ptr<Step> MakeMove(Converted x, Value* y, std::vector<std::int64_t> index,
-                               std::vector<std::byte> padding = {});
+/// y[i] = x[index[i]]; where the index is -1, the scalar `padding`. An empty index means all in
+/// order.  Errors: kUnsupported for types that hold no reals and differ, or do where padded.
+StepResult MakeMove(const NodePlan& node, const Value* x, Value* y, std::vector<std::int64_t> index,
+                    std::optional<format::Tensor> padding = std::nullopt);
+
+/// The general path: element i of y is element index[i] of all inputs, one after the other.
+/// Errors: as MakeMove.
+StepResult MakeGeneralMove(const NodePlan& node, std::vector<const Value*> inputs, Value* y,
+                           std::vector<std::int64_t> index,
+                           std::optional<format::Tensor> padding = std::nullopt);
 
 }  // namespace qtx::backend::engine

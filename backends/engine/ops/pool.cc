@@ -5,6 +5,8 @@
 
 #include "engine/exact.h"
 #include "engine/ops/conversion.h"
+#include "engine/ops/reals.h"
+#include "engine/ops/reduction.h"
 #include "engine/window.h"
 
 namespace qtx::backend::engine {
@@ -13,34 +15,12 @@ namespace {
 using format::ElementType;
 
 struct Pool {
-  Value* x = nullptr;
+  const Value* x = nullptr;
   Value* y = nullptr;
-  Window window;
+  std::vector<WindowAxis> axes;
+  Window window;  // the same, for one or two axes
   std::int64_t planes = 0;
 };
-
-/// Taps of one output position along one axis that lie inside the input.
-struct Taps {
-  std::int64_t first = 0, end = 0, step = 1;  // input coordinates
-  std::int64_t counted = 0;                   // taps inside input and padding
-};
-
-Taps TapsAt(const WindowAxis& axis, std::int64_t out) {
-  const std::int64_t start = out * axis.stride - axis.pad_begin;
-  // Padding that ceil_mode adds past the declared one does not count (ONNX AveragePool).
-  const std::int64_t limit = axis.in + axis.pad_end;
-  Taps taps{0, 0, axis.dilation, 0};
-  bool any = false;
-  for (std::int64_t k = 0; k < axis.kernel; ++k) {
-    const std::int64_t at = start + k * axis.dilation;
-    if (at < limit) ++taps.counted;
-    if (at < 0 || at >= axis.in) continue;
-    if (!any) taps.first = at;
-    any = true;
-    taps.end = at + 1;
-  }
-  return taps;
-}
 
 // Calls visit(position in y, taps along y, taps along x) for each output position of a plane.
 template <typename Visit>
@@ -132,25 +112,36 @@ class MaxPool : public Step {
 
 Result<Pool> ReadPool(const NodePlan& node, bool global) {
   Pool pool;
-  QTX_ASSIGN_OR_RETURN(const Operand x, EightBitOperand(node, 0));
-  pool.x = x.value;
+  QTX_ASSIGN_OR_RETURN(pool.x, node.Input(0));
   const format::Dims& dims = pool.x->tensor.dims;
   if (dims.size() < 3) return node.Invalid("x is " + format::ToString(dims));
   const std::vector<std::int64_t> spatial(dims.begin() + 2, dims.end());
   const auto kernel = global ? spatial : node.node().IntsOr("kernel_shape", {});
   if (kernel.size() != spatial.size()) return node.Invalid("kernel_shape does not fit x");
-  QTX_ASSIGN_OR_RETURN(pool.window, WindowOf(node, spatial, kernel));
-  for (const WindowAxis& axis : {pool.window.y, pool.window.x}) {
+  QTX_ASSIGN_OR_RETURN(pool.axes, WindowAxesOf(node, spatial, kernel));
+  for (const WindowAxis& axis : pool.axes) {
     if (std::max(axis.pad_begin, axis.pad_end) < axis.kernel) continue;
     return node.Invalid("pads: expected less than the kernel");
   }
   pool.planes = dims[0] * dims[1];
-  QTX_ASSIGN_OR_RETURN(pool.y, node.Output(OutputDims(pool.window, dims[0], dims[1])));
+  QTX_ASSIGN_OR_RETURN(pool.y, node.Output(OutputDims(pool.axes, dims[0], dims[1])));
   return pool;
 }
 
-StepResult MakeAveragePool(const NodePlan& node, bool global) {
+// A pool of 8-bit elements, per tensor, in one or two axes.
+Result<Pool> ReadEightBitPool(const NodePlan& node, bool global) {
+  QTX_ASSIGN_OR_RETURN([[maybe_unused]] const Operand x, EightBitOperand(node, 0));
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadPool(node, global));
+  QTX_ASSIGN_OR_RETURN(pool.window, WindowOf(node, pool.axes));
+  return pool;
+}
+
+bool CountsPadding(const NodePlan& node, bool global) {
+  return !global && node.node().IntOr("count_include_pad", 0) != 0;
+}
+
+StepResult MakeAveragePool(const NodePlan& node, bool global) {
+  QTX_ASSIGN_OR_RETURN(Pool pool, ReadEightBitPool(node, global));
   const auto input = PerTensorOf(pool.x->tensor);
   const auto output = PerTensorOf(pool.y->tensor);
   if (!input.has_value()) return node.Because(input.error());
@@ -161,32 +152,67 @@ StepResult MakeAveragePool(const NodePlan& node, bool global) {
   if (pool.window.y.kernel * pool.window.x.kernel > (std::int64_t{1} << 32)) {
     return node.Unsupported("a window this large");
   }
-  const bool count_padding = !global && node.node().IntOr("count_include_pad", 0) != 0;
-  return std::make_unique<AveragePool>(std::move(pool), *input, *output, count_padding);
+  return std::make_unique<AveragePool>(std::move(pool), *input, *output,
+                                       CountsPadding(node, global));
 }
 
 // Every window must reach the input: the maximum of nothing has no stored value.
 bool EveryWindowReachesInput(const WindowAxis& axis) {
   for (std::int64_t out = 0; out < axis.out; ++out) {
-    if (TapsAt(axis, out).end == 0) return false;
+    if (TapsAt(axis, out).count == 0) return false;
   }
   return true;
+}
+
+// The walk over all planes of a pool for the general path.
+Result<Walk> WalkOf(const NodePlan& node, const Pool& pool, bool count_padding) {
+  QTX_RETURN_IF_ERROR(CheckReals(node, *pool.y));
+  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool.axes, count_padding));
+  std::int64_t size = 1;
+  for (const WindowAxis& axis : pool.axes) size *= axis.in;
+  for (std::int64_t plane = 0; plane < pool.planes; ++plane) {
+    walk.planes.push_back({plane * size, 0});
+  }
+  walk.terms *= static_cast<double>(pool.planes);
+  return walk;
+}
+
+StepResult MakeGeneralAveragePool(const NodePlan& node, bool global) {
+  QTX_ASSIGN_OR_RETURN(const Pool pool, ReadPool(node, global));
+  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, CountsPadding(node, global)));
+  Sum sum;
+  sum.a = pool.x;
+  return MakeSum(node, std::move(sum), std::move(walk), pool.y);
 }
 
 }  // namespace
 
 StepResult PrepareAveragePool(const NodePlan& node) { return MakeAveragePool(node, false); }
 StepResult PrepareGlobalAveragePool(const NodePlan& node) { return MakeAveragePool(node, true); }
+StepResult PrepareGeneralAveragePool(const NodePlan& node) {
+  return MakeGeneralAveragePool(node, false);
+}
+StepResult PrepareGeneralGlobalAveragePool(const NodePlan& node) {
+  return MakeGeneralAveragePool(node, true);
+}
 
 StepResult PrepareMaxPool(const NodePlan& node) {
-  if (node.node().IntOr("storage_order", 0) != 0) return node.Unsupported("storage_order 1");
-  QTX_ASSIGN_OR_RETURN(Pool pool, ReadPool(node, false));
+  QTX_ASSIGN_OR_RETURN(Pool pool, ReadEightBitPool(node, false));
   if (!EveryWindowReachesInput(pool.window.y) || !EveryWindowReachesInput(pool.window.x)) {
-    return node.Unsupported("a window that lies wholly in the padding");
+    return node.Invalid("a window that lies wholly in the padding");
   }
   auto table = MakeByteTable(pool.x->tensor, pool.y->tensor);
   if (!table.has_value()) return node.Because(table.error());
   return std::make_unique<MaxPool>(std::move(pool), *table);
+}
+
+StepResult PrepareGeneralMaxPool(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Pool pool, ReadPool(node, false));
+  if (!std::ranges::all_of(pool.axes, EveryWindowReachesInput)) {
+    return node.Invalid("a window that lies wholly in the padding");
+  }
+  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, false));
+  return MakeGreatest(node, pool.x, std::move(walk), pool.y);
 }
 
 }  // namespace qtx::backend::engine

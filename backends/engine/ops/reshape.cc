@@ -106,8 +106,7 @@ StepResult PrepareReshape(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Dims dims, DimsAfter(node, x->tensor.dims));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(std::move(dims)));
-  QTX_ASSIGN_OR_RETURN(Converted converted, Converted::Make(node, x, y->tensor));
-  return MakeMove(std::move(converted), y, {});
+  return MakeMove(node, x, y, {});
 }
 
 }  // namespace qtx::backend::engine

@@ -9,10 +9,11 @@
 // the exp of distinct rationals are linearly independent over the rationals: every coefficient is
 // zero, so there is but one exponent. Then softmax is 1/n, a rational rounded exactly. In every
 // other case there is no tie, and a value at a relative distance from it that the error bound
-// exceeds is refused rather than guessed.
+// exceeds is left to the general path, and there refused rather than guessed.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "engine/double_double.h"
@@ -22,12 +23,11 @@
 namespace qtx::backend::engine {
 namespace {
 
-using format::ElementType;
-
 class Softmax : public Step {
  public:
-  Softmax(Operand x, Value* y, PerTensor output, std::int64_t axis, std::string place)
-      : x_(x), y_(y), output_(output), place_(std::move(place)) {
+  /// `general` computes what is in doubt here.
+  Softmax(Operand x, Value* y, PerTensor output, std::int64_t axis, std::unique_ptr<Step> general)
+      : x_(x), y_(y), output_(output), general_(std::move(general)) {
     const format::Dims& dims = y->tensor.dims;
     for (std::size_t d = 0; d < dims.size(); ++d) {
       if (static_cast<std::int64_t>(d) < axis) outer_ *= dims[d];
@@ -41,9 +41,10 @@ class Softmax : public Step {
   }
 
   Result<void> Run() override {
+    if (y_->tensor.bytes.empty()) return {};
     for (std::int64_t outer = 0; outer < outer_; ++outer) {
       for (std::int64_t inner = 0; inner < inner_; ++inner) {
-        QTX_RETURN_IF_ERROR(RunRow(outer * length_ * inner_ + inner));
+        if (!RunRow(outer * length_ * inner_ + inner)) return general_->Run();
       }
     }
     return {};
@@ -55,7 +56,8 @@ class Softmax : public Step {
     return static_cast<std::uint8_t>(Bytes(x_.value->tensor)[element] ^ (x_.is_signed ? 0x80 : 0));
   }
 
-  Result<void> RunRow(std::int64_t first) {
+  // False where a rounding is in doubt.
+  bool RunRow(std::int64_t first) {
     std::array<std::int64_t, 256> counts{};
     for (std::int64_t i = 0; i < length_; ++i) ++counts[Code(first + i * inner_)];
     std::size_t largest = counts.size() - 1;
@@ -69,30 +71,30 @@ class Softmax : public Step {
     std::array<std::int64_t, 256> results{};
     for (std::size_t d = 0; d <= largest; ++d) {
       if (counts[largest - d] == 0) continue;
-      QTX_ASSIGN_OR_RETURN(results[largest - d], uniform ? Uniform() : RoundQuotient(d, sum));
+      const auto result = uniform ? std::optional(Uniform()) : RoundQuotient(d, sum);
+      if (!result.has_value()) return false;
+      results[largest - d] = *result;
     }
     for (std::int64_t i = 0; i < length_; ++i) {
       const std::int64_t element = first + i * inner_;
       StoreInteger(y_->tensor.elem_type, results[Code(element)], element, y_->tensor.bytes.data());
     }
-    return {};
+    return true;
   }
 
-  Result<std::int64_t> Uniform() const {
+  std::int64_t Uniform() const {
     const std::array<Term, 1> one{Term{1, 1}};
     return RoundHalfEven({one, output_.scale, length_}, output_.Rounded()) + output_.offset;
   }
 
-  Result<std::int64_t> RoundQuotient(std::size_t d, const DoubleDouble& sum) const {
+  std::optional<std::int64_t> RoundQuotient(std::size_t d, const DoubleDouble& sum) const {
     const format::IntegerRange range = output_.Rounded();
     const DoubleDouble value = table_[d] / (sum * DoubleDouble{output_.scale, 0});
     if (value.high >= static_cast<double>(range.max) + 1) return range.max + output_.offset;
     const double floor = std::floor(value.high);
     const DoubleDouble beyond = value - DoubleDouble{floor + 0.5, 0};
     // Errors: table 2^-95 relative, sum and quotient a few 2^-100 more; 2^-90 bounds them together.
-    if (std::fabs(beyond.high) <= std::ldexp(value.high, -90)) {
-      return Error{ErrorCode::kUnsupported, place_, "a rounding closer to a tie than 2^-90"};
-    }
+    if (std::fabs(beyond.high) <= std::ldexp(value.high, -90)) return std::nullopt;
     const auto nearest = static_cast<std::int64_t>(floor) + (beyond.high > 0 ? 1 : 0);
     return std::clamp(nearest, range.min, range.max) + output_.offset;
   }
@@ -100,7 +102,7 @@ class Softmax : public Step {
   Operand x_;
   Value* y_;
   PerTensor output_;
-  std::string place_;
+  std::unique_ptr<Step> general_;
   std::int64_t outer_ = 1, length_ = 1, inner_ = 1;
   std::array<DoubleDouble, 256> table_{};
 };
@@ -123,7 +125,8 @@ StepResult PrepareSoftmax(const NodePlan& node) {
   if (output->scale < 0x1p-100 || dims[static_cast<std::size_t>(*axis)] > (std::int64_t{1} << 32)) {
     return node.Unsupported("an output scale below 2^-100 or an axis above 2^32");
   }
-  return std::make_unique<Softmax>(x, y, *output, *axis, node.Because({}).where);
+  QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> general, PrepareGeneralSoftmax(node));
+  return std::make_unique<Softmax>(x, y, *output, *axis, std::move(general));
 }
 
 }  // namespace qtx::backend::engine

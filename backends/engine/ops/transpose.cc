@@ -11,38 +11,47 @@ namespace {
 using format::Dims;
 using format::Tensor;
 
-// Real zero, or the node's constant_value, as one element of the type of `y`.
-Result<std::vector<std::byte>> PaddingElement(const NodePlan& node, const Tensor& y) {
+enum class PadMode { kConstant, kEdge, kReflect };
+
+Result<PadMode> ModeOf(const NodePlan& node) {
+  const std::string mode = node.node().StringOr("mode", "constant");
+  if (mode == "constant") return PadMode::kConstant;
+  if (mode == "edge") return PadMode::kEdge;
+  if (mode == "reflect") return PadMode::kReflect;
+  return node.Unsupported("mode " + mode);
+}
+
+// Real zero, or the node's constant_value.
+Result<Tensor> PaddingOf(const NodePlan& node) {
   Tensor scalar;
   scalar.elem_type = format::ElementType::kFloat;
   scalar.bytes.resize(sizeof(float));
-  if (node.HasInput(2)) {
-    QTX_ASSIGN_OR_RETURN(const Tensor* value, node.Constant(2));
-    if (format::ElementCount(*value) != 1) return node.Invalid("constant_value is not a scalar");
-    scalar = *value;
-  }
-  Tensor to;
-  to.elem_type = y.elem_type;
-  to.dims = scalar.dims;
-  to.quantization = y.quantization;
-  auto converter = Converter::Make(scalar, to);
-  if (!converter.has_value()) return node.Because(At("constant_value", converter.error()));
-  std::vector<std::byte> element(static_cast<std::size_t>(format::BitWidth(to.elem_type) / 8));
-  converter->Run(scalar.bytes, element);
-  return element;
+  if (!node.HasInput(2)) return scalar;
+  QTX_ASSIGN_OR_RETURN(const Tensor* value, node.Constant(2));
+  if (format::ElementCount(*value) != 1) return node.Invalid("constant_value is not a scalar");
+  return *value;
+}
+
+// The coordinate, in an axis of `size`, that coordinate `at` takes its value from; -1: none.
+std::int64_t SourceOf(std::int64_t at, std::int64_t size, PadMode mode) {
+  if (at >= 0 && at < size) return at;
+  if (mode == PadMode::kConstant) return -1;
+  if (mode == PadMode::kEdge) return at < 0 ? 0 : size - 1;
+  return at < 0 ? -at : 2 * (size - 1) - at;
 }
 
 // For each element of `to`, the element of `from` it holds, or -1. `pads`: begins, then ends.
 std::vector<std::int64_t> PaddedIndex(const Dims& from, const Dims& to,
-                                      std::span<const std::int64_t> pads) {
+                                      std::span<const std::int64_t> pads, PadMode mode) {
+  if (std::ranges::find(to, 0) != to.end()) return {};  // others may be any size then
   const Dims strides = format::RowMajorStrides(from);
   std::vector<std::int64_t> index{0};
   for (std::size_t d = 0; d < to.size(); ++d) {
     std::vector<std::int64_t> next;
     for (const std::int64_t base : index) {
       for (std::int64_t c = 0; c < to[d]; ++c) {
-        const std::int64_t at = c - pads[d];
-        next.push_back(base < 0 || at < 0 || at >= from[d] ? -1 : base + at * strides[d]);
+        const std::int64_t at = SourceOf(c - pads[d], from[d], mode);
+        next.push_back(base < 0 || at < 0 ? -1 : base + at * strides[d]);
       }
     }
     index = std::move(next);
@@ -50,9 +59,10 @@ std::vector<std::int64_t> PaddedIndex(const Dims& from, const Dims& to,
   return index;
 }
 
-// The dims Pad gives.  Source: ONNX Pad; a negative pad crops.
-Result<Dims> PaddedDims(const NodePlan& node, const Dims& from,
-                        std::span<const std::int64_t> pads) {
+// The dims Pad gives.  Source: ONNX Pad; a negative pad crops, edge needs an element to repeat and
+// reflect as many beside the edge as it adds.
+Result<Dims> PaddedDims(const NodePlan& node, const Dims& from, std::span<const std::int64_t> pads,
+                        PadMode mode) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 31;
   if (pads.size() != 2 * from.size()) return node.Invalid("pads: expected two for each dimension");
   Dims dims;
@@ -61,7 +71,12 @@ Result<Dims> PaddedDims(const NodePlan& node, const Dims& from,
     const std::int64_t after = pads[from.size() + d];
     const bool bounded =
         std::max(before, after) <= kLargest && std::min(before, after) >= -kLargest;
-    if (!bounded || from[d] + before + after < 0) return node.Invalid("pads out of range");
+    const std::int64_t added = std::max(before, after);
+    const bool sourceless = (mode == PadMode::kReflect && added > 0 && added >= from[d]) ||
+                            (mode == PadMode::kEdge && added > 0 && from[d] == 0);
+    if (!bounded || sourceless || from[d] + before + after < 0) {
+      return node.Invalid("pads out of range");
+    }
     dims.push_back(from[d] + before + after);
   }
   return dims;
@@ -90,23 +105,22 @@ StepResult PrepareTranspose(const NodePlan& node) {
     moved.push_back(strides[static_cast<std::size_t>(axis)]);
   }
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
-  QTX_ASSIGN_OR_RETURN(Converted converted, Converted::Make(node, x, y->tensor));
-  return MakeMove(std::move(converted), y, StridedIndex(dims, moved));
+  return MakeMove(node, x, y, StridedIndex(dims, moved));
 }
 
 StepResult PreparePad(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
-  if (node.node().StringOr("mode", "constant") != "constant") {
-    return node.Unsupported("mode " + node.node().StringOr("mode", ""));
-  }
   if (node.HasInput(3)) return node.Unsupported("axes");
+  QTX_ASSIGN_OR_RETURN(const PadMode mode, ModeOf(node));
   QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> pads, node.ConstantIntegers(1));
   const Dims& from = x->tensor.dims;
-  QTX_ASSIGN_OR_RETURN(const Dims dims, PaddedDims(node, from, pads));
+  QTX_ASSIGN_OR_RETURN(const Dims dims, PaddedDims(node, from, pads, mode));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
-  QTX_ASSIGN_OR_RETURN(Converted converted, Converted::Make(node, x, y->tensor));
-  QTX_ASSIGN_OR_RETURN(std::vector<std::byte> padding, PaddingElement(node, y->tensor));
-  return MakeMove(std::move(converted), y, PaddedIndex(from, dims, pads), std::move(padding));
+  std::optional<Tensor> padding;
+  if (mode == PadMode::kConstant) {
+    QTX_ASSIGN_OR_RETURN(padding, PaddingOf(node));
+  }
+  return MakeMove(node, x, y, PaddedIndex(from, dims, pads, mode), std::move(padding));
 }
 
 }  // namespace qtx::backend::engine

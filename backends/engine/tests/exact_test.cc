@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "engine/double_double.h"
 #include "support.h"
@@ -74,6 +75,77 @@ TEST(RoundToFloat, RoundsOnceToEven) {
   EXPECT_EQ(RoundToFloat(std::array{Term{3, 0x1p-150}}), 0x1p-148F);  // 1.5 smallest: to even
   EXPECT_EQ(RoundToFloat(std::array{Term{1, 0x1p-150}}), 0.0F);
   EXPECT_TRUE(std::isinf(RoundToFloat(std::array{Term{3, 0x1p127}})));
+}
+
+// 2^300 comes and goes; of what is left, 1000 / 16 = 62.5, a tie, and to even.
+TEST(RoundHalfEven, TakesAnyNumberOfTerms) {
+  std::vector<Term> terms{{1, 0x1p300}};
+  for (int i = 0; i < 1000; ++i) terms.push_back({1, 1});
+  terms.push_back({-1, 0x1p300});
+  EXPECT_EQ(Round(terms, 16), 62);
+  terms.push_back({1, 0x1p-300});
+  EXPECT_EQ(Round(terms, 16), 63);
+}
+
+// The estimate in binary64 is 0, some 2^30 neighbours away from the sum.
+TEST(RoundToFloat, SurvivesCancellation) {
+  EXPECT_EQ(RoundToFloat(std::array{Term{1, 0x1p100}, Term{3, 1}, Term{-1, 0x1p100}}), 3.0F);
+  // 1/3 = 0x1.555555..p-2: up, in binary32; (2^24 + 1) / 2 is a tie, to the even 2^23.
+  EXPECT_EQ(RoundToFloat(std::array{Term{1, 1}}, 3), 0x1.555556p-2F);
+  EXPECT_EQ(RoundToFloat(std::array{Term{0x1.000001p24, 1}}, 2), 0x1p23F);
+}
+
+// E4M3FN has 3 bits after the point: 16 is 0x58, 18 is 0x59, 20 is 0x5A, 448 (0x7E) the largest.
+TEST(RoundToSmallFloat, RoundsOnceToTheEvenCode) {
+  constexpr auto kType = format::ElementType::kFloat8E4M3FN;
+  const auto code = [](std::span<const Term> terms, double unit, std::int64_t divisor = 1) {
+    return RoundToSmallFloat({terms, unit, divisor}, kType);
+  };
+  EXPECT_EQ(code(std::array{Term{17, 1}}, 1), 0x58U);
+  EXPECT_EQ(code(std::array{Term{19, 1}}, 1), 0x5AU);
+  EXPECT_EQ(code(std::array{Term{17, 1}, Term{1, 0x1p-100}}, 1), 0x59U);
+  EXPECT_EQ(code(std::array{Term{19, 1}, Term{-1, 0x1p-100}}, 1), 0x59U);
+  EXPECT_EQ(code(std::array{Term{-51, 0.1F}}, 0.1F, 3), 0xD8U);  // -51 / 3 = -17: to -16
+  EXPECT_EQ(code(std::array{Term{1000, 1}}, 1), 0x7EU);
+  EXPECT_EQ(code(std::array{Term{0, 1}}, 1), 0U);
+  // Half the smallest subnormal 2^-9 is a tie with zero; of -0 FNUZ has none.
+  EXPECT_EQ(code(std::array{Term{-1, 0x1p-10}}, 1), 0x80U);
+  EXPECT_EQ(code(std::array{Term{1, 0x1p-10}, Term{1, 0x1p-90}}, 1), 1U);
+  EXPECT_EQ(RoundToSmallFloat({std::array{Term{-1, 0x1p-20}}, 1, 1},
+                              format::ElementType::kFloat8E4M3FNUZ),
+            0U);
+}
+
+// (2^31 - 1)^2 * 0x1.8p0 = 1.5 * (2^62 - 2^32 + 1), which no double holds.
+TEST(AppendProduct, KeepsEveryBit) {
+  std::vector<Term> terms;
+  AppendProduct({0x1.fffffffcp30, 1}, {0x1.fffffffcp30, 1}, 1.5F, terms);
+  for (const Term& term : {Term{-0x1.8p62, 1}, Term{0x1.8p32, 1}, Term{-1.5, 1}}) {
+    terms.push_back(term);
+  }
+  EXPECT_EQ(SignOfSum(terms), 0);
+  terms.push_back({-1, 0x1p-80});
+  EXPECT_EQ(SignOfSum(terms), -1);
+}
+
+TEST(AppendProduct, MergesIntegersOfOneScaleAndKeepsSpecialValues) {
+  std::vector<Term> terms;
+  for (int i = 1; i <= 4; ++i) AppendProduct({127, 0.1F}, {-128, 0.3F}, 1, terms);
+  ASSERT_EQ(terms.size(), 1U);
+  EXPECT_EQ(terms[0].integer, -4.0 * 127 * 128);
+  AppendProduct({1, INFINITY}, {1, 0}, 1, terms);  // inf * 0
+  EXPECT_TRUE(std::isnan(ValueOf(terms.back()).high));
+}
+
+// (2^32 + 1) (1 + 2^-23) = 2^32 + 513 + 2^-23; binary64 has no room for the last, 55 bits down.
+TEST(Less, ComparesPastBinary64) {
+  const Term smaller{0x1p32 + 513, 1};
+  const Term larger{0x1p32 + 1, 0x1.000002p0};
+  EXPECT_TRUE(Less(smaller, larger));
+  EXPECT_FALSE(Less(larger, smaller));
+  EXPECT_TRUE(Less({1, -INFINITY}, smaller));
+  EXPECT_FALSE(Less({1, NAN}, smaller));
+  EXPECT_FALSE(Less(smaller, {1, NAN}));
 }
 
 TEST(DoubleDouble, ExpMatchesKnownDigits) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/engine.h"
 #if defined(__x86_64__)
 #include "x86/x86.h"
 #elif defined(__aarch64__)
@@ -100,25 +99,31 @@ format::Model OneNode(const std::string& op_type, const std::vector<Argument>& a
   return model;
 }
 
-std::vector<std::int32_t> RunOneNode(const Kernels& kernels, const std::string& op_type,
-                                     const std::vector<Argument>& arguments,
-                                     const format::Tensor& output,
-                                     std::vector<format::Attribute> attributes) {
-  auto prepared = PrepareModel(OneNode(op_type, arguments, output, std::move(attributes)), kernels);
-  if (!prepared.has_value()) {
-    ADD_FAILURE() << prepared.error().where << ": " << prepared.error().message;
-    return {};
-  }
+Result<format::Tensor> ComputeOneNode(const Kernels& kernels, const std::string& op_type,
+                                      const std::vector<Argument>& arguments,
+                                      const format::Tensor& output,
+                                      std::vector<format::Attribute> attributes, Path path) {
+  QTX_ASSIGN_OR_RETURN(
+      const auto prepared,
+      PrepareModel(OneNode(op_type, arguments, output, std::move(attributes)), kernels, path));
   std::vector<format::Tensor> inputs;
   for (const Argument& argument : arguments) {
     if (!argument.constant && !argument.name.empty()) inputs.push_back(argument.tensor);
   }
-  auto outputs = (*prepared)->Run(inputs);
-  if (!outputs.has_value()) {
-    ADD_FAILURE() << outputs.error().where << ": " << outputs.error().message;
+  QTX_ASSIGN_OR_RETURN(std::vector<format::Tensor> outputs, prepared->Run(inputs));
+  return std::move(outputs.front());
+}
+
+std::vector<std::int32_t> RunOneNode(const Kernels& kernels, const std::string& op_type,
+                                     const std::vector<Argument>& arguments,
+                                     const format::Tensor& output,
+                                     std::vector<format::Attribute> attributes) {
+  const auto y = ComputeOneNode(kernels, op_type, arguments, output, std::move(attributes));
+  if (!y.has_value()) {
+    ADD_FAILURE() << y.error().where << ": " << y.error().message;
     return {};
   }
-  return format::UnpackInt32(outputs->front());
+  return format::UnpackInt32(*y);
 }
 
 Dyadic operator*(Dyadic a, Dyadic b) { return {a.mantissa * b.mantissa, a.exponent + b.exponent}; }

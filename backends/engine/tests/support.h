@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.h"
 #include "engine/kernels.h"
 #include "qtx/format/model.h"
 #include "qtx/format/tensor.h"
@@ -44,7 +45,13 @@ struct Argument {
 format::Model OneNode(const std::string& op_type, const std::vector<Argument>& arguments,
                       const format::Tensor& output, std::vector<format::Attribute> attributes = {});
 
-/// Prepares and runs it; the stored integers of y. Fails the test on an error.
+/// Prepares and runs it; y.
+Result<format::Tensor> ComputeOneNode(const Kernels& kernels, const std::string& op_type,
+                                      const std::vector<Argument>& arguments,
+                                      const format::Tensor& output,
+                                      std::vector<format::Attribute> attributes = {},
+                                      Path path = Path::kFastest);
+/// The stored integers of its y. Fails the test on an error.
 std::vector<std::int32_t> RunOneNode(const Kernels& kernels, const std::string& op_type,
                                      const std::vector<Argument>& arguments,
                                      const format::Tensor& output,

@@ -1,0 +1,154 @@
+// Softmax of any reals to any type. The argument on ties is that of softmax.cc.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/ops/reals.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+// Nearer to zero than any midpoint of a type whose scale is a binary32, and taken from a share 1/n
+// it passes no midpoint but 1/n itself; above all that ExpOfNegative leaves out.
+constexpr Term kNearlyNothing{0x1p-800, 1};
+
+class GeneralSoftmax : public Step {
+ public:
+  GeneralSoftmax(const Value* x, Value* y, std::size_t axis, std::string place)
+      : x_(x), y_(y), place_(std::move(place)) {
+    const format::Dims& dims = y->tensor.dims;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (d < axis) outer_ *= dims[d];
+      if (d > axis) inner_ *= dims[d];
+    }
+    length_ = dims[axis];
+  }
+
+  Result<void> Run() override {
+    if (y_->tensor.bytes.empty()) return {};
+    const std::vector<Term> reals = RealsOf(x_->tensor);
+    values_.clear();
+    for (const Term& real : reals) values_.push_back(ValueOf(real));
+    RealWriter writer(y_->tensor);
+    for (std::int64_t outer = 0; outer < outer_; ++outer) {
+      for (std::int64_t inner = 0; inner < inner_; ++inner) {
+        QTX_RETURN_IF_ERROR(RunRow(outer * length_ * inner_ + inner, writer));
+      }
+    }
+    writer.Finish();
+    return {};
+  }
+
+ private:
+  const DoubleDouble& At(std::int64_t element) const {
+    return values_[static_cast<std::size_t>(element)];
+  }
+  static bool Less(const DoubleDouble& a, const DoubleDouble& b) {
+    return a.high < b.high || (a.high == b.high && a.low < b.low);
+  }
+
+  // NaN where the row holds a NaN, plus infinity or nothing but minus infinity: it has no shares.
+  DoubleDouble Largest(std::int64_t first, std::int64_t end) const {
+    DoubleDouble largest{-kInfinity, 0};
+    for (std::int64_t i = first; i < end; i += inner_) {
+      if (std::isnan(At(i).high)) return At(i);
+      if (Less(largest, At(i))) largest = At(i);
+    }
+    return std::isfinite(largest.high) ? largest : DoubleDouble{kNan, 0};
+  }
+
+  Result<void> RunRow(std::int64_t first, RealWriter& writer) {
+    const std::int64_t end = first + length_ * inner_;
+    const DoubleDouble largest = Largest(first, end);
+    const Term nan{kNan, 1};
+    exponentials_.clear();
+    Row row;
+    for (std::int64_t i = first; i < end; i += inner_) {
+      if (std::isnan(largest.high)) {
+        writer.Put(i, {&nan, 1});
+        continue;
+      }
+      const bool nothing = std::isinf(At(i).high);  // minus infinity
+      const bool less = Less(At(i), largest);
+      exponentials_.push_back(nothing ? DoubleDouble{} : ExpOfNegative(largest - At(i)));
+      row.tops += less ? 0 : 1;
+      row.others += less && !nothing ? 1 : 0;
+      if (less) row.rest = row.rest + exponentials_.back();
+    }
+    for (std::size_t k = 0; k < exponentials_.size(); ++k) {
+      const std::int64_t element = first + static_cast<std::int64_t>(k) * inner_;
+      if (PutShare(element, exponentials_[k], !Less(At(element), largest), row, writer)) continue;
+      return Error{ErrorCode::kUnsupported, place_, "a rounding too close to a tie"};
+    }
+    return {};
+  }
+
+  /// The sum over a row is tops + rest.
+  struct Row {
+    std::int64_t tops = 0;    // elements that equal the largest
+    std::int64_t others = 0;  // finite ones that do not
+    DoubleDouble rest{};
+  };
+
+  // False where the rounding is in doubt.
+  bool PutShare(std::int64_t element, const DoubleDouble& exponential, bool top, const Row& row,
+                RealWriter& writer) const {
+    const bool nothing = std::isinf(At(element).high);
+    if (nothing || (top && row.others == 0)) {
+      const Term share{nothing ? 0.0 : 1.0, 1};
+      writer.Put(element, {&share, 1}, row.tops);
+      return true;
+    }
+    if (top && row.rest.high < 0x1p-60) return PutNearlyUniform(element, row, writer);
+    const DoubleDouble sum = DoubleDouble{static_cast<double>(row.tops), 0} + row.rest;
+    return PutQuotient(element, exponential / sum, writer);
+  }
+
+  // 1 / (n + r) lies below 1 / n, where a tie may be, by r / n of it, less r / n of that again.
+  static bool PutNearlyUniform(std::int64_t element, const Row& row, RealWriter& writer) {
+    const double below =
+        std::max(row.rest.high, kNearlyNothing.integer) / static_cast<double>(row.tops);
+    const std::array<Term, 2> low{Term{1, 1}, Term{-below * (1 + 0x1p-40), 1}};
+    const std::array<Term, 2> high{Term{1, 1}, Term{-below * (1 - 0x1p-40), 1}};
+    return writer.PutBetween(element, low, high, row.tops);
+  }
+
+  // Errors, relative: the difference of two reals 2^-104, so 2^-94 in its exponential, which is off
+  // by 2^-95 of its own; each addition 2^-103, the quotient a few 2^-100. What is below exp(-600)
+  // has an absolute error.
+  bool PutQuotient(std::int64_t element, const DoubleDouble& value, RealWriter& writer) const {
+    if (value.high == 0) return writer.PutBetween(element, {}, {&kNearlyNothing, 1});
+    const double additions = static_cast<double>(length_);
+    const double error = value.high * std::ldexp(additions + 0x1p12, -103);
+    const std::array<Term, 3> low{Term{value.high, 1}, Term{value.low, 1}, Term{-error, 1}};
+    const std::array<Term, 3> high{Term{value.high, 1}, Term{value.low, 1}, Term{error, 1}};
+    return writer.PutBetween(element, low, high);
+  }
+
+  const Value* x_;
+  Value* y_;
+  std::string place_;
+  std::int64_t outer_ = 1, length_ = 1, inner_ = 1;
+  std::vector<DoubleDouble> values_, exponentials_;
+};
+
+}  // namespace
+
+StepResult PrepareGeneralSoftmax(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  const format::Dims& dims = x->tensor.dims;
+  auto axis =
+      format::NormalizeAxis(node.node().IntOr("axis", -1), static_cast<std::int64_t>(dims.size()));
+  if (!axis.has_value()) return node.Because(axis.error());
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
+  QTX_RETURN_IF_ERROR(CheckReals(node, *x));
+  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
+  return std::make_unique<GeneralSoftmax>(x, y, static_cast<std::size_t>(*axis),
+                                          node.Because({}).where);
+}
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,132 @@
+#include "engine/ops/matrix.h"
+
+#include <cmath>
+#include <utility>
+
+#include "engine/ops/indexing.h"
+#include "engine/ops/reals.h"
+#include "engine/ops/reduction.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::Dims;
+
+constexpr std::int64_t kLargestBatch = std::int64_t{1} << 24;
+
+Error Mismatch(const NodePlan& node, const Dims& a, const Dims& b) {
+  return node.Invalid("a is " + format::ToString(a) + " and b " + format::ToString(b));
+}
+
+Dims Leading(const Dims& dims) { return {dims.begin(), dims.end() - 2}; }
+
+// Every matrix product as a plane of its own: taps go along the depth.
+Walk WalkOf(const MatrixShape& shape) {
+  Walk walk;
+  const Pair row{shape.transpose_a ? 1 : shape.depth, 0};
+  const Pair column{0, shape.transpose_b ? shape.depth : 1};
+  const Pair step{shape.transpose_a ? shape.rows : 1, shape.transpose_b ? 1 : shape.columns};
+  for (std::size_t i = 0; i < shape.a_matrix.size(); ++i) {
+    const Pair first{shape.a_matrix[i] * shape.rows * shape.depth,
+                     shape.b_matrix[i] * shape.depth * shape.columns};
+    for (std::int64_t r = 0; r < shape.rows; ++r) {
+      for (std::int64_t c = 0; c < shape.columns; ++c) {
+        walk.planes.push_back({first.a + r * row.a, first.b + c * column.b});
+      }
+    }
+  }
+  walk.terms = static_cast<double>(walk.planes.size()) * static_cast<double>(shape.depth);
+  walk.taps_at = [step, depth = shape.depth](std::int64_t, std::vector<Pair>& taps) {
+    taps.clear();
+    for (std::int64_t k = 0; k < depth; ++k) taps.push_back({k * step.a, k * step.b});
+    return std::int64_t{1};
+  };
+  return walk;
+}
+
+}  // namespace
+
+Result<MatrixShape> MatMulShapeOf(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Value* left, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* right, node.Input(1));
+  Dims a = left->tensor.dims;
+  Dims b = right->tensor.dims;
+  const bool row_vector = a.size() == 1;
+  const bool column_vector = b.size() == 1;
+  if (row_vector) a.insert(a.begin(), 1);
+  if (column_vector) b.push_back(1);
+  if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) return Mismatch(node, a, b);
+  MatrixShape shape;
+  shape.rows = a[a.size() - 2];
+  shape.depth = a.back();
+  shape.columns = b.back();
+  if (!column_vector) shape.column_axis = static_cast<std::int64_t>(b.size()) - 1;
+  auto batch = BroadcastDims(Leading(a), Leading(b));
+  if (!batch.has_value()) return node.Because(batch.error());
+  const auto count = format::ElementCount(*batch);
+  if (!count.has_value()) return node.Because(count.error());
+  if (*count > kLargestBatch) return node.Unsupported("a batch this large");
+  shape.a_matrix = BroadcastIndex(Leading(a), *batch);
+  shape.b_matrix = BroadcastIndex(Leading(b), *batch);
+  shape.dims = *std::move(batch);
+  if (!row_vector) shape.dims.push_back(shape.rows);
+  if (!column_vector) shape.dims.push_back(shape.columns);
+  return shape;
+}
+
+Result<MatrixShape> GemmShapeOf(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Value* left, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* right, node.Input(1));
+  const Dims& a = left->tensor.dims;
+  const Dims& b = right->tensor.dims;
+  MatrixShape shape;
+  shape.transpose_a = node.node().IntOr("transA", 0) != 0;
+  shape.transpose_b = node.node().IntOr("transB", 0) != 0;
+  const std::size_t a_depth = shape.transpose_a ? 0 : 1;
+  const std::size_t b_depth = shape.transpose_b ? 1 : 0;
+  if (a.size() != 2 || b.size() != 2 || a[a_depth] != b[b_depth]) return Mismatch(node, a, b);
+  shape.rows = a[1 - a_depth];
+  shape.depth = a[a_depth];
+  shape.columns = b[1 - b_depth];
+  shape.column_axis = shape.transpose_b ? 0 : 1;
+  shape.a_matrix = shape.b_matrix = {0};
+  shape.dims = {shape.rows, shape.columns};
+  return shape;
+}
+
+StepResult PrepareGeneralMatMul(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const MatrixShape shape, MatMulShapeOf(node));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(shape.dims));
+  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
+  Sum sum;
+  QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(sum.b, node.Input(1));
+  return MakeSum(node, std::move(sum), WalkOf(shape), y);
+}
+
+StepResult PrepareGeneralGemm(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const MatrixShape shape, GemmShapeOf(node));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(shape.dims));
+  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
+  Sum sum;
+  QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(sum.b, node.Input(1));
+  sum.factor = node.node().FloatOr("alpha", 1);
+  sum.addend_factor = node.node().FloatOr("beta", 1);
+  if (!std::isfinite(sum.factor) || !std::isfinite(sum.addend_factor)) {
+    return node.Invalid("alpha or beta is not a finite number");
+  }
+  if (node.HasInput(2)) {
+    QTX_ASSIGN_OR_RETURN(sum.addend, node.Input(2));
+    const Dims& own = sum.addend->tensor.dims;
+    const auto broadcast = BroadcastDims(own, shape.dims);
+    if (!broadcast.has_value() || *broadcast != shape.dims) {
+      return node.Invalid("C is " + format::ToString(own) + ", which does not broadcast to " +
+                          format::ToString(shape.dims));
+    }
+    sum.addend_index = BroadcastIndex(own, shape.dims);
+  }
+  return MakeSum(node, std::move(sum), WalkOf(shape), y);
+}
+
+}  // namespace qtx::backend::engine
