@@ -44,6 +44,14 @@ Result<Operand> Operand::Make(const format::Tensor& tensor) {
   return operand;
 }
 
+std::int32_t Operand::code(std::int64_t i) const {
+  const int width = format::BitWidth(tensor_->elem_type);
+  const std::int64_t bit = i * width;
+  const auto byte =
+      std::to_integer<std::int32_t>(tensor_->bytes[static_cast<std::size_t>(bit / 8)]);
+  return (byte >> (bit % 8)) % (1 << width);
+}
+
 Dyadic Operand::exact(std::int64_t i) const {
   if (is_integer()) return Scaled(scale(i), integer(i));
   Dyadic value = ToDyadic(values_[static_cast<std::size_t>(i)]);

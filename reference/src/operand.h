@@ -27,6 +27,8 @@ class Operand {
     return stored - (offsets_.empty() ? 0 : offsets_[Parameter(offsets_.size(), i)]);
   }
   std::int32_t stored(std::int64_t i) const { return integers_[static_cast<std::size_t>(i)]; }
+  /// The bits of an element, of at most 8.  REQUIRES: float8 or float4 storage.
+  std::int32_t code(std::int64_t i) const;
   /// 1 for a tensor that is not quantized.
   float scale(std::int64_t i) const {
     return scales_.empty() ? 1.0F : scales_[Parameter(scales_.size(), i)];

@@ -12,6 +12,13 @@ bool OneScale(const Operand& operand) {
 }
 bool OneScale(const Output& output) { return output.is_integer() && output.per_tensor(); }
 
+// A scaled float type with one scale, the same on both sides: NaN and -0 move as they are.
+bool SameFloat(const format::Tensor& x, const format::Tensor& y) {
+  return x.elem_type == y.elem_type && x.quantization && y.quantization &&
+         format::IsSmallFloat(format::StorageOf(x.elem_type)) && x.quantization->axis.empty() &&
+         y.quantization->axis.empty() && x.quantization->scale == y.quantization->scale;
+}
+
 bool Is8Bit(const format::Tensor& tensor) {
   return tensor.elem_type == format::ElementType::kInt8Q ||
          tensor.elem_type == format::ElementType::kUint8Q;
@@ -31,7 +38,10 @@ void PutOne(Domain domain, const Operand& input, std::int64_t source, Output* ou
 
 Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output* output,
                      const RequantizeRecipe* kernel)
-    : domain_(arithmetic.domain), input_(&input), output_(output) {
+    : domain_(arithmetic.domain),
+      input_(&input),
+      output_(output),
+      same_float_(SameFloat(input.tensor(), output->tensor())) {
   if (OneScale(input) && OneScale(*output)) {
     const format::Quantization& x = *input.tensor().quantization;
     const format::Quantization& y = *output->tensor().quantization;
@@ -50,6 +60,7 @@ Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output*
 }
 
 void Converter::Put(std::int64_t element, std::int64_t source) {
+  if (same_float_) return output_->PutCopy(element, input_->code(source));
   if (same_range_) return output_->PutCopy(element, input_->stored(source));
   if (same_parameters_) return output_->PutStored(element, input_->stored(source));
   if (!rescale_.empty()) return rescale_[0].Put(element, 0, input_->integer(source));

@@ -27,6 +27,7 @@ class Converter {
   Domain domain_;
   const Operand* input_;
   Output* output_;
+  bool same_float_ = false;           // a float8 or float4 type with one scale: codes are copied
   bool same_parameters_ = false;      // scale and offset
   bool same_range_ = false;           // and also type, quant_min and quant_max
   std::vector<Requantizer> rescale_;  // one where a kernel rescales

@@ -66,7 +66,7 @@ void Output::PutSpecial(std::int64_t element, double value) {
     integers_[i] = static_cast<std::int32_t>(
         format::EncodeSmallFloat(storage, std::isnan(value) ? offset(element) : value));
   } else if (std::isnan(value)) {
-    PutStored(element, offset(element));
+    PutRational(element, 0);  // exact.S4: as real zero
   } else {
     PutStored(element, value < 0 ? min_ : max_);
   }

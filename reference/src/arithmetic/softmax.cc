@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "arithmetic/round.h"
@@ -41,6 +42,7 @@ class ExactRow {
 
  private:
   bool PutFast(std::int64_t element, std::size_t at, Output* output) const;
+  std::optional<std::int64_t> CountIfAlone() const;
   void PutWide(std::int64_t element, std::size_t at, Output* output) const;
 
   std::vector<Dyadic> values_;
@@ -88,9 +90,28 @@ bool ExactRow::PutFast(std::int64_t element, std::size_t at, Output* output) con
   return output->PutIfCertain(element, {value, value * terms * 0x1p-52 + 0x1p-1000});
 }
 
+// How many elements have the maximum, when every other lies 200 or more below it: then
+// the share of these is 1/n less than 2^28 e^-200 < 2^-260 of it, and that of the others below
+// 2^-288. All ties are multiples of 2^-168 (a binary32 scale times half a step of a small float),
+// so that 1/n, n < 2^28, is one or lies 2^-196 from it: how far below 1/n the share is cannot
+// matter.
+std::optional<std::int64_t> ExactRow::CountIfAlone() const {
+  const Rational max = ToRational(max_);
+  std::int64_t count = 0;
+  for (const Dyadic& x : values_) {
+    if (!IsFinite(x)) continue;
+    if (Compare(x, max_) == 0) {
+      ++count;
+    } else if (max - ToRational(x) < 200) {
+      return std::nullopt;
+    }
+  }
+  return count;
+}
+
 // Doubles the precision until both ends of the enclosure round alike. They must at some point:
 // unless all differences are zero the quotient is irrational (Lindemann-Weierstrass), hence never a
-// tie.
+// tie. CountIfAlone has taken the rows whose quotient comes closer to one than 2^-300 or so.
 void ExactRow::PutWide(std::int64_t element, std::size_t at, Output* output) const {
   const Rational max = ToRational(max_);
   for (mpfr_prec_t bits = 128;; bits *= 2) {
@@ -125,12 +146,13 @@ void ExactRow::Put(std::int64_t element, std::size_t at, Output* output) const {
   }
   if (PutFast(element, at, output)) return;
   output->CountFallback();
-  // The ties next to zero lie at 2^-150 and more: below e^-1000 nothing but the sign matters.
-  const Rational difference = ToRational(values_[at]) - ToRational(max_);
-  if (difference < -1000) {
-    return output->PutReal(element, {true, 0, ToRational({1, -1400, Dyadic::Kind::kFinite})});
-  }
-  PutWide(element, at, output);
+  // The ties next to zero lie at 2^-168 and more: below e^-200 nothing but the sign matters.
+  const Rational tiny = ToRational({1, -250, Dyadic::Kind::kFinite});
+  const Rational difference = ToRational(max_) - ToRational(values_[at]);
+  if (difference >= 200) return output->PutReal(element, {true, 0, tiny});
+  const auto alone = CountIfAlone();
+  if (!alone) return PutWide(element, at, output);
+  output->PutReal(element, {true, 0, (1 - tiny) / Rational(static_cast<unsigned long>(*alone))});
 }
 
 // float32.S3: maximum, differences, nearest exponentials, their sum in index order, quotients.

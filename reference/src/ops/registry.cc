@@ -50,6 +50,7 @@ const Operator* FindOperator(std::string_view op_type) {
 
 std::vector<std::string> SupportedOperators() {
   std::vector<std::string> names;
+  names.reserve(std::size(kOperators));
   for (const Operator* op : kOperators) names.emplace_back(op->op_type);
   return names;
 }

@@ -32,6 +32,16 @@ TEST(Softmax, SplitsByTheExponentialOfTheDifference) {
   }
 }
 
+// Two equal inputs and one 10^30 below share 1/2 but for e^-10^30: just below the tie at scale 1,
+// as FLOAT 1/2. No precision that fits a memory tells it from the tie; no rounding depends on it.
+TEST(Softmax, DecidesSharesThatMissATieByNextToNothing) {
+  const Tensor x = Float({3}, {0.0F, 0.0F, -1e30F});
+  EXPECT_THAT(Integers({"Softmax", {}, {&x}, Int8Type(Q({1.0F}, {7}))}), Each(7));
+  const auto reals = OpRun{"Softmax", {}, {&x}, FloatType()}.Run();
+  ASSERT_TRUE(reals.has_value());
+  EXPECT_THAT(reals->As<float>(), ElementsAre(0.5F, 0.5F, 0.0F));
+}
+
 TEST(Softmax, RunsAlongTheNamedAxisOnly) {
   const Tensor x = Int8({2, 2}, {0, 100, 0, 0}, Q({1.0F}));
   EXPECT_THAT(Integers({"Softmax", {Attribute::Int("axis", 0)}, {&x}, Int8Type(kProbability)}),
