@@ -12,8 +12,6 @@
 namespace qtx::backend {
 namespace {
 
-using format::ElementType;
-
 Error Malformed(std::string where, std::string message) {
   return {ErrorCode::kProtocol, std::move(where), std::move(message)};
 }

@@ -159,23 +159,29 @@ Result<void> ParseProgram(const Yaml& node, const Place& place, Case& c) {
   return {};
 }
 
+// An input or initializer; in a case with a model of its own, the model has type and shape.
+Result<void> CheckGiven(const Yaml& node, const Place& place, const CaseValue& value,
+                        bool has_model) {
+  if (value.absent) return {};
+  if (!value.data && !value.generator && value.file.empty()) {
+    return Refuse(place, node, "expected one of data, generate and file");
+  }
+  if (has_model) return {};
+  if (value.type.elem_type == format::ElementType::kUndefined) {
+    return Refuse(place, node, "missing key 'type'");
+  }
+  if (value.generator && !value.type.shape) return Refuse(place, node, "generate needs a shape");
+  return {};
+}
+
 // What can be said of a case's values only once all of them are known.
 Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c) {
-  for (const auto* values : {&c.inputs, &c.initializers}) {
-    for (const CaseValue& value : *values) {
-      const Place below = place.Child(values == &c.inputs ? "inputs" : "initializers");
-      const bool has_data = value.data || value.generator || !value.file.empty();
-      if (!value.absent && !has_data) {
-        return Refuse(below.Child(value.name), node, "expected one of data, generate and file");
-      }
-      const bool typed = value.type.elem_type != format::ElementType::kUndefined;
-      if (c.op && !value.absent && !typed) {
-        return Refuse(below.Child(value.name), node, "missing key 'type'");
-      }
-      if (value.generator && !value.type.shape && c.op) {
-        return Refuse(below.Child(value.name), node, "generate needs a shape");
-      }
-    }
+  for (const CaseValue& value : c.inputs) {
+    QTX_RETURN_IF_ERROR(CheckGiven(node, place.Child("inputs").Child(value.name), value, !c.op));
+  }
+  for (const CaseValue& value : c.initializers) {
+    QTX_RETURN_IF_ERROR(
+        CheckGiven(node, place.Child("initializers").Child(value.name), value, !c.op));
   }
   for (const CaseValue& output : c.outputs) {
     if (c.op && output.type.elem_type == format::ElementType::kUndefined) {

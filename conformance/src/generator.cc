@@ -121,7 +121,8 @@ double BoundaryFloat(Random& random) {
 
 double Real(const Generator& generator, std::int64_t element, std::int64_t count,
             std::optional<float> target_scale, Random& random) {
-  const auto centred = static_cast<double>(element - count / 2);
+  const std::int64_t middle = count / 2;
+  const auto centred = static_cast<double>(element - middle);
   switch (generator.kind) {
     case GeneratorKind::kUniform:
       return static_cast<double>(random.Below(std::uint64_t{1} << 23)) * 0x1p-20 - 4.0;

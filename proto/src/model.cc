@@ -123,13 +123,13 @@ float Node::FloatOr(std::string_view attribute, float fallback) const {
 
 std::string Node::StringOr(std::string_view attribute, std::string fallback) const {
   const Attribute* found = Find(attribute);
-  return found == nullptr ? fallback : found->s;
+  return found == nullptr ? std::move(fallback) : found->s;
 }
 
 std::vector<std::int64_t> Node::IntsOr(std::string_view attribute,
                                        std::vector<std::int64_t> fallback) const {
   const Attribute* found = Find(attribute);
-  return found == nullptr ? fallback : found->ints;
+  return found == nullptr ? std::move(fallback) : found->ints;
 }
 
 const ValueInfo* Graph::FindValue(std::string_view value) const {

@@ -71,7 +71,7 @@ Result<Layout> Split(std::string_view bytes) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 10) {
     return Error{ErrorCode::kInvalid, "", "expected a NumPy .npy file"};
   }
-  const int version = bytes[6];
+  const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3)
     return Bad("found version " + std::to_string(version) + ", expected 1 to 3");
   const std::size_t start = version == 1 ? 10 : 12;

@@ -23,7 +23,9 @@ bool OnPath(const std::string& program) {
       folder += *c;
       continue;
     }
-    if (!folder.empty() && access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+    if (!folder.empty() &&
+        access(std::string(folder).append("/").append(program).c_str(), X_OK) == 0)
+      return true;
     if (*c == '\0') return false;
     folder.clear();
   }

@@ -15,7 +15,6 @@ namespace {
 using format::Model;
 using format::Quantization;
 using format::Statistics;
-using format::TensorType;
 using format::ValueInfo;
 
 std::string HexText(double value) { return format::HexFloat(value); }

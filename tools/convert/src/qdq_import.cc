@@ -12,7 +12,6 @@ namespace qtx::convert {
 namespace {
 
 using format::Attribute;
-using format::ElementType;
 using format::Graph;
 using format::Node;
 

@@ -23,7 +23,8 @@ Error Unsupported(std::string where, std::string message) {
 }
 
 format::Tensor FloatScalar(float value) {
-  format::Tensor tensor{ElementType::kFloat, {}, std::nullopt, std::vector<std::byte>(sizeof value)};
+  format::Tensor tensor{
+      ElementType::kFloat, {}, std::nullopt, std::vector<std::byte>(sizeof value)};
   std::memcpy(tensor.bytes.data(), &value, sizeof value);
   return tensor;
 }
@@ -67,7 +68,8 @@ void TfliteBuilder::SetType(int index, format::TensorType type, const std::strin
   types_[static_cast<std::size_t>(index)] = std::move(type);
 }
 
-void TfliteBuilder::Note(const std::string& value, const std::string& field, const std::string& why) {
+void TfliteBuilder::Note(const std::string& value, const std::string& field,
+                         const std::string& why) {
   ledger_.Changed(value, field, why);
 }
 
@@ -93,7 +95,8 @@ void TfliteBuilder::Declare(const std::string& name, format::TensorType type) {
 
 std::string TfliteBuilder::Define(int index, Layout layout, const format::TensorType& own) {
   // An edge of the graph has the tensor's name in TFLite's order; elsewhere the first form has it.
-  const bool taken = values_.contains({index, Layout::kOwn}) || values_.contains({index, Layout::kNchw});
+  const bool taken =
+      values_.contains({index, Layout::kOwn}) || values_.contains({index, Layout::kNchw});
   std::string name = tensor(index).name;
   if (layout == Layout::kNchw) {
     if (taken || IsOutput(index)) name = Unique(name + "/nchw");
@@ -109,29 +112,33 @@ std::string TfliteBuilder::Define(int index, Layout layout, const format::Tensor
 std::string TfliteBuilder::Transpose(const std::string& from, int index, Layout to,
                                      const format::TensorType& own) {
   const Permutation& perm = to == Layout::kNchw ? NhwcToNchw() : NchwToNhwc();
-  const std::string name = Define(index, to, own);
+  std::string name = Define(index, to, own);
   Append(nullptr, {"Transpose", {from}, {Attribute::Ints("perm", perm)}}, name);
   return name;
 }
 
 Result<std::string> TfliteBuilder::Use(int index, Layout layout) {
   if (layout == Layout::kNchw && tensor(index).dims.size() != 4) {
-    return Invalid(Quoted(tensor(index)), "rank " + std::to_string(tensor(index).dims.size()) + ", expected 4");
+    return Invalid(Quoted(tensor(index)),
+                   "rank " + std::to_string(tensor(index).dims.size()) + ", expected 4");
   }
   if (tensor(index).constant()) {
     return UseConstant(index, layout == Layout::kNchw ? NhwcToNchw() : Permutation{});
   }
-  if (const auto found = values_.find({index, layout}); found != values_.end()) return found->second;
+  if (const auto found = values_.find({index, layout}); found != values_.end())
+    return found->second;
   const Layout other = layout == Layout::kNchw ? Layout::kOwn : Layout::kNchw;
   const auto found = values_.find({index, other});
-  if (found == values_.end()) return Invalid(Quoted(tensor(index)), "used before an operator produces it");
+  if (found == values_.end())
+    return Invalid(Quoted(tensor(index)), "used before an operator produces it");
   QTX_ASSIGN_OR_RETURN(const format::TensorType own, Type(index));
   return Transpose(found->second, index, layout, own);
 }
 
 Result<std::string> TfliteBuilder::UseConstant(int index, const Permutation& perm) {
   if (!tensor(index).constant()) return Unsupported(Quoted(tensor(index)), "not a constant");
-  if (const auto found = constants_.find({index, perm}); found != constants_.end()) return found->second;
+  if (const auto found = constants_.find({index, perm}); found != constants_.end())
+    return found->second;
   QTX_ASSIGN_OR_RETURN(format::TensorType type, Type(index));
   auto constant = ConstantOf(tensor(index), type);
   if (!constant.has_value()) return At(Quoted(tensor(index)), constant.error());
@@ -166,9 +173,11 @@ Layout TfliteBuilder::Preferred(int index) const {
 
 void TfliteBuilder::Append(const TfliteOperator* op, Draft draft, std::string output) {
   format::Node node;
-  const std::string stem = (op == nullptr ? output : std::to_string(op->index)) + "/" + draft.op_type;
+  const std::string stem =
+      (op == nullptr ? output : std::to_string(op->index)) + "/" + draft.op_type;
   node.name = stem;
-  for (int n = 2; !node_names_.insert(node.name).second; ++n) node.name = stem + "#" + std::to_string(n);
+  for (int n = 2; !node_names_.insert(node.name).second; ++n)
+    node.name = stem + "#" + std::to_string(n);
   node.op_type = std::move(draft.op_type);
   node.inputs = std::move(draft.inputs);
   node.outputs = {std::move(output)};
@@ -200,12 +209,14 @@ Result<void> TfliteBuilder::Fuse(ActivationFunctionType activation, int output) 
 
 Result<void> TfliteBuilder::Emit(const TfliteOperator& op, Draft draft, int output, Layout layout,
                                  ActivationFunctionType activation) {
-  if (tensor(output).constant()) return Invalid(Quoted(tensor(output)), "an output, and a constant");
+  if (tensor(output).constant())
+    return Invalid(Quoted(tensor(output)), "an output, and a constant");
   if (values_.contains({output, Layout::kOwn}) || values_.contains({output, Layout::kNchw})) {
     return Invalid(Quoted(tensor(output)), "produced twice");
   }
   if (layout == Layout::kNchw && tensor(output).dims.size() != 4) {
-    return Invalid(Quoted(tensor(output)), "rank " + std::to_string(tensor(output).dims.size()) + ", expected 4");
+    return Invalid(Quoted(tensor(output)),
+                   "rank " + std::to_string(tensor(output).dims.size()) + ", expected 4");
   }
   QTX_ASSIGN_OR_RETURN(format::TensorType type, Type(output));
   if (activation != ActivationFunctionType::NONE) {
@@ -223,8 +234,9 @@ Result<void> TfliteBuilder::EmitFloatActivation(const TfliteOperator& op, Draft 
                                                 Layout layout, ActivationFunctionType activation) {
   using enum ActivationFunctionType;
   if (activation != RELU && activation != RELU6 && activation != RELU_N1_TO_1) {
-    return Unsupported(Quoted(tensor(output)), std::string("fused activation ") +
-                                                   schema::EnumNameActivationFunctionType(activation));
+    return Unsupported(
+        Quoted(tensor(output)),
+        std::string("fused activation ") + schema::EnumNameActivationFunctionType(activation));
   }
   QTX_ASSIGN_OR_RETURN(const format::TensorType own, Type(output));
   format::TensorType inner;
@@ -244,8 +256,10 @@ Result<void> TfliteBuilder::EmitFloatActivation(const TfliteOperator& op, Draft 
 
 Result<void> TfliteBuilder::AddInputs() {
   for (const int index : file_.inputs) {
-    if (tensor(index).constant()) return Unsupported(Quoted(tensor(index)), "a graph input, and a constant");
-    if (values_.contains({index, Layout::kOwn})) return Invalid(Quoted(tensor(index)), "a graph input twice");
+    if (tensor(index).constant())
+      return Unsupported(Quoted(tensor(index)), "a graph input, and a constant");
+    if (values_.contains({index, Layout::kOwn}))
+      return Invalid(Quoted(tensor(index)), "a graph input twice");
     format::ValueInfo info;
     QTX_ASSIGN_OR_RETURN(info.type, Type(index));
     info.name = tensor(index).name;
@@ -258,7 +272,8 @@ Result<void> TfliteBuilder::AddInputs() {
 Result<format::Graph> TfliteBuilder::Finish() {
   std::set<int> seen;
   for (const int index : file_.outputs) {
-    if (!seen.insert(index).second) return Unsupported(Quoted(tensor(index)), "a graph output twice");
+    if (!seen.insert(index).second)
+      return Unsupported(Quoted(tensor(index)), "a graph output twice");
     if (tensor(index).constant() || IsInput(index)) {
       return Unsupported(Quoted(tensor(index)), "a graph output that no operator produces");
     }

@@ -40,28 +40,35 @@ Result<Operands> OperandsOf(const TfliteBuilder& builder, const TfliteOperator& 
   return operands;
 }
 
-// What both kinds share once the weights' dimensions are understood. `perm` brings them to OIHW.
+// How a kind of convolution is said to ONNX's Conv.
+struct ConvForm {
+  Window window;
+  std::int64_t group = 1;
+  const Permutation& perm;  // brings the weights to OIHW
+  schema::ActivationFunctionType activation;
+};
+
+// What both kinds share once the weights' dimensions are understood.
 Result<void> EmitConv(TfliteBuilder& builder, const TfliteOperator& op, const Operands& operands,
-                      const Window& window, std::int64_t group, const Permutation& perm,
-                      schema::ActivationFunctionType activation) {
+                      const ConvForm& form) {
   const Dims& x = builder.tensor(operands.x).dims;
   const Dims& y = builder.tensor(operands.y).dims;
-  const std::int64_t channels = Permute(builder.tensor(operands.w).dims, perm)[0];
+  const std::int64_t channels = Permute(builder.tensor(operands.w).dims, form.perm)[0];
   if (y[0] != x[0] || y[3] != channels) {
     return Invalid("output", "shape " + format::ToString(y) + ", expected [" +
                                  std::to_string(x[0]) + ",H,W," + std::to_string(channels) + "]");
   }
   Draft draft;
   draft.op_type = "Conv";
-  QTX_ASSIGN_OR_RETURN(draft.attributes, WindowAttributes(window, x, y));
-  if (group != 1) draft.attributes.push_back(Attribute::Int("group", group));
+  QTX_ASSIGN_OR_RETURN(draft.attributes, WindowAttributes(form.window, x, y));
+  if (form.group != 1) draft.attributes.push_back(Attribute::Int("group", form.group));
   QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(operands.x, Layout::kNchw));
-  QTX_ASSIGN_OR_RETURN(const std::string w_name, builder.UseConstant(operands.w, perm));
+  QTX_ASSIGN_OR_RETURN(const std::string w_name, builder.UseConstant(operands.w, form.perm));
   QTX_ASSIGN_OR_RETURN(const std::string bias, UseBias(builder, op, 2, channels));
   QTX_RETURN_IF_ERROR(NoteHybrid(builder, op));
   draft.inputs = {x_name, w_name};
   if (!bias.empty()) draft.inputs.push_back(bias);
-  return builder.Emit(op, std::move(draft), operands.y, Layout::kNchw, activation);
+  return builder.Emit(op, std::move(draft), operands.y, Layout::kNchw, form.activation);
 }
 
 }  // namespace
@@ -76,8 +83,11 @@ Result<void> ConvertConv2d(TfliteBuilder& builder, const TfliteOperator& op) {
     return Invalid("weights", "shape " + format::ToString(w) + " does not fit " +
                                   std::to_string(x[3]) + " input channels");
   }
-  return EmitConv(builder, op, operands, WindowOf(*options, w[1], w[2]), x[3] / w[3], NhwcToNchw(),
-                  options->fused_activation_function());
+  return EmitConv(builder, op, operands,
+                  {.window = WindowOf(*options, w[1], w[2]),
+                   .group = x[3] / w[3],
+                   .perm = NhwcToNchw(),
+                   .activation = options->fused_activation_function()});
 }
 
 Result<void> ConvertDepthwiseConv2d(TfliteBuilder& builder, const TfliteOperator& op) {
@@ -91,8 +101,11 @@ Result<void> ConvertDepthwiseConv2d(TfliteBuilder& builder, const TfliteOperator
     return Invalid("weights", "shape " + format::ToString(w) + " does not fit " +
                                   std::to_string(x[3]) + " input channels");
   }
-  return EmitConv(builder, op, operands, WindowOf(*options, w[1], w[2]), x[3], DepthwiseToOihw(),
-                  options->fused_activation_function());
+  return EmitConv(builder, op, operands,
+                  {.window = WindowOf(*options, w[1], w[2]),
+                   .group = x[3],
+                   .perm = DepthwiseToOihw(),
+                   .activation = options->fused_activation_function()});
 }
 
 }  // namespace qtx::convert

@@ -29,8 +29,8 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:
   using Base = tl::expected<T, Error>;
   using Base::Base;
-  Result(Error error)
-      : Base(tl::unexpect, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): `return Error{...};` is the one style
+  Result(Error error) : Base(tl::unexpect, std::move(error)) {}
 };
 
 /// `error` with `place` put before its `where`; each layer adds its own place this way.
