@@ -158,7 +158,8 @@ void RunBackend(const BackendSource& source, std::span<const Case> cases, const 
     report.backends.push_back(std::move(one));
   }
   if (report.backends.size() > rows_before) return;
-  row.arithmetic = description->arithmetics.empty() ? "" : description->arithmetics.front();
+  const auto& names = options.arithmetics.empty() ? description->arithmetics : options.arithmetics;
+  row.arithmetic = names.empty() ? "" : names.front();
   row.not_applicable = static_cast<std::int64_t>(cases.size());
   report.backends.push_back(std::move(row));
 }

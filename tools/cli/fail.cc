@@ -6,7 +6,8 @@ namespace qtx::cli {
 
 int Fail(const Error& error, int status) {
   fmt::print(stderr, "{}: {}\n", error.where.empty() ? "qtx" : error.where, error.message);
-  return status;
+  // What an option says wrongly is wrong usage, wherever it was noticed.
+  return error.where.starts_with("--") ? kUsage : status;
 }
 
 int StatusOf(const Error& error) {

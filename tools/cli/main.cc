@@ -94,6 +94,11 @@ int Main(int argc, char** argv) {
   CLI::App app("Quantized tensors for ONNX: format, exact reference, conformance suite", "qtx");
   app.require_subcommand(1);
   app.set_version_flag("--version", QTX_VERSION);
+  app.failure_message([](const CLI::App* program, const CLI::Error& error) {
+    std::string name = program->get_name();
+    for (const CLI::App* command : program->get_subcommands()) name += " " + command->get_name();
+    return name + ": " + error.what() + " (see " + name + " --help)\n";
+  });
   CheckOptions check;
   InspectOptions inspect;
   ConvertOptions convert, lower, lift;

@@ -1,5 +1,6 @@
 // qtx run: a model on a backend, inputs and outputs as files.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -111,8 +112,7 @@ Result<std::vector<Tensor>> ReadInputs(const format::Model& model, const RunOpti
   for (const ValueInfo* input : required) {
     const auto file = files.find(input->name);
     if (file == files.end()) {
-      return Error{ErrorCode::kInvalid, options.model,
-                   "no --input for input '" + input->name + "'"};
+      return Error{ErrorCode::kInvalid, "--input", "missing for input '" + input->name + "'"};
     }
     if (!input->type) {
       return Error{ErrorCode::kUnsupported, options.model,
@@ -139,6 +139,13 @@ Result<std::vector<Tensor>> RunOn(const format::Model& model, const std::vector<
                                   const RunOptions& options) {
   QTX_ASSIGN_OR_RETURN(const auto source, FindBackend(options.backend));
   QTX_ASSIGN_OR_RETURN(const auto backend, source.make());
+  QTX_ASSIGN_OR_RETURN(const auto description, backend->Describe());
+  if (std::ranges::find(description.arithmetics, options.arithmetic) ==
+      description.arithmetics.end()) {
+    return Error{ErrorCode::kInvalid, "--arithmetic " + options.arithmetic,
+                 fmt::format("backend '{}' has {}", options.backend,
+                             fmt::join(description.arithmetics, ", "))};
+  }
   auto prepared = backend->Prepare(model, options.arithmetic);
   if (!prepared.has_value()) return At(options.model, prepared.error());
   auto outputs = (*prepared)->Run(inputs);

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -29,7 +30,8 @@ Result<std::vector<Case>> ChooseCases(const ValidateOptions& options, const std:
   }
   auto cases = conformance::Select(suite.cases, selection);
   if (cases.empty()) {
-    return Error{ErrorCode::kInvalid, folder, "no case is left by --filter, --level and --shard"};
+    return Error{ErrorCode::kInvalid, "--filter " + options.filter,
+                 "no case of " + folder + " is left by it, --level and --shard"};
   }
   return cases;
 }
@@ -80,6 +82,13 @@ void ShowProgress(conformance::RunOptions& run) {
   };
 }
 
+// A run of no case must not look like one that passed.
+bool NothingRan(const conformance::Report& report) {
+  return std::ranges::all_of(report.backends, [](const conformance::BackendReport& row) {
+    return !row.error && row.cases.empty();
+  });
+}
+
 }  // namespace
 
 int Validate(const ValidateOptions& options) {
@@ -95,6 +104,11 @@ int Validate(const ValidateOptions& options) {
   ShowProgress(run);
   const auto report = conformance::RunSuite(folder, *cases, *sources, run);
   if (run.progress) fmt::print(stderr, "\r\x1b[K");
+  if (NothingRan(report)) {
+    return Fail({ErrorCode::kInvalid, "--arithmetic " + options.arithmetic,
+                 "no case is left that holds for it, of a backend that has it"},
+                kUsage);
+  }
   if (auto written = WriteReports(report, options); !written.has_value()) {
     return Fail(written.error(), kInternal);
   }

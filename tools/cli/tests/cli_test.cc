@@ -150,10 +150,27 @@ TEST_F(Qtx, RefusesABadSuite) {
   EXPECT_NE(outcome.err.find("bad.yaml"), std::string::npos) << outcome.err;
 }
 
-TEST_F(Qtx, ReportsWrongUsageWithStatusTwo) {
-  EXPECT_EQ(Run("").status, 2);
-  EXPECT_EQ(Run("frobnicate").status, 2);
-  EXPECT_EQ(Run("convert only_an_input").status, 2);
+TEST_F(Qtx, ReportsWrongUsageWithStatusTwoAndOneLine) {
+  const std::string model = Network("aww") + "/model.onnx";
+  const std::string run = "run " + model + " --input " + Network("aww") + "/normal/input_0.npy";
+  const std::string wrong[] = {"",
+                               "frobnicate",
+                               "convert only_an_input",
+                               "convert " + model + " --from word -o " + Path("never"),
+                               "run " + model,
+                               run + " --arithmetic none",
+                               run + " --backend none",
+                               "validate --backend none",
+                               "validate --shard 3/2",
+                               "validate --filter 'none/*'",
+                               "validate --arithmetic none --filter 'add/*'"};
+  for (const std::string& arguments : wrong) {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_FALSE(fs::exists(Path("never")));
+  }
 }
 
 TEST_F(Qtx, ABackendThatDiesIsACrashAndTheRunGoesOn) {
