@@ -1,7 +1,9 @@
 #include "qtx/format/model.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -163,6 +165,25 @@ TEST(WriteFileAtomically, ReplacesAFileAndLeavesNothingBesideIt) {
   ASSERT_TRUE(WriteFileAtomically(folder / "f", "new").has_value());
   EXPECT_EQ(*ReadFile(folder / "f", 100), "new");
   EXPECT_EQ(folder.Files(), 1U);
+}
+
+TEST(WriteFileAtomically, WritesThroughALinkAndIntoAPipe) {
+  const Folder folder;
+  ASSERT_TRUE(WriteFileAtomically(folder / "file", "old").has_value());
+  fs::create_symlink("file", folder / "link");
+  ASSERT_TRUE(WriteFileAtomically(folder / "link", "new").has_value());
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(*ReadFile(folder / "file", 100), "new");
+
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDWR);  // both ends, so that nobody waits
+  ASSERT_TRUE(WriteFileAtomically(pipe, "bytes").has_value());
+  std::string read(5, '?');
+  EXPECT_EQ(::read(reader, read.data(), read.size()), 5);
+  EXPECT_EQ(read, "bytes");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  close(reader);
 }
 
 TEST(WriteFileAtomically, LeavesNothingWhenItFails) {

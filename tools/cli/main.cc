@@ -1,5 +1,8 @@
 // The command line: every option is declared here and nowhere else.
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -131,7 +134,10 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return qtx::cli::Main(argc, argv);
+    const int status = qtx::cli::Main(argc, argv);
+    if (std::fflush(stdout) == 0) return status;
+    std::cerr << "stdout: " << std::strerror(errno) << '\n';
+    return qtx::cli::kInternal;
   } catch (const std::exception& error) {  // bad_alloc and what libraries throw
     std::cerr << "qtx: internal fault: " << error.what() << '\n';
     return qtx::cli::kInternal;
