@@ -7,6 +7,7 @@
 
 #include "engine/ops/conversion.h"
 #include "engine/plan.h"
+#include "qtx/format/check.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -182,6 +183,11 @@ class EngineBackend : public Backend {
 
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels, Path path) {
+  // Everything below relies on types whose parameters are there and in range.
+  if (const auto findings = format::Check(model); !findings.empty()) {
+    const format::Finding& first = findings.front();
+    return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
+  }
   auto prepared = std::make_unique<Prepared>(model);
   QTX_RETURN_IF_ERROR(prepared->Plan(kernels, path));
   return prepared;

@@ -4,12 +4,26 @@
 
 #include "matrix.h"
 #include "qtx/conformance/case.h"
+#include "qtx/reference/arithmetic.h"
 #include "value_parser.h"
 #include "yaml.h"
 #include "yaml_reader.h"
 
 namespace qtx::conformance {
 namespace {
+
+// A clause: a stem, C or S, a number.
+Result<std::string> ReadClause(const Yaml& node, const Place& place) {
+  constexpr std::string_view kStem = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  QTX_ASSIGN_OR_RETURN(std::string text, ReadString(node, place));
+  const std::size_t dot = text.find_first_not_of(kStem);
+  if (dot != 0 && dot != std::string::npos && text[dot] == '.' && text.size() > dot + 2 &&
+      (text[dot + 1] == 'C' || text[dot + 1] == 'S') &&
+      text.find_first_not_of("0123456789", dot + 2) == std::string::npos) {
+    return text;
+  }
+  return Refuse(place, node, "found '" + text + "', expected a clause such as conv.S2");
+}
 
 constexpr std::int64_t kMaxOpset = 1000;
 
@@ -55,7 +69,7 @@ Result<void> ParseExpectation(const Yaml& node, const Place& place, Case& c) {
   Yaml outputs = node;
   for (std::size_t i = 0; i < outputs.keys.size(); ++i) {
     if (outputs.keys[i] != "error") continue;
-    QTX_ASSIGN_OR_RETURN(c.error, ReadString(outputs.items[i], place.Child("error")));
+    QTX_ASSIGN_OR_RETURN(c.error, ReadClause(outputs.items[i], place.Child("error")));
     outputs.keys.erase(outputs.keys.begin() + static_cast<std::ptrdiff_t>(i));
     outputs.items.erase(outputs.items.begin() + static_cast<std::ptrdiff_t>(i));
     break;
@@ -125,9 +139,21 @@ Result<void> ParseText(const Yaml& node, const Place& place, bool required, std:
   return {};
 }
 
+Result<void> ParseArithmetics(const Yaml& names, const Place& place, Case& c) {
+  QTX_ASSIGN_OR_RETURN(c.arithmetics, ReadList(names, place, ReadString));
+  if (c.arithmetics.empty()) return Refuse(place, names, "expected a name");
+  for (const std::string& name : c.arithmetics) {
+    const auto known = reference::FindArithmetic(name);
+    if (!known.has_value()) return Refuse(place, names, known.error().message);
+  }
+  return {};
+}
+
 Result<void> ParseTexts(const Yaml& node, const Place& place, Case& c) {
   QTX_RETURN_IF_ERROR(ParseText(node, place, true, "id", c.id));
-  QTX_RETURN_IF_ERROR(ParseText(node, place, true, "spec", c.spec));
+  const Yaml* spec = node.Find("spec");
+  if (spec == nullptr) return Refuse(place, node, "missing key 'spec'");
+  QTX_ASSIGN_OR_RETURN(c.spec, ReadClause(*spec, place.Child("spec")));
   QTX_RETURN_IF_ERROR(ParseText(node, place, true, "why", c.why));
   QTX_RETURN_IF_ERROR(ParseText(node, place, false, "derivation", c.derivation));
   QTX_RETURN_IF_ERROR(ParseText(node, place, false, "level", c.level));
@@ -136,8 +162,7 @@ Result<void> ParseTexts(const Yaml& node, const Place& place, Case& c) {
     QTX_ASSIGN_OR_RETURN(c.tags, ReadList(*tags, place.Child("tags"), ReadString));
   }
   if (const Yaml* names = node.Find("arithmetics")) {
-    QTX_ASSIGN_OR_RETURN(c.arithmetics, ReadList(*names, place.Child("arithmetics"), ReadString));
-    if (c.arithmetics.empty()) return Refuse(place.Child("arithmetics"), *names, "expected a name");
+    QTX_RETURN_IF_ERROR(ParseArithmetics(*names, place.Child("arithmetics"), c));
   }
   return {};
 }

@@ -44,11 +44,6 @@ void Classify(const Error& error, CaseResult& result) {
   Fail(result, "refused: " + Text(error));
 }
 
-bool IsRefusal(const Error& error) {
-  return error.code == ErrorCode::kInvalid || error.code == ErrorCode::kUnsupported ||
-         error.code == ErrorCode::kTooLarge;
-}
-
 // Equal to what is expected, or to one of the further results the case permits.
 std::optional<Difference> CompareOutput(const Case& c, const std::string& name, const Tensor& got,
                                         const Tensor& expected) {
@@ -126,21 +121,40 @@ Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
   return prepared->Run(inputs);
 }
 
-// The checker refuses what breaks the format, before any backend sees it; the rest is for the
-// backend to refuse, by whatever words.
+// What breaks the format the checker must say, by the clause the case names, and the backend must
+// refuse to prepare; all else is for the backend to refuse, by whatever words.
 void CaseRunner::RunRefusal(const Case& c, const format::Model& model, CaseResult& result) {
   const std::vector<format::Finding> findings = format::Check(model, c.id);
-  if (std::ranges::find(findings, c.error, &format::Finding::rule) != findings.end()) return;
-  if (!findings.empty()) {
+  if (!findings.empty() &&
+      std::ranges::find(findings, c.error, &format::Finding::rule) == findings.end()) {
     const format::Finding& first = findings.front();
     return Fail(result, "refused by " + first.rule + ", expected " + c.error + ": " + first.where +
                             ": " + first.message);
   }
-  const auto inputs = BuildInputs(c, model);
-  if (!inputs) return Fail(result, "the case cannot be built: " + Text(inputs.error()));
-  const auto outputs = Answer(model, result.arithmetic, *inputs);
-  if (outputs) return Fail(result, "accepted, expected to be refused by " + c.error);
-  if (!IsRefusal(outputs.error())) Classify(outputs.error(), result);
+  const auto error = ErrorOf(c, model, findings.empty(), result);
+  if (!error) return;  // told already
+  const bool refused = error->code == ErrorCode::kInvalid || error->code == ErrorCode::kTooLarge;
+  if (!refused) Classify(*error, result);
+}
+
+// The backend's error for a model it must refuse. Inputs cannot be built of a type that breaks the
+// format: such a model is only prepared.
+std::optional<Error> CaseRunner::ErrorOf(const Case& c, const format::Model& model, bool run,
+                                         CaseResult& result) {
+  if (run) {
+    const auto inputs = BuildInputs(c, model);
+    if (!inputs) {
+      Fail(result, "the case cannot be built: " + Text(inputs.error()));
+      return std::nullopt;
+    }
+    const auto outputs = Answer(model, result.arithmetic, *inputs);
+    if (!outputs) return outputs.error();
+  } else {
+    const auto prepared = backend_.Prepare(model, result.arithmetic);
+    if (!prepared) return prepared.error();
+  }
+  Fail(result, "accepted, expected to be refused by " + c.error);
+  return std::nullopt;
 }
 
 Result<void> CaseRunner::Judge(const Case& c, std::size_t index, const format::Model& model,

@@ -43,6 +43,8 @@ class CaseRunner {
   using Outputs = std::vector<format::Tensor>;
 
   void RunRefusal(const Case& c, const format::Model& model, CaseResult& result);
+  std::optional<Error> ErrorOf(const Case& c, const format::Model& model, bool run,
+                               CaseResult& result);
   Result<Outputs> Answer(const format::Model& model, const std::string& arithmetic,
                          const std::vector<format::Tensor>& inputs);
   /// Errors: the expectation cannot be had, which is the case's fault or the reference's.

@@ -14,7 +14,7 @@ class Findings {
   explicit Findings(std::string file) : file_(std::move(file)) {}
   /// `place` is below the file: "graph.value_info[2] 'w': quantization.offset".
   void Add(const char* rule, const std::string& place, std::string message) {
-    list_.push_back({rule, file_ + ": " + place, std::move(message)});
+    list_.push_back({rule, file_.empty() ? place : file_ + ": " + place, std::move(message)});
   }
   std::vector<Finding> Take() { return std::move(list_); }
 

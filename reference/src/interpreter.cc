@@ -6,6 +6,7 @@
 #include "arithmetic/elementwise.h"
 #include "parameters.h"
 #include "plan.h"
+#include "qtx/format/check.h"
 
 namespace qtx::reference {
 namespace {
@@ -157,6 +158,10 @@ Interpreter::~Interpreter() = default;
 Result<Interpreter> Interpreter::Prepare(format::Model model, std::string_view arithmetic) {
   auto state = std::make_unique<State>();
   QTX_ASSIGN_OR_RETURN(state->arithmetic, FindArithmetic(arithmetic));
+  if (const auto findings = format::Check(model, ""); !findings.empty()) {
+    const format::Finding& first = findings.front();
+    return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
+  }
   state->model = std::move(model);
   QTX_ASSIGN_OR_RETURN(state->plan, MakePlan(state->model));
   state->opset = state->model.OpsetVersion("");

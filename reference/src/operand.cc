@@ -27,7 +27,7 @@ Result<Operand> Operand::Make(const format::Tensor& tensor) {
   const bool real = storage == ElementType::kFloat || storage == ElementType::kFloat16 ||
                     storage == ElementType::kBfloat16 || format::IsSmallFloat(storage);
   if (!integer && !real) {
-    return Error{ErrorCode::kUnsupported, "",
+    return Error{ErrorCode::kInvalid, "",
                  "elements of type " + std::string(format::Name(tensor.elem_type)) +
                      " cannot be computed with"};
   }

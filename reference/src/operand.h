@@ -12,8 +12,8 @@ namespace qtx::reference {
 /// Unpacks a tensor once. Borrows its quantization: must not outlive the tensor.
 class Operand {
  public:
-  /// Errors: kUnsupported for STRING, complex, DOUBLE and integer tensors without quantization
-  /// wider than 32 bits, and for a scaled float with an offset.
+  /// Errors: kInvalid for STRING, complex, DOUBLE and integer tensors without quantization wider
+  /// than 32 bits, kUnsupported for a scaled float with an offset.
   static Result<Operand> Make(const format::Tensor& tensor);
 
   const format::Tensor& tensor() const { return *tensor_; }

@@ -134,7 +134,7 @@ Result<OutputType> OutputOf(const format::Model& model, const format::Node& node
   }
   for (std::size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
-    return Error{ErrorCode::kUnsupported,
+    return Error{ErrorCode::kInvalid,
                  "output[" + std::to_string(i) + "] '" + node.outputs[i] + "'",
                  "operator " + node.op_type + " has one output here"};
   }

@@ -129,9 +129,8 @@ TEST(Interpreter, NamesAnUnknownOperator) {
 TEST(Interpreter, ChecksNodesBeforeAnythingRuns) {
   format::Model undefined = SmallModel();
   undefined.graph.nodes[1].inputs[0] = "nowhere";
-  EXPECT_EQ(
-      PrepareError(undefined),
-      "graph.node[1] 'a': input[0] 'nowhere': is defined by no input, initializer or earlier node");
+  EXPECT_EQ(PrepareError(undefined),
+            "graph.node[1] 'a': input 'nowhere' is not defined before it is used [graph.C2]");
   format::Model absent = SmallModel();
   absent.graph.nodes[1].inputs[0] = "";
   EXPECT_THAT(PrepareError(absent), HasSubstr("input[0]"));
@@ -147,7 +146,7 @@ TEST(Interpreter, ChecksNodesBeforeAnythingRuns) {
   EXPECT_THAT(PrepareError(twice), HasSubstr("is defined twice"));
   format::Model output = SmallModel();
   output.graph.outputs.push_back(Info("z", ElementType::kFloat, {1}));
-  EXPECT_THAT(PrepareError(output), HasSubstr("graph.output 'z'"));
+  EXPECT_THAT(PrepareError(output), HasSubstr("graph.output[1] 'z'"));
 }
 
 TEST(Interpreter, ChecksAttributeTypes) {
@@ -162,11 +161,11 @@ TEST(Interpreter, RefusesParametersThatCannotBeDividedBy) {
   for (const float scale : {0.0F, -1.0F, std::numeric_limits<float>::infinity(), std::nanf("")}) {
     format::Model model = SmallModel();
     model.graph.values[0].type->quantization->scale = {scale};
-    EXPECT_THAT(PrepareError(model), HasSubstr("output[0] 'h': quantization.scale[0]"));
+    EXPECT_THAT(PrepareError(model), HasSubstr("value_info[0] 'h': quantization.scale[0]"));
   }
   format::Model none = SmallModel();
   none.graph.inputs[0].type->quantization.reset();
-  EXPECT_THAT(PrepareError(none), HasSubstr("graph.input 'x': quantization"));
+  EXPECT_THAT(PrepareError(none), HasSubstr("graph.input[0] 'x': quantization"));
   format::Model count = SmallModel();
   count.graph.values[0].type->quantization = Q({1.0F, 2.0F, 3.0F}, {}, {0});
   EXPECT_THAT(RunError(count, {Int8({2}, {1, 2}, Q({1.0F}))}),

@@ -95,8 +95,8 @@ Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementT
   const ElementType scale_type = p.scale->tensor.elem_type;
   if (!type.has_value() || !format::IsIntegerStorage(storage) ||
       storage == ElementType::kBipolar1 || scale_type != ElementType::kFloat) {
-    return node.Unsupported("storage " + std::string(format::Name(storage)) +
-                            " with a scale of type " + std::string(format::Name(scale_type)));
+    return node.Invalid("storage " + std::string(format::Name(storage)) + " with a scale of type " +
+                        std::string(format::Name(scale_type)));
   }
   p.type = *type;
   const Dims& own = p.scale->tensor.dims;

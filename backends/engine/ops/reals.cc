@@ -45,7 +45,9 @@ Result<void> CheckReals(const Tensor& tensor) {
   }
   if (tensor.elem_type == ElementType::kFloat) return {};
   if (!format::IsQuantized(tensor.elem_type) || !tensor.quantization.has_value()) {
-    return Unsupported("elements of type " + std::string(format::Name(tensor.elem_type)));
+    return Error{ErrorCode::kInvalid, "",
+                 "found elements of type " + std::string(format::Name(tensor.elem_type)) +
+                     ", expected reals: FLOAT or a quantized type"};
   }
   const Quantization& q = *tensor.quantization;
   const ElementType storage = format::StorageOf(tensor.elem_type);

@@ -18,7 +18,7 @@ Result<PadMode> ModeOf(const NodePlan& node) {
   if (mode == "constant") return PadMode::kConstant;
   if (mode == "edge") return PadMode::kEdge;
   if (mode == "reflect") return PadMode::kReflect;
-  return node.Unsupported("mode " + mode);
+  return node.Invalid("mode " + mode);
 }
 
 // Real zero, or the node's constant_value.

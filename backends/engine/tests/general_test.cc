@@ -273,5 +273,36 @@ TEST(GeneralPaths, RefuseHostileSizes) {
                 "an output axis this long");
 }
 
+// A file may say what no type means; each of these once was read out of bounds or divided by.
+TEST(PrepareModel, RefusesTypesThatBreakTheFormat) {
+  const Tensor x = Make(kInt8Q, {4}, {{1, 0}}, {1, 2, 3, 100});
+  const format::Model model = OneNode("Identity", {{"x", x}}, x);
+  ASSERT_TRUE(PrepareModel(model, PortableKernels()).has_value());
+  const std::vector<void (*)(format::Quantization&)> faults = {
+      [](format::Quantization& q) { q.scale = {}; },
+      [](format::Quantization& q) { q.scale = {0.0F}; },
+      [](format::Quantization& q) { q.axis = {3}; },
+      [](format::Quantization& q) { q.axis = {-1}; },
+      [](format::Quantization& q) {
+        q.axis = {0}, q.scale = {1, 2};
+      },
+      [](format::Quantization& q) {
+        q.axis = {0}, q.scale = {1, 2}, q.block_shape = {0};
+      },
+      [](format::Quantization& q) { q.quant_min = 5, q.quant_max = 4; },
+      [](format::Quantization& q) { q.offset = {128}; }};
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    for (const bool input : {true, false}) {
+      format::Model broken = model;
+      format::ValueInfo& value = input ? broken.graph.inputs[0] : broken.graph.outputs[0];
+      faults[i](*value.type->quantization);
+      const auto prepared = PrepareModel(broken, PortableKernels());
+      ASSERT_FALSE(prepared.has_value()) << i;
+      EXPECT_EQ(prepared.error().code, ErrorCode::kInvalid) << i;
+      EXPECT_NE(prepared.error().message.find("[quantization.C"), std::string::npos) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace qtx::backend::engine

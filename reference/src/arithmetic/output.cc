@@ -45,7 +45,7 @@ Result<Output> Output::Make(const Call& call, format::Dims dims) {
                        format::MakeTensor(type.elem_type, std::move(dims), type.quantization));
   if (type.elem_type == ElementType::kFloat) return Output(call, std::move(tensor), Kind::kFloat);
   if (!type.quantization) {
-    return Error{ErrorCode::kUnsupported, "output[0]",
+    return Error{ErrorCode::kInvalid, "output[0]",
                  "type " + std::string(format::Name(type.elem_type)) +
                      " holds no reals; expected FLOAT or a quantized type"};
   }

@@ -25,7 +25,7 @@ Result<Operand> OperandAt(const Call& call, std::size_t i) {
     return Error{ErrorCode::kInvalid, "input[" + std::to_string(i) + "]", "is required"};
   }
   if (!IsReal(tensor->elem_type)) {
-    return Error{ErrorCode::kUnsupported, InputName(call, i),
+    return Error{ErrorCode::kInvalid, InputName(call, i),
                  "found type " + std::string(format::Name(tensor->elem_type)) +
                      ", expected FLOAT or a quantized type"};
   }
@@ -112,7 +112,7 @@ Result<Mover> Mover::Make(const Call& call, const format::Tensor& like, Dims dim
     }
   }
   if (call.outputs[0].elem_type != like.elem_type || format::BitWidth(like.elem_type) < 8) {
-    return Error{ErrorCode::kUnsupported, "output[0]",
+    return Error{ErrorCode::kInvalid, "output[0]",
                  "found type " + std::string(format::Name(call.outputs[0].elem_type)) +
                      " for elements of type " + std::string(format::Name(like.elem_type))};
   }

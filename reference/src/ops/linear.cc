@@ -11,7 +11,7 @@ using format::ElementType;
 Result<void> ReadScale(const Call& call, format::Quantization* q) {
   const format::Tensor& scale = *call.inputs[1];
   if (scale.elem_type != ElementType::kFloat) {
-    return Error{ErrorCode::kUnsupported, InputName(call, 1),
+    return Error{ErrorCode::kInvalid, InputName(call, 1),
                  "found type " + std::string(format::Name(scale.elem_type)) + ", expected FLOAT"};
   }
   const std::span<const float> values = scale.As<float>();

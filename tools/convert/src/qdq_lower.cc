@@ -31,6 +31,8 @@ Error Unsupported(std::string where, std::string message) {
 
 std::string Quoted(const std::string& name) { return "value '" + name + "'"; }
 
+constexpr std::int64_t kNewestOpset = 25;  // whose operators kStableOperators speaks of
+
 // Operators that mean the same in every opset from 13 to 25 for the attributes and inputs they have
 // in 13: a model of these may change its import. Sorted.
 constexpr std::array kStableOperators = {
@@ -107,6 +109,10 @@ Result<void> Lowering::CollectTypes() {
 Result<std::int64_t> Lowering::Opset(const LowerOptions& options) const {
   const std::int64_t own = source_.OpsetVersion("");
   std::int64_t opset = options.opset == 0 ? std::max<std::int64_t>(own, 13) : options.opset;
+  if (options.opset > kNewestOpset) {
+    return Unsupported("opset " + std::to_string(opset),
+                       "expected at most " + std::to_string(kNewestOpset));
+  }
   for (const auto& [name, type] : types_) {
     QTX_ASSIGN_OR_RETURN(const std::int64_t needed, OpsetFor(type));
     if (opset >= needed) continue;
