@@ -16,6 +16,7 @@ Result<ConvPlan> ReadNode(const NodePlan& node) {
   plan.kernels = &node.kernels();
   QTX_ASSIGN_OR_RETURN(plan.x, EightBitOperand(node, 0));
   QTX_ASSIGN_OR_RETURN(static_cast<ConvShape&>(plan), ConvShapeOf(node));
+  if (plan.channels < 1) return node.Unsupported("no channels");
   QTX_ASSIGN_OR_RETURN(plan.window, WindowOf(node, plan.axes));
   QTX_ASSIGN_OR_RETURN(plan.weights, LoadWeights(node, 1, 0));
   QTX_ASSIGN_OR_RETURN(plan.outputs,
@@ -58,9 +59,8 @@ Result<ConvShape> ConvShapeOf(const NodePlan& node) {
     return node.Invalid("x is " + format::ToString(from) + " and w " + format::ToString(weights));
   }
   ConvShape shape{from[0], from[1], weights[0], node.node().IntOr("group", 1), {}};
-  if (shape.groups < 1 || shape.channels < 1 || shape.filters < 1 ||
-      shape.channels % shape.groups != 0 || shape.filters % shape.groups != 0 ||
-      weights[1] != shape.GroupChannels()) {
+  if (shape.groups < 1 || shape.filters < 1 || shape.channels % shape.groups != 0 ||
+      shape.filters % shape.groups != 0 || weights[1] != shape.GroupChannels()) {
     return node.Invalid("x is " + format::ToString(from) + ", w " + format::ToString(weights) +
                         " and group " + std::to_string(shape.groups));
   }

@@ -18,6 +18,7 @@ Walk OverChannels(Walk plane, std::int64_t channels, Pair stride) {
   plane.taps_at = [inner = std::move(plane.taps_at), channels, stride](std::int64_t position,
                                                                        std::vector<Pair>& taps) {
     inner(position, taps);
+    if (channels == 0) taps.clear();
     const std::size_t count = taps.size();
     for (std::int64_t c = 1; c < channels; ++c) {
       for (std::size_t i = 0; i < count; ++i) {
