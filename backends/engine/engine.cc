@@ -17,36 +17,54 @@ using format::Tensor;
 struct Operator {
   std::string_view op_type;
   StepResult (*prepare)(const NodePlan&);
-  StepResult (*general)(const NodePlan&) = nullptr;  // where that is unsupported
+  std::string_view attributes;  // all that it understands, each between two spaces
+  StepResult (*general)(const NodePlan&) = nullptr;  // where `prepare` answers unsupported
 };
 
 constexpr std::array kOperators{
-    Operator{"Add", PrepareAdd},
-    Operator{"AveragePool", PrepareAveragePool, PrepareGeneralAveragePool},
-    Operator{"Cast", PrepareConversion},
-    Operator{"Clip", PrepareConversion},
-    Operator{"Concat", PrepareConcat},
-    Operator{"Constant", PrepareConstant},
-    Operator{"Conv", PrepareConv, PrepareGeneralConv},
-    Operator{"DequantizeLinear", PrepareDequantizeLinear},
-    Operator{"Flatten", PrepareReshape},
-    Operator{"Gemm", PrepareGemm, PrepareGeneralGemm},
-    Operator{"GlobalAveragePool", PrepareGlobalAveragePool, PrepareGeneralGlobalAveragePool},
-    Operator{"Identity", PrepareConversion},
-    Operator{"MatMul", PrepareMatMul, PrepareGeneralMatMul},
-    Operator{"MaxPool", PrepareMaxPool, PrepareGeneralMaxPool},
-    Operator{"Mul", PrepareMul},
-    Operator{"Pad", PreparePad},
-    Operator{"QuantizeLinear", PrepareQuantizeLinear},
-    Operator{"Relu", PrepareConversion},
-    Operator{"Reshape", PrepareReshape},
-    Operator{"Shape", PrepareConstant},
-    Operator{"Softmax", PrepareSoftmax, PrepareGeneralSoftmax},
-    Operator{"Squeeze", PrepareReshape},
-    Operator{"Sub", PrepareSub},
-    Operator{"Transpose", PrepareTranspose},
-    Operator{"Unsqueeze", PrepareReshape},
+    Operator{"Add", PrepareAdd, ""},
+    Operator{"AveragePool", PrepareAveragePool,
+             " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ",
+             PrepareGeneralAveragePool},
+    Operator{"Cast", PrepareConversion, " saturate to "},
+    Operator{"Clip", PrepareConversion, " max min "},
+    Operator{"Concat", PrepareConcat, " axis "},
+    Operator{"Constant", PrepareConstant, " value value_float value_floats value_int value_ints "},
+    Operator{"Conv", PrepareConv, " auto_pad dilations group kernel_shape pads strides ",
+             PrepareGeneralConv},
+    Operator{"DequantizeLinear", PrepareDequantizeLinear, " axis block_size "},
+    Operator{"Flatten", PrepareReshape, " axis "},
+    Operator{"Gemm", PrepareGemm, " alpha beta transA transB ", PrepareGeneralGemm},
+    Operator{"GlobalAveragePool", PrepareGlobalAveragePool, "", PrepareGeneralGlobalAveragePool},
+    Operator{"Identity", PrepareConversion, ""},
+    Operator{"MatMul", PrepareMatMul, "", PrepareGeneralMatMul},
+    Operator{"MaxPool", PrepareMaxPool,
+             " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ",
+             PrepareGeneralMaxPool},
+    Operator{"Mul", PrepareMul, ""},
+    Operator{"Pad", PreparePad, " mode "},
+    Operator{"QuantizeLinear", PrepareQuantizeLinear, " axis block_size saturate "},
+    Operator{"Relu", PrepareConversion, ""},
+    Operator{"Reshape", PrepareReshape, " allowzero "},
+    Operator{"Shape", PrepareConstant, " end start "},
+    Operator{"Softmax", PrepareSoftmax, " axis ", PrepareGeneralSoftmax},
+    Operator{"Squeeze", PrepareReshape, " axes "},
+    Operator{"Sub", PrepareSub, ""},
+    Operator{"Transpose", PrepareTranspose, " perm "},
+    Operator{"Unsqueeze", PrepareReshape, " axes "},
 };
+
+// An attribute that nobody reads might say that something else is meant.
+Result<void> CheckAttributes(const NodePlan& plan, const Operator& op) {
+  for (const format::Attribute& attribute : plan.node().attributes) {
+    const bool known = op.attributes.find(" " + attribute.name + " ") != std::string_view::npos;
+    if (!known) return plan.Unsupported("attribute '" + attribute.name + "'");
+    if (attribute.name == "saturate" && attribute.i != 1) {
+      return plan.Unsupported("saturate " + std::to_string(attribute.i));
+    }
+  }
+  return {};
+}
 
 StepResult PrepareNode(const NodePlan& plan, Path path) {
   const format::Node& node = plan.node();
@@ -54,6 +72,7 @@ StepResult PrepareNode(const NodePlan& plan, Path path) {
   if (found == kOperators.end() || !(node.domain.empty() || node.domain == "ai.onnx")) {
     return plan.Unsupported("no such operator here, domain '" + node.domain + "'");
   }
+  QTX_RETURN_IF_ERROR(CheckAttributes(plan, *found));
   if (found->general == nullptr) return found->prepare(plan);
   if (path == Path::kGeneral) return found->general(plan);
   StepResult step = found->prepare(plan);

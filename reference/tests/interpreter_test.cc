@@ -157,6 +157,15 @@ TEST(Interpreter, ChecksAttributeTypes) {
             "graph.node[0] 's': attribute 'axis': found attribute type 1, expected 2");
 }
 
+TEST(Interpreter, RefusesToWrapWhereItSaturates) {
+  format::Model model = SmallModel();
+  model.graph.nodes[0] = MakeNode("Cast", "c", {"x"}, "h");
+  model.graph.nodes[0].attributes = {
+      Attribute::Int("to", static_cast<std::int64_t>(ElementType::kInt8Q)),
+      Attribute::Int("saturate", 0)};
+  EXPECT_EQ(PrepareError(model), "graph.node[0] 'c': attribute 'saturate': found 0, expected 1");
+}
+
 TEST(Interpreter, RefusesParametersThatCannotBeDividedBy) {
   for (const float scale : {0.0F, -1.0F, std::numeric_limits<float>::infinity(), std::nanf("")}) {
     format::Model model = SmallModel();

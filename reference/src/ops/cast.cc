@@ -11,7 +11,7 @@ Result<void> CheckTo(const format::Node& node) {
   if (to == nullptr || !format::ElementTypeFromCode(to->i)) {
     return Error{ErrorCode::kInvalid, "attribute 'to'", "expected the code of an element type"};
   }
-  return {};
+  return CheckSaturate(node);
 }
 
 // Quantize, dequantize or requantize, explicitly.  Source: cast.S1 to cast.S4, tflite.S9.

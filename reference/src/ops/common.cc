@@ -19,6 +19,13 @@ bool IsReal(ElementType type) {
          type == ElementType::kBfloat16 || format::IsQuantized(type);
 }
 
+Result<void> CheckSaturate(const format::Node& node) {
+  const std::int64_t saturate = node.IntOr("saturate", 1);
+  if (saturate == 1) return {};
+  return Error{ErrorCode::kUnsupported, "attribute 'saturate'",
+               "found " + std::to_string(saturate) + ", expected 1"};
+}
+
 Result<Operand> OperandAt(const Call& call, std::size_t i) {
   const format::Tensor* tensor = call.Input(i);
   if (tensor == nullptr) {

@@ -18,6 +18,9 @@ namespace qtx::reference {
 std::string InputName(const Call& call, std::size_t i);
 
 /// Input `i` as numbers.  Errors: kUnsupported for types without a real meaning.
+/// Scaled floats saturate here.  Errors: kUnsupported for `saturate` other than 1.
+Result<void> CheckSaturate(const format::Node& node);
+
 Result<Operand> OperandAt(const Call& call, std::size_t i);
 /// The same, or nullopt for an absent optional input.
 Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i);

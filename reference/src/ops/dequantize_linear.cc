@@ -22,8 +22,7 @@ Result<format::Tensor> DequantizeLinear(const Call& call) {
 }
 
 constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt},
-                                         {"block_size", AttributeType::kInt},
-                                         {"output_dtype", AttributeType::kInt}};
+                                         {"block_size", AttributeType::kInt}};
 
 }  // namespace
 

@@ -48,6 +48,7 @@ const Operator kQuantizeLinear = {.op_type = "QuantizeLinear",
                                   .min_inputs = 2,
                                   .max_inputs = 3,
                                   .attributes = kAttributes,
+                                  .check = CheckSaturate,
                                   .run = QuantizeLinear};
 
 }  // namespace qtx::reference::ops
