@@ -119,12 +119,15 @@ Result<std::vector<Tensor>> ReadInputs(const format::Model& model, const RunOpti
                    "input '" + input->name + "' is not a tensor"};
     }
     QTX_ASSIGN_OR_RETURN(const Tensor tensor, ReadTensor(file->second));
-    auto typed = Typed(tensor, *input->type);
+    TensorType type = *input->type;
+    if (type.quantization) {
+      QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *type.quantization));
+    }
+    auto typed = Typed(tensor, type);
     if (!typed.has_value())
       return At(file->second + ": input '" + input->name + "'", typed.error());
-    if (tensor.elem_type == format::ElementType::kFloat &&
-        format::IsQuantized(input->type->elem_type)) {
-      typed = reference::QuantizeInput(tensor, *input->type, options.arithmetic);
+    if (tensor.elem_type == format::ElementType::kFloat && format::IsQuantized(type.elem_type)) {
+      typed = reference::QuantizeInput(tensor, type, options.arithmetic);
       if (!typed.has_value())
         return At(file->second + ": input '" + input->name + "'", typed.error());
       fmt::print(stderr, "{}: input '{}': reals quantized by the input's own parameters\n",

@@ -93,7 +93,7 @@ TEST(StockOnnx, AModelWithEveryKindOfFieldPassesThroughByteForByte) {
 }
 
 TEST(StockOnnx, OnnxsOwnModelsPassThroughByteForByte) {
-  if (!fs::exists(kOnnxTestData)) GTEST_SKIP() << kOnnxTestData << " is not installed";
+  ASSERT_TRUE(fs::exists(kOnnxTestData)) << "install libonnx-testdata";
   std::size_t models = 0;
   for (const auto& entry : fs::recursive_directory_iterator(kOnnxTestData)) {
     if (entry.path().extension() != ".onnx") continue;
