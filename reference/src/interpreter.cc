@@ -127,17 +127,22 @@ Result<void> Interpreter::State::Execute(const Step& step) {
                   .arithmetic = *arithmetic,
                   .opset = opset,
                   .inputs = inputs,
-                  .outputs = {&step.output, 1},
+                  .outputs = step.outputs,
                   .counters = &counters};
-  QTX_ASSIGN_OR_RETURN(Tensor result, step.op->run(call));
-  const std::string& name = step.node->outputs[0];
-  const format::ValueInfo* declared = model.graph.FindValue(name);
-  if (declared != nullptr && declared->type) {
-    auto shape = CheckShape(declared->type->shape, result.dims);
-    if (!shape.has_value()) return At("output[0] '" + name + "'", std::move(shape).error());
+  QTX_ASSIGN_OR_RETURN(std::vector<Tensor> results, RunOperator(*step.op, call));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!call.Wants(i)) continue;
+    const std::string& name = step.node->outputs[i];
+    const format::ValueInfo* declared = model.graph.FindValue(name);
+    if (declared != nullptr && declared->type) {
+      auto shape = CheckShape(declared->type->shape, results[i].dims);
+      if (!shape.has_value()) {
+        return At("output[" + std::to_string(i) + "] '" + name + "'", std::move(shape).error());
+      }
+    }
+    if (observer) observer(name, results[i]);
+    values[name] = std::move(results[i]);
   }
-  if (observer) observer(name, result);
-  values[name] = std::move(result);
   for (const std::string& dead : step.last_uses) values.erase(dead);
   return {};
 }

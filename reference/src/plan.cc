@@ -8,7 +8,6 @@
 namespace qtx::reference {
 namespace {
 
-using format::AttributeType;
 using format::ElementType;
 
 // The quantization of an annotated FLOAT is a remark about it, not its type.
@@ -98,74 +97,70 @@ Result<void> CheckInputs(const format::Node& node, const Operator& op, const Pla
   return {};
 }
 
-// The type of a result that the model does not declare, where the operator alone decides it.
-Result<OutputType> InferredType(const format::Node& node, const Plan& plan) {
-  const auto input = [&node, &plan](std::size_t i) {
-    return i < node.inputs.size() && !node.inputs[i].empty()
-               ? plan.types.at(node.inputs[i]).elem_type
-               : ElementType::kUndefined;
-  };
-  ElementType type = input(0);
-  if (node.op_type == "QuantizeLinear") {
-    const auto named = static_cast<ElementType>(node.IntOr("output_dtype", 0));
-    type = input(2) != ElementType::kUndefined ? input(2)
-           : named != ElementType::kUndefined  ? named
-                                               : ElementType::kUint8;
-  } else if (node.op_type == "DequantizeLinear") {
-    type = ElementType::kFloat;
-  } else if (node.op_type == "Cast") {
-    type = static_cast<ElementType>(node.IntOr("to", 0));
-  } else if (node.op_type == "Shape") {
-    type = ElementType::kInt64;
-  } else if (node.op_type == "Constant") {
-    const format::Attribute& value = node.attributes[0];
-    const bool real = value.type == AttributeType::kFloat || value.type == AttributeType::kFloats;
-    type = value.t ? value.t->data_type : real ? ElementType::kFloat : ElementType::kInt64;
+// The type of output `i` where the model does not declare it and the operator alone decides it.
+Result<OutputType> InferredType(const format::Node& node, const Operator& op, std::size_t i,
+                                const Plan& plan) {
+  std::vector<ElementType> inputs;
+  for (const std::string& name : node.inputs) {
+    inputs.push_back(name.empty() ? ElementType::kUndefined : plan.types.at(name).elem_type);
   }
-  if (!format::IsQuantized(type)) return OutputType{type, std::nullopt};
-  return Error{ErrorCode::kInvalid, "output[0] '" + node.outputs[0] + "'",
-               "has no declared type, and a quantized one cannot be inferred"};
+  const ElementType type = op.infer != nullptr ? op.infer(node, inputs, i)
+                           : inputs.empty()    ? ElementType::kUndefined
+                                               : inputs[0];
+  if (type != ElementType::kUndefined && !format::IsQuantized(type)) {
+    return OutputType{type, std::nullopt};
+  }
+  return Error{ErrorCode::kInvalid, "",
+               "has no declared type, and " + std::string(format::IsQuantized(type)
+                                                              ? "a quantized one cannot be inferred"
+                                                              : "none can be inferred")};
 }
 
 Result<OutputType> OutputOf(const format::Model& model, const format::Node& node,
-                            const Plan& plan) {
-  if (node.outputs.empty() || node.outputs[0].empty()) {
-    return Error{ErrorCode::kInvalid, "outputs", "found none, expected 1"};
+                            const Operator& op, std::size_t i, const Plan& plan) {
+  const std::string& name = node.outputs[i];
+  if (plan.types.contains(name)) return Error{ErrorCode::kInvalid, "", "is defined twice"};
+  const format::ValueInfo* value = model.graph.FindValue(name);
+  if (value == nullptr || !value->type) return InferredType(node, op, i, plan);
+  return TypeOf(model, *value);
+}
+
+Result<std::vector<OutputType>> OutputsOf(const format::Model& model, const format::Node& node,
+                                          const Operator& op, const Plan& plan) {
+  if (node.outputs.empty() || node.outputs.size() > static_cast<std::size_t>(op.max_outputs)) {
+    return Error{ErrorCode::kInvalid, "outputs",
+                 "found " + std::to_string(node.outputs.size()) + ", expected 1" +
+                     (op.max_outputs == 1           ? ""
+                      : op.max_outputs == kVariadic ? " or more"
+                                                    : " to " + std::to_string(op.max_outputs))};
   }
-  for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+  std::vector<OutputType> types;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    types.emplace_back();
     if (node.outputs[i].empty()) continue;
-    return Error{ErrorCode::kInvalid,
-                 "output[" + std::to_string(i) + "] '" + node.outputs[i] + "'",
-                 "operator " + node.op_type + " has one output here"};
+    auto type = OutputOf(model, node, op, i, plan);
+    if (!type.has_value()) {
+      return At("output[" + std::to_string(i) + "] '" + node.outputs[i] + "'",
+                std::move(type).error());
+    }
+    types.back() = *std::move(type);
   }
-  if (plan.types.contains(node.outputs[0])) {
-    return Error{ErrorCode::kInvalid, "output[0] '" + node.outputs[0] + "'", "is defined twice"};
-  }
-  const format::ValueInfo* value = model.graph.FindValue(node.outputs[0]);
-  if (value == nullptr || !value->type) return InferredType(node, plan);
-  auto type = TypeOf(model, *value);
-  if (!type.has_value()) {
-    return At("output[0] '" + node.outputs[0] + "'", std::move(type).error());
-  }
-  return type;
+  return types;
 }
 
 Result<Step> PlanStep(const format::Model& model, const format::Node& node, const Plan& plan) {
-  if (!node.domain.empty() && node.domain != "ai.onnx") {
-    return Error{ErrorCode::kUnsupported, "",
-                 "operator " + node.domain + "." + node.op_type + " is not in the reference"};
-  }
   Step step;
   step.node = &node;
-  step.op = FindOperator(node.op_type);
+  step.op = FindOperator(node.domain, node.op_type);
   if (step.op == nullptr) {
     return Error{ErrorCode::kUnsupported, "",
-                 "operator " + node.op_type + " is not in the reference"};
+                 "operator " + node.domain + (node.domain.empty() ? "" : ".") + node.op_type +
+                     " is not in the reference"};
   }
   QTX_RETURN_IF_ERROR(CheckInputs(node, *step.op, plan));
   QTX_RETURN_IF_ERROR(CheckAttributes(node, *step.op));
   if (step.op->check != nullptr) QTX_RETURN_IF_ERROR(step.op->check(node));
-  QTX_ASSIGN_OR_RETURN(step.output, OutputOf(model, node, plan));
+  QTX_ASSIGN_OR_RETURN(step.outputs, OutputsOf(model, node, *step.op, plan));
   return step;
 }
 
@@ -174,11 +169,10 @@ void FindLastUses(const format::Graph& graph, Plan* plan) {
   std::set<std::string> needed;
   for (const format::ValueInfo& output : graph.outputs) needed.insert(output.name);
   for (auto step = plan->steps.rbegin(); step != plan->steps.rend(); ++step) {
-    if (needed.insert(step->node->outputs[0]).second) {
-      step->last_uses.push_back(step->node->outputs[0]);  // nobody reads it
-    }
-    for (const std::string& input : step->node->inputs) {
-      if (!input.empty() && needed.insert(input).second) step->last_uses.push_back(input);
+    for (const auto* names : {&step->node->outputs, &step->node->inputs}) {  // unread, or read last
+      for (const std::string& name : *names) {
+        if (!name.empty() && needed.insert(name).second) step->last_uses.push_back(name);
+      }
     }
   }
 }
@@ -196,7 +190,9 @@ Result<Plan> MakePlan(const format::Model& model) {
   for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
     auto step = PlanStep(model, model.graph.nodes[i], plan);
     if (!step.has_value()) return At(NodeName(model, i), std::move(step).error());
-    plan.types[step->node->outputs[0]] = step->output;
+    for (std::size_t k = 0; k < step->outputs.size(); ++k) {
+      if (!step->node->outputs[k].empty()) plan.types[step->node->outputs[k]] = step->outputs[k];
+    }
     plan.steps.push_back(*std::move(step));
   }
   for (const format::ValueInfo& output : model.graph.outputs) {

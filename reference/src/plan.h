@@ -13,7 +13,7 @@ namespace qtx::reference {
 struct Step {
   const format::Node* node = nullptr;  // in the model the plan was made of
   const Operator* op = nullptr;
-  OutputType output;
+  std::vector<OutputType> outputs;     // one for each name the node gives
   std::vector<std::string> last_uses;  // values no later step or graph output needs
 };
 

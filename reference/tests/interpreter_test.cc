@@ -219,8 +219,8 @@ TEST(Interpreter, InfersTypesOfALoweredGraph) {
 TEST(Operators, AreSortedAndFindable) {
   const std::vector<std::string> names = SupportedOperators();
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  for (const std::string& name : names) EXPECT_EQ(FindOperator(name)->op_type, name);
-  EXPECT_EQ(FindOperator("Foo"), nullptr);
+  for (const std::string& name : names) EXPECT_EQ(FindOperator("ai.onnx", name)->op_type, name);
+  EXPECT_EQ(FindOperator("", "Foo"), nullptr);
 }
 
 }  // namespace

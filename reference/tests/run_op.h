@@ -80,7 +80,9 @@ struct OpRun {
                     .inputs = inputs,
                     .outputs = {&output, 1},
                     .counters = &counters};
-    return FindOperator(op)->run(call);
+    auto results = RunOperator(*FindOperator("", op), call);
+    if (!results.has_value()) return std::move(results).error();
+    return std::move((*results)[0]);
   }
 };
 

@@ -38,14 +38,14 @@ Output::Output(const Call& call, format::Tensor tensor, Kind kind)
   max_ = range.max;
 }
 
-Result<Output> Output::Make(const Call& call, format::Dims dims) {
-  const OutputType& type = call.outputs[0];
+Result<Output> Output::Make(const Call& call, format::Dims dims, std::size_t i) {
+  const OutputType& type = call.outputs[i];
   QTX_RETURN_IF_ERROR(CheckComputable(dims));
   QTX_ASSIGN_OR_RETURN(format::Tensor tensor,
                        format::MakeTensor(type.elem_type, std::move(dims), type.quantization));
   if (type.elem_type == ElementType::kFloat) return Output(call, std::move(tensor), Kind::kFloat);
   if (!type.quantization) {
-    return Error{ErrorCode::kInvalid, "output[0]",
+    return Error{ErrorCode::kInvalid, "output[" + std::to_string(i) + "]",
                  "type " + std::string(format::Name(type.elem_type)) +
                      " holds no reals; expected FLOAT or a quantized type"};
   }

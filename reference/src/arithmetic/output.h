@@ -14,9 +14,9 @@ namespace qtx::reference {
 /// Each element is put exactly once. Elements are row-major indices.
 class Output {
  public:
-  /// Output 0 of `call`, of shape `dims`.  Errors: kTooLarge, kInvalid for an element type that no
-  /// operator produces, and when the parameters do not fit the shape.
-  static Result<Output> Make(const Call& call, format::Dims dims);
+  /// Output `i` of `call`, of shape `dims`.  Errors: kTooLarge, kInvalid for an element type that
+  /// no operator produces, and when the parameters do not fit the shape.
+  static Result<Output> Make(const Call& call, format::Dims dims, std::size_t i = 0);
 
   /// Rounds `real` once: exact.S1. NaN becomes the offset, an infinity the end of the range.
   void PutReal(std::int64_t element, const Real& real);

@@ -29,6 +29,11 @@ Result<format::Tensor> Cast(const Call& call) {
 constexpr AttributeRule kAttributes[] = {{"saturate", AttributeType::kInt},
                                          {"to", AttributeType::kInt}};
 
+format::ElementType InferType(const format::Node& node, std::span<const format::ElementType>,
+                              std::size_t) {
+  return static_cast<format::ElementType>(node.IntOr("to", 0));
+}
+
 }  // namespace
 
 const Operator kCast = {.op_type = "Cast",
@@ -36,6 +41,7 @@ const Operator kCast = {.op_type = "Cast",
                         .max_inputs = 1,
                         .attributes = kAttributes,
                         .check = CheckTo,
+                        .infer = InferType,
                         .run = Cast};
 
 }  // namespace qtx::reference::ops

@@ -60,6 +60,12 @@ constexpr AttributeRule kAttributes[] = {
     {"value_ints", AttributeType::kInts},
 };
 
+ElementType InferType(const format::Node& node, std::span<const ElementType>, std::size_t) {
+  const format::Attribute& value = node.attributes[0];
+  const bool real = value.type == AttributeType::kFloat || value.type == AttributeType::kFloats;
+  return value.t ? value.t->data_type : real ? ElementType::kFloat : ElementType::kInt64;
+}
+
 }  // namespace
 
 const Operator kConstant = {.op_type = "Constant",
@@ -67,6 +73,7 @@ const Operator kConstant = {.op_type = "Constant",
                             .max_inputs = 0,
                             .attributes = kAttributes,
                             .check = CheckOne,
+                            .infer = InferType,
                             .run = Constant};
 
 }  // namespace qtx::reference::ops

@@ -24,12 +24,18 @@ Result<format::Tensor> DequantizeLinear(const Call& call) {
 constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt},
                                          {"block_size", AttributeType::kInt}};
 
+format::ElementType InferType(const format::Node&, std::span<const format::ElementType>,
+                              std::size_t) {
+  return format::ElementType::kFloat;
+}
+
 }  // namespace
 
 const Operator kDequantizeLinear = {.op_type = "DequantizeLinear",
                                     .min_inputs = 2,
                                     .max_inputs = 3,
                                     .attributes = kAttributes,
+                                    .infer = InferType,
                                     .run = DequantizeLinear};
 
 }  // namespace qtx::reference::ops

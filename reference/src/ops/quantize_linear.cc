@@ -42,6 +42,12 @@ constexpr AttributeRule kAttributes[] = {
     {"saturate", AttributeType::kInt},
 };
 
+ElementType InferType(const format::Node& node, std::span<const ElementType> inputs, std::size_t) {
+  if (inputs.size() > 2 && inputs[2] != ElementType::kUndefined) return inputs[2];
+  const auto named = static_cast<ElementType>(node.IntOr("output_dtype", 0));
+  return named != ElementType::kUndefined ? named : ElementType::kUint8;
+}
+
 }  // namespace
 
 const Operator kQuantizeLinear = {.op_type = "QuantizeLinear",
@@ -49,6 +55,7 @@ const Operator kQuantizeLinear = {.op_type = "QuantizeLinear",
                                   .max_inputs = 3,
                                   .attributes = kAttributes,
                                   .check = CheckSaturate,
+                                  .infer = InferType,
                                   .run = QuantizeLinear};
 
 }  // namespace qtx::reference::ops

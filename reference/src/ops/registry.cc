@@ -9,7 +9,7 @@
 namespace qtx::reference {
 namespace {
 
-// Sorted by op_type.
+// Sorted by domain, then op_type.
 constexpr std::array kOperators = {
     &ops::kAdd,
     &ops::kAveragePool,
@@ -42,16 +42,27 @@ constexpr std::array kOperators = {
 
 std::span<const Operator* const> Operators() { return kOperators; }
 
-const Operator* FindOperator(std::string_view op_type) {
-  const auto found = std::ranges::find_if(
-      kOperators, [op_type](const Operator* op) { return op->op_type == op_type; });
+const Operator* FindOperator(std::string_view domain, std::string_view op_type) {
+  if (domain == "ai.onnx") domain = "";
+  const auto found = std::ranges::find_if(kOperators, [domain, op_type](const Operator* op) {
+    return op->domain == domain && op->op_type == op_type;
+  });
   return found == kOperators.end() ? nullptr : *found;
+}
+
+Result<std::vector<format::Tensor>> RunOperator(const Operator& op, const Call& call) {
+  if (op.run_all != nullptr) return op.run_all(call);
+  QTX_ASSIGN_OR_RETURN(format::Tensor only, op.run(call));
+  std::vector<format::Tensor> outputs;
+  outputs.push_back(std::move(only));
+  return outputs;
 }
 
 std::vector<std::string> SupportedOperators() {
   std::vector<std::string> names;
   names.reserve(std::size(kOperators));
   for (const Operator* op : kOperators) names.emplace_back(op->op_type);
+  std::ranges::sort(names);
   return names;
 }
 

@@ -29,9 +29,18 @@ Result<format::Tensor> Shape(const Call& call) {
 constexpr AttributeRule kAttributes[] = {{"end", AttributeType::kInt},
                                          {"start", AttributeType::kInt}};
 
+format::ElementType InferType(const format::Node&, std::span<const format::ElementType>,
+                              std::size_t) {
+  return format::ElementType::kInt64;
+}
+
 }  // namespace
 
-const Operator kShape = {
-    .op_type = "Shape", .min_inputs = 1, .max_inputs = 1, .attributes = kAttributes, .run = Shape};
+const Operator kShape = {.op_type = "Shape",
+                         .min_inputs = 1,
+                         .max_inputs = 1,
+                         .attributes = kAttributes,
+                         .infer = InferType,
+                         .run = Shape};
 
 }  // namespace qtx::reference::ops

@@ -49,7 +49,7 @@ class Interpreter {
 Result<format::Tensor> QuantizeInput(const format::Tensor& real, const format::TensorType& to,
                                      std::string_view arithmetic = "exact");
 
-/// op_types the interpreter knows in ai.onnx, sorted.
+/// op_types the interpreter knows, of every domain, sorted.
 std::vector<std::string> SupportedOperators();
 
 }  // namespace qtx::reference

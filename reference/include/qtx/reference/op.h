@@ -16,7 +16,7 @@ namespace qtx::reference {
 
 /// Type of a value that a node produces. The operator derives the shape.
 struct OutputType {
-  format::ElementType elem_type = format::ElementType::kUndefined;
+  format::ElementType elem_type = format::ElementType::kUndefined;  // kUndefined: omitted output
   std::optional<format::Quantization> quantization;  // inline vectors; present when quantized
 };
 
@@ -33,6 +33,10 @@ struct Call {
   const format::Tensor* Input(std::size_t i) const {
     return i < inputs.size() ? inputs[i] : nullptr;
   }
+  /// True when output `i` is named, so that somebody may read it.
+  bool Wants(std::size_t i) const {
+    return i < outputs.size() && outputs[i].elem_type != format::ElementType::kUndefined;
+  }
 };
 
 struct AttributeRule {
@@ -43,21 +47,32 @@ struct AttributeRule {
 inline constexpr int kVariadic = 1 << 20;
 
 struct Operator {
-  std::string_view op_type;  // in ai.onnx
+  std::string_view op_type;
+  std::string_view domain = {};  // ai.onnx when empty
   int min_inputs = 0;
   int max_inputs = 0;
+  int max_outputs = 1;
   std::span<const AttributeRule> attributes;  // all that it understands
   /// Checks attribute values before anything runs; nullptr when their types say all.
   Result<void> (*check)(const format::Node&) = nullptr;
-  /// Computes the outputs, as many as the node names (all operators here have one).
+  /// Element type of output `output` where the model does not declare it, from the types of the
+  /// inputs (kUndefined: absent); nullptr when every output has the type of input 0.
+  format::ElementType (*infer)(const format::Node&, std::span<const format::ElementType> inputs,
+                               std::size_t output) = nullptr;
+  /// Computes output 0, of an operator that has no other.
   /// Errors: kInvalid when shapes or types do not fit, kUnsupported when the arithmetic has no such
   /// operation, kTooLarge past limits.h. `where` names the input or attribute.
   Result<format::Tensor> (*run)(const Call&) = nullptr;
+  /// Instead of `run`, of an operator with several outputs: one tensor for each of call.outputs, an
+  /// omitted one left empty.
+  Result<std::vector<format::Tensor>> (*run_all)(const Call&) = nullptr;
 };
 
-/// All operators, sorted by op_type.
+/// All operators, sorted by domain, then op_type.
 std::span<const Operator* const> Operators();
-/// nullptr when there is none of that op_type.
-const Operator* FindOperator(std::string_view op_type);
+/// nullptr when there is none. `domain` "" and "ai.onnx" are the same.
+const Operator* FindOperator(std::string_view domain, std::string_view op_type);
+/// Runs `run` or `run_all`.  Errors: those of the operator.
+Result<std::vector<format::Tensor>> RunOperator(const Operator& op, const Call& call);
 
 }  // namespace qtx::reference
