@@ -1,6 +1,7 @@
 #include "operand.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace qtx::reference {
 namespace {
@@ -22,19 +23,26 @@ Operand::Operand(const format::Tensor& tensor)
 Result<Operand> Operand::Make(const format::Tensor& tensor) {
   using format::ElementType;
   const ElementType storage = format::StorageOf(tensor.elem_type);
-  const bool integer = format::IsIntegerStorage(storage) && format::BitWidth(storage) <= 32 &&
-                       storage != ElementType::kUint32;
+  Operand operand(tensor);
+  if (format::IsIntegerStorage(storage) || storage == ElementType::kBool) {
+    if (format::BitWidth(storage) <= 32 && storage != ElementType::kUint32) {
+      operand.integers_ = format::UnpackInt32(tensor);
+      return operand;
+    }
+    operand.wide_ = format::UnpackIntegers(tensor);
+    const auto negative = [](std::int64_t value) { return value < 0; };
+    if (storage == ElementType::kUint64 && std::ranges::any_of(operand.wide_, negative)) {
+      return Error{ErrorCode::kUnsupported, "", "a UINT64 of 2^63 or more"};
+    }
+    return operand;
+  }
   const bool real = storage == ElementType::kFloat || storage == ElementType::kFloat16 ||
-                    storage == ElementType::kBfloat16 || format::IsSmallFloat(storage);
-  if (!integer && !real) {
+                    storage == ElementType::kBfloat16 || storage == ElementType::kDouble ||
+                    format::IsSmallFloat(storage);
+  if (!real) {
     return Error{ErrorCode::kInvalid, "",
                  "elements of type " + std::string(format::Name(tensor.elem_type)) +
                      " cannot be computed with"};
-  }
-  Operand operand(tensor);
-  if (integer) {
-    operand.integers_ = format::UnpackInt32(tensor);
-    return operand;
   }
   const auto nonzero = [](std::int32_t offset) { return offset != 0; };
   if (std::ranges::any_of(operand.offsets_, nonzero)) {
@@ -53,6 +61,11 @@ std::int32_t Operand::code(std::int64_t i) const {
 }
 
 Dyadic Operand::exact(std::int64_t i) const {
+  if (is_wide()) {
+    const std::int64_t value = integer(i);
+    if (value == std::numeric_limits<std::int64_t>::min()) return {-1, 63};  // can be negated
+    return {value, 0};
+  }
   if (is_integer()) return Scaled(scale(i), integer(i));
   Dyadic value = ToDyadic(values_[static_cast<std::size_t>(i)]);
   if (scales_.empty()) return value;
@@ -62,6 +75,7 @@ Dyadic Operand::exact(std::int64_t i) const {
 }
 
 float Operand::binary32(std::int64_t i) const {
+  if (is_wide()) return static_cast<float>(integer(i));
   if (is_integer()) return static_cast<float>(integer(i)) * scale(i);
   return static_cast<float>(values_[static_cast<std::size_t>(i)]) * scale(i);
 }

@@ -12,17 +12,20 @@ namespace qtx::reference {
 /// Unpacks a tensor once. Borrows its quantization: must not outlive the tensor.
 class Operand {
  public:
-  /// Errors: kInvalid for STRING, complex, DOUBLE and integer tensors without quantization wider
-  /// than 32 bits, kUnsupported for a scaled float with an offset.
+  /// Errors: kInvalid for STRING and complex tensors, kUnsupported for a scaled float with an
+  /// offset and for a UINT64 of 2^63 or more.
   static Result<Operand> Make(const format::Tensor& tensor);
 
   const format::Tensor& tensor() const { return *tensor_; }
-  /// True when real = scale(i) * integer(i) with integers.
+  /// True when real = scale(i) * integer(i) with integers of at most 33 bits.
   bool is_integer() const { return !integers_.empty() || count_ == 0; }
+  /// True for plain integers of more than 32 bits: real = integer(i).
+  bool is_wide() const { return !wide_.empty(); }
   bool per_tensor() const { return map_.per_tensor(); }
 
-  /// stored - offset.  REQUIRES: is_integer().
+  /// stored - offset.  REQUIRES: is_integer() or is_wide().
   std::int64_t integer(std::int64_t i) const {
+    if (is_wide()) return wide_[static_cast<std::size_t>(i)];
     const std::int64_t stored = integers_[static_cast<std::size_t>(i)];
     return stored - (offsets_.empty() ? 0 : offsets_[Parameter(offsets_.size(), i)]);
   }
@@ -47,7 +50,8 @@ class Operand {
   format::ParameterMap map_;
   std::vector<float> scales_;
   std::vector<std::int32_t> offsets_;
-  std::vector<std::int32_t> integers_;  // integer storage
+  std::vector<std::int32_t> integers_;  // integer storage of at most 32 bits, BOOL
+  std::vector<std::int64_t> wide_;      // UINT32, INT64, UINT64
   std::vector<double> values_;          // float storage
 };
 

@@ -95,6 +95,7 @@ void ExactSum::AddProduct(const Dyadic& a, const Dyadic& b) {
 void ExactSum::AddFinite(U128 magnitude, bool negative, int exponent) {
   if (magnitude == 0) return;
   const int position = exponent - kLowest;
+  if (position < 0 || position / 32 + 6 > kCells) return AddBeyond(magnitude, negative, exponent);
   auto cell = static_cast<std::size_t>(position / 32);
   const int shift = position % 32;
   // 32 bits at a time, so that a shifted chunk fits 63 bits; it spills into the next cell.
@@ -106,6 +107,14 @@ void ExactSum::AddFinite(U128 magnitude, bool negative, int exponent) {
     cells_[cell + 1] += negative ? -high : high;
   }
   if (++pending_ == (1U << 28)) Normalize();  // a cell gains less than 2^34 per addition
+}
+
+void ExactSum::AddBeyond(U128 magnitude, bool negative, int exponent) {
+  Rational term(static_cast<unsigned long>(magnitude >> 64));
+  mpq_mul_2exp(term.get_mpq_t(), term.get_mpq_t(), 64);
+  term += Rational(static_cast<unsigned long>(magnitude));
+  term *= ToRational({negative ? -1 : 1, exponent, Dyadic::Kind::kFinite});
+  beyond_ = beyond_ ? *beyond_ + term : term;
 }
 
 void ExactSum::Normalize() {
@@ -126,6 +135,7 @@ Real ExactSum::Value() const {
   }
   Rational value(sum);
   mpq_div_2exp(value.get_mpq_t(), value.get_mpq_t(), static_cast<mp_bitcnt_t>(-kLowest));
+  if (beyond_) value += *beyond_;
   return {true, 0, value};
 }
 
@@ -157,6 +167,24 @@ double OddDouble(const Rational& value) {
   const auto bits = std::bit_cast<std::uint64_t>(truncated);
   if (truncated == 0) return std::copysign(std::numeric_limits<double>::denorm_min(), sgn(value));
   return std::bit_cast<double>(bits | 1U);
+}
+
+double NearestDouble(const Rational& value) {
+  constexpr int kLowest = -1076;  // two bits below binary64's last
+  const auto bits = [](const mpz_class& z) {
+    return static_cast<int>(mpz_sizeinbase(z.get_mpz_t(), 2));
+  };
+  // At least 55 bits, the last one sticky, so that the conversion rounds once; near zero fewer.
+  const int exponent = std::max(bits(value.get_num()) - bits(value.get_den()) - 55, kLowest);
+  const Rational scaled = value * ToRational({1, -exponent, Dyadic::Kind::kFinite});
+  mpz_class odd = Round(scaled, TieRule::kTowardZero);
+  if (odd != scaled && mpz_even_p(odd.get_mpz_t()) != 0) odd += sgn(value);
+  const long stored = odd.get_si();
+  if (exponent > kLowest || std::abs(stored) >= (std::int64_t{1} << 54)) {
+    return std::ldexp(static_cast<double>(stored), exponent);
+  }
+  const mpz_class subnormal = Round(Rational(odd) / 4, TieRule::kHalfEven);
+  return std::ldexp(static_cast<double>(subnormal.get_si()), kLowest + 2);
 }
 
 float NearestFloat(const Rational& value) {

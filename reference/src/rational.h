@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "qtx/reference/arithmetic.h"
 
@@ -14,7 +15,8 @@ namespace qtx::reference {
 using Rational = mpq_class;
 
 /// mantissa * 2^exponent, or an infinity with the mantissa's sign, or NaN. Every element of every
-/// tensor is one: a binary32, or binary32 scale times an integer of at most 33 bits (57 bits).
+/// tensor is one: a float, an integer, or a binary32 scale times an integer of at most 33 bits (57
+/// bits).
 struct Dyadic {
   enum class Kind : std::int32_t { kFinite, kInfinite, kNan };
   std::int64_t mantissa = 0;
@@ -39,7 +41,8 @@ Rational ToRational(const Dyadic& finite);
 Real ToReal(const Dyadic& value);
 
 /// Sum of dyadics and of products of two of them without any rounding (a Kulisch accumulator):
-/// fixed point over 2^-736 .. 2^800, each cell holding 32 bits and its carries.
+/// fixed point over 2^-736 .. 2^800, each cell holding 32 bits and its carries; what only DOUBLE
+/// reaches beyond that is summed as a rational.
 class ExactSum {
  public:
   void Add(const Dyadic& term);
@@ -50,18 +53,22 @@ class ExactSum {
   static constexpr int kLowest = -736;  // below twice the exponent of any element (2^-149 * 2^-32)
   static constexpr int kCells = 48;
   void AddFinite(unsigned __int128 magnitude, bool negative, int exponent);
+  void AddBeyond(unsigned __int128 magnitude, bool negative, int exponent);
   void AddSpecial(double value);
   void Normalize();
   std::array<std::int64_t, kCells> cells_{};
   std::uint32_t pending_ = 0;  // additions since the carries were last propagated
   double special_ = 0;         // sum of non-finite terms
   bool finite_ = true;
+  std::optional<Rational> beyond_;
 };
 
 /// `value` rounded to an integer by `tie`.
 mpz_class Round(const Rational& value, TieRule tie);
 /// `value` rounded half to even to a binary32; overflow gives an infinity.
 float NearestFloat(const Rational& value);
+/// The same for binary64.
+double NearestDouble(const Rational& value);
 /// `value` rounded to odd in binary64 (truncated, the last bit set when inexact): rounding that
 /// again to a format of at most 51 bits equals rounding `value` once (Boldo, Melquiond 2008).
 double OddDouble(const Rational& value);

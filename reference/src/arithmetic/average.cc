@@ -20,7 +20,7 @@ bool SameByteType(const Operand& input, const Output& output) {
 }  // namespace
 
 Averager::Averager(const Arithmetic& arithmetic, const Operand& input, Output* output)
-    : domain_(arithmetic.domain),
+    : domain_(DomainFor(arithmetic, *output)),
       tie_(arithmetic.average.tie),
       input_(&input),
       output_(output),

@@ -29,7 +29,9 @@ bool IsSubByte(const format::Tensor& tensor) { return format::BitWidth(tensor.el
 void PutOne(Domain domain, const Operand& input, std::int64_t source, Output* output,
             std::int64_t element) {
   if (domain == Domain::kFloat32) return output->PutFloat(element, input.binary32(source));
-  if (!input.is_integer()) return output->PutReal(element, ToReal(input.exact(source)));
+  if (!input.is_integer() && !input.is_wide()) {
+    return output->PutReal(element, ToReal(input.exact(source)));
+  }
   const Term term{input.integer(source), static_cast<double>(input.scale(source))};
   output->PutTerms(element, {&term, 1});
 }
@@ -38,7 +40,7 @@ void PutOne(Domain domain, const Operand& input, std::int64_t source, Output* ou
 
 Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output* output,
                      const RequantizeRecipe* kernel)
-    : domain_(arithmetic.domain),
+    : domain_(DomainFor(arithmetic, *output)),
       input_(&input),
       output_(output),
       same_float_(SameFloat(input.tensor(), output->tensor())) {
@@ -81,10 +83,14 @@ Result<format::Tensor> ConvertAll(const Call& call, const Operand& input) {
 
 Combiner::Combiner(Binary kind, const Arithmetic& arithmetic, const Operand& a, const Operand& b,
                    Output* output)
-    : kind_(kind), arithmetic_(&arithmetic), a_(&a), b_(&b), output_(output) {
-  stored_ = arithmetic.domain == Domain::kStored && OneScale(a) && OneScale(b) &&
-            OneScale(*output) && Is8Bit(a.tensor()) && Is8Bit(b.tensor()) &&
-            Is8Bit(output->tensor());
+    : kind_(kind),
+      arithmetic_(&arithmetic),
+      domain_(DomainFor(arithmetic, *output)),
+      a_(&a),
+      b_(&b),
+      output_(output) {
+  stored_ = domain_ == Domain::kStored && OneScale(a) && OneScale(b) && OneScale(*output) &&
+            Is8Bit(a.tensor()) && Is8Bit(b.tensor()) && Is8Bit(output->tensor());
   if (!stored_) return;
   const float sa = a.scale(0);
   const float sb = b.scale(0);
@@ -154,7 +160,7 @@ void Combiner::PutFixed(std::int64_t element, std::int64_t ia, std::int64_t ib) 
 
 void Combiner::Put(std::int64_t element, std::int64_t ia, std::int64_t ib) {
   if (stored_) return PutFixed(element, ia, ib);
-  if (arithmetic_->domain == Domain::kFloat32) return PutFloat32(element, ia, ib);
+  if (domain_ == Domain::kFloat32) return PutFloat32(element, ia, ib);
   PutExact(element, ia, ib);  // also where TFLite has no kernel: tflite.S11
 }
 

@@ -52,6 +52,7 @@ class Combiner {
 
   Binary kind_;
   const Arithmetic* arithmetic_;
+  Domain domain_;
   const Operand* a_;
   const Operand* b_;
   Output* output_;

@@ -1,6 +1,8 @@
 #include "arithmetic/output.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "arithmetic/round.h"
 #include "parameters.h"
@@ -19,6 +21,30 @@ const format::Quantization& ParametersOf(const format::Tensor& tensor) {
   return tensor.quantization ? *tensor.quantization : kNone;
 }
 
+// The lowest BitWidth(type) bits of `value` as an element of `type`.
+std::int64_t Wrapped(ElementType type, std::uint64_t value) {
+  const int width = format::BitWidth(type);
+  const bool is_signed = format::StorageRange(type).min < 0;
+  const int unused = 64 - width;
+  const std::uint64_t high = value << unused;
+  return is_signed ? static_cast<std::int64_t>(high) >> unused
+                   : static_cast<std::int64_t>(high >> unused);
+}
+
+std::uint64_t LowBits(const mpz_class& value) {
+  mpz_class low;
+  mpz_fdiv_r_2exp(low.get_mpz_t(), value.get_mpz_t(), 64);
+  return low.get_ui();
+}
+
+// The code nearest to a value rounded to odd in binary64; beyond the midpoint above the largest
+// finite one it is an infinity, as IEEE 754 has it.
+std::int32_t HalfCode(ElementType type, double odd) {
+  const double limit = type == ElementType::kFloat16 ? 65520.0 : 0x1.ffp127;
+  if (std::abs(odd) >= limit) odd = std::copysign(std::numeric_limits<double>::infinity(), odd);
+  return static_cast<std::int32_t>(format::EncodeSmallFloat(type, odd));
+}
+
 }  // namespace
 
 Output::Output(const Call& call, format::Tensor tensor, Kind kind)
@@ -30,45 +56,94 @@ Output::Output(const Call& call, format::Tensor tensor, Kind kind)
       map_(ParametersOf(tensor_), tensor_.dims),
       scales_(ParametersOf(tensor_).scale),
       offsets_(ParametersOf(tensor_).offset) {
-  if (kind_ == Kind::kFloat) return;
-  integers_.resize(static_cast<std::size_t>(format::ElementCount(tensor_)));
-  if (kind_ == Kind::kSmallFloat) return;
+  if (kind_ == Kind::kFloat || kind_ == Kind::kDouble) return;
+  const auto count = static_cast<std::size_t>(format::ElementCount(tensor_));
+  if (kind_ == Kind::kPlain) {
+    plain_.resize(count);
+    return;
+  }
+  integers_.resize(count);
+  if (kind_ == Kind::kSmallFloat || kind_ == Kind::kHalf) return;
   const format::IntegerRange range = format::StoredRange(tensor_.elem_type, ParametersOf(tensor_));
   min_ = range.min;
   max_ = range.max;
 }
 
+Result<Output::Kind> Output::KindOf(const OutputType& type) {
+  if (type.quantization) {
+    const ElementType storage = format::StorageOf(type.elem_type);
+    if (storage == ElementType::kBipolar1) return Kind::kBipolar;
+    return format::IsSmallFloat(storage) ? Kind::kSmallFloat : Kind::kInteger;
+  }
+  switch (type.elem_type) {
+    case ElementType::kFloat:
+      return Kind::kFloat;
+    case ElementType::kDouble:
+      return Kind::kDouble;
+    case ElementType::kFloat16:
+    case ElementType::kBfloat16:
+      return Kind::kHalf;
+    default:
+      break;
+  }
+  if (format::IsIntegerStorage(type.elem_type) || type.elem_type == ElementType::kBool) {
+    return Kind::kPlain;
+  }
+  return Error{ErrorCode::kInvalid, "",
+               "type " + std::string(format::Name(type.elem_type)) +
+                   " holds no numbers; expected a float, integer or quantized type"};
+}
+
 Result<Output> Output::Make(const Call& call, format::Dims dims, std::size_t i) {
   const OutputType& type = call.outputs[i];
+  const std::string place = "output[" + std::to_string(i) + "]";
+  const auto kind = KindOf(type);
+  if (!kind.has_value()) return At(place, kind.error());
   QTX_RETURN_IF_ERROR(CheckComputable(dims));
   QTX_ASSIGN_OR_RETURN(format::Tensor tensor,
                        format::MakeTensor(type.elem_type, std::move(dims), type.quantization));
-  if (type.elem_type == ElementType::kFloat) return Output(call, std::move(tensor), Kind::kFloat);
-  if (!type.quantization) {
-    return Error{ErrorCode::kInvalid, "output[" + std::to_string(i) + "]",
-                 "type " + std::string(format::Name(type.elem_type)) +
-                     " holds no reals; expected FLOAT or a quantized type"};
+  if (type.quantization) {
+    QTX_RETURN_IF_ERROR(CheckParameters(type.elem_type, *type.quantization, tensor.dims));
   }
-  QTX_RETURN_IF_ERROR(CheckParameters(type.elem_type, *type.quantization, tensor.dims));
-  const ElementType storage = format::StorageOf(type.elem_type);
-  const Kind kind = storage == ElementType::kBipolar1 ? Kind::kBipolar
-                    : format::IsSmallFloat(storage)   ? Kind::kSmallFloat
-                                                      : Kind::kInteger;
-  return Output(call, std::move(tensor), kind);
+  return Output(call, std::move(tensor), *kind);
 }
 
 void Output::PutSpecial(std::int64_t element, double value) {
   const auto i = static_cast<std::size_t>(element);
-  if (kind_ == Kind::kFloat) {
-    tensor_.As<float>()[i] = static_cast<float>(value);
-  } else if (kind_ == Kind::kSmallFloat) {
-    const ElementType storage = format::StorageOf(tensor_.elem_type);
-    integers_[i] = static_cast<std::int32_t>(
-        format::EncodeSmallFloat(storage, std::isnan(value) ? offset(element) : value));
+  switch (kind_) {
+    case Kind::kFloat:
+      tensor_.As<float>()[i] = static_cast<float>(value);
+      break;
+    case Kind::kDouble:
+      tensor_.As<double>()[i] = value;
+      break;
+    case Kind::kHalf:
+      integers_[i] = HalfCode(tensor_.elem_type, value);
+      break;
+    case Kind::kSmallFloat:
+      integers_[i] = static_cast<std::int32_t>(format::EncodeSmallFloat(
+          format::StorageOf(tensor_.elem_type), std::isnan(value) ? offset(element) : value));
+      break;
+    case Kind::kPlain:
+      PutPlainSpecial(element, value);
+      break;
+    default:
+      if (std::isnan(value)) return PutRational(element, 0);  // exact.S4: as real zero
+      PutStored(element, value < 0 ? min_ : max_);
+  }
+}
+
+void Output::PutPlainSpecial(std::int64_t element, double value) {
+  std::int64_t& stored = plain_[static_cast<std::size_t>(element)];
+  if (tensor_.elem_type == ElementType::kBool) {
+    stored = 1;  // NaN and infinities are not zero
   } else if (std::isnan(value)) {
-    PutRational(element, 0);  // exact.S4: as real zero
+    stored = 0;
+  } else if (tensor_.elem_type == ElementType::kUint64) {
+    stored = value < 0 ? 0 : -1;
   } else {
-    PutStored(element, value < 0 ? min_ : max_);
+    const format::IntegerRange range = format::StorageRange(tensor_.elem_type);
+    stored = value < 0 ? range.min : range.max;
   }
 }
 
@@ -80,9 +155,23 @@ void Output::PutReal(std::int64_t element, const Real& real) {
 
 void Output::PutRational(std::int64_t element, const Rational& value) {
   const auto i = static_cast<std::size_t>(element);
-  if (kind_ == Kind::kFloat) {
-    tensor_.As<float>()[i] = NearestFloat(value);
-    return;
+  switch (kind_) {
+    case Kind::kFloat:
+      tensor_.As<float>()[i] = NearestFloat(value);
+      return;
+    case Kind::kDouble:
+      tensor_.As<double>()[i] = NearestDouble(value);
+      return;
+    case Kind::kHalf:
+      integers_[i] = HalfCode(tensor_.elem_type, OddDouble(value));
+      return;
+    case Kind::kPlain:
+      plain_[i] = tensor_.elem_type == ElementType::kBool
+                      ? value != 0
+                      : Wrapped(tensor_.elem_type, LowBits(Round(value, TieRule::kTowardZero)));
+      return;
+    default:
+      break;
   }
   const Rational quotient = value / Rational(static_cast<double>(scale(element)));
   if (kind_ == Kind::kInteger) {
@@ -120,18 +209,57 @@ bool Output::PutIfCertain(std::int64_t element, const Approximation& x) {
 
 bool Output::PutBetween(std::int64_t element, const Rational& low, const Rational& high) {
   const auto i = static_cast<std::size_t>(element);
-  PutRational(element, low);
-  if (kind_ == Kind::kFloat) {
-    const float rounded = tensor_.As<float>()[i];
-    PutRational(element, high);
-    return rounded == tensor_.As<float>()[i];
+  const auto put = [&](const Rational& value) {  // and look at what it became
+    PutRational(element, value);
+    if (kind_ == Kind::kFloat) return static_cast<double>(tensor_.As<float>()[i]);
+    if (kind_ == Kind::kDouble) return tensor_.As<double>()[i];
+    return static_cast<double>(kind_ == Kind::kPlain ? plain_[i] : integers_[i]);
+  };
+  return put(low) == put(high);
+}
+
+void Output::PutEnclosed(std::int64_t element, const Enclosure& enclose) {
+  ++counters_->rounded;
+  const Rational unit(tensor_.quantization ? static_cast<double>(scale(element)) : 1.0);
+  PutRational(element,
+              Decided(enclose, unit, [this, element](const Rational& low, const Rational& high) {
+                return PutBetween(element, low, high);
+              }));
+}
+
+void Output::PutInteger(std::int64_t element, __int128 value) {
+  if (kind_ != Kind::kPlain) {
+    const auto high = static_cast<long>(value >> 32);
+    const auto low = static_cast<unsigned long>(value & 0xffffffff);
+    return PutReal(element, {true, 0, Rational(mpz_class(high) * 0x100000000L + low)});
   }
-  const std::int32_t rounded = integers_[i];
-  PutRational(element, high);
-  return rounded == integers_[i];
+  const ElementType type = tensor_.elem_type;
+  plain_[static_cast<std::size_t>(element)] =
+      type == ElementType::kBool ? value != 0 : Wrapped(type, static_cast<std::uint64_t>(value));
+}
+
+void Output::PutSame(std::int64_t element, std::int64_t other) {
+  const auto to = static_cast<std::size_t>(element);
+  const auto from = static_cast<std::size_t>(other);
+  ++counters_->rounded;
+  if (kind_ == Kind::kFloat) {
+    tensor_.As<float>()[to] = tensor_.As<float>()[from];
+  } else if (kind_ == Kind::kDouble) {
+    tensor_.As<double>()[to] = tensor_.As<double>()[from];
+  } else if (kind_ == Kind::kPlain) {
+    plain_[to] = plain_[from];
+  } else {
+    integers_[to] = integers_[from];
+  }
 }
 
 void Output::PutTerms(std::int64_t element, std::span<const Term> terms, std::int64_t divisor) {
+  if (kind_ == Kind::kPlain && divisor == 1 &&
+      std::ranges::all_of(terms, [](const Term& term) { return term.scale == 1; })) {
+    __int128 sum = 0;
+    for (const Term& term : terms) sum += term.integer;
+    return PutInteger(element, sum);
+  }
   ++counters_->rounded;
   if (kind_ == Kind::kInteger && exact_recipe_.tie != TieRule::kTowardZero) {
     const std::int64_t zero = offset(element);
@@ -154,6 +282,9 @@ void Output::PutFloat(std::int64_t element, float value) {
     return;
   }
   if (!std::isfinite(value)) return PutSpecial(element, static_cast<double>(value));
+  if (kind_ == Kind::kHalf || is_plain()) {
+    return PutRational(element, Rational(static_cast<double>(value)));
+  }
   if (kind_ == Kind::kInteger && recipe_.value == QuantizeRecipe::Value::kFloat32) {
     return PutStored(element,
                      QuantizedFloat(value, scale(element), offset(element), recipe_, min_, max_));
@@ -175,11 +306,15 @@ void Output::PutFloat(std::int64_t element, float value) {
 format::Tensor Output::Take() {
   if (kind_ == Kind::kInteger || kind_ == Kind::kBipolar) {
     format::PackInt32(integers_, tensor_);
-  } else if (kind_ == Kind::kSmallFloat) {
+  } else if (kind_ == Kind::kPlain) {
+    format::PackIntegers(plain_, tensor_);
+  } else if (kind_ == Kind::kSmallFloat || kind_ == Kind::kHalf) {
     // Codes are unsigned and as wide as the storage: pack them as integers of that width.
     const int bits = format::BitWidth(tensor_.elem_type);
     format::Tensor codes;
-    codes.elem_type = bits == 4 ? ElementType::kUint4 : ElementType::kUint8;
+    codes.elem_type = bits == 16  ? ElementType::kUint16
+                      : bits == 4 ? ElementType::kUint4
+                                  : ElementType::kUint8;
     codes.dims = tensor_.dims;
     codes.bytes = std::move(tensor_.bytes);
     format::PackInt32(integers_, codes);

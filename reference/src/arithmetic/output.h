@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "certified.h"
+#include "interval.h"
 #include "qtx/reference/op.h"
 
 namespace qtx::reference {
@@ -18,7 +19,8 @@ class Output {
   /// no operator produces, and when the parameters do not fit the shape.
   static Result<Output> Make(const Call& call, format::Dims dims, std::size_t i = 0);
 
-  /// Rounds `real` once: exact.S1. NaN becomes the offset, an infinity the end of the range.
+  /// Rounds `real` once: exact.S1, or exact.S5 and .S10 for types that are not quantized. NaN
+  /// becomes the offset, an infinity the end of the range.
   void PutReal(std::int64_t element, const Real& real);
   /// As PutReal for (sum of terms) / divisor, by the certified path; exactly when that is in doubt.
   void PutTerms(std::int64_t element, std::span<const Term> terms, std::int64_t divisor = 1);
@@ -42,6 +44,12 @@ class Output {
   /// Puts a result known to lie in [low, high]. False when the ends round differently; what is put
   /// then does not count.
   bool PutBetween(std::int64_t element, const Rational& low, const Rational& high);
+  /// Puts a real that has no closed form, evaluated until its one rounding is certain: exact.S6.
+  void PutEnclosed(std::int64_t element, const Enclosure& enclose);
+  /// Puts an integer: modulo 2^n where the type is a plain integer of n bits (exact.S10).
+  void PutInteger(std::int64_t element, __int128 value);
+  /// Puts what element `other`, put before, has.  REQUIRES: both have the same parameters.
+  void PutSame(std::int64_t element, std::int64_t other);
 
   /// Notes that a certified path was in doubt.
   void CountFallback() { ++counters_->exact_fallbacks; }
@@ -50,7 +58,10 @@ class Output {
   format::Tensor Take();
 
   const format::Tensor& tensor() const { return tensor_; }
+  /// Quantized over an integer storage type other than BIPOLAR1.
   bool is_integer() const { return kind_ == Kind::kInteger; }
+  /// A plain integer type or BOOL, or DOUBLE: computed exactly in every arithmetic (exact.S10).
+  bool is_plain() const { return kind_ == Kind::kPlain || kind_ == Kind::kDouble; }
   bool per_tensor() const { return map_.per_tensor(); }
   float scale(std::int64_t element) const { return scales_[Parameter(scales_.size(), element)]; }
   std::int32_t offset(std::int64_t element) const {
@@ -60,12 +71,14 @@ class Output {
   std::int64_t max() const { return max_; }
 
  private:
-  enum class Kind { kInteger, kBipolar, kSmallFloat, kFloat };
+  enum class Kind { kInteger, kBipolar, kSmallFloat, kFloat, kHalf, kDouble, kPlain };
+  static Result<Kind> KindOf(const OutputType& type);
   Output(const Call& call, format::Tensor tensor, Kind kind);
   std::size_t Parameter(std::size_t count, std::int64_t element) const {
     return count == 1 ? 0 : static_cast<std::size_t>(map_(element));
   }
   void PutSpecial(std::int64_t element, double value);
+  void PutPlainSpecial(std::int64_t element, double value);
   void PutRational(std::int64_t element, const Rational& value);
 
   format::Tensor tensor_;
@@ -79,7 +92,13 @@ class Output {
   std::vector<std::int32_t> offsets_;
   std::int64_t min_ = 0;
   std::int64_t max_ = 0;
-  std::vector<std::int32_t> integers_;  // kInteger, kBipolar: stored; kSmallFloat: codes
+  std::vector<std::int32_t> integers_;  // kInteger, kBipolar: stored; kSmallFloat, kHalf: codes
+  std::vector<std::int64_t> plain_;     // kPlain: stored, UINT64 as its two's complement
 };
+
+/// What to compute in for `output`: as the arithmetic says, but exactly for a plain output.
+inline Domain DomainFor(const Arithmetic& arithmetic, const Output& output) {
+  return output.is_plain() ? Domain::kExact : arithmetic.domain;
+}
 
 }  // namespace qtx::reference

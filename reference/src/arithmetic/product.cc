@@ -97,7 +97,7 @@ std::vector<Dyadic> Unpack(const Operand& operand) {
 ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output* output)
     : operands_(operands),
       output_(output),
-      in_binary32_(call.arithmetic.domain == Domain::kFloat32) {
+      in_binary32_(DomainFor(call.arithmetic, *output) == Domain::kFloat32) {
   // An empty operand has no parameter to look at; its sums are empty in every domain.
   const bool empty = format::ElementCount(operands.x->tensor()) == 0 ||
                      format::ElementCount(operands.w->tensor()) == 0;

@@ -5,8 +5,8 @@
 namespace qtx::reference {
 
 Result<format::Tensor> RunBinary(const Call& call, Binary kind) {
-  QTX_ASSIGN_OR_RETURN(const Operand a, OperandAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const Operand b, OperandAt(call, 1));
+  QTX_ASSIGN_OR_RETURN(const Operand a, NumberAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand b, NumberAt(call, 1));
   QTX_ASSIGN_OR_RETURN(const format::Dims dims, Broadcast(a.tensor().dims, b.tensor().dims));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, dims));
   Combiner combiner(kind, call.arithmetic, a, b, &output);

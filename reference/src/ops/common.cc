@@ -19,6 +19,11 @@ bool IsReal(ElementType type) {
          type == ElementType::kBfloat16 || format::IsQuantized(type);
 }
 
+bool IsPlain(ElementType type) {
+  return type == ElementType::kDouble ||
+         (format::IsIntegerStorage(type) && !format::IsQuantized(type));
+}
+
 Result<void> CheckSaturate(const format::Node& node) {
   const std::int64_t saturate = node.IntOr("saturate", 1);
   if (saturate == 1) return {};
@@ -35,6 +40,23 @@ Result<Operand> OperandAt(const Call& call, std::size_t i) {
     return Error{ErrorCode::kInvalid, InputName(call, i),
                  "found type " + std::string(format::Name(tensor->elem_type)) +
                      ", expected FLOAT or a quantized type"};
+  }
+  auto operand = Operand::Make(*tensor);
+  if (!operand.has_value()) return At(InputName(call, i), std::move(operand).error());
+  return operand;
+}
+
+Result<Operand> NumberAt(const Call& call, std::size_t i) {
+  const format::Tensor* tensor = call.Input(i);
+  const ElementType result = call.outputs[0].elem_type;
+  if (tensor == nullptr || (IsReal(tensor->elem_type) && !IsPlain(result))) {
+    return OperandAt(call, i);
+  }
+  if (!IsPlain(tensor->elem_type) || tensor->elem_type != result) {
+    return Error{ErrorCode::kInvalid, InputName(call, i),
+                 "found type " + std::string(format::Name(tensor->elem_type)) +
+                     " with a result of type " + std::string(format::Name(result)) +
+                     ", expected real types or one plain type"};
   }
   auto operand = Operand::Make(*tensor);
   if (!operand.has_value()) return At(InputName(call, i), std::move(operand).error());

@@ -17,13 +17,16 @@ namespace qtx::reference {
 /// "input[1] 'w'", for `where` of errors.
 std::string InputName(const Call& call, std::size_t i);
 
-/// Input `i` as numbers.  Errors: kUnsupported for types without a real meaning.
 /// Scaled floats saturate here.  Errors: kUnsupported for `saturate` other than 1.
 Result<void> CheckSaturate(const format::Node& node);
 
+/// Input `i`, which must be real.  Errors: kInvalid for types that do not stand for reals.
 Result<Operand> OperandAt(const Call& call, std::size_t i);
 /// The same, or nullopt for an absent optional input.
 Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i);
+/// Input `i` of an operator that also computes with plain numbers (exact.S10): real, or of the type
+/// that output 0 has and that is a plain integer type or DOUBLE.  Errors: kInvalid for other types.
+Result<Operand> NumberAt(const Call& call, std::size_t i);
 /// nullptr for nullopt.
 const Operand* PointerTo(const std::optional<Operand>& operand);
 
@@ -74,6 +77,8 @@ class Mover {
 
 /// True for the types that stand for reals: FLOAT and its narrower kin, and the quantized types.
 bool IsReal(format::ElementType type);
+/// True for DOUBLE and the integer types that are not quantized; not for BOOL.
+bool IsPlain(format::ElementType type);
 
 /// Output 0 with the elements of input 0 in their order, under another shape.
 Result<format::Tensor> Reshaped(const Call& call, format::Dims dims);

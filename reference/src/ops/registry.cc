@@ -31,6 +31,7 @@ constexpr std::array kOperators = {
     &ops::kRelu,
     &ops::kReshape,
     &ops::kShape,
+    &ops::kSigmoid,
     &ops::kSoftmax,
     &ops::kSqueeze,
     &ops::kSub,

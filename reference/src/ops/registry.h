@@ -26,6 +26,7 @@ extern const Operator kQuantizeLinear;
 extern const Operator kRelu;
 extern const Operator kReshape;
 extern const Operator kShape;
+extern const Operator kSigmoid;
 extern const Operator kSoftmax;
 extern const Operator kSqueeze;
 extern const Operator kSub;

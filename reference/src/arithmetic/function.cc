@@ -1,0 +1,85 @@
+#include "arithmetic/function.h"
+
+#include <cmath>
+#include <limits>
+
+namespace qtx::reference {
+namespace {
+
+// One scale and few stored values on both sides: equal stored values have equal results.
+bool IsTable(const Operand& input, const Output& output) {
+  return input.is_integer() && input.per_tensor() && output.per_tensor() &&
+         input.tensor().quantization && format::BitWidth(input.tensor().elem_type) <= 16;
+}
+
+// x as a double, or nullopt where that is not exact.
+std::optional<double> ExactDouble(const Dyadic& x) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 53;
+  if (std::abs(x.mantissa) > kLargest) return std::nullopt;
+  return std::ldexp(static_cast<double>(x.mantissa), x.exponent);  // far from binary64's limits
+}
+
+}  // namespace
+
+Approximation Within(double value, double units) {
+  return {value, std::abs(value) * units * 0x1p-53 + 0x1p-1000};
+}
+
+float NearestFloat(const RealFunction& f, float x) {
+  const Approximation close = f.approximate(static_cast<double>(x));
+  if (!std::isfinite(x) || std::isnan(close.value)) return static_cast<float>(close.value);
+  if (const auto certain = CertainlyFloat(close)) return *certain;
+  const Rational exact(static_cast<double>(x));
+  if (f.rational) {
+    if (const auto value = f.rational(exact)) return NearestFloat(*value);
+  }
+  const auto enclose = [&f, &exact](int bits) { return f.enclose(Interval(exact, bits)); };
+  return NearestFloat(Decided(enclose, 1, [](const Rational& low, const Rational& high) {
+    return NearestFloat(low) == NearestFloat(high);
+  }));
+}
+
+FunctionPutter::FunctionPutter(const Arithmetic& arithmetic, const RealFunction& f,
+                               const Operand& input, Output* output)
+    : domain_(DomainFor(arithmetic, *output)), f_(&f), input_(&input), output_(output) {
+  if (!IsTable(input, *output)) return;
+  const format::IntegerRange range = format::StorageRange(input.tensor().elem_type);
+  lowest_ = range.min;
+  known_.assign(static_cast<std::size_t>(range.max - range.min + 1), -1);
+}
+
+void FunctionPutter::PutExact(std::int64_t element, std::int64_t source) {
+  const Dyadic x = input_->exact(source);
+  if (x.kind != Dyadic::Kind::kFinite) {
+    const double limit = f_->approximate(ToReal(x).special).value;
+    if (!std::isfinite(limit)) return output_->PutReal(element, {false, limit, {}});
+    return output_->PutReal(element, {true, 0, Rational(limit)});
+  }
+  const std::optional<double> argument = ExactDouble(x);
+  if (argument) {
+    const Approximation close = f_->approximate(*argument);
+    if (!std::isfinite(close.value)) {  // outside the domain, or a pole
+      return output_->PutReal(element, {false, close.value, {}});
+    }
+    if (output_->PutIfCertain(element, close)) return;
+  }
+  output_->CountFallback();
+  const Rational exact = ToRational(x);
+  if (f_->rational) {
+    if (const auto value = f_->rational(exact)) return output_->PutReal(element, {true, 0, *value});
+  }
+  output_->PutEnclosed(element,
+                       [this, &exact](int bits) { return f_->enclose(Interval(exact, bits)); });
+}
+
+void FunctionPutter::Put(std::int64_t element, std::int64_t source) {
+  if (!known_.empty()) {
+    std::int64_t& first = known_[static_cast<std::size_t>(input_->stored(source) - lowest_)];
+    if (first >= 0) return output_->PutSame(element, first);
+    first = element;
+  }
+  if (domain_ != Domain::kFloat32) return PutExact(element, source);  // also tflite.S11
+  output_->PutFloat(element, NearestFloat(*f_, input_->binary32(source)));
+}
+
+}  // namespace qtx::reference

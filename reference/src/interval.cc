@@ -1,0 +1,112 @@
+#include "interval.h"
+
+#include <mpfi_io.h>
+
+namespace qtx::reference {
+namespace {
+
+constexpr int kExtreme = 2000;
+
+Rational PowerOfTwo(int exponent) { return ToRational({1, exponent, Dyadic::Kind::kFinite}); }
+
+// `upwards` says to which side a value too near to zero is moved.
+Rational EndOf(mpfr_srcptr end, bool upwards) {
+  const int sign = mpfr_sgn(end);
+  if (sign == 0) return 0;
+  const bool huge = mpfr_inf_p(end) != 0 || mpfr_get_exp(end) > kExtreme;
+  if (huge) return PowerOfTwo(kExtreme) * sign;
+  if (mpfr_get_exp(end) < -kExtreme) {
+    const bool outwards = upwards == (sign > 0);
+    return outwards ? PowerOfTwo(-kExtreme) * sign : Rational(0);
+  }
+  Rational exact;
+  mpfr_get_q(exact.get_mpq_t(), end);
+  return exact;
+}
+
+}  // namespace
+
+Interval::Interval(const Rational& value, int bits) {
+  mpfi_init2(value_, bits);
+  mpfi_set_q(value_, value.get_mpq_t());
+}
+
+Interval::Interval(const Interval& other) {
+  mpfi_init2(value_, mpfi_get_prec(other.value_));
+  mpfi_set(value_, other.value_);
+}
+
+Interval::Interval(Interval&& other) noexcept {
+  mpfi_init2(value_, MPFR_PREC_MIN);
+  mpfi_swap(value_, other.value_);
+}
+
+Interval& Interval::operator=(Interval other) noexcept {
+  mpfi_swap(value_, other.value_);
+  return *this;
+}
+
+Rational Interval::low() const { return EndOf(&value_->left, /*upwards=*/false); }
+Rational Interval::high() const { return EndOf(&value_->right, /*upwards=*/true); }
+
+Interval& Interval::operator+=(const Interval& b) {
+  mpfi_add(value_, value_, b.value_);
+  return *this;
+}
+Interval& Interval::operator-=(const Interval& b) {
+  mpfi_sub(value_, value_, b.value_);
+  return *this;
+}
+Interval& Interval::operator*=(const Interval& b) {
+  mpfi_mul(value_, value_, b.value_);
+  return *this;
+}
+Interval& Interval::operator/=(const Interval& b) {
+  mpfi_div(value_, value_, b.value_);
+  return *this;
+}
+
+Interval Exp(Interval x) {
+  mpfi_exp(x.value_, x.value_);
+  return x;
+}
+Interval Expm1(Interval x) {
+  mpfi_expm1(x.value_, x.value_);
+  return x;
+}
+Interval Log(Interval x) {
+  mpfi_log(x.value_, x.value_);
+  return x;
+}
+Interval Log1p(Interval x) {
+  mpfi_log1p(x.value_, x.value_);
+  return x;
+}
+Interval Sqrt(Interval x) {
+  mpfi_sqrt(x.value_, x.value_);
+  return x;
+}
+Interval Tanh(Interval x) {
+  mpfi_tanh(x.value_, x.value_);
+  return x;
+}
+Interval Erf(Interval x) {  // increasing, and correctly rounded by MPFR on either side
+  mpfr_erf(&x.value_->left, &x.value_->left, MPFR_RNDD);
+  mpfr_erf(&x.value_->right, &x.value_->right, MPFR_RNDU);
+  return x;
+}
+
+Rational Decided(const Enclosure& enclose, const Rational& scale,
+                 const std::function<bool(const Rational&, const Rational&)>& same) {
+  constexpr int kFirst = 96;
+  constexpr int kLast = 8192;
+  for (int bits = kFirst;; bits *= 2) {
+    const Interval x = enclose(bits);
+    const Rational low = x.low();
+    const Rational high = x.high();
+    if (same(low, high)) return low;
+    if (bits >= kLast) return Interval((low + high) / 2 / scale, 64).low() * scale;
+  }
+}
+
+}  // namespace qtx::reference

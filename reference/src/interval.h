@@ -1,0 +1,69 @@
+// Intervals that are certain to hold a real, with endpoints of any precision: the way to every
+// result that is not a rational number.
+#pragma once
+
+#include <mpfi.h>
+
+#include <functional>
+
+#include "rational.h"
+
+namespace qtx::reference {
+
+/// A closed interval with MPFR endpoints of `bits` bits. Every operation rounds outwards, so that
+/// the result holds f(x) for every x of its operands; its precision is that of its first operand.
+class Interval {
+ public:
+  Interval(const Rational& value, int bits);
+  Interval(const Interval& other);
+  Interval(Interval&& other) noexcept;
+  Interval& operator=(Interval other) noexcept;
+  ~Interval() { mpfi_clear(value_); }
+
+  int bits() const { return static_cast<int>(mpfi_get_prec(value_)); }
+  /// The ends, moved to 0 or to +-2^-2000 (outwards) when nearer to zero than that, and to +-2^2000
+  /// when farther from it: nothing that is stored tells such values apart.
+  Rational low() const;
+  Rational high() const;
+
+  Interval& operator+=(const Interval& b);
+  Interval& operator-=(const Interval& b);
+  Interval& operator*=(const Interval& b);
+  /// The whole line when `b` holds zero.
+  Interval& operator/=(const Interval& b);
+
+  friend Interval Exp(Interval x);
+  friend Interval Expm1(Interval x);
+  friend Interval Log(Interval x);    // REQUIRES: x > 0
+  friend Interval Log1p(Interval x);  // REQUIRES: x > -1
+  friend Interval Sqrt(Interval x);   // REQUIRES: x >= 0
+  friend Interval Tanh(Interval x);
+  friend Interval Erf(Interval x);
+
+ private:
+  mpfi_t value_;
+};
+
+Interval Exp(Interval x);
+Interval Expm1(Interval x);
+Interval Log(Interval x);
+Interval Log1p(Interval x);
+Interval Sqrt(Interval x);
+Interval Tanh(Interval x);
+Interval Erf(Interval x);
+
+inline Interval operator+(Interval a, const Interval& b) { return std::move(a += b); }
+inline Interval operator-(Interval a, const Interval& b) { return std::move(a -= b); }
+inline Interval operator*(Interval a, const Interval& b) { return std::move(a *= b); }
+inline Interval operator/(Interval a, const Interval& b) { return std::move(a /= b); }
+
+/// An interval that holds one certain real, computed with `bits` bits.
+using Enclosure = std::function<Interval(int bits)>;
+
+/// A number that rounds as the enclosed real x does. The precision is doubled until `same` says of
+/// both ends that they round alike. Where 8192 bits leave it open, x is taken to be the tie that
+/// lies between them: the number of 64 bits nearest to x / scale, times scale.  Source: exact.S6.
+Rational Decided(const Enclosure& enclose, const Rational& scale,
+                 const std::function<bool(const Rational& low, const Rational& high)>& same);
+
+}  // namespace qtx::reference

@@ -1,0 +1,28 @@
+#include <cmath>
+
+#include "ops/registry.h"
+#include "ops/unary.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+Interval Enclose(Interval x) {
+  const Interval one(1, x.bits());
+  return one / (one + Exp(Interval(0, x.bits()) - x));
+}
+
+// libm's exp is within 1 ulp, 2 units (glibc manual, "Known Maximum Errors"); the addition of
+// positive terms and the division add one each.
+Approximation Approximate(double x) { return Within(1 / (1 + std::exp(-x)), 8); }
+
+// Source: sigmoid.S1.
+Result<format::Tensor> Sigmoid(const Call& call) {
+  return RunUnary(call, {.enclose = Enclose, .approximate = Approximate});
+}
+
+}  // namespace
+
+const Operator kSigmoid = {
+    .op_type = "Sigmoid", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Sigmoid};
+
+}  // namespace qtx::reference::ops

@@ -1,0 +1,16 @@
+#include "ops/unary.h"
+
+#include "ops/common.h"
+
+namespace qtx::reference {
+
+Result<format::Tensor> RunUnary(const Call& call, const RealFunction& f) {
+  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, x.tensor().dims));
+  FunctionPutter putter(call.arithmetic, f, x, &output);
+  const std::int64_t count = format::ElementCount(x.tensor());
+  for (std::int64_t i = 0; i < count; ++i) putter.Put(i, i);
+  return output.Take();
+}
+
+}  // namespace qtx::reference

@@ -1,0 +1,12 @@
+// Operators that apply a function of one real to every element.
+#pragma once
+
+#include "arithmetic/function.h"
+#include "qtx/reference/op.h"
+
+namespace qtx::reference {
+
+/// y = f(x), element by element.
+Result<format::Tensor> RunUnary(const Call& call, const RealFunction& f);
+
+}  // namespace qtx::reference
