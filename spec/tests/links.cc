@@ -58,11 +58,16 @@ std::map<std::string, std::set<std::string>> Citations() {
 }
 
 std::string SnakeCase(const std::string& op_type) {
+  const auto is = [&op_type](int (*kind)(int), std::size_t i) {
+    return i < op_type.size() && kind(static_cast<unsigned char>(op_type[i])) != 0;
+  };
   std::string snake;
-  for (const char c : op_type) {
-    const bool upper = std::isupper(static_cast<unsigned char>(c)) != 0;
-    if (upper && !snake.empty()) snake += '_';
-    snake += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (std::size_t i = 0; i < op_type.size(); ++i) {
+    // A capital begins a word, but for those inside an abbreviation: RMSNormalization, GatherND.
+    const bool begins =
+        is(std::isupper, i) && (!is(std::isupper, i - 1) || is(std::islower, i + 1));
+    if (begins && i > 0) snake += '_';
+    snake += static_cast<char>(std::tolower(static_cast<unsigned char>(op_type[i])));
   }
   return snake;
 }
