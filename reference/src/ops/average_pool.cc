@@ -9,7 +9,7 @@ using format::AttributeType;
 
 // The mean of each window.  Source: average_pool.S1 to average_pool.S4.
 Result<format::Tensor> AveragePool(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Window window, PoolWindow(call));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, PoolDims(call, window)));
   Averager averager(call.arithmetic, x, &output);

@@ -63,6 +63,14 @@ Result<Operand> NumberAt(const Call& call, std::size_t i) {
   return operand;
 }
 
+Result<Operand> RealAt(const Call& call, std::size_t i) {
+  const ElementType result = call.outputs[0].elem_type;
+  if (IsReal(result) || result == ElementType::kDouble) return NumberAt(call, i);
+  return Error{ErrorCode::kInvalid, "output[0]",
+               "found type " + std::string(format::Name(result)) +
+                   ", expected FLOAT or a quantized type"};
+}
+
 Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i) {
   if (call.Input(i) == nullptr) return std::optional<Operand>();
   QTX_ASSIGN_OR_RETURN(Operand operand, OperandAt(call, i));
@@ -172,6 +180,11 @@ Result<void> Mover::Copy(const format::Tensor& input, std::span<const std::int64
     }
     return {};
   }
+  if (!IsReal(input.elem_type)) {
+    return Error{ErrorCode::kInvalid, "",
+                 "found type " + std::string(format::Name(input.elem_type)) +
+                     " among inputs that stand for reals"};
+  }
   QTX_ASSIGN_OR_RETURN(const Operand operand, Operand::Make(input));
   Converter converter(call_->arithmetic, operand, &*output_);
   for (std::int64_t i = 0; i < count; ++i) converter.Put(element(i), source(i));
@@ -187,6 +200,11 @@ Result<void> Mover::Fill(const format::Tensor* value, std::span<const std::int64
   if (value == nullptr) {
     for (const std::int64_t element : elements) output_->PutReal(element, Real{});
     return {};
+  }
+  if (!IsReal(value->elem_type)) {
+    return Error{ErrorCode::kInvalid, "",
+                 "found type " + std::string(format::Name(value->elem_type)) +
+                     " to fill in among reals"};
   }
   QTX_ASSIGN_OR_RETURN(const Operand operand, Operand::Make(*value));
   Converter converter(call_->arithmetic, operand, &*output_);

@@ -24,6 +24,9 @@ Result<void> CheckSaturate(const format::Node& node);
 Result<Operand> OperandAt(const Call& call, std::size_t i);
 /// The same, or nullopt for an absent optional input.
 Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i);
+/// Input `i` of an operator whose result is real: real, or DOUBLE where output 0 is DOUBLE.
+/// Errors: kInvalid for other types of either.
+Result<Operand> RealAt(const Call& call, std::size_t i);
 /// Input `i` of an operator that also computes with plain numbers (exact.S10): real, or of the type
 /// that output 0 has and that is a plain integer type or DOUBLE.  Errors: kInvalid for other types.
 Result<Operand> NumberAt(const Call& call, std::size_t i);

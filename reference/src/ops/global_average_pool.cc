@@ -9,7 +9,7 @@ namespace {
 
 // The mean over all spatial positions.  Source: global_average_pool.S1 and .S2.
 Result<format::Tensor> GlobalAveragePool(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
   format::Dims dims = x.tensor().dims;
   const std::int64_t total = format::ElementCount(x.tensor());
   if (dims.size() < 3 || total == 0) {

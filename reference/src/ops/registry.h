@@ -8,6 +8,7 @@ namespace qtx::reference::ops {
 
 extern const Operator kAdd;
 extern const Operator kAveragePool;
+extern const Operator kBatchNormalization;
 extern const Operator kCast;
 extern const Operator kClip;
 extern const Operator kConcat;
@@ -18,11 +19,14 @@ extern const Operator kFlatten;
 extern const Operator kGemm;
 extern const Operator kGlobalAveragePool;
 extern const Operator kIdentity;
+extern const Operator kInstanceNormalization;
+extern const Operator kLayerNormalization;
 extern const Operator kMatMul;
 extern const Operator kMaxPool;
 extern const Operator kMul;
 extern const Operator kPad;
 extern const Operator kQuantizeLinear;
+extern const Operator kRMSNormalization;
 extern const Operator kRelu;
 extern const Operator kReshape;
 extern const Operator kShape;

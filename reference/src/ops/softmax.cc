@@ -11,7 +11,7 @@ using format::AttributeType;
 // exp(x) / sum of exp over one axis.  Source: softmax.S1 and .S2 (ONNX Softmax-13; earlier versions
 // flatten the axes from `axis` on, which is the same only for the last one).
 Result<format::Tensor> Softmax(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
   const format::Dims& dims = x.tensor().dims;
   const auto rank = static_cast<std::int64_t>(dims.size());
   const auto axis_or_error =

@@ -5,7 +5,7 @@
 namespace qtx::reference {
 
 Result<format::Tensor> RunUnary(const Call& call, const RealFunction& f) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, x.tensor().dims));
   FunctionPutter putter(call.arithmetic, f, x, &output);
   const std::int64_t count = format::ElementCount(x.tensor());

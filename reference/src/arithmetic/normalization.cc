@@ -1,0 +1,192 @@
+#include "arithmetic/normalization.h"
+
+#include <cmath>
+#include <limits>
+
+namespace qtx::reference {
+namespace {
+
+// The double that equals `x`, or NaN.
+double AsDouble(const Dyadic& x) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 53;
+  if (std::abs(x.mantissa) > kLargest) return std::nan("");
+  return std::ldexp(static_cast<double>(x.mantissa), x.exponent);
+}
+
+Rational FromInteger(__int128 value) {
+  mpz_class high = static_cast<long>(value >> 64);
+  high <<= 64;
+  return Rational(high + static_cast<unsigned long>(value));
+}
+
+struct Sums {
+  Real first, second;  // of the elements, and of their squares
+};
+
+// Integers of at most 33 bits, at most 2^28 of them: the sums have 61 and 94 bits.
+Sums IntegerSums(const Operand& x, std::int64_t first, std::int64_t count) {
+  std::int64_t sum = 0;
+  __int128 squares = 0;
+  for (std::int64_t i = first; i < first + count; ++i) {
+    const std::int64_t value = x.integer(i);
+    sum += value;
+    squares += static_cast<__int128>(value) * value;
+  }
+  const Rational scale(static_cast<double>(x.scale(first)));
+  return {{true, 0, Rational(static_cast<long>(sum)) * scale},
+          {true, 0, FromInteger(squares) * scale * scale}};
+}
+
+Sums SumsOf(const Operand& x, std::int64_t first, std::int64_t count) {
+  if (x.is_integer() && x.per_tensor()) return IntegerSums(x, first, count);
+  ExactSum sum;
+  ExactSum squares;
+  for (std::int64_t i = first; i < first + count; ++i) {
+    const Dyadic value = x.exact(i);
+    sum.Add(value);
+    squares.AddProduct(value, value);
+  }
+  return {sum.Value(), squares.Value()};
+}
+
+// float32.S3: the sum in order and its mean, then the squares of the differences.
+void AddFloatMoments(const Operand& x, std::int64_t first, std::int64_t count, Centre centre,
+                     float epsilon, Moments* moments) {
+  const auto n = static_cast<float>(count);
+  float sum = 0;
+  if (centre == Centre::kMean) {
+    for (std::int64_t i = first; i < first + count; ++i) sum += x.binary32(i);
+  }
+  moments->mean32 = sum / n;
+  float squares = 0;
+  for (std::int64_t i = first; i < first + count; ++i) {
+    const float difference = x.binary32(i) - moments->mean32;
+    squares += difference * difference;
+  }
+  moments->spread32 = squares / n + epsilon;
+}
+
+}  // namespace
+
+std::optional<Rational> RationalRoot(const Rational& value) {
+  if (sgn(value) < 0 || mpz_perfect_square_p(value.get_num_mpz_t()) == 0 ||
+      mpz_perfect_square_p(value.get_den_mpz_t()) == 0) {
+    return std::nullopt;
+  }
+  return Rational(sqrt(value.get_num()), sqrt(value.get_den()));
+}
+
+Moments MomentsOf(const Operand& x, std::int64_t first, std::int64_t count, Centre centre,
+                  float epsilon) {
+  Moments moments;
+  AddFloatMoments(x, first, count, centre, epsilon, &moments);
+  const Sums sums = SumsOf(x, first, count);
+  moments.finite = sums.second.finite;
+  moments.special_mean = sums.first.special;
+  if (!moments.finite) return moments;
+  const Rational n(static_cast<long>(count));
+  if (centre == Centre::kMean) moments.mean = sums.first.value / n;
+  moments.spread =
+      sums.second.value / n - moments.mean * moments.mean + Rational(static_cast<double>(epsilon));
+  return moments;
+}
+
+void Normalizer::SetMoments(Moments moments) {
+  moments_ = std::move(moments);
+  mean_ = NearestDouble(moments_.mean);
+  inverse_ = 1 / std::sqrt(NearestDouble(moments_.spread));
+}
+
+void Normalizer::PutFloat32(std::int64_t element, const Coefficient& x, const Coefficient& gain,
+                            const Coefficient& bias) {
+  float y = (x.operand->binary32(x.index) - moments_.mean32) / std::sqrt(moments_.spread32);
+  if (gain.operand != nullptr) y *= gain.operand->binary32(gain.index);
+  if (bias.operand != nullptr) y += bias.operand->binary32(bias.index);
+  output_->PutFloat(element, y);
+}
+
+// With u = 2^-53: the mean errs by u, 1 / sqrt(spread) by 4u (the spread u / 2 through the root,
+// the root and the quotient u each), difference, two products and sum by u each, all relative to
+// (|x| + |mean|) * |gain| * inverse + |bias|. That is less than 9u; 16u covers the bound's own
+// roundings. The spread is at least 2^-400, so nothing underflows that matters but to 2^-1000.
+bool Normalizer::PutFast(std::int64_t element, double x, double gain, double bias) {
+  const double factor = gain * inverse_;
+  const double value = (x - mean_) * factor + bias;
+  const double magnitude = (std::abs(x) + std::abs(mean_)) * std::abs(factor) + std::abs(bias);
+  if (!(magnitude < 0x1p1000)) return false;  // also NaN: an operand that is not a double
+  return output_->PutIfCertain(element, {value, magnitude * 0x1p-49 + 0x1p-1000});
+}
+
+// factor / sqrt(spread) + bias: rational when the root is, or the factor 0; otherwise irrational,
+// hence never a tie.
+void Normalizer::PutRooted(std::int64_t element, const Rational& factor, const Rational& bias) {
+  output_->CountFallback();
+  if (factor == 0) return output_->PutReal(element, {true, 0, bias});
+  if (const auto root = RationalRoot(moments_.spread)) {
+    return output_->PutReal(element, {true, 0, factor / *root + bias});
+  }
+  output_->PutEnclosed(element, [this, &factor, &bias](int bits) {
+    return Interval(factor, bits) / Sqrt(Interval(moments_.spread, bits)) + Interval(bias, bits);
+  });
+}
+
+// As IEEE 754 has it: an operand that is not finite, or a spread of zero or less. Signs decide.
+void Normalizer::PutSpecial(std::int64_t element, const Dyadic& x, const Dyadic& gain,
+                            const Dyadic& bias) {
+  const auto sign = [](const Real& real) {
+    return real.finite ? static_cast<double>(sgn(real.value)) : real.special;
+  };
+  Real centred = ToReal(x);
+  if (centred.finite) centred.value -= moments_.mean;
+  const double difference = moments_.finite ? sign(centred) : std::nan("");
+  const double spread = static_cast<double>(sgn(moments_.spread));
+  const double value = difference / std::sqrt(spread) * sign(ToReal(gain)) + sign(ToReal(bias));
+  output_->PutReal(element, {false, value, {}});
+}
+
+void Normalizer::Put(std::int64_t element, const Coefficient& x, const Coefficient& gain,
+                     const Coefficient& bias) {
+  if (in_binary32_) return PutFloat32(element, x, gain, bias);
+  const auto exact = [](const Coefficient& c, std::int64_t absent) {
+    return c.operand == nullptr ? Dyadic{absent, 0} : c.operand->exact(c.index);
+  };
+  const Dyadic value = exact(x, 0);
+  const Dyadic g = exact(gain, 1);
+  const Dyadic b = exact(bias, 0);
+  const auto finite = [](const Dyadic& d) { return d.kind == Dyadic::Kind::kFinite; };
+  if (!moments_.finite || sgn(moments_.spread) <= 0 || !finite(value) || !finite(g) || !finite(b)) {
+    return PutSpecial(element, value, g, b);
+  }
+  if (PutFast(element, AsDouble(value), AsDouble(g), AsDouble(b))) return;
+  PutRooted(element, (ToRational(value) - moments_.mean) * ToRational(g), ToRational(b));
+}
+
+void PutMean(const Arithmetic& arithmetic, const Moments& moments, std::int64_t element,
+             Output* output) {
+  if (DomainFor(arithmetic, *output) == Domain::kFloat32) {
+    return output->PutFloat(element, moments.mean32);
+  }
+  if (moments.finite) return output->PutReal(element, {true, 0, moments.mean});
+  output->PutReal(element, {false, moments.special_mean, {}});
+}
+
+void PutInverse(const Arithmetic& arithmetic, const Moments& moments, std::int64_t element,
+                Output* output) {
+  Normalizer normalizer(arithmetic, output);
+  if (normalizer.in_binary32_) {
+    return output->PutFloat(element, 1 / std::sqrt(moments.spread32));
+  }
+  Moments about_zero = moments;
+  about_zero.mean = 0;
+  normalizer.SetMoments(about_zero);
+  const Dyadic one{1, 0};
+  if (!moments.finite || sgn(moments.spread) <= 0) {
+    return normalizer.PutSpecial(element, one, one, {0, 0});
+  }
+  const double inverse = normalizer.inverse_;
+  if (!output->PutIfCertain(element, {inverse, inverse * 0x1p-49})) {
+    normalizer.PutRooted(element, 1, 0);
+  }
+}
+
+}  // namespace qtx::reference

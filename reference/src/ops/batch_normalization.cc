@@ -1,0 +1,72 @@
+#include "ops/normalization.h"
+#include "ops/registry.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+using format::AttributeType;
+
+// One group a channel, with given statistics.
+std::vector<Moments> GivenMoments(const Operand& mean, const Operand& variance, float epsilon) {
+  const std::int64_t channels = format::ElementCount(mean.tensor());
+  std::vector<Moments> all;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const Real m = ToReal(mean.exact(c));
+    const Real v = ToReal(variance.exact(c));
+    Moments moments;
+    moments.finite = m.finite && v.finite;
+    moments.mean = m.value;
+    moments.spread = v.value + Rational(static_cast<double>(epsilon));
+    moments.mean32 = mean.binary32(c);
+    moments.spread32 = variance.binary32(c) + epsilon;
+    all.push_back(std::move(moments));
+  }
+  return all;
+}
+
+// Source: batch_normalization.S1 to .S3.
+Result<format::Tensor> BatchNormalization(const Call& call) {
+  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand gain, RealAt(call, 1));
+  QTX_ASSIGN_OR_RETURN(const Operand bias, RealAt(call, 2));
+  QTX_ASSIGN_OR_RETURN(const Operand mean, RealAt(call, 3));
+  QTX_ASSIGN_OR_RETURN(const Operand variance, RealAt(call, 4));
+  const format::Dims& dims = x.tensor().dims;
+  const std::int64_t channels = dims.size() > 1 ? dims[1] : 1;  // ONNX: of rank 1, C is 1
+  for (std::size_t i = 1; i < 5; ++i) QTX_RETURN_IF_ERROR(CheckPerChannel(call, i, channels));
+  QTX_ASSIGN_OR_RETURN(Output y, Output::Make(call, dims));
+  const std::vector<Moments> moments = GivenMoments(mean, variance, EpsilonOf(call));
+  const std::int64_t count = format::ElementCount(x.tensor());
+  const std::int64_t size = dims.size() > 1 ? format::RowMajorStrides(dims)[1] : 1;
+  Normalizer normalizer(call.arithmetic, &y);
+  for (std::int64_t first = 0; first < count; first += size) {
+    const std::int64_t channel = first / size % channels;
+    normalizer.SetMoments(moments[static_cast<std::size_t>(channel)]);
+    for (std::int64_t i = first; i < first + size; ++i) {
+      normalizer.Put(i, {&x, i}, {&gain, channel}, {&bias, channel});
+    }
+  }
+  return y.Take();
+}
+
+Result<void> Check(const format::Node& node) {
+  if (node.IntOr("training_mode", 0) != 0) {
+    return Error{ErrorCode::kUnsupported, "attribute 'training_mode'", "expected 0: no training"};
+  }
+  return CheckNormalization(node);
+}
+
+constexpr AttributeRule kAttributes[] = {{"epsilon", AttributeType::kFloat},
+                                         {"momentum", AttributeType::kFloat},
+                                         {"training_mode", AttributeType::kInt}};
+
+}  // namespace
+
+const Operator kBatchNormalization = {.op_type = "BatchNormalization",
+                                      .min_inputs = 5,
+                                      .max_inputs = 5,
+                                      .attributes = kAttributes,
+                                      .check = Check,
+                                      .run = BatchNormalization};
+
+}  // namespace qtx::reference::ops
