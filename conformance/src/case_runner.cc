@@ -133,7 +133,10 @@ void CaseRunner::RunRefusal(const Case& c, const format::Model& model, CaseResul
   }
   const auto error = ErrorOf(c, model, findings.empty(), result);
   if (!error) return;  // told already
-  const bool refused = error->code == ErrorCode::kInvalid || error->code == ErrorCode::kTooLarge;
+  // A model that only this arithmetic refuses is unsupported, by the clause that says so.
+  const bool named = error->message.find("[" + c.error + "]") != std::string::npos;
+  const bool refused =
+      named || error->code == ErrorCode::kInvalid || error->code == ErrorCode::kTooLarge;
   if (!refused) Classify(*error, result);
 }
 

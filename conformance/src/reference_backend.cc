@@ -32,6 +32,9 @@ class ReferenceBackend : public backend::Backend {
     for (const reference::Arithmetic& arithmetic : reference::Arithmetics()) {
       description.arithmetics.emplace_back(arithmetic.name);
     }
+    for (const reference::Alias& alias : reference::Aliases()) {
+      description.arithmetics.emplace_back(alias.name);
+    }
     return description;
   }
 

@@ -8,66 +8,272 @@
 namespace qtx::reference {
 namespace {
 
+using Accumulator = RequantizeRecipe::Accumulator;
+using Bias = RequantizeRecipe::Bias;
 using Multiplier = RequantizeRecipe::Multiplier;
-using Product = RequantizeRecipe::Product;
+using Offset = QuantizeRecipe::Offset;
+using Origin = RequantizeRecipe::Origin;
 using Rounds = RequantizeRecipe::Rounds;
+using Step = QuantizeRecipe::Step;
+
+constexpr FactorRecipe kInBinary32{Width::kFloat32, Width::kFloat32};
+constexpr FactorRecipe kInBinary64{Width::kFloat64, Width::kFloat64};
+
+// Every sum of products by one recipe.
+constexpr void SetSums(const RequantizeRecipe& recipe, Arithmetic* row) {
+  row->requantize = row->depthwise_requantize = row->unsigned_requantize = recipe;
+  row->scalar_scales = recipe.factor.scales;
+}
+
+constexpr Arithmetic Named(std::string_view name, Domain domain) {
+  Arithmetic row;
+  row.name = name;
+  row.domain = domain;
+  row.rescale.multiplier = row.activation.multiplier = row.multiply.multiplier = Multiplier::kNone;
+  if (domain != Domain::kExact) row.quantize.value = QuantizeRecipe::Value::kFloat32;
+  return row;
+}
+
+// binary32(accumulator) times a binary32 factor, one rounding.
+constexpr RequantizeRecipe Float(Accumulator accumulator) {
+  RequantizeRecipe recipe;
+  recipe.multiplier = Multiplier::kFloat;
+  recipe.factor = kInBinary32;
+  recipe.bias = Bias::kRescaled;
+  recipe.accumulator = accumulator;
+  return recipe;
+}
+
+// An int32 accumulator times a Q0.31 mantissa, then a shift.
+constexpr RequantizeRecipe Fixed(const FactorRecipe& factor, Rounds rounds, TieRule tie) {
+  RequantizeRecipe recipe;
+  recipe.multiplier = Multiplier::kMantissa;
+  recipe.factor = factor;
+  recipe.rounds = rounds;
+  recipe.tie = tie;
+  recipe.bias = Bias::kRescaled;
+  recipe.accumulator = Accumulator::kWrap32;
+  return recipe;
+}
 
 // exact.S1: everything rounds once, from the exact real.
-constexpr Arithmetic Exact() {
-  Arithmetic row;
-  row.name = "exact";
-  return row;
-}
+constexpr Arithmetic Exact() { return Named("exact", Domain::kExact); }
 
-// float32.S1 to .S3: ONNX Runtime's QDQ and QLinear operators.
+// float32.S1 to .S7: ONNX Runtime's QDQ and QLinear operators.
 constexpr Arithmetic Float32() {
-  constexpr RequantizeRecipe kRecipe{Multiplier::kFloat32, Product::kAllFloat32, Rounds::kOnce,
-                                     TieRule::kHalfEven};
-  Arithmetic row;
-  row.name = "float32";
-  row.domain = Domain::kFloat32;
-  row.quantize.value = QuantizeRecipe::Value::kFloat32;
-  row.requantize = row.depthwise_requantize = row.unsigned_requantize = kRecipe;
-  row.rescale = row.activation = row.multiply = kRecipe;
-  row.scalar_product = Product::kAllFloat32;
+  Arithmetic row = Named("float32", Domain::kFloat32);
+  SetSums(Float(Accumulator::kExact), &row);
   return row;
 }
 
-// tflite.S1 onwards: the builtin kernels as deployed, each with its own rounding.
-constexpr Arithmetic Tflite() {
-  constexpr RequantizeRecipe kTwice{Multiplier::kFixed31, Product::kFloat64, Rounds::kTwice,
-                                    TieRule::kHalfUp};
-  Arithmetic row;
-  row.name = "tflite";
-  row.domain = Domain::kStored;
-  row.quantize.value = QuantizeRecipe::Value::kFloat32;
+// float32_fma.S1: as float32, but compilers and kernels fuse sums of products.
+constexpr Arithmetic Float32Fma() {
+  Arithmetic row = Float32();
+  row.name = "float32-fma";
+  row.contraction = Arithmetic::Contraction::kFused;
+  return row;
+}
+
+// TFLite's kernels with one pair of rounding rules everywhere: tflite_double.S1, tflite_single.S1.
+constexpr Arithmetic TfliteEverywhere(std::string_view name, Rounds rounds) {
+  Arithmetic row = Named(name, Domain::kStored);
   row.quantize.tie = TieRule::kHalfAway;
-  row.requantize = {Multiplier::kFixed31, Product::kFloat64, Rounds::kOnce, TieRule::kHalfUp};
-  // uint8 goes through gemmlowp's output pipeline also in CONV_2D: one rounding misses 2230
-  // elements of the golden data of MobileNet v1, two miss none.
-  row.unsigned_requantize = kTwice;
-  row.unsigned_requantize.product = Product::kFloat32;
-  row.depthwise_requantize = row.rescale = row.activation = row.multiply = kTwice;
-  row.scalar_product = Product::kFloat32;
-  row.activation.product = row.multiply.product = Product::kAllFloat32;
-  row.add = {AddRecipe::Kind::kShifted, 20};
+  RequantizeRecipe recipe = Fixed(kInBinary64, rounds, TieRule::kHalfUp);
+  recipe.bias = Bias::kStored;
+  SetSums(recipe, &row);
+  row.scalar_scales = Width::kFloat32;
+  row.unsigned_requantize.factor.scales = Width::kFloat32;
+  row.rescale = row.activation = row.multiply = recipe;
+  row.activation.factor = row.multiply.factor = kInBinary32;
+  row.add = {.kind = AddRecipe::Kind::kShifted, .left_shift = 20};
   return row;
 }
 
-constexpr std::array<Arithmetic, 3> kArithmetics = {Exact(), Float32(), Tflite()};
+// tflite.S1 onwards: the builtin kernels as deployed. uint8 goes through gemmlowp's output pipeline
+// also in CONV_2D: one rounding misses 2230 elements of the golden data of MobileNet v1, two none.
+constexpr Arithmetic Tflite() {
+  Arithmetic row = TfliteEverywhere("tflite", Rounds::kTwice);
+  row.requantize.rounds = Rounds::kOnce;
+  return row;
+}
+
+// TOSA's RESCALE: fixed_point.S1 to .S4, fixed_point_double.S1.
+constexpr Arithmetic FixedPoint(std::string_view name, Rounds rounds, std::string_view clause) {
+  Arithmetic row = Named(name, Domain::kExact);
+  RequantizeRecipe recipe = Fixed(kInBinary64, rounds, TieRule::kHalfUp);
+  recipe.origin = Origin::kDeclared;
+  recipe.exponents = {-31, 29, clause};
+  SetSums(recipe, &row);
+  row.rescale = recipe;
+  return row;
+}
+
+// fixed_point_16.S1: a 16-bit multiplier and 48-bit accumulators.
+constexpr Arithmetic FixedPoint16() {
+  Arithmetic row = Named("fixed-point-16", Domain::kExact);
+  RequantizeRecipe recipe = Fixed(kInBinary64, Rounds::kOnce, TieRule::kHalfUp);
+  recipe.mantissa_bits = 15;
+  recipe.exponents = {-47, 13, "fixed_point_16.C1"};
+  recipe.accumulator = Accumulator::kClamp48;
+  SetSums(recipe, &row);
+  row.rescale = recipe;
+  return row;
+}
+
+// pow2.S1 to .S3: with such scales every factor is a shift, and exact arithmetic is one shift with
+// one rounding.
+constexpr Arithmetic Pow2(std::string_view name, TieRule tie, std::string_view clause) {
+  Arithmetic row = Named(name, Domain::kExact);
+  row.quantize.tie = tie;
+  row.requirement = {Requirement::Kind::kPowersOfTwo, clause};
+  return row;
+}
+
+// fbgemm.S1, fbgemm.S2.
+constexpr Arithmetic Fbgemm() {
+  Arithmetic row = Named("fbgemm", Domain::kFloat32);
+  row.quantize.step = Step::kReciprocal;
+  SetSums(Float(Accumulator::kWrap32), &row);
+  return row;
+}
+
+constexpr AddRecipe CommonShift(int bits, TieRule tie, std::string_view clause) {
+  return {
+      .kind = AddRecipe::Kind::kCommonShift, .mantissa_bits = bits, .tie = tie, .clause = clause};
+}
+
+// xnnpack.S1 to .S5.
+constexpr Arithmetic Xnnpack() {
+  Arithmetic row = Named("xnnpack", Domain::kFloat32);
+  row.quantize.step = Step::kReciprocal;
+  row.quantize.nan = QuantizeRecipe::Nan::kMax;
+  RequantizeRecipe recipe = Float(Accumulator::kWrap32);
+  recipe.exponents = {-31, 8, "xnnpack.C1"};
+  SetSums(recipe, &row);
+  row.multiply = recipe;
+  row.add = CommonShift(21, TieRule::kHalfUp, "xnnpack.C2");
+  return row;
+}
+
+// xnnpack_rndnu.S1 to .S3: Arm's kernels, a 24-bit mantissa in place of the binary32 product.
+constexpr Arithmetic XnnpackRndnu() {
+  Arithmetic row = Xnnpack();
+  row.name = "xnnpack-rndnu";
+  RequantizeRecipe recipe = Fixed(kInBinary32, Rounds::kOnce, TieRule::kHalfUp);
+  recipe.exponents = {-31, 8, "xnnpack_rndnu.C1"};
+  SetSums(recipe, &row);
+  row.multiply = recipe;
+  return row;
+}
+
+// qnnpack.S1 to .S4.
+constexpr Arithmetic Qnnpack() {
+  Arithmetic row = Named("qnnpack", Domain::kFloat32);
+  row.quantize.step = Step::kReciprocal;
+  RequantizeRecipe recipe = Fixed(kInBinary32, Rounds::kTwice, TieRule::kHalfUp);
+  recipe.exponents = {-31, 0, "qnnpack.C1"};
+  SetSums(recipe, &row);
+  row.add = CommonShift(22, TieRule::kHalfAway, "qnnpack.C2");
+  return row;
+}
+
+// glow.S1 to .S4.
+constexpr Arithmetic Glow() {
+  Arithmetic row = Named("glow", Domain::kFloat32);
+  row.quantize.offset = Offset::kBeforeRounding;
+  RequantizeRecipe recipe = Fixed(kInBinary32, Rounds::kOnce, TieRule::kHalfUp);
+  recipe.multiplier = Multiplier::kPreShift;
+  recipe.exponents = {-31, 8, "glow.C1"};
+  SetSums(recipe, &row);
+  row.rescale = row.multiply = recipe;
+  row.add = {.kind = AddRecipe::Kind::kEach};
+  return row;
+}
+
+// tvm_upward.S1 to .S4, tvm_to_nearest.S1.
+constexpr Arithmetic Tvm(std::string_view name, TieRule tie) {
+  Arithmetic row = Named(name, Domain::kFloat32);
+  row.quantize.offset = Offset::kBeforeRounding;
+  row.quantize.tie = TieRule::kHalfAway;
+  const RequantizeRecipe recipe = Fixed({Width::kFloat32, Width::kFloat64}, Rounds::kOnce, tie);
+  SetSums(recipe, &row);
+  row.rescale = row.multiply = recipe;
+  row.add = {.kind = AddRecipe::Kind::kEach};
+  return row;
+}
+
+// onnx_reference.S1, onnx_reference.S2.
+constexpr Arithmetic OnnxReference() {
+  Arithmetic row = Named("onnx-reference", Domain::kFloat32);
+  RequantizeRecipe recipe = Float(Accumulator::kWrap32);
+  recipe.product = Width::kFloat64;
+  recipe.offset = Offset::kBeforeRounding;
+  SetSums(recipe, &row);
+  return row;
+}
+
+// onednn.S1 to .S3, onednn_avx2.S1.
+constexpr Arithmetic Onednn(std::string_view name, Accumulator accumulator) {
+  Arithmetic row = Named(name, Domain::kFloat32);
+  row.quantize.step = Step::kReciprocal;
+  row.quantize.offset = Offset::kBeforeRounding;
+  row.quantize.nan = QuantizeRecipe::Nan::kMax;
+  RequantizeRecipe recipe = Float(accumulator);
+  recipe.multiplier = Multiplier::kTwoSteps;
+  recipe.offset = Offset::kBeforeRounding;
+  recipe.bias = Bias::kReal;
+  SetSums(recipe, &row);
+  return row;
+}
+
+constexpr std::array kArithmetics = {
+    Exact(),
+    Float32(),
+    Float32Fma(),
+    Tflite(),
+    TfliteEverywhere("tflite-double", Rounds::kTwice),
+    TfliteEverywhere("tflite-single", Rounds::kOnce),
+    FixedPoint("fixed-point", Rounds::kOnce, "fixed_point.C1"),
+    FixedPoint("fixed-point-double", Rounds::kTwice, "fixed_point_double.C1"),
+    FixedPoint16(),
+    Pow2("pow2", TieRule::kHalfEven, "pow2.C1"),
+    Pow2("pow2-half-up", TieRule::kHalfUp, "pow2_half_up.C1"),
+    Fbgemm(),
+    Xnnpack(),
+    XnnpackRndnu(),
+    Qnnpack(),
+    Glow(),
+    Tvm("tvm-upward", TieRule::kHalfUp),
+    Tvm("tvm-to-nearest", TieRule::kHalfAway),
+    OnnxReference(),
+    Onednn("onednn", Accumulator::kWrap32),
+    Onednn("onednn-avx2", Accumulator::kPairs16),
+};
+
+// cmsis_nn.S1: the same kernels as TFLite Micro's, optimised.
+constexpr std::array kAliases = {Alias{"cmsis-nn", "tflite-double"}};
+
+std::string Names() {
+  std::string names;
+  for (const Arithmetic& row : kArithmetics) {
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  for (const Alias& alias : kAliases) names += ", " + std::string(alias.name);
+  return names;
+}
 
 }  // namespace
 
 std::span<const Arithmetic> Arithmetics() { return kArithmetics; }
+std::span<const Alias> Aliases() { return kAliases; }
 
 Result<const Arithmetic*> FindArithmetic(std::string_view name) {
-  std::string names;
-  for (const Arithmetic& row : kArithmetics) {
-    if (row.name == name) return &row;
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
-  }
+  const auto alias = std::ranges::find(kAliases, name, &Alias::name);
+  const std::string_view wanted = alias == kAliases.end() ? name : alias->of;
+  const auto row = std::ranges::find(kArithmetics, wanted, &Arithmetic::name);
+  if (row != kArithmetics.end()) return &*row;
   return Error{ErrorCode::kInvalid, "arithmetic",
-               "found '" + std::string(name) + "', expected one of " + names};
+               "found '" + std::string(name) + "', expected one of " + Names()};
 }
 
 }  // namespace qtx::reference

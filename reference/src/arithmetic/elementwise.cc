@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace qtx::reference {
 namespace {
@@ -51,7 +52,10 @@ Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output*
     same_range_ = same_parameters_ && input.tensor().elem_type == output->tensor().elem_type &&
                   x.quant_min == y.quant_min && x.quant_max == y.quant_max;
     const bool narrow = IsSubByte(input.tensor()) || IsSubByte(output->tensor());
-    if (domain_ == Domain::kStored && kernel != nullptr && !same_parameters_ && !narrow) {
+    const bool has_kernel = kernel != nullptr &&
+                            kernel->multiplier != RequantizeRecipe::Multiplier::kNone &&
+                            !(domain_ == Domain::kStored && narrow);
+    if (has_kernel && !same_parameters_) {
       rescale_.emplace_back(*kernel, AccumulatorScales{x.scale[0], {1.0F}}, output);
     }
   }
@@ -84,27 +88,58 @@ Result<format::Tensor> ConvertAll(const Call& call, const Operand& input) {
 Combiner::Combiner(Binary kind, const Arithmetic& arithmetic, const Operand& a, const Operand& b,
                    Output* output)
     : kind_(kind),
-      arithmetic_(&arithmetic),
       domain_(DomainFor(arithmetic, *output)),
+      add_(arithmetic.add),
       a_(&a),
       b_(&b),
       output_(output) {
-  stored_ = domain_ == Domain::kStored && OneScale(a) && OneScale(b) && OneScale(*output) &&
-            Is8Bit(a.tensor()) && Is8Bit(b.tensor()) && Is8Bit(output->tensor());
-  if (!stored_) return;
+  const bool kernel = OneScale(a) && OneScale(b) && OneScale(*output) && Is8Bit(a.tensor()) &&
+                      Is8Bit(b.tensor()) && Is8Bit(output->tensor());
+  if (!kernel) return;
   const float sa = a.scale(0);
   const float sb = b.scale(0);
-  const float sy = output->scale(0);
   if (kind == Binary::kMul) {
-    y_factor_ = ToFixed(static_cast<double>(sa * sb / sy));  // tflite.S6: all in binary32
-    return;
+    if (arithmetic.multiply.multiplier == RequantizeRecipe::Multiplier::kNone) return;
+    requantizers_.emplace_back(arithmetic.multiply, AccumulatorScales{sa, {sb}}, output);
+    path_ = Path::kProduct;
+  } else if (add_.kind == AddRecipe::Kind::kShifted) {
+    PrepareShifted(arithmetic.rescale);
+  } else if (add_.kind == AddRecipe::Kind::kCommonShift) {
+    PrepareCommonShift();
+  } else if (add_.kind == AddRecipe::Kind::kEach) {
+    requantizers_.emplace_back(arithmetic.rescale, AccumulatorScales{sa, {1.0F}}, output);
+    requantizers_.emplace_back(arithmetic.rescale, AccumulatorScales{sb, {1.0F}}, output);
+    path_ = Path::kEach;
   }
-  // tflite.S5: both addends are brought to twice the larger scale, in 2^-left_shift of it.
+}
+
+// tflite.S5: both addends are brought to twice the larger scale, in 2^-left_shift of it.
+void Combiner::PrepareShifted(const RequantizeRecipe& rescale) {
+  path_ = Path::kShifted;
+  rounds_ = rescale.rounds;
+  tie_ = rescale.tie;
+  const float sa = a_->scale(0);
+  const float sb = b_->scale(0);
   const auto twice = static_cast<double>(2 * std::max(sa, sb));
-  const auto headroom = static_cast<float>(std::int64_t{1} << arithmetic.add.left_shift);
+  const auto headroom = static_cast<float>(std::int64_t{1} << add_.left_shift);
   a_factor_ = ToFixed(static_cast<double>(sa) / twice);
   b_factor_ = ToFixed(static_cast<double>(sb) / twice);
-  y_factor_ = ToFixed(twice / static_cast<double>(headroom * sy));
+  y_factor_ = ToFixed(twice / static_cast<double>(headroom * output_->scale(0)));
+}
+
+// xnnpack.S4: the larger ratio has mantissa_bits bits, the other the same shift.
+void Combiner::PrepareCommonShift() {
+  path_ = Path::kCommonShift;
+  const float a = a_->scale(0) / output_->scale(0);
+  const float b = b_->scale(0) / output_->scale(0);
+  const auto taken = [](float ratio) { return ratio >= 0x1p-10F && ratio < 0x1p8F; };
+  if (!taken(a) || !taken(b)) return output_->Refuse(add_.clause);
+  shift_ = add_.mantissa_bits - 1 - std::ilogb(std::max(a, b));
+  const auto mantissa = [this](float ratio) {
+    return static_cast<std::int64_t>(RoundFloat(std::ldexp(ratio, shift_), TieRule::kHalfEven));
+  };
+  a_mantissa_ = mantissa(a);
+  b_mantissa_ = mantissa(b);
 }
 
 void Combiner::PutExact(std::int64_t element, std::int64_t ia, std::int64_t ib) {
@@ -141,27 +176,34 @@ void Combiner::PutFloat32(std::int64_t element, std::int64_t ia, std::int64_t ib
   output_->PutFloat(element, kind_ == Binary::kAdd ? a + b : kind_ == Binary::kSub ? a - b : a * b);
 }
 
-void Combiner::PutFixed(std::int64_t element, std::int64_t ia, std::int64_t ib) {
-  const RequantizeRecipe& recipe = arithmetic_->multiply;
-  const auto times = [&recipe](std::int64_t value, FixedMultiplier factor) {
-    return MultiplyFixed(value, factor, recipe.rounds, recipe.tie);
+std::int64_t Combiner::ShiftedSum(std::int64_t a, std::int64_t b) const {
+  const auto times = [this](std::int64_t value, FixedMultiplier factor) {
+    return MultiplyFixed(value, factor, rounds_, tie_);
   };
-  std::int64_t result = 0;
-  if (kind_ == Binary::kMul) {
-    result = times(a_->integer(ia) * b_->integer(ib), y_factor_);
-  } else {
-    const std::int64_t headroom = std::int64_t{1} << arithmetic_->add.left_shift;
-    const std::int64_t a = times(a_->integer(ia) * headroom, a_factor_);
-    const std::int64_t b = times(b_->integer(ib) * headroom, b_factor_);
-    result = times(kind_ == Binary::kSub ? a - b : a + b, y_factor_);
-  }
-  output_->PutStored(element, result + output_->offset(element));
+  const std::int64_t headroom = std::int64_t{1} << add_.left_shift;
+  const std::int64_t u = times(a * headroom, a_factor_);
+  const std::int64_t v = times(b * headroom, b_factor_);
+  return times(kind_ == Binary::kSub ? u - v : u + v, y_factor_);
 }
 
 void Combiner::Put(std::int64_t element, std::int64_t ia, std::int64_t ib) {
-  if (stored_) return PutFixed(element, ia, ib);
-  if (domain_ == Domain::kFloat32) return PutFloat32(element, ia, ib);
-  PutExact(element, ia, ib);  // also where TFLite has no kernel: tflite.S11
+  if (path_ == Path::kReals) {
+    if (domain_ == Domain::kFloat32) return PutFloat32(element, ia, ib);
+    return PutExact(element, ia, ib);  // also where TFLite has no kernel: tflite.S11
+  }
+  const std::int64_t a = a_->integer(ia);
+  const std::int64_t b = b_->integer(ib);
+  const std::int64_t sign = kind_ == Binary::kSub ? -1 : 1;
+  std::int64_t sum = 0;
+  if (path_ == Path::kProduct) return requantizers_[0].Put(element, 0, a * b);
+  if (path_ == Path::kShifted) sum = ShiftedSum(a, b);
+  if (path_ == Path::kCommonShift) {
+    sum = RoundShift(a * a_mantissa_ + sign * b * b_mantissa_, shift_, add_.tie);
+  }
+  if (path_ == Path::kEach) {
+    sum = requantizers_[0].Scaled(element, 0, a) + sign * requantizers_[1].Scaled(element, 0, b);
+  }
+  output_->PutStored(element, sum + output_->offset(element));
 }
 
 }  // namespace qtx::reference

@@ -1,5 +1,5 @@
 // Element by element: conversion of one value to the output's type, and of two values combined.
-// Source: exact.S1, float32.S3 and .S7, tflite.S5, .S6, .S9 and .S11.
+// Source: exact.S1, float32.S3 and .S7, tflite.S5, .S6, .S9 and .S11, xnnpack.S4, glow.S4.
 #pragma once
 
 #include <cstdint>
@@ -48,16 +48,27 @@ class Combiner {
  private:
   void PutExact(std::int64_t element, std::int64_t ia, std::int64_t ib);
   void PutFloat32(std::int64_t element, std::int64_t ia, std::int64_t ib);
-  void PutFixed(std::int64_t element, std::int64_t ia, std::int64_t ib);
+  void PrepareShifted(const RequantizeRecipe& rescale);
+  void PrepareCommonShift();
+  std::int64_t ShiftedSum(std::int64_t a, std::int64_t b) const;
+
+  // kReals: as the domain says. The others take three 8-bit tensors with one scale each.
+  enum class Path { kReals, kProduct, kShifted, kCommonShift, kEach };
 
   Binary kind_;
-  const Arithmetic* arithmetic_;
   Domain domain_;
+  AddRecipe add_;
   const Operand* a_;
   const Operand* b_;
   Output* output_;
-  bool stored_ = false;  // all three are integers with one scale and the domain is kStored
-  FixedMultiplier a_factor_, b_factor_, y_factor_;
+  Path path_ = Path::kReals;
+  std::vector<Requantizer> requantizers_;           // kProduct: one; kEach: of a and of b
+  FixedMultiplier a_factor_, b_factor_, y_factor_;  // kShifted
+  RequantizeRecipe::Rounds rounds_ = RequantizeRecipe::Rounds::kOnce;  // kShifted
+  TieRule tie_ = TieRule::kHalfUp;                                     // kShifted
+  std::int64_t a_mantissa_ = 0;                                        // kCommonShift
+  std::int64_t b_mantissa_ = 0;
+  int shift_ = 0;
 };
 
 }  // namespace qtx::reference

@@ -1,44 +1,63 @@
-// Coordinate kFloat32: every operation rounded to binary32.
+// Coordinates kFloat32 and kFloat64: every operation rounded to that width.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "arithmetic/round.h"
 
 namespace qtx::reference {
+namespace {
 
-float RoundFloat(float value, TieRule tie) {
-  if (!(std::abs(value) < 0x1p23F)) return value;  // integral already, or not finite
-  const float below = std::floor(value);
-  // In binary64: near 1/2 the difference needs up to 26 bits.
-  const double fraction = static_cast<double>(value) - static_cast<double>(below);
-  switch (tie) {
-    case TieRule::kTowardZero:
-      return std::trunc(value);
-    case TieRule::kHalfAway:
-      return std::round(value);
-    case TieRule::kHalfUp:
-      return fraction >= 0.5 ? below + 1 : below;
-    case TieRule::kHalfEven:
-      break;
+template <typename T>
+T RoundIn(T value, TieRule tie) {
+  constexpr T kIntegral = std::numeric_limits<T>::radix / std::numeric_limits<T>::epsilon();
+  if (!(std::abs(value) < kIntegral)) return value;  // integral already, or not finite
+  const T inner = std::trunc(value);
+  const T rest = std::abs(value - inner);  // exact: both are multiples of value's last place
+  const T outer = inner + std::copysign(T{1}, value);
+  if (rest < T{0.5} || tie == TieRule::kTowardZero) return inner;
+  if (rest > T{0.5} || tie == TieRule::kHalfAway) return outer;
+  if (tie == TieRule::kHalfUp) return std::max(inner, outer);
+  return std::fmod(inner, T{2}) == 0 ? inner : outer;
+}
+
+template <typename T>
+std::int64_t QuantizedIn(T quotient, std::int64_t offset, const QuantizeRecipe& recipe,
+                         std::int64_t min, std::int64_t max) {
+  std::int64_t zero = offset;
+  if (recipe.offset == QuantizeRecipe::Offset::kBeforeRounding) {
+    quotient += static_cast<T>(offset);
+    zero = 0;
   }
-  if (fraction != 0.5) return fraction > 0.5 ? below + 1 : below;
-  return std::fmod(below, 2.0F) == 0 ? below : below + 1;
+  if (std::isnan(quotient)) {
+    return recipe.nan == QuantizeRecipe::Nan::kMax ? max : std::clamp(offset, min, max);
+  }
+  // Past 2^40 the clamp alone decides, and the conversion to an integer would not be defined.
+  if (quotient > T{0x1p40}) return max;
+  if (quotient < T{-0x1p40}) return min;
+  const std::int64_t stored = static_cast<std::int64_t>(RoundIn(quotient, recipe.tie)) + zero;
+  return std::clamp(stored, min, max);
+}
+
+}  // namespace
+
+float RoundFloat(float value, TieRule tie) { return RoundIn(value, tie); }
+double RoundFloat(double value, TieRule tie) { return RoundIn(value, tie); }
+
+std::int64_t QuantizedQuotient(float quotient, std::int64_t offset, const QuantizeRecipe& recipe,
+                               std::int64_t min, std::int64_t max) {
+  return QuantizedIn(quotient, offset, recipe, min, max);
+}
+std::int64_t QuantizedQuotient(double quotient, std::int64_t offset, const QuantizeRecipe& recipe,
+                               std::int64_t min, std::int64_t max) {
+  return QuantizedIn(quotient, offset, recipe, min, max);
 }
 
 std::int64_t QuantizedFloat(float value, float scale, std::int64_t offset,
                             const QuantizeRecipe& recipe, std::int64_t min, std::int64_t max) {
   const bool reciprocal = recipe.step == QuantizeRecipe::Step::kReciprocal;
-  float quotient = reciprocal ? value * (1.0F / scale) : value / scale;
-  std::int64_t zero = offset;
-  if (recipe.offset == QuantizeRecipe::Offset::kBeforeRounding) {
-    quotient += static_cast<float>(offset);
-    zero = 0;
-  }
-  if (std::isnan(quotient)) return offset;
-  // Past 2^40 the clamp alone decides, and the conversion to an integer would not be defined.
-  if (quotient > 0x1p40F) return max;
-  if (quotient < -0x1p40F) return min;
-  const std::int64_t stored = static_cast<std::int64_t>(RoundFloat(quotient, recipe.tie)) + zero;
-  return stored < min ? min : stored > max ? max : stored;
+  const float quotient = reciprocal ? value * (1.0F / scale) : value / scale;
+  return QuantizedQuotient(quotient, offset, recipe, min, max);
 }
 
 }  // namespace qtx::reference

@@ -128,8 +128,10 @@ void Output::PutSpecial(std::int64_t element, double value) {
       PutPlainSpecial(element, value);
       break;
     default:
-      if (std::isnan(value)) return PutRational(element, 0);  // exact.S4: as real zero
-      PutStored(element, value < 0 ? min_ : max_);
+      if (std::isnan(value) && recipe_.nan == QuantizeRecipe::Nan::kOffset) {
+        return PutRational(element, 0);  // exact.S4: as real zero
+      }
+      PutStored(element, value < 0 ? min_ : max_);  // xnnpack.S1: a NaN too
   }
 }
 

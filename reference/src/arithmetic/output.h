@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "certified.h"
@@ -50,6 +51,12 @@ class Output {
   void PutInteger(std::int64_t element, __int128 value);
   /// Puts what element `other`, put before, has.  REQUIRES: both have the same parameters.
   void PutSame(std::int64_t element, std::int64_t other);
+
+  /// Notes that `clause` leaves the node without a result: RunOperator makes it an error.
+  void Refuse(std::string_view clause) {
+    ++counters_->refusals;
+    counters_->refused_by = clause;
+  }
 
   /// Notes that a certified path was in doubt.
   void CountFallback() { ++counters_->exact_fallbacks; }

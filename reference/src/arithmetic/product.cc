@@ -1,12 +1,12 @@
 #include "arithmetic/product.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace qtx::reference {
 namespace {
 
 using format::ElementType;
-using Product = RequantizeRecipe::Product;
 
 enum class Kernel { kConv, kDepthwiseConv, kFullyConnected };
 
@@ -63,17 +63,29 @@ bool HasIntegerAccumulator(const ProductOperands& operands) {
   return IntegerOfAtMost(16, *operands.w) && ScalesPerChannel(*operands.w, operands.w_channel_axis);
 }
 
+// A FLOAT result of integers, in every arithmetic that has them in binary32: float32.S4.
+RequantizeRecipe ToFloat(const RequantizeRecipe& sums) {
+  RequantizeRecipe recipe;
+  recipe.multiplier = RequantizeRecipe::Multiplier::kFloat;
+  recipe.factor = {Width::kFloat32, Width::kFloat32};
+  recipe.bias = RequantizeRecipe::Bias::kRescaled;
+  recipe.accumulator = sums.accumulator;
+  return recipe;
+}
+
 RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
                            const Output& output) {
-  if (call.arithmetic.domain == Domain::kStored && !HasTfliteKernel(operands, output)) return {};
-  if (operands.x->tensor().elem_type == ElementType::kUint8Q) {
-    return call.arithmetic.unsigned_requantize;
+  const Arithmetic& row = call.arithmetic;
+  if (row.domain == Domain::kStored && !HasTfliteKernel(operands, output)) return {};
+  if (!output.tensor().quantization) {
+    return row.domain == Domain::kFloat32 ? ToFloat(row.requantize) : RequantizeRecipe{};
   }
+  if (operands.x->tensor().elem_type == ElementType::kUint8Q) return row.unsigned_requantize;
   const Kernel kernel = KernelOf(call, *operands.x);
-  RequantizeRecipe recipe = kernel == Kernel::kDepthwiseConv ? call.arithmetic.depthwise_requantize
-                                                             : call.arithmetic.requantize;
+  RequantizeRecipe recipe =
+      kernel == Kernel::kDepthwiseConv ? row.depthwise_requantize : row.requantize;
   if (operands.w->per_tensor() && kernel == Kernel::kFullyConnected) {
-    recipe.product = call.arithmetic.scalar_product;
+    recipe.factor.scales = row.scalar_scales;
   }
   return recipe;
 }
@@ -97,7 +109,8 @@ std::vector<Dyadic> Unpack(const Operand& operand) {
 ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output* output)
     : operands_(operands),
       output_(output),
-      in_binary32_(DomainFor(call.arithmetic, *output) == Domain::kFloat32) {
+      in_binary32_(DomainFor(call.arithmetic, *output) == Domain::kFloat32),
+      fused_(call.arithmetic.contraction == Arithmetic::Contraction::kFused) {
   // An empty operand has no parameter to look at; its sums are empty in every domain.
   const bool empty = format::ElementCount(operands.x->tensor()) == 0 ||
                      format::ElementCount(operands.w->tensor()) == 0;
@@ -154,7 +167,9 @@ float ProductSum::FloatPairs(std::int64_t bias, std::span<const std::int64_t> x_
                              std::span<const std::int64_t> w_indices) const {
   float sum = 0;
   for (std::size_t i = 0; i < x_indices.size(); ++i) {
-    sum += operands_.x->binary32(x_indices[i]) * operands_.w->binary32(w_indices[i]);
+    const float x = operands_.x->binary32(x_indices[i]);
+    const float w = operands_.w->binary32(w_indices[i]);
+    sum = fused_ ? std::fma(x, w, sum) : sum + x * w;
   }
   if (operands_.alpha != 1) sum *= operands_.alpha;
   if (operands_.bias == nullptr) return sum;

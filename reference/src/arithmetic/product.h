@@ -1,6 +1,6 @@
 // Sums of products, as Conv, Gemm and MatMul need them: which recipe applies to the operands, and
 // the rounding of the sums. The operators bring the order of the elements. Source: exact.S2,
-// float32.S3 to .S6, tflite.S2 to .S4 and .S11.
+// float32.S3 to .S6, float32_fma.S1, tflite.S2 to .S4 and .S11.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,7 @@ class ProductSum {
   ProductOperands operands_;
   Output* output_;
   bool in_binary32_;
+  bool fused_;
   bool narrow_ = false;
   std::vector<Dyadic> x_exact_, w_exact_;  // unpacked once; empty in other paths
   std::optional<Requantizer> requantizer_;

@@ -1,43 +1,86 @@
 #include "arithmetic/requantizer.h"
 
-#include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace qtx::reference {
+namespace {
 
 using Multiplier = RequantizeRecipe::Multiplier;
-using Product = RequantizeRecipe::Product;
+
+// Mantissa and shift that the value itself declares: requantization.S2.
+FixedMultiplier Declared(const format::Requantization& declared, std::size_t channel) {
+  const std::size_t i = declared.multiplier.size() == 1 ? 0 : channel;
+  return {declared.multiplier[i], -declared.shift[i]};
+}
+
+const format::Requantization* DeclaredBy(const Output& output, RequantizeRecipe::Origin origin) {
+  const auto& quantization = output.tensor().quantization;
+  if (origin != RequantizeRecipe::Origin::kDeclared || !quantization) return nullptr;
+  const auto& declared = quantization->requantization;
+  return declared && !declared->multiplier.empty() ? &*declared : nullptr;
+}
+
+// exponents: of q * 2^e with 0.5 <= q < 1.
+bool Takes(const ExponentRange& range, double number, int exponent) {
+  if (range.clause.empty()) return true;
+  return number > 0 && std::isfinite(number) && exponent >= range.min && exponent <= range.max;
+}
+
+}  // namespace
 
 Requantizer::Requantizer(const RequantizeRecipe& recipe, AccumulatorScales scales, Output* output)
     : recipe_(recipe), scales_(std::move(scales)), output_(output) {
   if (recipe_.multiplier == Multiplier::kExact || !output_->per_tensor()) return;
   const float y = output_->scale(0);
-  for (std::size_t c = 0; c < scales_.w.size(); ++c) {
-    float_factors_.push_back(FloatFactor(c, y));
-    fixed_factors_.push_back(ToFixed(DoubleFactor(c, y)));
-  }
+  for (std::size_t c = 0; c < scales_.w.size(); ++c) factors_.push_back(MakeFactor(c, y));
 }
 
-float Requantizer::FloatFactor(std::size_t channel, float y) const {
-  if (recipe_.product != Product::kFloat64) return scales_.x * w(channel) / y;
-  const double product = static_cast<double>(scales_.x) * static_cast<double>(w(channel));
-  return static_cast<float>(product / static_cast<double>(y));
-}
-
-double Requantizer::DoubleFactor(std::size_t channel, float y) const {
+double Requantizer::Number(std::size_t channel, float y) const {
   const float narrow = scales_.x * w(channel);
-  if (recipe_.product == Product::kAllFloat32) return static_cast<double>(narrow / y);
-  const double wide = static_cast<double>(scales_.x) * static_cast<double>(w(channel));
-  const double product = recipe_.product == Product::kFloat64 ? wide : static_cast<double>(narrow);
+  if (recipe_.factor.ratio == Width::kFloat32) return static_cast<double>(narrow / y);
+  const double product = recipe_.factor.scales == Width::kFloat32
+                             ? static_cast<double>(narrow)
+                             : static_cast<double>(scales_.x) * static_cast<double>(w(channel));
   return product / static_cast<double>(y);
+}
+
+Requantizer::Factor Requantizer::MakeFactor(std::size_t channel, float y) const {
+  Factor factor;
+  if (recipe_.multiplier == Multiplier::kTwoSteps) {
+    factor.number = static_cast<double>(scales_.x * w(channel));
+    factor.step = 1.0F / y;
+    return factor;
+  }
+  factor.number = Number(channel, y);
+  const format::Requantization* declared = DeclaredBy(*output_, recipe_.origin);
+  int exponent = 0;
+  std::frexp(factor.number, &exponent);
+  if (recipe_.multiplier == Multiplier::kMantissa) {
+    factor.fixed = declared != nullptr ? Declared(*declared, channel)
+                                       : ToFixed(factor.number, recipe_.mantissa_bits);
+    exponent = factor.fixed.mantissa == 0 ? exponent : factor.fixed.shift;
+  }
+  if (!Takes(recipe_.exponents, factor.number, exponent)) {
+    output_->Refuse(recipe_.exponents.clause);
+    factor.fixed = {};
+  } else if (recipe_.multiplier == Multiplier::kPreShift) {
+    factor.shifted = ToPreShift(static_cast<float>(factor.number));
+  }
+  return factor;
+}
+
+Requantizer::Factor Requantizer::FactorAt(std::int64_t element, std::size_t channel) const {
+  if (factors_.empty()) return MakeFactor(channel, output_->scale(element));
+  return factors_[factors_.size() == 1 ? 0 : channel];
 }
 
 std::int64_t Requantizer::WithBias(std::size_t channel, std::int64_t accumulator,
                                    const Bias& bias) const {
-  if (bias.scale == 0) return accumulator;
+  if (bias.scale == 0 || recipe_.bias == RequantizeRecipe::Bias::kReal) return accumulator;
   const float product = scales_.x * w(channel);
-  if (recipe_.multiplier == Multiplier::kFixed31 || bias.scale == product) {
+  if (recipe_.bias == RequantizeRecipe::Bias::kStored || bias.scale == product) {
     return accumulator + bias.integer;
   }
   constexpr std::int64_t kLimit = std::int64_t{1} << 31;  // a bias is an int32
@@ -49,43 +92,57 @@ std::int64_t Requantizer::WithBias(std::size_t channel, std::int64_t accumulator
   return accumulator + QuantizedInteger(exact, 0, QuantizeRecipe{}, -kLimit, kLimit - 1);
 }
 
-void Requantizer::PutFloat32(std::int64_t element, std::size_t channel, std::int64_t sum) {
-  const float factor = float_factors_.empty()
-                           ? FloatFactor(channel, output_->scale(element))
-                           : float_factors_[float_factors_.size() == 1 ? 0 : channel];
-  const float scaled = static_cast<float>(sum) * factor;  // one product, float32.S4
-  if (!output_->is_integer()) return output_->PutFloat(element, scaled);
+template <typename T>
+void Requantizer::PutQuotient(std::int64_t element, T scaled) {
+  if (!output_->is_integer()) return output_->PutFloat(element, static_cast<float>(scaled));
   QuantizeRecipe rounding;
-  rounding.value = QuantizeRecipe::Value::kFloat32;
   rounding.tie = recipe_.tie;
-  // Dividing by 1 changes nothing: what remains is the rounding, the offset and the clamp.
-  output_->PutStored(element, QuantizedFloat(scaled, 1.0F, output_->offset(element), rounding,
-                                             output_->min(), output_->max()));
+  rounding.offset = recipe_.offset;
+  output_->PutStored(element, QuantizedQuotient(scaled, output_->offset(element), rounding,
+                                                output_->min(), output_->max()));
 }
 
-void Requantizer::PutFixed(std::int64_t element, std::size_t channel, std::int64_t sum) {
-  const FixedMultiplier factor = fixed_factors_.empty()
-                                     ? ToFixed(DoubleFactor(channel, output_->scale(element)))
-                                     : fixed_factors_[fixed_factors_.size() == 1 ? 0 : channel];
-  output_->PutStored(
-      element, MultiplyFixed(sum, factor, recipe_.rounds, recipe_.tie) + output_->offset(element));
+// onednn.S2: each line one binary32 operation.
+void Requantizer::PutTwoSteps(std::int64_t element, const Factor& factor, std::int64_t sum,
+                              const Bias& bias) {
+  float value = static_cast<float>(sum) * static_cast<float>(factor.number);
+  if (bias.scale != 0) {
+    const float addend = static_cast<float>(bias.integer) * bias.scale;
+    value += addend;
+  }
+  PutQuotient(element, value * factor.step);
+}
+
+std::int64_t Requantizer::Scaled(std::int64_t element, std::size_t channel,
+                                 std::int64_t accumulator) const {
+  const Factor factor = FactorAt(element, channel);
+  const std::int64_t sum = Accumulated(accumulator, recipe_.accumulator);
+  if (recipe_.multiplier == Multiplier::kPreShift) return MultiplyPreShifted(sum, factor.shifted);
+  return MultiplyFixed(sum, factor.fixed, recipe_.rounds, recipe_.tie);
 }
 
 void Requantizer::Put(std::int64_t element, std::size_t channel, std::int64_t accumulator,
                       const Bias& bias) {
-  switch (recipe_.multiplier) {
-    case Multiplier::kExact: {
-      // Two factors of 24 bits: the product of the scales is exact in binary64.
-      const std::array<Term, 2> terms = {
-          Term{accumulator, static_cast<double>(scales_.x) * static_cast<double>(w(channel))},
-          Term{bias.integer, static_cast<double>(bias.scale)}};
-      return output_->PutTerms(element, {terms.data(), bias.scale == 0 ? 1U : 2U});
-    }
-    case Multiplier::kFloat32:
-      return PutFloat32(element, channel, WithBias(channel, accumulator, bias));
-    case Multiplier::kFixed31:
-      return PutFixed(element, channel, WithBias(channel, accumulator, bias));
+  if (recipe_.multiplier == Multiplier::kExact) {
+    // Two factors of 24 bits: the product of the scales is exact in binary64.
+    const std::array<Term, 2> terms = {
+        Term{accumulator, static_cast<double>(scales_.x) * static_cast<double>(w(channel))},
+        Term{bias.integer, static_cast<double>(bias.scale)}};
+    return output_->PutTerms(element, {terms.data(), bias.scale == 0 ? 1U : 2U});
   }
+  const std::int64_t sum = WithBias(channel, accumulator, bias);
+  if (recipe_.multiplier == Multiplier::kMantissa || recipe_.multiplier == Multiplier::kPreShift) {
+    return output_->PutStored(element, Scaled(element, channel, sum) + output_->offset(element));
+  }
+  const std::int64_t held = Accumulated(sum, recipe_.accumulator);
+  const Factor factor = FactorAt(element, channel);
+  if (recipe_.multiplier == Multiplier::kTwoSteps) {
+    return PutTwoSteps(element, factor, held, bias);
+  }
+  if (recipe_.product == Width::kFloat64) {
+    return PutQuotient(element, static_cast<double>(held) * factor.number);
+  }
+  PutQuotient(element, static_cast<float>(held) * static_cast<float>(factor.number));
 }
 
 }  // namespace qtx::reference

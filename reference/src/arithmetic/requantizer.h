@@ -1,5 +1,5 @@
 // From integer accumulators to stored values, by the coordinates of a RequantizeRecipe.
-// Source: exact.S1, exact.S2, float32.S4 and .S5, tflite.S2 to .S4.
+// Source: exact.S1, exact.S2, float32.S4 and .S5, tflite.S1 to .S4, glow.S2, onednn.S2.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +24,36 @@ struct Bias {
 };
 
 /// Requantizes into `output`, an integer tensor or FLOAT (with multiplier kExact, any). Borrows it.
+/// A factor outside the recipe's exponents refuses the output.
 class Requantizer {
  public:
   Requantizer(const RequantizeRecipe& recipe, AccumulatorScales scales, Output* output);
-  /// Recipes other than kExact add the bias to the accumulator; where its scale is not binary32
-  /// x * w, it is brought to that scale first (float32.S5); kFixed31 ignores its scale (tflite.S4).
   void Put(std::int64_t element, std::size_t channel, std::int64_t accumulator,
            const Bias& bias = {});
+  /// The scaled integer before the offset and the clamp.  REQUIRES: kMantissa or kPreShift.
+  std::int64_t Scaled(std::int64_t element, std::size_t channel, std::int64_t accumulator) const;
 
  private:
+  // The factor in the forms that recipes use; each recipe fills its own.
+  struct Factor {
+    double number = 0;  // (x * w) / y, or x * w of kTwoSteps; a binary32 where the recipe says so
+    float step = 1;     // 1 / y of kTwoSteps
+    FixedMultiplier fixed;
+    PreShift shifted;
+  };
   std::int64_t WithBias(std::size_t channel, std::int64_t accumulator, const Bias& bias) const;
-  float FloatFactor(std::size_t channel, float y) const;
-  double DoubleFactor(std::size_t channel, float y) const;
+  double Number(std::size_t channel, float y) const;
+  Factor MakeFactor(std::size_t channel, float y) const;
+  Factor FactorAt(std::int64_t element, std::size_t channel) const;
   float w(std::size_t channel) const { return scales_.w[scales_.w.size() == 1 ? 0 : channel]; }
-  void PutFloat32(std::int64_t element, std::size_t channel, std::int64_t sum);
-  void PutFixed(std::int64_t element, std::size_t channel, std::int64_t sum);
+  template <typename T>
+  void PutQuotient(std::int64_t element, T scaled);
+  void PutTwoSteps(std::int64_t element, const Factor& factor, std::int64_t sum, const Bias& bias);
 
   RequantizeRecipe recipe_;
   AccumulatorScales scales_;
   Output* output_;
-  std::vector<float> float_factors_;  // per channel, when the output has one scale
-  std::vector<FixedMultiplier> fixed_factors_;
+  std::vector<Factor> factors_;  // per channel, when the output has one scale
 };
 
 }  // namespace qtx::reference

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "arithmetic/requirement.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::reference {
@@ -56,10 +57,16 @@ const Operator* FindOperator(std::string_view domain, std::string_view op_type) 
 }
 
 Result<std::vector<format::Tensor>> RunOperator(const Operator& op, const Call& call) {
-  if (op.run_all != nullptr) return op.run_all(call);
-  QTX_ASSIGN_OR_RETURN(format::Tensor only, op.run(call));
+  QTX_RETURN_IF_ERROR(CheckRequirement(call));
+  const std::uint64_t refusals = call.counters == nullptr ? 0 : call.counters->refusals;
   std::vector<format::Tensor> outputs;
-  outputs.push_back(std::move(only));
+  if (op.run_all != nullptr) {
+    QTX_ASSIGN_OR_RETURN(outputs, op.run_all(call));
+  } else {
+    QTX_ASSIGN_OR_RETURN(format::Tensor only, op.run(call));
+    outputs.push_back(std::move(only));
+  }
+  QTX_RETURN_IF_ERROR(CheckRefusals(call, refusals));
   return outputs;
 }
 

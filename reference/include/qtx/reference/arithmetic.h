@@ -14,8 +14,11 @@ namespace qtx::reference {
 
 enum class TieRule { kHalfEven, kHalfAway, kHalfUp, kTowardZero };
 
-/// What an operator without an integer accumulator computes in: exact reals; binary32 values in the
-/// stated order; or stored integers, as TFLite's kernels do.
+/// What a number is rounded to, half even, before it is used.
+enum class Width { kExact, kFloat32, kFloat64 };
+
+/// What an operator without a kernel of its own computes in: exact reals; binary32 values in the
+/// stated order; or exact reals, but stored integers where TFLite has a kernel for them.
 enum class Domain { kExact, kFloat32, kStored };
 
 /// How a real becomes a stored integer.
@@ -24,25 +27,62 @@ struct QuantizeRecipe {
   enum class Step { kDivide, kReciprocal } step = Step::kDivide;
   enum class Offset { kAfterRounding, kBeforeRounding } offset = Offset::kAfterRounding;
   TieRule tie = TieRule::kHalfEven;
+  enum class Nan { kOffset, kMax } nan = Nan::kOffset;
+};
+
+/// The real factor of an accumulator: (x_scale * w_scale) / y_scale, in this order.
+struct FactorRecipe {
+  Width scales = Width::kFloat64;  // x_scale * w_scale; in binary64 it is exact
+  Width ratio = Width::kFloat64;   // the quotient by y_scale
+};
+
+/// Exponents e of a factor q * 2^e, 0.5 <= q < 1, that a kernel takes; others are refused. With the
+/// clause that says so, empty where every factor is taken.
+struct ExponentRange {
+  int min = 0;
+  int max = 0;
+  std::string_view clause = {};
 };
 
 /// How an integer accumulator becomes a stored integer.
 struct RequantizeRecipe {
-  // kExact: the exact rational.  kFloat32: binary32(accumulator) * binary32 multiplier.
-  // kFixed31: Q0.31 multiplier rounded half away from the binary64 ratio, then a shift.
-  enum class Multiplier { kExact, kFloat32, kFixed31 } multiplier = Multiplier::kExact;
-  // Association of x_scale * w_scale / y_scale: the product in binary32 or binary64, then the ratio
-  // in binary32 (multiplier kFloat32) or binary64 (kFixed31); kAllFloat32: both in binary32.
-  enum class Product { kFloat32, kFloat64, kAllFloat32 } product = Product::kFloat64;
-  // kTwice: the doubling high multiply rounds, then the right shift rounds half away.
+  enum class Multiplier {
+    kNone,      // no such kernel: what the arithmetic's domain gives
+    kExact,     // the exact rational
+    kFloat,     // the factor as a float, one product in `product`
+    kTwoSteps,  // binary32: times x_scale * w_scale, plus the bias, times 1 / y_scale
+    kMantissa,  // an integer of `mantissa_bits` rounded half away, and a shift: tflite.S1
+    kPreShift,  // a shift, an integer of 8 to 16 bits, a shift: glow.S2
+  } multiplier = Multiplier::kExact;
+  FactorRecipe factor;
+  Width product = Width::kFloat32;
+  int mantissa_bits = 31;  // a factor in binary32 leaves the low 7 of 31 zero
+  ExponentRange exponents;
+  // kDeclared: mantissa and shift of the output's own `requantization`, where it has one.
+  enum class Origin { kScales, kDeclared } origin = Origin::kScales;
+  // kTwice: the doubling high multiply rounds by `tie`, then the right shift rounds half away.
   enum class Rounds { kOnce, kTwice } rounds = Rounds::kOnce;
-  TieRule tie = TieRule::kHalfEven;  // of the one rounding, or of the first of two
+  TieRule tie = TieRule::kHalfEven;
+  QuantizeRecipe::Offset offset = QuantizeRecipe::Offset::kAfterRounding;
+  // kReal: as its exact real, or its binary32 (kTwoSteps).  kRescaled: in the accumulator, brought
+  // to x_scale * w_scale.  kStored: in the accumulator, whatever its scale.
+  enum class Bias { kReal, kRescaled, kStored } bias = Bias::kReal;
+  // kPairs16: the products of neighbours are added in 16 bits, saturating; then as kWrap32.
+  enum class Accumulator { kExact, kWrap32, kClamp48, kPairs16 } accumulator = Accumulator::kExact;
 };
 
 /// How two addends reach the scale of their sum.
 struct AddRecipe {
-  enum class Kind { kDomain, kShifted } kind = Kind::kDomain;  // as `domain`, or in fixed point
-  int left_shift = 0;  // kShifted: bits of headroom before the three multiplications
+  enum class Kind {
+    kDomain,       // no kernel: as `domain`
+    kShifted,      // gemmlowp's: to twice the larger scale in 2^-left_shift, and from there
+    kCommonShift,  // a * m_a + b * m_b, one shift for both: xnnpack.S4
+    kEach,         // each requantized to the output's scale by `rescale`, then added
+  } kind = Kind::kDomain;
+  int left_shift = 0;              // kShifted: bits of headroom
+  int mantissa_bits = 0;           // kCommonShift: of the larger multiplier
+  TieRule tie = TieRule::kHalfUp;  // kCommonShift: of the shift
+  std::string_view clause = {};    // kCommonShift: refuses ratios outside [2^-10, 2^8)
 };
 
 /// How an average of stored integers is rounded when `domain` is kStored.
@@ -50,31 +90,49 @@ struct AverageRecipe {
   TieRule tie = TieRule::kHalfAway;
 };
 
+/// What the scales of a node must be, or the clause named refuses it.
+struct Requirement {
+  enum class Kind { kNone, kPowersOfTwo } kind = Kind::kNone;
+  std::string_view clause = {};
+};
+
 /// One row of the space.
 struct Arithmetic {
   std::string_view name;
   Domain domain = Domain::kExact;
+  // kFused: a sum of products in binary32 adds each product unrounded.
+  enum class Contraction { kNone, kFused } contraction = Contraction::kNone;
   QuantizeRecipe quantize;
   RequantizeRecipe requantize;            // every operator with an accumulator, and signed x
   RequantizeRecipe depthwise_requantize;  // Conv where each group has one input channel, signed x
   RequantizeRecipe unsigned_requantize;   // all of them with an unsigned x
-  // Instead of the recipe's own product in Gemm and MatMul when w has one scale.
-  RequantizeRecipe::Product scalar_product = RequantizeRecipe::Product::kFloat64;
+  // Instead of the recipe's own in Gemm and MatMul when w has one scale.
+  Width scalar_scales = Width::kFloat64;
   RequantizeRecipe rescale;     // one quantized type to another: Cast, Reshape, ...
   RequantizeRecipe activation;  // Relu, Clip
   RequantizeRecipe multiply;    // Mul
   AddRecipe add;
   AverageRecipe average;
+  Requirement requirement;
 };
 
-/// How often the certified fast path was in doubt and exact arithmetic decided.
+/// What the arithmetic met while it ran.
 struct Counters {
   std::uint64_t rounded = 0;          // results rounded in arithmetic with an exact coordinate
   std::uint64_t exact_fallbacks = 0;  // of those, how many the error bound could not decide
+  std::uint64_t refusals = 0;         // factors that a clause refuses: the node has no result
+  std::string_view refused_by = {};   // the last such clause
+};
+
+/// A second name of a row: two systems that agree in every coordinate.
+struct Alias {
+  std::string_view name;
+  std::string_view of;
 };
 
 std::span<const Arithmetic> Arithmetics();
-/// Errors: kInvalid, listing the names there are.
+std::span<const Alias> Aliases();
+/// By name or alias.  Errors: kInvalid, listing the names there are.
 Result<const Arithmetic*> FindArithmetic(std::string_view name);
 
 }  // namespace qtx::reference
