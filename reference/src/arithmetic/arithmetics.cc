@@ -97,7 +97,7 @@ constexpr Arithmetic Tflite() {
   return row;
 }
 
-// TOSA's RESCALE: fixed_point.S1 to .S4, fixed_point_double.S1.
+// TOSA's RESCALE: fixed_point.S1 to .S5, fixed_point_double.S1.
 constexpr Arithmetic FixedPoint(std::string_view name, Rounds rounds, std::string_view clause) {
   Arithmetic row = Named(name, Domain::kExact);
   RequantizeRecipe recipe = Fixed(kInBinary64, rounds, TieRule::kHalfUp);
@@ -120,7 +120,7 @@ constexpr Arithmetic FixedPoint16() {
   return row;
 }
 
-// pow2.S1 to .S3: with such scales every factor is a shift, and exact arithmetic is one shift with
+// pow2.S1, pow2_half_up.S1: with such scales every factor is a shift, and exact arithmetic is one shift with
 // one rounding.
 constexpr Arithmetic Pow2(std::string_view name, TieRule tie, std::string_view clause) {
   Arithmetic row = Named(name, Domain::kExact);
@@ -129,7 +129,7 @@ constexpr Arithmetic Pow2(std::string_view name, TieRule tie, std::string_view c
   return row;
 }
 
-// fbgemm.S1, fbgemm.S2.
+// fbgemm.S1 to .S4.
 constexpr Arithmetic Fbgemm() {
   Arithmetic row = Named("fbgemm", Domain::kFloat32);
   row.quantize.step = Step::kReciprocal;
@@ -142,7 +142,7 @@ constexpr AddRecipe CommonShift(int bits, TieRule tie, std::string_view clause) 
       .kind = AddRecipe::Kind::kCommonShift, .mantissa_bits = bits, .tie = tie, .clause = clause};
 }
 
-// xnnpack.S1 to .S5.
+// xnnpack.S1 to .S6.
 constexpr Arithmetic Xnnpack() {
   Arithmetic row = Named("xnnpack", Domain::kFloat32);
   row.quantize.step = Step::kReciprocal;
@@ -166,7 +166,7 @@ constexpr Arithmetic XnnpackRndnu() {
   return row;
 }
 
-// qnnpack.S1 to .S4.
+// qnnpack.S1 to .S5.
 constexpr Arithmetic Qnnpack() {
   Arithmetic row = Named("qnnpack", Domain::kFloat32);
   row.quantize.step = Step::kReciprocal;
@@ -177,7 +177,7 @@ constexpr Arithmetic Qnnpack() {
   return row;
 }
 
-// glow.S1 to .S4.
+// glow.S1 to .S5.
 constexpr Arithmetic Glow() {
   Arithmetic row = Named("glow", Domain::kFloat32);
   row.quantize.offset = Offset::kBeforeRounding;
@@ -190,7 +190,7 @@ constexpr Arithmetic Glow() {
   return row;
 }
 
-// tvm_upward.S1 to .S4, tvm_to_nearest.S1.
+// tvm_upward.S1 to .S5, tvm_to_nearest.S1.
 constexpr Arithmetic Tvm(std::string_view name, TieRule tie) {
   Arithmetic row = Named(name, Domain::kFloat32);
   row.quantize.offset = Offset::kBeforeRounding;
@@ -202,7 +202,7 @@ constexpr Arithmetic Tvm(std::string_view name, TieRule tie) {
   return row;
 }
 
-// onnx_reference.S1, onnx_reference.S2.
+// onnx_reference.S1 to .S3.
 constexpr Arithmetic OnnxReference() {
   Arithmetic row = Named("onnx-reference", Domain::kFloat32);
   RequantizeRecipe recipe = Float(Accumulator::kWrap32);
@@ -212,7 +212,7 @@ constexpr Arithmetic OnnxReference() {
   return row;
 }
 
-// onednn.S1 to .S3, onednn_avx2.S1.
+// onednn.S1 to .S3.
 constexpr Arithmetic Onednn(std::string_view name, Accumulator accumulator) {
   Arithmetic row = Named(name, Domain::kFloat32);
   row.quantize.step = Step::kReciprocal;
@@ -247,7 +247,6 @@ constexpr std::array kArithmetics = {
     Tvm("tvm-to-nearest", TieRule::kHalfAway),
     OnnxReference(),
     Onednn("onednn", Accumulator::kWrap32),
-    Onednn("onednn-avx2", Accumulator::kPairs16),
 };
 
 // cmsis_nn.S1: the same kernels as TFLite Micro's, optimised.

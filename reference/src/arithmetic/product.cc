@@ -78,7 +78,7 @@ RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
   const Arithmetic& row = call.arithmetic;
   if (row.domain == Domain::kStored && !HasTfliteKernel(operands, output)) return {};
   if (!output.tensor().quantization) {
-    return row.domain == Domain::kFloat32 ? ToFloat(row.requantize) : RequantizeRecipe{};
+    return DomainFor(row, output) == Domain::kFloat32 ? ToFloat(row.requantize) : RequantizeRecipe{};
   }
   if (operands.x->tensor().elem_type == ElementType::kUint8Q) return row.unsigned_requantize;
   const Kernel kernel = KernelOf(call, *operands.x);

@@ -67,8 +67,7 @@ struct RequantizeRecipe {
   // kReal: as its exact real, or its binary32 (kTwoSteps).  kRescaled: in the accumulator, brought
   // to x_scale * w_scale.  kStored: in the accumulator, whatever its scale.
   enum class Bias { kReal, kRescaled, kStored } bias = Bias::kReal;
-  // kPairs16: the products of neighbours are added in 16 bits, saturating; then as kWrap32.
-  enum class Accumulator { kExact, kWrap32, kClamp48, kPairs16 } accumulator = Accumulator::kExact;
+  enum class Accumulator { kExact, kWrap32, kClamp48 } accumulator = Accumulator::kExact;
 };
 
 /// How two addends reach the scale of their sum.
