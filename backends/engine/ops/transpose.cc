@@ -11,13 +11,14 @@ namespace {
 using format::Dims;
 using format::Tensor;
 
-enum class PadMode { kConstant, kEdge, kReflect };
+enum class PadMode { kConstant, kEdge, kReflect, kWrap };
 
 Result<PadMode> ModeOf(const NodePlan& node) {
   const std::string mode = node.node().StringOr("mode", "constant");
   if (mode == "constant") return PadMode::kConstant;
   if (mode == "edge") return PadMode::kEdge;
   if (mode == "reflect") return PadMode::kReflect;
+  if (mode == "wrap") return PadMode::kWrap;
   return node.Invalid("mode " + mode);
 }
 
@@ -37,6 +38,7 @@ std::int64_t SourceOf(std::int64_t at, std::int64_t size, PadMode mode) {
   if (at >= 0 && at < size) return at;
   if (mode == PadMode::kConstant) return -1;
   if (mode == PadMode::kEdge) return at < 0 ? 0 : size - 1;
+  if (mode == PadMode::kWrap) return (at % size + size) % size;
   return at < 0 ? -at : 2 * (size - 1) - at;
 }
 
@@ -73,7 +75,7 @@ Result<Dims> PaddedDims(const NodePlan& node, const Dims& from, std::span<const 
         std::max(before, after) <= kLargest && std::min(before, after) >= -kLargest;
     const std::int64_t added = std::max(before, after);
     const bool sourceless = (mode == PadMode::kReflect && added > 0 && added >= from[d]) ||
-                            (mode == PadMode::kEdge && added > 0 && from[d] == 0);
+                            (mode != PadMode::kConstant && added > 0 && from[d] == 0);
     if (!bounded || sourceless || from[d] + before + after < 0) {
       return node.Invalid("pads out of range");
     }

@@ -117,6 +117,38 @@ TEST(Pad, RepeatsReflectsAndRemoves) {
   EXPECT_THAT(ErrorOf(run("constant", large)), HasSubstr("34359738371"));
 }
 
+// NumPy's definition of wrap, from its words: the array repeated without end.
+TEST(Pad, WrapsAroundAsOftenAsAsked) {
+  const Tensor x = Int8({2, 3}, {1, 2, 3, 4, 5, 6}, Q({1.0F}));
+  Random random(61);
+  for (int round = 0; round < 50; ++round) {
+    const Values pads = {random.In(-1, 5), random.In(-2, 9), random.In(-1, 5), random.In(-1, 9)};
+    const Tensor given = Int64(pads);
+    Values expected;
+    for (std::int64_t r = -pads[0]; r < 2 + pads[2]; ++r) {
+      for (std::int64_t c = -pads[1]; c < 3 + pads[3]; ++c) {
+        expected.push_back((r + 20) % 2 * 3 + (c + 30) % 3 + 1);
+      }
+    }
+    OpRun run{"Pad", {Attribute::String("mode", "wrap")}, {&x, &given}, Int8Type(Q({1.0F}))};
+    EXPECT_EQ(Integers(run), expected) << ::testing::PrintToString(pads);
+  }
+}
+
+TEST(Pad, PadsTheNamedAxesOnly) {
+  const Tensor x = Int8({1, 2}, {1, 2}, Q({1.0F}, {7}));
+  const Tensor pads = Int64({1, 0, 0, 2});  // one before axis 1, two after axis 0
+  const Tensor axes = Int64({-1, 0});
+  OpRun run{"Pad", {}, {&x, &pads, nullptr, &axes}, Int8Type(Q({1.0F}, {7}))};
+  EXPECT_EQ(run.Run()->dims, (Dims{3, 3}));
+  EXPECT_THAT(Integers(run), ElementsAre(7, 1, 2, 7, 7, 7, 7, 7, 7));
+  for (const Values& wrong : {Values{0, 0}, Values{0, 2}, Values{0}, Values{0, -3}}) {
+    const Tensor bad = Int64(wrong);
+    run.inputs[3] = &bad;
+    EXPECT_FALSE(ErrorOf(run).empty()) << ::testing::PrintToString(wrong);
+  }
+}
+
 // 0.25 * 2 = 0.5 is stored 1 at scale 1/2; 0.25 * 3 = 0.75 is 1.5, to even 2.
 TEST(Concat, RescalesInputsWithOtherParameters) {
   const Tensor a = Int8({2}, {1, 2}, Q({0.5F}));
