@@ -79,6 +79,8 @@ class NodePlan {
   /// Makes output 0 the constant `tensor`, of the declared type when its storage and shape agree.
   /// Errors: kInvalid when they do not.
   Result<void> OutputConstant(format::Tensor tensor) const;
+  /// Version of ai.onnx that the model imports.
+  std::int64_t opset() const { return workspace_.model().OpsetVersion(""); }
   const std::string& folder() const { return workspace_.model().folder; }
   /// True when output 0 is declared (or taken to be) 8-bit quantized per tensor.
   bool EightBitOutput() const;
@@ -142,6 +144,8 @@ StepResult PrepareGeneralAveragePool(const NodePlan& plan);
 StepResult PrepareGeneralGlobalAveragePool(const NodePlan& plan);
 StepResult PrepareGeneralMaxPool(const NodePlan& plan);
 StepResult PrepareGeneralSoftmax(const NodePlan& plan);
+/// The one axis that Softmax sums over.  Errors: kInvalid out of range, kUnsupported for several.
+Result<std::int64_t> SoftmaxAxis(const NodePlan& plan, const format::Dims& dims);
 
 StepResult PrepareConversion(const NodePlan& plan);  // Relu, Clip, Cast, Identity
 StepResult PrepareQuantizeLinear(const NodePlan& plan);

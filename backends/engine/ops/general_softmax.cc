@@ -138,16 +138,23 @@ class GeneralSoftmax : public Step {
 
 }  // namespace
 
+Result<std::int64_t> SoftmaxAxis(const NodePlan& node, const format::Dims& dims) {
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  const bool flattens = node.opset() < 13;  // softmax.S4
+  auto axis = format::NormalizeAxis(node.node().IntOr("axis", flattens ? 1 : -1), rank);
+  if (!axis.has_value()) return node.Because(axis.error());
+  if (flattens && *axis != rank - 1) return node.Unsupported("a sum over several axes");
+  return axis;
+}
+
 StepResult PrepareGeneralSoftmax(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const format::Dims& dims = x->tensor.dims;
-  auto axis =
-      format::NormalizeAxis(node.node().IntOr("axis", -1), static_cast<std::int64_t>(dims.size()));
-  if (!axis.has_value()) return node.Because(axis.error());
+  QTX_ASSIGN_OR_RETURN(const std::int64_t axis, SoftmaxAxis(node, dims));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   QTX_RETURN_IF_ERROR(CheckReals(node, *x));
   QTX_RETURN_IF_ERROR(CheckReals(node, *y));
-  return std::make_unique<GeneralSoftmax>(x, y, static_cast<std::size_t>(*axis),
+  return std::make_unique<GeneralSoftmax>(x, y, static_cast<std::size_t>(axis),
                                           node.Because({}).where);
 }
 

@@ -112,9 +112,7 @@ class Softmax : public Step {
 StepResult PrepareSoftmax(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Operand x, EightBitOperand(node, 0));
   const format::Dims& dims = x.value->tensor.dims;
-  auto axis =
-      format::NormalizeAxis(node.node().IntOr("axis", -1), static_cast<std::int64_t>(dims.size()));
-  if (!axis.has_value()) return node.Because(axis.error());
+  QTX_ASSIGN_OR_RETURN(const std::int64_t axis, SoftmaxAxis(node, dims));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   auto output = PerTensorOf(y->tensor);
   if (!output.has_value()) return node.Because(output.error());
@@ -122,11 +120,11 @@ StepResult PrepareSoftmax(const NodePlan& node) {
   if (bits != 8 && bits != 16) return node.Unsupported("an output of other than 8 or 16 bits");
   // Below this the quotient by the scale stays far inside binary64, and rounding a uniform row is
   // exact.
-  if (output->scale < 0x1p-100 || dims[static_cast<std::size_t>(*axis)] > (std::int64_t{1} << 32)) {
+  if (output->scale < 0x1p-100 || dims[static_cast<std::size_t>(axis)] > (std::int64_t{1} << 32)) {
     return node.Unsupported("an output scale below 2^-100 or an axis above 2^32");
   }
   QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> general, PrepareGeneralSoftmax(node));
-  return std::make_unique<Softmax>(x, y, *output, *axis, std::move(general));
+  return std::make_unique<Softmax>(x, y, *output, axis, std::move(general));
 }
 
 }  // namespace qtx::backend::engine
