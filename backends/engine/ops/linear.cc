@@ -87,6 +87,12 @@ Result<void> SetGranularity(const NodePlan& node, const Dims& own, const Dims& d
                       format::ToString(expected));
 }
 
+// A vector of one element serves as a scalar.  Source: quantize_linear.C3.
+bool SameLayout(const Dims& scale, const Dims& zero) {
+  const auto single = [](const Dims& dims) { return dims.empty() || dims == Dims{1}; };
+  return scale == zero || (single(scale) && single(zero));
+}
+
 Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementType storage) {
   Parameters p;
   p.place = node.Because({}).where;
@@ -102,7 +108,7 @@ Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementT
   const Dims& own = p.scale->tensor.dims;
   if (node.HasInput(2)) {
     QTX_ASSIGN_OR_RETURN(p.zero_point, node.Input(2));
-    if (p.zero_point->tensor.elem_type != storage || p.zero_point->tensor.dims != own) {
+    if (p.zero_point->tensor.elem_type != storage || !SameLayout(own, p.zero_point->tensor.dims)) {
       return node.Invalid("zero point and scale do not fit each other");
     }
   }

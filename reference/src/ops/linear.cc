@@ -25,10 +25,17 @@ Result<void> ReadScale(const Call& call, format::Quantization* q) {
   return {};
 }
 
+// A vector of one element serves as a scalar, as the models of ONNX's own tests have it.
+bool SameLayout(const Dims& scale, const Dims& zero) {
+  const auto single = [](const Dims& dims) { return dims.empty() || dims == Dims{1}; };
+  return scale == zero || (single(scale) && single(zero));
+}
+
+// Source: quantize_linear.C3, dequantize_linear.C3.
 Result<void> ReadZeroPoint(const Call& call, ElementType storage, format::Quantization* q) {
   const format::Tensor* zero = call.Input(2);
   if (zero == nullptr) return {};
-  if (zero->elem_type != storage || zero->dims != call.inputs[1]->dims) {
+  if (zero->elem_type != storage || !SameLayout(call.inputs[1]->dims, zero->dims)) {
     return Error{ErrorCode::kInvalid, InputName(call, 2),
                  "found " + std::string(format::Name(zero->elem_type)) +
                      format::ToString(zero->dims) + ", expected " +
