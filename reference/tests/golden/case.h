@@ -1,6 +1,7 @@
 // Where ONNX node tests lie, which of them the reference should run, and their tensors.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct NodeCase {
   std::string folder;                 // holds model.onnx
   std::vector<std::string> op_types;  // of its nodes, sorted, each once
 };
+/// For GoogleTest's messages.
+inline void PrintTo(const NodeCase& node_case, std::ostream* out) { *out << node_case.name; }
 
 /// The cases whose every node is an operator of the registry, sorted by name. A collection that is
 /// not on this machine has none.
