@@ -104,8 +104,8 @@ Result<format::Tensor> NodePlan::DeclaredType(const std::string& name,
 
 Result<Value*> NodePlan::Define(format::Tensor like, format::Dims dims) const {
   for (std::size_t i = 1; i < node_.outputs.size(); ++i) {
-    if (!node_.outputs[i].empty())
-      return Invalid("output '" + node_.outputs[i] + "': expected one output");
+    if (node_.outputs[i].empty()) continue;
+    return Unsupported("output '" + node_.outputs[i] + "': only the first is computed");
   }
   if (output_ != nullptr && output_->tensor.dims == dims) return output_;
   auto value = workspace_.Define(node_.outputs[0], std::move(like), std::move(dims));

@@ -115,6 +115,8 @@ Result<Pool> ReadPool(const NodePlan& node, bool global) {
   QTX_ASSIGN_OR_RETURN(pool.x, node.Input(0));
   const format::Dims& dims = pool.x->tensor.dims;
   if (dims.size() < 3) return node.Invalid("x is " + format::ToString(dims));
+  const std::int64_t order = node.node().IntOr("storage_order", 0);
+  if (order != 0 && order != 1) return node.Invalid("storage_order: expected 0 or 1");
   const std::vector<std::int64_t> spatial(dims.begin() + 2, dims.end());
   const auto kernel = global ? spatial : node.node().IntsOr("kernel_shape", {});
   if (kernel.size() != spatial.size()) return node.Invalid("kernel_shape does not fit x");

@@ -5,6 +5,7 @@ namespace qtx::reference::ops {
 namespace {
 
 using format::AttributeType;
+using format::ElementType;
 
 // Index of the greatest real among `sources`; the first NaN, if there is one, as in IEEE 754
 // maximum.
@@ -31,22 +32,67 @@ std::int64_t GreatestStored(const Operand& x, const std::vector<std::int64_t>& s
   return best;
 }
 
-// The greatest real of each window; padding never takes part.  Source: max_pool.S1 to max_pool.S4.
-Result<format::Tensor> MaxPool(const Call& call) {
+// Where element `at` of x lies when the first spatial axis of its plane varies fastest.
+std::int64_t ColumnMajor(const format::Dims& dims, std::int64_t at) {
+  const format::Dims strides = format::RowMajorStrides(dims);
+  std::int64_t column_major = at - at % strides[1];  // the plane
+  std::int64_t step = 1;
+  for (std::size_t axis = 2; axis < dims.size(); ++axis) {
+    column_major += at / strides[axis] % dims[axis] * step;
+    step *= dims[axis];
+  }
+  return column_major;
+}
+
+// Output 1 of shape `dims`, or an empty tensor when nobody reads it.  Source: max_pool.C7.
+Result<format::Tensor> MakeIndices(const Call& call, const format::Dims& dims) {
+  if (!call.Wants(1)) return format::Tensor{};
+  if (call.outputs[1].elem_type != ElementType::kInt64) {
+    return Error{ErrorCode::kInvalid, "output[1]", "expected type INT64"};
+  }
+  return format::MakeTensor(ElementType::kInt64, dims);
+}
+
+// The greatest real of each window and where it is; padding never takes part.
+// Source: max_pool.S1 to max_pool.S5.
+Result<std::vector<format::Tensor>> MaxPool(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Window window, PoolWindow(call));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, PoolDims(call, window)));
+  const format::Dims dims = PoolDims(call, window);
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, dims));
+  QTX_ASSIGN_OR_RETURN(format::Tensor indices, MakeIndices(call, dims));
   Converter converter(call.arithmetic, x, &output);
   const bool one_scale = x.is_integer() && x.per_tensor();
+  const bool column_major = call.node.IntOr("storage_order", 0) == 1;
   PoolWalk walk(call, window);
   while (walk.Next()) {
     if (walk.sources().empty()) {
       return Error{ErrorCode::kInvalid, "attribute 'dilations'", "a window holds no element of x"};
     }
-    converter.Put(walk.element(),
-                  one_scale ? GreatestStored(x, walk.sources()) : Greatest(x, walk.sources()));
+    const std::int64_t best =
+        one_scale ? GreatestStored(x, walk.sources()) : Greatest(x, walk.sources());
+    converter.Put(walk.element(), best);
+    if (!call.Wants(1)) continue;
+    indices.As<std::int64_t>()[static_cast<std::size_t>(walk.element())] =
+        column_major ? ColumnMajor(x.tensor().dims, best) : best;
   }
-  return output.Take();
+  std::vector<format::Tensor> results = {output.Take()};
+  if (call.outputs.size() > 1) results.push_back(std::move(indices));
+  return results;
+}
+
+ElementType InferType(const format::Node&, std::span<const ElementType> inputs,
+                      std::size_t output) {
+  return output == 0 ? inputs[0] : ElementType::kInt64;
+}
+
+Result<void> CheckAttributes(const format::Node& node) {
+  const std::int64_t order = node.IntOr("storage_order", 0);
+  if (order != 0 && order != 1) {
+    return Error{ErrorCode::kInvalid, "attribute 'storage_order'",
+                 "found " + std::to_string(order) + ", expected 0 or 1"};
+  }
+  return CheckPoolAttributes(node);
 }
 
 constexpr AttributeRule kAttributes[] = {
@@ -61,8 +107,10 @@ constexpr AttributeRule kAttributes[] = {
 const Operator kMaxPool = {.op_type = "MaxPool",
                            .min_inputs = 1,
                            .max_inputs = 1,
+                           .max_outputs = 2,
                            .attributes = kAttributes,
-                           .check = CheckPoolAttributes,
-                           .run = MaxPool};
+                           .check = CheckAttributes,
+                           .infer = InferType,
+                           .run_all = MaxPool};
 
 }  // namespace qtx::reference::ops

@@ -1,4 +1,7 @@
 // average_pool.S1 to .S4, global_average_pool.S1, max_pool.S1 to .S3, tflite.S7.
+#include <algorithm>
+#include <tuple>
+
 #include "../run_op.h"
 
 namespace qtx::reference::testing {
@@ -153,6 +156,45 @@ TEST(MaxPool, SurvivesAHugeKernel) {
       ErrorOf(
           {"MaxPool", {Kernel({2}), Attribute::Ints("pads", {2, 0})}, {&x}, Int8Type(Q({1.0F}))}),
       HasSubstr("expected less than the kernel's 2"));
+}
+
+// The window of every result searched again, coordinate by coordinate.
+TEST(MaxPool, NamesTheFirstOfTheGreatest) {
+  Random random(71);
+  const Tensor x = random.Tensor8({2, 3, 4, 5}, random.PerTensor());
+  const Values stored = format::UnpackIntegers(x);
+  for (const std::int64_t order : {0, 1}) {
+    format::Node node;
+    node.op_type = "MaxPool";
+    node.inputs = {"x"};
+    node.attributes = {Kernel({2, 3}), Attribute::Ints("pads", {1, 0, 0, 1}),
+                       Attribute::Int("storage_order", order)};
+    const std::vector<const Tensor*> inputs = {&x};
+    const OutputType types[] = {Int8Type(*x.quantization), {ElementType::kInt64, std::nullopt}};
+    Counters counters;
+    const Call call{.node = node,
+                    .arithmetic = **FindArithmetic("exact"),
+                    .opset = 17,
+                    .inputs = inputs,
+                    .outputs = types,
+                    .counters = &counters};
+    const auto results = RunOperator(*FindOperator("", "MaxPool"), call);
+    ASSERT_TRUE(results.has_value());
+    Values expected;
+    for (std::int64_t plane = 0; plane < 6; ++plane) {
+      for (std::int64_t i = 0; i < 16; ++i) {  // rows i / 4 - 1 and the next, columns i % 4 to + 2
+        std::int64_t row = -1, column = -1, best = -1000;
+        for (std::int64_t r = std::max<std::int64_t>(0, i / 4 - 1); r < i / 4 + 1; ++r) {
+          for (std::int64_t c = i % 4; c < std::min<std::int64_t>(5, i % 4 + 3); ++c) {
+            const std::int64_t value = stored[static_cast<std::size_t>(plane * 20 + r * 5 + c)];
+            if (value > best) std::tie(best, row, column) = std::tuple(value, r, c);
+          }
+        }
+        expected.push_back(plane * 20 + (order == 1 ? row + column * 4 : row * 5 + column));
+      }
+    }
+    EXPECT_EQ(format::UnpackIntegers((*results)[1]), expected);
+  }
 }
 
 }  // namespace
