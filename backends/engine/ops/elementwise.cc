@@ -52,6 +52,7 @@ Result<RealBounds> BoundsOf(const NodePlan& node) {
        {std::pair("min", &bounds.low), std::pair("max", &bounds.high)}) {
     const format::Attribute* attribute = node.node().Find(name);
     if (attribute == nullptr) continue;
+    if (node.opset() >= 11) return node.Invalid("bounds are inputs from opset 11 on");
     *bound = Term{1, attribute->f};
   }
   return bounds;
