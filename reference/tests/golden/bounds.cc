@@ -18,6 +18,7 @@ double Count(const format::Tensor& tensor) {
   return static_cast<double>(format::ElementCount(tensor));
 }
 
+double Count0(const NodeRun& run) { return Count(*run.inputs[0]); }
 // Elements of input 0 for each result.
 double Reduced(const NodeRun& run) {
   return Count(*run.inputs[0]) / std::max(1.0, Count(run.output));
@@ -69,6 +70,19 @@ double Range(const NodeRun& run) {
 // vector loops, an ulp is at most 2 u.
 constexpr int kLibrary = 8;
 
+double Largest(const NodeRun& run) {
+  double largest = 0;
+  for (const double value : ToDoubles(*run.inputs[0])) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+double Inputs(const NodeRun& run) { return static_cast<double>(run.inputs.size()); }
+double InputsAndDivision(const NodeRun& run) { return Inputs(run) + 1; }
+// A sum of squares rounds each square as well.
+double Squared(const NodeRun& run) { return Reduced(run) + 1; }
+
 // e^d with d rounded (|d| u), the library's error, a sum of n such terms, their quotient.
 double SoftmaxUnits(const NodeRun& run) {
   return 2 * (Range(run) + kLibrary) + Count(*run.inputs[0]) + 1;
@@ -80,17 +94,94 @@ double LogSoftmaxUnits(const NodeRun& run) {
   return 2 * Range(run) + kLibrary + n + kLibrary * std::log(std::max(1.0, n));
 }
 
-// Sorted by op_type.
+// log of a sum of n positive terms of relative error k is off by (n + k) u, and by the library's
+// own relative error.
+double LogSumUnits(const NodeRun& run) { return Reduced(run); }
+double LogSumExpUnits(const NodeRun& run) { return Reduced(run) + kLibrary + 2 * Range(run); }
+
+// alpha (e^z - 1), z = x / alpha rounded (|z e^z| < 1) and not positive: the library's error of e^z
+// <= 1 and the subtraction, each times alpha.
+double ExponentialUnits(const NodeRun& run) {
+  return std::abs(run.node.FloatOr("alpha", 1.0F)) * (kLibrary + 2);
+}
+double SeluUnits(const NodeRun& run) {
+  return std::abs(run.node.FloatOr("alpha", 1.67326319217681884765625F) *
+                  run.node.FloatOr("gamma", 1.05070102214813232421875F)) *
+         (kLibrary + 2);
+}
+
+// x alpha + beta between 0 and 1: the product is at most 1 + |beta|; both constants are rounded.
+double HardSigmoidUnits(const NodeRun& run) {
+  return 2 * (1 + 2 * std::abs(run.node.FloatOr("beta", 0.5F)));
+}
+// x times it, alpha = 1/6 and beta = 1/2.
+double HardSwishUnits(const NodeRun& run) { return 4 * Largest(run); }
+
+// x/2 (1 + erf(x / sqrt 2)) or x/2 (1 + tanh(polynomial)): the argument's relative error, at most 6
+// units, acts by |z f'(z)| < 1/2; the library's error; the sum of two numbers of at most 2.
+double GeluUnits(const NodeRun& run) { return Largest(run) / 2 * (3 + kLibrary + 2); }
+// x tanh(log(1 + e^x)): log is off by 9 units and its library error, tanh by no more, and its own.
+double MishUnits(const NodeRun& run) { return Largest(run) * (2 * kLibrary + 9 + kLibrary); }
+// x / (1 + e^-z), z = alpha x rounded (|z| u in the exponential).
+double SwishUnits(const NodeRun& run) {
+  return std::abs(run.node.FloatOr("alpha", 1.0F)) * Largest(run) + kLibrary + 3;
+}
+
+// Sorted by op_type. Operators of one IEEE operation (Add, Div, Sqrt, Reciprocal, ...) and those
+// that only choose or move elements have no row: every bit must agree.
 constexpr std::array kBounds = {
+    Bound{"Acos", Constant<kLibrary>},
+    Bound{"Acosh", Constant<kLibrary>},
+    Bound{"Asin", Constant<kLibrary>},
+    Bound{"Asinh", Constant<kLibrary>},
+    Bound{"Atan", Constant<kLibrary>},
+    Bound{"Atanh", Constant<kLibrary>},
     // A sum of the window's elements and one division.
     Bound{"AveragePool", nullptr, Window},
+    Bound{"Celu", Constant<2>, nullptr, ExponentialUnits},
     // A sum of products; each has the rounding of its product and of at most n - 1 additions.
     Bound{"Conv", nullptr, ConvTerms, nullptr, Spread::kProducts},
+    Bound{"Cos", Constant<kLibrary>, nullptr, nullptr, Spread::kUnknown},
+    Bound{"Cosh", Constant<kLibrary>, nullptr, nullptr, Spread::kUnknown},
+    Bound{"CumSum", nullptr, Count0},
+    // y_scale, its second output: a difference and a quotient.
+    Bound{"DynamicQuantizeLinear", Constant<2>, nullptr, nullptr, Spread::kUnknown},
+    Bound{"Elu", Constant<2>, nullptr, ExponentialUnits},
+    Bound{"Erf", Constant<kLibrary>},
+    Bound{"Exp", Constant<kLibrary>},
+    Bound{"Gelu", Constant<2>, nullptr, GeluUnits, Spread::kUnknown},
     Bound{"Gemm", nullptr, GemmTerms, nullptr, Spread::kProducts},
     Bound{"GlobalAveragePool", nullptr, Averaged},
+    Bound{"HardSigmoid", Constant<1>, nullptr, HardSigmoidUnits},
+    Bound{"HardSwish", Constant<2>, nullptr, HardSwishUnits, Spread::kUnknown},
+    Bound{"Log", Constant<kLibrary>},
     Bound{"LogSoftmax", Constant<1>, nullptr, LogSoftmaxUnits, Spread::kUnknown},
     Bound{"MatMul", nullptr, InnerSize, nullptr, Spread::kProducts},
+    Bound{"Mean", nullptr, InputsAndDivision},
+    Bound{"Mish", Constant<1>, nullptr, MishUnits, Spread::kUnknown},
+    Bound{"Pow", Constant<kLibrary>},
+    Bound{"ReduceL1", nullptr, Reduced},
+    // The root halves a relative error and adds one.
+    Bound{"ReduceL2", Squared, nullptr, nullptr},
+    Bound{"ReduceLogSum", Constant<kLibrary>, nullptr, LogSumUnits},
+    Bound{"ReduceLogSumExp", Constant<kLibrary>, nullptr, LogSumExpUnits},
+    Bound{"ReduceMean", nullptr, Averaged},
+    Bound{"ReduceProd", Reduced, nullptr, nullptr},
+    Bound{"ReduceSum", nullptr, Reduced},
+    Bound{"ReduceSumSquare", Squared, nullptr, nullptr},
+    Bound{"Selu", Constant<3>, nullptr, SeluUnits},
+    // 1 / (1 + e^-x): the library's error, a sum, a quotient.
+    Bound{"Sigmoid", Constant<kLibrary + 2>},
+    Bound{"Sin", Constant<kLibrary>, nullptr, nullptr, Spread::kUnknown},
+    Bound{"Sinh", Constant<kLibrary>},
     Bound{"Softmax", SoftmaxUnits, nullptr, nullptr, Spread::kUnknown},
+    // log(1 + e^x).
+    Bound{"Softplus", Constant<kLibrary>, nullptr, Constant<kLibrary + 1>},
+    Bound{"Softsign", Constant<2>},
+    Bound{"Sum", nullptr, Inputs},
+    Bound{"Swish", SwishUnits, nullptr, nullptr, Spread::kUnknown},
+    Bound{"Tan", Constant<kLibrary>, nullptr, nullptr, Spread::kUnknown},
+    Bound{"Tanh", Constant<kLibrary>},
 };
 
 }  // namespace

@@ -102,7 +102,8 @@ class Walk {
   Result<void> Visit(const format::Node& node);
   Result<void> Propagate(const format::Node& node, const NodeModel& alone, Spread spread);
   Result<void> TryCorners(const format::Node& node, const NodeModel& alone);
-  Result<void> AddOwn(const format::Node& node, const NodeModel& alone, const Bound& bound);
+  Result<void> AddOwn(const format::Node& node, const NodeModel& alone, const Bound& bound,
+                      std::size_t i);
   Tensors InputTensors(const format::Node& node) const;
   Tensors InputMagnitudes(const format::Node& node, bool with_radius) const;
   std::vector<std::string> Uncertain(const format::Node& node) const;
@@ -178,33 +179,34 @@ Result<void> Walk::Propagate(const format::Node& node, const NodeModel& alone, S
   return {};
 }
 
-// What the node's own roundings add to the radius of its first output.
-Result<void> Walk::AddOwn(const format::Node& node, const NodeModel& alone, const Bound& bound) {
-  Enclosed& output = values_.at(node.outputs[0]);
+// What the node's own roundings add to the radius of output `i`; `terms` is of the first.
+Result<void> Walk::AddOwn(const format::Node& node, const NodeModel& alone, const Bound& bound,
+                          std::size_t i) {
+  Enclosed& output = values_.at(node.outputs[i]);
   if (!IsFloating(output.value.elem_type)) return {};
-  if (bound.relative == nullptr && bound.terms == nullptr && bound.absolute == nullptr) return {};
+  const Units terms = i == 0 ? bound.terms : nullptr;
+  if (bound.relative == nullptr && terms == nullptr && bound.absolute == nullptr) return {};
   NodeRun run{node, {}, output.value};
   for (const std::string& name : node.inputs) {
     run.inputs.push_back(name.empty() ? nullptr : &values_.at(name).value);
   }
   const auto units = [&run](Units f) { return f == nullptr ? 0 : f(run); };
   const double u = UnitRoundoff(output.value.elem_type);
-  const double least = LeastPositive(output.value.elem_type);
   const std::vector<double> centre = ToDoubles(output.value);
   std::vector<double> magnitudes(centre.size(), 0);
-  double n = 0;
-  if (bound.terms != nullptr) {
-    n = bound.terms(run);
+  if (terms != nullptr) {
     QTX_ASSIGN_OR_RETURN(const auto results, alone.Run(InputMagnitudes(node, false)));
     magnitudes = results[0];
   }
   if (output.radius.empty()) output.radius.assign(centre.size(), 0);
+  const double n = units(terms);
   const double gamma = n * u / (1 - n * u);
-  for (std::size_t i = 0; i < centre.size(); ++i) {
-    // One more unit for the rounding of `centre` itself, one least number for underflow.
-    const double own = u * (units(bound.relative) + 1) * std::abs(centre[i]) +
-                       gamma * magnitudes[i] + u * units(bound.absolute) + least;
-    if (std::isfinite(own)) output.radius[i] += own;
+  // One more unit for the rounding of `centre` itself, one least number for underflow.
+  const double relative = u * (units(bound.relative) + 1);
+  const double absolute = u * units(bound.absolute) + LeastPositive(output.value.elem_type);
+  for (std::size_t k = 0; k < centre.size(); ++k) {
+    const double own = relative * std::abs(centre[k]) + gamma * magnitudes[k] + absolute;
+    if (std::isfinite(own)) output.radius[k] += own;
   }
   return {};
 }
@@ -213,7 +215,10 @@ Result<void> Walk::Visit(const format::Node& node) {
   const Bound& bound = BoundOf(node.op_type);
   const NodeModel alone(model_, node, values_);
   QTX_RETURN_IF_ERROR(Propagate(node, alone, bound.spread));
-  return AddOwn(node, alone, bound);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].empty()) QTX_RETURN_IF_ERROR(AddOwn(node, alone, bound, i));
+  }
+  return {};
 }
 
 Result<std::vector<Enclosed>> Walk::Run(const std::vector<Tensor>& inputs) {

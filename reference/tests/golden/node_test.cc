@@ -2,26 +2,20 @@
 // for their operator (bounds.cc). QTX_GOLDEN_REPORT=1 prints the figures per op_type.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 
 #include "qtx/reference/interpreter.h"
 #include "tests/golden/case.h"
+#include "tests/golden/compare.h"
 #include "tests/golden/enclosure.h"
 #include "tests/golden/known_differences.h"
-#include "tests/golden/numbers.h"
 
 namespace qtx::reference::golden {
 namespace {
 
 using format::Tensor;
-
-struct Verdict {
-  Outcome outcome = Outcome::kPass;
-  std::string message;
-};
 
 struct Figures {
   int cases = 0;
@@ -67,66 +61,27 @@ Verdict Refused(const Error& error) {
   return {Outcome::kRefused, error.where + ": " + error.message};
 }
 
-// An element differs when it is outside `slack` times its radius; zeros are one real, NaN is NaN.
-std::string CompareFloats(const Tensor& found, const Tensor& golden,
-                          const std::vector<double>& radius, double slack) {
-  const std::vector<double> f = ToDoubles(found);
-  const std::vector<double> g = ToDoubles(golden);
-  for (std::size_t i = 0; i < f.size(); ++i) {
-    if (f[i] == g[i] || (std::isnan(f[i]) && std::isnan(g[i]))) continue;
-    const double bound = radius.empty() ? 0 : slack * radius[i];
-    if (std::abs(f[i] - g[i]) <= bound) continue;
-    std::ostringstream text;
-    text.precision(17);
-    text << "element " << i << ": found " << f[i] << ", golden " << g[i] << ", bound " << bound;
-    return text.str();
+// The data of ONNX 1.12 holds BFLOAT16 as UINT16, since NumPy had no such type.
+void AdoptBfloat16(const std::vector<format::ValueInfo>& declared, std::vector<Tensor>* tensors) {
+  for (std::size_t i = 0; i < tensors->size() && i < declared.size(); ++i) {
+    if ((*tensors)[i].elem_type != format::ElementType::kUint16 || !declared[i].type) continue;
+    if (declared[i].type->elem_type != format::ElementType::kBfloat16) continue;
+    (*tensors)[i].elem_type = format::ElementType::kBfloat16;
   }
-  return "";
-}
-
-std::string Compare(const Tensor& found, const Tensor& golden, const std::vector<double>& radius,
-                    double slack) {
-  if (found.elem_type != golden.elem_type || found.dims != golden.dims) {
-    return "found " + std::string(format::Name(found.elem_type)) + format::ToString(found.dims) +
-           ", golden " + std::string(format::Name(golden.elem_type)) +
-           format::ToString(golden.dims);
-  }
-  if (IsFloating(found.elem_type)) return CompareFloats(found, golden, radius, slack);
-  for (std::size_t i = 0; i < found.bytes.size(); ++i) {
-    if (found.bytes[i] == golden.bytes[i]) continue;
-    return "byte " + std::to_string(i) + ": found " +
-           std::to_string(std::to_integer<int>(found.bytes[i])) + ", golden " +
-           std::to_string(std::to_integer<int>(golden.bytes[i]));
-  }
-  return "";
-}
-
-// `slack` 1 for arithmetic exact, which is at the centre; 2 for another, which may be as far from
-// it as the golden, on the other side.
-Verdict CompareAll(const std::vector<Tensor>& found, const std::vector<Tensor>& golden,
-                   const std::vector<Enclosed>& enclosed, double slack) {
-  if (found.size() != golden.size()) {
-    return {Outcome::kDiffers, "found " + std::to_string(found.size()) + " outputs, golden has " +
-                                   std::to_string(golden.size())};
-  }
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const std::string difference = Compare(found[i], golden[i], enclosed[i].radius, slack);
-    if (difference.empty()) continue;
-    return {Outcome::kDiffers, "output " + std::to_string(i) + ": " + difference};
-  }
-  return {};
 }
 
 Verdict RunDataSet(const format::Model& model, const std::string& data_set) {
-  const auto inputs = LoadTensors(data_set, "input");
+  auto inputs = LoadTensors(data_set, "input");
   if (!inputs.has_value()) return Refused(inputs.error());
-  const auto golden = LoadTensors(data_set, "output");
+  auto golden = LoadTensors(data_set, "output");
   if (!golden.has_value()) return Refused(golden.error());
+  AdoptBfloat16(model.graph.inputs, &*inputs);
+  AdoptBfloat16(model.graph.outputs, &*golden);
   const auto enclosed = Enclose(model, *inputs);
   if (!enclosed.has_value()) return Refused(enclosed.error());
   std::vector<Tensor> exact;
   for (const Enclosed& output : *enclosed) exact.push_back(output.value);
-  Verdict verdict = CompareAll(exact, *golden, *enclosed, 1);
+  Verdict verdict = Compare(exact, *golden, *enclosed, 1);
   if (verdict.outcome != Outcome::kPass) {
     return {verdict.outcome, "exact: " + verdict.message};
   }
@@ -134,7 +89,7 @@ Verdict RunDataSet(const format::Model& model, const std::string& data_set) {
   if (!interpreter.has_value()) return Refused(interpreter.error());
   const auto float32 = interpreter->Run(*inputs);
   if (!float32.has_value()) return Refused(float32.error());
-  verdict = CompareAll(*float32, *golden, *enclosed, 2);
+  verdict = Compare(*float32, *golden, *enclosed, 2);
   if (verdict.outcome != Outcome::kPass) verdict.message = "float32: " + verdict.message;
   return verdict;
 }
