@@ -97,12 +97,21 @@ void StoreCode(std::uint32_t code, std::size_t index, int bits, format::Tensor& 
   }
 }
 
+// The encoder saturates, so it does not give the infinities of the types that have them.
+std::uint32_t CodeOf(ElementType storage, double value) {
+  const bool negative = value < 0;
+  if (std::isinf(value) && storage == ElementType::kFloat16) return negative ? 0xFC00 : 0x7C00;
+  if (std::isinf(value) && storage == ElementType::kBfloat16) return negative ? 0xFF80 : 0x7F80;
+  if (std::isinf(value) && storage == ElementType::kFloat8E5M2) return negative ? 0xFC : 0x7C;
+  return format::EncodeSmallFloat(storage, value);
+}
+
 // float16, bfloat16, float8, float4: the values themselves, which must be representable.
 Result<void> FillSmallFloats(const Yaml& node, const Place& place, format::Tensor& tensor) {
   const ElementType storage = format::StorageOf(tensor.elem_type);
   QTX_ASSIGN_OR_RETURN(const auto values, ReadList(node, place, ReadFloat<double>));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint32_t code = format::EncodeSmallFloat(storage, values[i]);
+    const std::uint32_t code = CodeOf(storage, values[i]);
     const double decoded = format::DecodeSmallFloat(storage, code);
     const bool both_nan = std::isnan(values[i]) && std::isnan(decoded);
     if (decoded != values[i] && !both_nan) {

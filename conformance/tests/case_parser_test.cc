@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "qtx/conformance/case.h"
@@ -91,6 +92,18 @@ TEST(ParseCases, PacksBipolarData) {
                                    "{type: bipolar1q, scale: [1.0], data: [1, -1, 1]}"));
   ASSERT_EQ(cases.size(), 1U);
   EXPECT_THAT(cases[0].inputs[0].data->bytes, ElementsAre(std::byte{0b101}));
+}
+
+TEST(ParseCases, EncodesInfinitiesWhereThereAreSome) {
+  for (const char* type : {"float16", "bfloat16", "float8e5m2"}) {
+    const auto cases = Parse(Changed("{type: int8q, scale: [1.0], data: [2, -2]}",
+                                     std::string("{type: ") + type + ", data: [inf, -inf]}"));
+    ASSERT_EQ(cases.size(), 1U) << type;
+    EXPECT_THAT(format::StoredValues(*cases[0].inputs[0].data), ElementsAre(INFINITY, -INFINITY));
+  }
+  EXPECT_THAT(ErrorText(Changed("{type: int8q, scale: [1.0], data: [2, -2]}",
+                                "{type: float8e4m3fn, data: [inf]}")),
+              HasSubstr("cannot represent"));
 }
 
 TEST(ParseCases, EncodesSmallFloatsThatAreRepresentable) {

@@ -38,10 +38,12 @@ std::uint64_t LowBits(const mpz_class& value) {
 }
 
 // The code nearest to a value rounded to odd in binary64; beyond the midpoint above the largest
-// finite one it is an infinity, as IEEE 754 has it.
+// finite one it is an infinity, as IEEE 754 has it, where the encoder would saturate.
 std::int32_t HalfCode(ElementType type, double odd) {
-  const double limit = type == ElementType::kFloat16 ? 65520.0 : 0x1.ffp127;
-  if (std::abs(odd) >= limit) odd = std::copysign(std::numeric_limits<double>::infinity(), odd);
+  const bool half = type == ElementType::kFloat16;
+  if (std::abs(odd) >= (half ? 65520.0 : 0x1.ffp127)) {
+    return (half ? 0x7C00 : 0x7F80) | (odd < 0 ? 0x8000 : 0);
+  }
   return static_cast<std::int32_t>(format::EncodeSmallFloat(type, odd));
 }
 
