@@ -99,6 +99,9 @@ Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementT
   QTX_ASSIGN_OR_RETURN(p.scale, node.Input(1));
   const auto type = format::QuantizedOf(storage);
   const ElementType scale_type = p.scale->tensor.elem_type;
+  if (scale_type == ElementType::kFloat16 || scale_type == ElementType::kBfloat16) {
+    return node.Unsupported("a scale of type " + std::string(format::Name(scale_type)));
+  }
   if (!type.has_value() || !format::IsIntegerStorage(storage) ||
       storage == ElementType::kBipolar1 || scale_type != ElementType::kFloat) {
     return node.Invalid("storage " + std::string(format::Name(storage)) + " with a scale of type " +
@@ -121,6 +124,7 @@ Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementT
 
 StepResult PrepareQuantizeLinear(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  if (x->tensor.elem_type == ElementType::kInt32) return node.Unsupported("x of type INT32");
   QTX_RETURN_IF_ERROR(CheckReals(node, *x));
   ElementType storage = ElementType::kUint8;
   if (node.HasInput(2)) {

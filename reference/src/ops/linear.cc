@@ -8,14 +8,17 @@ namespace {
 using format::Dims;
 using format::ElementType;
 
+// A scale of half precision is a binary32 as well.
 Result<void> ReadScale(const Call& call, format::Quantization* q) {
   const format::Tensor& scale = *call.inputs[1];
-  if (scale.elem_type != ElementType::kFloat) {
+  if (!IsScaleType(scale.elem_type)) {
     return Error{ErrorCode::kInvalid, InputName(call, 1),
-                 "found type " + std::string(format::Name(scale.elem_type)) + ", expected FLOAT"};
+                 "found type " + std::string(format::Name(scale.elem_type)) +
+                     ", expected FLOAT, FLOAT16 or BFLOAT16"};
   }
-  const std::span<const float> values = scale.As<float>();
-  q->scale.assign(values.begin(), values.end());
+  for (const double value : format::StoredValues(scale)) {
+    q->scale.push_back(static_cast<float>(value));
+  }
   for (std::size_t i = 0; i < q->scale.size(); ++i) {
     if (!(q->scale[i] > 0) || !std::isfinite(q->scale[i])) {
       return Error{ErrorCode::kInvalid, InputName(call, 1) + "[" + std::to_string(i) + "]",
@@ -75,6 +78,11 @@ Result<void> ReadAxes(const Call& call, const Dims& dims, format::Quantization* 
 }
 
 }  // namespace
+
+bool IsScaleType(ElementType type) {
+  return type == ElementType::kFloat || type == ElementType::kFloat16 ||
+         type == ElementType::kBfloat16;
+}
 
 Result<format::Quantization> LinearParameters(const Call& call, const Dims& dims,
                                               ElementType storage) {

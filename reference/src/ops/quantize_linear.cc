@@ -14,15 +14,30 @@ ElementType StorageFor(const Call& call) {
   return declared && *declared != ElementType::kUndefined ? *declared : ElementType::kUint8;
 }
 
-// Source: quantize_linear.S1 to .S3.
+Result<void> CheckAttributes(const format::Node& node) {
+  const std::int64_t precision = node.IntOr("precision", 0);
+  if (precision != 0 && precision != static_cast<std::int64_t>(ElementType::kFloat)) {
+    return Error{ErrorCode::kUnsupported, "attribute 'precision'",
+                 "found " + std::to_string(precision) + ", expected 1, FLOAT"};
+  }
+  return CheckSaturate(node);
+}
+
+// Real, or INT32.  Source: quantize_linear.C1.
+Result<Operand> OperandOf(const Call& call) {
+  if (call.inputs[0]->elem_type == ElementType::kInt32) return Operand::Make(*call.inputs[0]);
+  return OperandAt(call, 0);
+}
+
+// Source: quantize_linear.S1 to .S4.
 Result<format::Tensor> QuantizeLinear(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandOf(call));
   const ElementType storage = StorageFor(call);
   const std::optional<ElementType> quantized = format::QuantizedOf(storage);
   if (!quantized || storage != call.outputs[0].elem_type || x.tensor().quantization) {
     return Error{ErrorCode::kInvalid, "output[0]",
                  "found type " + std::string(format::Name(call.outputs[0].elem_type)) +
-                     ", expected " + std::string(format::Name(storage)) + " from FLOAT"};
+                     ", expected " + std::string(format::Name(storage)) + " from a float or INT32"};
   }
   QTX_ASSIGN_OR_RETURN(format::Quantization parameters,
                        LinearParameters(call, x.tensor().dims, storage));
@@ -36,9 +51,8 @@ Result<format::Tensor> QuantizeLinear(const Call& call) {
 }
 
 constexpr AttributeRule kAttributes[] = {
-    {"axis", AttributeType::kInt},
-    {"block_size", AttributeType::kInt},
-    {"output_dtype", AttributeType::kInt},
+    {"axis", AttributeType::kInt},         {"block_size", AttributeType::kInt},
+    {"output_dtype", AttributeType::kInt}, {"precision", AttributeType::kInt},
     {"saturate", AttributeType::kInt},
 };
 
@@ -54,7 +68,7 @@ const Operator kQuantizeLinear = {.op_type = "QuantizeLinear",
                                   .min_inputs = 2,
                                   .max_inputs = 3,
                                   .attributes = kAttributes,
-                                  .check = CheckSaturate,
+                                  .check = CheckAttributes,
                                   .infer = InferType,
                                   .run = QuantizeLinear};
 
