@@ -66,6 +66,30 @@ Result<void> CheckAttributes(const NodePlan& plan, const Operator& op) {
   return {};
 }
 
+// Numbers of other types than reals: an operator that has them for its operand and its result means
+// something (exact.S10, cast.S5), whether or not it is computed here.
+bool ComputesPlainNumbers(const NodePlan& plan) {
+  const std::string& op = plan.node().op_type;
+  if (op == "QuantizeLinear" || op == "DequantizeLinear" || !plan.HasInput(0)) return false;
+  const auto x = plan.Input(0);
+  if (!x.has_value()) return false;
+  const format::ElementType from = (*x)->tensor.elem_type;
+  const format::ElementType to = plan.DeclaredElementType().value_or(from);
+  const auto real = [](format::ElementType type) {
+    return type == format::ElementType::kFloat || format::IsQuantized(type);
+  };
+  if (op == "Cast") return !format::IsQuantized(from) && !format::IsQuantized(to);
+  return from == to && !real(from);
+}
+
+StepResult PrepareKnown(const NodePlan& plan, const Operator& op, Path path) {
+  if (op.general == nullptr) return op.prepare(plan);
+  if (path == Path::kGeneral) return op.general(plan);
+  StepResult step = op.prepare(plan);
+  if (step.has_value() || step.error().code != ErrorCode::kUnsupported) return step;
+  return op.general(plan);
+}
+
 StepResult PrepareNode(const NodePlan& plan, Path path) {
   const format::Node& node = plan.node();
   const auto* found = std::ranges::find(kOperators, node.op_type, &Operator::op_type);
@@ -73,11 +97,11 @@ StepResult PrepareNode(const NodePlan& plan, Path path) {
     return plan.Unsupported("no such operator here, domain '" + node.domain + "'");
   }
   QTX_RETURN_IF_ERROR(CheckAttributes(plan, *found));
-  if (found->general == nullptr) return found->prepare(plan);
-  if (path == Path::kGeneral) return found->general(plan);
-  StepResult step = found->prepare(plan);
-  if (step.has_value() || step.error().code != ErrorCode::kUnsupported) return step;
-  return found->general(plan);
+  StepResult step = PrepareKnown(plan, *found, path);
+  if (step.has_value() || !ComputesPlainNumbers(plan)) return step;
+  Error declined = std::move(step).error();
+  declined.code = ErrorCode::kUnsupported;
+  return declined;
 }
 
 class Prepared : public PreparedModel {

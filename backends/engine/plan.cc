@@ -154,6 +154,13 @@ Result<void> NodePlan::OutputConstant(format::Tensor tensor) const {
   return {};
 }
 
+std::optional<format::ElementType> NodePlan::DeclaredElementType() const {
+  if (node_.outputs.empty()) return std::nullopt;
+  const format::ValueInfo* declared = workspace_.model().graph.FindValue(node_.outputs[0]);
+  if (declared == nullptr || !declared->type.has_value()) return std::nullopt;
+  return declared->type->elem_type;
+}
+
 bool NodePlan::EightBitOutput() const {
   if (node_.outputs.empty()) return false;
   format::Tensor like;

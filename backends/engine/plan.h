@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,8 @@ class NodePlan {
   /// Version of ai.onnx that the model imports.
   std::int64_t opset() const { return workspace_.model().OpsetVersion(""); }
   const std::string& folder() const { return workspace_.model().folder; }
+  /// Element type that output 0 is declared with.
+  std::optional<format::ElementType> DeclaredElementType() const;
   /// True when output 0 is declared (or taken to be) 8-bit quantized per tensor.
   bool EightBitOutput() const;
 

@@ -196,7 +196,8 @@ bool HasTfliteKernel(const Operand& input, const Output& output) {
 
 void PutSoftmaxRow(const Arithmetic& arithmetic, const Operand& input,
                    std::span<const std::int64_t> row, Output* output) {
-  if (arithmetic.domain == Domain::kStored && HasTfliteKernel(input, *output)) {
+  const Domain domain = DomainFor(arithmetic, *output);
+  if (domain == Domain::kStored && HasTfliteKernel(input, *output)) {
     return PutStoredRow(input, row, output);
   }
   const ExactRow exact(input, row);
@@ -205,7 +206,7 @@ void PutSoftmaxRow(const Arithmetic& arithmetic, const Operand& input,
     for (const std::int64_t i : row) output->PutReal(i, nan);
     return;
   }
-  if (arithmetic.domain == Domain::kFloat32) return PutFloatRow(input, row, output);
+  if (domain == Domain::kFloat32) return PutFloatRow(input, row, output);
   for (std::size_t k = 0; k < row.size(); ++k) exact.Put(row[k], k, output);
 }
 

@@ -17,6 +17,10 @@ Result<std::optional<format::Tensor>> BoundOf(const Call& call, std::size_t i, c
       return Error{ErrorCode::kInvalid, "attribute '" + std::string(name) + "'",
                    "is an input from opset 11 on"};
     }
+    if (!IsReal(call.inputs[0]->elem_type)) {
+      return Error{ErrorCode::kInvalid, "attribute '" + std::string(name) + "'",
+                   "bounds real operands only"};
+    }
     QTX_ASSIGN_OR_RETURN(format::Tensor scalar,
                          format::MakeTensor(format::ElementType::kFloat, {}));
     scalar.As<float>()[0] = attribute->f;
@@ -39,14 +43,14 @@ const RequantizeRecipe* KernelOf(const Call& call) {
 Result<std::optional<Operand>> OperandOf(const Call& call, std::size_t i,
                                          const std::optional<format::Tensor>& bound) {
   if (!bound) return std::optional<Operand>();
-  if (call.Input(i) != nullptr) return OptionalOperandAt(call, i);
+  if (call.Input(i) != nullptr) return OptionalNumberAt(call, i);
   QTX_ASSIGN_OR_RETURN(Operand operand, Operand::Make(*bound));
   return std::optional<Operand>(std::move(operand));
 }
 
 // min(max(x, low), high) over the reals.  Source: clip.S1 to clip.S4.
 Result<format::Tensor> Clip(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const auto min, BoundOf(call, 1, "min"));
   QTX_ASSIGN_OR_RETURN(const auto max, BoundOf(call, 2, "max"));
   QTX_ASSIGN_OR_RETURN(const std::optional<Operand> low, OperandOf(call, 1, min));

@@ -77,6 +77,12 @@ Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i
   return std::optional<Operand>(std::move(operand));
 }
 
+Result<std::optional<Operand>> OptionalNumberAt(const Call& call, std::size_t i) {
+  if (call.Input(i) == nullptr) return std::optional<Operand>();
+  QTX_ASSIGN_OR_RETURN(Operand operand, NumberAt(call, i));
+  return std::optional<Operand>(std::move(operand));
+}
+
 const Operand* PointerTo(const std::optional<Operand>& operand) {
   return operand ? &*operand : nullptr;
 }

@@ -30,6 +30,8 @@ Result<Operand> RealAt(const Call& call, std::size_t i);
 /// Input `i` of an operator that also computes with plain numbers (exact.S10): real, or of the type
 /// that output 0 has and that is a plain integer type or DOUBLE.  Errors: kInvalid for other types.
 Result<Operand> NumberAt(const Call& call, std::size_t i);
+/// The same, or nullopt for an absent optional input.
+Result<std::optional<Operand>> OptionalNumberAt(const Call& call, std::size_t i);
 /// nullptr for nullopt.
 const Operand* PointerTo(const std::optional<Operand>& operand);
 

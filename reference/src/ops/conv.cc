@@ -128,7 +128,7 @@ void ConvolveReals(const Geometry& g, ProductSum* sum) {
 Result<format::Tensor> Conv(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Operand w, RealAt(call, 1));
-  QTX_ASSIGN_OR_RETURN(const std::optional<Operand> b, OptionalOperandAt(call, 2));
+  QTX_ASSIGN_OR_RETURN(const std::optional<Operand> b, OptionalNumberAt(call, 2));
   QTX_ASSIGN_OR_RETURN(const Geometry geometry, GeometryOf(call, x.tensor().dims, w.tensor().dims));
   Dims dims = {geometry.batch, geometry.channels};
   dims.insert(dims.end(), geometry.window.output().begin(), geometry.window.output().end());

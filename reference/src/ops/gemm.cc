@@ -28,9 +28,9 @@ MatrixView ViewOf(const Dims& dims, bool transposed) {
 
 // y = alpha * A' * B' + beta * C.  Source: gemm.S1 to gemm.S4.
 Result<format::Tensor> Gemm(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand a, OperandAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const Operand b, OperandAt(call, 1));
-  QTX_ASSIGN_OR_RETURN(const std::optional<Operand> c, OptionalOperandAt(call, 2));
+  QTX_ASSIGN_OR_RETURN(const Operand a, NumberAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand b, NumberAt(call, 1));
+  QTX_ASSIGN_OR_RETURN(const std::optional<Operand> c, OptionalNumberAt(call, 2));
   if (a.tensor().dims.size() != 2 || b.tensor().dims.size() != 2) {
     return Error{ErrorCode::kInvalid, InputName(call, a.tensor().dims.size() != 2 ? 0 : 1),
                  "expected rank 2"};

@@ -29,8 +29,8 @@ Dims OutputDims(const Dims& batch, const Dims& a, const Dims& b, const MatrixPro
 
 // y[..., i, j] = sum over k of a[..., i, k] * b[..., k, j].  Source: mat_mul.S1 to mat_mul.S4.
 Result<format::Tensor> MatMul(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand a, OperandAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const Operand b, OperandAt(call, 1));
+  QTX_ASSIGN_OR_RETURN(const Operand a, NumberAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand b, NumberAt(call, 1));
   const Dims& ad = a.tensor().dims;
   const Dims& bd = b.tensor().dims;
   if (ad.empty() || bd.empty()) {

@@ -56,7 +56,7 @@ Result<format::Tensor> MakeIndices(const Call& call, const format::Dims& dims) {
 // The greatest real of each window and where it is; padding never takes part.
 // Source: max_pool.S1 to max_pool.S5.
 Result<std::vector<format::Tensor>> MaxPool(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Window window, PoolWindow(call));
   const format::Dims dims = PoolDims(call, window);
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, dims));

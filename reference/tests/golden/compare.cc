@@ -33,7 +33,8 @@ std::string CompareOne(const Tensor& found, const Tensor& golden, const std::vec
            ", golden " + std::string(format::Name(golden.elem_type)) +
            format::ToString(golden.dims);
   }
-  if (IsFloating(found.elem_type)) return CompareFloats(found, golden, radius, slack);
+  const bool small = format::IsSmallFloat(found.elem_type);
+  if (small || IsFloating(found.elem_type)) return CompareFloats(found, golden, radius, slack);
   for (std::size_t i = 0; i < found.bytes.size(); ++i) {
     if (found.bytes[i] == golden.bytes[i]) continue;
     return "byte " + std::to_string(i) + ": found " +

@@ -15,7 +15,7 @@ struct Verdict {
 };
 
 /// Floats must lie within `slack` times their radius of each other, zeros being one real and NaN
-/// equal to NaN; every other element type must agree to the bit.
+/// equal to NaN (small floats have the radius 0); every other element type must agree to the bit.
 /// `slack` is 1 for arithmetic exact, the centre, and 2 for another, which may be as far from the
 /// centre as the golden, on the other side.
 Verdict Compare(const std::vector<format::Tensor>& found, const std::vector<format::Tensor>& golden,

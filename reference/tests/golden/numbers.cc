@@ -41,7 +41,7 @@ double LeastPositive(ElementType type) {
 }
 
 std::vector<double> ToDoubles(const format::Tensor& tensor) {
-  assert(IsFloating(tensor.elem_type));
+  assert(IsFloating(tensor.elem_type) || format::IsSmallFloat(tensor.elem_type));
   if (tensor.elem_type != ElementType::kDouble) return format::StoredValues(tensor);
   const auto values = tensor.As<double>();
   return {values.begin(), values.end()};

@@ -15,7 +15,7 @@ double UnitRoundoff(format::ElementType type);
 /// The least positive number of the type.
 double LeastPositive(format::ElementType type);
 
-/// The elements as doubles, exactly. REQUIRES: IsFloating(tensor.elem_type).
+/// The elements as doubles, exactly. REQUIRES: IsFloating or IsSmallFloat of the type.
 std::vector<double> ToDoubles(const format::Tensor& tensor);
 enum class Toward { kMinusInfinity, kPlusInfinity };
 /// A tensor like `like` whose elements are `values`, rounded outward when its type does not have
