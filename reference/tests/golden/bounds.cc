@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "tests/golden/norm_bounds.h"
 #include "tests/golden/numbers.h"
 
 namespace qtx::reference::golden {
@@ -138,6 +139,7 @@ constexpr std::array kBounds = {
     Bound{"Atanh", Constant<kLibrary>},
     // A sum of the window's elements and one division.
     Bound{"AveragePool", nullptr, Window},
+    Bound{"BatchNormalization", Constant<7>, nullptr, BatchNormUnits, Spread::kUnknown},
     Bound{"Celu", Constant<2>, nullptr, ExponentialUnits},
     // A sum of products; each has the rounding of its product and of at most n - 1 additions.
     Bound{"Conv", nullptr, ConvTerms, nullptr, Spread::kProducts},
@@ -154,12 +156,16 @@ constexpr std::array kBounds = {
     Bound{"GlobalAveragePool", nullptr, Averaged},
     Bound{"HardSigmoid", Constant<1>, nullptr, HardSigmoidUnits},
     Bound{"HardSwish", Constant<2>, nullptr, HardSwishUnits, Spread::kUnknown},
+    Bound{"InstanceNormalization", InstanceNormRelative, nullptr, InstanceNormUnits,
+          Spread::kUnknown},
+    Bound{"LayerNormalization", LayerNormRelative, nullptr, LayerNormUnits, Spread::kUnknown},
     Bound{"Log", Constant<kLibrary>},
     Bound{"LogSoftmax", Constant<1>, nullptr, LogSoftmaxUnits, Spread::kUnknown},
     Bound{"MatMul", nullptr, InnerSize, nullptr, Spread::kProducts},
     Bound{"Mean", nullptr, InputsAndDivision},
     Bound{"Mish", Constant<1>, nullptr, MishUnits, Spread::kUnknown},
     Bound{"Pow", Constant<kLibrary>},
+    Bound{"RMSNormalization", RmsNormRelative, nullptr, nullptr, Spread::kUnknown},
     Bound{"ReduceL1", nullptr, Reduced},
     // The root halves a relative error and adds one.
     Bound{"ReduceL2", Squared, nullptr, nullptr},

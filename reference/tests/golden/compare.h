@@ -12,6 +12,7 @@ namespace qtx::reference::golden {
 struct Verdict {
   Outcome outcome = Outcome::kPass;
   std::string message;
+  double used = 0;  // the greatest share of its bound that a float was off by
 };
 
 /// Floats must lie within `slack` times their radius of each other, zeros being one real and NaN
