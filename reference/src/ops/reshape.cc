@@ -42,21 +42,33 @@ Result<Dims> Resolve(const Dims& from, Dims wanted, bool allow_zero) {
                    " elements of data " + format::ToString(from)};
 }
 
-// The same elements in another shape.  Source: reshape.S1 to reshape.S3.
+// Input 1, or before opset 5 the attribute.  Source: reshape.S4, reshape.C6.
+Result<Dims> ShapeOf(const Call& call) {
+  const format::Attribute* attribute = call.node.Find("shape");
+  if (attribute == nullptr) return Int64sAt(call, 1);
+  if (call.opset < 5 && call.Input(1) == nullptr) return attribute->ints;
+  return Error{ErrorCode::kInvalid, "attribute 'shape'", "is an input from opset 5 on"};
+}
+
+// The same elements in another shape.  Source: reshape.S1 to reshape.S4.
 Result<format::Tensor> Reshape(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(Dims wanted, Int64sAt(call, 1));
+  QTX_ASSIGN_OR_RETURN(Dims wanted, ShapeOf(call));
   auto dims =
       Resolve(call.inputs[0]->dims, std::move(wanted), call.node.IntOr("allowzero", 0) != 0);
-  if (!dims.has_value()) return At(InputName(call, 1), std::move(dims).error());
+  if (!dims.has_value()) {
+    return At(call.Input(1) != nullptr ? InputName(call, 1) : "attribute 'shape'",
+              std::move(dims).error());
+  }
   return Reshaped(call, *dims);
 }
 
-constexpr AttributeRule kAttributes[] = {{"allowzero", AttributeType::kInt}};
+constexpr AttributeRule kAttributes[] = {{"allowzero", AttributeType::kInt},
+                                         {"shape", AttributeType::kInts}};
 
 }  // namespace
 
 const Operator kReshape = {.op_type = "Reshape",
-                           .min_inputs = 2,
+                           .min_inputs = 1,
                            .max_inputs = 2,
                            .attributes = kAttributes,
                            .run = Reshape};

@@ -51,7 +51,6 @@ format::Model ModelOf(std::vector<format::Node> nodes, std::size_t inputs) {
   format::Model model;
   model.ir_version = 8;
   model.opset_imports = {{"", 17, ""}};
-  model.graph.name = "g";
   model.graph.nodes = std::move(nodes);
   for (std::size_t i = 0; i < inputs; ++i) {
     model.graph.inputs.push_back(declare(std::string(1, static_cast<char>('a' + i))));
