@@ -1,5 +1,6 @@
 #include "qtx/format/tensor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstring>
@@ -62,9 +63,30 @@ struct IntegerCoding {
   bool is_signed;
 };
 
+// Elements of whole bytes need no code: the compiler knows how to widen a `From`.
+template <typename From, typename T>
+std::vector<T> Widen(const Tensor& tensor) {
+  const std::span<const From> elements = tensor.As<From>();
+  return std::vector<T>(elements.begin(), elements.end());
+}
+
+// Values fit a `To`: the low bits are the value.
+template <typename To, typename T>
+void Narrow(std::span<const T> values, Tensor& tensor) {
+  std::ranges::transform(values, tensor.As<To>().begin(),
+                         [](T value) { return static_cast<To>(value); });
+}
+
 template <typename T>
 std::vector<T> Unpack(const Tensor& tensor) {
   const IntegerCoding coding(tensor.elem_type);
+  if (coding.width == 8) {
+    return coding.is_signed ? Widen<std::int8_t, T>(tensor) : Widen<std::uint8_t, T>(tensor);
+  }
+  if (coding.width == 16) {
+    return coding.is_signed ? Widen<std::int16_t, T>(tensor) : Widen<std::uint16_t, T>(tensor);
+  }
+  if (coding.width == 32 && coding.is_signed) return Widen<std::int32_t, T>(tensor);
   std::vector<T> values(static_cast<std::size_t>(ElementCount(tensor)));
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<T>(coding.FromCode(Code(tensor, coding.width, i)));
@@ -76,6 +98,9 @@ template <typename T>
 void Pack(std::span<const T> values, Tensor& tensor) {
   const IntegerCoding coding(tensor.elem_type);
   assert(values.size() == static_cast<std::size_t>(ElementCount(tensor)));
+  if (coding.width == 8) return Narrow<std::uint8_t>(values, tensor);
+  if (coding.width == 16) return Narrow<std::uint16_t>(values, tensor);
+  if (coding.width == 32) return Narrow<std::uint32_t>(values, tensor);
   for (std::size_t i = 0; i < values.size(); ++i) {
     SetCode(tensor, coding.width, i, coding.ToCode(values[i]));
   }

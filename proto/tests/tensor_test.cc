@@ -73,6 +73,23 @@ TEST(PackIntegers, KeepsTheExtremesOfEveryWidth) {
   }
 }
 
+// Little-endian, two's complement: 0x1234 and -2.
+TEST(PackIntegers, WritesWholeBytesLowestFirst) {
+  using Bytes = std::vector<std::byte>;
+  const Bytes low = {std::byte{0x34}, std::byte{0x12}};
+  const Bytes high = {std::byte{0xFE}, std::byte{0xFF}};
+  for (const std::size_t width : {2U, 4U}) {
+    Bytes expected = low;
+    expected.resize(width);
+    expected.insert(expected.end(), high.begin(), high.end());
+    expected.resize(2 * width, std::byte{0xFF});
+    Tensor tensor = *MakeTensor(width == 2 ? kInt16 : kInt32, {2});
+    PackInt32(std::vector<std::int32_t>{0x1234, -2}, tensor);
+    EXPECT_EQ(tensor.bytes, expected);
+    EXPECT_THAT(UnpackInt32(tensor), ElementsAre(0x1234, -2));
+  }
+}
+
 TEST(UnpackInt32, AgreesWithTheWideForm) {
   Tensor tensor = *MakeTensor(kInt16, {2});
   PackInt32(std::vector<std::int32_t>{-32768, 5}, tensor);
