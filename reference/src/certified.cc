@@ -2,6 +2,7 @@
 
 #include <mpfr.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace qtx::reference {
@@ -9,25 +10,9 @@ namespace {
 
 constexpr double kUnit = 0x1p-53;  // rounding unit of binary64
 
-// Adding and subtracting 1.5 * 2^52 leaves the nearest integer, ties to even, for |x| < 2^51.
-double NearestInteger(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
-
 Rational DoubleToRational(double value) { return ToRational(ToDyadic(value)); }
 
 }  // namespace
-
-Approximation Quotient(std::span<const Term> terms, std::int64_t divisor, float scale) {
-  double sum = 0;
-  double magnitude = 0;
-  for (const Term& term : terms) {
-    const double product = static_cast<double>(term.integer) * term.scale;
-    sum += product;
-    magnitude += std::abs(product);
-  }
-  const double denominator = static_cast<double>(divisor) * static_cast<double>(scale);
-  // 8u instead of 7u covers the roundings of the bound itself.
-  return {sum / denominator, magnitude / denominator * (8 * kUnit)};
-}
 
 Rational ExactQuotient(std::span<const Term> terms, std::int64_t divisor, float scale) {
   Rational sum = 0;
@@ -38,24 +23,35 @@ Rational ExactQuotient(std::span<const Term> terms, std::int64_t divisor, float 
          (Rational(static_cast<long>(divisor)) * DoubleToRational(static_cast<double>(scale)));
 }
 
-std::optional<std::int64_t> CertainlyRounded(const Approximation& x, std::int64_t min,
-                                             std::int64_t max) {
-  // A whole unit outside the range nothing but the clamp matters. This also catches values past
-  // 2^51.
-  if (x.value - x.bound > static_cast<double>(max) + 1) return max;
-  if (x.value + x.bound < static_cast<double>(min) - 1) return min;
-  const double nearest = NearestInteger(x.value);
-  // |value| < 2^41 here, so value - nearest is exact; the tie lies 1/2 away from nearest.
-  if (!(0.5 - std::abs(x.value - nearest) > x.bound)) return std::nullopt;
-  const auto rounded = static_cast<std::int64_t>(nearest);
-  return rounded < min ? min : rounded > max ? max : rounded;
+Shares::Shares(std::span<const Dyadic> row, const Dyadic& max) {
+  const auto nearest = [](const Dyadic& x) {
+    return std::ldexp(static_cast<double>(x.mantissa), x.exponent);
+  };
+  const double highest = nearest(max);
+  exponentials_.reserve(row.size());
+  for (const Dyadic& x : row) {
+    const bool finite = x.kind == Dyadic::Kind::kFinite;
+    const double value = finite ? nearest(x) : 0;
+    reach_ = std::max(reach_, std::abs(value));
+    exponentials_.push_back(finite ? std::exp(value - highest) : 0);
+    sum_ += exponentials_.back();
+  }
+}
+
+std::optional<Approximation> Shares::At(std::size_t i) const {
+  if (reach_ > 0x1p30) return std::nullopt;
+  const double value = exponentials_[i] / sum_;
+  const double roundings = 8 * reach_ + static_cast<double>(exponentials_.size()) + 16;
+  return Approximation{value, value * roundings * (2 * kUnit) + 0x1p-1000};
 }
 
 std::optional<float> CertainlyFloat(const Approximation& x) {
-  const double reach = x.bound + std::abs(x.value) * (2 * kUnit);  // and the sums' own roundings
+  // The two sums below each round by u of themselves, reach by 2u: what is added here covers both.
+  const double reach = (x.bound + std::abs(x.value) * (2 * kUnit)) * (1 + 8 * kUnit);
   const auto low = static_cast<float>(x.value - reach);
   const auto high = static_cast<float>(x.value + reach);
-  if (low != high) return std::nullopt;
+  // An exact zero is +0, and what underflows keeps its sign: an interval with both decides neither.
+  if (low != high || std::signbit(low) != std::signbit(high)) return std::nullopt;
   return low;
 }
 
@@ -66,8 +62,8 @@ float Exp32(float x) {
   const double value = std::exp(static_cast<double>(x));
   if (std::isinf(value) || value == 0) return static_cast<float>(value);
   if (const auto certain = CertainlyFloat({value, value * 0x1p-50})) return *certain;
-  // Of the 2^32 arguments none brings e^x within 2^-60 of a tie, relatively, except next to x = 0,
-  // where e^x = 1 + x needs 149 bits: 200 bits decide every one.
+  // Of the 2^32 arguments none brings e^x within 2^-53 of a tie, relatively (all were tried; the
+  // closest is -0x1.d2259ap+3): 200 bits decide every one.
   mpfr_t power;
   mpfr_init2(power, 200);
   mpfr_set_flt(power, x, MPFR_RNDN);

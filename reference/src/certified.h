@@ -2,9 +2,11 @@
 // bound leaves the rounding in doubt. Callers decide exactly when it does.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "rational.h"
 
@@ -27,15 +29,59 @@ struct Approximation {
 /// most three additions one, the quotient one; divisor * scale has at most 53 bits and is exact.
 /// Hence at most (1+u)^6 - 1 < 7u times the sum of magnitudes over the denominator. Nothing under-
 /// or overflows: magnitudes lie between 2^-298 * 2^-128 * 2^-29 and 2^256 * 2^63 * 2^149 * 4.
-Approximation Quotient(std::span<const Term> terms, std::int64_t divisor, float scale);
+inline Approximation Quotient(std::span<const Term> terms, std::int64_t divisor, float scale) {
+  double sum = 0;
+  double magnitude = 0;
+  for (const Term& term : terms) {
+    const double product = static_cast<double>(term.integer) * term.scale;
+    sum += product;
+    magnitude += std::abs(product);
+  }
+  const double denominator = static_cast<double>(divisor) * static_cast<double>(scale);
+  // 8u instead of 7u covers the roundings of the bound itself.
+  return {sum / denominator, magnitude / denominator * 0x1p-50};
+}
 /// The same, exactly.
 Rational ExactQuotient(std::span<const Term> terms, std::int64_t divisor, float scale);
 
+/// The shares e^x[i] / sum of e^x[j] of the finite elements of a row; 0 for the others.
+class Shares {
+ public:
+  /// `max`: the largest of `row`, which is finite.
+  Shares(std::span<const Dyadic> row, const Dyadic& max);
+
+  /// Error: with u = 2^-53, r the largest magnitude and n elements, converting x and max and
+  /// subtracting them errs by at most 4ur, which is the relative error of the exponential; libm
+  /// adds 2u (glibc manual, "Known Maximum Errors": below 1 ulp). The sum has the same relative
+  /// error and n - 1 additions more, the quotient both and one rounding: (8r + n + 4)u, and twice
+  /// (8r + n + 16)u is taken. Exponentials below 2^-1000 have no relative precision, but an
+  /// absolute one of 2^-1074, and the sum is at least 1.
+  /// nullopt where r is too large for that to be of use.
+  std::optional<Approximation> At(std::size_t i) const;
+
+ private:
+  std::vector<double> exponentials_;  // of x - max
+  double sum_ = 0;
+  double reach_ = 0;  // the largest magnitude
+};
+
 /// roundHalfEven(x) clamped to [min, max], or nullopt when the bound leaves it in doubt.
 /// REQUIRES: |min|, |max| < 2^40.
-std::optional<std::int64_t> CertainlyRounded(const Approximation& x, std::int64_t min,
-                                             std::int64_t max);
-/// x as binary32, or nullopt when two of them are possible.
+inline std::optional<std::int64_t> CertainlyRounded(const Approximation& x, std::int64_t min,
+                                                    std::int64_t max) {
+  // A whole unit outside the range nothing but the clamp matters. This also catches values past
+  // 2^51.
+  if (x.value - x.bound > static_cast<double>(max) + 1) return max;
+  if (x.value + x.bound < static_cast<double>(min) - 1) return min;
+  // Adding and subtracting 1.5 * 2^52 leaves the nearest integer for |value| < 2^51; a value past
+  // that has a bound above 1/2 here.
+  const double nearest = (x.value + 0x1.8p52) - 0x1.8p52;
+  // |value| < 2^41 otherwise, so value - nearest is exact; the tie lies 1/2 away from nearest.
+  if (!(0.5 - std::abs(x.value - nearest) > x.bound)) return std::nullopt;
+  const auto rounded = static_cast<std::int64_t>(nearest);
+  return rounded < min ? min : rounded > max ? max : rounded;
+}
+/// x as binary32, or nullopt when two of them are possible, the two zeros being two.
 std::optional<float> CertainlyFloat(const Approximation& x);
 
 /// e^x correctly rounded to binary32; NaN and infinities as usual.

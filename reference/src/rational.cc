@@ -32,12 +32,16 @@ int InfinitySide(const Dyadic& value) {
 Dyadic ToDyadic(double value) {
   if (std::isnan(value)) return {0, 0, Dyadic::Kind::kNan};
   if (std::isinf(value)) return {value < 0 ? -1 : 1, 0, Dyadic::Kind::kInfinite};
-  int exponent = 0;
-  const double fraction = std::frexp(value, &exponent);  // in [0.5, 1), 53 bits
-  auto mantissa = static_cast<std::int64_t>(std::ldexp(fraction, 53));
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t field = bits >> 52 & 0x7ff;
+  std::uint64_t mantissa = bits & ((std::uint64_t{1} << 52) - 1);
+  if (field != 0) mantissa |= std::uint64_t{1} << 52;
   if (mantissa == 0) return {};
-  const int zeros = std::countr_zero(static_cast<std::uint64_t>(mantissa));
-  return {mantissa / (std::int64_t{1} << zeros), exponent - 53 + zeros, Dyadic::Kind::kFinite};
+  const int zeros = std::countr_zero(mantissa);
+  const auto magnitude = static_cast<std::int64_t>(mantissa >> zeros);
+  // A subnormal has the exponent of the smallest normal number, field 1.
+  const int exponent = std::max(static_cast<int>(field), 1) - 1075 + zeros;
+  return {std::signbit(value) ? -magnitude : magnitude, exponent, Dyadic::Kind::kFinite};
 }
 
 Dyadic Scaled(float scale, std::int64_t integer) {

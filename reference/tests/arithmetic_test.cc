@@ -131,6 +131,13 @@ TEST(ToFixed, CarriesAMantissaThatRoundsUpToOne) {
   EXPECT_EQ(ToFixed(0x1p-40).mantissa, 0);
 }
 
+// Scales whose product overflows binary32: like any other factor that is too large.
+TEST(ToFixed, SaturatesAtInfinity) {
+  const FixedMultiplier factor = ToFixed(std::numeric_limits<double>::infinity());
+  EXPECT_EQ(factor.mantissa, 0x7fffffff);
+  EXPECT_EQ(factor.shift, 30);
+}
+
 // tensorflow issue 102943: 585 times the binary32 nearest to 1/90 is 6.50000016: exactly 7, but the
 // binary32 product is the tie 6.5, which goes to 6.
 TEST(Quotient, DecidesTensorflow102943ByTheExactProduct) {

@@ -52,7 +52,7 @@ std::int64_t Accumulated(std::int64_t sum, RequantizeRecipe::Accumulator width) 
 FixedMultiplier ToFixed(double factor, int bits) {
   constexpr std::int32_t kLargest = std::numeric_limits<std::int32_t>::max();
   // 2^30 and more cannot occur with stored results; a larger factor saturates to the largest one.
-  if (!(factor < 0x1p30) && bits == 31) return {kLargest, 30, bits};
+  if (!(factor < 0x1p30) && (bits == 31 || std::isinf(factor))) return {kLargest, 30, bits};
   int exponent = 0;
   const double fraction = std::frexp(factor, &exponent);  // in [0.5, 1)
   auto mantissa = static_cast<std::int64_t>(std::round(std::ldexp(fraction, bits)));

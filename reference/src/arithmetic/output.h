@@ -58,6 +58,8 @@ class Output {
     counters_->refused_by = clause;
   }
 
+  /// Notes that PutBetween has put a result for good.
+  void CountRounded() { ++counters_->rounded; }
   /// Notes that a certified path was in doubt.
   void CountFallback() { ++counters_->exact_fallbacks; }
 

@@ -83,6 +83,8 @@ std::int64_t Requantizer::WithBias(std::size_t channel, std::int64_t accumulator
   if (recipe_.bias == RequantizeRecipe::Bias::kStored || bias.scale == product) {
     return accumulator + bias.integer;
   }
+  // Scales whose product underflows: the multiplier is 0 then, and nothing added to it is seen.
+  if (product == 0) return accumulator;
   constexpr std::int64_t kLimit = std::int64_t{1} << 31;  // a bias is an int32
   const Term term{bias.integer, static_cast<double>(bias.scale)};
   if (const auto sure = CertainlyRounded(Quotient({&term, 1}, 1, product), -kLimit, kLimit - 1)) {

@@ -41,18 +41,15 @@ class ExactRow {
   bool defined() const { return defined_; }
 
  private:
-  bool PutFast(std::int64_t element, std::size_t at, Output* output) const;
   std::optional<std::int64_t> CountIfAlone() const;
   void PutWide(std::int64_t element, std::size_t at, Output* output) const;
 
   std::vector<Dyadic> values_;
   Dyadic max_;
   bool defined_ = true;
-  std::int64_t finite_ = 0;           // elements that are not minus infinity
-  bool all_equal_ = true;             // of those
-  std::vector<double> exponentials_;  // of x - max
-  double sum_ = 0;
-  double reach_ = 0;  // largest magnitude in the row
+  std::int64_t finite_ = 0;  // elements that are not minus infinity
+  bool all_equal_ = true;    // of those
+  std::optional<Shares> shares_;
 };
 
 ExactRow::ExactRow(const Operand& input, std::span<const std::int64_t> row) {
@@ -68,26 +65,7 @@ ExactRow::ExactRow(const Operand& input, std::span<const std::int64_t> row) {
     if (order > 0) max_ = x;
   }
   defined_ = finite_ > 0;
-  const auto approximate = [](const Dyadic& x) {
-    return std::ldexp(static_cast<double>(x.mantissa), x.exponent);
-  };
-  for (const Dyadic& x : values_) {
-    const double value = IsFinite(x) ? approximate(x) : 0;
-    reach_ = std::max(reach_, std::abs(value));
-    exponentials_.push_back(IsFinite(x) ? std::exp(value - approximate(max_)) : 0);
-    sum_ += exponentials_.back();
-  }
-}
-
-// With u = 2^-53 and r the largest magnitude: converting x and max and subtracting errs by at most
-// 4ur, which is the relative error of the exponential, to which libm adds 2u (glibc: below 1 ulp);
-// n additions and one division add (n + 1)u. Twice that is taken. Exponentials below 2^-1000 have
-// no relative precision, but an absolute one, and the sum is at least 1.
-bool ExactRow::PutFast(std::int64_t element, std::size_t at, Output* output) const {
-  if (reach_ > 0x1p30) return false;
-  const double value = exponentials_[at] / sum_;
-  const double terms = 8 * reach_ + static_cast<double>(values_.size()) + 16;
-  return output->PutIfCertain(element, {value, value * terms * 0x1p-52 + 0x1p-1000});
+  if (defined_) shares_.emplace(values_, max_);
 }
 
 // How many elements have the maximum, when every other lies 200 or more below it: then
@@ -135,7 +113,9 @@ void ExactRow::PutWide(std::int64_t element, std::size_t at, Output* output) con
     mpfr_get_q(middle.get_mpq_t(), own.get());
     Rational relative(static_cast<long>(values_.size()) + 8);
     mpq_div_2exp(relative.get_mpq_t(), relative.get_mpq_t(), static_cast<mp_bitcnt_t>(bits - 1));
-    if (output->PutBetween(element, middle * (1 - relative), middle * (1 + relative))) return;
+    if (output->PutBetween(element, middle * (1 - relative), middle * (1 + relative))) {
+      return output->CountRounded();
+    }
   }
 }
 
@@ -144,7 +124,8 @@ void ExactRow::Put(std::int64_t element, std::size_t at, Output* output) const {
   if (all_equal_) {
     return output->PutReal(element, {true, 0, Rational(1, static_cast<unsigned long>(finite_))});
   }
-  if (PutFast(element, at, output)) return;
+  const auto share = shares_->At(at);
+  if (share && output->PutIfCertain(element, *share)) return;
   output->CountFallback();
   // The ties next to zero lie at 2^-168 and more: below e^-200 nothing but the sign matters.
   const Rational tiny = ToRational({1, -250, Dyadic::Kind::kFinite});
