@@ -26,9 +26,10 @@ struct Approximation {
 
 /// (sum of terms) / (divisor * scale), at most 4 terms, 0 < divisor < 2^29.
 /// Error: with u = 2^-53, an integer above 2^53 costs one rounding, each product one, each of at
-/// most three additions one, the quotient one; divisor * scale has at most 53 bits and is exact.
-/// Hence at most (1+u)^6 - 1 < 7u times the sum of magnitudes over the denominator. Nothing under-
-/// or overflows: magnitudes lie between 2^-298 * 2^-128 * 2^-29 and 2^256 * 2^63 * 2^149 * 4.
+/// most three additions one, the reciprocal and the product with it one each; divisor * scale has
+/// at most 53 bits and is exact. Hence at most (1+u)^7 - 1 < 8u times the sum of magnitudes over
+/// the denominator. Nothing under- or overflows: magnitudes lie between 2^-298 * 2^-128 * 2^-29 and
+/// 2^256 * 2^63 * 2^149 * 4.
 inline Approximation Quotient(std::span<const Term> terms, std::int64_t divisor, float scale) {
   double sum = 0;
   double magnitude = 0;
@@ -37,9 +38,9 @@ inline Approximation Quotient(std::span<const Term> terms, std::int64_t divisor,
     sum += product;
     magnitude += std::abs(product);
   }
-  const double denominator = static_cast<double>(divisor) * static_cast<double>(scale);
-  // 8u instead of 7u covers the roundings of the bound itself.
-  return {sum / denominator, magnitude / denominator * 0x1p-50};
+  const double inverse = 1 / (static_cast<double>(divisor) * static_cast<double>(scale));
+  // 10u instead of 8u covers the roundings of the bound itself.
+  return {sum * inverse, magnitude * inverse * 0x1.4p-50};
 }
 /// The same, exactly.
 Rational ExactQuotient(std::span<const Term> terms, std::int64_t divisor, float scale);
@@ -69,17 +70,21 @@ class Shares {
 /// REQUIRES: |min|, |max| < 2^40.
 inline std::optional<std::int64_t> CertainlyRounded(const Approximation& x, std::int64_t min,
                                                     std::int64_t max) {
-  // A whole unit outside the range nothing but the clamp matters. This also catches values past
-  // 2^51.
-  if (x.value - x.bound > static_cast<double>(max) + 1) return max;
-  if (x.value + x.bound < static_cast<double>(min) - 1) return min;
-  // Adding and subtracting 1.5 * 2^52 leaves the nearest integer for |value| < 2^51; a value past
-  // that has a bound above 1/2 here.
-  const double nearest = (x.value + 0x1.8p52) - 0x1.8p52;
-  // |value| < 2^41 otherwise, so value - nearest is exact; the tie lies 1/2 away from nearest.
-  if (!(0.5 - std::abs(x.value - nearest) > x.bound)) return std::nullopt;
-  const auto rounded = static_cast<std::int64_t>(nearest);
-  return rounded < min ? min : rounded > max ? max : rounded;
+  // Outside the range nothing but the clamp matters: from a unit past its end on, all is alike.
+  const auto low = static_cast<double>(min - 1);
+  const auto high = static_cast<double>(max + 1);
+  const double above = x.value < low ? low : x.value;  // without a branch: clamps are frequent
+  const double inside = above > high ? high : above;
+  // Adding and subtracting 1.5 * 2^52 leaves the nearest integer, so that the difference is exact;
+  // the tie lies 1/2 away from nearest.
+  const double nearest = (inside + 0x1.8p52) - 0x1.8p52;
+  if (0.5 - std::abs(inside - nearest) > x.bound) {
+    const auto rounded = static_cast<std::int64_t>(nearest);
+    return rounded < min ? min : rounded > max ? max : rounded;
+  }
+  if (x.value - x.bound > high) return max;
+  if (x.value + x.bound < low) return min;
+  return std::nullopt;
 }
 /// x as binary32, or nullopt when two of them are possible, the two zeros being two.
 std::optional<float> CertainlyFloat(const Approximation& x);
