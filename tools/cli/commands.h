@@ -51,6 +51,7 @@ struct RunOptions {
   std::string output_dir = ".";
   std::string arithmetic = "exact";
   std::string backend = "reference";
+  bool counters = false;  // of the reference, on stderr
   bool json = false;
 };
 int Run(const RunOptions& options);

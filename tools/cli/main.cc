@@ -62,6 +62,8 @@ void AddRun(CLI::App& app, RunOptions& options) {
       ->capture_default_str();
   command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
       ->capture_default_str();
+  command->add_flag("--counters", options.counters,
+                    "How many results were rounded, and how many by the exact fallback, on stderr");
   command->add_flag("--json", options.json, "Outputs and counters as JSON on stdout");
 }
 

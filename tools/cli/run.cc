@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "backends.h"
 #include "commands.h"
@@ -138,8 +139,20 @@ Result<std::vector<Tensor>> ReadInputs(const format::Model& model, const RunOpti
   return tensors;
 }
 
-Result<std::vector<Tensor>> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
-                                  const RunOptions& options) {
+struct Outcome {
+  std::vector<Tensor> outputs;
+  std::optional<reference::Counters> counters;  // of the reference, which alone has them
+};
+
+Result<Outcome> RunReference(const format::Model& model, const std::vector<Tensor>& inputs,
+                             const std::string& arithmetic) {
+  QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(model, arithmetic));
+  QTX_ASSIGN_OR_RETURN(auto outputs, interpreter.Run(inputs));
+  return Outcome{std::move(outputs), interpreter.counters()};
+}
+
+Result<Outcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
+                      const RunOptions& options) {
   QTX_ASSIGN_OR_RETURN(const auto source, FindBackend(options.backend));
   QTX_ASSIGN_OR_RETURN(const auto backend, source.make());
   QTX_ASSIGN_OR_RETURN(const auto description, backend->Describe());
@@ -149,11 +162,20 @@ Result<std::vector<Tensor>> RunOn(const format::Model& model, const std::vector<
                  fmt::format("backend '{}' has {}", options.backend,
                              fmt::join(description.arithmetics, ", "))};
   }
+  if (source.is_reference) {
+    auto outcome = RunReference(model, inputs, options.arithmetic);
+    if (!outcome.has_value()) return At(options.model, outcome.error());
+    return outcome;
+  }
+  if (options.counters) {
+    return Error{ErrorCode::kInvalid, "--counters",
+                 fmt::format("backend '{}' has none, expected 'reference'", options.backend)};
+  }
   auto prepared = backend->Prepare(model, options.arithmetic);
   if (!prepared.has_value()) return At(options.model, prepared.error());
   auto outputs = (*prepared)->Run(inputs);
   if (!outputs.has_value()) return At(options.model, outputs.error());
-  return outputs;
+  return Outcome{*std::move(outputs), std::nullopt};
 }
 
 // Values' names as file names: real models have names with '/', ':' and ';', longer than a file
@@ -191,8 +213,9 @@ Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
   return paths;
 }
 
-void Report(const format::Model& model, const std::vector<Tensor>& outputs,
-            const std::vector<std::string>& paths, bool as_json) {
+void Report(const format::Model& model, const Outcome& outcome,
+            const std::vector<std::string>& paths, const RunOptions& options) {
+  const std::vector<Tensor>& outputs = outcome.outputs;
   Json json;
   json.BeginObject();
   json.Key("outputs");
@@ -204,13 +227,24 @@ void Report(const format::Model& model, const std::vector<Tensor>& outputs,
     json.Array("shape", outputs[i].dims);
     json.Field("file", paths[i]);
     json.EndObject();
-    if (as_json) continue;
+    if (options.json) continue;
     fmt::print("{} {}{} -> {}\n", model.graph.outputs[i].name, format::Name(outputs[i].elem_type),
                format::ToString(outputs[i].dims), paths[i]);
   }
   json.EndArray();
+  if (outcome.counters) {
+    json.Key("counters");
+    json.BeginObject();
+    json.Field("rounded", outcome.counters->rounded);
+    json.Field("exact_fallbacks", outcome.counters->exact_fallbacks);
+    json.EndObject();
+  }
   json.EndObject();
-  if (as_json) fmt::print("{}", json.Text());
+  if (options.json) fmt::print("{}", json.Text());
+  if (options.counters) {
+    fmt::print(stderr, "rounded {} results, {} by the exact fallback\n", outcome.counters->rounded,
+               outcome.counters->exact_fallbacks);
+  }
 }
 
 }  // namespace
@@ -220,11 +254,11 @@ int Run(const RunOptions& options) {
   if (!model.has_value()) return Fail(model.error(), kBadInput);
   const auto inputs = ReadInputs(*model, options);
   if (!inputs.has_value()) return Fail(inputs.error(), kBadInput);
-  const auto outputs = RunOn(*model, *inputs, options);
-  if (!outputs.has_value()) return Fail(outputs.error(), StatusOf(outputs.error()));
-  const auto paths = WriteOutputs(*model, *outputs, options.output_dir);
+  const auto outcome = RunOn(*model, *inputs, options);
+  if (!outcome.has_value()) return Fail(outcome.error(), StatusOf(outcome.error()));
+  const auto paths = WriteOutputs(*model, outcome->outputs, options.output_dir);
   if (!paths.has_value()) return Fail(paths.error(), kInternal);
-  Report(*model, *outputs, *paths, options.json);
+  Report(*model, *outcome, *paths, options);
   return kDone;
 }
 

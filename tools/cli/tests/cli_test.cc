@@ -10,6 +10,7 @@
 #include <string>
 
 #include "qtx/format/model.h"
+#include "qtx/format/npy.h"
 
 namespace {
 
@@ -97,6 +98,36 @@ TEST_F(Qtx, WritesOutputsWhoseNamesNoFileSystemTakes) {
   EXPECT_TRUE(fs::exists(Path("o/a_b#2.npy")));
 }
 
+// Stored 1, 2 and 3 at scale 1 are 1/2, 1 and 3/2 at scale 2: two ties.
+TEST_F(Qtx, CountsWhatTheExactFallbackDecided) {
+  using namespace qtx;  // NOLINT(google-build-using-namespace)
+  const auto type = [](float scale) {
+    format::TensorType result;
+    result.elem_type = format::ElementType::kInt8Q;
+    result.shape = format::ToShape(format::Dims{3});
+    result.quantization.emplace();
+    result.quantization->scale = {scale};
+    return result;
+  };
+  format::Model model;
+  model.ir_version = 8;
+  model.opset_imports = {{"", 17}, {"qtx", 1}};
+  model.graph.inputs = {{.name = "x", .type = type(1)}};
+  model.graph.outputs = {{.name = "y", .type = type(2)}};
+  model.graph.nodes = {{.op_type = "Identity", .inputs = {"x"}, .outputs = {"y"}}};
+  Write("m.onnx", *model.Serialize());
+  format::Tensor x = *format::MakeTensor(format::ElementType::kInt8, {3});
+  x.bytes = {std::byte{1}, std::byte{2}, std::byte{3}};
+  Write("x.npy", *format::ToNpy(x));
+  const std::string run =
+      "run " + Path("m.onnx") + " --input " + Path("x.npy") + " --output-dir " + Path("o");
+  const Outcome counted = Run(run + " --counters --json");
+  ASSERT_EQ(counted.status, 0) << counted.err;
+  EXPECT_EQ(counted.err, "rounded 3 results, 2 by the exact fallback\n");
+  EXPECT_NE(counted.out.find("\"exact_fallbacks\": 2"), std::string::npos) << counted.out;
+  EXPECT_EQ(Run(run).err, "");
+}
+
 TEST_F(Qtx, ConvertingAgainGivesTheModelOfTheSuite) {
   for (const auto& entry : fs::directory_iterator(Network(""))) {
     if (!entry.is_directory()) continue;
@@ -160,6 +191,7 @@ TEST_F(Qtx, ReportsWrongUsageWithStatusTwoAndOneLine) {
                                "run " + model,
                                run + " --arithmetic none",
                                run + " --backend none",
+                               run + " --backend x86 --counters",
                                "validate --backend none",
                                "validate --shard 3/2",
                                "validate --filter 'none/*'",
