@@ -73,8 +73,20 @@ std::vector<T> IntegersOf(const Operand& operand) {
   return integers;
 }
 
-// conv.S1 in integers: each window is laid out like a row of w, zeros outside x, and multiplied
-// with every row of its group.
+// The window of one group laid out like a row of w, zeros outside x.
+template <typename T>
+void Gather(const Geometry& g, const T* image, const std::vector<Tap>& taps,
+            std::vector<T>* patch) {
+  const bool partial = static_cast<std::int64_t>(taps.size()) < g.kernel;
+  if (partial) std::fill(patch->begin(), patch->end(), T{0});
+  for (std::int64_t c = 0; c < g.depth; ++c) {
+    const T* channel = image + c * g.pixels;
+    T* row = patch->data() + c * g.kernel;
+    for (const Tap& tap : taps) row[tap.kernel] = channel[tap.input];
+  }
+}
+
+// conv.S1 in integers: each window is multiplied with every row of its group.
 template <typename T>
 void ConvolveIntegers(const Geometry& g, const Operand& x, const Operand& w, ProductSum* sum) {
   const std::vector<T> xs = IntegersOf<T>(x);
@@ -84,15 +96,10 @@ void ConvolveIntegers(const Geometry& g, const Operand& x, const Operand& w, Pro
   std::vector<Tap> taps;
   for (std::int64_t position = 0; position < g.window.positions(); ++position) {
     g.window.TapsAt(position, &taps);
-    std::fill(patch.begin(), patch.end(), T{0});
     for (std::int64_t image = 0; image < g.batch * g.group; ++image) {
       const std::int64_t n = image / g.group;
       const std::int64_t group = image % g.group;
-      for (std::int64_t c = 0; c < g.depth; ++c) {
-        const T* channel = xs.data() + g.Image(n, group) + c * g.pixels;
-        T* row = patch.data() + c * g.kernel;
-        for (const Tap& tap : taps) row[tap.kernel] = channel[tap.input];
-      }
+      Gather(g, xs.data() + g.Image(n, group), taps, &patch);
       for (std::int64_t i = 0; i < g.ChannelsPerGroup(); ++i) {
         const std::int64_t m = group * g.ChannelsPerGroup() + i;
         const std::int64_t dot = Dot(patch.data(), ws.data() + m * g.depth * g.kernel, length);
