@@ -133,14 +133,14 @@ void PlainSoftmax(std::int64_t rows, std::int64_t size, float scale, const std::
   const PlainScale stored{0, 1, -128, -128, 127};
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int8_t* row = input + r * size;
-    int max = row[0];
+    std::int8_t max = row[0];
     for (std::int64_t k = 1; k < size; ++k) max = row[k] > max ? row[k] : max;
     float sum = 0;
     for (std::int64_t k = 0; k < size; ++k)
       sum += std::exp(scale * static_cast<float>(row[k] - max));
     for (std::int64_t k = 0; k < size; ++k) {
       const float share = std::exp(scale * static_cast<float>(row[k] - max)) / sum;
-      const auto steps = static_cast<std::int64_t>(share * 256.0F + 0.5F);
+      const std::int64_t steps = std::lround(share * 256.0F);
       output[r * size + k] = Clamp(steps + stored.offset, stored);
     }
   }

@@ -110,6 +110,7 @@ TEST(CertifiedPath, SharesFarFromZero) {
                     std::ldexp(static_cast<float>(random.In(0, 9)), std::max(exponent - 23, -2)));
     }
     std::vector<mpq_class> shares;
+    shares.reserve(row.size());
     for (std::size_t i = 0; i < row.size(); ++i) shares.push_back(TextbookShare(row, i));
     const Tensor x = Float({12}, row);
     CheckRounding(random, {.op = "Softmax", .inputs = {&x}}, shares, x.dims);
