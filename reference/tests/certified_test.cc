@@ -257,7 +257,7 @@ TEST(Exp32, IsCorrectlyRounded) {
 }
 
 // The arguments whose exponentials come closest to ties of binary32 (2^-51 to 2^-53 of themselves),
-// found by trying all 2^32, and those next to 1 +- 2^-24 and 1 - 2^-25.
+// found by trying all from 2^-30 on, and those next to 1 +- 2^-24 and 1 - 2^-25.
 TEST(Exp32, DecidesTheHardestArguments) {
   for (const float x : {-0x1.d2259ap+3F, -0x1.e1dbe2p-8F, -0x1.c1c4b8p-10F, 0x1p-24F, -0x1p-25F,
                         0x1.fffffep-25F, -0x1.000002p-25F, 0x1p-149F, -0x1p-149F}) {
