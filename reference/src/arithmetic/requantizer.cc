@@ -71,11 +71,6 @@ Requantizer::Factor Requantizer::MakeFactor(std::size_t channel, float y) const 
   return factor;
 }
 
-Requantizer::Factor Requantizer::FactorAt(std::int64_t element, std::size_t channel) const {
-  if (factors_.empty()) return MakeFactor(channel, output_->scale(element));
-  return factors_[factors_.size() == 1 ? 0 : channel];
-}
-
 std::int64_t Requantizer::WithBias(std::size_t channel, std::int64_t accumulator,
                                    const Bias& bias) const {
   if (bias.scale == 0 || recipe_.bias == RequantizeRecipe::Bias::kReal) return accumulator;
@@ -117,7 +112,8 @@ void Requantizer::PutTwoSteps(std::int64_t element, const Factor& factor, std::i
 
 std::int64_t Requantizer::Scaled(std::int64_t element, std::size_t channel,
                                  std::int64_t accumulator) const {
-  const Factor factor = FactorAt(element, channel);
+  Factor own;
+  const Factor& factor = FactorAt(element, channel, &own);
   const std::int64_t sum = Accumulated(accumulator, recipe_.accumulator);
   if (recipe_.multiplier == Multiplier::kPreShift) return MultiplyPreShifted(sum, factor.shifted);
   return MultiplyFixed(sum, factor.fixed, recipe_.rounds, recipe_.tie);
@@ -137,7 +133,8 @@ void Requantizer::Put(std::int64_t element, std::size_t channel, std::int64_t ac
     return output_->PutStored(element, Scaled(element, channel, sum) + output_->offset(element));
   }
   const std::int64_t held = Accumulated(sum, recipe_.accumulator);
-  const Factor factor = FactorAt(element, channel);
+  Factor own;
+  const Factor& factor = FactorAt(element, channel, &own);
   if (recipe_.multiplier == Multiplier::kTwoSteps) {
     return PutTwoSteps(element, factor, held, bias);
   }

@@ -44,7 +44,12 @@ class Requantizer {
   std::int64_t WithBias(std::size_t channel, std::int64_t accumulator, const Bias& bias) const;
   double Number(std::size_t channel, float y) const;
   Factor MakeFactor(std::size_t channel, float y) const;
-  Factor FactorAt(std::int64_t element, std::size_t channel) const;
+  // The factor of an element; `own` holds it where the output has several scales.
+  const Factor& FactorAt(std::int64_t element, std::size_t channel, Factor* own) const {
+    if (!factors_.empty()) return factors_[factors_.size() == 1 ? 0 : channel];
+    *own = MakeFactor(channel, output_->scale(element));
+    return *own;
+  }
   float w(std::size_t channel) const { return scales_.w[scales_.w.size() == 1 ? 0 : channel]; }
   template <typename T>
   void PutQuotient(std::int64_t element, T scaled);
