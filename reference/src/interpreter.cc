@@ -77,11 +77,37 @@ Result<Tensor> AcceptInput(const Arithmetic& arithmetic, const Tensor& given,
                    (type.quantization ? " or FLOAT" : "")};
 }
 
+bool IsNamed(const format::Node& node, std::string_view name) {
+  return (node.name.empty() ? node.outputs[0] : node.name) == name;
+}
+
+// The arithmetic of each step.
+Result<std::vector<const Arithmetic*>> ArithmeticsOf(const Plan& plan, const Arithmetic* fallback,
+                                                     const Interpreter::NodeArithmetics& by_node) {
+  std::vector<const Arithmetic*> rows(plan.steps.size(), fallback);
+  for (const auto& [name, arithmetic] : by_node) {
+    auto row = FindArithmetic(arithmetic);
+    if (!row.has_value()) return At("node '" + name + "'", std::move(row).error());
+    bool found = false;
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+      if (!IsNamed(*plan.steps[i].node, name)) continue;
+      rows[i] = *row;
+      found = true;
+    }
+    if (!found) {
+      return Error{ErrorCode::kInvalid, "node '" + name + "'",
+                   "the model has no node of this name"};
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 struct Interpreter::State {
   format::Model model;
-  const Arithmetic* arithmetic = nullptr;
+  const Arithmetic* arithmetic = nullptr;           // of the inputs
+  std::vector<const Arithmetic*> node_arithmetics;  // of each step of the plan
   Plan plan;
   std::int64_t opset = 0;
   Observer observer;
@@ -89,7 +115,7 @@ struct Interpreter::State {
   std::map<std::string, Tensor> values;  // of the run in progress
 
   Result<void> Bind(std::span<const Tensor> inputs);
-  Result<void> Execute(const Step& step);
+  Result<void> Execute(std::size_t at);
   Result<std::vector<Tensor>> Collect();
   const Tensor* Find(const std::string& name) const;
 };
@@ -118,13 +144,14 @@ Result<void> Interpreter::State::Bind(std::span<const Tensor> inputs) {
   return {};
 }
 
-Result<void> Interpreter::State::Execute(const Step& step) {
+Result<void> Interpreter::State::Execute(std::size_t at) {
+  const Step& step = plan.steps[at];
   std::vector<const Tensor*> inputs;
   for (const std::string& name : step.node->inputs) {
     inputs.push_back(name.empty() ? nullptr : Find(name));
   }
   const Call call{.node = *step.node,
-                  .arithmetic = *arithmetic,
+                  .arithmetic = *node_arithmetics[at],
                   .opset = opset,
                   .inputs = inputs,
                   .outputs = step.outputs,
@@ -160,7 +187,8 @@ Interpreter::Interpreter(Interpreter&&) noexcept = default;
 Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
 Interpreter::~Interpreter() = default;
 
-Result<Interpreter> Interpreter::Prepare(format::Model model, std::string_view arithmetic) {
+Result<Interpreter> Interpreter::Prepare(format::Model model, std::string_view arithmetic,
+                                         const NodeArithmetics& by_node) {
   auto state = std::make_unique<State>();
   QTX_ASSIGN_OR_RETURN(state->arithmetic, FindArithmetic(arithmetic));
   if (const auto findings = format::Check(model, ""); !findings.empty()) {
@@ -169,6 +197,8 @@ Result<Interpreter> Interpreter::Prepare(format::Model model, std::string_view a
   }
   state->model = std::move(model);
   QTX_ASSIGN_OR_RETURN(state->plan, MakePlan(state->model));
+  QTX_ASSIGN_OR_RETURN(state->node_arithmetics,
+                       ArithmeticsOf(state->plan, state->arithmetic, by_node));
   state->opset = state->model.OpsetVersion("");
   return Interpreter(std::move(state));
 }
@@ -178,7 +208,7 @@ Result<std::vector<Tensor>> Interpreter::Run(std::span<const Tensor> inputs) {
   state.values.clear();
   QTX_RETURN_IF_ERROR(state.Bind(inputs));
   for (std::size_t i = 0; i < state.plan.steps.size(); ++i) {
-    auto done = state.Execute(state.plan.steps[i]);
+    auto done = state.Execute(i);
     if (!done.has_value()) return At(NodeName(state.model, i), std::move(done).error());
   }
   auto outputs = state.Collect();

@@ -223,5 +223,38 @@ TEST(Operators, AreSortedAndFindable) {
   EXPECT_EQ(FindOperator("", "Foo"), nullptr);
 }
 
+// 3 / 2 is a tie: to the even 2 exactly, up to 2, and -3 / 2 to -2 or -1.
+TEST(Interpreter, ComputesANamedNodeInItsOwnArithmetic) {
+  format::Model model;
+  model.ir_version = 8;
+  model.opset_imports = {{"", 17}, {"qtx", 1}};
+  const Quantization one = Q({1.0F});
+  model.graph.inputs = {Info("x", ElementType::kInt8Q, {2}, one)};
+  model.graph.values = {Info("h", ElementType::kInt8Q, {2}, Q({2.0F}))};
+  model.graph.outputs = {Info("y", ElementType::kInt8Q, {2}, Q({4.0F}))};
+  model.graph.nodes = {MakeNode("Identity", "first", {"x"}, "h"),
+                       MakeNode("Identity", "", {"h"}, "y")};
+  const std::vector<Tensor> x = {Int8({2}, {-3, 3}, one)};
+  const auto run = [&](const Interpreter::NodeArithmetics& by_node) {
+    auto interpreter = Interpreter::Prepare(model, "exact", by_node);
+    EXPECT_TRUE(interpreter.has_value());
+    return format::UnpackIntegers(interpreter->Run(x)->at(0));
+  };
+  EXPECT_THAT(run({}), ElementsAre(-1, 1));                           // -2 2; -1 1
+  EXPECT_THAT(run({{"first", "pow2-half-up"}}), ElementsAre(0, 1));   // -1 2; -0.5 to even, 1
+  EXPECT_THAT(run({{"first", "pow2-half-up"}, {"y", "tvm-upward"}}),  // -1 2; -0.5 away, 1
+              ElementsAre(-1, 1));
+}
+
+TEST(Interpreter, RefusesAnArithmeticForANodeThatIsNone) {
+  const auto node = Interpreter::Prepare(SmallModel(), "exact", {{"b", "exact"}});
+  ASSERT_FALSE(node.has_value());
+  EXPECT_EQ(node.error().where, "node 'b'");
+  const auto arithmetic = Interpreter::Prepare(SmallModel(), "exact", {{"a", "exakt"}});
+  ASSERT_FALSE(arithmetic.has_value());
+  EXPECT_THAT(arithmetic.error().where, HasSubstr("node 'a'"));
+  EXPECT_THAT(arithmetic.error().message, HasSubstr("found 'exakt', expected one of exact"));
+}
+
 }  // namespace
 }  // namespace qtx::reference::testing

@@ -50,6 +50,7 @@ struct RunOptions {
   std::vector<std::string> inputs;  // NAME=FILE, or FILE for a single input
   std::string output_dir = ".";
   std::string arithmetic = "exact";
+  std::vector<std::string> node_arithmetics;  // NODE=NAME
   std::string backend = "reference";
   bool counters = false;  // of the reference, on stderr
   bool json = false;

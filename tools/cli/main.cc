@@ -60,6 +60,8 @@ void AddRun(CLI::App& app, RunOptions& options) {
       ->capture_default_str();
   command->add_option("--arithmetic", options.arithmetic, "Named arithmetic")
       ->capture_default_str();
+  command->add_option("--node-arithmetic", options.node_arithmetics,
+                      "NODE=NAME: another arithmetic for one node (reference only; repeatable)");
   command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
       ->capture_default_str();
   command->add_flag("--counters", options.counters,

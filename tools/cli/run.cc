@@ -144,11 +144,37 @@ struct Outcome {
   std::optional<reference::Counters> counters;  // of the reference, which alone has them
 };
 
+// NODE=NAME; a node's name may itself hold '=', an arithmetic's does not.
+Result<reference::Interpreter::NodeArithmetics> NodeArithmetics(const RunOptions& options) {
+  reference::Interpreter::NodeArithmetics rows;
+  for (const std::string& argument : options.node_arithmetics) {
+    const std::string place = "--node-arithmetic " + argument;
+    const std::size_t equals = argument.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      return Error{ErrorCode::kInvalid, place, "expected NODE=NAME"};
+    }
+    const std::string name = argument.substr(equals + 1);
+    const auto known = reference::FindArithmetic(name);
+    if (!known.has_value()) return Error{ErrorCode::kInvalid, place, known.error().message};
+    if (!rows.emplace(argument.substr(0, equals), name).second) {
+      return Error{ErrorCode::kInvalid, place, "the node is given twice"};
+    }
+  }
+  return rows;
+}
+
+// Only the reference counts, and computes each node in an arithmetic of its own.
 Result<Outcome> RunReference(const format::Model& model, const std::vector<Tensor>& inputs,
-                             const std::string& arithmetic) {
-  QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(model, arithmetic));
-  QTX_ASSIGN_OR_RETURN(auto outputs, interpreter.Run(inputs));
-  return Outcome{std::move(outputs), interpreter.counters()};
+                             const RunOptions& options) {
+  QTX_ASSIGN_OR_RETURN(const auto by_node, NodeArithmetics(options));
+  auto prepared = reference::Interpreter::Prepare(model, options.arithmetic, by_node);
+  if (!prepared.has_value()) {
+    const bool usage = prepared.error().where.starts_with("node '");
+    return At(usage ? "--node-arithmetic" : options.model, prepared.error());
+  }
+  auto outputs = prepared->Run(inputs);
+  if (!outputs.has_value()) return At(options.model, outputs.error());
+  return Outcome{*std::move(outputs), prepared->counters()};
 }
 
 Result<Outcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
@@ -162,13 +188,9 @@ Result<Outcome> RunOn(const format::Model& model, const std::vector<Tensor>& inp
                  fmt::format("backend '{}' has {}", options.backend,
                              fmt::join(description.arithmetics, ", "))};
   }
-  if (source.is_reference) {
-    auto outcome = RunReference(model, inputs, options.arithmetic);
-    if (!outcome.has_value()) return At(options.model, outcome.error());
-    return outcome;
-  }
-  if (options.counters) {
-    return Error{ErrorCode::kInvalid, "--counters",
+  if (source.is_reference) return RunReference(model, inputs, options);
+  if (options.counters || !options.node_arithmetics.empty()) {
+    return Error{ErrorCode::kInvalid, options.counters ? "--counters" : "--node-arithmetic",
                  fmt::format("backend '{}' has none, expected 'reference'", options.backend)};
   }
   auto prepared = backend->Prepare(model, options.arithmetic);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,9 +19,16 @@ namespace qtx::reference {
 
 class Interpreter {
  public:
-  /// Checks every node (known operator, types, attributes) before anything runs.
-  /// Errors: kInvalid with the broken clause, kUnsupported with node and reason.
-  static Result<Interpreter> Prepare(format::Model model, std::string_view arithmetic = "exact");
+  /// Arithmetics of single nodes, by the node's name or, where it has none, that of its first
+  /// output.
+  using NodeArithmetics = std::map<std::string, std::string, std::less<>>;
+
+  /// Checks every node (known operator, types, attributes) before anything runs. Nodes that
+  /// `by_node` names compute in their own arithmetic, all others and the inputs in `arithmetic`.
+  /// Errors: kInvalid with the broken clause, or for a name of `by_node` that is no node or no
+  /// arithmetic; kUnsupported with node and reason.
+  static Result<Interpreter> Prepare(format::Model model, std::string_view arithmetic = "exact",
+                                     const NodeArithmetics& by_node = {});
 
   Interpreter(Interpreter&&) noexcept;
   Interpreter& operator=(Interpreter&&) noexcept;
