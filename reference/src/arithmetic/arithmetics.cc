@@ -120,8 +120,8 @@ constexpr Arithmetic FixedPoint16() {
   return row;
 }
 
-// pow2.S1, pow2_half_up.S1: with such scales every factor is a shift, and exact arithmetic is one shift with
-// one rounding.
+// pow2.S1, pow2_half_up.S1: with such scales every factor is a shift, and exact arithmetic is one
+// shift with one rounding.
 constexpr Arithmetic Pow2(std::string_view name, TieRule tie, std::string_view clause) {
   Arithmetic row = Named(name, Domain::kExact);
   row.quantize.tie = tie;
@@ -213,16 +213,23 @@ constexpr Arithmetic OnnxReference() {
 }
 
 // onednn.S1 to .S3.
-constexpr Arithmetic Onednn(std::string_view name, Accumulator accumulator) {
+constexpr Arithmetic Onednn(std::string_view name) {
   Arithmetic row = Named(name, Domain::kFloat32);
   row.quantize.step = Step::kReciprocal;
   row.quantize.offset = Offset::kBeforeRounding;
   row.quantize.nan = QuantizeRecipe::Nan::kMax;
-  RequantizeRecipe recipe = Float(accumulator);
+  RequantizeRecipe recipe = Float(Accumulator::kWrap32);
   recipe.multiplier = Multiplier::kTwoSteps;
   recipe.offset = Offset::kBeforeRounding;
   recipe.bias = Bias::kReal;
   SetSums(recipe, &row);
+  return row;
+}
+
+// onednn_avx2.S1: without VNNI, pairs of products meet in 16 bits.
+constexpr Arithmetic OnednnAvx2() {
+  Arithmetic row = Onednn("onednn-avx2");
+  row.unsigned_requantize.accumulator = Accumulator::kPairs16;
   return row;
 }
 
@@ -246,7 +253,8 @@ constexpr std::array kArithmetics = {
     Tvm("tvm-upward", TieRule::kHalfUp),
     Tvm("tvm-to-nearest", TieRule::kHalfAway),
     OnnxReference(),
-    Onednn("onednn", Accumulator::kWrap32),
+    Onednn("onednn"),
+    OnednnAvx2(),
 };
 
 // cmsis_nn.S1: the same kernels as TFLite Micro's, optimised.

@@ -44,6 +44,7 @@ std::int64_t Accumulated(std::int64_t sum, RequantizeRecipe::Accumulator width) 
     case kClamp48:
       return std::clamp(sum, -kInt48Max - 1, kInt48Max);
     case kWrap32:
+    case kPairs16:
       break;
   }
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace qtx::reference {
 namespace {
@@ -63,13 +64,15 @@ bool HasIntegerAccumulator(const ProductOperands& operands) {
   return IntegerOfAtMost(16, *operands.w) && ScalesPerChannel(*operands.w, operands.w_channel_axis);
 }
 
-// A FLOAT result of integers, in every arithmetic that has them in binary32: float32.S4.
-RequantizeRecipe ToFloat(const RequantizeRecipe& sums) {
-  RequantizeRecipe recipe;
-  recipe.multiplier = RequantizeRecipe::Multiplier::kFloat;
+// A FLOAT result of integers, in every arithmetic that has them in binary32: float32.S4, or the
+// first two lines of onednn.S2. It has no factor to refuse.
+RequantizeRecipe ToFloat(RequantizeRecipe recipe) {
+  if (recipe.multiplier != RequantizeRecipe::Multiplier::kTwoSteps) {
+    recipe.multiplier = RequantizeRecipe::Multiplier::kFloat;
+  }
   recipe.factor = {Width::kFloat32, Width::kFloat32};
-  recipe.bias = RequantizeRecipe::Bias::kRescaled;
-  recipe.accumulator = sums.accumulator;
+  recipe.product = Width::kFloat32;
+  recipe.exponents = {};
   return recipe;
 }
 
@@ -77,10 +80,12 @@ RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
                            const Output& output) {
   const Arithmetic& row = call.arithmetic;
   if (row.domain == Domain::kStored && !HasTfliteKernel(operands, output)) return {};
+  const bool is_unsigned = operands.x->tensor().elem_type == ElementType::kUint8Q;
   if (!output.tensor().quantization) {
-    return DomainFor(row, output) == Domain::kFloat32 ? ToFloat(row.requantize) : RequantizeRecipe{};
+    if (DomainFor(row, output) != Domain::kFloat32) return {};
+    return ToFloat(is_unsigned ? row.unsigned_requantize : row.requantize);
   }
-  if (operands.x->tensor().elem_type == ElementType::kUint8Q) return row.unsigned_requantize;
+  if (is_unsigned) return row.unsigned_requantize;
   const Kernel kernel = KernelOf(call, *operands.x);
   RequantizeRecipe recipe =
       kernel == Kernel::kDepthwiseConv ? row.depthwise_requantize : row.requantize;
@@ -88,6 +93,15 @@ RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
     recipe.factor.scales = row.scalar_scales;
   }
   return recipe;
+}
+
+// Unsigned by signed, as the processor's instruction has it, the weights without an offset.
+bool MultipliesInPairs(const RequantizeRecipe& recipe, const ProductOperands& operands) {
+  const format::Tensor& w = operands.w->tensor();
+  return recipe.accumulator == RequantizeRecipe::Accumulator::kPairs16 &&
+         operands.x->tensor().elem_type == ElementType::kUint8Q &&
+         w.elem_type == ElementType::kInt8Q &&
+         std::ranges::all_of(w.quantization->offset, [](std::int32_t o) { return o == 0; });
 }
 
 AccumulatorScales ScalesOf(const ProductOperands& operands) {
@@ -121,6 +135,7 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
     if (exact || plain) {
       requantizer_.emplace(recipe, ScalesOf(operands), output);
       narrow_ = IntegerOfAtMost(8, *operands.x) && IntegerOfAtMost(8, *operands.w);
+      pairs_ = MultipliesInPairs(recipe, operands);
       return;
     }
   }
@@ -128,6 +143,31 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
   x_exact_ = Unpack(*operands.x);
   w_exact_ = Unpack(*operands.w);
 }
+
+// Stored x, offset included, times w: the offset's share leaves the sum again at the end.
+template <typename T>
+std::int64_t ProductSum::SumOfPairs(const T* x, const T* w, std::int64_t depth,
+                                    std::int64_t kernel) const {
+  constexpr std::int64_t kLow = std::numeric_limits<std::int16_t>::min();
+  constexpr std::int64_t kHigh = std::numeric_limits<std::int16_t>::max();
+  const std::int64_t offset = format::OffsetAt(*operands_.x->tensor().quantization, 0);
+  const auto product = [=](std::int64_t c, std::int64_t k) {
+    const std::int64_t i = c * kernel + k;
+    return c < depth ? (x[i] + offset) * w[i] : 0;
+  };
+  std::int64_t sum = 0;
+  for (std::int64_t k = 0; k < kernel; ++k) {
+    for (std::int64_t c = 0; c < depth; c += 2) {
+      sum += std::clamp(product(c, k) + product(c + 1, k), kLow, kHigh);
+    }
+  }
+  for (std::int64_t i = 0; i < depth * kernel; ++i) sum -= offset * w[i];
+  return sum;
+}
+template std::int64_t ProductSum::SumOfPairs(const std::int16_t*, const std::int16_t*, std::int64_t,
+                                             std::int64_t) const;
+template std::int64_t ProductSum::SumOfPairs(const std::int32_t*, const std::int32_t*, std::int64_t,
+                                             std::int64_t) const;
 
 void ProductSum::PutAccumulator(std::int64_t element, std::int64_t channel,
                                 std::int64_t accumulator, std::int64_t bias) {

@@ -1,6 +1,6 @@
 // Sums of products, as Conv, Gemm and MatMul need them: which recipe applies to the operands, and
 // the rounding of the sums. The operators bring the order of the elements. Source: exact.S2,
-// float32.S3 to .S6, float32_fma.S1, tflite.S2 to .S4 and .S11.
+// float32.S3 to .S6, float32_fma.S1, tflite.S2 to .S4 and .S11, onednn_avx2.S1.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "arithmetic/output.h"
 #include "arithmetic/requantizer.h"
+#include "dot.h"
 #include "operand.h"
 
 namespace qtx::reference {
@@ -35,6 +36,14 @@ class ProductSum {
   /// True when moreover no integer of x and w exceeds 255 in magnitude.
   bool narrow() const { return narrow_; }
 
+  /// The sum of x[i] * w[i] over i in [depth, kernel], row-major, the factors less their offsets,
+  /// as the arithmetic accumulates it.  REQUIRES: integer(), and the bounds of Dot.
+  template <typename T>
+  std::int64_t Sum(const T* x, const T* w, std::int64_t depth, std::int64_t kernel = 1) const {
+    if (pairs_) return SumOfPairs(x, w, depth, kernel);
+    return Dot(x, w, static_cast<std::size_t>(depth * kernel));
+  }
+
   /// Puts the sum of x.integer * w.integer.  `bias`: index into the bias.  REQUIRES: integer().
   void PutAccumulator(std::int64_t element, std::int64_t channel, std::int64_t accumulator,
                       std::int64_t bias);
@@ -44,6 +53,8 @@ class ProductSum {
                 std::span<const std::int64_t> w_indices);
 
  private:
+  template <typename T>
+  std::int64_t SumOfPairs(const T* x, const T* w, std::int64_t depth, std::int64_t kernel) const;
   Real ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
                   std::span<const std::int64_t> w_indices);
   float FloatPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
@@ -54,6 +65,7 @@ class ProductSum {
   bool in_binary32_;
   bool fused_;
   bool narrow_ = false;
+  bool pairs_ = false;                     // onednn_avx2.S1
   std::vector<Dyadic> x_exact_, w_exact_;  // unpacked once; empty in other paths
   std::optional<Requantizer> requantizer_;
 };

@@ -1,5 +1,4 @@
 #include "arithmetic/product.h"
-#include "dot.h"
 #include "ops/common.h"
 #include "ops/registry.h"
 #include "ops/window.h"
@@ -91,8 +90,7 @@ template <typename T>
 void ConvolveIntegers(const Geometry& g, const Operand& x, const Operand& w, ProductSum* sum) {
   const std::vector<T> xs = IntegersOf<T>(x);
   const std::vector<T> ws = IntegersOf<T>(w);
-  const auto length = static_cast<std::size_t>(g.depth * g.kernel);
-  std::vector<T> patch(length);
+  std::vector<T> patch(static_cast<std::size_t>(g.depth * g.kernel));
   std::vector<Tap> taps;
   for (std::int64_t position = 0; position < g.window.positions(); ++position) {
     g.window.TapsAt(position, &taps);
@@ -102,7 +100,8 @@ void ConvolveIntegers(const Geometry& g, const Operand& x, const Operand& w, Pro
       Gather(g, xs.data() + g.Image(n, group), taps, &patch);
       for (std::int64_t i = 0; i < g.ChannelsPerGroup(); ++i) {
         const std::int64_t m = group * g.ChannelsPerGroup() + i;
-        const std::int64_t dot = Dot(patch.data(), ws.data() + m * g.depth * g.kernel, length);
+        const std::int64_t dot =
+            sum->Sum(patch.data(), ws.data() + m * g.depth * g.kernel, g.depth, g.kernel);
         sum->PutAccumulator(g.Output(n, m, position), m, dot, m);
       }
     }

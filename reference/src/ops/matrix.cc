@@ -1,6 +1,5 @@
 #include "ops/matrix.h"
 
-#include "dot.h"
 #include "ops/common.h"
 
 namespace qtx::reference {
@@ -29,8 +28,8 @@ void MultiplyIntegers(const ProductOperands& operands, const MatrixProduct& prod
   const std::int64_t columns = product.right.columns;
   for (std::int64_t r = 0; r < product.left.rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
-      const std::int64_t dot = Dot(left.data() + r * length, right.data() + c * length,
-                                   static_cast<std::size_t>(length));
+      const std::int64_t dot =
+          sum->Sum(left.data() + r * length, right.data() + c * length, length);
       const std::int64_t i = r * columns + c;
       sum->PutAccumulator(product.y_start + i, c, dot,
                           bias.empty() ? 0 : bias[static_cast<std::size_t>(i)]);

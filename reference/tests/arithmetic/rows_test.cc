@@ -187,6 +187,25 @@ TEST(Rows, OnednnMultipliesInTwoStepsAndAddsTheOffsetBeforeRounding) {
   }
 }
 
+// A FLOAT result is the accumulator in binary32 times x_scale * w_scale, whatever the multiplier of
+// integer results is.
+TEST(Rows, FloatResultsAreOneBinary32Product) {
+  Random random(13);
+  for (const char* name : {"float32", "glow", "qnnpack", "tvm-upward", "xnnpack-rndnu", "onednn",
+                           "onnx-reference", "onednn-avx2"}) {
+    const float sx = AnyScale(random, false);
+    const float sw = AnyScale(random, false);
+    const Tensor a = Stored(ElementType::kUint8Q, {1, 2}, {255, 7}, Q({sx}));
+    const Tensor b = Int8({2, 1}, {101, -3}, Q({sw}));
+    OpRun run{"MatMul", {}, {&a, &b}, FloatType()};
+    run.arithmetic = name;
+    const mpq_class scale =
+        tb::Binary32(tb::Q(static_cast<double>(sx)) * tb::Q(static_cast<double>(sw)));
+    const mpq_class expected = tb::Binary32(scale * (255 * 101 - 21));
+    EXPECT_EQ(tb::Q(static_cast<double>(Floats(run)[0])), expected) << name;
+  }
+}
+
 TEST(Rows, Pow2ShiftsAndHalfUpIsAnAddAndAShift) {
   Random random(3);
   for (int round = 0; round < 60; ++round) {

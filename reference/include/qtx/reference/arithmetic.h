@@ -67,7 +67,8 @@ struct RequantizeRecipe {
   // kReal: as its exact real, or its binary32 (kTwoSteps).  kRescaled: in the accumulator, brought
   // to x_scale * w_scale.  kStored: in the accumulator, whatever its scale.
   enum class Bias { kReal, kRescaled, kStored } bias = Bias::kReal;
-  enum class Accumulator { kExact, kWrap32, kClamp48 } accumulator = Accumulator::kExact;
+  // kPairs16: products of neighbouring channels are added in 16 bits, saturating: onednn_avx2.S1.
+  enum class Accumulator { kExact, kWrap32, kClamp48, kPairs16 } accumulator = Accumulator::kExact;
 };
 
 /// How two addends reach the scale of their sum.
