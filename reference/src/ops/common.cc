@@ -143,24 +143,51 @@ std::vector<std::int64_t> BroadcastIndices(std::span<const std::int64_t> from,
   return indices;
 }
 
-Result<Mover> Mover::Make(const Call& call, const format::Tensor& like, Dims dims) {
-  Mover mover(call);
-  if (IsReal(like.elem_type)) {
-    const ElementType type = call.outputs[0].elem_type;
-    // Half precision is moved, not rounded to: there is no arithmetic of it here.
-    if (type != like.elem_type || format::IsQuantized(type) || type == ElementType::kFloat) {
-      QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, std::move(dims)));
-      mover.output_ = std::move(output);
-      return mover;
-    }
+namespace {
+
+// One element of `width` bits; those narrower than a byte never cross one.
+void CopyBits(const format::Tensor& from, std::int64_t source, format::Tensor& to,
+              std::int64_t element, int width) {
+  if (width >= 8) {
+    const std::int64_t bytes = width / 8;
+    std::memcpy(to.bytes.data() + element * bytes, from.bytes.data() + source * bytes,
+                static_cast<std::size_t>(bytes));
+    return;
   }
-  if (call.outputs[0].elem_type != like.elem_type || format::BitWidth(like.elem_type) < 8) {
-    return Error{ErrorCode::kInvalid, "output[0]",
-                 "found type " + std::string(format::Name(call.outputs[0].elem_type)) +
-                     " for elements of type " + std::string(format::Name(like.elem_type))};
+  const auto mask = static_cast<std::byte>((1U << static_cast<unsigned>(width)) - 1U);
+  const auto byte_of = [width](std::int64_t i) { return static_cast<std::size_t>(i * width / 8); };
+  const std::byte bits = (from.bytes[byte_of(source)] >> (source * width % 8)) & mask;
+  std::byte& target = to.bytes[byte_of(element)];
+  target = (target & ~(mask << (element * width % 8))) | (bits << (element * width % 8));
+}
+
+Result<void> CheckMovable(ElementType type) {
+  if (type != ElementType::kString && type != ElementType::kComplex64 &&
+      type != ElementType::kComplex128) {
+    return {};
   }
-  QTX_RETURN_IF_ERROR(CheckComputable(dims));
-  QTX_ASSIGN_OR_RETURN(mover.raw_, format::MakeTensor(like.elem_type, std::move(dims)));
+  return Error{ErrorCode::kUnsupported, "",
+               "elements of type " + std::string(format::Name(type)) + " are not supported"};
+}
+
+}  // namespace
+
+Result<Mover> Mover::Make(const Call& call, const format::Tensor& like, Dims dims,
+                          std::size_t output) {
+  QTX_RETURN_IF_ERROR(CheckMovable(like.elem_type));
+  Mover mover(call, output);
+  const ElementType type = call.outputs[output].elem_type;
+  if (type == like.elem_type && !format::IsQuantized(type)) {
+    QTX_RETURN_IF_ERROR(CheckComputable(dims));
+    QTX_ASSIGN_OR_RETURN(mover.raw_, format::MakeTensor(type, std::move(dims)));
+    return mover;
+  }
+  if (!IsReal(like.elem_type) || !IsReal(type)) {
+    return Error{ErrorCode::kInvalid, "output[" + std::to_string(output) + "]",
+                 "found type " + std::string(format::Name(type)) + " for elements of type " +
+                     std::string(format::Name(like.elem_type))};
+  }
+  QTX_ASSIGN_OR_RETURN(mover.output_, Output::Make(call, std::move(dims), output));
   return mover;
 }
 
@@ -175,46 +202,41 @@ Result<void> Mover::Copy(const format::Tensor& input, std::span<const std::int64
   const auto source = [sources](std::int64_t i) {
     return sources.empty() ? i : sources[static_cast<std::size_t>(i)];
   };
-  if (raw_) {
-    if (input.elem_type != raw_->elem_type) {
-      return Error{ErrorCode::kInvalid, "", "inputs of different types that are not reals"};
-    }
-    const std::int64_t width = format::BitWidth(input.elem_type) / 8;
+  if (raw_ && input.elem_type == raw_->elem_type) {
+    const int width = format::BitWidth(input.elem_type);
     for (std::int64_t i = 0; i < count; ++i) {
-      std::memcpy(raw_->bytes.data() + element(i) * width, input.bytes.data() + source(i) * width,
-                  static_cast<std::size_t>(width));
+      CopyBits(input, source(i), *raw_, element(i), width);
     }
     return {};
   }
-  if (!IsReal(input.elem_type)) {
+  if (!IsReal(input.elem_type) || (raw_ && !IsReal(raw_->elem_type))) {
+    const ElementType own = raw_ ? raw_->elem_type : output_->tensor().elem_type;
     return Error{ErrorCode::kInvalid, "",
                  "found type " + std::string(format::Name(input.elem_type)) +
-                     " among inputs that stand for reals"};
+                     " among elements of type " + std::string(format::Name(own))};
   }
   QTX_ASSIGN_OR_RETURN(const Operand operand, Operand::Make(input));
-  Converter converter(call_->arithmetic, operand, &*output_);
+  std::optional<Output> converted;  // beside what was copied bit for bit
+  if (raw_) {
+    QTX_ASSIGN_OR_RETURN(converted, Output::Make(*call_, raw_->dims, output_index_));
+  }
+  Converter converter(call_->arithmetic, operand, raw_ ? &*converted : &*output_);
   for (std::int64_t i = 0; i < count; ++i) converter.Put(element(i), source(i));
+  if (!raw_) return {};
+  const format::Tensor reals = converted->Take();
+  const int width = format::BitWidth(reals.elem_type);
+  for (std::int64_t i = 0; i < count; ++i) CopyBits(reals, element(i), *raw_, element(i), width);
   return {};
 }
 
 Result<void> Mover::Fill(const format::Tensor* value, std::span<const std::int64_t> elements) {
-  if (raw_) {
-    if (value == nullptr) return {};  // made zero-filled
+  if (elements.empty()) return {};
+  if (value != nullptr) {
     const std::vector<std::int64_t> sources(elements.size(), 0);
     return Copy(*value, elements, sources);
   }
-  if (value == nullptr) {
-    for (const std::int64_t element : elements) output_->PutReal(element, Real{});
-    return {};
-  }
-  if (!IsReal(value->elem_type)) {
-    return Error{ErrorCode::kInvalid, "",
-                 "found type " + std::string(format::Name(value->elem_type)) +
-                     " to fill in among reals"};
-  }
-  QTX_ASSIGN_OR_RETURN(const Operand operand, Operand::Make(*value));
-  Converter converter(call_->arithmetic, operand, &*output_);
-  for (const std::int64_t element : elements) converter.Put(element, 0);
+  if (!output_) return {};  // made zero-filled
+  for (const std::int64_t element : elements) output_->PutReal(element, Real{});
   return {};
 }
 

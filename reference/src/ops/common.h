@@ -62,9 +62,11 @@ class StridedIndex {
 /// Moves elements of inputs into one output, converting where parameters differ (reshape.S3).
 class Mover {
  public:
-  /// `like` is an input: a type that is not a real operand is copied byte for byte.
-  /// Errors: kUnsupported or kInvalid when output 0 cannot have elements of `like`.
-  static Result<Mover> Make(const Call& call, const format::Tensor& like, format::Dims dims);
+  /// `like` is an input: a type that is not a real operand is copied bit for bit.
+  /// Errors: kUnsupported for STRING and complex types, kInvalid when output `output` cannot have
+  /// elements of `like`, kTooLarge.
+  static Result<Mover> Make(const Call& call, const format::Tensor& like, format::Dims dims,
+                            std::size_t output = 0);
   /// Output element elements[i] becomes `input`'s element sources[i]; both empty: all, in order.
   /// Errors: kInvalid when types do not fit.
   Result<void> Copy(const format::Tensor& input, std::span<const std::int64_t> elements = {},
@@ -74,10 +76,11 @@ class Mover {
   format::Tensor Take();
 
  private:
-  explicit Mover(const Call& call) : call_(&call) {}
+  Mover(const Call& call, std::size_t output_index) : call_(&call), output_index_(output_index) {}
   const Call* call_;
-  std::optional<Output> output_;       // real operands
-  std::optional<format::Tensor> raw_;  // all other types
+  std::size_t output_index_;
+  std::optional<Output> output_;       // reals that are converted
+  std::optional<format::Tensor> raw_;  // the type of `like`, not quantized
 };
 
 /// True for the types that stand for reals: FLOAT and its narrower kin, and the quantized types.

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "ops/common.h"
+#include "ops/move.h"
 #include "ops/registry.h"
 
 namespace qtx::reference::ops {
@@ -27,21 +27,9 @@ Result<Dims> Permutation(const Call& call, std::size_t rank) {
 Result<format::Tensor> Transpose(const Call& call) {
   const Dims& from = call.inputs[0]->dims;
   QTX_ASSIGN_OR_RETURN(const Dims perm, Permutation(call, from.size()));
-  const Dims from_strides = format::RowMajorStrides(from);
   Dims dims;
-  Dims strides;  // in x, of y's axes
-  for (const std::int64_t axis : perm) {
-    dims.push_back(from[static_cast<std::size_t>(axis)]);
-    strides.push_back(from_strides[static_cast<std::size_t>(axis)]);
-  }
-  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[0], dims));
-  const std::int64_t count = format::ElementCount(*call.inputs[0]);
-  std::vector<std::int64_t> sources;
-  sources.reserve(static_cast<std::size_t>(count));
-  StridedIndex index(dims, strides);
-  for (std::int64_t i = 0; i < count; ++i, index.Next()) sources.push_back(*index);
-  QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], {}, sources));
-  return mover.Take();
+  for (const std::int64_t axis : perm) dims.push_back(from[static_cast<std::size_t>(axis)]);
+  return Permuted(call, from, perm, std::move(dims));
 }
 
 constexpr AttributeRule kAttributes[] = {{"perm", AttributeType::kInts}};
