@@ -33,13 +33,25 @@ Result<Tensor> PaddingOf(const NodePlan& node) {
   return *value;
 }
 
-// The coordinate, in an axis of `size`, that coordinate `at` takes its value from; -1: none.
-std::int64_t SourceOf(std::int64_t at, std::int64_t size, PadMode mode) {
-  if (at >= 0 && at < size) return at;
-  if (mode == PadMode::kConstant) return -1;
-  if (mode == PadMode::kEdge) return at < 0 ? 0 : size - 1;
-  if (mode == PadMode::kWrap) return (at % size + size) % size;
-  return at < 0 ? -at : 2 * (size - 1) - at;
+// What a negative pad leaves of an axis: `kept` elements from `first` on.  Source: pad.S3.
+struct Kept {
+  std::int64_t first, kept;
+  Kept(std::int64_t size, std::int64_t before, std::int64_t after)
+      : first(std::max<std::int64_t>(-before, 0)),
+        kept(size - first - std::max<std::int64_t>(-after, 0)) {}
+};
+
+// The coordinate that coordinate `at`, counted from the first kept one, takes its value from; -1:
+// none.
+std::int64_t SourceOf(std::int64_t at, const Kept& axis, PadMode mode) {
+  const std::int64_t last = axis.kept - 1;
+  if (at < 0 || at > last) {
+    if (mode == PadMode::kConstant) return -1;
+    if (mode == PadMode::kEdge) at = at < 0 ? 0 : last;
+    if (mode == PadMode::kWrap) at = (at % axis.kept + axis.kept) % axis.kept;
+    if (mode == PadMode::kReflect) at = at < 0 ? -at : 2 * last - at;
+  }
+  return axis.first + at;
 }
 
 // For each element of `to`, the element of `from` it holds, or -1. `pads`: begins, then ends.
@@ -50,9 +62,10 @@ std::vector<std::int64_t> PaddedIndex(const Dims& from, const Dims& to,
   std::vector<std::int64_t> index{0};
   for (std::size_t d = 0; d < to.size(); ++d) {
     std::vector<std::int64_t> next;
+    const Kept axis(from[d], pads[d], pads[from.size() + d]);
     for (const std::int64_t base : index) {
       for (std::int64_t c = 0; c < to[d]; ++c) {
-        const std::int64_t at = SourceOf(c - pads[d], from[d], mode);
+        const std::int64_t at = SourceOf(c - std::max<std::int64_t>(pads[d], 0), axis, mode);
         next.push_back(base < 0 || at < 0 ? -1 : base + at * strides[d]);
       }
     }
@@ -74,9 +87,10 @@ Result<Dims> PaddedDims(const NodePlan& node, const Dims& from, std::span<const 
     const bool bounded =
         std::max(before, after) <= kLargest && std::min(before, after) >= -kLargest;
     const std::int64_t added = std::max(before, after);
-    const bool sourceless = (mode == PadMode::kReflect && added > 0 && added >= from[d]) ||
-                            (mode != PadMode::kConstant && added > 0 && from[d] == 0);
-    if (!bounded || sourceless || from[d] + before + after < 0) {
+    const std::int64_t kept = bounded ? Kept(from[d], before, after).kept : -1;
+    const bool sourceless = (mode == PadMode::kReflect && added > 0 && added >= kept) ||
+                            (mode != PadMode::kConstant && added > 0 && kept == 0);
+    if (kept < 0 || sourceless) {
       return node.Invalid("pads out of range");
     }
     dims.push_back(from[d] + before + after);

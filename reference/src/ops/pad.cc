@@ -1,7 +1,6 @@
-#include <cstdlib>
-#include <numeric>
+#include <algorithm>
 
-#include "ops/common.h"
+#include "ops/move.h"
 #include "ops/registry.h"
 
 namespace qtx::reference::ops {
@@ -27,101 +26,89 @@ Result<void> CheckMode(const format::Node& node) {
   return {};
 }
 
-Error BadPad(std::int64_t pad, std::size_t axis, std::int64_t size) {
+// One axis: `kept` elements from `first` on are what a negative pad leaves.
+struct AxisPad {
+  std::int64_t size, begin, end;
+  std::int64_t first = 0;
+  std::int64_t kept = 0;
+  std::int64_t padded = 0;
+};
+
+// Source: pad.S3, pad.S4, pad.C5.
+Result<AxisPad> Place(std::int64_t size, std::int64_t begin, std::int64_t end, Mode mode) {
+  constexpr std::int64_t kFarthest = std::int64_t{1} << 40;  // keeps the sums from overflowing
+  AxisPad pad{size, begin, end};
+  const auto far = [](std::int64_t value) { return value < -kFarthest || value > kFarthest; };
+  if (!far(begin) && !far(end)) {
+    pad.first = std::max<std::int64_t>(-begin, 0);
+    pad.kept = size - pad.first - std::max<std::int64_t>(-end, 0);
+    pad.padded = size + begin + end;
+    const std::int64_t farther = std::max(begin, end);
+    const bool mirrored = mode != Mode::kReflect || farther <= 0 || farther < pad.kept;
+    const bool repeated = mode == Mode::kConstant || farther <= 0 || pad.kept > 0;
+    if (pad.kept >= 0 && mirrored && repeated) return pad;
+  }
   return Error{ErrorCode::kInvalid, "",
-               "found a pad of " + std::to_string(pad) + " on axis " + std::to_string(axis) +
-                   " of size " + std::to_string(size)};
+               "found pads of " + std::to_string(begin) + " and " + std::to_string(end) +
+                   " on an axis of size " + std::to_string(size)};
 }
 
-// The axes that pads speaks of, in its order.  Source: pad.S6, pad.C7.
-Result<Dims> PaddedAxes(const Call& call) {
-  const std::size_t rank = call.inputs[0]->dims.size();
-  Dims axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  const format::Tensor* named = call.Input(3);
-  if (named == nullptr) return axes;
-  const bool integers = named->elem_type == format::ElementType::kInt32 ||
-                        named->elem_type == format::ElementType::kInt64;
-  if (!integers || named->dims.size() > 1) {
-    return Error{ErrorCode::kInvalid, InputName(call, 3),
-                 "found " + std::string(format::Name(named->elem_type)) +
-                     format::ToString(named->dims) + ", expected INT64 or INT32 of rank 1"};
+// All axes; those that the input `axes` does not name have no padding.  Source: pad.S6.
+Result<std::vector<AxisPad>> AxisPads(const Call& call, Mode mode) {
+  const Dims& from = call.inputs[0]->dims;
+  QTX_ASSIGN_OR_RETURN(const Dims pads, Int64sAt(call, 1));
+  std::vector<std::size_t> axes;
+  if (call.Input(3) != nullptr) {
+    QTX_ASSIGN_OR_RETURN(axes, AxesAt(call, 3, from.size()));
+  } else {
+    for (std::size_t i = 0; i < from.size(); ++i) axes.push_back(i);
   }
-  axes = format::UnpackIntegers(*named);
-  std::vector<bool> seen(rank, false);
-  for (std::int64_t& axis : axes) {
-    const auto normal = format::NormalizeAxis(axis, static_cast<std::int64_t>(rank));
-    if (!normal.has_value()) return At(InputName(call, 3), normal.error());
-    if (seen[static_cast<std::size_t>(*normal)]) {
-      return Error{ErrorCode::kInvalid, InputName(call, 3),
-                   "axis " + std::to_string(axis) + " twice"};
-    }
-    seen[static_cast<std::size_t>(*normal)] = true;
-    axis = *normal;
-  }
-  return axes;
-}
-
-// Begins, then ends, of every axis.  Source: pad.S4, pad.S6, pad.C2.
-Result<Dims> AllPads(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Dims axes, PaddedAxes(call));
-  QTX_ASSIGN_OR_RETURN(const Dims given, Int64sAt(call, 1));
-  if (given.size() != 2 * axes.size()) {
+  if (pads.size() != 2 * axes.size()) {
     return Error{ErrorCode::kInvalid, InputName(call, 1),
-                 "found " + std::to_string(given.size()) + " values, expected " +
+                 "found " + std::to_string(pads.size()) + " values, expected " +
                      std::to_string(2 * axes.size())};
   }
-  const std::size_t rank = call.inputs[0]->dims.size();
-  Dims pads(2 * rank, 0);
+  std::vector<AxisPad> placed;
+  for (const std::int64_t size : from) placed.push_back({size, 0, 0, 0, size, size});
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<std::size_t>(axes[i]);
-    pads[axis] = given[i];
-    pads[rank + axis] = given[axes.size() + i];
-  }
-  return pads;
-}
-
-// Sizes of the result.  Source: pad.S3, pad.S4, pad.C5.
-Result<Dims> PaddedDims(const Dims& from, const Dims& pads, Mode mode) {
-  constexpr std::int64_t kFarthest = std::int64_t{1}
-                                     << 40;  // keeps the sums below from overflowing
-  Dims dims = from;
-  for (std::size_t i = 0; i < pads.size(); ++i) {
-    const std::size_t axis = i % from.size();
-    const std::int64_t size = from[axis];
-    const bool beyond_mirror = mode == Mode::kReflect && pads[i] >= size && pads[i] > 0;
-    const bool nothing_to_repeat = mode != Mode::kConstant && size == 0 && pads[i] > 0;
-    if (pads[i] < -kFarthest || pads[i] > kFarthest || beyond_mirror || nothing_to_repeat) {
-      return BadPad(pads[i], axis, size);
+    auto pad = Place(from[axes[i]], pads[i], pads[axes.size() + i], mode);
+    if (!pad.has_value()) {
+      return At(InputName(call, 1), At("axis " + std::to_string(axes[i]), pad.error()));
     }
-    dims[axis] += pads[i];
+    placed[axes[i]] = *pad;
   }
-  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-    if (dims[axis] < 0) return BadPad(pads[axis], axis, from[axis]);
-  }
-  return dims;
+  return placed;
 }
 
-// Coordinate in an axis of `size` from which output coordinate `at + begin` takes its value; -1:
-// none.
-std::int64_t SourceCoordinate(std::int64_t at, std::int64_t size, Mode mode) {
-  if (at >= 0 && at < size) return at;
-  if (mode == Mode::kConstant) return -1;
-  if (mode == Mode::kEdge) return at < 0 ? 0 : size - 1;
-  if (mode == Mode::kWrap) return (at % size + size) % size;
-  return at < 0 ? -at : 2 * (size - 1) - at;
+// Where on its axis output coordinate `at` takes its value; -1: nowhere.
+// Source: pad.S1, pad.S2.
+std::int64_t SourceCoordinate(const AxisPad& axis, std::int64_t at, Mode mode) {
+  at -= std::max<std::int64_t>(axis.begin, 0);
+  const std::int64_t last = axis.kept - 1;
+  if (at >= 0 && at <= last) return axis.first + at;
+  switch (mode) {
+    case Mode::kConstant:
+      return -1;
+    case Mode::kEdge:
+      return axis.first + (at < 0 ? 0 : last);
+    case Mode::kReflect:
+      return axis.first + (at < 0 ? -at : 2 * last - at);
+    case Mode::kWrap:
+      break;
+  }
+  return axis.first + (at % axis.kept + axis.kept) % axis.kept;
 }
 
 // For each output element its source, or -1 for padding.
-std::vector<std::int64_t> Sources(const Dims& from, const Dims& dims, const Dims& pads, Mode mode) {
+std::vector<std::int64_t> Sources(const std::vector<AxisPad>& axes, Mode mode) {
   std::vector<std::int64_t> sources = {0};
-  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+  for (const AxisPad& axis : axes) {
     std::vector<std::int64_t> next;
-    next.reserve(sources.size() * static_cast<std::size_t>(dims[axis]));
+    next.reserve(sources.size() * static_cast<std::size_t>(axis.padded));
     for (const std::int64_t outer : sources) {
-      for (std::int64_t i = 0; i < dims[axis]; ++i) {
-        const std::int64_t at = SourceCoordinate(i - pads[axis], from[axis], mode);
-        next.push_back(outer < 0 || at < 0 ? -1 : outer * from[axis] + at);
+      for (std::int64_t i = 0; i < axis.padded; ++i) {
+        const std::int64_t at = SourceCoordinate(axis, i, mode);
+        next.push_back(outer < 0 || at < 0 ? -1 : outer * axis.size + at);
       }
     }
     sources.swap(next);
@@ -137,14 +124,14 @@ Result<void> CheckValue(const Call& call) {
 
 // Source: pad.S1 to pad.S6.
 Result<format::Tensor> Pad(const Call& call) {
-  const Dims& from = call.inputs[0]->dims;
   QTX_ASSIGN_OR_RETURN(const Mode mode, ModeOf(call.node));
-  QTX_ASSIGN_OR_RETURN(const Dims pads, AllPads(call));
   QTX_RETURN_IF_ERROR(CheckValue(call));
-  const auto dims = PaddedDims(from, pads, mode);
-  if (!dims.has_value()) return At(InputName(call, 1), dims.error());
-  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[0], *dims));
-  const std::vector<std::int64_t> all = Sources(from, *dims, pads, mode);
+  QTX_ASSIGN_OR_RETURN(const std::vector<AxisPad> axes, AxisPads(call, mode));
+  Dims dims;
+  for (const AxisPad& axis : axes) dims.push_back(axis.padded);
+  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[0], dims));
+  if (Product(dims, 0, dims.size()) == 0) return mover.Take();  // of which an axis may be long
+  const std::vector<std::int64_t> all = Sources(axes, mode);
   std::vector<std::int64_t> elements;
   std::vector<std::int64_t> sources;
   std::vector<std::int64_t> padding;
@@ -158,7 +145,8 @@ Result<format::Tensor> Pad(const Call& call) {
     }
   }
   if (!elements.empty()) QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], elements, sources));
-  QTX_RETURN_IF_ERROR(mover.Fill(call.Input(2), padding));
+  auto filled = mover.Fill(call.Input(2), padding);
+  if (!filled.has_value()) return At(InputName(call, 2), std::move(filled).error());
   return mover.Take();
 }
 
