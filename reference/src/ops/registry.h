@@ -14,8 +14,12 @@ extern const Operator kClip;
 extern const Operator kConcat;
 extern const Operator kConstant;
 extern const Operator kConv;
+extern const Operator kDepthToSpace;
 extern const Operator kDequantizeLinear;
+extern const Operator kExpand;
 extern const Operator kFlatten;
+extern const Operator kGather;
+extern const Operator kGatherND;
 extern const Operator kGemm;
 extern const Operator kGlobalAveragePool;
 extern const Operator kIdentity;
@@ -31,10 +35,15 @@ extern const Operator kRelu;
 extern const Operator kReshape;
 extern const Operator kShape;
 extern const Operator kSigmoid;
+extern const Operator kSlice;
 extern const Operator kSoftmax;
+extern const Operator kSpaceToDepth;
+extern const Operator kSplit;
 extern const Operator kSqueeze;
 extern const Operator kSub;
+extern const Operator kTile;
 extern const Operator kTranspose;
 extern const Operator kUnsqueeze;
+extern const Operator kWhere;
 
 }  // namespace qtx::reference::ops
