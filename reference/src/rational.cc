@@ -56,6 +56,10 @@ int Compare(const Dyadic& a, const Dyadic& b) {
   if (InfinitySide(a) != 0) return 0;
   if (Sign(a.mantissa) != Sign(b.mantissa)) return Sign(a.mantissa) < Sign(b.mantissa) ? -1 : 1;
   if (a.exponent == b.exponent) return (a.mantissa > b.mantissa) - (a.mantissa < b.mantissa);
+  // Rounding to binary64 keeps the order of what it does not make equal.
+  const double near_a = std::ldexp(static_cast<double>(a.mantissa), a.exponent);
+  const double near_b = std::ldexp(static_cast<double>(b.mantissa), b.exponent);
+  if (near_a != near_b) return near_a < near_b ? -1 : 1;
   return cmp(ToRational(a), ToRational(b)) < 0 ? -1 : cmp(ToRational(a), ToRational(b)) > 0;
 }
 

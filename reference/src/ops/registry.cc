@@ -13,6 +13,8 @@ namespace {
 // Sorted by domain, then op_type.
 constexpr std::array kOperators = {
     &ops::kAdd,
+    &ops::kArgMax,
+    &ops::kArgMin,
     &ops::kAveragePool,
     &ops::kBatchNormalization,
     &ops::kCast,
@@ -48,6 +50,7 @@ constexpr std::array kOperators = {
     &ops::kSqueeze,
     &ops::kSub,
     &ops::kTile,
+    &ops::kTopK,
     &ops::kTranspose,
     &ops::kUnsqueeze,
     &ops::kWhere,

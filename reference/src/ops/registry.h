@@ -7,6 +7,8 @@
 namespace qtx::reference::ops {
 
 extern const Operator kAdd;
+extern const Operator kArgMax;
+extern const Operator kArgMin;
 extern const Operator kAveragePool;
 extern const Operator kBatchNormalization;
 extern const Operator kCast;
@@ -42,6 +44,7 @@ extern const Operator kSplit;
 extern const Operator kSqueeze;
 extern const Operator kSub;
 extern const Operator kTile;
+extern const Operator kTopK;
 extern const Operator kTranspose;
 extern const Operator kUnsqueeze;
 extern const Operator kWhere;

@@ -1,0 +1,37 @@
+#include "ops/order.h"
+
+#include <limits>
+
+namespace qtx::reference {
+
+using format::ElementType;
+
+Result<Order> Order::Make(const Call& call, std::size_t i) {
+  const format::Tensor& tensor = *call.inputs[i];
+  Order order;
+  if (!IsReal(tensor.elem_type) && !IsPlain(tensor.elem_type)) {
+    return Error{ErrorCode::kInvalid, InputName(call, i),
+                 "found type " + std::string(format::Name(tensor.elem_type)) +
+                     ", expected one whose elements are numbers"};
+  }
+  if (tensor.elem_type == ElementType::kUint64) {
+    order.unsigned_ = format::UnpackIntegers(tensor);
+    for (std::int64_t& value : order.unsigned_) value ^= std::numeric_limits<std::int64_t>::min();
+    return order;
+  }
+  auto operand = Operand::Make(tensor);
+  if (!operand.has_value()) return At(InputName(call, i), std::move(operand).error());
+  order.operand_ = *std::move(operand);
+  return order;
+}
+
+Dyadic Order::Key(std::int64_t element) const {
+  if (operand_) return operand_->exact(element);
+  return {unsigned_[static_cast<std::size_t>(element)], 0, Dyadic::Kind::kFinite};
+}
+
+bool Order::IsNan(std::int64_t element) const { return Key(element).kind == Dyadic::Kind::kNan; }
+
+int Order::CompareKeys(const Dyadic& a, const Dyadic& b) { return reference::Compare(a, b); }
+
+}  // namespace qtx::reference

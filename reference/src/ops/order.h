@@ -1,0 +1,33 @@
+// The order of a tensor's elements by their exact reals.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ops/common.h"
+
+namespace qtx::reference {
+
+/// Elements of a tensor as keys that compare exactly. Borrows the tensor.
+class Order {
+ public:
+  /// Input `i`.  Errors: kInvalid for a type that has no order (BOOL, STRING, complex).
+  static Result<Order> Make(const Call& call, std::size_t i);
+  bool IsNan(std::int64_t element) const;
+  /// -1, 0, +1.  REQUIRES: neither is NaN.
+  int Compare(std::int64_t a, std::int64_t b) const { return CompareKeys(Key(a), Key(b)); }
+  /// Element `a` of this against element `b` of `other`, a tensor of reals or of the same type.
+  int Compare(std::int64_t a, const Order& other, std::int64_t b) const {
+    return CompareKeys(Key(a), other.Key(b));
+  }
+
+ private:
+  static int CompareKeys(const Dyadic& a, const Dyadic& b);
+  Dyadic Key(std::int64_t element) const;
+
+  std::optional<Operand> operand_;
+  std::vector<std::int64_t> unsigned_;  // UINT64, less 2^63: that keeps the order and fits
+};
+
+}  // namespace qtx::reference
