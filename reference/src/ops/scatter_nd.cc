@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <utility>
+
+#include "ops/move.h"
+#include "ops/order.h"
+#include "ops/registry.h"
+#include "ops/tuples.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+using format::AttributeType;
+using format::Dims;
+
+// Which element of updates goes to which element of data, sorted by that and then row-major.
+struct Update {
+  std::int64_t element = 0;
+  std::int64_t source = 0;
+  auto operator<=>(const Update&) const = default;
+};
+using Updates = std::vector<Update>;
+
+Result<void> CheckReduction(const format::Node& node) {
+  const std::string reduction = node.StringOr("reduction", "none");
+  for (const char* known : {"none", "add", "mul", "min", "max"}) {
+    if (reduction == known) return {};
+  }
+  return Error{ErrorCode::kInvalid, "attribute 'reduction'",
+               "found '" + reduction + "', expected none, add, mul, min or max"};
+}
+
+// Source: scatter_nd.S1, scatter_nd.C3.
+Result<Updates> UpdatesOf(const Call& call) {
+  QTX_ASSIGN_OR_RETURN(const IndexTuples tuples, TuplesAt(call, 0));
+  Dims dims = tuples.outer;
+  dims.insert(dims.end(), tuples.slice.begin(), tuples.slice.end());
+  if (call.inputs[2]->dims != dims) {
+    return Error{ErrorCode::kInvalid, InputName(call, 2),
+                 "found shape " + format::ToString(call.inputs[2]->dims) + ", expected " +
+                     format::ToString(dims)};
+  }
+  const auto type = call.inputs[2]->elem_type;
+  if (type != call.inputs[0]->elem_type && !(IsReal(type) && IsReal(call.inputs[0]->elem_type))) {
+    return Error{ErrorCode::kInvalid, InputName(call, 2), "expected the type of data"};
+  }
+  Updates updates;
+  std::int64_t source = 0;
+  for (const std::int64_t start : tuples.starts) {
+    for (std::int64_t i = 0; i < tuples.slice_size; ++i) updates.push_back({start + i, source++});
+  }
+  std::ranges::sort(updates);
+  return updates;
+}
+
+// True when an update takes the place of what stands there: with `none` always, else when it is
+// beyond it or, as in numpy.maximum and minimum, the first NaN.
+// Source: scatter_nd.S2, scatter_nd.S4.
+class Replaces {
+ public:
+  static Result<Replaces> Make(const Call& call, const std::string& reduction) {
+    Replaces replaces(reduction);
+    if (reduction == "none") return replaces;
+    QTX_ASSIGN_OR_RETURN(replaces.data_, Order::Make(call, 0));
+    QTX_ASSIGN_OR_RETURN(replaces.updates_, Order::Make(call, 2));
+    return replaces;
+  }
+  // `standing` is an element of updates, or -1 for data's own.
+  bool operator()(const Update& update, std::int64_t standing) const {
+    if (reduction_ == "none") return true;
+    const Order& order = standing < 0 ? *data_ : *updates_;
+    const std::int64_t at = standing < 0 ? update.element : standing;
+    if (order.IsNan(at)) return false;
+    if (updates_->IsNan(update.source)) return true;
+    const int compared = updates_->Compare(update.source, order, at);
+    return reduction_ == "max" ? compared > 0 : compared < 0;
+  }
+
+ private:
+  explicit Replaces(std::string reduction) : reduction_(std::move(reduction)) {}
+  std::string reduction_;
+  std::optional<Order> data_, updates_;
+};
+
+Result<format::Tensor> Select(const Call& call, const Updates& updates,
+                              const std::string& reduction) {
+  const format::Tensor& data = *call.inputs[0];
+  QTX_ASSIGN_OR_RETURN(const Replaces replaces, Replaces::Make(call, reduction));
+  std::vector<std::int64_t> winners(static_cast<std::size_t>(format::ElementCount(data)), -1);
+  for (const Update& update : updates) {
+    std::int64_t& winner = winners[static_cast<std::size_t>(update.element)];
+    if (replaces(update, winner)) winner = update.source;
+  }
+  std::vector<std::int64_t> kept;
+  std::vector<std::int64_t> replaced;
+  std::vector<std::int64_t> sources;
+  for (std::size_t i = 0; i < winners.size(); ++i) {
+    const auto element = static_cast<std::int64_t>(i);
+    (winners[i] < 0 ? kept : replaced).push_back(element);
+    if (winners[i] >= 0) sources.push_back(winners[i]);
+  }
+  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, data, data.dims));
+  if (!kept.empty()) QTX_RETURN_IF_ERROR(mover.Copy(data, kept, kept));
+  if (!sources.empty()) QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[2], replaced, sources));
+  return mover.Take();
+}
+
+// A product without rounding: a whole number times a power of two, or what IEEE 754 gives.
+class ExactProduct {
+ public:
+  void Multiply(const Dyadic& factor) {
+    special_ *= ToDouble(factor);
+    finite_ = finite_ && factor.kind == Dyadic::Kind::kFinite;
+    mantissa_ *= static_cast<long>(factor.mantissa);
+    exponent_ += factor.exponent;
+  }
+  Real Value() const {
+    if (!finite_) return {false, special_, {}};
+    Real real;
+    real.value = mantissa_;
+    const auto shift = static_cast<mp_bitcnt_t>(std::abs(exponent_));
+    mpq_ptr value = real.value.get_mpq_t();
+    exponent_ < 0 ? mpq_div_2exp(value, value, shift) : mpq_mul_2exp(value, value, shift);
+    return real;
+  }
+
+ private:
+  // Zero, NaN, or the sign of a number or infinity: that is all a special product needs.
+  static double ToDouble(const Dyadic& factor) {
+    if (factor.kind == Dyadic::Kind::kNan) return std::numeric_limits<double>::quiet_NaN();
+    const double sign = factor.mantissa > 0 ? 1 : factor.mantissa < 0 ? -1 : 0;
+    return factor.kind == Dyadic::Kind::kFinite ? sign
+                                                : sign * std::numeric_limits<double>::infinity();
+  }
+  bool finite_ = true;
+  double special_ = 1;
+  mpz_class mantissa_ = 1;
+  std::int64_t exponent_ = 0;
+};
+
+// data + updates, or data * updates, of one element.  Source: scatter_nd.S3.
+Real Reduced(const Operand& data, const Operand& updates, std::span<const Update> at, bool sum) {
+  ExactSum total;
+  ExactProduct product;
+  const auto take = [&](const Dyadic& value) { sum ? total.Add(value) : product.Multiply(value); };
+  take(data.exact(at[0].element));
+  for (const Update& update : at) take(updates.exact(update.source));
+  return sum ? total.Value() : product.Value();
+}
+
+// Source: scatter_nd.S5.
+float Reduced32(const Operand& data, const Operand& updates, std::span<const Update> at, bool sum) {
+  float result = data.binary32(at[0].element);
+  for (const Update& update : at) {
+    const float value = updates.binary32(update.source);
+    result = sum ? result + value : result * value;
+  }
+  return result;
+}
+
+Result<format::Tensor> Accumulate(const Call& call, const Updates& updates, bool sum) {
+  constexpr std::ptrdiff_t kMostFactors = 4096;  // their exact product has 2^18 bits
+  QTX_ASSIGN_OR_RETURN(const Operand data, NumberAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand values, NumberAt(call, 2));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, data.tensor().dims));
+  Converter converter(call.arithmetic, data, &output);
+  const bool float32 = DomainFor(call.arithmetic, output) == Domain::kFloat32;
+  const std::int64_t count = format::ElementCount(data.tensor());
+  auto next = updates.begin();
+  for (std::int64_t element = 0; element < count; ++element) {
+    const auto end = std::find_if(
+        next, updates.end(), [element](const Update& update) { return update.element != element; });
+    if (!sum && end - next > kMostFactors) {
+      return Error{ErrorCode::kTooLarge, InputName(call, 1),
+                   "found " + std::to_string(end - next) + " factors of one element"};
+    }
+    if (end == next) {
+      converter.Put(element, element);
+    } else if (float32) {
+      output.PutFloat(element, Reduced32(data, values, {next, end}, sum));
+    } else {
+      output.PutReal(element, Reduced(data, values, {next, end}, sum));
+    }
+    next = end;
+  }
+  return output.Take();
+}
+
+// Source: scatter_nd.S1 to scatter_nd.S5.
+Result<format::Tensor> ScatterNd(const Call& call) {
+  const std::string reduction = call.node.StringOr("reduction", "none");
+  QTX_RETURN_IF_ERROR(CheckReduction(call.node));
+  QTX_ASSIGN_OR_RETURN(const Updates updates, UpdatesOf(call));
+  if (reduction == "add" || reduction == "mul") {
+    return Accumulate(call, updates, reduction == "add");
+  }
+  return Select(call, updates, reduction);
+}
+
+constexpr AttributeRule kAttributes[] = {{"reduction", AttributeType::kString}};
+
+}  // namespace
+
+const Operator kScatterND = {.op_type = "ScatterND",
+                             .min_inputs = 3,
+                             .max_inputs = 3,
+                             .attributes = kAttributes,
+                             .check = CheckReduction,
+                             .run = ScatterNd};
+
+}  // namespace qtx::reference::ops
