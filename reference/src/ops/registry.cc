@@ -41,6 +41,7 @@ constexpr std::array kOperators = {
     &ops::kRMSNormalization,
     &ops::kRelu,
     &ops::kReshape,
+    &ops::kResize,
     &ops::kScatterND,
     &ops::kShape,
     &ops::kSigmoid,

@@ -35,6 +35,7 @@ extern const Operator kQuantizeLinear;
 extern const Operator kRMSNormalization;
 extern const Operator kRelu;
 extern const Operator kReshape;
+extern const Operator kResize;
 extern const Operator kScatterND;
 extern const Operator kShape;
 extern const Operator kSigmoid;
