@@ -42,7 +42,7 @@ Rational Coordinate(const ResizeRules& rules, const ResizedAxis& axis, std::int6
            Number(at) * (axis.roi_end - axis.roi_start) * last / (axis.length - 1);
   }
   if (rules.coordinates == "pytorch_half_pixel" && axis.length <= 1) return 0;
-  const Rational centre = (Number(at) + half) / axis.scale - half;
+  Rational centre = (Number(at) + half) / axis.scale - half;
   if (rules.coordinates != "half_pixel_symmetric") return centre;
   return half * Number(axis.from) * (1 - Number(axis.to) / axis.length) + centre;
 }

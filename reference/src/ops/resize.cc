@@ -199,6 +199,7 @@ Result<format::Tensor> Resize(const Call& call) {
   QTX_RETURN_IF_ERROR(CheckComputable(dims));
   if (Product(dims, 0, dims.size()) == 0) return Selected(call, std::move(dims), {});
   std::vector<std::vector<Sample>> samples;
+  samples.reserve(axes.size());
   for (const ResizedAxis& axis : axes) samples.push_back(SamplesOf(rules, axis));
   return rules.mode == "nearest" ? PickNearest(call, dims, samples)
                                  : Interpolate(call, dims, samples);

@@ -16,7 +16,6 @@ using format::Dims;
 struct Update {
   std::int64_t element = 0;
   std::int64_t source = 0;
-  auto operator<=>(const Update&) const = default;
 };
 using Updates = std::vector<Update>;
 
@@ -48,7 +47,8 @@ Result<Updates> UpdatesOf(const Call& call) {
   for (const std::int64_t start : tuples.starts) {
     for (std::int64_t i = 0; i < tuples.slice_size; ++i) updates.push_back({start + i, source++});
   }
-  std::ranges::sort(updates);
+  std::ranges::sort(updates, {},
+                    [](const Update& update) { return std::pair(update.element, update.source); });
   return updates;
 }
 
