@@ -95,6 +95,17 @@ Interval Erf(Interval x) {  // increasing, and correctly rounded by MPFR on eith
   mpfr_erf(&x.value_->right, &x.value_->right, MPFR_RNDU);
   return x;
 }
+Interval Erfc(Interval x) {  // decreasing: the ends change places
+  mpfr_swap(&x.value_->left, &x.value_->right);
+  mpfr_erfc(&x.value_->left, &x.value_->left, MPFR_RNDD);
+  mpfr_erfc(&x.value_->right, &x.value_->right, MPFR_RNDU);
+  return x;
+}
+Interval Pi(int bits) {
+  Interval pi(0, bits);
+  mpfi_const_pi(pi.value_);
+  return pi;
+}
 
 Rational Decided(const Enclosure& enclose, const Rational& scale,
                  const std::function<bool(const Rational&, const Rational&)>& same) {

@@ -20,6 +20,8 @@ class Interval {
   Interval& operator=(Interval other) noexcept;
   ~Interval() { mpfi_clear(value_); }
 
+  /// True when all of it lies below zero.
+  bool IsNegative() const { return mpfi_is_strictly_neg(value_) > 0; }
   int bits() const { return static_cast<int>(mpfi_get_prec(value_)); }
   /// The ends, moved to 0 or to +-2^-2000 (outwards) when nearer to zero than that, and to +-2^2000
   /// when farther from it: nothing that is stored tells such values apart.
@@ -39,6 +41,8 @@ class Interval {
   friend Interval Sqrt(Interval x);   // REQUIRES: x >= 0
   friend Interval Tanh(Interval x);
   friend Interval Erf(Interval x);
+  friend Interval Erfc(Interval x);
+  friend Interval Pi(int bits);
 
  private:
   mpfi_t value_;
@@ -51,6 +55,8 @@ Interval Log1p(Interval x);
 Interval Sqrt(Interval x);
 Interval Tanh(Interval x);
 Interval Erf(Interval x);
+Interval Erfc(Interval x);
+Interval Pi(int bits);
 
 inline Interval operator+(Interval a, const Interval& b) { return std::move(a += b); }
 inline Interval operator-(Interval a, const Interval& b) { return std::move(a -= b); }

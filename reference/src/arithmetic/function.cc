@@ -12,12 +12,12 @@ bool IsTable(const Operand& input, const Output& output) {
          input.tensor().quantization && format::BitWidth(input.tensor().elem_type) <= 16;
 }
 
-// x as a double, or nullopt where that is not exact.
-std::optional<double> ExactDouble(const Dyadic& x) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 53;
-  if (std::abs(x.mantissa) > kLargest) return std::nullopt;
-  return std::ldexp(static_cast<double>(x.mantissa), x.exponent);  // far from binary64's limits
+// x as a double: exact when its mantissa has at most 53 bits, else nearest to it, of its sign.
+double ToDouble(const Dyadic& x) {
+  return std::ldexp(static_cast<double>(x.mantissa), x.exponent);  // within binary64's limits
 }
+
+bool FitsDouble(const Dyadic& x) { return std::abs(x.mantissa) <= std::int64_t{1} << 53; }
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Approximation Within(double value, double units) {
 
 float NearestFloat(const RealFunction& f, float x) {
   const Approximation close = f.approximate(static_cast<double>(x));
-  if (!std::isfinite(x) || std::isnan(close.value)) return static_cast<float>(close.value);
+  if (!std::isfinite(x) || !std::isfinite(close.value)) return static_cast<float>(close.value);
   if (const auto certain = CertainlyFloat(close)) return *certain;
   const Rational exact(static_cast<double>(x));
   if (f.rational) {
@@ -55,14 +55,11 @@ void FunctionPutter::PutExact(std::int64_t element, std::int64_t source) {
     if (!std::isfinite(limit)) return output_->PutReal(element, {false, limit, {}});
     return output_->PutReal(element, {true, 0, Rational(limit)});
   }
-  const std::optional<double> argument = ExactDouble(x);
-  if (argument) {
-    const Approximation close = f_->approximate(*argument);
-    if (!std::isfinite(close.value)) {  // outside the domain, or a pole
-      return output_->PutReal(element, {false, close.value, {}});
-    }
-    if (output_->PutIfCertain(element, close)) return;
+  const Approximation close = f_->approximate(ToDouble(x));
+  if (!std::isfinite(close.value)) {  // outside the domain, or a pole: a rounded x is there as well
+    return output_->PutReal(element, {false, close.value, {}});
   }
+  if (FitsDouble(x) && output_->PutIfCertain(element, close)) return;
   output_->CountFallback();
   const Rational exact = ToRational(x);
   if (f_->rational) {
@@ -79,7 +76,8 @@ void FunctionPutter::Put(std::int64_t element, std::int64_t source) {
     first = element;
   }
   if (domain_ != Domain::kFloat32) return PutExact(element, source);  // also tflite.S11
-  output_->PutFloat(element, NearestFloat(*f_, input_->binary32(source)));
+  const float x = input_->binary32(source);
+  output_->PutFloat(element, f_->binary32 ? f_->binary32(x) : NearestFloat(*f_, x));
 }
 
 }  // namespace qtx::reference

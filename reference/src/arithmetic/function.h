@@ -1,4 +1,4 @@
-// Functions of one real, put element by element.  Source: exact.S6, float32.S8.
+// Functions of one real, put element by element.  Source: exact.S6, float32.S3 and .S8.
 #pragma once
 
 #include <functional>
@@ -11,16 +11,20 @@
 
 namespace qtx::reference {
 
-/// A function of one real, by its values. Outside its domain `approximate` gives NaN.
+/// A function of one real, by its values.
 struct RealFunction {
   /// f(x) where that is a rational number that `enclose` cannot reach, else nullopt; may be empty
   /// when there is no such x.
   std::function<std::optional<Rational>(const Rational& x)> rational;
-  /// An interval that holds f(x) for all of x.
+  /// An interval that holds f(x) for all of x; may be empty when `rational` always has a value. The
+  /// x of an element is a dyadic of at most 64 bits, which an interval holds exactly, as it does
+  /// what is computed from it without rounding: the value of every f here at 0, roots of squares.
   std::function<Interval(Interval x)> enclose;
   /// f(x) in binary64 with a proven bound, infinite where there is none; f's limit, or what IEEE
-  /// 754 gives, at an infinity; NaN outside the domain.
+  /// 754 gives, at an infinity; NaN outside the domain, and not finite at no other real but a pole.
   std::function<Approximation(double x)> approximate;
+  /// f one binary32 operation at a time (float32.S3); empty where f is one operation (float32.S8).
+  std::function<float(float x)> binary32;
 };
 
 /// {value, |value| * units * 2^-53}: a bound of so many rounding units, from 2^-1000 on.

@@ -190,6 +190,15 @@ void Output::PutRational(std::int64_t element, const Rational& value) {
   }
 }
 
+bool Output::PutHalfIfCertain(std::int64_t element, const Approximation& x) {
+  const double reach = x.bound + std::abs(x.value) * 0x1p-51;  // and the sums' own roundings
+  const std::int32_t low = HalfCode(tensor_.elem_type, x.value - reach);
+  if (low != HalfCode(tensor_.elem_type, x.value + reach)) return false;
+  ++counters_->rounded;
+  integers_[static_cast<std::size_t>(element)] = low;
+  return true;
+}
+
 bool Output::PutIfCertain(std::int64_t element, const Approximation& x) {
   if (kind_ == Kind::kFloat) {
     const auto value = CertainlyFloat(x);
@@ -197,6 +206,7 @@ bool Output::PutIfCertain(std::int64_t element, const Approximation& x) {
     if (value) ++counters_->rounded;
     return value.has_value();
   }
+  if (kind_ == Kind::kHalf) return PutHalfIfCertain(element, x);
   if (kind_ != Kind::kInteger || exact_recipe_.tie == TieRule::kTowardZero) return false;
   const auto s = static_cast<double>(scale(element));
   const double value = x.value / s;

@@ -86,6 +86,7 @@ class Output {
   std::size_t Parameter(std::size_t count, std::int64_t element) const {
     return count == 1 ? 0 : static_cast<std::size_t>(map_(element));
   }
+  bool PutHalfIfCertain(std::int64_t element, const Approximation& x);
   void PutSpecial(std::int64_t element, double value);
   void PutPlainSpecial(std::int64_t element, double value);
   void PutRational(std::int64_t element, const Rational& value);

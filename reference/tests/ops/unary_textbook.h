@@ -1,5 +1,5 @@
-// Functions of one real a second time: MPFR at 400 bits, far past any coincidence among the inputs
-// used, then the textbook's rounding.
+// Functions of one real a second time: rationals, or MPFR at 400 bits, far past any coincidence
+// among the inputs used, then the textbook's rounding.
 #pragma once
 
 #include <mpfr.h>
@@ -12,13 +12,29 @@
 
 namespace qtx::reference::testing {
 
+/// The exact f(x), or a rational that every rounding used takes for it.
+using Textbook = std::function<mpq_class(const mpq_class& x)>;
+
 /// Replaces x, of 400 bits, by f(x).
 using MpfrFunction = std::function<void(mpfr_ptr x)>;
 
+/// A number of so many bits.
+class Wide {
+ public:
+  explicit Wide(mpfr_prec_t bits) { mpfr_init2(value_, bits); }
+  Wide(const Wide&) = delete;
+  Wide& operator=(const Wide&) = delete;
+  ~Wide() { mpfr_clear(value_); }
+  operator mpfr_ptr() { return value_; }  // NOLINT(google-explicit-constructor): as mpfr_t itself
+
+ private:
+  mpfr_t value_;
+};
+
 /// f(x); beyond 2^+-1500, which nothing stored tells apart, moved there.
 inline mpq_class TextbookValue(const MpfrFunction& f, const mpq_class& x) {
-  mpfr_t value;
-  mpfr_init2(value, 400);
+  Wide wide(400);
+  const mpfr_ptr value = wide;
   mpfr_set_q(value, x.get_mpq_t(), MPFR_RNDN);
   f(value);
   mpq_class result = 0;
@@ -32,7 +48,6 @@ inline mpq_class TextbookValue(const MpfrFunction& f, const mpq_class& x) {
   } else {
     mpfr_get_q(result.get_mpq_t(), value);
   }
-  mpfr_clear(value);
   return result;
 }
 
@@ -47,15 +62,14 @@ inline Tensor AllStored(ElementType type, const Quantization& q, std::int64_t ro
 
 /// Every element of `x` through `op` must be what the textbook gives for `output`.
 inline void ExpectTextbook(const std::string& op, const std::vector<Attribute>& attributes,
-                           const MpfrFunction& f, const Tensor& x, const OutputType& output) {
+                           const Textbook& f, const Tensor& x, const OutputType& output) {
   std::vector<mpq_class> reals;
-  for (const mpq_class& real : TextbookReals(x)) reals.push_back(TextbookValue(f, real));
+  for (const mpq_class& real : TextbookReals(x)) reals.push_back(f(real));
   ASSERT_EQ(Integers({op, attributes, {&x}, output}), TextbookStored(reals, output, x.dims)) << op;
 }
 
-/// The binary32 nearest to f(x), by MPFR's own rounding (and its emulation of subnormals).
-inline float TextbookFloat(const MpfrFunction& f, float x) {
-  const mpq_class value = TextbookValue(f, mpq_class(static_cast<double>(x)));
+/// The nearest binary32, by MPFR's own rounding (and its emulation of subnormals).
+inline float TextbookFloat(const mpq_class& value) {
   const mpfr_exp_t low = mpfr_get_emin();
   const mpfr_exp_t high = mpfr_get_emax();
   mpfr_set_emin(-148);
@@ -69,6 +83,9 @@ inline float TextbookFloat(const MpfrFunction& f, float x) {
   mpfr_set_emax(high);
   return result;
 }
+inline float TextbookFloat(const MpfrFunction& f, float x) {
+  return TextbookFloat(TextbookValue(f, mpq_class(static_cast<double>(x))));
+}
 
 /// Where a function is tested: `scale` is one that brings 127 LSB to where f is curved, `low` and
 /// `high` bound the float arguments.
@@ -80,8 +97,8 @@ struct Domain1 {
 
 /// All int8 and int16 inputs, per-axis and blocked parameters, extreme scales, FLOAT to FLOAT.
 inline void ExpectTextbookEverywhere(const std::string& op,
-                                     const std::vector<Attribute>& attributes,
-                                     const MpfrFunction& f, const Domain1& domain) {
+                                     const std::vector<Attribute>& attributes, const Textbook& f,
+                                     const Domain1& domain) {
   const bool positive = domain.low > 0;  // only positive reals: offsets below every stored value
   const auto offset = [positive](std::int32_t otherwise, std::int32_t lowest) {
     return positive ? lowest - 1 : otherwise;
@@ -120,7 +137,69 @@ inline void ExpectTextbookEverywhere(const std::string& op,
   const std::vector<float> results = Floats({op, attributes, {&x}, FloatType()});
   ASSERT_EQ(results.size(), floats.size());
   for (std::size_t i = 0; i < floats.size(); ++i) {
-    ASSERT_EQ(results[i], TextbookFloat(f, floats[i])) << op << " of " << floats[i];
+    const mpq_class expected = f(mpq_class(static_cast<double>(floats[i])));
+    ASSERT_EQ(results[i], TextbookFloat(expected)) << op << " of " << floats[i];
+  }
+}
+inline void ExpectTextbookEverywhere(const std::string& op,
+                                     const std::vector<Attribute>& attributes,
+                                     const MpfrFunction& f, const Domain1& domain) {
+  const Textbook exact = [&f](const mpq_class& x) { return TextbookValue(f, x); };
+  ExpectTextbookEverywhere(op, attributes, exact, domain);
+}
+
+/// The x between `low` and `high` where the monotonic f passes through `y`, to 63 bits.
+inline long double Inverse(const MpfrFunction& f, double low, double high, const mpq_class& y) {
+  mpq_class a(low);
+  mpq_class b(high);
+  const bool increasing = TextbookValue(f, b) > TextbookValue(f, a);
+  for (int i = 0; i < 100; ++i) {
+    const mpq_class middle = (a + b) / 2;
+    ((TextbookValue(f, middle) < y) == increasing ? a : b) = middle;
+  }
+  const double head = a.get_d();
+  return static_cast<long double>(head) +
+         static_cast<long double>(mpq_class(a - mpq_class(head)).get_d());
+}
+
+/// A one-element INT32Q tensor of a real of 53 bits that is `x`, rounded to 53 bits, or a neighbour
+/// but one of it: the product of a scale of 24 bits and a stored value of 31.
+inline Tensor NearestStored(long double x) {
+  int exponent = 0;
+  const auto wanted =
+      static_cast<std::uint64_t>(std::rint(std::ldexp(std::abs(std::frexp(x, &exponent)), 53)));
+  std::uint64_t best = 0;
+  std::uint64_t distance = wanted;
+  for (std::uint64_t scale = 1U << 23; scale < 1U << 24 && distance > 1; ++scale) {
+    const std::uint64_t rest = wanted % scale;
+    if (std::min(rest, scale - rest) >= distance) continue;
+    distance = std::min(rest, scale - rest);
+    best = scale;
+  }
+  const auto stored = static_cast<std::int64_t>((wanted + best / 2) / best);
+  return Stored(ElementType::kInt32Q, {1}, {x < 0 ? -stored : stored},
+                Q({std::ldexp(static_cast<float>(best), exponent - 53)}));
+}
+
+/// Arguments that bring f within some 2^-52 of the middle between two stored values of ten bits,
+/// and between two binary32 numbers: where binary64 alone goes wrong half the time.
+inline void ExpectNearTies(const std::string& op, const std::vector<Attribute>& attributes,
+                           const MpfrFunction& f, double low, double high) {
+  const Textbook exact = [&f](const mpq_class& x) { return TextbookValue(f, x); };
+  constexpr int kPlaces = 10;
+  for (int place = 0; place < kPlaces; ++place) {
+    const mpq_class y = exact(mpq_class(low + (high - low) * (place + 0.5) / kPlaces));
+    int exponent = 0;
+    const double fraction = std::frexp(y.get_d(), &exponent);
+    const double tie = std::ldexp(std::floor(fraction * 0x1p10) + 0.5, exponent - 10);
+    const Tensor x = NearestStored(Inverse(f, low, high, mpq_class(tie)));
+    const float scale = std::ldexp(1.0F, exponent - 10);
+    ExpectTextbook(op, attributes, exact, x, Type(ElementType::kInt16Q, Q({scale}, {3})));
+    const double middle = std::ldexp(std::floor(fraction * 0x1p24) + 0.5, exponent - 24);
+    const Tensor z = NearestStored(Inverse(f, low, high, mpq_class(middle)));
+    ASSERT_EQ(Floats({op, attributes, {&z}, FloatType()})[0],
+              TextbookFloat(exact(TextbookReals(z)[0])))
+        << op << " near " << middle;
   }
 }
 

@@ -1,0 +1,21 @@
+#include <cmath>
+
+#include "ops/registry.h"
+#include "ops/unary.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+// Source: abs.S1, abs.S2.
+Result<format::Tensor> Abs(const Call& call) {
+  const RealFunction magnitude = {.rational = [](const Rational& x) { return Rational(::abs(x)); },
+                                  .approximate = [](double x) { return Within(std::abs(x), 0); }};
+  return RunUnary(call, magnitude, Integers::kAccepted);
+}
+
+}  // namespace
+
+const Operator kAbs = {
+    .op_type = "Abs", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Abs};
+
+}  // namespace qtx::reference::ops

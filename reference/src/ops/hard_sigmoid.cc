@@ -1,0 +1,46 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ops/registry.h"
+#include "ops/unary.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+// Source: hard_sigmoid.S1 to hard_sigmoid.S3.
+Result<format::Tensor> HardSigmoid(const Call& call) {
+  const float alpha = call.node.FloatOr("alpha", 0.2F);
+  const float beta = call.node.FloatOr("beta", 0.5F);
+  const auto a = static_cast<double>(alpha);
+  const auto b = static_cast<double>(beta);
+  const RealFunction hard = {
+      .rational =
+          [a, b](const Rational& x) {
+            const Rational line = x * a + b;
+            return line < 0 ? Rational(0) : line > 1 ? Rational(1) : line;
+          },
+      // The product and the sum round once each: 2 units of the product and 1 of the sum, which may
+      // cancel. The bounds bring nothing farther from what they bring it to.
+      .approximate =
+          [a, b](double x) {
+            const double line = x * a + b;
+            return Approximation{std::clamp(line, 0.0, 1.0),
+                                 Within(std::abs(x * a) + std::abs(line), 2).bound};
+          },
+      .binary32 = [alpha, beta](float x) { return std::clamp(alpha * x + beta, 0.0F, 1.0F); }};
+  return RunUnary(call, hard);
+}
+
+constexpr AttributeRule kAttributes[] = {{"alpha", format::AttributeType::kFloat},
+                                         {"beta", format::AttributeType::kFloat}};
+
+}  // namespace
+
+const Operator kHardSigmoid = {.op_type = "HardSigmoid",
+                               .min_inputs = 1,
+                               .max_inputs = 1,
+                               .attributes = kAttributes,
+                               .check = CheckFinite,
+                               .run = HardSigmoid};
+
+}  // namespace qtx::reference::ops

@@ -1,0 +1,27 @@
+#include "ops/registry.h"
+#include "ops/unary.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+// x, or alpha * x below zero: at most one product, 1 unit.  Source: leaky_relu.S1 to leaky_relu.S3.
+Result<format::Tensor> LeakyRelu(const Call& call) {
+  const auto alpha = static_cast<double>(call.node.FloatOr("alpha", 0.01F));
+  const RealFunction leak = {
+      .rational = [alpha](const Rational& x) { return x < 0 ? Rational(x * alpha) : x; },
+      .approximate = [alpha](double x) { return Within(x < 0 ? x * alpha : x, 1); }};
+  return RunUnary(call, leak);
+}
+
+constexpr AttributeRule kAttributes[] = {{"alpha", format::AttributeType::kFloat}};
+
+}  // namespace
+
+const Operator kLeakyRelu = {.op_type = "LeakyRelu",
+                             .min_inputs = 1,
+                             .max_inputs = 1,
+                             .attributes = kAttributes,
+                             .check = CheckFinite,
+                             .run = LeakyRelu};
+
+}  // namespace qtx::reference::ops

@@ -1,0 +1,246 @@
+// Functions of one real that are no rational numbers: elu.S1, erf.S1, exp.S1, gelu.S1, gelu.S2,
+// log.S1, mish.S1, softplus.S1, sqrt.S1, tanh.S1, and what they are at the ends of their domains.
+#include "unary_textbook.h"
+
+namespace qtx::reference::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+const float kInfinity = std::numeric_limits<float>::infinity();
+const float kNan = std::nanf("");
+
+void MpfrTanh(mpfr_ptr x) { mpfr_tanh(x, x, MPFR_RNDN); }
+void MpfrErf(mpfr_ptr x) { mpfr_erf(x, x, MPFR_RNDN); }
+void MpfrExp(mpfr_ptr x) { mpfr_exp(x, x, MPFR_RNDN); }
+void MpfrLog(mpfr_ptr x) { mpfr_log(x, x, MPFR_RNDN); }
+void MpfrSqrt(mpfr_ptr x) { mpfr_sqrt(x, x, MPFR_RNDN); }
+
+// log(1 + e^x) as it is written.
+void MpfrSoftplus(mpfr_ptr x) {
+  if (mpfr_cmp_si(x, 2048) > 0) return;  // x + e^-x
+  mpfr_exp(x, x, MPFR_RNDN);
+  mpfr_log1p(x, x, MPFR_RNDN);
+}
+
+// x tanh(softplus(x)).
+void MpfrMish(mpfr_ptr x) {
+  Wide factor(400);
+  mpfr_set(factor, x, MPFR_RNDN);
+  MpfrSoftplus(factor);
+  mpfr_tanh(factor, factor, MPFR_RNDN);
+  mpfr_mul(x, x, factor, MPFR_RNDN);
+}
+
+// x (1 + erf(x / sqrt 2)) / 2: below zero e^(-x^2 / 2) of the sum cancels, less than x^2 bits, and
+// from x = -38 on nothing that is stored is left of it.
+void MpfrGelu(mpfr_ptr x) {
+  const double at = std::clamp(mpfr_get_d(x, MPFR_RNDN), -38.0, 0.0);
+  Wide factor(450 + static_cast<mpfr_prec_t>(at * at));
+  mpfr_sqrt_ui(factor, 2, MPFR_RNDN);
+  mpfr_div(factor, x, factor, MPFR_RNDN);
+  mpfr_erf(factor, factor, MPFR_RNDN);
+  mpfr_add_ui(factor, factor, 1, MPFR_RNDN);
+  mpfr_mul(x, x, factor, MPFR_RNDN);
+  mpfr_div_ui(x, x, 2, MPFR_RNDN);
+}
+
+// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+void MpfrGeluTanh(mpfr_ptr x) {
+  Wide cube(1500);
+  mpfr_pow_ui(cube, x, 3, MPFR_RNDN);
+  mpfr_mul_ui(cube, cube, 44715, MPFR_RNDN);
+  mpfr_div_ui(cube, cube, 1000000, MPFR_RNDN);
+  mpfr_add(cube, cube, x, MPFR_RNDN);
+  Wide root(1500);
+  mpfr_const_pi(root, MPFR_RNDN);
+  mpfr_ui_div(root, 2, root, MPFR_RNDN);
+  mpfr_sqrt(root, root, MPFR_RNDN);
+  mpfr_mul(cube, cube, root, MPFR_RNDN);
+  mpfr_tanh(cube, cube, MPFR_RNDN);
+  mpfr_add_ui(cube, cube, 1, MPFR_RNDN);
+  mpfr_mul(x, x, cube, MPFR_RNDN);
+  mpfr_div_ui(x, x, 2, MPFR_RNDN);
+}
+
+MpfrFunction MpfrElu(float alpha) {
+  return [alpha](mpfr_ptr x) {
+    if (mpfr_sgn(x) >= 0) return;
+    mpfr_exp(x, x, MPFR_RNDN);
+    mpfr_sub_ui(x, x, 1, MPFR_RNDN);
+    mpfr_mul_d(x, x, static_cast<double>(alpha), MPFR_RNDN);
+  };
+}
+
+const std::vector<Attribute> kTanhForm = {Attribute::String("approximate", "tanh")};
+
+// Every row: all stored values of 8 and 16 bits, per axis, blocked, extreme scales, binary32, and
+// arguments that all but reach a tie.
+struct Row {
+  const char* op;
+  std::vector<Attribute> attributes;
+  MpfrFunction f;
+  Domain1 domain;
+  double low, high;  // where f is monotonic
+};
+
+class Transcendental : public ::testing::TestWithParam<Row> {};
+
+TEST_P(Transcendental, EqualsTheTextbookEverywhere) {
+  const Row& row = GetParam();
+  ExpectTextbookEverywhere(row.op, row.attributes, row.f, row.domain);
+}
+
+TEST_P(Transcendental, DecidesNextToTies) {
+  const Row& row = GetParam();
+  ExpectNearTies(row.op, row.attributes, row.f, row.low, row.high);
+}
+
+// float32.S8: one operation of binary32, then one division and rounding.
+TEST_P(Transcendental, IsOneOperationOfBinary32) {
+  const Row& row = GetParam();
+  const bool positive = row.domain.low > 0;
+  const Quantization q = Q({0.1F}, {positive ? -129 : 3});
+  const Tensor x = AllStored(ElementType::kInt8Q, q);
+  Values expected;
+  for (std::int32_t v = -128; v < 128; ++v) {
+    const float y = TextbookFloat(row.f, static_cast<float>(v - q.offset[0]) * 0.1F);
+    const float quotient = std::clamp(y / 0.03F, -1000.0F, 1000.0F);
+    expected.push_back(std::clamp(std::llrint(static_cast<double>(quotient)) - 5LL, -128LL, 127LL));
+  }
+  const OutputType y = Int8Type(Q({0.03F}, {-5}));
+  EXPECT_EQ(Integers({row.op, row.attributes, {&x}, y, "float32"}), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Functions, Transcendental,
+    ::testing::Values(
+        Row{"Tanh", {}, MpfrTanh, {.low = -0x1p5F, .high = 0x1p5F}, -2, 2},
+        Row{"Erf", {}, MpfrErf, {.low = -0x1p4F, .high = 0x1p4F}, -2, 2},
+        Row{"Exp", {}, MpfrExp, {.low = -110, .high = 90, .y_scale = 0x1p-4F}, -2, 1},
+        Row{"Log", {}, MpfrLog, {.low = 0x1p-126F, .high = 0x1p100F, .y_scale = 0x1p-4F}, 0.1, 20},
+        Row{"Sqrt", {}, MpfrSqrt, {.low = 0x1p-126F, .high = 0x1p100F, .y_scale = 0x1p-4F}, 0.1, 9},
+        Row{"Softplus", {}, MpfrSoftplus, {.low = -128, .high = 128, .y_scale = 0x1p-4F}, -2, 3},
+        Row{"Mish", {}, MpfrMish, {.low = -110, .high = 110, .y_scale = 0x1p-4F}, -6, -1.3},
+        Row{"Gelu", {}, MpfrGelu, {.low = -16, .high = 16, .y_scale = 0x1p-4F}, -6, -1},
+        Row{"Gelu", kTanhForm, MpfrGeluTanh, {.low = -16, .high = 16, .y_scale = 0x1p-4F}, -6, -1},
+        Row{"Elu", {}, MpfrElu(1), {.y_scale = 0x1p-4F}, -3, -0.01},
+        Row{"Elu",
+            {Attribute::Float("alpha", 1.7F)},
+            MpfrElu(1.7F),
+            {.y_scale = 0x1p-4F},
+            -3,
+            -0.01},
+        Row{"Elu", {Attribute::Float("alpha", -2)}, MpfrElu(-2), {}, -3, -0.01}),
+    [](const auto& row) { return row.param.op + std::to_string(row.index); });
+
+// The limits, element by element: -inf, inf, NaN.
+TEST(TranscendentalLimits, AreTakenAtTheInfinities) {
+  const Tensor x = Float({3}, {-kInfinity, kInfinity, kNan});
+  struct Limit {
+    const char* op;
+    float low, high;
+  };
+  for (const auto& [op, low, high] :
+       {Limit{"Tanh", -1, 1}, Limit{"Erf", -1, 1}, Limit{"Exp", 0, kInfinity},
+        Limit{"Softplus", 0, kInfinity}, Limit{"Mish", 0, kInfinity}, Limit{"Gelu", 0, kInfinity},
+        Limit{"Elu", -1, kInfinity}}) {
+    for (const char* arithmetic : {"exact", "float32"}) {
+      const std::vector<float> y = Floats({op, {}, {&x}, FloatType(), arithmetic});
+      EXPECT_EQ(y[0], low) << op;
+      EXPECT_EQ(y[1], high) << op;
+      EXPECT_TRUE(std::isnan(y[2])) << op;
+    }
+  }
+}
+
+TEST(TranscendentalLimits, AreNotANumberOutsideTheDomain) {
+  const Tensor x = Float({4}, {-1, 0, kInfinity, -kInfinity});
+  for (const char* arithmetic : {"exact", "float32"}) {
+    EXPECT_THAT(Integers({"Log", {}, {&x}, Int8Type(Q({1}, {5})), arithmetic}),
+                ElementsAre(5, -128, 127, 5));
+    EXPECT_THAT(Integers({"Sqrt", {}, {&x}, Int8Type(Q({1}, {5})), arithmetic}),
+                ElementsAre(5, 5, 127, 5));
+  }
+  // 55 bits of mantissa, more than a double holds: below zero all the same.
+  const Tensor wide = Stored(ElementType::kInt32Q, {1}, {-0x7fffffff}, Q({0x1.fffffep0F}));
+  for (const char* op : {"Log", "Sqrt"}) {
+    EXPECT_TRUE(std::isnan(Floats({op, {}, {&wide}, FloatType()})[0])) << op;
+  }
+}
+
+// Roots that are rational can be ties: sqrt(6.25) = 2.5 to 2, sqrt(12.25) = 3.5 to 4; a neighbour
+// is none.
+TEST(Sqrt, RoundsARationalRootAsATie) {
+  const Tensor x = Int8({4}, {25, 49, 26, 24}, Q({0.25F}));
+  EXPECT_THAT(Integers({"Sqrt", {}, {&x}, Int8Type(Q({1}))}), ElementsAre(2, 4, 3, 2));
+  // 46339 / 2 = 23169.5, and its neighbours by 2^-18.
+  const Tensor wide =
+      Stored(ElementType::kInt32Q, {3}, {2147302920, 2147302921, 2147302922}, Q({0x1p-2F}));
+  EXPECT_THAT(Integers({"Sqrt", {}, {&wide}, Type(ElementType::kInt32Q, Q({1}))}),
+              ElementsAre(23169, 23170, 23170));
+}
+
+// x - f(x) is positive and less than 2^-40 here: below ties that alone would go up; x e^(-x^2/2) at
+// 19.5 is 2^-270.
+TEST(Gelu, StaysBelowTheTiesItApproaches) {
+  const Tensor x = Int8({3}, {15, 23, 39}, Q({0.5F}));
+  for (const OpRun& run :
+       {OpRun{"Gelu", {}, {&x}, Int8Type(Q({1}))}, OpRun{"Gelu", kTanhForm, {&x}, Int8Type(Q({1}))},
+        OpRun{"Mish", {}, {&x}, Int8Type(Q({1}))}}) {
+    EXPECT_THAT(Integers(run), ElementsAre(7, 11, 19));
+  }
+}
+
+// softplus(x) is x + e^-x, and more: above ties that alone would go down.
+TEST(Softplus, StaysAboveTheTiesItApproaches) {
+  const Tensor x = Int8({3}, {17, 25, 41}, Q({0.5F}));
+  EXPECT_THAT(Integers({"Softplus", {}, {&x}, Int8Type(Q({1}))}), ElementsAre(9, 13, 21));
+}
+
+// The positive branch is x itself, ties included.
+TEST(Elu, KeepsTiesOfItsPositiveBranch) {
+  const Tensor x = Int8({3}, {5, 7, -100}, Q({0.5F}));
+  EXPECT_THAT(Integers({"Elu", {}, {&x}, Int8Type(Q({1}))}), ElementsAre(2, 4, -1));
+}
+
+TEST(Exp, OverflowsOnlyInTheOutput) {
+  const Tensor x = Float({4}, {88.73F, 88.7F, 1000, -1000});
+  EXPECT_THAT(Floats({"Exp", {}, {&x}, FloatType()}),
+              ElementsAre(kInfinity, TextbookFloat(MpfrExp, 88.7F), kInfinity, 0));
+  EXPECT_THAT(Integers({"Exp", {}, {&x}, Type(ElementType::kUint8Q, Q({0x1p127F}))}),
+              ElementsAre(2, 2, 255, 0));
+}
+
+// Half precision is rounded once, by the same bound.
+TEST(Tanh, RoundsToHalfPrecisionOnce) {
+  const Tensor x = AllStored(ElementType::kInt16Q, Q({0x1p-13F}));
+  const OutputType half{ElementType::kFloat16, std::nullopt};
+  OpRun run{"Tanh", {}, {&x}, half};
+  const Tensor y = *run.Run();
+  const std::vector<double> values = format::StoredValues(y);
+  const std::vector<mpq_class> reals = TextbookReals(x);
+  for (std::size_t i = 0; i < reals.size(); i += 7) {
+    const mpq_class exact = TextbookValue(MpfrTanh, reals[i]);
+    // 2^-12 of the binade is half an ulp of 11 bits, 2^-25 of the subnormals.
+    int exponent = 0;
+    std::frexp(exact.get_d(), &exponent);
+    const mpq_class half_ulp(std::ldexp(1.0, std::max(exponent, -13) - 12));
+    ASSERT_LE(abs(mpq_class(values[i]) - exact), half_ulp) << reals[i];
+  }
+}
+
+TEST(Tanh, TakesDoublesAndRefusesIntegers) {
+  Tensor x = *format::MakeTensor(ElementType::kDouble, {2});
+  x.As<double>()[0] = 0.5;
+  x.As<double>()[1] = -1e-300;
+  OpRun run{"Tanh", {}, {&x}, {ElementType::kDouble, std::nullopt}};
+  const Tensor y = *run.Run();
+  EXPECT_EQ(y.As<double>()[0], 0x1.d9353d7568af3p-2);  // 0.46211715726000975850...
+  EXPECT_EQ(y.As<double>()[1], -1e-300);
+  const Tensor integers = Int64({1});
+  EXPECT_NE(ErrorOf({"Tanh", {}, {&integers}, {ElementType::kInt64, std::nullopt}}), "");
+}
+
+}  // namespace
+}  // namespace qtx::reference::testing
