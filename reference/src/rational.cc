@@ -79,6 +79,23 @@ Real ToReal(const Dyadic& value) {
   return {true, 0, ToRational(value)};
 }
 
+std::optional<double> ExactDouble(const Dyadic& value) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 53;
+  if (std::abs(value.mantissa) > kLargest) return std::nullopt;
+  return std::ldexp(static_cast<double>(value.mantissa), value.exponent);  // within its range
+}
+
+Real Divide(const Dyadic& a, const Dyadic& b) {
+  const bool finite = a.kind == Dyadic::Kind::kFinite && b.kind == Dyadic::Kind::kFinite;
+  if (finite && b.mantissa != 0) return {true, 0, ToRational(a) / ToRational(b)};
+  // Only signs, zeros and infinities matter to what is left.
+  const auto like = [](const Dyadic& d) {
+    return d.kind == Dyadic::Kind::kFinite ? Sign(d.mantissa) : SpecialValue(d);
+  };
+  const double special = like(a) / like(b);
+  return special == 0 ? Real{} : Real{false, special, {}};
+}
+
 void ExactSum::AddSpecial(double value) {
   special_ = finite_ ? value : special_ + value;  // inf + -inf is NaN, as in IEEE 754
   finite_ = false;

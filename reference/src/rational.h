@@ -39,6 +39,10 @@ struct Real {
 };
 Rational ToRational(const Dyadic& finite);
 Real ToReal(const Dyadic& value);
+/// The value as a double, or nullopt where that may not be exact.  REQUIRES: finite.
+std::optional<double> ExactDouble(const Dyadic& value);
+/// a / b. As a real zero has no sign, x / 0 is an infinity with the sign of x, and 0 / 0 NaN.
+Real Divide(const Dyadic& a, const Dyadic& b);
 
 /// Sum of dyadics and of products of two of them without any rounding (a Kulisch accumulator):
 /// fixed point over 2^-736 .. 2^800, each cell holding 32 bits and its carries; what only DOUBLE

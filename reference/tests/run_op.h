@@ -63,6 +63,7 @@ struct OpRun {
   std::string arithmetic = "exact";
   std::string tflite_kernel = {};  // origin op_type, when not empty
   Counters counters = {};
+  std::int64_t opset = 17;
 
   Result<Tensor> Run() {
     format::Node node;
@@ -76,7 +77,7 @@ struct OpRun {
     }
     const Call call{.node = node,
                     .arithmetic = **FindArithmetic(arithmetic),
-                    .opset = 17,
+                    .opset = opset,
                     .inputs = inputs,
                     .outputs = {&output, 1},
                     .counters = &counters};

@@ -1,0 +1,15 @@
+#include "ops/registry.h"
+#include "ops/variadic.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+// The greatest of the inputs, element by element.  Source: max.S1 to max.S3.
+Result<format::Tensor> Max(const Call& call) { return ExtremeOfInputs(call, End::kGreatest); }
+
+}  // namespace
+
+const Operator kMax = {
+    .op_type = "Max", .min_inputs = 1, .max_inputs = kVariadic, .attributes = {}, .run = Max};
+
+}  // namespace qtx::reference::ops
