@@ -86,6 +86,11 @@ Interval Sqrt(Interval x) {
   mpfi_sqrt(x.value_, x.value_);
   return x;
 }
+Interval Root(Interval x, unsigned degree) {  // increasing, like Erf
+  mpfr_rootn_ui(&x.value_->left, &x.value_->left, degree, MPFR_RNDD);
+  mpfr_rootn_ui(&x.value_->right, &x.value_->right, degree, MPFR_RNDU);
+  return x;
+}
 Interval Tanh(Interval x) {
   mpfi_tanh(x.value_, x.value_);
   return x;

@@ -36,9 +36,10 @@ class Interval {
 
   friend Interval Exp(Interval x);
   friend Interval Expm1(Interval x);
-  friend Interval Log(Interval x);    // REQUIRES: x > 0
-  friend Interval Log1p(Interval x);  // REQUIRES: x > -1
-  friend Interval Sqrt(Interval x);   // REQUIRES: x >= 0
+  friend Interval Log(Interval x);                    // REQUIRES: x > 0
+  friend Interval Log1p(Interval x);                  // REQUIRES: x > -1
+  friend Interval Sqrt(Interval x);                   // REQUIRES: x >= 0
+  friend Interval Root(Interval x, unsigned degree);  // REQUIRES: x >= 0, degree > 0
   friend Interval Tanh(Interval x);
   friend Interval Erf(Interval x);
   friend Interval Erfc(Interval x);
@@ -53,6 +54,7 @@ Interval Expm1(Interval x);
 Interval Log(Interval x);
 Interval Log1p(Interval x);
 Interval Sqrt(Interval x);
+Interval Root(Interval x, unsigned degree);
 Interval Tanh(Interval x);
 Interval Erf(Interval x);
 Interval Erfc(Interval x);

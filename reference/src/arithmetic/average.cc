@@ -19,12 +19,13 @@ bool SameByteType(const Operand& input, const Output& output) {
 
 }  // namespace
 
-Averager::Averager(const Arithmetic& arithmetic, const Operand& input, Output* output)
+Averager::Averager(const Arithmetic& arithmetic, const Operand& input, Output* output,
+                   Kernel kernel)
     : domain_(DomainFor(arithmetic, *output)),
       tie_(arithmetic.average.tie),
       input_(&input),
       output_(output),
-      same_type_(SameByteType(input, *output)) {}
+      same_type_(kernel == Kernel::kPool && SameByteType(input, *output)) {}
 
 void Averager::PutStoredMean(std::int64_t element, std::span<const std::int64_t> sources) {
   std::int64_t sum = 0;

@@ -13,9 +13,12 @@ namespace qtx::reference {
 /// Borrows the input and the output.
 class Averager {
  public:
-  Averager(const Arithmetic& arithmetic, const Operand& input, Output* output);
-  /// Puts the sum of the `sources` over `count`, which is at least their number (padding counts as
-  /// real zeros).  REQUIRES: count > 0.
+  /// kPool: AVERAGE_POOL_2D of TFLite applies where it can (tflite.S7); kNone: exact.
+  enum class Kernel { kPool, kNone };
+  Averager(const Arithmetic& arithmetic, const Operand& input, Output* output,
+           Kernel kernel = Kernel::kPool);
+  /// Puts the sum of the `sources` over `count`: their number, or more where padding counts as real
+  /// zeros, or 1 for their sum.  REQUIRES: count > 0.
   void Put(std::int64_t element, std::span<const std::int64_t> sources, std::int64_t count);
 
  private:

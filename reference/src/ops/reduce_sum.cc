@@ -1,0 +1,26 @@
+#include "arithmetic/average.h"
+#include "ops/reduce.h"
+#include "ops/registry.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+// The sum over axes.  Source: reduce_sum.S1 to reduce_sum.S5.
+Result<format::Tensor> ReduceSum(const Call& call) {
+  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call, 13));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, reduction.dims()));
+  Averager sum(call.arithmetic, x, &output, Averager::Kernel::kNone);
+  while (reduction.Next()) sum.Put(reduction.element(), reduction.sources(), 1);
+  return output.Take();
+}
+
+}  // namespace
+
+const Operator kReduceSum = {.op_type = "ReduceSum",
+                             .min_inputs = 1,
+                             .max_inputs = 2,
+                             .attributes = ReductionAttributes(),
+                             .run = ReduceSum};
+
+}  // namespace qtx::reference::ops
