@@ -1,5 +1,7 @@
 #include "ops/pool.h"
 
+#include <algorithm>
+
 namespace qtx::reference {
 
 using format::Dims;
@@ -39,6 +41,20 @@ Dims PoolDims(const Call& call, const Window& window) {
   Dims dims = {call.inputs[0]->dims[0], call.inputs[0]->dims[1]};
   dims.insert(dims.end(), window.output().begin(), window.output().end());
   return dims;
+}
+
+Result<Planes> PlanesOf(const Call& call) {
+  Planes planes{call.inputs[0]->dims, 0, 0};
+  const std::int64_t total = format::ElementCount(*call.inputs[0]);
+  if (planes.dims.size() < 3 || total == 0) {
+    return Error{
+        ErrorCode::kInvalid, InputName(call, 0),
+        "found shape " + format::ToString(planes.dims) + ", expected rank 3 or more, not empty"};
+  }
+  planes.count = planes.dims[0] * planes.dims[1];
+  planes.pixels = total / planes.count;
+  std::fill(planes.dims.begin() + 2, planes.dims.end(), 1);
+  return planes;
 }
 
 PoolWalk::PoolWalk(const Call& call, const Window& window)

@@ -9,12 +9,21 @@
 
 namespace qtx::reference {
 
-/// The window of AveragePool or MaxPool over input 0, [N, C, spatial...].
+/// The window of AveragePool, LpPool or MaxPool over input 0, [N, C, spatial...].
 /// Errors: kInvalid for a rank below 3, or attributes that break average_pool.C3 or .C4.
 Result<Window> PoolWindow(const Call& call);
 
 /// [N, C, window.output()...]
 format::Dims PoolDims(const Call& call, const Window& window);
+
+/// Input 0, [N, C, spatial...], as planes to pool whole.
+struct Planes {
+  format::Dims dims;  // of the output: [N, C, 1...]
+  std::int64_t count = 0;
+  std::int64_t pixels = 0;  // of each plane
+};
+/// Errors: kInvalid for a rank below 3 or an empty input.
+Result<Planes> PlanesOf(const Call& call);
 
 /// The windows of all N * C planes, in an order that computes each position's taps once.
 class PoolWalk {
