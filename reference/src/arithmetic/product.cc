@@ -20,14 +20,17 @@ Kernel KernelOf(const Call& call, const Operand& x) {
     if (node.origin->op_type == "CONV_2D") return Kernel::kConv;
     if (node.origin->op_type == "FULLY_CONNECTED") return Kernel::kFullyConnected;
   }
+  if (node.op_type == "ConvTranspose") return Kernel::kConv;
   if (node.op_type != "Conv") return Kernel::kFullyConnected;
   const std::int64_t group = node.IntOr("group", 1);
   const bool depthwise = group > 1 && x.tensor().dims.size() > 1 && x.tensor().dims[1] == group;
   return depthwise ? Kernel::kDepthwiseConv : Kernel::kConv;
 }
 
-// int8 by int8 or int4 and uint8 by uint8, the output as x, one scale for x and y.
-bool HasTfliteKernel(const ProductOperands& operands, const Output& output) {
+// Conv, Gemm and MatMul: int8 by int8 or int4 and uint8 by uint8, the output as x, one scale for x
+// and y.
+bool HasTfliteKernel(const Call& call, const ProductOperands& operands, const Output& output) {
+  if (call.node.op_type == "ConvTranspose") return false;
   const ElementType x = operands.x->tensor().elem_type;
   const ElementType w = operands.w->tensor().elem_type;
   if (output.tensor().elem_type != x || !output.per_tensor()) return false;
@@ -79,7 +82,7 @@ RequantizeRecipe ToFloat(RequantizeRecipe recipe) {
 RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
                            const Output& output) {
   const Arithmetic& row = call.arithmetic;
-  if (row.domain == Domain::kStored && !HasTfliteKernel(operands, output)) return {};
+  if (row.domain == Domain::kStored && !HasTfliteKernel(call, operands, output)) return {};
   const bool is_unsigned = operands.x->tensor().elem_type == ElementType::kUint8Q;
   if (!output.tensor().quantization) {
     if (DomainFor(row, output) != Domain::kFloat32) return {};

@@ -66,9 +66,9 @@ Result<Operand> NumberAt(const Call& call, std::size_t i) {
 Result<Operand> RealAt(const Call& call, std::size_t i) {
   const ElementType result = call.outputs[0].elem_type;
   if (IsReal(result) || result == ElementType::kDouble) return NumberAt(call, i);
-  return Error{ErrorCode::kInvalid, "output[0]",
-               "found type " + std::string(format::Name(result)) +
-                   ", expected FLOAT or a quantized type"};
+  return Error{
+      ErrorCode::kInvalid, "output[0]",
+      "found type " + std::string(format::Name(result)) + ", expected FLOAT or a quantized type"};
 }
 
 Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i) {

@@ -23,6 +23,7 @@ constexpr std::array kOperators = {
     &ops::kConcat,
     &ops::kConstant,
     &ops::kConv,
+    &ops::kConvTranspose,
     &ops::kDepthToSpace,
     &ops::kDequantizeLinear,
     &ops::kDiv,

@@ -17,6 +17,7 @@ extern const Operator kClip;
 extern const Operator kConcat;
 extern const Operator kConstant;
 extern const Operator kConv;
+extern const Operator kConvTranspose;
 extern const Operator kDepthToSpace;
 extern const Operator kDequantizeLinear;
 extern const Operator kDiv;

@@ -12,9 +12,12 @@ Error Bad(std::string attribute, std::string message) {
   return Error{ErrorCode::kInvalid, "attribute '" + std::move(attribute) + "'", std::move(message)};
 }
 
-// The attribute with `count` values, each in [least, 2^31), or `count` times the fallback.
-Result<Dims> ReadInts(const format::Node& node, const std::string& name, std::size_t count,
-                      std::int64_t fallback) {
+std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+Result<Dims> WindowInts(const format::Node& node, const std::string& name, std::size_t count,
+                        std::int64_t fallback) {
   Dims values = node.IntsOr(name, Dims(count, fallback));
   if (values.size() != count) {
     return Bad(name, "found " + std::to_string(values.size()) + " values, expected " +
@@ -30,10 +33,6 @@ Result<Dims> ReadInts(const format::Node& node, const std::string& name, std::si
   return values;
 }
 
-std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
-
 Result<void> CheckWindowAttributes(const format::Node& node) {
   const std::string auto_pad = node.StringOr("auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID" && auto_pad != "SAME_UPPER" &&
@@ -47,9 +46,9 @@ Result<void> CheckWindowAttributes(const format::Node& node) {
 Result<void> Window::ReadAxes(const format::Node& node, std::span<const std::int64_t> input,
                               std::span<const std::int64_t> kernel) {
   const std::size_t rank = input.size();
-  QTX_ASSIGN_OR_RETURN(const Dims strides, ReadInts(node, "strides", rank, 1));
-  QTX_ASSIGN_OR_RETURN(const Dims dilations, ReadInts(node, "dilations", rank, 1));
-  QTX_ASSIGN_OR_RETURN(const Dims pads, ReadInts(node, "pads", 2 * rank, 0));
+  QTX_ASSIGN_OR_RETURN(const Dims strides, WindowInts(node, "strides", rank, 1));
+  QTX_ASSIGN_OR_RETURN(const Dims dilations, WindowInts(node, "dilations", rank, 1));
+  QTX_ASSIGN_OR_RETURN(const Dims pads, WindowInts(node, "pads", 2 * rank, 0));
   const Dims input_strides = format::RowMajorStrides(input);
   const Dims kernel_strides = format::RowMajorStrides(kernel);
   for (std::size_t i = 0; i < rank; ++i) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "qtx/format/model.h"
@@ -46,6 +47,11 @@ class Window {
   format::Dims output_;
   std::int64_t positions_ = 1;
 };
+
+/// The attribute with `count` values, each at least `fallback` and less than 2^31, or `count` times
+/// the fallback.  Errors: kInvalid.
+Result<format::Dims> WindowInts(const format::Node& node, const std::string& name,
+                                std::size_t count, std::int64_t fallback);
 
 /// Values of `auto_pad` that a Window reads; for the operators' checks.
 Result<void> CheckWindowAttributes(const format::Node& node);
