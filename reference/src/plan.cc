@@ -87,7 +87,8 @@ Result<void> CheckInputs(const format::Node& node, const Operator& op, const Pla
                                                      : " to " + std::to_string(op.max_inputs))};
   }
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const bool optional = static_cast<int>(i) >= op.min_inputs && op.max_inputs != kVariadic;
+    const bool optional = (static_cast<int>(i) >= op.min_inputs && op.max_inputs != kVariadic) ||
+                          std::ranges::find(op.optional_inputs, i) != op.optional_inputs.end();
     if (node.inputs[i].empty() && optional) continue;
     if (!plan.types.contains(node.inputs[i])) {
       return Error{ErrorCode::kInvalid, "input[" + std::to_string(i) + "] '" + node.inputs[i] + "'",

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "arithmetic/round.h"
+#include "arithmetic/small_float.h"
 #include "parameters.h"
 
 namespace qtx::reference {
@@ -38,20 +39,20 @@ std::uint64_t LowBits(const mpz_class& value) {
 }
 
 // The code nearest to a value rounded to odd in binary64; beyond the midpoint above the largest
-// finite one it is an infinity, as IEEE 754 has it, where the encoder would saturate.
+// finite one it is an infinity, as IEEE 754 has it. Encoding alone would saturate.
 std::int32_t HalfCode(ElementType type, double odd) {
-  const bool half = type == ElementType::kFloat16;
-  if (std::abs(odd) >= (half ? 65520.0 : 0x1.ffp127)) {
-    return (half ? 0x7C00 : 0x7F80) | (odd < 0 ? 0x8000 : 0);
-  }
-  return static_cast<std::int32_t>(format::EncodeSmallFloat(type, odd));
+  const double limit = type == ElementType::kFloat16 ? 65520.0 : 0x1.ffp127;
+  const auto nearest = static_cast<std::int32_t>(format::EncodeSmallFloat(type, odd));
+  if (!(std::abs(odd) >= limit)) return nearest;
+  return (type == ElementType::kFloat16 ? 0x7C00 : 0x7F80) | (std::signbit(odd) ? 0x8000 : 0);
 }
 
 }  // namespace
 
-Output::Output(const Call& call, format::Tensor tensor, Kind kind)
+Output::Output(const Call& call, const OutputType& type, format::Tensor tensor, Kind kind)
     : tensor_(std::move(tensor)),
       kind_(kind),
+      small_float_(type.small_float),
       recipe_(call.arithmetic.quantize),
       exact_recipe_(recipe_.value == QuantizeRecipe::Value::kExact ? recipe_ : QuantizeRecipe{}),
       counters_(call.counters),
@@ -91,6 +92,7 @@ Result<Output::Kind> Output::KindOf(const OutputType& type) {
   if (format::IsIntegerStorage(type.elem_type) || type.elem_type == ElementType::kBool) {
     return Kind::kPlain;
   }
+  if (format::IsSmallFloat(type.elem_type)) return Kind::kSmallFloat;
   return Error{ErrorCode::kInvalid, "",
                "type " + std::string(format::Name(type.elem_type)) +
                    " holds no numbers; expected a float, integer or quantized type"};
@@ -107,7 +109,7 @@ Result<Output> Output::Make(const Call& call, format::Dims dims, std::size_t i) 
   if (type.quantization) {
     QTX_RETURN_IF_ERROR(CheckParameters(type.elem_type, *type.quantization, tensor.dims));
   }
-  return Output(call, std::move(tensor), *kind);
+  return Output(call, type, std::move(tensor), *kind);
 }
 
 void Output::PutSpecial(std::int64_t element, double value) {
@@ -123,8 +125,9 @@ void Output::PutSpecial(std::int64_t element, double value) {
       integers_[i] = HalfCode(tensor_.elem_type, value);
       break;
     case Kind::kSmallFloat:
-      integers_[i] = static_cast<std::int32_t>(format::EncodeSmallFloat(
-          format::StorageOf(tensor_.elem_type), std::isnan(value) ? offset(element) : value));
+      // A quantized type has no NaN (exact.S4); a float8 has.
+      if (std::isnan(value) && format::IsQuantized(tensor_.elem_type)) value = offset(element);
+      integers_[i] = SmallFloatCode(format::StorageOf(tensor_.elem_type), value, small_float_);
       break;
     case Kind::kPlain:
       PutPlainSpecial(element, value);
@@ -184,9 +187,8 @@ void Output::PutRational(std::int64_t element, const Rational& value) {
     // Only -1 and +1 exist: the nearer one, and +1 for real zero, which is as far from both.
     integers_[i] = quotient + offset(element) < 0 ? -1 : 1;
   } else {
-    const ElementType storage = format::StorageOf(tensor_.elem_type);
     const double odd = OddDouble(quotient + offset(element));
-    integers_[i] = static_cast<std::int32_t>(format::EncodeSmallFloat(storage, odd));
+    integers_[i] = SmallFloatCode(format::StorageOf(tensor_.elem_type), odd, small_float_);
   }
 }
 
@@ -311,9 +313,8 @@ void Output::PutFloat(std::int64_t element, float value) {
   if (kind_ == Kind::kBipolar) {
     integers_[i] = quotient < 0 ? -1 : 1;
   } else {
-    const ElementType storage = format::StorageOf(tensor_.elem_type);
-    integers_[i] =
-        static_cast<std::int32_t>(format::EncodeSmallFloat(storage, static_cast<double>(quotient)));
+    integers_[i] = SmallFloatCode(format::StorageOf(tensor_.elem_type),
+                                  static_cast<double>(quotient), small_float_);
   }
 }
 

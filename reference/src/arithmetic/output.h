@@ -82,7 +82,7 @@ class Output {
  private:
   enum class Kind { kInteger, kBipolar, kSmallFloat, kFloat, kHalf, kDouble, kPlain };
   static Result<Kind> KindOf(const OutputType& type);
-  Output(const Call& call, format::Tensor tensor, Kind kind);
+  Output(const Call& call, const OutputType& type, format::Tensor tensor, Kind kind);
   std::size_t Parameter(std::size_t count, std::int64_t element) const {
     return count == 1 ? 0 : static_cast<std::size_t>(map_(element));
   }
@@ -93,6 +93,7 @@ class Output {
 
   format::Tensor tensor_;
   Kind kind_;
+  SmallFloatRule small_float_;
   QuantizeRecipe recipe_;  // of PutFloat
   QuantizeRecipe
       exact_recipe_;  // of the others: the recipe where its quotient is exact, else exact.S1

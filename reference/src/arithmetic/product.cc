@@ -21,7 +21,7 @@ Kernel KernelOf(const Call& call, const Operand& x) {
     if (node.origin->op_type == "FULLY_CONNECTED") return Kernel::kFullyConnected;
   }
   if (node.op_type == "ConvTranspose") return Kernel::kConv;
-  if (node.op_type != "Conv") return Kernel::kFullyConnected;
+  if (!node.op_type.ends_with("Conv")) return Kernel::kFullyConnected;  // also QLinearConv
   const std::int64_t group = node.IntOr("group", 1);
   const bool depthwise = group > 1 && x.tensor().dims.size() > 1 && x.tensor().dims[1] == group;
   return depthwise ? Kernel::kDepthwiseConv : Kernel::kConv;
@@ -49,6 +49,11 @@ bool IntegerOfAtMost(int bits, const Operand& operand) {
   });
 }
 
+// In units of the accumulator.
+bool IsPlain(const Operand* bias) {
+  return bias != nullptr && bias->tensor().elem_type == ElementType::kInt32;
+}
+
 // One scale, or one for each output channel and nothing finer.
 bool ScalesPerChannel(const Operand& w, std::int64_t channel_axis) {
   if (w.per_tensor()) return true;
@@ -60,7 +65,7 @@ bool ScalesPerChannel(const Operand& w, std::int64_t channel_axis) {
 bool HasIntegerAccumulator(const ProductOperands& operands) {
   if (operands.alpha != 1 || (operands.bias != nullptr && operands.beta != 1)) return false;
   if (!IntegerOfAtMost(16, *operands.x) || !operands.x->per_tensor()) return false;
-  if (operands.bias != nullptr &&
+  if (operands.bias != nullptr && !IsPlain(operands.bias) &&
       !(operands.bias->is_integer() && operands.bias->tensor().quantization)) {
     return false;
   }
@@ -82,7 +87,9 @@ RequantizeRecipe ToFloat(RequantizeRecipe recipe) {
 RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
                            const Output& output) {
   const Arithmetic& row = call.arithmetic;
-  if (row.domain == Domain::kStored && !HasTfliteKernel(call, operands, output)) return {};
+  if (output.is_plain()) return {};  // exact.S10
+  const bool kernel_exists = operands.factor == 1 && HasTfliteKernel(call, operands, output);
+  if (row.domain == Domain::kStored && !kernel_exists) return {};
   const bool is_unsigned = operands.x->tensor().elem_type == ElementType::kUint8Q;
   if (!output.tensor().quantization) {
     if (DomainFor(row, output) != Domain::kFloat32) return {};
@@ -131,12 +138,15 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
   // An empty operand has no parameter to look at; its sums are empty in every domain.
   const bool empty = format::ElementCount(operands.x->tensor()) == 0 ||
                      format::ElementCount(operands.w->tensor()) == 0;
-  if (!empty && HasIntegerAccumulator(operands)) {
+  if ((!empty || IsPlain(operands.bias)) && HasIntegerAccumulator(operands)) {
     const RequantizeRecipe recipe = RecipeFor(call, operands, *output);
     const bool exact = recipe.multiplier == RequantizeRecipe::Multiplier::kExact;
     const bool plain = output->is_integer() || !output->tensor().quantization;
     if (exact || plain) {
-      requantizer_.emplace(recipe, ScalesOf(operands), output);
+      AccumulatorScales scales = ScalesOf(operands);
+      exact_factor_ = exact && operands.factor != 1;
+      if (!exact) scales.x *= operands.factor;
+      requantizer_.emplace(recipe, std::move(scales), output);
       narrow_ = IntegerOfAtMost(8, *operands.x) && IntegerOfAtMost(8, *operands.w);
       pairs_ = MultipliesInPairs(recipe, operands);
       return;
@@ -175,8 +185,24 @@ template std::int64_t ProductSum::SumOfPairs(const std::int32_t*, const std::int
 void ProductSum::PutAccumulator(std::int64_t element, std::int64_t channel,
                                 std::int64_t accumulator, std::int64_t bias) {
   const Operand* b = operands_.bias;
+  if (IsPlain(b)) accumulator += b->integer(bias);
+  if (IsPlain(b)) b = nullptr;
+  if (exact_factor_) return PutScaled(element, channel, accumulator);
   const Bias addend = b == nullptr ? Bias{} : Bias{b->integer(bias), b->scale(bias)};
   requantizer_->Put(element, static_cast<std::size_t>(channel), accumulator, addend);
+}
+
+// Three scales of 24 bits are more than a Term holds.
+void ProductSum::PutScaled(std::int64_t element, std::int64_t channel, std::int64_t accumulator) {
+  Rational real(static_cast<long>(accumulator));
+  const float w =
+      operands_.w->per_tensor()
+          ? operands_.w->scale(0)
+          : operands_.w->tensor().quantization->scale[static_cast<std::size_t>(channel)];
+  for (const float scale : {operands_.factor, operands_.x->scale(0), w}) {
+    real *= Rational(static_cast<double>(scale));
+  }
+  output_->PutReal(element, {true, 0, real});
 }
 
 Real ProductSum::ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,

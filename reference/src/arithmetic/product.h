@@ -15,15 +15,17 @@
 
 namespace qtx::reference {
 
-/// The operands of one call. `bias` may be nullptr. `w_channel_axis`: the axis of w along which
-/// output channels lie, the one axis whose parameters may differ in an integer accumulator.
+/// The operands of one call. `bias` may be nullptr; of plain INT32 it is in units of the
+/// accumulator, which is then an integer. `w_channel_axis`: the axis of w along which output
+/// channels lie, the one axis whose parameters may differ in an integer accumulator.
 struct ProductOperands {
   const Operand* x = nullptr;
   const Operand* w = nullptr;
   const Operand* bias = nullptr;
   std::int64_t w_channel_axis = 0;
-  float alpha = 1;  // factor of the sum
-  float beta = 1;   // factor of the bias
+  float alpha = 1;   // factor of the sum
+  float beta = 1;    // factor of the bias
+  float factor = 1;  // of the scale of an integer accumulator: q_gemm.S2
 };
 
 /// Puts sums of products into an output. Borrows the operands and the output.
@@ -55,6 +57,7 @@ class ProductSum {
  private:
   template <typename T>
   std::int64_t SumOfPairs(const T* x, const T* w, std::int64_t depth, std::int64_t kernel) const;
+  void PutScaled(std::int64_t element, std::int64_t channel, std::int64_t accumulator);
   Real ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
                   std::span<const std::int64_t> w_indices);
   float FloatPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
@@ -66,6 +69,7 @@ class ProductSum {
   bool fused_;
   bool narrow_ = false;
   bool pairs_ = false;                     // onednn_avx2.S1
+  bool exact_factor_ = false;  // operands_.factor is not 1, and not rounded into a scale
   std::vector<Dyadic> x_exact_, w_exact_;  // unpacked once; empty in other paths
   std::optional<Requantizer> requantizer_;
 };

@@ -3,54 +3,52 @@
 #include <cmath>
 #include <limits>
 
-#include "qtx/format/tensor.h"
-
 namespace qtx::reference {
 namespace {
 
 using format::ElementType;
 
-// FLOAT8E8M0: code c is 2^(c - 127), 255 is NaN. What is not positive gives the least, 2^-127.
-std::uint32_t ScaleCode(double value, const SmallFloatRule& rule) {
-  constexpr std::uint32_t kLargest = 254;
-  constexpr std::uint32_t kNan = 255;
-  if (std::isnan(value)) return kNan;
-  if (value <= 0) return 0;
-  if (std::isinf(value)) return rule.saturate ? kLargest : kNan;
+constexpr std::int32_t kScaleNan = 255;  // of FLOAT8E8M0
+
+// Powers of two 2^-127 .. 2^127 under the codes 0 .. 254.  Source: cast.S10.
+std::int32_t ScaleCode(double value, const SmallFloatRule& rule) {
+  if (std::isnan(value) || value < 0) return kScaleNan;
+  if (std::isinf(value)) return rule.saturate ? 254 : kScaleNan;
+  if (value == 0) return rule.saturate ? 0 : kScaleNan;
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);  // [0.5, 1)
-  int power = exponent - 1;
-  if (rule.scale == ScaleRounding::kUp && fraction > 0.5) ++power;
-  if (rule.scale == ScaleRounding::kNearest && fraction >= 0.75) ++power;
-  if (power > 127) return rule.saturate ? kLargest : kNan;
-  return power < -127 ? 0 : static_cast<std::uint32_t>(power + 127);
+  const bool up = rule.power == SmallFloatRule::Power::kUp        ? fraction > 0.5
+                  : rule.power == SmallFloatRule::Power::kNearest ? fraction >= 0.75
+                                                                  : false;
+  const int code = exponent - 1 + (up ? 1 : 0) + 127;
+  if (code >= 0 && code <= 254) return code;
+  if (!rule.saturate) return kScaleNan;
+  return code < 0 ? 0 : 254;
 }
 
-// True where rounding with an unbounded exponent would pass the largest number: halfway to the
-// next the even one wins, which is the largest for E4M3FN (448, mantissa 6) alone.
-bool Overflows(ElementType type, double magnitude) {
-  switch (type) {
-    case ElementType::kFloat8E4M3FN:
-      return magnitude > 464;
-    case ElementType::kFloat8E4M3FNUZ:
-      return magnitude >= 248;
-    case ElementType::kFloat8E5M2:
-    case ElementType::kFloat8E5M2FNUZ:
-      return magnitude >= 61440;
-    default:
-      return false;  // FLOAT4E2M1 always saturates
-  }
+// True when |odd| rounds past the largest finite value, whose code is `largest`: at the tie to the
+// even code of the two, the next code being that of an infinity, a NaN or none.
+bool Overflows(ElementType storage, double odd, std::uint32_t largest) {
+  const double top = format::DecodeSmallFloat(storage, largest);
+  const double half_step = (top - format::DecodeSmallFloat(storage, largest - 1)) / 2;
+  const double beyond = std::abs(odd) - top;
+  return beyond > half_step || (beyond == half_step && largest % 2 != 0);
 }
 
 }  // namespace
 
-std::uint32_t SmallFloatCode(ElementType type, double value, const SmallFloatRule& rule) {
-  if (type == ElementType::kFloat8E8M0) return ScaleCode(value, rule);
-  if (rule.saturate || !Overflows(type, std::abs(value))) {
-    return format::EncodeSmallFloat(type, value);
-  }
-  if (type == ElementType::kFloat8E5M2) return value < 0 ? 0xFC : 0x7C;  // the infinities
-  return format::EncodeSmallFloat(type, std::numeric_limits<double>::quiet_NaN());
+std::int32_t SmallFloatCode(ElementType storage, double odd, const SmallFloatRule& rule) {
+  if (storage == ElementType::kFloat8E8M0) return ScaleCode(odd, rule);
+  const auto nearest = static_cast<std::int32_t>(format::EncodeSmallFloat(storage, odd));
+  if (rule.saturate || storage == ElementType::kFloat4E2M1 || std::isnan(odd)) return nearest;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::uint32_t largest = format::EncodeSmallFloat(storage, kInfinity);
+  if (!Overflows(storage, odd, largest)) return nearest;
+  // E5M2 has an infinity, one code above; so lies the NaN of E4M3FN. FNUZ has one NaN, at -0.
+  const bool fnuz =
+      storage == ElementType::kFloat8E4M3FNUZ || storage == ElementType::kFloat8E5M2FNUZ;
+  if (fnuz) return 0x80;
+  return static_cast<std::int32_t>(largest + 1) | (std::signbit(odd) ? 0x80 : 0);
 }
 
 }  // namespace qtx::reference

@@ -1,4 +1,3 @@
-#include "arithmetic/small_float.h"
 #include "ops/common.h"
 #include "ops/registry.h"
 
@@ -7,87 +6,48 @@ namespace {
 
 using format::AttributeType;
 using format::ElementType;
+using Power = SmallFloatRule::Power;
 
-Result<SmallFloatRule> RuleOf(const format::Node& node) {
-  const std::int64_t saturate = node.IntOr("saturate", 1);
-  if (saturate != 0 && saturate != 1) {
-    return Error{ErrorCode::kInvalid, "attribute 'saturate'",
-                 "found " + std::to_string(saturate) + ", expected 0 or 1"};
+constexpr std::pair<std::string_view, Power> kRoundModes[] = {
+    {"down", Power::kDown}, {"nearest", Power::kNearest}, {"up", Power::kUp}};
+
+Result<Power> RoundMode(const format::Node& node) {
+  const std::string name = node.StringOr("round_mode", "up");
+  for (const auto& [known, power] : kRoundModes) {
+    if (name == known) return power;
   }
-  const std::string mode = node.StringOr("round_mode", "up");
-  if (mode == "up") return SmallFloatRule{saturate == 1, ScaleRounding::kUp};
-  if (mode == "down") return SmallFloatRule{saturate == 1, ScaleRounding::kDown};
-  if (mode == "nearest") return SmallFloatRule{saturate == 1, ScaleRounding::kNearest};
   return Error{ErrorCode::kInvalid, "attribute 'round_mode'",
-               "found '" + mode + "', expected up, down or nearest"};
+               "found '" + name + "', expected up, down or nearest"};
 }
 
-Result<void> CheckAttributes(const format::Node& node) {
+Result<void> CheckTo(const format::Node& node) {
   const format::Attribute* to = node.Find("to");
   if (to == nullptr || !format::ElementTypeFromCode(to->i)) {
     return Error{ErrorCode::kInvalid, "attribute 'to'", "expected the code of an element type"};
   }
-  QTX_RETURN_IF_ERROR(RuleOf(node));
-  if (format::IsQuantized(static_cast<ElementType>(to->i))) return CheckSaturate(node);
-  return {};
-}
-
-bool IsFloat(ElementType type) {
-  return type == ElementType::kFloat || type == ElementType::kDouble ||
-         type == ElementType::kFloat16 || type == ElementType::kBfloat16 ||
-         (format::IsSmallFloat(type) && !format::IsQuantized(type));
-}
-
-bool IsWhole(ElementType type) {
-  return type == ElementType::kBool ||
-         (format::IsIntegerStorage(type) && !format::IsQuantized(type));
-}
-
-// A number of one element type for one of another, or a quantized type for a float.  Source:
-// cast.C1.
-Result<void> CheckTypes(const Call& call, ElementType from, ElementType to) {
-  const bool fits = (format::IsQuantized(from) || IsFloat(from) || IsWhole(from)) &&
-                    (format::IsQuantized(to) || IsFloat(to) || IsWhole(to)) &&
-                    !(format::IsQuantized(from) && IsWhole(to)) &&
-                    !(IsWhole(from) && format::IsQuantized(to));
-  if (fits) return {};
-  return Error{ErrorCode::kInvalid, InputName(call, 0),
-               "type " + std::string(format::Name(from)) + " cannot be cast to " +
-                   std::string(format::Name(to))};
-}
-
-// Source: cast.S6, cast.S7.
-Result<format::Tensor> ToSmallFloat(const Call& call, const Operand& x, ElementType to) {
-  QTX_ASSIGN_OR_RETURN(const SmallFloatRule rule, RuleOf(call.node));
-  QTX_ASSIGN_OR_RETURN(format::Tensor result, format::MakeTensor(to, x.tensor().dims));
-  const std::int64_t count = format::ElementCount(result);
-  std::vector<std::int32_t> codes;
-  codes.reserve(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Real real = ToReal(x.exact(i));
-    const double value = real.finite ? OddDouble(real.value) : real.special;
-    codes.push_back(static_cast<std::int32_t>(SmallFloatCode(to, value, rule)));
+  if (to->i == static_cast<std::int64_t>(ElementType::kString)) {
+    return Error{ErrorCode::kInvalid, "attribute 'to'", "STRING holds no numbers"};
   }
-  result.elem_type = format::BitWidth(to) == 4 ? ElementType::kUint4 : ElementType::kUint8;
-  format::PackInt32(codes, result);
-  result.elem_type = to;
-  return result;
+  QTX_RETURN_IF_ERROR(RoundMode(node));
+  return CheckSaturate(node);
 }
 
-// One conversion of a number, the same in every arithmetic.  Source: cast.S5.
-Result<format::Tensor> ConvertNumbers(const Call& call, const Operand& x) {
-  const Arithmetic exact;  // the coordinates' defaults
-  const Call same{.node = call.node,
-                  .arithmetic = exact,
-                  .opset = call.opset,
-                  .inputs = call.inputs,
-                  .outputs = call.outputs,
-                  .counters = call.counters};
-  return ConvertAll(same, x);
+// A UINT64 of 2^63 or more is no Operand: its values are put one by one.
+Result<format::Tensor> CastWide(const Call& call, const format::Tensor& x) {
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, x.dims));
+  const auto values = x.As<std::uint64_t>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto element = static_cast<std::int64_t>(i);
+    if (DomainFor(call.arithmetic, output) == Domain::kFloat32) {
+      output.PutFloat(element, static_cast<float>(values[i]));
+    } else {
+      output.PutReal(element, {true, 0, Rational(mpz_class(values[i]))});
+    }
+  }
+  return output.Take();
 }
 
-// Quantize, dequantize or requantize, explicitly, or convert numbers.  Source: cast.S1 to cast.S7,
-// tflite.S9.
+// Quantize, dequantize, requantize or convert, explicitly.  Source: cast.S1 to cast.S10, tflite.S9.
 Result<format::Tensor> Cast(const Call& call) {
   const auto to = static_cast<ElementType>(call.node.IntOr("to", 0));
   if (to != call.outputs[0].elem_type) {
@@ -96,12 +56,22 @@ Result<format::Tensor> Cast(const Call& call) {
                      std::string(format::Name(call.outputs[0].elem_type))};
   }
   const format::Tensor& from = *call.inputs[0];
-  QTX_RETURN_IF_ERROR(CheckTypes(call, from.elem_type, to));
+  OutputType type = call.outputs[0];
+  QTX_ASSIGN_OR_RETURN(type.small_float.power, RoundMode(call.node));
+  type.small_float.saturate = call.node.IntOr("saturate", 1) == 1;
+  // cast.S8: between types that are not quantized there is nothing to approximate.
+  const bool plain = !from.quantization && !type.quantization;
+  const Arithmetic& exact = **FindArithmetic("exact");
+  const Call typed{.node = call.node,
+                   .arithmetic = plain ? exact : call.arithmetic,
+                   .opset = call.opset,
+                   .inputs = call.inputs,
+                   .outputs = {&type, 1},
+                   .counters = call.counters};
+  if (from.elem_type == ElementType::kUint64) return CastWide(typed, from);
   auto x = Operand::Make(from);
   if (!x.has_value()) return At(InputName(call, 0), std::move(x).error());
-  if (format::IsSmallFloat(to) && !format::IsQuantized(to)) return ToSmallFloat(call, *x, to);
-  if (format::IsQuantized(from.elem_type) || format::IsQuantized(to)) return ConvertAll(call, *x);
-  return ConvertNumbers(call, *x);
+  return ConvertAll(typed, *x);
 }
 
 constexpr AttributeRule kAttributes[] = {{"round_mode", AttributeType::kString},
@@ -118,7 +88,7 @@ const Operator kCast = {.op_type = "Cast",
                         .min_inputs = 1,
                         .max_inputs = 1,
                         .attributes = kAttributes,
-                        .check = CheckAttributes,
+                        .check = CheckTo,
                         .infer = InferType,
                         .run = Cast};
 

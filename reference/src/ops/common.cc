@@ -10,8 +10,16 @@ namespace qtx::reference {
 using format::Dims;
 using format::ElementType;
 
+namespace {
+
+// Run by a stock operator, whose result may be the plain accumulator of real operands.
+bool IsStock(const Call& call) { return !call.positions.empty(); }
+
+}  // namespace
+
 std::string InputName(const Call& call, std::size_t i) {
-  return "input[" + std::to_string(i) + "] '" + call.node.inputs[i] + "'";
+  const std::size_t at = call.positions.empty() ? i : call.positions[i];
+  return "input[" + std::to_string(at) + "] '" + call.node.inputs[at] + "'";
 }
 
 bool IsReal(ElementType type) {
@@ -26,9 +34,9 @@ bool IsPlain(ElementType type) {
 
 Result<void> CheckSaturate(const format::Node& node) {
   const std::int64_t saturate = node.IntOr("saturate", 1);
-  if (saturate == 1) return {};
-  return Error{ErrorCode::kUnsupported, "attribute 'saturate'",
-               "found " + std::to_string(saturate) + ", expected 1"};
+  if (saturate == 0 || saturate == 1) return {};
+  return Error{ErrorCode::kInvalid, "attribute 'saturate'",
+               "found " + std::to_string(saturate) + ", expected 0 or 1"};
 }
 
 Result<Operand> OperandAt(const Call& call, std::size_t i) {
@@ -49,7 +57,7 @@ Result<Operand> OperandAt(const Call& call, std::size_t i) {
 Result<Operand> NumberAt(const Call& call, std::size_t i) {
   const format::Tensor* tensor = call.Input(i);
   const ElementType result = call.outputs[0].elem_type;
-  if (tensor == nullptr || (IsReal(tensor->elem_type) && !IsPlain(result))) {
+  if (tensor == nullptr || IsStock(call) || (IsReal(tensor->elem_type) && !IsPlain(result))) {
     return OperandAt(call, i);
   }
   if (!IsPlain(tensor->elem_type) || tensor->elem_type != result) {
@@ -65,7 +73,7 @@ Result<Operand> NumberAt(const Call& call, std::size_t i) {
 
 Result<Operand> RealAt(const Call& call, std::size_t i) {
   const ElementType result = call.outputs[0].elem_type;
-  if (IsReal(result) || result == ElementType::kDouble) return NumberAt(call, i);
+  if (IsStock(call) || IsReal(result) || result == ElementType::kDouble) return NumberAt(call, i);
   return Error{
       ErrorCode::kInvalid, "output[0]",
       "found type " + std::string(format::Name(result)) + ", expected FLOAT or a quantized type"};
@@ -80,6 +88,15 @@ Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i
 Result<std::optional<Operand>> OptionalNumberAt(const Call& call, std::size_t i) {
   if (call.Input(i) == nullptr) return std::optional<Operand>();
   QTX_ASSIGN_OR_RETURN(Operand operand, NumberAt(call, i));
+  return std::optional<Operand>(std::move(operand));
+}
+
+Result<std::optional<Operand>> BiasAt(const Call& call, std::size_t i) {
+  const format::Tensor* bias = call.Input(i);
+  if (!IsStock(call) || bias == nullptr || bias->elem_type != ElementType::kInt32) {
+    return OptionalNumberAt(call, i);
+  }
+  QTX_ASSIGN_OR_RETURN(Operand operand, Operand::Make(*bias));
   return std::optional<Operand>(std::move(operand));
 }
 

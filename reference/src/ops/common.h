@@ -17,7 +17,7 @@ namespace qtx::reference {
 /// "input[1] 'w'", for `where` of errors.
 std::string InputName(const Call& call, std::size_t i);
 
-/// Scaled floats saturate here.  Errors: kUnsupported for `saturate` other than 1.
+/// Errors: kInvalid for `saturate` other than 0 and 1.
 Result<void> CheckSaturate(const format::Node& node);
 
 /// Input `i`, which must be real.  Errors: kInvalid for types that do not stand for reals.
@@ -32,6 +32,9 @@ Result<Operand> RealAt(const Call& call, std::size_t i);
 Result<Operand> NumberAt(const Call& call, std::size_t i);
 /// The same, or nullopt for an absent optional input.
 Result<std::optional<Operand>> OptionalNumberAt(const Call& call, std::size_t i);
+/// A bias: the same, but for an operator run by a stock one also plain INT32, in units of the
+/// accumulator (q_linear_conv.S2).
+Result<std::optional<Operand>> BiasAt(const Call& call, std::size_t i);
 /// nullptr for nullopt.
 const Operand* PointerTo(const std::optional<Operand>& operand);
 

@@ -40,7 +40,7 @@ Result<void> CheckShapes(const Call& call, const Dims& x, const Dims& w) {
 Result<format::Tensor> Conv(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Operand w, RealAt(call, 1));
-  QTX_ASSIGN_OR_RETURN(const std::optional<Operand> b, OptionalNumberAt(call, 2));
+  QTX_ASSIGN_OR_RETURN(const std::optional<Operand> b, BiasAt(call, 2));
   const Dims& xd = x.tensor().dims;
   const Dims& wd = w.tensor().dims;
   QTX_RETURN_IF_ERROR(CheckShapes(call, xd, wd));

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <utility>
 
 #include "ops/common.h"
 #include "ops/matrix.h"
@@ -30,7 +31,7 @@ MatrixView ViewOf(const Dims& dims, bool transposed) {
 Result<format::Tensor> Gemm(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Operand a, NumberAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Operand b, NumberAt(call, 1));
-  QTX_ASSIGN_OR_RETURN(const std::optional<Operand> c, OptionalNumberAt(call, 2));
+  QTX_ASSIGN_OR_RETURN(const std::optional<Operand> c, BiasAt(call, 2));
   if (a.tensor().dims.size() != 2 || b.tensor().dims.size() != 2) {
     return Error{ErrorCode::kInvalid, InputName(call, a.tensor().dims.size() != 2 ? 0 : 1),
                  "expected rank 2"};
@@ -51,12 +52,14 @@ Result<format::Tensor> Gemm(const Call& call) {
     bias = BroadcastIndices(c->tensor().dims, dims);
   }
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, dims));
-  const ProductOperands operands{&a,
-                                 &b,
-                                 PointerTo(c),
-                                 transposed_b ? 0 : 1,
-                                 call.node.FloatOr("alpha", 1.0F),
-                                 call.node.FloatOr("beta", 1.0F)};
+  ProductOperands operands{&a,
+                           &b,
+                           PointerTo(c),
+                           transposed_b ? 0 : 1,
+                           call.node.FloatOr("alpha", 1.0F),
+                           call.node.FloatOr("beta", 1.0F)};
+  // q_gemm.S2: of QGemm alpha is a scale, that of the bias too.
+  if (!call.positions.empty()) std::swap(operands.alpha, operands.factor);
   ProductSum sum(call, operands, &output);
   MultiplyMatrices(operands, {left, right, 0, 0, 0}, bias, &sum);
   return output.Take();

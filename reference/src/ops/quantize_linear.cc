@@ -7,41 +7,69 @@ namespace {
 using format::AttributeType;
 using format::ElementType;
 
-// The type of the result: the zero point's, or output_dtype, or UINT8.  Source: quantize_linear.S3.
-ElementType StorageFor(const Call& call) {
-  if (call.Input(2) != nullptr) return call.Input(2)->elem_type;
-  const auto declared = format::ElementTypeFromCode(call.node.IntOr("output_dtype", 0));
-  return declared && *declared != ElementType::kUndefined ? *declared : ElementType::kUint8;
-}
+constexpr std::int64_t kNone = 0;  // an attribute that names no type
 
 Result<void> CheckAttributes(const format::Node& node) {
-  const std::int64_t precision = node.IntOr("precision", 0);
-  if (precision != 0 && precision != static_cast<std::int64_t>(ElementType::kFloat)) {
-    return Error{ErrorCode::kUnsupported, "attribute 'precision'",
-                 "found " + std::to_string(precision) + ", expected 1, FLOAT"};
+  QTX_RETURN_IF_ERROR(CheckSaturate(node));
+  const auto precision = format::ElementTypeFromCode(node.IntOr("precision", kNone));
+  if (precision == ElementType::kUndefined || precision == ElementType::kFloat ||
+      precision == ElementType::kFloat16 || precision == ElementType::kBfloat16 ||
+      precision == ElementType::kDouble) {
+    return {};
   }
-  return CheckSaturate(node);
+  return Error{ErrorCode::kInvalid, "attribute 'precision'",
+               "expected the code of a float type of 16 bits or more"};
 }
 
-// Real, or INT32.  Source: quantize_linear.C1.
-Result<Operand> OperandOf(const Call& call) {
-  if (call.inputs[0]->elem_type == ElementType::kInt32) return Operand::Make(*call.inputs[0]);
-  return OperandAt(call, 0);
+// The type of the result: the zero point's, which output_dtype must then name, or output_dtype, or
+// UINT8.  Source: quantize_linear.S3.
+Result<ElementType> StorageFor(const Call& call) {
+  const std::int64_t named = call.node.IntOr("output_dtype", kNone);
+  const format::Tensor* zero = call.Input(2);
+  if (zero == nullptr) {
+    const auto type = format::ElementTypeFromCode(named == kNone ? 2 : named);
+    return type.value_or(ElementType::kUndefined);
+  }
+  if (named == kNone || named == static_cast<std::int64_t>(zero->elem_type)) return zero->elem_type;
+  return Error{ErrorCode::kInvalid, "attribute 'output_dtype'",
+               "found " + std::to_string(named) + ", expected the zero point's type " +
+                   std::string(format::Name(zero->elem_type))};
 }
 
-// Source: quantize_linear.S1 to .S4.
+Result<Operand> RealAt(const Call& call) {
+  const ElementType type = call.inputs[0]->elem_type;
+  if ((!IsReal(type) && type != ElementType::kInt32) || format::IsQuantized(type)) {
+    return Error{ErrorCode::kInvalid, InputName(call, 0),
+                 "found type " + std::string(format::Name(type)) +
+                     ", expected FLOAT, FLOAT16, BFLOAT16 or INT32"};
+  }
+  return Operand::Make(*call.inputs[0]);
+}
+
+// INT32 is dequantized only.
+bool IsTarget(ElementType storage) {
+  return format::QuantizedOf(storage) && storage != ElementType::kInt32 &&
+         storage != ElementType::kBipolar1;
+}
+
+// Source: quantize_linear.S1 to .S6.
 Result<format::Tensor> QuantizeLinear(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, OperandOf(call));
-  const ElementType storage = StorageFor(call);
-  const std::optional<ElementType> quantized = format::QuantizedOf(storage);
-  if (!quantized || storage != call.outputs[0].elem_type || x.tensor().quantization) {
+  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call));
+  QTX_ASSIGN_OR_RETURN(const ElementType storage, StorageFor(call));
+  if (!IsTarget(storage) || storage != call.outputs[0].elem_type) {
     return Error{ErrorCode::kInvalid, "output[0]",
                  "found type " + std::string(format::Name(call.outputs[0].elem_type)) +
-                     ", expected " + std::string(format::Name(storage)) + " from a float or INT32"};
+                     ", expected " + std::string(format::Name(storage)) + ", of 16 bits at most"};
   }
+  const format::Dims& dims = x.tensor().dims;
+  QTX_ASSIGN_OR_RETURN(const ParameterShape shape, LinearShape(call, 1, dims));
   QTX_ASSIGN_OR_RETURN(format::Quantization parameters,
-                       LinearParameters(call, x.tensor().dims, storage));
-  const OutputType type{*quantized, std::move(parameters)};
+                       ParametersAt(call, {1, 2}, storage, dims, shape, kScaleTypes));
+  // A float8 result is no quantized type: NaN stays NaN, and `saturate` counts.
+  const bool is_float = format::IsSmallFloat(storage);
+  const OutputType type{is_float ? storage : *format::QuantizedOf(storage),
+                        std::move(parameters),
+                        {.saturate = call.node.IntOr("saturate", 1) == 1}};
   Call typed = call;
   typed.outputs = {&type, 1};
   QTX_ASSIGN_OR_RETURN(format::Tensor result, ConvertAll(typed, x));
@@ -58,18 +86,25 @@ constexpr AttributeRule kAttributes[] = {
 
 ElementType InferType(const format::Node& node, std::span<const ElementType> inputs, std::size_t) {
   if (inputs.size() > 2 && inputs[2] != ElementType::kUndefined) return inputs[2];
-  const auto named = static_cast<ElementType>(node.IntOr("output_dtype", 0));
-  return named != ElementType::kUndefined ? named : ElementType::kUint8;
+  const auto named = format::ElementTypeFromCode(node.IntOr("output_dtype", kNone));
+  return named.value_or(ElementType::kUndefined) != ElementType::kUndefined ? *named
+                                                                            : ElementType::kUint8;
+}
+
+constexpr Operator Entry(std::string_view domain) {
+  return {.op_type = "QuantizeLinear",
+          .domain = domain,
+          .min_inputs = 2,
+          .max_inputs = 3,
+          .attributes = kAttributes,
+          .check = CheckAttributes,
+          .infer = InferType,
+          .run = QuantizeLinear};
 }
 
 }  // namespace
 
-const Operator kQuantizeLinear = {.op_type = "QuantizeLinear",
-                                  .min_inputs = 2,
-                                  .max_inputs = 3,
-                                  .attributes = kAttributes,
-                                  .check = CheckAttributes,
-                                  .infer = InferType,
-                                  .run = QuantizeLinear};
+const Operator kQuantizeLinear = Entry("");
+const Operator kMicrosoftQuantizeLinear = Entry(kMicrosoft);
 
 }  // namespace qtx::reference::ops

@@ -6,6 +6,9 @@
 
 namespace qtx::reference::ops {
 
+/// The domain of ONNX Runtime's own operators.
+inline constexpr std::string_view kMicrosoft = "com.microsoft";
+
 extern const Operator kAbs;
 extern const Operator kAdd;
 extern const Operator kArgMax;
@@ -17,10 +20,12 @@ extern const Operator kClip;
 extern const Operator kConcat;
 extern const Operator kConstant;
 extern const Operator kConv;
+extern const Operator kConvInteger;
 extern const Operator kConvTranspose;
 extern const Operator kDepthToSpace;
 extern const Operator kDequantizeLinear;
 extern const Operator kDiv;
+extern const Operator kDynamicQuantizeLinear;
 extern const Operator kElu;
 extern const Operator kErf;
 extern const Operator kExp;
@@ -41,9 +46,12 @@ extern const Operator kLeakyRelu;
 extern const Operator kLog;
 extern const Operator kLpPool;
 extern const Operator kMatMul;
+extern const Operator kMatMulInteger;
 extern const Operator kMax;
 extern const Operator kMaxPool;
 extern const Operator kMean;
+extern const Operator kMicrosoftDequantizeLinear;
+extern const Operator kMicrosoftQuantizeLinear;
 extern const Operator kMin;
 extern const Operator kMish;
 extern const Operator kMul;
@@ -51,6 +59,17 @@ extern const Operator kNeg;
 extern const Operator kPRelu;
 extern const Operator kPad;
 extern const Operator kPow;
+extern const Operator kQGemm;
+extern const Operator kQLinearAdd;
+extern const Operator kQLinearAveragePool;
+extern const Operator kQLinearConcat;
+extern const Operator kQLinearConv;
+extern const Operator kQLinearGlobalAveragePool;
+extern const Operator kQLinearLeakyRelu;
+extern const Operator kQLinearMatMul;
+extern const Operator kQLinearMul;
+extern const Operator kQLinearSigmoid;
+extern const Operator kQLinearSoftmax;
 extern const Operator kQuantizeLinear;
 extern const Operator kRMSNormalization;
 extern const Operator kReciprocal;

@@ -14,10 +14,17 @@
 
 namespace qtx::reference {
 
+/// How values reach a float of at most 8 bits: cast.S9 and cast.S10.
+struct SmallFloatRule {
+  bool saturate = true;  // beyond the range: the largest finite value, else infinity or NaN
+  enum class Power { kUp, kDown, kNearest } power = Power::kUp;  // FLOAT8E8M0 only
+};
+
 /// Type of a value that a node produces. The operator derives the shape.
 struct OutputType {
   format::ElementType elem_type = format::ElementType::kUndefined;  // kUndefined: omitted output
-  std::optional<format::Quantization> quantization;  // inline vectors; present when quantized
+  std::optional<format::Quantization> quantization = {};  // inline vectors; present when quantized
+  SmallFloatRule small_float = {};
 };
 
 /// One application of an operator. Everything is borrowed for the duration of the call.
@@ -28,6 +35,8 @@ struct Call {
   std::span<const format::Tensor* const> inputs;  // nullptr: absent optional input
   std::span<const OutputType> outputs;
   Counters* counters = nullptr;
+  /// Of each input in node.inputs, where an operator runs another on some of them; empty: in order.
+  std::span<const std::size_t> positions = {};
 
   /// The input at `i`, or nullptr when it is absent or not given at all.
   const format::Tensor* Input(std::size_t i) const {
@@ -49,10 +58,11 @@ inline constexpr int kVariadic = 1 << 20;
 struct Operator {
   std::string_view op_type;
   std::string_view domain = {};  // ai.onnx when empty
-  int min_inputs = 0;
+  int min_inputs = 0;            // those after it may be absent
   int max_inputs = 0;
   int max_outputs = 1;
-  std::span<const AttributeRule> attributes;  // all that it understands
+  std::span<const std::size_t> optional_inputs = {};  // among the first min_inputs
+  std::span<const AttributeRule> attributes;          // all that it understands
   /// Checks attribute values before anything runs; nullptr when their types say all.
   Result<void> (*check)(const format::Node&) = nullptr;
   /// Element type of output `output` where the model does not declare it, from the types of the

@@ -1,0 +1,39 @@
+#include "ops/linear.h"
+#include "ops/registry.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+using format::AttributeType;
+
+Result<void> CheckAttributes(const format::Node& node) {
+  QTX_RETURN_IF_ERROR(CheckChannelsFirst(node));
+  return kAveragePool.check(node);
+}
+
+// Source: q_linear_average_pool.S1, q_linear_average_pool.S2.
+Result<format::Tensor> QLinearAveragePool(const Call& call) {
+  QTX_ASSIGN_OR_RETURN(ExtendedCall pool, UnaryCall(call));
+  pool.AddOffsetFirst();
+  return pool.Run(kAveragePool.run);
+}
+
+constexpr AttributeRule kAttributes[] = {
+    {"auto_pad", AttributeType::kString},   {"ceil_mode", AttributeType::kInt},
+    {"channels_last", AttributeType::kInt}, {"count_include_pad", AttributeType::kInt},
+    {"kernel_shape", AttributeType::kInts}, {"pads", AttributeType::kInts},
+    {"strides", AttributeType::kInts},
+};
+
+}  // namespace
+
+const Operator kQLinearAveragePool = {.op_type = "QLinearAveragePool",
+                                      .domain = kMicrosoft,
+                                      .min_inputs = 4,
+                                      .max_inputs = 5,
+                                      .optional_inputs = kUnaryZeroPoints,
+                                      .attributes = kAttributes,
+                                      .check = CheckAttributes,
+                                      .run = QLinearAveragePool};
+
+}  // namespace qtx::reference::ops
