@@ -221,6 +221,7 @@ constexpr Arithmetic Onednn(std::string_view name) {
   RequantizeRecipe recipe = Float(Accumulator::kWrap32);
   recipe.multiplier = Multiplier::kTwoSteps;
   recipe.offset = Offset::kBeforeRounding;
+  recipe.nan = QuantizeRecipe::Nan::kMax;
   recipe.bias = Bias::kReal;
   SetSums(recipe, &row);
   return row;

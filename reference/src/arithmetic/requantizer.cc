@@ -95,6 +95,7 @@ void Requantizer::PutQuotient(std::int64_t element, T scaled) {
   QuantizeRecipe rounding;
   rounding.tie = recipe_.tie;
   rounding.offset = recipe_.offset;
+  rounding.nan = recipe_.nan;
   output_->PutStored(element, QuantizedQuotient(scaled, output_->offset(element), rounding,
                                                 output_->min(), output_->max()));
 }

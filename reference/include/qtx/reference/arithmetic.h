@@ -15,7 +15,7 @@ namespace qtx::reference {
 enum class TieRule { kHalfEven, kHalfAway, kHalfUp, kTowardZero };
 
 /// What a number is rounded to, half even, before it is used.
-enum class Width { kExact, kFloat32, kFloat64 };
+enum class Width { kFloat32, kFloat64 };
 
 /// What an operator without a kernel of its own computes in: exact reals; binary32 values in the
 /// stated order; or exact reals, but stored integers where TFLite has a kernel for them.
@@ -64,6 +64,7 @@ struct RequantizeRecipe {
   enum class Rounds { kOnce, kTwice } rounds = Rounds::kOnce;
   TieRule tie = TieRule::kHalfEven;
   QuantizeRecipe::Offset offset = QuantizeRecipe::Offset::kAfterRounding;
+  QuantizeRecipe::Nan nan = QuantizeRecipe::Nan::kOffset;  // 0 times an infinite factor
   // kReal: as its exact real, or its binary32 (kTwoSteps).  kRescaled: in the accumulator, brought
   // to x_scale * w_scale.  kStored: in the accumulator, whatever its scale.
   enum class Bias { kReal, kRescaled, kStored } bias = Bias::kReal;
