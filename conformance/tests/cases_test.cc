@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "fault.h"
 #include "qtx/conformance/case.h"
+#include "qtx/conformance/diagnosis.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
@@ -84,6 +86,37 @@ void ExpectReferencePasses(const Suite& suite) {
 }
 
 TEST(Cases, PassOnTheReferenceInEachArithmetic) { ExpectReferencePasses(Cases()); }
+
+// Whether `c` fails in an arithmetic.
+bool FailsIn(const Case& c, const std::string& arithmetic) {
+  const auto outputs = RunReference(c, arithmetic);
+  if (!c.error.empty()) return outputs.has_value();
+  if (!outputs.has_value()) return true;
+  for (std::size_t i = 0; i < outputs->size(); ++i) {
+    const auto& data = c.outputs[i].data;
+    if (data && Compare("", (*outputs)[i], *data, c.ulp)) return true;
+  }
+  return false;
+}
+
+// The cases of an arithmetic's own chapter: a backend that computes in another one fails in one.
+TEST(Cases, TellEveryArithmeticFromEveryOther) {
+  for (const reference::Arithmetic& row : reference::Arithmetics()) {
+    const std::string name(row.name);
+    std::string stem = name + "/";
+    std::ranges::replace(stem, '-', '_');
+    std::vector<const Case*> own;
+    for (const Case& c : Cases().cases) {
+      const bool holds = std::ranges::find(c.arithmetics, name) != c.arithmetics.end();
+      if (holds && c.op && c.id.starts_with(stem)) own.push_back(&c);
+    }
+    for (const reference::Arithmetic& other : reference::Arithmetics()) {
+      const bool fails = std::ranges::any_of(
+          own, [&other](const Case* c) { return FailsIn(*c, std::string(other.name)); });
+      EXPECT_EQ(fails, other.name != name) << "the cases of " << name << " run in " << other.name;
+    }
+  }
+}
 
 TEST(Examples, OfTheSpecPassOnTheReference) {
   const auto examples = LoadExamples(QTX_SOURCE_DIR "/spec");
