@@ -25,7 +25,10 @@ Result<Dims> ReshapedDims(const NodePlan& node, const Dims& from) {
   auto total = format::ElementCount(from);
   if (!known.has_value()) return node.Because(At("shape", known.error()));
   if (!total.has_value()) return node.Because(total.error());
-  if (inferred != dims.size() && *known > 0) dims[inferred] = *total / *known;
+  if (inferred != dims.size()) {
+    if (*known == 0) return node.Invalid("shape has -1 beside a size of 0, which any rest fits");
+    dims[inferred] = *total / *known;
+  }
   if (*format::ElementCount(dims) != *total) {
     return node.Invalid("cannot reshape " + format::ToString(from) + " to " +
                         format::ToString(dims));
