@@ -157,6 +157,20 @@ TEST(TopK, OrdersDoublesThatBinary32CannotTellApart) {
   EXPECT_THAT(format::UnpackIntegers((*least.Run())[0]), ElementsAre(2));
 }
 
+// The types of outputs that a model does not declare.
+TEST(TopK, InfersPositionsAsInt64) {
+  const format::Node node;
+  const std::vector<ElementType> types = {ElementType::kFloat, ElementType::kInt64};
+  const auto inferred = [&](const char* op, std::size_t output) {
+    return FindOperator("", op)->infer(node, types, output);
+  };
+  EXPECT_EQ(inferred("TopK", 0), ElementType::kFloat);
+  EXPECT_EQ(inferred("TopK", 1), ElementType::kInt64);
+  EXPECT_EQ(inferred("ArgMax", 0), ElementType::kInt64);
+  EXPECT_EQ(inferred("ArgMin", 0), ElementType::kInt64);
+  EXPECT_EQ(inferred("Where", 0), ElementType::kInt64);  // that of x, not of the condition
+}
+
 TEST(TopK, NamesWhatDoesNotFit) {
   const Tensor x = Int8({2}, {1, 2}, Q({1.0F}));
   const Tensor three = Int64({3});
