@@ -13,6 +13,8 @@ using format::AttributeType;
 using format::Dims;
 using format::ElementType;
 
+// Each position of an axis has a sample of some 100 bytes, unlike each element.
+constexpr std::int64_t kLongestAxis = std::int64_t{1} << 24;
 constexpr std::size_t kRoi = 1;
 constexpr std::size_t kScales = 2;
 constexpr std::size_t kSizes = 3;
@@ -72,10 +74,10 @@ Result<std::vector<std::size_t>> NamedAxes(const Call& call, std::size_t rank) {
 // `to` of an axis whose exact length is known.  Source: resize.S2, resize.S3, resize.C5.
 Result<void> SetLength(const Call& call, std::size_t i, Rational length, bool half_up,
                        ResizedAxis* axis) {
-  if (sgn(length) < 0 || length > static_cast<long>(kMaxComputedElements)) {
-    return Misfit(call, i,
-                  "an axis of size " + std::to_string(axis->from) +
-                      " would become shorter than 0 or too long");
+  const std::string from = "an axis of size " + std::to_string(axis->from);
+  if (sgn(length) < 0) return Misfit(call, i, from + " would become shorter than 0");
+  if (length > static_cast<long>(kLongestAxis)) {
+    return Error{ErrorCode::kTooLarge, InputName(call, i), from + " would become too long"};
   }
   const Rational whole = half_up ? Rational(length + Rational(1, 2)) : length;
   axis->to = mpz_class(whole.get_num() / whole.get_den()).get_si();
@@ -195,7 +197,11 @@ Result<format::Tensor> Resize(const Call& call) {
   }
   QTX_ASSIGN_OR_RETURN(const std::vector<ResizedAxis> axes, ResizedAxes(call, rules.crops()));
   Dims dims;
-  for (const ResizedAxis& axis : axes) dims.push_back(axis.to);
+  for (const ResizedAxis& axis : axes) {
+    dims.push_back(axis.to);
+    if (axis.to <= kLongestAxis) continue;
+    return Error{ErrorCode::kTooLarge, InputName(call, 0), format::ToString(x.dims)};
+  }
   QTX_RETURN_IF_ERROR(CheckComputable(dims));
   if (Product(dims, 0, dims.size()) == 0) return Selected(call, std::move(dims), {});
   std::vector<std::vector<Sample>> samples;

@@ -389,6 +389,8 @@ TEST(Resize, RefusesWhatItCannotCompute) {
   const Tensor nan = Float({2}, {0, std::numeric_limits<float>::quiet_NaN()});
   EXPECT_THAT(error({}, nullptr, &enormous, nullptr), HasSubstr("input[2]"));
   EXPECT_THAT(error({}, nullptr, nullptr, &count), HasSubstr("input[3]"));
+  const AllRun too_long{"Resize", {}, {&x, nullptr, &enormous}, {type}};
+  EXPECT_EQ(too_long.Run().error().code, ErrorCode::kTooLarge);
   EXPECT_THAT(error({}, nullptr, nullptr, nullptr), HasSubstr("scales or sizes"));
   EXPECT_THAT(error({Coordinates("tf_crop_and_resize")}, &nan, &two, nullptr),
               HasSubstr("input[1] 'in1': found a value that is not finite"));
