@@ -53,6 +53,11 @@ double GemmTerms(const NodeRun& run) {
   return static_cast<double>(run.node.IntOr("transA", 0) != 0 ? a[0] : a[1]) + 3;
 }
 
+// Linear interpolation, axis by axis: a weight and its complement rounded, two products, one sum.
+double ResizeTerms(const NodeRun& run) {
+  return 5 * static_cast<double>(run.inputs[0]->dims.size());
+}
+
 // Greatest minus least finite input: what exp's argument can reach after the maximum is taken off.
 double Range(const NodeRun& run) {
   double low = 0;
@@ -175,6 +180,8 @@ constexpr std::array kBounds = {
     Bound{"ReduceProd", Reduced, nullptr, nullptr},
     Bound{"ReduceSum", nullptr, Reduced},
     Bound{"ReduceSumSquare", Squared, nullptr, nullptr},
+    // Nearest elements are moved, which the bound of the linear mode includes.
+    Bound{"Resize", nullptr, ResizeTerms},
     Bound{"Selu", Constant<3>, nullptr, SeluUnits},
     // 1 / (1 + e^-x): the library's error, a sum, a quotient.
     Bound{"Sigmoid", Constant<kLibrary + 2>},
