@@ -59,6 +59,7 @@ class NodeModel {
     }
     QTX_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, interpreter.Run(inputs));
     std::vector<std::vector<double>> results;
+    results.reserve(outputs.size());
     for (const Tensor& output : outputs) {
       results.push_back(IsFloating(output.elem_type) ? ToDoubles(output) : std::vector<double>());
     }
