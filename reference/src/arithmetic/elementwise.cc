@@ -31,7 +31,13 @@ void PutOne(Domain domain, const Operand& input, std::int64_t source, Output* ou
             std::int64_t element) {
   if (domain == Domain::kFloat32) return output->PutFloat(element, input.binary32(source));
   if (!input.is_integer() && !input.is_wide()) {
-    return output->PutReal(element, ToReal(input.exact(source)));
+    const Dyadic x = input.exact(source);
+    if (x.kind == Dyadic::Kind::kFinite) {
+      const auto value = ExactDouble(x);
+      if (value && output->PutIfCertain(element, {*value, 0})) return;
+      output->CountFallback();
+    }
+    return output->PutReal(element, ToReal(x));
   }
   const Term term{input.integer(source), static_cast<double>(input.scale(source))};
   output->PutTerms(element, {&term, 1});

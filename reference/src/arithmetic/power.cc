@@ -15,7 +15,7 @@ constexpr std::int64_t kExactReach = 1 << 14;
 
 // The same number with an odd mantissa, or 0.
 Dyadic Normal(Dyadic x) {
-  if (x.mantissa == 0) return {};
+  if (x.mantissa == 0) return {0, 0, x.kind};
   const int zeros = std::countr_zero(static_cast<std::uint64_t>(x.mantissa));
   x.mantissa /= std::int64_t{1} << zeros;
   x.exponent += zeros;
@@ -68,7 +68,7 @@ std::optional<Rational> IntegerPower(const Dyadic& x, std::int64_t n) {
   const auto bits =
       static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(x.mantissa)));
   const std::int64_t magnitude = std::abs(n);
-  if (magnitude > kExactBits / bits) return std::nullopt;
+  if (magnitude > kExactBits || magnitude * bits > kExactBits) return std::nullopt;
   if (shift > kExactReach || shift < -kExactReach) return std::nullopt;
   mpz_class power;
   mpz_ui_pow_ui(power.get_mpz_t(), static_cast<unsigned long>(x.mantissa),

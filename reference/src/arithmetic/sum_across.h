@@ -20,6 +20,8 @@ class SumAcross {
   void PutFloat32(std::int64_t element, std::span<const std::int64_t> indices,
                   std::int64_t divisor);
   void PutTerms(std::int64_t element, std::span<const std::int64_t> indices, std::int64_t divisor);
+  bool PutIfCertain(std::int64_t element, std::span<const std::int64_t> indices,
+                    std::int64_t divisor);
 
   Domain domain_;
   std::span<const Operand> operands_;

@@ -37,6 +37,23 @@ Result<std::vector<bool>> ReducedAxes(const Call& call, std::size_t rank) {
   return std::vector<bool>(rank, call.node.IntOr("noop_with_empty_axes", 0) == 0);
 }
 
+// Of BOOL false is less than true (opset 20).  Source: reduce_max.C1.
+Result<Operand> ComparableAt(const Call& call, std::size_t i) {
+  const format::Tensor& x = *call.inputs[i];
+  const bool flags = x.elem_type == format::ElementType::kBool &&
+                     call.outputs[0].elem_type == format::ElementType::kBool;
+  return flags ? Operand::Make(x) : NumberAt(call, i);
+}
+
+// What no number precedes at that end.  Source: reduce_max.S5.
+void PutLimit(std::int64_t element, End end, Output* output) {
+  if (output->tensor().elem_type == format::ElementType::kBool) {
+    return output->PutInteger(element, end == End::kLeast ? 1 : 0);
+  }
+  const double infinity = std::numeric_limits<double>::infinity();
+  output->PutReal(element, {false, end == End::kLeast ? infinity : -infinity, {}});
+}
+
 }  // namespace
 
 std::span<const AttributeRule> ReductionAttributes() { return kAttributes; }
@@ -75,18 +92,16 @@ bool Reduction::Next() {
 }
 
 Result<format::Tensor> ReduceExtreme(const Call& call, End end) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, ComparableAt(call, 0));
   QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call, 18));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, reduction.dims()));
   const ExtremeFinder finder(end, x);
   Converter converter(call.arithmetic, x, &output);
-  const double infinity = std::numeric_limits<double>::infinity();
   while (reduction.Next()) {
     if (reduction.count() > 0) {
       converter.Put(reduction.element(), finder.At(reduction.sources()));
-    } else {  // what no number precedes: reduce_max.S5
-      output.PutReal(reduction.element(),
-                     {false, end == End::kGreatest ? -infinity : infinity, {}});
+    } else {
+      PutLimit(reduction.element(), end, &output);
     }
   }
   return output.Take();

@@ -80,6 +80,24 @@ TEST(Div, GivesTheNearestFloat) {
   EXPECT_EQ(Floats({"Div", {}, {&a, &b}, FloatType(), "float32"}), expected);
 }
 
+// Dividends nearest to a divisor times a number halfway between two floats: the quotient lies
+// within 2^-24 of that tie, on either side or on it.
+TEST(Div, GivesTheNearestFloatNextToTies) {
+  std::mt19937 engine(6);
+  std::vector<float> left, right, expected;
+  for (int i = 0; i < 3000; ++i) {
+    const auto divisor = static_cast<float>(1 + engine() % (i % 2 == 0 ? 64 : 16777215));
+    const double tie = static_cast<double>(0x1000001 + 2 * (engine() % 0x800000)) * 0x1p-24;
+    right.push_back(divisor);
+    left.push_back(static_cast<float>(static_cast<double>(divisor) * tie));
+    expected.push_back(TextbookNearest(mpq_class(static_cast<double>(left.back())) /
+                                       mpq_class(static_cast<double>(divisor))));
+  }
+  const Tensor a = Float({3000}, left);
+  const Tensor b = Float({3000}, right);
+  EXPECT_EQ(Floats({"Div", {}, {&a, &b}, FloatType()}), expected);
+}
+
 TEST(Div, DecidesByTheExactQuotientOnlyNearTies) {
   const Tensor a = Int8({3}, {1, 2, 3}, Q({1.0F}));
   const Tensor b = Int8({1}, {2}, Q({1.0F}));

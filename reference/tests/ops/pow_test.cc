@@ -110,6 +110,16 @@ TEST(Pow, FollowsIeeeAtItsLimits) {
   }
 }
 
+TEST(Pow, PassesANanOn) {
+  const Tensor x = Float({4}, {kNan, 2, kNan, -2});
+  const Tensor y = Float({4}, {2, kNan, kNan, 0.5F});
+  for (const char* arithmetic : {"exact", "float32"}) {
+    for (const float power : Floats({"Pow", {}, {&x, &y}, FloatType(), arithmetic})) {
+      EXPECT_TRUE(std::isnan(power));
+    }
+  }
+}
+
 TEST(Pow, WrapsPlainIntegers) {
   const Tensor x = Int64({3, -3, 2, 2, 10, 0, -1, 7});
   const Tensor y = Int64({41, 3, 63, 64, -1, 0, -5, std::int64_t{1} << 62});

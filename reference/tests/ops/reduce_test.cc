@@ -217,6 +217,34 @@ TEST(Reduce, OfNothing) {
               ElementsAre());
 }
 
+// 3k and 4k of at most 24 bits make 5k, which has 25 and is odd: a tie of binary32; and what lies a
+// little above it.
+TEST(ReduceL2, GivesTheNearestFloatAtTiesAndAbove) {
+  std::mt19937 engine(34);
+  std::vector<float> values, expected;
+  for (int i = 0; i < 2000; ++i) {
+    const auto k = static_cast<float>(3355445 + 2 * (engine() % 1118400));
+    const float more = i % 2 == 0 ? 0 : std::ldexp(1.0F, -static_cast<int>(engine() % 60));
+    values.insert(values.end(), {3 * k, 4 * k, more});
+    std::vector<mpq_class> group;
+    for (const float x : {3 * k, 4 * k, more}) group.emplace_back(static_cast<double>(x));
+    expected.push_back(TextbookNearest(Textbook("ReduceL2", group)));
+  }
+  const Tensor x = Float({2000, 3}, values);
+  EXPECT_EQ(Floats({"ReduceL2", {Axes({1}), Attribute::Int("keepdims", 0)}, {&x}, FloatType()}),
+            expected);
+}
+
+TEST(ReduceMax, ComparesFlags) {
+  const OutputType flags{ElementType::kBool, std::nullopt};
+  const Tensor x = Stored(ElementType::kBool, {2, 2}, {1, 0, 0, 0});
+  EXPECT_THAT(Integers({"ReduceMax", {Axes({1})}, {&x}, flags}), ElementsAre(1, 0));
+  EXPECT_THAT(Integers({"ReduceMin", {Axes({1})}, {&x}, flags}), ElementsAre(0, 0));
+  const Tensor none = Stored(ElementType::kBool, {0}, {});
+  EXPECT_THAT(Integers({"ReduceMax", {}, {&none}, flags}), ElementsAre(0));
+  EXPECT_THAT(Integers({"ReduceMin", {}, {&none}, flags}), ElementsAre(1));
+}
+
 TEST(Reduce, OfNothingInPlainIntegers) {
   const Tensor x = Stored(ElementType::kInt32, {0}, {});
   EXPECT_THAT(Integers({"ReduceMax", {}, {&x}, kInt32Type}), ElementsAre(-2147483648));

@@ -85,6 +85,36 @@ TEST(Variadic, EqualsTheTextbookWithExtremeScales) {
   }
 }
 
+// Magnitudes from 2^-60 to 2^60, and terms that cancel but for one: sums that binary64 gets wrong.
+TEST(Variadic, GivesTheNearestFloatOfSumsThatCancel) {
+  std::mt19937 engine(42);
+  const auto random = [&engine] {
+    const auto value = static_cast<float>(static_cast<std::int32_t>(engine()));
+    return std::ldexp(value, static_cast<int>(engine() % 91) - 60);
+  };
+  constexpr std::size_t kCount = 2000;
+  std::vector<std::vector<float>> columns(6, std::vector<float>(kCount));
+  for (std::size_t i = 0; i < kCount; ++i) {
+    for (auto& column : columns) column[i] = random();
+    if (i % 2 == 0) columns[3][i] = -columns[0][i];
+    if (i % 4 == 0) columns[5][i] = -columns[1][i];
+  }
+  std::vector<Tensor> inputs;
+  for (const auto& column : columns) inputs.push_back(Float({kCount}, column));
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& input : inputs) pointers.push_back(&input);
+  for (const char* op : {"Sum", "Mean", "Max", "Min"}) {
+    std::vector<float> expected;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      std::vector<mpq_class> values;
+      for (const auto& column : columns) values.emplace_back(static_cast<double>(column[i]));
+      expected.push_back(TextbookNearest(Textbook(op, values)));
+    }
+    OpRun run{op, {}, pointers, FloatType()};
+    EXPECT_EQ(Floats(run), expected) << op;
+  }
+}
+
 TEST(Variadic, TakesOneInput) {
   const Tensor x = Int8({2}, {6, -4}, Q({1.0F}, {1}));
   for (const char* op : {"Max", "Mean", "Min", "Sum"}) {
