@@ -64,6 +64,7 @@ struct OpRun {
   std::string tflite_kernel = {};  // origin op_type, when not empty
   Counters counters = {};
   std::int64_t opset = 17;
+  std::string domain = {};
 
   Result<Tensor> Run() {
     format::Node node;
@@ -81,7 +82,7 @@ struct OpRun {
                     .inputs = inputs,
                     .outputs = {&output, 1},
                     .counters = &counters};
-    auto results = RunOperator(*FindOperator("", op), call);
+    auto results = RunOperator(*FindOperator(domain, op), call);
     if (!results.has_value()) return std::move(results).error();
     return std::move((*results)[0]);
   }

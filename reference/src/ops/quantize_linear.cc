@@ -36,7 +36,7 @@ Result<ElementType> StorageFor(const Call& call) {
                    std::string(format::Name(zero->elem_type))};
 }
 
-Result<Operand> RealAt(const Call& call) {
+Result<Operand> FloatOrIntegerAt(const Call& call) {
   const ElementType type = call.inputs[0]->elem_type;
   if ((!IsReal(type) && type != ElementType::kInt32) || format::IsQuantized(type)) {
     return Error{ErrorCode::kInvalid, InputName(call, 0),
@@ -54,7 +54,7 @@ bool IsTarget(ElementType storage) {
 
 // Source: quantize_linear.S1 to .S6.
 Result<format::Tensor> QuantizeLinear(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call));
+  QTX_ASSIGN_OR_RETURN(const Operand x, FloatOrIntegerAt(call));
   QTX_ASSIGN_OR_RETURN(const ElementType storage, StorageFor(call));
   if (!IsTarget(storage) || storage != call.outputs[0].elem_type) {
     return Error{ErrorCode::kInvalid, "output[0]",
