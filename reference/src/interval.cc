@@ -24,6 +24,17 @@ Rational EndOf(mpfr_srcptr end, bool upwards) {
   return exact;
 }
 
+// The number of 64 bits nearest to `value`.
+Rational Nearest64(const Rational& value) {
+  mpfr_t rounded;
+  mpfr_init2(rounded, 64);
+  mpfr_set_q(rounded, value.get_mpq_t(), MPFR_RNDN);
+  Rational nearest;
+  mpfr_get_q(nearest.get_mpq_t(), rounded);
+  mpfr_clear(rounded);
+  return nearest;
+}
+
 }  // namespace
 
 Interval::Interval(const Rational& value, int bits) {
@@ -121,7 +132,7 @@ Rational Decided(const Enclosure& enclose, const Rational& scale,
     const Rational low = x.low();
     const Rational high = x.high();
     if (same(low, high)) return low;
-    if (bits >= kLast) return Interval((low + high) / 2 / scale, 64).low() * scale;
+    if (bits >= kLast) return Nearest64((low + high) / 2 / scale) * scale;
   }
 }
 

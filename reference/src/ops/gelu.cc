@@ -6,10 +6,20 @@
 namespace qtx::reference::ops {
 namespace {
 
-// x (1 + erf(x / sqrt 2)) / 2 as x erfc(-x / sqrt 2) / 2, which does not cancel below zero.
-Interval EncloseErf(Interval x) {
+// x erfc(x / sqrt 2) / 2.
+Interval Tail(const Interval& x) {
   const Interval two(2, x.bits());
-  return x * Erfc(Interval(0, x.bits()) - x / Sqrt(two)) / two;
+  return x * Erfc(x / Sqrt(two)) / two;
+}
+
+// x (1 + erf(x / sqrt 2)) / 2 is -Tail(-x), which does not cancel below zero, and x - Tail(x). From
+// x = 19 on the tail is less than 2^-256 x: its sign and size decide a tie, and nothing else is as
+// near to one; MPFR's erfc is slow there with many bits.
+Interval EncloseErf(Interval x) {
+  const Interval zero(0, x.bits());
+  if (x.IsNegative()) return zero - Tail(zero - x);
+  const Rational real = x.low();
+  return x - Tail(real < 19 ? x : Interval(real, 128));
 }
 
 // t = -x / sqrt 2 has a constant and a product rounded, 2 units. erfc takes on t's relative error

@@ -24,8 +24,10 @@ Result<format::Tensor> HardSigmoid(const Call& call) {
       .approximate =
           [a, b](double x) {
             const double line = x * a + b;
-            return Approximation{std::clamp(line, 0.0, 1.0),
-                                 Within(std::abs(x * a) + std::abs(line), 2).bound};
+            const double bound = Within(std::abs(x * a) + std::abs(line), 2).bound;
+            if (line < -bound) return Approximation{0, 0};
+            if (line - 1 > bound) return Approximation{1, 0};
+            return Approximation{std::clamp(line, 0.0, 1.0), bound};
           },
       .binary32 = [alpha, beta](float x) { return std::clamp(alpha * x + beta, 0.0F, 1.0F); }};
   return RunUnary(call, hard);

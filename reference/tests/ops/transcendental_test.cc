@@ -198,6 +198,22 @@ TEST(Softplus, StaysAboveTheTiesItApproaches) {
   EXPECT_THAT(Integers({"Softplus", {}, {&x}, Int8Type(Q({1}))}), ElementsAre(9, 13, 21));
 }
 
+// exact.S6: no 8192 bits tell these from ties, from above or from below.
+TEST(TranscendentalLimits, TakeForATieWhatCannotBeToldFromIt) {
+  const Tensor x = Float({2}, {10000.5F, 10001.5F});
+  const OutputType y = Type(ElementType::kInt16Q, Q({1}));
+  for (const OpRun& run : {OpRun{"Softplus", {}, {&x}, y}, OpRun{"Mish", {}, {&x}, y},
+                           OpRun{"Gelu", {}, {&x}, y}, OpRun{"Gelu", kTanhForm, {&x}, y}}) {
+    EXPECT_THAT(Integers(run), ElementsAre(10000, 10002)) << run.op;
+  }
+}
+
+// Next to ties as far as 2^-7000: e^(-x^2 / 2) at 98.5.
+TEST(Gelu, TellsATailOfSevenThousandBits) {
+  const Tensor x = Float({3}, {29.5F, 59.5F, 97.5F});
+  EXPECT_THAT(Integers({"Gelu", {}, {&x}, Int8Type(Q({1}))}), ElementsAre(29, 59, 97));
+}
+
 // The positive branch is x itself, ties included.
 TEST(Elu, KeepsTiesOfItsPositiveBranch) {
   const Tensor x = Int8({3}, {5, 7, -100}, Q({0.5F}));
