@@ -6,9 +6,8 @@
 namespace qtx::convert {
 namespace {
 
-// What the versions of ai.onnx and of the file are that the operators above are written in.
-constexpr std::int64_t kOpset = 17;
-constexpr std::int64_t kIrVersion = 8;
+// The file version that came with a version of ai.onnx, 17 to 20.
+std::int64_t IrVersion(std::int64_t opset) { return opset <= 18 ? 8 : 9; }
 
 Result<Conversion> Convert(const TfliteFile& file) {
   Ledger ledger;
@@ -22,8 +21,9 @@ Result<Conversion> Convert(const TfliteFile& file) {
   for (const TfliteOperator& op : file.operators) QTX_RETURN_IF_ERROR(ConvertOperator(builder, op));
   Conversion conversion;
   QTX_ASSIGN_OR_RETURN(conversion.model.graph, builder.Finish());
-  conversion.model.ir_version = kIrVersion;
-  conversion.model.opset_imports = {{"", kOpset}, {std::string(format::kDomain), format::kVersion}};
+  conversion.model.ir_version = IrVersion(builder.opset());
+  conversion.model.opset_imports = {{"", builder.opset()},
+                                    {std::string(format::kDomain), format::kVersion}};
   conversion.model.producer_name = "qtx";
   conversion.model.doc_string = file.description;
   conversion.ledger = ledger.Take();

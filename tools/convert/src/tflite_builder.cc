@@ -1,8 +1,8 @@
 #include "tflite_builder.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "tflite_ops.h"
 #include "tflite_origin.h"
 #include "tflite_types.h"
 
@@ -20,13 +20,6 @@ Error Invalid(std::string where, std::string message) {
 }
 Error Unsupported(std::string where, std::string message) {
   return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
-
-format::Tensor FloatScalar(float value) {
-  format::Tensor tensor{
-      ElementType::kFloat, {}, std::nullopt, std::vector<std::byte>(sizeof value)};
-  std::memcpy(tensor.bytes.data(), &value, sizeof value);
-  return tensor;
 }
 
 }  // namespace
@@ -113,7 +106,7 @@ std::string TfliteBuilder::Transpose(const std::string& from, int index, Layout 
                                      const format::TensorType& own) {
   const Permutation& perm = to == Layout::kNchw ? NhwcToNchw() : NchwToNhwc();
   std::string name = Define(index, to, own);
-  Append(nullptr, {"Transpose", {from}, {Attribute::Ints("perm", perm)}}, name);
+  Append(nullptr, {"Transpose", {from}, {Attribute::Ints("perm", perm)}}, {name});
   return name;
 }
 
@@ -171,26 +164,63 @@ Layout TfliteBuilder::Preferred(int index) const {
   return values_.contains({index, Layout::kNchw}) ? Layout::kNchw : Layout::kOwn;
 }
 
-void TfliteBuilder::Append(const TfliteOperator* op, Draft draft, std::string output) {
+Result<std::string> TfliteBuilder::UsePermuted(const TfliteOperator& op, int index,
+                                               const Permutation& perm) {
+  if (tensor(index).constant()) return UseConstant(index, perm);
+  if (perm.empty()) return Use(index, Layout::kOwn);
+  if (perm.size() != tensor(index).dims.size()) {
+    return Invalid(Quoted(tensor(index)), "rank " + std::to_string(tensor(index).dims.size()) +
+                                              ", expected " + std::to_string(perm.size()));
+  }
+  QTX_ASSIGN_OR_RETURN(const std::string name, Use(index, Layout::kOwn));
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, Type(index));
+  return EmitInner(op, {"Transpose", {name}, {Attribute::Ints("perm", perm)}}, name + "/permuted",
+                   Permute(std::move(type), perm));
+}
+
+Result<std::string> TfliteBuilder::UseInt64(const TfliteOperator& op, int index) {
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, Type(index));
+  if (type.elem_type == ElementType::kInt64) return Use(index, Layout::kOwn);
+  if (tensor(index).constant()) {
+    QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> values, IntegersOf(tensor(index)));
+    format::Tensor wide = Int64Vector(values);
+    wide.dims = tensor(index).dims;
+    return AddInitializer(tensor(index).name + "/int64", wide);
+  }
+  QTX_ASSIGN_OR_RETURN(const std::string name, Use(index, Layout::kOwn));
+  type.elem_type = ElementType::kInt64;
+  type.statistics.reset();
+  const auto to = static_cast<std::int64_t>(type.elem_type);
+  return EmitInner(op, {"Cast", {name}, {Attribute::Int("to", to)}}, name + "/int64",
+                   std::move(type));
+}
+
+void TfliteBuilder::Append(const TfliteOperator* op, Draft draft,
+                           std::vector<std::string> outputs) {
   format::Node node;
   const std::string stem =
-      (op == nullptr ? output : std::to_string(op->index)) + "/" + draft.op_type;
+      (op == nullptr ? outputs[0] : std::to_string(op->index)) + "/" + draft.op_type;
   node.name = stem;
   for (int n = 2; !node_names_.insert(node.name).second; ++n)
     node.name = stem + "#" + std::to_string(n);
   node.op_type = std::move(draft.op_type);
   node.inputs = std::move(draft.inputs);
-  node.outputs = {std::move(output)};
+  node.outputs = std::move(outputs);
   node.attributes = std::move(draft.attributes);
   if (op != nullptr) node.origin = OriginOf(*op);
   graph_.nodes.push_back(std::move(node));
 }
 
-std::string TfliteBuilder::EmitInner(const TfliteOperator& op, Draft draft, const std::string& name,
-                                     format::TensorType type) {
+std::string TfliteBuilder::Inner(const std::string& name, format::TensorType type) {
   std::string unique = Unique(name);
   Declare(unique, std::move(type));
-  Append(&op, std::move(draft), unique);
+  return unique;
+}
+
+std::string TfliteBuilder::EmitInner(const TfliteOperator& op, Draft draft, const std::string& name,
+                                     format::TensorType type) {
+  std::string unique = Inner(name, std::move(type));
+  Append(&op, std::move(draft), {unique});
   return unique;
 }
 
@@ -207,8 +237,7 @@ Result<void> TfliteBuilder::Fuse(ActivationFunctionType activation, int output) 
   return {};
 }
 
-Result<void> TfliteBuilder::Emit(const TfliteOperator& op, Draft draft, int output, Layout layout,
-                                 ActivationFunctionType activation) {
+Result<void> TfliteBuilder::CheckNew(int output, Layout layout) const {
   if (tensor(output).constant())
     return Invalid(Quoted(tensor(output)), "an output, and a constant");
   if (values_.contains({output, Layout::kOwn}) || values_.contains({output, Layout::kNchw})) {
@@ -218,6 +247,26 @@ Result<void> TfliteBuilder::Emit(const TfliteOperator& op, Draft draft, int outp
     return Invalid(Quoted(tensor(output)),
                    "rank " + std::to_string(tensor(output).dims.size()) + ", expected 4");
   }
+  return {};
+}
+
+Result<void> TfliteBuilder::EmitAll(const TfliteOperator& op, Draft draft,
+                                    std::span<const int> outputs, Layout layout,
+                                    const std::vector<std::string>& inner) {
+  std::vector<std::string> names;
+  for (const int output : outputs) {
+    QTX_RETURN_IF_ERROR(CheckNew(output, layout));
+    QTX_ASSIGN_OR_RETURN(const format::TensorType type, Type(output));
+    names.push_back(Define(output, layout, type));
+  }
+  names.insert(names.end(), inner.begin(), inner.end());
+  Append(&op, std::move(draft), std::move(names));
+  return {};
+}
+
+Result<void> TfliteBuilder::Emit(const TfliteOperator& op, Draft draft, int output, Layout layout,
+                                 ActivationFunctionType activation) {
+  QTX_RETURN_IF_ERROR(CheckNew(output, layout));
   QTX_ASSIGN_OR_RETURN(format::TensorType type, Type(output));
   if (activation != ActivationFunctionType::NONE) {
     if (type.elem_type == ElementType::kFloat) {
@@ -226,7 +275,7 @@ Result<void> TfliteBuilder::Emit(const TfliteOperator& op, Draft draft, int outp
     QTX_RETURN_IF_ERROR(Fuse(activation, output));
     QTX_ASSIGN_OR_RETURN(type, Type(output));
   }
-  Append(&op, std::move(draft), Define(output, layout, type));
+  Append(&op, std::move(draft), {Define(output, layout, type)});
   return {};
 }
 
@@ -250,7 +299,7 @@ Result<void> TfliteBuilder::EmitFloatActivation(const TfliteOperator& op, Draft 
     bounds.inputs.push_back(AddInitializer(name + "/min", FloatScalar(six ? 0.0F : -1.0F)));
     bounds.inputs.push_back(AddInitializer(name + "/max", FloatScalar(six ? 6.0F : 1.0F)));
   }
-  Append(&op, std::move(bounds), Define(output, layout, own));
+  Append(&op, std::move(bounds), {Define(output, layout, own)});
   return {};
 }
 

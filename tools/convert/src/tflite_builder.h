@@ -2,9 +2,11 @@
 // own order of dimensions, as [N,C,H,W], or in both, whichever its producer and consumers need.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +31,9 @@ class TfliteBuilder {
  public:
   TfliteBuilder(const TfliteFile& file, Ledger& ledger);
 
-  const TfliteTensor& tensor(int index) const { return file_.tensors[static_cast<std::size_t>(index)]; }
+  const TfliteTensor& tensor(int index) const {
+    return file_.tensors[static_cast<std::size_t>(index)];
+  }
 
   /// The tensor at `position` of the operator's inputs or outputs.
   /// Errors: kInvalid when there is none.
@@ -40,7 +44,8 @@ class TfliteBuilder {
   /// Type in TFLite's own layout.  Errors: those of TypeOf, naming the tensor.
   Result<format::TensorType> Type(int tensor);
   /// Replaces it; `field` and `why` go into the ledger.
-  void SetType(int tensor, format::TensorType type, const std::string& field, const std::string& why);
+  void SetType(int tensor, format::TensorType type, const std::string& field,
+               const std::string& why);
   /// A note of a change that no type shows.
   void Note(const std::string& value, const std::string& field, const std::string& why);
 
@@ -55,9 +60,23 @@ class TfliteBuilder {
   /// The layout to stay in: NCHW when the tensor already has that form.
   Layout Preferred(int tensor) const;
 
+  /// The value of a tensor of weights, constant or not, its dimensions permuted.
+  Result<std::string> UsePermuted(const TfliteOperator& op, int tensor, const Permutation& perm);
+  /// The value of a tensor of integers as INT64, which ONNX asks for where TFLite has INT32.
+  Result<std::string> UseInt64(const TfliteOperator& op, int tensor);
+  /// The model needs this version of ai.onnx.
+  void RequireOpset(std::int64_t version) { opset_ = std::max(opset_, version); }
+  std::int64_t opset() const { return opset_; }
+
   /// Adds a node that produces `output` in `layout`, with TFLite's fused activation.
-  Result<void> Emit(const TfliteOperator& op, Draft draft, int output, Layout layout,
-                    schema::ActivationFunctionType activation = schema::ActivationFunctionType::NONE);
+  Result<void> Emit(
+      const TfliteOperator& op, Draft draft, int output, Layout layout,
+      schema::ActivationFunctionType activation = schema::ActivationFunctionType::NONE);
+  /// Adds a node that produces all of `outputs` in `layout`, and the values `inner` after them.
+  Result<void> EmitAll(const TfliteOperator& op, Draft draft, std::span<const int> outputs,
+                       Layout layout, const std::vector<std::string>& inner = {});
+  /// A new value of `type` which no tensor of the file stands for; a node must produce it.
+  std::string Inner(const std::string& name, format::TensorType type);
   /// Adds a node that produces a value of `type` which no tensor of the file stands for.
   std::string EmitInner(const TfliteOperator& op, Draft draft, const std::string& name,
                         format::TensorType type);
@@ -72,8 +91,10 @@ class TfliteBuilder {
   bool IsOutput(int tensor) const;
   void Declare(const std::string& name, format::TensorType type);
   std::string Define(int tensor, Layout layout, const format::TensorType& own);
-  std::string Transpose(const std::string& from, int tensor, Layout to, const format::TensorType& own);
-  void Append(const TfliteOperator* op, Draft draft, std::string output);
+  std::string Transpose(const std::string& from, int tensor, Layout to,
+                        const format::TensorType& own);
+  void Append(const TfliteOperator* op, Draft draft, std::vector<std::string> outputs);
+  Result<void> CheckNew(int output, Layout layout) const;
   Result<void> Fuse(schema::ActivationFunctionType activation, int output);
   Result<void> EmitFloatActivation(const TfliteOperator& op, Draft draft, int output, Layout layout,
                                    schema::ActivationFunctionType activation);
@@ -85,6 +106,7 @@ class TfliteBuilder {
   std::vector<std::optional<format::TensorType>> types_;
   std::map<std::pair<int, Layout>, std::string> values_;
   std::map<std::pair<int, Permutation>, std::string> constants_;
+  std::int64_t opset_ = 17;
 };
 
 }  // namespace qtx::convert

@@ -63,7 +63,9 @@ Result<format::Dims> DimsOf(const schema::Tensor& tensor) {
   format::Dims dims;
   for (std::size_t i = 0; i < Size(tensor.shape()); ++i) {
     dims.push_back(tensor.shape()->Get(static_cast<flatbuffers::uoffset_t>(i)));
-    if (dims.back() < 1) {
+    // [0] is the shape of a scalar or a list of no axes; nothing else is empty.
+    const bool none = dims.back() == 0 && Size(tensor.shape()) == 1;
+    if (dims.back() < 1 && !none) {
       return Invalid("", "dimension " + std::to_string(i) + " is " + std::to_string(dims.back()) +
                              ", expected 1 or more");
     }
@@ -142,6 +144,10 @@ Result<void> ReadGraph(const schema::Model& model, TfliteFile& file) {
   file.name = Text(graph.name());
   QTX_RETURN_IF_ERROR(ReadTensors(model, graph, file));
   QTX_ASSIGN_OR_RETURN(file.inputs, Indices(graph.inputs(), file.tensors.size(), 0, "graph input"));
+  // What is given anew for each run keeps nothing between runs.
+  for (const int index : file.inputs) {
+    file.tensors[static_cast<std::size_t>(index)].variable = false;
+  }
   QTX_ASSIGN_OR_RETURN(file.outputs,
                        Indices(graph.outputs(), file.tensors.size(), 0, "graph output"));
   if (Size(graph.operators()) == 0) return Invalid("", "the subgraph has no operator");

@@ -1,4 +1,4 @@
-// CONV_2D and DEPTHWISE_CONV_2D.
+// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV.
 #include "tflite_ops.h"
 #include "tflite_window.h"
 
@@ -12,8 +12,6 @@ Error Invalid(std::string where, std::string message) {
   return {ErrorCode::kInvalid, std::move(where), std::move(message)};
 }
 
-Error NoOptions() { return Invalid("options", "missing"); }
-
 template <typename Options>
 Window WindowOf(const Options& options, std::int64_t height, std::int64_t width) {
   return {{height, width},
@@ -26,17 +24,22 @@ struct Operands {
   int x = 0, w = 0, y = 0;
 };
 
-Result<Operands> OperandsOf(const TfliteBuilder& builder, const TfliteOperator& op) {
-  Operands operands;
-  QTX_ASSIGN_OR_RETURN(operands.x, builder.Input(op, 0));
-  QTX_ASSIGN_OR_RETURN(operands.w, builder.Input(op, 1));
-  QTX_ASSIGN_OR_RETURN(operands.y, builder.Output(op));
+Result<void> CheckRank4(const TfliteBuilder& builder, const Operands& operands) {
   for (const int index : {operands.x, operands.w, operands.y}) {
     const TfliteTensor& tensor = builder.tensor(index);
     if (tensor.dims.size() == 4) continue;
     return Invalid("tensor '" + tensor.name + "'",
                    "rank " + std::to_string(tensor.dims.size()) + ", expected 4");
   }
+  return {};
+}
+
+Result<Operands> OperandsOf(const TfliteBuilder& builder, const TfliteOperator& op) {
+  Operands operands;
+  QTX_ASSIGN_OR_RETURN(operands.x, builder.Input(op, 0));
+  QTX_ASSIGN_OR_RETURN(operands.w, builder.Input(op, 1));
+  QTX_ASSIGN_OR_RETURN(operands.y, builder.Output(op));
+  QTX_RETURN_IF_ERROR(CheckRank4(builder, operands));
   return operands;
 }
 
@@ -63,8 +66,9 @@ Result<void> EmitConv(TfliteBuilder& builder, const TfliteOperator& op, const Op
   QTX_ASSIGN_OR_RETURN(draft.attributes, WindowAttributes(form.window, x, y));
   if (form.group != 1) draft.attributes.push_back(Attribute::Int("group", form.group));
   QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(operands.x, Layout::kNchw));
-  QTX_ASSIGN_OR_RETURN(const std::string w_name, builder.UseConstant(operands.w, form.perm));
-  QTX_ASSIGN_OR_RETURN(const std::string bias, UseBias(builder, op, 2, channels));
+  QTX_ASSIGN_OR_RETURN(const std::string w_name, builder.UsePermuted(op, operands.w, form.perm));
+  QTX_ASSIGN_OR_RETURN(const std::string bias,
+                       UseBias(builder, op, {operands.x, operands.w, 2}, channels));
   QTX_RETURN_IF_ERROR(NoteHybrid(builder, op));
   draft.inputs = {x_name, w_name};
   if (!bias.empty()) draft.inputs.push_back(bias);
@@ -106,6 +110,37 @@ Result<void> ConvertDepthwiseConv2d(TfliteBuilder& builder, const TfliteOperator
                    .group = x[3],
                    .perm = DepthwiseToOihw(),
                    .activation = options->fused_activation_function()});
+}
+
+Result<void> ConvertTransposeConv(TfliteBuilder& builder, const TfliteOperator& op) {
+  const auto* options = op.options->builtin_options_as_TransposeConvOptions();
+  if (options == nullptr) return NoOptions();
+  // Input 0 is the shape of the output, which the output's own type states.
+  Operands operands;
+  QTX_ASSIGN_OR_RETURN(operands.w, builder.Input(op, 1));
+  QTX_ASSIGN_OR_RETURN(operands.x, builder.Input(op, 2));
+  QTX_ASSIGN_OR_RETURN(operands.y, builder.Output(op));
+  QTX_RETURN_IF_ERROR(CheckRank4(builder, operands));
+  const Dims& x = builder.tensor(operands.x).dims;
+  const Dims& w = builder.tensor(operands.w).dims;  // [O,H,W,I]
+  const Dims& y = builder.tensor(operands.y).dims;
+  if (w[3] != x[3] || y[0] != x[0] || y[3] != w[0]) {
+    return Invalid("weights", "shape " + format::ToString(w) + " for input " + format::ToString(x) +
+                                  " and output " + format::ToString(y));
+  }
+  const Window window{
+      {w[1], w[2]}, {options->stride_h(), options->stride_w()}, {1, 1}, options->padding()};
+  Draft draft{"ConvTranspose", {}, {}};
+  QTX_ASSIGN_OR_RETURN(draft.attributes, TransposedWindowAttributes(window, x, y));
+  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(operands.x, Layout::kNchw));
+  QTX_ASSIGN_OR_RETURN(const std::string w_name,
+                       builder.UsePermuted(op, operands.w, DepthwiseToOihw()));  // to IOHW
+  QTX_ASSIGN_OR_RETURN(const std::string bias,
+                       UseBias(builder, op, {operands.x, operands.w, 3}, w[0]));
+  draft.inputs = {x_name, w_name};
+  if (!bias.empty()) draft.inputs.push_back(bias);
+  return builder.Emit(op, std::move(draft), operands.y, Layout::kNchw,
+                      options->fused_activation_function());
 }
 
 }  // namespace qtx::convert

@@ -1,4 +1,4 @@
-// FULLY_CONNECTED and SOFTMAX.
+// FULLY_CONNECTED, BATCH_MATMUL, SOFTMAX and LOG_SOFTMAX.
 #include "tflite_ops.h"
 #include "tflite_window.h"
 
@@ -18,13 +18,8 @@ Result<std::string> AsMatrix(TfliteBuilder& builder, const TfliteOperator& op, i
   if (builder.tensor(x).dims == dims) return builder.Use(x, Layout::kOwn);
   const bool nchw = builder.Preferred(x) == Layout::kNchw && SameOrder(builder.tensor(x).dims);
   QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, nchw ? Layout::kNchw : Layout::kOwn));
-  QTX_ASSIGN_OR_RETURN(format::TensorType type, builder.Type(x));
-  if (type.quantization && !type.quantization->axis.empty()) {
-    return Error{ErrorCode::kUnsupported, "input[0]",
-                 "per-axis parameters across a change of shape"};
-  }
-  type.shape = format::ToShape(dims);
-  type.statistics.reset();  // they stay on the tensor of the file
+  QTX_ASSIGN_OR_RETURN(const format::TensorType own, builder.Type(x));
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, Reshaped(own, dims));
   const std::string stem = builder.tensor(x).name;
   Draft reshape{"Reshape", {name, builder.AddInitializer(stem + "/shape", Int64Vector(dims))}, {}};
   return builder.EmitInner(op, std::move(reshape), stem + "/matrix", std::move(type));
@@ -65,8 +60,8 @@ Result<void> ConvertFullyConnected(TfliteBuilder& builder, const TfliteOperator&
                        SizesOf(builder.tensor(x), builder.tensor(w), builder.tensor(y)));
   QTX_ASSIGN_OR_RETURN(const std::string x_name,
                        AsMatrix(builder, op, x, {sizes.batch, sizes.inputs}));
-  QTX_ASSIGN_OR_RETURN(const std::string w_name, builder.UseConstant(w, {}));
-  QTX_ASSIGN_OR_RETURN(const std::string bias, UseBias(builder, op, 2, sizes.outputs));
+  QTX_ASSIGN_OR_RETURN(const std::string w_name, builder.UsePermuted(op, w, {}));
+  QTX_ASSIGN_OR_RETURN(const std::string bias, UseBias(builder, op, {x, w, 2}, sizes.outputs));
   QTX_RETURN_IF_ERROR(NoteHybrid(builder, op));
   Draft gemm{"Gemm", {x_name, w_name}, {Attribute::Int("transB", 1)}};
   if (!bias.empty()) gemm.inputs.push_back(bias);
@@ -84,21 +79,42 @@ Result<void> ConvertFullyConnected(TfliteBuilder& builder, const TfliteOperator&
   return builder.Emit(op, std::move(reshape), y, Layout::kOwn, activation);
 }
 
+Result<void> ConvertBatchMatMul(TfliteBuilder& builder, const TfliteOperator& op) {
+  const auto* options = op.options->builtin_options_as_BatchMatMulOptions();
+  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  Draft draft{"MatMul", {}, {}};
+  for (const std::size_t position : {0U, 1U}) {
+    QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, position));
+    const std::size_t rank = builder.tensor(x).dims.size();
+    if (rank < 2) return Invalid("input[" + std::to_string(position) + "]", "rank below 2");
+    Permutation perm;
+    if (options != nullptr && (position == 0 ? options->adj_x() : options->adj_y())) {
+      for (std::size_t axis = 0; axis < rank; ++axis) perm.push_back(static_cast<int>(axis));
+      std::swap(perm[rank - 1], perm[rank - 2]);
+    }
+    QTX_ASSIGN_OR_RETURN(std::string name, builder.UsePermuted(op, x, perm));
+    draft.inputs.push_back(std::move(name));
+  }
+  QTX_RETURN_IF_ERROR(NoteHybrid(builder, op));
+  return builder.Emit(op, std::move(draft), y, Layout::kOwn);
+}
+
 Result<void> ConvertSoftmax(TfliteBuilder& builder, const TfliteOperator& op) {
+  const bool log = op.code == schema::BuiltinOperator::LOG_SOFTMAX;
   const auto* options = op.options->builtin_options_as_SoftmaxOptions();
-  if (options == nullptr) return Invalid("options", "missing");
-  if (options->beta() != 1.0F) {
+  if (!log && options == nullptr) return NoOptions();
+  if (!log && options->beta() != 1.0F) {
     return Error{ErrorCode::kUnsupported, "beta",
                  format::HexFloat(options->beta()) + ", expected 1"};
   }
   QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
   QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
   if (builder.tensor(x).dims != builder.tensor(y).dims || builder.tensor(x).dims.empty()) {
-    return Invalid("output", "shape " + format::ToString(builder.tensor(y).dims) + " for input " +
-                                 format::ToString(builder.tensor(x).dims));
+    return BadOutput(builder.tensor(x), builder.tensor(y));
   }
   QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, Layout::kOwn));
-  return builder.Emit(op, {"Softmax", {x_name}, {Attribute::Int("axis", -1)}}, y, Layout::kOwn);
+  return builder.Emit(op, {log ? "LogSoftmax" : "Softmax", {x_name}, {Attribute::Int("axis", -1)}},
+                      y, Layout::kOwn);
 }
 
 }  // namespace qtx::convert

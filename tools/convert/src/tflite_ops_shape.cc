@@ -1,4 +1,4 @@
-// RESHAPE and its kin, TRANSPOSE, PAD, CONCATENATION: operators that move elements.
+// RESHAPE and its kin, TRANSPOSE, PAD, CONCATENATION, PACK, TILE: operators that move elements.
 #include <algorithm>
 
 #include "tflite_ops.h"
@@ -12,14 +12,6 @@ using format::Dims;
 
 Error Invalid(std::string where, std::string message) {
   return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
-
-Result<std::vector<std::int64_t>> ConstantInput(const TfliteBuilder& builder,
-                                                const TfliteOperator& op, std::size_t position) {
-  QTX_ASSIGN_OR_RETURN(const int index, builder.Input(op, position));
-  auto values = IntegersOf(builder.tensor(index));
-  if (!values.has_value()) return At("input '" + builder.tensor(index).name + "'", values.error());
-  return values;
 }
 
 bool IsPermutation(std::vector<std::int64_t> perm, std::size_t rank) {
@@ -73,8 +65,7 @@ Result<void> ConvertReshape(TfliteBuilder& builder, const TfliteOperator& op) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t x_count, format::ElementCount(x_dims));
   QTX_ASSIGN_OR_RETURN(const std::int64_t y_count, format::ElementCount(y_dims));
   if (x_count != y_count) {
-    return Invalid("output",
-                   "shape " + format::ToString(y_dims) + " for input " + format::ToString(x_dims));
+    return BadOutput(builder.tensor(x), builder.tensor(y));
   }
   const bool nchw = builder.Preferred(x) == Layout::kNchw && SameOrder(x_dims);
   QTX_ASSIGN_OR_RETURN(const std::string x_name,
@@ -111,6 +102,17 @@ Result<void> ConvertPad(TfliteBuilder& builder, const TfliteOperator& op) {
   Draft draft{"Pad", {x_name}, {}};
   draft.inputs.push_back(
       builder.AddInitializer(builder.tensor(y).name + "/pads", Int64Vector(pads)));
+  if (op.code == schema::BuiltinOperator::PADV2) {
+    QTX_ASSIGN_OR_RETURN(const int value, builder.Input(op, 2));
+    QTX_ASSIGN_OR_RETURN(std::string name, builder.Use(value, Layout::kOwn));
+    draft.inputs.push_back(std::move(name));
+  } else if (op.code == schema::BuiltinOperator::MIRROR_PAD) {
+    const auto* options = op.options->builtin_options_as_MirrorPadOptions();
+    if (options == nullptr || options->mode() != schema::MirrorPadMode::REFLECT) {
+      return Error{ErrorCode::kUnsupported, "mode", "a mirror that repeats the edge"};
+    }
+    draft.attributes.push_back(Attribute::String("mode", "reflect"));
+  }
   return builder.Emit(op, std::move(draft), y, layout);
 }
 
@@ -134,6 +136,55 @@ Result<void> ConvertConcatenation(TfliteBuilder& builder, const TfliteOperator& 
     draft.inputs.push_back(std::move(name));
   }
   return builder.Emit(op, std::move(draft), y, layout, options->fused_activation_function());
+}
+
+Result<void> ConvertPack(TfliteBuilder& builder, const TfliteOperator& op) {
+  const auto* options = op.options->builtin_options_as_PackOptions();
+  if (options == nullptr) return NoOptions();
+  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  const Dims& dims = builder.tensor(y).dims;
+  auto axis = format::NormalizeAxis(options->axis(), static_cast<std::int64_t>(dims.size()));
+  if (!axis.has_value()) return At("axis", axis.error());
+  Dims part = dims;
+  part.erase(part.begin() + *axis);
+  if (static_cast<std::int64_t>(op.inputs.size()) != dims[static_cast<std::size_t>(*axis)]) {
+    return Invalid("inputs", "found " + std::to_string(op.inputs.size()) + " for output " +
+                                 format::ToString(dims));
+  }
+  Draft concat{"Concat", {}, {Attribute::Int("axis", *axis)}};
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, i));
+    if (builder.tensor(x).dims != part) return BadOutput(builder.tensor(x), builder.tensor(y));
+    QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, Layout::kOwn));
+    QTX_ASSIGN_OR_RETURN(const format::TensorType own, builder.Type(x));
+    Dims shape = part;
+    shape.insert(shape.begin() + *axis, 1);
+    QTX_ASSIGN_OR_RETURN(format::TensorType type, Reshaped(own, shape));
+    const std::string axes =
+        builder.AddInitializer(builder.tensor(x).name + "/axes", Int64Vector({&*axis, 1}));
+    concat.inputs.push_back(builder.EmitInner(op, {"Unsqueeze", {name, axes}, {}},
+                                              builder.tensor(x).name + "/part", std::move(type)));
+  }
+  return builder.Emit(op, std::move(concat), y, Layout::kOwn);
+}
+
+Result<void> ConvertTile(TfliteBuilder& builder, const TfliteOperator& op) {
+  QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
+  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> repeats, ConstantInput(builder, op, 1));
+  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, Layout::kOwn));
+  const std::string name =
+      builder.AddInitializer(builder.tensor(y).name + "/repeats", Int64Vector(repeats));
+  return builder.Emit(op, {"Tile", {x_name, name}, {}}, y, Layout::kOwn);
+}
+
+Result<void> ConvertBroadcastTo(TfliteBuilder& builder, const TfliteOperator& op) {
+  QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
+  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, Layout::kOwn));
+  const std::string shape = builder.AddInitializer(builder.tensor(y).name + "/shape",
+                                                   Int64Vector(builder.tensor(y).dims));
+  return builder.Emit(op, {"Expand", {x_name, shape}, {}}, y, Layout::kOwn);
 }
 
 }  // namespace qtx::convert

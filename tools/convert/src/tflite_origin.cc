@@ -23,6 +23,9 @@ void AddOptions(const Options* options, std::vector<Attribute>& to) {
   if constexpr (requires { options->fused_activation_function(); }) {
     AddActivation(options->fused_activation_function(), to);
   }
+  if constexpr (requires { options->pot_scale_int16(); }) {
+    if (!options->pot_scale_int16()) to.push_back(Attribute::Int("pot_scale_int16", 0));
+  }
   if constexpr (requires { options->keep_dims(); }) {
     to.push_back(Attribute::Int("keep_dims", options->keep_dims() ? 1 : 0));
   }
@@ -44,6 +47,8 @@ format::Origin OriginOf(const TfliteOperator& op) {
   AddOptions(options.builtin_options_as_AddOptions(), origin.attributes);
   AddOptions(options.builtin_options_as_SubOptions(), origin.attributes);
   AddOptions(options.builtin_options_as_MulOptions(), origin.attributes);
+  AddOptions(options.builtin_options_as_DivOptions(), origin.attributes);
+  AddOptions(options.builtin_options_as_TransposeConvOptions(), origin.attributes);
   AddOptions(options.builtin_options_as_ReducerOptions(), origin.attributes);
   return origin;
 }

@@ -163,6 +163,39 @@ std::optional<format::Statistics> StatisticsOf(const TfliteTensor& tensor, Ledge
   return statistics;
 }
 
+// min and max of integers without a scale: the format keeps statistics of reals only.
+void DropStatisticsOfPlain(const TfliteTensor& tensor, Ledger& ledger, format::TensorType* type) {
+  if (!type->statistics || type->elem_type == ElementType::kFloat) return;
+  type->statistics.reset();
+  ledger.Dropped(tensor.name, "statistics", "of integers that stand for no reals");
+}
+
+// The data of a 64-bit constant of INT32Q.
+Result<format::Tensor> NarrowedConstant(const TfliteTensor& tensor, const format::TensorType& type,
+                                        std::int64_t count) {
+  if (static_cast<std::int64_t>(tensor.data.size()) != count * 8) {
+    return Invalid("buffer of " + std::to_string(tensor.data.size()) + " bytes for " +
+                   std::to_string(count) + " elements of 64 bits");
+  }
+  QTX_ASSIGN_OR_RETURN(format::Tensor result,
+                       format::MakeTensor(type.elem_type, tensor.dims, type.quantization));
+  std::vector<std::int64_t> values(static_cast<std::size_t>(count));
+  std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  format::PackIntegers(values, result);
+  return result;
+}
+
+// A 64-bit constant, such as the bias of 16-bit operators, whose values 32 bits hold.
+bool FitsInt32(const TfliteTensor& tensor) {
+  if (tensor.data.size() % sizeof(std::int64_t) != 0 || !tensor.constant()) return false;
+  for (std::size_t i = 0; i < tensor.data.size(); i += sizeof(std::int64_t)) {
+    std::int64_t value = 0;
+    std::memcpy(&value, tensor.data.data() + i, sizeof value);
+    if (value != static_cast<std::int32_t>(value)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger) {
@@ -183,11 +216,18 @@ Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger) {
   type.statistics = StatisticsOf(tensor, ledger);
   const bool has_scale =
       source != nullptr && source->scale() != nullptr && source->scale()->size() > 0;
-  if (!has_scale) return type;
+  if (!has_scale) {
+    DropStatisticsOfPlain(tensor, ledger, &type);
+    return type;
+  }
   if (type.elem_type == ElementType::kFloat) {
     ledger.Dropped(tensor.name, "scale",
                    "a FLOAT tensor has none, and the file does not say which integer is meant");
     return type;
+  }
+  if (type.elem_type == ElementType::kInt64 && FitsInt32(tensor)) {
+    type.elem_type = ElementType::kInt32;
+    ledger.Changed(tensor.name, "elem_type", "INT32Q; all of its 64-bit values fit");
   }
   const auto quantized = format::QuantizedOf(type.elem_type);
   if (!quantized.has_value() || !format::IsIntegerStorage(*quantized)) {
@@ -201,6 +241,9 @@ Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger) {
 
 Result<format::Tensor> ConstantOf(const TfliteTensor& tensor, const format::TensorType& type) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(tensor.dims));
+  if (tensor.type == TensorType::INT64 && type.elem_type == ElementType::kInt32Q) {
+    return NarrowedConstant(tensor, type, count);
+  }
   QTX_ASSIGN_OR_RETURN(const std::int64_t bytes, format::PackedBytes(type.elem_type, count));
   if (bytes != static_cast<std::int64_t>(tensor.data.size())) {
     return Invalid("buffer of " + std::to_string(tensor.data.size()) + " bytes, expected " +

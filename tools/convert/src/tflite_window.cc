@@ -47,15 +47,20 @@ format::Quantization ProductScale(const format::Quantization& x, const format::Q
   return q;
 }
 
-Result<void> ScaleBias(TfliteBuilder& builder, const TfliteOperator& op, int bias) {
+bool HasScale(const TfliteTensor& tensor) {
+  return tensor.quantization != nullptr && tensor.quantization->scale() != nullptr &&
+         tensor.quantization->scale()->size() > 0;
+}
+
+Result<void> ScaleBias(TfliteBuilder& builder, const BiasPlace& place, int bias) {
   const TfliteTensor& tensor = builder.tensor(bias);
   QTX_ASSIGN_OR_RETURN(format::TensorType type, builder.Type(bias));
-  QTX_ASSIGN_OR_RETURN(const format::TensorType x, builder.Type(op.inputs[0]));
-  QTX_ASSIGN_OR_RETURN(const format::TensorType w, builder.Type(op.inputs[1]));
-  const bool own = tensor.quantization != nullptr && tensor.quantization->scale() != nullptr &&
-                   tensor.quantization->scale()->size() > 0;
-  if (own || tensor.type != schema::TensorType::INT32 || !x.quantization || !w.quantization)
+  QTX_ASSIGN_OR_RETURN(const format::TensorType x, builder.Type(place.x));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType w, builder.Type(place.w));
+  if (HasScale(tensor) || tensor.type != schema::TensorType::INT32 || !x.quantization ||
+      !w.quantization) {
     return {};
+  }
   const format::Quantization q = ProductScale(*x.quantization, *w.quantization);
   if (!std::all_of(q.scale.begin(), q.scale.end(),
                    [](float s) { return s > 0 && std::isfinite(s); })) {
@@ -113,10 +118,10 @@ Result<void> NoteHybrid(TfliteBuilder& builder, const TfliteOperator& op) {
   return {};
 }
 
-Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op, std::size_t position,
-                            std::int64_t size) {
-  if (!builder.HasInput(op, position)) return std::string();
-  const int bias = op.inputs[position];
+Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op,
+                            const BiasPlace& place, std::int64_t size) {
+  if (!builder.HasInput(op, place.position)) return std::string();
+  const int bias = op.inputs[place.position];
   const TfliteTensor& tensor = builder.tensor(bias);
   if (!tensor.constant())
     return Error{ErrorCode::kUnsupported, "bias '" + tensor.name + "'", "not a constant"};
@@ -124,8 +129,40 @@ Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op, st
     return Invalid("bias '" + tensor.name + "'", "shape " + format::ToString(tensor.dims) +
                                                      ", expected [" + std::to_string(size) + "]");
   }
-  QTX_RETURN_IF_ERROR(ScaleBias(builder, op, bias));
+  QTX_RETURN_IF_ERROR(ScaleBias(builder, place, bias));
   return builder.UseConstant(bias, {});
+}
+
+Result<std::vector<Attribute>> TransposedWindowAttributes(const Window& window,
+                                                          const format::Dims& input,
+                                                          const format::Dims& output) {
+  std::vector<std::int64_t> pads(4), beyond(2);
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t stride = window.stride[axis], kernel = window.kernel[axis];
+    if (stride < 1 || stride > kMaxSpan) {
+      return Invalid("stride", std::to_string(stride) + ", expected 1 or more");
+    }
+    if (kernel < 1 || kernel > kMaxSpan) return Invalid("kernel", "out of range");
+    // TFLite places the windows as the convolution of the output would have them.
+    const std::int64_t x = input[axis + 1], y = output[axis + 1];
+    const std::int64_t back = (y + stride - 1) / stride;
+    const bool same = window.padding == schema::Padding::SAME;
+    pads[axis] = same ? std::max<std::int64_t>((back - 1) * stride + kernel - y, 0) / 2 : 0;
+    const std::int64_t end = (x - 1) * stride + kernel - y - pads[axis];
+    pads[axis + 2] = std::max<std::int64_t>(end, 0);
+    beyond[axis] = std::max<std::int64_t>(-end, 0);
+    if (beyond[axis] >= stride || pads[axis + 2] >= kernel + stride) {
+      return Invalid("output",
+                     "size " + std::to_string(y) + " for input size " + std::to_string(x));
+    }
+  }
+  std::vector<Attribute> attributes = {Attribute::Ints("kernel_shape", Pair(window.kernel))};
+  if (beyond != std::vector<std::int64_t>{0, 0}) {
+    attributes.push_back(Attribute::Ints("output_padding", beyond));
+  }
+  attributes.push_back(Attribute::Ints("pads", pads));
+  attributes.push_back(Attribute::Ints("strides", Pair(window.stride)));
+  return attributes;
 }
 
 }  // namespace qtx::convert

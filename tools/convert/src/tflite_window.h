@@ -24,11 +24,24 @@ Result<std::vector<format::Attribute>> WindowAttributes(const Window& window,
                                                         const format::Dims& input,
                                                         const format::Dims& output);
 
-/// The value of the bias at `position`, or "" when the operator has none. A quantized operator's
-/// bias without a scale of its own gets x_scale * w_scale, rounded to binary32, as TFLite takes it.
-/// Errors: kInvalid when it has not `size` elements, kUnsupported when it is no constant.
-Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op, std::size_t position,
-                            std::int64_t size);
+/// The same for a transposed convolution, `output` larger than `input`; rows of the output that no
+/// window reaches become output_padding.
+Result<std::vector<format::Attribute>> TransposedWindowAttributes(const Window& window,
+                                                                  const format::Dims& input,
+                                                                  const format::Dims& output);
+
+/// Tensors x and w of an operator, and the position of its bias.
+struct BiasPlace {
+  int x = 0, w = 0;
+  std::size_t position = 0;
+};
+
+/// The value of the bias, or "" when the operator has none. A quantized operator's bias without a
+/// scale of its own gets x_scale * w_scale, rounded to binary32, as TFLite takes it; one of 64 bits
+/// becomes INT32Q.  Errors: kInvalid when it has not `size` elements, kUnsupported when it is no
+/// constant or does not fit 32 bits.
+Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op,
+                            const BiasPlace& place, std::int64_t size);
 
 /// Notes where TFLite's kernel computes otherwise than the node says: FLOAT x with quantized
 /// weights, where it quantizes x as it runs.  REQUIRES: inputs 0 and 1 are there.  Errors: those of

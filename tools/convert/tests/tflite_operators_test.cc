@@ -209,10 +209,10 @@ TEST(TfliteRefusal, NamesOperatorAndOutput) {
   TfliteMaker maker;
   const int x = maker.Int8("x", {1, 4});
   const int y = maker.Int8("y", {1, 4});
-  maker.Operator(BuiltinOperator::LOG_SOFTMAX, {x}, {y});
+  maker.Operator(BuiltinOperator::SVDF, {x}, {y});
   const Error error = Refusal(maker.Bytes({x}, {y}));
   EXPECT_EQ(error.code, ErrorCode::kUnsupported);
-  EXPECT_EQ(error.where, "t: operator 0 (LOG_SOFTMAX)");
+  EXPECT_EQ(error.where, "t: operator 0 (SVDF)");
   EXPECT_THAT(error.message, HasSubstr("'y'"));
 }
 
