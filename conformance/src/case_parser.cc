@@ -28,7 +28,7 @@ Result<std::string> ReadClause(const Yaml& node, const Place& place) {
 constexpr std::int64_t kMaxOpset = 1000;
 
 Result<Operator> ParseOperator(const Yaml& node, const Place& place) {
-  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"type", "domain", "opset", "attributes"}));
+  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"type", "domain", "opset", "origin", "attributes"}));
   const Yaml* type = node.Find("type");
   if (type == nullptr) return Refuse(place, node, "missing key 'type'");
   Operator op;
@@ -40,6 +40,12 @@ Result<Operator> ParseOperator(const Yaml& node, const Place& place) {
     QTX_ASSIGN_OR_RETURN(op.opset, ReadInt(*opset, place.Child("opset")));
     if (op.opset < 1 || op.opset > kMaxOpset) {
       return Refuse(place.Child("opset"), *opset, "expected 1 to " + std::to_string(kMaxOpset));
+    }
+  }
+  if (const Yaml* origin = node.Find("origin")) {
+    QTX_ASSIGN_OR_RETURN(op.origin, ReadString(*origin, place.Child("origin")));
+    if (op.origin.find('/') == std::string::npos) {
+      return Refuse(place.Child("origin"), *origin, "expected FRAMEWORK/OP_TYPE");
     }
   }
   const Yaml* attributes = node.Find("attributes");

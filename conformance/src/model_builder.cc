@@ -149,6 +149,11 @@ Result<format::Model> BuildOneNodeModel(const Case& c) {
   node.op_type = c.op->type;
   node.domain = c.op->domain;
   node.attributes = c.op->attributes;
+  if (const std::size_t slash = c.op->origin.find('/'); slash != std::string::npos) {
+    node.origin.emplace();
+    node.origin->framework = c.op->origin.substr(0, slash);
+    node.origin->op_type = c.op->origin.substr(slash + 1);
+  }
   for (const CaseValue& input : c.inputs) {
     node.inputs.push_back(input.absent ? "" : input.name);
     if (input.absent) continue;

@@ -117,6 +117,15 @@ TEST(ParseCases, EncodesSmallFloatsThatAreRepresentable) {
               HasSubstr("cannot represent"));
 }
 
+TEST(ParseCases, ReadsTheOriginOfTheNode) {
+  const auto cases = Parse(
+      "{id: q/r, spec: q.S1, why: w, op: {type: Identity, origin: tflite/RSQRT},"
+      " inputs: {x: {type: float, data: [1.0]}}, expect: {y: {type: float, data: [1.0]}},"
+      " derivation: d}");
+  ASSERT_EQ(cases.size(), 1U);
+  EXPECT_EQ(cases[0].op->origin, "tflite/RSQRT");
+}
+
 TEST(ParseCases, ReadsWhatOnlyFormatCasesWrite) {
   const auto cases = Parse(
       "{id: q/r, spec: q.C1, why: w, op: {type: Identity},"

@@ -53,6 +53,7 @@ struct Operator {
   std::string domain;
   std::int64_t opset = 17;
   std::vector<format::Attribute> attributes;
+  std::string origin;  // "tflite/RSQRT": framework and op_type of the node's origin; empty: none
 };
 
 struct Case {
