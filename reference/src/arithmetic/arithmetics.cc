@@ -94,6 +94,13 @@ constexpr Arithmetic TfliteEverywhere(std::string_view name, Rounds rounds) {
 constexpr Arithmetic Tflite() {
   Arithmetic row = TfliteEverywhere("tflite", Rounds::kTwice);
   row.requantize.rounds = Rounds::kOnce;
+  row.wide_requantize = Fixed(kInBinary64, Rounds::kOnce, TieRule::kHalfUp);
+  row.wide_requantize.bias = Bias::kStored;
+  row.wide_requantize.narrowed = RequantizeRecipe::Narrowed::kTo15;
+  row.wide_requantize.accumulator = Accumulator::kClamp48;
+  row.wide_requantize.exponents = {-2000, 7, "tflite.S12"};
+  row.add.wide_left_shift = 15;
+  row.kernels = Arithmetic::Kernels::kTflite;
   return row;
 }
 

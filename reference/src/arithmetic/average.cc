@@ -5,12 +5,16 @@
 namespace qtx::reference {
 namespace {
 
-// AVERAGE_POOL_2D needs an 8-bit output with the input's scale and offset (tflite.S7).
-bool SameByteType(const Operand& input, const Output& output) {
+// AVERAGE_POOL_2D needs an output of 8 bits (tflite.S7), or 16 (tflite.S12), with the input's scale
+// and offset.
+bool SameNarrowType(const Arithmetic& arithmetic, const Operand& input, const Output& output) {
   const format::Tensor& x = input.tensor();
   const format::Tensor& y = output.tensor();
   if (x.elem_type != y.elem_type || !input.per_tensor() || !output.per_tensor()) return false;
-  if (x.elem_type != format::ElementType::kInt8Q && x.elem_type != format::ElementType::kUint8Q) {
+  const bool wide = x.elem_type == format::ElementType::kInt16Q &&
+                    arithmetic.wide_requantize.multiplier != RequantizeRecipe::Multiplier::kNone;
+  if (!wide && x.elem_type != format::ElementType::kInt8Q &&
+      x.elem_type != format::ElementType::kUint8Q) {
     return false;
   }
   return x.quantization->scale == y.quantization->scale &&
@@ -25,7 +29,7 @@ Averager::Averager(const Arithmetic& arithmetic, const Operand& input, Output* o
       tie_(arithmetic.average.tie),
       input_(&input),
       output_(output),
-      same_type_(kernel == Kernel::kPool && SameByteType(input, *output)) {}
+      same_type_(kernel == Kernel::kPool && SameNarrowType(arithmetic, input, *output)) {}
 
 void Averager::PutStoredMean(std::int64_t element, std::span<const std::int64_t> sources) {
   std::int64_t sum = 0;

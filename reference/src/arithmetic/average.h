@@ -34,7 +34,7 @@ class Averager {
   TieRule tie_;
   const Operand* input_;
   Output* output_;
-  bool same_type_ = false;  // 8 bits, one scale, and the output's type is the input's
+  bool same_type_ = false;  // 8 bits (or 16), one scale, and the output's type is the input's
 };
 
 }  // namespace qtx::reference

@@ -27,13 +27,22 @@ Kernel KernelOf(const Call& call, const Operand& x) {
   return depthwise ? Kernel::kDepthwiseConv : Kernel::kConv;
 }
 
-// Conv, Gemm and MatMul: int8 by int8 or int4 and uint8 by uint8, the output as x, one scale for x
-// and y.
+bool HasOffset(const format::Tensor& tensor) {
+  return std::ranges::any_of(tensor.quantization->offset, [](std::int32_t o) { return o != 0; });
+}
+
+// int8 by int8 or int4, uint8 by uint8, and int16 by int8 without offsets; the output as x, one
+// scale for x and y. ConvTranspose has the last alone (tflite.S12).
 bool HasTfliteKernel(const Call& call, const ProductOperands& operands, const Output& output) {
-  if (call.node.op_type == "ConvTranspose") return false;
   const ElementType x = operands.x->tensor().elem_type;
   const ElementType w = operands.w->tensor().elem_type;
   if (output.tensor().elem_type != x || !output.per_tensor()) return false;
+  if (x == ElementType::kInt16Q) {
+    return w == ElementType::kInt8Q && !HasOffset(operands.x->tensor()) &&
+           !HasOffset(operands.w->tensor()) && !HasOffset(output.tensor()) &&
+           call.arithmetic.wide_requantize.multiplier != RequantizeRecipe::Multiplier::kNone;
+  }
+  if (call.node.op_type == "ConvTranspose") return false;
   if (x == ElementType::kUint8Q) return w == x && operands.w->per_tensor();
   return x == ElementType::kInt8Q && (w == x || w == ElementType::kInt4Q);
 }
@@ -97,8 +106,11 @@ RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
   }
   if (is_unsigned) return row.unsigned_requantize;
   const Kernel kernel = KernelOf(call, *operands.x);
-  RequantizeRecipe recipe =
-      kernel == Kernel::kDepthwiseConv ? row.depthwise_requantize : row.requantize;
+  const bool wide =
+      row.domain == Domain::kStored && operands.x->tensor().elem_type == ElementType::kInt16Q;
+  RequantizeRecipe recipe = wide                               ? row.wide_requantize
+                            : kernel == Kernel::kDepthwiseConv ? row.depthwise_requantize
+                                                               : row.requantize;
   if (operands.w->per_tensor() && kernel == Kernel::kFullyConnected) {
     recipe.factor.scales = row.scalar_scales;
   }

@@ -1,5 +1,6 @@
 #include "arithmetic/requantizer.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -20,6 +21,13 @@ const format::Requantization* DeclaredBy(const Output& output, RequantizeRecipe:
   if (origin != RequantizeRecipe::Origin::kDeclared || !quantization) return nullptr;
   const auto& declared = quantization->requantization;
   return declared && !declared->multiplier.empty() ? &*declared : nullptr;
+}
+
+// tflite.S12.
+FixedMultiplier To15(const FixedMultiplier& factor) {
+  constexpr std::int64_t kLargest = (1 << 15) - 1;
+  const std::int64_t rounded = RoundShift(factor.mantissa, 16, TieRule::kHalfUp);
+  return {static_cast<std::int32_t>(std::min(rounded, kLargest)), factor.shift, 15};
 }
 
 // exponents: of q * 2^e with 0.5 <= q < 1.
@@ -61,6 +69,7 @@ Requantizer::Factor Requantizer::MakeFactor(std::size_t channel, float y) const 
     factor.fixed = declared != nullptr ? Declared(*declared, channel)
                                        : ToFixed(factor.number, recipe_.mantissa_bits);
     exponent = factor.fixed.mantissa == 0 ? exponent : factor.fixed.shift;
+    if (recipe_.narrowed == RequantizeRecipe::Narrowed::kTo15) factor.fixed = To15(factor.fixed);
   }
   if (!Takes(recipe_.exponents, factor.number, exponent)) {
     output_->Refuse(recipe_.exponents.clause);

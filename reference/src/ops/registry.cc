@@ -5,6 +5,7 @@
 #include <string>
 
 #include "arithmetic/requirement.h"
+#include "arithmetic/tflite_kernels.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::reference {
@@ -117,6 +118,18 @@ const Operator* FindOperator(std::string_view domain, std::string_view op_type) 
   return found == kOperators.end() ? nullptr : *found;
 }
 
+namespace {
+
+Result<format::Tensor> RunSingle(const Operator& op, const Call& call) {
+  if (call.arithmetic.kernels == Arithmetic::Kernels::kTflite) {
+    QTX_ASSIGN_OR_RETURN(std::optional<format::Tensor> stored, RunTfliteKernel(call));
+    if (stored) return *std::move(stored);
+  }
+  return op.run(call);
+}
+
+}  // namespace
+
 Result<std::vector<format::Tensor>> RunOperator(const Operator& op, const Call& call) {
   QTX_RETURN_IF_ERROR(CheckRequirement(call));
   const std::uint64_t refusals = call.counters == nullptr ? 0 : call.counters->refusals;
@@ -124,7 +137,7 @@ Result<std::vector<format::Tensor>> RunOperator(const Operator& op, const Call& 
   if (op.run_all != nullptr) {
     QTX_ASSIGN_OR_RETURN(outputs, op.run_all(call));
   } else {
-    QTX_ASSIGN_OR_RETURN(format::Tensor only, op.run(call));
+    QTX_ASSIGN_OR_RETURN(format::Tensor only, RunSingle(op, call));
     outputs.push_back(std::move(only));
   }
   QTX_RETURN_IF_ERROR(CheckRefusals(call, refusals));

@@ -63,6 +63,8 @@ struct RequantizeRecipe {
   // kTwice: the doubling high multiply rounds by `tie`, then the right shift rounds half away.
   enum class Rounds { kOnce, kTwice } rounds = Rounds::kOnce;
   TieRule tie = TieRule::kHalfEven;
+  // kTo15: 31 bits of mantissa are rounded half up to 15, at most 2^15 - 1: tflite.S12.
+  enum class Narrowed { kNo, kTo15 } narrowed = Narrowed::kNo;
   QuantizeRecipe::Offset offset = QuantizeRecipe::Offset::kAfterRounding;
   QuantizeRecipe::Nan nan = QuantizeRecipe::Nan::kOffset;  // 0 times an infinite factor
   // kReal: as its exact real, or its binary32 (kTwoSteps).  kRescaled: in the accumulator, brought
@@ -81,6 +83,7 @@ struct AddRecipe {
     kEach,         // each requantized to the output's scale by `rescale`, then added
   } kind = Kind::kDomain;
   int left_shift = 0;              // kShifted: bits of headroom
+  int wide_left_shift = 0;         // the same, of 16-bit types
   int mantissa_bits = 0;           // kCommonShift: of the larger multiplier
   TieRule tie = TieRule::kHalfUp;  // kCommonShift: of the shift
   std::string_view clause = {};    // kCommonShift: refuses ratios outside [2^-10, 2^8)
@@ -107,6 +110,9 @@ struct Arithmetic {
   RequantizeRecipe requantize;            // every operator with an accumulator, and signed x
   RequantizeRecipe depthwise_requantize;  // Conv where each group has one input channel, signed x
   RequantizeRecipe unsigned_requantize;   // all of them with an unsigned x
+  // Domain kStored: all of them with x of 16 bits. Where it is not kNone, Add, Sub, Mul and
+  // AveragePool have kernels of 16 bits too.
+  RequantizeRecipe wide_requantize = {.multiplier = RequantizeRecipe::Multiplier::kNone};
   // Instead of the recipe's own in Gemm and MatMul when w has one scale.
   Width scalar_scales = Width::kFloat64;
   RequantizeRecipe rescale;     // one quantized type to another: Cast, Reshape, ...
@@ -114,6 +120,8 @@ struct Arithmetic {
   RequantizeRecipe multiply;    // Mul
   AddRecipe add;
   AverageRecipe average;
+  // kTflite: kernels that share no code with other arithmetics, tflite.S13 and .S14.
+  enum class Kernels { kNone, kTflite } kernels = Kernels::kNone;
   Requirement requirement;
 };
 

@@ -1,0 +1,48 @@
+#include "arithmetic/tflite_kernels.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace qtx::reference {
+namespace {
+
+using format::ElementType;
+
+struct Entry {
+  std::string_view op_type;
+  Result<std::optional<format::Tensor>> (*run)(const Call&);
+};
+
+constexpr std::array kKernels = {
+    Entry{"Gemm", RunTfliteHybrid},
+    Entry{"Sigmoid", RunTfliteTable},
+    Entry{"Tanh", RunTfliteTable},
+};
+
+bool HasOneScale(const std::optional<format::Quantization>& q) {
+  return q && q->axis.empty() && q->scale.size() == 1;
+}
+
+}  // namespace
+
+Result<std::optional<format::Tensor>> RunTfliteKernel(const Call& call) {
+  const auto* entry = std::ranges::find(kKernels, call.node.op_type, &Entry::op_type);
+  if (entry == kKernels.end() || !call.node.domain.empty()) {
+    return std::optional<format::Tensor>();
+  }
+  return entry->run(call);
+}
+
+bool IsStoredUnary(const Call& call) {
+  const format::Tensor* x = call.Input(0);
+  if (x == nullptr || call.outputs.empty()) return false;
+  const OutputType& y = call.outputs[0];
+  if (x->elem_type != y.elem_type || !HasOneScale(x->quantization) ||
+      !HasOneScale(y.quantization)) {
+    return false;
+  }
+  return x->elem_type == ElementType::kInt8Q || x->elem_type == ElementType::kUint8Q;
+}
+
+}  // namespace qtx::reference

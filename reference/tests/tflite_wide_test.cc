@@ -1,0 +1,120 @@
+// tflite.S12: 16-bit activations.
+#include "tflite_textbook.h"
+
+namespace qtx::reference::testing {
+namespace {
+
+constexpr long kMin = -32768, kMax = 32767;
+
+Quantization Scaled(Random& random) {
+  return Q({static_cast<float>(std::exp2(static_cast<double>(random.In(-150, -50)) / 10))});
+}
+
+Tensor Random16(Random& random, const Dims& dims, const Quantization& q) {
+  Tensor tensor = *format::MakeTensor(ElementType::kInt16Q, dims, q);
+  for (std::byte& byte : tensor.bytes) byte = static_cast<std::byte>(random.In(0, 255));
+  return tensor;
+}
+
+// m15 and the shift of S12.
+mpz_class Once15(const mpz_class& sum, const Pair& factor) {
+  mpz_class m = Floor(factor.m + (1L << 15), 16);
+  if (m > 32767) m = 32767;
+  const auto shift = static_cast<unsigned long>(15 - factor.e);
+  return Floor(sum * m + (mpz_class(1) << (shift - 1)), shift);
+}
+
+// 700 products of up to 2^22 leave 32 bits behind.
+TEST(TfliteWide, FullyConnectedKeepsItsSumIn64Bits) {
+  Random random(12);
+  for (int run = 0; run < 20; ++run) {
+    const std::int64_t inputs = run % 2 == 0 ? 700 : 5;
+    const Quantization xq = Scaled(random), yq = Q({xq.scale[0] * 40});
+    const Quantization wq = run % 3 == 0 ? Q({0.02F}) : Q({0.02F, 0.013F}, {}, {0});
+    Tensor x = Random16(random, {1, inputs}, xq);
+    if (run % 4 == 0) {
+      for (std::int16_t& value : x.As<std::int16_t>()) value = 32767;
+    }
+    Tensor w = random.Tensor8({2, inputs}, wq);
+    if (run % 4 == 0) {
+      for (std::int8_t& value : w.As<std::int8_t>()) value = value < 0 ? -127 : 127;
+    }
+    const Tensor b = Stored(ElementType::kInt32Q, {2}, {random.In(-99999, 99999), -7}, Q({1.0F}));
+    const Values xs = format::UnpackIntegers(x), ws = format::UnpackIntegers(w);
+    const Values bias = format::UnpackIntegers(b);
+    Values expected;
+    for (std::size_t o = 0; o < 2; ++o) {
+      mpz_class sum(static_cast<long>(bias[o]));
+      for (std::size_t i = 0; i < xs.size(); ++i) {
+        sum += static_cast<long>(xs[i] * ws[o * xs.size() + i]);
+      }
+      const double xs_ws =
+          wq.axis.empty() ? (B32(xq.scale[0]) * B32(wq.scale[0])).value()
+                          : static_cast<double>(xq.scale[0]) * static_cast<double>(wq.scale[o]);
+      const Pair factor = ToPair(xs_ws / static_cast<double>(yq.scale[0]));
+      expected.push_back(Clamped(Once15(sum, factor), kMin, kMax));
+    }
+    EXPECT_EQ(Integers({"Gemm",
+                        {Attribute::Int("transB", 1)},
+                        {&x, &w, &b},
+                        Type(ElementType::kInt16Q, yq),
+                        "tflite"}),
+              expected);
+  }
+}
+
+TEST(TfliteWide, AddAndSubKeep15BitsOfHeadroom) {
+  Random random(13);
+  for (int run = 0; run < 100; ++run) {
+    const Quantization aq = Scaled(random), bq = Scaled(random), yq = Scaled(random);
+    const Tensor a = Random16(random, {50}, aq), b = Random16(random, {50}, bq);
+    const Values as = format::UnpackIntegers(a), bs = format::UnpackIntegers(b);
+    const auto sa = static_cast<double>(aq.scale[0]), sb = static_cast<double>(bq.scale[0]);
+    const double t = 2 * std::max(sa, sb);
+    const Pair to_a = ToPair(sa / t), to_b = ToPair(sb / t);
+    const Pair to_y = ToPair(t / (0x1p15 * static_cast<double>(yq.scale[0])));
+    for (const bool subtract : {false, true}) {
+      Values expected;
+      for (std::size_t i = 0; i < as.size(); ++i) {
+        const mpz_class u = Twice(mpz_class(static_cast<long>(as[i])) << 15, to_a);
+        const mpz_class v = Twice(mpz_class(static_cast<long>(bs[i])) << 15, to_b);
+        const mpz_class sum = u + (subtract ? -1 : 1) * v;
+        expected.push_back(Clamped(Twice(sum, to_y), kMin, kMax));
+      }
+      EXPECT_EQ(
+          Integers(
+              {subtract ? "Sub" : "Add", {}, {&a, &b}, Type(ElementType::kInt16Q, yq), "tflite"}),
+          expected);
+    }
+  }
+}
+
+TEST(TfliteWide, MulRoundsTwice) {
+  Random random(14);
+  for (int run = 0; run < 100; ++run) {
+    const Quantization aq = Scaled(random), bq = Scaled(random);
+    const Quantization yq = Q({aq.scale[0] * bq.scale[0] * 20000.3F});
+    const Tensor a = Random16(random, {50}, aq), b = Random16(random, {50}, bq);
+    const Values as = format::UnpackIntegers(a), bs = format::UnpackIntegers(b);
+    const Pair factor = ToPair((B32(aq.scale[0]) * B32(bq.scale[0]) / B32(yq.scale[0])).value());
+    Values expected;
+    for (std::size_t i = 0; i < as.size(); ++i) {
+      const mpz_class product(static_cast<long>(as[i] * bs[i]));
+      expected.push_back(Clamped(Twice(product, factor), kMin, kMax));
+    }
+    EXPECT_EQ(Integers({"Mul", {}, {&a, &b}, Type(ElementType::kInt16Q, yq), "tflite"}), expected);
+  }
+}
+
+// An offset, or another type of result, has no kernel: the exact result.
+TEST(TfliteWide, HasNoKernelForOffsets) {
+  const Tensor x = Stored(ElementType::kInt16Q, {1, 1}, {46000 / 2}, Q({0.7F}, {1}));
+  const Tensor w = Int8({1, 1}, {2}, Q({1.0F}));
+  const OpRun op{"Gemm", {}, {&x, &w}, Type(ElementType::kInt16Q, Q({1.0F})), "tflite"};
+  OpRun exact = op;
+  exact.arithmetic = "exact";
+  EXPECT_EQ(Integers(op), Integers(exact));
+}
+
+}  // namespace
+}  // namespace qtx::reference::testing
