@@ -137,16 +137,16 @@ std::vector<Finding> Check(const Model& model, const std::string& file) {
 }
 
 std::vector<std::string> CheckedRules() {
-  return {"element_types.C1",  "element_types.C2", "element_types.C3",  "element_types.C4",
-          "element_types.C5",  "graph.C1",         "graph.C2",          "graph.C3",
-          "lowering.C1",
-          "origin.C1",         "origin.C2",        "quantization.C1",   "quantization.C2",
-          "quantization.C3",   "quantization.C4",  "quantization.C5",   "quantization.C6",
-          "quantization.C7",   "quantization.C8",  "quantization.C9",   "quantization.C10",
-          "quantization.C11",  "quantization.C12", "requantization.C1", "requantization.C2",
-          "requantization.C3", "shape.C1",         "shape.C2",          "shape.C3",
-          "shape.C4",          "statistics.C1",    "statistics.C2",     "statistics.C3",
-          "statistics.C4",     "statistics.C5",    "versioning.C1",     "versioning.C2"};
+  return {"element_types.C1",  "element_types.C2",  "element_types.C3", "element_types.C4",
+          "element_types.C5",  "graph.C1",          "graph.C2",         "graph.C3",
+          "lowering.C1",       "origin.C1",         "origin.C2",        "quantization.C1",
+          "quantization.C2",   "quantization.C3",   "quantization.C4",  "quantization.C5",
+          "quantization.C6",   "quantization.C7",   "quantization.C8",  "quantization.C9",
+          "quantization.C10",  "quantization.C11",  "quantization.C12", "requantization.C1",
+          "requantization.C2", "requantization.C3", "shape.C1",         "shape.C2",
+          "shape.C3",          "shape.C4",          "statistics.C1",    "statistics.C2",
+          "statistics.C3",     "statistics.C4",     "statistics.C5",    "versioning.C1",
+          "versioning.C2"};
 }
 
 }  // namespace qtx::format

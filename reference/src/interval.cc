@@ -129,7 +129,7 @@ Rational Decided(const Enclosure& enclose, const Rational& scale,
   constexpr int kLast = 8192;
   for (int bits = kFirst;; bits *= 2) {
     const Interval x = enclose(bits);
-    const Rational low = x.low();
+    Rational low = x.low();
     const Rational high = x.high();
     if (same(low, high)) return low;
     if (bits >= kLast) return Nearest64((low + high) / 2 / scale) * scale;

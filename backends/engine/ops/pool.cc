@@ -110,6 +110,18 @@ class MaxPool : public Step {
   ByteTable table_;
 };
 
+bool CountsPadding(const NodePlan& node, bool global) {
+  return !global && node.node().IntOr("count_include_pad", 0) != 0;
+}
+
+// Every window must reach the input: neither a maximum nor a mean of nothing has a value.
+bool EveryWindowReachesInput(const WindowAxis& axis) {
+  for (std::int64_t out = 0; out < axis.out; ++out) {
+    if (TapsAt(axis, out).count == 0) return false;
+  }
+  return true;
+}
+
 Result<Pool> ReadPool(const NodePlan& node, bool global) {
   Pool pool;
   QTX_ASSIGN_OR_RETURN(pool.x, node.Input(0));
@@ -125,6 +137,9 @@ Result<Pool> ReadPool(const NodePlan& node, bool global) {
     if (std::max(axis.pad_begin, axis.pad_end) < axis.kernel) continue;
     return node.Invalid("pads: expected less than the kernel");
   }
+  if (!CountsPadding(node, global) && !std::ranges::all_of(pool.axes, EveryWindowReachesInput)) {
+    return node.Invalid("a window that lies wholly in the padding");
+  }
   pool.planes = dims[0] * dims[1];
   QTX_ASSIGN_OR_RETURN(pool.y, node.Output(OutputDims(pool.axes, dims[0], dims[1])));
   return pool;
@@ -136,10 +151,6 @@ Result<Pool> ReadEightBitPool(const NodePlan& node, bool global) {
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadPool(node, global));
   QTX_ASSIGN_OR_RETURN(pool.window, WindowOf(node, pool.axes));
   return pool;
-}
-
-bool CountsPadding(const NodePlan& node, bool global) {
-  return !global && node.node().IntOr("count_include_pad", 0) != 0;
 }
 
 StepResult MakeAveragePool(const NodePlan& node, bool global) {
@@ -156,14 +167,6 @@ StepResult MakeAveragePool(const NodePlan& node, bool global) {
   }
   return std::make_unique<AveragePool>(std::move(pool), *input, *output,
                                        CountsPadding(node, global));
-}
-
-// Every window must reach the input: the maximum of nothing has no stored value.
-bool EveryWindowReachesInput(const WindowAxis& axis) {
-  for (std::int64_t out = 0; out < axis.out; ++out) {
-    if (TapsAt(axis, out).count == 0) return false;
-  }
-  return true;
 }
 
 // The walk over all planes of a pool for the general path.
@@ -200,9 +203,6 @@ StepResult PrepareGeneralGlobalAveragePool(const NodePlan& node) {
 
 StepResult PrepareMaxPool(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadEightBitPool(node, false));
-  if (!EveryWindowReachesInput(pool.window.y) || !EveryWindowReachesInput(pool.window.x)) {
-    return node.Invalid("a window that lies wholly in the padding");
-  }
   auto table = MakeByteTable(pool.x->tensor, pool.y->tensor);
   if (!table.has_value()) return node.Because(table.error());
   return std::make_unique<MaxPool>(std::move(pool), *table);
@@ -210,9 +210,6 @@ StepResult PrepareMaxPool(const NodePlan& node) {
 
 StepResult PrepareGeneralMaxPool(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Pool pool, ReadPool(node, false));
-  if (!std::ranges::all_of(pool.axes, EveryWindowReachesInput)) {
-    return node.Invalid("a window that lies wholly in the padding");
-  }
   QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, false));
   return MakeGreatest(node, pool.x, std::move(walk), pool.y);
 }

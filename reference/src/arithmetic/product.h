@@ -68,7 +68,7 @@ class ProductSum {
   bool in_binary32_;
   bool fused_;
   bool narrow_ = false;
-  bool pairs_ = false;                     // onednn_avx2.S1
+  bool pairs_ = false;         // onednn_avx2.S1
   bool exact_factor_ = false;  // operands_.factor is not 1, and not rounded into a scale
   std::vector<Dyadic> x_exact_, w_exact_;  // unpacked once; empty in other paths
   std::optional<Requantizer> requantizer_;

@@ -15,7 +15,7 @@ Interval Tail(const Interval& x) {
 // x (1 + erf(x / sqrt 2)) / 2 is -Tail(-x), which does not cancel below zero, and x - Tail(x). From
 // x = 19 on the tail is less than 2^-256 x: its sign and size decide a tie, and nothing else is as
 // near to one; MPFR's erfc is slow there with many bits.
-Interval EncloseErf(Interval x) {
+Interval EncloseErf(const Interval& x) {
   const Interval zero(0, x.bits());
   if (x.IsNegative()) return zero - Tail(zero - x);
   const Rational real = x.low();
@@ -35,7 +35,7 @@ Approximation ApproximateErf(double x) {
 
 // x (1 + tanh z) / 2 is x / (1 + e^-2z), which does not cancel below zero; z = sqrt(2 / pi) (x +
 // 0.044715 x^3).
-Interval EncloseTanh(Interval x) {
+Interval EncloseTanh(const Interval& x) {
   const int bits = x.bits();
   const Interval z = Sqrt(Interval(2, bits) / Pi(bits)) *
                      (x + Interval(Rational(44715, 1000000), bits) * x * x * x);

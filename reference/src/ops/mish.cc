@@ -8,7 +8,7 @@ namespace {
 
 // With e = e^-|x|, tanh(log(1 + e^x)) is (1 + 2e) / (1 + 2e + 2e^2) from zero on, and (e^2 + 2e) /
 // (e^2 + 2e + 2) below: no difference cancels and nothing overflows.
-Interval Enclose(Interval x) {
+Interval Enclose(const Interval& x) {
   const Interval one(1, x.bits());
   const Interval two(2, x.bits());
   const Interval e = Exp(x.IsNegative() ? x : Interval(0, x.bits()) - x);

@@ -6,7 +6,7 @@
 namespace qtx::reference::ops {
 namespace {
 
-Interval Enclose(Interval x) {
+Interval Enclose(const Interval& x) {
   const Interval one(1, x.bits());
   return one / (one + Exp(Interval(0, x.bits()) - x));
 }

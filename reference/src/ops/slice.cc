@@ -53,9 +53,9 @@ Result<std::vector<std::size_t>> SlicedAxes(const Call& call, std::size_t count)
     for (std::size_t i = 0; i < std::min(count, rank); ++i) axes.push_back(i);
   }
   if (axes.size() == count) return axes;
-  return Error{ErrorCode::kInvalid, InputName(call, 1),
-               "found " + std::to_string(count) + " values for " + std::to_string(axes.size()) +
-                   " axes"};
+  return Error{
+      ErrorCode::kInvalid, InputName(call, 1),
+      "found " + std::to_string(count) + " values for " + std::to_string(axes.size()) + " axes"};
 }
 
 // Source: slice.S1 to slice.S4.

@@ -72,7 +72,7 @@ TEST(Div, GivesTheNearestFloat) {
     right.push_back(std::ldexp(static_cast<float>(1 + engine() % 5000),
                                static_cast<int>(engine() % 200) - 120));
     expected.push_back(TextbookFloat(mpq_class(static_cast<double>(left.back())) /
-                                       mpq_class(static_cast<double>(right.back()))));
+                                     mpq_class(static_cast<double>(right.back()))));
   }
   const Tensor a = Float({3000}, left);
   const Tensor b = Float({3000}, right);
@@ -124,6 +124,24 @@ TEST(Div, TruncatesPlainIntegers) {
   const Tensor zero = Int64({1, 1, 0, 1, 1});
   EXPECT_THAT(ErrorOf({"Div", {}, {&a, &zero}, {ElementType::kInt64, std::nullopt}}),
               HasSubstr("input[1] 'in1': element 2 is 0"));
+}
+
+// 1/3 is 1.0101010101|01.. * 2^-2 in FLOAT16, 1.0101010|1.. in BFLOAT16, and 2.67 at scale 1/8.
+TEST(Div, RoundsToEveryKindOfOutput) {
+  const Tensor a = Float({2}, {1, -1});
+  const Tensor b = Float({1}, {3});
+  const auto codes = [&](ElementType type) {
+    const auto result = OpRun{"Div", {}, {&a, &b}, {type, std::nullopt}}.Run();
+    std::vector<std::uint16_t> values(2);
+    std::memcpy(values.data(), result->bytes.data(), 4);
+    return values;
+  };
+  EXPECT_THAT(codes(ElementType::kFloat16), ElementsAre(0x3555, 0xb555));
+  EXPECT_THAT(codes(ElementType::kBfloat16), ElementsAre(0x3eab, 0xbeab));
+  EXPECT_THAT(Integers({"Div", {}, {&a, &b}, Type(ElementType::kInt4Q, Q({0.125F}))}),
+              ElementsAre(3, -3));
+  EXPECT_THAT(Integers({"Div", {}, {&a, &b}, Int8Type(Q({0.125F, 0.5F}, {1, -1}, {0}))}),
+              ElementsAre(4, -2));
 }
 
 TEST(Div, RoundsADoubleOnce) {

@@ -67,7 +67,7 @@ TEST(Pow, GivesTheNearestFloat) {
         std::ldexp(static_cast<float>(1 + engine() % 65536), static_cast<int>(engine() % 40) - 36));
     ys.push_back(static_cast<float>(static_cast<std::int32_t>(engine() % 8192) - 4096) / 512);
     expected.push_back(TextbookFloat(TextbookPower(mpq_class(static_cast<double>(xs.back())),
-                                                     mpq_class(static_cast<double>(ys.back())))));
+                                                   mpq_class(static_cast<double>(ys.back())))));
   }
   const Tensor x = Float({3000}, xs);
   const Tensor y = Float({3000}, ys);
