@@ -90,7 +90,7 @@ TEST(Div, GivesTheNearestFloatNextToTies) {
     const double tie = static_cast<double>(0x1000001 + 2 * (engine() % 0x800000)) * 0x1p-24;
     right.push_back(divisor);
     left.push_back(static_cast<float>(static_cast<double>(divisor) * tie));
-    expected.push_back(TextbookNearest(mpq_class(static_cast<double>(left.back())) /
+    expected.push_back(TextbookFloat(mpq_class(static_cast<double>(left.back())) /
                                        mpq_class(static_cast<double>(divisor))));
   }
   const Tensor a = Float({3000}, left);

@@ -37,7 +37,7 @@ TEST(LpPool, EqualsTheTextbookOnRandomWindows) {
           sum += power;
         }
         norms.push_back(TextbookValue([p](mpfr_ptr v) { mpfr_rootn_ui(v, v, p, MPFR_RNDN); }, sum));
-        floats.push_back(TextbookNearest(norms.back()));
+        floats.push_back(TextbookFloat(norms.back()));
       }
     const std::vector<Attribute> attributes = {
         Kernel({kernel}), Attribute::Ints("strides", {stride}),

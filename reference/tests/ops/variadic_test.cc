@@ -108,7 +108,7 @@ TEST(Variadic, GivesTheNearestFloatOfSumsThatCancel) {
     for (std::size_t i = 0; i < kCount; ++i) {
       std::vector<mpq_class> values;
       for (const auto& column : columns) values.emplace_back(static_cast<double>(column[i]));
-      expected.push_back(TextbookNearest(Textbook(op, values)));
+      expected.push_back(TextbookFloat(Textbook(op, values)));
     }
     OpRun run{op, {}, pointers, FloatType()};
     EXPECT_EQ(Floats(run), expected) << op;
