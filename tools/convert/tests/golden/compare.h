@@ -23,7 +23,8 @@ struct Outcome {
   std::string Text() const;
 };
 
-/// Converts and runs the model, under `tflite` or `xnnpack`.
+/// Converts and runs the model: under `tflite`, or under `xnnpack` but for the operators that
+/// TFLite's delegate leaves to the builtin kernels.
 Outcome Check(const Set& set);
 
 }  // namespace qtx::convert::golden

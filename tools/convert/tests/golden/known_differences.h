@@ -19,11 +19,9 @@ inline constexpr std::string_view kNoShape = "the file gives the output no shape
 inline constexpr std::string_view kNoRelation =
     "SPACE_TO_DEPTH of plain UINT8 to a quantized type: the file relates the two by nothing";
 inline constexpr std::string_view kPlainCast = "the reference does not cast between plain integers";
-// With these three changed, every set of XNNPACK that runs is equal, bit for bit.
+// With these two changed, every set of XNNPACK that runs is equal, bit for bit.
 inline constexpr std::string_view kSmallFactor =
     "xnnpack.C1 refuses a channel whose factor is below 2^-32; XNNPACK computes it";
-inline constexpr std::string_view kAveragePool =
-    "TFLite's delegate leaves AVERAGE_POOL_2D of 8 bits to the builtin kernel (tflite.S7)";
 inline constexpr std::string_view kQuantize =
     "XNNPACK's QUANTIZE between 8-bit types: (d * half_even(256 * x_scale / y_scale) + 2^7) >> 8";
 
@@ -40,14 +38,11 @@ inline constexpr KnownDifference kKnownDifferences[] = {
     {"tflite-layer/vww_layer22/normal xnnpack", kSmallFactor},
     {"tflite-layer/vww_layer22/uniform xnnpack", kSmallFactor},
     {"tflite-net/keras_lstm_mnist_ptq/", kLstm},
-    {"tflite-net/micro_kws_m_quantized/uniform xnnpack", kAveragePool},
-    {"tflite-net/mobilenet_v1_0.25_128/normal xnnpack", kAveragePool},
     {"tflite-net/rnnoise_INT8/normal xnnpack", kQuantize},
     {"tflite-net/rnnoise_INT8/uniform xnnpack", kQuantize},
     {"tflite-net/trained_lstm_float/", kLstm},
     {"tflite-net/trained_lstm_int8/", kLstm},
     {"tflite-op/aeq_constant_tensor_and_buffer_only_sharing_weight_fcs/", kSubgraphs},
-    {"tflite-op/aeq_conv_fc_mnist_srq_a8w8/normal xnnpack", kAveragePool},
     {"tflite-op/java_quantized/", kNoRelation},
     {"tflite-op/multi_signatures/", kSubgraphs},
     {"tflite-op/simple_topk_op/", kPlainCast},
