@@ -15,8 +15,8 @@ struct Entry {
 };
 
 constexpr std::array kKernels = {
-    Entry{"Gemm", RunTfliteHybrid},
-    Entry{"Sigmoid", RunTfliteTable},
+    Entry{"Gemm", RunTfliteHybrid}, Entry{"LeakyRelu", RunTfliteLeakyRelu},
+    Entry{"Pow", RunTfliteRsqrt},   Entry{"Sigmoid", RunTfliteTable},
     Entry{"Tanh", RunTfliteTable},
 };
 
@@ -34,7 +34,7 @@ Result<std::optional<format::Tensor>> RunTfliteKernel(const Call& call) {
   return entry->run(call);
 }
 
-bool IsStoredUnary(const Call& call) {
+bool IsStoredUnary(const Call& call, bool wide) {
   const format::Tensor* x = call.Input(0);
   if (x == nullptr || call.outputs.empty()) return false;
   const OutputType& y = call.outputs[0];
@@ -42,7 +42,12 @@ bool IsStoredUnary(const Call& call) {
       !HasOneScale(y.quantization)) {
     return false;
   }
-  return x->elem_type == ElementType::kInt8Q || x->elem_type == ElementType::kUint8Q;
+  const bool narrow = x->elem_type == ElementType::kInt8Q || x->elem_type == ElementType::kUint8Q;
+  return narrow || (wide && x->elem_type == ElementType::kInt16Q);
+}
+
+std::int64_t MultiplyTwice(std::int64_t value, FixedMultiplier multiplier) {
+  return MultiplyFixed(value, multiplier, RequantizeRecipe::Rounds::kTwice, TieRule::kHalfUp);
 }
 
 }  // namespace qtx::reference

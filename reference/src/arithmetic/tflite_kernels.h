@@ -1,10 +1,11 @@
 // TFLite's kernels that compute otherwise than the operator's own code does in any arithmetic: they
-// look up tables, or quantize as they run.
-// Source: tflite.S13 and tflite.S14.
+// look up tables, iterate in fixed point or quantize as they run.
+// Source: tflite.S13 to tflite.S16.
 #pragma once
 
 #include <optional>
 
+#include "arithmetic/round.h"
 #include "operand.h"
 #include "qtx/reference/op.h"
 
@@ -15,10 +16,16 @@ namespace qtx::reference {
 Result<std::optional<format::Tensor>> RunTfliteKernel(const Call& call);
 
 // The kernels.  Each: nullopt when types or parameters are others.
-Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call);   // tflite.S13
-Result<std::optional<format::Tensor>> RunTfliteHybrid(const Call& call);  // tflite.S14
+Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call);       // tflite.S13
+Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call);   // tflite.S15
+Result<std::optional<format::Tensor>> RunTfliteRsqrt(const Call& call);       // tflite.S16
+Result<std::optional<format::Tensor>> RunTfliteHybrid(const Call& call);      // tflite.S14
 
-/// Input 0 and output 0 of one 8-bit type and one scale each.
-bool IsStoredUnary(const Call& call);
+/// Input 0 and output 0 of one type and one scale each, the type among the signed and unsigned
+/// integers of 8 bits and, where `wide`, the signed ones of 16.
+bool IsStoredUnary(const Call& call, bool wide);
+
+/// value * multiplier with the two roundings of tflite.S3.
+std::int64_t MultiplyTwice(std::int64_t value, FixedMultiplier multiplier);
 
 }  // namespace qtx::reference

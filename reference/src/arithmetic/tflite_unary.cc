@@ -1,7 +1,10 @@
-// LOGISTIC and TANH of 8 bits.
+// LOGISTIC and TANH of 8 bits, LEAKY_RELU, RSQRT.
 #include <mpfr.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 
 #include "arithmetic/output.h"
 #include "arithmetic/tflite_kernels.h"
@@ -33,18 +36,96 @@ Result<std::optional<format::Tensor>> PutAll(const Call& call, Function stored_o
   return std::optional(y.Take());
 }
 
+// The node stands for TFLite's RSQRT: x to the power -1/2.
+bool IsRsqrt(const Call& call) {
+  const format::Tensor* exponent = call.Input(1);
+  return call.node.origin && call.node.origin->framework == "tflite" &&
+         call.node.origin->op_type == "RSQRT" && exponent != nullptr &&
+         exponent->elem_type == format::ElementType::kFloat &&
+         format::ElementCount(*exponent) == 1 && exponent->As<float>()[0] == -0.5F;
+}
+
+// A product of two fixed-point numbers with a and b integer bits, which has a + b of them.
+int64_t Product(int64_t a, int64_t b) {
+  return std::min<int64_t>(RoundShift(a * b, 31, TieRule::kHalfUp),
+                           std::numeric_limits<std::int32_t>::max());
+}
+
+// value * 2^bits in 32 bits, saturated.
+int64_t Shifted(int64_t value, int bits) {
+  return std::clamp<int64_t>(value * (int64_t{1} << bits), std::numeric_limits<std::int32_t>::min(),
+                             std::numeric_limits<std::int32_t>::max());
+}
+
+// 1 / sqrt(value) by five steps of Newton's method in 3 integer bits from the guess 1: tflite.S16.
+FixedMultiplier InverseRoot(int64_t value) {
+  if (value <= 1) return {std::numeric_limits<std::int32_t>::max(), 0};
+  // value in [2^27, 2^29), a power of four away: its own bits here are at most 16.
+  const int zeros = std::countl_zero(static_cast<std::uint32_t>(value));
+  const int pairs = (zeros - 1) / 2 - 1;
+  const int64_t input = (value << (2 * pairs)) >> 1;
+  const int64_t half = RoundShift(input, 1, TieRule::kHalfAway);
+  constexpr int64_t kThreeHalves = (int64_t{1} << 28) + (int64_t{1} << 27);
+  int64_t x = int64_t{1} << 28;
+  for (int step = 0; step < 5; ++step) {
+    const int64_t cube = Shifted(Product(Product(x, x), x), 6);
+    x = Shifted(Product(kThreeHalves, x) - Product(half, cube), 3);
+  }
+  constexpr int64_t kHalfRootOfTwo = 1518500250;  // of 2^31
+  return {static_cast<std::int32_t>(Product(x, kHalfRootOfTwo)), pairs - 11};
+}
+
 }  // namespace
 
 // Source: LiteRT f674577 kernels/internal/common.h LUTPopulateInt8, kernels/activations.cc
 // SigmoidPrepare and TanhPrepare.
 Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call) {
-  if (!IsStoredUnary(call)) return std::optional<format::Tensor>();
+  if (!IsStoredUnary(call, false)) return std::optional<format::Tensor>();
   const bool logistic = call.node.op_type == "Sigmoid";
   return PutAll(call, [logistic](const Operand& x, int64_t i, const Output& y) {
     const float real = x.scale(i) * static_cast<float>(x.integer(i));
     const float value = logistic ? Logistic32(real) : Tanh32(real);
     const float steps = std::round(value * (1.0F / y.scale(i)));
     return static_cast<int64_t>(steps + static_cast<float>(y.offset(i)));
+  });
+}
+
+// Source: LiteRT f674577 kernels/activations.cc LeakyReluPrepare, kernels/internal/reference/
+// leaky_relu.h.
+Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call) {
+  if (!IsStoredUnary(call, true)) return std::optional<format::Tensor>();
+  const float alpha = call.node.FloatOr("alpha", 0.01F);
+  if (!std::isfinite(alpha)) return std::optional<format::Tensor>();
+  const float x_scale = call.Input(0)->quantization->scale[0];
+  const float y_scale = call.outputs[0].quantization->scale[0];
+  const FixedMultiplier identity = ToFixed(static_cast<double>(x_scale / y_scale));
+  const FixedMultiplier slope = ToFixed(static_cast<double>(x_scale * std::abs(alpha) / y_scale));
+  return PutAll(call, [&](const Operand& x, int64_t i, const Output& y) {
+    const int64_t value = x.integer(i);
+    if (value >= 0) return MultiplyTwice(value, identity) + y.offset(i);
+    const int64_t scaled = MultiplyTwice(value, slope);
+    return (alpha < 0 ? -scaled : scaled) + y.offset(i);
+  });
+}
+
+// Source: LiteRT f674577 kernels/elementwise.cc RsqrtEvalQuantizedInt8, kernels/internal/common.h
+// GetInvSqrtQuantizedMultiplierExp.
+Result<std::optional<format::Tensor>> RunTfliteRsqrt(const Call& call) {
+  if (!IsRsqrt(call) || !IsStoredUnary(call, false) ||
+      call.outputs[0].elem_type != format::ElementType::kInt8Q) {
+    return std::optional<format::Tensor>();
+  }
+  constexpr int kBits = 20;  // that keep the inverse root from being a fraction
+  const float x_scale = call.Input(0)->quantization->scale[0];
+  const float y_scale = call.outputs[0].quantization->scale[0];
+  FixedMultiplier factor = ToFixed(1.0 / static_cast<double>(std::sqrt(x_scale) * y_scale));
+  factor.shift -= kBits;
+  return PutAll(call, [&](const Operand& x, int64_t i, const Output& y) {
+    const int64_t value = x.integer(i);
+    if (value <= 0) return y.max();
+    FixedMultiplier root = InverseRoot(value);
+    root.shift += kBits;
+    return MultiplyTwice(MultiplyTwice(1, root), factor) + y.offset(i);
   });
 }
 

@@ -120,7 +120,7 @@ struct Arithmetic {
   RequantizeRecipe multiply;    // Mul
   AddRecipe add;
   AverageRecipe average;
-  // kTflite: kernels that share no code with other arithmetics, tflite.S13 and .S14.
+  // kTflite: kernels that share no code with other arithmetics, tflite.S13 to .S16.
   enum class Kernels { kNone, kTflite } kernels = Kernels::kNone;
   Requirement requirement;
 };
