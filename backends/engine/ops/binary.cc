@@ -56,6 +56,10 @@ StepResult PrepareBinary(const NodePlan& node, Operation operation) {
   auto dims = BroadcastDims(a->tensor.dims, b->tensor.dims);
   if (!dims.has_value()) return node.Because(dims.error());
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(*std::move(dims)));
+  const format::ElementType type = y->tensor.elem_type;
+  if (IsPlainNumber(type) && a->tensor.elem_type == type && b->tensor.elem_type == type) {
+    return node.Unsupported("elements of type " + std::string(format::Name(type)));
+  }
   for (const Value* value : {a, b, static_cast<const Value*>(y)}) {
     QTX_RETURN_IF_ERROR(CheckReals(node, *value));
   }

@@ -69,6 +69,12 @@ StepResult PrepareConversion(const NodePlan& node) {
     return node.Invalid("attribute 'to' differs from the output's type " +
                         std::string(format::Name(y->tensor.elem_type)));
   }
+  for (const Value* value : {x, static_cast<const Value*>(y)}) {
+    const ElementType type = value->tensor.elem_type;
+    if (is_cast && IsPlainNumber(type)) {
+      return node.Unsupported("elements of type " + std::string(format::Name(type)));
+    }
+  }
   auto converter = Converter::Make(x->tensor, y->tensor, bounds);
   if (!converter.has_value()) return node.Because(converter.error());
   return std::make_unique<Conversion>(x, y, *std::move(converter));

@@ -99,8 +99,11 @@ Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementT
   QTX_ASSIGN_OR_RETURN(p.scale, node.Input(1));
   const auto type = format::QuantizedOf(storage);
   const ElementType scale_type = p.scale->tensor.elem_type;
-  if (scale_type == ElementType::kFloat16 || scale_type == ElementType::kBfloat16) {
-    return node.Unsupported("a scale of type " + std::string(format::Name(scale_type)));
+  const bool halves = scale_type == ElementType::kFloat16 || scale_type == ElementType::kBfloat16 ||
+                      scale_type == ElementType::kFloat8E8M0;
+  if (type.has_value() && (format::IsSmallFloat(storage) || halves)) {
+    return node.Unsupported("storage " + std::string(format::Name(storage)) +
+                            " with a scale of type " + std::string(format::Name(scale_type)));
   }
   if (!type.has_value() || !format::IsIntegerStorage(storage) ||
       storage == ElementType::kBipolar1 || scale_type != ElementType::kFloat) {
@@ -124,13 +127,18 @@ Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementT
 
 StepResult PrepareQuantizeLinear(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
-  if (x->tensor.elem_type == ElementType::kInt32) return node.Unsupported("x of type INT32");
+  const ElementType type = x->tensor.elem_type;
+  if (type == ElementType::kInt32 || type == ElementType::kFloat16 ||
+      type == ElementType::kBfloat16) {
+    return node.Unsupported("elements of type " + std::string(format::Name(type)));
+  }
   QTX_RETURN_IF_ERROR(CheckReals(node, *x));
   ElementType storage = ElementType::kUint8;
   if (node.HasInput(2)) {
     QTX_ASSIGN_OR_RETURN(const Value* zero_point, node.Input(2));
     storage = zero_point->tensor.elem_type;
   }
+  if (storage == ElementType::kInt32) return node.Invalid("INT32 is dequantized only");
   QTX_ASSIGN_OR_RETURN(Parameters p, ParametersOf(node, x->tensor.dims, storage));
   QTX_ASSIGN_OR_RETURN(Value * y, node.OutputOfType(x->tensor.dims, storage));
   return std::make_unique<Linear>(x, y, std::move(p), true);

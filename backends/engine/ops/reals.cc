@@ -37,6 +37,12 @@ ElementType CodeType(ElementType storage) {
 
 }  // namespace
 
+bool IsPlainNumber(ElementType type) {
+  const bool number = format::BitWidth(type) > 0 && type != ElementType::kComplex64 &&
+                      type != ElementType::kComplex128;
+  return number && type != ElementType::kFloat && !format::IsQuantized(type);
+}
+
 Result<void> CheckReals(const Tensor& tensor) {
   const std::int64_t elements = format::ElementCount(tensor);
   if (elements > kMostReals) {

@@ -15,6 +15,10 @@ namespace qtx::backend::engine {
 inline constexpr std::int64_t kMostReals =
     format::kMaxTensorBytes / static_cast<std::int64_t>(sizeof(Term));
 
+/// True for the types of numbers that the engine does not compute with: integers, BOOL and floats
+/// other than FLOAT that are not quantized (exact.S10, cast.S5 to cast.S10).
+bool IsPlainNumber(format::ElementType type);
+
 /// Checks that a tensor's elements are reals: FLOAT, or quantized of any type and granularity, with
 /// as many parameters as its shape asks for.  Errors: kUnsupported for other types, for a scaled
 /// float or bipolar type with an offset, for parameters that do not fit, above kMostReals elements.

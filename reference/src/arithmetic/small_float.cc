@@ -13,17 +13,14 @@ constexpr std::int32_t kScaleNan = 255;  // of FLOAT8E8M0
 // Powers of two 2^-127 .. 2^127 under the codes 0 .. 254.  Source: cast.S10.
 std::int32_t ScaleCode(double value, const SmallFloatRule& rule) {
   if (std::isnan(value) || value < 0) return kScaleNan;
-  if (std::isinf(value)) return rule.saturate ? 254 : kScaleNan;
-  if (value == 0) return rule.saturate ? 0 : kScaleNan;
+  if (value < 0x1p-127) return rule.saturate ? 0 : kScaleNan;
+  if (value > 0x1p127) return rule.saturate ? 254 : kScaleNan;
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);  // [0.5, 1)
   const bool up = rule.power == SmallFloatRule::Power::kUp        ? fraction > 0.5
                   : rule.power == SmallFloatRule::Power::kNearest ? fraction >= 0.75
                                                                   : false;
-  const int code = exponent - 1 + (up ? 1 : 0) + 127;
-  if (code >= 0 && code <= 254) return code;
-  if (!rule.saturate) return kScaleNan;
-  return code < 0 ? 0 : 254;
+  return exponent - 1 + (up ? 1 : 0) + 127;
 }
 
 // True when |odd| rounds past the largest finite value, whose code is `largest`: at the tie to the

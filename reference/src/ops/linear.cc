@@ -230,12 +230,12 @@ Result<format::Tensor> ExtendedCall::Run(Result<format::Tensor> (*run)(const Cal
 
 ParameterShape RowsOf(const Call& call, std::size_t tensor) {
   const auto rank = static_cast<std::int64_t>(call.inputs[tensor]->dims.size());
-  return {Kind::kMatrix, std::max<std::int64_t>(rank - 2, 0)};
+  return rank < 2 ? ParameterShape{} : ParameterShape{Kind::kMatrix, rank - 2};
 }
 
 ParameterShape ColumnsOf(const Call& call, std::size_t tensor) {
   const auto rank = static_cast<std::int64_t>(call.inputs[tensor]->dims.size());
-  return {Kind::kMatrix, std::max<std::int64_t>(rank - 1, 0)};
+  return rank < 2 ? ParameterShape{} : ParameterShape{Kind::kMatrix, rank - 1};
 }
 
 Result<ExtendedCall> UnaryCall(const Call& call) {
@@ -244,6 +244,23 @@ Result<ExtendedCall> UnaryCall(const Call& call) {
   QTX_RETURN_IF_ERROR(unary.SetOutput({3, 4}));
   QTX_RETURN_IF_ERROR(unary.CheckOneType());
   return unary;
+}
+
+// A tensor of that scale, quantized by scale 1.
+Result<format::Tensor> QuantizeScaled(const Call& call, Dims dims,
+                                      std::span<const std::int32_t> integers, float multiplier) {
+  format::Quantization parameters;
+  parameters.scale = {multiplier};
+  QTX_ASSIGN_OR_RETURN(
+      format::Tensor scaled,
+      format::MakeTensor(ElementType::kInt32Q, std::move(dims), std::move(parameters)));
+  format::PackInt32(integers, scaled);
+  OutputType type = call.outputs[0];
+  type.quantization->scale = {1.0F};
+  Call typed = call;
+  typed.outputs = {&type, 1};
+  QTX_ASSIGN_OR_RETURN(const Operand x, Operand::Make(scaled));
+  return ConvertAll(typed, x);
 }
 
 Result<void> CheckBias(const Call& call, std::size_t i) {

@@ -23,13 +23,13 @@ struct ParameterInputs {
   std::size_t zero_point = kNoInput;
 };
 
-/// Scales that QuantizeLinear and DequantizeLinear take, beside FLOAT.
+/// Scales of QuantizeLinear; DequantizeLinear takes all but the last, QLinearMatMul the first
+/// three, the other operators FLOAT.
 inline constexpr format::ElementType kScaleTypes[] = {
     format::ElementType::kFloat, format::ElementType::kFloat16, format::ElementType::kBfloat16,
     format::ElementType::kFloat8E8M0, format::ElementType::kInt32};
 
-/// The axes of parameters of the shape `found` for a tensor of shape `dims`, set in `q`.
-/// Errors: kInvalid naming what does not fit.
+/// Which shapes a scale may have, and which elements each of its values is for.
 struct ParameterShape {
   enum class Kind {
     kScalar,  // one element
@@ -41,10 +41,9 @@ struct ParameterShape {
   std::int64_t block = 0;
 };
 
-/// The quantization of a tensor of shape `dims` and storage type `storage`. Without a scale it is
-/// 1, without a zero point 0; a scale is at most as fine as `types` and binary32 say.
-/// Errors: kInvalid for parameters that do not fit each other or the shape, and for a scale that is
-/// not finite and positive.
+/// The quantization of a tensor of shape `dims` and type `storage`. Without a scale it is 1,
+/// without a zero point 0.  Errors: kInvalid for a scale of none of `types`, or one that is not a
+/// finite positive binary32, and for parameters that do not fit each other, `storage` or `dims`.
 Result<format::Quantization> ParametersAt(const Call& call, ParameterInputs inputs,
                                           format::ElementType storage, const format::Dims& dims,
                                           const ParameterShape& shape,
@@ -102,6 +101,11 @@ ParameterShape ColumnsOf(const Call& call, std::size_t tensor);
 /// Input 0 with its parameters at 1 and 2, and those of the result, of one type, at 3 and 4.
 /// Errors: those of ExtendedCall.
 Result<ExtendedCall> UnaryCall(const Call& call);
+
+/// binary32(integers[i]) * multiplier rounded and shifted by the offset of output 0, whose scale is
+/// in the multiplier already: the requantization of float32.S4.
+Result<format::Tensor> QuantizeScaled(const Call& call, format::Dims dims,
+                                      std::span<const std::int32_t> integers, float multiplier);
 
 /// Errors: kInvalid for a bias that is not INT32.
 Result<void> CheckBias(const Call& call, std::size_t i);

@@ -135,8 +135,8 @@ TEST(QLinearConv, EqualsTheTextbook) {
   }
 }
 
-// x_scale * w_scale lies between two binary32: 3 + 2^-23 times 1 + 2^-23 times 2^22 + ... is a tie
-// only for the rounded product.
+// scale^2 = 1 + 2^-22 + 2^-46, in binary32 1 + 2^-22: five of it over twice that are above 5 / 2,
+// or the tie itself.
 TEST(QLinearConv, TakesTheBiasAtTheExactProductOfTheScales) {
   const float scale = 1.0F + 0x1p-23F;  // the square is 1 + 2^-22 + 2^-46
   const StockTensor x(ElementType::kInt8, {1, 1, 1}, {0}, Q({scale}, {0}));
