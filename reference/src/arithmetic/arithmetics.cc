@@ -155,7 +155,7 @@ constexpr Arithmetic Xnnpack() {
   row.quantize.step = Step::kReciprocal;
   row.quantize.nan = QuantizeRecipe::Nan::kMax;
   RequantizeRecipe recipe = Float(Accumulator::kWrap32);
-  recipe.exponents = {-31, 8, "xnnpack.C1"};
+  recipe.exponents = {-2000, 8, "xnnpack.C1"};
   SetSums(recipe, &row);
   row.multiply = recipe;
   row.add = CommonShift(21, TieRule::kHalfUp, "xnnpack.C2");

@@ -54,8 +54,6 @@ constexpr std::array kOperators = {
     &ops::kMax,
     &ops::kMaxPool,
     &ops::kMean,
-    &ops::kMicrosoftDequantizeLinear,
-    &ops::kMicrosoftQuantizeLinear,
     &ops::kMin,
     &ops::kMish,
     &ops::kMul,
@@ -95,6 +93,7 @@ constexpr std::array kOperators = {
     &ops::kTranspose,
     &ops::kUnsqueeze,
     &ops::kWhere,
+    &ops::kMicrosoftDequantizeLinear,
     &ops::kQGemm,
     &ops::kQLinearAdd,
     &ops::kQLinearAveragePool,
@@ -104,6 +103,7 @@ constexpr std::array kOperators = {
     &ops::kQLinearMul,
     &ops::kQLinearSigmoid,
     &ops::kQLinearSoftmax,
+    &ops::kMicrosoftQuantizeLinear,
 };
 
 }  // namespace

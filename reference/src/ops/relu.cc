@@ -6,7 +6,7 @@ namespace {
 
 // max(x, 0) over the reals: the bound is the offset in stored units.  Source: relu.S1, relu.S2.
 Result<format::Tensor> Relu(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, x.tensor().dims));
   Converter converter(call.arithmetic, x, &output, &call.arithmetic.activation);
   const std::int64_t count = format::ElementCount(x.tensor());

@@ -23,9 +23,12 @@ std::optional<Line> Parse(const std::string& text) {
   const std::size_t colon = text.find(": ");
   if (space == std::string::npos || colon == std::string::npos || colon < space) return {};
   const std::string verb = text.substr(0, space);
-  if (verb != "refused" && verb != "differs") return {};
+  if (verb != "refused" && verb != "differs" && verb != "rounded") return {};
   return Line{text.substr(space + 1, colon - space - 1),
-              {verb == "refused" ? Outcome::kRefused : Outcome::kDiffers, text.substr(colon + 2)}};
+              {verb == "refused"   ? Outcome::kRefused
+               : verb == "rounded" ? Outcome::kRounded
+                                   : Outcome::kDiffers,
+               text.substr(colon + 2)}};
 }
 
 const Lines& ReadLines() {

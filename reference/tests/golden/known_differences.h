@@ -7,7 +7,8 @@
 
 namespace qtx::reference::golden {
 
-enum class Outcome { kPass, kDiffers, kRefused };
+/// kRounded: `float32` gives the golden and `exact`, which rounds once, does not.
+enum class Outcome { kPass, kDiffers, kRefused, kRounded };
 
 struct KnownDifference {
   Outcome outcome = Outcome::kPass;

@@ -172,15 +172,9 @@ TEST(CastNumber, ToFloat8E8M0TakesAPowerOfTwo) {
   }
 }
 
-TEST(CastNumber, RefusesStringsAndQuantizedForIntegers) {
+TEST(CastNumber, RefusesStrings) {
   const Tensor x = Int8({1}, {1}, Q({0.5F}));
-  EXPECT_THAT(ErrorOf(CastTo(ElementType::kInt8, x)), ::testing::HasSubstr("cannot be cast"));
-  EXPECT_THAT(ErrorOf(CastTo(ElementType::kBool, x)), ::testing::HasSubstr("cannot be cast"));
-  EXPECT_THAT(ErrorOf(CastTo(ElementType::kString, x)), ::testing::HasSubstr("cannot be cast"));
-  const Tensor plain = Int64({1});
-  OpRun run = CastTo(ElementType::kInt8Q, plain);
-  run.output = Int8Type(Q({1.0F}));
-  EXPECT_THAT(ErrorOf(run), ::testing::HasSubstr("cannot be cast"));
+  EXPECT_THAT(ErrorOf(CastTo(ElementType::kString, x)), ::testing::HasSubstr("holds no numbers"));
 }
 
 }  // namespace

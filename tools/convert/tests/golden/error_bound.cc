@@ -225,6 +225,8 @@ Result<void> Propagation::Visit(const format::Node& node) {
     format::Node greatest = node;
     greatest.op_type = "Max";
     QTX_ASSIGN_OR_RETURN(bound, Move(greatest));
+  } else if (type == "TopK") {  // no order statistic moves by more than every element may
+    bound.assign(value(node.outputs[0]).As<float>().size(), Greatest(node.inputs[0]));
   } else {
     return Error{ErrorCode::kUnsupported, type, "has no rule for its error"};
   }

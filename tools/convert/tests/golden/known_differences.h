@@ -18,10 +18,7 @@ inline constexpr std::string_view kSubgraphs = "several subgraphs, refused by na
 inline constexpr std::string_view kNoShape = "the file gives the output no shape";
 inline constexpr std::string_view kNoRelation =
     "SPACE_TO_DEPTH of plain UINT8 to a quantized type: the file relates the two by nothing";
-inline constexpr std::string_view kPlainCast = "the reference does not cast between plain integers";
-// With these two changed, every set of XNNPACK that runs is equal, bit for bit.
-inline constexpr std::string_view kSmallFactor =
-    "xnnpack.C1 refuses a channel whose factor is below 2^-32; XNNPACK computes it";
+// With this changed, every set of XNNPACK that runs is equal, bit for bit.
 inline constexpr std::string_view kQuantize =
     "XNNPACK's QUANTIZE between 8-bit types: (d * half_even(256 * x_scale / y_scale) + 2^7) >> 8";
 
@@ -29,14 +26,7 @@ inline constexpr KnownDifference kKnownDifferences[] = {
     {"tflite-calibrated/lstm_quantized/", kLstm},
     {"tflite-calibrated/resource_vars_calibrated/", kSubgraphs},
     {"tflite-calibrated/unidirectional_sequence_lstm_calibrated/", kLstm},
-    {"tflite-float-glow/gather_nd/", kPlainCast},
     {"tflite-float-glow/strided_slice_test5/", kNoShape},
-    {"tflite-layer/vww_layer14/normal xnnpack", kSmallFactor},
-    {"tflite-layer/vww_layer14/uniform xnnpack", kSmallFactor},
-    {"tflite-layer/vww_layer18/normal xnnpack", kSmallFactor},
-    {"tflite-layer/vww_layer18/uniform xnnpack", kSmallFactor},
-    {"tflite-layer/vww_layer22/normal xnnpack", kSmallFactor},
-    {"tflite-layer/vww_layer22/uniform xnnpack", kSmallFactor},
     {"tflite-net/keras_lstm_mnist_ptq/", kLstm},
     {"tflite-net/rnnoise_INT8/normal xnnpack", kQuantize},
     {"tflite-net/rnnoise_INT8/uniform xnnpack", kQuantize},
@@ -45,7 +35,6 @@ inline constexpr KnownDifference kKnownDifferences[] = {
     {"tflite-op/aeq_constant_tensor_and_buffer_only_sharing_weight_fcs/", kSubgraphs},
     {"tflite-op/java_quantized/", kNoRelation},
     {"tflite-op/multi_signatures/", kSubgraphs},
-    {"tflite-op/simple_topk_op/", kPlainCast},
 };
 
 inline const KnownDifference* FindKnownDifference(std::string_view name) {
