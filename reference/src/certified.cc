@@ -28,12 +28,14 @@ Shares::Shares(std::span<const Dyadic> row, const Dyadic& max) {
     return std::ldexp(static_cast<double>(x.mantissa), x.exponent);
   };
   const double highest = nearest(max);
+  differences_.reserve(row.size());
   exponentials_.reserve(row.size());
   for (const Dyadic& x : row) {
     const bool finite = x.kind == Dyadic::Kind::kFinite;
     const double value = finite ? nearest(x) : 0;
     reach_ = std::max(reach_, std::abs(value));
-    exponentials_.push_back(finite ? std::exp(value - highest) : 0);
+    differences_.push_back(value - highest);
+    exponentials_.push_back(finite ? std::exp(differences_.back()) : 0);
     sum_ += exponentials_.back();
   }
 }
@@ -41,8 +43,15 @@ Shares::Shares(std::span<const Dyadic> row, const Dyadic& max) {
 std::optional<Approximation> Shares::At(std::size_t i) const {
   if (reach_ > 0x1p30) return std::nullopt;
   const double value = exponentials_[i] / sum_;
-  const double roundings = 8 * reach_ + static_cast<double>(exponentials_.size()) + 16;
-  return Approximation{value, value * roundings * (2 * kUnit) + 0x1p-1000};
+  return Approximation{value, value * Roundings() * (2 * kUnit) + 0x1p-1000};
+}
+
+std::optional<Approximation> Shares::LogAt(std::size_t i) const {
+  if (reach_ > 0x1p30) return std::nullopt;
+  const double logarithm = std::log(sum_);
+  const double value = differences_[i] - logarithm;
+  const double own = 2 * (logarithm + std::abs(value));
+  return Approximation{value, (Roundings() + own) * (2 * kUnit)};
 }
 
 std::optional<float> CertainlyFloat(const Approximation& x) {

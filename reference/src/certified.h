@@ -59,9 +59,16 @@ class Shares {
   /// absolute one of 2^-1074, and the sum is at least 1.
   /// nullopt where r is too large for that to be of use.
   std::optional<Approximation> At(std::size_t i) const;
+  /// The logarithm of the share of a finite element, x - max - log(sum). Error: the difference errs
+  /// by 4ur and the logarithm by the relative error of the sum, (4r + n + 2)u, and 2u of itself,
+  /// the subtraction by u: twice (8r + n + 16)u + 2u(|log(sum)| + |result|) is taken.
+  std::optional<Approximation> LogAt(std::size_t i) const;
 
  private:
-  std::vector<double> exponentials_;  // of x - max
+  double Roundings() const { return 8 * reach_ + static_cast<double>(exponentials_.size()) + 16; }
+
+  std::vector<double> differences_;   // x - max
+  std::vector<double> exponentials_;  // of them
   double sum_ = 0;
   double reach_ = 0;  // the largest magnitude
 };

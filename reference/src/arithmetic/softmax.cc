@@ -1,13 +1,13 @@
 #include "arithmetic/softmax.h"
 
-#include <mpfr.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <vector>
 
+#include "arithmetic/function.h"
 #include "arithmetic/round.h"
 
 namespace qtx::reference {
@@ -15,18 +15,11 @@ namespace {
 
 using format::ElementType;
 
-// A number of MPFR, freed with the object.
-class Wide {
- public:
-  explicit Wide(mpfr_prec_t bits) { mpfr_init2(value_, bits); }
-  ~Wide() { mpfr_clear(value_); }
-  Wide(const Wide&) = delete;
-  Wide& operator=(const Wide&) = delete;
-  mpfr_ptr get() { return value_; }
-
- private:
-  mpfr_t value_;
-};
+// libm's log is within 1 ulp, 2 units (glibc manual, "Known Maximum Errors").
+RealFunction Logarithm() {
+  return {.enclose = [](const Interval& x) { return Log(x); },
+          .approximate = [](double x) { return Within(std::log(x), 4); }};
+}
 
 bool IsFinite(const Dyadic& x) { return x.kind == Dyadic::Kind::kFinite; }
 bool IsMinusInfinity(const Dyadic& x) {
@@ -37,12 +30,13 @@ bool IsMinusInfinity(const Dyadic& x) {
 class ExactRow {
  public:
   ExactRow(const Operand& input, std::span<const std::int64_t> row);
-  void Put(std::int64_t element, std::size_t at, Output* output) const;
+  void Put(std::int64_t element, std::size_t at, Output* output);
+  void PutLog(std::int64_t element, std::size_t at, Output* output);
   bool defined() const { return defined_; }
 
  private:
-  std::optional<std::int64_t> CountIfAlone() const;
-  void PutWide(std::int64_t element, std::size_t at, Output* output) const;
+  Rational Below(std::size_t at) const { return ToRational(values_[at]) - ToRational(max_); }
+  const Interval& Sum(int bits);
 
   std::vector<Dyadic> values_;
   Dyadic max_;
@@ -50,6 +44,7 @@ class ExactRow {
   std::int64_t finite_ = 0;  // elements that are not minus infinity
   bool all_equal_ = true;    // of those
   std::optional<Shares> shares_;
+  std::map<int, Interval> sums_;  // of the exponentials of x - max, by precision
 };
 
 ExactRow::ExactRow(const Operand& input, std::span<const std::int64_t> row) {
@@ -68,58 +63,18 @@ ExactRow::ExactRow(const Operand& input, std::span<const std::int64_t> row) {
   if (defined_) shares_.emplace(values_, max_);
 }
 
-// How many elements have the maximum, when every other lies 200 or more below it: then
-// the share of these is 1/n less than 2^28 e^-200 < 2^-260 of it, and that of the others below
-// 2^-288. All ties are multiples of 2^-168 (a binary32 scale times half a step of a small float),
-// so that 1/n, n < 2^28, is one or lies 2^-196 from it: how far below 1/n the share is cannot
-// matter.
-std::optional<std::int64_t> ExactRow::CountIfAlone() const {
-  const Rational max = ToRational(max_);
-  std::int64_t count = 0;
-  for (const Dyadic& x : values_) {
-    if (!IsFinite(x)) continue;
-    if (Compare(x, max_) == 0) {
-      ++count;
-    } else if (max - ToRational(x) < 200) {
-      return std::nullopt;
-    }
+const Interval& ExactRow::Sum(int bits) {
+  if (const auto known = sums_.find(bits); known != sums_.end()) return known->second;
+  Interval sum(0, bits);
+  for (std::size_t k = 0; k < values_.size(); ++k) {
+    if (IsFinite(values_[k])) sum += Exp(Interval(Below(k), bits));
   }
-  return count;
+  return sums_.emplace(bits, std::move(sum)).first->second;
 }
 
-// Doubles the precision until both ends of the enclosure round alike. They must at some point:
-// unless all differences are zero the quotient is irrational (Lindemann-Weierstrass), hence never a
-// tie. CountIfAlone has taken the rows whose quotient comes closer to one than 2^-300 or so.
-void ExactRow::PutWide(std::int64_t element, std::size_t at, Output* output) const {
-  const Rational max = ToRational(max_);
-  for (mpfr_prec_t bits = 128;; bits *= 2) {
-    Wide sum(bits);
-    Wide own(bits);
-    Wide term(bits);
-    Wide difference(bits + 64);
-    mpfr_set_ui(sum.get(), 0, MPFR_RNDN);
-    for (std::size_t k = 0; k < values_.size(); ++k) {
-      if (!IsFinite(values_[k])) continue;
-      const Rational exact = ToRational(values_[k]) - max;
-      mpfr_set_q(difference.get(), exact.get_mpq_t(), MPFR_RNDN);
-      mpfr_exp(term.get(), difference.get(), MPFR_RNDN);
-      mpfr_add(sum.get(), sum.get(), term.get(), MPFR_RNDN);
-      if (k == at) mpfr_set(own.get(), term.get(), MPFR_RNDN);
-    }
-    mpfr_div(own.get(), own.get(), sum.get(), MPFR_RNDN);
-    // Every exponential, addition and the division errs by at most 2^-bits relatively (the 64 more
-    // bits of a difference keep its error below that too), and all terms are positive.
-    Rational middle;
-    mpfr_get_q(middle.get_mpq_t(), own.get());
-    Rational relative(static_cast<long>(values_.size()) + 8);
-    mpq_div_2exp(relative.get_mpq_t(), relative.get_mpq_t(), static_cast<mp_bitcnt_t>(bits - 1));
-    if (output->PutBetween(element, middle * (1 - relative), middle * (1 + relative))) {
-      return output->CountRounded();
-    }
-  }
-}
-
-void ExactRow::Put(std::int64_t element, std::size_t at, Output* output) const {
+// Unless all differences are zero the quotient is irrational (Lindemann-Weierstrass), hence never a
+// tie.
+void ExactRow::Put(std::int64_t element, std::size_t at, Output* output) {
   if (IsMinusInfinity(values_[at])) return output->PutReal(element, Real{});
   if (all_equal_) {
     return output->PutReal(element, {true, 0, Rational(1, static_cast<unsigned long>(finite_))});
@@ -127,17 +82,34 @@ void ExactRow::Put(std::int64_t element, std::size_t at, Output* output) const {
   const auto share = shares_->At(at);
   if (share && output->PutIfCertain(element, *share)) return;
   output->CountFallback();
-  // The ties next to zero lie at 2^-168 and more: below e^-200 nothing but the sign matters.
-  const Rational tiny = ToRational({1, -250, Dyadic::Kind::kFinite});
-  const Rational difference = ToRational(max_) - ToRational(values_[at]);
-  if (difference >= 200) return output->PutReal(element, {true, 0, tiny});
-  const auto alone = CountIfAlone();
-  if (!alone) return PutWide(element, at, output);
-  output->PutReal(element, {true, 0, (1 - tiny) / Rational(static_cast<unsigned long>(*alone))});
+  const Rational below = Below(at);
+  // But for DOUBLE, the ties next to zero lie at 2^-168 and more: less than e^-200 nothing but the
+  // sign matters.
+  if (below <= -200 && !output->is_plain()) {
+    return output->PutReal(element, {true, 0, ToRational({1, -250, Dyadic::Kind::kFinite})});
+  }
+  output->PutEnclosed(element,
+                      [this, &below](int bits) { return Exp(Interval(below, bits)) / Sum(bits); });
 }
 
-// float32.S3: maximum, differences, nearest exponentials, their sum in index order, quotients.
-void PutFloatRow(const Operand& input, std::span<const std::int64_t> row, Output* output) {
+// x - max - log(sum): 0 where one element stands alone, else irrational for the same reason.
+void ExactRow::PutLog(std::int64_t element, std::size_t at, Output* output) {
+  if (IsMinusInfinity(values_[at])) {
+    return output->PutReal(element, {false, -std::numeric_limits<double>::infinity(), {}});
+  }
+  if (finite_ == 1) return output->PutReal(element, Real{});
+  const auto share = shares_->LogAt(at);
+  if (share && output->PutIfCertain(element, *share)) return;
+  output->CountFallback();
+  const Rational below = Below(at);
+  output->PutEnclosed(element,
+                      [this, &below](int bits) { return Interval(below, bits) - Log(Sum(bits)); });
+}
+
+// float32.S3: maximum, differences, nearest exponentials, their sum in index order; then quotients,
+// or differences less the nearest logarithm of the sum (log_softmax.S3).
+void PutFloatRow(const Operand& input, std::span<const std::int64_t> row, RowFunction function,
+                 Output* output) {
   float max = -std::numeric_limits<float>::infinity();
   for (const std::int64_t i : row) max = std::max(max, input.binary32(i));
   std::vector<float> exponentials;
@@ -146,7 +118,12 @@ void PutFloatRow(const Operand& input, std::span<const std::int64_t> row, Output
     exponentials.push_back(Exp32(input.binary32(i) - max));
     sum += exponentials.back();
   }
-  for (std::size_t k = 0; k < row.size(); ++k) output->PutFloat(row[k], exponentials[k] / sum);
+  if (function == RowFunction::kSoftmax) {
+    for (std::size_t k = 0; k < row.size(); ++k) output->PutFloat(row[k], exponentials[k] / sum);
+    return;
+  }
+  const float logarithm = NearestFloat(Logarithm(), sum);
+  for (const std::int64_t i : row) output->PutFloat(i, input.binary32(i) - max - logarithm);
 }
 
 // tflite.S8, for 8-bit types with one scale.
@@ -175,20 +152,23 @@ bool HasTfliteKernel(const Operand& input, const Output& output) {
 
 }  // namespace
 
-void PutSoftmaxRow(const Arithmetic& arithmetic, const Operand& input,
+void PutSoftmaxRow(const Arithmetic& arithmetic, RowFunction function, const Operand& input,
                    std::span<const std::int64_t> row, Output* output) {
   const Domain domain = DomainFor(arithmetic, *output);
-  if (domain == Domain::kStored && HasTfliteKernel(input, *output)) {
+  const bool log = function == RowFunction::kLogSoftmax;
+  if (domain == Domain::kStored && !log && HasTfliteKernel(input, *output)) {
     return PutStoredRow(input, row, output);
   }
-  const ExactRow exact(input, row);
+  ExactRow exact(input, row);
   if (!exact.defined()) {
     const Real nan{false, std::numeric_limits<double>::quiet_NaN(), {}};
     for (const std::int64_t i : row) output->PutReal(i, nan);
     return;
   }
-  if (domain == Domain::kFloat32) return PutFloatRow(input, row, output);
-  for (std::size_t k = 0; k < row.size(); ++k) exact.Put(row[k], k, output);
+  if (domain == Domain::kFloat32) return PutFloatRow(input, row, function, output);
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    log ? exact.PutLog(row[k], k, output) : exact.Put(row[k], k, output);
+  }
 }
 
 }  // namespace qtx::reference

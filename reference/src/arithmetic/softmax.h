@@ -1,5 +1,5 @@
 // Normalised exponentials, rounded by the arithmetic.
-// Source: softmax.S1, exact.S6, float32.S3, tflite.S8.
+// Source: softmax.S1, log_softmax.S1, exact.S6, float32.S3, tflite.S8.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,12 @@
 
 namespace qtx::reference {
 
-/// Puts exp(x[i]) / sum over `row` of exp(x[j]) for every element of `row`, indices into both
-/// `input` and `output`, whose shapes are equal.  A row with a NaN or a positive infinity, or of
-/// nothing but negative infinities, gives NaN.
-void PutSoftmaxRow(const Arithmetic& arithmetic, const Operand& input,
+enum class RowFunction { kSoftmax, kLogSoftmax };
+
+/// Puts exp(x[i]) / sum over `row` of exp(x[j]), or its logarithm, for every element of `row`,
+/// indices into both `input` and `output`, whose shapes are equal.  A row with a NaN or a positive
+/// infinity, or of nothing but negative infinities, gives NaN.
+void PutSoftmaxRow(const Arithmetic& arithmetic, RowFunction function, const Operand& input,
                    std::span<const std::int64_t> row, Output* output);
 
 }  // namespace qtx::reference

@@ -48,6 +48,7 @@ constexpr std::array kOperators = {
     &ops::kLayerNormalization,
     &ops::kLeakyRelu,
     &ops::kLog,
+    &ops::kLogSoftmax,
     &ops::kLpPool,
     &ops::kMatMul,
     &ops::kMatMulInteger,

@@ -44,6 +44,7 @@ extern const Operator kInstanceNormalization;
 extern const Operator kLayerNormalization;
 extern const Operator kLeakyRelu;
 extern const Operator kLog;
+extern const Operator kLogSoftmax;
 extern const Operator kLpPool;
 extern const Operator kMatMul;
 extern const Operator kMatMulInteger;
