@@ -107,7 +107,7 @@ void ExactRow::PutLog(std::int64_t element, std::size_t at, Output* output) {
 }
 
 // float32.S3: maximum, differences, nearest exponentials, their sum in index order; then quotients,
-// or differences less the nearest logarithm of the sum (log_softmax.S3).
+// or differences less the nearest logarithm of the sum.
 void PutFloatRow(const Operand& input, std::span<const std::int64_t> row, RowFunction function,
                  Output* output) {
   float max = -std::numeric_limits<float>::infinity();
@@ -165,7 +165,10 @@ void PutSoftmaxRow(const Arithmetic& arithmetic, RowFunction function, const Ope
     for (const std::int64_t i : row) output->PutReal(i, nan);
     return;
   }
-  if (domain == Domain::kFloat32) return PutFloatRow(input, row, function, output);
+  const bool floats = !input.tensor().quantization && !output->tensor().quantization;
+  if (domain == Domain::kFloat32 || (domain == Domain::kStored && log && floats)) {  // tflite.S17
+    return PutFloatRow(input, row, function, output);
+  }
   for (std::size_t k = 0; k < row.size(); ++k) {
     log ? exact.PutLog(row[k], k, output) : exact.Put(row[k], k, output);
   }
