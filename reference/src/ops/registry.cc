@@ -17,6 +17,7 @@ constexpr std::array kOperators = {
     &ops::kAdd,
     &ops::kArgMax,
     &ops::kArgMin,
+    &ops::kAttention,
     &ops::kAveragePool,
     &ops::kBatchNormalization,
     &ops::kCast,

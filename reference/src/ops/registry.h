@@ -13,6 +13,7 @@ extern const Operator kAbs;
 extern const Operator kAdd;
 extern const Operator kArgMax;
 extern const Operator kArgMin;
+extern const Operator kAttention;
 extern const Operator kAveragePool;
 extern const Operator kBatchNormalization;
 extern const Operator kCast;
