@@ -186,12 +186,15 @@ void ExactAttention::Exponentiate(int bits) {
   if (bits == bits_) return;
   bits_ = bits;
   exponentials_.clear();
+  total_ = Interval(0, bits);
   const Score& first = scores_[groups_[0].keys[0]];
   for (const Group& group : groups_) {
     const Score& own = scores_[group.keys[0]];
     const bool exact = (own.settled() && first.settled()) || &own == &first;
     exponentials_.push_back(Exp(exact ? Interval(own.logit.value - first.logit.value, bits)
                                       : rule_->Enclose(own, bits) - rule_->Enclose(first, bits)));
+    const Rational count(static_cast<unsigned long>(group.keys.size()));
+    total_ += exponentials_.back() * Interval(count, bits);
   }
 }
 
@@ -246,14 +249,12 @@ std::vector<ExactAttention::GroupSum> ExactAttention::SumGroups(
 Interval ExactAttention::Excess(const std::vector<GroupSum>& sums, int bits) {
   Exponentiate(bits);
   Interval numerator(0, bits);
-  Interval denominator(0, bits);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Rational count(static_cast<unsigned long>(groups_[g].keys.size()));
-    denominator += exponentials_[g] * Interval(count, bits);
     const Rational excess = sums[g].sum - count * sums[0].mean;
     if (excess != 0) numerator += exponentials_[g] * Interval(excess, bits);
   }
-  return numerator / denominator;
+  return numerator / total_;
 }
 
 // The result is the first group's mean and an excess, which is enclosed with a relative precision

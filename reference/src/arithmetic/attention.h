@@ -112,6 +112,7 @@ class ExactAttention {
   std::vector<Group> groups_;           // the greatest score first, as far as binary64 tells
   int bits_ = 0;                        // of exponentials_
   std::vector<Interval> exponentials_;  // of groups_: e^(score - that of the first)
+  Interval total_{0, 96};               // of exponentials_, over all keys
 };
 
 /// A row in binary32: attention.S10.

@@ -9,7 +9,7 @@ using format::ElementType;
 
 namespace {
 
-constexpr std::int64_t kMaxProducts = std::int64_t{1} << 24;  // attention.C9
+constexpr std::int64_t kMaxProducts = std::int64_t{1} << 24;  // seconds of work
 
 Error Invalid(const std::string& where, const std::string& message) {
   return {ErrorCode::kInvalid, where, message};
@@ -54,7 +54,7 @@ Result<Heads> PastOf(const Call& call, std::size_t i, const Heads& now) {
                                          format::ToString(past.dims()) + " but for axis 2");
 }
 
-// Source: attention.C4, attention.C9.
+// Source: attention.C4.
 Result<void> CheckGeometry(const Call& call, const Geometry& g) {
   if (g.k.batch != g.q.batch || g.k.size != g.q.size || g.q.count % g.k.count != 0) {
     return Invalid(InputName(call, 1), "heads " + format::ToString(g.k.dims()) +

@@ -44,7 +44,7 @@ struct Geometry {
 };
 
 /// Errors: kInvalid for shapes that do not fit each other, kTooLarge past 2^24 products.
-/// Source: attention.S1, attention.C3 to attention.C5, attention.C9.
+/// Source: attention.S1, attention.C3 to attention.C5.
 Result<Geometry> GeometryOf(const Call& call);
 
 /// What each query sees of each key.  Source: attention.S4 to attention.S7.
