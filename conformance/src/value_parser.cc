@@ -210,6 +210,13 @@ Result<format::Attribute> ParseAttribute(const std::string& name, const Yaml& no
     if (node.is_list()) return format::Attribute::Floats(name, std::move(values));
     return format::Attribute::Float(name, values[0]);
   }
+  if (node.is_list()) {
+    format::Attribute attribute;
+    attribute.name = name;
+    attribute.type = format::AttributeType::kStrings;
+    QTX_ASSIGN_OR_RETURN(attribute.strings, ReadList(node, place, ReadString));
+    return attribute;
+  }
   if (!node.is_scalar()) return Refuse(place, node, "expected integers, floats, text or a tensor");
   const auto type = format::ElementTypeFromName(node.text);
   if (name == "to" && type) return format::Attribute::Int(name, static_cast<std::int64_t>(*type));
