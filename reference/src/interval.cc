@@ -42,6 +42,12 @@ Interval::Interval(const Rational& value, int bits) {
   mpfi_set_q(value_, value.get_mpq_t());
 }
 
+Interval::Interval(const Dyadic& value, int bits) {
+  mpfi_init2(value_, bits);
+  mpfi_set_si(value_, value.mantissa);
+  mpfi_mul_2si(value_, value_, value.exponent);
+}
+
 Interval::Interval(const Interval& other) {
   mpfi_init2(value_, mpfi_get_prec(other.value_));
   mpfi_set(value_, other.value_);
@@ -75,6 +81,17 @@ Interval& Interval::operator*=(const Interval& b) {
 Interval& Interval::operator/=(const Interval& b) {
   mpfi_div(value_, value_, b.value_);
   return *this;
+}
+
+Interval Max(Interval a, const Interval& b) {  // increasing in both
+  mpfr_max(&a.value_->left, &a.value_->left, &b.value_->left, MPFR_RNDD);
+  mpfr_max(&a.value_->right, &a.value_->right, &b.value_->right, MPFR_RNDU);
+  return a;
+}
+Interval Min(Interval a, const Interval& b) {
+  mpfr_min(&a.value_->left, &a.value_->left, &b.value_->left, MPFR_RNDD);
+  mpfr_min(&a.value_->right, &a.value_->right, &b.value_->right, MPFR_RNDU);
+  return a;
 }
 
 Interval Exp(Interval x) {
@@ -125,14 +142,12 @@ Interval Pi(int bits) {
 
 Rational Decided(const Enclosure& enclose, const Rational& scale,
                  const std::function<bool(const Rational&, const Rational&)>& same) {
-  constexpr int kFirst = 96;
-  constexpr int kLast = 8192;
-  for (int bits = kFirst;; bits *= 2) {
+  for (int bits = kFirstBits;; bits *= 2) {
     const Interval x = enclose(bits);
     Rational low = x.low();
     const Rational high = x.high();
     if (same(low, high)) return low;
-    if (bits >= kLast) return Nearest64((low + high) / 2 / scale) * scale;
+    if (bits >= kLastBits) return Nearest64((low + high) / 2 / scale) * scale;
   }
 }
 

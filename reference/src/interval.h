@@ -15,6 +15,8 @@ namespace qtx::reference {
 class Interval {
  public:
   Interval(const Rational& value, int bits);
+  /// Exactly `value`, whatever `bits` of at least 64.  REQUIRES: finite.
+  Interval(const Dyadic& value, int bits);
   Interval(const Interval& other);
   Interval(Interval&& other) noexcept;
   Interval& operator=(Interval other) noexcept;
@@ -22,6 +24,9 @@ class Interval {
 
   /// True when all of it lies below zero.
   bool IsNegative() const { return mpfi_is_strictly_neg(value_) > 0; }
+  bool IsPositive() const { return mpfi_is_strictly_pos(value_) > 0; }
+  /// True when it is the number zero.
+  bool IsZero() const { return mpfi_is_zero(value_) > 0; }
   int bits() const { return static_cast<int>(mpfi_get_prec(value_)); }
   /// The ends, moved to 0 or to +-2^-2000 (outwards) when nearer to zero than that, and to +-2^2000
   /// when farther from it: nothing that is stored tells such values apart.
@@ -34,6 +39,8 @@ class Interval {
   /// The whole line when `b` holds zero.
   Interval& operator/=(const Interval& b);
 
+  friend Interval Max(Interval a, const Interval& b);
+  friend Interval Min(Interval a, const Interval& b);
   friend Interval Exp(Interval x);
   friend Interval Expm1(Interval x);
   friend Interval Log(Interval x);                    // REQUIRES: x > 0
@@ -49,6 +56,9 @@ class Interval {
   mpfi_t value_;
 };
 
+/// Of the reals they hold, which is not what orders intervals.
+Interval Max(Interval a, const Interval& b);
+Interval Min(Interval a, const Interval& b);
 Interval Exp(Interval x);
 Interval Expm1(Interval x);
 Interval Log(Interval x);
@@ -64,6 +74,10 @@ inline Interval operator+(Interval a, const Interval& b) { return std::move(a +=
 inline Interval operator-(Interval a, const Interval& b) { return std::move(a -= b); }
 inline Interval operator*(Interval a, const Interval& b) { return std::move(a *= b); }
 inline Interval operator/(Interval a, const Interval& b) { return std::move(a /= b); }
+
+/// The first and the last precision that a result is evaluated with.  Source: exact.S6.
+inline constexpr int kFirstBits = 96;
+inline constexpr int kLastBits = 8192;
 
 /// An interval that holds one certain real, computed with `bits` bits.
 using Enclosure = std::function<Interval(int bits)>;

@@ -16,9 +16,7 @@ Interval Enclose(const Interval& x) {
 Approximation Approximate(double x) { return Within(1 / (1 + std::exp(-x)), 8); }
 
 // Source: sigmoid.S1.
-Result<format::Tensor> Sigmoid(const Call& call) {
-  return RunUnary(call, {.enclose = Enclose, .approximate = Approximate});
-}
+Result<format::Tensor> Sigmoid(const Call& call) { return RunUnary(call, SigmoidFunction()); }
 
 }  // namespace
 
@@ -26,3 +24,11 @@ const Operator kSigmoid = {
     .op_type = "Sigmoid", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Sigmoid};
 
 }  // namespace qtx::reference::ops
+
+namespace qtx::reference {
+
+RealFunction SigmoidFunction() {
+  return {.enclose = ops::Enclose, .approximate = ops::Approximate};
+}
+
+}  // namespace qtx::reference

@@ -6,13 +6,8 @@
 namespace qtx::reference::ops {
 namespace {
 
-// libm's tanh is within 2 ulp, 4 units (glibc manual, "Known Maximum Errors"); 4 ulp are allowed.
 // Source: tanh.S1 to tanh.S3.
-Result<format::Tensor> Tanh(const Call& call) {
-  const RealFunction tanh = {.enclose = [](Interval x) { return reference::Tanh(std::move(x)); },
-                             .approximate = [](double x) { return Within(std::tanh(x), 8); }};
-  return RunUnary(call, tanh);
-}
+Result<format::Tensor> Tanh(const Call& call) { return RunUnary(call, TanhFunction()); }
 
 }  // namespace
 
@@ -20,3 +15,13 @@ const Operator kTanh = {
     .op_type = "Tanh", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Tanh};
 
 }  // namespace qtx::reference::ops
+
+namespace qtx::reference {
+
+// libm's tanh is within 2 ulp, 4 units (glibc manual, "Known Maximum Errors"); 4 ulp are allowed.
+RealFunction TanhFunction() {
+  return {.enclose = [](Interval x) { return Tanh(std::move(x)); },
+          .approximate = [](double x) { return Within(std::tanh(x), 8); }};
+}
+
+}  // namespace qtx::reference

@@ -13,6 +13,10 @@ enum class Integers { kRefused, kAccepted };
 Result<format::Tensor> RunUnary(const Call& call, const RealFunction& f,
                                 Integers integers = Integers::kRefused);
 
+/// The functions of the operators Sigmoid and Tanh, for those that are built of them.
+RealFunction SigmoidFunction();
+RealFunction TanhFunction();
+
 /// Errors: kInvalid for an attribute that is an infinity or NaN.
 Result<void> CheckFinite(const format::Node& node);
 
