@@ -6,6 +6,7 @@
 
 #include "tests/golden/norm_bounds.h"
 #include "tests/golden/numbers.h"
+#include "tests/golden/recurrent_bounds.h"
 
 namespace qtx::reference::golden {
 namespace {
@@ -158,11 +159,13 @@ constexpr std::array kBounds = {
     Bound{"Exp", Constant<kLibrary>},
     Bound{"Gelu", Constant<2>, nullptr, GeluUnits, Spread::kUnknown},
     Bound{"Gemm", nullptr, GemmTerms, nullptr, Spread::kProducts},
+    Bound{"GRU", nullptr, nullptr, GruUnits, Spread::kUnknown},
     Bound{"GlobalAveragePool", nullptr, Averaged},
     Bound{"HardSigmoid", Constant<1>, nullptr, HardSigmoidUnits},
     Bound{"HardSwish", Constant<2>, nullptr, HardSwishUnits, Spread::kUnknown},
     Bound{"InstanceNormalization", InstanceNormRelative, nullptr, InstanceNormUnits,
           Spread::kUnknown},
+    Bound{"LSTM", nullptr, nullptr, LstmUnits, Spread::kUnknown},
     Bound{"LayerNormalization", LayerNormRelative, nullptr, LayerNormUnits, Spread::kUnknown},
     Bound{"Log", Constant<kLibrary>},
     Bound{"LogSoftmax", Constant<1>, nullptr, LogSoftmaxUnits, Spread::kUnknown},

@@ -1,0 +1,90 @@
+#include "ops/recurrent_lane.h"
+#include "ops/registry.h"
+
+namespace qtx::reference::ops {
+namespace {
+
+using format::AttributeType;
+
+const RecurrentForm& Form() {
+  static const RecurrentForm form = {
+      4, {Activation::kSigmoid, Activation::kTanh, Activation::kTanh}, /*has_cell=*/true};
+  return form;
+}
+
+// Gates in the order of the rows of W and R; the peepholes are those of the first three.
+enum Gate : std::int64_t { kInput, kOutput, kForget, kCell };
+enum Function : std::size_t { kF, kG, kH };
+
+struct Cell {
+  bool coupled;
+
+  // Source: lstm.S1, lstm.S3, lstm.S4.
+  template <typename Math>
+  void Step(const Lane<Math>& lane, RecurrentState<typename Math::Value>* state) const {
+    using Value = typename Math::Value;
+    const Math& math = lane.math();
+    RecurrentState<Value> next;
+    for (std::int64_t unit = 0; unit < lane.hidden(); ++unit) {
+      const Value& old = state->c[static_cast<std::size_t>(unit)];
+      const auto gate = [&](Gate which, const Value& c) {
+        Value sum = Weighted(lane, which, unit, state->h);
+        lane.AddPeephole(&sum, which, unit, c);
+        return lane.Activate(kF, Biased(lane, which, unit, std::move(sum)));
+      };
+      const Value input = gate(kInput, old);
+      const Value forget = coupled ? math.Integer(1) - input : gate(kForget, old);
+      const Value candidate =
+          lane.Activate(kG, Biased(lane, kCell, unit, Weighted(lane, kCell, unit, state->h)));
+      Value c = forget * old;
+      math.AddProduct(&c, input, candidate);
+      next.h.push_back(gate(kOutput, c) * lane.Activate(kH, c));
+      next.c.push_back(std::move(c));
+    }
+    *state = std::move(next);
+  }
+
+ private:
+  template <typename Math>
+  static typename Math::Value Weighted(const Lane<Math>& lane, Gate gate, std::int64_t unit,
+                                       const std::vector<typename Math::Value>& h) {
+    typename Math::Value sum = lane.math().Integer(0);
+    lane.AddInput(&sum, gate, unit);
+    lane.AddRecurrent(&sum, gate, unit, h);
+    return sum;
+  }
+  template <typename Math>
+  static typename Math::Value Biased(const Lane<Math>& lane, Gate gate, std::int64_t unit,
+                                     typename Math::Value sum) {
+    lane.AddBias(&sum, Lane<Math>::kOfW, gate, unit);
+    lane.AddBias(&sum, Lane<Math>::kOfR, gate, unit);
+    return sum;
+  }
+};
+
+Result<void> Check(const format::Node& node) {
+  QTX_RETURN_IF_ERROR(CheckFlag(node, "input_forget"));
+  return CheckRecurrent(node, Form());
+}
+
+Result<std::vector<format::Tensor>> Lstm(const Call& call) {
+  return RunRecurrent(call, Form(), Cell{call.node.IntOr("input_forget", 0) == 1});
+}
+
+constexpr AttributeRule kAttributes[] = {
+    {"activation_alpha", AttributeType::kFloats}, {"activation_beta", AttributeType::kFloats},
+    {"activations", AttributeType::kStrings},     {"clip", AttributeType::kFloat},
+    {"direction", AttributeType::kString},        {"hidden_size", AttributeType::kInt},
+    {"input_forget", AttributeType::kInt},        {"layout", AttributeType::kInt}};
+
+}  // namespace
+
+const Operator kLSTM = {.op_type = "LSTM",
+                        .min_inputs = 3,
+                        .max_inputs = 8,
+                        .max_outputs = 3,
+                        .attributes = kAttributes,
+                        .check = Check,
+                        .run_all = Lstm};
+
+}  // namespace qtx::reference::ops
