@@ -16,10 +16,10 @@ namespace qtx::reference {
 Result<std::optional<format::Tensor>> RunTfliteKernel(const Call& call);
 
 // The kernels.  Each: nullopt when types or parameters are others.
-Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call);       // tflite.S13
-Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call);   // tflite.S15
-Result<std::optional<format::Tensor>> RunTfliteRsqrt(const Call& call);       // tflite.S16
-Result<std::optional<format::Tensor>> RunTfliteHybrid(const Call& call);      // tflite.S14
+Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call);      // tflite.S13
+Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call);  // tflite.S15
+Result<std::optional<format::Tensor>> RunTfliteRsqrt(const Call& call);      // tflite.S16
+Result<std::optional<format::Tensor>> RunTfliteHybrid(const Call& call);     // tflite.S14
 
 /// Input 0 and output 0 of one type and one scale each, the type among the signed and unsigned
 /// integers of 8 bits and, where `wide`, the signed ones of 16.

@@ -91,7 +91,7 @@ TEST(Div, GivesTheNearestFloatNextToTies) {
     right.push_back(divisor);
     left.push_back(static_cast<float>(static_cast<double>(divisor) * tie));
     expected.push_back(TextbookFloat(mpq_class(static_cast<double>(left.back())) /
-                                       mpq_class(static_cast<double>(divisor))));
+                                     mpq_class(static_cast<double>(divisor))));
   }
   const Tensor a = Float({3000}, left);
   const Tensor b = Float({3000}, right);
