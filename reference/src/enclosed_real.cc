@@ -1,6 +1,7 @@
 #include "enclosed_real.h"
 
 #include <cmath>
+#include <optional>
 
 namespace qtx::reference {
 

@@ -104,7 +104,7 @@ Result<std::vector<std::int64_t>> LengthsOf(const Call& call, std::int64_t batch
   return lengths;
 }
 
-// Source: lstm.C8, gru.C8.
+// The reference's own limit, stated beside the constraints of LSTM and GRU.
 Result<void> CheckWork(const RecurrentLayer& layer) {
   std::int64_t products = 1;
   for (const std::int64_t factor :

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "enclosed_real.h"
@@ -20,7 +21,7 @@ struct RecurrentForm {
 
 /// A node's inputs and attributes, found to fit each other. Borrows the tensors.
 struct RecurrentLayer {
-  /// Errors: kInvalid for types and shapes that do not fit; kTooLarge above lstm.C8's limit.
+  /// Errors: kInvalid for types and shapes that do not fit; kTooLarge for too much work.
   static Result<RecurrentLayer> Make(const Call& call, const RecurrentForm& form);
 
   std::int64_t gates, steps, batch, directions, input, hidden;
