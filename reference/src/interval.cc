@@ -2,6 +2,8 @@
 
 #include <mpfi_io.h>
 
+#include "mpfr_cache.h"
+
 namespace qtx::reference {
 namespace {
 
@@ -38,11 +40,13 @@ Rational Nearest64(const Rational& value) {
 }  // namespace
 
 Interval::Interval(const Rational& value, int bits) {
+  OwnMpfrCache();
   mpfi_init2(value_, bits);
   mpfi_set_q(value_, value.get_mpq_t());
 }
 
 Interval::Interval(const Dyadic& value, int bits) {
+  OwnMpfrCache();
   mpfi_init2(value_, bits);
   mpfi_set_si(value_, value.mantissa);
   mpfi_mul_2si(value_, value_, value.exponent);

@@ -8,6 +8,7 @@
 
 #include "arithmetic/output.h"
 #include "arithmetic/tflite_kernels.h"
+#include "mpfr_cache.h"
 
 namespace qtx::reference {
 namespace {
@@ -17,6 +18,7 @@ using std::int64_t;
 // The binary32 nearest to tanh(x): MPFR rounds correctly to as many bits as the result has.
 float Tanh32(float x) {
   mpfr_t value;
+  OwnMpfrCache();
   mpfr_init2(value, 24);
   mpfr_set_flt(value, x, MPFR_RNDN);
   mpfr_tanh(value, value, MPFR_RNDN);
