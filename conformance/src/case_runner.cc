@@ -73,6 +73,27 @@ void Diagnose(const Case& c, const std::vector<Tensor>& outputs, CaseResult& res
   }
 }
 
+// Tensors with their names; nothing when they are too many elements to keep.
+std::optional<Evidence> Keep(const format::Graph& graph, const std::vector<Tensor>& inputs,
+                             const std::vector<Tensor>& outputs,
+                             std::vector<Evidence::Value> expected) {
+  Evidence evidence;
+  evidence.expected = std::move(expected);
+  std::int64_t elements = 0;
+  std::size_t next = 0;
+  for (const format::ValueInfo& info : graph.inputs) {
+    if (graph.FindInitializer(info.name) != nullptr || next >= inputs.size()) continue;
+    elements += format::ElementCount(inputs[next]);
+    evidence.inputs.push_back({info.name, inputs[next++]});
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    elements += 2 * format::ElementCount(outputs[i]);
+    evidence.got.push_back({graph.outputs[i].name, outputs[i]});
+  }
+  if (elements > kMaxEvidenceElements) return std::nullopt;
+  return evidence;
+}
+
 }  // namespace
 
 Result<ReferenceResults::Outputs> ReferenceResults::Get(std::size_t index,
@@ -163,6 +184,7 @@ std::optional<Error> CaseRunner::ErrorOf(const Case& c, const format::Model& mod
 Result<void> CaseRunner::Judge(const Case& c, std::size_t index, const format::Model& model,
                                const std::vector<Tensor>& inputs, const Outputs& outputs,
                                CaseResult& result) {
+  std::vector<Evidence::Value> wanted;
   for (std::size_t i = 0; i < c.outputs.size(); ++i) {
     QTX_ASSIGN_OR_RETURN(const std::size_t at, OutputIndex(c, model, i));
     QTX_ASSIGN_OR_RETURN(std::optional<Tensor> expected, BuildExpected(c, model, i));
@@ -177,8 +199,11 @@ Result<void> CaseRunner::Judge(const Case& c, std::size_t index, const format::M
     if (auto difference = CompareOutput(c, c.outputs[i].name, outputs[at], *expected)) {
       result.differences.push_back(*std::move(difference));
     }
+    wanted.push_back({c.outputs[i].name, *std::move(expected)});
   }
-  if (!result.differences.empty()) Diagnose(c, outputs, result);
+  if (result.differences.empty()) return {};
+  result.evidence = Keep(model.graph, inputs, outputs, std::move(wanted));
+  Diagnose(c, outputs, result);
   return {};
 }
 

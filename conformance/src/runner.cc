@@ -89,6 +89,9 @@ class Row {
       result.spec = c.spec;
       result.why = c.why;
       result.where = c.where;
+      result.op = c.op ? c.op->type : "model";
+      result.level = c.level;
+      result.tags = c.tags;
       if (backend) {
         CaseRunner(source_, **backend, references_).Run(c, chosen_[i], result);
       } else {

@@ -31,6 +31,16 @@ struct Difference {
 };
 inline constexpr std::size_t kFirstDifferences = 8;
 
+/// What a failing backend most likely does, over the cases of one or more operators: the candidate
+/// (a named arithmetic, or one with a known fault) that gives the backend's answers bit for bit.
+struct Finding {
+  std::vector<std::string> operators;  // op_types, "model"; sorted
+  std::string candidate;               // "float32", "exact + pairs16"; empty: unexplained
+  std::string says;                    // one sentence for people
+  std::int64_t failing = 0;            // answers that differ from the expected ones
+  std::int64_t explained = 0;          // of those, how many the candidate gives
+};
+
 /// nullopt when `got` is what was expected: element type, dims and bytes equal,
 /// NaN equal to NaN, float elements within `ulp` (0 without a value).
 std::optional<Difference> Compare(const std::string& output, const format::Tensor& got,

@@ -16,6 +16,7 @@
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/result.h"
+#include "qtx/format/tensor.h"
 
 namespace qtx::conformance {
 
@@ -62,16 +63,33 @@ BackendSource ReferenceSource();
 Result<BackendSource> ProcessSource(std::string_view command,
                                     std::chrono::milliseconds timeout = std::chrono::seconds(60));
 
+/// The values of a case that went wrong, for reports and diagnosis; names are those of the model.
+struct Evidence {
+  struct Value {
+    std::string name;
+    format::Tensor tensor;
+  };
+  std::vector<Value> inputs;
+  std::vector<Value> expected;
+  std::vector<Value> got;
+};
+/// Evidence of more elements than this, over all its values, is not kept.
+inline constexpr std::int64_t kMaxEvidenceElements = std::int64_t{1} << 20;
+
 struct CaseResult {
   std::string id;
   std::string arithmetic;
   std::string spec;
   std::string why;
   std::string where;
+  std::string op;  // op_type of an operator case, "model" of a network
+  std::string level;
+  std::vector<std::string> tags;
   Outcome outcome = Outcome::kPass;
   std::string diagnosis;  // empty for a pass; else one or more sentences, a reason, or an error
   std::vector<std::string> explained_by;  // what reproduces a wrong answer: "float32", "half_away"
   std::vector<Difference> differences;
+  std::optional<Evidence> evidence;  // of answers that differ
   double seconds = 0;
 };
 
@@ -81,6 +99,7 @@ struct BackendReport {
   backend::Description description;
   std::string arithmetic;
   std::vector<CaseResult> cases;                 // in the order of the suite
+  std::vector<Finding> findings;                 // empty when nothing fails
   std::array<std::int64_t, kOutcomes> counts{};  // by Outcome
   std::int64_t not_applicable = 0;               // cases that do not hold for this arithmetic
   double seconds = 0;                            // wall clock
