@@ -158,6 +158,7 @@ void RunBackend(const BackendSource& source, std::span<const Case> cases, const 
     one.arithmetic = arithmetic;
     one.not_applicable = static_cast<std::int64_t>(cases.size() - chosen.size());
     Row(source, cases, std::move(chosen), references, options, one).Run();
+    Diagnose(cases, one);
     report.backends.push_back(std::move(one));
   }
   if (report.backends.size() > rows_before) return;

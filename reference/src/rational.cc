@@ -174,6 +174,7 @@ mpz_class Round(const Rational& value, TieRule tie) {
     if (negative && remainder != 0) quotient += 1;
     return quotient;
   }
+  if (tie == TieRule::kDown) return quotient;
   remainder *= 2;
   const int side = cmp(remainder, value.get_den());  // where the floor's remainder lies about 1/2
   bool up = side > 0;

@@ -209,7 +209,7 @@ bool Output::PutIfCertain(std::int64_t element, const Approximation& x) {
     return value.has_value();
   }
   if (kind_ == Kind::kHalf) return PutHalfIfCertain(element, x);
-  if (kind_ != Kind::kInteger || exact_recipe_.tie == TieRule::kTowardZero) return false;
+  if (kind_ != Kind::kInteger || !IsToNearest(exact_recipe_.tie)) return false;
   const auto s = static_cast<double>(scale(element));
   const double value = x.value / s;
   // Two more roundings of relative 2^-53: of the value, and of the bound itself.
@@ -277,7 +277,7 @@ void Output::PutTerms(std::int64_t element, std::span<const Term> terms, std::in
     return PutInteger(element, sum);
   }
   ++counters_->rounded;
-  if (kind_ == Kind::kInteger && exact_recipe_.tie != TieRule::kTowardZero) {
+  if (kind_ == Kind::kInteger && IsToNearest(exact_recipe_.tie)) {
     const std::int64_t zero = offset(element);
     const auto rounded =
         CertainlyRounded(Quotient(terms, divisor, scale(element)), min_ - zero, max_ - zero);

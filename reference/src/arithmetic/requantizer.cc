@@ -46,6 +46,13 @@ Requantizer::Requantizer(const RequantizeRecipe& recipe, AccumulatorScales scale
 }
 
 double Requantizer::Number(std::size_t channel, float y) const {
+  if (recipe_.factor.order == FactorRecipe::Order::kQuotientFirst) {
+    if (recipe_.factor.ratio == Width::kFloat32) {
+      return static_cast<double>(scales_.x * (w(channel) / y));
+    }
+    return static_cast<double>(scales_.x) *
+           (static_cast<double>(w(channel)) / static_cast<double>(y));
+  }
   const float narrow = scales_.x * w(channel);
   if (recipe_.factor.ratio == Width::kFloat32) return static_cast<double>(narrow / y);
   const double product = recipe_.factor.scales == Width::kFloat32
