@@ -8,10 +8,12 @@
 namespace qtx::conformance {
 namespace {
 
+constexpr std::array<std::string_view, 3> kCommon = {"exact", "float32", "tflite"};
 constexpr std::array<std::string_view, 2> kCommonBases = {"exact", "float32"};
 
 void AddFaults(const reference::Arithmetic* base, std::vector<Candidate>& candidates) {
-  for (const std::span<const Fault> faults : {NumberFaults(), ReadingFaults()}) {
+  for (const std::span<const Fault> faults :
+       {NumberFaults(), ParameterFaults(), OperatorFaults()}) {
     for (const Fault& fault : faults) candidates.push_back({base, &fault});
   }
 }
@@ -34,10 +36,17 @@ std::string Says(const Candidate& candidate) {
 std::vector<Candidate> Candidates(std::string_view claimed) {
   std::vector<Candidate> candidates;
   const auto own = reference::FindArithmetic(claimed);  // by alias too
-  for (const reference::Arithmetic& row : reference::Arithmetics()) {
-    if (!own || &row != *own) candidates.push_back({&row, nullptr});
-  }
+  const auto common = [](const reference::Arithmetic& row) {
+    return std::ranges::find(kCommon, row.name) != kCommon.end();
+  };
+  const auto add = [&](bool wanted) {
+    for (const reference::Arithmetic& row : reference::Arithmetics()) {
+      if ((!own || &row != *own) && common(row) == wanted) candidates.push_back({&row, nullptr});
+    }
+  };
+  add(true);
   if (own) AddFaults(*own, candidates);
+  add(false);
   for (const std::string_view name : kCommonBases) {
     const auto base = reference::FindArithmetic(name);
     if (base && (!own || *base != *own)) AddFaults(*base, candidates);

@@ -19,8 +19,8 @@ std::string Name(const Candidate& candidate, std::string_view claimed);
 /// "equals `float32`", "computes `exact`, but rounds halves away from zero".
 std::string Says(const Candidate& candidate);
 
-/// Every other named arithmetic; the claimed one with each fault; then the two that most backends
-/// start from, `exact` and `float32`, with each. In this order of preference.
+/// The arithmetics that most backends have; the claimed one with each fault; every other named
+/// arithmetic; then `exact` and `float32` with each fault. In this order of preference.
 std::vector<Candidate> Candidates(std::string_view claimed);
 
 /// Bit for bit the same tensors.

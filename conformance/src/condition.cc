@@ -166,12 +166,47 @@ bool AnyInput(const Question& question) {
 bool IsNan(double value) { return std::isnan(value); }
 bool IsInfinite(double value) { return std::isinf(value); }
 
+bool HasOutputPadding(const Question& question) { return AnyInts(question, "output_padding", 0); }
+bool IsDepthwiseMultiplied(const Question& question) {
+  const auto x = DimsOf(question, 0);
+  const auto w = DimsOf(question, WeightsAt(First(question)));
+  if (!IsConv(First(question)) || !x || !w || x->size() < 2 || w->size() < 2) return false;
+  return First(question).IntOr("group", 1) == (*x)[1] && (*w)[0] > (*x)[1] && (*w)[1] == 1;
+}
+bool IsEmpty(const Question& question) {
+  return std::ranges::any_of(
+      question.inputs, [](const Tensor& tensor) { return format::ElementCount(tensor) == 0; });
+}
+bool DropsAxes(const Question& question) { return First(question).IntOr("keepdims", 1) == 0; }
+bool HasNegativeIndex(const Question& question) {
+  return question.inputs.size() > 1 && question.inputs[1].elem_type == ElementType::kInt64 &&
+         std::ranges::any_of(question.inputs[1].As<std::int64_t>(),
+                             [](std::int64_t v) { return v < 0; });
+}
+bool CountsPadding(const Question& question) {
+  return First(question).IntOr("count_include_pad", 0) != 0;
+}
+template <std::size_t kOperand>
+bool HasOffset(const Question& question) {
+  const format::TensorType* type = TypeOf(question, kOperand);
+  return type != nullptr && type->quantization &&
+         std::ranges::any_of(type->quantization->offset, [](std::int32_t o) { return o != 0; });
+}
+
 constexpr std::array kConditions = {
+    Condition{"empty", "where an input has no elements", IsEmpty},
     Condition{"nan", "where an input is NaN", AnyInput<IsNan>},
     Condition{"infinity", "where an input is infinite", AnyInput<IsInfinite>},
     Condition{"dilation", "where dilations are not 1", HasDilation},
+    Condition{"depthwise_multiplier", "where a depthwise convolution has several filters a channel",
+              IsDepthwiseMultiplied},
     Condition{"groups", "where there is more than one group", HasGroups},
     Condition{"ceil_mode", "where ceil_mode is set", RoundsUp},
+    Condition{"output_padding", "where there is output_padding", HasOutputPadding},
+    Condition{"keepdims", "where keepdims is 0", DropsAxes},
+    Condition{"negative_index", "where an index is negative", HasNegativeIndex},
+    Condition{"count_include_pad", "where count_include_pad is set", CountsPadding},
+    Condition{"float16_input", "where the first input is FLOAT16", FirstIs<ElementType::kFloat16>},
     Condition{"blocks", "where parameters are blocked", HasBlocks},
     Condition{"batch", "where there is more than one batch", HasBatch},
     Condition{"one_row", "where the first matrix has one row", HasOneRow},
@@ -186,6 +221,8 @@ constexpr std::array kConditions = {
     Condition{"four_bits", "where a value has 4 bits", HasWidth<4>},
     Condition{"two_bits", "where a value has 2 bits", HasWidth<2>},
     Condition{"sixteen_bits", "where a value has 16 bits", HasWidth<16>},
+    Condition{"first_offset", "where the first input has an offset", HasOffset<0>},
+    Condition{"second_offset", "where the second input has an offset", HasOffset<1>},
     Condition{"unsigned_input", "where the first input is UINT8Q", FirstIs<ElementType::kUint8Q>},
     Condition{"signed_input", "where the first input is INT8Q", FirstIs<ElementType::kInt8Q>},
     Condition{"depth_tail_2", "where the depth of the sums is odd", DepthLeavesTail<2>},

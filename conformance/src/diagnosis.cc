@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -24,9 +25,16 @@ struct Answered {
   const Case* c = nullptr;
   CaseResult* result = nullptr;
   Question question;
-  Outputs outputs;  // of the backend
+  Outputs outputs;        // of the backend
+  std::string_view kind;  // of what went wrong, when it is not the values
 };
 using AnsweredList = std::vector<const Answered*>;
+
+// Where answers are wrong.
+struct Place {
+  std::string name;   // "pointwise + stride"
+  std::string where;  // "where the kernel is 1x1 and where strides are not 1"
+};
 
 std::int64_t Elements(const Outputs& outputs) {
   std::int64_t elements = 0;
@@ -34,9 +42,36 @@ std::int64_t Elements(const Outputs& outputs) {
   return elements;
 }
 
-bool IsWrong(const CaseResult& result) {
-  const bool failed = result.outcome == Outcome::kFail || result.outcome == Outcome::kExpectedFail;
-  return failed && result.evidence && !result.evidence->got.empty();
+// What went wrong other than values; empty when values did, nullopt when nothing that can be
+// diagnosed.
+std::optional<std::string_view> KindOf(const CaseResult& result) {
+  switch (result.outcome) {
+    case Outcome::kCrash:
+      return "crash";
+    case Outcome::kTimeout:
+      return "timeout";
+    case Outcome::kProtocolError:
+      return "protocol_error";
+    case Outcome::kFail:
+    case Outcome::kExpectedFail:
+      break;
+    default:
+      return std::nullopt;
+  }
+  for (const Difference& difference : result.differences) {
+    if (difference.mismatch.starts_with("element type")) return "output_type";
+    if (difference.mismatch.starts_with("dims")) return "output_shape";
+  }
+  const bool kept = result.evidence && !result.evidence->got.empty();
+  return kept ? std::optional<std::string_view>("") : std::nullopt;
+}
+
+std::string_view SaysOf(std::string_view kind) {
+  if (kind == "crash") return "ends without an answer";
+  if (kind == "timeout") return "gives no answer in time";
+  if (kind == "protocol_error") return "breaks the protocol";
+  if (kind == "output_type") return "gives outputs of another element type";
+  return "gives outputs of other dims";
 }
 
 // A right answer that is the reference's to the bit.
@@ -72,13 +107,24 @@ class Diagnosis {
 
   void Run() {
     AnsweredList all;
+    std::map<std::string_view, AnsweredList> by_kind;
     for (const Answered& wrong : wrongs_) {
-      if (!BlameTheCase(wrong)) all.push_back(&wrong);
+      if (!wrong.kind.empty()) {
+        by_kind[wrong.kind].push_back(&wrong);
+      } else if (!BlameTheCase(wrong)) {
+        all.push_back(&wrong);
+      }
     }
-    if (all.empty() || Explained(all)) return;
-    std::map<std::string_view, AnsweredList> by_op;
-    for (const Answered* wrong : all) by_op[wrong->result->op].push_back(wrong);
-    for (auto& [op, group] : by_op) ExplainGroup(std::move(group));
+    for (const auto& [kind, wrongs] : by_kind) {
+      const auto place = Separating(wrongs, RightsOf(wrongs));
+      Add(std::string(kind), std::string(SaysOf(kind)) + (place ? ", only " + place->where : ""),
+          wrongs, nullptr);
+    }
+    if (!all.empty() && !Explained(all)) {
+      std::map<std::string_view, AnsweredList> by_op;
+      for (const Answered* wrong : all) by_op[wrong->result->op].push_back(wrong);
+      for (auto& [op, group] : by_op) ExplainGroup(std::move(group));
+    }
     Merge();
     ExplainAlone();
   }
@@ -89,7 +135,7 @@ class Diagnosis {
     for (const Case& c : cases) by_id.emplace(c.id, &c);
     std::set<std::string_view> wrong_ops;
     for (const CaseResult& result : row_.cases) {
-      if (IsWrong(result)) wrong_ops.insert(result.op);
+      if (KindOf(result)) wrong_ops.insert(result.op);
     }
     std::map<std::string_view, std::size_t> rights;
     for (CaseResult& result : row_.cases) {
@@ -97,17 +143,20 @@ class Diagnosis {
       if (c == by_id.end()) continue;
       const bool right = wrong_ops.contains(result.op) && IsRight(*c->second, result) &&
                          rights[result.op] < kRightsPerOp;
-      if (!right && !IsWrong(result)) continue;
+      const auto kind = KindOf(result);
+      if (!right && !kind) continue;
       auto question = BuildQuestion(*c->second);
       if (!question) continue;
-      Answered answered{c->second, &result, *std::move(question), {}};
+      Answered answered{c->second, &result, *std::move(question), {}, kind.value_or("")};
       if (right) {
         ++rights[result.op];
         rights_.push_back(std::move(answered));
         continue;
       }
-      for (const Evidence::Value& value : result.evidence->got) {
-        answered.outputs.push_back(value.tensor);
+      if (answered.kind.empty()) {
+        for (const Evidence::Value& value : result.evidence->got) {
+          answered.outputs.push_back(value.tensor);
+        }
       }
       wrongs_.push_back(std::move(answered));
     }
@@ -133,10 +182,23 @@ class Diagnosis {
     return alive;
   }
 
+  static std::set<std::string_view> OperatorsOf(const AnsweredList& list) {
+    std::set<std::string_view> ops;
+    for (const Answered* a : list) ops.insert(a->result->op);
+    return ops;
+  }
+  AnsweredList RightsOf(const AnsweredList& wrongs) const {
+    const auto ops = OperatorsOf(wrongs);
+    AnsweredList rights;
+    for (const Answered& right : rights_) {
+      if (ops.contains(right.result->op)) rights.push_back(&right);
+    }
+    return rights;
+  }
+
   // Right answers of the operators of `wrongs` that `candidate` gets wrong.
   AnsweredList Contradictions(const Candidate& candidate, const AnsweredList& wrongs) {
-    std::set<std::string_view> ops;
-    for (const Answered* wrong : wrongs) ops.insert(wrong->result->op);
+    const auto ops = OperatorsOf(wrongs);
     AnsweredList contradictions;
     for (Answered& right : rights_) {
       if (!ops.contains(right.result->op)) continue;
@@ -184,20 +246,42 @@ class Diagnosis {
 
   // ", only where ...", when a condition tells the answers apart.
   static std::string Where(const AnsweredList& wrongs, const AnsweredList& rights) {
-    const Condition* condition = Separating(wrongs, rights);
-    if (condition == nullptr) return ", though not everywhere";
-    return ", only " + std::string(condition->where);
+    const auto place = Separating(wrongs, rights);
+    return place ? ", only " + place->where : ", though not everywhere";
   }
 
-  static const Condition* Separating(const AnsweredList& wrongs, const AnsweredList& rights) {
-    if (rights.empty()) return nullptr;
+  static std::optional<Place> SeparatingPair(const AnsweredList& wrongs,
+                                             const AnsweredList& rights) {
+    // Conditions of all wrong answers, each with the right ones that have it too.
+    std::vector<std::pair<const Condition*, AnsweredList>> common;
+    for (const Condition& condition : Conditions()) {
+      const auto holds = [&](const Answered* a) { return condition.holds(a->question); };
+      if (!std::ranges::all_of(wrongs, holds)) continue;
+      common.emplace_back(&condition, AnsweredList{});
+      std::ranges::copy_if(rights, std::back_inserter(common.back().second), holds);
+    }
+    for (std::size_t i = 0; i < common.size(); ++i) {
+      for (std::size_t j = i + 1; j < common.size(); ++j) {
+        const Condition& second = *common[j].first;
+        const auto holds = [&](const Answered* a) { return second.holds(a->question); };
+        if (std::ranges::any_of(common[i].second, holds)) continue;
+        const Condition& first = *common[i].first;
+        return Place{std::string(first.name) + " + " + std::string(second.name),
+                     std::string(first.where) + " and " + std::string(second.where)};
+      }
+    }
+    return std::nullopt;
+  }
+
+  static std::optional<Place> Separating(const AnsweredList& wrongs, const AnsweredList& rights) {
+    if (rights.empty()) return std::nullopt;
     for (const Condition& condition : Conditions()) {
       const auto holds = [&](const Answered* a) { return condition.holds(a->question); };
       if (std::ranges::all_of(wrongs, holds) && std::ranges::none_of(rights, holds)) {
-        return &condition;
+        return Place{std::string(condition.name), std::string(condition.where)};
       }
     }
-    return nullptr;
+    return SeparatingPair(wrongs, rights);
   }
 
   // The wrong answers of one operator: by one candidate, or by several one after the other, or told
@@ -235,14 +319,9 @@ class Diagnosis {
   }
 
   bool ExplainByPlace(const AnsweredList& group) {
-    AnsweredList rights;
-    for (const Answered& right : rights_) {
-      if (right.result->op == group.front()->result->op) rights.push_back(&right);
-    }
-    const Condition* condition = group.size() < 2 ? nullptr : Separating(group, rights);
-    if (condition == nullptr) return false;
-    Add(std::string(condition->name),
-        "is wrong exactly " + std::string(condition->where) + "; no known fault gives its answers",
+    const auto place = group.size() < 2 ? std::nullopt : Separating(group, RightsOf(group));
+    if (!place) return false;
+    Add(place->name, "is wrong exactly " + place->where + "; no known fault gives its answers",
         group, nullptr);
     return true;
   }
@@ -292,7 +371,7 @@ class Diagnosis {
   void ExplainAlone() {
     std::size_t done = 0;
     for (const Answered& wrong : wrongs_) {
-      if (!wrong.result->explained_by.empty()) continue;
+      if (!wrong.kind.empty() || !wrong.result->explained_by.empty()) continue;
       if (done++ == kExplainedAlone) return;
       wrong.result->explained_by = Explain(*wrong.c, row_.arithmetic, wrong.outputs);
     }

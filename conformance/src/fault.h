@@ -50,10 +50,11 @@ struct Fault {
   bool (*answers)(const Question& question, Outputs& outputs) = nullptr;
 };
 
-/// Faults of numbers: rounding, accumulating, storing.  Faults of reading: parameters, attributes,
-/// layout. The order is that of preference where several explain the same answers.
+/// Of numbers: rounding, accumulating, storing.  Of parameters: scales, offsets, packing.  Of
+/// operators: attributes, padding, tails. In the order of preference where several give the same.
 std::span<const Fault> NumberFaults();
-std::span<const Fault> ReadingFaults();
+std::span<const Fault> ParameterFaults();
+std::span<const Fault> OperatorFaults();
 
 /// What the reference gives for `question` in `row`, changed by `fault` (nullptr: not at all).
 /// Errors: those of the reference; kUnsupported when the fault has nothing to act on, and then the

@@ -178,7 +178,7 @@ mpz_class Round(const Rational& value, TieRule tie) {
   remainder *= 2;
   const int side = cmp(remainder, value.get_den());  // where the floor's remainder lies about 1/2
   bool up = side > 0;
-  if (side == 0) {
+  if (side == 0 && tie != TieRule::kHalfDown) {
     const bool odd = mpz_odd_p(quotient.get_mpz_t()) != 0;
     up = tie == TieRule::kHalfUp || (tie == TieRule::kHalfEven ? odd : !negative);
   }

@@ -19,6 +19,7 @@ T RoundIn(T value, TieRule tie) {
   if (rest < T{0.5} || tie == TieRule::kTowardZero) return inner;
   if (rest > T{0.5} || tie == TieRule::kHalfAway) return outer;
   if (tie == TieRule::kHalfUp) return std::max(inner, outer);
+  if (tie == TieRule::kHalfDown) return std::min(inner, outer);
   return std::fmod(inner, T{2}) == 0 ? inner : outer;
 }
 

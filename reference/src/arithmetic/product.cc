@@ -123,7 +123,7 @@ RequantizeRecipe::Accumulator HeldIn(const Arithmetic& row, const RequantizeReci
                                      const ProductOperands& operands) {
   using enum RequantizeRecipe::Accumulator;
   const RequantizeRecipe::Accumulator wanted = row.sums != kExact ? row.sums : recipe.accumulator;
-  if (wanted == kPairs16 || wanted == kShiftedPairs16) {
+  if (wanted == kPairs16 || wanted == kShiftedPairs16 || wanted == kWrappedPairs16) {
     const format::Tensor& w = operands.w->tensor();
     const ElementType x = wanted == kPairs16 ? ElementType::kUint8Q : ElementType::kInt8Q;
     const bool fits =
@@ -180,16 +180,17 @@ template <typename T>
 std::int64_t ProductSum::HeldSum(const T* x, const T* w, std::int64_t depth,
                                  std::int64_t kernel) const {
   using enum RequantizeRecipe::Accumulator;
-  if (held_ == kPairs16) return SumOfPairs(x, w, depth, kernel, 0);
-  if (held_ == kShiftedPairs16) return SumOfPairs(x, w, depth, kernel, 128);
-  if (held_ != kFloat32) {
-    return Accumulated(Dot(x, w, static_cast<std::size_t>(depth * kernel)), held_);
-  }
-  float sum = 0;
+  if (held_ == kPairs16) return SumOfPairs(x, w, depth, kernel, 0, false);
+  if (held_ == kShiftedPairs16) return SumOfPairs(x, w, depth, kernel, 128, false);
+  if (held_ == kWrappedPairs16) return SumOfPairs(x, w, depth, kernel, 0, true);
+  std::int64_t sum = 0;
   for (std::int64_t i = 0; i < depth * kernel; ++i) {
-    sum += static_cast<float>(static_cast<std::int64_t>(x[i]) * w[i]);
+    const std::int64_t product = static_cast<std::int64_t>(x[i]) * w[i];
+    sum = held_ == kFloat32
+              ? static_cast<std::int64_t>(static_cast<float>(sum) + static_cast<float>(product))
+              : Accumulated(sum + product, held_);
   }
-  return static_cast<std::int64_t>(sum);
+  return sum;
 }
 template std::int64_t ProductSum::HeldSum(const std::int16_t*, const std::int16_t*, std::int64_t,
                                           std::int64_t) const;
@@ -199,7 +200,7 @@ template std::int64_t ProductSum::HeldSum(const std::int32_t*, const std::int32_
 // Stored x, its offset and `shift` included, times w: their share leaves the sum at the end.
 template <typename T>
 std::int64_t ProductSum::SumOfPairs(const T* x, const T* w, std::int64_t depth, std::int64_t kernel,
-                                    std::int64_t shift) const {
+                                    std::int64_t shift, bool wraps) const {
   constexpr std::int64_t kLow = std::numeric_limits<std::int16_t>::min();
   constexpr std::int64_t kHigh = std::numeric_limits<std::int16_t>::max();
   const std::int64_t offset = format::OffsetAt(*operands_.x->tensor().quantization, 0) + shift;
@@ -210,7 +211,9 @@ std::int64_t ProductSum::SumOfPairs(const T* x, const T* w, std::int64_t depth, 
   std::int64_t sum = 0;
   for (std::int64_t k = 0; k < kernel; ++k) {
     for (std::int64_t c = 0; c < depth; c += 2) {
-      sum += std::clamp(product(c, k) + product(c + 1, k), kLow, kHigh);
+      const std::int64_t pair = product(c, k) + product(c + 1, k);
+      sum += wraps ? Accumulated(pair, RequantizeRecipe::Accumulator::kWrap16)
+                   : std::clamp(pair, kLow, kHigh);
     }
   }
   for (std::int64_t i = 0; i < depth * kernel; ++i) sum -= offset * w[i];

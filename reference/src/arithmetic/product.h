@@ -59,7 +59,7 @@ class ProductSum {
   std::int64_t HeldSum(const T* x, const T* w, std::int64_t depth, std::int64_t kernel) const;
   template <typename T>
   std::int64_t SumOfPairs(const T* x, const T* w, std::int64_t depth, std::int64_t kernel,
-                          std::int64_t shift) const;
+                          std::int64_t shift, bool wraps) const;
   void PutScaled(std::int64_t element, std::int64_t channel, std::int64_t accumulator);
   Real ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
                   std::span<const std::int64_t> w_indices);

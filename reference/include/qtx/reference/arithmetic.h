@@ -12,8 +12,8 @@
 
 namespace qtx::reference {
 
-/// The first three round to the nearest integer and differ on ties; the others cut off.
-enum class TieRule { kHalfEven, kHalfAway, kHalfUp, kTowardZero, kDown };
+/// The first four round to the nearest integer and differ on ties; the others cut off.
+enum class TieRule { kHalfEven, kHalfAway, kHalfUp, kHalfDown, kTowardZero, kDown };
 
 /// What a number is rounded to, half even, before it is used.
 enum class Width { kFloat32, kFloat64 };
@@ -35,8 +35,9 @@ struct QuantizeRecipe {
 struct FactorRecipe {
   Width scales = Width::kFloat64;  // x_scale * w_scale; in binary64 it is exact
   Width ratio = Width::kFloat64;   // the quotient by y_scale
-  // kQuotientFirst: x_scale * (w_scale / y_scale), each in `ratio`.
-  enum class Order { kProductFirst, kQuotientFirst } order = Order::kProductFirst;
+  // kQuotientFirst: x_scale * (w_scale / y_scale), each in `ratio`.  kReciprocal: the accumulator
+  // times x_scale * w_scale, times 1 / y_scale, each in binary32.
+  enum class Order { kProductFirst, kQuotientFirst, kReciprocal } order = Order::kProductFirst;
 };
 
 /// Exponents e of a factor q * 2^e, 0.5 <= q < 1, that a kernel takes; others are refused. With the
@@ -75,6 +76,7 @@ struct RequantizeRecipe {
   enum class Bias { kReal, kRescaled, kStored } bias = Bias::kReal;
   // kPairs16: products of neighbouring channels are added in 16 bits, saturating: onednn_avx2.S1.
   // kShiftedPairs16: the same of signed x, shifted by 128 to be unsigned, and shifted back.
+  // kWrappedPairs16: pairs of signed x, in 16 bits that wrap.
   // kFloat32: a running sum in binary32.
   enum class Accumulator {
     kExact,
@@ -82,9 +84,11 @@ struct RequantizeRecipe {
     kClamp48,
     kPairs16,
     kShiftedPairs16,
+    kWrappedPairs16,
     kFloat32,
     kWrap16,
-    kWrap24
+    kWrap24,
+    kClamp24
   } accumulator = Accumulator::kExact;
 };
 
