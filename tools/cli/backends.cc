@@ -82,8 +82,9 @@ Result<conformance::BackendSource> FindBackend(const std::string& name,
   std::string command = name.starts_with("cmd:") ? name.substr(4) : "";
   if (name == "arm") command = EmulatedArm();
   if (!command.empty() || name.starts_with("cmd:")) {
-    QTX_ASSIGN_OR_RETURN(auto source, conformance::ProcessSource(command, options.process));
-    source.name = name;
+    auto source = conformance::ProcessSource(command, options.process);
+    if (!source.has_value()) return At("--backend " + name, source.error());
+    source->name = name;
     return source;
   }
   std::string names;
