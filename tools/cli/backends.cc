@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "faulty/faulty.h"
+
 namespace qtx::cli {
 namespace {
 
@@ -44,6 +46,12 @@ std::string EmulatedArm() {
 
 }  // namespace
 
+Result<conformance::BackendSource> FaultySource(const std::string& fault) {
+  QTX_RETURN_IF_ERROR(backend::faulty::MakeFaulty(fault));
+  return conformance::BackendSource{
+      "faulty:" + fault, [fault] { return backend::faulty::MakeFaulty(fault); }, {}};
+}
+
 Result<conformance::BackendSource> FindBackend(const std::string& name,
                                                std::chrono::milliseconds timeout) {
   if (name == "reference") return conformance::ReferenceSource();
@@ -54,6 +62,7 @@ Result<conformance::BackendSource> FindBackend(const std::string& name,
         [make = built_in.make]() -> Result<std::unique_ptr<backend::Backend>> { return make(); },
         {}};
   }
+  if (name.starts_with("faulty:")) return FaultySource(name.substr(7));
   std::string command = name.starts_with("cmd:") ? name.substr(4) : "";
   if (name == "arm") command = EmulatedArm();
   if (!command.empty() || name.starts_with("cmd:")) {
