@@ -68,18 +68,18 @@ std::vector<std::int64_t> BroadcastIndex(const Dims& from, const Dims& to);
 Outputs QuantizeLinear(const Call& call);  // convert.cc
 Outputs DequantizeLinear(const Call& call);
 Outputs DynamicQuantizeLinear(const Call& call);
-Outputs Convert(const Call& call);  // Cast, Identity, Relu, Clip, LeakyRelu, Sigmoid, Tanh
+Outputs Convert(const Call& call);      // Cast, Identity, Relu, Clip, LeakyRelu, Sigmoid, Tanh
 Outputs Elementwise(const Call& call);  // elementwise.cc: Add, Sub, Mul, Div
 Outputs SoftmaxOf(const Call& call);
 Outputs Reduce(const Call& call);  // ReduceMean, ReduceSum
 Outputs MatMul(const Call& call);  // product.cc
 Outputs Gemm(const Call& call);
-Outputs Convolution(const Call& call);  // Conv, ConvTranspose, ConvInteger
+Outputs Convolution(const Call& call);    // Conv, ConvTranspose, ConvInteger
 Outputs MatMulInteger(const Call& call);  // linear.cc
 Outputs ConvInteger(const Call& call);
 Outputs QLinearMatMul(const Call& call);
 Outputs QLinearConv(const Call& call);
-Outputs Pool(const Call& call);  // pool.cc: AveragePool, GlobalAveragePool, MaxPool
+Outputs Pool(const Call& call);    // pool.cc: AveragePool, GlobalAveragePool, MaxPool
 Outputs Concat(const Call& call);  // move.cc
 Outputs Split(const Call& call);
 Outputs Pad(const Call& call);

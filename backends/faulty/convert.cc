@@ -85,7 +85,6 @@ void DistortTable(const Call& call, Values& x) {
   const format::IntegerRange range = format::StorageRange(x.type);
   for (std::int64_t& stored : x.stored) {
     if (call.Is(Fault::kTableOffByOne)) stored = std::min(stored + 1, range.max);
-    if (call.Is(Fault::kTableIndexUnsigned) && stored < 0) stored += range.max - range.min + 1;
   }
 }
 
@@ -113,8 +112,8 @@ Outputs CastOrIdentity(const Call& call) {
   const bool copies = !cast && x.type == to && !x.quantized;
   const bool known = x.quantized || x.type == ElementType::kFloat || cast || copies;
   if (!known || !(quantizes || dequantizes || copies) || call.node.IntOr("saturate", 1) != 1) {
-    return Declined(call, "from " + std::string(format::Name(x.type)) + " to " +
-                              std::string(format::Name(to)));
+    return Declined(
+        call, "from " + std::string(format::Name(x.type)) + " to " + std::string(format::Name(to)));
   }
   QTX_ASSIGN_OR_RETURN(Tensor y, Moved(call, 0, x.dims, AllOf(x)));
   return One(std::move(y));
@@ -174,9 +173,10 @@ Outputs QuantizeLinear(const Call& call) {
 Outputs DequantizeLinear(const Call& call) {
   const Tensor& x = *call.inputs[0];
   QTX_ASSIGN_OR_RETURN(const Layout layout, LayoutOf(call, 1, x.dims));
-  QTX_ASSIGN_OR_RETURN(const OutputType type, ParametersAt(call, 1, 2, x.elem_type, x.dims, layout));
-  if (call.outputs[0].elem_type != ElementType::kFloat ||
-      call.node.IntOr("output_dtype", 1) > 1 || call.inputs[1]->elem_type != ElementType::kFloat) {
+  QTX_ASSIGN_OR_RETURN(const OutputType type,
+                       ParametersAt(call, 1, 2, x.elem_type, x.dims, layout));
+  if (call.outputs[0].elem_type != ElementType::kFloat || call.node.IntOr("output_dtype", 1) > 1 ||
+      call.inputs[1]->elem_type != ElementType::kFloat) {
     return Declined(call, "a result other than FLOAT");
   }
   const Tensor typed = AsQuantized(x, type);

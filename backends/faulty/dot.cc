@@ -14,7 +14,9 @@ struct Term {
 std::int64_t Clamp16(std::int64_t value) {
   return std::clamp<std::int64_t>(value, INT16_MIN, INT16_MAX);
 }
-std::int64_t HalfEvenOfHalf(std::int64_t value) { return Round(static_cast<float>(value) / 2, Tie::kEven); }
+std::int64_t HalfEvenOfHalf(std::int64_t value) {
+  return Round(static_cast<float>(value) / 2, Tie::kEven);
+}
 
 // Pairs of neighbouring channels, as vpmaddubsw adds them: unsigned times signed in saturating
 // 16 bits; the unsigned offset's share leaves the sum at the end.
@@ -47,16 +49,10 @@ void DistortTerms(const Call& call, const Factors& factors, std::vector<Term>& t
     if (call.Is(Fault::kWeightsHalved) && both_signed) {
       term.w = 2 * HalfEvenOfHalf(term.w - term.w_offset) + term.w_offset;
     }
-    if (call.Is(Fault::kSevenBitActivations) && !factors.x->is_signed()) {
-      term.x = std::min<std::int64_t>(term.x, 127);
-    }
   }
   const std::size_t count = terms.size();
   if (call.Is(Fault::kTailDropped) && count > 8) terms.resize(count / 8 * 8);
   if (call.Is(Fault::kOddLastDropped) && count > 1) terms.resize(count / 2 * 2);
-  if (call.Is(Fault::kTailRepeatsLast) && count > 4 && count % 4 != 0) {
-    terms.resize((count + 3) / 4 * 4, terms.back());
-  }
 }
 
 // Width and order of the additions.
@@ -65,12 +61,13 @@ std::int64_t Sum(const Call& call, const Factors& factors, const std::vector<Ter
       std::ranges::all_of(terms, [](const Term& term) { return term.w_offset == 0; });
   const bool u8s8 = factors.x->type == ElementType::kUint8Q &&
                     factors.w->type == ElementType::kInt8Q && symmetric;
-  const bool s8s8 = factors.x->type == ElementType::kInt8Q &&
-                    factors.w->type == ElementType::kInt8Q && symmetric;
+  const bool s8s8 =
+      factors.x->type == ElementType::kInt8Q && factors.w->type == ElementType::kInt8Q && symmetric;
   if (call.Is(Fault::kPairsSaturate) && u8s8) return SumOfPairs(terms, factors.spatial, Clamp16);
   if (call.Is(Fault::kPairsWrap) && s8s8) {
-    return SumOfPairs(terms, factors.spatial,
-                      [](std::int64_t pair) { return std::int64_t{static_cast<std::int16_t>(pair)}; });
+    return SumOfPairs(terms, factors.spatial, [](std::int64_t pair) {
+      return std::int64_t{static_cast<std::int16_t>(pair)};
+    });
   }
   std::int64_t sum = 0;
   float binary32 = 0;
@@ -96,7 +93,8 @@ bool HasIntegerAccumulator(const Factors& factors) {
   const Values& x = *factors.x;
   const Values& w = *factors.w;
   const Values* bias = factors.bias;
-  if (x.size() == 0 || w.size() == 0) return bias != nullptr && !bias->quantized && bias->real.empty();
+  if (x.size() == 0 || w.size() == 0)
+    return bias != nullptr && !bias->quantized && bias->real.empty();
   if (!x.quantized || !w.quantized || !x.per_tensor) return false;
   if (format::BitWidth(x.type) > 16 || format::BitWidth(w.type) > 16) return false;
   if (factors.alpha != 1 || (bias != nullptr && factors.beta != 1)) return false;
@@ -182,14 +180,9 @@ void Requantizer<Exact>::Put(std::size_t element, std::int64_t accumulator, std:
   Exact real(mpq_class(scales * static_cast<long>(accumulator)));
   if (bias && call_.Is(Fault::kBiasSumWraps)) {
     const auto units = Round(factors_.bias->Real<Exact>(*bias) / Exact(scales), Tie::kEven);
-    real = Exact(mpq_class(scales * static_cast<long>(static_cast<std::int32_t>(accumulator + units))));
+    real = Exact(
+        mpq_class(scales * static_cast<long>(static_cast<std::int32_t>(accumulator + units))));
     bias.reset();
-  }
-  if (bias.has_value() && call_.Is(Fault::kBiasAfterRounding) && writer_.quantized()) {
-    const Exact unit(static_cast<double>(writer_.scale(element)));
-    const auto rounded = Round(real / unit, Tie::kEven);
-    const auto addend = Round(factors_.bias->Real<Exact>(*bias) / unit, Tie::kEven);
-    return writer_.PutStored(element, rounded + addend + writer_.offset(element));
   }
   if (call_.Is(Fault::kRequantizeRoundsTwice) && writer_.quantized() && !bias) {
     const mpq_class multiplier = scales / mpq_class(static_cast<double>(writer_.scale(element)));

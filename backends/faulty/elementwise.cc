@@ -1,6 +1,7 @@
 // Add, Sub, Mul, Div; Softmax; ReduceMean and ReduceSum.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "values.h"
 
@@ -22,7 +23,16 @@ void DistortOperands(const Call& call, Values& a, Values& b) {
       !a.scale.empty()) {
     std::ranges::fill(b.scale, a.scale[0]);
   }
-  if (call.Is(Fault::kSecondOffsetIgnored)) std::ranges::fill(b.offset, 0);
+  // The smaller operand goes first to be broadcast, its parameters stay where they were.
+  const bool swapped = a.size() > b.size() && a.per_tensor && b.per_tensor && b.size() > 0;
+  if (call.Is(Fault::kParametersNotSwapped) && swapped) {
+    const float scale = b.scale[0];
+    const std::int64_t offset = b.offset[0];
+    std::ranges::fill(b.scale, std::exchange(a.scale[0], scale));
+    std::ranges::fill(a.scale, scale);
+    std::ranges::fill(b.offset, std::exchange(a.offset[0], offset));
+    std::ranges::fill(a.offset, offset);
+  }
 }
 
 template <class N>
@@ -83,8 +93,7 @@ void SoftmaxLane(const Call& call, const Values& x, const Lane& lane, Writer<flo
   for (std::size_t i = 0; i < lane.count; ++i) {
     shares.push_back(x.Real<float>(lane.first + i * lane.step));
   }
-  const float greatest =
-      call.Is(Fault::kSoftmaxNotShifted) ? 0 : *std::ranges::max_element(shares);
+  const float greatest = call.Is(Fault::kSoftmaxNotShifted) ? 0 : *std::ranges::max_element(shares);
   float sum = 0;
   for (float& share : shares) {
     share = NearestExp(share - greatest);
@@ -104,13 +113,12 @@ Outputs SoftmaxWith(const Call& call) {
     return Declined(call, "x that is a scalar or not finite");
   }
   const std::int64_t fallback = call.opset < 13 ? 1 : -1;
-  QTX_ASSIGN_OR_RETURN(std::size_t axis,
+  QTX_ASSIGN_OR_RETURN(const std::size_t axis,
                        AxisOf(call, call.node.IntOr("axis", fallback), x.dims.size()));
-  if (call.Is(Fault::kSoftmaxLastAxis)) axis = x.dims.size() - 1;
   QTX_ASSIGN_OR_RETURN(auto writer, Writer<N>::Make(call, 0, x.dims));
   const auto cut = static_cast<std::ptrdiff_t>(axis);
-  const std::size_t count = At(call.opset < 13 ? Size(Dims(x.dims.begin() + cut, x.dims.end()))
-                                               : x.dims[axis]);
+  const std::size_t count =
+      At(call.opset < 13 ? Size(Dims(x.dims.begin() + cut, x.dims.end())) : x.dims[axis]);
   const std::size_t step =
       call.opset < 13 ? 1 : At(Size(Dims(x.dims.begin() + cut + 1, x.dims.end())));
   for (std::size_t first = 0; count > 0 && first < x.size(); first += count * step) {

@@ -101,9 +101,7 @@ struct Operand {
   Layout layout;
 };
 
-bool IsByte(ElementType type) {
-  return type == ElementType::kInt8 || type == ElementType::kUint8;
-}
+bool IsByte(ElementType type) { return type == ElementType::kInt8 || type == ElementType::kUint8; }
 
 Layout RowsOf(const Dims& dims) {
   const auto rank = static_cast<std::int64_t>(dims.size());

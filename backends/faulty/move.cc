@@ -26,8 +26,8 @@ Copy CopyOf(const Call& call, const Values& from, const OutputType& to) {
   const format::Quantization& y = *to.quantization;
   const bool same = x.scale[0] == y.scale[0] && format::OffsetAt(x, 0) == format::OffsetAt(y, 0);
   if (!same) return Copy::kNo;
-  const bool range = from.type == to.elem_type && x.quant_min == y.quant_min &&
-                     x.quant_max == y.quant_max;
+  const bool range =
+      from.type == to.elem_type && x.quant_min == y.quant_min && x.quant_max == y.quant_max;
   return range ? Copy::kRaw : Copy::kClamped;
 }
 
@@ -81,10 +81,12 @@ std::vector<Source> AllOf(const Values& from) {
 
 Result<Tensor> Moved(const Call& call, std::size_t output, Dims dims,
                      const std::vector<Source>& sources) {
-  const auto first = std::ranges::find_if(sources, [](const Source& s) { return s.from != nullptr; });
+  const auto first =
+      std::ranges::find_if(sources, [](const Source& s) { return s.from != nullptr; });
   const bool plain = first != sources.end() && !IsReal(*first->from);
   const bool mixed = std::ranges::any_of(sources, [&](const Source& s) {
-    return s.from != nullptr && (IsReal(*s.from) == plain || (plain && s.from->type != first->from->type));
+    return s.from != nullptr &&
+           (IsReal(*s.from) == plain || (plain && s.from->type != first->from->type));
   });
   if (mixed) return Declined(call, "plain and quantized types together");
   if (plain) return MovedIntegers(call, output, std::move(dims), first->from->type, sources);
@@ -101,7 +103,8 @@ std::vector<Source> Strided(const Values& from, const Dims& dims, const Dims& st
   for (std::int64_t i = 0; i < Size(dims); ++i) {
     std::int64_t rest = i;
     std::int64_t element = start;
-    for (std::size_t d = dims.size(); d-- > 0; rest /= dims[d]) element += rest % dims[d] * steps[d];
+    for (std::size_t d = dims.size(); d-- > 0; rest /= dims[d])
+      element += rest % dims[d] * steps[d];
     sources.push_back({&from, At(element)});
   }
   return sources;
@@ -226,11 +229,6 @@ Outputs Pad(const Call& call) {
                            ? constant->quantized || constant->type == ElementType::kFloat
                            : constant->type == data.type;
     if (constant->size() != 1 || !alike) return Declined(call, "this constant_value");
-    if (call.Is(Fault::kPadValueAsStored) && data.quantized && constant->quantized) {
-      constant->scale = {data.quantization->scale[0]};
-      constant->offset = {format::OffsetAt(*data.quantization, 0)};
-      constant->stored = {Round(constant->Real<Exact>(0), Tie::kTruncate)};
-    }
   }
   const Source beyond{constant ? &*constant : nullptr, 0};
   std::vector<Source> sources;
@@ -262,7 +260,8 @@ Outputs Slice(const Call& call) {
   if (call.Has(4)) {
     QTX_ASSIGN_OR_RETURN(steps, IntegersAt(call, 4));
   }
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size()) {
     return Declined(call, "lists of several sizes");
   }
   Dims dims = data.dims;
@@ -313,7 +312,7 @@ Outputs Gather(const Call& call) {
   for (std::int64_t o = 0; o < outer; ++o) {
     for (std::int64_t index : indices.stored) {
       if (index < -size || index >= size) return Declined(call, "an index beyond the axis");
-      if (index < 0) index = call.Is(Fault::kNegativeIndexAsFirst) ? 0 : index + size;
+      if (index < 0) index += size;
       for (std::int64_t i = 0; i < inner; ++i) {
         sources.push_back({&data, At((o * size + index) * inner + i)});
       }

@@ -71,9 +71,7 @@ Exact operator+(const Exact& a, const Exact& b) {
   if (a.finite() && b.finite()) return Exact(mpq_class(a.value_ + b.value_));
   return Exact::Special((a.finite() ? 0 : a.special_) + (b.finite() ? 0 : b.special_));
 }
-Exact operator-(const Exact& a, const Exact& b) {
-  return a + b * Exact(-1.0);
-}
+Exact operator-(const Exact& a, const Exact& b) { return a + b * Exact(-1.0); }
 Exact operator*(const Exact& a, const Exact& b) {
   if (a.finite() && b.finite()) return Exact(mpq_class(a.value_ * b.value_));
   return Exact::Special(a.Sign() * b.Sign());
@@ -102,7 +100,10 @@ std::int64_t Round(float x, Tie tie) {
   if (std::abs(x) >= static_cast<float>(kFar)) return x < 0 ? -kFar : kFar;
   const float below = std::floor(x);
   const float rest = x - below;  // exact: a multiple of x's last place, below 1
-  return RoundFrom(static_cast<std::int64_t>(below), rest > 0.5F ? 1 : rest < 0.5F ? -1 : 0,
+  return RoundFrom(static_cast<std::int64_t>(below),
+                   rest > 0.5F   ? 1
+                   : rest < 0.5F ? -1
+                                 : 0,
                    rest == 0, x < 0, tie);
 }
 

@@ -11,8 +11,8 @@ namespace {
 Result<Window> PoolWindow(const Call& call, const Dims& input) {
   if (call.node.op_type == "GlobalAveragePool") {
     const std::size_t rank = input.size();
-    return Window{input, Dims(rank, 1), input, Dims(rank, 1), Dims(rank, 1), Dims(rank, 0),
-                  Dims(rank, 0)};
+    return Window{input,         Dims(rank, 1), input,        Dims(rank, 1),
+                  Dims(rank, 1), Dims(rank, 0), Dims(rank, 0)};
   }
   const Dims kernel = call.node.IntsOr("kernel_shape", {});
   if (kernel.size() != input.size()) return Declined(call, "no kernel_shape");
@@ -88,13 +88,14 @@ void PutMaximum(const Call& call, const Values& x, const Taken& taken, std::size
     if (i >= 0 && (best < 0 || Greater(call, x, At(i), At(best)))) best = i;
   }
   const bool padded = taken.padding + taken.beyond > 0;
-  const bool same = x.quantized && x.per_tensor && type.quantization && type.quantization->axis.empty() &&
-                    x.scale[0] == type.quantization->scale[0] &&
+  const bool same = x.quantized && x.per_tensor && type.quantization &&
+                    type.quantization->axis.empty() && x.scale[0] == type.quantization->scale[0] &&
                     x.offset[0] == format::OffsetAt(*type.quantization, 0);
   if (call.Is(Fault::kMaxPoolPadsWithZero) && padded && same) {
     return writer.PutStored(element, std::max<std::int64_t>(x.stored[At(best)], 0));
   }
-  if (same && x.type == type.elem_type && x.quantization->quant_min == type.quantization->quant_min &&
+  if (same && x.type == type.elem_type &&
+      x.quantization->quant_min == type.quantization->quant_min &&
       x.quantization->quant_max == type.quantization->quant_max) {
     return writer.PutRaw(element, x.stored[At(best)]);
   }
@@ -139,8 +140,6 @@ Outputs PoolOf(const Call& call) {
 
 }  // namespace
 
-Outputs Pool(const Call& call) {
-  return call.exact ? PoolOf<Exact>(call) : PoolOf<float>(call);
-}
+Outputs Pool(const Call& call) { return call.exact ? PoolOf<Exact>(call) : PoolOf<float>(call); }
 
 }  // namespace qtx::backend::faulty

@@ -66,8 +66,7 @@ class Multiplier {
       writer_->Put(element, RealDot<N>(factors_, pairs, bias));
     } else {
       const std::int64_t sum = pairs.empty() ? 0 : AsRun(element, Dot(call_, factors_, pairs));
-      Requantizer<N>(call_, factors_, *writer_)
-          .Put(element, sum, ChannelWeight(pairs), bias);
+      Requantizer<N>(call_, factors_, *writer_).Put(element, sum, ChannelWeight(pairs), bias);
     }
   }
 
@@ -181,7 +180,7 @@ Outputs GemmOf(const Call& call) {
   const Matrix a = view(p.x.dims, call.node.IntOr("transA", 0) != 0);
   const Matrix b = view(p.w.dims, trans_b && !(square && call.Is(Fault::kTransposedBIgnored)));
   if (a.columns != b.rows) return Declined(call, "inner dimensions that differ");
-  p.factors.alpha = call.Is(Fault::kAlphaIgnored) ? 1 : call.node.FloatOr("alpha", 1);
+  p.factors.alpha = call.node.FloatOr("alpha", 1);
   p.factors.beta = call.node.FloatOr("beta", 1);
   if (!std::isfinite(p.factors.alpha) || !std::isfinite(p.factors.beta)) {
     return Declined(call, "factors that are not finite");
@@ -274,9 +273,8 @@ Outputs ConvolutionOf(const Call& call) {
   p.factors.spatial = Size(kernel);
   if (c.transposed && !p.w.per_tensor && p.bias) return Declined(call, "a bias per channel scale");
   QTX_ASSIGN_OR_RETURN(auto multiplier, Multiplier<N>::Make(call, p.factors, dims));
-  const bool flipped = call.Is(Fault::kTransposedKernelFlipped);
   for (std::int64_t o = 0; o < window.planes_out(); ++o) {
-    const auto taps = c.transposed ? window.TransposedTaps(o, flipped) : window.Taps(o);
+    const auto taps = c.transposed ? window.TransposedTaps(o) : window.Taps(o);
     for (std::int64_t n = 0; n < c.batch; ++n) {
       for (std::int64_t m = 0; m < c.out; ++m) {
         std::optional<std::size_t> bias;

@@ -143,8 +143,7 @@ Parameters Expand(const format::Quantization& q, const Dims& dims, Fault fault) 
 template <>
 Exact Values::Real<Exact>(std::size_t i) const {
   if (!quantized) return Exact(real[i]);
-  return Exact(mpq_class(static_cast<double>(scale[i])) *
-               static_cast<long>(stored[i] - offset[i]));
+  return Exact(mpq_class(static_cast<double>(scale[i])) * static_cast<long>(stored[i] - offset[i]));
 }
 // Source: float32.S1.
 template <>
@@ -191,9 +190,9 @@ template <class N>
 Result<Writer<N>> Writer<N>::Make(const Call& call, std::size_t output, Dims dims, Step step) {
   const OutputType& type = call.outputs[output];
   if (type.dims && *type.dims != dims && !GivesOtherShapes(call.fault)) {
-    return Error{ErrorCode::kInvalid, "node '" + call.node.op_type + "'",
-                 "gives shape " + format::ToString(dims) + ", declared " +
-                     format::ToString(*type.dims)};
+    return Error{
+        ErrorCode::kInvalid, "node '" + call.node.op_type + "'",
+        "gives shape " + format::ToString(dims) + ", declared " + format::ToString(*type.dims)};
   }
   Writer writer;
   writer.fault_ = call.fault;
@@ -276,8 +275,7 @@ Tensor Writer<N>::Take() {
 template class Writer<Exact>;
 template class Writer<float>;
 
-Tensor PlainTensor(ElementType type, Dims dims,
-                   const std::vector<std::int64_t>& values) {
+Tensor PlainTensor(ElementType type, Dims dims, const std::vector<std::int64_t>& values) {
   Tensor tensor = *format::MakeTensor(type, std::move(dims));
   format::PackIntegers(values, tensor);
   return tensor;

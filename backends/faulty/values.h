@@ -19,11 +19,11 @@ struct Values {
   Dims dims;
   ElementType type = ElementType::kUndefined;
   bool quantized = false;
-  bool per_tensor = false;             // one scale and offset for all
-  std::vector<std::int64_t> stored;    // of integer types, plain ones too
-  std::vector<std::int64_t> offset;    // of quantized types
-  std::vector<float> scale;            // of quantized types
-  std::vector<double> real;            // of float types
+  bool per_tensor = false;           // one scale and offset for all
+  std::vector<std::int64_t> stored;  // of integer types, plain ones too
+  std::vector<std::int64_t> offset;  // of quantized types
+  std::vector<float> scale;          // of quantized types
+  std::vector<double> real;          // of float types
   std::optional<format::Quantization> quantization;
 
   std::size_t size() const { return At(Size(dims)); }
@@ -76,8 +76,7 @@ class Writer {
 };
 
 /// A tensor of a plain integer type.
-Tensor PlainTensor(ElementType type, Dims dims,
-                   const std::vector<std::int64_t>& values);
+Tensor PlainTensor(ElementType type, Dims dims, const std::vector<std::int64_t>& values);
 
 inline Outputs One(Tensor tensor) {
   std::vector<Tensor> outputs;

@@ -29,10 +29,6 @@ Result<void> ReadLists(const Call& call, Window& window) {
   QTX_ASSIGN_OR_RETURN(const Dims pads, ListOf(call, "pads", 2 * rank, 0, 0));
   window.begin.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(rank));
   window.end.assign(pads.begin() + static_cast<std::ptrdiff_t>(rank), pads.end());
-  if (call.Is(Fault::kPadsInterleaved) && rank == 2) {
-    window.begin = {pads[0], pads[2]};  // begin and end of one axis after the other
-    window.end = {pads[1], pads[3]};
-  }
   return {};
 }
 
@@ -70,14 +66,12 @@ Result<void> SetOutput(const Call& call, Window& window) {
   window.output.clear();
   for (std::size_t d = 0; d < window.input.size(); ++d) {
     const std::int64_t stride = window.stride[d];
-    const std::int64_t room =
-        window.input[d] + window.begin[d] + window.end[d] - Extent(window, d);
+    const std::int64_t room = window.input[d] + window.begin[d] + window.end[d] - Extent(window, d);
     if (room < 0) return Declined(call, "a window larger than the padded input");
     std::int64_t out = room / stride + 1;
     if (ceil) {
       out = (room + stride - 1) / stride + 1;
-      const bool begins_in_padding =
-          (out - 1) * stride >= window.input[d] + window.begin[d];
+      const bool begins_in_padding = (out - 1) * stride >= window.input[d] + window.begin[d];
       if (begins_in_padding && !call.Is(Fault::kCeilModeKeepsLastWindow)) --out;
       if (call.Is(Fault::kCeilModeOffByOne) && out > room / stride + 1) --out;
     }
@@ -105,12 +99,12 @@ std::vector<Tap> Window::Taps(std::int64_t at) const {
   return taps;
 }
 
-std::vector<Tap> Window::TransposedTaps(std::int64_t at, bool flipped) const {
+std::vector<Tap> Window::TransposedTaps(std::int64_t at) const {
   const Dims o = At(at, output);
   std::vector<Tap> taps;
   for (std::int64_t k = 0; k < Size(kernel); ++k) {
     const Dims c = At(k, kernel);
-    Tap tap{.kernel = flipped ? Size(kernel) - 1 - k : k, .input = 0};
+    Tap tap{.kernel = k, .input = 0};
     for (std::size_t d = 0; d < input.size(); ++d) {
       const std::int64_t i = o[d] + begin[d] - c[d] * dilation[d];
       const bool reaches = i >= 0 && i % stride[d] == 0 && i / stride[d] < input[d];

@@ -10,9 +10,9 @@ namespace qtx::backend::faulty {
 
 /// One kernel position over one output position.
 struct Tap {
-  std::int64_t kernel = 0;   // row-major index in the kernel
-  std::int64_t input = -1;   // row-major index in one channel's plane; -1 outside of it
-  bool beyond = false;       // outside of the padding too, where only ceil_mode reaches
+  std::int64_t kernel = 0;  // row-major index in the kernel
+  std::int64_t input = -1;  // row-major index in one channel's plane; -1 outside of it
+  bool beyond = false;      // outside of the padding too, where only ceil_mode reaches
 };
 
 struct Window {
@@ -23,7 +23,7 @@ struct Window {
   /// The taps of output position `at` (row-major), in row-major order of the kernel.
   std::vector<Tap> Taps(std::int64_t at) const;
   /// The same for a transposed convolution: only the taps that reach the input.
-  std::vector<Tap> TransposedTaps(std::int64_t at, bool flipped) const;
+  std::vector<Tap> TransposedTaps(std::int64_t at) const;
 };
 
 /// From the attributes of Conv, AveragePool or MaxPool.  Source: conv.S4, conv.S5, average_pool.S3.
