@@ -37,13 +37,21 @@ struct CaseValue {
   format::TensorType type;   // elem_type kUndefined: that of the model (model cases)
   std::optional<format::Tensor> data;
   std::optional<Generator> generator;
-  std::string file;  // .npy, relative to the suite's folder
+  std::string file;  // .npy or .pb, relative to the suite's folder
 };
 
 /// A further permitted result of one output, and the clause or hardware effect that permits it.
 struct Alternative {
   std::string output;
   format::Tensor data;
+  std::string because;
+};
+
+/// Float outputs that others computed: |got - expected| <= absolute + relative * |expected|, both
+/// at least 0 (numpy.allclose). A NaN is close to a NaN, an infinity to itself.
+struct Closeness {
+  double relative = 0;
+  double absolute = 0;
   std::string because;
 };
 
@@ -68,12 +76,16 @@ struct Case {
 
   std::optional<Operator> op;           // either this
   std::string model;                    // or a model file, relative to the suite's folder
+  std::string test_data;                // or a folder of ONNX test data, until it is expanded
   std::vector<CaseValue> inputs;        // in the order of the operator's inputs
   std::vector<CaseValue> initializers;  // further constants, e.g. what scale_tensor names
   std::vector<CaseValue> outputs;       // without data: left to the reference
   std::vector<Alternative> alternatives;
   std::string error;  // the clause by which the case must be refused; empty: it must run
   std::optional<std::int64_t> ulp;  // tolerance of float outputs; nullopt is exact
+  std::optional<Closeness> close;   // or this one, of third-party data only
+  // Data made by an arithmetic that rounds on the way: in `exact`, the exact result is right too.
+  bool or_exact = false;
 
   std::string folder;  // the suite's, where `model` and `file` are looked up
 };
