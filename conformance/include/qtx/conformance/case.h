@@ -2,6 +2,7 @@
 // Source: conformance/schema/case.schema.yaml.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,11 +23,29 @@ inline constexpr int kMaxYamlDepth = 16;
 inline constexpr std::int64_t kMaxExpansion = 10'000;                    // cases of one matrix
 inline constexpr std::int64_t kMaxCaseElements = std::int64_t{1} << 24;  // of one value
 
+/// What a backend may claim to cover. Source: spec/conformance_cases.md.
+inline constexpr std::array<std::string_view, 5> kLevels = {"core", "vision", "transformer",
+                                                            "subbyte", "scaled-float"};
+
 /// How the elements of an input are chosen when the case does not write them out.
-enum class GeneratorKind { kUniform, kBoundary, kTies, kSaturate, kRamp, kOneHot, kZero };
+/// Source: spec/conformance_cases.md, which defines each to the bit.
+enum class GeneratorKind {
+  kUniform,
+  kNormal,
+  kBoundary,
+  kTies,
+  kSaturate,
+  kSaturatingPairs,
+  kSparse,
+  kExtreme,
+  kRamp,
+  kOneHot,
+  kZero
+};
 struct Generator {
   GeneratorKind kind = GeneratorKind::kUniform;
   std::uint64_t seed = 0;
+  std::int64_t axis = -1;  // along which the pairs of kSaturatingPairs lie; negative from the end
 };
 
 /// One typed value of a case. At most one of `data`, `generator` and `file` is set.
