@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "arithmetic/root.h"
+
 namespace qtx::reference {
 namespace {
 
@@ -68,14 +70,6 @@ void AddFloatMoments(const Operand& x, std::int64_t first, std::int64_t count, C
 
 }  // namespace
 
-std::optional<Rational> RationalRoot(const Rational& value) {
-  if (sgn(value) < 0 || mpz_perfect_square_p(value.get_num_mpz_t()) == 0 ||
-      mpz_perfect_square_p(value.get_den_mpz_t()) == 0) {
-    return std::nullopt;
-  }
-  return Rational(sqrt(value.get_num()), sqrt(value.get_den()));
-}
-
 Moments MomentsOf(const Operand& x, std::int64_t first, std::int64_t count, Centre centre,
                   float epsilon) {
   Moments moments;
@@ -122,7 +116,7 @@ bool Normalizer::PutFast(std::int64_t element, double x, double gain, double bia
 void Normalizer::PutRooted(std::int64_t element, const Rational& factor, const Rational& bias) {
   output_->CountFallback();
   if (factor == 0) return output_->PutReal(element, {true, 0, bias});
-  if (const auto root = RationalRoot(moments_.spread)) {
+  if (const auto root = RationalRoot(moments_.spread, 2)) {
     return output_->PutReal(element, {true, 0, factor / *root + bias});
   }
   output_->PutEnclosed(element, [this, &factor, &bias](int bits) {
