@@ -9,11 +9,7 @@ namespace qtx::reference {
 namespace {
 
 // The double that equals `x`, or NaN.
-double AsDouble(const Dyadic& x) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 53;
-  if (std::abs(x.mantissa) > kLargest) return std::nan("");
-  return std::ldexp(static_cast<double>(x.mantissa), x.exponent);
-}
+double AsDouble(const Dyadic& x) { return ExactDouble(x).value_or(std::nan("")); }
 
 Rational FromInteger(__int128 value) {
   mpz_class high = static_cast<long>(value >> 64);
