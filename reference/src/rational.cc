@@ -74,6 +74,13 @@ Rational ToRational(const Dyadic& finite) {
   return result;
 }
 
+Rational ToRational(__int128 value) {
+  mpz_class integer = static_cast<long>(value >> 64);
+  integer <<= 64;
+  integer += static_cast<unsigned long>(value);
+  return Rational(integer);
+}
+
 Real ToReal(const Dyadic& value) {
   if (value.kind != Dyadic::Kind::kFinite) return {false, SpecialValue(value), {}};
   return {true, 0, ToRational(value)};
@@ -139,10 +146,10 @@ void ExactSum::AddFinite(U128 magnitude, bool negative, int exponent) {
 }
 
 void ExactSum::AddBeyond(U128 magnitude, bool negative, int exponent) {
-  Rational term(static_cast<unsigned long>(magnitude >> 64));
-  mpq_mul_2exp(term.get_mpq_t(), term.get_mpq_t(), 64);
-  term += Rational(static_cast<unsigned long>(magnitude));
-  term *= ToRational({negative ? -1 : 1, exponent, Dyadic::Kind::kFinite});
+  // At most 2^126: a product of two mantissas.
+  const auto value = static_cast<__int128>(magnitude);
+  const Rational term = ToRational(negative ? -value : value) *
+                        ToRational(Dyadic{1, exponent, Dyadic::Kind::kFinite});
   beyond_ = beyond_ ? *beyond_ + term : term;
 }
 

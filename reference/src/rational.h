@@ -38,6 +38,8 @@ struct Real {
   Rational value;
 };
 Rational ToRational(const Dyadic& finite);
+/// Exact for every value, the lowest of 128 bits included.
+Rational ToRational(__int128 value);
 Real ToReal(const Dyadic& value);
 /// The double nearest to an element's value, of its sign.  REQUIRES: finite.
 double NearDouble(const Dyadic& value);

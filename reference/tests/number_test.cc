@@ -62,6 +62,17 @@ TEST(ExactSum, HoldsProductsOfDoubles) {
   EXPECT_EQ(sum.Value().value, ToRational({9, -2142, Dyadic::Kind::kFinite}) - 3);
 }
 
+// The ends of 128 bits, and what fills the lower half only.
+TEST(ToRational, HoldsEveryIntegerOf128Bits) {
+  const __int128 one = 1;
+  const Rational half = ToRational({1, 126, Dyadic::Kind::kFinite});
+  EXPECT_EQ(ToRational(-(one << 126) - (one << 126)), -half - half);
+  EXPECT_EQ(ToRational((one << 126) - 1 + (one << 126)), half - 1 + half);
+  EXPECT_EQ(ToRational(-one), -1);
+  EXPECT_EQ(ToRational(-(one << 95)), -ToRational({1, 95, Dyadic::Kind::kFinite}));
+  EXPECT_EQ(ToRational((one << 64) - 1), ToRational({1, 64, Dyadic::Kind::kFinite}) - 1);
+}
+
 // An interval of few bits holds the value that many bits give.
 TEST(Interval, HoldsWhatMoreBitsGive) {
   const auto value = [](int bits) {

@@ -11,12 +11,6 @@ namespace {
 // The double that equals `x`, or NaN.
 double AsDouble(const Dyadic& x) { return ExactDouble(x).value_or(std::nan("")); }
 
-Rational FromInteger(__int128 value) {
-  mpz_class high = static_cast<long>(value >> 64);
-  high <<= 64;
-  return Rational(high + static_cast<unsigned long>(value));
-}
-
 struct Sums {
   Real first, second;  // of the elements, and of their squares
 };
@@ -32,7 +26,7 @@ Sums IntegerSums(const Operand& x, std::int64_t first, std::int64_t count) {
   }
   const Rational scale(static_cast<double>(x.scale(first)));
   return {{true, 0, Rational(static_cast<long>(sum)) * scale},
-          {true, 0, FromInteger(squares) * scale * scale}};
+          {true, 0, ToRational(squares) * scale * scale}};
 }
 
 Sums SumsOf(const Operand& x, std::int64_t first, std::int64_t count) {
