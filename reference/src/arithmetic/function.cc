@@ -26,10 +26,7 @@ float NearestFloat(const RealFunction& f, float x) {
   if (f.rational) {
     if (const auto value = f.rational(exact)) return NearestFloat(*value);
   }
-  const auto enclose = [&f, &exact](int bits) { return f.enclose(Interval(exact, bits)); };
-  return NearestFloat(Decided(enclose, 1, [](const Rational& low, const Rational& high) {
-    return NearestFloat(low) == NearestFloat(high);
-  }));
+  return NearestFloat([&f, &exact](int bits) { return f.enclose(Interval(exact, bits)); });
 }
 
 FunctionPutter::FunctionPutter(const Arithmetic& arithmetic, const RealFunction& f,
