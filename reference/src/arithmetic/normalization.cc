@@ -92,7 +92,9 @@ void Normalizer::PutFloat32(std::int64_t element, const Coefficient& x, const Co
 // With u = 2^-53: the mean errs by u, 1 / sqrt(spread) by 4u (the spread u / 2 through the root,
 // the root and the quotient u each), difference, two products and sum by u each, all relative to
 // (|x| + |mean|) * |gain| * inverse + |bias|. That is less than 9u; 16u covers the bound's own
-// roundings. The spread is at least 2^-400, so nothing underflows that matters but to 2^-1000.
+// roundings. Nothing underflows that matters but to 2^-1000: beside a y that is not DOUBLE (which
+// goes the exact way) no operand is, so that a variance of n elements, all multiples of 2^-149, is
+// one of 2^-298 / n^2, and a given one is an element plus a binary32.
 bool Normalizer::PutFast(std::int64_t element, double x, double gain, double bias) {
   const double factor = gain * inverse_;
   const double value = (x - mean_) * factor + bias;
