@@ -244,11 +244,7 @@ void Output::PutEnclosed(std::int64_t element, const Enclosure& enclose) {
 }
 
 void Output::PutInteger(std::int64_t element, __int128 value) {
-  if (kind_ != Kind::kPlain) {
-    const auto high = static_cast<long>(value >> 32);
-    const auto low = static_cast<unsigned long>(value & 0xffffffff);
-    return PutReal(element, {true, 0, Rational(mpz_class(high) * 0x100000000L + low)});
-  }
+  if (kind_ != Kind::kPlain) return PutReal(element, {true, 0, ToRational(value)});
   const ElementType type = tensor_.elem_type;
   plain_[static_cast<std::size_t>(element)] =
       type == ElementType::kBool ? value != 0 : Wrapped(type, static_cast<std::uint64_t>(value));
