@@ -85,6 +85,14 @@ struct MergeOptions {
 };
 int ReportMerge(const MergeOptions& options);
 
+struct IdentifyOptions {
+  std::string backend;
+  std::string suite;  // empty: the suite QTX comes with
+  bool json = false;
+};
+/// kFailed when some operator computes in no named arithmetic.
+int Identify(const IdentifyOptions& options);
+
 struct SpecOptions {
   std::string path;  // a file or folder of the spec; empty: all of it
 };

@@ -119,6 +119,15 @@ void AddReport(CLI::App& app, MergeOptions& options) {
   merge->add_option("--html", options.html, "The same as one offline HTML page to this file");
 }
 
+void AddIdentify(CLI::App& app, IdentifyOptions& options) {
+  auto* command =
+      app.add_subcommand("identify", "Name a backend's arithmetic, operator by operator");
+  command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
+      ->required();
+  command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
+  command->add_flag("--json", options.json, "As JSON on stdout");
+}
+
 void AddSpec(CLI::App& app, SpecOptions& options) {
   auto* command = app.add_subcommand("spec", "The spec's own examples");
   command->require_subcommand(1);
@@ -151,6 +160,8 @@ int Main(int argc, char** argv) {
   AddValidate(app, validate);
   AddServe(app, serve);
   AddReport(app, merge);
+  IdentifyOptions identify;
+  AddIdentify(app, identify);
   AddSpec(app, spec);
   try {
     app.parse(argc, argv);
@@ -166,6 +177,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("validate")) return Validate(validate);
   if (app.got_subcommand("serve")) return Serve(serve);
   if (app.got_subcommand("report")) return ReportMerge(merge);
+  if (app.got_subcommand("identify")) return Identify(identify);
   return SpecRun(spec);
 }
 

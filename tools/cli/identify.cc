@@ -1,0 +1,90 @@
+// qtx identify: the named arithmetic of a backend, operator by operator.
+#include "qtx/conformance/identify.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "backends.h"
+#include "commands.h"
+#include "data.h"
+#include "json.h"
+#include "qtx/conformance/suite.h"
+
+namespace qtx::cli {
+namespace {
+
+using conformance::Identification;
+using conformance::Identity;
+
+std::string Join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string Verdict(const Identity& identity) {
+  if (identity.cases == 0) return "declined";
+  if (!identity.arithmetics.empty()) return Join(identity.arithmetics);
+  if (!identity.fault.empty()) return identity.fault;
+  return "none; nearest is " + identity.nearest;
+}
+
+void Print(const Identification& identification) {
+  const backend::Description& description = identification.description;
+  fmt::print("{} {} ({}), claims {}\n\n", description.name, description.version, description.device,
+             Join(description.arithmetics));
+  std::size_t width = std::string_view("operator").size();
+  for (const Identity& one : identification.operators) width = std::max(width, one.op.size());
+  fmt::print("{:<{}}  answers  arithmetic\n", "operator", width);
+  for (const Identity& one : identification.operators) {
+    const std::string answers = fmt::format("{}/{}", one.agreeing, one.cases);
+    fmt::print("{:<{}}  {:>7}  {}\n", one.op, width, answers, Verdict(one));
+  }
+}
+
+std::string ToJson(const Identification& identification) {
+  Json json;
+  json.BeginObject();
+  json.Field("backend", std::string_view(identification.description.name));
+  json.Array("claims", identification.description.arithmetics,
+             [&](const std::string& name) { json.Value(std::string_view(name)); });
+  json.Array("operators", identification.operators, [&](const Identity& one) {
+    json.BeginObject();
+    json.Field("op", std::string_view(one.op));
+    json.Array("arithmetics", one.arithmetics,
+               [&](const std::string& name) { json.Value(std::string_view(name)); });
+    json.Field("nearest", std::string_view(one.nearest));
+    json.Field("fault", std::string_view(one.fault));
+    json.Field("cases", one.cases);
+    json.Field("agreeing", one.agreeing);
+    json.Field("declined", one.declined);
+    json.EndObject();
+  });
+  json.EndObject();
+  return json.Text();
+}
+
+}  // namespace
+
+int Identify(const IdentifyOptions& options) {
+  const auto source = FindBackend(options.backend);
+  if (!source.has_value()) return Fail(source.error(), kBadInput);
+  const auto suite = conformance::LoadSuite(options.suite.empty() ? SuiteFolder() : options.suite);
+  if (!suite.has_value()) return Fail(suite.error(), StatusOf(suite.error()));
+  const auto identification = conformance::Identify(suite->cases, *source);
+  if (!identification.has_value()) {
+    return Fail(identification.error(), StatusOf(identification.error()));
+  }
+  if (options.json) {
+    fmt::print("{}", ToJson(*identification));
+  } else {
+    Print(*identification);
+  }
+  const bool all = std::ranges::all_of(identification->operators, [](const Identity& one) {
+    return one.cases == 0 || !one.arithmetics.empty();
+  });
+  return all ? kDone : kFailed;
+}
+
+}  // namespace qtx::cli
