@@ -69,6 +69,10 @@ class IsolatedBackend : public backend::Backend {
   virtual void BeginCase() = 0;
   /// What it wrote to its standard error, the end of it: at most 4096 bytes.
   virtual std::string TakeErrorOutput() = 0;
+  /// What went wrong when a model was released, since the last call: destructors cannot say it.
+  virtual std::optional<Error> TakeReleaseFault() = 0;
+  /// False when the case found no process to ask: such a result says nothing of the case.
+  virtual bool Reached() const = 0;
 };
 
 struct ProcessOptions {
