@@ -90,6 +90,10 @@ BackendSource ProcessSource(std::string name, std::vector<std::string> words,
 /// Errors: kInvalid for an empty command or an open quote.
 Result<BackendSource> ProcessSource(std::string_view command, const ProcessOptions& options = {});
 
+/// Kills the processes of all backends there are. Safe in a signal handler: they are in groups of
+/// their own, so what interrupts this program does not reach them.
+void KillBackendProcesses();
+
 /// The values of a case that went wrong, for reports and diagnosis; names are those of the model.
 struct Evidence {
   struct Value {
