@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -86,6 +87,8 @@ class Shared : public IsolatedBackend {
   explicit Shared(IsolatedBackend& backend) : backend_(backend) {}
   void BeginCase() override { backend_.BeginCase(); }
   std::string TakeErrorOutput() override { return backend_.TakeErrorOutput(); }
+  std::optional<Error> TakeReleaseFault() override { return backend_.TakeReleaseFault(); }
+  bool Reached() const override { return backend_.Reached(); }
   Result<backend::Description> Describe() override { return backend_.Describe(); }
   Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model& model,
                                                           std::string_view arithmetic) override {

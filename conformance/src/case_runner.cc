@@ -130,6 +130,14 @@ void ReferenceResults::Put(std::size_t index, const std::string& arithmetic,
 }
 
 void CaseRunner::Run(const Case& c, std::size_t index, CaseResult& result) {
+  if (isolated_ != nullptr) isolated_->BeginCase();
+  RunAndJudge(c, index, result);
+  if (isolated_ != nullptr && result.outcome != Outcome::kPass) {
+    result.error_output = isolated_->TakeErrorOutput();
+  }
+}
+
+void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& result) {
   const auto model = BuildModel(c);
   if (!model) return CannotBuild(model.error(), result);
   if (!c.error.empty()) return RunRefusal(c, *model, result);
@@ -154,6 +162,9 @@ Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
     QTX_ASSIGN_OR_RETURN(const auto prepared, backend_.Prepare(model, arithmetic));
     return prepared->Run(inputs);
   });
+  if (outputs && isolated_ != nullptr) {
+    if (auto fault = isolated_->TakeReleaseFault()) return *std::move(fault);
+  }
   // The protocol has done this to what came out of another process.
   for (std::size_t i = 0; outputs && i < outputs->size(); ++i) {
     if (const auto sound = CheckTensor((*outputs)[i]); !sound) {

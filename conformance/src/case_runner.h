@@ -34,14 +34,21 @@ class ReferenceResults {
 class CaseRunner {
  public:
   CaseRunner(const BackendSource& source, backend::Backend& backend, ReferenceResults& references)
-      : source_(source), backend_(backend), references_(references) {}
+      : source_(source),
+        backend_(backend),
+        isolated_(dynamic_cast<IsolatedBackend*>(&backend)),
+        references_(references) {}
 
   /// Fills outcome, diagnosis and differences; `result.arithmetic` says in which arithmetic.
   void Run(const Case& c, std::size_t index, CaseResult& result);
 
+  /// False when there was no process to ask, so that `Run` found out nothing of the case.
+  bool reached() const { return isolated_ == nullptr || isolated_->Reached(); }
+
  private:
   using Outputs = std::vector<format::Tensor>;
 
+  void RunAndJudge(const Case& c, std::size_t index, CaseResult& result);
   void RunRefusal(const Case& c, const format::Model& model, CaseResult& result);
   std::optional<Error> ErrorOf(const Case& c, const format::Model& model, bool run,
                                CaseResult& result);
@@ -54,6 +61,7 @@ class CaseRunner {
 
   const BackendSource& source_;
   backend::Backend& backend_;
+  IsolatedBackend* isolated_;  // the same, when it is one
   ReferenceResults& references_;
 };
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "qtx/backend/protocol.h"
+#include "qtx/conformance/runner.h"
 
 namespace qtx::conformance {
 namespace {
@@ -29,6 +31,17 @@ constexpr std::size_t kLastLine = 200;  // bytes of error output that a message 
 // A process that has closed its output is leaving; one that is told to leave may need to flush.
 constexpr Process::Clock::duration kGraceAfterEnd = 2s;
 constexpr Process::Clock::duration kGraceAtClose = 500ms;
+
+// The groups that live. A handler can be given nothing and may lock nothing: hence a global, and
+// atomics; what is beyond their number is not killed by KillBackendProcesses.
+std::array<std::atomic<pid_t>, 1024> live_groups;
+
+void Replace(pid_t from, pid_t to) {
+  for (std::atomic<pid_t>& slot : live_groups) {
+    pid_t expected = from;
+    if (slot.compare_exchange_strong(expected, to)) return;
+  }
+}
 
 // Pipe ends that close themselves when starting the process fails half way.
 struct Pipe {
@@ -173,7 +186,9 @@ Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& 
 }
 
 Process::Process(pid_t pid, int in, int out, int err, const Options& options)
-    : options_(options), pid_(pid), in_(in), out_(out), err_(err) {}
+    : options_(options), pid_(pid), in_(in), out_(out), err_(err) {
+  Replace(0, pid_);
+}
 
 Process::~Process() {
   CloseEnd(in_);
@@ -327,6 +342,7 @@ std::string Process::WaitForExit(Clock::duration grace) {
     }
     if (info.si_pid == pid_) {
       kill(-pid_, SIGKILL);
+      Replace(pid_, 0);
       int status = 0;
       rusage usage{};
       if (wait4(pid_, &status, 0, &usage) == pid_) status_ = status;
@@ -381,6 +397,12 @@ std::string Process::MemoryNote() const {
 std::string Process::TakeErrorOutput() {
   if (err_ >= 0) ReceiveErrors();
   return std::exchange(error_output_, std::string());
+}
+
+void KillBackendProcesses() {
+  for (const std::atomic<pid_t>& slot : live_groups) {
+    if (const pid_t group = slot.load(); group > 0) kill(-group, SIGKILL);
+  }
 }
 
 void AppendErrorOutput(std::string_view more, std::string& text) {

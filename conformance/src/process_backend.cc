@@ -47,6 +47,8 @@ class Connection {
   void BeginCase() {
     in_case_ = true;
     left_ = options_.timeout;
+    reached_ = true;
+    release_fault_.reset();
     (void)TakeErrorOutput();  // what came since the case before
   }
 
@@ -58,7 +60,6 @@ class Connection {
   /// The answer of the kind that belongs to the request. The requests of a case share its time.
   template <typename Answer>
   Result<Answer> Ask(const backend::Request& request) {
-    if (pending_) return *std::exchange(pending_, std::nullopt);
     QTX_RETURN_IF_ERROR(Connect());
     if (!in_case_) left_ = options_.timeout;
     const Process::Clock::time_point start = Process::Clock::now();
@@ -70,6 +71,7 @@ class Connection {
   /// A process is of use once it has described itself; until then it has the time of a start.
   Result<void> Connect() {
     if (process_ != nullptr) return {};
+    reached_ = false;
     const Process::Options options{options_.memory_limit, MayBeginResponse};
     QTX_ASSIGN_OR_RETURN(process_, Process::Start(words_, options));
     ++generation_;
@@ -77,15 +79,18 @@ class Connection {
         backend::DescribeRequest{}, std::max<Duration>(options_.timeout, kLeastStartTime));
     if (!description) return Drop(std::move(description).error());
     description_ = *std::move(description);
+    reached_ = true;
     return {};
   }
 
-  /// Nobody waits for the answer to Release, so a fault of it is told with the next request.
   void Release(std::uint64_t handle) {
     const auto answer =
         Exchange<backend::ReleaseResponse>(backend::ReleaseRequest{handle}, options_.timeout);
-    if (!answer) pending_ = At("on Release of the model before", answer.error());
+    if (!answer) release_fault_ = At("on Release", answer.error());
   }
+
+  std::optional<Error> TakeReleaseFault() { return std::exchange(release_fault_, std::nullopt); }
+  bool reached() const { return reached_; }
 
   bool connected() const { return process_ != nullptr; }
   const backend::Description& description() const { return description_; }
@@ -122,7 +127,8 @@ class Connection {
   bool in_case_ = false;
   Duration left_;  // of the case's time
   std::string error_output_;
-  std::optional<Error> pending_;
+  std::optional<Error> release_fault_;
+  bool reached_ = true;
 };
 
 class RemoteModel : public backend::PreparedModel {
@@ -160,6 +166,8 @@ class ProcessBackend : public IsolatedBackend {
 
   void BeginCase() override { connection_.BeginCase(); }
   std::string TakeErrorOutput() override { return connection_.TakeErrorOutput(); }
+  std::optional<Error> TakeReleaseFault() override { return connection_.TakeReleaseFault(); }
+  bool Reached() const override { return connection_.reached(); }
 
   Result<backend::Description> Describe() override {
     QTX_RETURN_IF_ERROR(connection_.Connect());

@@ -40,6 +40,16 @@ Result<void> CheckBounds(std::string_view json, const std::string& where) {
   return {};
 }
 
+// Times and counts are added up: a sum of these is finite.
+constexpr double kMaxSeconds = 1e12;
+constexpr std::int64_t kMaxSelected = std::int64_t{1} << 40;
+
+double Seconds(JsonFields& fields) {
+  const double seconds = fields.Number("seconds");
+  if (!(seconds >= 0 && seconds <= kMaxSeconds)) fields.Refuse("seconds", "a time");
+  return seconds;
+}
+
 std::optional<Outcome> OutcomeOf(std::string_view name) {
   for (std::size_t i = 0; i < kOutcomes; ++i) {
     if (Name(static_cast<Outcome>(i)) == name) return static_cast<Outcome>(i);
@@ -77,6 +87,10 @@ Result<Difference> ReadDifference(const Value& json, const std::string& where) {
   });
   if (const auto* const histogram = fields.Find("histogram")) {
     QTX_RETURN_IF_ERROR(ReadHistogram(*histogram, where + ": histogram", difference));
+  }
+  // Writers rely on it: what differs has a first element and a distance.
+  if (difference.mismatch.empty() && (difference.first.empty() || difference.histogram.empty())) {
+    fields.Refuse("first", "elements that differ, and their histogram");
   }
   QTX_RETURN_IF_ERROR(fields.status());
   return difference;
@@ -127,7 +141,7 @@ Result<BackendReport> ReadBackend(const Value& json, const std::string& where) {
   row.description = {fields.Text("name"), fields.Text("version"), fields.Texts("arithmetics"),
                      fields.Text("device")};
   row.arithmetic = fields.Text("arithmetic");
-  row.seconds = fields.Number("seconds");
+  row.seconds = Seconds(fields);
   ReadError(fields, row);
   if (const auto* const counts = fields.Find("counts")) {
     JsonFields inner(*counts, where + ": counts");
@@ -189,7 +203,7 @@ Result<CaseResult> ReadCase(const Value& json, const std::string& where) {
     QTX_ASSIGN_OR_RETURN(result.evidence, ReadEvidence(*evidence, where + ": evidence"));
   }
   result.error_output = fields.Text("error_output");
-  result.seconds = fields.Number("seconds");
+  result.seconds = Seconds(fields);
   if (result.id.empty()) fields.Refuse("id", "a case's id");
   if (!outcome) fields.Refuse("outcome", "the name of an outcome");
   QTX_RETURN_IF_ERROR(fields.status());
@@ -204,6 +218,7 @@ Result<Report> ParseReport(std::string_view json, const std::string& where) {
   Report report;
   report.suite = fields.Text("suite");
   report.selected = fields.Integer("selected");
+  if (report.selected < 0 || report.selected > kMaxSelected) fields.Refuse("selected", "a count");
   report.stale_expectations = fields.Texts("stale_expectations");
   report.strict_expectations = fields.Flag("strict_expectations");
   fields.Array("backends", [&](const Value& value, const std::string& place) -> Result<void> {

@@ -122,29 +122,29 @@ class Row {
       if (known) result = *std::move(known);
       Introduce(c, report_.arithmetic, result);
       if (!known) {
-        RunCase(backend, references, i);
-        if (journal != nullptr) journal->Append(report_, c, result);
+        const bool reached = RunCase(backend, references, i);
+        if (journal != nullptr && reached) journal->Append(report_, c, result);
       }
       ApplyExpectations(source_, result);
       listener.Finished(result);
     }
   }
 
-  void RunCase(const Instance& backend, ReferenceResults& references, std::size_t i) {
+  // False when the backend was not there to be asked.
+  bool RunCase(const Instance& backend, ReferenceResults& references, std::size_t i) {
     const Clock::time_point start = Clock::now();
     CaseResult& result = report_.cases[i];
+    bool reached = false;
     if (backend) {
-      auto* const isolated = dynamic_cast<IsolatedBackend*>(backend->get());
-      if (isolated != nullptr) isolated->BeginCase();
-      CaseRunner(source_, **backend, references).Run(cases_[chosen_[i]], chosen_[i], result);
-      if (isolated != nullptr && result.outcome != Outcome::kPass) {
-        result.error_output = isolated->TakeErrorOutput();
-      }
+      CaseRunner runner(source_, **backend, references);
+      runner.Run(cases_[chosen_[i]], chosen_[i], result);
+      reached = runner.reached();
     } else {
       result.outcome = Outcome::kCrash;
       result.diagnosis = backend.error().where + ": " + backend.error().message;
     }
     result.seconds = SecondsSince(start);
+    return reached;
   }
 
   const BackendSource& source_;

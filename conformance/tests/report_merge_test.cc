@@ -108,6 +108,11 @@ TEST(ParseReport, NamesThePlaceOfWhatIsWrong) {
             "r.json: backends[0]: cases[0]: outcome: expected the name of an outcome");
   EXPECT_EQ(with("\"position\":7", "\"position\":\"7\""),
             "r.json: backends[0]: cases[0]: position: expected an integer");
+  EXPECT_EQ(with("\"seconds\":0.25", "\"seconds\":1e300"),
+            "r.json: backends[0]: cases[0]: seconds: expected a time");
+  EXPECT_EQ(with("\"selected\":5", "\"selected\":-5"), "r.json: selected: expected a count");
+  EXPECT_THAT(with("{\"-1\":2,\"1\":1}", "{}"), HasSubstr("differences[0]: first"));
+  EXPECT_THAT(with("{\"-1\":2,\"1\":1}", "{\"x\":2}"), HasSubstr("histogram: expected integers"));
   EXPECT_THAT(with("f107", "f10"), HasSubstr("inputs[0]: data: expected hexadecimal digits"));
   EXPECT_THAT(with("f107", "f1"), HasSubstr("inputs[0]: data: found 1 bytes, expected 2"));
   EXPECT_THAT(with("f107", "g107"), HasSubstr("expected hexadecimal digits"));

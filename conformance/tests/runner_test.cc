@@ -2,13 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "qtx/conformance/case.h"
+#include "qtx/conformance/journal.h"
 
 namespace qtx::conformance {
 namespace {
@@ -58,6 +62,33 @@ TEST(RunSuite, PassesAGuestThatAnswersRight) {
   EXPECT_EQ(row.count(Outcome::kPass), 3);
 }
 
+// The first process dies of the first case, and no second one starts.
+TEST(RunSuite, JournalsNothingOfCasesThatFoundNoProcess) {
+  const std::string flag = testing::TempDir() + "qtx_runner_flag_" + std::to_string(getpid());
+  const std::string path = testing::TempDir() + "qtx_runner_journal_" + std::to_string(getpid());
+  std::ofstream(flag) << "";
+  const std::string guest = std::string(QTX_TEST_GUEST) + " crash";
+  // It is described once, then serves once, then is gone.
+  const auto source = ProcessSource("sh -c 'test $(wc -c <" + flag + ") -lt 2 || exit 9; echo >>" +
+                                    flag + "; exec " + guest + "'");
+  ASSERT_TRUE(source.has_value());
+  RunOptions options;
+  {
+    const auto journal = Journal::Open(path);
+    ASSERT_TRUE(journal.has_value());
+    options.journal = journal->get();
+    EXPECT_THAT(Outcomes(RunOne(*source, options)),
+                ElementsAre(Outcome::kPass, Outcome::kCrash, Outcome::kCrash));
+  }
+  std::ofstream(flag) << "";  // it is back
+  const auto journal = Journal::Open(path);
+  options.journal = journal->get();
+  const BackendReport row = RunOne(*source, options);
+  EXPECT_THAT(Outcomes(row), ElementsAre(Outcome::kPass, Outcome::kCrash, Outcome::kPass));
+  std::remove(flag.c_str());
+  std::remove(path.c_str());
+}
+
 struct FaultCase {
   const char* fault;
   Outcome outcome;
@@ -81,6 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FaultCase{"hang", Outcome::kTimeout, "no answer in time", 500ms},
                     // Prepare and Run take 300 ms each: neither alone is too slow.
                     FaultCase{"slow", Outcome::kTimeout, "no answer in time", 450ms},
+                    FaultCase{"release", Outcome::kCrash, "on Release"},
                     FaultCase{"garbage", Outcome::kProtocolError, "no frame; "},
                     FaultCase{"print", Outcome::kProtocolError, "beginning 'hello?"},
                     FaultCase{"unasked", Outcome::kProtocolError, ""},
@@ -164,12 +196,6 @@ TEST(RunSuite, TakesAnUnsoundTensorForAProtocolErrorInProcessToo) {
   for (const char* fault : {"short", "negative", "scales"}) {
     EXPECT_EQ(FirstOf(fault).outcome, Outcome::kProtocolError) << fault;
   }
-}
-
-TEST(RunSuite, TellsOfACrashOnReleaseWithTheNextCase) {
-  const BackendReport row = RunOne(Guest("release"));
-  EXPECT_THAT(Outcomes(row), ElementsAre(Outcome::kPass, Outcome::kPass, Outcome::kCrash));
-  EXPECT_THAT(row.cases[2].diagnosis, HasSubstr("on Release of the model before"));
 }
 
 TEST(RunSuite, GivesTheSameResultsOnManyThreads) {

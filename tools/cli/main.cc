@@ -1,6 +1,7 @@
 // The command line: every option is declared here and nowhere else.
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "commands.h"
+#include "qtx/conformance/runner.h"
 
 namespace qtx::cli {
 namespace {
@@ -136,6 +138,20 @@ void AddSpec(CLI::App& app, SpecOptions& options) {
   run->add_option("path", options.path, "A Markdown file or folder (default: the whole spec)");
 }
 
+// Leaves no backend behind, then ends as without a handler.
+extern "C" void EndBackends(int signal_number) {
+  conformance::KillBackendProcesses();
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+}
+
+void HandleSignals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    // Whoever had them ignored (nohup, a shell's &) meant it.
+    if (std::signal(number, EndBackends) == SIG_IGN) std::signal(number, SIG_IGN);
+  }
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Quantized tensors for ONNX: format, exact reference, conformance suite", "qtx");
   app.require_subcommand(1);
@@ -186,6 +202,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    qtx::cli::HandleSignals();
     const int status = qtx::cli::Main(argc, argv);
     if (std::fflush(stdout) == 0) return status;
     std::cerr << "stdout: " << std::strerror(errno) << '\n';

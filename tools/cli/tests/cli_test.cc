@@ -323,6 +323,27 @@ TEST_F(Qtx, ResumesAKilledRunWithoutLosingOrRepeatingACase) {
   EXPECT_EQ(std::ssize(keys), lines());
 }
 
+// The backend hangs, and is in a process group that the signal is not sent to.
+TEST_F(Qtx, LeavesNoBackendBehindWhenItIsStopped) {
+  Write("hang", "echo $$ >" + Path("child") + "; exec sleep 1000");
+  const std::string command = std::string(QTX_PROGRAM) + " validate --backend 'cmd:sh " +
+                              Path("hang") + "' >" + Path("out") + " 2>&1 & echo $! >" +
+                              Path("pid");
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const auto wait_for = [](const auto& condition) {
+    for (int i = 0; i < 10'000 && !condition(); ++i) usleep(1000);
+    return condition();
+  };
+  ASSERT_TRUE(wait_for([&] { return Contents(Path("child")).ends_with('\n'); }));
+  const pid_t child = std::stoi(Contents(Path("child")));
+  EXPECT_EQ(kill(child, 0), 0);
+  ASSERT_EQ(kill(std::stoi(Contents(Path("pid"))), SIGTERM), 0);
+  // Dead, whether or not the system's first process has collected it.
+  const std::string stat = "/proc/" + std::to_string(child) + "/stat";
+  EXPECT_TRUE(wait_for(
+      [&] { return kill(child, 0) != 0 || Contents(stat).find(") Z ") != std::string::npos; }));
+}
+
 TEST_F(Qtx, IsolatesBuiltInBackends) {
   const std::string run = "validate --backend reference --backend x86 --filter 'm*' --json ";
   ASSERT_EQ(Run(run + Path("inside.json")).status, 0);

@@ -69,6 +69,10 @@ class IsolatedBackend : public backend::Backend {
   virtual void BeginCase() = 0;
   /// What it wrote to its standard error, the end of it: at most 4096 bytes.
   virtual std::string TakeErrorOutput() = 0;
+  /// What went wrong when a model was released, since the last call: destructors cannot say it.
+  virtual std::optional<Error> TakeReleaseFault() = 0;
+  /// False when the case found no process to ask: such a result says nothing of the case.
+  virtual bool Reached() const = 0;
 };
 
 struct ProcessOptions {
@@ -85,6 +89,10 @@ BackendSource ProcessSource(std::string name, std::vector<std::string> words,
 /// `command` (after "cmd:") is split at blanks; '...' and "..." group, \ takes the next character.
 /// Errors: kInvalid for an empty command or an open quote.
 Result<BackendSource> ProcessSource(std::string_view command, const ProcessOptions& options = {});
+
+/// Kills the processes of all backends there are. Safe in a signal handler: they are in groups of
+/// their own, so what interrupts this program does not reach them.
+void KillBackendProcesses();
 
 /// The values of a case that went wrong, for reports and diagnosis; names are those of the model.
 struct Evidence {
