@@ -22,9 +22,8 @@ const std::string kRoot = QTX_SOURCE_DIR;
 // The cases of the suite and the examples of the text.
 std::vector<conformance::Case> AllCases() {
   std::vector<conformance::Case> cases;
-  for (auto load : {&conformance::LoadSuite, &conformance::LoadExamples}) {
-    const bool examples = load == &conformance::LoadExamples;
-    auto suite = load(kRoot + (examples ? "/spec" : "/conformance/cases"));
+  for (const auto& suite : {conformance::LoadSuite(kRoot + "/conformance/cases"),
+                            conformance::LoadExamples(kRoot + "/spec")}) {
     if (!suite.has_value()) {
       ADD_FAILURE() << suite.error().where << ": " << suite.error().message;
       continue;

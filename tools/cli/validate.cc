@@ -9,6 +9,7 @@
 #include "backends.h"
 #include "commands.h"
 #include "data.h"
+#include "model_cache.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
@@ -21,8 +22,9 @@ using conformance::Case;
 
 constexpr std::int64_t kMaxListBytes = std::int64_t{1} << 20;  // an expected-failures file
 
-Result<std::vector<Case>> ChooseCases(const ValidateOptions& options, const std::string& folder) {
-  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite, conformance::LoadSuite(folder));
+Result<std::vector<Case>> ChooseCases(const ValidateOptions& options, const std::string& folder,
+                                      const conformance::ModelLoader& load) {
+  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite, conformance::LoadSuite(folder, load));
   conformance::Selection selection{
       .filters = {options.filter}, .level = options.level, .shard = {}};
   if (!options.shard.empty()) {
@@ -93,7 +95,8 @@ bool NothingRan(const conformance::Report& report) {
 
 int Validate(const ValidateOptions& options) {
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
-  const auto cases = ChooseCases(options, folder);
+  ModelCache models;
+  const auto cases = ChooseCases(options, folder, models.Loader());
   if (!cases.has_value()) return Fail(cases.error(), kBadInput);
   const auto sources = ChooseBackends(options);
   if (!sources.has_value()) return Fail(sources.error(), kBadInput);

@@ -223,6 +223,17 @@ TEST_F(Qtx, LiftUndoesLower) {
   EXPECT_TRUE(Contents(Path("back.onnx")) == Contents(model));
 }
 
+TEST_F(Qtx, ValidatesThirdPartyDataAsTheyAre) {
+  const Outcome tflite = Run("validate --backend reference --json - --suite " + Network("toycar"));
+  EXPECT_EQ(tflite.status, 0) << tflite.err;
+  EXPECT_NE(tflite.out.find("\"toycar[run=uniform,kernels=builtin]\""), std::string::npos);
+  const Outcome onnx =
+      Run("validate --backend reference --arithmetic float32 --json - --suite "
+          "/usr/share/libonnx-testdata/data/node/test_qlinearconv");
+  EXPECT_EQ(onnx.status, 0) << onnx.err;
+  EXPECT_NE(onnx.out.find("\"pass\":1,"), std::string::npos) << onnx.out;
+}
+
 TEST_F(Qtx, SaysWhatTheCasesDoNotShow) {
   const Outcome whole = Run("validate --coverage");
   EXPECT_EQ(whole.status, 0) << whole.out;
