@@ -2,6 +2,8 @@
 #include "model_builder.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "generator.h"
@@ -30,10 +32,60 @@ Result<Tensor> ParsePb(const std::string& bytes, const std::string& path) {
   return format::Decode(data, path.substr(0, path.rfind('/')));
 }
 
-Result<Tensor> LoadTensor(const Case& c, const std::string& file) {
-  QTX_ASSIGN_OR_RETURN(const std::string path, PathInFolder(c, file));
+// Decimal integers with anything but digits between them, as many as `type` has elements.
+Result<Tensor> ParseCsv(const std::string& bytes, const format::TensorType& type) {
+  const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt;
+  if (!dims || !format::IsIntegerStorage(type.elem_type)) {
+    return Error{ErrorCode::kInvalid, "", "a .csv needs an integer type of fixed shape"};
+  }
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, format::MakeTensor(format::StorageOf(type.elem_type), *dims));
+  const format::IntegerRange range = format::StorageRange(tensor.elem_type);
+  std::vector<std::int64_t> values;
+  const char* const end = bytes.data() + bytes.size();
+  for (const char* at = bytes.data(); at != end;) {
+    std::int64_t value = 0;
+    const auto [next, status] = std::from_chars(at, end, value);
+    at = status == std::errc::invalid_argument ? at + 1 : next;
+    if (status == std::errc::invalid_argument) continue;
+    if (status != std::errc() || value < range.min || value > range.max) {
+      return Error{ErrorCode::kInvalid, "", "holds a value out of its type's range"};
+    }
+    values.push_back(value);
+  }
+  if (std::ssize(values) != format::ElementCount(tensor)) {
+    return Error{ErrorCode::kInvalid, "",
+                 "holds " + std::to_string(values.size()) + " values, expected those of shape " +
+                     format::ToString(*dims)};
+  }
+  format::PackIntegers(values, tensor);
+  return tensor;
+}
+
+// Value `row` of the equal ones that a file holds one after another.
+Result<Tensor> Row(const Tensor& all, std::int64_t row, const format::TensorType& type) {
+  const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt;
+  if (!dims) return Error{ErrorCode::kInvalid, "", "rows need a type of fixed shape"};
+  QTX_ASSIGN_OR_RETURN(Tensor one, format::MakeTensor(all.elem_type, *dims));
+  const std::size_t size = one.bytes.size();
+  const auto begin = static_cast<std::size_t>(row) * size;
+  if (begin + size > all.bytes.size()) {
+    return Error{ErrorCode::kInvalid, "", "holds fewer than " + std::to_string(row + 1) + " rows"};
+  }
+  std::copy_n(all.bytes.begin() + static_cast<std::ptrdiff_t>(begin), size, one.bytes.begin());
+  return one;
+}
+
+Result<Tensor> ParseTensor(const std::string& bytes, const std::string& path,
+                           const format::TensorType& type) {
+  if (path.ends_with(".pb")) return ParsePb(bytes, path);
+  return path.ends_with(".csv") ? ParseCsv(bytes, type) : format::ParseNpy(bytes);
+}
+
+Result<Tensor> LoadTensor(const Case& c, const CaseValue& value, const format::TensorType& type) {
+  QTX_ASSIGN_OR_RETURN(const std::string path, PathInFolder(c, value.file));
   QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ReadFile(path, format::kMaxTensorBytes));
-  auto tensor = path.ends_with(".pb") ? ParsePb(bytes, path) : format::ParseNpy(bytes);
+  auto tensor = ParseTensor(bytes, path, type);
+  if (tensor && value.row) tensor = Row(*tensor, *value.row, type);
   if (!tensor) return At(path, tensor.error());
   return tensor;
 }
@@ -82,7 +134,7 @@ Result<Tensor> Materialize(const Case& c, const CaseValue& value, const format::
   const std::string where = c.where + ": " + value.name;
   if (value.data) return *value.data;
   if (!value.file.empty()) {
-    QTX_ASSIGN_OR_RETURN(Tensor stored, LoadTensor(c, value.file));
+    QTX_ASSIGN_OR_RETURN(Tensor stored, LoadTensor(c, value, type));
     return Retype(std::move(stored), type, where);
   }
   if (!value.generator || !type.shape) {
@@ -186,7 +238,7 @@ Result<std::string> PathInFolder(const Case& c, const std::string& relative) {
 Result<format::Model> BuildModel(const Case& c) {
   if (c.op) return BuildOneNodeModel(c);
   QTX_ASSIGN_OR_RETURN(const std::string path, PathInFolder(c, c.model));
-  return format::Model::Load(path);
+  return c.load ? c.load(path) : format::Model::Load(path);
 }
 
 Result<std::vector<Tensor>> BuildInputs(const Case& c, const format::Model& model) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "files.h"
+#include "golden.h"
 #include "qtx/format/model.h"
 #include "test_data.h"
 
@@ -65,6 +66,17 @@ Result<Suite> LoadFrom(const std::string& folder, std::string_view extension, Pa
   return suite;
 }
 
+Result<Suite> LoadThirdParty(const std::string& folder, const ModelLoader& load) {
+  Suite suite{folder, {}};
+  QTX_ASSIGN_OR_RETURN(suite.cases, FindTestData(folder));
+  if (load) {
+    QTX_ASSIGN_OR_RETURN(std::vector<Case> goldens, FindGoldens(folder, load));
+    std::ranges::move(goldens, std::back_inserter(suite.cases));
+  }
+  QTX_RETURN_IF_ERROR(Number(suite));
+  return suite;
+}
+
 bool ParseCount(std::string_view text, std::int64_t& value) {
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   return status == std::errc() && end == text.data() + text.size() && !text.empty();
@@ -77,17 +89,15 @@ bool MatchesAny(std::span<const std::string> filters, std::string_view id) {
 
 }  // namespace
 
-Result<Suite> LoadSuite(const std::string& folder) {
+Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(folder, ".yaml"));
-  return paths.empty() ? LoadTestData(folder) : LoadFrom(folder, ".yaml", ParseCases);
-}
-
-Result<Suite> LoadTestData(const std::string& folder) {
-  Suite suite{folder, {}};
-  QTX_ASSIGN_OR_RETURN(suite.cases, FindTestData(folder));
-  QTX_RETURN_IF_ERROR(Number(suite));
+  if (paths.empty()) return LoadThirdParty(folder, load);
+  QTX_ASSIGN_OR_RETURN(Suite suite, LoadFrom(folder, ".yaml", ParseCases));
+  for (Case& c : suite.cases) c.load = load;
   return suite;
 }
+
+Result<Suite> LoadTestData(const std::string& folder) { return LoadThirdParty(folder, {}); }
 
 Result<Suite> LoadExamples(const std::string& folder) {
   return LoadFrom(folder, ".md", ParseExamples);

@@ -237,6 +237,7 @@ TEST(RunSuite, HoldsListedFailuresToTheList) {
 }
 
 // Declining leaves open whether the rule is known: else a backend that declines all would pass.
+// Source: backend_protocol.S16.
 TEST(RunSuite, PassesNoDeclineWhereARefusalIsExpected) {
   auto cases = ParseCases(
       "{id: bad, spec: identity.C1, why: w, op: {type: Identity},"

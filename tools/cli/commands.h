@@ -70,8 +70,10 @@ struct ValidateOptions {
   bool isolate = false;
   std::string json, junit, html, expected_failures, resume;
   bool strict_expectations = false;
+  bool coverage = false;  // runs nothing: says what the cases do not show
 };
 int Validate(const ValidateOptions& options);
+int ValidateCoverage(const ValidateOptions& options);  // of `suite`, with `json`
 
 struct ServeOptions {
   std::string backend;

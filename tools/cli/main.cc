@@ -96,7 +96,11 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
   command->add_option("--resume", options.resume,
                       "Journal: each result is appended to this file, and what it holds already "
                       "is not run again");
-  command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
+  command->add_flag("--coverage", options.coverage,
+                    "Run nothing: list the rules and operators that no case shows");
+  command->add_option("--json", options.json, "Report as JSON to this file (none or '-': stdout)")
+      ->expected(0, 1)
+      ->default_str("-");
   command->add_option("--junit", options.junit, "Report as JUnit XML to this file");
   command->add_option("--html", options.html, "Report as one offline HTML page to this file");
   command->add_option("--expected-failures", options.expected_failures,
@@ -190,7 +194,9 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("lower")) return Convert(lower);
   if (app.got_subcommand("lift")) return Convert(lift);
   if (app.got_subcommand("run")) return Run(run);
-  if (app.got_subcommand("validate")) return Validate(validate);
+  if (app.got_subcommand("validate")) {
+    return validate.coverage ? ValidateCoverage(validate) : Validate(validate);
+  }
   if (app.got_subcommand("serve")) return Serve(serve);
   if (app.got_subcommand("report")) return ReportMerge(merge);
   if (app.got_subcommand("identify")) return Identify(identify);

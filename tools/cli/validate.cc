@@ -10,6 +10,7 @@
 #include "backends.h"
 #include "commands.h"
 #include "data.h"
+#include "model_cache.h"
 #include "progress.h"
 #include "qtx/conformance/journal.h"
 #include "qtx/conformance/runner.h"
@@ -97,9 +98,11 @@ struct Plan {
   std::vector<std::string> stale_expectations;
 };
 
-Result<Plan> MakePlan(const ValidateOptions& options, const conformance::Shard& shard) {
+Result<Plan> MakePlan(const ValidateOptions& options, const conformance::Shard& shard,
+                      ModelCache& models) {
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
-  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite, conformance::LoadSuite(folder));
+  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite,
+                       conformance::LoadSuite(folder, models.Loader()));
   QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ChooseCases(options, suite));
   QTX_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> expected, ReadExpectations(options));
   QTX_ASSIGN_OR_RETURN(std::vector<BackendSource> sources, ChooseBackends(options, expected));
@@ -129,7 +132,8 @@ int Validate(const ValidateOptions& options) {
   if (!shard.has_value()) {
     return Fail(shard.error(), shard.error().code == ErrorCode::kIo ? kInternal : kUsage);
   }
-  const auto plan = MakePlan(options, *shard);
+  ModelCache models;
+  const auto plan = MakePlan(options, *shard, models);
   if (!plan.has_value()) return Fail(plan.error(), kBadInput);
   std::unique_ptr<conformance::Journal> journal;
   if (!options.resume.empty()) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,7 +57,8 @@ struct CaseValue {
   format::TensorType type;   // elem_type kUndefined: that of the model (model cases)
   std::optional<format::Tensor> data;
   std::optional<Generator> generator;
-  std::string file;  // .npy or .pb, relative to the suite's folder
+  std::string file;                 // .npy, .pb or .csv, relative to the suite's folder
+  std::optional<std::int64_t> row;  // of a file that holds several such values, one after another
 };
 
 /// A further permitted result of one output, and the clause or hardware effect that permits it.
@@ -73,6 +75,9 @@ struct Closeness {
   double absolute = 0;
   std::string because;
 };
+
+/// Reads the model at a path, whatever its kind. The tools supply one that converts.
+using ModelLoader = std::function<Result<format::Model>(const std::string&)>;
 
 /// The operator of an operator case.
 struct Operator {
@@ -106,7 +111,8 @@ struct Case {
   // Data made by an arithmetic that rounds on the way: in `exact`, the exact result is right too.
   bool or_exact = false;
 
-  std::string folder;         // the suite's, where `model` and `file` are looked up
+  std::string folder;  // the suite's, where `model` and `file` are looked up
+  ModelLoader load;    // reads `model`; empty: Model::Load
   std::int64_t position = 0;  // in its suite, counted before any selection
 };
 

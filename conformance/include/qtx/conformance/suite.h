@@ -18,9 +18,10 @@ struct Suite {
 };
 
 /// Every *.yaml below `folder`, recursively; symbolic links to folders are not followed. A folder
-/// without any is taken for third-party data: LoadTestData.
+/// without any is taken for third-party data: ONNX's as LoadTestData, and, given a `load` that
+/// converts, TFLite models with golden outputs. The cases load their models by `load`.
 /// Errors: those of ParseCases; kIo; kInvalid when two cases have one id, or there is no case.
-Result<Suite> LoadSuite(const std::string& folder);
+Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load = {});
 
 /// ONNX test data as they are: a case for each folder test_data_set_N that lies beside a
 /// model.onnx, in `folder` or below. Ids are the paths of the model's folder, with "[set=N]" where

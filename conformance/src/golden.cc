@@ -1,0 +1,177 @@
+#include "golden.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "files.h"
+#include "qtx/format/limits.h"
+#include "qtx/format/npy.h"
+
+namespace qtx::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Join(const std::string& folder, const std::string& name) {
+  return folder.empty() ? name : folder + "/" + name;
+}
+
+std::vector<CaseValue> ValuesOf(std::vector<std::string> paths) {
+  std::vector<CaseValue> values;
+  for (std::string& path : paths) {
+    CaseValue& value = values.emplace_back();
+    value.name = fs::path(path).filename();  // no value of a model is called so: the order counts
+    value.file = std::move(path);
+  }
+  return values;
+}
+
+bool HasQuantizedAveragePool(const format::Model& model) {
+  const auto quantized = [](const format::ValueInfo& value) {
+    return value.type && format::IsQuantized(value.type->elem_type);
+  };
+  return std::ranges::any_of(
+             model.graph.nodes,
+             [](const format::Node& node) { return node.op_type == "AveragePool"; }) &&
+         (std::ranges::any_of(model.graph.values, quantized) ||
+          std::ranges::any_of(model.graph.inputs, quantized));
+}
+
+// How often the model's first input goes into the file's; 1 for what does not fit, which is told
+// when the case is built.
+std::int64_t RowsOf(const Case& c, const format::Model& model) {
+  if (c.inputs.empty() || model.graph.inputs.empty() || !c.inputs[0].file.ends_with(".npy")) {
+    return 1;
+  }
+  const auto& type = model.graph.inputs[0].type;
+  const auto dims = type && type->shape ? format::FixedDims(*type->shape) : std::nullopt;
+  if (!dims) return 1;
+  const auto count = format::ElementCount(*dims);
+  const auto bytes = format::ReadFile(c.folder + "/" + c.inputs[0].file, format::kMaxTensorBytes);
+  if (!count || *count == 0 || !bytes) return 1;
+  const auto tensor = format::ParseNpy(*bytes);
+  if (!tensor) return 1;
+  const std::int64_t elements = format::ElementCount(*tensor);
+  return elements % *count == 0 ? std::max<std::int64_t>(elements / *count, 1) : 1;
+}
+
+class Goldens {
+ public:
+  Goldens(std::string folder, const ModelLoader& load) : folder_(std::move(folder)), load_(load) {}
+
+  // `path` of the model, `alone` in its folder.
+  void Add(const std::string& path, bool alone) {
+    model_ = load_(folder_ + "/" + path);
+    const fs::path file(path);
+    const std::string beside = file.parent_path().generic_string();
+    AddCsv(path, Join(beside, file.stem().string()));
+    if (!alone) return;
+    const std::string id = beside.empty() ? file.stem().string() : beside;
+    AddRuns(path, id, beside);
+    AddRuns(path, id, Join(beside, "golden_tflite"));
+  }
+  std::vector<Case> Take() { return std::move(cases_); }
+
+ private:
+  Case Start(const std::string& path, std::string id, const std::string& arithmetic) const {
+    Case c;
+    c.folder = folder_;
+    c.load = load_;
+    c.id = std::move(id);
+    c.where = Join(folder_, path);
+    c.model = path;
+    c.why = "third-party data: TFLite's own outputs for the model";
+    c.derivation = arithmetic == "tflite" ? "output of TFLite's builtin kernels, XNNPACK kept off"
+                                          : "output of TFLite with its XNNPACK delegate";
+    c.arithmetics = {arithmetic};
+    c.tags = {"tflite", "third-party"};
+    c.close = Closeness{.relative = 1e-3,
+                        .absolute = 1e-7,
+                        .because = "TFLite sums floats in an order of its own; ONNX's bounds"};
+    return c;
+  }
+
+  void AddCsv(const std::string& path, const std::string& stem) {
+    std::vector<std::string> inputs;
+    std::vector<std::string> outputs;
+    for (const char* type : {"int8", "uint8", "int16", "int32"}) {
+      for (std::string& file : NumberedCsv(stem + "_input", type)) inputs.push_back(file);
+      const std::string golden = stem + "_golden_" + type + ".csv";
+      std::error_code status;
+      if (fs::is_regular_file(Join(folder_, golden), status)) outputs.push_back(golden);
+    }
+    if (outputs.size() != 1) return;
+    std::ranges::sort(inputs);
+    Case c = Start(path, stem, "tflite");
+    c.inputs = ValuesOf(std::move(inputs));
+    c.outputs = ValuesOf(std::move(outputs));
+    cases_.push_back(std::move(c));
+  }
+
+  // The inputs of one type; another type may have the numbers between.
+  std::vector<std::string> NumberedCsv(const std::string& stem, const std::string& type) const {
+    constexpr int kMaxInputs = 16;
+    std::vector<std::string> files;
+    for (int i = 0; i < kMaxInputs; ++i) {
+      std::string file = stem + std::to_string(i) + "_" + type + ".csv";
+      std::error_code status;
+      if (fs::is_regular_file(Join(folder_, file), status)) files.push_back(std::move(file));
+    }
+    return files;
+  }
+
+  void AddRuns(const std::string& path, const std::string& id, const std::string& runs) {
+    for (const std::string& run : FindFolders(Join(folder_, runs), "")) {
+      for (const char* kernels : {"builtin", "xnnpack"}) {
+        AddRun(path, id + "[run=" + run + ",kernels=" + kernels + "]", Join(runs, run), kernels);
+      }
+    }
+  }
+
+  void AddRun(const std::string& path, const std::string& id, const std::string& run,
+              const std::string& kernels) {
+    const bool builtin = kernels == "builtin";
+    Case c = Start(path, id, builtin ? "tflite" : "xnnpack");
+    c.outputs = ValuesOf(NumberedFiles(folder_, run + "/" + kernels + "_output_", ".npy"));
+    c.inputs = ValuesOf(NumberedFiles(folder_, run + "/input_", ".npy"));
+    if (c.outputs.empty()) return;
+    if (!builtin && model_.has_value() && HasQuantizedAveragePool(*model_)) return;
+    AddRows(std::move(c), model_.has_value() ? RowsOf(c, *model_) : 1);
+  }
+
+  void AddRows(Case c, std::int64_t rows) {
+    if (rows == 1) return cases_.push_back(std::move(c));
+    const std::string id = c.id.substr(0, c.id.size() - 1);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      c.id = id + ",row=" + std::to_string(row) + "]";
+      for (std::vector<CaseValue>* values : {&c.inputs, &c.outputs}) {
+        for (CaseValue& value : *values) value.row = row;
+      }
+      cases_.push_back(c);
+    }
+  }
+
+  std::string folder_;
+  const ModelLoader& load_;
+  Result<format::Model> model_ = format::Model();
+  std::vector<Case> cases_;
+};
+
+}  // namespace
+
+Result<std::vector<Case>> FindGoldens(const std::string& folder, const ModelLoader& load) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::string> models, FindFiles(folder, ".tflite"));
+  if (models.empty()) return std::vector<Case>{};
+  std::map<std::string, int> in_folder;
+  const auto beside = [](const std::string& path) {
+    return fs::path(path).parent_path().generic_string();
+  };
+  for (const std::string& path : models) ++in_folder[beside(path)];
+  Goldens goldens(folder, load);
+  for (const std::string& path : models) goldens.Add(path, in_folder[beside(path)] == 1);
+  return goldens.Take();
+}
+
+}  // namespace qtx::conformance
