@@ -17,6 +17,12 @@ bool IsBuiltIn(const std::string& name) {
   return std::ranges::any_of(BuiltIns(), [&](const BuiltIn& b) { return b.name == name; });
 }
 
+// The server of faulty backends, which lies beside this program.
+std::string FaultyServer() {
+  std::error_code error;
+  return (fs::read_symlink("/proc/self/exe", error).parent_path() / "qtx-backend-faulty").string();
+}
+
 bool OnPath(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::string folder;
@@ -48,6 +54,13 @@ std::string EmulatedArm() {
 
 Result<conformance::BackendSource> FaultySource(const std::string& fault) {
   QTX_RETURN_IF_ERROR(backend::faulty::MakeFaulty(fault));
+  for (const backend::faulty::FaultInfo& info : backend::faulty::Faults()) {
+    if (info.name != fault || !info.crashes) continue;
+    QTX_ASSIGN_OR_RETURN(auto source,
+                         conformance::ProcessSource("'" + FaultyServer() + "' " + fault));
+    source.name = "faulty:" + fault;
+    return source;
+  }
   return conformance::BackendSource{
       "faulty:" + fault, [fault] { return backend::faulty::MakeFaulty(fault); }, {}};
 }

@@ -89,6 +89,17 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
                       "File of case ids that are known to fail, each with its reason");
 }
 
+void AddPower(CLI::App& app, PowerOptions& options) {
+  auto* command = app.add_subcommand("power", "Run the suite against backends with known faults");
+  command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
+  command->add_option("--filter", options.filter, "Glob on the names of faults")
+      ->capture_default_str();
+  command->add_option("--onnx-node-tests", options.onnx_node_tests,
+                      "ONNX's folder data/node, for comparison (default: Debian's, if installed)");
+  command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)");
+  command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
+}
+
 void AddSpec(CLI::App& app, SpecOptions& options) {
   auto* command = app.add_subcommand("spec", "The spec's own examples");
   command->require_subcommand(1);
@@ -111,12 +122,14 @@ int Main(int argc, char** argv) {
   ConvertOptions convert, lower, lift;
   RunOptions run;
   ValidateOptions validate;
+  PowerOptions power;
   SpecOptions spec;
   AddCheck(app, check);
   AddInspect(app, inspect);
   AddConversions(app, convert, lower, lift);
   AddRun(app, run);
   AddValidate(app, validate);
+  AddPower(app, power);
   AddSpec(app, spec);
   try {
     app.parse(argc, argv);
@@ -130,6 +143,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("lift")) return Convert(lift);
   if (app.got_subcommand("run")) return Run(run);
   if (app.got_subcommand("validate")) return Validate(validate);
+  if (app.got_subcommand("power")) return Power(power);
   return SpecRun(spec);
 }
 
