@@ -53,7 +53,10 @@ std::string EmulatedArm() {
 }  // namespace
 
 Result<conformance::BackendSource> FaultySource(const std::string& fault) {
-  QTX_RETURN_IF_ERROR(backend::faulty::MakeFaulty(fault));
+  if (!backend::faulty::MakeFaulty(fault)) {
+    return Error{ErrorCode::kInvalid, "--backend faulty:" + fault,
+                 "expected none, or a fault that `qtx power` lists"};
+  }
   for (const backend::faulty::FaultInfo& info : backend::faulty::Faults()) {
     if (info.name != fault || !info.crashes) continue;
     QTX_ASSIGN_OR_RETURN(auto source,
