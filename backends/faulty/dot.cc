@@ -38,7 +38,8 @@ std::int64_t SumOfPairs(const std::vector<Term>& terms, std::int64_t spatial, Na
 
 void DistortTerms(const Call& call, const Factors& factors, std::vector<Term>& terms) {
   const bool odd = terms.size() % 2 != 0;
-  const bool both_signed = factors.x->is_signed() && factors.w->is_signed();
+  const bool both_signed =
+      factors.x->type == ElementType::kInt8Q && factors.w->type == ElementType::kInt8Q;
   for (Term& term : terms) {
     if (call.Is(Fault::kOffsetsExchanged)) std::swap(term.x_offset, term.w_offset);
     if (call.Is(Fault::kWeightOffsetIgnored)) term.w_offset = 0;
@@ -143,8 +144,7 @@ template <class N>
 std::int64_t Requantizer<N>::WithBias(std::int64_t accumulator, float scales,
                                       std::size_t bias) const {
   const Values& b = *factors_.bias;
-  std::int64_t stored = b.stored[bias];
-  if (call_.Is(Fault::kInt8BiasZeroExtended) && b.type == ElementType::kInt8Q) stored &= 255;
+  const std::int64_t stored = b.stored[bias];
   if (!b.quantized) return accumulator + stored;
   if (b.scale[bias] == scales || call_.Is(Fault::kBiasScaleIgnored)) {
     return accumulator + stored - b.offset[bias];
@@ -172,23 +172,19 @@ void Requantizer<Exact>::Put(std::size_t element, std::int64_t accumulator, std:
                              std::optional<std::size_t> bias) {
   const mpq_class scales = mpq_class(static_cast<double>(factors_.x->scale[0])) *
                            mpq_class(static_cast<double>(factors_.w->scale[w]));
-  if (bias && (!factors_.bias->quantized || call_.Is(Fault::kBiasScaleIgnored) ||
-               call_.Is(Fault::kInt8BiasZeroExtended))) {
-    accumulator = WithBias(accumulator, static_cast<float>(scales.get_d()), *bias);
-    bias.reset();
-  }
+  const bool in_units = bias && (!factors_.bias->quantized || call_.Is(Fault::kBiasScaleIgnored));
+  if (in_units) accumulator = WithBias(accumulator, 0, *bias);
   Exact real(mpq_class(scales * static_cast<long>(accumulator)));
-  if (bias && call_.Is(Fault::kBiasSumWraps)) {
-    const auto units = Round(factors_.bias->Real<Exact>(*bias) / Exact(scales), Tie::kEven);
-    real = Exact(
-        mpq_class(scales * static_cast<long>(static_cast<std::int32_t>(accumulator + units))));
-    bias.reset();
-  }
-  if (call_.Is(Fault::kRequantizeRoundsTwice) && writer_.quantized() && !bias) {
+  if (bias && !in_units) {
+    const Exact addend = factors_.bias->Real<Exact>(*bias);
+    const auto units =
+        call_.Is(Fault::kBiasSumWraps) ? Round(addend / Exact(scales), Tie::kEven) : 0;
+    const auto wrapped = static_cast<std::int32_t>(accumulator + units);
+    real = call_.Is(Fault::kBiasSumWraps) ? Exact(mpq_class(scales * wrapped)) : real + addend;
+  } else if (call_.Is(Fault::kRequantizeRoundsTwice) && writer_.quantized()) {
     const mpq_class multiplier = scales / mpq_class(static_cast<double>(writer_.scale(element)));
     if (multiplier < 1) return PutTwice(element, accumulator, multiplier);
   }
-  if (bias) real = real + factors_.bias->Real<Exact>(*bias);
   writer_.Put(element, real);
 }
 

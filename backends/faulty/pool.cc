@@ -1,5 +1,6 @@
 // AveragePool, GlobalAveragePool, MaxPool.
 #include <algorithm>
+#include <limits>
 
 #include "values.h"
 #include "window.h"
@@ -125,6 +126,10 @@ Outputs PoolOf(const Call& call) {
     for (std::int64_t c = 0; c < x.dims[0] * x.dims[1]; ++c) {
       const Taken taken = TakeTaps(taps, c * window.planes_in());
       const std::size_t element = At(c * planes + o);
+      if (taken.inside == 0 && call.Is(Fault::kCeilModeKeepsLastWindow)) {
+        writer.Put(element, FromDouble<N>(-std::numeric_limits<double>::infinity()));
+        continue;
+      }
       if (taken.inside == 0 && (maximum || DivisorOf(call, taken) == 0)) {
         return Declined(call, "a window wholly in padding");
       }

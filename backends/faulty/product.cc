@@ -34,6 +34,10 @@ Result<void> ReadFactors(const Call& call, Product& product) {
       QTX_ASSIGN_OR_RETURN(product.bias, read(2));
     }
   }
+  if (call.Is(Fault::kInt8BiasZeroExtended) && product.bias &&
+      product.bias->type == ElementType::kInt8Q) {
+    for (std::int64_t& stored : product.bias->stored) stored &= 255;
+  }
   product.factors.x = &product.x;
   product.factors.w = &product.w;
   product.factors.bias = product.bias ? &*product.bias : nullptr;

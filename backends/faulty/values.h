@@ -27,7 +27,6 @@ struct Values {
   std::optional<format::Quantization> quantization;
 
   std::size_t size() const { return At(Size(dims)); }
-  bool is_signed() const { return format::StorageRange(type).min < 0; }
   /// The exact real, or in binary32 float32.S1.
   template <class N>
   N Real(std::size_t i) const;

@@ -47,18 +47,21 @@ std::string EmulatedArm() {
   return "qemu-aarch64 -cpu max '" + server.string() + "'";
 }
 
-std::optional<BackendSource> FindInProcess(const std::string& name) {
-  if (name == "reference") return conformance::ReferenceSource();
-  for (const BuiltIn& built_in : BuiltIns()) {
-    if (name != built_in.name) continue;
-    BackendSource source;
-    source.name = name;
-    source.make = [make = built_in.make]() -> Result<std::unique_ptr<backend::Backend>> {
-      return make();
-    };
-    return source;
+Result<BackendSource> Faulty(const std::string& name, const std::string& fault) {
+  if (!backend::faulty::MakeFaulty(fault)) {
+    return Error{ErrorCode::kInvalid, "--backend " + name,
+                 "expected faulty:none, or a fault that `qtx power` lists"};
   }
-  return std::nullopt;
+  BackendSource source;
+  source.name = name;
+  source.make = [fault] { return backend::faulty::MakeFaulty(fault); };
+  return source;
+}
+
+bool Crashes(const std::string& name) {
+  return std::ranges::any_of(backend::faulty::Faults(), [&](const auto& info) {
+    return info.crashes && name == "faulty:" + std::string(info.name);
+  });
 }
 
 // The same backend, served by another process of this program.
@@ -75,23 +78,30 @@ Result<BackendSource> Isolated(const BackendSource& source,
 
 }  // namespace
 
-Result<BackendSource> FaultySource(const std::string& fault) {
-  QTX_RETURN_IF_ERROR(backend::faulty::MakeFaulty(fault));
-  BackendSource source;
-  source.name = "faulty:" + fault;
-  source.make = [fault] { return backend::faulty::MakeFaulty(fault); };
-  return source;
+Result<std::optional<BackendSource>> FindInProcess(const std::string& name) {
+  if (name == "reference") return std::optional(conformance::ReferenceSource());
+  constexpr std::string_view kFaulty = "faulty:";
+  if (name.starts_with(kFaulty)) {
+    QTX_ASSIGN_OR_RETURN(BackendSource source, Faulty(name, name.substr(kFaulty.size())));
+    return std::optional(std::move(source));
+  }
+  for (const BuiltIn& built_in : BuiltIns()) {
+    if (name != built_in.name) continue;
+    BackendSource source;
+    source.name = name;
+    source.make = [make = built_in.make]() -> Result<std::unique_ptr<backend::Backend>> {
+      return make();
+    };
+    return std::optional(std::move(source));
+  }
+  return std::optional<BackendSource>();
 }
 
-Result<conformance::BackendSource> FindBackend(const std::string& name,
-                                               const BackendOptions& options) {
-  auto source = FindInProcess(name);
-  if (name.starts_with("faulty:")) {
-    QTX_ASSIGN_OR_RETURN(source, FaultySource(name.substr(7)));
-  }
-  if (source) {
-    if (!options.isolate) return *std::move(source);
-    return Isolated(*source, options.process);
+Result<BackendSource> FindBackend(const std::string& name, const BackendOptions& options) {
+  QTX_ASSIGN_OR_RETURN(std::optional<BackendSource> own, FindInProcess(name));
+  if (own) {
+    if (!options.isolate && !Crashes(name)) return *std::move(own);
+    return Isolated(*own, options.process);
   }
   std::string command = name.starts_with("cmd:") ? name.substr(4) : "";
   if (name == "arm") command = EmulatedArm();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,8 +31,9 @@ struct BackendOptions {
 Result<conformance::BackendSource> FindBackend(const std::string& name,
                                                const BackendOptions& options = {});
 
-/// The backend with that one fault, or `none`.  Errors: kInvalid for a name that is no fault's.
-Result<conformance::BackendSource> FaultySource(const std::string& fault);
+/// A backend of this program, not isolated; nullopt for a name that is none's.  Errors: kInvalid
+/// for a fault that there is not.
+Result<std::optional<conformance::BackendSource>> FindInProcess(const std::string& name);
 
 /// Every name that FindBackend finds on this machine, the reference first.
 std::vector<std::string> AvailableBackends();

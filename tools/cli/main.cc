@@ -134,6 +134,17 @@ void AddIdentify(CLI::App& app, IdentifyOptions& options) {
   command->add_flag("--json", options.json, "As JSON on stdout");
 }
 
+void AddPower(CLI::App& app, PowerOptions& options) {
+  auto* command = app.add_subcommand("power", "Run the suite against backends with known faults");
+  command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
+  command->add_option("--filter", options.filter, "Glob on the names of faults")
+      ->capture_default_str();
+  command->add_option("--onnx-node-tests", options.onnx_node_tests,
+                      "ONNX's folder data/node, for comparison (default: Debian's, if installed)");
+  command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)");
+  command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
+}
+
 void AddSpec(CLI::App& app, SpecOptions& options) {
   auto* command = app.add_subcommand("spec", "The spec's own examples");
   command->require_subcommand(1);
@@ -172,6 +183,7 @@ int Main(int argc, char** argv) {
   ValidateOptions validate;
   ServeOptions serve;
   MergeOptions merge;
+  PowerOptions power;
   SpecOptions spec;
   AddCheck(app, check);
   AddInspect(app, inspect);
@@ -182,6 +194,7 @@ int Main(int argc, char** argv) {
   AddReport(app, merge);
   IdentifyOptions identify;
   AddIdentify(app, identify);
+  AddPower(app, power);
   AddSpec(app, spec);
   try {
     app.parse(argc, argv);
@@ -200,6 +213,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("serve")) return Serve(serve);
   if (app.got_subcommand("report")) return ReportMerge(merge);
   if (app.got_subcommand("identify")) return Identify(identify);
+  if (app.got_subcommand("power")) return Power(power);
   return SpecRun(spec);
 }
 

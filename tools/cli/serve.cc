@@ -7,9 +7,13 @@
 namespace qtx::cli {
 
 int Serve(const ServeOptions& options) {
-  const auto source = FindBackend(options.backend);
+  const auto source = FindInProcess(options.backend);
   if (!source.has_value()) return Fail(source.error(), kBadInput);
-  const auto backend = source->make();
+  if (!*source) {
+    return Fail({ErrorCode::kInvalid, "--backend " + options.backend, "expected a built-in name"},
+                kBadInput);
+  }
+  const auto backend = (*source)->make();
   if (!backend.has_value()) return Fail(backend.error(), StatusOf(backend.error()));
   return backend::Serve(**backend);
 }

@@ -216,6 +216,8 @@ TEST_F(Qtx, ReportsWrongUsageWithStatusTwoAndOneLine) {
                                "validate --memory-limit 0",
                                "validate --frobnicate",
                                "validate --arithmetic none",
+                               "validate --backend faulty:no_such_fault",
+                               "power --filter no_such_fault",
                                "validate --shard 3/2",
                                "validate --shard 1",
                                "serve",
@@ -376,6 +378,34 @@ TEST_F(Qtx, ShowsProgressOnATerminalAndNothingInALog) {
   EXPECT_TRUE(
       std::regex_search(seen, std::regex(R"(\r[0-9]+/[0-9]+  0 failed  [0-9]+/s  models/)")))
       << seen;
+}
+
+constexpr const char* kEmptySum = R"(
+id: mat_mul/empty
+spec: mat_mul.S4
+why: for the test
+op: {type: MatMul}
+inputs:
+  a: {type: int8q, shape: [1, 0], scale: [1.0], data: []}
+  b: {type: int8q, shape: [0, 1], scale: [1.0], data: []}
+expect: {y: {type: int8q, shape: [1, 1], scale: [1.0], offset: [3], data: [3]}}
+derivation: an empty sum is 0
+tags: [crash_on_empty_sum]
+)";
+
+TEST_F(Qtx, PowerCatchesAFaultThatEndsItsProcess) {
+  Write("cases.yaml", kEmptySum);
+  const Outcome caught = Run("power --suite " + folder_.string() + " --filter 'crash_*'");
+  EXPECT_EQ(caught.status, 0) << caught.out << caught.err;
+  EXPECT_NE(caught.out.find("faults caught: 1 of 1 (100 %)"), std::string::npos) << caught.out;
+}
+
+TEST_F(Qtx, PowerFailsWhereAFaultIsNotCaught) {
+  Write("cases.yaml", kEmptySum);
+  const Outcome missed =
+      Run("power --suite " + folder_.string() + " --filter zero_padding --json " + Path("power"));
+  EXPECT_EQ(missed.status, 1) << missed.err;
+  EXPECT_NE(Contents(Path("power")).find("\"caught_by\": []"), std::string::npos);
 }
 
 TEST_F(Qtx, LiftUndoesLower) {
