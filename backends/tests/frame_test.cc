@@ -36,6 +36,7 @@ class Pipe {
 };
 
 // Sizes around each further byte of the length, and past a pipe's buffer.
+// Source: backend_protocol.S1.
 TEST(Frame, ArrivesAsItWasSent) {
   for (const std::size_t size : {0U, 1U, 127U, 128U, 16383U, 16384U, 3000000U}) {
     Pipe pipe;
@@ -70,6 +71,7 @@ TEST(Frame, CutShortIsAProtocolError) {
 }
 
 // 2^30 + 1 bytes, and a length that never ends: refused before anything is allocated.
+// Source: backend_protocol.S2.
 TEST(Frame, TooLongALengthIsAProtocolError) {
   for (const std::string_view bytes :
        {std::string_view("\x81\x80\x80\x80\x04"),

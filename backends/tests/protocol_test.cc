@@ -85,6 +85,7 @@ TEST(Protocol, RefusesUnknownElementType) {
   EXPECT_EQ(run.Refusal().where, "request.run.inputs[0]: elem_type");
 }
 
+// Source: backend_protocol.S12 and backend_protocol.S14.
 TEST(Protocol, RefusesDataThatDoesNotFillTheShape) {
   RawRun run(Sample());
   run.tensor.set_data("abc");
@@ -120,6 +121,7 @@ TEST(Protocol, RefusesParametersThatDoNotFit) {
   EXPECT_NE(refuse([](auto& q) { q.axis = {5}; }), "");
 }
 
+// Source: backend_protocol.S13.
 TEST(Protocol, RefusesQuantizationOnPlainTypesAndItsAbsenceOnOthers) {
   RawRun plain(Sample());
   plain.tensor.set_elem_type(static_cast<std::int32_t>(format::ElementType::kInt8));

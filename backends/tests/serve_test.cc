@@ -65,6 +65,8 @@ std::string EmptyModel() {
   return *model.Serialize();
 }
 
+// Source: backend_protocol.S4, backend_protocol.S6, backend_protocol.S7 and backend_protocol.S8;
+// backend_protocol.S9, backend_protocol.S10 and backend_protocol.S11.
 TEST(Serve, AnswersEachRequestInTurn) {
   auto tensor = format::MakeTensor(format::ElementType::kInt8, {2});
   const Session session =
@@ -80,6 +82,7 @@ TEST(Serve, AnswersEachRequestInTurn) {
   EXPECT_EQ(std::get<Error>(session.responses[4]).code, ErrorCode::kInvalid);
 }
 
+// Source: backend_protocol.S5, backend_protocol.S15 and backend_protocol.S17.
 TEST(Serve, GoesOnAfterWhatItRefuses) {
   const Session session = ServeBytes(Framed(PrepareRequest{"not a model", "exact"}) +
                                      Framed(PrepareRequest{EmptyModel(), "float32"}) +

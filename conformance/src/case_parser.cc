@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "clause.h"
 #include "matrix.h"
 #include "qtx/conformance/case.h"
 #include "qtx/reference/arithmetic.h"
@@ -12,16 +13,9 @@
 namespace qtx::conformance {
 namespace {
 
-// A clause: a stem, C or S, a number.
 Result<std::string> ReadClause(const Yaml& node, const Place& place) {
-  constexpr std::string_view kStem = "abcdefghijklmnopqrstuvwxyz0123456789_";
   QTX_ASSIGN_OR_RETURN(std::string text, ReadString(node, place));
-  const std::size_t dot = text.find_first_not_of(kStem);
-  if (dot != 0 && dot != std::string::npos && text[dot] == '.' && text.size() > dot + 2 &&
-      (text[dot + 1] == 'C' || text[dot + 1] == 'S') &&
-      text.find_first_not_of("0123456789", dot + 2) == std::string::npos) {
-    return text;
-  }
+  if (IsClauseId(text)) return text;
   return Refuse(place, node, "found '" + text + "', expected a clause such as conv.S2");
 }
 

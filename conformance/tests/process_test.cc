@@ -52,6 +52,7 @@ TEST(Process, CarriesLargeFramesBothWaysAtOnce) {
   }
 }
 
+// Source: backend_protocol.S19.
 TEST(Process, NamesTheSignalOfACrash) {
   const Error error = ErrorOf("echo last words >&2; kill -SEGV $$");
   EXPECT_EQ(error.code, ErrorCode::kIo);
@@ -64,6 +65,7 @@ TEST(Process, NamesTheStatusOfAnEarlyExit) {
   EXPECT_THAT(ErrorOf("exit 7").message, HasSubstr("status 7"));
 }
 
+// Source: backend_protocol.S18.
 TEST(Process, GivesUpOnAHangAndKillsIt) {
   const auto start = std::chrono::steady_clock::now();
   const Error error = ErrorOf("sleep 100 & sleep 100", 200ms);
@@ -110,6 +112,7 @@ TEST(Process, RefusesBytesAfterTheAnswer) {
   EXPECT_THAT(error.message, HasSubstr("after the answer"));
 }
 
+// Source: backend_protocol.S3.
 TEST(Process, SurvivesAFloodOfErrorOutput) {
   const auto answer =
       Ask("head -c 4 >/dev/null; head -c 3000000 /dev/zero >&2; printf '\\002ok'; cat >/dev/null");

@@ -85,6 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FaultCase{"refuse", Outcome::kFail, "a lie"}),
     [](const auto& test) { return std::string(test.param.fault); });
 
+// Source: backend_protocol.S20.
 TEST(RunSuite, TellsOfACrashOnReleaseWithTheNextCase) {
   const BackendReport row = RunOne(Guest("release"));
   EXPECT_THAT(Outcomes(row), ElementsAre(Outcome::kPass, Outcome::kPass, Outcome::kCrash));
@@ -130,6 +131,7 @@ TEST(RunSuite, HoldsListedFailuresToTheList) {
 }
 
 // Declining leaves open whether the rule is known: else a backend that declines all would pass.
+// Source: backend_protocol.S16.
 TEST(RunSuite, PassesNoDeclineWhereARefusalIsExpected) {
   auto cases = ParseCases(
       "{id: bad, spec: identity.C1, why: w, op: {type: Identity},"

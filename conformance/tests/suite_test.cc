@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "temporary_folder.h"
 
 namespace qtx::conformance {
 namespace {
@@ -13,31 +13,11 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A folder of files that goes away with the test.
-class SuiteFolder : public testing::Test {
- protected:
-  SuiteFolder() : folder_(std::filesystem::path(testing::TempDir()) / TestName()) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~SuiteFolder() override { std::filesystem::remove_all(folder_); }
+using SuiteFolder = TemporaryFolder;
 
-  static std::string TestName() {
-    return std::string("qtx_suite_") +
-           testing::UnitTest::GetInstance()->current_test_info()->name();
-  }
-  void Write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((folder_ / name).parent_path());
-    std::ofstream(folder_ / name) << text;
-  }
-  static std::string CaseText(const std::string& id) {
-    return "{id: " + id + ", spec: a.S1, why: w, op: {type: A}, expect: {error: a.C1}}\n";
-  }
-  std::string folder() const { return folder_.string(); }
-
- private:
-  std::filesystem::path folder_;
-};
+std::string CaseText(const std::string& id) {
+  return "{id: " + id + ", spec: a.S1, why: w, op: {type: A}, expect: {error: a.C1}}\n";
+}
 
 std::vector<std::string> Ids(const std::vector<Case>& cases) {
   std::vector<std::string> ids;

@@ -58,6 +58,7 @@ TEST(Model, AnyValidModelKeepsEveryRuleAndSurvivesWritingAndReading) {
   }
 }
 
+// Source: quantization.S4 and versioning.S1.
 TEST(Model, KeepsUnknownFieldsOfEveryMessage) {
   const std::string future = "\xA2\x7D\x02hi";  // field 2004, two bytes
   Model model = MatMulModel();
@@ -203,6 +204,7 @@ TEST(ReadFile, RefusesMoreThanItsLimit) {
   EXPECT_EQ(ReadFile(folder / "f", 4).error().code, ErrorCode::kTooLarge);
 }
 
+// Source: graph.S1.
 TEST(LoadInitializer, GivesStorageTheTypeOfItsDeclaration) {
   const Model model = MatMulModel();
   const auto w = LoadInitializer(model, "w");

@@ -23,6 +23,7 @@ Statistics Of(double min, double max, double mean, double std, std::uint64_t cou
 
 // {0, 2} has mean 1, variance 1; {4, 6, 8, 10} mean 7, variance 5. All six: mean 30 / 6 = 5,
 // squares 0 4 16 36 64 100 = 220, variance 220 / 6 - 25 = 35 / 3.
+// Source: statistics.S2.
 TEST(MergeStatistics, GivesThoseOfTheUnion) {
   Statistics a = Of(0, 2, 1, 1, 2);
   Statistics b = Of(4, 10, 7, std::sqrt(5.0), 4);

@@ -106,6 +106,7 @@ TEST(Decode, RefusesCarriersOfAnotherSize) {
   EXPECT_FALSE(Decoded(Message(ElementType::kInt8, {2})).has_value());
 }
 
+// Source: shape.S1.
 TEST(Decode, RefusesTypesAndSizesBeforeItAllocates) {
   EXPECT_EQ(Decoded(Message(ElementType::kString, {1})).error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(Decoded(Message(ElementType::kComplex64, {1})).error().code, ErrorCode::kUnsupported);

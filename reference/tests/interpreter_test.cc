@@ -71,6 +71,7 @@ TEST(Interpreter, RunsNodesInOrderAndShowsThemToTheObserver) {
   EXPECT_EQ(interpreter.counters().rounded, 3U);  // the bound, two sums; a copy is not rounded
 }
 
+// Source: quantization.S5.
 TEST(Interpreter, QuantizesAFloatByTheInputsOwnParameters) {
   auto interpreter = *Interpreter::Prepare(SmallModel());
   const Tensor x = Float({2}, {2.5F, 3.5F});

@@ -6,6 +6,8 @@
 #include <functional>
 #include <regex>
 
+#include "qtx/conformance/coverage.h"
+
 namespace qtx::spec {
 namespace {
 
@@ -27,35 +29,38 @@ void ForEachLine(const fs::path& folder, const std::string& extension,
   }
 }
 
-}  // namespace
+bool IsTest(const std::string& place) { return place.find("/tests/") != std::string::npos; }
 
-Clauses StatedClauses() {
-  static const std::regex kClause(R"(^(?:\| *)?\*\*([a-z0-9_]+\.[CS][0-9]+)\*\*.*)");
-  Clauses clauses;
-  ForEachLine(kRoot / "spec", ".md", [&](const std::string& place, const std::string& line) {
-    std::smatch match;
-    if (std::regex_match(line, match, kClause)) clauses[match[1]].push_back(place);
-  });
-  return clauses;
-}
-
-std::map<std::string, std::set<std::string>> Citations() {
+PlacesCiting CitationsWhere(bool (*wanted)(const std::string&)) {
   static const std::regex kCitation(R"(\b([a-z][a-z0-9_]*\.[CS][0-9]+)\b)");
-  std::map<std::string, std::set<std::string>> citations;
+  PlacesCiting citations;
   const auto visit = [&](const std::string& place, const std::string& line) {
+    if (!wanted(place)) return;
     for (std::sregex_iterator i(line.begin(), line.end(), kCitation), end; i != end; ++i) {
       citations[place].insert((*i)[1]);
     }
   };
   for (const char* module : {"proto", "reference", "backends", "conformance", "tools"}) {
-    for (const char* extension : {".h", ".cc"}) {
-      for (const char* part : {"include", "src"}) {
-        if (fs::exists(kRoot / module / part)) ForEachLine(kRoot / module / part, extension, visit);
-      }
-    }
+    for (const char* extension : {".h", ".cc"}) ForEachLine(kRoot / module, extension, visit);
   }
   return citations;
 }
+
+}  // namespace
+
+Clauses StatedClauses() {
+  Clauses places;
+  const auto clauses = conformance::ReadClauses((kRoot / "spec").string());
+  if (!clauses.has_value()) return places;
+  for (const conformance::Clause& clause : *clauses) places[clause.id].push_back(clause.place);
+  return places;
+}
+
+PlacesCiting Citations() {
+  return CitationsWhere([](const std::string& place) { return !IsTest(place); });
+}
+
+PlacesCiting TestCitations() { return CitationsWhere(IsTest); }
 
 std::string SnakeCase(const std::string& op_type) {
   const auto is = [&op_type](int (*kind)(int), std::size_t i) {

@@ -8,14 +8,15 @@
 
 namespace qtx::spec {
 
-/// "conv.S2" -> the places that state it ("spec/ops/conv.md:12"); exactly one when all is well.
+/// "conv.S2" -> the places that state it ("ops/conv.md:12"); exactly one when all is well.
 using Clauses = std::map<std::string, std::vector<std::string>>;
-
-/// The clauses of every *.md below spec/: bold ids at the beginning of a paragraph or table row.
 Clauses StatedClauses();
 
-/// "reference/src/ops/conv.cc:7" -> the ids that line cites, for all C++ files of the modules.
-std::map<std::string, std::set<std::string>> Citations();
+/// "reference/src/ops/conv.cc:7" -> the ids that line cites, for all C++ files of the modules but
+/// their tests; or for the tests alone, whose cases cite clauses that there are not, too.
+using PlacesCiting = std::map<std::string, std::set<std::string>>;
+PlacesCiting Citations();
+PlacesCiting TestCitations();
 
 /// MatMul -> mat_mul.
 std::string SnakeCase(const std::string& op_type);

@@ -67,8 +67,10 @@ struct ValidateOptions {
   int jobs = 0;       // 0: as many as cores
   std::int64_t timeout_seconds = 60;
   std::string json, junit, html, expected_failures;
+  bool coverage = false;  // runs nothing: says what the cases do not show
 };
 int Validate(const ValidateOptions& options);
+int ValidateCoverage(const ValidateOptions& options);  // of `suite`, with `json`
 
 struct SpecOptions {
   std::string path;  // a file or folder of the spec; empty: all of it

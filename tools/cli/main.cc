@@ -82,7 +82,11 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
   command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
-  command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
+  command->add_flag("--coverage", options.coverage,
+                    "Run nothing: list the rules and operators that no case shows");
+  command->add_option("--json", options.json, "Report as JSON to this file (none or '-': stdout)")
+      ->expected(0, 1)
+      ->default_str("-");
   command->add_option("--junit", options.junit, "Report as JUnit XML to this file");
   command->add_option("--html", options.html, "Report as one offline HTML page to this file");
   command->add_option("--expected-failures", options.expected_failures,
@@ -129,7 +133,9 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("lower")) return Convert(lower);
   if (app.got_subcommand("lift")) return Convert(lift);
   if (app.got_subcommand("run")) return Run(run);
-  if (app.got_subcommand("validate")) return Validate(validate);
+  if (app.got_subcommand("validate")) {
+    return validate.coverage ? ValidateCoverage(validate) : Validate(validate);
+  }
   return SpecRun(spec);
 }
 

@@ -223,4 +223,17 @@ TEST_F(Qtx, LiftUndoesLower) {
   EXPECT_TRUE(Contents(Path("back.onnx")) == Contents(model));
 }
 
+TEST_F(Qtx, SaysWhatTheCasesDoNotShow) {
+  const Outcome whole = Run("validate --coverage");
+  EXPECT_EQ(whole.status, 0) << whole.out;
+  EXPECT_NE(whole.out.find("rules without a case: 0"), std::string::npos);
+  EXPECT_NE(whole.out.find("lowering.S6"), std::string::npos);  // held by tests
+  fs::create_directories(Path("suite"));
+  Write("suite/a.yaml", "{id: a, spec: add.S1, why: w, op: {type: Add}, expect: {error: add.C1}}");
+  const Outcome poor = Run("validate --coverage --json --suite " + Path("suite"));
+  EXPECT_EQ(poor.status, 1);
+  EXPECT_NE(poor.out.find("\"complete\": false"), std::string::npos);
+  EXPECT_NE(poor.out.find("\"rules_without_case\": ["), std::string::npos);
+}
+
 }  // namespace

@@ -36,6 +36,7 @@ void ExpectComesBack(const format::Model& model) {
   EXPECT_TRUE(lifted->model == model);
 }
 
+// Source: lowering.S1.
 TEST(ToQdq, PutsAPairBehindEveryValue) {
   const format::Model lowered = Lowered(Extended(ElementType::kInt8Q));
   EXPECT_THAT(OpTypes(lowered), ElementsAre("QuantizeLinear", "DequantizeLinear", "Relu",
@@ -47,6 +48,7 @@ TEST(ToQdq, PutsAPairBehindEveryValue) {
   EXPECT_EQ(lowered.OpsetVersion("qtx"), 0);
 }
 
+// Source: lowering.S3.
 TEST(ToQdq, RaisesTheOpsetOnlyForTypesThatNeedIt) {
   EXPECT_EQ(Lowered(Extended(ElementType::kInt8Q)).OpsetVersion(""), 17);
   EXPECT_EQ(Lowered(Extended(ElementType::kFloat8E4M3FNQ)).OpsetVersion(""), 19);
@@ -55,6 +57,16 @@ TEST(ToQdq, RaisesTheOpsetOnlyForTypesThatNeedIt) {
   EXPECT_EQ(Lowered(Extended(ElementType::kInt8Q), 13).OpsetVersion(""), 13);
 }
 
+// Source: lowering.S5.
+TEST(ToQdq, RecordsTheImportsOfTheExtendedForm) {
+  const format::Model lowered = Lowered(Extended(ElementType::kInt8Q));
+  const auto imports = std::ranges::find(lowered.metadata, "qtx.imports",
+                                         [](const auto& entry) { return entry.first; });
+  ASSERT_NE(imports, lowered.metadata.end());
+  EXPECT_EQ(imports->second, "17:=17,qtx=1");
+}
+
+// Source: lowering.S6.
 TEST(ToQdq, ComesBackForEveryTypeOnnxHas) {
   using enum ElementType;
   for (const ElementType type :
@@ -99,6 +111,7 @@ TEST(ToQdq, ComesBackWithCastsAndBlockedWeights) {
   EXPECT_THAT(lowered.graph.FindInitializer("w/scale")->dims, ElementsAre(2, 2));
 }
 
+// Source: lowering.S2.
 TEST(ToQdq, ClipsToANarrowedRange) {
   format::Model model = Extended(ElementType::kInt8Q);
   model.graph.outputs[0].type->quantization->quant_max = 12;
@@ -110,6 +123,7 @@ TEST(ToQdq, ClipsToANarrowedRange) {
   ExpectComesBack(model);
 }
 
+// Source: lowering.S8.
 TEST(ToQdq, RefusesByNameWhatQdqCannotSay) {
   const auto bipolar = ToQdq(Extended(ElementType::kBipolar1Q));
   ASSERT_FALSE(bipolar.has_value());
@@ -155,6 +169,7 @@ TEST(FromQdq, SaysHowManyAnnotationsWereLost) {
   EXPECT_TRUE(format::Check(lifted->model).empty());
 }
 
+// Source: lowering.S7.
 TEST(FromQdq, BelievesTheNodesOverAnAnnotationThatDisagrees) {
   format::Model lowered = Lowered(Extended(ElementType::kInt8Q));
   lowered.graph.outputs[0].type->quantization->scale = {8};

@@ -1,0 +1,88 @@
+#include "qtx/conformance/coverage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "qtx/reference/interpreter.h"
+#include "temporary_folder.h"
+
+namespace qtx::conformance {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Not;
+using testing::SizeIs;
+
+using SpecText = TemporaryFolder;
+
+std::vector<std::string> Ids(const std::vector<Clause>& clauses) {
+  std::vector<std::string> ids;
+  for (const Clause& clause : clauses) ids.push_back(clause.id);
+  return ids;
+}
+
+TEST_F(SpecText, HasItsClausesAtTheBeginningOfParagraphsListItemsAndRows) {
+  Write("ops/add.md",
+        "# Add\n\n**add.C1** A type MUST fit.\nAs **add.C2** says.\n- **add.S1** An item.\n"
+        "| **add.S2** | a row |\n|  **add.S3** | a row |\n**add.S** no\n**add.S4 open\n** **\n");
+  Write("wire.md", "**wire.S1** (tests) Bytes.\n**wire.S2** (test) Bytes.\n**wire.S3**");
+  Write("notes.txt", "**notes.S1** is not of the text");
+  const auto clauses = ReadClauses(folder());
+  ASSERT_TRUE(clauses.has_value()) << clauses.error().message;
+  EXPECT_THAT(Ids(*clauses),
+              ElementsAre("add.C1", "add.S1", "add.S2", "add.S3", "wire.S1", "wire.S2", "wire.S3"));
+  EXPECT_EQ((*clauses)[1].place, "ops/add.md:5");
+  EXPECT_TRUE((*clauses)[4].held_by_test);
+  EXPECT_EQ(std::ranges::count(*clauses, true, &Clause::held_by_test), 1);
+}
+
+TEST_F(SpecText, ThatIsMissingIsAnError) {
+  EXPECT_EQ(ReadClauses(folder() + "/none").error().code, ErrorCode::kIo);
+}
+
+Case CaseOf(const std::string& clause, const std::string& op_type,
+            std::vector<std::string> arithmetics) {
+  Case c;
+  c.spec = clause;
+  c.op.emplace().type = op_type;
+  c.arithmetics = std::move(arithmetics);
+  return c;
+}
+
+TEST(Coverage, ListsTheRulesThatNoCaseCitesOrExpects) {
+  const std::vector<Clause> clauses = {
+      {"add.C1", "a:1"}, {"add.S1", "a:2"}, {"add.S2", "a:3"}, {"wire.S1", "w:1", true}};
+  Case refused = CaseOf("add.S1", "Add", {"exact"});
+  refused.error = "add.C1";
+  const std::vector<Case> cases = {refused};
+  const Coverage coverage = MeasureCoverage(cases, clauses);
+  EXPECT_THAT(Ids(coverage.uncovered), ElementsAre("add.S2"));
+  EXPECT_THAT(Ids(coverage.held_by_tests), ElementsAre("wire.S1"));
+  EXPECT_EQ(coverage.clauses, 4);
+  EXPECT_FALSE(coverage.complete());
+}
+
+TEST(Coverage, CountsACaseOnceForEachArithmetic) {
+  const std::vector<Case> cases = {CaseOf("add.S1", "Add", {"exact", "float32"}),
+                                   CaseOf("add.S1", "Add", {"exact"}), Case()};
+  const Coverage coverage = MeasureCoverage(cases, {});
+  EXPECT_EQ(coverage.counts.at("Add").at("exact"), 2);
+  EXPECT_EQ(coverage.counts.at("Add").at("float32"), 1);
+  EXPECT_EQ(coverage.counts.at("model").at("exact"), 1);
+}
+
+TEST(Coverage, ListsOperatorsAndArithmeticsWithoutACase) {
+  std::vector<Case> cases = {CaseOf("add.S1", "Add", {"exact", "tflite-double"})};
+  const Coverage coverage = MeasureCoverage(cases, {});
+  EXPECT_THAT(coverage.operators_without, SizeIs(reference::SupportedOperators().size() - 1));
+  EXPECT_THAT(coverage.operators_without, Not(Contains("Add")));
+  EXPECT_THAT(coverage.arithmetics_without, Contains("float32"));
+  EXPECT_THAT(coverage.arithmetics_without, Contains("cmsis-nn"));  // tflite-double's other name
+  EXPECT_THAT(coverage.arithmetics_without, Not(Contains("tflite-double")));
+}
+
+}  // namespace
+}  // namespace qtx::conformance

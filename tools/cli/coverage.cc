@@ -1,0 +1,102 @@
+// qtx validate --coverage: what of the specification the cases show.
+#include "qtx/conformance/coverage.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+
+#include "commands.h"
+#include "data.h"
+#include "json.h"
+#include "qtx/conformance/suite.h"
+
+namespace qtx::cli {
+namespace {
+
+using conformance::Case;
+using conformance::Clause;
+using conformance::Coverage;
+
+// The suite, and the examples of the text, which `qtx spec run` holds to the reference.
+Result<Coverage> Measure(const std::string& suite) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<Clause> clauses, conformance::ReadClauses(SpecFolder()));
+  QTX_ASSIGN_OR_RETURN(conformance::Suite cases, conformance::LoadSuite(suite));
+  QTX_ASSIGN_OR_RETURN(conformance::Suite examples, conformance::LoadExamples(SpecFolder()));
+  std::ranges::move(examples.cases, std::back_inserter(cases.cases));
+  return conformance::MeasureCoverage(cases.cases, clauses);
+}
+
+void PrintClauses(const char* title, const std::vector<Clause>& clauses) {
+  fmt::print("{}: {}\n", title, clauses.size());
+  for (const Clause& clause : clauses) fmt::print("  {}  {}\n", clause.id, clause.place);
+}
+
+void PrintNames(const char* title, const std::vector<std::string>& names) {
+  fmt::print("{}: {}\n", title, names.size());
+  for (const std::string& name : names) fmt::print("  {}\n", name);
+}
+
+void Print(const Coverage& coverage) {
+  fmt::print("{} cases, {} rules; cases by operator and arithmetic:\n", coverage.cases,
+             coverage.clauses);
+  for (const auto& [op_type, row] : coverage.counts) {
+    std::vector<std::string> cells;
+    for (const auto& [arithmetic, count] : row) {
+      cells.push_back(fmt::format("{} {}", arithmetic, count));
+    }
+    fmt::print("  {:<24}{}\n", op_type, fmt::join(cells, ", "));
+  }
+  PrintClauses("rules held by tests, since no case can show them", coverage.held_by_tests);
+  PrintClauses("rules without a case", coverage.uncovered);
+  PrintNames("operators without a case", coverage.operators_without);
+  PrintNames("arithmetics without a case", coverage.arithmetics_without);
+}
+
+std::string ToJson(const Coverage& coverage) {
+  Json json;
+  const auto clause = [&json](const Clause& one) {
+    json.BeginObject();
+    json.Field("id", one.id);
+    json.Field("place", one.place);
+    json.EndObject();
+  };
+  json.BeginObject();
+  json.Field("complete", coverage.complete());
+  json.Field("cases", coverage.cases);
+  json.Field("rules", coverage.clauses);
+  json.Array("rules_without_case", coverage.uncovered, clause);
+  json.Array("rules_held_by_tests", coverage.held_by_tests, clause);
+  json.Array("operators_without_case", coverage.operators_without);
+  json.Array("arithmetics_without_case", coverage.arithmetics_without);
+  json.Key("cases_by_operator");
+  json.BeginObject();
+  for (const auto& [op_type, row] : coverage.counts) {
+    json.Key(op_type);
+    json.BeginObject();
+    for (const auto& [arithmetic, count] : row) json.Field(arithmetic, count);
+    json.EndObject();
+  }
+  json.EndObject();
+  json.EndObject();
+  return json.Text();
+}
+
+}  // namespace
+
+int ValidateCoverage(const ValidateOptions& options) {
+  const auto coverage = Measure(options.suite.empty() ? SuiteFolder() : options.suite);
+  if (!coverage.has_value()) return Fail(coverage.error(), kBadInput);
+  if (options.json == "-") {
+    fmt::print("{}", ToJson(*coverage));
+  } else {
+    Print(*coverage);
+    if (!options.json.empty()) {
+      const auto written = format::WriteFileAtomically(options.json, ToJson(*coverage));
+      if (!written.has_value()) return Fail(written.error(), kInternal);
+    }
+  }
+  return coverage->complete() ? kDone : kFailed;
+}
+
+}  // namespace qtx::cli
