@@ -29,7 +29,36 @@ const Suite& Cases() {
   return *suite;
 }
 
-TEST(Cases, AreAtLeastAHundred) { EXPECT_GE(Cases().cases.size(), 100U); }
+TEST(Cases, AreAtLeastThreeThousand) { EXPECT_GE(Cases().cases.size(), 3000U); }
+
+TEST(Cases, AreAtLeastTwentyInEveryArithmetic) {
+  for (const reference::Arithmetic& row : reference::Arithmetics()) {
+    const auto holds = [&row](const Case& c) {
+      return std::ranges::find(c.arithmetics, row.name) != c.arithmetics.end();
+    };
+    EXPECT_GE(std::ranges::count_if(Cases().cases, holds), 20) << row.name;
+  }
+}
+
+// The level that an element type asks for; empty where it asks for none.
+std::string_view LevelOf(format::ElementType type) {
+  if (format::IsSmallFloat(type)) return "scaled-float";
+  return format::IsIntegerStorage(type) && format::BitWidth(type) < 8 ? "subbyte" : "";
+}
+
+// A backend takes a level by the types it has: no case of it may need others.
+TEST(Cases, StandInTheLevelTheirTypesAskFor) {
+  for (const Case& c : Cases().cases) {
+    for (const auto& values : {c.inputs, c.initializers, c.outputs}) {
+      for (const CaseValue& value : values) {
+        const std::string_view asked = LevelOf(value.type.elem_type);
+        const bool higher = asked == "subbyte" && c.level == "scaled-float";  // of a case with both
+        EXPECT_TRUE(asked.empty() || c.level == asked || higher)
+            << c.id << ": " << value.name << " asks for " << asked << ", found " << c.level;
+      }
+    }
+  }
+}
 
 // A case that is not about a refusal must not break a rule by accident.
 TEST(Cases, ThatRunKeepEveryRuleOfTheFormat) {
