@@ -49,6 +49,17 @@ std::string_view Name(Way way) {
   return kNames[static_cast<std::size_t>(way)];
 }
 
+std::optional<std::vector<Tensor>> ReferenceAnswer(const format::Model& model,
+                                                   const std::vector<Tensor>& inputs,
+                                                   const std::string& arithmetic) {
+  if (!format::Check(model).empty()) return std::nullopt;
+  auto interpreter = reference::Interpreter::Prepare(model, arithmetic);
+  if (!interpreter) return std::nullopt;
+  auto outputs = interpreter->Run(inputs);
+  if (!outputs) return std::nullopt;
+  return *std::move(outputs);
+}
+
 Result<Trial> Trial::Make(const BackendSource& source, std::string arithmetic,
                           std::optional<std::int64_t> ulp) {
   QTX_ASSIGN_OR_RETURN(auto backend, source.make());
@@ -64,23 +75,13 @@ Result<Trial> Trial::Make(const BackendSource& source, std::string arithmetic,
   return Trial(std::move(backend), std::move(arithmetic), ulp);
 }
 
-std::optional<std::vector<Tensor>> Trial::Expect(const format::Model& model,
-                                                 const std::vector<Tensor>& inputs) {
-  if (!format::Check(model).empty()) return std::nullopt;
-  auto interpreter = reference::Interpreter::Prepare(model, arithmetic_);
-  if (!interpreter) return std::nullopt;
-  auto outputs = interpreter->Run(inputs);
-  if (!outputs) return std::nullopt;
-  return *std::move(outputs);
-}
-
-bool Trial::Accepts(const Program& program) {
-  return Expect(ToModel(program), InputsOf(program)).has_value();
+bool Trial::Accepts(const Program& program) const {
+  return ReferenceAnswer(ToModel(program), InputsOf(program), arithmetic_).has_value();
 }
 
 Verdict Trial::Run(const Program& program) {
   const std::vector<Tensor> inputs = InputsOf(program);
-  auto expected = Expect(ToModel(program), inputs);
+  auto expected = ReferenceAnswer(ToModel(program), inputs, arithmetic_);
   if (!expected) return {};
   Verdict verdict;
   verdict.expected = *std::move(expected);
@@ -91,7 +92,7 @@ Verdict Trial::Run(const Program& program) {
 }
 
 Verdict Trial::Run(const format::Model& model, const std::vector<Tensor>& inputs) {
-  auto expected = Expect(model, inputs);
+  auto expected = ReferenceAnswer(model, inputs, arithmetic_);
   if (!expected) return {};
   Verdict verdict;
   verdict.expected = *std::move(expected);

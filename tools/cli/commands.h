@@ -104,6 +104,32 @@ struct PowerOptions {
 };
 int Power(const PowerOptions& options);
 
+struct ShrinkOptions {
+  std::string backend;
+  std::string arithmetic;           // empty: the backend's first
+  std::string case_id;              // either this, of the suite,
+  std::string suite;                // empty: the suite QTX comes with
+  std::string model;                // or this, and its inputs
+  std::vector<std::string> inputs;  // NAME=FILE, or FILE for a single input
+  std::string output;
+  std::int64_t max_runs = 5000;
+  std::int64_t timeout_seconds = 10;
+};
+int Shrink(const ShrinkOptions& options);
+
+struct FuzzOptions {
+  std::string backend;
+  std::string arithmetic;  // empty: the backend's first
+  double minutes = 0;      // either this
+  std::int64_t cases = 0;  // or this; neither: one minute
+  std::int64_t only = 0;   // the number of one model
+  std::uint64_t seed = 1;
+  std::string output;  // empty: nothing is written
+  std::string operators = "*";
+  std::int64_t timeout_seconds = 10;
+};
+int Fuzz(const FuzzOptions& options);
+
 struct SpecOptions {
   std::string path;  // a file or folder of the spec; empty: all of it
 };

@@ -145,6 +145,51 @@ void AddPower(CLI::App& app, PowerOptions& options) {
   command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
 }
 
+void AddShrink(CLI::App& app, ShrinkOptions& options) {
+  auto* command = app.add_subcommand(
+      "shrink", "Reduce a failing case or network to a folder that reproduces it");
+  command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
+      ->required();
+  command->add_option("--arithmetic", options.arithmetic, "Default: the backend's first");
+  auto* id = command->add_option("--case", options.case_id, "The id of a case");
+  command->add_option("--suite", options.suite, "Its folder (default: QTX's own)");
+  command->add_option("--model", options.model, "Or a model, with its inputs")->excludes(id);
+  command->add_option("--input", options.inputs,
+                      "NAME=FILE (.npy or .pb); a single input needs no NAME");
+  command->add_option("-o,--output", options.output, "The folder to write")->required();
+  command->add_option("--max-runs", options.max_runs, "Runs of the backend it may take")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+}
+
+void AddFuzz(CLI::App& app, FuzzOptions& options) {
+  auto* command =
+      app.add_subcommand("fuzz", "Compare a backend with the reference on random models");
+  command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
+      ->required();
+  command->add_option("--arithmetic", options.arithmetic, "Default: the backend's first");
+  auto* minutes = command->add_option("--minutes", options.minutes, "How long (default: 1)")
+                      ->check(CLI::Range(0.001, 100000.0));
+  auto* cases = command->add_option("--cases", options.cases, "Or how many models")
+                    ->check(CLI::Range(1, 1000000000))
+                    ->excludes(minutes);
+  command->add_option("--only", options.only, "Only the model of this number (1-based)")
+      ->check(CLI::Range(1, 1000000000))
+      ->excludes(minutes)
+      ->excludes(cases);
+  command->add_option("--seed", options.seed, "The same seed gives the same models")
+      ->capture_default_str();
+  command->add_option("-o,--output", options.output,
+                      "Folder for a reproducer of each new failure (default: none is written)");
+  command->add_option("--operators", options.operators, "Glob on op_types")->capture_default_str();
+  command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+}
+
 void AddSpec(CLI::App& app, SpecOptions& options) {
   auto* command = app.add_subcommand("spec", "The spec's own examples");
   command->require_subcommand(1);
@@ -184,6 +229,9 @@ int Main(int argc, char** argv) {
   ServeOptions serve;
   MergeOptions merge;
   PowerOptions power;
+  IdentifyOptions identify;
+  ShrinkOptions shrink;
+  FuzzOptions fuzz;
   SpecOptions spec;
   AddCheck(app, check);
   AddInspect(app, inspect);
@@ -192,9 +240,10 @@ int Main(int argc, char** argv) {
   AddValidate(app, validate);
   AddServe(app, serve);
   AddReport(app, merge);
-  IdentifyOptions identify;
   AddIdentify(app, identify);
   AddPower(app, power);
+  AddShrink(app, shrink);
+  AddFuzz(app, fuzz);
   AddSpec(app, spec);
   try {
     app.parse(argc, argv);
@@ -214,6 +263,8 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("report")) return ReportMerge(merge);
   if (app.got_subcommand("identify")) return Identify(identify);
   if (app.got_subcommand("power")) return Power(power);
+  if (app.got_subcommand("shrink")) return Shrink(shrink);
+  if (app.got_subcommand("fuzz")) return Fuzz(fuzz);
   return SpecRun(spec);
 }
 

@@ -439,4 +439,33 @@ TEST_F(Qtx, SaysWhatTheCasesDoNotShow) {
   EXPECT_NE(poor.out.find("\"rules_without_case\": ["), std::string::npos);
 }
 
+TEST_F(Qtx, FuzzesTheSameModelsForTheSameSeed) {
+  const std::string fuzz = "fuzz --backend reference --cases 30 --seed 3 --operators MatMul";
+  const Outcome clean = Run(fuzz);
+  ASSERT_EQ(clean.status, 0) << clean.err;
+  EXPECT_NE(clean.out.find("30 models, 0 unsupported, 0 failures"), std::string::npos) << clean.out;
+  EXPECT_EQ(Run(fuzz).out, clean.out);
+  const Outcome unknown = Run("fuzz --backend reference --cases 1 --operators Nothing");
+  EXPECT_EQ(unknown.status, 3);
+  EXPECT_TRUE(IsOneLine(unknown.err)) << unknown.err;
+  EXPECT_EQ(Run("fuzz --backend reference --cases 1 --minutes 1").status, 2);
+}
+
+TEST_F(Qtx, ShrinksOnlyWhatFails) {
+  const std::string shrink = "shrink --backend reference -o " + Path("s");
+  const Outcome passes = Run(shrink + " --case add/row_by_column");
+  EXPECT_EQ(passes.status, 3);
+  EXPECT_TRUE(IsOneLine(passes.err)) << passes.err;
+  EXPECT_FALSE(fs::exists(Path("s")));
+  EXPECT_EQ(Run(shrink + " --case no/such").status, 2);
+  EXPECT_EQ(Run(shrink).status, 2);
+  EXPECT_EQ(Run(shrink + " --case a --model b").status, 2);
+  fs::create_directories(Path("s"));
+  Write("s/thesis.txt", "years of work");
+  const Outcome taken = Run(shrink + " --case add/row_by_column");
+  EXPECT_EQ(taken.status, 3);
+  EXPECT_NE(taken.err.find("not a reproducer"), std::string::npos) << taken.err;
+  EXPECT_TRUE(fs::exists(Path("s/thesis.txt")));
+}
+
 }  // namespace

@@ -1,0 +1,97 @@
+#include "qtx/conformance/fuzz.h"
+
+#include <algorithm>
+
+#include "bisect.h"
+#include "fuzz_maker.h"
+#include "qtx/conformance/suite.h"
+#include "trial.h"
+
+namespace qtx::conformance {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kBisectionRuns = 200;
+
+std::string Text(const Error& error) {
+  return error.where.empty() ? error.message : error.where + ": " + error.message;
+}
+
+class Fuzzer {
+ public:
+  Fuzzer(const BackendSource& source, const FuzzOptions& options, Trial trial)
+      : source_(source), options_(options), trial_(std::move(trial)) {
+    report_.arithmetic = trial_.arithmetic();
+  }
+
+  FuzzReport Run() {
+    const auto end = Clock::now() + options_.time;
+    for (std::int64_t i = 0; options_.count > 0 ? i < options_.count : Clock::now() < end; ++i) {
+      const std::int64_t number = options_.first + i;
+      if (options_.progress) options_.progress(number);
+      const auto program =
+          RandomProgram(options_.seed, number, trial_.arithmetic(), options_.operators);
+      if (program) RunOne(*program, number);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void RunOne(const Program& program, std::int64_t number) {
+    const Verdict verdict = trial_.Run(program);
+    ++report_.models;
+    if (verdict.way == Way::kUnsupported) ++report_.unsupported;
+    if (!IsFault(verdict.way)) return;
+    ++report_.failures;
+    Failure failure;
+    failure.model = ToModel(program, verdict.expected);
+    failure.inputs = InputsOf(program);
+    failure.name = "model " + std::to_string(number) + " of seed " + std::to_string(options_.seed);
+    failure.id = "fuzz/" + std::to_string(options_.seed) + "/" + std::to_string(number);
+    FuzzFinding& finding = report_.findings[KeyOf(failure, verdict.way)];
+    if (finding.failures++ > 0) return;
+    finding.number = number;
+    finding.detail = verdict.detail;
+    auto shrunk = Shrink(source_, failure,
+                         {.arithmetic = trial_.arithmetic(), .max_runs = options_.max_runs});
+    if (shrunk) {
+      finding.detail = shrunk->detail;
+      finding.shrunk = *std::move(shrunk);
+    } else {
+      finding.detail += "; not shrunk: " + Text(shrunk.error());
+    }
+  }
+
+  // The operator of the node to blame, and what became of it.
+  std::pair<std::string, std::string> KeyOf(const Failure& failure, Way way) {
+    const auto part =
+        FindFailingPart(trial_, failure.model, failure.inputs, way, trial_.runs() + kBisectionRuns);
+    if (!part) return {"network", std::string(Name(way))};
+    const auto& nodes = part->program.nodes;
+    return {nodes.size() == 1 ? nodes[0].op_type : "network", std::string(Name(part->verdict.way))};
+  }
+
+  const BackendSource& source_;
+  const FuzzOptions& options_;
+  Trial trial_;
+  FuzzReport report_;
+};
+
+}  // namespace
+
+Result<FuzzReport> Fuzz(const BackendSource& source, const FuzzOptions& options) {
+  const bool any = std::ranges::any_of(FuzzedOperators(), [&options](const FuzzedOperator& op) {
+    return GlobMatches(options.operators, op.op_type);
+  });
+  if (!any) {
+    std::string names;
+    for (const FuzzedOperator& op : FuzzedOperators()) names += " " + std::string(op.op_type);
+    return Error{ErrorCode::kInvalid, "operators '" + options.operators + "'",
+                 "matches none of" + names};
+  }
+  QTX_ASSIGN_OR_RETURN(Trial trial, Trial::Make(source, options.arithmetic, std::nullopt));
+  return Fuzzer(source, options, std::move(trial)).Run();
+}
+
+}  // namespace qtx::conformance

@@ -1,0 +1,123 @@
+// Fuzzing finds what is wrong, finds it again, and makes models that the reference takes.
+#include "qtx/conformance/fuzz.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "case_writer.h"
+#include "fuzz_maker.h"
+#include "wrong_backend.h"
+
+namespace qtx::conformance {
+namespace {
+
+using testing::HasSubstr;
+
+FuzzReport FuzzIt(const BackendSource& source, const FuzzOptions& options) {
+  auto report = Fuzz(source, options);
+  EXPECT_TRUE(report.has_value()) << report.error().where << ": " << report.error().message;
+  return report ? *std::move(report) : FuzzReport{};
+}
+
+TEST(RandomProgram, MakesTheSameModelAgainAndAnotherForAnotherNumber) {
+  std::set<std::string> models;
+  for (std::int64_t number = 1; number <= 40; ++number) {
+    const auto one = RandomProgram(7, number, "exact", "*");
+    const auto again = RandomProgram(7, number, "exact", "*");
+    ASSERT_TRUE(one && again) << number;
+    EXPECT_EQ(*ToModel(*one).Serialize(), *ToModel(*again).Serialize());
+    EXPECT_EQ(InputsOf(*one), InputsOf(*again));
+    EXPECT_LE(one->nodes.size(), 6U);
+    models.insert(*ToModel(*one).Serialize());
+  }
+  EXPECT_EQ(models.size(), 40U);
+}
+
+// Builders whose nodes the reference always refuses would test nothing.
+TEST(RandomProgram, MakesEveryOperator) {
+  for (const FuzzedOperator& op : FuzzedOperators()) {
+    int made = 0;
+    for (std::int64_t number = 1; number <= 12; ++number) {
+      made += RandomProgram(3, number, "exact", std::string(op.op_type)).has_value();
+    }
+    EXPECT_GE(made, 4) << op.op_type;
+  }
+}
+
+TEST(RandomProgram, MakesModelsOfSeveralNodesAndTypes) {
+  std::size_t nodes = 0;
+  std::set<format::ElementType> types;
+  std::set<std::int64_t> opsets;
+  for (std::int64_t number = 1; number <= 200; ++number) {
+    const auto program = RandomProgram(11, number, "exact", "*");
+    if (!program) continue;
+    nodes = std::max(nodes, program->nodes.size());
+    opsets.insert(program->opset_imports[0].version);
+    for (const Datum& datum : program->data) types.insert(datum.tensor.elem_type);
+  }
+  EXPECT_GE(nodes, 4U);
+  EXPECT_EQ(opsets.size(), 9U);
+  EXPECT_GE(types.size(), 10U);
+}
+
+TEST(Fuzz, DoesNotBlameTheReferenceInAnyArithmetic) {
+  for (const char* arithmetic : {"exact", "float32", "tflite"}) {
+    const FuzzReport report =
+        FuzzIt(ReferenceSource(), {.arithmetic = arithmetic, .seed = 5, .count = 60});
+    EXPECT_EQ(report.failures, 0) << arithmetic;
+    EXPECT_GT(report.models, 30) << arithmetic;
+  }
+}
+
+// A length one past the width of a vector register is among the sizes that are tried.
+TEST(Fuzz, FindsAFaultOnceAndShrinksIt) {
+  const BackendSource source = WrongBackend("MatMul", [](WrongRun& run) {
+    if (run.inputs.size() > 1 && run.inputs[0].dims.back() == 17) run.stored[0] ^= 1;
+  });
+  const FuzzReport report = FuzzIt(source, {.seed = 2, .count = 150, .operators = "MatMul"});
+  ASSERT_EQ(report.findings.size(), 1U);
+  const auto& [key, finding] = *report.findings.begin();
+  EXPECT_EQ(key, (std::pair<std::string, std::string>("MatMul", "differs")));
+  EXPECT_EQ(finding.failures, report.failures);
+  ASSERT_TRUE(finding.shrunk.has_value()) << finding.detail;
+  EXPECT_EQ(finding.shrunk->elements, 34);  // [1, 17] and [17, 1]
+  EXPECT_EQ(finding.shrunk->nodes, 1);
+}
+
+TEST(Fuzz, GoesOnAfterACrashAndKeepsItApart) {
+  const BackendSource source = WrongBackend("Relu", [](WrongRun& run) {
+    if (run.stored.size() % 2 == 0) run.error = Error{ErrorCode::kIo, "", "ended by signal 11"};
+    run.stored[0] ^= 1;
+  });
+  const FuzzReport report = FuzzIt(source, {.seed = 4, .count = 60, .operators = "Relu"});
+  EXPECT_TRUE(report.findings.contains({"Relu", "crash"}));
+  EXPECT_TRUE(report.findings.contains({"Relu", "differs"}));
+}
+
+TEST(Fuzz, SaysTheSameTwice) {
+  const BackendSource source =
+      WrongBackend("Add", [](WrongRun& run) { run.stored.back() ^= run.stored.size() > 2; });
+  const FuzzOptions options = {.seed = 9, .count = 80, .operators = "A*"};
+  const FuzzReport first = FuzzIt(source, options);
+  const FuzzReport second = FuzzIt(source, options);
+  ASSERT_EQ(first.findings.size(), second.findings.size());
+  ASSERT_FALSE(first.findings.empty());
+  for (const auto& [key, finding] : first.findings) {
+    const FuzzFinding& other = second.findings.at(key);
+    EXPECT_EQ(other.failures, finding.failures);
+    ASSERT_TRUE(finding.shrunk && other.shrunk);
+    EXPECT_EQ(*ToYaml(other.shrunk->reduced), *ToYaml(finding.shrunk->reduced));
+  }
+}
+
+TEST(Fuzz, RefusesOperatorsAndArithmeticsThereAreNot) {
+  const auto none = Fuzz(ReferenceSource(), {.operators = "Nothing*"});
+  ASSERT_FALSE(none.has_value());
+  EXPECT_THAT(none.error().message, HasSubstr("QLinearConv"));
+  EXPECT_FALSE(Fuzz(ReferenceSource(), {.arithmetic = "vague"}).has_value());
+}
+
+}  // namespace
+}  // namespace qtx::conformance

@@ -1,0 +1,69 @@
+// qtx shrink: a failing case or network, reduced to a folder that reproduces it.
+#include "qtx/conformance/shrink.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "backends.h"
+#include "commands.h"
+#include "data.h"
+#include "qtx/conformance/suite.h"
+#include "tensor_files.h"
+
+namespace qtx::cli {
+namespace {
+
+using conformance::Failure;
+
+Result<Failure> FailureOfCase(const ShrinkOptions& options) {
+  const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
+  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite, conformance::LoadSuite(folder));
+  const auto found = std::ranges::find(suite.cases, options.case_id, &conformance::Case::id);
+  if (found == suite.cases.end()) {
+    return Error{ErrorCode::kInvalid, "--case " + options.case_id, "no case of " + folder};
+  }
+  return conformance::ToFailure(*found);
+}
+
+Result<Failure> FailureOfModel(const ShrinkOptions& options) {
+  Failure failure;
+  QTX_ASSIGN_OR_RETURN(failure.model, format::Model::Load(options.model));
+  QTX_ASSIGN_OR_RETURN(failure.inputs,
+                       ReadInputs(failure.model, options.inputs,
+                                  options.arithmetic.empty() ? "exact" : options.arithmetic));
+  failure.name = std::filesystem::path(options.model).filename().string();
+  failure.id = "shrunk/" + std::filesystem::path(options.model).stem().string();
+  return failure;
+}
+
+}  // namespace
+
+int Shrink(const ShrinkOptions& options) {
+  if (options.case_id.empty() == options.model.empty()) {
+    return Fail({ErrorCode::kInvalid, "qtx shrink", "expected one of --case and --model"}, kUsage);
+  }
+  const auto replaceable = conformance::CheckReplaceable(options.output);
+  if (!replaceable.has_value()) {
+    return Fail(replaceable.error(), StatusOf(replaceable.error()));
+  }
+  const auto source = FindBackend(
+      options.backend, {.process = {.timeout = std::chrono::seconds(options.timeout_seconds)}});
+  if (!source.has_value()) return Fail(source.error(), kBadInput);
+  const auto failure = options.model.empty() ? FailureOfCase(options) : FailureOfModel(options);
+  if (!failure.has_value()) return Fail(failure.error(), StatusOf(failure.error()));
+  const auto shrunk = conformance::Shrink(
+      *source, *failure, {.arithmetic = options.arithmetic, .max_runs = options.max_runs});
+  if (!shrunk.has_value()) return Fail(shrunk.error(), StatusOf(shrunk.error()));
+  const auto written = conformance::WriteReproducer(*shrunk, options.backend, options.output);
+  if (!written.has_value()) return Fail(written.error(), StatusOf(written.error()));
+  fmt::print("{} on {} in {}: {}\n{}\n{} elements, {} node{}, found with {} runs\n{}\n", shrunk->op,
+             options.backend, shrunk->arithmetic, shrunk->how, shrunk->detail, shrunk->elements,
+             shrunk->nodes, shrunk->nodes == 1 ? "" : "s", shrunk->runs, options.output);
+  fmt::print("qtx validate --suite {} --backend '{}' --arithmetic {}\n", options.output,
+             options.backend, shrunk->arithmetic);
+  return kDone;
+}
+
+}  // namespace qtx::cli
