@@ -55,6 +55,9 @@ inline std::int64_t Size(const Dims& dims) {
 }
 inline std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// Errors: kUnsupported for more elements than a textbook has the patience for, before anything is
+/// allocated.
+Result<void> CheckSize(const Call& call, const Dims& dims);
 /// `axis` counted from the front.  Errors: kUnsupported outside [-rank, rank).
 Result<std::size_t> AxisOf(const Call& call, std::int64_t axis, std::size_t rank);
 /// The elements of an INT64 or INT32 input of rank 1 (or 0).  Errors: kUnsupported for any other.

@@ -14,7 +14,8 @@ namespace {
 
 // A textbook is for operators, not for networks.
 constexpr std::size_t kMostNodes = 8;
-constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 20;  // of a constant
+constexpr std::int64_t kMostResults = std::int64_t{1} << 24;
 
 struct Operator {
   std::string_view op_type;
@@ -240,6 +241,12 @@ class FaultyBackend : public Backend {
 
 }  // namespace
 
+Result<void> CheckSize(const Call& call, const Dims& dims) {
+  const auto count = format::ElementCount(dims);
+  if (count && *count <= kMostResults) return {};
+  return Declined(call, "a result or kernel of shape " + format::ToString(dims));
+}
+
 Result<std::size_t> AxisOf(const Call& call, std::int64_t axis, std::size_t rank) {
   const auto found = format::NormalizeAxis(axis, static_cast<std::int64_t>(rank));
   if (!found) return Declined(call, "axis " + std::to_string(axis));
@@ -264,6 +271,7 @@ Result<Dims> Broadcast(const Call& call, const Dims& a, const Dims& b) {
     if (x != y && x != 1 && y != 1) return Declined(call, "shapes that do not broadcast");
     dims[dims.size() - 1 - d] = x == 1 ? y : x;
   }
+  QTX_RETURN_IF_ERROR(CheckSize(call, dims));
   return dims;
 }
 

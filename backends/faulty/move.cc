@@ -222,6 +222,7 @@ Outputs Pad(const Call& call) {
     if (!fits) return Declined(call, "negative pads, or pads larger than the axis");
     dims[d] += begin + end;
   }
+  QTX_RETURN_IF_ERROR(CheckSize(call, dims));
   std::optional<Values> constant;
   if (call.Has(2)) {
     QTX_ASSIGN_OR_RETURN(constant, DataAt(call, 2));
@@ -307,6 +308,7 @@ Outputs Gather(const Call& call) {
   const std::int64_t inner = Size(Dims(data.dims.begin() + cut + 1, data.dims.end()));
   dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
   dims.insert(dims.end(), data.dims.begin() + cut + 1, data.dims.end());
+  QTX_RETURN_IF_ERROR(CheckSize(call, dims));
   const std::int64_t size = data.dims[axis];
   std::vector<Source> sources;
   for (std::int64_t o = 0; o < outer; ++o) {

@@ -121,6 +121,7 @@ Outputs PoolOf(const Call& call) {
   if (maximum && std::ranges::any_of(x.real, not_a_number)) return Declined(call, "NaN");
   QTX_ASSIGN_OR_RETURN(auto writer, Writer<N>::Make(call, 0, dims));
   const std::int64_t planes = window.planes_out();
+  QTX_RETURN_IF_ERROR(CheckSize(call, {x.dims[0], x.dims[1], planes, Size(window.kernel)}));
   for (std::int64_t o = 0; o < planes; ++o) {
     const std::vector<Tap> taps = window.Taps(o);
     for (std::int64_t c = 0; c < x.dims[0] * x.dims[1]; ++c) {

@@ -149,6 +149,7 @@ Outputs MatMulOf(const Call& call) {
   Dims dims = batch;
   if (ad.size() > 1) dims.push_back(a.rows);
   if (bd.size() > 1) dims.push_back(b.columns);
+  QTX_RETURN_IF_ERROR(CheckSize(call, dims));
   if (Size(dims) * a.columns > kMostProducts) return Declined(call, "so many products");
   p.factors.channel_axis = bd.size() == 1 ? -1 : static_cast<std::int64_t>(bd.size()) - 1;
   if (call.Is(Fault::kSingleRowWithoutOffset) && a.rows == 1) {
@@ -191,6 +192,7 @@ Outputs GemmOf(const Call& call) {
   }
   p.factors.channel_axis = trans_b ? 0 : 1;
   const Dims dims = {a.rows, b.columns};
+  QTX_RETURN_IF_ERROR(CheckSize(call, dims));
   if (Size(dims) * a.columns > kMostProducts) return Declined(call, "so many products");
   std::vector<std::int64_t> bias;
   if (p.bias) {
@@ -270,6 +272,7 @@ Outputs ConvolutionOf(const Call& call) {
                                                          : WindowOf(call, input, kernel));
   Dims dims = {c.batch, c.out};
   dims.insert(dims.end(), window.output.begin(), window.output.end());
+  QTX_RETURN_IF_ERROR(CheckSize(call, dims));
   if (Size(dims) * c.in_per_group() * Size(kernel) > kMostProducts || Size(p.x.dims) == 0) {
     return Declined(call, "a result of this size");
   }

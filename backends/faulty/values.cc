@@ -211,7 +211,11 @@ Result<Writer<N>> Writer<N>::Make(const Call& call, std::size_t output, Dims dim
   QTX_ASSIGN_OR_RETURN(writer.tensor_,
                        format::MakeTensor(type.elem_type, std::move(dims), type.quantization));
   if (!writer.quantized_) return writer;
-  QTX_RETURN_IF_ERROR(format::ParameterDims(*type.quantization, writer.tensor_.dims));
+  QTX_ASSIGN_OR_RETURN(const Dims counts,
+                       format::ParameterDims(*type.quantization, writer.tensor_.dims));
+  // Of a value declared without a shape the checker cannot know how many it needs.
+  const std::size_t scales = type.quantization->scale.size();
+  if (scales != 1 && scales != At(Size(counts))) return Declined(call, "so many parameters");
   writer.storage_ = format::StorageRange(type.elem_type);
   writer.range_ = format::StoredRange(type.elem_type, *type.quantization);
   if (call.Is(Fault::kQuantRangeIgnored)) writer.range_ = writer.storage_;

@@ -120,10 +120,12 @@ Result<Window> WindowOf(const Call& call, const Dims& input, const Dims& kernel)
   const Dims declared = call.node.IntsOr("kernel_shape", kernel);
   const bool empty = std::ranges::any_of(kernel, [](std::int64_t size) { return size < 1; });
   if (declared != kernel || empty) return Declined(call, "attribute 'kernel_shape'");
+  QTX_RETURN_IF_ERROR(CheckSize(call, kernel));
   QTX_RETURN_IF_ERROR(ReadLists(call, window));
   QTX_ASSIGN_OR_RETURN(const std::string mode, AutoPadOf(call));
   if (mode != "NOTSET") QTX_RETURN_IF_ERROR(AutoPad(call, mode, window));
   QTX_RETURN_IF_ERROR(SetOutput(call, window));
+  QTX_RETURN_IF_ERROR(CheckSize(call, window.output));
   if (call.Is(Fault::kPadsSwapped)) std::swap(window.begin, window.end);
   const bool convolves = call.node.op_type.find("Conv") != std::string::npos;
   if (call.Is(Fault::kDilationIgnored)) std::ranges::fill(window.dilation, 1);
@@ -152,6 +154,7 @@ Result<Window> TransposedWindowOf(const Call& call, const Dims& input, const Dim
     if (window.output[d] < 1 || input[d] < 1) return Declined(call, "an empty result");
     if (call.Is(Fault::kOutputPaddingAtBegin)) window.begin[d] -= extra[d];
   }
+  QTX_RETURN_IF_ERROR(CheckSize(call, window.output));
   return window;
 }
 
