@@ -58,4 +58,10 @@ std::vector<std::string> NumberedFiles(const std::string& root, const std::strin
   return paths;
 }
 
+std::string NameOf(const std::string& folder) {
+  std::error_code status;
+  const fs::path path = fs::absolute(folder, status).lexically_normal();
+  return path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+}
+
 }  // namespace qtx::conformance

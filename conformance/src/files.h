@@ -20,4 +20,7 @@ std::vector<std::string> FindFolders(const std::string& folder, std::string_view
 std::vector<std::string> NumberedFiles(const std::string& root, const std::string& stem,
                                        std::string_view suffix);
 
+/// The last component of a folder's path, however it is written ("a/b/", ".").
+std::string NameOf(const std::string& folder);
+
 }  // namespace qtx::conformance

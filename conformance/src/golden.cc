@@ -68,7 +68,7 @@ class Goldens {
     const std::string beside = file.parent_path().generic_string();
     AddCsv(path, Join(beside, file.stem().string()));
     if (!alone) return;
-    const std::string id = beside.empty() ? file.stem().string() : beside;
+    const std::string id = beside.empty() ? NameOf(folder_) : beside;
     AddRuns(path, id, beside);
     AddRuns(path, id, Join(beside, "golden_tflite"));
   }

@@ -36,9 +36,7 @@ Case StockCase(const std::string& folder, const std::string& test_data) {
   Case c;
   c.folder = folder;
   c.test_data = test_data;
-  c.id = test_data;
-  if (test_data.empty()) c.id = std::filesystem::path(folder).lexically_normal().filename();
-  if (c.id.empty()) c.id = std::filesystem::absolute(folder).parent_path().filename();
+  c.id = test_data.empty() ? NameOf(folder) : test_data;
   c.where = Join(folder, test_data);
   c.why = "third-party data: the model gives the outputs that lie beside it";
   c.derivation = "the output files of the data set";
