@@ -13,6 +13,9 @@ namespace qtx::conformance {
 /// does not depend on the file system.  Errors: kIo, kTooLarge.
 Result<std::vector<std::string>> FindFiles(const std::string& folder, std::string_view extension);
 
+/// folder/name, or `name` alone where `folder` is empty.
+std::string Join(std::string folder, std::string_view name);
+
 /// The folders directly in `folder` whose name begins with `prefix`, sorted by bytes.
 std::vector<std::string> FindFolders(const std::string& folder, std::string_view prefix);
 

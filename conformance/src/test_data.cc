@@ -14,10 +14,6 @@ namespace {
 constexpr std::string_view kModel = "model.onnx";
 constexpr std::string_view kSet = "test_data_set_";
 
-std::string Join(const std::string& folder, std::string_view name) {
-  return folder.empty() ? std::string(name) : folder + "/" + std::string(name);
-}
-
 // Files stand for the model's inputs and outputs by their order; a model's values have no such
 // names as "input_0.pb", so none is taken for another.
 std::vector<CaseValue> ValuesOf(const std::string& root, const std::string& set,
