@@ -81,7 +81,7 @@ Result<std::vector<Clause>> ReadClauses(const std::string& spec_folder) {
   std::vector<Clause> clauses;
   for (const std::string& path : paths) {
     QTX_ASSIGN_OR_RETURN(const std::string text,
-                         format::ReadFile(spec_folder + "/" + path, kMaxChapterBytes));
+                         format::ReadFile(Join(spec_folder, path), kMaxChapterBytes));
     ReadChapter(text, path, clauses);
   }
   return clauses;

@@ -34,6 +34,11 @@ Result<std::vector<std::string>> FindFiles(const std::string& folder, std::strin
   return paths;
 }
 
+std::string Join(std::string folder, std::string_view name) {
+  if (!folder.empty()) folder += '/';
+  return folder.append(name);
+}
+
 std::vector<std::string> FindFolders(const std::string& folder, std::string_view prefix) {
   std::vector<std::string> names;
   std::error_code status;
@@ -51,11 +56,18 @@ std::vector<std::string> NumberedFiles(const std::string& root, const std::strin
   std::vector<std::string> paths;
   std::error_code status;
   for (std::int64_t i = 0; i < kMaxFiles; ++i) {
-    std::string path = stem + std::to_string(i) + std::string(suffix);
-    if (!fs::is_regular_file(root + "/" + path, status)) break;
+    std::string path = stem + std::to_string(i);
+    path += suffix;
+    if (!fs::is_regular_file(Join(root, path), status)) break;
     paths.push_back(std::move(path));
   }
   return paths;
+}
+
+std::string NameOf(const std::string& folder) {
+  std::error_code status;
+  const fs::path path = fs::absolute(folder, status).lexically_normal();
+  return path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
 }
 
 }  // namespace qtx::conformance

@@ -13,11 +13,17 @@ namespace qtx::conformance {
 /// does not depend on the file system.  Errors: kIo, kTooLarge.
 Result<std::vector<std::string>> FindFiles(const std::string& folder, std::string_view extension);
 
+/// folder/name, or `name` alone where `folder` is empty.
+std::string Join(std::string folder, std::string_view name);
+
 /// The folders directly in `folder` whose name begins with `prefix`, sorted by bytes.
 std::vector<std::string> FindFolders(const std::string& folder, std::string_view prefix);
 
 /// stem0suffix, stem1suffix, ..., as many as there are below `root`.
 std::vector<std::string> NumberedFiles(const std::string& root, const std::string& stem,
                                        std::string_view suffix);
+
+/// The last component of a folder's path, however it is written ("a/b/", ".").
+std::string NameOf(const std::string& folder);
 
 }  // namespace qtx::conformance

@@ -14,10 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Join(const std::string& folder, const std::string& name) {
-  return folder.empty() ? name : folder + "/" + name;
-}
-
 std::vector<CaseValue> ValuesOf(std::vector<std::string> paths) {
   std::vector<CaseValue> values;
   for (std::string& path : paths) {
@@ -49,7 +45,7 @@ std::int64_t RowsOf(const Case& c, const format::Model& model) {
   const auto dims = type && type->shape ? format::FixedDims(*type->shape) : std::nullopt;
   if (!dims) return 1;
   const auto count = format::ElementCount(*dims);
-  const auto bytes = format::ReadFile(c.folder + "/" + c.inputs[0].file, format::kMaxTensorBytes);
+  const auto bytes = format::ReadFile(Join(c.folder, c.inputs[0].file), format::kMaxTensorBytes);
   if (!count || *count == 0 || !bytes) return 1;
   const auto tensor = format::ParseNpy(*bytes);
   if (!tensor) return 1;
@@ -63,12 +59,12 @@ class Goldens {
 
   // `path` of the model, `alone` in its folder.
   void Add(const std::string& path, bool alone) {
-    model_ = load_(folder_ + "/" + path);
+    model_ = load_(Join(folder_, path));
     const fs::path file(path);
     const std::string beside = file.parent_path().generic_string();
     AddCsv(path, Join(beside, file.stem().string()));
     if (!alone) return;
-    const std::string id = beside.empty() ? file.stem().string() : beside;
+    const std::string id = beside.empty() ? NameOf(folder_) : beside;
     AddRuns(path, id, beside);
     AddRuns(path, id, Join(beside, "golden_tflite"));
   }
@@ -98,7 +94,8 @@ class Goldens {
     std::vector<std::string> outputs;
     for (const char* type : {"int8", "uint8", "int16", "int32"}) {
       for (std::string& file : NumberedCsv(stem + "_input", type)) inputs.push_back(file);
-      const std::string golden = stem + "_golden_" + type + ".csv";
+      std::string golden = stem + "_golden_";
+      golden.append(type).append(".csv");
       std::error_code status;
       if (fs::is_regular_file(Join(folder_, golden), status)) outputs.push_back(golden);
     }
@@ -115,7 +112,8 @@ class Goldens {
     constexpr int kMaxInputs = 16;
     std::vector<std::string> files;
     for (int i = 0; i < kMaxInputs; ++i) {
-      std::string file = stem + std::to_string(i) + "_" + type + ".csv";
+      std::string file = stem + std::to_string(i);
+      file.append("_").append(type).append(".csv");
       std::error_code status;
       if (fs::is_regular_file(Join(folder_, file), status)) files.push_back(std::move(file));
     }
@@ -138,7 +136,8 @@ class Goldens {
     c.inputs = ValuesOf(NumberedFiles(folder_, run + "/input_", ".npy"));
     if (c.outputs.empty()) return;
     if (!builtin && model_.has_value() && HasQuantizedAveragePool(*model_)) return;
-    AddRows(std::move(c), model_.has_value() ? RowsOf(c, *model_) : 1);
+    const std::int64_t rows = model_.has_value() ? RowsOf(c, *model_) : 1;
+    AddRows(std::move(c), rows);
   }
 
   void AddRows(Case c, std::int64_t rows) {

@@ -58,8 +58,8 @@ Result<Suite> LoadFrom(const std::string& folder, std::string_view extension, Pa
   suite.folder = folder;
   for (const std::string& path : paths) {
     QTX_ASSIGN_OR_RETURN(const std::string text,
-                         format::ReadFile(folder + "/" + path, kMaxCaseFileBytes));
-    QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, parse(text, folder + "/" + path));
+                         format::ReadFile(Join(folder, path), kMaxCaseFileBytes));
+    QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, parse(text, Join(folder, path)));
     QTX_RETURN_IF_ERROR(Add(std::move(cases), suite));
   }
   QTX_RETURN_IF_ERROR(Number(suite));

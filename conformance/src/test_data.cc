@@ -14,10 +14,6 @@ namespace {
 constexpr std::string_view kModel = "model.onnx";
 constexpr std::string_view kSet = "test_data_set_";
 
-std::string Join(const std::string& folder, std::string_view name) {
-  return folder.empty() ? std::string(name) : folder + "/" + std::string(name);
-}
-
 // Files stand for the model's inputs and outputs by their order; a model's values have no such
 // names as "input_0.pb", so none is taken for another.
 std::vector<CaseValue> ValuesOf(const std::string& root, const std::string& set,
@@ -36,9 +32,7 @@ Case StockCase(const std::string& folder, const std::string& test_data) {
   Case c;
   c.folder = folder;
   c.test_data = test_data;
-  c.id = test_data;
-  if (test_data.empty()) c.id = std::filesystem::path(folder).lexically_normal().filename();
-  if (c.id.empty()) c.id = std::filesystem::absolute(folder).parent_path().filename();
+  c.id = test_data.empty() ? NameOf(folder) : test_data;
   c.where = Join(folder, test_data);
   c.why = "third-party data: the model gives the outputs that lie beside it";
   c.derivation = "the output files of the data set";

@@ -68,9 +68,9 @@ TEST_F(GoldenFolder, IsACaseForEachRunAndKernels) {
 }
 
 TEST_F(GoldenFolder, IsACaseForEachRowOfAFileOfMany) {
-  Write("sine.tflite", "");
-  Write("sweep/input_0.npy", Npy({3, 2}));
-  Write("sweep/builtin_output_0.npy", Npy({3, 2}));
+  Write("sine/sine.tflite", "");
+  Write("sine/sweep/input_0.npy", Npy({3, 2}));
+  Write("sine/sweep/builtin_output_0.npy", Npy({3, 2}));
   const auto cases = Load();
   ASSERT_TRUE(cases.has_value()) << cases.error().message;
   ASSERT_EQ(cases->size(), 3U);

@@ -49,7 +49,7 @@ BROKEN = [
     ("op.attributes.axis", {"type": "int8"}),
     ("inputs.a.type", "int5q"),
     ("inputs.a.typo", 1),
-    ("inputs.a.shape", [-1]),
+    ("inputs.a.shape", [1.5]),
     ("inputs.a.scale", ["one"]),
     ("inputs.a.scale", [True]),
     ("inputs.a.scale", [[1.0]]),

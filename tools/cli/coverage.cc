@@ -14,7 +14,6 @@
 namespace qtx::cli {
 namespace {
 
-using conformance::Case;
 using conformance::Clause;
 using conformance::Coverage;
 

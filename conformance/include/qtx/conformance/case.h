@@ -1,5 +1,5 @@
 // A conformance case in memory, how YAML becomes one, and how it becomes a model with inputs.
-// Source: conformance/schema/case.schema.yaml.
+// Source: spec/conformance_cases.md.
 #pragma once
 
 #include <array>
