@@ -1,4 +1,6 @@
 // Equality of tensors, and what to say when they are not equal.
+#include "compare.h"
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -123,9 +125,24 @@ std::optional<Difference> Compare(const std::string& output, const Tensor& got,
   if (got.bytes == expected.bytes) return std::nullopt;
   const bool integer = IsInteger(got.elem_type);
   difference.unit = integer ? "LSB" : "ulp";
-  CompareElements(got, expected, integer ? 0 : ulp.value_or(0), difference);
+  difference.tolerance = integer ? 0 : ulp.value_or(0);
+  CompareElements(got, expected, difference.tolerance, difference);
   if (difference.differing == 0) return std::nullopt;
   return difference;
+}
+
+std::optional<std::vector<std::int64_t>> Distances(const Tensor& got, const Tensor& expected) {
+  if (!Mismatch(got, expected).empty() || IsOpaque(got.elem_type)) return std::nullopt;
+  const Elements left(got);
+  const Elements right(expected);
+  std::vector<std::int64_t> distances(left.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (left.is_nan(i) && right.is_nan(i)) continue;
+    distances[i] = left.is_nan(i) != right.is_nan(i)
+                       ? kNoDistance
+                       : SaturatedDifference(left.rank(i), right.rank(i));
+  }
+  return distances;
 }
 
 std::string Describe(const Difference& difference) {

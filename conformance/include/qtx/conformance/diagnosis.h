@@ -28,6 +28,7 @@ struct Difference {
   std::vector<ElementDifference> first;            // at most kFirstDifferences
   std::map<std::int64_t, std::int64_t> histogram;  // got - expected -> elements, at most 32 entries
   std::string unit;                                // of the histogram: "LSB" or "ulp"
+  std::int64_t tolerance = 0;                      // elements this far apart count as equal
 };
 inline constexpr std::size_t kFirstDifferences = 8;
 

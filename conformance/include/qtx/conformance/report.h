@@ -18,11 +18,15 @@ std::string ToText(const Report& report, std::size_t max_listed = 20);
 /// differences[] {output, mismatch, elements, differing, unit, histogram{}, first[]}, seconds}}.
 std::string ToJson(const Report& report);
 
-/// One <testsuite> per backend and arithmetic. fail and unexpected_pass are <failure>; crash,
-/// timeout and protocol_error <error>; unsupported and expected_fail <skipped>.
+/// One <testsuite> per backend and arithmetic; a <testcase> has the class "backend.arithmetic.op"
+/// and the case's id for a name. fail and unexpected_pass are <failure>; crash, timeout and
+/// protocol_error <error>; unsupported and expected_fail <skipped>. Texts are bounded.
 std::string ToJunit(const Report& report);
 
-/// One self-contained page: summary, list of cases with a filter, differences of each failure.
+/// One self-contained page that works offline: verdicts, findings, a matrix of operators by
+/// backends, the cases with a search, and of each wrong answer its tensors, differences and the
+/// command that reproduces it. About 5 MB at most: of many wrong answers the smallest keep their
+/// values. Texts are bounded.
 std::string ToHtml(const Report& report);
 
 }  // namespace qtx::conformance

@@ -125,7 +125,8 @@ struct RunOptions {
 Report RunSuite(const std::string& suite, std::span<const Case> cases,
                 std::span<const BackendSource> backends, const RunOptions& options);
 
-/// True when no backend has a fail, crash, timeout, protocol error, unexpected pass or error.
-bool Conforms(const Report& report);
+/// True when there is no fail, crash, timeout, protocol error, unexpected pass or error.
+bool Conforms(const BackendReport& row);
+bool Conforms(const Report& report);  // of any backend
 
 }  // namespace qtx::conformance
