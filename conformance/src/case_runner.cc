@@ -1,11 +1,13 @@
 #include "case_runner.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "model_builder.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/check.h"
 #include "qtx/reference/interpreter.h"
+#include "tensor_check.h"
 
 namespace qtx::conformance {
 namespace {
@@ -42,6 +44,18 @@ void Classify(const Error& error, CaseResult& result) {
       break;
   }
   Fail(result, "refused: " + Text(error));
+}
+
+// QTX throws nothing, but a backend in this process is someone else's code.
+template <typename Request>
+auto Guarded(Request request) -> decltype(request()) {
+  try {
+    return request();
+  } catch (const std::exception& fault) {
+    return Error{ErrorCode::kIo, "", std::string("the backend threw: ") + fault.what()};
+  } catch (...) {
+    return Error{ErrorCode::kIo, "", "the backend threw something"};
+  }
 }
 
 // Equal to what is expected, or to one of the further results the case permits.
@@ -138,8 +152,17 @@ void CaseRunner::Run(const Case& c, std::size_t index, CaseResult& result) {
 Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
                                                const std::string& arithmetic,
                                                const std::vector<Tensor>& inputs) {
-  QTX_ASSIGN_OR_RETURN(const auto prepared, backend_.Prepare(model, arithmetic));
-  return prepared->Run(inputs);
+  auto outputs = Guarded([&]() -> Result<Outputs> {
+    QTX_ASSIGN_OR_RETURN(const auto prepared, backend_.Prepare(model, arithmetic));
+    return prepared->Run(inputs);
+  });
+  // The protocol has done this to what came out of another process.
+  for (std::size_t i = 0; outputs && i < outputs->size(); ++i) {
+    if (const auto sound = CheckTensor((*outputs)[i]); !sound) {
+      return At("outputs[" + std::to_string(i) + "]", sound.error());
+    }
+  }
+  return outputs;
 }
 
 // What breaks the format the checker must say, by the clause the case names, and the backend must
@@ -174,7 +197,7 @@ std::optional<Error> CaseRunner::ErrorOf(const Case& c, const format::Model& mod
     const auto outputs = Answer(model, result.arithmetic, *inputs);
     if (!outputs) return outputs.error();
   } else {
-    const auto prepared = backend_.Prepare(model, result.arithmetic);
+    const auto prepared = Guarded([&] { return backend_.Prepare(model, result.arithmetic); });
     if (!prepared) return prepared.error();
   }
   Fail(result, "accepted, expected to be refused by " + c.error);

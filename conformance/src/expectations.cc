@@ -2,9 +2,17 @@
 #include <algorithm>
 
 #include "qtx/conformance/runner.h"
+#include "qtx/conformance/suite.h"
 
 namespace qtx::conformance {
 namespace {
+
+bool Matches(const ExpectedFailure& expected, const Case& c) {
+  return GlobMatches(expected.glob, c.id) ||
+         std::ranges::any_of(c.arithmetics, [&](const std::string& arithmetic) {
+           return GlobMatches(expected.glob, c.id + " @" + arithmetic);
+         });
+}
 
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r";
@@ -28,13 +36,26 @@ Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text
     const std::size_t mark = line.find(" #");
     const std::string_view reason =
         mark == std::string_view::npos ? std::string_view() : Trim(line.substr(mark + 2));
+    std::string place = where + ":" + std::to_string(number);
     if (reason.empty()) {
-      return Error{ErrorCode::kInvalid, where + ":" + std::to_string(number),
-                   "expected 'id or glob  # reason'"};
+      return Error{ErrorCode::kInvalid, std::move(place), "expected 'id or glob  # reason'"};
     }
-    list.push_back({std::string(Trim(line.substr(0, mark))), std::string(reason)});
+    list.push_back(
+        {std::string(Trim(line.substr(0, mark))), std::string(reason), std::move(place)});
   }
   return list;
+}
+
+std::vector<std::string> StaleExpectations(std::span<const ExpectedFailure> list,
+                                           std::span<const Case> cases) {
+  std::vector<std::string> stale;
+  for (const ExpectedFailure& expected : list) {
+    const auto matches = [&](const Case& c) { return Matches(expected, c); };
+    if (std::ranges::none_of(cases, matches)) {
+      stale.push_back(expected.where + ": " + expected.glob);
+    }
+  }
+  return stale;
 }
 
 }  // namespace qtx::conformance

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +24,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kChunk = std::size_t{1} << 16;
-constexpr std::size_t kErrorTail = std::size_t{1} << 12;
-constexpr std::size_t kShown = 32;  // bytes of an unfinished answer
+constexpr std::size_t kShown = 32;      // bytes of an unfinished answer
+constexpr std::size_t kLastLine = 200;  // bytes of error output that a message repeats
 // A process that has closed its output is leaving; one that is told to leave may need to flush.
 constexpr Process::Clock::duration kGraceAfterEnd = 2s;
 constexpr Process::Clock::duration kGraceAtClose = 500ms;
@@ -97,6 +98,14 @@ int Spawn(const std::vector<std::string>& words, const Pipe& in, const Pipe& out
   return status;
 }
 
+// posix_spawn cannot set limits. The new process has been sent no request yet, so nothing that a
+// case makes it do comes before this.
+void LimitMemory(pid_t pid, std::int64_t bytes) {
+  if (bytes <= 0) return;
+  const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
+  prlimit(pid, RLIMIT_AS, &limit, nullptr);
+}
+
 std::string Varint(std::size_t value) {
   std::string bytes;
   for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>((value & 0x7F) | 0x80));
@@ -143,7 +152,8 @@ Result<std::vector<std::string>> SplitCommand(std::string_view command) {
   return words;
 }
 
-Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& words) {
+Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& words,
+                                                const Options& options) {
   // Writing to a process that is gone must be an error of write(), not the end of this process.
   static std::once_flag once;
   std::call_once(once, [] { signal(SIGPIPE, SIG_IGN); });
@@ -155,12 +165,15 @@ Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& 
   if (const int status = Spawn(words, in, out, err, &pid); status != 0) {
     return Error{ErrorCode::kIo, words[0], std::string("cannot start: ") + strerror(status)};
   }
+  LimitMemory(pid, options.memory_limit);
   for (const int fd : {in.write, out.read, err.read}) SetNonBlocking(fd);
-  return std::unique_ptr<Process>(new Process(
-      pid, std::exchange(in.write, -1), std::exchange(out.read, -1), std::exchange(err.read, -1)));
+  return std::unique_ptr<Process>(new Process(pid, std::exchange(in.write, -1),
+                                              std::exchange(out.read, -1),
+                                              std::exchange(err.read, -1), options));
 }
 
-Process::Process(pid_t pid, int in, int out, int err) : pid_(pid), in_(in), out_(out), err_(err) {}
+Process::Process(pid_t pid, int in, int out, int err, const Options& options)
+    : options_(options), pid_(pid), in_(in), out_(out), err_(err) {}
 
 Process::~Process() {
   CloseEnd(in_);
@@ -173,6 +186,7 @@ Result<std::string> Process::Exchange(std::string_view frame, Clock::duration ti
   const Clock::time_point deadline = Clock::now() + timeout;
   const std::string message = Varint(frame.size()).append(frame);
   std::string_view unsent = message;
+  QTX_RETURN_IF_ERROR(Begin(unsent));
   while (true) {
     QTX_ASSIGN_OR_RETURN(const Progress progress, Step(unsent, deadline));
     if (progress == Progress::kEnded) return Ended();
@@ -182,6 +196,18 @@ Result<std::string> Process::Exchange(std::string_view frame, Clock::duration ti
     }
     return TakeFrame();
   }
+}
+
+// Writes what the pipe takes at once, which is all of most requests; before that there is nothing
+// to read but what nobody asked for.
+Result<void> Process::Begin(std::string_view& unsent) {
+  if (!Receive()) return Ended();
+  QTX_ASSIGN_OR_RETURN(const bool complete, HasFrame());
+  if (complete) {
+    Kill();
+    return Error{ErrorCode::kProtocol, "", "answered before it was asked"};
+  }
+  return Send(unsent);
 }
 
 // Waits for one event and handles it.
@@ -228,9 +254,7 @@ void Process::ReceiveErrors() {
   std::array<char, kChunk> chunk;
   const ssize_t count = read(err_, chunk.data(), chunk.size());
   if (count > 0) {
-    error_output_.append(chunk.data(), static_cast<std::size_t>(count));
-    if (error_output_.size() > kErrorTail)
-      error_output_.erase(0, error_output_.size() - kErrorTail);
+    AppendErrorOutput({chunk.data(), static_cast<std::size_t>(count)}, error_output_);
   } else if (count == 0) {
     CloseEnd(err_);
   }
@@ -246,13 +270,19 @@ Result<bool> Process::HasFrame() {
       Kill();
       return Error{ErrorCode::kProtocol, "",
                    "found a frame longer than " + std::to_string(backend::kMaxFrameBytes) +
-                       " bytes, or no length at all" + ErrorTail()};
+                       " bytes, or no length at all" + ReceivedSoFar()};
     }
     if ((byte & 0x80) != 0) continue;
     header_ = i + 1;
     length_ = static_cast<std::size_t>(length);
   }
-  if (!header_ || received_.size() < *header_ + length_) return false;
+  if (!header_) return false;
+  if (received_.size() > *header_ && length_ > 0 && !options_.may_begin(received_[*header_])) {
+    Kill();
+    return Error{ErrorCode::kProtocol, "",
+                 "found bytes on its standard output that are no frame" + ReceivedSoFar()};
+  }
+  if (received_.size() < *header_ + length_) return false;
   if (received_.size() > *header_ + length_) {
     Kill();
     return Error{ErrorCode::kProtocol, "",
@@ -279,7 +309,8 @@ Error Process::Ended() {
     return Error{ErrorCode::kProtocol, "",
                  "cut a frame short and " + how + ReceivedSoFar() + ErrorTail()};
   }
-  return Error{ErrorCode::kIo, "", "the process " + how + " instead of answering" + ErrorTail()};
+  return Error{ErrorCode::kIo, "",
+               "the process " + how + " instead of answering" + MemoryNote() + ErrorTail()};
 }
 
 // Collects the process and ends what it started; kills it when it has not left after `grace`.
@@ -297,7 +328,9 @@ std::string Process::WaitForExit(Clock::duration grace) {
     if (info.si_pid == pid_) {
       kill(-pid_, SIGKILL);
       int status = 0;
-      if (waitpid(pid_, &status, 0) == pid_) status_ = status;
+      rusage usage{};
+      if (wait4(pid_, &status, 0, &usage) == pid_) status_ = status;
+      resident_ = std::int64_t{usage.ru_maxrss} << 10;
     } else if (Clock::now() >= deadline && !std::exchange(killed, true)) {
       Kill();
     } else {
@@ -321,11 +354,41 @@ std::string Process::ReceivedSoFar() const {
   return "; " + std::to_string(received_.size()) + " bytes came, beginning '" + beginning + "'";
 }
 
+// The last line: the whole is kept apart.
 std::string Process::ErrorTail() const {
   std::string_view tail = error_output_;
   while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.remove_suffix(1);
   if (tail.empty()) return "";
+  tail.remove_prefix(tail.rfind('\n') + 1);  // npos + 1 is 0
+  if (tail.size() > kLastLine) tail.remove_prefix(tail.size() - kLastLine);
   return "; its error output ends: " + std::string(tail);
+}
+
+// Whether a process died of its limit is nowhere recorded: allocations fail, and it makes of that
+// what it likes. What it says, and how much it held, is evidence.
+std::string Process::MemoryNote() const {
+  if (options_.memory_limit <= 0) {
+    const bool killed = status_ && WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL;
+    return killed ? "; perhaps the system was out of memory" : "";
+  }
+  const bool said = error_output_.find("alloc") != std::string::npos ||
+                    error_output_.find("emory") != std::string::npos;
+  const bool held = resident_ > options_.memory_limit / 4 * 3;
+  return std::string(said || held ? "; this looks like" : "; it had") + " the memory limit of " +
+         std::to_string(options_.memory_limit >> 20) + " MiB";
+}
+
+std::string Process::TakeErrorOutput() {
+  if (err_ >= 0) ReceiveErrors();
+  return std::exchange(error_output_, std::string());
+}
+
+void AppendErrorOutput(std::string_view more, std::string& text) {
+  if (more.size() > kMaxErrorOutput) more.remove_prefix(more.size() - kMaxErrorOutput);
+  if (text.size() + more.size() > kMaxErrorOutput) {
+    text.erase(0, text.size() + more.size() - kMaxErrorOutput);
+  }
+  text.append(more);
 }
 
 }  // namespace qtx::conformance

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,9 +25,19 @@ class Process {
  public:
   using Clock = std::chrono::steady_clock;
 
+  struct Options {
+    std::int64_t memory_limit = 0;  // bytes of address space; 0: none
+    // Whether a frame may begin with this byte; what cannot is refused before the rest is awaited.
+    bool (*may_begin)(char first) = [](char) { return true; };
+  };
+
   /// Starts `words` (the program is looked up in PATH) in a process group of its own, its standard
   /// streams as pipes.  Errors: kIo when it cannot be started.
-  static Result<std::unique_ptr<Process>> Start(const std::vector<std::string>& words);
+  static Result<std::unique_ptr<Process>> Start(const std::vector<std::string>& words,
+                                                const Options& options);
+  static Result<std::unique_ptr<Process>> Start(const std::vector<std::string>& words) {
+    return Start(words, Options());
+  }
 
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -35,15 +46,19 @@ class Process {
 
   /// Sends one frame and waits for one. The process's error output is read meanwhile, so that it
   /// cannot block on it.
-  /// Errors: kTimeout; kIo when the process ended (how, and the tail of its error output);
-  /// kProtocol for a length beyond the limit, a frame cut short, or bytes that nobody asked for.
-  /// After an error the process is of no further use.
+  /// Errors: kTimeout; kIo when the process ended (how, and the last line of its error output);
+  /// kProtocol for a length beyond the limit, a frame cut short, bytes that are no frame or that
+  /// nobody asked for. After an error the process is of no further use.
   Result<std::string> Exchange(std::string_view frame, Clock::duration timeout);
+
+  /// Its error output since the last call, the last kMaxErrorOutput bytes of it.
+  std::string TakeErrorOutput();
 
  private:
   enum class Progress { kAgain, kFrame, kEnded };
 
-  Process(pid_t pid, int in, int out, int err);
+  Process(pid_t pid, int in, int out, int err, const Options& options);
+  Result<void> Begin(std::string_view& unsent);
   Result<Progress> Step(std::string_view& unsent, Clock::time_point deadline);
   Result<void> Send(std::string_view& unsent);
   bool Receive();  // false at end of file
@@ -55,14 +70,23 @@ class Process {
   void Kill() const;
   std::string ReceivedSoFar() const;
   std::string ErrorTail() const;
+  std::string MemoryNote() const;
 
+  Options options_;
   pid_t pid_;
   int in_, out_, err_;  // our ends: its stdin, stdout, stderr; -1 once closed
   std::string received_;
   std::optional<std::size_t> header_;  // bytes of the length before the frame, once it is complete
   std::size_t length_ = 0;             // of the frame
-  std::string error_output_;           // the last kErrorTail bytes at least
-  std::optional<int> status_;          // of waitpid, once it was collected
+  std::string error_output_;           // the last kMaxErrorOutput bytes
+  std::optional<int> status_;          // of wait4, once it was collected
+  std::int64_t resident_ = 0;          // bytes at most, then
 };
+
+/// Error output that is kept of a process, in bytes.
+inline constexpr std::size_t kMaxErrorOutput = std::size_t{1} << 12;
+
+/// `text` followed by `more`, the last kMaxErrorOutput bytes of it.
+void AppendErrorOutput(std::string_view more, std::string& text);
 
 }  // namespace qtx::conformance

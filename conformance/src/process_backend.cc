@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxText = 4096;       // of any text a backend sends
 constexpr std::size_t kMaxArithmetics = 64;  // that it names
+// Programs load, emulators translate, ssh connects: none of it is the case's doing.
+constexpr Process::Clock::duration kLeastStartTime = std::chrono::seconds(10);
 
 std::string Bounded(std::string text) {
   if (text.size() > kMaxText) text = text.substr(0, kMaxText) + "...";
@@ -28,18 +30,72 @@ Error FromGuest(Error error) {
   return error;
 }
 
+// The first byte of a Response: the tag of its kind, fields 1 to 5 of proto/qtx/backend.proto.
+bool MayBeginResponse(char first) {
+  const auto tag = static_cast<unsigned char>(first);
+  return (tag & 7U) == 2 && tag >> 3 >= 1 && tag >> 3 <= 5;
+}
+
 // The process, started when it is first needed and again after a fault.
 class Connection {
  public:
-  Connection(std::vector<std::string> words, Process::Clock::duration timeout)
-      : words_(std::move(words)), timeout_(timeout) {}
+  using Duration = Process::Clock::duration;
 
-  /// The answer of the kind that belongs to the request.
+  Connection(std::vector<std::string> words, const ProcessOptions& options)
+      : words_(std::move(words)), options_(options), left_(options.timeout) {}
+
+  void BeginCase() {
+    in_case_ = true;
+    left_ = options_.timeout;
+    (void)TakeErrorOutput();  // what came since the case before
+  }
+
+  std::string TakeErrorOutput() {
+    KeepErrorOutput();
+    return std::exchange(error_output_, std::string());
+  }
+
+  /// The answer of the kind that belongs to the request. The requests of a case share its time.
   template <typename Answer>
   Result<Answer> Ask(const backend::Request& request) {
     if (pending_) return *std::exchange(pending_, std::nullopt);
     QTX_RETURN_IF_ERROR(Connect());
-    auto frame = process_->Exchange(backend::Encode(request), timeout_);
+    if (!in_case_) left_ = options_.timeout;
+    const Process::Clock::time_point start = Process::Clock::now();
+    auto answer = Exchange<Answer>(request, left_);
+    left_ -= Process::Clock::now() - start;
+    return answer;
+  }
+
+  /// A process is of use once it has described itself; until then it has the time of a start.
+  Result<void> Connect() {
+    if (process_ != nullptr) return {};
+    const Process::Options options{options_.memory_limit, MayBeginResponse};
+    QTX_ASSIGN_OR_RETURN(process_, Process::Start(words_, options));
+    ++generation_;
+    auto description = Exchange<backend::Description>(
+        backend::DescribeRequest{}, std::max<Duration>(options_.timeout, kLeastStartTime));
+    if (!description) return Drop(std::move(description).error());
+    description_ = *std::move(description);
+    return {};
+  }
+
+  /// Nobody waits for the answer to Release, so a fault of it is told with the next request.
+  void Release(std::uint64_t handle) {
+    const auto answer =
+        Exchange<backend::ReleaseResponse>(backend::ReleaseRequest{handle}, options_.timeout);
+    if (!answer) pending_ = At("on Release of the model before", answer.error());
+  }
+
+  bool connected() const { return process_ != nullptr; }
+  const backend::Description& description() const { return description_; }
+  /// Handles of an earlier generation died with their process.
+  int generation() const { return generation_; }
+
+ private:
+  template <typename Answer>
+  Result<Answer> Exchange(const backend::Request& request, Duration timeout) {
+    auto frame = process_->Exchange(backend::Encode(request), timeout);
     if (!frame) return Drop(std::move(frame).error());
     auto response = backend::DecodeResponse(*frame);
     if (!response) return Drop(std::move(response).error());
@@ -48,33 +104,24 @@ class Connection {
     return Drop(Error{ErrorCode::kProtocol, "response", "answers another request"});
   }
 
-  Result<void> Connect() {
-    if (process_ != nullptr) return {};
-    QTX_ASSIGN_OR_RETURN(process_, Process::Start(words_));
-    ++generation_;
-    return {};
+  void KeepErrorOutput() {
+    if (process_ != nullptr) AppendErrorOutput(process_->TakeErrorOutput(), error_output_);
   }
 
-  /// Nobody waits for the answer to Release, so a fault of it is told with the next request.
-  void Release(std::uint64_t handle) {
-    const auto answer = Ask<backend::ReleaseResponse>(backend::ReleaseRequest{handle});
-    if (!answer) pending_ = At("on Release of the model before", answer.error());
-  }
-
-  bool connected() const { return process_ != nullptr; }
-  /// Handles of an earlier generation died with their process.
-  int generation() const { return generation_; }
-
- private:
   Error Drop(Error error) {
+    KeepErrorOutput();
     process_.reset();
     return error;
   }
 
   std::vector<std::string> words_;
-  Process::Clock::duration timeout_;
+  ProcessOptions options_;
   std::unique_ptr<Process> process_;
+  backend::Description description_;
   int generation_ = 0;
+  bool in_case_ = false;
+  Duration left_;  // of the case's time
+  std::string error_output_;
   std::optional<Error> pending_;
 };
 
@@ -106,14 +153,17 @@ class RemoteModel : public backend::PreparedModel {
   int generation_;
 };
 
-class ProcessBackend : public backend::Backend {
+class ProcessBackend : public IsolatedBackend {
  public:
-  ProcessBackend(std::vector<std::string> words, Process::Clock::duration timeout)
-      : connection_(std::move(words), timeout) {}
+  ProcessBackend(std::vector<std::string> words, const ProcessOptions& options)
+      : connection_(std::move(words), options) {}
+
+  void BeginCase() override { connection_.BeginCase(); }
+  std::string TakeErrorOutput() override { return connection_.TakeErrorOutput(); }
 
   Result<backend::Description> Describe() override {
-    QTX_ASSIGN_OR_RETURN(backend::Description description,
-                         connection_.Ask<backend::Description>(backend::DescribeRequest{}));
+    QTX_RETURN_IF_ERROR(connection_.Connect());
+    backend::Description description = connection_.description();
     if (description.name.empty() || description.arithmetics.empty() ||
         description.arithmetics.size() > kMaxArithmetics) {
       return Error{ErrorCode::kProtocol, "describe", "expected a name and 1 to 64 arithmetics"};
@@ -141,14 +191,19 @@ class ProcessBackend : public backend::Backend {
 
 }  // namespace
 
-Result<BackendSource> ProcessSource(std::string_view command, std::chrono::milliseconds timeout) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<std::string> words, SplitCommand(command));
+BackendSource ProcessSource(std::string name, std::vector<std::string> words,
+                            const ProcessOptions& options) {
   BackendSource source;
-  source.name = "cmd:" + std::string(command);
-  source.make = [words, timeout]() -> Result<std::unique_ptr<backend::Backend>> {
-    return std::unique_ptr<backend::Backend>(std::make_unique<ProcessBackend>(words, timeout));
+  source.name = std::move(name);
+  source.make = [words = std::move(words), options]() -> Result<std::unique_ptr<backend::Backend>> {
+    return std::unique_ptr<backend::Backend>(std::make_unique<ProcessBackend>(words, options));
   };
   return source;
+}
+
+Result<BackendSource> ProcessSource(std::string_view command, const ProcessOptions& options) {
+  QTX_ASSIGN_OR_RETURN(std::vector<std::string> words, SplitCommand(command));
+  return ProcessSource("cmd:" + std::string(command), std::move(words), options);
 }
 
 }  // namespace qtx::conformance

@@ -15,6 +15,8 @@
 
 #include "compare.h"
 #include "escape.h"
+#include "row_names.h"
+#include "tensor_check.h"
 
 namespace qtx::conformance {
 namespace {
@@ -88,16 +90,10 @@ Kind KindOf(ElementType type) {
   return no_numbers ? Kind::kNone : Kind::kFloat;
 }
 
-bool IsWhole(const Tensor& tensor) {
-  const auto bytes = format::PackedBytes(tensor.elem_type, format::ElementCount(tensor));
-  return bytes && *bytes == static_cast<std::int64_t>(tensor.bytes.size());
-}
-
-// The elements of a tensor, each written by its index.
+// The elements of a tensor that has passed CheckTensor, each written by its index.
 class Values {
  public:
-  explicit Values(const Tensor& tensor)
-      : kind_(IsWhole(tensor) ? KindOf(tensor.elem_type) : Kind::kNone) {
+  explicit Values(const Tensor& tensor) : kind_(KindOf(tensor.elem_type)) {
     if (kind_ == Kind::kInteger || kind_ == Kind::kUnsigned64) {
       integers_ = format::UnpackIntegers(tensor);
     } else if (kind_ != Kind::kNone) {
@@ -225,6 +221,14 @@ void WriteDifference(Writer& writer, const Difference& difference, const Evidenc
   writer.EndObject();
 }
 
+bool IsSound(const Evidence& evidence) {
+  const auto sound = [](const Evidence::Value& value) {
+    return CheckTensor(value.tensor).has_value();
+  };
+  return std::ranges::all_of(evidence.inputs, sound) &&
+         std::ranges::all_of(evidence.expected, sound) && std::ranges::all_of(evidence.got, sound);
+}
+
 // About the bytes that the values of `result` take on the page: each input and expected output
 // whole, and of a wrong output index, distance and both values of each element that differs.
 std::int64_t EstimateBytes(const CaseResult& result) {
@@ -261,8 +265,12 @@ class PageData {
     writer_.StartArray();
     for (std::size_t i = 0; i < kOutcomes; ++i) Text(writer_, Name(static_cast<Outcome>(i)));
     writer_.EndArray();
+    Texts(writer_, "stale_expectations", report_.stale_expectations);
+    const std::vector<std::string> names = RowNames(report_);
     writer_.Key("rows");
-    Array(writer_, report_.backends, [this](const BackendReport& row) { WriteRow(row); });
+    writer_.StartArray();
+    for (std::size_t i = 0; i < names.size(); ++i) WriteRow(report_.backends[i], names[i]);
+    writer_.EndArray();
     writer_.Key("cases");
     Array(writer_, cases_, [this](const CaseResult* result) { WriteCase(*result); });
     writer_.Key("strings");
@@ -277,7 +285,8 @@ class PageData {
     std::vector<std::pair<std::int64_t, const CaseResult*>> sizes;
     for (const BackendReport& row : report_.backends) {
       for (const CaseResult& result : row.cases) {
-        if (result.evidence) sizes.emplace_back(EstimateBytes(result), &result);
+        if (!result.evidence || !IsSound(*result.evidence)) continue;
+        sizes.emplace_back(EstimateBytes(result), &result);
       }
     }
     std::ranges::stable_sort(sizes, {}, &std::pair<std::int64_t, const CaseResult*>::first);
@@ -295,9 +304,9 @@ class PageData {
     writer_.Uint64(known->second);
   }
 
-  void WriteRow(const BackendReport& row) {
+  void WriteRow(const BackendReport& row, const std::string& name) {
     writer_.StartObject();
-    Field(writer_, "name", row.description.name);
+    Field(writer_, "name", name);
     Field(writer_, "source", row.source);
     Field(writer_, "version", row.description.version);
     Field(writer_, "device", row.description.device);
@@ -339,7 +348,8 @@ class PageData {
   }
 
   static bool HasDetail(const CaseResult& result) {
-    return !result.differences.empty() || !result.explained_by.empty();
+    return !result.differences.empty() || !result.explained_by.empty() ||
+           !result.error_output.empty();
   }
 
   void WriteDetail(const CaseResult& result) {
@@ -356,7 +366,18 @@ class PageData {
     Array(writer_, result.differences, [this, evidence](const Difference& difference) {
       WriteDifference(writer_, difference, evidence);
     });
+    if (!result.error_output.empty()) WriteErrorOutput(result.error_output);
     writer_.EndObject();
+  }
+
+  // Its end says most; thousands of crashes must not make the page grow without bound.
+  void WriteErrorOutput(std::string_view output) {
+    const std::size_t most = error_output_left_ > 0 ? kMaxShownErrorOutput : 200;
+    if (output.size() > most) output.remove_prefix(output.size() - most);
+    error_output_left_ -= static_cast<std::int64_t>(output.size());
+    const std::string clean = PlainText(output);
+    writer_.Key("error_output");
+    writer_.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
   }
 
   void WriteCase(const CaseResult& result) {
@@ -378,6 +399,7 @@ class PageData {
   std::unordered_map<std::string, std::size_t> case_indices_;  // by id, of cases_
   std::vector<std::string> strings_;
   std::vector<const CaseResult*> cases_;
+  std::int64_t error_output_left_ = kMaxErrorOutputBytes;
 };
 
 }  // namespace

@@ -4,18 +4,20 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "escape.h"
 #include "qtx/conformance/report.h"
 #include "report_data.h"
 #include "report_page.h"
+#include "row_names.h"
 
 namespace qtx::conformance {
 namespace {
 
-std::string TotalsRow(const BackendReport& row) {
+std::string TotalsRow(const BackendReport& row, const std::string& name) {
   std::string text =
-      fmt::format("<tr><th scope=\"row\">{} {}</th><td>{}</td>", EscapeXml(row.description.name),
+      fmt::format("<tr><th scope=\"row\">{} {}</th><td>{}</td>", EscapeXml(name),
                   EscapeXml(row.arithmetic), Conforms(row) ? "conforming" : "not conforming");
   for (const std::int64_t count : row.counts) text += fmt::format("<td>{}</td>", count);
   return text + "</tr>\n";
@@ -27,7 +29,8 @@ std::string Totals(const Report& report) {
     text += fmt::format("<th>{}</th>", Name(static_cast<Outcome>(i)));
   }
   text += "</tr></thead><tbody>\n";
-  for (const BackendReport& row : report.backends) text += TotalsRow(row);
+  const std::vector<std::string> names = RowNames(report);
+  for (std::size_t i = 0; i < names.size(); ++i) text += TotalsRow(report.backends[i], names[i]);
   return text + "</tbody></table>";
 }
 

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "escape.h"
 #include "qtx/conformance/report.h"
+#include "row_names.h"
 
 namespace qtx::conformance {
 namespace {
@@ -51,22 +53,17 @@ std::string Message(std::string_view text) {
   return line;
 }
 
-std::string SuiteName(const BackendReport& row) {
-  return row.description.name + (row.arithmetic.empty() ? "" : "." + row.arithmetic);
+// Where the test cases of a row belong: "x86.exact". Dots divide it into packages. Readers take two
+// test cases of one class and name for the same one, whatever their suites, so classes begin so.
+std::string Package(const std::string& name, const std::string& arithmetic) {
+  std::string package = name;
+  std::ranges::replace(package, '.', '_');
+  return arithmetic.empty() ? package : package + "." + arithmetic;
 }
 
-// "x86.exact.Conv": readers take two test cases of one class and name for the same one, whatever
-// their suites, so the class says backend and arithmetic too. Dots divide it into packages.
-std::string ClassName(const BackendReport& row, std::string_view last) {
-  std::string name;
-  for (const std::string_view part :
-       {std::string_view(row.description.name), std::string_view(row.arithmetic), last}) {
-    if (part.empty()) continue;
-    std::string plain(part);
-    std::ranges::replace(plain, '.', '_');
-    name += (name.empty() ? "" : ".") + plain;
-  }
-  return Message(name);
+std::string ClassName(const std::string& package, std::string op) {
+  std::ranges::replace(op, '.', '_');
+  return Message(package + "." + (op.empty() ? "other" : op));
 }
 
 std::string Property(std::string_view name, std::string_view value) {
@@ -111,35 +108,38 @@ std::string Fault(const CaseResult& result, std::string_view element) {
                      Name(result.outcome), Details(result));
 }
 
-std::string TestCase(const BackendReport& row, const CaseResult& result) {
-  std::string text =
-      fmt::format("    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.6f}\">\n",
-                  ClassName(row, result.op.empty() ? "other" : result.op), Message(result.id),
-                  Message(result.where), result.seconds);
+std::string TestCase(const std::string& package, const CaseResult& result) {
+  std::string text = fmt::format(
+      "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.6f}\">\n",
+      ClassName(package, result.op), Message(result.id), Message(result.where), result.seconds);
   text += Properties(result);
   const std::string_view element = Element(result.outcome);
   if (!element.empty()) text += Fault(result, element);
+  if (!result.error_output.empty()) {
+    text += "      <system-err>" + EscapeXml(Bounded(result.error_output, kMaxDetails)) +
+            "</system-err>\n";
+  }
   return text + "    </testcase>\n";
 }
 
-std::string DescribeCase(const BackendReport& row) {
+std::string DescribeCase(const std::string& package, const Error& error) {
   return fmt::format(
       "    <testcase classname=\"{}\" name=\"describe\" time=\"0\">\n"
       "      <error message=\"{}\" type=\"error\"/>\n    </testcase>\n",
-      ClassName(row, "backend"), Message(row.error->where + ": " + row.error->message));
+      ClassName(package, "backend"), Message(error.where + ": " + error.message));
 }
 
-std::string TestSuite(const BackendReport& row) {
+std::string TestSuite(const BackendReport& row, const std::string& package) {
   const std::size_t tests = row.cases.size() + (row.error ? 1 : 0);
   std::string text = fmt::format(
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
       "time=\"{:.6f}\">\n",
-      Message(SuiteName(row)), tests, Failures(row), Errors(row), Skipped(row), row.seconds);
+      Message(package), tests, Failures(row), Errors(row), Skipped(row), row.seconds);
   text += "    <properties>" + Property("version", row.description.version) +
           Property("device", row.description.device) + Property("source", row.source) +
           Property("not_applicable", std::to_string(row.not_applicable)) + "</properties>\n";
-  if (row.error) text += DescribeCase(row);
-  for (const CaseResult& result : row.cases) text += TestCase(row, result);
+  if (row.error) text += DescribeCase(package, *row.error);
+  for (const CaseResult& result : row.cases) text += TestCase(package, result);
   return text + "  </testsuite>\n";
 }
 
@@ -151,12 +151,14 @@ std::string ToJunit(const Report& report) {
   std::int64_t errors = 0;
   double seconds = 0;
   std::string suites;
-  for (const BackendReport& row : report.backends) {
+  const std::vector<std::string> names = RowNames(report);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const BackendReport& row = report.backends[i];
     tests += row.cases.size() + (row.error ? 1 : 0);
     failures += Failures(row);
     errors += Errors(row);
     seconds += row.seconds;
-    suites += TestSuite(row);
+    suites += TestSuite(row, Package(names[i], row.arithmetic));
   }
   return fmt::format(
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "qtx/conformance/report.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kColumns = 13;
 constexpr std::size_t kMaxDiagnosis = 400;
+constexpr std::size_t kMaxErrorLines = 5;
 using Cells = std::array<std::string, kColumns>;
 
 // A backend's text may hold anything, escape sequences that drive the terminal too.
@@ -62,6 +64,35 @@ bool NeedsAttention(Outcome outcome) {
          outcome != Outcome::kExpectedFail;
 }
 
+// The last lines that the process wrote; a message has the last one already.
+std::string ErrorOutput(const CaseResult& result) {
+  std::string_view rest = result.error_output;
+  while (rest.ends_with('\n')) rest.remove_suffix(1);
+  if (rest.find('\n') == std::string_view::npos) return "";
+  std::vector<std::string_view> lines;
+  while (!rest.empty() && lines.size() < kMaxErrorLines) {
+    const std::size_t begin = rest.rfind('\n') + 1;  // npos + 1 is 0
+    lines.push_back(rest.substr(begin));
+    rest.remove_suffix(rest.size() - begin + (begin > 0 ? 1 : 0));
+  }
+  std::string text;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    text += "      | " + Printable(*line, 110) + "\n";
+  }
+  return text;
+}
+
+std::string StaleExpectations(const Report& report) {
+  if (report.stale_expectations.empty()) return "";
+  std::string text =
+      fmt::format("\n{} expected failures match no case of the suite{}\n",
+                  report.stale_expectations.size(), report.strict_expectations ? "" : " (warning)");
+  for (const std::string& line : report.stale_expectations) {
+    text += "  " + Printable(line, kMaxDiagnosis) + "\n";
+  }
+  return text;
+}
+
 std::string Attention(const BackendReport& row, std::size_t max_listed) {
   const std::string name = Printable(row.description.name, 64);
   if (row.error) {
@@ -79,7 +110,8 @@ std::string Attention(const BackendReport& row, std::size_t max_listed) {
     ++listed;
     text +=
         fmt::format("  {} {}  ({})\n      {}\n", Name(result.outcome), Printable(result.id, 200),
-                    Printable(result.spec, 64), Printable(result.diagnosis, kMaxDiagnosis));
+                    Printable(result.spec, 64), Printable(result.diagnosis, kMaxDiagnosis)) +
+        ErrorOutput(result);
   }
   if (found == 0) return "";
   if (found > listed) text += fmt::format("  ... and {} more\n", found - listed);
@@ -92,7 +124,7 @@ std::string Attention(const BackendReport& row, std::size_t max_listed) {
 std::string ToText(const Report& report, std::size_t max_listed) {
   std::string text = Table(report);
   for (const BackendReport& row : report.backends) text += Attention(row, max_listed);
-  return text;
+  return text + StaleExpectations(report);
 }
 
 }  // namespace qtx::conformance

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "case_runner.h"
+#include "qtx/conformance/journal.h"
 #include "qtx/conformance/suite.h"
 
 namespace qtx::conformance {
@@ -26,6 +27,7 @@ bool Holds(const Case& c, const std::string& arithmetic) {
 }
 
 const ExpectedFailure* FindExpected(const BackendSource& source, const CaseResult& result) {
+  if (source.expected_failures.empty()) return nullptr;
   const std::string with_arithmetic = result.id + " @" + result.arithmetic;
   for (const ExpectedFailure& expected : source.expected_failures) {
     if (GlobMatches(expected.glob, result.id) || GlobMatches(expected.glob, with_arithmetic)) {
@@ -49,27 +51,57 @@ void ApplyExpectations(const BackendSource& source, CaseResult& result) {
   result.outcome = Outcome::kExpectedFail;
 }
 
+// What a result says of its case, whatever came of it.
+void Introduce(const Case& c, const std::string& arithmetic, CaseResult& result) {
+  result.id = c.id;
+  result.position = c.position;
+  result.arithmetic = arithmetic;
+  result.spec = c.spec;
+  result.why = c.why;
+  result.where = c.where;
+  result.op = c.op ? c.op->type : "model";
+  result.level = c.level;
+  result.tags = c.tags;
+}
+
+// Calls back from one thread at a time.
+class Listener {
+ public:
+  explicit Listener(const RunOptions& options) : options_(options) {}
+  void Started(const Case& c) {
+    if (!options_.started) return;
+    const std::scoped_lock lock(mutex_);
+    options_.started(c.id);
+  }
+  void Finished(const CaseResult& result) {
+    if (!options_.progress) return;
+    const std::scoped_lock lock(mutex_);
+    options_.progress(result);
+  }
+
+ private:
+  const RunOptions& options_;
+  std::mutex mutex_;
+};
+
 // One backend in one arithmetic, on as many threads as asked for.
 class Row {
  public:
   Row(const BackendSource& source, std::span<const Case> cases, std::vector<std::size_t> chosen,
-      ReferenceResults& references, const RunOptions& options, BackendReport& report)
-      : source_(source),
-        cases_(cases),
-        chosen_(std::move(chosen)),
-        references_(references),
-        options_(options),
-        report_(report) {}
+      BackendReport& report)
+      : source_(source), cases_(cases), chosen_(std::move(chosen)), report_(report) {}
 
-  void Run() {
+  void Run(ReferenceResults& references, const RunOptions& options) {
     const Clock::time_point start = Clock::now();
     report_.cases.resize(chosen_.size());
     const auto limit = std::min<std::size_t>(chosen_.size(), kMaxJobs);
-    const std::size_t jobs = std::min(static_cast<std::size_t>(std::max(options_.jobs, 1)),
+    const std::size_t jobs = std::min(static_cast<std::size_t>(std::max(options.jobs, 1)),
                                       std::max<std::size_t>(limit, 1));
+    Listener listener(options);
+    const auto work = [&] { Work(references, options.journal, listener); };
     std::vector<std::jthread> workers;
-    for (std::size_t i = 1; i < jobs; ++i) workers.emplace_back([this] { Work(); });
-    Work();
+    for (std::size_t i = 1; i < jobs; ++i) workers.emplace_back(work);
+    work();
     workers.clear();  // joins
     for (const CaseResult& result : report_.cases) {
       ++report_.counts[static_cast<std::size_t>(result.outcome)];
@@ -78,43 +110,48 @@ class Row {
   }
 
  private:
-  void Work() {
-    const auto backend = source_.make();
+  using Instance = Result<std::unique_ptr<backend::Backend>>;
+
+  void Work(ReferenceResults& references, Journal* journal, Listener& listener) {
+    const Instance backend = source_.make();
     for (std::size_t i = next_++; i < chosen_.size(); i = next_++) {
       const Case& c = cases_[chosen_[i]];
-      const Clock::time_point start = Clock::now();
       CaseResult& result = report_.cases[i];
-      result.id = c.id;
-      result.arithmetic = report_.arithmetic;
-      result.spec = c.spec;
-      result.why = c.why;
-      result.where = c.where;
-      result.op = c.op ? c.op->type : "model";
-      result.level = c.level;
-      result.tags = c.tags;
-      if (backend) {
-        CaseRunner(source_, **backend, references_).Run(c, chosen_[i], result);
-      } else {
-        result.outcome = Outcome::kCrash;
-        result.diagnosis = backend.error().where + ": " + backend.error().message;
+      listener.Started(c);
+      auto known = journal == nullptr ? std::nullopt : journal->Find(report_, c);
+      if (known) result = *std::move(known);
+      Introduce(c, report_.arithmetic, result);
+      if (!known) {
+        RunCase(backend, references, i);
+        if (journal != nullptr) journal->Append(report_, c, result);
       }
       ApplyExpectations(source_, result);
-      result.seconds = SecondsSince(start);
-      if (options_.progress) {
-        const std::scoped_lock lock(progress_mutex_);
-        options_.progress(result);
-      }
+      listener.Finished(result);
     }
+  }
+
+  void RunCase(const Instance& backend, ReferenceResults& references, std::size_t i) {
+    const Clock::time_point start = Clock::now();
+    CaseResult& result = report_.cases[i];
+    if (backend) {
+      auto* const isolated = dynamic_cast<IsolatedBackend*>(backend->get());
+      if (isolated != nullptr) isolated->BeginCase();
+      CaseRunner(source_, **backend, references).Run(cases_[chosen_[i]], chosen_[i], result);
+      if (isolated != nullptr && result.outcome != Outcome::kPass) {
+        result.error_output = isolated->TakeErrorOutput();
+      }
+    } else {
+      result.outcome = Outcome::kCrash;
+      result.diagnosis = backend.error().where + ": " + backend.error().message;
+    }
+    result.seconds = SecondsSince(start);
   }
 
   const BackendSource& source_;
   std::span<const Case> cases_;
   std::vector<std::size_t> chosen_;  // indices of cases
-  ReferenceResults& references_;
-  const RunOptions& options_;
   BackendReport& report_;
   std::atomic<std::size_t> next_ = 0;
-  std::mutex progress_mutex_;
 };
 
 Result<backend::Description> DescribeBackend(const BackendSource& source) {
@@ -133,38 +170,52 @@ std::vector<std::string> ArithmeticsOf(const backend::Description& description,
   return names;
 }
 
-void RunBackend(const BackendSource& source, std::span<const Case> cases, const RunOptions& options,
-                ReferenceResults& references, Report& report) {
+// The cases to run in `arithmetic`, as indices; none when the backend does not claim it.
+std::vector<std::size_t> Choose(std::span<const Case> cases,
+                                const backend::Description& description,
+                                const std::string& arithmetic) {
+  std::vector<std::size_t> chosen;
+  const bool claimed =
+      std::ranges::find(description.arithmetics, arithmetic) != description.arithmetics.end();
+  for (std::size_t i = 0; claimed && i < cases.size(); ++i) {
+    if (Holds(cases[i], arithmetic)) chosen.push_back(i);
+  }
+  return chosen;
+}
+
+// What is to be run, known before anything is.
+struct Plan {
+  const BackendSource* source;
+  std::vector<std::size_t> chosen;
+  BackendReport report;
+};
+
+void PlanBackend(const BackendSource& source, std::span<const Case> cases,
+                 const RunOptions& options, std::vector<Plan>& plans) {
   const auto description = DescribeBackend(source);
   BackendReport row;
   row.source = source.name;
   if (!description) {
     row.description.name = source.name;
     row.error = description.error();
-    report.backends.push_back(std::move(row));
+    plans.push_back({&source, {}, std::move(row)});
     return;
   }
   row.description = *description;
-  const std::size_t rows_before = report.backends.size();
-  for (const std::string& arithmetic : ArithmeticsOf(*description, options)) {
-    const bool claimed =
-        std::ranges::find(description->arithmetics, arithmetic) != description->arithmetics.end();
-    std::vector<std::size_t> chosen;
-    for (std::size_t i = 0; claimed && i < cases.size(); ++i) {
-      if (Holds(cases[i], arithmetic)) chosen.push_back(i);
-    }
+  const std::size_t before = plans.size();
+  const std::vector<std::string> arithmetics = ArithmeticsOf(*description, options);
+  for (const std::string& arithmetic : arithmetics) {
+    std::vector<std::size_t> chosen = Choose(cases, *description, arithmetic);
     if (chosen.empty()) continue;
     BackendReport one = row;
     one.arithmetic = arithmetic;
     one.not_applicable = static_cast<std::int64_t>(cases.size() - chosen.size());
-    Row(source, cases, std::move(chosen), references, options, one).Run();
-    report.backends.push_back(std::move(one));
+    plans.push_back({&source, std::move(chosen), std::move(one)});
   }
-  if (report.backends.size() > rows_before) return;
-  const auto& names = options.arithmetics.empty() ? description->arithmetics : options.arithmetics;
-  row.arithmetic = names.empty() ? "" : names.front();
+  if (plans.size() > before) return;
+  row.arithmetic = arithmetics.empty() ? "" : arithmetics.front();
   row.not_applicable = static_cast<std::int64_t>(cases.size());
-  report.backends.push_back(std::move(row));
+  plans.push_back({&source, {}, std::move(row)});
 }
 
 }  // namespace
@@ -193,11 +244,20 @@ std::string_view Name(Outcome outcome) {
 
 Report RunSuite(const std::string& suite, std::span<const Case> cases,
                 std::span<const BackendSource> backends, const RunOptions& options) {
+  std::vector<Plan> plans;
+  for (const BackendSource& source : backends) PlanBackend(source, cases, options, plans);
+  std::size_t planned = 0;
+  for (const Plan& plan : plans) planned += plan.chosen.size();
+  if (options.planned) options.planned(planned);
   Report report;
   report.suite = suite;
+  report.selected = std::ssize(cases);
   ReferenceResults references;
-  for (const BackendSource& source : backends) {
-    RunBackend(source, cases, options, references, report);
+  for (Plan& plan : plans) {
+    if (!plan.chosen.empty()) {
+      Row(*plan.source, cases, std::move(plan.chosen), plan.report).Run(references, options);
+    }
+    report.backends.push_back(std::move(plan.report));
   }
   return report;
 }
@@ -209,6 +269,7 @@ bool Conforms(const BackendReport& row) {
 }
 
 bool Conforms(const Report& report) {
+  if (report.strict_expectations && !report.stale_expectations.empty()) return false;
   return std::ranges::all_of(report.backends,
                              [](const BackendReport& row) { return Conforms(row); });
 }

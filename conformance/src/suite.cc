@@ -63,7 +63,10 @@ Result<Suite> LoadFrom(const std::string& folder, std::string_view extension, Pa
     QTX_ASSIGN_OR_RETURN(const std::string text,
                          format::ReadFile(folder + "/" + path, kMaxCaseFileBytes));
     QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, parse(text, folder + "/" + path));
-    for (Case& c : cases) c.folder = folder;
+    for (Case& c : cases) {
+      c.folder = folder;
+      c.position = std::ssize(suite.cases) + (&c - cases.data());
+    }
     std::ranges::move(cases, std::back_inserter(suite.cases));
     if (std::ssize(suite.cases) > kMaxCases) {
       return Error{ErrorCode::kTooLarge, folder,

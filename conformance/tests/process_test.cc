@@ -110,6 +110,27 @@ TEST(Process, RefusesBytesAfterTheAnswer) {
   EXPECT_THAT(error.message, HasSubstr("after the answer"));
 }
 
+TEST(Process, KeepsTheEndOfTheErrorOutput) {
+  const auto process = Process::Start(
+      {"sh", "-c", "head -c 4 >/dev/null; head -c 9000 /dev/zero >&2; echo end >&2; printf '\\0'"});
+  ASSERT_TRUE(process.has_value());
+  ASSERT_TRUE((*process)->Exchange("ask", 5s).has_value());
+  const std::string output = (*process)->TakeErrorOutput();
+  EXPECT_EQ(output.size(), kMaxErrorOutput);
+  EXPECT_THAT(output, testing::EndsWith("end\n"));
+  EXPECT_EQ((*process)->TakeErrorOutput(), "");
+}
+
+TEST(Process, RefusesWhatCannotBeginAFrameAtOnce) {
+  const auto process = Process::Start({"sh", "-c", "echo hello; sleep 100"},
+                                      {.may_begin = [](char first) { return first == 'x'; }});
+  ASSERT_TRUE(process.has_value());
+  const auto answer = (*process)->Exchange("ask", 20s);
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().code, ErrorCode::kProtocol);
+  EXPECT_THAT(answer.error().message, HasSubstr("beginning 'hello?'"));
+}
+
 TEST(Process, SurvivesAFloodOfErrorOutput) {
   const auto answer =
       Ask("head -c 4 >/dev/null; head -c 3000000 /dev/zero >&2; printf '\\002ok'; cat >/dev/null");

@@ -9,6 +9,7 @@
 #include "compare.h"
 #include "escape.h"
 #include "report_data.h"
+#include "row_names.h"
 
 namespace qtx::conformance {
 namespace {
@@ -50,6 +51,12 @@ Report HostileReport() {
   Report report;
   report.suite = kHostile;
   report.backends = {row, broken};
+  return report;
+}
+
+Report Of(std::vector<BackendReport> rows) {
+  Report report;
+  report.backends = std::move(rows);
   return report;
 }
 
@@ -109,7 +116,7 @@ TEST(ToJunit, NamesTheBackendInTheClass) {
   row.description.name = "npu.v2";
   row.arithmetic = "exact";
   row.cases = {result};
-  const std::string xml = ToJunit({"suite", {row}});
+  const std::string xml = ToJunit(Of({row}));
   EXPECT_THAT(xml, HasSubstr("classname=\"npu_v2.exact.Conv\" name=\"conv/a\""));
 }
 
@@ -153,10 +160,34 @@ TEST(ToPageData, KeepsWhatRepeatsOnce) {
   result.why = result.diagnosis = "the same";
   BackendReport row;
   row.cases = {result};
-  const rapidjson::Document json = PageData({"suite", {row, row, row}});
+  const rapidjson::Document json = PageData(Of({row, row, row}));
   EXPECT_EQ(json["cases"].Size(), 1U);
   EXPECT_EQ(json["strings"].Size(), 2U);  // the empty text is the other one
   EXPECT_EQ(json["rows"].Size(), 3U);
+}
+
+TEST(RowNames, AreUnique) {
+  BackendReport row;
+  row.description = {"npu", "1", {"exact"}, "B"};
+  row.arithmetic = "exact";
+  BackendReport other = row;
+  other.arithmetic = "float32";
+  EXPECT_THAT(RowNames(Of({row, other, row, row})),
+              testing::ElementsAre("npu", "npu", "npu (B)", "npu (2)"));
+}
+
+TEST(ToPageData, BoundsTheErrorOutputOfThousandsOfCrashes) {
+  BackendReport row;
+  for (int i = 0; i < 2000; ++i) {
+    CaseResult crash;
+    crash.id = std::to_string(i);
+    crash.outcome = Outcome::kCrash;
+    crash.error_output = std::string(1 << 16, 'x') + "the end";
+    row.cases.push_back(crash);
+  }
+  const std::string data = ToPageData(Of({row}));
+  EXPECT_LT(data.size(), static_cast<std::size_t>(2 * kMaxErrorOutputBytes));
+  EXPECT_THAT(data, HasSubstr("the end"));
 }
 
 TEST(ToPageData, BoundsWhatABackendSays) {
@@ -189,7 +220,7 @@ CaseResult WithEvidence(const std::string& id, std::int64_t elements) {
 TEST(ToPageData, HasOnlyTheElementsThatDifferOfAWrongOutput) {
   BackendReport row;
   row.cases = {WithEvidence("add/a", 1 << 16)};
-  const rapidjson::Document json = PageData({"suite", {row}});
+  const rapidjson::Document json = PageData(Of({row}));
   const auto& difference = json["rows"][0]["results"][0][4]["differences"][0];
   EXPECT_EQ(difference["tensor"]["data"].Size(), kMaxShownElements);
   ASSERT_EQ(difference["at"].Size(), 1U);
@@ -206,11 +237,11 @@ TEST(ToPageData, KeepsTheValuesOfTheSmallestAnswersWithinItsBound) {
     row.cases.push_back(WithEvidence("add/" + std::to_string(i), 1 << 14));
   }
   row.cases.push_back(WithEvidence("add/small", 2));
-  const rapidjson::Document json = PageData({"suite", {row}});
+  const rapidjson::Document json = PageData(Of({row}));
   const auto& results = json["rows"][0]["results"];
   EXPECT_FALSE(results[199][4].HasMember("inputs"));
   EXPECT_TRUE(results[200][4].HasMember("inputs"));
-  EXPECT_LT(ToPageData({"suite", {row}}).size(), static_cast<std::size_t>(kMaxValueBytes));
+  EXPECT_LT(ToPageData(Of({row})).size(), static_cast<std::size_t>(kMaxValueBytes));
 }
 
 TEST(Distances, AreUlpsOfFloatsAndNoneOfANanBesideANumber) {

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 namespace qtx::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+using conformance::BackendSource;
 
 bool IsBuiltIn(const std::string& name) {
   return std::ranges::any_of(BuiltIns(), [&](const BuiltIn& b) { return b.name == name; });
@@ -42,23 +45,46 @@ std::string EmulatedArm() {
   return "qemu-aarch64 -cpu max '" + server.string() + "'";
 }
 
-}  // namespace
-
-Result<conformance::BackendSource> FindBackend(const std::string& name,
-                                               std::chrono::milliseconds timeout) {
+std::optional<BackendSource> FindInProcess(const std::string& name) {
   if (name == "reference") return conformance::ReferenceSource();
   for (const BuiltIn& built_in : BuiltIns()) {
     if (name != built_in.name) continue;
-    return conformance::BackendSource{
-        name,
-        [make = built_in.make]() -> Result<std::unique_ptr<backend::Backend>> { return make(); },
-        {}};
+    BackendSource source;
+    source.name = name;
+    source.make = [make = built_in.make]() -> Result<std::unique_ptr<backend::Backend>> {
+      return make();
+    };
+    return source;
+  }
+  return std::nullopt;
+}
+
+// The same backend, served by another process of this program.
+Result<BackendSource> Isolated(const BackendSource& source,
+                               const conformance::ProcessOptions& options) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return Error{ErrorCode::kIo, "/proc/self/exe", error.message()};
+  BackendSource isolated = conformance::ProcessSource(
+      source.name, {program.string(), "serve", "--backend", source.name}, options);
+  isolated.is_reference = source.is_reference;
+  return isolated;
+}
+
+}  // namespace
+
+Result<conformance::BackendSource> FindBackend(const std::string& name,
+                                               const BackendOptions& options) {
+  if (auto source = FindInProcess(name)) {
+    if (!options.isolate) return *std::move(source);
+    return Isolated(*source, options.process);
   }
   std::string command = name.starts_with("cmd:") ? name.substr(4) : "";
   if (name == "arm") command = EmulatedArm();
   if (!command.empty() || name.starts_with("cmd:")) {
-    QTX_ASSIGN_OR_RETURN(auto source, conformance::ProcessSource(command, timeout));
-    source.name = name;
+    auto source = conformance::ProcessSource(command, options.process);
+    if (!source.has_value()) return At("--backend " + name, source.error());
+    source->name = name;
     return source;
   }
   std::string names;

@@ -1,7 +1,6 @@
 // Backends by name: built into this program, found beside it, or any command.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,10 +19,15 @@ struct BuiltIn {
 /// Generated from the folders under backends/.
 std::span<const BuiltIn> BuiltIns();
 
+struct BackendOptions {
+  conformance::ProcessOptions process;  // of those that run in a process of their own
+  bool isolate = false;                 // built-in ones too: this program serves them
+};
+
 /// `name` is "reference", a built-in, "arm" (its server under emulation on another machine) or
 /// "cmd:PROGRAM ARGS".  Errors: kInvalid, listing the names there are.
-Result<conformance::BackendSource> FindBackend(
-    const std::string& name, std::chrono::milliseconds timeout = std::chrono::seconds(60));
+Result<conformance::BackendSource> FindBackend(const std::string& name,
+                                               const BackendOptions& options = {});
 
 /// Every name that FindBackend finds on this machine, the reference first.
 std::vector<std::string> AvailableBackends();

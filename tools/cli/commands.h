@@ -63,12 +63,27 @@ struct ValidateOptions {
   std::string filter = "*";
   std::string level;
   std::string arithmetic;
-  std::string shard;  // "I/N"
+  std::string shard;  // "I/N"; empty: what Bazel's or GoogleTest's environment says
   int jobs = 0;       // 0: as many as cores
-  std::int64_t timeout_seconds = 60;
-  std::string json, junit, html, expected_failures;
+  double timeout_seconds = 60;
+  std::int64_t memory_limit_mib = 0;  // 0: none
+  bool isolate = false;
+  std::string json, junit, html, expected_failures, resume;
+  bool strict_expectations = false;
 };
 int Validate(const ValidateOptions& options);
+
+struct ServeOptions {
+  std::string backend;
+};
+int Serve(const ServeOptions& options);
+
+struct MergeOptions {
+  std::vector<std::string> reports;
+  std::string output, junit, html;
+  bool json = false;
+};
+int ReportMerge(const MergeOptions& options);
 
 struct SpecOptions {
   std::string path;  // a file or folder of the spec; empty: all of it

@@ -78,15 +78,45 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
   command->add_option("--level", options.level, "Only cases of this level");
   command->add_option("--arithmetic", options.arithmetic, "Only this arithmetic");
   command->add_option("--shard", options.shard, "I/N: the I-th of N parts (1-based)");
-  command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)");
-  command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
-      ->check(CLI::Range(1, 86400))
+  command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)")
+      ->check(CLI::Range(1, 256));
+  command
+      ->add_option("--timeout", options.timeout_seconds,
+                   "Seconds a backend in a process of its own has for one case, e.g. 0.5")
+      ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
+  command
+      ->add_option("--memory-limit", options.memory_limit_mib,
+                   "MiB of address space for each backend's process; implies --isolate")
+      ->check(CLI::Range(1, 1 << 24));
+  command->add_flag("--isolate", options.isolate,
+                    "Run built-in backends in processes of their own, too");
+  command->add_option("--resume", options.resume,
+                      "Journal: each result is appended to this file, and what it holds already "
+                      "is not run again");
   command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
   command->add_option("--junit", options.junit, "Report as JUnit XML to this file");
   command->add_option("--html", options.html, "Report as one offline HTML page to this file");
   command->add_option("--expected-failures", options.expected_failures,
                       "File of case ids that are known to fail, each with its reason");
+  command->add_flag("--strict-expectations", options.strict_expectations,
+                    "A line of that file that no case matches counts as a failure");
+}
+
+void AddServe(CLI::App& app, ServeOptions& options) {
+  auto* command = app.add_subcommand("serve", "Answer the backend protocol on stdin and stdout");
+  command->add_option("--backend", options.backend, "Built-in name")->required();
+}
+
+void AddReport(CLI::App& app, MergeOptions& options) {
+  auto* command = app.add_subcommand("report", "Reports of earlier runs");
+  command->require_subcommand(1);
+  auto* merge = command->add_subcommand("merge", "Join the JSON reports of shards or devices");
+  merge->add_option("reports", options.reports, "JSON reports of `qtx validate`")->required();
+  merge->add_option("-o,--output", options.output, "Joined report as JSON to this file");
+  merge->add_flag("--json", options.json, "Joined report as JSON on stdout");
+  merge->add_option("--junit", options.junit, "The same as JUnit XML to this file");
+  merge->add_option("--html", options.html, "The same as one offline HTML page to this file");
 }
 
 void AddSpec(CLI::App& app, SpecOptions& options) {
@@ -111,12 +141,16 @@ int Main(int argc, char** argv) {
   ConvertOptions convert, lower, lift;
   RunOptions run;
   ValidateOptions validate;
+  ServeOptions serve;
+  MergeOptions merge;
   SpecOptions spec;
   AddCheck(app, check);
   AddInspect(app, inspect);
   AddConversions(app, convert, lower, lift);
   AddRun(app, run);
   AddValidate(app, validate);
+  AddServe(app, serve);
+  AddReport(app, merge);
   AddSpec(app, spec);
   try {
     app.parse(argc, argv);
@@ -130,6 +164,8 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("lift")) return Convert(lift);
   if (app.got_subcommand("run")) return Run(run);
   if (app.got_subcommand("validate")) return Validate(validate);
+  if (app.got_subcommand("serve")) return Serve(serve);
+  if (app.got_subcommand("report")) return ReportMerge(merge);
   return SpecRun(spec);
 }
 

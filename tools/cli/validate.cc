@@ -1,115 +1,152 @@
 // qtx validate: the suite against backends, and its reports.
 #include <fmt/core.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "backends.h"
 #include "commands.h"
 #include "data.h"
-#include "qtx/conformance/report.h"
+#include "progress.h"
+#include "qtx/conformance/journal.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
+#include "shard.h"
+#include "write_reports.h"
 
 namespace qtx::cli {
 namespace {
 
 using conformance::BackendSource;
 using conformance::Case;
+using conformance::ExpectedFailure;
+using conformance::Report;
 
 constexpr std::int64_t kMaxListBytes = std::int64_t{1} << 20;  // an expected-failures file
 
-Result<std::vector<Case>> ChooseCases(const ValidateOptions& options, const std::string& folder) {
-  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite, conformance::LoadSuite(folder));
-  conformance::Selection selection{
-      .filters = {options.filter}, .level = options.level, .shard = {}};
-  if (!options.shard.empty()) {
-    QTX_ASSIGN_OR_RETURN(selection.shard, conformance::ParseShard(options.shard));
+Result<conformance::Shard> ChooseShard(const ValidateOptions& options) {
+  return options.shard.empty() ? ShardFromEnvironment() : conformance::ParseShard(options.shard);
+}
+
+// What the filter and the level leave, before any shard.
+Result<std::vector<Case>> ChooseCases(const ValidateOptions& options,
+                                      const conformance::Suite& suite) {
+  std::set<std::string> levels;
+  for (const Case& c : suite.cases) levels.insert(c.level);
+  if (!options.level.empty() && !levels.contains(options.level)) {
+    return Error{ErrorCode::kInvalid, "--level " + options.level,
+                 fmt::format("expected {}", fmt::join(levels, ", "))};
   }
-  auto cases = conformance::Select(suite.cases, selection);
+  auto cases = conformance::Select(
+      suite.cases, {.filters = {options.filter}, .level = options.level, .shard = {}});
   if (cases.empty()) {
     return Error{ErrorCode::kInvalid, "--filter " + options.filter,
-                 "no case of " + folder + " is left by it, --level and --shard"};
+                 "matches no case of " + suite.folder +
+                     (options.level.empty() ? "" : " at level " + options.level)};
   }
   return cases;
 }
 
-Result<std::vector<BackendSource>> ChooseBackends(const ValidateOptions& options) {
-  std::vector<conformance::ExpectedFailure> expected;
-  if (!options.expected_failures.empty()) {
-    QTX_ASSIGN_OR_RETURN(const std::string text,
-                         format::ReadFile(options.expected_failures, kMaxListBytes));
-    QTX_ASSIGN_OR_RETURN(expected,
-                         conformance::ParseExpectedFailures(text, options.expected_failures));
-  }
+Result<std::vector<ExpectedFailure>> ReadExpectations(const ValidateOptions& options) {
+  if (options.expected_failures.empty()) return std::vector<ExpectedFailure>();
+  QTX_ASSIGN_OR_RETURN(const std::string text,
+                       format::ReadFile(options.expected_failures, kMaxListBytes));
+  return conformance::ParseExpectedFailures(text, options.expected_failures);
+}
+
+Result<std::vector<BackendSource>> ChooseBackends(const ValidateOptions& options,
+                                                  const std::vector<ExpectedFailure>& expected) {
+  BackendOptions access;
+  access.process.timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_seconds * 1000));
+  access.process.memory_limit = options.memory_limit_mib << 20;
+  access.isolate = options.isolate || options.memory_limit_mib > 0;
   std::vector<BackendSource> sources;
   for (const auto& name : options.backends.empty() ? AvailableBackends() : options.backends) {
-    QTX_ASSIGN_OR_RETURN(BackendSource source,
-                         FindBackend(name, std::chrono::seconds(options.timeout_seconds)));
+    QTX_ASSIGN_OR_RETURN(BackendSource source, FindBackend(name, access));
     source.expected_failures = expected;
     sources.push_back(std::move(source));
   }
   return sources;
 }
 
-// "-" is stdout, where the table is then left out.
-Result<void> WriteReports(const conformance::Report& report, const ValidateOptions& options) {
-  if (options.json == "-") {
-    fmt::print("{}", conformance::ToJson(report));
-  } else {
-    fmt::print("{}", conformance::ToText(report));
-    if (!options.json.empty()) {
-      QTX_RETURN_IF_ERROR(format::WriteFileAtomically(options.json, conformance::ToJson(report)));
-    }
-  }
-  if (!options.junit.empty()) {
-    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(options.junit, conformance::ToJunit(report)));
-  }
-  if (!options.html.empty()) {
-    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(options.html, conformance::ToHtml(report)));
-    if (options.json != "-") fmt::print("HTML report: {}\n", options.html);
-  }
-  return {};
-}
-
-// A counter on a terminal, nothing in a log.
-void ShowProgress(conformance::RunOptions& run) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  run.progress = [done = std::int64_t{0}](const conformance::CaseResult& result) mutable {
-    fmt::print(stderr, "\r\x1b[K{} {}", ++done, result.id);
+// Whether anything is to be run, of all shards together.
+bool AnythingHolds(const Report& report, const std::vector<Case>& cases,
+                   const std::string& arithmetic) {
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
   };
+  return std::ranges::any_of(report.backends, [&](const conformance::BackendReport& row) {
+    return row.error || std::ranges::any_of(cases, [&](const Case& c) {
+             return std::ranges::any_of(c.arithmetics, [&](const std::string& name) {
+               return (arithmetic.empty() || name == arithmetic) &&
+                      has(row.description.arithmetics, name);
+             });
+           });
+  });
 }
 
-// A run of no case must not look like one that passed.
-bool NothingRan(const conformance::Report& report) {
-  return std::ranges::all_of(report.backends, [](const conformance::BackendReport& row) {
-    return !row.error && row.cases.empty();
-  });
+struct Plan {
+  std::string folder;
+  std::vector<Case> cases;  // before sharding
+  conformance::Shard shard;
+  std::vector<BackendSource> sources;
+  std::vector<std::string> stale_expectations;
+};
+
+Result<Plan> MakePlan(const ValidateOptions& options, const conformance::Shard& shard) {
+  const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
+  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite, conformance::LoadSuite(folder));
+  QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ChooseCases(options, suite));
+  QTX_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> expected, ReadExpectations(options));
+  QTX_ASSIGN_OR_RETURN(std::vector<BackendSource> sources, ChooseBackends(options, expected));
+  return Plan{folder, std::move(cases), shard, std::move(sources),
+              conformance::StaleExpectations(expected, suite.cases)};
+}
+
+Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Journal* journal) {
+  conformance::RunOptions run;
+  if (!options.arithmetic.empty()) run.arithmetics = {options.arithmetic};
+  run.jobs = options.jobs > 0 ? options.jobs
+                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  run.journal = journal;
+  const ProgressLine progress(run);
+  const std::vector<Case> cases =
+      conformance::Select(plan.cases, {.filters = {}, .level = "", .shard = plan.shard});
+  Report report = conformance::RunSuite(plan.folder, cases, plan.sources, run);
+  report.stale_expectations = plan.stale_expectations;
+  report.strict_expectations = options.strict_expectations;
+  return report;
 }
 
 }  // namespace
 
 int Validate(const ValidateOptions& options) {
-  const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
-  const auto cases = ChooseCases(options, folder);
-  if (!cases.has_value()) return Fail(cases.error(), kBadInput);
-  const auto sources = ChooseBackends(options);
-  if (!sources.has_value()) return Fail(sources.error(), kBadInput);
-  conformance::RunOptions run;
-  if (!options.arithmetic.empty()) run.arithmetics = {options.arithmetic};
-  run.jobs = options.jobs > 0 ? options.jobs
-                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  ShowProgress(run);
-  const auto report = conformance::RunSuite(folder, *cases, *sources, run);
-  if (run.progress) fmt::print(stderr, "\r\x1b[K");
-  if (NothingRan(report)) {
+  const auto shard = ChooseShard(options);
+  if (!shard.has_value()) {
+    return Fail(shard.error(), shard.error().code == ErrorCode::kIo ? kInternal : kUsage);
+  }
+  const auto plan = MakePlan(options, *shard);
+  if (!plan.has_value()) return Fail(plan.error(), kBadInput);
+  std::unique_ptr<conformance::Journal> journal;
+  if (!options.resume.empty()) {
+    auto opened = conformance::Journal::Open(options.resume);
+    if (!opened.has_value()) return Fail(opened.error(), StatusOf(opened.error()));
+    journal = *std::move(opened);
+  }
+  const Report report = RunPlan(*plan, options, journal.get());
+  // A run of no case must not look like one that passed; a shard may be empty.
+  if (!AnythingHolds(report, plan->cases, options.arithmetic)) {
     return Fail({ErrorCode::kInvalid, "--arithmetic " + options.arithmetic,
                  "no case is left that holds for it, of a backend that has it"},
                 kUsage);
   }
-  if (auto written = WriteReports(report, options); !written.has_value()) {
+  if (journal != nullptr && journal->error()) return Fail(*journal->error(), kInternal);
+  const ReportFiles files{options.json, options.junit, options.html};
+  if (auto written = WriteReports(report, files); !written.has_value()) {
     return Fail(written.error(), kInternal);
   }
   return conformance::Conforms(report) ? kDone : kFailed;

@@ -181,12 +181,27 @@ function runRow(run, columns) {
     h('th', {scope: 'row', title: run.label}, h('button', {type: 'button', class: 'link name',
       onclick: () => goTo({run: run.key})}, run.name), run.arithmetic ? ` ${run.arithmetic}` : ''),
     h('td', null, h('span', {class: `mark ${run.conforms ? 'good' : 'bad'}`},
-                    `${run.conforms ? '✓' : '✗'} ${verdict}`)),
+                    `${run.conforms ? '✓' : '✗'} `, h('span', {class: 'word'}, verdict))),
     run.error !== undefined ? h('td', {colspan: columns.length + 1, class: 'error'}, run.error)
                             : [h('td', null, bar(run)), ...numbers],
     h('td', {class: 'n zero'}, count(run.not_applicable)),
     h('td', {class: 'n'}, duration(Math.round(run.seconds * 1e6))),
     h('td', {class: 'faint'}, [run.version, run.device].filter(Boolean).join(', ')));
+}
+
+const kRuns = 6;
+
+/** Hides rows behind a button; the wrong ones come first and stay. */
+function fold(rows) {
+  const set = folded => {
+    for (const row of rows) row.classList.toggle('folded', folded);
+    button.setAttribute('aria-expanded', String(!folded));
+    button.textContent = folded ? `Show ${rows.length} more, all conforming` : 'Show fewer';
+  };
+  const button = h('button', {type: 'button', class: 'small', onclick: () =>
+    set(button.getAttribute('aria-expanded') === 'true')});
+  set(true);
+  $('#runs').append(h('p', {class: 'fold'}, button));
 }
 
 function showRuns() {
@@ -199,8 +214,10 @@ function showRuns() {
       'n/a'),
     h('th', {scope: 'col', class: 'n'}, 'time'), h('th', {scope: 'col'}, 'version, device'));
   const ordered = [...runs].sort((a, b) => a.conforms - b.conforms);
-  $('#runs .scroll').append(h('table', {class: 'runs'}, h('thead', null, head),
-                              h('tbody', null, ordered.map(run => runRow(run, columns)))));
+  const rows = ordered.map(run => runRow(run, columns));
+  $('#runs .scroll').append(h('table', {class: 'runs'}, h('thead', null, head), h('tbody', null, rows)));
+  const kept = Math.max(kRuns, runs.filter(run => !run.conforms).length);
+  if (rows.length > kept + 2) fold(rows.slice(kept));
   $('#runs').hidden = false;
 }
 
@@ -216,7 +233,9 @@ function findingItem(run, finding) {
 }
 
 function showFindings() {
-  const items = runs.flatMap(run => run.findings.map(finding => findingItem(run, finding)));
+  const stale = data.stale_expectations.map(line => h('li', {class: 'unexplained'},
+    h('p', {class: 'says'}, 'An expected failure matches no case of the suite: ', h('code', null, line))));
+  const items = runs.flatMap(run => run.findings.map(finding => findingItem(run, finding))).concat(stale);
   $('#findings').hidden = items.length === 0;
   $('#findings ul').append(...items);
 }
@@ -795,7 +814,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
 
 function sideOf(layout) {
   const room = layout.starts.length > 1 ? 150 : Math.min(520, innerWidth - 90);
-  return Math.max(2, Math.min(layout.starts.length > 1 ? 14 : 24, Math.floor(room / layout.columns)));
+  return Math.max(2, Math.min(layout.starts.length > 1 ? 18 : 24, Math.floor(room / layout.columns)));
 }
 
 function heatMap(values) {

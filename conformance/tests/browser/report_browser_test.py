@@ -75,11 +75,12 @@ class Browser(unittest.TestCase):
 class Head(Browser):
     def test_says_who_conforms(self):
         self.open("known")
-        self.assertIn("3 of 4 runs do not conform", self.one("#verdict"))
+        self.assertIn("3 of 5 runs do not conform", self.one("#verdict"))
         verdicts = dict(zip(self.all(".runs tbody th"), self.all(".runs tbody .mark")))
         self.assertEqual(verdicts["npu exact"], "✗ not conforming")
         self.assertEqual(verdicts["x86 exact"], "✓ conforming")
         self.assertEqual(verdicts["mute"], "✗ no answer")
+        self.assertEqual(verdicts["x86 (AMX) exact"], "✓ conforming")  # a second device of a joined report
 
     def test_counts_as_the_json_does(self):
         for name in ("known", "wrong"):
@@ -102,6 +103,7 @@ class Head(Browser):
     def test_puts_the_findings_first(self):
         self.open("known")
         says = self.all(".findings .says")
+        self.assertEqual(says[-1], "An expected failure matches no case of the suite: list.txt:3: gone/*")
         self.assertEqual(says[0], "Conv, Softmax: rounds half away from zero: half_away (2 of 2 wrong answers)")
         self.assertTrue(self.page.run("document.querySelector('#findings').compareDocumentPosition("
                                       "document.querySelector('#matrix')) === Node.DOCUMENT_POSITION_FOLLOWING"))
@@ -170,7 +172,7 @@ class List(Browser):
     def test_searches_every_word_in_id_reason_clause_and_tag(self):
         self.open("known", "#outcome=" + ",".join(OUTCOMES))
         for words, ids in {"slow": ["mul/slow"], "Softmax.S1": ["softmax/near"], "half_away conv/e": ["conv/even"],
-                           "SIGSEGV": ["add/dead"], "ROUNDING relu": ["relu/none", "relu/none"]}.items():
+                           "SIGSEGV": ["add/dead"], "ROUNDING relu": ["relu/none", "relu/none", "relu/none"]}.items():
             self.choose("q", words)
             self.assertEqual(self.shown(), ids, words)
         self.choose("q", "no such text")
@@ -284,6 +286,10 @@ class Detail(Browser):
         self.case("reshape/dims")
         self.assertIn("has dims [3,2], expected [2,3]", self.one(".open h4:has(code)"))
         self.assertEqual(self.one(".open [data-role=got] figcaption").split("]")[0], "got INT8Q [3, 2")
+
+    def test_shows_what_a_process_wrote_to_its_error_output(self):
+        self.case("add/dead")
+        self.assertIn("\nassertion failed: k % 16 == 0 </script>", self.one(".open .output-text"))
 
     def test_a_large_tensor_is_bounded(self):
         self.case("add/huge")
@@ -475,6 +481,9 @@ class Junit(unittest.TestCase):
         self.assertEqual(properties["clause"], "Conv.S1")
         self.assertEqual(properties["level"], "core")
         self.assertEqual(properties["tag"], "rounding")
+        dead = root.find(".//testcase[@name='add/dead']")
+        self.assertEqual(dead.find("error").get("type"), "crash")
+        self.assertIn("assertion failed", dead.find("system-err").text)
 
     def test_agrees_with_the_json(self):
         root = ElementTree.parse(path("wrong.xml")).getroot()

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "qtx/backend/backend.h"
 #include "qtx/backend/serve.h"
@@ -20,18 +22,50 @@ using qtx::ErrorCode;
 using qtx::Result;
 using qtx::format::Tensor;
 
+void Sleep(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
+
+// Bytes on standard output that Serve knows nothing of.
+void Print(std::string_view bytes) {
+  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  std::fflush(stdout);
+}
+
 void Misbehave(const std::string& fault) {
   if (fault == "crash") {
     std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would turn it into an exit
     std::raise(SIGSEGV);
   }
   if (fault == "exit") std::_Exit(0);
-  if (fault == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
-  if (fault == "garbage") {
-    // 'h' is a length of 104, which these bytes more than fill.
-    for (int i = 0; i < 10; ++i) std::fputs("hello from a print statement\n", stdout);
-    std::fflush(stdout);
+  if (fault == "hang") Sleep(std::chrono::hours(1));
+  if (fault == "slow") Sleep(std::chrono::milliseconds(300));
+  if (fault == "memory") {
+    // Held at once, so that it does not matter whether the limit is on what is touched.
+    const std::vector<char> block(std::size_t{2} << 30, 'x');
+    Sleep(std::chrono::milliseconds(block[block.size() / 2] == 'x' ? 1 : 2));
   }
+  // 'h' is a length of 104, which these bytes more than fill; with the next, the answer does.
+  if (fault == "garbage") Print("hello from a print statement: " + std::string(200, '.'));
+  if (fault == "print") Print("hello\n");
+  if (fault == "unasked") Print(std::string("\x02\x2a\x00", 3));  // an answer to Release
+  if (fault == "oversized") {
+    Print("\xff\xff\xff\xff\x0f");
+    Sleep(std::chrono::hours(1));
+  }
+  if (fault == "truncated") {
+    Print("\x20\x22\x1e");
+    std::_Exit(0);
+  }
+  if (fault == "noise") std::fputs("first words\nlast words\n", stderr);
+}
+
+// Answers that are well formed, and wrong.
+void Spoil(const std::string& fault, std::vector<Tensor>& outputs) {
+  if (fault == "wrong" || fault == "noise") outputs[0].bytes[0] ^= std::byte{1};
+  if (fault == "none") outputs.clear();
+  if (fault == "extra") outputs.push_back(outputs[0]);
+  if (fault == "type") outputs[0].elem_type = qtx::format::ElementType::kUint8Q;
+  if (fault == "shape") outputs[0].dims = {1, 3};
+  if (fault == "short") outputs[0].bytes.pop_back();  // not well formed: it lies about its size
 }
 
 class Model : public qtx::backend::PreparedModel {
@@ -45,10 +79,7 @@ class Model : public qtx::backend::PreparedModel {
   Result<std::vector<Tensor>> Run(std::span<const Tensor> inputs) override {
     if (bad_) Misbehave(fault_);
     std::vector<Tensor> outputs(inputs.begin(), inputs.end());
-    // A guest that lies about its sizes, and one that is merely wrong.
-    if (bad_ && fault_ == "short") outputs[0].bytes.pop_back();
-    if (bad_ && fault_ == "wrong") outputs[0].bytes[0] ^= std::byte{1};
-    if (bad_ && fault_ == "none") outputs.clear();
+    if (bad_) Spoil(fault_, outputs);
     return outputs;
   }
 
@@ -69,6 +100,7 @@ class Guest : public qtx::backend::Backend {
     if (bad && fault_ == "unsupported") {
       return Error{ErrorCode::kUnsupported, "node 'node'", "not today"};
     }
+    if (bad && fault_ == "slow") Misbehave(fault_);
     if (bad && fault_ == "refuse") return Error{ErrorCode::kTimeout, "node", "a lie"};
     return std::unique_ptr<qtx::backend::PreparedModel>(std::make_unique<Model>(fault_, bad));
   }

@@ -1,11 +1,16 @@
 // The program as a user runs it: exit statuses, one-line errors, files left behind, golden outputs.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -32,12 +37,17 @@ class Qtx : public testing::Test {
  protected:
   Qtx() : folder_(fs::temp_directory_path() / ("qtx_cli_test_" + std::to_string(getpid()))) {
     fs::create_directories(folder_);
+    // Whoever shards this test does not mean the programs it runs.
+    for (const char* name : {"TEST_TOTAL_SHARDS", "TEST_SHARD_INDEX", "TEST_SHARD_STATUS_FILE",
+                             "GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) {
+      unsetenv(name);
+    }
   }
   ~Qtx() override { fs::remove_all(folder_); }
 
-  Outcome Run(const std::string& arguments) const {
-    const std::string command = std::string(QTX_PROGRAM) + " " + arguments + " >" + Path("out") +
-                                " 2>" + Path("err") + " </dev/null";
+  Outcome Run(const std::string& arguments, const std::string& environment = "") const {
+    const std::string command = environment + " " + QTX_PROGRAM + " " + arguments + " >" +
+                                Path("out") + " 2>" + Path("err") + " </dev/null";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Contents(Path("out")),
             Contents(Path("err"))};
@@ -197,7 +207,22 @@ TEST_F(Qtx, ReportsWrongUsageWithStatusTwoAndOneLine) {
                                run + " --backend none",
                                run + " --backend x86 --counters",
                                "validate --backend none",
+                               "validate --backend \"cmd:'open\"",
+                               "validate --backend cmd:",
+                               "validate --level none",
+                               "validate --jobs 0",
+                               "validate --timeout 0",
+                               "validate --timeout soon",
+                               "validate --memory-limit 0",
+                               "validate --frobnicate",
+                               "validate --arithmetic none",
                                "validate --shard 3/2",
+                               "validate --shard 1",
+                               "serve",
+                               "serve --backend none",
+                               "report",
+                               "report merge",
+                               "report merge a.json --json -o b.json",
                                "validate --filter 'none/*'",
                                "validate --arithmetic none --filter 'add/*'"};
   for (const std::string& arguments : wrong) {
@@ -214,6 +239,122 @@ TEST_F(Qtx, ABackendThatDiesIsACrashAndTheRunGoesOn) {
       Run("validate --backend 'cmd:false' --backend reference --filter 'add/*' --json -");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.out.find("crash"), std::string::npos) << outcome.out;
+}
+
+TEST_F(Qtx, NamesTheFileOfValidateThatIsMissingOrForeign) {
+  const std::string foreign = Write("foreign", "my thesis");
+  for (const std::string& arguments :
+       {"validate --suite " + Path("none"), "validate --expected-failures " + Path("none"),
+        "validate --filter 'add/*' --expected-failures " + foreign,
+        "validate --filter 'add/*' --resume " + foreign, "report merge " + foreign}) {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.status, 3) << arguments;
+    EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+    EXPECT_EQ(outcome.out, "") << arguments;
+  }
+  EXPECT_EQ(Contents(foreign), "my thesis");
+}
+
+// What differs between two runs of the same.
+std::string WithoutTimes(const std::string& json) {
+  return std::regex_replace(json, std::regex(R"("seconds":[0-9.e-]+)"), "");
+}
+
+TEST_F(Qtx, MergesShardsToTheReportOfTheWholeRun) {
+  const std::string run = "validate --backend reference --backend x86 --filter 'm*' --json ";
+  ASSERT_EQ(Run(run + Path("whole.json")).status, 0);
+  std::string parts;
+  for (int i = 0; i < 3; ++i) {
+    const std::string part = Path("part" + std::to_string(i) + ".json");
+    const std::string environment[] = {
+        "", "TEST_TOTAL_SHARDS=3 TEST_SHARD_INDEX=1 TEST_SHARD_STATUS_FILE=" + Path("touched"),
+        "GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=2"};
+    ASSERT_EQ(Run(run + part + (i == 0 ? " --shard 1/3" : ""), environment[i]).status, 0);
+    parts += " " + part;
+  }
+  EXPECT_TRUE(fs::exists(Path("touched")));
+  ASSERT_EQ(Run("report merge" + parts + " -o " + Path("merged.json")).status, 0);
+  EXPECT_TRUE(WithoutTimes(Contents(Path("merged.json"))) ==
+              WithoutTimes(Contents(Path("whole.json"))));
+  EXPECT_EQ(Run("report merge --json" + parts).out, Contents(Path("merged.json")));
+}
+
+TEST_F(Qtx, RunsNothingAndSucceedsInAShardThatIsEmpty) {
+  const Outcome outcome = Run("validate --backend x86 --filter 'add/*' --shard 1000/1000");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+}
+
+TEST_F(Qtx, RefusesAHalfOrWrongShardOfTheEnvironment) {
+  for (const char* environment :
+       {"TEST_TOTAL_SHARDS=3", "GTEST_SHARD_INDEX=0", "TEST_TOTAL_SHARDS=0 TEST_SHARD_INDEX=0",
+        "GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=3", "GTEST_TOTAL_SHARDS=x GTEST_SHARD_INDEX=1"}) {
+    const Outcome outcome = Run("validate --filter 'add/*'", environment);
+    EXPECT_EQ(outcome.status, 2) << environment;
+    EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+  }
+}
+
+// Killed when it has some hundred results, and again with a line cut in two.
+TEST_F(Qtx, ResumesAKilledRunWithoutLosingOrRepeatingACase) {
+  const std::string run = "validate --backend reference --jobs 1 --json ";
+  ASSERT_EQ(Run(run + Path("whole.json")).status, 0);
+  const std::string journal = Path("journal");
+  const auto lines = [&] { return std::ranges::count(Contents(journal), '\n'); };
+  for (const std::ptrdiff_t target : {200, 500}) {
+    const std::string command = std::string(QTX_PROGRAM) + " " + run + Path("never.json") +
+                                " --resume " + journal + " >" + Path("out") + " 2>&1 & echo $! >" +
+                                Path("pid");
+    ASSERT_EQ(std::system(command.c_str()), 0);
+    for (int i = 0; i < 60'000 && lines() < target; ++i) usleep(1000);
+    ASSERT_EQ(kill(std::stoi(Contents(Path("pid"))), SIGKILL), 0);
+    usleep(200'000);  // until its lock on the journal is gone
+    EXPECT_FALSE(fs::exists(Path("never.json"))) << "it was done before it was killed";
+    EXPECT_GE(lines(), target);
+    fs::resize_file(journal, fs::file_size(journal) - 5);
+  }
+  const std::string kept = Contents(journal).substr(0, Contents(journal).rfind('\n') + 1);
+  ASSERT_EQ(Run(run + Path("resumed.json") + " --resume " + journal).status, 0);
+  EXPECT_TRUE(Contents(journal).starts_with(kept));
+  EXPECT_TRUE(WithoutTimes(Contents(Path("resumed.json"))) ==
+              WithoutTimes(Contents(Path("whole.json"))));
+  std::set<std::string> keys;
+  std::istringstream text(Contents(journal));
+  for (std::string line; std::getline(text, line);) keys.insert(line.substr(0, 30));
+  EXPECT_EQ(std::ssize(keys), lines());
+}
+
+TEST_F(Qtx, IsolatesBuiltInBackends) {
+  const std::string run = "validate --backend reference --backend x86 --filter 'm*' --json ";
+  ASSERT_EQ(Run(run + Path("inside.json")).status, 0);
+  ASSERT_EQ(Run(run + Path("outside.json") + " --isolate").status, 0);
+  EXPECT_TRUE(WithoutTimes(Contents(Path("inside.json"))) ==
+              WithoutTimes(Contents(Path("outside.json"))));
+}
+
+TEST_F(Qtx, WarnsOfExpectedFailuresThatNoCaseMatches) {
+  const std::string list = Write("list.txt", "gone/case  # was renamed\n");
+  const std::string run =
+      "validate --backend reference --filter 'add/*' --expected-failures " + list;
+  const Outcome warned = Run(run);
+  EXPECT_EQ(warned.status, 0);
+  EXPECT_NE(warned.out.find("list.txt:1: gone/case"), std::string::npos) << warned.out;
+  EXPECT_EQ(Run(run + " --strict-expectations").status, 1);
+  EXPECT_NE(Run(run + " --json -").out.find("\"stale_expectations\":[\"" + list),
+            std::string::npos);
+}
+
+// `script` gives a command a terminal.
+TEST_F(Qtx, ShowsProgressOnATerminalAndNothingInALog) {
+  const std::string run = "validate --backend reference --filter 'models/*'";
+  EXPECT_EQ(Run(run).err, "");
+  const std::string command = "script -qec '" + std::string(QTX_PROGRAM) +
+                              " validate --backend reference --filter \"models/*\"' /dev/null >" +
+                              Path("terminal") + " </dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string seen = Contents(Path("terminal"));
+  EXPECT_TRUE(
+      std::regex_search(seen, std::regex(R"(\r[0-9]+/[0-9]+  0 failed  [0-9]+/s  models/)")))
+      << seen;
 }
 
 TEST_F(Qtx, LiftUndoesLower) {

@@ -75,7 +75,8 @@ struct Case {
   std::string error;  // the clause by which the case must be refused; empty: it must run
   std::optional<std::int64_t> ulp;  // tolerance of float outputs; nullopt is exact
 
-  std::string folder;  // the suite's, where `model` and `file` are looked up
+  std::string folder;         // the suite's, where `model` and `file` are looked up
+  std::int64_t position = 0;  // in its suite, counted before any selection
 };
 
 /// All cases of a YAML text of one or more documents, matrices expanded, in the order of the text.

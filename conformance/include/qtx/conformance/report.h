@@ -2,9 +2,13 @@
 // escaped; apart from times the texts depend on the report alone.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "qtx/conformance/runner.h"
+#include "qtx/format/result.h"
 
 namespace qtx::conformance {
 
@@ -12,11 +16,30 @@ namespace qtx::conformance {
 /// `max_listed` per row. UTF-8 free: plain ASCII, at most 120 columns where names allow.
 std::string ToText(const Report& report, std::size_t max_listed = 20);
 
-/// Keys: suite, conforms, backends[] {name, source, version, device, arithmetic, counts{pass, fail,
-/// unsupported, crash, timeout, protocol_error, expected_fail, unexpected_pass, not_applicable},
-/// seconds, error?, cases[] {id, arithmetic, outcome, spec, why, where, diagnosis, explained_by[],
-/// differences[] {output, mismatch, elements, differing, unit, histogram{}, first[]}, seconds}}.
+/// Everything in the report, so that ParseReport gives it back; only evidence of more than 65536
+/// elements is left out. Keys: suite, selected, conforms, stale_expectations[],
+/// strict_expectations, backends[] {name, source, version, device, arithmetics[], arithmetic,
+/// counts{pass, fail, unsupported, crash, timeout, protocol_error, expected_fail, unexpected_pass,
+/// not_applicable}, seconds, error?, error_where?, error_message?, error_code?, findings[]
+/// {operators[], candidate, says, failing, explained}, cases[] {id, position, arithmetic, outcome,
+/// spec, why, where, op, level, tags[], diagnosis, explained_by[], differences[] {output, mismatch,
+/// elements, differing, unit, tolerance, histogram{}, first[]}, evidence? {inputs[], expected[],
+/// got[]}, error_output?, seconds}}. A tensor of the evidence has name, elem_type, dims[],
+/// quantization? {scale[] as hex floats, offset[], axis[], block_shape[], quant_min, quant_max,
+/// scheme, requantization} and data, its bytes as hexadecimal digits.
 std::string ToJson(const Report& report);
+
+/// The report in ToJson's text. Unknown keys are skipped, counts are recomputed; `where` names the
+/// text in errors. Callers bound its size by kMaxReportBytes.
+/// Errors: kInvalid for text that is no such JSON, kTooLarge past limits on depth and values.
+Result<Report> ParseReport(std::string_view json, const std::string& where);
+inline constexpr std::int64_t kMaxReportBytes = std::int64_t{1} << 28;
+
+/// The report of the whole run that `parts` are shards of, or runs on several devices. Rows of one
+/// backend (name, version, device) in one arithmetic become one, its cases in the suite's order. A
+/// case that two parts have is counted once: with the worse of two outcomes, and a note of the
+/// other, so that a flaky answer neither hides nor stops the join. Times are sums.
+Report MergeReports(std::vector<Report> parts);
 
 /// One <testsuite> per backend and arithmetic; a <testcase> has the class "backend.arithmetic.op"
 /// and the case's id for a name. fail and unexpected_pass are <failure>; crash, timeout and

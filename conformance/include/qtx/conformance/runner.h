@@ -24,8 +24,8 @@ enum class Outcome {
   kPass,
   kFail,
   kUnsupported,    // the backend said so, with a reason
-  kCrash,          // its process ended
-  kTimeout,        // no answer within RunOptions::timeout
+  kCrash,          // its process ended, or it threw
+  kTimeout,        // no answer within ProcessOptions::timeout
   kProtocolError,  // an answer that is not the protocol
   kExpectedFail,   // one of the four above or a failure, and listed
   kUnexpectedPass  // listed, but it passes
@@ -38,11 +38,17 @@ std::string_view Name(Outcome outcome);  // "protocol_error", the key in the JSO
 struct ExpectedFailure {
   std::string glob;
   std::string reason;
+  std::string where;  // "list.txt:12"
 };
 /// Blank lines and lines that begin with # are skipped.
 /// Errors: kInvalid at "where:line" for a line without a reason.
 Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text,
                                                            const std::string& where);
+
+/// The lines of a list that no case of the suite matches in any of its arithmetics, each as
+/// "list.txt:12: glob". `cases` is the whole suite, so that no filter or shard makes a line stale.
+std::vector<std::string> StaleExpectations(std::span<const ExpectedFailure> list,
+                                           std::span<const Case> cases);
 
 /// A way to get instances of one backend; each worker thread has its own.
 struct BackendSource {
@@ -55,13 +61,30 @@ struct BackendSource {
 /// The reference interpreter as a backend: every named arithmetic, "exact" first.
 BackendSource ReferenceSource();
 
+/// A backend whose faults cannot reach this process, and what the harness asks of it beyond the
+/// four requests. RunSuite finds out which backends are such.
+class IsolatedBackend : public backend::Backend {
+ public:
+  /// From now on requests share one case's time, and error output is that of the case.
+  virtual void BeginCase() = 0;
+  /// What it wrote to its standard error, the end of it: at most 4096 bytes.
+  virtual std::string TakeErrorOutput() = 0;
+};
+
+struct ProcessOptions {
+  std::chrono::milliseconds timeout = std::chrono::seconds(60);  // of a case: Prepare and Run
+  std::int64_t memory_limit = 0;                                 // bytes of address space; 0: none
+};
+
+/// A backend in a process of its own, which `words` start; no shell is involved. One that crashed,
+/// hung or broke the protocol is killed and a new one started for the next case. Error codes of the
+/// instances: kIo the process ended, kTimeout, kProtocol; what the backend itself answers is
+/// kUnsupported or kInvalid.
+BackendSource ProcessSource(std::string name, std::vector<std::string> words,
+                            const ProcessOptions& options);
 /// `command` (after "cmd:") is split at blanks; '...' and "..." group, \ takes the next character.
-/// No shell is involved. A process that crashed, hung or broke the protocol is killed and a new one
-/// started for the next request. Error codes of the instances: kIo the process ended, kTimeout,
-/// kProtocol; what the backend itself answers is kUnsupported or kInvalid.
 /// Errors: kInvalid for an empty command or an open quote.
-Result<BackendSource> ProcessSource(std::string_view command,
-                                    std::chrono::milliseconds timeout = std::chrono::seconds(60));
+Result<BackendSource> ProcessSource(std::string_view command, const ProcessOptions& options = {});
 
 /// The values of a case that went wrong, for reports and diagnosis; names are those of the model.
 struct Evidence {
@@ -78,6 +101,7 @@ inline constexpr std::int64_t kMaxEvidenceElements = std::int64_t{1} << 20;
 
 struct CaseResult {
   std::string id;
+  std::int64_t position = 0;  // of the case in its suite
   std::string arithmetic;
   std::string spec;
   std::string why;
@@ -90,6 +114,7 @@ struct CaseResult {
   std::vector<std::string> explained_by;  // what reproduces a wrong answer: "float32", "half_away"
   std::vector<Difference> differences;
   std::optional<Evidence> evidence;  // of answers that differ
+  std::string error_output;  // the end of what its process wrote to standard error; not of a pass
   double seconds = 0;
 };
 
@@ -109,14 +134,23 @@ struct BackendReport {
 };
 
 struct Report {
-  std::string suite;  // its folder
+  std::string suite;          // its folder
+  std::int64_t selected = 0;  // cases that were to be run, in whatever arithmetic
   std::vector<BackendReport> backends;
+  std::vector<std::string> stale_expectations;  // of StaleExpectations
+  bool strict_expectations = false;             // stale ones count as failures
 };
 
+class Journal;
+
+/// The callbacks are called from one thread at a time.
 struct RunOptions {
-  std::vector<std::string> arithmetics;  // empty = each that the case and the backend both name
-  int jobs = 1;                          // worker threads per backend
-  std::function<void(const CaseResult&)> progress;  // called from one thread at a time
+  std::vector<std::string> arithmetics;      // empty = each that the case and the backend both name
+  int jobs = 1;                              // worker threads per backend
+  std::function<void(std::size_t)> planned;  // once, how many results there will be
+  std::function<void(const std::string&)> started;  // the id of a case
+  std::function<void(const CaseResult&)> progress;  // what came of it
+  Journal* journal = nullptr;  // results in it are taken over, others added to it
 };
 
 /// Runs every case in every arithmetic that it and the backend share, backend after backend. What
@@ -127,6 +161,7 @@ Report RunSuite(const std::string& suite, std::span<const Case> cases,
 
 /// True when there is no fail, crash, timeout, protocol error, unexpected pass or error.
 bool Conforms(const BackendReport& row);
-bool Conforms(const Report& report);  // of any backend
+/// True when every backend does, and no expectation is stale where that counts.
+bool Conforms(const Report& report);
 
 }  // namespace qtx::conformance

@@ -1,0 +1,180 @@
+#include "qtx/conformance/journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "model_builder.h"
+#include "qtx/format/model.h"
+#include "report_json.h"
+
+namespace qtx::conformance {
+namespace {
+
+constexpr std::int64_t kMaxJournalBytes = std::int64_t{1} << 30;
+
+// FNV-1a, 64 bits: offset basis and prime of draft-eastlake-fnv. It tells a changed case from the
+// same one; nobody gains by a collision. Each piece is preceded by its length.
+class Digest {
+ public:
+  void Add(std::string_view text) {
+    Add(static_cast<std::int64_t>(text.size()));
+    for (const char c : text) Mix(static_cast<unsigned char>(c));
+  }
+  void Add(std::int64_t number) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      Mix(static_cast<unsigned char>(static_cast<std::uint64_t>(number) >> shift));
+    }
+  }
+  void Add(const format::Tensor& tensor) {
+    Add(static_cast<std::int64_t>(tensor.elem_type));
+    for (const std::int64_t dim : tensor.dims) Add(dim);
+    Add({reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()});
+    if (tensor.quantization) Add(format::SerializeQuantization(*tensor.quantization));
+  }
+  std::string Text() const {
+    std::string text;
+    for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[hash_ >> shift & 15];
+    return text;
+  }
+
+ private:
+  void Mix(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001b3; }
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+// Everything that the outcome depends on; what the case's files hold, not what they are called.
+// A case that cannot be built fails with its error, so that is its contents.
+Result<void> AddContents(const Case& c, Digest& digest) {
+  digest.Add(c.error);
+  digest.Add(c.ulp.value_or(-1));
+  QTX_ASSIGN_OR_RETURN(const format::Model model, BuildModel(c));
+  QTX_ASSIGN_OR_RETURN(const std::string bytes, model.Serialize());
+  digest.Add(bytes);
+  for (const Alternative& alternative : c.alternatives) {
+    digest.Add(alternative.output);
+    digest.Add(alternative.data);
+  }
+  for (std::size_t i = 0; i < c.outputs.size() && c.error.empty(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const auto expected, BuildExpected(c, model, i));
+    digest.Add(c.outputs[i].name);
+    if (expected) digest.Add(*expected);
+  }
+  QTX_ASSIGN_OR_RETURN(const std::vector<format::Tensor> inputs, BuildInputs(c, model));
+  for (const format::Tensor& input : inputs) digest.Add(input);
+  return {};
+}
+
+std::string Key(const BackendReport& row, const Case& c) {
+  Digest digest;
+  // Of this program too: it computes what a case leaves open.
+  for (const std::string& part :
+       {std::string(QTX_VERSION), row.source, row.description.name, row.description.version,
+        row.description.device, row.arithmetic, c.id}) {
+    digest.Add(part);
+  }
+  if (const auto added = AddContents(c, digest); !added) digest.Add(added.error().message);
+  return digest.Text();
+}
+
+Error SystemError(const std::string& path) { return {ErrorCode::kIo, path, std::strerror(errno)}; }
+
+struct Entry {
+  std::string key;
+  CaseResult result;
+};
+
+Result<Entry> ParseEntry(std::string_view line, const std::string& where) {
+  rapidjson::Document document;
+  QTX_RETURN_IF_ERROR(ParseJson(line, where, document));
+  const Error foreign{ErrorCode::kInvalid, where, "expected a result with its key"};
+  if (!document.IsObject()) return foreign;
+  const auto key = document.FindMember("key");
+  const auto result = document.FindMember("result");
+  if (key == document.MemberEnd() || result == document.MemberEnd() || !key->value.IsString()) {
+    return foreign;
+  }
+  QTX_ASSIGN_OR_RETURN(CaseResult read, ReadCase(result->value, where));
+  return Entry{key->value.GetString(), std::move(read)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return SystemError(path);
+  std::unique_ptr<Journal> journal(new Journal(path, file));
+  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+    return Error{ErrorCode::kIo, path, "another run is writing this journal"};
+  }
+  QTX_RETURN_IF_ERROR(journal->Read());
+  return journal;
+}
+
+Journal::~Journal() { close(file_); }
+
+Result<void> Journal::Read() {
+  QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(path_, kMaxJournalBytes));
+  std::size_t begin = 0;
+  for (std::int64_t number = 1;; ++number) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string::npos) break;
+    QTX_ASSIGN_OR_RETURN(Entry entry, ParseEntry(std::string_view(text).substr(begin, end - begin),
+                                                 path_ + ":" + std::to_string(number)));
+    results_.insert_or_assign(std::move(entry.key), std::move(entry.result));
+    begin = end + 1;
+  }
+  if (begin == text.size()) return {};
+  // A line that was being written when the run was killed; but any other file may end so, and is
+  // not ours to cut.
+  if (!text.substr(begin).starts_with(
+          std::string_view("{\"key\":\"")
+              .substr(0, std::min<std::size_t>(text.size() - begin, 8)))) {
+    return Error{ErrorCode::kInvalid, path_, "is no journal"};
+  }
+  if (ftruncate(file_, static_cast<off_t>(begin)) != 0) return SystemError(path_);
+  return {};
+}
+
+std::optional<CaseResult> Journal::Find(const BackendReport& row, const Case& c) const {
+  if (results_.empty()) return std::nullopt;
+  const auto found = results_.find(Key(row, c));
+  if (found == results_.end() || found->second.id != c.id) return std::nullopt;
+  return found->second;
+}
+
+void Journal::Append(const BackendReport& row, const Case& c, const CaseResult& result) {
+  rapidjson::StringBuffer buffer;
+  JsonWriter writer(buffer);
+  writer.SetMaxDecimalPlaces(6);
+  writer.StartObject();
+  writer.Key("key");
+  WriteText(writer, Key(row, c));
+  writer.Key("result");
+  WriteCase(writer, result);
+  writer.EndObject();
+  const std::string line = std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+  const std::scoped_lock lock(mutex_);
+  if (error_) return;
+  for (std::string_view rest = line; !rest.empty();) {
+    const ssize_t written = write(file_, rest.data(), rest.size());
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      error_ = SystemError(path_);
+      return;
+    }
+  }
+}
+
+std::optional<Error> Journal::error() const {
+  const std::scoped_lock lock(mutex_);
+  return error_;
+}
+
+}  // namespace qtx::conformance

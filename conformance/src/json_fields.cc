@@ -1,0 +1,75 @@
+#include "json_fields.h"
+
+#include <utility>
+
+namespace qtx::conformance {
+
+JsonFields::JsonFields(const rapidjson::Value& json, std::string where)
+    : json_(json), where_(std::move(where)) {
+  if (!json_.IsObject()) error_ = {ErrorCode::kInvalid, where_, "expected an object"};
+}
+
+Result<void> JsonFields::status() const {
+  if (!error_.message.empty()) return error_;
+  return {};
+}
+
+const rapidjson::Value* JsonFields::Find(const char* key) {
+  if (!error_.message.empty()) return nullptr;
+  const auto member = json_.FindMember(key);
+  return member == json_.MemberEnd() ? nullptr : &member->value;
+}
+
+const rapidjson::Value* JsonFields::Typed(const char* key, bool (rapidjson::Value::*is)() const,
+                                          const char* expected) {
+  const rapidjson::Value* const value = Find(key);
+  if (value == nullptr || (value->*is)()) return value;
+  Refuse(key, expected);
+  return nullptr;
+}
+
+void JsonFields::Refuse(const char* key, const std::string& expected) {
+  if (error_.message.empty()) error_ = {ErrorCode::kInvalid, Place(key), "expected " + expected};
+}
+
+std::string JsonFields::Text(const char* key) {
+  const auto* const value = Typed(key, &rapidjson::Value::IsString, "a string");
+  return value == nullptr ? "" : std::string(value->GetString(), value->GetStringLength());
+}
+
+std::int64_t JsonFields::Integer(const char* key) {
+  const auto* const value = Typed(key, &rapidjson::Value::IsInt64, "an integer");
+  return value == nullptr ? 0 : value->GetInt64();
+}
+
+double JsonFields::Number(const char* key) {
+  const auto* const value = Typed(key, &rapidjson::Value::IsNumber, "a number");
+  return value == nullptr ? 0 : value->GetDouble();
+}
+
+bool JsonFields::Flag(const char* key) {
+  const auto* const value = Typed(key, &rapidjson::Value::IsBool, "true or false");
+  return value != nullptr && value->GetBool();
+}
+
+std::vector<std::string> JsonFields::Texts(const char* key) {
+  std::vector<std::string> texts;
+  Array(key, [&](const rapidjson::Value& value, const std::string& place) -> Result<void> {
+    if (!value.IsString()) return Error{ErrorCode::kInvalid, place, "expected a string"};
+    texts.emplace_back(value.GetString(), value.GetStringLength());
+    return {};
+  });
+  return texts;
+}
+
+std::vector<std::int64_t> JsonFields::Integers(const char* key) {
+  std::vector<std::int64_t> integers;
+  Array(key, [&](const rapidjson::Value& value, const std::string& place) -> Result<void> {
+    if (!value.IsInt64()) return Error{ErrorCode::kInvalid, place, "expected an integer"};
+    integers.push_back(value.GetInt64());
+    return {};
+  });
+  return integers;
+}
+
+}  // namespace qtx::conformance

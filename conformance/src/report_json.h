@@ -1,0 +1,36 @@
+// The parts of the JSON report that the journal shares with it.
+#pragma once
+
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <string>
+#include <string_view>
+
+#include "qtx/conformance/report.h"
+#include "qtx/format/result.h"
+
+namespace qtx::conformance {
+
+using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
+
+/// Text from a backend may be no UTF-8 at all; JSON must be.
+void WriteText(JsonWriter& writer, std::string_view text);
+
+void WriteCase(JsonWriter& writer, const CaseResult& result);
+void WriteTensor(JsonWriter& writer, std::string_view name, const format::Tensor& tensor);
+
+/// Parses JSON of unknown origin: no deeper than kMaxJsonDepth, no more than kMaxJsonValues values,
+/// counted before anything is allocated for them.  Errors: kInvalid, kTooLarge at `where`.
+Result<void> ParseJson(std::string_view json, const std::string& where,
+                       rapidjson::Document& document);
+inline constexpr int kMaxJsonDepth = 16;
+inline constexpr std::int64_t kMaxJsonValues = std::int64_t{1} << 25;
+
+/// The inverse of WriteCase.  Errors: kInvalid at "where: key".
+Result<CaseResult> ReadCase(const rapidjson::Value& json, const std::string& where);
+/// The inverse of WriteTensor. Sizes, types and parameters fit each other.  Errors: as ReadCase.
+Result<Evidence::Value> ReadTensor(const rapidjson::Value& json, const std::string& where);
+
+}  // namespace qtx::conformance

@@ -1,0 +1,162 @@
+// Reports of parts of a run joined into the report of the whole.
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "qtx/conformance/report.h"
+
+namespace qtx::conformance {
+namespace {
+
+// What needs attention most first: of two outcomes of a case the joined report keeps this one.
+int Severity(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kCrash:
+      return 7;
+    case Outcome::kTimeout:
+      return 6;
+    case Outcome::kProtocolError:
+      return 5;
+    case Outcome::kFail:
+      return 4;
+    case Outcome::kUnexpectedPass:
+      return 3;
+    case Outcome::kExpectedFail:
+      return 2;
+    case Outcome::kUnsupported:
+      return 1;
+    case Outcome::kPass:
+      break;
+  }
+  return 0;
+}
+
+// Not by source: shards on several devices are reached by several commands.
+bool SameRow(const BackendReport& a, const BackendReport& b) {
+  const auto key = [](const BackendReport& row) {
+    return std::tie(row.description.name, row.description.version, row.description.device,
+                    row.arithmetic);
+  };
+  return key(a) == key(b) && a.error.has_value() == b.error.has_value() &&
+         (!a.error || (a.error->where == b.error->where && a.error->message == b.error->message));
+}
+
+bool SameBackend(const BackendReport& a, const BackendReport& b) {
+  return a.description.name == b.description.name &&
+         a.description.version == b.description.version &&
+         a.description.device == b.description.device && a.error.has_value() == b.error.has_value();
+}
+
+// Of two results of one case: equal outcomes are told once, of others the worse with a note.
+void Settle(CaseResult& kept, CaseResult&& other) {
+  if (kept.outcome == other.outcome) return;
+  if (Severity(other.outcome) > Severity(kept.outcome)) std::swap(kept, other);
+  if (!kept.diagnosis.empty()) kept.diagnosis += "; ";
+  kept.diagnosis += "another run of it gave " + std::string(Name(other.outcome));
+}
+
+// True when a case was in both.
+bool JoinCases(std::vector<CaseResult>& cases, std::vector<CaseResult>&& more) {
+  std::map<std::string, std::size_t, std::less<>> known;
+  for (std::size_t i = 0; i < cases.size(); ++i) known.emplace(cases[i].id, i);
+  const std::size_t before = known.size();
+  std::size_t added = 0;
+  for (CaseResult& result : more) {
+    const auto [found, inserted] = known.emplace(result.id, cases.size());
+    if (inserted) {
+      cases.push_back(std::move(result));
+      ++added;
+    } else {
+      Settle(cases[found->second], std::move(result));
+    }
+  }
+  std::ranges::stable_sort(cases, {}, &CaseResult::position);
+  return before > 0 && added < more.size();
+}
+
+bool JoinRow(BackendReport& row, BackendReport&& more) {
+  row.seconds += more.seconds;
+  for (Finding& finding : more.findings) row.findings.push_back(std::move(finding));
+  return JoinCases(row.cases, std::move(more.cases));
+}
+
+std::ptrdiff_t ArithmeticIndex(const BackendReport& row) {
+  const auto& names = row.description.arithmetics;
+  return std::ranges::find(names, row.arithmetic) - names.begin();
+}
+
+// Beside the backend's other rows, in the order in which it names its arithmetics, as a run does.
+void Insert(BackendReport&& row, std::vector<BackendReport>& rows) {
+  const auto same = [&](const BackendReport& other) { return SameBackend(row, other); };
+  auto place = std::ranges::find_if(rows, same);
+  if (place == rows.end()) {
+    rows.push_back(std::move(row));
+    return;
+  }
+  while (place != rows.end() && same(*place) && ArithmeticIndex(*place) < ArithmeticIndex(row)) {
+    ++place;
+  }
+  rows.insert(place, std::move(row));
+}
+
+// A part in which nothing held for a backend has a row without cases; the whole has none then.
+void DropEmptyRows(std::vector<BackendReport>& rows) {
+  const std::vector<BackendReport>& all = rows;
+  std::vector<bool> drop(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    drop[i] = rows[i].cases.empty() && !rows[i].error &&
+              std::ranges::any_of(all, [&](const BackendReport& other) {
+                return &other != &rows[i] && !other.cases.empty() && SameBackend(rows[i], other);
+              });
+  }
+  std::size_t i = 0;
+  std::erase_if(rows, [&](const BackendReport&) { return drop[i++]; });
+}
+
+void Recount(const Report& report, BackendReport& row) {
+  row.counts.fill(0);
+  for (const CaseResult& result : row.cases) {
+    ++row.counts[static_cast<std::size_t>(result.outcome)];
+  }
+  if (!row.error) row.not_applicable = report.selected - std::ssize(row.cases);
+}
+
+void Join(Report& whole, Report&& part) {
+  bool overlap = false;
+  for (BackendReport& row : part.backends) {
+    const auto same = std::ranges::find_if(
+        whole.backends, [&](const BackendReport& other) { return SameRow(row, other); });
+    if (same == whole.backends.end()) {
+      Insert(std::move(row), whole.backends);
+    } else {
+      overlap = JoinRow(*same, std::move(row)) || overlap;
+    }
+  }
+  // Parts that share cases are runs of one selection, others are parts of it.
+  whole.selected =
+      overlap ? std::max(whole.selected, part.selected) : whole.selected + part.selected;
+  for (std::string& line : part.stale_expectations) {
+    if (std::ranges::find(whole.stale_expectations, line) == whole.stale_expectations.end()) {
+      whole.stale_expectations.push_back(std::move(line));
+    }
+  }
+  whole.strict_expectations = whole.strict_expectations || part.strict_expectations;
+}
+
+}  // namespace
+
+Report MergeReports(std::vector<Report> parts) {
+  Report whole;
+  for (Report& part : parts) {
+    if (whole.suite.empty()) whole.suite = part.suite;
+    Join(whole, std::move(part));
+  }
+  DropEmptyRows(whole.backends);
+  for (BackendReport& row : whole.backends) Recount(whole, row);
+  return whole;
+}
+
+}  // namespace qtx::conformance

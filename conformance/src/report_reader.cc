@@ -1,0 +1,220 @@
+// The JSON report read back. It may come from another machine, and be anything.
+#include <rapidjson/error/en.h>
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "json_fields.h"
+#include "report_json.h"
+
+namespace qtx::conformance {
+namespace {
+
+using rapidjson::Value;
+
+// Brackets open at once, and everything that ends a value, counted without a parser.
+Result<void> CheckBounds(std::string_view json, const std::string& where) {
+  int depth = 0;
+  std::int64_t values = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      quoted = c != '"';
+      continue;
+    }
+    quoted = c == '"';
+    const bool opens = c == '[' || c == '{';
+    if (opens) ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (opens || c == ',' || c == ':') ++values;
+    if (depth > kMaxJsonDepth || values > kMaxJsonValues) {
+      return Error{ErrorCode::kTooLarge, where,
+                   "expected at most " + std::to_string(kMaxJsonDepth) + " levels and " +
+                       std::to_string(kMaxJsonValues) + " values"};
+    }
+  }
+  return {};
+}
+
+std::optional<Outcome> OutcomeOf(std::string_view name) {
+  for (std::size_t i = 0; i < kOutcomes; ++i) {
+    if (Name(static_cast<Outcome>(i)) == name) return static_cast<Outcome>(i);
+  }
+  return std::nullopt;
+}
+
+Result<void> ReadHistogram(const Value& json, const std::string& where, Difference& difference) {
+  if (!json.IsObject()) return Error{ErrorCode::kInvalid, where, "expected an object"};
+  for (const auto& [name, count] : json.GetObject()) {
+    const std::string_view text(name.GetString(), name.GetStringLength());
+    std::int64_t distance = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), distance);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || !count.IsInt64()) {
+      return Error{ErrorCode::kInvalid, where, "expected integers"};
+    }
+    difference.histogram[distance] = count.GetInt64();
+  }
+  return {};
+}
+
+Result<Difference> ReadDifference(const Value& json, const std::string& where) {
+  JsonFields fields(json, where);
+  Difference difference;
+  difference.output = fields.Text("output");
+  difference.mismatch = fields.Text("mismatch");
+  difference.elements = fields.Integer("elements");
+  difference.differing = fields.Integer("differing");
+  difference.unit = fields.Text("unit");
+  difference.tolerance = fields.Integer("tolerance");
+  fields.Array("first", [&](const Value& value, const std::string& place) -> Result<void> {
+    JsonFields element(value, place);
+    difference.first.push_back(
+        {element.Integer("index"), element.Text("got"), element.Text("expected")});
+    return element.status();
+  });
+  if (const auto* const histogram = fields.Find("histogram")) {
+    QTX_RETURN_IF_ERROR(ReadHistogram(*histogram, where + ": histogram", difference));
+  }
+  QTX_RETURN_IF_ERROR(fields.status());
+  return difference;
+}
+
+Result<Evidence> ReadEvidence(const Value& json, const std::string& where) {
+  JsonFields fields(json, where);
+  Evidence evidence;
+  const auto read = [&](const char* key, std::vector<Evidence::Value>& values) {
+    fields.Array(key, [&](const Value& value, const std::string& place) -> Result<void> {
+      QTX_ASSIGN_OR_RETURN(Evidence::Value one, ReadTensor(value, place));
+      values.push_back(std::move(one));
+      return {};
+    });
+  };
+  read("inputs", evidence.inputs);
+  read("expected", evidence.expected);
+  read("got", evidence.got);
+  QTX_RETURN_IF_ERROR(fields.status());
+  return evidence;
+}
+
+Result<Finding> ReadFinding(const Value& json, const std::string& where) {
+  JsonFields fields(json, where);
+  Finding finding;
+  finding.operators = fields.Texts("operators");
+  finding.candidate = fields.Text("candidate");
+  finding.says = fields.Text("says");
+  finding.failing = fields.Integer("failing");
+  finding.explained = fields.Integer("explained");
+  QTX_RETURN_IF_ERROR(fields.status());
+  return finding;
+}
+
+void ReadError(JsonFields& fields, BackendReport& row) {
+  if (fields.Find("error") == nullptr) return;
+  const std::int64_t code = fields.Integer("error_code");
+  const bool known = code >= 0 && code <= static_cast<std::int64_t>(ErrorCode::kProtocol);
+  row.error = Error{known ? static_cast<ErrorCode>(code) : ErrorCode::kInvalid,
+                    fields.Text("error_where"), fields.Text("error_message")};
+  if (row.error->message.empty()) row.error->message = fields.Text("error");
+}
+
+Result<BackendReport> ReadBackend(const Value& json, const std::string& where) {
+  JsonFields fields(json, where);
+  BackendReport row;
+  row.source = fields.Text("source");
+  row.description = {fields.Text("name"), fields.Text("version"), fields.Texts("arithmetics"),
+                     fields.Text("device")};
+  row.arithmetic = fields.Text("arithmetic");
+  row.seconds = fields.Number("seconds");
+  ReadError(fields, row);
+  if (const auto* const counts = fields.Find("counts")) {
+    JsonFields inner(*counts, where + ": counts");
+    row.not_applicable = inner.Integer("not_applicable");
+    QTX_RETURN_IF_ERROR(inner.status());
+  }
+  fields.Array("findings", [&](const Value& value, const std::string& place) -> Result<void> {
+    QTX_ASSIGN_OR_RETURN(Finding finding, ReadFinding(value, place));
+    row.findings.push_back(std::move(finding));
+    return {};
+  });
+  fields.Array("cases", [&](const Value& value, const std::string& place) -> Result<void> {
+    QTX_ASSIGN_OR_RETURN(CaseResult result, ReadCase(value, place));
+    ++row.counts[static_cast<std::size_t>(result.outcome)];
+    row.cases.push_back(std::move(result));
+    return {};
+  });
+  if (fields.Find("name") == nullptr) fields.Refuse("name", "the backend's name");
+  if (fields.Find("cases") == nullptr) fields.Refuse("cases", "an array");
+  QTX_RETURN_IF_ERROR(fields.status());
+  return row;
+}
+
+}  // namespace
+
+Result<void> ParseJson(std::string_view json, const std::string& where,
+                       rapidjson::Document& document) {
+  QTX_RETURN_IF_ERROR(CheckBounds(json, where));
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag |
+                              rapidjson::kParseValidateEncodingFlag;
+  document.Parse<kFlags>(json.data(), json.size());
+  if (!document.HasParseError()) return {};
+  return Error{ErrorCode::kInvalid, where,
+               std::string("is no JSON: ") + rapidjson::GetParseError_En(document.GetParseError()) +
+                   " (at byte " + std::to_string(document.GetErrorOffset()) + ")"};
+}
+
+Result<CaseResult> ReadCase(const Value& json, const std::string& where) {
+  JsonFields fields(json, where);
+  CaseResult result;
+  result.id = fields.Text("id");
+  result.position = fields.Integer("position");
+  result.arithmetic = fields.Text("arithmetic");
+  const auto outcome = OutcomeOf(fields.Text("outcome"));
+  result.spec = fields.Text("spec");
+  result.why = fields.Text("why");
+  result.where = fields.Text("where");
+  result.op = fields.Text("op");
+  result.level = fields.Text("level");
+  result.tags = fields.Texts("tags");
+  result.diagnosis = fields.Text("diagnosis");
+  result.explained_by = fields.Texts("explained_by");
+  fields.Array("differences", [&](const Value& value, const std::string& place) -> Result<void> {
+    QTX_ASSIGN_OR_RETURN(Difference difference, ReadDifference(value, place));
+    result.differences.push_back(std::move(difference));
+    return {};
+  });
+  if (const auto* const evidence = fields.Find("evidence")) {
+    QTX_ASSIGN_OR_RETURN(result.evidence, ReadEvidence(*evidence, where + ": evidence"));
+  }
+  result.error_output = fields.Text("error_output");
+  result.seconds = fields.Number("seconds");
+  if (result.id.empty()) fields.Refuse("id", "a case's id");
+  if (!outcome) fields.Refuse("outcome", "the name of an outcome");
+  QTX_RETURN_IF_ERROR(fields.status());
+  result.outcome = *outcome;
+  return result;
+}
+
+Result<Report> ParseReport(std::string_view json, const std::string& where) {
+  rapidjson::Document document;
+  QTX_RETURN_IF_ERROR(ParseJson(json, where, document));
+  JsonFields fields(document, where);
+  Report report;
+  report.suite = fields.Text("suite");
+  report.selected = fields.Integer("selected");
+  report.stale_expectations = fields.Texts("stale_expectations");
+  report.strict_expectations = fields.Flag("strict_expectations");
+  fields.Array("backends", [&](const Value& value, const std::string& place) -> Result<void> {
+    QTX_ASSIGN_OR_RETURN(BackendReport row, ReadBackend(value, place));
+    report.backends.push_back(std::move(row));
+    return {};
+  });
+  if (fields.Find("backends") == nullptr) fields.Refuse("backends", "an array");
+  QTX_RETURN_IF_ERROR(fields.status());
+  return report;
+}
+
+}  // namespace qtx::conformance

@@ -1,0 +1,141 @@
+#include "qtx/conformance/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "qtx/conformance/report.h"
+#include "qtx/format/model.h"
+
+namespace qtx::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class JournalTest : public testing::Test {
+ protected:
+  JournalTest()
+      : path_((fs::temp_directory_path() / ("qtx_journal_" + std::to_string(getpid()))).string()) {
+    fs::remove(path_);
+    row_.source = "guest";
+    row_.description = {"guest", "1", {"exact"}, "device"};
+    row_.arithmetic = "exact";
+  }
+  ~JournalTest() override { fs::remove(path_); }
+
+  std::string Contents() const { return *format::ReadFile(path_, 1 << 20); }
+  void Write(const std::string& text) const { std::ofstream(path_, std::ios::binary) << text; }
+  std::unique_ptr<Journal> Open() const {
+    auto journal = Journal::Open(path_);
+    EXPECT_TRUE(journal.has_value()) << journal.error().message;
+    return journal ? *std::move(journal) : nullptr;
+  }
+  Error OpenError() const {
+    const auto journal = Journal::Open(path_);
+    return journal ? Error{} : journal.error();
+  }
+
+  std::string path_;
+  BackendReport row_;
+};
+
+Case Identity(const std::string& id, const std::string& data = "1, -2") {
+  const auto cases = ParseCases("{id: " + id +
+                                    ", spec: identity.S1, why: w, op: {type: Identity},"
+                                    " inputs: {x: {type: int8q, scale: 1, data: [" +
+                                    data +
+                                    "]}},"
+                                    " expect: {y: {type: int8q, scale: 1, data: [1, -2]}}}\n",
+                                "t");
+  EXPECT_TRUE(cases.has_value()) << cases.error().message;
+  return cases->front();
+}
+
+CaseResult Timeout(const std::string& id) {
+  CaseResult result;
+  result.id = id;
+  result.outcome = Outcome::kTimeout;
+  result.diagnosis = "late";
+  return result;
+}
+
+TEST_F(JournalTest, KnowsTheSameCaseOfTheSameBackendAndNoOther) {
+  Open()->Append(row_, Identity("a"), Timeout("a"));
+  const auto journal = Open();
+  const auto known = journal->Find(row_, Identity("a"));
+  ASSERT_TRUE(known.has_value());
+  EXPECT_EQ(known->outcome, Outcome::kTimeout);
+  EXPECT_EQ(known->diagnosis, "late");
+  EXPECT_FALSE(journal->Find(row_, Identity("b")).has_value());
+  EXPECT_FALSE(journal->Find(row_, Identity("a", "1, -3")).has_value());
+  Case tolerant = Identity("a");
+  tolerant.ulp = 1;
+  EXPECT_FALSE(journal->Find(row_, tolerant).has_value());
+  BackendReport newer = row_;
+  newer.description.version = "2";
+  EXPECT_FALSE(journal->Find(newer, Identity("a")).has_value());
+  newer = row_;
+  newer.arithmetic = "float32";
+  EXPECT_FALSE(journal->Find(newer, Identity("a")).has_value());
+}
+
+TEST_F(JournalTest, DropsALastLineWithoutItsEndAndGoesOnAfterTheOneBefore) {
+  Open()->Append(row_, Identity("a"), Timeout("a"));
+  const std::string first = Contents();
+  Open()->Append(row_, Identity("b"), Timeout("b"));
+  const std::string both = Contents();
+  for (std::size_t length = first.size() + 1; length < both.size(); ++length) {
+    Write(both.substr(0, length));
+    const auto journal = Open();
+    EXPECT_TRUE(journal->Find(row_, Identity("a")).has_value());
+    EXPECT_FALSE(journal->Find(row_, Identity("b")).has_value());
+    EXPECT_EQ(Contents(), first);
+    journal->Append(row_, Identity("b"), Timeout("b"));
+    EXPECT_EQ(Contents(), both);
+  }
+}
+
+TEST_F(JournalTest, RefusesAndKeepsAFileThatIsNone) {
+  for (const char* text : {"my thesis", "{\"suite\":1}\n", "[]\n", "{\"key\":1,\"result\":{}}\n"}) {
+    Write(text);
+    EXPECT_EQ(OpenError().code, ErrorCode::kInvalid) << text;
+    EXPECT_EQ(Contents(), text);
+  }
+  Write("{\"key\":\"0\",\"result\":{\"id\":\"a\",\"outcome\":\"odd\"}}\n");
+  EXPECT_EQ(OpenError().where, path_ + ":1: outcome");
+}
+
+TEST_F(JournalTest, IsOneRunsAtATime) {
+  const auto journal = Open();
+  EXPECT_THAT(OpenError().message, HasSubstr("another run"));
+}
+
+// Listed failures are applied to what the journal holds, so that a changed list counts.
+TEST_F(JournalTest, HoldsWhatTheBackendGaveNotWhatAListMadeOfIt) {
+  const std::vector<Case> cases = {Identity("a", "3, 4")};
+  BackendSource source = ReferenceSource();
+  source.expected_failures = {{"a", "known", "f:1"}};
+  RunOptions options;
+  options.arithmetics = {"exact"};
+  const auto run = [&](const BackendSource& one) {
+    const auto journal = Open();
+    options.journal = journal.get();
+    const Report report = RunSuite("s", cases, std::vector<BackendSource>{one}, options);
+    return report.backends.at(0).cases.at(0);
+  };
+  EXPECT_EQ(run(source).outcome, Outcome::kExpectedFail);
+  source.expected_failures.clear();
+  const CaseResult resumed = run(source);
+  EXPECT_EQ(resumed.outcome, Outcome::kFail);
+  EXPECT_TRUE(resumed.evidence.has_value());
+  EXPECT_EQ(resumed.spec, "identity.S1");
+}
+
+}  // namespace
+}  // namespace qtx::conformance

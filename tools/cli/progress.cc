@@ -1,0 +1,78 @@
+#include "progress.h"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace qtx::cli {
+namespace {
+
+using conformance::Outcome;
+using namespace std::chrono_literals;
+
+constexpr auto kRedraw = 100ms;
+
+bool Failed(Outcome outcome) {
+  return outcome != Outcome::kPass && outcome != Outcome::kUnsupported &&
+         outcome != Outcome::kExpectedFail;
+}
+
+std::size_t Columns() {
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(conformance::RunOptions& run) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  run.planned = [this](std::size_t cases) {
+    const std::scoped_lock lock(mutex_);
+    planned_ = cases;
+    start_ = Clock::now();
+  };
+  run.started = [this](const std::string& id) {
+    const std::scoped_lock lock(mutex_);
+    current_ = id;
+  };
+  run.progress = [this](const conformance::CaseResult& result) {
+    const std::scoped_lock lock(mutex_);
+    ++done_;
+    if (Failed(result.outcome)) ++failed_;
+  };
+  drawer_ = std::jthread([this](const std::stop_token& stop) { Draw(stop); });
+}
+
+ProgressLine::~ProgressLine() {
+  if (!drawer_.joinable()) return;
+  drawer_.request_stop();
+  drawer_.join();
+  fmt::print(stderr, "\r\x1b[K");
+}
+
+void ProgressLine::Draw(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    std::string line = Text();
+    // The last column stays free: some terminals wrap when it is written.
+    line.resize(std::min(line.size(), Columns() - 1));
+    // Ids come from files, and may hold what drives a terminal.
+    std::ranges::replace_if(
+        line, [](char c) { return c < ' ' || c > '~'; }, '?');
+    fmt::print(stderr, "\r{}\x1b[K", line);
+    std::fflush(stderr);
+    wake_.wait_for(lock, stop, kRedraw, [] { return false; });
+  }
+}
+
+std::string ProgressLine::Text() const {
+  if (planned_ == 0) return "starting the backends";
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const double rate = static_cast<double>(done_) / std::max(seconds, 1e-3);
+  return fmt::format("{}/{}  {} failed  {:.0f}/s  {}", done_, planned_, failed_, rate, current_);
+}
+
+}  // namespace qtx::cli

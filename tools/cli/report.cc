@@ -1,0 +1,41 @@
+// qtx report merge: the reports of shards or devices as one.
+#include "qtx/conformance/report.h"
+
+#include <utility>
+#include <vector>
+
+#include "commands.h"
+#include "qtx/format/model.h"
+#include "write_reports.h"
+
+namespace qtx::cli {
+namespace {
+
+Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::string>& paths) {
+  std::vector<conformance::Report> reports;
+  for (const std::string& path : paths) {
+    QTX_ASSIGN_OR_RETURN(const std::string text,
+                         format::ReadFile(path, conformance::kMaxReportBytes));
+    QTX_ASSIGN_OR_RETURN(conformance::Report report, conformance::ParseReport(text, path));
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace
+
+int ReportMerge(const MergeOptions& options) {
+  if (options.json && !options.output.empty()) {
+    return Fail({ErrorCode::kInvalid, "--json", "expected it or --output, not both"}, kUsage);
+  }
+  auto parts = ReadReports(options.reports);
+  if (!parts.has_value()) return Fail(parts.error(), kBadInput);
+  const conformance::Report report = conformance::MergeReports(*std::move(parts));
+  const ReportFiles files{options.json ? "-" : options.output, options.junit, options.html};
+  if (auto written = WriteReports(report, files); !written.has_value()) {
+    return Fail(written.error(), kInternal);
+  }
+  return conformance::Conforms(report) ? kDone : kFailed;
+}
+
+}  // namespace qtx::cli

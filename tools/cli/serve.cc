@@ -1,0 +1,17 @@
+// qtx serve: a backend of this program behind the protocol, on stdin and stdout.
+#include "qtx/backend/serve.h"
+
+#include "backends.h"
+#include "commands.h"
+
+namespace qtx::cli {
+
+int Serve(const ServeOptions& options) {
+  const auto source = FindBackend(options.backend);
+  if (!source.has_value()) return Fail(source.error(), kBadInput);
+  const auto backend = source->make();
+  if (!backend.has_value()) return Fail(backend.error(), StatusOf(backend.error()));
+  return backend::Serve(**backend);
+}
+
+}  // namespace qtx::cli

@@ -1,0 +1,28 @@
+#include "write_reports.h"
+
+#include <fmt/core.h>
+
+#include "qtx/format/model.h"
+
+namespace qtx::cli {
+
+Result<void> WriteReports(const conformance::Report& report, const ReportFiles& files) {
+  if (files.json == "-") {
+    fmt::print("{}", conformance::ToJson(report));
+  } else {
+    fmt::print("{}", conformance::ToText(report));
+    if (!files.json.empty()) {
+      QTX_RETURN_IF_ERROR(format::WriteFileAtomically(files.json, conformance::ToJson(report)));
+    }
+  }
+  if (!files.junit.empty()) {
+    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(files.junit, conformance::ToJunit(report)));
+  }
+  if (!files.html.empty()) {
+    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(files.html, conformance::ToHtml(report)));
+    if (files.json != "-") fmt::print("HTML report: {}\n", files.html);
+  }
+  return {};
+}
+
+}  // namespace qtx::cli

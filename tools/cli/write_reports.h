@@ -1,0 +1,16 @@
+// Where the reports of a run go, for the commands that have one.
+#pragma once
+
+#include <string>
+
+#include "qtx/conformance/report.h"
+
+namespace qtx::cli {
+
+struct ReportFiles {
+  std::string json, junit, html;  // empty: not written; json "-": stdout, and no table there
+};
+/// Prints the table and writes the files.  Errors: kIo.
+Result<void> WriteReports(const conformance::Report& report, const ReportFiles& files);
+
+}  // namespace qtx::cli
