@@ -22,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 // A pipe that poll() calls writable takes this many bytes without blocking (POSIX).
 constexpr std::size_t kAtomicBytes = 4096;
+constexpr std::size_t kJoinedBytes = std::size_t{1} << 16;
 
 Error SystemError(const char* call) {
   return {ErrorCode::kIo, "frame", std::string(call) + ": " + std::strerror(errno)};
@@ -101,14 +102,17 @@ Result<void> WriteAll(int fd, std::string_view bytes, const Deadline& deadline) 
 Result<std::size_t> ReadSome(int fd, std::size_t size, const Deadline& deadline, std::string& out) {
   const std::size_t before = out.size();
   out.resize(before + size);
+  // Without a deadline read() itself may wait, which spares a call for each piece.
+  bool wait = !deadline.unlimited();
   while (true) {
-    if (auto ready = deadline.Wait(fd, POLLIN); !ready.has_value()) return ready.error();
+    if (wait) QTX_RETURN_IF_ERROR(deadline.Wait(fd, POLLIN));
     const ssize_t count = read(fd, out.data() + before, size);
     if (count >= 0) {
       out.resize(before + static_cast<std::size_t>(count));
       return static_cast<std::size_t>(count);
     }
     if (errno != EINTR && errno != EAGAIN) return SystemError("read");
+    wait = wait || errno == EAGAIN;
   }
 }
 
@@ -149,6 +153,8 @@ Result<void> WriteFrame(int fd, std::string_view bytes, std::int64_t deadline_ms
   }
   const Deadline deadline(deadline_ms);
   const PipeSignalGuard guard;
+  // The peer wakes up once for what is written at once; of a large frame, the copy would cost more.
+  if (bytes.size() <= kJoinedBytes) return WriteAll(fd, length.append(bytes), deadline);
   QTX_RETURN_IF_ERROR(WriteAll(fd, length, deadline));
   return WriteAll(fd, bytes, deadline);
 }

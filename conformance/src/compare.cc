@@ -63,6 +63,8 @@ class Elements {
   }
   std::size_t size() const { return ranks_.size(); }
   std::int64_t rank(std::size_t i) const { return ranks_[i]; }
+  bool is_integer() const { return integer_; }
+  double value(std::size_t i) const { return values_[i]; }  // of a float
   bool is_nan(std::size_t i) const { return !integer_ && std::isnan(values_[i]); }
   std::string Text(std::size_t i) const {
     if (!integer_) return format::HexFloat(values_[i]);
@@ -94,16 +96,23 @@ std::string Mismatch(const Tensor& got, const Tensor& expected) {
   return "";
 }
 
-void CompareElements(const Tensor& got, const Tensor& expected, std::int64_t ulp,
+bool Allows(const Tolerance& tolerance, const Elements& got, const Elements& expected,
+            std::size_t i, std::int64_t distance) {
+  if (got.is_nan(i) || expected.is_nan(i)) return got.is_nan(i) && expected.is_nan(i);
+  if (distance >= -tolerance.ulp && distance <= tolerance.ulp) return true;
+  if (got.is_integer() || std::isinf(expected.value(i))) return false;
+  return std::fabs(got.value(i) - expected.value(i)) <=
+         tolerance.absolute + tolerance.relative * std::fabs(expected.value(i));
+}
+
+void CompareElements(const Tensor& got, const Tensor& expected, const Tolerance& tolerance,
                      Difference& difference) {
   const Elements left(got);
   const Elements right(expected);
   difference.elements = static_cast<std::int64_t>(left.size());
   for (std::size_t i = 0; i < left.size(); ++i) {
-    if (left.is_nan(i) && right.is_nan(i)) continue;
-    const bool one_nan = left.is_nan(i) != right.is_nan(i);
     const std::int64_t distance = SaturatedDifference(left.rank(i), right.rank(i));
-    if (!one_nan && distance >= -ulp && distance <= ulp) continue;
+    if (Allows(tolerance, left, right, i, distance)) continue;
     ++difference.differing;
     if (difference.first.size() < kFirstDifferences) {
       difference.first.push_back({static_cast<std::int64_t>(i), left.Text(i), right.Text(i)});
@@ -114,10 +123,8 @@ void CompareElements(const Tensor& got, const Tensor& expected, std::int64_t ulp
   }
 }
 
-}  // namespace
-
-std::optional<Difference> Compare(const std::string& output, const Tensor& got,
-                                  const Tensor& expected, std::optional<std::int64_t> ulp) {
+std::optional<Difference> CompareWithin(const std::string& output, const Tensor& got,
+                                        const Tensor& expected, Tolerance tolerance) {
   Difference difference;
   difference.output = output;
   difference.mismatch = Mismatch(got, expected);
@@ -125,22 +132,42 @@ std::optional<Difference> Compare(const std::string& output, const Tensor& got,
   if (got.bytes == expected.bytes) return std::nullopt;
   const bool integer = IsInteger(got.elem_type);
   difference.unit = integer ? "LSB" : "ulp";
-  difference.tolerance = integer ? 0 : ulp.value_or(0);
-  CompareElements(got, expected, difference.tolerance, difference);
+  if (integer) tolerance = {};
+  difference.tolerance = tolerance;
+  CompareElements(got, expected, tolerance, difference);
   if (difference.differing == 0) return std::nullopt;
   return difference;
 }
 
-std::optional<std::vector<std::int64_t>> Distances(const Tensor& got, const Tensor& expected) {
+}  // namespace
+
+std::optional<Difference> Compare(const std::string& output, const Tensor& got,
+                                  const Tensor& expected, std::optional<std::int64_t> ulp) {
+  return CompareWithin(output, got, expected, {.ulp = ulp.value_or(0)});
+}
+
+std::optional<Difference> Compare(const Case& c, const std::string& output, const Tensor& got,
+                                  const Tensor& expected) {
+  Tolerance tolerance{.ulp = c.ulp.value_or(0)};
+  if (c.close) {
+    tolerance.relative = c.close->relative;
+    tolerance.absolute = c.close->absolute;
+  }
+  return CompareWithin(output, got, expected, tolerance);
+}
+
+std::optional<std::vector<ElementDistance>> Distances(const Tensor& got, const Tensor& expected,
+                                                      const Tolerance& tolerance) {
   if (!Mismatch(got, expected).empty() || IsOpaque(got.elem_type)) return std::nullopt;
   const Elements left(got);
   const Elements right(expected);
-  std::vector<std::int64_t> distances(left.size());
+  std::vector<ElementDistance> distances;
   for (std::size_t i = 0; i < left.size(); ++i) {
-    if (left.is_nan(i) && right.is_nan(i)) continue;
-    distances[i] = left.is_nan(i) != right.is_nan(i)
-                       ? kNoDistance
-                       : SaturatedDifference(left.rank(i), right.rank(i));
+    std::optional<std::int64_t> distance = SaturatedDifference(left.rank(i), right.rank(i));
+    const bool allowed = Allows(tolerance, left, right, i, *distance);
+    if (allowed && (*distance == 0 || left.is_nan(i))) continue;
+    if (left.is_nan(i) != right.is_nan(i)) distance.reset();
+    distances.push_back({i, distance, allowed});
   }
   return distances;
 }

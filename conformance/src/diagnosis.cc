@@ -1,84 +1,410 @@
-// Which named arithmetic, or which known fault, gives a wrong answer.
+// Which candidate gives all the wrong answers of a row, and leaves the right ones alone.
 #include "qtx/conformance/diagnosis.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
-#include "fault.h"
-#include "qtx/reference/arithmetic.h"
+#include "candidate.h"
+#include "condition.h"
+#include "qtx/conformance/runner.h"
 
 namespace qtx::conformance {
 namespace {
 
-bool SameOutputs(const Outputs& got, const Outputs& tried) {
-  if (got.size() != tried.size()) return false;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (Compare("", got[i], tried[i], std::nullopt)) return false;
-  }
-  return true;
-}
+constexpr std::size_t kSample = 16;        // wrong answers that every candidate is tried on
+constexpr std::size_t kRightsPerOp = 48;   // right answers it is held to, per operator
+constexpr std::size_t kFinalists = 8;      // candidates that are
+constexpr std::size_t kFindingsPerOp = 3;  // faults that one operator may have
+constexpr std::size_t kExplainedAlone =
+    32;  // cases without a finding that are explained one by one
 
-bool TooLarge(const Outputs& outputs) {
+struct Answered {
+  const Case* c = nullptr;
+  CaseResult* result = nullptr;
+  Question question;
+  Outputs outputs;        // of the backend
+  std::string_view kind;  // of what went wrong, when it is not the values
+};
+using AnsweredList = std::vector<const Answered*>;
+
+// Where answers are wrong.
+struct Place {
+  std::string name;   // "pointwise + stride"
+  std::string where;  // "where the kernel is 1x1 and where strides are not 1"
+};
+
+std::int64_t Elements(const Outputs& outputs) {
   std::int64_t elements = 0;
   for (const format::Tensor& output : outputs) elements += format::ElementCount(output);
-  return elements > kMaxDiagnosedElements;
+  return elements;
 }
 
-// Bipolar storage has no zero, so a fault's stored value may be one it cannot hold.
-bool CanStore(const Case& c, const Outputs& reals) {
-  if (reals.size() != c.outputs.size()) return false;
-  for (std::size_t i = 0; i < reals.size(); ++i) {
-    const format::TensorType& type = c.outputs[i].type;
-    if (type.elem_type == format::ElementType::kBipolar1Q) return false;
-    if (!type.quantization->scale_tensor.empty()) return false;
-    const auto parameters = format::ParameterDims(*type.quantization, reals[i].dims);
-    if (!parameters) return false;
-    const auto count = format::ElementCount(*parameters);
-    const auto scales = static_cast<std::int64_t>(type.quantization->scale.size());
-    if (!count || (scales != *count && scales != 1)) return false;
-    if (reals[i].elem_type != format::ElementType::kFloat) return false;
+// What went wrong other than values; empty when values did, nullopt when nothing that can be
+// diagnosed.
+std::optional<std::string_view> KindOf(const CaseResult& result) {
+  switch (result.outcome) {
+    case Outcome::kCrash:
+      return "crash";
+    case Outcome::kTimeout:
+      return "timeout";
+    case Outcome::kProtocolError:
+      return "protocol_error";
+    case Outcome::kFail:
+    case Outcome::kExpectedFail:
+      break;
+    default:
+      return std::nullopt;
   }
-  return true;
+  for (const Difference& difference : result.differences) {
+    if (difference.mismatch.starts_with("element type")) return "output_type";
+    if (difference.mismatch.starts_with("dims")) return "output_shape";
+  }
+  const bool kept = result.evidence && !result.evidence->got.empty();
+  return kept ? std::optional<std::string_view>("") : std::nullopt;
 }
 
-void ExplainByStoring(const Case& c, const Outputs& got, std::vector<std::string>& names) {
-  const auto reals = RealOutputs(c);
-  if (!reals || !CanStore(c, *reals)) return;
-  for (const StoreFault& fault : StoreFaults()) {
-    Outputs tried;
-    for (std::size_t i = 0; i < reals->size(); ++i) {
-      tried.push_back(StoreWith(fault, (*reals)[i], c.outputs[i].type));
+std::string_view SaysOf(std::string_view kind) {
+  if (kind == "crash") return "ends without an answer";
+  if (kind == "timeout") return "gives no answer in time";
+  if (kind == "protocol_error") return "breaks the protocol";
+  if (kind == "output_type") return "gives outputs of another element type";
+  return "gives outputs of other dims";
+}
+
+// A right answer that is the reference's to the bit.
+bool IsRight(const Case& c, const CaseResult& result) {
+  return result.outcome == Outcome::kPass && c.op && c.error.empty() && !c.ulp &&
+         c.alternatives.empty();
+}
+
+// At most `count` of `list`, the smallest first, one operator after the other.
+AnsweredList Sample(const AnsweredList& list, std::size_t count) {
+  std::map<std::string_view, AnsweredList> by_op;
+  for (const Answered* a : list) by_op[a->result->op].push_back(a);
+  for (auto& [op, group] : by_op) {
+    std::ranges::stable_sort(group, {}, [](const Answered* a) { return Elements(a->outputs); });
+  }
+  AnsweredList sample;
+  for (std::size_t i = 0; sample.size() < std::min(count, list.size()); ++i) {
+    for (const auto& [op, group] : by_op) {
+      if (i < group.size() && sample.size() < count) sample.push_back(group[i]);
     }
-    if (SameOutputs(got, tried)) names.emplace_back(fault.name);
   }
+  return sample;
 }
 
-void ExplainByInputs(const Case& c, const std::string& arithmetic, const Outputs& got,
-                     std::vector<std::string>& names) {
-  for (const InputFault& fault : InputFaults()) {
-    Case changed = c;
-    if (!fault.change(changed)) continue;
-    const auto tried = RunReference(changed, arithmetic);
-    if (tried && SameOutputs(got, *tried)) names.emplace_back(fault.name);
+class Diagnosis {
+ public:
+  Diagnosis(std::span<const Case> cases, BackendReport& row)
+      : row_(row), candidates_(Candidates(row.arithmetic)) {
+    const auto own = reference::FindArithmetic(row.arithmetic);
+    own_ = own ? *own : nullptr;
+    Collect(cases);
   }
-}
+
+  void Run() {
+    AnsweredList all;
+    std::map<std::string_view, AnsweredList> by_kind;
+    for (const Answered& wrong : wrongs_) {
+      if (!wrong.kind.empty()) {
+        by_kind[wrong.kind].push_back(&wrong);
+      } else if (!BlameTheCase(wrong)) {
+        all.push_back(&wrong);
+      }
+    }
+    for (const auto& [kind, wrongs] : by_kind) {
+      const auto place = Separating(wrongs, RightsOf(wrongs));
+      Add(std::string(kind), std::string(SaysOf(kind)) + (place ? ", only " + place->where : ""),
+          wrongs, nullptr);
+    }
+    if (!all.empty() && !Explained(all)) {
+      std::map<std::string_view, AnsweredList> by_op;
+      for (const Answered* wrong : all) by_op[wrong->result->op].push_back(wrong);
+      for (auto& [op, group] : by_op) ExplainGroup(std::move(group));
+    }
+    Merge();
+    ExplainAlone();
+  }
+
+ private:
+  void Collect(std::span<const Case> cases) {
+    std::map<std::string_view, const Case*> by_id;
+    for (const Case& c : cases) by_id.emplace(c.id, &c);
+    std::set<std::string_view> wrong_ops;
+    for (const CaseResult& result : row_.cases) {
+      if (KindOf(result)) wrong_ops.insert(result.op);
+    }
+    std::map<std::string_view, std::size_t> rights;
+    for (CaseResult& result : row_.cases) {
+      const auto c = by_id.find(result.id);
+      if (c == by_id.end()) continue;
+      const bool right = wrong_ops.contains(result.op) && IsRight(*c->second, result) &&
+                         rights[result.op] < kRightsPerOp;
+      const auto kind = KindOf(result);
+      if (!right && !kind) continue;
+      auto question = BuildQuestion(*c->second);
+      if (!question) continue;
+      Answered answered{c->second, &result, *std::move(question), {}, kind.value_or("")};
+      if (right) {
+        ++rights[result.op];
+        rights_.push_back(std::move(answered));
+        continue;
+      }
+      if (answered.kind.empty()) {
+        for (const Evidence::Value& value : result.evidence->got) {
+          answered.outputs.push_back(value.tensor);
+        }
+      }
+      wrongs_.push_back(std::move(answered));
+    }
+  }
+
+  // The reference gives the backend's answer too: then the case's own expectation is in doubt.
+  bool BlameTheCase(const Answered& wrong) {
+    if (own_ == nullptr || !Explains({own_, nullptr}, wrong.question, wrong.outputs)) return false;
+    wrong.result->explained_by = {"reference"};
+    wrong.result->diagnosis += "; the reference gives the same: is the expectation right?";
+    return true;
+  }
+
+  // Candidates that give every answer of `sample`, in their order of preference.
+  std::vector<const Candidate*> Survivors(const AnsweredList& sample) const {
+    std::vector<const Candidate*> alive;
+    for (const Candidate& candidate : candidates_) {
+      const bool explains = std::ranges::all_of(sample, [&](const Answered* wrong) {
+        return Explains(candidate, wrong->question, wrong->outputs);
+      });
+      if (explains) alive.push_back(&candidate);
+    }
+    return alive;
+  }
+
+  static std::set<std::string_view> OperatorsOf(const AnsweredList& list) {
+    std::set<std::string_view> ops;
+    for (const Answered* a : list) ops.insert(a->result->op);
+    return ops;
+  }
+  AnsweredList RightsOf(const AnsweredList& wrongs) const {
+    const auto ops = OperatorsOf(wrongs);
+    AnsweredList rights;
+    for (const Answered& right : rights_) {
+      if (ops.contains(right.result->op)) rights.push_back(&right);
+    }
+    return rights;
+  }
+
+  // Right answers of the operators of `wrongs` that `candidate` gets wrong.
+  AnsweredList Contradictions(const Candidate& candidate, const AnsweredList& wrongs) {
+    const auto ops = OperatorsOf(wrongs);
+    AnsweredList contradictions;
+    for (Answered& right : rights_) {
+      if (!ops.contains(right.result->op)) continue;
+      if (right.outputs.empty()) {
+        auto outputs = own_ == nullptr ? Outputs{} : Answer(right.question, *own_, nullptr);
+        if (!outputs) continue;
+        right.outputs = *std::move(outputs);
+      }
+      const auto tried = Answer(right.question, *candidate.base, candidate.fault);
+      const bool idle = !tried && candidate.fault != nullptr;
+      if (!idle && (!tried || !SameOutputs(right.outputs, *tried))) {
+        contradictions.push_back(&right);
+      }
+    }
+    return contradictions;
+  }
+
+  // One finding for all of `wrongs`, when one candidate gives them all.
+  bool Explained(const AnsweredList& wrongs) {
+    std::vector<const Candidate*> alive = Survivors(Sample(wrongs, kSample));
+    const Candidate* best = nullptr;
+    AnsweredList best_contradictions;
+    std::size_t tried = 0;
+    for (const Candidate* candidate : alive) {
+      if (tried++ == kFinalists) break;
+      if (Count(*candidate, wrongs) < wrongs.size()) continue;
+      AnsweredList contradictions = Contradictions(*candidate, wrongs);
+      if (best != nullptr && contradictions.size() >= best_contradictions.size()) continue;
+      best = candidate;
+      best_contradictions = std::move(contradictions);
+      if (best_contradictions.empty()) break;
+    }
+    if (best == nullptr) return false;
+    std::string says = Says(*best);
+    if (!best_contradictions.empty()) says += Where(wrongs, best_contradictions);
+    Add(Name(*best, row_.arithmetic), std::move(says), wrongs, best);
+    return true;
+  }
+
+  std::size_t Count(const Candidate& candidate, const AnsweredList& wrongs) const {
+    return static_cast<std::size_t>(std::ranges::count_if(wrongs, [&](const Answered* wrong) {
+      return Explains(candidate, wrong->question, wrong->outputs);
+    }));
+  }
+
+  // ", only where ...", when a condition tells the answers apart.
+  static std::string Where(const AnsweredList& wrongs, const AnsweredList& rights) {
+    const auto place = Separating(wrongs, rights);
+    return place ? ", only " + place->where : ", though not everywhere";
+  }
+
+  static std::optional<Place> SeparatingPair(const AnsweredList& wrongs,
+                                             const AnsweredList& rights) {
+    // Conditions of all wrong answers, each with the right ones that have it too.
+    std::vector<std::pair<const Condition*, AnsweredList>> common;
+    for (const Condition& condition : Conditions()) {
+      const auto holds = [&](const Answered* a) { return condition.holds(a->question); };
+      if (!std::ranges::all_of(wrongs, holds)) continue;
+      common.emplace_back(&condition, AnsweredList{});
+      std::ranges::copy_if(rights, std::back_inserter(common.back().second), holds);
+    }
+    for (std::size_t i = 0; i < common.size(); ++i) {
+      for (std::size_t j = i + 1; j < common.size(); ++j) {
+        const Condition& second = *common[j].first;
+        const auto holds = [&](const Answered* a) { return second.holds(a->question); };
+        if (std::ranges::any_of(common[i].second, holds)) continue;
+        const Condition& first = *common[i].first;
+        return Place{std::string(first.name) + " + " + std::string(second.name),
+                     std::string(first.where) + " and " + std::string(second.where)};
+      }
+    }
+    return std::nullopt;
+  }
+
+  static std::optional<Place> Separating(const AnsweredList& wrongs, const AnsweredList& rights) {
+    if (rights.empty()) return std::nullopt;
+    for (const Condition& condition : Conditions()) {
+      const auto holds = [&](const Answered* a) { return condition.holds(a->question); };
+      if (std::ranges::all_of(wrongs, holds) && std::ranges::none_of(rights, holds)) {
+        return Place{std::string(condition.name), std::string(condition.where)};
+      }
+    }
+    return SeparatingPair(wrongs, rights);
+  }
+
+  // The wrong answers of one operator: by one candidate, or by several one after the other, or told
+  // by where they are.
+  void ExplainGroup(AnsweredList group) {
+    for (std::size_t i = 0; i < kFindingsPerOp && !group.empty(); ++i) {
+      if (Explained(group)) return;
+      if (ExplainByPlace(group)) return;
+      if (!ExplainMost(group)) break;
+    }
+    if (group.empty() || ExplainByPlace(group)) return;
+    Add("", "unexplained", group, nullptr);
+  }
+
+  // The candidate that gives most answers of a sample takes those it gives out of `group`.
+  bool ExplainMost(AnsweredList& group) {
+    const AnsweredList sample = Sample(group, kSample);
+    const Candidate* best = nullptr;
+    std::size_t most = std::min<std::size_t>(1, sample.size() / 4);
+    for (const Candidate& candidate : candidates_) {
+      const std::size_t count = Count(candidate, sample);
+      if (count <= most) continue;
+      best = &candidate;
+      most = count;
+    }
+    if (best == nullptr) return false;
+    AnsweredList given;
+    const auto rest = std::ranges::stable_partition(group, [&](const Answered* wrong) {
+      return !Explains(*best, wrong->question, wrong->outputs);
+    });
+    given.assign(rest.begin(), rest.end());
+    group.erase(rest.begin(), rest.end());
+    Add(Name(*best, row_.arithmetic), Says(*best), given, best);
+    return true;
+  }
+
+  bool ExplainByPlace(const AnsweredList& group) {
+    const auto place = group.size() < 2 ? std::nullopt : Separating(group, RightsOf(group));
+    if (!place) return false;
+    Add(place->name, "is wrong exactly " + place->where + "; no known fault gives its answers",
+        group, nullptr);
+    return true;
+  }
+
+  void Add(std::string candidate, std::string says, const AnsweredList& wrongs,
+           const Candidate* gives) {
+    Finding finding;
+    std::set<std::string> ops;
+    for (const Answered* wrong : wrongs) {
+      ops.insert(wrong->result->op);
+      if (gives == nullptr) continue;
+      wrong->result->explained_by = {candidate};
+      wrong->result->diagnosis += "; equals `" + candidate + "`";
+    }
+    finding.operators.assign(ops.begin(), ops.end());
+    finding.candidate = std::move(candidate);
+    finding.says = std::move(says);
+    finding.failing = static_cast<std::int64_t>(wrongs.size());
+    finding.explained = gives == nullptr ? 0 : finding.failing;
+    row_.findings.push_back(std::move(finding));
+  }
+
+  // Findings of several operators that say the same become one.
+  void Merge() {
+    std::vector<Finding> merged;
+    for (Finding& finding : row_.findings) {
+      const auto same = std::ranges::find_if(merged, [&](const Finding& other) {
+        return other.candidate == finding.candidate && other.says == finding.says;
+      });
+      if (same == merged.end()) {
+        merged.push_back(std::move(finding));
+        continue;
+      }
+      std::ranges::move(finding.operators, std::back_inserter(same->operators));
+      same->failing += finding.failing;
+      same->explained += finding.explained;
+    }
+    for (Finding& finding : merged) {
+      std::ranges::sort(finding.operators);
+      const auto [first, last] = std::ranges::unique(finding.operators);
+      finding.operators.erase(first, last);
+    }
+    std::ranges::stable_sort(merged, std::greater(), &Finding::failing);
+    row_.findings = std::move(merged);
+  }
+
+  void ExplainAlone() {
+    std::size_t done = 0;
+    for (const Answered& wrong : wrongs_) {
+      if (!wrong.kind.empty() || !wrong.result->explained_by.empty()) continue;
+      if (done++ == kExplainedAlone) return;
+      wrong.result->explained_by = Explain(*wrong.c, row_.arithmetic, wrong.outputs);
+    }
+  }
+
+  BackendReport& row_;
+  std::vector<Candidate> candidates_;
+  const reference::Arithmetic* own_ = nullptr;
+  std::vector<Answered> wrongs_;
+  std::vector<Answered> rights_;  // outputs: the reference's, once they are needed
+};
 
 }  // namespace
 
 std::vector<std::string> Explain(const Case& c, const std::string& arithmetic,
                                  const std::vector<format::Tensor>& got) {
   std::vector<std::string> names;
-  if (TooLarge(got)) return names;
-  const auto same = RunReference(c, arithmetic);
-  if (same && SameOutputs(got, *same)) return {"reference"};
-  for (const reference::Arithmetic& other : reference::Arithmetics()) {
-    if (other.name == arithmetic) continue;
-    const auto tried = RunReference(c, std::string(other.name));
-    if (tried && SameOutputs(got, *tried)) names.emplace_back(other.name);
+  const auto question = BuildQuestion(c);
+  if (!question || Elements(got) > kMaxDiagnosedElements) return names;
+  const auto own = reference::FindArithmetic(arithmetic);
+  if (own && Explains({*own, nullptr}, *question, got)) return {"reference"};
+  for (const Candidate& candidate : Candidates(arithmetic)) {
+    // A fault on top of another arithmetic is worth naming when nothing simpler does.
+    const bool far = candidate.fault != nullptr && (!own || candidate.base != *own);
+    if (far && !names.empty()) break;
+    if (Explains(candidate, *question, got)) names.push_back(Name(candidate, arithmetic));
   }
-  if (!c.op) return names;
-  ExplainByStoring(c, got, names);
-  ExplainByInputs(c, arithmetic, got, names);
   return names;
+}
+
+void Diagnose(std::span<const Case> cases, BackendReport& row) {
+  row.findings.clear();
+  Diagnosis(cases, row).Run();
 }
 
 }  // namespace qtx::conformance

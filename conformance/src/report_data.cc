@@ -148,31 +148,35 @@ void WriteTensor(Writer& writer, const std::string& name, const Tensor& tensor) 
 }
 
 void WriteElements(Writer& writer, const char* key, const Tensor& tensor,
-                   std::span<const std::size_t> at) {
+                   std::span<const ElementDistance> distances) {
   const Values values(tensor);
   writer.Key(key);
-  Array(writer, at, [&](std::size_t i) { values.Write(writer, i); });
+  Array(writer, distances,
+        [&](const ElementDistance& element) { values.Write(writer, element.index); });
 }
 
-// Only the elements that differ: where, both values, and how far apart (null: one is NaN).
-void WriteDeltas(Writer& writer, const Tensor& got, const Tensor& expected,
-                 const std::vector<std::int64_t>& distances) {
-  std::vector<std::size_t> at;
-  for (std::size_t i = 0; i < distances.size() && at.size() < kMaxShownElements; ++i) {
-    if (distances[i] != 0) at.push_back(i);
-  }
+// Only the elements that differ: where, both values, how far apart (null: one is NaN), and whether
+// the tolerance allows it.
+void WriteDistances(Writer& writer, const Tensor& got, const Tensor& expected,
+                    std::span<const ElementDistance> distances) {
+  distances = distances.first(std::min(distances.size(), kMaxShownElements));
   writer.Key("at");
-  Array(writer, at, [&](std::size_t i) { writer.Uint64(i); });
+  Array(writer, distances, [&](const ElementDistance& element) { writer.Uint64(element.index); });
   writer.Key("delta");
-  Array(writer, at, [&](std::size_t i) {
-    if (distances[i] == kNoDistance) {
+  Array(writer, distances, [&](const ElementDistance& element) {
+    if (!element.distance) {
       writer.Null();
     } else {
-      Real(writer, static_cast<double>(distances[i]));
+      Real(writer, static_cast<double>(*element.distance));
     }
   });
-  WriteElements(writer, "got", got, at);
-  WriteElements(writer, "want", expected, at);
+  if (std::ranges::any_of(distances, &ElementDistance::allowed)) {
+    writer.Key("allowed");
+    Array(writer, distances,
+          [&](const ElementDistance& element) { writer.Int(element.allowed ? 1 : 0); });
+  }
+  WriteElements(writer, "got", got, distances);
+  WriteElements(writer, "want", expected, distances);
 }
 
 const Tensor* Find(const std::vector<Evidence::Value>& values, const std::string& name) {
@@ -188,10 +192,21 @@ void WriteValues(Writer& writer, const Difference& difference, const Evidence& e
     WriteTensor(writer, difference.output, *expected);
   }
   if (got == nullptr) return;
-  const auto distances = expected == nullptr ? std::nullopt : Distances(*got, *expected);
-  if (distances) return WriteDeltas(writer, *got, *expected, *distances);
+  const auto distances =
+      expected == nullptr ? std::nullopt : Distances(*got, *expected, difference.tolerance);
+  if (distances) return WriteDistances(writer, *got, *expected, *distances);
   writer.Key("instead");
   WriteTensor(writer, difference.output, *got);
+}
+
+// "1 ulp", "0.001 of the value"; empty for none.
+std::string InWords(const Tolerance& tolerance) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : " + ") + part; };
+  if (tolerance.ulp != 0) add(fmt::format("{} ulp", tolerance.ulp));
+  if (tolerance.absolute != 0) add(fmt::format("{}", tolerance.absolute));
+  if (tolerance.relative != 0) add(fmt::format("{} of the value", tolerance.relative));
+  return text;
 }
 
 void WriteDifference(Writer& writer, const Difference& difference, const Evidence* evidence) {
@@ -201,7 +216,7 @@ void WriteDifference(Writer& writer, const Difference& difference, const Evidenc
   Field(writer, "elements", difference.elements);
   Field(writer, "differing", difference.differing);
   Field(writer, "unit", difference.unit);
-  Field(writer, "tolerance", difference.tolerance);
+  Field(writer, "tolerance", InWords(difference.tolerance));
   writer.Key("histogram");
   Array(writer, difference.histogram, [&](const auto& entry) {
     writer.StartArray();

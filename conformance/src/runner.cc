@@ -256,6 +256,7 @@ Report RunSuite(const std::string& suite, std::span<const Case> cases,
   for (Plan& plan : plans) {
     if (!plan.chosen.empty()) {
       Row(*plan.source, cases, std::move(plan.chosen), plan.report).Run(references, options);
+      Diagnose(cases, plan.report);
     }
     report.backends.push_back(std::move(plan.report));
   }

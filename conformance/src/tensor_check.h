@@ -9,7 +9,7 @@ namespace qtx::conformance {
 /// Known type, dims that can be counted, bytes that fit them, parameters exactly for a quantized
 /// type and as many as its dims ask for, scales positive and finite. What has passed may be read
 /// element by element.  Errors: kProtocol, saying which of these is broken.
-/// Source: spec/backend_protocol.md, backend_protocol.S12 and S13.
+/// Source: spec/backend_protocol.md, S12 and S13.
 Result<void> CheckTensor(const format::Tensor& tensor);
 
 }  // namespace qtx::conformance

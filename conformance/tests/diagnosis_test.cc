@@ -47,15 +47,15 @@ TEST(Explain, TheReferenceAgreesWithTheHandDerivedResult) {
 TEST(Explain, NamesTheTieRule) {
   EXPECT_THAT(ExplainStored(Ties(), {4, 5, 2, 1, 6}), ElementsAre("half_away"));
   EXPECT_THAT(ExplainStored(Ties(), {4, 5, 3, 2, 6}),
-              ElementsAre("pow2-half-up", "tvm-upward", "tvm-to-nearest", "half_up"));
-  EXPECT_THAT(ExplainStored(Ties(), {3, 4, 3, 2, 5}), ElementsAre("toward_zero"));
+              ElementsAre("half_up", "pow2-half-up", "tvm-upward", "tvm-to-nearest"));
+  EXPECT_THAT(ExplainStored(Ties(), {3, 4, 3, 2, 5}), ElementsAre("truncates"));
 }
 
 TEST(Explain, NamesTheOrderOfRoundingAndOffset) {
   // 3.5 4.5 2.5 1.5 5.5 to even.
   EXPECT_THAT(ExplainStored(Ties(), {4, 4, 2, 2, 6}),
-              ElementsAre("glow", "onednn", "onednn-avx2", "offset_before_rounding"));
-  EXPECT_THAT(ExplainStored(Ties(), {0, 2, 0, -2, 2}), ElementsAre("output_offset_ignored"));
+              ElementsAre("offset_before_rounding", "glow", "onednn", "onednn-avx2"));
+  EXPECT_THAT(ExplainStored(Ties(), {0, 2, 0, -2, 2}), ElementsAre("output_offset_ignored", "all_offsets_ignored"));
 }
 
 TEST(Explain, NamesAWrapInThePlaceOfAClamp) {
@@ -63,7 +63,7 @@ TEST(Explain, NamesAWrapInThePlaceOfAClamp) {
       "{id: t, spec: identity.S1, why: w, op: {type: Identity},"
       " inputs: {x: {type: int8q, scale: 2, data: [100, -100, 1]}},"
       " expect: {y: {type: int8q, scale: 1, quant_max: 100, data: [100, -128, 2]}}}");
-  EXPECT_THAT(ExplainStored(c, {-56, 56, 2}), ElementsAre("wrap_instead_of_clamp"));
+  EXPECT_THAT(ExplainStored(c, {-56, 56, 2}), ElementsAre("wraps"));
   EXPECT_THAT(ExplainStored(c, {127, -128, 2}), ElementsAre("quant_range_ignored"));
 }
 
@@ -73,9 +73,9 @@ TEST(Explain, NamesParametersReadWrongly) {
       " inputs: {x: {type: int8q, shape: [2, 2], scale: [1, 2], offset: [1, 1], axis: 0,"
       "   data: [3, 5, 3, 5]}},"
       " expect: {y: {type: int8q, shape: [2, 2], scale: 1, data: [2, 4, 4, 8]}}}");
-  EXPECT_THAT(ExplainStored(c, {2, 8, 2, 8}), ElementsAre("scale_on_the_wrong_axis"));
-  EXPECT_THAT(ExplainStored(c, {2, 4, 2, 4}), ElementsAre("first_scale_for_all_channels"));
-  EXPECT_THAT(ExplainStored(c, {3, 5, 6, 10}), ElementsAre("input_offsets_ignored"));
+  EXPECT_THAT(ExplainStored(c, {2, 8, 2, 8}), Contains("per_axis_on_next_axis"));
+  EXPECT_THAT(ExplainStored(c, {2, 4, 2, 4}), Contains("first_scale_for_all_channels"));
+  EXPECT_THAT(ExplainStored(c, {3, 5, 6, 10}), Contains("first_offset_ignored"));
 }
 
 TEST(Explain, DoubtsACaseThatTheReferenceContradictsToo) {

@@ -251,8 +251,16 @@ TEST(Distances, AreUlpsOfFloatsAndNoneOfANanBesideANumber) {
   expected.As<float>()[0] = 1.0F;
   got.As<float>()[1] = std::numeric_limits<float>::quiet_NaN();
   got.As<float>()[2] = -0.0F;
-  EXPECT_THAT(*Distances(got, expected), testing::ElementsAre(2, kNoDistance, 0));
-  EXPECT_FALSE(Distances(got, Bytes(3, 0)).has_value());
+  const auto distances = Distances(got, expected, {});
+  ASSERT_EQ(distances->size(), 2U);  // the two zeros are equal
+  EXPECT_EQ((*distances)[0].distance, 2);
+  EXPECT_FALSE((*distances)[0].allowed);
+  EXPECT_EQ((*distances)[1].index, 1U);
+  EXPECT_FALSE((*distances)[1].distance.has_value());
+  EXPECT_TRUE(Distances(got, expected, {.ulp = 2})->front().allowed);
+  EXPECT_TRUE(Distances(got, expected, {.relative = 1e-6})->front().allowed);
+  EXPECT_FALSE(Distances(got, expected, {.absolute = 1e-9})->front().allowed);
+  EXPECT_FALSE(Distances(got, Bytes(3, 0), {}).has_value());
 }
 
 TEST(ToText, ShowsTheTableAndWhatNeedsAttention) {

@@ -1,6 +1,7 @@
 #include "qtx/reference/interpreter.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "arithmetic/elementwise.h"
@@ -106,6 +107,7 @@ Result<std::vector<const Arithmetic*>> ArithmeticsOf(const Plan& plan, const Ari
 
 struct Interpreter::State {
   format::Model model;
+  std::optional<Arithmetic> own_row;                // when it is none of the table's
   const Arithmetic* arithmetic = nullptr;           // of the inputs
   std::vector<const Arithmetic*> node_arithmetics;  // of each step of the plan
   Plan plan;
@@ -114,6 +116,7 @@ struct Interpreter::State {
   Counters counters;
   std::map<std::string, Tensor> values;  // of the run in progress
 
+  Result<void> Load(format::Model given, const NodeArithmetics& by_node);
   Result<void> Bind(std::span<const Tensor> inputs);
   Result<void> Execute(std::size_t at);
   Result<std::vector<Tensor>> Collect();
@@ -124,6 +127,18 @@ const Tensor* Interpreter::State::Find(const std::string& name) const {
   if (const auto value = values.find(name); value != values.end()) return &value->second;
   const auto initializer = plan.initializers.find(name);
   return initializer == plan.initializers.end() ? nullptr : &initializer->second;
+}
+
+Result<void> Interpreter::State::Load(format::Model given, const NodeArithmetics& by_node) {
+  if (const auto findings = format::Check(given, ""); !findings.empty()) {
+    const format::Finding& first = findings.front();
+    return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
+  }
+  model = std::move(given);
+  QTX_ASSIGN_OR_RETURN(plan, MakePlan(model));
+  QTX_ASSIGN_OR_RETURN(node_arithmetics, ArithmeticsOf(plan, arithmetic, by_node));
+  opset = model.OpsetVersion("");
+  return {};
 }
 
 Result<void> Interpreter::State::Bind(std::span<const Tensor> inputs) {
@@ -191,15 +206,15 @@ Result<Interpreter> Interpreter::Prepare(format::Model model, std::string_view a
                                          const NodeArithmetics& by_node) {
   auto state = std::make_unique<State>();
   QTX_ASSIGN_OR_RETURN(state->arithmetic, FindArithmetic(arithmetic));
-  if (const auto findings = format::Check(model, ""); !findings.empty()) {
-    const format::Finding& first = findings.front();
-    return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
-  }
-  state->model = std::move(model);
-  QTX_ASSIGN_OR_RETURN(state->plan, MakePlan(state->model));
-  QTX_ASSIGN_OR_RETURN(state->node_arithmetics,
-                       ArithmeticsOf(state->plan, state->arithmetic, by_node));
-  state->opset = state->model.OpsetVersion("");
+  QTX_RETURN_IF_ERROR(state->Load(std::move(model), by_node));
+  return Interpreter(std::move(state));
+}
+
+Result<Interpreter> Interpreter::Prepare(format::Model model, const Arithmetic& arithmetic) {
+  auto state = std::make_unique<State>();
+  state->own_row = arithmetic;
+  state->arithmetic = &*state->own_row;
+  QTX_RETURN_IF_ERROR(state->Load(std::move(model), {}));
   return Interpreter(std::move(state));
 }
 

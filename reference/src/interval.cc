@@ -155,4 +155,10 @@ Rational Decided(const Enclosure& enclose, const Rational& scale,
   }
 }
 
+float NearestFloat(const Enclosure& enclose) {
+  return NearestFloat(Decided(enclose, 1, [](const Rational& low, const Rational& high) {
+    return NearestFloat(low) == NearestFloat(high);
+  }));
+}
+
 }  // namespace qtx::reference

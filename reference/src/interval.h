@@ -87,5 +87,7 @@ using Enclosure = std::function<Interval(int bits)>;
 /// lies between them: the number of 64 bits nearest to x / scale, times scale.  Source: exact.S6.
 Rational Decided(const Enclosure& enclose, const Rational& scale,
                  const std::function<bool(const Rational& low, const Rational& high)>& same);
+/// The binary32 nearest to the enclosed real, ties to even.
+float NearestFloat(const Enclosure& enclose);
 
 }  // namespace qtx::reference

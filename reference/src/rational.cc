@@ -57,8 +57,8 @@ int Compare(const Dyadic& a, const Dyadic& b) {
   if (Sign(a.mantissa) != Sign(b.mantissa)) return Sign(a.mantissa) < Sign(b.mantissa) ? -1 : 1;
   if (a.exponent == b.exponent) return (a.mantissa > b.mantissa) - (a.mantissa < b.mantissa);
   // Rounding to binary64 keeps the order of what it does not make equal.
-  const double near_a = std::ldexp(static_cast<double>(a.mantissa), a.exponent);
-  const double near_b = std::ldexp(static_cast<double>(b.mantissa), b.exponent);
+  const double near_a = NearDouble(a);
+  const double near_b = NearDouble(b);
   if (near_a != near_b) return near_a < near_b ? -1 : 1;
   return cmp(ToRational(a), ToRational(b)) < 0 ? -1 : cmp(ToRational(a), ToRational(b)) > 0;
 }
@@ -74,15 +74,26 @@ Rational ToRational(const Dyadic& finite) {
   return result;
 }
 
+Rational ToRational(__int128 value) {
+  mpz_class integer = static_cast<long>(value >> 64);
+  integer <<= 64;
+  integer += static_cast<unsigned long>(value);
+  return Rational(integer);
+}
+
 Real ToReal(const Dyadic& value) {
   if (value.kind != Dyadic::Kind::kFinite) return {false, SpecialValue(value), {}};
   return {true, 0, ToRational(value)};
 }
 
+double NearDouble(const Dyadic& value) {
+  return std::ldexp(static_cast<double>(value.mantissa), value.exponent);
+}
+
 std::optional<double> ExactDouble(const Dyadic& value) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 53;
   if (std::abs(value.mantissa) > kLargest) return std::nullopt;
-  return std::ldexp(static_cast<double>(value.mantissa), value.exponent);  // within its range
+  return NearDouble(value);  // within its range
 }
 
 Real Divide(const Dyadic& a, const Dyadic& b) {
@@ -135,10 +146,10 @@ void ExactSum::AddFinite(U128 magnitude, bool negative, int exponent) {
 }
 
 void ExactSum::AddBeyond(U128 magnitude, bool negative, int exponent) {
-  Rational term(static_cast<unsigned long>(magnitude >> 64));
-  mpq_mul_2exp(term.get_mpq_t(), term.get_mpq_t(), 64);
-  term += Rational(static_cast<unsigned long>(magnitude));
-  term *= ToRational({negative ? -1 : 1, exponent, Dyadic::Kind::kFinite});
+  // At most 2^126: a product of two mantissas.
+  const auto value = static_cast<__int128>(magnitude);
+  const Rational term = ToRational(negative ? -value : value) *
+                        ToRational(Dyadic{1, exponent, Dyadic::Kind::kFinite});
   beyond_ = beyond_ ? *beyond_ + term : term;
 }
 
@@ -174,10 +185,11 @@ mpz_class Round(const Rational& value, TieRule tie) {
     if (negative && remainder != 0) quotient += 1;
     return quotient;
   }
+  if (tie == TieRule::kDown) return quotient;
   remainder *= 2;
   const int side = cmp(remainder, value.get_den());  // where the floor's remainder lies about 1/2
   bool up = side > 0;
-  if (side == 0) {
+  if (side == 0 && tie != TieRule::kHalfDown) {
     const bool odd = mpz_odd_p(quotient.get_mpz_t()) != 0;
     up = tie == TieRule::kHalfUp || (tie == TieRule::kHalfEven ? odd : !negative);
   }

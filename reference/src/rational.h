@@ -38,7 +38,11 @@ struct Real {
   Rational value;
 };
 Rational ToRational(const Dyadic& finite);
+/// Exact for every value, the lowest of 128 bits included.
+Rational ToRational(__int128 value);
 Real ToReal(const Dyadic& value);
+/// The double nearest to an element's value, of its sign.  REQUIRES: finite.
+double NearDouble(const Dyadic& value);
 /// The value as a double, or nullopt where that may not be exact.  REQUIRES: finite.
 std::optional<double> ExactDouble(const Dyadic& value);
 /// a / b. As a real zero has no sign, x / 0 is an infinity with the sign of x, and 0 / 0 NaN.

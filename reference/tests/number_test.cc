@@ -1,6 +1,5 @@
 // Numbers of every width: rounding to binary64, sums beyond binary32, intervals.
 #include <gtest/gtest.h>
-#include <mpfr.h>
 
 #include <cmath>
 #include <cstdint>
@@ -9,26 +8,10 @@
 
 #include "interval.h"
 #include "rational.h"
+#include "textbook_float.h"
 
 namespace qtx::reference {
 namespace {
-
-// MPFR's own rounding to binary64, subnormals included.
-double MpfrNearest(const Rational& value) {
-  const mpfr_exp_t low = mpfr_get_emin();
-  const mpfr_exp_t high = mpfr_get_emax();
-  mpfr_set_emin(-1073);
-  mpfr_set_emax(1024);
-  mpfr_t x;
-  mpfr_init2(x, 53);
-  const int inexact = mpfr_set_q(x, value.get_mpq_t(), MPFR_RNDN);
-  mpfr_subnormalize(x, inexact, MPFR_RNDN);
-  const double result = mpfr_get_d(x, MPFR_RNDN);
-  mpfr_clear(x);
-  mpfr_set_emin(low);
-  mpfr_set_emax(high);
-  return result;
-}
 
 TEST(NearestDouble, AgreesWithMpfrFromSubnormalToOverflow) {
   std::mt19937_64 engine(5);
@@ -38,7 +21,7 @@ TEST(NearestDouble, AgreesWithMpfrFromSubnormalToOverflow) {
     Rational value(mantissa, engine() % 3 == 0 ? 3UL : 1UL);
     value.canonicalize();
     value *= ToRational({engine() % 2 == 0 ? 1 : -1, exponent, Dyadic::Kind::kFinite});
-    ASSERT_EQ(NearestDouble(value), MpfrNearest(value)) << value;
+    ASSERT_EQ(NearestDouble(value), testing::TextbookDouble(value)) << value;
   }
 }
 
@@ -60,6 +43,17 @@ TEST(ExactSum, HoldsProductsOfDoubles) {
   opposite.mantissa = -opposite.mantissa;
   sum.AddProduct(opposite, huge);
   EXPECT_EQ(sum.Value().value, ToRational({9, -2142, Dyadic::Kind::kFinite}) - 3);
+}
+
+// The ends of 128 bits, and what fills the lower half only.
+TEST(ToRational, HoldsEveryIntegerOf128Bits) {
+  const __int128 one = 1;
+  const Rational half = ToRational({1, 126, Dyadic::Kind::kFinite});
+  EXPECT_EQ(ToRational(-(one << 126) - (one << 126)), -half - half);
+  EXPECT_EQ(ToRational((one << 126) - 1 + (one << 126)), half - 1 + half);
+  EXPECT_EQ(ToRational(-one), -1);
+  EXPECT_EQ(ToRational(-(one << 95)), -ToRational({1, 95, Dyadic::Kind::kFinite}));
+  EXPECT_EQ(ToRational((one << 64) - 1), ToRational({1, 64, Dyadic::Kind::kFinite}) - 1);
 }
 
 // An interval of few bits holds the value that many bits give.

@@ -1,4 +1,4 @@
-// Binary32 rounding and exponentials by MPFR: the textbook of what is not rational.
+// Rounding to binary floats and exponentials by MPFR: the textbook of what is not rational.
 #pragma once
 
 #include <gmpxx.h>
@@ -11,22 +11,32 @@
 
 namespace qtx::reference::testing {
 
-/// The binary32 nearest to `value`, ties to even, subnormals and signs of zeros as IEEE 754 has
-/// them. MPFR does it: 24 bits and the exponents of binary32.
-inline float TextbookFloat(const mpq_class& value) {
+/// The number of `bits` bits nearest to `value`, ties to even, subnormals and signs of zeros as
+/// IEEE 754 has them, in a format whose least number is 2^`least` and whose numbers lie below
+/// 2^`limit`. MPFR does it.
+inline double TextbookNearest(const mpq_class& value, mpfr_prec_t bits, mpfr_exp_t least,
+                              mpfr_exp_t limit) {
   const mpfr_exp_t lowest = mpfr_get_emin();
   const mpfr_exp_t highest = mpfr_get_emax();
-  mpfr_set_emin(-148);  // MPFR's mantissas are in [1/2, 1): 2^-149 is 1/2 * 2^-148
-  mpfr_set_emax(128);
+  mpfr_set_emin(least + 1);  // MPFR's mantissas are in [1/2, 1)
+  mpfr_set_emax(limit);
   mpfr_t rounded;
-  mpfr_init2(rounded, 24);
+  mpfr_init2(rounded, bits);
   const int side = mpfr_set_q(rounded, value.get_mpq_t(), MPFR_RNDN);
   mpfr_subnormalize(rounded, side, MPFR_RNDN);
-  const float result = mpfr_get_flt(rounded, MPFR_RNDN);
+  const double result = mpfr_get_d(rounded, MPFR_RNDN);
   mpfr_clear(rounded);
   mpfr_set_emin(lowest);
   mpfr_set_emax(highest);
   return result;
+}
+
+/// The nearest binary32, and the nearest binary64.
+inline float TextbookFloat(const mpq_class& value) {
+  return static_cast<float>(TextbookNearest(value, 24, -149, 128));
+}
+inline double TextbookDouble(const mpq_class& value) {
+  return TextbookNearest(value, 53, -1074, 1024);
 }
 
 /// e^x with a relative error below 2^(2 - bits), for |x| < 2^64.

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "faulty/faulty.h"
+
 namespace qtx::cli {
 namespace {
 
@@ -73,9 +75,21 @@ Result<BackendSource> Isolated(const BackendSource& source,
 
 }  // namespace
 
+Result<BackendSource> FaultySource(const std::string& fault) {
+  QTX_RETURN_IF_ERROR(backend::faulty::MakeFaulty(fault));
+  BackendSource source;
+  source.name = "faulty:" + fault;
+  source.make = [fault] { return backend::faulty::MakeFaulty(fault); };
+  return source;
+}
+
 Result<conformance::BackendSource> FindBackend(const std::string& name,
                                                const BackendOptions& options) {
-  if (auto source = FindInProcess(name)) {
+  auto source = FindInProcess(name);
+  if (name.starts_with("faulty:")) {
+    QTX_ASSIGN_OR_RETURN(source, FaultySource(name.substr(7)));
+  }
+  if (source) {
     if (!options.isolate) return *std::move(source);
     return Isolated(*source, options.process);
   }

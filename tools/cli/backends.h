@@ -24,10 +24,14 @@ struct BackendOptions {
   bool isolate = false;                 // built-in ones too: this program serves them
 };
 
-/// `name` is "reference", a built-in, "arm" (its server under emulation on another machine) or
+/// `name` is "reference", a built-in, "faulty:FAULT", "arm" (its server under emulation on another
+/// machine) or
 /// "cmd:PROGRAM ARGS".  Errors: kInvalid, listing the names there are.
 Result<conformance::BackendSource> FindBackend(const std::string& name,
                                                const BackendOptions& options = {});
+
+/// The backend with that one fault, or `none`.  Errors: kInvalid for a name that is no fault's.
+Result<conformance::BackendSource> FaultySource(const std::string& fault);
 
 /// Every name that FindBackend finds on this machine, the reference first.
 std::vector<std::string> AvailableBackends();

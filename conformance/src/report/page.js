@@ -579,7 +579,7 @@ function showDifference(root, difference) {
   }
   root.append(h('h4', null, name,
     `: ${count(difference.differing)} of ${count(difference.elements)} elements differ` +
-    (difference.tolerance ? ` by more than ${difference.tolerance} ${difference.unit}` : '')));
+    (difference.tolerance ? ` by more than ${difference.tolerance}` : '')));
   const values = difference.at ? new Deltas(difference) : null;
   root.append(h('div', {class: 'figures'}, values ? heatMap(values) : firstElements(difference),
                 histogram(difference, values)));
@@ -617,11 +617,15 @@ class Deltas {
     const slot = this.slot.get(i);
     return slot === undefined ? this.tensor.data[i] : this.difference.got[slot];
   }
+  /** Whether the tolerance lets the difference pass. */
+  allowed(i) {
+    return Boolean(this.difference.allowed?.[this.slot.get(i)]);
+  }
   /** 'minus', 'plus', 'nan', or '' for equal and for within the tolerance. */
   sign(i) {
     const delta = this.delta(i);
     if (delta === null) return 'nan';
-    if (Math.abs(delta) <= this.difference.tolerance) return '';
+    if (delta === 0 || this.allowed(i)) return '';
     return delta < 0 ? 'minus' : 'plus';
   }
   first() {
@@ -704,16 +708,15 @@ function palette() {
           ink: style.getPropertyValue('--text'), ground: style.getPropertyValue('--ground')};
 }
 
-/** Logarithmic, so that 1 shows beside 255; never so pale that it passes for equal. */
-function strength(delta, most, tolerance) {
-  if (Math.abs(delta) <= tolerance) return 0.15;
+/** Logarithmic, so that 1 shows beside 255; never so pale that it passes for equal or allowed. */
+function strength(delta, most) {
   return 0.35 + 0.65 * Math.log2(1 + Math.abs(delta)) / Math.log2(1 + most);
 }
 
-function colorOf(delta, most, tolerance, colors) {
+function colorOf(delta, most, allowed, colors) {
   if (delta === 0) return `rgb(${colors.zero})`;
   if (delta === null) return `rgb(${colors.nan})`;
-  const t = strength(delta, most, tolerance);
+  const t = allowed ? 0.15 : strength(delta, most);
   const end = delta < 0 ? colors.minus : colors.plus;
   return `rgb(${colors.zero.map((from, i) => Math.round(from + t * (end[i] - from)))})`;
 }
@@ -758,12 +761,11 @@ class Tile {
   }
   paint(pen, i, x, y, side, colors, most) {
     const delta = this.values.delta(i);
-    const {tolerance} = this.values.difference;
-    pen.fillStyle = colorOf(delta, most, tolerance, colors);
+    pen.fillStyle = colorOf(delta, most, this.values.allowed(i), colors);
     pen.fillRect(x, y, side, side);
     const sign = this.values.sign(i);
     if (!sign || side < 11) return;
-    const strong = delta === null || strength(delta, most, tolerance) > 0.6;
+    const strong = delta === null || strength(delta, most) > 0.6;
     pen.fillStyle = strong ? colors.ground : colors.ink;
     pen.font = `bold ${Math.round(side * 0.75)}px system-ui, sans-serif`;
     pen.textAlign = 'center';

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "arithmetic/function.h"
-#include "arithmetic/normalization.h"
+#include "arithmetic/root.h"
 
 namespace qtx::reference {
 namespace {
@@ -50,7 +50,7 @@ ScoreRule::ScoreRule(std::optional<float> scale, std::int64_t head_size, float s
     : head_size_(head_size), softcap_(softcap) {
   if (scale) {
     scale_ = Rational(static_cast<double>(*scale));
-  } else if (const auto root = RationalRoot(Rational(static_cast<long>(head_size)))) {
+  } else if (const auto root = RationalRoot(static_cast<long>(head_size), 2)) {
     scale_ = 1 / *root;
   }
   root_ = std::sqrt(scale ? *scale : 1 / std::sqrt(static_cast<float>(head_size)));

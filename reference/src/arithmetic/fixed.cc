@@ -14,7 +14,9 @@ constexpr std::int64_t kInt32Min = std::numeric_limits<std::int32_t>::min();
 // `below` or the next integer: the floor of a quotient whose remainder lies on `side` of one half.
 std::int64_t Settle(std::int64_t below, std::int64_t side, bool positive, TieRule tie) {
   if (tie == TieRule::kTowardZero) return positive ? below : below + 1;
+  if (tie == TieRule::kDown) return below;
   if (side != 0) return side > 0 ? below + 1 : below;
+  if (tie == TieRule::kHalfDown) return below;
   const bool up =
       tie == TieRule::kHalfUp || (tie == TieRule::kHalfEven ? below % 2 != 0 : positive);
   return up ? below + 1 : below;
@@ -43,8 +45,18 @@ std::int64_t Accumulated(std::int64_t sum, RequantizeRecipe::Accumulator width) 
       return sum;
     case kClamp48:
       return std::clamp(sum, -kInt48Max - 1, kInt48Max);
+    case kWrap16:
+      return static_cast<std::int16_t>(static_cast<std::uint16_t>(sum));
+    case kWrap24:
+      return static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) << 8) >> 8;
+    case kFloat32:
+      return sum;
+    case kClamp24:
+      return std::clamp<std::int64_t>(sum, -(1 << 23), (1 << 23) - 1);
     case kWrap32:
     case kPairs16:
+    case kShiftedPairs16:
+    case kWrappedPairs16:
       break;
   }
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));

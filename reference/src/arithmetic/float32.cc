@@ -15,9 +15,11 @@ T RoundIn(T value, TieRule tie) {
   const T inner = std::trunc(value);
   const T rest = std::abs(value - inner);  // exact: both are multiples of value's last place
   const T outer = inner + std::copysign(T{1}, value);
+  if (tie == TieRule::kDown) return std::floor(value);
   if (rest < T{0.5} || tie == TieRule::kTowardZero) return inner;
   if (rest > T{0.5} || tie == TieRule::kHalfAway) return outer;
   if (tie == TieRule::kHalfUp) return std::max(inner, outer);
+  if (tie == TieRule::kHalfDown) return std::min(inner, outer);
   return std::fmod(inner, T{2}) == 0 ? inner : outer;
 }
 

@@ -12,13 +12,6 @@ bool IsTable(const Operand& input, const Output& output) {
          input.tensor().quantization && format::BitWidth(input.tensor().elem_type) <= 16;
 }
 
-// x as a double: exact when its mantissa has at most 53 bits, else nearest to it, of its sign.
-double ToDouble(const Dyadic& x) {
-  return std::ldexp(static_cast<double>(x.mantissa), x.exponent);  // within binary64's limits
-}
-
-bool FitsDouble(const Dyadic& x) { return std::abs(x.mantissa) <= std::int64_t{1} << 53; }
-
 }  // namespace
 
 Approximation Within(double value, double units) {
@@ -33,10 +26,7 @@ float NearestFloat(const RealFunction& f, float x) {
   if (f.rational) {
     if (const auto value = f.rational(exact)) return NearestFloat(*value);
   }
-  const auto enclose = [&f, &exact](int bits) { return f.enclose(Interval(exact, bits)); };
-  return NearestFloat(Decided(enclose, 1, [](const Rational& low, const Rational& high) {
-    return NearestFloat(low) == NearestFloat(high);
-  }));
+  return NearestFloat([&f, &exact](int bits) { return f.enclose(Interval(exact, bits)); });
 }
 
 FunctionPutter::FunctionPutter(const Arithmetic& arithmetic, const RealFunction& f,
@@ -55,11 +45,11 @@ void FunctionPutter::PutExact(std::int64_t element, std::int64_t source) {
     if (!std::isfinite(limit)) return output_->PutReal(element, {false, limit, {}});
     return output_->PutReal(element, {true, 0, Rational(limit)});
   }
-  const Approximation close = f_->approximate(ToDouble(x));
+  const Approximation close = f_->approximate(NearDouble(x));
   if (!std::isfinite(close.value)) {  // outside the domain, or a pole: a rounded x is there as well
     return output_->PutReal(element, {false, close.value, {}});
   }
-  if (FitsDouble(x) && output_->PutIfCertain(element, close)) return;
+  if (ExactDouble(x) && output_->PutIfCertain(element, close)) return;
   output_->CountFallback();
   const Rational exact = ToRational(x);
   if (f_->rational) {

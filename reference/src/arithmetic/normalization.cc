@@ -3,21 +3,13 @@
 #include <cmath>
 #include <limits>
 
+#include "arithmetic/root.h"
+
 namespace qtx::reference {
 namespace {
 
 // The double that equals `x`, or NaN.
-double AsDouble(const Dyadic& x) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 53;
-  if (std::abs(x.mantissa) > kLargest) return std::nan("");
-  return std::ldexp(static_cast<double>(x.mantissa), x.exponent);
-}
-
-Rational FromInteger(__int128 value) {
-  mpz_class high = static_cast<long>(value >> 64);
-  high <<= 64;
-  return Rational(high + static_cast<unsigned long>(value));
-}
+double AsDouble(const Dyadic& x) { return ExactDouble(x).value_or(std::nan("")); }
 
 struct Sums {
   Real first, second;  // of the elements, and of their squares
@@ -34,7 +26,7 @@ Sums IntegerSums(const Operand& x, std::int64_t first, std::int64_t count) {
   }
   const Rational scale(static_cast<double>(x.scale(first)));
   return {{true, 0, Rational(static_cast<long>(sum)) * scale},
-          {true, 0, FromInteger(squares) * scale * scale}};
+          {true, 0, ToRational(squares) * scale * scale}};
 }
 
 Sums SumsOf(const Operand& x, std::int64_t first, std::int64_t count) {
@@ -68,14 +60,6 @@ void AddFloatMoments(const Operand& x, std::int64_t first, std::int64_t count, C
 
 }  // namespace
 
-std::optional<Rational> RationalRoot(const Rational& value) {
-  if (sgn(value) < 0 || mpz_perfect_square_p(value.get_num_mpz_t()) == 0 ||
-      mpz_perfect_square_p(value.get_den_mpz_t()) == 0) {
-    return std::nullopt;
-  }
-  return Rational(sqrt(value.get_num()), sqrt(value.get_den()));
-}
-
 Moments MomentsOf(const Operand& x, std::int64_t first, std::int64_t count, Centre centre,
                   float epsilon) {
   Moments moments;
@@ -108,7 +92,9 @@ void Normalizer::PutFloat32(std::int64_t element, const Coefficient& x, const Co
 // With u = 2^-53: the mean errs by u, 1 / sqrt(spread) by 4u (the spread u / 2 through the root,
 // the root and the quotient u each), difference, two products and sum by u each, all relative to
 // (|x| + |mean|) * |gain| * inverse + |bias|. That is less than 9u; 16u covers the bound's own
-// roundings. The spread is at least 2^-400, so nothing underflows that matters but to 2^-1000.
+// roundings. Nothing underflows that matters but to 2^-1000: beside a y that is not DOUBLE (which
+// goes the exact way) no operand is, so that a variance of n elements, all multiples of 2^-149, is
+// one of 2^-298 / n^2, and a given one is an element plus a binary32.
 bool Normalizer::PutFast(std::int64_t element, double x, double gain, double bias) {
   const double factor = gain * inverse_;
   const double value = (x - mean_) * factor + bias;
@@ -122,7 +108,7 @@ bool Normalizer::PutFast(std::int64_t element, double x, double gain, double bia
 void Normalizer::PutRooted(std::int64_t element, const Rational& factor, const Rational& bias) {
   output_->CountFallback();
   if (factor == 0) return output_->PutReal(element, {true, 0, bias});
-  if (const auto root = RationalRoot(moments_.spread)) {
+  if (const auto root = RationalRoot(moments_.spread, 2)) {
     return output_->PutReal(element, {true, 0, factor / *root + bias});
   }
   output_->PutEnclosed(element, [this, &factor, &bias](int bits) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "arithmetic/output.h"
 #include "operand.h"
@@ -68,8 +67,5 @@ void PutMean(const Arithmetic& arithmetic, const Moments& moments, std::int64_t 
 /// Puts 1 / sqrt(spread).
 void PutInverse(const Arithmetic& arithmetic, const Moments& moments, std::int64_t element,
                 Output* output);
-
-/// The exact square root of a rational that is a square.
-std::optional<Rational> RationalRoot(const Rational& value);
 
 }  // namespace qtx::reference

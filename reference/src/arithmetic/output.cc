@@ -209,7 +209,7 @@ bool Output::PutIfCertain(std::int64_t element, const Approximation& x) {
     return value.has_value();
   }
   if (kind_ == Kind::kHalf) return PutHalfIfCertain(element, x);
-  if (kind_ != Kind::kInteger || exact_recipe_.tie == TieRule::kTowardZero) return false;
+  if (kind_ != Kind::kInteger || !IsToNearest(exact_recipe_.tie)) return false;
   const auto s = static_cast<double>(scale(element));
   const double value = x.value / s;
   // Two more roundings of relative 2^-53: of the value, and of the bound itself.
@@ -244,11 +244,7 @@ void Output::PutEnclosed(std::int64_t element, const Enclosure& enclose) {
 }
 
 void Output::PutInteger(std::int64_t element, __int128 value) {
-  if (kind_ != Kind::kPlain) {
-    const auto high = static_cast<long>(value >> 32);
-    const auto low = static_cast<unsigned long>(value & 0xffffffff);
-    return PutReal(element, {true, 0, Rational(mpz_class(high) * 0x100000000L + low)});
-  }
+  if (kind_ != Kind::kPlain) return PutReal(element, {true, 0, ToRational(value)});
   const ElementType type = tensor_.elem_type;
   plain_[static_cast<std::size_t>(element)] =
       type == ElementType::kBool ? value != 0 : Wrapped(type, static_cast<std::uint64_t>(value));
@@ -277,7 +273,7 @@ void Output::PutTerms(std::int64_t element, std::span<const Term> terms, std::in
     return PutInteger(element, sum);
   }
   ++counters_->rounded;
-  if (kind_ == Kind::kInteger && exact_recipe_.tie != TieRule::kTowardZero) {
+  if (kind_ == Kind::kInteger && IsToNearest(exact_recipe_.tie)) {
     const std::int64_t zero = offset(element);
     const auto rounded =
         CertainlyRounded(Quotient(terms, divisor, scale(element)), min_ - zero, max_ - zero);

@@ -190,10 +190,7 @@ void PowerPutter::Put(std::int64_t element, std::int64_t ix, std::int64_t iy) {
                                           ? NearestFloat(power.exact->value)
                                           : static_cast<float>(power.exact->special));
   }
-  const Rational decided = Decided(power.enclose, 1, [](const Rational& low, const Rational& high) {
-    return NearestFloat(low) == NearestFloat(high);
-  });
-  output_->PutFloat(element, NearestFloat(decided));
+  output_->PutFloat(element, NearestFloat(power.enclose));
 }
 
 }  // namespace qtx::reference

@@ -117,13 +117,20 @@ RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
   return recipe;
 }
 
-// Unsigned by signed, as the processor's instruction has it, the weights without an offset.
-bool MultipliesInPairs(const RequantizeRecipe& recipe, const ProductOperands& operands) {
-  const format::Tensor& w = operands.w->tensor();
-  return recipe.accumulator == RequantizeRecipe::Accumulator::kPairs16 &&
-         operands.x->tensor().elem_type == ElementType::kUint8Q &&
-         w.elem_type == ElementType::kInt8Q &&
-         std::ranges::all_of(w.quantization->offset, [](std::int32_t o) { return o == 0; });
+// Pairs are unsigned by signed, as the processor's instruction has it, the weights without an
+// offset.
+RequantizeRecipe::Accumulator HeldIn(const Arithmetic& row, const RequantizeRecipe& recipe,
+                                     const ProductOperands& operands) {
+  using enum RequantizeRecipe::Accumulator;
+  const RequantizeRecipe::Accumulator wanted = row.sums != kExact ? row.sums : recipe.accumulator;
+  if (wanted == kPairs16 || wanted == kShiftedPairs16 || wanted == kWrappedPairs16) {
+    const format::Tensor& w = operands.w->tensor();
+    const ElementType x = wanted == kPairs16 ? ElementType::kUint8Q : ElementType::kInt8Q;
+    const bool fits =
+        operands.x->tensor().elem_type == x && w.elem_type == ElementType::kInt8Q && !HasOffset(w);
+    return fits ? wanted : kExact;
+  }
+  return wanted == row.sums ? wanted : kExact;
 }
 
 AccumulatorScales ScalesOf(const ProductOperands& operands) {
@@ -160,7 +167,7 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
       if (!exact) scales.x *= operands.factor;
       requantizer_.emplace(recipe, std::move(scales), output);
       narrow_ = IntegerOfAtMost(8, *operands.x) && IntegerOfAtMost(8, *operands.w);
-      pairs_ = MultipliesInPairs(recipe, operands);
+      held_ = HeldIn(call.arithmetic, recipe, operands);
       return;
     }
   }
@@ -169,13 +176,34 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
   w_exact_ = Unpack(*operands.w);
 }
 
-// Stored x, offset included, times w: the offset's share leaves the sum again at the end.
 template <typename T>
-std::int64_t ProductSum::SumOfPairs(const T* x, const T* w, std::int64_t depth,
-                                    std::int64_t kernel) const {
+std::int64_t ProductSum::HeldSum(const T* x, const T* w, std::int64_t depth,
+                                 std::int64_t kernel) const {
+  using enum RequantizeRecipe::Accumulator;
+  if (held_ == kPairs16) return SumOfPairs(x, w, depth, kernel, 0, false);
+  if (held_ == kShiftedPairs16) return SumOfPairs(x, w, depth, kernel, 128, false);
+  if (held_ == kWrappedPairs16) return SumOfPairs(x, w, depth, kernel, 0, true);
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < depth * kernel; ++i) {
+    const std::int64_t product = static_cast<std::int64_t>(x[i]) * w[i];
+    sum = held_ == kFloat32
+              ? static_cast<std::int64_t>(static_cast<float>(sum) + static_cast<float>(product))
+              : Accumulated(sum + product, held_);
+  }
+  return sum;
+}
+template std::int64_t ProductSum::HeldSum(const std::int16_t*, const std::int16_t*, std::int64_t,
+                                          std::int64_t) const;
+template std::int64_t ProductSum::HeldSum(const std::int32_t*, const std::int32_t*, std::int64_t,
+                                          std::int64_t) const;
+
+// Stored x, its offset and `shift` included, times w: their share leaves the sum at the end.
+template <typename T>
+std::int64_t ProductSum::SumOfPairs(const T* x, const T* w, std::int64_t depth, std::int64_t kernel,
+                                    std::int64_t shift, bool wraps) const {
   constexpr std::int64_t kLow = std::numeric_limits<std::int16_t>::min();
   constexpr std::int64_t kHigh = std::numeric_limits<std::int16_t>::max();
-  const std::int64_t offset = format::OffsetAt(*operands_.x->tensor().quantization, 0);
+  const std::int64_t offset = format::OffsetAt(*operands_.x->tensor().quantization, 0) + shift;
   const auto product = [=](std::int64_t c, std::int64_t k) {
     const std::int64_t i = c * kernel + k;
     return c < depth ? (x[i] + offset) * w[i] : 0;
@@ -183,16 +211,14 @@ std::int64_t ProductSum::SumOfPairs(const T* x, const T* w, std::int64_t depth,
   std::int64_t sum = 0;
   for (std::int64_t k = 0; k < kernel; ++k) {
     for (std::int64_t c = 0; c < depth; c += 2) {
-      sum += std::clamp(product(c, k) + product(c + 1, k), kLow, kHigh);
+      const std::int64_t pair = product(c, k) + product(c + 1, k);
+      sum += wraps ? Accumulated(pair, RequantizeRecipe::Accumulator::kWrap16)
+                   : std::clamp(pair, kLow, kHigh);
     }
   }
   for (std::int64_t i = 0; i < depth * kernel; ++i) sum -= offset * w[i];
   return sum;
 }
-template std::int64_t ProductSum::SumOfPairs(const std::int16_t*, const std::int16_t*, std::int64_t,
-                                             std::int64_t) const;
-template std::int64_t ProductSum::SumOfPairs(const std::int32_t*, const std::int32_t*, std::int64_t,
-                                             std::int64_t) const;
 
 void ProductSum::PutAccumulator(std::int64_t element, std::int64_t channel,
                                 std::int64_t accumulator, std::int64_t bias) {

@@ -42,7 +42,7 @@ class ProductSum {
   /// as the arithmetic accumulates it.  REQUIRES: integer(), and the bounds of Dot.
   template <typename T>
   std::int64_t Sum(const T* x, const T* w, std::int64_t depth, std::int64_t kernel = 1) const {
-    if (pairs_) return SumOfPairs(x, w, depth, kernel);
+    if (held_ != RequantizeRecipe::Accumulator::kExact) return HeldSum(x, w, depth, kernel);
     return Dot(x, w, static_cast<std::size_t>(depth * kernel));
   }
 
@@ -56,7 +56,10 @@ class ProductSum {
 
  private:
   template <typename T>
-  std::int64_t SumOfPairs(const T* x, const T* w, std::int64_t depth, std::int64_t kernel) const;
+  std::int64_t HeldSum(const T* x, const T* w, std::int64_t depth, std::int64_t kernel) const;
+  template <typename T>
+  std::int64_t SumOfPairs(const T* x, const T* w, std::int64_t depth, std::int64_t kernel,
+                          std::int64_t shift, bool wraps) const;
   void PutScaled(std::int64_t element, std::int64_t channel, std::int64_t accumulator);
   Real ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
                   std::span<const std::int64_t> w_indices);
@@ -68,7 +71,8 @@ class ProductSum {
   bool in_binary32_;
   bool fused_;
   bool narrow_ = false;
-  bool pairs_ = false;         // onednn_avx2.S1
+  // How a sum is held while it grows; kExact: whatever the requantizer does with it at the end.
+  RequantizeRecipe::Accumulator held_ = RequantizeRecipe::Accumulator::kExact;
   bool exact_factor_ = false;  // operands_.factor is not 1, and not rounded into a scale
   std::vector<Dyadic> x_exact_, w_exact_;  // unpacked once; empty in other paths
   std::optional<Requantizer> requantizer_;

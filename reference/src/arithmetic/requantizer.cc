@@ -46,6 +46,13 @@ Requantizer::Requantizer(const RequantizeRecipe& recipe, AccumulatorScales scale
 }
 
 double Requantizer::Number(std::size_t channel, float y) const {
+  if (recipe_.factor.order == FactorRecipe::Order::kQuotientFirst) {
+    if (recipe_.factor.ratio == Width::kFloat32) {
+      return static_cast<double>(scales_.x * (w(channel) / y));
+    }
+    return static_cast<double>(scales_.x) *
+           (static_cast<double>(w(channel)) / static_cast<double>(y));
+  }
   const float narrow = scales_.x * w(channel);
   if (recipe_.factor.ratio == Width::kFloat32) return static_cast<double>(narrow / y);
   const double product = recipe_.factor.scales == Width::kFloat32
@@ -56,7 +63,8 @@ double Requantizer::Number(std::size_t channel, float y) const {
 
 Requantizer::Factor Requantizer::MakeFactor(std::size_t channel, float y) const {
   Factor factor;
-  if (recipe_.multiplier == Multiplier::kTwoSteps) {
+  if (recipe_.multiplier == Multiplier::kTwoSteps ||
+      recipe_.factor.order == FactorRecipe::Order::kReciprocal) {
     factor.number = static_cast<double>(scales_.x * w(channel));
     factor.step = 1.0F / y;
     return factor;
@@ -147,6 +155,10 @@ void Requantizer::Put(std::int64_t element, std::size_t channel, std::int64_t ac
   const Factor& factor = FactorAt(element, channel, &own);
   if (recipe_.multiplier == Multiplier::kTwoSteps) {
     return PutTwoSteps(element, factor, held, bias);
+  }
+  if (recipe_.factor.order == FactorRecipe::Order::kReciprocal) {
+    return PutQuotient(element,
+                       static_cast<float>(held) * static_cast<float>(factor.number) * factor.step);
   }
   if (recipe_.product == Width::kFloat64) {
     return PutQuotient(element, static_cast<double>(held) * factor.number);

@@ -20,10 +20,7 @@ void PutRoot(std::int64_t element, const Real& value, unsigned degree, Output* o
 
 float NearestRoot(const Rational& value, unsigned degree) {
   if (const auto root = RationalRoot(value, degree)) return NearestFloat(*root);
-  const auto enclose = [&](int bits) { return Root(Interval(value, bits), degree); };
-  return NearestFloat(Decided(enclose, 1, [](const Rational& low, const Rational& high) {
-    return NearestFloat(low) == NearestFloat(high);
-  }));
+  return NearestFloat([&](int bits) { return Root(Interval(value, bits), degree); });
 }
 
 }  // namespace qtx::reference

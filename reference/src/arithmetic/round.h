@@ -24,6 +24,10 @@ std::int64_t QuantizedQuotient(float quotient, std::int64_t offset, const Quanti
 std::int64_t QuantizedQuotient(double quotient, std::int64_t offset, const QuantizeRecipe& recipe,
                                std::int64_t min, std::int64_t max);
 
+inline bool IsToNearest(TieRule tie) {
+  return tie != TieRule::kTowardZero && tie != TieRule::kDown;
+}
+
 /// `value` rounded to an integral binary32, or binary64.
 float RoundFloat(float value, TieRule tie);
 double RoundFloat(double value, TieRule tie);

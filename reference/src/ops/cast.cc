@@ -29,7 +29,14 @@ Result<void> CheckTo(const format::Node& node) {
     return Error{ErrorCode::kInvalid, "attribute 'to'", "STRING holds no numbers"};
   }
   QTX_RETURN_IF_ERROR(RoundMode(node));
-  return CheckSaturate(node);
+  QTX_RETURN_IF_ERROR(CheckSaturate(node));
+  const auto type = static_cast<ElementType>(to->i);
+  if (node.IntOr("saturate", 1) == 0 && format::IsQuantized(type) &&
+      format::IsSmallFloat(format::StorageOf(type))) {
+    return Error{ErrorCode::kInvalid, "attribute 'saturate'",
+                 "found 0, expected 1: " + std::string(format::Name(type)) + " always saturates"};
+  }
+  return {};
 }
 
 // A UINT64 of 2^63 or more is no Operand: its values are put one by one.

@@ -112,6 +112,22 @@ TEST(Cast, RefusesATypeThatIsNotTheOutputs) {
               HasSubstr("found UINT8Q, expected the output's type INT8Q"));
 }
 
+// cast.C4: there is no infinity and no NaN to give instead, as FLOAT8E5M2 has.
+TEST(Cast, RefusesNotToSaturateAScaledSmallFloat) {
+  format::Node node;
+  const auto saturates = [&node](ElementType to, std::int64_t saturate) {
+    node.attributes = {Attribute::Int("to", static_cast<std::int64_t>(to)),
+                       Attribute::Int("saturate", saturate)};
+    return FindOperator("", "Cast")->check(node).has_value();
+  };
+  for (const ElementType type : {ElementType::kFloat8E5M2Q, ElementType::kFloat4E2M1Q}) {
+    EXPECT_FALSE(saturates(type, 0));
+    EXPECT_TRUE(saturates(type, 1));
+  }
+  EXPECT_TRUE(saturates(ElementType::kFloat8E5M2, 0));
+  EXPECT_TRUE(saturates(ElementType::kInt8Q, 0));
+}
+
 TEST(QuantizeLinear, RoundsThenAddsThenSaturates) {
   const Tensor x = Float({4}, {5.0F, 7.0F, -9.0F, 512.0F});
   const Tensor scale = Float({}, {2.0F});

@@ -8,7 +8,7 @@
 #include <functional>
 #include <limits>
 
-#include "../run_op.h"
+#include "../textbook_float.h"
 
 namespace qtx::reference::testing {
 
@@ -68,21 +68,7 @@ inline void ExpectTextbook(const std::string& op, const std::vector<Attribute>& 
   ASSERT_EQ(Integers({op, attributes, {&x}, output}), TextbookStored(reals, output, x.dims)) << op;
 }
 
-/// The nearest binary32, by MPFR's own rounding (and its emulation of subnormals).
-inline float TextbookFloat(const mpq_class& value) {
-  const mpfr_exp_t low = mpfr_get_emin();
-  const mpfr_exp_t high = mpfr_get_emax();
-  mpfr_set_emin(-148);
-  mpfr_set_emax(128);
-  mpfr_t rounded;
-  mpfr_init2(rounded, 24);
-  mpfr_subnormalize(rounded, mpfr_set_q(rounded, value.get_mpq_t(), MPFR_RNDN), MPFR_RNDN);
-  const float result = mpfr_get_flt(rounded, MPFR_RNDN);
-  mpfr_clear(rounded);
-  mpfr_set_emin(low);
-  mpfr_set_emax(high);
-  return result;
-}
+/// The binary32 nearest to f(x).
 inline float TextbookFloat(const MpfrFunction& f, float x) {
   return TextbookFloat(TextbookValue(f, mpq_class(static_cast<double>(x))));
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ struct ElementDifference {
   std::string expected;
 };
 
+/// How far apart two float elements may be and count as equal: by either rule.
+struct Tolerance {
+  std::int64_t ulp = 0;
+  double relative = 0;  // |got - expected| <= absolute + relative * |expected|
+  double absolute = 0;
+};
+
 /// How one output differs from what was expected.
 struct Difference {
   std::string output;
@@ -28,7 +36,7 @@ struct Difference {
   std::vector<ElementDifference> first;            // at most kFirstDifferences
   std::map<std::int64_t, std::int64_t> histogram;  // got - expected -> elements, at most 32 entries
   std::string unit;                                // of the histogram: "LSB" or "ulp"
-  std::int64_t tolerance = 0;                      // elements this far apart count as equal
+  Tolerance tolerance;                             // by which elements counted as equal
 };
 inline constexpr std::size_t kFirstDifferences = 8;
 
@@ -47,16 +55,28 @@ struct Finding {
 std::optional<Difference> Compare(const std::string& output, const format::Tensor& got,
                                   const format::Tensor& expected, std::optional<std::int64_t> ulp);
 
+/// As above, by the tolerance that `c` gives its float outputs.
+std::optional<Difference> Compare(const Case& c, const std::string& output,
+                                  const format::Tensor& got, const format::Tensor& expected);
+
 /// "3 of 40 elements differ by -1 LSB", "dims [2,3], expected [3,2]".
 std::string Describe(const Difference& difference);
 
 /// The names of what gives `got`, bit for bit, where `arithmetic` gives something else: other named
-/// arithmetics, then known faults ("half_away", "wrap_instead_of_clamp", ...). Empty when nothing
-/// tried does; "reference" alone when the reference gives it too, which puts the case in doubt.
-/// Each name tried is one run of the reference on the case or a changed copy of it, so only cases
-/// of at most kMaxDiagnosedElements output elements are tried.
+/// arithmetics, then known faults on top of `arithmetic` ("half_away"), and where there is neither,
+/// on top of another ("float32 + half_away"). Empty when nothing tried does; "reference" alone when
+/// the reference gives it too, which puts the case in doubt. Each name tried is one run of the
+/// reference, so only cases of at most kMaxDiagnosedElements output elements are tried.
 std::vector<std::string> Explain(const Case& c, const std::string& arithmetic,
                                  const std::vector<format::Tensor>& got);
 inline constexpr std::int64_t kMaxDiagnosedElements = std::int64_t{1} << 20;
+
+struct BackendReport;  // runner.h
+/// Fills `row.findings`, and `explained_by` of the cases that failed. One candidate for the whole
+/// row is looked for first, then one for each operator; it must give every wrong answer, and is
+/// preferred when it leaves the right ones alone. Where none does, a condition that tells wrong
+/// from right answers is one ("where dilations are not 1"), else the finding is unexplained.
+/// `cases` holds the row's cases, by id; results without evidence are passed over.
+void Diagnose(std::span<const Case> cases, BackendReport& row);
 
 }  // namespace qtx::conformance

@@ -12,7 +12,8 @@
 
 namespace qtx::reference {
 
-enum class TieRule { kHalfEven, kHalfAway, kHalfUp, kTowardZero };
+/// The first four round to the nearest integer and differ on ties; the others cut off.
+enum class TieRule { kHalfEven, kHalfAway, kHalfUp, kHalfDown, kTowardZero, kDown };
 
 /// What a number is rounded to, half even, before it is used.
 enum class Width { kFloat32, kFloat64 };
@@ -34,6 +35,9 @@ struct QuantizeRecipe {
 struct FactorRecipe {
   Width scales = Width::kFloat64;  // x_scale * w_scale; in binary64 it is exact
   Width ratio = Width::kFloat64;   // the quotient by y_scale
+  // kQuotientFirst: x_scale * (w_scale / y_scale), each in `ratio`.  kReciprocal: the accumulator
+  // times x_scale * w_scale, times 1 / y_scale, each in binary32.
+  enum class Order { kProductFirst, kQuotientFirst, kReciprocal } order = Order::kProductFirst;
 };
 
 /// Exponents e of a factor q * 2^e, 0.5 <= q < 1, that a kernel takes; others are refused. With the
@@ -71,7 +75,21 @@ struct RequantizeRecipe {
   // to x_scale * w_scale.  kStored: in the accumulator, whatever its scale.
   enum class Bias { kReal, kRescaled, kStored } bias = Bias::kReal;
   // kPairs16: products of neighbouring channels are added in 16 bits, saturating: onednn_avx2.S1.
-  enum class Accumulator { kExact, kWrap32, kClamp48, kPairs16 } accumulator = Accumulator::kExact;
+  // kShiftedPairs16: the same of signed x, shifted by 128 to be unsigned, and shifted back.
+  // kWrappedPairs16: pairs of signed x, in 16 bits that wrap.
+  // kFloat32: a running sum in binary32.
+  enum class Accumulator {
+    kExact,
+    kWrap32,
+    kClamp48,
+    kPairs16,
+    kShiftedPairs16,
+    kWrappedPairs16,
+    kFloat32,
+    kWrap16,
+    kWrap24,
+    kClamp24
+  } accumulator = Accumulator::kExact;
 };
 
 /// How two addends reach the scale of their sum.
@@ -123,6 +141,9 @@ struct Arithmetic {
   // kTflite: kernels that share no code with other arithmetics, tflite.S13 to .S16.
   enum class Kernels { kNone, kTflite } kernels = Kernels::kNone;
   Requirement requirement;
+  // Every sum of products is held so, those of plain INT32 results too; kExact: as the recipes
+  // say. No named row has it: it describes faults.
+  RequantizeRecipe::Accumulator sums = RequantizeRecipe::Accumulator::kExact;
 };
 
 /// What the arithmetic met while it ran.

@@ -30,6 +30,9 @@ class Interpreter {
   static Result<Interpreter> Prepare(format::Model model, std::string_view arithmetic = "exact",
                                      const NodeArithmetics& by_node = {});
 
+  /// In a row that need not be one of Arithmetics(): what diagnosis searches.  Errors: as above.
+  static Result<Interpreter> Prepare(format::Model model, const Arithmetic& arithmetic);
+
   Interpreter(Interpreter&&) noexcept;
   Interpreter& operator=(Interpreter&&) noexcept;
   ~Interpreter();

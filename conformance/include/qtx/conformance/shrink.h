@@ -1,0 +1,69 @@
+// From a failing case or network to the smallest program that fails in the same way, and the folder
+// that reproduces it anywhere.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qtx/conformance/case.h"
+#include "qtx/conformance/runner.h"
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+#include "qtx/format/tensor.h"
+
+namespace qtx::conformance {
+
+struct ShrinkOptions {
+  std::string arithmetic;        // empty: the backend's first
+  std::int64_t max_runs = 5000;  // of the backend
+};
+
+/// What to shrink.
+struct Failure {
+  format::Model model;
+  std::vector<format::Tensor> inputs;  // in the order of graph.input without initializers
+  std::string name;                    // for people: "add/ties", "net.onnx"
+  std::string id;                      // of the case it becomes: "shrunk/add/ties"
+  std::string spec;                    // a clause; empty: the operator's S1
+  std::optional<std::int64_t> ulp;     // tolerance of float outputs
+};
+
+/// The failure that a case is.  Errors: those of the builders; kUnsupported for a case that must be
+/// refused: there is nothing to cut from what has to stay broken.
+Result<Failure> ToFailure(const Case& c);
+
+struct Shrunk {
+  Case reduced;            // with literal data; of an operator, or of the model in `model`
+  format::Model model;     // what the case runs
+  Evidence evidence;       // inputs and both answers
+  std::string arithmetic;  // in which it fails
+  std::string how;         // "differs", "crash", ...
+  std::string op;          // op_type of the node; of the last node where one alone does not fail
+  std::string detail;      // "output 'y' differs in 1 of 1 elements by +1 LSB ..."
+  std::int64_t nodes = 1;
+  std::int64_t elements = 0;  // of all inputs and constants
+  std::int64_t runs = 0;      // of the backend
+};
+
+/// The first node whose answer differs on the reference's values (or the shortest run of nodes, if
+/// no node alone does), with the smallest shapes, the fewest elements that are not zero and the
+/// simplest parameters found. Deterministic if the backend is.
+/// Errors: those of the source; kInvalid when the backend lacks the arithmetic, the failure does
+/// not fail, or the reference refuses it.
+Result<Shrunk> Shrink(const BackendSource& source, const Failure& failure,
+                      const ShrinkOptions& options);
+
+/// Writes case.yaml (a suite of one case), model.onnx, inputs/, expected/ and got/ (.npy),
+/// README.md and reproduce.sh to a folder beside `folder` and renames it. `backend` is what
+/// --backend takes. A folder that holds something else is left alone. Errors: kInvalid for such a
+/// folder; kIo; those of the writers.
+Result<void> WriteReproducer(const Shrunk& shrunk, const std::string& backend,
+                             const std::string& folder);
+
+/// Of WriteReproducer: whether `folder` is absent, empty or written by it.
+/// Errors: kInvalid when it is not; kIo.
+Result<void> CheckReplaceable(const std::string& folder);
+
+}  // namespace qtx::conformance

@@ -1,0 +1,95 @@
+#include "bisect.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "qtx/reference/interpreter.h"
+
+namespace qtx::conformance {
+namespace {
+
+using format::Tensor;
+
+// Every value of the model, as the reference computes it.
+Result<Observed> Observe(const format::Model& model, const std::vector<Tensor>& inputs,
+                         const std::string& arithmetic) {
+  Observed observed;
+  std::size_t next = 0;
+  for (const format::ValueInfo& info : model.graph.inputs) {
+    if (model.graph.FindInitializer(info.name) == nullptr && next < inputs.size()) {
+      observed[info.name] = inputs[next++];
+    }
+  }
+  QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(model, arithmetic));
+  interpreter.set_observer(
+      [&observed](const std::string& name, const Tensor& tensor) { observed[name] = tensor; });
+  QTX_RETURN_IF_ERROR(interpreter.Run(inputs));
+  return observed;
+}
+
+class Bisection {
+ public:
+  Bisection(Trial& trial, const format::Model& model, const Observed& observed, Way whole,
+            std::int64_t max_runs)
+      : trial_(trial), model_(model), observed_(observed), whole_(whole), max_runs_(max_runs) {}
+
+  /// The first node that fails in the way of the whole; else the first that fails at all.
+  Result<std::optional<Part>> OneNode() {
+    std::optional<Part> other;
+    for (std::size_t i = 0; i < model_.graph.nodes.size() && trial_.runs() < max_runs_; ++i) {
+      QTX_ASSIGN_OR_RETURN(Part part, Try(i, i + 1));
+      if (part.verdict.way == whole_) return std::optional<Part>(std::move(part));
+      if (IsFault(part.verdict.way) && !other) other = std::move(part);
+    }
+    return other;
+  }
+
+  /// The shortest run of nodes that ends with the shortest failing prefix.
+  Result<std::optional<Part>> ManyNodes() {
+    std::optional<Part> best;
+    std::size_t last = 1;
+    for (; last <= model_.graph.nodes.size() && !best && trial_.runs() < max_runs_; ++last) {
+      QTX_ASSIGN_OR_RETURN(Part part, Try(0, last));
+      if (IsFault(part.verdict.way)) best = std::move(part);
+    }
+    if (!best) return best;
+    for (std::size_t first = best->last - 1; first-- > 0 && trial_.runs() < max_runs_;) {
+      QTX_ASSIGN_OR_RETURN(Part part, Try(first, best->last));
+      if (part.verdict.way == best->verdict.way) return std::optional<Part>(std::move(part));
+    }
+    return best;
+  }
+
+ private:
+  Result<Part> Try(std::size_t first, std::size_t last) {
+    Part part{{}, {}, first, last};
+    QTX_ASSIGN_OR_RETURN(part.program, Extract(model_, first, last, observed_));
+    part.verdict = trial_.Run(part.program);
+    return part;
+  }
+
+  Trial& trial_;
+  const format::Model& model_;
+  const Observed& observed_;
+  Way whole_;
+  std::int64_t max_runs_;
+};
+
+}  // namespace
+
+Result<Part> FindFailingPart(Trial& trial, const format::Model& model,
+                             const std::vector<Tensor>& inputs, Way whole, std::int64_t max_runs) {
+  QTX_ASSIGN_OR_RETURN(const Observed observed, Observe(model, inputs, trial.arithmetic()));
+  Bisection bisection(trial, model, observed, whole, max_runs);
+  QTX_ASSIGN_OR_RETURN(std::optional<Part> part, bisection.OneNode());
+  if (!part) {
+    QTX_ASSIGN_OR_RETURN(part, bisection.ManyNodes());
+  }
+  if (!part) {
+    return Error{ErrorCode::kInvalid, "",
+                 "fails as a whole, but no run of its nodes fails when taken out of it"};
+  }
+  return *std::move(part);
+}
+
+}  // namespace qtx::conformance

@@ -1,0 +1,23 @@
+// Which part of a network fails.
+#pragma once
+
+#include "program.h"
+#include "trial.h"
+
+namespace qtx::conformance {
+
+struct Part {
+  Program program;
+  Verdict verdict;
+  std::size_t first = 0;  // nodes [first, last) of the model
+  std::size_t last = 0;
+};
+
+/// The first node that fails on the reference's values, at best in the way of `whole`; else the
+/// shortest run of nodes that ends where the model first goes wrong. At most `max_runs` runs.
+/// Errors: those of Extract; kInvalid when neither fails alone.
+Result<Part> FindFailingPart(Trial& trial, const format::Model& model,
+                             const std::vector<format::Tensor>& inputs, Way whole,
+                             std::int64_t max_runs);
+
+}  // namespace qtx::conformance

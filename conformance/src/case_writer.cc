@@ -1,0 +1,358 @@
+#include "case_writer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "model_builder.h"
+
+namespace qtx::conformance {
+namespace {
+
+using format::Attribute;
+using format::AttributeType;
+using format::ElementType;
+using format::Tensor;
+
+constexpr std::size_t kColumns = 100;
+
+// Double quotes, since there YAML has an escape for everything.
+std::string Quoted(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted.append(1, '\\').append(1, c);
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      quoted.append("\\x").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+// Plain where no reader of YAML could take it for anything but text.
+std::string Word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./";
+  constexpr std::string_view kReserved[] = {"null", "true", "false", "yes", "no", "none",
+                                            "nan",  "inf",  "on",    "off", "y",  "n"};
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const bool plain = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 &&
+                     text.find_first_not_of(kPlain) == std::string_view::npos &&
+                     std::ranges::find(kReserved, lower) == std::end(kReserved);
+  // y and n are what outputs are called; this project's reader takes them for text.
+  return plain || text == "y" || text == "n" ? std::string(text) : Quoted(text);
+}
+
+std::string Number(double value) { return std::isnan(value) ? "nan" : format::HexFloat(value); }
+std::string Text(double value) { return Number(value); }
+std::string Text(float value) { return Number(static_cast<double>(value)); }
+std::string Text(std::int64_t value) { return std::to_string(value); }
+std::string Text(std::int32_t value) { return std::to_string(value); }
+std::string Text(std::uint64_t value) { return std::to_string(value); }
+std::string Text(const std::string& value) { return Quoted(value); }
+
+std::string Lower(std::string_view name) {
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+std::string List(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return "[" + text + "]";
+}
+template <typename T>
+std::string ListOf(const std::vector<T>& values) {
+  std::vector<std::string> items;
+  for (const T& value : values) items.push_back(Text(value));
+  return List(items);
+}
+
+// The keys of a flow map, in the order they are added.
+class FlowMap {
+ public:
+  void Add(std::string_view key, const std::string& value) {
+    text_ += (text_.empty() ? "" : ", ") + std::string(key) + ": " + value;
+  }
+  template <typename T>
+  void AddList(std::string_view key, const std::vector<T>& values) {
+    if (!values.empty()) Add(key, ListOf(values));
+  }
+  std::string Take() { return "{" + std::exchange(text_, "") + "}"; }
+
+ private:
+  std::string text_;
+};
+
+// Breaks a line of flow style at blanks that follow a comma outside quotes.
+std::string Wrapped(const std::string& line) {
+  std::string text;
+  std::size_t column = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"' && (i == 0 || line[i - 1] != '\\')) quoted = !quoted;
+    const std::size_t next = std::min(line.find(',', i + 1), line.size());
+    if (!quoted && line[i] == ' ' && i > 0 && line[i - 1] == ',' && column + next - i > kColumns) {
+      text += "\n     ";
+      column = 5;
+    }
+    text += line[i];
+    ++column;
+  }
+  return text;
+}
+
+std::string ShapeText(const format::Shape& shape) {
+  std::vector<std::string> items;
+  for (const format::Dimension& dimension : shape) {
+    if (dimension.value) {
+      items.push_back(Text(*dimension.value));
+    } else {
+      items.push_back(dimension.symbol.empty() ? "\"?\"" : Word(dimension.symbol));
+    }
+  }
+  return List(items);
+}
+
+std::string HistogramText(const format::Histogram& histogram) {
+  FlowMap map;
+  map.Add("lower", Text(histogram.lower));
+  map.Add("upper", Text(histogram.upper));
+  map.AddList("counts", histogram.counts);
+  map.Add("below", Text(histogram.below));
+  map.Add("above", Text(histogram.above));
+  return map.Take();
+}
+
+std::string StatisticsText(const format::Statistics& statistics) {
+  FlowMap map;
+  map.AddList("min", statistics.min);
+  map.AddList("max", statistics.max);
+  map.AddList("mean", statistics.mean);
+  map.AddList("std", statistics.std);
+  map.Add("count", Text(statistics.count));
+  map.Add("nan_count", Text(statistics.nan_count));
+  map.Add("infinity_count", Text(statistics.infinity_count));
+  map.AddList("axis", statistics.axis);
+  if (statistics.histogram) map.Add("histogram", HistogramText(*statistics.histogram));
+  if (!statistics.source.empty()) map.Add("source", Quoted(statistics.source));
+  return map.Take();
+}
+
+void AddQuantization(const format::Quantization& q, FlowMap& map) {
+  map.AddList("scale", q.scale);
+  map.AddList("offset", q.offset);
+  map.AddList("axis", q.axis);
+  map.AddList("block_shape", q.block_shape);
+  if (!q.scale_tensor.empty()) map.Add("scale_tensor", Quoted(q.scale_tensor));
+  if (!q.offset_tensor.empty()) map.Add("offset_tensor", Quoted(q.offset_tensor));
+  if (q.quant_min) map.Add("quant_min", Text(*q.quant_min));
+  if (q.quant_max) map.Add("quant_max", Text(*q.quant_max));
+  if (q.scheme != format::Scheme::kUnspecified) {
+    map.Add("scheme", std::string(format::Name(q.scheme)));
+  }
+  if (q.requantization) {
+    FlowMap requantization;
+    requantization.AddList("multiplier", q.requantization->multiplier);
+    requantization.AddList("shift", q.requantization->shift);
+    map.Add("requantization", requantization.Take());
+  }
+  if (q.storage_type != ElementType::kUndefined) {
+    map.Add("storage_type", Lower(format::Name(q.storage_type)));
+  }
+}
+
+Result<std::string> DataText(const Tensor& tensor) {
+  const ElementType type = tensor.elem_type;
+  const bool integers = type == ElementType::kBool || format::IsIntegerStorage(type);
+  if (type == ElementType::kUint64) {
+    const auto values = tensor.As<std::uint64_t>();
+    return ListOf(std::vector<std::uint64_t>(values.begin(), values.end()));
+  }
+  if (integers || type == ElementType::kInt64) return ListOf(format::UnpackIntegers(tensor));
+  if (format::BitWidth(type) == 0 || type == ElementType::kComplex64 ||
+      type == ElementType::kComplex128) {
+    return Error{ErrorCode::kUnsupported, "",
+                 "case files hold no elements of type " + std::string(format::Name(type))};
+  }
+  return ListOf(format::StoredValues(tensor));
+}
+
+Result<std::string> ValueText(const CaseValue& value) {
+  if (value.absent) return std::string("none");
+  FlowMap map;
+  if (value.type.elem_type != ElementType::kUndefined) {
+    map.Add("type", Lower(format::Name(value.type.elem_type)));
+  }
+  if (value.type.shape) {
+    map.Add("shape", ShapeText(*value.type.shape));
+  } else if (value.data && value.data->dims.size() != 1) {
+    map.Add("shape", ListOf(value.data->dims));
+  }
+  if (value.type.quantization) AddQuantization(*value.type.quantization, map);
+  if (value.type.statistics) map.Add("statistics", StatisticsText(*value.type.statistics));
+  if (value.data) {
+    QTX_ASSIGN_OR_RETURN(const std::string data, DataText(*value.data));
+    map.Add("data", data);
+  }
+  if (value.initializer) map.Add("initializer", "true");
+  return map.Take();
+}
+
+Result<std::string> TensorText(const format::TensorData& data) {
+  CaseValue value;
+  QTX_ASSIGN_OR_RETURN(value.data, format::Decode(data));
+  value.type.elem_type = value.data->elem_type;
+  return ValueText(value);
+}
+
+Result<std::string> AttributeText(const Attribute& attribute) {
+  switch (attribute.type) {
+    case AttributeType::kFloat:
+      return Text(attribute.f);
+    case AttributeType::kInt:
+      return Text(attribute.i);
+    case AttributeType::kString:
+      return Quoted(attribute.s);
+    case AttributeType::kInts:
+      return ListOf(attribute.ints);
+    case AttributeType::kFloats:
+      if (!attribute.floats.empty()) return ListOf(attribute.floats);
+      break;
+    case AttributeType::kStrings:
+      if (!attribute.strings.empty()) return ListOf(attribute.strings);
+      break;
+    case AttributeType::kTensor:
+      if (attribute.t) return TensorText(*attribute.t);
+      break;
+    default:
+      break;
+  }
+  return Error{ErrorCode::kUnsupported, "attribute '" + attribute.name + "'",
+               "case files cannot say an attribute of this kind"};
+}
+
+Result<std::string> OperatorText(const Operator& op) {
+  FlowMap map;
+  map.Add("type", Word(op.type));
+  if (!op.domain.empty()) map.Add("domain", Quoted(op.domain));
+  map.Add("opset", Text(op.opset));
+  if (!op.origin.empty()) map.Add("origin", Quoted(op.origin));
+  if (op.attributes.empty()) return map.Take();
+  FlowMap attributes;
+  for (const Attribute& attribute : op.attributes) {
+    QTX_ASSIGN_OR_RETURN(const std::string text, AttributeText(attribute));
+    attributes.Add(Word(attribute.name), text);
+  }
+  map.Add("attributes", attributes.Take());
+  return map.Take();
+}
+
+Result<void> AppendValues(std::string_view key, const std::vector<CaseValue>& values,
+                          std::string& text) {
+  if (values.empty()) return {};
+  text.append(key).append(":\n");
+  for (const CaseValue& value : values) {
+    const auto written = ValueText(value);
+    if (!written) return At(value.name, written.error());
+    text += Wrapped("  " + Word(value.name) + ": " + *written) + "\n";
+  }
+  return {};
+}
+
+Result<void> AppendAlternatives(const Case& c, std::string& text) {
+  if (c.alternatives.empty()) return {};
+  text += "either:\n";
+  for (const Alternative& alternative : c.alternatives) {
+    QTX_ASSIGN_OR_RETURN(const std::string data, DataText(alternative.data));
+    FlowMap map;
+    map.Add("output", Quoted(alternative.output));
+    map.Add("data", data);
+    map.Add("because", Quoted(alternative.because));
+    text += Wrapped("  - " + map.Take()) + "\n";
+  }
+  return {};
+}
+
+// Literal data for a value that has none, from what the case builds.
+void MakeLiteral(CaseValue& value, Tensor tensor) {
+  value.generator.reset();
+  value.file.clear();
+  value.type.elem_type = tensor.elem_type;
+  if (tensor.quantization && !value.type.quantization) {
+    value.type.quantization = tensor.quantization;
+  }
+  if (!value.type.shape) value.type.shape = format::ToShape(tensor.dims);
+  value.data = std::move(tensor);
+}
+
+Result<void> MakeConstantsLiteral(const format::Model& model, std::vector<CaseValue>& values) {
+  for (CaseValue& value : values) {
+    if (!value.initializer || value.data) continue;
+    QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model, value.name));
+    MakeLiteral(value, std::move(tensor));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Case> WithLiteralData(const Case& c) {
+  Case literal = c;
+  QTX_ASSIGN_OR_RETURN(const format::Model model, BuildModel(c));
+  QTX_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, BuildInputs(c, model));
+  QTX_RETURN_IF_ERROR(MakeConstantsLiteral(model, literal.inputs));
+  QTX_RETURN_IF_ERROR(MakeConstantsLiteral(model, literal.initializers));
+  std::size_t next = 0;
+  for (const format::ValueInfo& info : model.graph.inputs) {
+    if (model.graph.FindInitializer(info.name) != nullptr) continue;
+    auto named = std::ranges::find(literal.inputs, info.name, &CaseValue::name);
+    if (named == literal.inputs.end()) {  // a network's inputs may be called otherwise: in order
+      named = literal.inputs.begin() + static_cast<std::ptrdiff_t>(next);
+    }
+    if (!named->data) MakeLiteral(*named, std::move(inputs[next]));
+    ++next;
+  }
+  for (std::size_t i = 0; i < literal.outputs.size(); ++i) {
+    if (literal.outputs[i].data || literal.outputs[i].file.empty()) continue;
+    QTX_ASSIGN_OR_RETURN(std::optional<Tensor> expected, BuildExpected(c, model, i));
+    if (expected) MakeLiteral(literal.outputs[i], *std::move(expected));
+  }
+  return literal;
+}
+
+Result<std::string> ToYaml(const Case& c) {
+  std::string text = "id: " + Quoted(c.id) + "\nspec: " + c.spec + "\nwhy: " + Quoted(c.why) + "\n";
+  if (c.op) {
+    QTX_ASSIGN_OR_RETURN(const std::string op, OperatorText(*c.op));
+    text += Wrapped("op: " + op) + "\n";
+  } else {
+    text += "model: " + Quoted(c.model) + "\n";
+  }
+  QTX_RETURN_IF_ERROR(AppendValues("inputs", c.inputs, text));
+  QTX_RETURN_IF_ERROR(AppendValues("initializers", c.initializers, text));
+  if (!c.error.empty() && c.outputs.empty()) {
+    text += "expect: {error: " + c.error + "}\n";
+  } else {
+    QTX_RETURN_IF_ERROR(AppendValues("expect", c.outputs, text));
+    if (!c.error.empty()) text += "  error: " + c.error + "\n";
+  }
+  QTX_RETURN_IF_ERROR(AppendAlternatives(c, text));
+  if (!c.derivation.empty()) text += "derivation: " + Quoted(c.derivation) + "\n";
+  if (c.ulp) text += "tolerance: {ulp: " + Text(*c.ulp) + "}\n";
+  text += "arithmetics: " + ListOf(c.arithmetics) + "\n";
+  text += "level: " + Quoted(c.level) + "\n";
+  if (!c.tags.empty()) text += "tags: " + ListOf(c.tags) + "\n";
+  return text;
+}
+
+}  // namespace qtx::conformance

@@ -1,0 +1,526 @@
+// Faults of parameters and packing: scales, offsets and bits read otherwise than they are written.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "reading.h"
+
+namespace qtx::conformance {
+namespace {
+
+using format::ElementType;
+using format::Node;
+using format::Quantization;
+using format::Tensor;
+using Integers = std::vector<std::int64_t>;
+
+// Inputs of an operator of two operands: their values and zero points.
+struct Operands {
+  std::string_view op_type;
+  std::array<std::size_t, 2> values;
+  std::array<std::size_t, 2> zero_points;
+};
+constexpr std::size_t kNone = 99;
+constexpr std::array kStock = {
+    Operands{"QLinearConv", {0, 3}, {2, 5}},          Operands{"QLinearMatMul", {0, 3}, {2, 5}},
+    Operands{"QLinearAdd", {0, 3}, {2, 5}},           Operands{"QLinearMul", {0, 3}, {2, 5}},
+    Operands{"ConvInteger", {0, 1}, {2, 3}},          Operands{"MatMulInteger", {0, 1}, {2, 3}},
+    Operands{"DequantizeLinear", {0, 1}, {2, kNone}},
+};
+constexpr Operands kExtended = {"", {0, 1}, {kNone, kNone}};
+
+const Operands& OperandsOf(const Node& node) {
+  const auto* found = std::ranges::find(kStock, node.op_type, &Operands::op_type);
+  return found == kStock.end() ? kExtended : *found;
+}
+
+template <typename Change>
+bool ForEachInput(Reading& reading, Change change) {
+  bool any = false;
+  const std::vector<std::string> names = reading.node().inputs;
+  for (const std::string& name : names) {
+    if (!name.empty()) any = change(name) || any;
+  }
+  return any;
+}
+
+bool ClearOffset(Quantization* q) {
+  if (q == nullptr || std::ranges::all_of(q->offset, [](auto o) { return o == 0; })) return false;
+  q->offset.clear();
+  return true;
+}
+
+bool ClearOperand(Reading& reading, std::size_t operand) {
+  const Operands& operands = OperandsOf(reading.node());
+  if (operands.op_type.empty()) {
+    return ClearOffset(reading.Parameters(reading.Input(operand)));
+  }
+  const std::string* zero_point = reading.Input(operands.zero_points[operand]);
+  return reading.EditIntegers(zero_point, [](Integers& values, Tensor&) {
+    const bool any = std::ranges::any_of(values, [](std::int64_t v) { return v != 0; });
+    std::ranges::fill(values, 0);
+    return any;
+  });
+}
+
+bool ClearFirst(Question& question) {
+  Reading reading(question);
+  return reading.single() && ClearOperand(reading, 0);
+}
+bool ClearSecond(Question& question) {
+  Reading reading(question);
+  return reading.single() && ClearOperand(reading, 1);
+}
+bool ClearInputs(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  if (!OperandsOf(reading.node()).op_type.empty()) {
+    const bool first = ClearOperand(reading, 0);
+    return ClearOperand(reading, 1) || first;
+  }
+  return ForEachInput(
+      reading, [&](const std::string& name) { return ClearOffset(reading.Parameters(&name)); });
+}
+bool ClearAll(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  const bool inputs = ClearInputs(question);
+  return ClearOffset(reading.Parameters(reading.Output())) || inputs;
+}
+bool ClearSixteenBits(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  return ForEachInput(reading, [&](const std::string& name) {
+    const auto* type = reading.Type(&name);
+    return type != nullptr && format::BitWidth(type->elem_type) == 16 &&
+           ClearOffset(reading.Parameters(&name));
+  });
+}
+
+bool SwapOffsets(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  const Operands& operands = OperandsOf(reading.node());
+  if (!operands.op_type.empty()) {
+    auto& inputs = reading.node().inputs;
+    if (std::ranges::max(operands.zero_points) >= inputs.size()) return false;
+    std::swap(inputs[operands.zero_points[0]], inputs[operands.zero_points[1]]);
+    return true;
+  }
+  Quantization* a = reading.Parameters(reading.Input(0));
+  Quantization* b = reading.Parameters(reading.Input(1));
+  if (a == nullptr || b == nullptr || a->scale.size() != b->scale.size()) return false;
+  std::swap(a->offset, b->offset);
+  return a->offset != b->offset;
+}
+
+// Element `i` of `dims`, its coordinates.
+format::Dims Coordinates(std::int64_t i, const format::Dims& dims) {
+  format::Dims at(dims.size());
+  for (std::size_t d = dims.size(); d-- > 0; i /= dims[d]) at[d] = i % dims[d];
+  return at;
+}
+
+using Choose = std::size_t (*)(const Quantization& q, std::int64_t element,
+                               const format::Dims& dims);
+
+// Every value whose parameters lie along axes gets one parameter per element, the one that
+// `choose` picks.
+template <Choose kChoose>
+bool Remap(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  std::vector<std::string> names = reading.node().inputs;
+  std::ranges::copy(reading.node().outputs, std::back_inserter(names));
+  bool any = false;
+  for (const std::string& name : names) {
+    Quantization* q = reading.Parameters(&name);
+    const auto dims = q == nullptr ? std::nullopt : reading.Dims(&name);
+    if (!dims || q->axis.empty() || q->scale.size() < 2) continue;
+    const auto count = format::ElementCount(*dims);
+    if (!count) continue;
+    Quantization all = *q;
+    all.scale.clear();
+    all.offset.clear();
+    all.block_shape.clear();
+    all.axis.clear();
+    all.requantization.reset();
+    for (std::int64_t d = 0; d < std::ssize(*dims); ++d) all.axis.push_back(d);
+    for (std::int64_t i = 0; i < *count; ++i) {
+      const auto k = static_cast<std::int64_t>(kChoose(*q, i, *dims) % q->scale.size());
+      all.scale.push_back(format::ScaleAt(*q, k));
+      all.offset.push_back(format::OffsetAt(*q, k));
+    }
+    *q = std::move(all);
+    any = true;
+  }
+  return any;
+}
+
+std::size_t OnNextAxis(const Quantization& q, std::int64_t element, const format::Dims& dims) {
+  const format::Dims at = Coordinates(element, dims);
+  const auto axis = static_cast<std::size_t>(q.axis[0]);
+  const std::int64_t block = q.block_shape.empty() ? 1 : q.block_shape[0];
+  return static_cast<std::size_t>(at[(axis + 1) % dims.size()] % dims[axis] / block);
+}
+std::size_t AsIfLastAxis(const Quantization& q, std::int64_t element, const format::Dims&) {
+  return static_cast<std::size_t>(element) % q.scale.size();
+}
+
+// The parameter of an element, whose blocks are counted by `blocks` and its axes in `order`.
+std::size_t Parameter(const Quantization& q, std::int64_t element, const format::Dims& dims,
+                      bool reversed, bool whole_blocks) {
+  const format::Dims at = Coordinates(element, dims);
+  std::int64_t index = 0;
+  for (std::size_t j = 0; j < q.axis.size(); ++j) {
+    const std::size_t k = reversed ? q.axis.size() - 1 - j : j;
+    const auto axis = static_cast<std::size_t>(q.axis[k]);
+    const std::int64_t block = q.block_shape.empty() ? 1 : q.block_shape[k];
+    std::int64_t at_block = at[axis] / block;
+    if (whole_blocks && dims[axis] > block) at_block = std::min(at_block, dims[axis] / block - 1);
+    index = index * ((dims[axis] + block - 1) / block) + at_block;
+  }
+  return static_cast<std::size_t>(index);
+}
+std::size_t AxesTransposed(const Quantization& q, std::int64_t element, const format::Dims& dims) {
+  return Parameter(q, element, dims, true, false);
+}
+std::size_t WholeBlocks(const Quantization& q, std::int64_t element, const format::Dims& dims) {
+  return Parameter(q, element, dims, false, true);
+}
+
+template <typename Change>
+bool EditVectors(Question& question, Change change) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  std::vector<std::string> names = reading.node().inputs;
+  std::ranges::copy(reading.node().outputs, std::back_inserter(names));
+  bool any = false;
+  for (const std::string& name : names) {
+    Quantization* q = reading.Parameters(&name);
+    if (q == nullptr || q->scale.size() < 2) continue;
+    change(*q);
+    any = true;
+  }
+  return any;
+}
+void FillOffsets(Quantization& q) {
+  if (!q.offset.empty()) std::ranges::fill(q.offset, q.offset[0]);
+}
+bool UseFirstScale(Question& question) {
+  return EditVectors(question, [](Quantization& q) { std::ranges::fill(q.scale, q.scale[0]); });
+}
+bool UseLastScale(Question& question) {
+  return EditVectors(question, [](Quantization& q) { std::ranges::fill(q.scale, q.scale.back()); });
+}
+bool UseFirstOffset(Question& question) { return EditVectors(question, FillOffsets); }
+bool UseFirstParameters(Question& question) {
+  return EditVectors(question, [](Quantization& q) {
+    std::ranges::fill(q.scale, q.scale[0]);
+    FillOffsets(q);
+  });
+}
+
+// The scale of the first operand for the second one too.
+bool UseScaleOfFirst(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  const Quantization* a = reading.Parameters(reading.Input(0));
+  Quantization* b = reading.Parameters(reading.Input(1));
+  if (a == nullptr || b == nullptr || !a->axis.empty()) return false;
+  std::ranges::fill(b->scale, a->scale[0]);
+  return true;
+}
+
+// Stored values seen through an 8-bit register of the other signedness.
+bool Reinterpret(Reading& reading, std::size_t operand) {
+  const std::string* name = reading.Input(OperandsOf(reading.node()).values[operand]);
+  return reading.EditIntegers(name, [](Integers& values, Tensor& tensor) {
+    const format::IntegerRange range = format::StorageRange(tensor.elem_type);
+    const std::int64_t size = range.max - range.min + 1;
+    if (!tensor.quantization || size > 256) return false;
+    for (std::int64_t& v : values)
+      v += range.min < 0 ? (v < 0 ? size : 0) : (v >= size / 2 ? -size : 0);
+    Widen(tensor);
+    return true;
+  });
+}
+bool ReinterpretFirst(Question& question) {
+  Reading reading(question);
+  return reading.single() && Reinterpret(reading, 0);
+}
+bool ReinterpretSecond(Question& question) {
+  Reading reading(question);
+  return reading.single() && Reinterpret(reading, 1);
+}
+bool DropSignOfFourBits(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  return ForEachInput(reading, [&](const std::string& name) {
+    return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
+      if (tensor.elem_type != ElementType::kInt4Q) return false;
+      for (std::int64_t& v : values) v &= 15;
+      Widen(tensor);
+      return true;
+    });
+  });
+}
+
+template <int kBits>
+bool ReverseBytes(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  constexpr std::size_t kPerByte = 8 / kBits;
+  return ForEachInput(reading, [&](const std::string& name) {
+    return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
+      if (format::BitWidth(tensor.elem_type) != kBits || values.size() < 2) return false;
+      const std::size_t count = values.size();
+      values.resize((count + kPerByte - 1) / kPerByte * kPerByte);
+      for (auto i = values.begin(); i != values.end(); i += kPerByte) std::reverse(i, i + kPerByte);
+      values.resize(count);
+      return true;
+    });
+  });
+}
+bool DropOddNibble(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  return ForEachInput(reading, [&](const std::string& name) {
+    return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
+      if (format::BitWidth(tensor.elem_type) != 4 || values.size() % 2 == 0) return false;
+      values.back() = 0;
+      return true;
+    });
+  });
+}
+bool TakeBitsAsNumbers(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  return ForEachInput(reading, [&](const std::string& name) {
+    return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
+      if (tensor.elem_type != ElementType::kBipolar1Q) return false;
+      for (std::int64_t& v : values) v = v < 0 ? 0 : 1;
+      Widen(tensor);
+      return true;
+    });
+  });
+}
+
+// stored - offset in the 8 bits of the storage.
+bool WrapDifferences(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  return ForEachInput(reading, [&](const std::string& name) {
+    return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
+      if (!tensor.quantization || format::BitWidth(tensor.elem_type) != 8) return false;
+      if (!format::ParameterDims(*tensor.quantization, tensor.dims)) return false;
+      const format::ParameterMap map(*tensor.quantization, tensor.dims);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::int64_t offset =
+            format::OffsetAt(*tensor.quantization, map(static_cast<std::int64_t>(i)));
+        values[i] = offset + static_cast<std::int8_t>(values[i] - offset);
+      }
+      Widen(tensor);
+      return true;
+    });
+  });
+}
+
+bool CutToSevenBits(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  const std::string* x = reading.Input(OperandsOf(reading.node()).values[0]);
+  return reading.EditIntegers(x, [](Integers& values, Tensor& tensor) {
+    if (format::StorageOf(tensor.elem_type) != ElementType::kUint8) return false;
+    for (std::int64_t& v : values) v = std::min<std::int64_t>(v, 127);
+    return true;
+  });
+}
+
+// s8 weights by one half, so that pairs of products fit 16 bits, and the result by two.
+bool HalveWeights(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  const auto* x = reading.Type(reading.Input(0));
+  if (x == nullptr || x->elem_type != ElementType::kInt8Q) return false;
+  return reading.EditIntegers(reading.Input(1), [](Integers& values, Tensor& tensor) {
+    if (tensor.elem_type != ElementType::kInt8Q || !tensor.quantization->offset.empty()) {
+      return false;
+    }
+    for (std::int64_t& v : values) v = 2 * std::llrint(static_cast<double>(v) / 2);
+    Widen(tensor);
+    return true;
+  });
+}
+
+// Integers copied from inputs to output whatever their parameters.
+bool CopyStored(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  const Quantization* y = reading.Parameters(reading.Output());
+  if (y == nullptr) return false;
+  return ForEachInput(reading, [&](const std::string& name) {
+    Quantization* q = reading.Parameters(&name);
+    if (q == nullptr || q->axis != y->axis || q->block_shape != y->block_shape) return false;
+    const bool other = q->scale != y->scale || q->offset != y->offset;
+    q->scale = y->scale;
+    q->offset = y->offset;
+    return other;
+  });
+}
+
+// The bias in other units: of the accumulator, of the input, of the output.
+enum class Unit { kAccumulator, kInput, kOutput };
+template <Unit kUnit>
+bool RescaleBias(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  const Quantization* x = reading.Parameters(reading.Input(0));
+  const Quantization* w = reading.Parameters(reading.Input(1));
+  const Quantization* y = reading.Parameters(reading.Output());
+  Quantization* bias = reading.Parameters(reading.Input(2));
+  if (x == nullptr || w == nullptr || bias == nullptr || w->scale.size() > 1) return false;
+  if (kUnit == Unit::kOutput && y == nullptr) return false;
+  const float unit = kUnit == Unit::kAccumulator ? x->scale[0] * w->scale[0]
+                     : kUnit == Unit::kInput     ? x->scale[0]
+                                                 : y->scale[0];
+  std::ranges::fill(bias->scale, unit);
+  return true;
+}
+bool ZeroExtendBias(Question& question) {
+  Reading reading(question);
+  if (!reading.single()) return false;
+  return reading.EditIntegers(reading.Input(2), [](Integers& values, Tensor& tensor) {
+    if (tensor.elem_type != ElementType::kInt8Q) return false;
+    for (std::int64_t& v : values) v &= 255;
+    Widen(tensor);
+    return true;
+  });
+}
+
+// Scales below the smallest normal binary32 are taken for zero, and all results for real zero.
+bool FlushSubnormals(const Question& question, Outputs& outputs) {
+  bool any = false;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& type = question.model.graph.outputs[i].type;
+    if (!type || !type->quantization || !format::IsIntegerStorage(type->elem_type)) continue;
+    const Quantization& q = *type->quantization;
+    if (q.scale.empty() || !format::ParameterDims(q, outputs[i].dims)) continue;
+    const format::ParameterMap map(q, outputs[i].dims);
+    const format::IntegerRange range = format::StoredRange(type->elem_type, q);
+    Integers stored = format::UnpackIntegers(outputs[i]);
+    for (std::size_t e = 0; e < stored.size(); ++e) {
+      const std::int64_t k = map(static_cast<std::int64_t>(e));
+      if (format::ScaleAt(q, k) >= std::numeric_limits<float>::min()) continue;
+      stored[e] = std::clamp<std::int64_t>(format::OffsetAt(q, k), range.min, range.max);
+      any = true;
+    }
+    format::PackIntegers(stored, outputs[i]);
+  }
+  return any;
+}
+
+constexpr std::array kFaults = {
+    Fault{.name = "int16_offset_ignored",
+          .says = "ignores the offsets of 16-bit inputs",
+          .question = ClearSixteenBits},
+    Fault{.name = "first_offset_ignored",
+          .says = "ignores the offset of its first input",
+          .question = ClearFirst},
+    Fault{.name = "second_offset_ignored",
+          .says = "ignores the offset of its second input",
+          .question = ClearSecond},
+    Fault{.name = "input_offsets_ignored",
+          .says = "ignores the offsets of its inputs",
+          .question = ClearInputs},
+    Fault{.name = "all_offsets_ignored",
+          .says = "works on stored integers as if no value had an offset",
+          .question = ClearAll},
+    Fault{.name = "offsets_exchanged",
+          .says = "subtracts from each operand the offset of the other",
+          .question = SwapOffsets},
+    Fault{.name = "difference_wraps",
+          .says = "subtracts the offset in 8 bits that wrap",
+          .question = WrapDifferences},
+    Fault{.name = "per_axis_first_only",
+          .says = "takes the first scale and offset for every channel",
+          .question = UseFirstParameters},
+    Fault{.name = "first_scale_for_all_channels",
+          .says = "takes the first scale for every channel",
+          .question = UseFirstScale},
+    Fault{.name = "last_scale_for_all_channels",
+          .says = "takes the last scale for every channel",
+          .question = UseLastScale},
+    Fault{.name = "offset_of_first_channel",
+          .says = "takes the first offset for every channel",
+          .question = UseFirstOffset},
+    Fault{.name = "per_axis_on_next_axis",
+          .says = "takes parameters along the axis after theirs",
+          .question = Remap<OnNextAxis>},
+    Fault{.name = "per_axis_wrong_stride",
+          .says = "takes parameters along the last axis, whatever theirs is",
+          .question = Remap<AsIfLastAxis>},
+    Fault{.name = "axes_transposed",
+          .says = "takes the axes of parameters in the reverse order",
+          .question = Remap<AxesTransposed>},
+    Fault{.name = "last_block_short",
+          .says = "counts whole blocks only: the last, short one gets the parameters before it",
+          .question = Remap<WholeBlocks>},
+    Fault{.name = "scale_of_first",
+          .says = "takes the scale of the first operand for the second",
+          .question = UseScaleOfFirst},
+    Fault{.name = "first_reinterpreted",
+          .says = "reads its first input with the other signedness",
+          .question = ReinterpretFirst},
+    Fault{.name = "second_reinterpreted",
+          .says = "reads its second input with the other signedness",
+          .question = ReinterpretSecond},
+    Fault{.name = "int4_not_sign_extended",
+          .says = "widens int4 without its sign",
+          .question = DropSignOfFourBits},
+    Fault{.name = "nibbles_swapped",
+          .says = "reads the high four bits of a byte as the first element",
+          .question = ReverseBytes<4>},
+    Fault{.name = "odd_nibble_dropped",
+          .says = "drops the last of an odd number of 4-bit elements",
+          .question = DropOddNibble},
+    Fault{.name = "two_bits_high_first",
+          .says = "reads the high two bits of a byte as the first element",
+          .question = ReverseBytes<2>},
+    Fault{.name = "bipolar_as_zero_and_one",
+          .says = "takes the bits of bipolar elements for 0 and 1 instead of -1 and 1",
+          .question = TakeBitsAsNumbers},
+    Fault{.name = "seven_bit_activations",
+          .says = "cuts u8 inputs to 7 bits",
+          .question = CutToSevenBits},
+    Fault{.name = "weights_halved",
+          .says = "computes s8 by s8 with weights scaled by one half",
+          .question = HalveWeights},
+    Fault{.name = "stored_values_copied",
+          .says = "copies stored integers between types with other parameters",
+          .question = CopyStored},
+    Fault{.name = "bias_scale_ignored",
+          .says = "adds the bias to the accumulator whatever its scale",
+          .question = RescaleBias<Unit::kAccumulator>},
+    Fault{.name = "bias_scaled_by_input",
+          .says = "takes the bias in units of the input's scale",
+          .question = RescaleBias<Unit::kInput>},
+    Fault{.name = "bias_scaled_by_output",
+          .says = "takes the bias in units of the output's scale",
+          .question = RescaleBias<Unit::kOutput>},
+    Fault{.name = "int8_bias_zero_extended",
+          .says = "widens an int8 bias without its sign",
+          .question = ZeroExtendBias},
+    Fault{.name = "subnormal_scale_flushed",
+          .says = "takes scales below the smallest normal binary32 for zero",
+          .answers = FlushSubnormals},
+};
+
+}  // namespace
+
+std::span<const Fault> ParameterFaults() { return kFaults; }
+
+}  // namespace qtx::conformance

@@ -1,0 +1,47 @@
+#include "reduce.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace qtx::conformance {
+namespace {
+
+// Each of these costs the whole time limit.
+constexpr std::int64_t kMaxTimeouts = 20;
+
+bool IsUsed(const Program& program, const std::string& name) {
+  return std::ranges::any_of(program.nodes, [&name](const format::Node& node) {
+    return std::ranges::find(node.inputs, name) != node.inputs.end();
+  });
+}
+
+}  // namespace
+
+bool Search::exhausted() const {
+  return trial_.runs() >= max_runs_ || trial_.timeouts() >= kMaxTimeouts;
+}
+
+bool Search::Try(Program candidate) {
+  if (exhausted() || trial_.Run(candidate).way != way_) return false;
+  best_ = std::move(candidate);
+  return true;
+}
+
+bool DropInputs(Search& search) {
+  bool changed = false;
+  for (std::size_t n = 0; n < search.best().nodes.size(); ++n) {
+    for (std::size_t i = search.best().nodes[n].inputs.size(); i-- > 1;) {
+      Program candidate = search.best();
+      std::vector<std::string>& inputs = candidate.nodes[n].inputs;
+      if (inputs[i].empty()) continue;
+      inputs[i].clear();
+      while (inputs.back().empty()) inputs.pop_back();
+      std::erase_if(candidate.data,
+                    [&candidate](const Datum& datum) { return !IsUsed(candidate, datum.name); });
+      changed |= search.Try(std::move(candidate));
+    }
+  }
+  return changed;
+}
+
+}  // namespace qtx::conformance

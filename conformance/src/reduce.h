@@ -1,0 +1,45 @@
+// Steps that make a failing program smaller or simpler while it fails in the same way.
+#pragma once
+
+#include <cstdint>
+
+#include "program.h"
+#include "trial.h"
+
+namespace qtx::conformance {
+
+/// The smallest program found so far, and what may still be spent on finding a smaller one.
+class Search {
+ public:
+  /// REQUIRES: `program` fails by way of `way`.
+  Search(Trial& trial, Program program, Way way, std::int64_t max_runs)
+      : trial_(trial), best_(std::move(program)), way_(way), max_runs_(max_runs) {}
+
+  const Program& best() const { return best_; }
+  bool exhausted() const;
+  /// True, and `candidate` is the best, when it fails in the same way.
+  bool Try(Program candidate);
+  /// Whether the checker and the reference take it: no run of the backend.
+  bool Accepts(const Program& program) { return trial_.Accepts(program); }
+
+ private:
+  Trial& trial_;
+  Program best_;
+  Way way_;
+  std::int64_t max_runs_;
+};
+
+// Each returns whether it changed anything.
+
+/// Optional inputs are left out.
+bool DropInputs(Search& search);
+/// Axes get shorter. Which axes, attributes, parameters and constants must change together is not
+/// written down per operator: those of one size are tried together until the reference accepts.
+bool ReduceShapes(Search& search);
+/// Elements become real zero, as many as possible; few that are left get smaller.
+bool ZeroElements(Search& search);
+/// Scales become 1 or a power of two, offsets 0, parameters per tensor; attributes go or get their
+/// usual values.
+bool SimplifyParameters(Search& search);
+
+}  // namespace qtx::conformance

@@ -1,0 +1,258 @@
+// The order of the steps, and what becomes of the program that is left.
+#include "qtx/conformance/shrink.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "bisect.h"
+#include "case_writer.h"
+#include "reduce.h"
+
+namespace qtx::conformance {
+namespace {
+
+using format::Tensor;
+
+// MatMul -> mat_mul, QLinearConv -> q_linear_conv, LSTM -> lstm.
+std::string Stem(const std::string& op_type) {
+  const auto upper = [&op_type](std::size_t i) {
+    return i < op_type.size() && std::isupper(static_cast<unsigned char>(op_type[i])) != 0;
+  };
+  const auto lower = [&op_type](std::size_t i) {
+    return i < op_type.size() && std::islower(static_cast<unsigned char>(op_type[i])) != 0;
+  };
+  std::string stem;
+  for (std::size_t i = 0; i < op_type.size(); ++i) {
+    const bool begins = i > 0 && upper(i) && (lower(i - 1) || lower(i + 1));
+    if (begins) stem += '_';
+    stem += static_cast<char>(std::tolower(static_cast<unsigned char>(op_type[i])));
+  }
+  return stem;
+}
+
+// a, b, c, ... without the two that YAML 1.1 takes for true and false.
+std::string InputName(std::size_t i) {
+  constexpr std::string_view kLetters = "abcdefghijklmopqrstuvwxz";
+  return i < kLetters.size() ? std::string(1, kLetters[i]) : "in" + std::to_string(i + 1);
+}
+
+void Rename(const std::map<std::string, std::string>& names, std::vector<std::string>& values) {
+  for (std::string& value : values) {
+    if (const auto found = names.find(value); found != names.end()) value = found->second;
+  }
+}
+
+// Names of real networks are long, and no names for files.
+Program WithTidyNames(Program program) {
+  std::map<std::string, std::string> names;
+  for (std::size_t i = 0; i < program.data.size(); ++i) {
+    program.data[i].name = names[program.data[i].name] = InputName(i);
+  }
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+    const std::string name = program.outputs.size() == 1 ? "y" : "y" + std::to_string(i + 1);
+    program.outputs[i].name = names[program.outputs[i].name] = name;
+  }
+  std::size_t between = 0;
+  for (format::Node& node : program.nodes) {
+    for (const std::string& name : node.outputs) {
+      if (!name.empty() && !names.contains(name)) names[name] = "t" + std::to_string(++between);
+    }
+  }
+  for (format::ValueInfo& info : program.values) info.name = names[info.name];
+  for (format::Node& node : program.nodes) {
+    node.name.clear();
+    Rename(names, node.inputs);
+    Rename(names, node.outputs);
+  }
+  return program;
+}
+
+CaseValue ValueOf(const std::string& name, const Tensor& tensor) {
+  CaseValue value;
+  value.name = name;
+  value.type.elem_type = tensor.elem_type;
+  value.type.shape = format::ToShape(tensor.dims);
+  value.type.quantization = tensor.quantization;
+  value.data = tensor;
+  return value;
+}
+
+// Whether the one node can be the `op` of a case: inputs by name, all outputs given.
+bool IsOperatorCase(const Program& program) {
+  if (program.nodes.size() != 1) return false;
+  const format::Node& node = program.nodes[0];
+  std::set<std::string> names;
+  for (const std::string& name : node.inputs) {
+    if (!name.empty() && !names.insert(name).second) return false;
+  }
+  return node.outputs.size() == program.outputs.size() && node.unknown_fields.empty();
+}
+
+Operator OperatorOf(const Program& program) {
+  const format::Node& node = program.nodes[0];
+  Operator op;
+  op.type = node.op_type;
+  op.domain = node.domain;
+  op.attributes = node.attributes;
+  for (const format::OpsetImport& opset : program.opset_imports) {
+    if (opset.domain.empty()) op.opset = opset.version;
+  }
+  if (node.origin) op.origin = node.origin->framework + "/" + node.origin->op_type;
+  return op;
+}
+
+std::vector<CaseValue> OperatorInputs(const Program& program) {
+  std::vector<CaseValue> inputs;
+  for (const std::string& name : program.nodes[0].inputs) {
+    if (name.empty()) {
+      inputs.emplace_back();
+      inputs.back().name = "absent" + std::to_string(inputs.size());
+      inputs.back().absent = true;
+      continue;
+    }
+    const auto datum = std::ranges::find(program.data, name, &Datum::name);
+    inputs.push_back(ValueOf(name, datum->tensor));
+    inputs.back().initializer = datum->constant;
+  }
+  return inputs;
+}
+
+class Shrinker {
+ public:
+  Shrinker(const BackendSource& source, const Failure& failure, const ShrinkOptions& options)
+      : source_(source), failure_(failure), options_(options) {}
+
+  Result<Shrunk> Run() {
+    QTX_ASSIGN_OR_RETURN(Trial trial, Trial::Make(source_, options_.arithmetic, failure_.ulp));
+    const Verdict whole = trial.Run(failure_.model, failure_.inputs);
+    QTX_RETURN_IF_ERROR(ExpectFault(whole, trial.arithmetic()));
+    QTX_ASSIGN_OR_RETURN(const Part part, FindFailingPart(trial, failure_.model, failure_.inputs,
+                                                          whole.way, options_.max_runs / 2));
+    const Program program = Reduce(trial, part);
+    return Finish(trial, WithTidyNames(program), part.verdict.way);
+  }
+
+ private:
+  Result<void> ExpectFault(const Verdict& verdict, const std::string& arithmetic) const {
+    if (IsFault(verdict.way)) return {};
+    std::string message = "backend '" + source_.name + "' ";
+    if (verdict.way == Way::kPass) message += "passes it in " + arithmetic;
+    if (verdict.way == Way::kUnsupported) message += "does not support it: " + verdict.detail;
+    if (verdict.way == Way::kInvalid) message = "the checker or the reference refuses it";
+    return Error{ErrorCode::kInvalid, failure_.name, message + "; there is nothing to shrink"};
+  }
+
+  Program Reduce(Trial& trial, const Part& part) const {
+    constexpr int kRounds = 4;
+    Search search(trial, part.program, part.verdict.way, options_.max_runs);
+    for (int round = 0; round < kRounds && !search.exhausted(); ++round) {
+      bool changed = DropInputs(search);
+      changed |= ReduceShapes(search);
+      changed |= ZeroElements(search);
+      changed |= SimplifyParameters(search);
+      if (!changed) break;
+    }
+    return search.best();
+  }
+
+  // As a case that fails on a backend of its own, which has run nothing before.
+  Result<Shrunk> Finish(const Trial& trial, const Program& program, Way way) const {
+    for (const bool as_operator : {true, false}) {
+      if (as_operator && !IsOperatorCase(program)) continue;
+      QTX_ASSIGN_OR_RETURN(Trial fresh, Trial::Make(source_, trial.arithmetic(), failure_.ulp));
+      const Verdict verdict = fresh.Run(program);
+      if (verdict.way != way) continue;
+      QTX_ASSIGN_OR_RETURN(Shrunk shrunk, ToShrunk(program, verdict, as_operator, fresh));
+      shrunk.runs = trial.runs() + fresh.runs();
+      if (shrunk.how == Name(way) && ToYaml(shrunk.reduced)) return shrunk;
+    }
+    return Error{ErrorCode::kInvalid, failure_.name,
+                 std::string(Name(way)) +
+                     ", but not any more on a backend that has run nothing before: its answers "
+                     "depend on what it ran"};
+  }
+
+  Result<Shrunk> ToShrunk(const Program& program, const Verdict& verdict, bool as_operator,
+                          Trial& trial) const {
+    Shrunk shrunk;
+    shrunk.arithmetic = trial.arithmetic();
+    shrunk.op = program.nodes.back().op_type;
+    shrunk.nodes = std::ssize(program.nodes);
+    shrunk.elements = ElementsOf(program);
+    shrunk.model = ToModel(program, verdict.expected);
+    shrunk.reduced = CaseOf(program, verdict, as_operator, shrunk);
+    if (as_operator) {
+      QTX_ASSIGN_OR_RETURN(shrunk.model, BuildModel(shrunk.reduced));
+    }
+    const std::vector<Tensor> inputs = InputsOf(program);
+    const Verdict again = trial.Run(shrunk.model, inputs);
+    shrunk.how = Name(again.way);
+    shrunk.detail = again.detail;
+    for (const Datum& datum : program.data) {
+      if (!datum.constant) shrunk.evidence.inputs.push_back({datum.name, datum.tensor});
+    }
+    for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+      const std::string& name = program.outputs[i].name;
+      shrunk.evidence.expected.push_back({name, again.expected[i]});
+      if (i < again.got.size()) shrunk.evidence.got.push_back({name, again.got[i]});
+    }
+    return shrunk;
+  }
+
+  Case CaseOf(const Program& program, const Verdict& verdict, bool as_operator,
+              const Shrunk& shrunk) const {
+    Case c;
+    c.id = failure_.id;
+    c.spec = failure_.spec.empty() ? Stem(shrunk.op) + ".S1" : failure_.spec;
+    c.why = "shrunk from " + failure_.name + ", where " + source_.name +
+            " went wrong: " + std::string(Name(verdict.way));
+    c.derivation = "the reference's answer in " + shrunk.arithmetic;
+    c.arithmetics = {shrunk.arithmetic};
+    c.tags = {"shrunk"};
+    c.ulp = failure_.ulp;
+    if (as_operator) {
+      c.op = OperatorOf(program);
+      c.inputs = OperatorInputs(program);
+    } else {
+      c.model = "model.onnx";
+      for (const Datum& datum : program.data) {
+        if (!datum.constant) c.inputs.push_back(ValueOf(datum.name, datum.tensor));
+      }
+    }
+    for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+      c.outputs.push_back(ValueOf(program.outputs[i].name, verdict.expected[i]));
+    }
+    return c;
+  }
+
+  const BackendSource& source_;
+  const Failure& failure_;
+  const ShrinkOptions& options_;
+};
+
+}  // namespace
+
+Result<Failure> ToFailure(const Case& c) {
+  if (!c.error.empty()) {
+    return Error{ErrorCode::kUnsupported, c.where + ": " + c.id,
+                 "must be refused by " + c.error + ": such a case cannot be shrunk"};
+  }
+  Failure failure;
+  QTX_ASSIGN_OR_RETURN(failure.model, BuildModel(c));
+  QTX_ASSIGN_OR_RETURN(failure.inputs, BuildInputs(c, failure.model));
+  failure.name = c.id;
+  failure.id = "shrunk/" + c.id;
+  failure.spec = c.spec;
+  failure.ulp = c.ulp;
+  return failure;
+}
+
+Result<Shrunk> Shrink(const BackendSource& source, const Failure& failure,
+                      const ShrinkOptions& options) {
+  return Shrinker(source, failure, options).Run();
+}
+
+}  // namespace qtx::conformance

@@ -1,0 +1,129 @@
+#include "trial.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "qtx/conformance/diagnosis.h"
+#include "qtx/format/check.h"
+#include "qtx/reference/interpreter.h"
+
+namespace qtx::conformance {
+namespace {
+
+using format::Tensor;
+
+std::string Text(const Error& error) {
+  return error.where.empty() ? error.message : error.where + ": " + error.message;
+}
+
+Way WayOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUnsupported:
+      return Way::kUnsupported;
+    case ErrorCode::kTimeout:
+      return Way::kTimeout;
+    case ErrorCode::kProtocol:
+      return Way::kProtocolError;
+    case ErrorCode::kIo:
+      return Way::kCrash;
+    case ErrorCode::kInvalid:
+    case ErrorCode::kTooLarge:
+      break;
+  }
+  return Way::kRefused;
+}
+
+Result<std::vector<Tensor>> Answer(backend::Backend& backend, const format::Model& model,
+                                   const std::string& arithmetic,
+                                   const std::vector<Tensor>& inputs) {
+  QTX_ASSIGN_OR_RETURN(const auto prepared, backend.Prepare(model, arithmetic));
+  return prepared->Run(inputs);
+}
+
+}  // namespace
+
+std::string_view Name(Way way) {
+  constexpr std::string_view kNames[] = {"pass",    "invalid",   "unsupported",
+                                         "differs", "misshapen", "refused",
+                                         "crash",   "timeout",   "protocol error"};
+  return kNames[static_cast<std::size_t>(way)];
+}
+
+Result<Trial> Trial::Make(const BackendSource& source, std::string arithmetic,
+                          std::optional<std::int64_t> ulp) {
+  QTX_ASSIGN_OR_RETURN(auto backend, source.make());
+  QTX_ASSIGN_OR_RETURN(const backend::Description description, backend->Describe());
+  const auto& known = description.arithmetics;
+  if (arithmetic.empty() && !known.empty()) arithmetic = known.front();
+  if (std::ranges::find(known, arithmetic) == known.end()) {
+    std::string names;
+    for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+    return Error{ErrorCode::kInvalid, "arithmetic '" + arithmetic + "'",
+                 "backend '" + source.name + "' has " + names};
+  }
+  return Trial(std::move(backend), std::move(arithmetic), ulp);
+}
+
+std::optional<std::vector<Tensor>> Trial::Expect(const format::Model& model,
+                                                 const std::vector<Tensor>& inputs) {
+  if (!format::Check(model).empty()) return std::nullopt;
+  auto interpreter = reference::Interpreter::Prepare(model, arithmetic_);
+  if (!interpreter) return std::nullopt;
+  auto outputs = interpreter->Run(inputs);
+  if (!outputs) return std::nullopt;
+  return *std::move(outputs);
+}
+
+bool Trial::Accepts(const Program& program) {
+  return Expect(ToModel(program), InputsOf(program)).has_value();
+}
+
+Verdict Trial::Run(const Program& program) {
+  const std::vector<Tensor> inputs = InputsOf(program);
+  auto expected = Expect(ToModel(program), inputs);
+  if (!expected) return {};
+  Verdict verdict;
+  verdict.expected = *std::move(expected);
+  const format::Model model = ToModel(program, verdict.expected);
+  if (!format::Check(model).empty()) return {};
+  Ask(model, inputs, verdict);
+  return verdict;
+}
+
+Verdict Trial::Run(const format::Model& model, const std::vector<Tensor>& inputs) {
+  auto expected = Expect(model, inputs);
+  if (!expected) return {};
+  Verdict verdict;
+  verdict.expected = *std::move(expected);
+  Ask(model, inputs, verdict);
+  return verdict;
+}
+
+void Trial::Ask(const format::Model& model, const std::vector<Tensor>& inputs, Verdict& verdict) {
+  ++runs_;
+  verdict.way = Way::kPass;
+  auto got = Answer(*backend_, model, arithmetic_, inputs);
+  if (!got) {
+    verdict.way = WayOf(got.error().code);
+    verdict.detail = Text(got.error());
+    if (verdict.way == Way::kTimeout) ++timeouts_;
+    return;
+  }
+  verdict.got = *std::move(got);
+  if (verdict.got.size() != verdict.expected.size()) {
+    verdict.way = Way::kMisshapen;
+    verdict.detail = "gave " + std::to_string(verdict.got.size()) + " outputs, expected " +
+                     std::to_string(verdict.expected.size());
+    return;
+  }
+  for (std::size_t i = 0; i < verdict.got.size(); ++i) {
+    const auto difference =
+        Compare(model.graph.outputs[i].name, verdict.got[i], verdict.expected[i], ulp_);
+    if (!difference) continue;
+    verdict.detail += (verdict.detail.empty() ? "" : "; ") + Describe(*difference);
+    verdict.way =
+        std::max(verdict.way, difference->mismatch.empty() ? Way::kDiffers : Way::kMisshapen);
+  }
+}
+
+}  // namespace qtx::conformance
