@@ -221,10 +221,18 @@ function showRuns() {
   $('#runs').hidden = false;
 }
 
+/** The first few of a finding's operators, and how many more. */
+function someOf(operators) {
+  const most = 8;
+  if (operators.length <= most + 1) return operators.join(', ');
+  return `${operators.slice(0, most).join(', ')} and ${operators.length - most} more`;
+}
+
 function findingItem(run, finding) {
   const explained = finding.candidate !== '';
   return h('li', {class: explained ? '' : 'unexplained'},
-    h('p', {class: 'says'}, h('b', null, finding.operators.join(', ')), ': ', prose(finding.says),
+    h('p', {class: 'says'},
+      h('b', {title: finding.operators.join(', ')}, someOf(finding.operators)), ': ', prose(finding.says),
       ` (${count(finding.explained)} of ${plural(finding.failing, 'wrong answer')})`),
     h('p', {class: 'of'}, run.label, explained ? [' · ', h('code', null, finding.candidate)] : ''),
     h('button', {type: 'button', class: 'small', onclick: () => goTo({
