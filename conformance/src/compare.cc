@@ -1,4 +1,6 @@
 // Equality of tensors, and what to say when they are not equal.
+#include "compare.h"
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -94,20 +96,14 @@ std::string Mismatch(const Tensor& got, const Tensor& expected) {
   return "";
 }
 
-// How far apart two elements may be.
-struct Tolerance {
-  std::int64_t ulp = 0;
-  const Closeness* close = nullptr;
-
-  bool Allows(const Elements& got, const Elements& expected, std::size_t i,
-              std::int64_t distance) const {
-    if (got.is_nan(i) || expected.is_nan(i)) return got.is_nan(i) && expected.is_nan(i);
-    if (distance >= -ulp && distance <= ulp) return true;
-    if (close == nullptr || got.is_integer() || std::isinf(expected.value(i))) return false;
-    return std::fabs(got.value(i) - expected.value(i)) <=
-           close->absolute + close->relative * std::fabs(expected.value(i));
-  }
-};
+bool Allows(const Tolerance& tolerance, const Elements& got, const Elements& expected,
+            std::size_t i, std::int64_t distance) {
+  if (got.is_nan(i) || expected.is_nan(i)) return got.is_nan(i) && expected.is_nan(i);
+  if (distance >= -tolerance.ulp && distance <= tolerance.ulp) return true;
+  if (got.is_integer() || std::isinf(expected.value(i))) return false;
+  return std::fabs(got.value(i) - expected.value(i)) <=
+         tolerance.absolute + tolerance.relative * std::fabs(expected.value(i));
+}
 
 void CompareElements(const Tensor& got, const Tensor& expected, const Tolerance& tolerance,
                      Difference& difference) {
@@ -116,7 +112,7 @@ void CompareElements(const Tensor& got, const Tensor& expected, const Tolerance&
   difference.elements = static_cast<std::int64_t>(left.size());
   for (std::size_t i = 0; i < left.size(); ++i) {
     const std::int64_t distance = SaturatedDifference(left.rank(i), right.rank(i));
-    if (tolerance.Allows(left, right, i, distance)) continue;
+    if (Allows(tolerance, left, right, i, distance)) continue;
     ++difference.differing;
     if (difference.first.size() < kFirstDifferences) {
       difference.first.push_back({static_cast<std::int64_t>(i), left.Text(i), right.Text(i)});
@@ -137,6 +133,7 @@ std::optional<Difference> CompareWithin(const std::string& output, const Tensor&
   const bool integer = IsInteger(got.elem_type);
   difference.unit = integer ? "LSB" : "ulp";
   if (integer) tolerance = {};
+  difference.tolerance = tolerance;
   CompareElements(got, expected, tolerance, difference);
   if (difference.differing == 0) return std::nullopt;
   return difference;
@@ -146,13 +143,33 @@ std::optional<Difference> CompareWithin(const std::string& output, const Tensor&
 
 std::optional<Difference> Compare(const std::string& output, const Tensor& got,
                                   const Tensor& expected, std::optional<std::int64_t> ulp) {
-  return CompareWithin(output, got, expected, {.ulp = ulp.value_or(0), .close = nullptr});
+  return CompareWithin(output, got, expected, {.ulp = ulp.value_or(0)});
 }
 
 std::optional<Difference> Compare(const Case& c, const std::string& output, const Tensor& got,
                                   const Tensor& expected) {
-  return CompareWithin(output, got, expected,
-                       {.ulp = c.ulp.value_or(0), .close = c.close ? &*c.close : nullptr});
+  Tolerance tolerance{.ulp = c.ulp.value_or(0)};
+  if (c.close) {
+    tolerance.relative = c.close->relative;
+    tolerance.absolute = c.close->absolute;
+  }
+  return CompareWithin(output, got, expected, tolerance);
+}
+
+std::optional<std::vector<ElementDistance>> Distances(const Tensor& got, const Tensor& expected,
+                                                      const Tolerance& tolerance) {
+  if (!Mismatch(got, expected).empty() || IsOpaque(got.elem_type)) return std::nullopt;
+  const Elements left(got);
+  const Elements right(expected);
+  std::vector<ElementDistance> distances;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    std::optional<std::int64_t> distance = SaturatedDifference(left.rank(i), right.rank(i));
+    const bool allowed = Allows(tolerance, left, right, i, *distance);
+    if (allowed && (*distance == 0 || left.is_nan(i))) continue;
+    if (left.is_nan(i) != right.is_nan(i)) distance.reset();
+    distances.push_back({i, distance, allowed});
+  }
+  return distances;
 }
 
 std::string Describe(const Difference& difference) {

@@ -1,6 +1,5 @@
 #include "escape.h"
 
-#include <cstddef>
 #include <cstdint>
 
 namespace qtx::conformance {
@@ -41,10 +40,28 @@ std::string ValidUtf8(std::string_view text) {
   return clean;
 }
 
-std::string EscapeXml(std::string_view text) {
-  std::string escaped;
+std::string Bounded(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return std::string(text);
+  return std::string(text.substr(0, limit)) + " ... (the first of " + std::to_string(text.size()) +
+         " bytes)";
+}
+
+std::string PlainText(std::string_view text) {
+  std::string plain;
   for (const char c : ValidUtf8(text)) {
     const auto code = static_cast<unsigned char>(c);
+    if ((code < 0x20 && c != '\n' && c != '\t') || code == 0x7F) {
+      plain += kReplacement;
+    } else {
+      plain += c;
+    }
+  }
+  return plain;
+}
+
+std::string EscapeXml(std::string_view text) {
+  std::string escaped;
+  for (const char c : PlainText(text)) {
     if (c == '&') {
       escaped += "&amp;";
     } else if (c == '<') {
@@ -55,8 +72,6 @@ std::string EscapeXml(std::string_view text) {
       escaped += "&quot;";
     } else if (c == '\'') {
       escaped += "&#39;";
-    } else if ((code < 0x20 && c != '\n' && c != '\t') || code == 0x7F) {
-      escaped += kReplacement;
     } else {
       escaped += c;
     }

@@ -36,6 +36,15 @@ void Field(JsonWriter& writer, std::string_view key, const std::vector<std::stri
   writer.EndArray();
 }
 
+void WriteTolerance(JsonWriter& writer, const Tolerance& tolerance) {
+  writer.Key("tolerance");
+  writer.StartObject();
+  Field(writer, "ulp", tolerance.ulp);
+  Field(writer, "relative", tolerance.relative);
+  Field(writer, "absolute", tolerance.absolute);
+  writer.EndObject();
+}
+
 void WriteDifference(JsonWriter& writer, const Difference& difference) {
   writer.StartObject();
   Field(writer, "output", difference.output);
@@ -43,6 +52,7 @@ void WriteDifference(JsonWriter& writer, const Difference& difference) {
   Field(writer, "elements", difference.elements);
   Field(writer, "differing", difference.differing);
   Field(writer, "unit", difference.unit);
+  WriteTolerance(writer, difference.tolerance);
   writer.Key("histogram");
   writer.StartObject();
   for (const auto& [distance, count] : difference.histogram) {

@@ -1,13 +1,21 @@
-// The report as JUnit XML, the form CI systems read.
+// The report as JUnit XML, the form CI systems read. There is no standard; this keeps to what
+// Jenkins' schema (junit-10.xsd) allows: numbers of a suite as attributes, properties before test
+// cases, one <failure>, <error> or <skipped> in a test case.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "escape.h"
 #include "qtx/conformance/report.h"
+#include "row_names.h"
 
 namespace qtx::conformance {
 namespace {
+
+constexpr std::size_t kMaxMessage = 1024;  // bytes of an attribute
+constexpr std::size_t kMaxDetails = std::size_t{64} << 10;
 
 std::int64_t Failures(const BackendReport& row) {
   return row.count(Outcome::kFail) + row.count(Outcome::kUnexpectedPass);
@@ -38,34 +46,100 @@ std::string_view Element(Outcome outcome) {
   return "error";
 }
 
-std::string SuiteName(const BackendReport& row) {
-  return EscapeXml(row.description.name + (row.arithmetic.empty() ? "" : "." + row.arithmetic));
+// A line feed in an attribute would be read back as a blank.
+std::string Message(std::string_view text) {
+  std::string line = EscapeXml(Bounded(text, kMaxMessage));
+  std::ranges::replace(line, '\n', ' ');
+  return line;
 }
 
-std::string TestCase(const BackendReport& row, const CaseResult& result) {
-  std::string text =
-      fmt::format("    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.6f}\"",
-                  SuiteName(row), EscapeXml(result.id), EscapeXml(result.where), result.seconds);
+// Where the test cases of a row belong: "x86.exact". Dots divide it into packages. Readers take two
+// test cases of one class and name for the same one, whatever their suites, so classes begin so.
+std::string Package(const std::string& name, const std::string& arithmetic) {
+  std::string package = name;
+  std::ranges::replace(package, '.', '_');
+  return arithmetic.empty() ? package : package + "." + arithmetic;
+}
+
+std::string ClassName(const std::string& package, std::string op) {
+  std::ranges::replace(op, '.', '_');
+  return Message(package + "." + (op.empty() ? "other" : op));
+}
+
+std::string Property(std::string_view name, std::string_view value) {
+  return fmt::format("<property name=\"{}\" value=\"{}\"/>", name, Message(value));
+}
+
+std::string Properties(const CaseResult& result) {
+  std::string text = "      <properties>" + Property("level", result.level) +
+                     Property("clause", result.spec) + Property("why", result.why);
+  for (const std::string& tag : result.tags) text += Property("tag", tag);
+  return text + "</properties>\n";
+}
+
+std::string Elements(const Difference& difference) {
+  if (!difference.mismatch.empty()) return "";
+  std::string text = fmt::format("output '{}': {} of {} elements differ\n", difference.output,
+                                 difference.differing, difference.elements);
+  for (const ElementDifference& element : difference.first) {
+    text += fmt::format("  element {}: got {}, expected {}\n", element.index, element.got,
+                        element.expected);
+  }
+  if (!difference.histogram.empty()) text += "  got - expected:";
+  for (const auto& [distance, count] : difference.histogram) {
+    text += fmt::format(" {:+} {} in {};", distance, difference.unit, count);
+  }
+  if (text.back() == ';') text.back() = '\n';
+  return text;
+}
+
+// What a person needs who sees nothing but this test case.
+std::string Details(const CaseResult& result) {
+  std::string text = result.diagnosis + "\n";
+  for (const Difference& difference : result.differences) text += Elements(difference);
+  text += "clause " + result.spec + ": " + result.why + "\n" + result.where + "\n";
+  return EscapeXml(Bounded(text, kMaxDetails));
+}
+
+std::string Fault(const CaseResult& result, std::string_view element) {
+  const std::string message = Message(result.diagnosis);
+  if (element == "skipped") return fmt::format("      <skipped message=\"{}\"/>\n", message);
+  return fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n", element, message,
+                     Name(result.outcome), Details(result));
+}
+
+std::string TestCase(const std::string& package, const CaseResult& result) {
+  std::string text = fmt::format(
+      "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.6f}\">\n",
+      ClassName(package, result.op), Message(result.id), Message(result.where), result.seconds);
+  text += Properties(result);
   const std::string_view element = Element(result.outcome);
-  if (element.empty()) return text + "/>\n";
-  text += fmt::format(">\n      <{0} message=\"{1}\"", element, EscapeXml(result.diagnosis));
-  if (element != "skipped") text += fmt::format(" type=\"{}\"", Name(result.outcome));
-  return text + "/>\n    </testcase>\n";
+  if (!element.empty()) text += Fault(result, element);
+  if (!result.error_output.empty()) {
+    text += "      <system-err>" + EscapeXml(Bounded(result.error_output, kMaxDetails)) +
+            "</system-err>\n";
+  }
+  return text + "    </testcase>\n";
 }
 
-std::string TestSuite(const BackendReport& row) {
+std::string DescribeCase(const std::string& package, const Error& error) {
+  return fmt::format(
+      "    <testcase classname=\"{}\" name=\"describe\" time=\"0\">\n"
+      "      <error message=\"{}\" type=\"error\"/>\n    </testcase>\n",
+      ClassName(package, "backend"), Message(error.where + ": " + error.message));
+}
+
+std::string TestSuite(const BackendReport& row, const std::string& package) {
   const std::size_t tests = row.cases.size() + (row.error ? 1 : 0);
   std::string text = fmt::format(
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
       "time=\"{:.6f}\">\n",
-      SuiteName(row), tests, Failures(row), Errors(row), Skipped(row), row.seconds);
-  if (row.error) {
-    text += fmt::format(
-        "    <testcase classname=\"{0}\" name=\"describe\">\n      <error message=\"{1}\" "
-        "type=\"error\"/>\n    </testcase>\n",
-        SuiteName(row), EscapeXml(row.error->where + ": " + row.error->message));
-  }
-  for (const CaseResult& result : row.cases) text += TestCase(row, result);
+      Message(package), tests, Failures(row), Errors(row), Skipped(row), row.seconds);
+  text += "    <properties>" + Property("version", row.description.version) +
+          Property("device", row.description.device) + Property("source", row.source) +
+          Property("not_applicable", std::to_string(row.not_applicable)) + "</properties>\n";
+  if (row.error) text += DescribeCase(package, *row.error);
+  for (const CaseResult& result : row.cases) text += TestCase(package, result);
   return text + "  </testsuite>\n";
 }
 
@@ -75,17 +149,22 @@ std::string ToJunit(const Report& report) {
   std::size_t tests = 0;
   std::int64_t failures = 0;
   std::int64_t errors = 0;
+  double seconds = 0;
   std::string suites;
-  for (const BackendReport& row : report.backends) {
+  const std::vector<std::string> names = RowNames(report);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const BackendReport& row = report.backends[i];
     tests += row.cases.size() + (row.error ? 1 : 0);
     failures += Failures(row);
     errors += Errors(row);
-    suites += TestSuite(row);
+    seconds += row.seconds;
+    suites += TestSuite(row, Package(names[i], row.arithmetic));
   }
   return fmt::format(
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-             "<testsuites name=\"qtx\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n",
-             tests, failures, errors) +
+             "<testsuites name=\"qtx\" tests=\"{}\" failures=\"{}\" errors=\"{}\" "
+             "time=\"{:.6f}\">\n",
+             tests, failures, errors, seconds) +
          suites + "</testsuites>\n";
 }
 

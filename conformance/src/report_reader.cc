@@ -79,6 +79,12 @@ Result<Difference> ReadDifference(const Value& json, const std::string& where) {
   difference.elements = fields.Integer("elements");
   difference.differing = fields.Integer("differing");
   difference.unit = fields.Text("unit");
+  if (const auto* const tolerance = fields.Find("tolerance")) {
+    JsonFields parts(*tolerance, where + ": tolerance");
+    difference.tolerance = {parts.Integer("ulp"), parts.Number("relative"),
+                            parts.Number("absolute")};
+    QTX_RETURN_IF_ERROR(parts.status());
+  }
   fields.Array("first", [&](const Value& value, const std::string& place) -> Result<void> {
     JsonFields element(value, place);
     difference.first.push_back(

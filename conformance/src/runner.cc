@@ -263,13 +263,16 @@ Report RunSuite(const std::string& suite, std::span<const Case> cases,
   return report;
 }
 
+bool Conforms(const BackendReport& row) {
+  return !row.error && row.count(Outcome::kFail) == 0 && row.count(Outcome::kCrash) == 0 &&
+         row.count(Outcome::kTimeout) == 0 && row.count(Outcome::kProtocolError) == 0 &&
+         row.count(Outcome::kUnexpectedPass) == 0;
+}
+
 bool Conforms(const Report& report) {
   if (report.strict_expectations && !report.stale_expectations.empty()) return false;
-  return std::ranges::all_of(report.backends, [](const BackendReport& row) {
-    return !row.error && row.count(Outcome::kFail) == 0 && row.count(Outcome::kCrash) == 0 &&
-           row.count(Outcome::kTimeout) == 0 && row.count(Outcome::kProtocolError) == 0 &&
-           row.count(Outcome::kUnexpectedPass) == 0;
-  });
+  return std::ranges::all_of(report.backends,
+                             [](const BackendReport& row) { return Conforms(row); });
 }
 
 }  // namespace qtx::conformance

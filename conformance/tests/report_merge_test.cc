@@ -54,7 +54,7 @@ Report Full() {
   fail.tags = {"ties", "offset"};
   fail.diagnosis = "wrong";
   fail.explained_by = {"half_away"};
-  fail.differences = {{"y", "", 3, 1, {{2, "1", "0"}}, {{-1, 2}, {1, 1}}, "LSB"}};
+  fail.differences = {{"y", "", 3, 1, {{2, "1", "0"}}, {{-1, 2}, {1, 1}}, "LSB", {4, 0.25, 0.5}}};
   fail.evidence = Evidence{{{"x", Quantized()}}, {{"y", Quantized()}}, {{"y", Quantized()}}};
   fail.error_output = "said\n";
   fail.seconds = 0.25;

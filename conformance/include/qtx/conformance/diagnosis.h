@@ -20,6 +20,13 @@ struct ElementDifference {
   std::string expected;
 };
 
+/// How far apart two float elements may be and count as equal: by either rule.
+struct Tolerance {
+  std::int64_t ulp = 0;
+  double relative = 0;  // |got - expected| <= absolute + relative * |expected|
+  double absolute = 0;
+};
+
 /// How one output differs from what was expected.
 struct Difference {
   std::string output;
@@ -29,6 +36,7 @@ struct Difference {
   std::vector<ElementDifference> first;            // at most kFirstDifferences
   std::map<std::int64_t, std::int64_t> histogram;  // got - expected -> elements, at most 32 entries
   std::string unit;                                // of the histogram: "LSB" or "ulp"
+  Tolerance tolerance;                             // by which elements counted as equal
 };
 inline constexpr std::size_t kFirstDifferences = 8;
 
@@ -56,9 +64,9 @@ std::string Describe(const Difference& difference);
 
 /// The names of what gives `got`, bit for bit, where `arithmetic` gives something else: other named
 /// arithmetics, then known faults on top of `arithmetic` ("half_away"), and where there is neither,
-/// on top of another ("float32 + half_away"). Empty when nothing tried does; "reference" alone when the reference gives it too,
-/// which puts the case in doubt. Each name tried is one run of the reference, so only cases of at
-/// most kMaxDiagnosedElements output elements are tried.
+/// on top of another ("float32 + half_away"). Empty when nothing tried does; "reference" alone when
+/// the reference gives it too, which puts the case in doubt. Each name tried is one run of the
+/// reference, so only cases of at most kMaxDiagnosedElements output elements are tried.
 std::vector<std::string> Explain(const Case& c, const std::string& arithmetic,
                                  const std::vector<format::Tensor>& got);
 inline constexpr std::int64_t kMaxDiagnosedElements = std::int64_t{1} << 20;

@@ -23,10 +23,10 @@ std::string ToText(const Report& report, std::size_t max_listed = 20);
 /// not_applicable}, seconds, error?, error_where?, error_message?, error_code?, findings[]
 /// {operators[], candidate, says, failing, explained}, cases[] {id, position, arithmetic, outcome,
 /// spec, why, where, op, level, tags[], diagnosis, explained_by[], differences[] {output, mismatch,
-/// elements, differing, unit, histogram{}, first[]}, evidence? {inputs[], expected[], got[]},
-/// error_output?, seconds}}. A tensor of the evidence has name, elem_type, dims[], quantization?
-/// {scale[] as hex floats, offset[], axis[], block_shape[], quant_min, quant_max, scheme,
-/// requantization} and data, its bytes as hexadecimal digits.
+/// elements, differing, unit, tolerance{ulp, relative, absolute}, histogram{}, first[]}, evidence?
+/// {inputs[], expected[], got[]}, error_output?, seconds}}. A tensor of the evidence has name,
+/// elem_type, dims[], quantization? {scale[] as hex floats, offset[], axis[], block_shape[],
+/// quant_min, quant_max, scheme, requantization} and data, its bytes as hexadecimal digits.
 std::string ToJson(const Report& report);
 
 /// The report in ToJson's text. Unknown keys are skipped, counts are recomputed; `where` names the
@@ -41,11 +41,15 @@ inline constexpr std::int64_t kMaxReportBytes = std::int64_t{1} << 28;
 /// other, so that a flaky answer neither hides nor stops the join. Times are sums.
 Report MergeReports(std::vector<Report> parts);
 
-/// One <testsuite> per backend and arithmetic. fail and unexpected_pass are <failure>; crash,
-/// timeout and protocol_error <error>; unsupported and expected_fail <skipped>.
+/// One <testsuite> per backend and arithmetic; a <testcase> has the class "backend.arithmetic.op"
+/// and the case's id for a name. fail and unexpected_pass are <failure>; crash, timeout and
+/// protocol_error <error>; unsupported and expected_fail <skipped>. Texts are bounded.
 std::string ToJunit(const Report& report);
 
-/// One self-contained page: summary, list of cases with a filter, differences of each failure.
+/// One self-contained page that works offline: verdicts, findings, a matrix of operators by
+/// backends, the cases with a search, and of each wrong answer its tensors, differences and the
+/// command that reproduces it. About 5 MB at most: of many wrong answers the smallest keep their
+/// values. Texts are bounded.
 std::string ToHtml(const Report& report);
 
 }  // namespace qtx::conformance

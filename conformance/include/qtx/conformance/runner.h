@@ -167,8 +167,9 @@ struct RunOptions {
 Report RunSuite(const std::string& suite, std::span<const Case> cases,
                 std::span<const BackendSource> backends, const RunOptions& options);
 
-/// True when no backend has a fail, crash, timeout, protocol error, unexpected pass or error, and
-/// no expectation is stale where that counts.
+/// True when there is no fail, crash, timeout, protocol error, unexpected pass or error.
+bool Conforms(const BackendReport& row);
+/// True when every backend does, and no expectation is stale where that counts.
 bool Conforms(const Report& report);
 
 }  // namespace qtx::conformance
