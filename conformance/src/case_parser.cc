@@ -123,11 +123,35 @@ Result<void> ParseAlternatives(const Yaml& node, const Place& place, Case& c) {
   return {};
 }
 
+Result<double> ReadBound(const Yaml& node, const Place& place) {
+  QTX_ASSIGN_OR_RETURN(const double bound, ReadFloat<double>(node, place));
+  if (bound >= 0 && bound <= 1) return bound;
+  return Refuse(place, node, "found " + node.text + ", expected 0 to 1");
+}
+
+// A tolerance that no clause derives is another's, and the reason names them.
+Result<void> ParseCloseness(const Yaml& node, const Place& place, Case& c) {
+  const Yaml* relative = node.Find("relative");
+  const Yaml* absolute = node.Find("absolute");
+  const Yaml* because = node.Find("because");
+  if (relative == nullptr || absolute == nullptr || because == nullptr) {
+    return Refuse(place, node,
+                  "expected exact, {ulp: N} or {relative: R, absolute: A, because: TEXT}");
+  }
+  c.close.emplace();
+  QTX_ASSIGN_OR_RETURN(c.close->relative, ReadBound(*relative, place.Child("relative")));
+  QTX_ASSIGN_OR_RETURN(c.close->absolute, ReadBound(*absolute, place.Child("absolute")));
+  QTX_ASSIGN_OR_RETURN(c.close->because, ReadString(*because, place.Child("because")));
+  if (c.close->because.empty()) return Refuse(place.Child("because"), *because, "expected text");
+  return {};
+}
+
 Result<void> ParseTolerance(const Yaml& node, const Place& place, Case& c) {
   if (node.is_scalar() && node.text == "exact") return {};
-  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"ulp"}));
+  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"ulp", "relative", "absolute", "because"}));
   const Yaml* ulp = node.Find("ulp");
-  if (ulp == nullptr) return Refuse(place, node, "expected exact or {ulp: n}");
+  if (ulp == nullptr) return ParseCloseness(node, place, c);
+  if (node.items.size() > 1) return Refuse(place, node, "ulp stands alone");
   QTX_ASSIGN_OR_RETURN(c.ulp, ReadInt(*ulp, place.Child("ulp")));
   if (*c.ulp < 0) return Refuse(place.Child("ulp"), *ulp, "expected at least 0");
   return {};
@@ -155,6 +179,16 @@ Result<void> ParseArithmetics(const Yaml& names, const Place& place, Case& c) {
   return {};
 }
 
+Result<void> ParseLevel(const Yaml& node, const Place& place, Case& c) {
+  QTX_ASSIGN_OR_RETURN(c.level, ReadString(node, place));
+  if (std::ranges::find(kLevels, c.level) != kLevels.end()) return {};
+  std::string expected;
+  for (const std::string_view level : kLevels) {
+    expected += (expected.empty() ? "" : ", ") + std::string(level);
+  }
+  return Refuse(place, node, "found '" + c.level + "', expected one of " + expected);
+}
+
 Result<void> ParseTexts(const Yaml& node, const Place& place, Case& c) {
   QTX_RETURN_IF_ERROR(ParseText(node, place, true, "id", c.id));
   const Yaml* spec = node.Find("spec");
@@ -162,8 +196,11 @@ Result<void> ParseTexts(const Yaml& node, const Place& place, Case& c) {
   QTX_ASSIGN_OR_RETURN(c.spec, ReadClause(*spec, place.Child("spec")));
   QTX_RETURN_IF_ERROR(ParseText(node, place, true, "why", c.why));
   QTX_RETURN_IF_ERROR(ParseText(node, place, false, "derivation", c.derivation));
-  QTX_RETURN_IF_ERROR(ParseText(node, place, false, "level", c.level));
+  if (const Yaml* level = node.Find("level")) {
+    QTX_RETURN_IF_ERROR(ParseLevel(*level, place.Child("level"), c));
+  }
   QTX_RETURN_IF_ERROR(ParseText(node, place, false, "model", c.model));
+  QTX_RETURN_IF_ERROR(ParseText(node, place, false, "test_data", c.test_data));
   if (const Yaml* tags = node.Find("tags")) {
     QTX_ASSIGN_OR_RETURN(c.tags, ReadList(*tags, place.Child("tags"), ReadString));
   }
@@ -177,8 +214,9 @@ Result<void> ParseProgram(const Yaml& node, const Place& place, Case& c) {
   if (const Yaml* op = node.Find("op")) {
     QTX_ASSIGN_OR_RETURN(c.op, ParseOperator(*op, place.Child("op")));
   }
-  if (c.op.has_value() == !c.model.empty()) {
-    return Refuse(place, node, "expected one of the keys op and model");
+  const int programs = int{c.op.has_value()} + int{!c.model.empty()} + int{!c.test_data.empty()};
+  if (programs != 1) {
+    return Refuse(place, node, "expected one of the keys op, model and test_data");
   }
   if (const Yaml* inputs = node.Find("inputs")) {
     QTX_ASSIGN_OR_RETURN(c.inputs, ParseValues(*inputs, place.Child("inputs")));
@@ -222,23 +260,34 @@ Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c) {
   return {};
 }
 
+// The folder holds inputs and outputs.
+Result<Case> OnlyTestData(const Yaml& node, const Place& place, Case c) {
+  for (const std::string_view key : {"inputs", "initializers", "expect", "either"}) {
+    if (const Yaml* found = node.Find(key)) {
+      return Refuse(place.Child(key), *found, "test_data gives the values of its cases");
+    }
+  }
+  return c;
+}
+
 Result<Case> ParseCase(const Yaml& node, const std::string& file) {
   const Place place{file, ""};
   QTX_RETURN_IF_ERROR(
       ExpectMap(node, place,
-                {"id", "spec", "why", "op", "model", "inputs", "initializers", "expect",
-                 "derivation", "arithmetics", "tolerance", "either", "level", "tags"}));
+                {"id", "spec", "why", "op", "model", "test_data", "inputs", "initializers",
+                 "expect", "derivation", "arithmetics", "tolerance", "either", "level", "tags"}));
   Case c;
   c.where = file + ":" + std::to_string(node.line);
   QTX_RETURN_IF_ERROR(ParseTexts(node, place, c));
   const Place inside{file, c.id};
   QTX_RETURN_IF_ERROR(ParseProgram(node, inside, c));
-  const Yaml* expect = node.Find("expect");
-  if (expect == nullptr) return Refuse(inside, node, "missing key 'expect'");
-  QTX_RETURN_IF_ERROR(ParseExpectation(*expect, inside.Child("expect"), c));
   if (const Yaml* tolerance = node.Find("tolerance")) {
     QTX_RETURN_IF_ERROR(ParseTolerance(*tolerance, inside.Child("tolerance"), c));
   }
+  if (!c.test_data.empty()) return OnlyTestData(node, inside, std::move(c));
+  const Yaml* expect = node.Find("expect");
+  if (expect == nullptr) return Refuse(inside, node, "missing key 'expect'");
+  QTX_RETURN_IF_ERROR(ParseExpectation(*expect, inside.Child("expect"), c));
   if (const Yaml* either = node.Find("either")) {
     QTX_RETURN_IF_ERROR(ParseAlternatives(*either, inside.Child("either"), c));
   }

@@ -47,14 +47,20 @@ void Classify(const Error& error, CaseResult& result) {
 // Equal to what is expected, or to one of the further results the case permits.
 std::optional<Difference> CompareOutput(const Case& c, const std::string& name, const Tensor& got,
                                         const Tensor& expected) {
-  auto difference = Compare(name, got, expected, c.ulp);
+  auto difference = Compare(c, name, got, expected);
   if (!difference) return difference;
   for (const Alternative& alternative : c.alternatives) {
-    if (alternative.output == name && !Compare(name, got, alternative.data, c.ulp)) {
+    if (alternative.output == name && !Compare(c, name, got, alternative.data)) {
       return std::nullopt;
     }
   }
   return difference;
+}
+
+// A model or data of types that QTX has not is no fault of anyone's.
+void CannotBuild(const Error& error, CaseResult& result) {
+  Fail(result, "the case cannot be built: " + Text(error));
+  if (error.code == ErrorCode::kUnsupported) result.outcome = Outcome::kUnsupported;
 }
 
 void Diagnose(const Case& c, const std::vector<Tensor>& outputs, CaseResult& result) {
@@ -119,10 +125,10 @@ void ReferenceResults::Put(std::size_t index, const std::string& arithmetic,
 
 void CaseRunner::Run(const Case& c, std::size_t index, CaseResult& result) {
   const auto model = BuildModel(c);
-  if (!model) return Fail(result, "the case cannot be built: " + Text(model.error()));
+  if (!model) return CannotBuild(model.error(), result);
   if (!c.error.empty()) return RunRefusal(c, *model, result);
   const auto inputs = BuildInputs(c, *model);
-  if (!inputs) return Fail(result, "the case cannot be built: " + Text(inputs.error()));
+  if (!inputs) return CannotBuild(inputs.error(), result);
   const auto outputs = Answer(*model, result.arithmetic, *inputs);
   if (!outputs) return Classify(outputs.error(), result);
   if (outputs->size() != model->graph.outputs.size()) {
@@ -196,7 +202,12 @@ Result<void> CaseRunner::Judge(const Case& c, std::size_t index, const format::M
       }
       expected = std::move(reference[at]);
     }
-    if (auto difference = CompareOutput(c, c.outputs[i].name, outputs[at], *expected)) {
+    auto difference = CompareOutput(c, c.outputs[i].name, outputs[at], *expected);
+    if (difference && c.or_exact && result.arithmetic == "exact") {
+      QTX_ASSIGN_OR_RETURN(const Outputs exact, references_.Get(index, "exact", model, inputs));
+      difference = CompareOutput(c, c.outputs[i].name, outputs[at], exact[at]);
+    }
+    if (difference) {
       result.differences.push_back(*std::move(difference));
     }
     wanted.push_back({c.outputs[i].name, *std::move(expected)});

@@ -61,6 +61,8 @@ class Elements {
   }
   std::size_t size() const { return ranks_.size(); }
   std::int64_t rank(std::size_t i) const { return ranks_[i]; }
+  bool is_integer() const { return integer_; }
+  double value(std::size_t i) const { return values_[i]; }  // of a float
   bool is_nan(std::size_t i) const { return !integer_ && std::isnan(values_[i]); }
   std::string Text(std::size_t i) const {
     if (!integer_) return format::HexFloat(values_[i]);
@@ -92,16 +94,29 @@ std::string Mismatch(const Tensor& got, const Tensor& expected) {
   return "";
 }
 
-void CompareElements(const Tensor& got, const Tensor& expected, std::int64_t ulp,
+// How far apart two elements may be.
+struct Tolerance {
+  std::int64_t ulp = 0;
+  const Closeness* close = nullptr;
+
+  bool Allows(const Elements& got, const Elements& expected, std::size_t i,
+              std::int64_t distance) const {
+    if (got.is_nan(i) || expected.is_nan(i)) return got.is_nan(i) && expected.is_nan(i);
+    if (distance >= -ulp && distance <= ulp) return true;
+    if (close == nullptr || got.is_integer() || std::isinf(expected.value(i))) return false;
+    return std::fabs(got.value(i) - expected.value(i)) <=
+           close->absolute + close->relative * std::fabs(expected.value(i));
+  }
+};
+
+void CompareElements(const Tensor& got, const Tensor& expected, const Tolerance& tolerance,
                      Difference& difference) {
   const Elements left(got);
   const Elements right(expected);
   difference.elements = static_cast<std::int64_t>(left.size());
   for (std::size_t i = 0; i < left.size(); ++i) {
-    if (left.is_nan(i) && right.is_nan(i)) continue;
-    const bool one_nan = left.is_nan(i) != right.is_nan(i);
     const std::int64_t distance = SaturatedDifference(left.rank(i), right.rank(i));
-    if (!one_nan && distance >= -ulp && distance <= ulp) continue;
+    if (tolerance.Allows(left, right, i, distance)) continue;
     ++difference.differing;
     if (difference.first.size() < kFirstDifferences) {
       difference.first.push_back({static_cast<std::int64_t>(i), left.Text(i), right.Text(i)});
@@ -112,10 +127,8 @@ void CompareElements(const Tensor& got, const Tensor& expected, std::int64_t ulp
   }
 }
 
-}  // namespace
-
-std::optional<Difference> Compare(const std::string& output, const Tensor& got,
-                                  const Tensor& expected, std::optional<std::int64_t> ulp) {
+std::optional<Difference> CompareWithin(const std::string& output, const Tensor& got,
+                                        const Tensor& expected, Tolerance tolerance) {
   Difference difference;
   difference.output = output;
   difference.mismatch = Mismatch(got, expected);
@@ -123,9 +136,23 @@ std::optional<Difference> Compare(const std::string& output, const Tensor& got,
   if (got.bytes == expected.bytes) return std::nullopt;
   const bool integer = IsInteger(got.elem_type);
   difference.unit = integer ? "LSB" : "ulp";
-  CompareElements(got, expected, integer ? 0 : ulp.value_or(0), difference);
+  if (integer) tolerance = {};
+  CompareElements(got, expected, tolerance, difference);
   if (difference.differing == 0) return std::nullopt;
   return difference;
+}
+
+}  // namespace
+
+std::optional<Difference> Compare(const std::string& output, const Tensor& got,
+                                  const Tensor& expected, std::optional<std::int64_t> ulp) {
+  return CompareWithin(output, got, expected, {.ulp = ulp.value_or(0), .close = nullptr});
+}
+
+std::optional<Difference> Compare(const Case& c, const std::string& output, const Tensor& got,
+                                  const Tensor& expected) {
+  return CompareWithin(output, got, expected,
+                       {.ulp = c.ulp.value_or(0), .close = c.close ? &*c.close : nullptr});
 }
 
 std::string Describe(const Difference& difference) {

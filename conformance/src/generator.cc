@@ -1,5 +1,6 @@
 #include "generator.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -27,21 +28,62 @@ std::int64_t Clamp(std::int64_t value, const IntegerRange& range) {
   return value < range.min ? range.min : (value > range.max ? range.max : value);
 }
 
+std::uint64_t SpanOf(const IntegerRange& range) {
+  return static_cast<std::uint64_t>(range.max) - static_cast<std::uint64_t>(range.min);
+}
+
 // min + step modulo the range's size, in unsigned arithmetic since an int64 range spans 2^64.
 std::int64_t Step(const IntegerRange& range, std::uint64_t step) {
-  const std::uint64_t span =
-      static_cast<std::uint64_t>(range.max) - static_cast<std::uint64_t>(range.min);
+  const std::uint64_t span = SpanOf(range);
   if (span != std::numeric_limits<std::uint64_t>::max()) step %= span + 1;
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(range.min) + step);
 }
 
 std::int64_t Uniform(const IntegerRange& range, Random& random) {
-  const std::uint64_t span =
-      static_cast<std::uint64_t>(range.max) - static_cast<std::uint64_t>(range.min);
+  const std::uint64_t span = SpanOf(range);
   if (span == std::numeric_limits<std::uint64_t>::max()) {
     return static_cast<std::int64_t>(random.Next());
   }
   return Step(range, random.Below(span + 1));
+}
+
+std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b < 0 ? std::numeric_limits<std::int64_t>::min()
+               : std::numeric_limits<std::int64_t>::max();
+}
+
+// Twelve uniform numbers below 2^16 less their mean: 2^16 times a number near the standard normal
+// (Irwin and Hall, 1927), and integers all the way, since no two libm agree on a logarithm.
+std::int64_t NearNormal(Random& random) {
+  constexpr int kTerms = 12;
+  constexpr std::int64_t kMean = kTerms * 65535 / 2;
+  std::int64_t sum = -kMean;
+  for (int i = 0; i < kTerms; ++i) sum += static_cast<std::int64_t>(random.Below(65536));
+  return sum;
+}
+
+// Standard deviation an eighth of the range. |sum| < 2^19 and sigma <= 2^32, so nothing overflows.
+std::int64_t Normal(const StoredContext& context, Random& random) {
+  constexpr std::uint64_t kMaxSigma = std::uint64_t{1} << 32;
+  const auto sigma =
+      static_cast<std::int64_t>(std::clamp<std::uint64_t>(SpanOf(context.range) / 8, 1, kMaxSigma));
+  const std::int64_t distance = (NearNormal(random) * sigma + (1 << 15)) >> 16;
+  return Clamp(SaturatingAdd(context.offset, distance), context.range);
+}
+
+// Every order of magnitude alike: the distance from the offset has a uniform number of bits.
+std::int64_t Extreme(const StoredContext& context, Random& random) {
+  const auto width = std::min<std::uint64_t>(std::bit_width(SpanOf(context.range)), 63);
+  const std::uint64_t bits = random.Below(width + 1);
+  std::int64_t distance = 0;
+  if (bits > 0) {
+    const std::uint64_t lowest = std::uint64_t{1} << (bits - 1);
+    distance = static_cast<std::int64_t>(lowest + random.Below(lowest));
+  }
+  if (random.Below(2) == 0) distance = -distance;
+  return Clamp(SaturatingAdd(context.offset, distance), context.range);
 }
 
 std::int64_t Boundary(const StoredContext& context, Random& random) {
@@ -53,8 +95,8 @@ std::int64_t Boundary(const StoredContext& context, Random& random) {
                                                    range.max - 1,
                                                    context.offset,
                                                    context.offset,
-                                                   context.offset + 1,
-                                                   context.offset - 1,
+                                                   SaturatingAdd(context.offset, 1),
+                                                   SaturatingAdd(context.offset, -1),
                                                    0,
                                                    1};
   return Clamp(candidates[random.Below(candidates.size())], range);
@@ -68,9 +110,10 @@ std::int64_t Tie(const StoredContext& context, Random& random) {
   std::int64_t odd = context.range.max;
   for (int i = 0; i < kTries; ++i) {
     const std::int64_t stored = Uniform(context.range, random);
-    const double lsb = static_cast<double>(stored - context.offset) * context.ratio;
+    const double distance = static_cast<double>(stored) - static_cast<double>(context.offset);
+    const double lsb = distance * context.ratio;
     if (std::fabs(lsb - std::trunc(lsb)) == 0.5) return stored;
-    if ((stored - context.offset) % 2 != 0) odd = stored;
+    if (((stored ^ context.offset) & 1) != 0) odd = stored;
   }
   return odd;
 }
@@ -80,12 +123,20 @@ std::int64_t Stored(const Generator& generator, std::int64_t element, std::int64
   switch (generator.kind) {
     case GeneratorKind::kUniform:
       return Uniform(context.range, random);
+    case GeneratorKind::kNormal:
+      return Normal(context, random);
     case GeneratorKind::kBoundary:
       return Boundary(context, random);
     case GeneratorKind::kTies:
       return Tie(context, random);
     case GeneratorKind::kSaturate:
+    case GeneratorKind::kSaturatingPairs:  // Pairs fills it
       return random.Below(2) == 0 ? context.range.min : context.range.max;
+    case GeneratorKind::kSparse:
+      if (random.Below(8) == 0) return Uniform(context.range, random);
+      break;
+    case GeneratorKind::kExtreme:
+      return Extreme(context, random);
     case GeneratorKind::kRamp:
       return Step(context.range, static_cast<std::uint64_t>(element) + generator.seed);
     case GeneratorKind::kOneHot:
@@ -119,13 +170,38 @@ double BoundaryFloat(Random& random) {
   return static_cast<double>(kValues[random.Below(kValues.size())]);
 }
 
+// The ends of binary32's positive range, powers of two, and any mantissa at any exponent.
+float ExtremeMagnitude(Random& random) {
+  using Limits = std::numeric_limits<float>;
+  switch (random.Below(5)) {
+    case 0:
+      return Limits::denorm_min();
+    case 1:
+      return Limits::min();
+    case 2:
+      return Limits::max();
+    case 3:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(random.Below(254) + 1) << 23);
+    default:
+      const auto exponent = static_cast<std::uint32_t>(random.Below(254) + 1);
+      const auto mantissa = static_cast<std::uint32_t>(random.Below(std::uint64_t{1} << 23));
+      return std::bit_cast<float>((exponent << 23) | mantissa);
+  }
+}
+
+double UniformFloat(Random& random) {
+  return static_cast<double>(random.Below(std::uint64_t{1} << 23)) * 0x1p-20 - 4.0;
+}
+
 double Real(const Generator& generator, std::int64_t element, std::int64_t count,
             std::optional<float> target_scale, Random& random) {
   const std::int64_t middle = count / 2;
   const auto centred = static_cast<double>(element - middle);
   switch (generator.kind) {
     case GeneratorKind::kUniform:
-      return static_cast<double>(random.Below(std::uint64_t{1} << 23)) * 0x1p-20 - 4.0;
+      return UniformFloat(random);
+    case GeneratorKind::kNormal:
+      return static_cast<double>(NearNormal(random)) * 0x1p-16;
     case GeneratorKind::kBoundary:
       return BoundaryFloat(random);
     case GeneratorKind::kTies: {
@@ -135,7 +211,14 @@ double Real(const Generator& generator, std::int64_t element, std::int64_t count
       return (k + 0.5) * static_cast<double>(target_scale.value_or(1.0F));
     }
     case GeneratorKind::kSaturate:
+    case GeneratorKind::kSaturatingPairs:
       return random.Below(2) == 0 ? -0x1p100 : 0x1p100;
+    case GeneratorKind::kSparse:
+      return random.Below(8) == 0 ? UniformFloat(random) : 0.0;
+    case GeneratorKind::kExtreme: {
+      const auto magnitude = static_cast<double>(ExtremeMagnitude(random));
+      return random.Below(2) == 0 ? -magnitude : magnitude;
+    }
     case GeneratorKind::kRamp:
       return centred / 8.0;
     case GeneratorKind::kOneHot:
@@ -149,11 +232,18 @@ double Real(const Generator& generator, std::int64_t element, std::int64_t count
   return 0.0;
 }
 
+// UINT64 is generated as the INT64 that is 2^63 less: both have the same order.
 // Parameters may break the rules on purpose; then the element's context falls back to the first
 // one.
 StoredContext ContextOf(const Tensor& tensor, std::int64_t parameter,
                         std::optional<float> target_scale) {
   StoredContext context;
+  if (tensor.elem_type == ElementType::kUint64) {
+    context.range = {std::numeric_limits<std::int64_t>::min(),
+                     std::numeric_limits<std::int64_t>::max()};
+    context.offset = context.range.min;
+    return context;
+  }
   const bool is_bool = tensor.elem_type == ElementType::kBool;
   context.range = is_bool ? IntegerRange{0, 1} : format::StorageRange(tensor.elem_type);
   if (!tensor.quantization) return context;
@@ -172,22 +262,87 @@ StoredContext ContextOf(const Tensor& tensor, std::int64_t parameter,
   return context;
 }
 
+// What an element of a tensor needs to know, by its row-major index.
+class Contexts {
+ public:
+  Contexts(const Tensor& tensor, std::optional<float> target_scale)
+      : tensor_(tensor), target_scale_(target_scale) {
+    if (tensor.quantization && format::ParameterDims(*tensor.quantization, tensor.dims)) {
+      map_.emplace(*tensor.quantization, tensor.dims);
+    }
+  }
+  StoredContext operator()(std::int64_t element) const {
+    return ContextOf(tensor_, map_ ? (*map_)(element) : 0, target_scale_);
+  }
+
+ private:
+  const Tensor& tensor_;
+  std::optional<float> target_scale_;
+  std::optional<format::ParameterMap> map_;
+};
+
+// Bipolar storage has no zero.
+std::int64_t Storable(const Tensor& tensor, std::int64_t value, Random& random) {
+  if (value != 0 || format::StorageOf(tensor.elem_type) != ElementType::kBipolar1) return value;
+  return random.Below(2) == 0 ? -1 : 1;
+}
+
+// The lines of a tensor along one axis, in row-major order of their other coordinates.
+struct Lines {
+  std::int64_t outer = 1;
+  std::int64_t length = 1;
+  std::int64_t inner = 1;
+
+  Lines(const format::Dims& dims, std::int64_t axis) {
+    for (std::int64_t i = 0; i < std::ssize(dims); ++i) {
+      const std::int64_t dim = dims[static_cast<std::size_t>(i)];
+      (i < axis ? outer : (i == axis ? length : inner)) *= dim;
+    }
+  }
+  std::int64_t count() const { return outer * inner; }
+  std::int64_t Index(std::int64_t line, std::int64_t k) const {
+    return (line / inner * length + k) * inner + line % inner;
+  }
+};
+
+// Neighbours along the axis are at the same end of the range, so that products of pairs add up
+// instead of cancelling; a quarter of the pairs is random, or every element would be alike.
+void FillPairs(const Generator& generator, const Contexts& contexts, Random& random,
+               const Tensor& tensor, std::vector<std::int64_t>& values) {
+  const std::int64_t rank = std::ssize(tensor.dims);
+  const Lines lines(tensor.dims, generator.axis < 0 ? generator.axis + rank : generator.axis);
+  for (std::int64_t line = 0; line < lines.count(); ++line) {
+    for (std::int64_t first = 0; first < lines.length; first += 2) {
+      const std::uint64_t choice = random.Below(8);
+      for (std::int64_t k = first; k < std::min(first + 2, lines.length); ++k) {
+        const std::int64_t at = lines.Index(line, k);
+        const IntegerRange range = contexts(at).range;
+        const bool lower = range.min < 0 && choice % 2 == 0;
+        const std::int64_t value =
+            choice < 2 ? Uniform(range, random) : (lower ? range.min : range.max);
+        values[static_cast<std::size_t>(at)] = Storable(tensor, value, random);
+      }
+    }
+  }
+}
+
 void FillIntegers(const Generator& generator, std::optional<float> target_scale, Tensor& tensor) {
   Random random(generator.seed);
   const std::int64_t count = format::ElementCount(tensor);
-  std::optional<format::ParameterMap> map;
-  if (tensor.quantization && format::ParameterDims(*tensor.quantization, tensor.dims)) {
-    map.emplace(*tensor.quantization, tensor.dims);
-  }
-  const bool bipolar = format::StorageOf(tensor.elem_type) == ElementType::kBipolar1;
+  const Contexts contexts(tensor, target_scale);
   std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) {
-    const StoredContext context = ContextOf(tensor, map ? (*map)(i) : 0, target_scale);
-    std::int64_t value = Stored(generator, i, count, context, random);
-    if (bipolar && value == 0) value = random.Below(2) == 0 ? -1 : 1;
-    values[static_cast<std::size_t>(i)] = value;
+  if (generator.kind == GeneratorKind::kSaturatingPairs) {
+    FillPairs(generator, contexts, random, tensor, values);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t value = Stored(generator, i, count, contexts(i), random);
+      values[static_cast<std::size_t>(i)] = Storable(tensor, value, random);
+    }
   }
-  format::PackIntegers(values, tensor);
+  if (tensor.elem_type != ElementType::kUint64) return format::PackIntegers(values, tensor);
+  std::ranges::transform(values, tensor.As<std::uint64_t>().begin(), [](std::int64_t value) {
+    return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63);
+  });
 }
 
 template <typename T>
@@ -240,10 +395,14 @@ Result<Tensor> Generate(const Generator& generator, const format::TensorType& ty
   const ElementType storage = format::StorageOf(type.elem_type);
   QTX_ASSIGN_OR_RETURN(Tensor tensor, format::MakeTensor(type.elem_type, dims, type.quantization));
   if (format::ElementCount(tensor) == 0) return tensor;
-  if (storage == ElementType::kUint64) {
-    return Error{ErrorCode::kUnsupported, "", "UINT64 data cannot be generated"};
+  const std::int64_t rank = std::ssize(dims);
+  if (generator.axis != -1 && (generator.axis < -rank || generator.axis >= rank)) {
+    return Error{ErrorCode::kInvalid, "",
+                 "found axis " + std::to_string(generator.axis) + ", expected one of rank " +
+                     std::to_string(rank)};
   }
-  if (storage == ElementType::kBool || format::IsIntegerStorage(type.elem_type)) {
+  if (storage == ElementType::kBool || storage == ElementType::kUint64 ||
+      format::IsIntegerStorage(type.elem_type)) {
     FillIntegers(generator, target_scale, tensor);
   } else if (storage == ElementType::kFloat) {
     FillFloats<float>(generator, target_scale, tensor);
@@ -253,6 +412,13 @@ Result<Tensor> Generate(const Generator& generator, const format::TensorType& ty
     FillSmallFloats(generator, target_scale, tensor);
   }
   return tensor;
+}
+
+std::vector<float> ExtremeScales(std::uint64_t seed, std::int64_t count) {
+  Random random(seed);
+  std::vector<float> scales(static_cast<std::size_t>(count));
+  std::ranges::generate(scales, [&random] { return ExtremeMagnitude(random); });
+  return scales;
 }
 
 }  // namespace qtx::conformance

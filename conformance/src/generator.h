@@ -1,8 +1,11 @@
 // Input data of a case that is described rather than written out.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "qtx/conformance/case.h"
 #include "qtx/format/result.h"
@@ -23,17 +26,32 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Fills a tensor of `type` and `dims`. Integers stay within quant_min and quant_max.
-/// uniform: every stored value, or floats in [-4, 4) in steps of 2^-20.
-/// boundary: the ends of the range, the offset, 0, and their neighbours; or floats at the ends of
-///   binary32, infinities, zeros and NaN among them.
-/// ties: real values halfway between two LSB of `target_scale`, where the type can hold such.
-/// saturate: the two ends of the range only; or floats beyond any quantized range.
-/// ramp: stored values upwards from the lowest, over and over; or multiples of 1/8 around 0.
-/// one_hot: real zero, but for one element (which one: the seed) at the upper end, or 1.0.
-/// zero: real zero.
-/// Errors: kUnsupported for complex and string types, and those of MakeTensor.
+/// Every kind by its name in a case.
+struct GeneratorName {
+  std::string_view name;
+  GeneratorKind kind;
+};
+inline constexpr std::array<GeneratorName, 11> kGenerators = {
+    {{"uniform", GeneratorKind::kUniform},
+     {"normal", GeneratorKind::kNormal},
+     {"boundary", GeneratorKind::kBoundary},
+     {"ties", GeneratorKind::kTies},
+     {"saturate", GeneratorKind::kSaturate},
+     {"saturating_pairs", GeneratorKind::kSaturatingPairs},
+     {"sparse", GeneratorKind::kSparse},
+     {"extreme", GeneratorKind::kExtreme},
+     {"ramp", GeneratorKind::kRamp},
+     {"one_hot", GeneratorKind::kOneHot},
+     {"zero", GeneratorKind::kZero}}};
+
+/// Fills a tensor of `type` and `dims`. Integers stay within quant_min and quant_max; an infinite
+/// or NaN float comes of `boundary` only. `ties` aims at `target_scale`. Errors: kInvalid for an
+/// axis outside the rank; kUnsupported for complex and string types; those of MakeTensor. Source:
+/// spec/conformance_cases.md, "Generators".
 Result<format::Tensor> Generate(const Generator& generator, const format::TensorType& type,
                                 const format::Dims& dims, std::optional<float> target_scale);
+
+/// `count` scales between the ends of binary32's positive range: kind `extreme` of a `scale` key.
+std::vector<float> ExtremeScales(std::uint64_t seed, std::int64_t count);
 
 }  // namespace qtx::conformance

@@ -17,21 +17,6 @@ using format::Tensor;
 
 constexpr std::int64_t kIrVersion = 8;
 
-// Case files are data from anyone: what they name must lie in the suite's folder.
-Result<std::string> PathInFolder(const Case& c, const std::string& relative) {
-  bool leaves = relative.empty() || relative.front() == '/';
-  for (std::size_t begin = 0; begin <= relative.size() && !leaves;) {
-    const std::size_t end = std::min(relative.find('/', begin), relative.size());
-    leaves = relative.compare(begin, end - begin, "..") == 0;
-    begin = end + 1;
-  }
-  if (leaves) {
-    return Error{ErrorCode::kInvalid, c.where,
-                 "found path '" + relative + "', expected one inside the suite's folder"};
-  }
-  return c.folder.empty() ? relative : c.folder + "/" + relative;
-}
-
 // The scale that `ties` aims at: the first output's.
 std::optional<float> TargetScale(const Case& c) {
   if (c.outputs.empty() || !c.outputs[0].type.quantization) return std::nullopt;
@@ -40,21 +25,31 @@ std::optional<float> TargetScale(const Case& c) {
   return scale[0];
 }
 
-Result<Tensor> LoadNpy(const Case& c, const std::string& file) {
+Result<Tensor> ParsePb(const std::string& bytes, const std::string& path) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorData data, format::ParseTensorData(bytes));
+  return format::Decode(data, path.substr(0, path.rfind('/')));
+}
+
+Result<Tensor> LoadTensor(const Case& c, const std::string& file) {
   QTX_ASSIGN_OR_RETURN(const std::string path, PathInFolder(c, file));
   QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ReadFile(path, format::kMaxTensorBytes));
-  auto tensor = format::ParseNpy(bytes);
+  auto tensor = path.ends_with(".pb") ? ParsePb(bytes, path) : format::ParseNpy(bytes);
   if (!tensor) return At(path, tensor.error());
   return tensor;
 }
 
-// A .npy file holds storage types, one byte a value below 8 bits; `type` says what they are.
+// NumPy has no bfloat16: files, those of ONNX's own tests too, then hold the codes as UINT16.
+bool HoldsCodes(ElementType stored, ElementType storage) {
+  return stored == ElementType::kUint16 && storage == ElementType::kBfloat16;
+}
+
+// Files hold storage types, a .npy one byte a value below 8 bits; `type` says what they are.
 Result<Tensor> Retype(Tensor stored, const format::TensorType& type, const std::string& where) {
   if (type.elem_type == ElementType::kUndefined || stored.elem_type == type.elem_type) {
     return stored;
   }
   const ElementType storage = format::StorageOf(type.elem_type);
-  if (stored.elem_type == storage) {
+  if (stored.elem_type == storage || HoldsCodes(stored.elem_type, storage)) {
     stored.elem_type = type.elem_type;
     stored.quantization = type.quantization;
     return stored;
@@ -87,7 +82,7 @@ Result<Tensor> Materialize(const Case& c, const CaseValue& value, const format::
   const std::string where = c.where + ": " + value.name;
   if (value.data) return *value.data;
   if (!value.file.empty()) {
-    QTX_ASSIGN_OR_RETURN(Tensor stored, LoadNpy(c, value.file));
+    QTX_ASSIGN_OR_RETURN(Tensor stored, LoadTensor(c, value.file));
     return Retype(std::move(stored), type, where);
   }
   if (!value.generator || !type.shape) {
@@ -174,6 +169,20 @@ Result<format::Model> BuildOneNodeModel(const Case& c) {
 
 }  // namespace
 
+Result<std::string> PathInFolder(const Case& c, const std::string& relative) {
+  bool leaves = relative.empty() || relative.front() == '/';
+  for (std::size_t begin = 0; begin <= relative.size() && !leaves;) {
+    const std::size_t end = std::min(relative.find('/', begin), relative.size());
+    leaves = relative.compare(begin, end - begin, "..") == 0;
+    begin = end + 1;
+  }
+  if (leaves) {
+    return Error{ErrorCode::kInvalid, c.where,
+                 "found path '" + relative + "', expected one inside the suite's folder"};
+  }
+  return c.folder.empty() ? relative : c.folder + "/" + relative;
+}
+
 Result<format::Model> BuildModel(const Case& c) {
   if (c.op) return BuildOneNodeModel(c);
   QTX_ASSIGN_OR_RETURN(const std::string path, PathInFolder(c, c.model));
@@ -200,7 +209,7 @@ Result<std::vector<Tensor>> BuildInputs(const Case& c, const format::Model& mode
     const auto named = std::ranges::find(given, wanted[i]->name, &CaseValue::name);
     const CaseValue& value = named != given.end() ? **named : *given[i];
     if (!wanted[i]->type) {
-      return Error{ErrorCode::kInvalid, c.where + ": inputs",
+      return Error{ErrorCode::kUnsupported, c.where + ": inputs",
                    "the model's input '" + wanted[i]->name + "' is no tensor"};
     }
     const bool typed = value.type.elem_type != ElementType::kUndefined;

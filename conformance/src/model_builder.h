@@ -3,10 +3,15 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "qtx/conformance/case.h"
 
 namespace qtx::conformance {
+
+/// `relative` below the suite's folder: what case files name must lie in there.
+/// Errors: kInvalid.
+Result<std::string> PathInFolder(const Case& c, const std::string& relative);
 
 /// Which of the model's outputs `c.outputs[i]` speaks of: the one of its name, else the i-th.
 /// Errors: kInvalid when there is none.

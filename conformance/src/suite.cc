@@ -3,45 +3,20 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <iterator>
 #include <map>
-#include <system_error>
 #include <utility>
 
+#include "files.h"
 #include "qtx/format/model.h"
+#include "test_data.h"
 
 namespace qtx::conformance {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::int64_t kMaxFiles = 100'000;
 constexpr std::int64_t kMaxCases = 1'000'000;
 
 using Parser = Result<std::vector<Case>> (*)(std::string_view, const std::string&);
-
-// Paths below `folder` that end in `extension`, relative to it, sorted by bytes so that the order
-// does not depend on the file system.
-Result<std::vector<std::string>> FindFiles(const std::string& folder, std::string_view extension) {
-  std::error_code status;
-  if (!fs::is_directory(folder, status)) {
-    return Error{ErrorCode::kIo, folder, "found no folder of that name"};
-  }
-  std::vector<std::string> paths;
-  fs::recursive_directory_iterator entry(folder, status);
-  for (; !status && entry != fs::recursive_directory_iterator(); entry.increment(status)) {
-    if (!entry->is_regular_file(status) || entry->path().extension() != extension) continue;
-    paths.push_back(entry->path().lexically_relative(folder).generic_string());
-    if (std::ssize(paths) > kMaxFiles) {
-      return Error{ErrorCode::kTooLarge, folder,
-                   "found more than " + std::to_string(kMaxFiles) + " case files"};
-    }
-  }
-  if (status) return Error{ErrorCode::kIo, folder, status.message()};
-  std::ranges::sort(paths);
-  return paths;
-}
 
 Result<void> CheckIds(const Suite& suite) {
   if (suite.cases.empty()) return Error{ErrorCode::kInvalid, suite.folder, "found no case"};
@@ -55,6 +30,24 @@ Result<void> CheckIds(const Suite& suite) {
   return {};
 }
 
+// Documents that stand for a folder of data sets become a case for each.
+Result<void> Add(std::vector<Case> cases, Suite& suite) {
+  for (Case& c : cases) {
+    c.folder = suite.folder;
+    if (c.test_data.empty()) {
+      suite.cases.push_back(std::move(c));
+      continue;
+    }
+    QTX_ASSIGN_OR_RETURN(std::vector<Case> sets, ExpandTestData(c));
+    std::ranges::move(sets, std::back_inserter(suite.cases));
+  }
+  if (std::ssize(suite.cases) > kMaxCases) {
+    return Error{ErrorCode::kTooLarge, suite.folder,
+                 "found more than " + std::to_string(kMaxCases) + " cases"};
+  }
+  return {};
+}
+
 Result<Suite> LoadFrom(const std::string& folder, std::string_view extension, Parser parse) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(folder, extension));
   Suite suite;
@@ -63,12 +56,7 @@ Result<Suite> LoadFrom(const std::string& folder, std::string_view extension, Pa
     QTX_ASSIGN_OR_RETURN(const std::string text,
                          format::ReadFile(folder + "/" + path, kMaxCaseFileBytes));
     QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, parse(text, folder + "/" + path));
-    for (Case& c : cases) c.folder = folder;
-    std::ranges::move(cases, std::back_inserter(suite.cases));
-    if (std::ssize(suite.cases) > kMaxCases) {
-      return Error{ErrorCode::kTooLarge, folder,
-                   "found more than " + std::to_string(kMaxCases) + " cases"};
-    }
+    QTX_RETURN_IF_ERROR(Add(std::move(cases), suite));
   }
   QTX_RETURN_IF_ERROR(CheckIds(suite));
   return suite;
@@ -86,7 +74,17 @@ bool MatchesAny(std::span<const std::string> filters, std::string_view id) {
 
 }  // namespace
 
-Result<Suite> LoadSuite(const std::string& folder) { return LoadFrom(folder, ".yaml", ParseCases); }
+Result<Suite> LoadSuite(const std::string& folder) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(folder, ".yaml"));
+  return paths.empty() ? LoadTestData(folder) : LoadFrom(folder, ".yaml", ParseCases);
+}
+
+Result<Suite> LoadTestData(const std::string& folder) {
+  Suite suite{folder, {}};
+  QTX_ASSIGN_OR_RETURN(suite.cases, FindTestData(folder));
+  QTX_RETURN_IF_ERROR(CheckIds(suite));
+  return suite;
+}
 
 Result<Suite> LoadExamples(const std::string& folder) {
   return LoadFrom(folder, ".md", ParseExamples);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "generator.h"
 #include "qtx/conformance/case.h"
 
 namespace qtx::conformance {
@@ -13,6 +14,8 @@ namespace {
 using format::ElementType;
 using format::Quantization;
 using format::Scheme;
+
+constexpr std::int64_t kMaxGeneratedScales = std::int64_t{1} << 16;
 
 Result<std::int32_t> ReadInt32(const Yaml& node, const Place& place) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t value, ReadInt(node, place));
@@ -24,11 +27,19 @@ Result<std::int32_t> ReadInt32(const Yaml& node, const Place& place) {
   return static_cast<std::int32_t>(value);
 }
 
+std::string ElementTypeNames() {
+  std::string names;
+  for (std::int64_t code = 1; code <= static_cast<std::int64_t>(ElementType::kBipolar1Q); ++code) {
+    const auto type = format::ElementTypeFromCode(code);
+    if (type) names += (names.empty() ? "" : ", ") + std::string(format::Name(*type));
+  }
+  return names;
+}
+
 Result<ElementType> ReadElementType(const Yaml& node, const Place& place) {
   QTX_ASSIGN_OR_RETURN(const std::string name, ReadString(node, place));
   if (const auto type = format::ElementTypeFromName(name)) return *type;
-  return Refuse(place, node,
-                "found '" + name + "', expected an element type such as int8q, float or int32");
+  return Refuse(place, node, "found '" + name + "', expected one of " + ElementTypeNames());
 }
 
 Result<Scheme> ReadScheme(const Yaml& node, const Place& place) {
@@ -76,6 +87,29 @@ constexpr auto* kUints = ReadListOf<std::uint64_t, ReadUint>;
 constexpr auto* kFloats = ReadListOf<float, ReadFloat<float>>;
 constexpr auto* kDoubles = ReadListOf<double, ReadFloat<double>>;
 
+// Numbers, or `{generate: {kind: extreme, seed: 3, count: 4}}`.
+Result<std::vector<float>> ReadScales(const Yaml& node, const Place& place) {
+  if (!node.is_map()) return kFloats(node, place);
+  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"generate"}));
+  const Place below = place.Child("generate");
+  const Yaml* generate = node.Find("generate");
+  if (generate == nullptr) return Refuse(place, node, "missing key 'generate'");
+  QTX_RETURN_IF_ERROR(ExpectMap(*generate, below, {"kind", "seed", "count"}));
+  const Yaml* kind = generate->Find("kind");
+  if (kind == nullptr || kind->text != "extreme") {
+    return Refuse(below, *generate, "expected kind: extreme, the one that scales have");
+  }
+  std::uint64_t seed = 0;
+  std::int64_t count = 1;
+  QTX_RETURN_IF_ERROR(Optional(*generate, below, "seed", ReadUint, seed));
+  QTX_RETURN_IF_ERROR(Optional(*generate, below, "count", ReadInt, count));
+  if (count < 1 || count > kMaxGeneratedScales) {
+    return Refuse(below.Child("count"), *generate,
+                  "expected 1 to " + std::to_string(kMaxGeneratedScales));
+  }
+  return ExtremeScales(seed, count);
+}
+
 Result<format::Requantization> ReadRequantization(const Yaml& node, const Place& place) {
   QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"multiplier", "shift"}));
   format::Requantization requantization;
@@ -115,7 +149,7 @@ Result<format::Statistics> ReadStatistics(const Yaml& node, const Place& place) 
 
 Result<bool> ReadQuantization(const Yaml& node, const Place& place, Quantization& q) {
   bool any = false;
-  QTX_RETURN_IF_ERROR(Optional(node, place, "scale", kFloats, q.scale, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "scale", ReadScales, q.scale, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "offset", kInt32s, q.offset, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "axis", kInts, q.axis, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "block_shape", kInts, q.block_shape, &any));

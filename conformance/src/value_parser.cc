@@ -1,11 +1,11 @@
 #include "value_parser.h"
 
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "generator.h"
 #include "type_parser.h"
 
 namespace qtx::conformance {
@@ -13,35 +13,32 @@ namespace {
 
 using format::ElementType;
 
-struct KindEntry {
-  std::string_view name;
-  GeneratorKind kind;
-};
-constexpr std::array<KindEntry, 7> kGeneratorKinds = {{{"uniform", GeneratorKind::kUniform},
-                                                       {"boundary", GeneratorKind::kBoundary},
-                                                       {"ties", GeneratorKind::kTies},
-                                                       {"saturate", GeneratorKind::kSaturate},
-                                                       {"ramp", GeneratorKind::kRamp},
-                                                       {"one_hot", GeneratorKind::kOneHot},
-                                                       {"zero", GeneratorKind::kZero}}};
+Result<GeneratorKind> ReadGeneratorKind(const Yaml& node, const Place& place) {
+  QTX_ASSIGN_OR_RETURN(const std::string name, ReadString(node, place));
+  std::string expected;
+  for (const GeneratorName& entry : kGenerators) {
+    if (entry.name == name) return entry.kind;
+    expected += (expected.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return Refuse(place, node, "found '" + name + "', expected one of " + expected);
+}
 
 Result<Generator> ParseGenerator(const Yaml& node, const Place& place) {
-  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"kind", "seed"}));
+  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"kind", "seed", "axis"}));
   const Yaml* kind = node.Find("kind");
   if (kind == nullptr) return Refuse(place, node, "missing key 'kind'");
-  QTX_ASSIGN_OR_RETURN(const std::string name, ReadString(*kind, place.Child("kind")));
   Generator generator;
+  QTX_ASSIGN_OR_RETURN(generator.kind, ReadGeneratorKind(*kind, place.Child("kind")));
   if (const Yaml* seed = node.Find("seed")) {
     QTX_ASSIGN_OR_RETURN(generator.seed, ReadUint(*seed, place.Child("seed")));
   }
-  std::string expected;
-  for (const KindEntry& entry : kGeneratorKinds) {
-    expected += (expected.empty() ? "" : ", ") + std::string(entry.name);
-    if (entry.name != name) continue;
-    generator.kind = entry.kind;
-    return generator;
+  if (const Yaml* axis = node.Find("axis")) {
+    QTX_ASSIGN_OR_RETURN(generator.axis, ReadInt(*axis, place.Child("axis")));
+    if (generator.kind != GeneratorKind::kSaturatingPairs) {
+      return Refuse(place.Child("axis"), *axis, "only saturating_pairs have an axis");
+    }
   }
-  return Refuse(place.Child("kind"), *kind, "found '" + name + "', expected one of " + expected);
+  return generator;
 }
 
 // The dims that `count` values have: those written, or one axis of them.

@@ -162,7 +162,7 @@ TEST(ParseCases, NamesFileLineKeyAndExpectation) {
 TEST(ParseCases, RefusesAnIncompleteCase) {
   EXPECT_THAT(ErrorText("{id: a, spec: b.S1}"), HasSubstr("missing key 'why'"));
   EXPECT_THAT(ErrorText("{id: a, spec: b.S1, why: w, expect: {y: {}}}"),
-              HasSubstr("one of the keys op and model"));
+              HasSubstr("one of the keys op, model and test_data"));
   EXPECT_THAT(ErrorText("{id: a, spec: b.S1, why: w, op: {type: Add}}"), HasSubstr("'expect'"));
   EXPECT_THAT(ErrorText(Changed(", data: [2, -2]", "")), HasSubstr("data, generate and file"));
   EXPECT_THAT(ErrorText(Changed("data: [2, -2]", "data: [1], file: x.npy")), HasSubstr("several"));
@@ -195,6 +195,73 @@ TEST(ParseExamples, CountsLinesFromTheTopOfTheFile) {
   const auto cases = ParseExamples("a\nb\n```yaml\nid: x\nnonsense: 1\n```\n", "add.md");
   ASSERT_FALSE(cases.has_value());
   EXPECT_THAT(cases.error().where, HasSubstr("add.md:5"));
+}
+
+TEST(ParseCases, KnowsTheFiveLevels) {
+  for (const std::string_view level : kLevels) {
+    EXPECT_EQ(Parse(Changed("tags:", "level: " + std::string(level) + "\ntags:"))[0].level, level);
+  }
+  EXPECT_EQ(
+      ErrorText(Changed("tags:", "level: extended\ntags:")),
+      "f.yaml:14: level: found 'extended', expected one of core, vision, transformer, subbyte, "
+      "scaled-float");
+}
+
+TEST(ParseCases, ListsTheElementTypesForOneItDoesNotKnow) {
+  const std::string error = ErrorText(Changed("type: int4q", "type: int5q"));
+  EXPECT_THAT(error, HasSubstr("found 'int5q', expected one of FLOAT, UINT8, INT8"));
+  EXPECT_THAT(error, HasSubstr("INT2Q, BIPOLAR1Q"));
+}
+
+TEST(ParseCases, TakesATolerantComparisonOnlyWithItsReason) {
+  const Case c = Parse(
+      Changed("{ulp: 4}",
+              "{relative: 1e-3, absolute: 0x1p-20, because: the tolerance of ONNX's runner}"))[0];
+  ASSERT_TRUE(c.close.has_value());
+  EXPECT_EQ(c.close->relative, 1e-3);
+  EXPECT_EQ(c.close->absolute, 0x1p-20);
+  EXPECT_FALSE(c.ulp.has_value());
+  for (const char* bad :
+       {"{relative: 1e-3, absolute: 1e-7}", "{relative: 1e-3, because: x}", "{}",
+        "{relative: -1, absolute: 0, because: x}", "{relative: nan, absolute: 0, because: x}",
+        "{relative: 2, absolute: 0, because: x}", "{ulp: 1, because: x}",
+        "{relative: 0, absolute: 0, because: ''}"}) {
+    EXPECT_THAT(ErrorText(Changed("{ulp: 4}", bad)), HasSubstr("f.yaml:12: add/tie.tolerance"))
+        << bad;
+  }
+}
+
+TEST(ParseCases, TakesAFolderOfTestDataInsteadOfValues) {
+  const Case c = Parse("{id: a, spec: b.S1, why: w, test_data: x/y}")[0];
+  EXPECT_EQ(c.test_data, "x/y");
+  EXPECT_THAT(ErrorText("{id: a, spec: b.S1, why: w, test_data: x, expect: {y: {}}}"),
+              HasSubstr("a.expect: test_data gives the values"));
+  EXPECT_THAT(ErrorText("{id: a, spec: b.S1, why: w, test_data: x, model: y}"),
+              HasSubstr("one of the keys"));
+}
+
+TEST(ParseCases, GeneratesScalesBetweenTheEndsOfBinary32) {
+  const Case c =
+      Parse(Changed("scale: 0x1p-1, offset: 3",
+                    "scale: {generate: {kind: extreme, seed: 3, count: 4}}, axis: 1"))[0];
+  EXPECT_THAT(c.inputs[1].type.quantization->scale,
+              ElementsAre(0x1p-51F, 0x1.6f332cp+93F, 0x1p-149F, 0x1.fffffep+127F));
+  for (const char* bad : {"{kind: uniform}", "{kind: extreme, count: 0}", "{seed: 1}",
+                          "{kind: extreme, count: 1000000}", "{kind: extreme, axis: 1}"}) {
+    EXPECT_THAT(ErrorText(Changed("scale: 0x1p-1", "scale: {generate: " + std::string(bad) + "}")),
+                HasSubstr("scale"))
+        << bad;
+  }
+}
+
+TEST(ParseCases, GivesAnAxisToSaturatingPairsOnly) {
+  const auto generate = [](const std::string& generator) {
+    return "{id: a, spec: b.S1, why: w, op: {type: A}, inputs: {x: {type: int8q, shape: [2, 2], "
+           "generate: " +
+           generator + "}}, expect: {y: {type: int8q}}}";
+  };
+  EXPECT_EQ(Parse(generate("{kind: saturating_pairs, axis: 0}"))[0].inputs[0].generator->axis, 0);
+  EXPECT_THAT(ErrorText(generate("{kind: uniform, axis: 0}")), HasSubstr("only saturating_pairs"));
 }
 
 }  // namespace

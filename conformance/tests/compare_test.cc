@@ -75,5 +75,26 @@ TEST(Compare, SeesSubByteElements) {
   EXPECT_THAT(difference->histogram, ElementsAre(Pair(-15, 1)));
 }
 
+// numpy.allclose of 1e-3 and 1e-7: 1000 may be 1 off, 0 only 1e-7; integers not at all.
+TEST(Compare, HoldsThirdPartyFloatsToTheirOwnTolerance) {
+  Case c;
+  c.close = Closeness{.relative = 1e-3, .absolute = 1e-7, .because = "ONNX"};
+  EXPECT_FALSE(Compare(c, "y", Floats({1000.9F, 5e-8F}), Floats({1000, 0})));
+  EXPECT_TRUE(Compare(c, "y", Floats({1001.1F}), Floats({1000})));
+  EXPECT_TRUE(Compare(c, "y", Floats({2e-7F}), Floats({0})));
+  EXPECT_TRUE(Compare(c, "y", Integers(ElementType::kInt16, {1000}),
+                      Integers(ElementType::kInt16, {1001})));
+}
+
+TEST(Compare, FindsInfinityCloseToItselfOnly) {
+  Case c;
+  c.close = Closeness{.relative = 1, .absolute = 1, .because = "any"};
+  EXPECT_FALSE(Compare(c, "y", Floats({INFINITY, NAN}), Floats({INFINITY, NAN})));
+  EXPECT_TRUE(Compare(c, "y", Floats({1}), Floats({INFINITY})));
+  EXPECT_TRUE(Compare(c, "y", Floats({-INFINITY}), Floats({INFINITY})));
+  EXPECT_TRUE(Compare(c, "y", Floats({INFINITY}), Floats({1})));
+  EXPECT_TRUE(Compare(c, "y", Floats({NAN}), Floats({1})));
+}
+
 }  // namespace
 }  // namespace qtx::conformance

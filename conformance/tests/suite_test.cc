@@ -69,6 +69,36 @@ TEST_F(SuiteFolder, RefusesAnEmptyOrMissingFolder) {
   EXPECT_EQ(LoadSuite(folder() + "/none").error().code, ErrorCode::kIo);
 }
 
+TEST_F(SuiteFolder, TakesOnnxTestDataWhereThereIsNoYaml) {
+  Write("m/test_add/model.onnx", "");
+  Write("m/test_add/test_data_set_0/input_0.pb", "");
+  Write("m/test_add/test_data_set_0/input_1.pb", "");
+  Write("m/test_add/test_data_set_0/output_0.pb", "");
+  Write("test_two/model.onnx", "");
+  Write("test_two/test_data_set_0/output_0.pb", "");
+  Write("test_two/test_data_set_ort/output_0.pb", "");
+  Write("model_without_data/model.onnx", "");
+  const auto suite = LoadSuite(folder());
+  ASSERT_TRUE(suite.has_value()) << suite.error().message;
+  EXPECT_THAT(Ids(suite->cases), ElementsAre("m/test_add", "test_two[set=0]", "test_two[set=ort]"));
+  const Case& add = suite->cases[0];
+  EXPECT_EQ(add.model, "m/test_add/model.onnx");
+  ASSERT_EQ(add.inputs.size(), 2U);
+  EXPECT_EQ(add.inputs[1].file, "m/test_add/test_data_set_0/input_1.pb");
+  EXPECT_THAT(add.arithmetics, ElementsAre("exact", "float32"));
+  EXPECT_EQ(LoadTestData(folder() + "/m/test_add")->cases[0].id, "test_add");
+  EXPECT_EQ(LoadTestData(folder() + "/m/test_add/")->cases[0].id, "test_add");
+}
+
+TEST_F(SuiteFolder, RefusesADataSetWithoutOutputs) {
+  Write("test_add/model.onnx", "");
+  Write("test_add/test_data_set_0/input_0.pb", "");
+  const auto suite = LoadTestData(folder());
+  ASSERT_FALSE(suite.has_value());
+  EXPECT_THAT(suite.error().where, HasSubstr("test_add/test_data_set_0"));
+  EXPECT_THAT(suite.error().message, HasSubstr("output_0.pb"));
+}
+
 TEST_F(SuiteFolder, RefusesPathsThatLeaveTheFolder) {
   for (const char* path : {"/etc/passwd", "../x.onnx", "a/../../x.onnx", ".."}) {
     Case c;

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "faulty/faulty.h"
+
 namespace qtx::cli {
 namespace {
 
@@ -13,6 +15,12 @@ namespace fs = std::filesystem;
 
 bool IsBuiltIn(const std::string& name) {
   return std::ranges::any_of(BuiltIns(), [&](const BuiltIn& b) { return b.name == name; });
+}
+
+// The server of faulty backends, which lies beside this program.
+std::string FaultyServer() {
+  std::error_code error;
+  return (fs::read_symlink("/proc/self/exe", error).parent_path() / "qtx-backend-faulty").string();
 }
 
 bool OnPath(const std::string& program) {
@@ -44,6 +52,19 @@ std::string EmulatedArm() {
 
 }  // namespace
 
+Result<conformance::BackendSource> FaultySource(const std::string& fault) {
+  QTX_RETURN_IF_ERROR(backend::faulty::MakeFaulty(fault));
+  for (const backend::faulty::FaultInfo& info : backend::faulty::Faults()) {
+    if (info.name != fault || !info.crashes) continue;
+    QTX_ASSIGN_OR_RETURN(auto source,
+                         conformance::ProcessSource("'" + FaultyServer() + "' " + fault));
+    source.name = "faulty:" + fault;
+    return source;
+  }
+  return conformance::BackendSource{
+      "faulty:" + fault, [fault] { return backend::faulty::MakeFaulty(fault); }, {}};
+}
+
 Result<conformance::BackendSource> FindBackend(const std::string& name,
                                                std::chrono::milliseconds timeout) {
   if (name == "reference") return conformance::ReferenceSource();
@@ -54,6 +75,7 @@ Result<conformance::BackendSource> FindBackend(const std::string& name,
         [make = built_in.make]() -> Result<std::unique_ptr<backend::Backend>> { return make(); },
         {}};
   }
+  if (name.starts_with("faulty:")) return FaultySource(name.substr(7));
   std::string command = name.starts_with("cmd:") ? name.substr(4) : "";
   if (name == "arm") command = EmulatedArm();
   if (!command.empty() || name.starts_with("cmd:")) {

@@ -96,6 +96,15 @@ struct FuzzOptions {
 };
 int Fuzz(const FuzzOptions& options);
 
+struct PowerOptions {
+  std::string suite;         // empty: the suite QTX comes with
+  std::string filter = "*";  // of faults
+  std::string json;
+  std::string onnx_node_tests;  // ONNX's data/node; empty: where Debian puts it, if it is there
+  int jobs = 0;                 // 0: as many as cores
+};
+int Power(const PowerOptions& options);
+
 struct SpecOptions {
   std::string path;  // a file or folder of the spec; empty: all of it
 };

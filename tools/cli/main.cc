@@ -134,6 +134,17 @@ void AddFuzz(CLI::App& app, FuzzOptions& options) {
       ->capture_default_str();
 }
 
+void AddPower(CLI::App& app, PowerOptions& options) {
+  auto* command = app.add_subcommand("power", "Run the suite against backends with known faults");
+  command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
+  command->add_option("--filter", options.filter, "Glob on the names of faults")
+      ->capture_default_str();
+  command->add_option("--onnx-node-tests", options.onnx_node_tests,
+                      "ONNX's folder data/node, for comparison (default: Debian's, if installed)");
+  command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)");
+  command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
+}
+
 void AddSpec(CLI::App& app, SpecOptions& options) {
   auto* command = app.add_subcommand("spec", "The spec's own examples");
   command->require_subcommand(1);
@@ -158,6 +169,7 @@ int Main(int argc, char** argv) {
   ValidateOptions validate;
   ShrinkOptions shrink;
   FuzzOptions fuzz;
+  PowerOptions power;
   SpecOptions spec;
   AddCheck(app, check);
   AddInspect(app, inspect);
@@ -166,6 +178,7 @@ int Main(int argc, char** argv) {
   AddValidate(app, validate);
   AddShrink(app, shrink);
   AddFuzz(app, fuzz);
+  AddPower(app, power);
   AddSpec(app, spec);
   try {
     app.parse(argc, argv);
@@ -181,6 +194,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("validate")) return Validate(validate);
   if (app.got_subcommand("shrink")) return Shrink(shrink);
   if (app.got_subcommand("fuzz")) return Fuzz(fuzz);
+  if (app.got_subcommand("power")) return Power(power);
   return SpecRun(spec);
 }
 

@@ -2,6 +2,7 @@
 // Source: conformance/schema/case.schema.yaml.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,11 +23,29 @@ inline constexpr int kMaxYamlDepth = 16;
 inline constexpr std::int64_t kMaxExpansion = 10'000;                    // cases of one matrix
 inline constexpr std::int64_t kMaxCaseElements = std::int64_t{1} << 24;  // of one value
 
+/// What a backend may claim to cover. Source: spec/conformance_cases.md.
+inline constexpr std::array<std::string_view, 5> kLevels = {"core", "vision", "transformer",
+                                                            "subbyte", "scaled-float"};
+
 /// How the elements of an input are chosen when the case does not write them out.
-enum class GeneratorKind { kUniform, kBoundary, kTies, kSaturate, kRamp, kOneHot, kZero };
+/// Source: spec/conformance_cases.md, which defines each to the bit.
+enum class GeneratorKind {
+  kUniform,
+  kNormal,
+  kBoundary,
+  kTies,
+  kSaturate,
+  kSaturatingPairs,
+  kSparse,
+  kExtreme,
+  kRamp,
+  kOneHot,
+  kZero
+};
 struct Generator {
   GeneratorKind kind = GeneratorKind::kUniform;
   std::uint64_t seed = 0;
+  std::int64_t axis = -1;  // along which the pairs of kSaturatingPairs lie; negative from the end
 };
 
 /// One typed value of a case. At most one of `data`, `generator` and `file` is set.
@@ -37,13 +56,21 @@ struct CaseValue {
   format::TensorType type;   // elem_type kUndefined: that of the model (model cases)
   std::optional<format::Tensor> data;
   std::optional<Generator> generator;
-  std::string file;  // .npy, relative to the suite's folder
+  std::string file;  // .npy or .pb, relative to the suite's folder
 };
 
 /// A further permitted result of one output, and the clause or hardware effect that permits it.
 struct Alternative {
   std::string output;
   format::Tensor data;
+  std::string because;
+};
+
+/// Float outputs that others computed: |got - expected| <= absolute + relative * |expected|, both
+/// at least 0 (numpy.allclose). A NaN is close to a NaN, an infinity to itself.
+struct Closeness {
+  double relative = 0;
+  double absolute = 0;
   std::string because;
 };
 
@@ -68,12 +95,16 @@ struct Case {
 
   std::optional<Operator> op;           // either this
   std::string model;                    // or a model file, relative to the suite's folder
+  std::string test_data;                // or a folder of ONNX test data, until it is expanded
   std::vector<CaseValue> inputs;        // in the order of the operator's inputs
   std::vector<CaseValue> initializers;  // further constants, e.g. what scale_tensor names
   std::vector<CaseValue> outputs;       // without data: left to the reference
   std::vector<Alternative> alternatives;
   std::string error;  // the clause by which the case must be refused; empty: it must run
   std::optional<std::int64_t> ulp;  // tolerance of float outputs; nullopt is exact
+  std::optional<Closeness> close;   // or this one, of third-party data only
+  // Data made by an arithmetic that rounds on the way: in `exact`, the exact result is right too.
+  bool or_exact = false;
 
   std::string folder;  // the suite's, where `model` and `file` are looked up
 };

@@ -46,6 +46,10 @@ struct Finding {
 std::optional<Difference> Compare(const std::string& output, const format::Tensor& got,
                                   const format::Tensor& expected, std::optional<std::int64_t> ulp);
 
+/// As above, by the tolerance that `c` gives its float outputs.
+std::optional<Difference> Compare(const Case& c, const std::string& output,
+                                  const format::Tensor& got, const format::Tensor& expected);
+
 /// "3 of 40 elements differ by -1 LSB", "dims [2,3], expected [3,2]".
 std::string Describe(const Difference& difference);
 

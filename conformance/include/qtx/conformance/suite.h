@@ -17,9 +17,17 @@ struct Suite {
   std::vector<Case> cases;  // by path of the file, then in the file's order
 };
 
-/// Every *.yaml below `folder`, recursively; symbolic links to folders are not followed.
+/// Every *.yaml below `folder`, recursively; symbolic links to folders are not followed. A folder
+/// without any is taken for third-party data: LoadTestData.
 /// Errors: those of ParseCases; kIo; kInvalid when two cases have one id, or there is no case.
 Result<Suite> LoadSuite(const std::string& folder);
+
+/// ONNX test data as they are: a case for each folder test_data_set_N that lies beside a
+/// model.onnx, in `folder` or below. Ids are the paths of the model's folder, with "[set=N]" where
+/// there are several sets. They hold in `float32`, integers bit for bit and floats by ONNX's own
+/// tolerance; and in `exact`, where the exact result passes as well.
+/// Errors: kIo; kInvalid for a set without input_0.pb, output_0.pb, ..., or when there is no case.
+Result<Suite> LoadTestData(const std::string& folder);
 
 /// The ```yaml examples of every *.md below `folder`.  Errors: as LoadSuite.
 Result<Suite> LoadExamples(const std::string& folder);

@@ -1,0 +1,303 @@
+#include "faulty.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+#include "call.h"
+#include "faults.h"
+#include "qtx/format/check.h"
+
+namespace qtx::backend::faulty {
+namespace {
+
+// A textbook is for operators, not for networks.
+constexpr std::size_t kMostNodes = 8;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
+
+struct Operator {
+  std::string_view op_type;
+  Outputs (*run)(const Call&);
+  std::size_t min_inputs, max_inputs, max_outputs;
+  std::string_view attributes;  // all that it understands, each between two blanks
+};
+
+constexpr std::string_view kWindow = " auto_pad dilations group kernel_shape pads strides ";
+constexpr std::string_view kPool =
+    " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ";
+constexpr std::string_view kReduce = " axes keepdims noop_with_empty_axes ";
+constexpr std::array kOperators{
+    Operator{"Add", Elementwise, 2, 2, 1, ""},
+    Operator{"AveragePool", Pool, 1, 1, 1, kPool},
+    Operator{"Cast", Convert, 1, 1, 1, " to saturate "},
+    Operator{"Clip", Convert, 1, 3, 1, ""},
+    Operator{"Concat", Concat, 1, 64, 1, " axis "},
+    Operator{"Conv", Convolution, 2, 3, 1, kWindow},
+    Operator{"ConvInteger", ConvInteger, 2, 4, 1, kWindow},
+    Operator{"ConvTranspose", Convolution, 2, 3, 1,
+             " dilations group kernel_shape output_padding pads strides "},
+    Operator{"DequantizeLinear", DequantizeLinear, 2, 3, 1, " axis block_size output_dtype "},
+    Operator{"Div", Elementwise, 2, 2, 1, ""},
+    Operator{"DynamicQuantizeLinear", DynamicQuantizeLinear, 1, 1, 3, ""},
+    Operator{"Flatten", Reshape, 1, 1, 1, " axis "},
+    Operator{"Gather", Gather, 2, 2, 1, " axis "},
+    Operator{"Gemm", Gemm, 2, 3, 1, " alpha beta transA transB "},
+    Operator{"GlobalAveragePool", Pool, 1, 1, 1, ""},
+    Operator{"Identity", Convert, 1, 1, 1, ""},
+    Operator{"LeakyRelu", Convert, 1, 1, 1, " alpha "},
+    Operator{"MatMul", MatMul, 2, 2, 1, ""},
+    Operator{"MatMulInteger", MatMulInteger, 2, 4, 1, ""},
+    Operator{"MaxPool", Pool, 1, 1, 1, " auto_pad ceil_mode dilations kernel_shape pads strides "},
+    Operator{"Mul", Elementwise, 2, 2, 1, ""},
+    Operator{"Pad", Pad, 2, 4, 1, " mode "},
+    Operator{"QLinearConv", QLinearConv, 8, 9, 1, kWindow},
+    Operator{"QLinearMatMul", QLinearMatMul, 8, 8, 1, ""},
+    Operator{"QuantizeLinear", QuantizeLinear, 2, 3, 1,
+             " axis block_size output_dtype precision saturate "},
+    Operator{"ReduceMean", Reduce, 1, 2, 1, kReduce},
+    Operator{"ReduceSum", Reduce, 1, 2, 1, kReduce},
+    Operator{"Relu", Convert, 1, 1, 1, ""},
+    Operator{"Reshape", Reshape, 2, 2, 1, " allowzero "},
+    Operator{"Sigmoid", Convert, 1, 1, 1, ""},
+    Operator{"Slice", Slice, 3, 5, 1, ""},
+    Operator{"Softmax", SoftmaxOf, 1, 1, 1, " axis "},
+    Operator{"Split", Split, 1, 2, 64, " axis num_outputs "},
+    Operator{"Squeeze", Reshape, 1, 2, 1, " axes "},
+    Operator{"Sub", Elementwise, 2, 2, 1, ""},
+    Operator{"Tanh", Convert, 1, 1, 1, ""},
+    Operator{"Transpose", Transpose, 1, 1, 1, " perm "},
+    Operator{"Unsqueeze", Reshape, 1, 2, 1, " axes "},
+};
+
+bool IsKind(const format::Attribute& attribute) {
+  using enum format::AttributeType;
+  const std::string& name = attribute.name;
+  if (name == "alpha" || name == "beta") return attribute.type == kFloat;
+  if (name == "auto_pad" || name == "mode") return attribute.type == kString;
+  const bool list = name == "axes" || name == "perm" || name == "dilations" || name == "pads" ||
+                    name == "strides" || name == "kernel_shape" || name == "output_padding";
+  return attribute.type == (list ? kInts : kInt);
+}
+
+Result<const Operator*> FindOperator(const format::Node& node) {
+  const auto place = "node '" + node.op_type + "'";
+  const auto* found = std::ranges::find(kOperators, node.op_type, &Operator::op_type);
+  if (found == kOperators.end() || !(node.domain.empty() || node.domain == "ai.onnx")) {
+    return Error{ErrorCode::kUnsupported, place, "no such operator here"};
+  }
+  for (const format::Attribute& attribute : node.attributes) {
+    const bool known = found->attributes.find(" " + attribute.name + " ") != std::string_view::npos;
+    if (!known || !IsKind(attribute)) {
+      return Error{ErrorCode::kUnsupported, place, "attribute '" + attribute.name + "'"};
+    }
+  }
+  if (node.inputs.size() < found->min_inputs || node.inputs.size() > found->max_inputs ||
+      node.outputs.empty() || node.outputs.size() > found->max_outputs) {
+    return Error{ErrorCode::kUnsupported, place, "this number of inputs or outputs"};
+  }
+  return found;
+}
+
+Result<OutputType> TypeOf(const format::Model& model, const std::string& name) {
+  OutputType type;
+  const format::ValueInfo* info = model.graph.FindValue(name);
+  if (info == nullptr || !info->type) {
+    return Error{ErrorCode::kUnsupported, "value '" + name + "'", "no declared type"};
+  }
+  type.elem_type = info->type->elem_type;
+  if (info->type->quantization) {
+    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *info->type->quantization));
+  }
+  if (!info->type->shape) return type;
+  type.dims = format::FixedDims(*info->type->shape);
+  if (!type.dims) {
+    return Error{ErrorCode::kUnsupported, "value '" + name + "'", "a shape that is not fixed"};
+  }
+  return type;
+}
+
+struct Step {
+  const Operator* op;
+  const format::Node* node;
+  std::vector<OutputType> outputs;
+};
+
+class Prepared : public PreparedModel {
+ public:
+  Prepared(const format::Model& model, bool exact, Fault fault, Memory& memory)
+      : model_(model), exact_(exact), fault_(fault), memory_(memory) {}
+
+  Result<void> Plan() {
+    const format::Graph& graph = model_.graph;
+    if (graph.nodes.empty() || graph.nodes.size() > kMostNodes) {
+      return Error{ErrorCode::kUnsupported, "graph", "a network: this backend is for operators"};
+    }
+    for (const format::TensorData& initializer : graph.initializers) {
+      QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model_, initializer.name));
+      if (format::ElementCount(tensor) > kMostElements) {
+        return Error{ErrorCode::kUnsupported, initializer.name, "more elements than here"};
+      }
+      constants_.emplace(initializer.name, std::move(tensor));
+    }
+    for (const format::Node& node : graph.nodes) {
+      QTX_ASSIGN_OR_RETURN(const Operator* op, FindOperator(node));
+      Step step{op, &node, {}};
+      for (const std::string& name : node.outputs) {
+        QTX_ASSIGN_OR_RETURN(OutputType type, TypeOf(model_, name));
+        step.outputs.push_back(std::move(type));
+      }
+      steps_.push_back(std::move(step));
+    }
+    for (const format::ValueInfo& input : graph.inputs) {
+      if (constants_.contains(input.name)) continue;
+      QTX_ASSIGN_OR_RETURN(OutputType type, TypeOf(model_, input.name));
+      inputs_.emplace_back(input.name, std::move(type));
+    }
+    return {};
+  }
+
+  Result<std::vector<Tensor>> Run(std::span<const Tensor> inputs) override {
+    std::map<std::string, Tensor> values = constants_;
+    if (inputs.size() != inputs_.size()) {
+      return Error{ErrorCode::kInvalid, "inputs", "found " + std::to_string(inputs.size())};
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto& [name, type] = inputs_[i];
+      const bool fits = inputs[i].elem_type == type.elem_type && type.dims == inputs[i].dims;
+      if (!fits) return Error{ErrorCode::kUnsupported, name, "of another type than declared"};
+      Tensor& value = values[name] = inputs[i];
+      value.quantization = type.quantization;
+    }
+    ++memory_.runs;
+    for (const Step& step : steps_) QTX_RETURN_IF_ERROR(RunStep(step, values));
+    std::vector<Tensor> outputs;
+    for (const format::ValueInfo& output : model_.graph.outputs) {
+      const auto found = values.find(output.name);
+      if (found == values.end()) return Error{ErrorCode::kInvalid, output.name, "is not computed"};
+      outputs.push_back(found->second);
+    }
+    return outputs;
+  }
+
+ private:
+  Result<void> RunStep(const Step& step, std::map<std::string, Tensor>& values) {
+    Call call{*step.node, model_.OpsetVersion(""), exact_, fault_, &memory_, {}, step.outputs};
+    for (std::size_t i = 0; i < step.node->inputs.size(); ++i) {
+      const std::string& name = step.node->inputs[i];
+      const auto found = values.find(name);
+      if (found == values.end() && (!name.empty() || i < step.op->min_inputs)) {
+        return Error{ErrorCode::kUnsupported, name, "is not computed"};
+      }
+      call.inputs.push_back(name.empty() ? nullptr : &found->second);
+    }
+    QTX_ASSIGN_OR_RETURN(std::vector<Tensor> results, step.op->run(call));
+    for (std::size_t i = 0; i < results.size() && i < step.node->outputs.size(); ++i) {
+      values.insert_or_assign(step.node->outputs[i], std::move(results[i]));
+    }
+    return {};
+  }
+
+  format::Model model_;
+  bool exact_;
+  Fault fault_;
+  Memory& memory_;
+  std::map<std::string, Tensor> constants_;
+  std::vector<std::pair<std::string, OutputType>> inputs_;
+  std::vector<Step> steps_;
+};
+
+class FaultyBackend : public Backend {
+ public:
+  FaultyBackend(std::string name, Fault fault, std::vector<std::string> arithmetics)
+      : name_(std::move(name)), fault_(fault), arithmetics_(std::move(arithmetics)) {}
+
+  Result<Description> Describe() override {
+    return Description{"faulty:" + name_, QTX_VERSION, arithmetics_, "portable"};
+  }
+
+  Result<std::unique_ptr<PreparedModel>> Prepare(const format::Model& model,
+                                                 std::string_view arithmetic) override {
+    const std::string name(arithmetic.empty() ? arithmetics_.front() : arithmetic);
+    if (std::ranges::find(arithmetics_, name) == arithmetics_.end()) {
+      return Error{ErrorCode::kUnsupported, "arithmetic", "'" + name + "'"};
+    }
+    if (const auto findings = format::Check(model); !findings.empty()) {
+      const format::Finding& first = findings.front();
+      return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
+    }
+    auto prepared = std::make_unique<Prepared>(model, name == "exact", fault_, memory_);
+    QTX_RETURN_IF_ERROR(prepared->Plan());
+    return prepared;
+  }
+
+ private:
+  std::string name_;
+  Fault fault_;
+  std::vector<std::string> arithmetics_;
+  Memory memory_;
+};
+
+}  // namespace
+
+Result<std::size_t> AxisOf(const Call& call, std::int64_t axis, std::size_t rank) {
+  const auto found = format::NormalizeAxis(axis, static_cast<std::int64_t>(rank));
+  if (!found) return Declined(call, "axis " + std::to_string(axis));
+  return At(*found);
+}
+
+Result<std::vector<std::int64_t>> IntegersAt(const Call& call, std::size_t i) {
+  if (!call.Has(i)) return Declined(call, "no input " + std::to_string(i));
+  const Tensor& tensor = *call.inputs[i];
+  const bool integers =
+      tensor.elem_type == ElementType::kInt64 || tensor.elem_type == ElementType::kInt32;
+  const bool wide_only = call.node.op_type != "Slice" && tensor.elem_type == ElementType::kInt32;
+  if (!integers || wide_only || tensor.dims.size() != 1) return Declined(call, "such a list");
+  return format::UnpackIntegers(tensor);
+}
+
+Result<Dims> Broadcast(const Call& call, const Dims& a, const Dims& b) {
+  Dims dims(std::max(a.size(), b.size()));
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const std::int64_t x = d < a.size() ? a[a.size() - 1 - d] : 1;
+    const std::int64_t y = d < b.size() ? b[b.size() - 1 - d] : 1;
+    if (x != y && x != 1 && y != 1) return Declined(call, "shapes that do not broadcast");
+    dims[dims.size() - 1 - d] = x == 1 ? y : x;
+  }
+  return dims;
+}
+
+std::vector<std::int64_t> BroadcastIndex(const Dims& from, const Dims& to) {
+  std::vector<std::int64_t> index;
+  for (std::int64_t i = 0; i < Size(to); ++i) {
+    std::int64_t rest = i;
+    std::int64_t element = 0;
+    std::int64_t stride = 1;
+    for (std::size_t d = 0; d < from.size(); ++d) {
+      const std::int64_t size = to[to.size() - 1 - d];
+      const std::int64_t own = from[from.size() - 1 - d];
+      element += (own == 1 ? 0 : rest % size) * stride;
+      stride *= own;
+      rest /= size;
+    }
+    index.push_back(element);
+  }
+  return index;
+}
+
+Result<std::unique_ptr<Backend>> MakeFaulty(std::string_view name) {
+  if (name == "none") {
+    return std::make_unique<FaultyBackend>("none", Fault::kNone,
+                                           std::vector<std::string>{"exact", "float32"});
+  }
+  const auto faults = Faults();
+  const auto found = std::ranges::find(faults, name, &FaultInfo::name);
+  if (found == faults.end()) {
+    return Error{ErrorCode::kInvalid, "faulty:" + std::string(name), "no fault of this name"};
+  }
+  return std::make_unique<FaultyBackend>(std::string(name),
+                                         FaultAt(static_cast<std::size_t>(found - faults.begin())),
+                                         std::vector<std::string>{std::string(found->arithmetic)});
+}
+
+}  // namespace qtx::backend::faulty

@@ -1,0 +1,87 @@
+// Tensors as lists of elements with the parameters of each, and results on their way back.
+#pragma once
+
+#include <vector>
+
+#include "call.h"
+
+namespace qtx::backend::faulty {
+
+/// For each element the scale and offset it has.
+struct Parameters {
+  std::vector<float> scale;
+  std::vector<std::int64_t> offset;
+};
+Parameters Expand(const format::Quantization& q, const Dims& dims, Fault fault);
+
+/// A tensor of reals: integers with parameters, or floats.
+struct Values {
+  Dims dims;
+  ElementType type = ElementType::kUndefined;
+  bool quantized = false;
+  bool per_tensor = false;           // one scale and offset for all
+  std::vector<std::int64_t> stored;  // of integer types, plain ones too
+  std::vector<std::int64_t> offset;  // of quantized types
+  std::vector<float> scale;          // of quantized types
+  std::vector<double> real;          // of float types
+  std::optional<format::Quantization> quantization;
+
+  std::size_t size() const { return At(Size(dims)); }
+  bool is_signed() const { return format::StorageRange(type).min < 0; }
+  /// The exact real, or in binary32 float32.S1.
+  template <class N>
+  N Real(std::size_t i) const;
+};
+
+/// Errors: kUnsupported when input `i` is absent or no FLOAT or quantized integer.
+Result<Values> RealsAt(const Call& call, std::size_t i);
+/// Any tensor whose elements are integers or floats of 16 or 32 bits.  Errors: kUnsupported.
+Result<Values> Read(const Call& call, const Tensor& tensor);
+
+/// What brings a real to a stored value. A fault may sit in one and not in the other.
+enum class Step { kQuantize, kRequantize };
+
+/// Collects the elements of one output.
+template <class N>
+class Writer {
+ public:
+  /// Errors: kInvalid for a shape other than the declared one; kUnsupported for a type that is
+  /// neither FLOAT nor a quantized integer.
+  static Result<Writer> Make(const Call& call, std::size_t output, Dims dims,
+                             Step step = Step::kRequantize);
+
+  bool quantized() const { return quantized_; }
+  float scale(std::size_t i) const { return parameters_.scale[i]; }
+  std::int64_t offset(std::size_t i) const { return parameters_.offset[i]; }
+  const Tensor& tensor() const { return tensor_; }
+  std::size_t size() const { return At(Size(tensor_.dims)); }
+
+  void Put(std::size_t i, const N& real);
+  /// A real in units of the output's scale.  REQUIRES: quantized().
+  void PutQuotient(std::size_t i, const N& quotient);
+  /// Clamped to the range.  REQUIRES: quantized().
+  void PutStored(std::size_t i, std::int64_t stored);
+  void PutRaw(std::size_t i, std::int64_t stored) { stored_[i] = stored; }
+  Tensor Take();
+
+ private:
+  Fault fault_ = Fault::kNone;
+  Step step_ = Step::kRequantize;
+  bool exact_ = true;
+  bool quantized_ = false;
+  Tensor tensor_;
+  format::IntegerRange range_, storage_;
+  Parameters parameters_;
+  std::vector<std::int64_t> stored_;
+};
+
+/// A tensor of a plain integer type.
+Tensor PlainTensor(ElementType type, Dims dims, const std::vector<std::int64_t>& values);
+
+inline Outputs One(Tensor tensor) {
+  std::vector<Tensor> outputs;
+  outputs.push_back(std::move(tensor));
+  return outputs;
+}
+
+}  // namespace qtx::backend::faulty

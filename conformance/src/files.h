@@ -1,0 +1,23 @@
+// The files of a suite.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/format/result.h"
+
+namespace qtx::conformance {
+
+/// Paths below `folder` that end in `extension`, relative to it, sorted by bytes so that the order
+/// does not depend on the file system.  Errors: kIo, kTooLarge.
+Result<std::vector<std::string>> FindFiles(const std::string& folder, std::string_view extension);
+
+/// The folders directly in `folder` whose name begins with `prefix`, sorted by bytes.
+std::vector<std::string> FindFolders(const std::string& folder, std::string_view prefix);
+
+/// stem0suffix, stem1suffix, ..., as many as there are below `root`.
+std::vector<std::string> NumberedFiles(const std::string& root, const std::string& stem,
+                                       std::string_view suffix);
+
+}  // namespace qtx::conformance

@@ -1,0 +1,194 @@
+#include "qtx/conformance/power.h"
+
+#include <fmt/format.h>
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "escape.h"
+
+namespace qtx::conformance {
+namespace {
+
+using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+
+bool Passes(const CaseResult& result) {
+  return result.outcome == Outcome::kPass || result.outcome == Outcome::kUnsupported;
+}
+
+// What the findings say, and whether one of them is the fault: its candidate ends with the name.
+void TakeDiagnosis(const BackendReport& row, FaultPower& fault) {
+  for (const Finding& finding : row.findings) {
+    if (finding.candidate.empty()) continue;
+    if (!fault.diagnosis.empty()) fault.diagnosis += "; ";
+    fault.diagnosis += finding.says.empty() ? finding.candidate : finding.says;
+    fault.diagnosed = fault.diagnosed || finding.candidate.ends_with(fault.name);
+  }
+}
+
+void TakeRow(const BackendReport& row, FaultPower& fault) {
+  for (const CaseResult& result : row.cases) {
+    if (Passes(result)) continue;
+    fault.caught_by.push_back(result.id);
+    fault.caught_by_core = fault.caught_by_core || result.level == "core";
+    fault.caught_by_tagged =
+        fault.caught_by_tagged || std::ranges::find(result.tags, fault.name) != result.tags.end();
+  }
+  TakeDiagnosis(row, fault);
+}
+
+void Blame(const BackendReport& row, std::vector<std::string>& blamed) {
+  if (row.error) blamed.push_back(row.source + ": " + row.error->message);
+  for (const CaseResult& result : row.cases) {
+    if (Passes(result)) continue;
+    blamed.push_back(row.source + " @" + row.arithmetic + ": " + result.id + ": " +
+                     result.diagnosis);
+  }
+}
+
+void Text(Writer& writer, std::string_view text) {
+  const std::string clean = ValidUtf8(text);
+  writer.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
+}
+
+void Texts(Writer& writer, std::string_view key, const std::vector<std::string>& texts) {
+  Text(writer, key);
+  writer.StartArray();
+  for (const std::string& text : texts) Text(writer, text);
+  writer.EndArray();
+}
+
+void Flag(Writer& writer, std::string_view key, bool flag) {
+  Text(writer, key);
+  writer.Bool(flag);
+}
+
+void Number(Writer& writer, std::string_view key, std::int64_t number) {
+  Text(writer, key);
+  writer.Int64(number);
+}
+
+void WriteFault(Writer& writer, const FaultPower& fault) {
+  writer.StartObject();
+  for (const auto& [key, text] :
+       {std::pair{"name", &fault.name}, {"says", &fault.says}, {"source", &fault.source}}) {
+    Text(writer, key);
+    Text(writer, *text);
+  }
+  Texts(writer, "caught_by", fault.caught_by);
+  Flag(writer, "caught_by_core", fault.caught_by_core);
+  Flag(writer, "caught_by_tagged", fault.caught_by_tagged);
+  Text(writer, "diagnosis");
+  Text(writer, fault.diagnosis);
+  Flag(writer, "diagnosed", fault.diagnosed);
+  writer.EndObject();
+}
+
+void WriteReport(Writer& writer, const PowerReport& report) {
+  Text(writer, "suite");
+  Text(writer, report.suite);
+  Number(writer, "cases", report.cases);
+  Text(writer, "faults");
+  writer.StartArray();
+  for (const FaultPower& fault : report.faults) WriteFault(writer, fault);
+  writer.EndArray();
+  Texts(writer, "blamed", report.blamed);
+  Text(writer, "totals");
+  writer.StartObject();
+  Number(writer, "faults", static_cast<std::int64_t>(report.faults.size()));
+  Number(writer, "caught", report.caught());
+  Number(writer, "caught_by_core", report.Count(&FaultPower::caught_by_core));
+  Number(writer, "caught_by_tagged", report.Count(&FaultPower::caught_by_tagged));
+  Number(writer, "diagnosed", report.Count(&FaultPower::diagnosed));
+  writer.EndObject();
+  Text(writer, "seconds");
+  writer.Double(report.seconds);
+}
+
+const char* YesNo(bool flag) { return flag ? "yes" : "-"; }
+
+std::string Share(const char* what, std::int64_t count, std::int64_t all) {
+  const double percent =
+      all == 0 ? 0 : 100.0 * static_cast<double>(count) / static_cast<double>(all);
+  return fmt::format("{}: {} of {} ({:.0f} %)\n", what, count, all, percent);
+}
+
+}  // namespace
+
+std::int64_t PowerReport::Count(bool FaultPower::*property) const {
+  return std::ranges::count_if(faults, property);
+}
+
+std::int64_t PowerReport::caught() const {
+  return std::ranges::count_if(faults, [](const FaultPower& f) { return !f.caught_by.empty(); });
+}
+
+PowerReport MeasurePower(const std::string& suite, std::span<const Case> cases,
+                         std::span<const FaultyBackend> faulty,
+                         std::span<const BackendSource> correct, const RunOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<BackendSource> sources(correct.begin(), correct.end());
+  for (const FaultyBackend& fault : faulty) sources.push_back(fault.backend);
+  const Report run = RunSuite(suite, cases, sources, options);
+  PowerReport report{.suite = suite, .cases = static_cast<std::int64_t>(cases.size())};
+  for (const FaultyBackend& fault : faulty) {
+    report.faults.push_back({.name = fault.name, .says = fault.says, .source = fault.source});
+  }
+  for (const BackendReport& row : run.backends) {
+    bool known = false;
+    for (std::size_t i = 0; i < faulty.size(); ++i) {
+      if (faulty[i].backend.name != row.source) continue;
+      TakeRow(row, report.faults[i]);
+      known = true;
+    }
+    if (!known) Blame(row, report.blamed);
+  }
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+bool HasPower(const PowerReport& report) {
+  const auto all = static_cast<std::int64_t>(report.faults.size());
+  const double core = static_cast<double>(report.Count(&FaultPower::caught_by_core));
+  return report.caught() == all && report.Count(&FaultPower::caught_by_tagged) == all &&
+         core >= kCorePower * static_cast<double>(all) && report.blamed.empty();
+}
+
+std::string ToText(const PowerReport& report) {
+  std::string text = fmt::format("{:<30} {:>5}  {:<4}  {:<6}  {:<9}  {}\n", "fault", "cases",
+                                 "core", "tagged", "diagnosed", "says");
+  for (const FaultPower& fault : report.faults) {
+    text += fmt::format("{:<30} {:>5}  {:<4}  {:<6}  {:<9}  {}\n", fault.name,
+                        fault.caught_by.size(), YesNo(fault.caught_by_core),
+                        YesNo(fault.caught_by_tagged), YesNo(fault.diagnosed), fault.says);
+  }
+  const auto all = static_cast<std::int64_t>(report.faults.size());
+  text += fmt::format("\n{} cases of {}, {:.1f} s\n", report.cases, report.suite, report.seconds);
+  text += Share("faults caught", report.caught(), all);
+  text += Share("by a case with the fault's tag", report.Count(&FaultPower::caught_by_tagged), all);
+  text += Share("by the level core alone", report.Count(&FaultPower::caught_by_core), all);
+  text += Share("diagnosed", report.Count(&FaultPower::diagnosed), all);
+  text += fmt::format("correct backends blamed: {}\n", report.blamed.size());
+  for (const std::string& line : report.blamed) text += "  " + ValidUtf8(line) + "\n";
+  return text;
+}
+
+std::string ToJson(const PowerReport& report, const PowerReport* other) {
+  rapidjson::StringBuffer buffer;
+  Writer writer(buffer);
+  writer.SetIndent(' ', 1);
+  writer.StartObject();
+  WriteReport(writer, report);
+  if (other != nullptr) {
+    Text(writer, "onnx_node_tests");
+    writer.StartObject();
+    WriteReport(writer, *other);
+    writer.EndObject();
+  }
+  writer.EndObject();
+  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+}
+
+}  // namespace qtx::conformance

@@ -1,0 +1,67 @@
+// ONNX's own test data, from libonnx-testdata, run as they are.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "qtx/conformance/report.h"
+#include "qtx/conformance/runner.h"
+#include "qtx/conformance/suite.h"
+
+namespace qtx::conformance {
+namespace {
+
+constexpr const char* kNodeTests = "/usr/share/libonnx-testdata/data/node";
+
+// Their outputs are not ours: the reference agrees with ONNX on every quantized operator. Three of
+// the 17 write DynamicQuantizeLinear out with Round, which QTX has not.
+TEST(OnnxTestData, OfTheQuantizedOperatorsPassOnTheReference) {
+  const auto all = LoadTestData(kNodeTests);
+  ASSERT_TRUE(all.has_value()) << all.error().where << ": " << all.error().message;
+  EXPECT_GT(all->cases.size(), 900U);
+  Selection quantized;
+  quantized.filters = {"*quantizelinear*", "*qlinear*", "*integer*"};
+  const std::vector<Case> cases = Select(all->cases, quantized);
+  EXPECT_EQ(cases.size(), 17U);
+  const std::vector<BackendSource> sources = {ReferenceSource()};
+  const Report report = RunSuite(kNodeTests, cases, sources, {});
+  EXPECT_TRUE(Conforms(report)) << ToText(report);
+  ASSERT_EQ(report.backends.size(), 2U);
+  for (const BackendReport& row : report.backends) {
+    EXPECT_EQ(row.count(Outcome::kPass), 14) << row.arithmetic;
+    for (const CaseResult& result : row.cases) {
+      const bool written_out = result.id.ends_with("_expanded");
+      EXPECT_EQ(result.outcome, written_out ? Outcome::kUnsupported : Outcome::kPass) << result.id;
+    }
+  }
+}
+
+// The product of the scale differs in the last bit: the data hold what binary32 gives.
+TEST(OnnxTestData, InExactTheExactResultIsRightToo) {
+  const auto suite = LoadTestData(std::string(kNodeTests) + "/test_dynamicquantizelinear");
+  ASSERT_TRUE(suite.has_value()) << suite.error().message;
+  Case strict = suite->cases[0];
+  strict.or_exact = false;
+  const std::vector<BackendSource> sources = {ReferenceSource()};
+  EXPECT_TRUE(Conforms(RunSuite("", suite->cases, sources, {})));
+  EXPECT_FALSE(Conforms(RunSuite("", {{strict}}, sources, {.arithmetics = {"exact"}})));
+}
+
+// Sequences, strings and operators that QTX has not are no fault of a backend.
+TEST(OnnxTestData, OfTypesThatQtxHasNotAreUnsupported) {
+  const auto all = LoadTestData(kNodeTests);
+  ASSERT_TRUE(all.has_value()) << all.error().message;
+  Selection sequences;
+  sequences.filters = {"test_sequence_*", "test_cast_STRING_to_FLOAT", "test_loop*"};
+  const std::vector<Case> cases = Select(all->cases, sequences);
+  ASSERT_GT(cases.size(), 5U);
+  const std::vector<BackendSource> sources = {ReferenceSource()};
+  const Report report = RunSuite(kNodeTests, cases, sources, {.arithmetics = {"float32"}});
+  for (const CaseResult& result : report.backends[0].cases) {
+    EXPECT_EQ(result.outcome, Outcome::kUnsupported) << result.id << ": " << result.diagnosis;
+  }
+}
+
+}  // namespace
+}  // namespace qtx::conformance

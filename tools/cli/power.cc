@@ -1,0 +1,110 @@
+// qtx power: the suite against backends with known faults, beside ONNX's own node tests.
+#include "qtx/conformance/power.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "backends.h"
+#include "commands.h"
+#include "data.h"
+#include "faulty/faulty.h"
+#include "qtx/conformance/suite.h"
+#include "qtx/format/model.h"
+
+namespace qtx::cli {
+namespace {
+
+using conformance::Case;
+using conformance::FaultyBackend;
+using conformance::PowerReport;
+
+// Where Debian's libonnx-testdata puts them.
+constexpr const char* kOnnxNodeTests = "/usr/share/libonnx-testdata/data/node";
+// Those on quantization: 17 in ONNX 1.12.
+const std::vector<std::string> kQuantized = {"*quantizelinear*", "*qlinear*", "*matmulinteger*",
+                                             "*convinteger*"};
+
+Result<std::vector<FaultyBackend>> ChooseFaults(const std::string& filter) {
+  std::vector<FaultyBackend> chosen;
+  for (const backend::faulty::FaultInfo& info : backend::faulty::Faults()) {
+    if (!conformance::GlobMatches(filter, info.name)) continue;
+    const std::string name(info.name);
+    QTX_ASSIGN_OR_RETURN(auto source, FaultySource(name));
+    chosen.push_back({name, std::string(info.says), std::string(info.source), std::move(source)});
+  }
+  if (chosen.empty()) return Error{ErrorCode::kInvalid, "--filter " + filter, "matches no fault"};
+  return chosen;
+}
+
+Result<PowerReport> Measure(const std::string& folder, std::span<const Case> cases,
+                            std::span<const FaultyBackend> faults, int jobs) {
+  QTX_ASSIGN_OR_RETURN(auto none, FaultySource("none"));
+  const conformance::BackendSource correct[] = {conformance::ReferenceSource(), std::move(none)};
+  conformance::RunOptions run;
+  run.jobs = jobs > 0 ? jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return conformance::MeasurePower(folder, cases, faults, correct, run);
+}
+
+Result<PowerReport> MeasureSuite(const PowerOptions& options,
+                                 std::span<const FaultyBackend> faults) {
+  const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
+  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite, conformance::LoadSuite(folder));
+  return Measure(folder, suite.cases, faults, options.jobs);
+}
+
+// Nothing when the tests are neither named nor installed.
+Result<std::optional<PowerReport>> MeasureOnnx(const PowerOptions& options,
+                                               std::span<const FaultyBackend> faults) {
+  const std::string folder =
+      options.onnx_node_tests.empty() ? kOnnxNodeTests : options.onnx_node_tests;
+  std::error_code error;
+  if (options.onnx_node_tests.empty() && !std::filesystem::is_directory(folder, error)) {
+    return std::optional<PowerReport>();
+  }
+  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite, conformance::LoadTestData(folder));
+  const auto cases =
+      conformance::Select(suite.cases, {.filters = kQuantized, .level = "", .shard = {}});
+  if (cases.empty()) {
+    return Error{ErrorCode::kInvalid, folder, "no test of QuantizeLinear and its kin"};
+  }
+  QTX_ASSIGN_OR_RETURN(PowerReport report, Measure(folder, cases, faults, options.jobs));
+  return std::optional<PowerReport>(std::move(report));
+}
+
+void Print(const PowerReport& report, const std::optional<PowerReport>& onnx) {
+  fmt::print("{}", conformance::ToText(report));
+  if (!onnx) return;
+  fmt::print("\nONNX's own {} node tests on quantization catch {} of these {} faults:\n",
+             onnx->cases, onnx->caught(), onnx->faults.size());
+  for (const conformance::FaultPower& fault : onnx->faults) {
+    if (!fault.caught_by.empty()) fmt::print("  {} ({})\n", fault.name, fault.caught_by.size());
+  }
+}
+
+}  // namespace
+
+int Power(const PowerOptions& options) {
+  const auto faults = ChooseFaults(options.filter);
+  if (!faults.has_value()) return Fail(faults.error(), kBadInput);
+  const auto report = MeasureSuite(options, *faults);
+  if (!report.has_value()) return Fail(report.error(), StatusOf(report.error()));
+  const auto onnx = MeasureOnnx(options, *faults);
+  if (!onnx.has_value()) return Fail(onnx.error(), StatusOf(onnx.error()));
+  const std::string json = conformance::ToJson(*report, *onnx ? &**onnx : nullptr);
+  if (options.json == "-") {
+    fmt::print("{}", json);
+  } else {
+    Print(*report, *onnx);
+    if (!options.json.empty()) {
+      const auto written = format::WriteFileAtomically(options.json, json);
+      if (!written.has_value()) return Fail(written.error(), kInternal);
+    }
+  }
+  return conformance::HasPower(*report) ? kDone : kFailed;
+}
+
+}  // namespace qtx::cli
