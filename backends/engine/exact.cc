@@ -133,7 +133,8 @@ void AppendProduct(const Term& a, const Term& b, float factor, std::vector<Term>
   const double product = integer.high * scale.high;
   if (product == 0) return;
   // Most sums of integers stay one term: 1 stands for a rest where there is none to add to.
-  const bool same = !terms.empty() && terms.back().scale == scale.high;
+  // A real that is infinite has it in its scale: 0 * inf + 1 * inf is no 1 * inf.
+  const bool same = !terms.empty() && std::isfinite(scale.high) && terms.back().scale == scale.high;
   const DoubleDouble sum =
       same ? TwoSum(terms.back().integer, integer.high) : DoubleDouble{integer.high, 1};
   if (sum.low == 0) {

@@ -283,6 +283,14 @@ Result<void> AppendAlternatives(const Case& c, std::string& text) {
   return {};
 }
 
+std::string ClosenessText(const Closeness& close) {
+  FlowMap map;
+  map.Add("relative", Text(close.relative));
+  map.Add("absolute", Text(close.absolute));
+  map.Add("because", Quoted(close.because));
+  return map.Take();
+}
+
 // Literal data for a value that has none, from what the case builds.
 void MakeLiteral(CaseValue& value, Tensor tensor) {
   value.generator.reset();
@@ -349,6 +357,7 @@ Result<std::string> ToYaml(const Case& c) {
   QTX_RETURN_IF_ERROR(AppendAlternatives(c, text));
   if (!c.derivation.empty()) text += "derivation: " + Quoted(c.derivation) + "\n";
   if (c.ulp) text += "tolerance: {ulp: " + Text(*c.ulp) + "}\n";
+  if (c.close) text += "tolerance: " + ClosenessText(*c.close) + "\n";
   text += "arithmetics: " + ListOf(c.arithmetics) + "\n";
   text += "level: " + Quoted(c.level) + "\n";
   if (!c.tags.empty()) text += "tags: " + ListOf(c.tags) + "\n";

@@ -90,7 +90,7 @@ Result<FuzzReport> Fuzz(const BackendSource& source, const FuzzOptions& options)
     return Error{ErrorCode::kInvalid, "operators '" + options.operators + "'",
                  "matches none of" + names};
   }
-  QTX_ASSIGN_OR_RETURN(Trial trial, Trial::Make(source, options.arithmetic, std::nullopt));
+  QTX_ASSIGN_OR_RETURN(Trial trial, Trial::Make(source, options.arithmetic));
   return Fuzzer(source, options, std::move(trial)).Run();
 }
 

@@ -33,9 +33,10 @@ bool DropInputs(Search& search) {
     for (std::size_t i = search.best().nodes[n].inputs.size(); i-- > 1;) {
       Program candidate = search.best();
       std::vector<std::string>& inputs = candidate.nodes[n].inputs;
-      if (inputs[i].empty()) continue;
+      // Absent ones before the last go with it.
+      if (i >= inputs.size() || inputs[i].empty()) continue;
       inputs[i].clear();
-      while (inputs.back().empty()) inputs.pop_back();
+      while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
       std::erase_if(candidate.data,
                     [&candidate](const Datum& datum) { return !IsUsed(candidate, datum.name); });
       changed |= search.Try(std::move(candidate));

@@ -90,6 +90,7 @@ bool CutAxis(Datum& datum, std::size_t axis, const Kept& kept) {
   Dims dims = tensor.dims;
   const std::int64_t size = dims[axis];
   const std::int64_t inner = format::RowMajorStrides(dims)[axis];
+  if (size * inner == 0) return false;  // another axis is empty
   const std::int64_t outer = format::ElementCount(tensor) / (size * inner);
   dims[axis] = std::ssize(kept);
   std::vector<std::int64_t> indices;

@@ -18,8 +18,8 @@ using format::Tensor;
 
 constexpr std::string_view kTitle = "# QTX reproducer\n";  // README.md of every folder we wrote
 constexpr std::int64_t kMaxReadmeBytes = std::int64_t{1} << 20;
-constexpr std::array<std::string_view, 7> kEntries = {
-    "README.md", "case.yaml", "expected", "got", "inputs", "model.onnx", "reproduce.sh"};
+constexpr std::array<std::string_view, 8> kEntries = {
+    "README.md", "again", "case.yaml", "expected", "got", "inputs", "model.onnx", "reproduce.sh"};
 
 Error Io(const fs::path& path, const std::error_code& error) {
   return {ErrorCode::kIo, path.string(), error.message()};

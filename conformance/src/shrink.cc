@@ -126,7 +126,7 @@ class Shrinker {
       : source_(source), failure_(failure), options_(options) {}
 
   Result<Shrunk> Run() {
-    QTX_ASSIGN_OR_RETURN(Trial trial, Trial::Make(source_, options_.arithmetic, failure_.ulp));
+    QTX_ASSIGN_OR_RETURN(Trial trial, Trial::Make(source_, options_.arithmetic, Tolerance()));
     const Verdict whole = trial.Run(failure_.model, failure_.inputs);
     QTX_RETURN_IF_ERROR(ExpectFault(whole, trial.arithmetic()));
     QTX_ASSIGN_OR_RETURN(const Part part, FindFailingPart(trial, failure_.model, failure_.inputs,
@@ -136,6 +136,13 @@ class Shrinker {
   }
 
  private:
+  Case Tolerance() const {
+    Case c;
+    c.ulp = failure_.ulp;
+    c.close = failure_.close;
+    return c;
+  }
+
   Result<void> ExpectFault(const Verdict& verdict, const std::string& arithmetic) const {
     if (IsFault(verdict.way)) return {};
     std::string message = "backend '" + source_.name + "' ";
@@ -162,7 +169,7 @@ class Shrinker {
   Result<Shrunk> Finish(const Trial& trial, const Program& program, Way way) const {
     for (const bool as_operator : {true, false}) {
       if (as_operator && !IsOperatorCase(program)) continue;
-      QTX_ASSIGN_OR_RETURN(Trial fresh, Trial::Make(source_, trial.arithmetic(), failure_.ulp));
+      QTX_ASSIGN_OR_RETURN(Trial fresh, Trial::Make(source_, trial.arithmetic(), Tolerance()));
       const Verdict verdict = fresh.Run(program);
       if (verdict.way != way) continue;
       QTX_ASSIGN_OR_RETURN(Shrunk shrunk, ToShrunk(program, verdict, as_operator, fresh));
@@ -213,6 +220,7 @@ class Shrinker {
     c.arithmetics = {shrunk.arithmetic};
     c.tags = {"shrunk"};
     c.ulp = failure_.ulp;
+    c.close = failure_.close;
     if (as_operator) {
       c.op = OperatorOf(program);
       c.inputs = OperatorInputs(program);
@@ -247,6 +255,7 @@ Result<Failure> ToFailure(const Case& c) {
   failure.id = "shrunk/" + c.id;
   failure.spec = c.spec;
   failure.ulp = c.ulp;
+  failure.close = c.close;
   return failure;
 }
 

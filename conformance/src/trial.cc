@@ -61,7 +61,7 @@ std::optional<std::vector<Tensor>> ReferenceAnswer(const format::Model& model,
 }
 
 Result<Trial> Trial::Make(const BackendSource& source, std::string arithmetic,
-                          std::optional<std::int64_t> ulp) {
+                          const Case& tolerance) {
   QTX_ASSIGN_OR_RETURN(auto backend, source.make());
   QTX_ASSIGN_OR_RETURN(const backend::Description description, backend->Describe());
   const auto& known = description.arithmetics;
@@ -72,7 +72,7 @@ Result<Trial> Trial::Make(const BackendSource& source, std::string arithmetic,
     return Error{ErrorCode::kInvalid, "arithmetic '" + arithmetic + "'",
                  "backend '" + source.name + "' has " + names};
   }
-  return Trial(std::move(backend), std::move(arithmetic), ulp);
+  return Trial(std::move(backend), std::move(arithmetic), tolerance);
 }
 
 bool Trial::Accepts(const Program& program) const {
@@ -119,7 +119,7 @@ void Trial::Ask(const format::Model& model, const std::vector<Tensor>& inputs, V
   }
   for (std::size_t i = 0; i < verdict.got.size(); ++i) {
     const auto difference =
-        Compare(model.graph.outputs[i].name, verdict.got[i], verdict.expected[i], ulp_);
+        Compare(tolerance_, model.graph.outputs[i].name, verdict.got[i], verdict.expected[i]);
     if (!difference) continue;
     verdict.detail += (verdict.detail.empty() ? "" : "; ") + Describe(*difference);
     verdict.way =

@@ -45,9 +45,9 @@ std::optional<std::vector<format::Tensor>> ReferenceAnswer(
 class Trial {
  public:
   /// Errors: those of the source and of Describe; kInvalid when the backend lacks the arithmetic.
-  /// An empty `arithmetic` is the backend's first.
+  /// An empty `arithmetic` is the backend's first. Of `tolerance` that of float outputs counts.
   static Result<Trial> Make(const BackendSource& source, std::string arithmetic,
-                            std::optional<std::int64_t> ulp);
+                            const Case& tolerance = {});
 
   const std::string& arithmetic() const { return arithmetic_; }
   std::int64_t runs() const { return runs_; }
@@ -59,14 +59,15 @@ class Trial {
   bool Accepts(const Program& program) const;
 
  private:
-  Trial(std::unique_ptr<backend::Backend> backend, std::string arithmetic,
-        std::optional<std::int64_t> ulp)
-      : backend_(std::move(backend)), arithmetic_(std::move(arithmetic)), ulp_(ulp) {}
+  Trial(std::unique_ptr<backend::Backend> backend, std::string arithmetic, Case tolerance)
+      : backend_(std::move(backend)),
+        arithmetic_(std::move(arithmetic)),
+        tolerance_(std::move(tolerance)) {}
   void Ask(const format::Model& model, const std::vector<format::Tensor>& inputs, Verdict& verdict);
 
   std::unique_ptr<backend::Backend> backend_;
   std::string arithmetic_;
-  std::optional<std::int64_t> ulp_;
+  Case tolerance_;
   std::int64_t runs_ = 0;
   std::int64_t timeouts_ = 0;
 };

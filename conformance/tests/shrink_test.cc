@@ -132,6 +132,19 @@ TEST(Shrink, KeepsACrashACrash) {
   ExpectReproduces(source, shrunk);
 }
 
+// Without its max, a Clip that has no min is left with one input, not with an absent second.
+TEST(Shrink, DropsOptionalInputsAfterAnAbsentOne) {
+  const BackendSource source = WrongBackend("Clip", [](WrongRun& run) { run.stored.back() ^= 1; });
+  const Case c = Parse(
+      "{id: clip/max, spec: clip.S1, why: w, op: {type: Clip}, inputs: {"
+      "x: {type: int8q, shape: [3], scale: 1.0, data: [1, 2, 3]}, low: none, "
+      "high: {type: int8q, shape: [], scale: 1.0, data: [2], initializer: true}},"
+      "expect: {y: {type: int8q, scale: 1.0}}}");
+  const Shrunk shrunk = ShrinkIt(source, c);
+  EXPECT_EQ(shrunk.reduced.inputs.size(), 1U);
+  ExpectReproduces(source, shrunk);
+}
+
 TEST(Shrink, IsDeterministicAndBounded) {
   std::int64_t answers = 0;
   const BackendSource source = WrongBackend("MatMul", [&answers](WrongRun& run) {

@@ -138,6 +138,16 @@ TEST(AppendProduct, MergesIntegersOfOneScaleAndKeepsSpecialValues) {
 }
 
 // (2^32 + 1) (1 + 2^-23) = 2^32 + 513 + 2^-23; binary64 has no room for the last, 55 bits down.
+// 0 * inf is NaN, whatever infinity is added to it.
+TEST(AppendProduct, DoesNotMergeInfiniteScales) {
+  std::vector<Term> terms;
+  AppendProduct({1, -INFINITY}, {0, 1}, 1, terms);
+  AppendProduct({1, -INFINITY}, {-1, 1}, 1, terms);
+  double sum = 0;
+  for (const Term& term : terms) sum += term.integer * term.scale;
+  EXPECT_TRUE(std::isnan(sum));
+}
+
 TEST(Less, ComparesPastBinary64) {
   const Term smaller{0x1p32 + 513, 1};
   const Term larger{0x1p32 + 1, 0x1.000002p0};

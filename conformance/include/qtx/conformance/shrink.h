@@ -28,6 +28,7 @@ struct Failure {
   std::string id;                      // of the case it becomes: "shrunk/add/ties"
   std::string spec;                    // a clause; empty: the operator's S1
   std::optional<std::int64_t> ulp;     // tolerance of float outputs
+  std::optional<Closeness> close;      // or this one
 };
 
 /// The failure that a case is.  Errors: those of the builders; kUnsupported for a case that must be
