@@ -29,7 +29,9 @@ void ExpectSame(const Case& c, const Case& read) {
   EXPECT_EQ(read.error, c.error);
   EXPECT_EQ(read.ulp, c.ulp);
   ASSERT_EQ(read.close.has_value(), c.close.has_value());
-  if (c.close) EXPECT_EQ(read.close->because, c.close->because);
+  if (c.close) {
+    EXPECT_EQ(read.close->because, c.close->because);
+  }
   ASSERT_EQ(read.outputs.size(), c.outputs.size());
   for (std::size_t i = 0; i < c.outputs.size(); ++i) {
     EXPECT_EQ(read.outputs[i].data, c.outputs[i].data) << c.outputs[i].name;
