@@ -11,11 +11,12 @@
 namespace qtx::backend::faulty {
 
 struct FaultInfo {
-  std::string_view name;        // "pairs_saturate"
-  std::string_view says;        // what it does, as a diagnosis would say it
-  std::string_view source;      // where it was seen: owner/repo#number, or a document
-  std::string_view arithmetic;  // the one it departs from
-  bool crashes = false;         // ends its process, so it must have one of its own
+  std::string_view name;            // "pairs_saturate"
+  std::string_view says;            // what it does, as a diagnosis would say it
+  std::string_view source;          // where it was seen: owner/repo#number, or a document
+  std::string_view arithmetic;      // the one it departs from
+  std::string_view diagnosis = {};  // the name a right diagnosis gives it; empty: `name`
+  bool crashes = false;             // ends its process, so it must have one of its own
 };
 
 /// Every fault, without `none`.

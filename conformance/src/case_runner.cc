@@ -106,6 +106,25 @@ std::optional<Evidence> Keep(const format::Graph& graph, const std::vector<Tenso
   return evidence;
 }
 
+// Other values of the same types: the elements back to front. nullopt where other values might ask
+// for another shape, or for indices out of range.
+std::optional<std::vector<Tensor>> Reversed(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> reversed = inputs;
+  for (Tensor& tensor : reversed) {
+    const bool real = tensor.quantization || tensor.elem_type == format::ElementType::kFloat;
+    if (!real) return std::nullopt;
+    const auto size = static_cast<std::ptrdiff_t>(format::BitWidth(tensor.elem_type) / 8);
+    if (size == 0) continue;  // packed: as they are
+    std::vector<std::byte> bytes;
+    bytes.reserve(tensor.bytes.size());
+    for (auto at = tensor.bytes.end(); at != tensor.bytes.begin(); at -= size) {
+      bytes.insert(bytes.end(), at - size, at);
+    }
+    tensor.bytes = std::move(bytes);
+  }
+  return reversed;
+}
+
 }  // namespace
 
 Result<ReferenceResults::Outputs> ReferenceResults::Get(std::size_t index,
@@ -143,7 +162,9 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
   if (!c.error.empty()) return RunRefusal(c, *model, result);
   const auto inputs = BuildInputs(c, *model);
   if (!inputs) return CannotBuild(inputs.error(), result);
-  const auto outputs = Answer(*model, result.arithmetic, *inputs);
+  std::optional<Outputs> again;
+  const bool repeat = c.op.has_value() && !source_.is_reference;
+  const auto outputs = Answer(*model, result.arithmetic, *inputs, repeat ? &again : nullptr);
   if (!outputs) return Classify(outputs.error(), result);
   if (outputs->size() != model->graph.outputs.size()) {
     return Fail(result, "gave " + std::to_string(outputs->size()) + " outputs, expected " +
@@ -151,16 +172,44 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
   }
   if (source_.is_reference) references_.Put(index, result.arithmetic, *outputs);
   if (const auto judged = Judge(c, index, *model, *inputs, *outputs, result); !judged) {
-    Fail(result, "no expectation: " + Text(judged.error()));
+    return Fail(result, "no expectation: " + Text(judged.error()));
   }
+  if (again) JudgeAgain(*model, *inputs, *outputs, *again, result);
+}
+
+// The same question after another one: what differs is state left behind, or a race.
+void CaseRunner::JudgeAgain(const format::Model& model, const std::vector<Tensor>& inputs,
+                            const Outputs& outputs, const Outputs& again, CaseResult& result) {
+  std::vector<Difference> differences;
+  std::vector<Evidence::Value> first;
+  for (std::size_t i = 0; i < outputs.size() && i < again.size(); ++i) {
+    const std::string& name = model.graph.outputs[i].name;
+    if (auto difference = Compare(name, again[i], outputs[i], std::nullopt)) {
+      differences.push_back(*std::move(difference));
+    }
+    first.push_back({name, outputs[i]});
+  }
+  if (differences.empty() && again.size() == outputs.size()) return;
+  result.unstable = true;
+  if (result.outcome != Outcome::kPass) return;
+  result.differences = std::move(differences);
+  result.evidence = Keep(model.graph, inputs, again, std::move(first));
+  result.diagnosis = "gives another answer when it is asked again";
+  DescribeAll(result);
 }
 
 Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
                                                const std::string& arithmetic,
-                                               const std::vector<Tensor>& inputs) {
+                                               const std::vector<Tensor>& inputs,
+                                               std::optional<Outputs>* again) {
   auto outputs = Guarded([&]() -> Result<Outputs> {
     QTX_ASSIGN_OR_RETURN(const auto prepared, backend_.Prepare(model, arithmetic));
-    return prepared->Run(inputs);
+    QTX_ASSIGN_OR_RETURN(Outputs answer, prepared->Run(inputs));
+    const auto others = again == nullptr ? std::nullopt : Reversed(inputs);
+    if (!others) return answer;
+    QTX_RETURN_IF_ERROR(prepared->Run(*others));
+    QTX_ASSIGN_OR_RETURN(*again, prepared->Run(inputs));
+    return answer;
   });
   if (outputs && isolated_ != nullptr) {
     if (auto fault = isolated_->TakeReleaseFault()) return *std::move(fault);

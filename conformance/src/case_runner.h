@@ -52,8 +52,12 @@ class CaseRunner {
   void RunRefusal(const Case& c, const format::Model& model, CaseResult& result);
   std::optional<Error> ErrorOf(const Case& c, const format::Model& model, bool run,
                                CaseResult& result);
+  /// `again`, where given, becomes the answer to the same inputs after the model ran on others.
   Result<Outputs> Answer(const format::Model& model, const std::string& arithmetic,
-                         const std::vector<format::Tensor>& inputs);
+                         const std::vector<format::Tensor>& inputs,
+                         std::optional<Outputs>* again = nullptr);
+  static void JudgeAgain(const format::Model& model, const std::vector<format::Tensor>& inputs,
+                         const Outputs& outputs, const Outputs& again, CaseResult& result);
   /// Errors: the expectation cannot be had, which is the case's fault or the reference's.
   Result<void> Judge(const Case& c, std::size_t index, const format::Model& model,
                      const std::vector<format::Tensor>& inputs, const Outputs& outputs,

@@ -155,6 +155,11 @@ bool FirstIs(const Question& question) {
   return type != nullptr && type->elem_type == kType;
 }
 
+bool IsQuantizedFirst(const Question& question) {
+  const format::TensorType* type = TypeOf(question, 0);
+  return type != nullptr && type->quantization;
+}
+
 template <bool (*kTest)(double)>
 bool AnyInput(const Question& question) {
   return std::ranges::any_of(question.inputs, [](const Tensor& tensor) {
@@ -171,7 +176,9 @@ bool IsDepthwiseMultiplied(const Question& question) {
   const auto x = DimsOf(question, 0);
   const auto w = DimsOf(question, WeightsAt(First(question)));
   if (!IsConv(First(question)) || !x || !w || x->size() < 2 || w->size() < 2) return false;
-  return First(question).IntOr("group", 1) == (*x)[1] && (*w)[0] > (*x)[1] && (*w)[1] == 1;
+  const bool transposed = First(question).op_type == "ConvTranspose";
+  const std::int64_t filters = transposed ? (*w)[1] : (*w)[0] / std::max<std::int64_t>((*x)[1], 1);
+  return First(question).IntOr("group", 1) == (*x)[1] && filters > 1;
 }
 bool IsEmpty(const Question& question) {
   return std::ranges::any_of(
@@ -217,6 +224,10 @@ constexpr std::array kConditions = {
     Condition{"bias", "where there is a bias", HasBias},
     Condition{"padding", "where there is padding", HasPads},
     Condition{"stride", "where strides are not 1", HasStride},
+    Condition{"float_input", "where the first input is FLOAT", FirstIs<ElementType::kFloat>},
+    Condition{"quantized_input", "where the first input is quantized", IsQuantizedFirst},
+    Condition{"per_tensor", "where every value has one scale",
+              [](const Question& question) { return !HasAxes(question); }},
     Condition{"per_axis", "where parameters lie along an axis", HasAxes},
     Condition{"four_bits", "where a value has 4 bits", HasWidth<4>},
     Condition{"two_bits", "where a value has 2 bits", HasWidth<2>},

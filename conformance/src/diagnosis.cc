@@ -15,7 +15,8 @@ namespace qtx::conformance {
 namespace {
 
 constexpr std::size_t kSample = 16;        // wrong answers that every candidate is tried on
-constexpr std::size_t kRightsPerOp = 48;   // right answers it is held to, per operator
+constexpr std::size_t kRightsPerOp = 256;  // right answers that are looked at, per operator
+constexpr std::size_t kHeldTo = 48;        // of those, how many a candidate is held to
 constexpr std::size_t kFinalists = 8;      // candidates that are
 constexpr std::size_t kFindingsPerOp = 3;  // faults that one operator may have
 constexpr std::size_t kExplainedAlone =
@@ -58,6 +59,7 @@ std::optional<std::string_view> KindOf(const CaseResult& result) {
     default:
       return std::nullopt;
   }
+  if (result.unstable) return "unstable";
   for (const Difference& difference : result.differences) {
     if (difference.mismatch.starts_with("element type")) return "output_type";
     if (difference.mismatch.starts_with("dims")) return "output_shape";
@@ -70,6 +72,10 @@ std::string_view SaysOf(std::string_view kind) {
   if (kind == "crash") return "ends without an answer";
   if (kind == "timeout") return "gives no answer in time";
   if (kind == "protocol_error") return "breaks the protocol";
+  if (kind == "unstable") {
+    return "answers the same question otherwise when asked again: state left from an earlier run, "
+           "or a race";
+  }
   if (kind == "output_type") return "gives outputs of another element type";
   return "gives outputs of other dims";
 }
@@ -200,8 +206,9 @@ class Diagnosis {
   AnsweredList Contradictions(const Candidate& candidate, const AnsweredList& wrongs) {
     const auto ops = OperatorsOf(wrongs);
     AnsweredList contradictions;
+    std::map<std::string_view, std::size_t> held;
     for (Answered& right : rights_) {
-      if (!ops.contains(right.result->op)) continue;
+      if (!ops.contains(right.result->op) || held[right.result->op]++ >= kHeldTo) continue;
       if (right.outputs.empty()) {
         auto outputs = own_ == nullptr ? Outputs{} : Answer(right.question, *own_, nullptr);
         if (!outputs) continue;
@@ -244,10 +251,16 @@ class Diagnosis {
     }));
   }
 
-  // ", only where ...", when a condition tells the answers apart.
+  // ", only where ...", when a condition tells the answers apart; else where they do not fit.
   static std::string Where(const AnsweredList& wrongs, const AnsweredList& rights) {
-    const auto place = Separating(wrongs, rights);
-    return place ? ", only " + place->where : ", though not everywhere";
+    if (const auto place = Separating(wrongs, rights)) return ", only " + place->where;
+    constexpr std::size_t kMaxNamed = 4;
+    std::string names;
+    std::size_t named = 0;
+    for (const std::string_view op : OperatorsOf(rights)) {
+      if (named++ < kMaxNamed) names.append(names.empty() ? "" : ", ").append(op);
+    }
+    return ", not always in " + names + (named > kMaxNamed ? ", ..." : "");
   }
 
   static std::optional<Place> SeparatingPair(const AnsweredList& wrongs,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "qtx/reference/interpreter.h"
+#include "stock.h"
 
 namespace qtx::conformance {
 namespace {
@@ -91,6 +92,26 @@ Result<void> Finish(const Question& asked, const Question& changed, const Fault&
   return {};
 }
 
+Result<Outputs> Ask(const Question& question, const reference::Arithmetic& row) {
+  QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(question.model, row));
+  return interpreter.Run(question.inputs);
+}
+
+Result<Outputs> AnswerChanged(const Question& question, const reference::Arithmetic& row,
+                              const Fault& fault) {
+  const Error idle{ErrorCode::kUnsupported, std::string(fault.name), "has nothing to act on"};
+  Question changed = question;
+  if (fault.question != nullptr) {
+    if (!fault.question(changed)) return idle;
+    QTX_RETURN_IF_ERROR(RetypeInputs(changed));
+  }
+  if (fault.store != nullptr && !Widen(changed.model)) return idle;
+  QTX_ASSIGN_OR_RETURN(Outputs outputs, Ask(changed, row));
+  if (fault.answers != nullptr && !fault.answers(question, outputs)) return idle;
+  QTX_RETURN_IF_ERROR(Finish(question, changed, fault, outputs));
+  return outputs;
+}
+
 }  // namespace
 
 Result<Question> BuildQuestion(const Case& c) {
@@ -108,22 +129,23 @@ Result<Outputs> RunReference(const Case& c, const std::string& arithmetic) {
 
 Result<Outputs> Answer(const Question& question, const reference::Arithmetic& row,
                        const Fault* fault) {
-  static constexpr Fault kNone = {};
-  const Fault& f = fault == nullptr ? kNone : *fault;
-  const Error idle{ErrorCode::kUnsupported, std::string(f.name), "has nothing to act on"};
   reference::Arithmetic changed_row = row;
-  if (f.row != nullptr) f.row(changed_row);
-  Question changed = question;
-  if (f.question != nullptr) {
-    if (!f.question(changed)) return idle;
-    QTX_RETURN_IF_ERROR(RetypeInputs(changed));
+  if (fault != nullptr && fault->row != nullptr) fault->row(changed_row);
+  if (fault == nullptr || fault->row != nullptr) return Ask(question, changed_row);
+  // Stock operators have their parameters as inputs; a fault reads those of types.
+  const std::optional<Question> extended = AsExtended(question);
+  auto answer =
+      extended ? AnswerChanged(*extended, row, *fault) : AnswerChanged(question, row, *fault);
+  if (!extended) return answer;
+  // Nothing to act on there: an attribute, perhaps.
+  if (!answer) return AnswerChanged(question, row, *fault);
+  Outputs outputs = *std::move(answer);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& declared = question.model.graph.outputs[i].type;
+    if (!declared || declared->quantization) continue;
+    outputs[i].elem_type = declared->elem_type;
+    outputs[i].quantization.reset();
   }
-  if (f.store != nullptr && !Widen(changed.model)) return idle;
-  QTX_ASSIGN_OR_RETURN(auto interpreter,
-                       reference::Interpreter::Prepare(changed.model, changed_row));
-  QTX_ASSIGN_OR_RETURN(Outputs outputs, interpreter.Run(changed.inputs));
-  if (f.answers != nullptr && !f.answers(question, outputs)) return idle;
-  if (fault != nullptr) QTX_RETURN_IF_ERROR(Finish(question, changed, f, outputs));
   return outputs;
 }
 

@@ -51,9 +51,11 @@ struct Fault {
 };
 
 /// Of numbers: rounding, accumulating, storing.  Of parameters: scales, offsets, packing.  Of
-/// operators: attributes, padding, tails. In the order of preference where several give the same.
+/// windows: padding, strides, groups.  Of operators: attributes, tails, tables. In the order of
+/// preference where several give the same.
 std::span<const Fault> NumberFaults();
 std::span<const Fault> ParameterFaults();
+std::span<const Fault> WindowFaults();
 std::span<const Fault> OperatorFaults();
 
 /// What the reference gives for `question` in `row`, changed by `fault` (nullptr: not at all).

@@ -1,4 +1,4 @@
-// Faults of operators: attributes, padding, batches and tails taken otherwise than written.
+// Faults of operators: attributes, batches, tails and tables taken otherwise than written.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,22 +22,6 @@ bool IsProduct(const Node& node) {
   return node.op_type.find("MatMul") != std::string::npos || node.op_type == "Gemm";
 }
 bool IsConv(const Node& node) { return node.op_type.find("Conv") != std::string::npos; }
-std::size_t WeightsAt(const Node& node) { return node.op_type.starts_with("QLinear") ? 3 : 1; }
-
-// Attributes; false where nothing changes.
-template <typename Change>
-bool EditInts(Question& question, std::string_view name, Change change) {
-  bool any = false;
-  for (Node& node : question.model.graph.nodes) {
-    for (Attribute& attribute : node.attributes) {
-      if (attribute.name != name) continue;
-      const Integers before = attribute.ints;
-      change(attribute.ints);
-      any = any || attribute.ints != before;
-    }
-  }
-  return any;
-}
 
 bool Drop(Question& question, std::initializer_list<std::string_view> names) {
   std::size_t dropped = 0;
@@ -55,104 +39,12 @@ bool DropSaturate(Question& question) { return Drop(question, {"saturate"}); }
 bool DropTransposeB(Question& question) { return Drop(question, {"transB"}); }
 bool DropTransposeA(Question& question) { return Drop(question, {"transA"}); }
 
-template <bool kUpperToo>
-bool SwapSame(Question& question) {
-  bool any = false;
-  for (Node& node : question.model.graph.nodes) {
-    for (Attribute& attribute : node.attributes) {
-      if (attribute.name != "auto_pad" || !attribute.s.starts_with("SAME")) continue;
-      const bool upper = attribute.s == "SAME_UPPER";
-      if (upper && !kUpperToo) continue;
-      attribute.s = upper ? "SAME_LOWER" : "SAME_UPPER";
-      any = true;
-    }
-  }
-  return any;
-}
-bool SwapPads(Question& question) {
-  const bool pads = EditInts(question, "pads", [](Integers& values) {
-    std::rotate(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
-  });
-  return SwapSame<true>(question) || pads;
-}
-bool InterleavePads(Question& question) {
-  return EditInts(question, "pads", [](Integers& pads) {
-    if (pads.size() == 4) std::swap(pads[1], pads[2]);
-  });
-}
-bool TransposePads(Question& question) {
-  return EditInts(question, "pads", [](Integers& pads) {
-    const auto half = std::ssize(pads) / 2;
-    std::reverse(pads.begin(), pads.begin() + half);
-    std::reverse(pads.begin() + half, pads.end());
-  });
-}
-bool TransposeStrides(Question& question) {
-  return EditInts(question, "strides", [](Integers& strides) { std::ranges::reverse(strides); });
-}
-
-template <std::int64_t kValue>
-bool CountPadding(Question& question) {
-  bool any = false;
-  for (Node& node : question.model.graph.nodes) {
-    if (node.op_type != "AveragePool" || node.IntOr("count_include_pad", 0) == kValue) continue;
-    std::erase_if(node.attributes,
-                  [](const Attribute& a) { return a.name == "count_include_pad"; });
-    node.attributes.push_back(Attribute::Int("count_include_pad", kValue));
-    any = true;
-  }
-  return any;
-}
-
 bool DropBias(Question& question) {
   Reading reading(question);
   if (!reading.single() || reading.Input(2) == nullptr) return false;
   const std::string& op = reading.node().op_type;
   if (op != "Conv" && op != "Gemm" && op != "ConvTranspose") return false;
   reading.node().inputs.resize(2);
-  return true;
-}
-
-// A value declared beside the model's own, with the shape left open.
-void Declare(format::Graph& graph, std::string name, format::TensorType type) {
-  format::ValueInfo info;
-  info.name = std::move(name);
-  info.type = std::move(type);
-  info.type->shape.reset();
-  graph.values.push_back(std::move(info));
-}
-
-// A Pad with stored 0 in front, and no padding left in the node itself.
-bool PadWithStoredZero(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
-  Node& node = reading.node();
-  const Quantization* q = reading.Parameters(reading.Input(0));
-  const Integers pads = node.IntsOr("pads", {});
-  if (q == nullptr || pads.empty() || !q->axis.empty()) return false;
-  const format::TensorType type = *reading.Type(reading.Input(0));
-  const auto half = static_cast<std::ptrdiff_t>(pads.size() / 2);
-  Integers amounts = {0, 0};
-  amounts.insert(amounts.end(), pads.begin(), pads.begin() + half);
-  amounts.insert(amounts.end(), {0, 0});
-  amounts.insert(amounts.end(), pads.begin() + half, pads.end());
-  Tensor list = *format::MakeTensor(ElementType::kInt64, {std::ssize(amounts)});
-  format::PackIntegers(amounts, list);
-  const Tensor zero = *format::MakeTensor(type.elem_type, {}, type.quantization);
-  format::Graph& graph = reading.graph();
-  graph.initializers.push_back(format::ToTensorData("padded.amounts", list));
-  graph.initializers.push_back(format::ToTensorData("padded.value", zero));
-  Declare(graph, "padded.value", type);
-  graph.values.back().type->shape = format::Shape{};
-  Declare(graph, "padded", type);
-  std::erase_if(node.attributes, [](const Attribute& a) { return a.name == "pads"; });
-  Node pad;
-  pad.name = "pad";
-  pad.op_type = "Pad";
-  pad.inputs = {node.inputs[0], "padded.amounts", "padded.value"};
-  pad.outputs = {"padded"};
-  node.inputs[0] = "padded";
-  graph.nodes.insert(graph.nodes.begin(), std::move(pad));
   return true;
 }
 
@@ -175,7 +67,7 @@ bool RoundOperands(Question& question) {
     convert.inputs = {input};
     input = "rounded" + std::to_string(before.size());
     convert.outputs = {input};
-    Declare(graph, input, wide);
+    reading.Declare(input, wide);
     before.push_back(std::move(convert));
   }
   graph.nodes.insert(graph.nodes.begin(), before.begin(), before.end());
@@ -196,7 +88,7 @@ bool RepeatFirst(Reading& reading, std::size_t operand, std::int64_t kept_axes) 
 bool ReadFirstBatch(Question& question) {
   Reading reading(question);
   if (!reading.single()) return false;
-  if (IsProduct(reading.node())) return RepeatFirst(reading, WeightsAt(reading.node()), 2);
+  if (IsProduct(reading.node())) return RepeatFirst(reading, 1, 2);
   const auto dims = reading.Dims(reading.Input(0));
   return IsConv(reading.node()) && dims && RepeatFirst(reading, 0, std::ssize(*dims) - 1);
 }
@@ -246,8 +138,7 @@ bool SpoilTail(Question& question) {
   Reading reading(question);
   if (!reading.single()) return false;
   const Node& node = reading.node();
-  return reading.EditIntegers(reading.Input(WeightsAt(node)), [&node](Integers& values,
-                                                                      Tensor& tensor) {
+  return reading.EditIntegers(reading.Input(1), [&node](Integers& values, Tensor& tensor) {
     const std::int64_t depth = Depth(node, tensor.dims);
     if (depth <= kLanes || depth % kLanes == 0 || values.empty()) return false;
     std::optional<format::ParameterMap> map;
@@ -264,21 +155,6 @@ bool SpoilTail(Question& question) {
     if (tensor.quantization) Widen(tensor);
     return true;
   });
-}
-
-bool FlipKernels(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || !IsConv(reading.node())) return false;
-  return reading.EditIntegers(
-      reading.Input(WeightsAt(reading.node())), [](Integers& values, Tensor& tensor) {
-        if (tensor.dims.size() < 3 || values.empty()) return false;
-        const std::ptrdiff_t size = std::accumulate(tensor.dims.begin() + 2, tensor.dims.end(),
-                                                    std::ptrdiff_t{1}, std::multiplies<>());
-        for (auto i = values.begin(); i != values.end(); i += size) {
-          std::reverse(i, i + size);
-        }
-        return size > 1;
-      });
 }
 
 // A smaller second operand repeated from its beginning, whatever its axes.
@@ -342,35 +218,19 @@ bool TakeBoundsAsStored(Question& question) {
   return any;
 }
 
-// The greater of two int8 by their bits as unsigned numbers.
-bool FlipTopBits(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || reading.node().op_type != "MaxPool") return false;
-  return reading.EditIntegers(reading.Input(0), [](Integers& values, Tensor& tensor) {
-    if (tensor.elem_type != ElementType::kInt8Q) return false;
-    for (std::int64_t& v : values) v += v < 0 ? 128 : -128;
-    return true;
-  });
-}
-bool FlipBack(const Question&, Outputs& outputs) {
-  for (Tensor& output : outputs) {
-    if (output.elem_type != ElementType::kInt8Q) continue;
-    Integers values = format::UnpackIntegers(output);
-    for (std::int64_t& v : values) v += v < 0 ? 128 : -128;
-    format::PackIntegers(values, output);
-  }
-  return true;
+// Input and output of a node of one input, both quantized integers.
+bool IsStoredToStored(const Question& question, const Outputs& outputs, std::string_view op_type) {
+  const auto is_stored = [](const Tensor& tensor) {
+    return tensor.quantization && format::IsIntegerStorage(tensor.elem_type);
+  };
+  return question.model.graph.nodes.front().op_type == op_type && question.inputs.size() == 1 &&
+         outputs.size() == 1 && is_stored(question.inputs[0]) && is_stored(outputs[0]);
 }
 
 // Negative stored values become stored 0, whatever the offset.
 bool ClampAtStoredZero(const Question& question, Outputs& outputs) {
-  const Node& node = question.model.graph.nodes.front();
-  if (node.op_type != "Relu" || question.inputs.size() != 1 || outputs.size() != 1) return false;
+  if (!IsStoredToStored(question, outputs, "Relu")) return false;
   const Tensor& x = question.inputs[0];
-  if (!x.quantization || !outputs[0].quantization || !format::IsIntegerStorage(x.elem_type) ||
-      !format::IsIntegerStorage(outputs[0].elem_type)) {
-    return false;
-  }
   const Integers from = format::UnpackIntegers(x);
   Integers to = format::UnpackIntegers(outputs[0]);
   const format::IntegerRange range =
@@ -388,31 +248,122 @@ bool AsIdentity(Question& question) {
   return true;
 }
 
+// A column of addends read along the row.
+bool ReadBiasAlongRow(Question& question) {
+  Reading reading(question);
+  if (!reading.single() || reading.node().op_type != "Gemm") return false;
+  const auto w = reading.Dims(reading.Input(1));
+  if (!w || w->size() != 2) return false;
+  const std::int64_t columns = (*w)[reading.node().IntOr("transB", 0) != 0 ? 0 : 1];
+  return reading.EditIntegers(reading.Input(2), [columns](Integers& values, Tensor& tensor) {
+    if (values.empty() || !tensor.quantization || !tensor.quantization->axis.empty()) return false;
+    const Integers before = values;
+    values.resize(static_cast<std::size_t>(columns));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = before[i % before.size()];
+    tensor.dims = {columns};
+    return true;
+  });
+}
+
+// The constant that a Pad fills with is stored 0 of the output's type.
+bool FillWithStoredZero(Question& question) {
+  Reading reading(question);
+  if (!reading.single() || reading.node().op_type != "Pad") return false;
+  Node& node = reading.node();
+  const Quantization* y = reading.Parameters(reading.Output());
+  if (y == nullptr || !y->axis.empty() || node.StringOr("mode", "constant") != "constant") {
+    return false;
+  }
+  const auto zero = format::MakeTensor(reading.Type(reading.Output())->elem_type, {}, *y);
+  if (!zero) return false;
+  reading.AddConstant("stored.zero", *zero);
+  node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3));
+  node.inputs[2] = "stored.zero";
+  return true;
+}
+
+// slope * stored where the stored value is negative, in binary32 and without offsets.
+bool LeakOnStored(const Question& question, Outputs& outputs) {
+  if (!IsStoredToStored(question, outputs, "LeakyRelu")) return false;
+  const Integers from = format::UnpackIntegers(question.inputs[0]);
+  Integers to = format::UnpackIntegers(outputs[0]);
+  const format::IntegerRange range =
+      format::StoredRange(outputs[0].elem_type, *outputs[0].quantization);
+  const float slope = question.model.graph.nodes.front().FloatOr("alpha", 0.01F);
+  for (std::size_t i = 0; i < to.size() && i < from.size(); ++i) {
+    if (from[i] >= 0) continue;
+    const float leaked = slope * static_cast<float>(from[i]);
+    to[i] = std::clamp(static_cast<std::int64_t>(std::nearbyint(leaked)), range.min, range.max);
+  }
+  format::PackIntegers(to, outputs[0]);
+  return true;
+}
+
+// Reals of a tensor in binary32, as `float32` reads them: float32.S1.
+std::vector<float> Binary32(const Tensor& tensor) {
+  std::vector<float> reals;
+  if (!tensor.quantization || !format::IsIntegerStorage(tensor.elem_type)) {
+    for (const double value : format::StoredValues(tensor)) {
+      reals.push_back(static_cast<float>(value));
+    }
+    return reals;
+  }
+  const format::ParameterMap map(*tensor.quantization, tensor.dims);
+  const Integers stored = format::UnpackIntegers(tensor);
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const std::int64_t k = map(static_cast<std::int64_t>(i));
+    const std::int64_t offset = format::OffsetAt(*tensor.quantization, k);
+    reals.push_back(static_cast<float>(stored[i] - offset) *
+                    format::ScaleAt(*tensor.quantization, k));
+  }
+  return reals;
+}
+
+// float32.S2.
+void StoreBinary32(const std::vector<float>& reals, Tensor& tensor) {
+  if (!tensor.quantization) {
+    std::ranges::copy(reals, tensor.As<float>().begin());
+    return;
+  }
+  const format::IntegerRange range = format::StoredRange(tensor.elem_type, *tensor.quantization);
+  const format::ParameterMap map(*tensor.quantization, tensor.dims);
+  Integers stored(reals.size());
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const std::int64_t k = map(static_cast<std::int64_t>(i));
+    const float quotient = reals[i] / format::ScaleAt(*tensor.quantization, k);
+    const float near = std::isnan(quotient) ? 0 : std::clamp(quotient, -0x1p40F, 0x1p40F);
+    stored[i] = std::clamp(
+        static_cast<std::int64_t>(std::nearbyint(near)) + format::OffsetAt(*tensor.quantization, k),
+        range.min, range.max);
+  }
+  format::PackIntegers(stored, tensor);
+}
+
+// exp(x) / sum exp(x) in binary32: beyond 88 the sum is infinite.
+bool SkipTheMaximum(const Question& question, Outputs& outputs) {
+  const Node& node = question.model.graph.nodes.front();
+  if (node.op_type != "Softmax" || outputs.size() != 1) return false;
+  const Tensor& x = question.inputs[0];
+  Tensor& y = outputs[0];
+  const bool stored = y.quantization && format::IsIntegerStorage(y.elem_type);
+  const auto axis = format::NormalizeAxis(node.IntOr("axis", -1), std::ssize(x.dims));
+  if ((!stored && y.elem_type != ElementType::kFloat) || !axis) return false;
+  std::vector<float> shares = Binary32(x);
+  for (float& share : shares) share = static_cast<float>(std::exp(static_cast<double>(share)));
+  const auto count = static_cast<std::size_t>(x.dims[static_cast<std::size_t>(*axis)]);
+  const auto step = static_cast<std::size_t>(std::accumulate(
+      x.dims.begin() + *axis + 1, x.dims.end(), std::int64_t{1}, std::multiplies<>()));
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (i / step % count != 0) continue;
+    float sum = 0;
+    for (std::size_t k = 0; k < count; ++k) sum += shares[i + k * step];
+    for (std::size_t k = 0; k < count; ++k) shares[i + k * step] /= sum;
+  }
+  StoreBinary32(shares, y);
+  return true;
+}
+
 constexpr std::array kFaults = {
-    Fault{.name = "pads_swapped",
-          .says = "swaps the pads at the beginning and at the end",
-          .question = SwapPads},
-    Fault{.name = "pads_interleaved",
-          .says = "reads pads as begin and end of one axis after the other",
-          .question = InterleavePads},
-    Fault{.name = "pads_transposed",
-          .says = "swaps the pads of height and width",
-          .question = TransposePads},
-    Fault{.name = "strides_transposed",
-          .says = "swaps the strides of height and width",
-          .question = TransposeStrides},
-    Fault{.name = "same_lower_as_upper",
-          .says = "takes SAME_LOWER for SAME_UPPER",
-          .question = SwapSame<false>},
-    Fault{.name = "zero_padding",
-          .says = "pads with stored 0 instead of the offset",
-          .question = PadWithStoredZero},
-    Fault{.name = "average_counts_padding",
-          .says = "counts padding in an average that excludes it",
-          .question = CountPadding<1>},
-    Fault{.name = "average_excludes_padding",
-          .says = "leaves padding out of an average that includes it",
-          .question = CountPadding<0>},
     Fault{.name = "transposed_b_ignored", .says = "ignores transB", .question = DropTransposeB},
     Fault{.name = "transposed_a_ignored", .says = "ignores transA", .question = DropTransposeA},
     Fault{.name = "alpha_ignored", .says = "ignores alpha", .question = DropAlpha},
@@ -449,8 +400,6 @@ constexpr std::array kFaults = {
     Fault{.name = "tail_repeats_last",
           .says = "fills the last four products with the last one",
           .question = SpoilTail<4, RepeatLast>},
-    Fault{
-        .name = "kernel_flipped", .says = "applies kernels back to front", .question = FlipKernels},
     Fault{.name = "broadcast_repeats",
           .says = "repeats a smaller operand from its beginning, whatever its axes",
           .question = RepeatOperand},
@@ -463,10 +412,18 @@ constexpr std::array kFaults = {
     Fault{.name = "constants_as_stored",
           .says = "takes the stored integers of a bound or padding value for its real",
           .question = TakeBoundsAsStored},
-    Fault{.name = "max_pool_unsigned",
-          .says = "compares int8 as unsigned numbers",
-          .question = FlipTopBits,
-          .answers = FlipBack},
+    Fault{.name = "column_bias_as_row",
+          .says = "reads a column of addends along the row",
+          .question = ReadBiasAlongRow},
+    Fault{.name = "pad_with_zero",
+          .says = "fills padding with stored 0",
+          .question = FillWithStoredZero},
+    Fault{.name = "leaky_relu_on_stored",
+          .says = "multiplies negative stored values by the slope, offsets forgotten",
+          .answers = LeakOnStored},
+    Fault{.name = "softmax_not_shifted",
+          .says = "takes exponentials without subtracting the maximum, which overflow",
+          .answers = SkipTheMaximum},
     Fault{.name = "relu_at_stored_zero",
           .says = "cuts off at stored 0 instead of the offset",
           .question = AsIdentity,

@@ -17,26 +17,6 @@ using format::Quantization;
 using format::Tensor;
 using Integers = std::vector<std::int64_t>;
 
-// Inputs of an operator of two operands: their values and zero points.
-struct Operands {
-  std::string_view op_type;
-  std::array<std::size_t, 2> values;
-  std::array<std::size_t, 2> zero_points;
-};
-constexpr std::size_t kNone = 99;
-constexpr std::array kStock = {
-    Operands{"QLinearConv", {0, 3}, {2, 5}},          Operands{"QLinearMatMul", {0, 3}, {2, 5}},
-    Operands{"QLinearAdd", {0, 3}, {2, 5}},           Operands{"QLinearMul", {0, 3}, {2, 5}},
-    Operands{"ConvInteger", {0, 1}, {2, 3}},          Operands{"MatMulInteger", {0, 1}, {2, 3}},
-    Operands{"DequantizeLinear", {0, 1}, {2, kNone}},
-};
-constexpr Operands kExtended = {"", {0, 1}, {kNone, kNone}};
-
-const Operands& OperandsOf(const Node& node) {
-  const auto* found = std::ranges::find(kStock, node.op_type, &Operands::op_type);
-  return found == kStock.end() ? kExtended : *found;
-}
-
 template <typename Change>
 bool ForEachInput(Reading& reading, Change change) {
   bool any = false;
@@ -54,16 +34,7 @@ bool ClearOffset(Quantization* q) {
 }
 
 bool ClearOperand(Reading& reading, std::size_t operand) {
-  const Operands& operands = OperandsOf(reading.node());
-  if (operands.op_type.empty()) {
-    return ClearOffset(reading.Parameters(reading.Input(operand)));
-  }
-  const std::string* zero_point = reading.Input(operands.zero_points[operand]);
-  return reading.EditIntegers(zero_point, [](Integers& values, Tensor&) {
-    const bool any = std::ranges::any_of(values, [](std::int64_t v) { return v != 0; });
-    std::ranges::fill(values, 0);
-    return any;
-  });
+  return ClearOffset(reading.Parameters(reading.Input(operand)));
 }
 
 bool ClearFirst(Question& question) {
@@ -77,10 +48,6 @@ bool ClearSecond(Question& question) {
 bool ClearInputs(Question& question) {
   Reading reading(question);
   if (!reading.single()) return false;
-  if (!OperandsOf(reading.node()).op_type.empty()) {
-    const bool first = ClearOperand(reading, 0);
-    return ClearOperand(reading, 1) || first;
-  }
   return ForEachInput(
       reading, [&](const std::string& name) { return ClearOffset(reading.Parameters(&name)); });
 }
@@ -100,21 +67,25 @@ bool ClearSixteenBits(Question& question) {
   });
 }
 
+// In 16 bits, which hold either offset.
 bool SwapOffsets(Question& question) {
   Reading reading(question);
   if (!reading.single()) return false;
-  const Operands& operands = OperandsOf(reading.node());
-  if (!operands.op_type.empty()) {
-    auto& inputs = reading.node().inputs;
-    if (std::ranges::max(operands.zero_points) >= inputs.size()) return false;
-    std::swap(inputs[operands.zero_points[0]], inputs[operands.zero_points[1]]);
-    return true;
-  }
-  Quantization* a = reading.Parameters(reading.Input(0));
-  Quantization* b = reading.Parameters(reading.Input(1));
+  const Quantization* a = reading.Parameters(reading.Input(0));
+  const Quantization* b = reading.Parameters(reading.Input(1));
   if (a == nullptr || b == nullptr || a->scale.size() != b->scale.size()) return false;
-  std::swap(a->offset, b->offset);
-  return a->offset != b->offset;
+  const std::array offsets = {b->offset, a->offset};
+  if (offsets[0] == offsets[1]) return false;
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const bool done = reading.EditIntegers(reading.Input(i), [&](Integers&, Tensor& tensor) {
+      if (format::BitWidth(tensor.elem_type) > 8) return false;
+      Widen(tensor);
+      tensor.quantization->offset = offsets[i];
+      return true;
+    });
+    if (!done) return false;
+  }
+  return true;
 }
 
 // Element `i` of `dims`, its coordinates.
@@ -237,7 +208,7 @@ bool UseScaleOfFirst(Question& question) {
 
 // Stored values seen through an 8-bit register of the other signedness.
 bool Reinterpret(Reading& reading, std::size_t operand) {
-  const std::string* name = reading.Input(OperandsOf(reading.node()).values[operand]);
+  const std::string* name = reading.Input(operand);
   return reading.EditIntegers(name, [](Integers& values, Tensor& tensor) {
     const format::IntegerRange range = format::StorageRange(tensor.elem_type);
     const std::int64_t size = range.max - range.min + 1;
@@ -332,7 +303,7 @@ bool WrapDifferences(Question& question) {
 bool CutToSevenBits(Question& question) {
   Reading reading(question);
   if (!reading.single()) return false;
-  const std::string* x = reading.Input(OperandsOf(reading.node()).values[0]);
+  const std::string* x = reading.Input(0);
   return reading.EditIntegers(x, [](Integers& values, Tensor& tensor) {
     if (format::StorageOf(tensor.elem_type) != ElementType::kUint8) return false;
     for (std::int64_t& v : values) v = std::min<std::int64_t>(v, 127);
@@ -347,10 +318,16 @@ bool HalveWeights(Question& question) {
   const auto* x = reading.Type(reading.Input(0));
   if (x == nullptr || x->elem_type != ElementType::kInt8Q) return false;
   return reading.EditIntegers(reading.Input(1), [](Integers& values, Tensor& tensor) {
-    if (tensor.elem_type != ElementType::kInt8Q || !tensor.quantization->offset.empty()) {
+    if (tensor.elem_type != ElementType::kInt8Q ||
+        !format::ParameterDims(*tensor.quantization, tensor.dims)) {
       return false;
     }
-    for (std::int64_t& v : values) v = 2 * std::llrint(static_cast<double>(v) / 2);
+    const format::ParameterMap map(*tensor.quantization, tensor.dims);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::int64_t offset =
+          format::OffsetAt(*tensor.quantization, map(static_cast<std::int64_t>(i)));
+      values[i] = 2 * std::llrint(static_cast<double>(values[i] - offset) / 2) + offset;
+    }
     Widen(tensor);
     return true;
   });
@@ -382,12 +359,18 @@ bool RescaleBias(Question& question) {
   const Quantization* w = reading.Parameters(reading.Input(1));
   const Quantization* y = reading.Parameters(reading.Output());
   Quantization* bias = reading.Parameters(reading.Input(2));
-  if (x == nullptr || w == nullptr || bias == nullptr || w->scale.size() > 1) return false;
-  if (kUnit == Unit::kOutput && y == nullptr) return false;
-  const float unit = kUnit == Unit::kAccumulator ? x->scale[0] * w->scale[0]
-                     : kUnit == Unit::kInput     ? x->scale[0]
-                                                 : y->scale[0];
-  std::ranges::fill(bias->scale, unit);
+  if (x == nullptr || w == nullptr || bias == nullptr || x->scale.size() > 1) return false;
+  if (kUnit == Unit::kOutput && (y == nullptr || y->scale.size() > 1)) return false;
+  if (kUnit == Unit::kAccumulator) {
+    const auto dims = reading.Dims(reading.Input(2));
+    if (w->scale.size() > 1 && (!dims || dims->empty())) return false;
+    bias->scale.clear();
+    for (const float scale : w->scale) bias->scale.push_back(x->scale[0] * scale);
+    if (w->scale.size() > 1) bias->axis = {std::ssize(*dims) - 1};
+    if (bias->offset.size() != bias->scale.size()) bias->offset.clear();
+    return true;
+  }
+  std::ranges::fill(bias->scale, kUnit == Unit::kInput ? x->scale[0] : y->scale[0]);
   return true;
 }
 bool ZeroExtendBias(Question& question) {

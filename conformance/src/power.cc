@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "escape.h"
 
@@ -18,17 +19,28 @@ bool Passes(const CaseResult& result) {
   return result.outcome == Outcome::kPass || result.outcome == Outcome::kUnsupported;
 }
 
-// What the findings say, and whether one of them is the fault: its candidate ends with the name.
-void TakeDiagnosis(const BackendReport& row, FaultPower& fault) {
-  for (const Finding& finding : row.findings) {
-    if (finding.candidate.empty()) continue;
-    if (!fault.diagnosis.empty()) fault.diagnosis += "; ";
-    fault.diagnosis += finding.says.empty() ? finding.candidate : finding.says;
-    fault.diagnosed = fault.diagnosed || finding.candidate.ends_with(fault.name);
-  }
+// Whether a finding names `candidate`, on top of whatever arithmetic or beside a condition.
+bool Names(const Finding& finding, std::string_view candidate) {
+  const std::string padded = " + " + finding.candidate + " + ";
+  return padded.find(" + " + std::string(candidate) + " + ") != std::string::npos;
 }
 
-void TakeRow(const BackendReport& row, FaultPower& fault) {
+// What the findings say. The fault is diagnosed when those that name it have more of the wrong
+// answers than any other candidate, and more than nothing explains.
+void TakeDiagnosis(const BackendReport& row, std::string_view right, FaultPower& fault) {
+  std::int64_t named = 0;
+  std::map<std::string_view, std::int64_t> others;
+  for (const Finding& finding : row.findings) {
+    if (!fault.diagnosis.empty()) fault.diagnosis += "; ";
+    fault.diagnosis += finding.says;
+    (Names(finding, right) ? named : others[finding.candidate]) += finding.failing;
+  }
+  fault.diagnosed = named > 0 && std::ranges::all_of(others, [named](const auto& other) {
+                      return other.second < named;
+                    });
+}
+
+void TakeRow(const BackendReport& row, std::string_view right, FaultPower& fault) {
   for (const CaseResult& result : row.cases) {
     if (Passes(result)) continue;
     fault.caught_by.push_back(result.id);
@@ -36,7 +48,7 @@ void TakeRow(const BackendReport& row, FaultPower& fault) {
     fault.caught_by_tagged =
         fault.caught_by_tagged || std::ranges::find(result.tags, fault.name) != result.tags.end();
   }
-  TakeDiagnosis(row, fault);
+  TakeDiagnosis(row, right, fault);
 }
 
 void Blame(const BackendReport& row, std::vector<std::string>& blamed) {
@@ -140,7 +152,8 @@ PowerReport MeasurePower(const std::string& suite, std::span<const Case> cases,
     bool known = false;
     for (std::size_t i = 0; i < faulty.size(); ++i) {
       if (faulty[i].backend.name != row.source) continue;
-      TakeRow(row, report.faults[i]);
+      const std::string& right = faulty[i].diagnosis.empty() ? faulty[i].name : faulty[i].diagnosis;
+      TakeRow(row, right, report.faults[i]);
       known = true;
     }
     if (!known) Blame(row, report.blamed);

@@ -69,6 +69,24 @@ void Reading::Replace(const std::string& name, Tensor tensor) {
   }
 }
 
+void Reading::AddConstant(const std::string& name, const Tensor& tensor) {
+  graph_.initializers.push_back(format::ToTensorData(name, tensor));
+  if (!tensor.quantization) return;
+  format::TensorType type;
+  type.elem_type = tensor.elem_type;
+  type.quantization = tensor.quantization;
+  Declare(name, std::move(type));
+  graph_.values.back().type->shape = format::ToShape(tensor.dims);
+}
+
+void Reading::Declare(const std::string& name, format::TensorType type) {
+  format::ValueInfo info;
+  info.name = name;
+  info.type = std::move(type);
+  info.type->shape.reset();
+  graph_.values.push_back(std::move(info));
+}
+
 bool Reading::EditIntegers(const std::string* name, const Edit& edit) {
   std::optional<Tensor> tensor = Load(name);
   if (!tensor || !format::IsIntegerStorage(tensor->elem_type)) return false;

@@ -33,6 +33,10 @@ class Reading {
   /// Gives it other data, dims and type.
   void Replace(const std::string& name, format::Tensor tensor);
 
+  /// A further constant, and a further value of open shape.
+  void AddConstant(const std::string& name, const format::Tensor& tensor);
+  void Declare(const std::string& name, format::TensorType type);
+
   using Edit = std::function<bool(std::vector<std::int64_t>& values, format::Tensor& tensor)>;
   /// Calls `edit` with the stored integers of an input or constant; it may change them, and
   /// elem_type, dims and quantization. False when there are none, or `edit` says so.

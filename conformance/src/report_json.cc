@@ -171,6 +171,10 @@ void WriteCase(JsonWriter& writer, const CaseResult& result) {
   for (const Difference& difference : result.differences) WriteDifference(writer, difference);
   writer.EndArray();
   if (result.evidence) WriteEvidence(writer, *result.evidence);
+  if (result.unstable) {
+    writer.Key("unstable");
+    writer.Bool(true);
+  }
   if (!result.error_output.empty()) Field(writer, "error_output", result.error_output);
   Field(writer, "seconds", result.seconds);
   writer.EndObject();

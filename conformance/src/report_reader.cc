@@ -208,6 +208,7 @@ Result<CaseResult> ReadCase(const Value& json, const std::string& where) {
   if (const auto* const evidence = fields.Find("evidence")) {
     QTX_ASSIGN_OR_RETURN(result.evidence, ReadEvidence(*evidence, where + ": evidence"));
   }
+  result.unstable = fields.Flag("unstable");
   result.error_output = fields.Text("error_output");
   result.seconds = Seconds(fields);
   if (result.id.empty()) fields.Refuse("id", "a case's id");

@@ -17,6 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMaxJobs = 256;
+constexpr int kMaxFreshInstances = 1024;  // a row may ask, of wrong answers
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -130,6 +131,23 @@ class Row {
     }
   }
 
+  static bool IsWrong(const CaseResult& result) {
+    return result.outcome == Outcome::kFail && result.evidence && !result.unstable;
+  }
+
+  // An instance that has answered nothing yet: right there, or otherwise the second time, the
+  // answer depends on what was asked before.
+  void AskAFreshInstance(ReferenceResults& references, std::size_t i, CaseResult& result) {
+    const Instance fresh = source_.make();
+    if (!fresh || source_.is_reference) return;
+    CaseResult again;
+    again.arithmetic = result.arithmetic;
+    CaseRunner(source_, **fresh, references).Run(cases_[chosen_[i]], chosen_[i], again);
+    if (again.outcome != Outcome::kPass && !again.unstable) return;
+    result.unstable = true;
+    result.diagnosis += "; a fresh instance of the backend answers otherwise";
+  }
+
   // False when the backend was not there to be asked.
   bool RunCase(const Instance& backend, ReferenceResults& references, std::size_t i) {
     const Clock::time_point start = Clock::now();
@@ -138,6 +156,7 @@ class Row {
     if (backend) {
       CaseRunner runner(source_, **backend, references);
       runner.Run(cases_[chosen_[i]], chosen_[i], result);
+      if (IsWrong(result) && fresh_instances_-- > 0) AskAFreshInstance(references, i, result);
       reached = runner.reached();
     } else {
       result.outcome = Outcome::kCrash;
@@ -151,6 +170,7 @@ class Row {
   std::span<const Case> cases_;
   std::vector<std::size_t> chosen_;  // indices of cases
   BackendReport& report_;
+  std::atomic<int> fresh_instances_ = kMaxFreshInstances;
   std::atomic<std::size_t> next_ = 0;
 };
 

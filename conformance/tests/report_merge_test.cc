@@ -57,6 +57,7 @@ Report Full() {
   fail.differences = {{"y", "", 3, 1, {{2, "1", "0"}}, {{-1, 2}, {1, 1}}, "LSB", {4, 0.25, 0.5}}};
   fail.evidence = Evidence{{{"x", Quantized()}}, {{"y", Quantized()}}, {{"y", Quantized()}}};
   fail.error_output = "said\n";
+  fail.unstable = true;
   fail.seconds = 0.25;
   BackendReport row;
   row.source = "cmd:x";

@@ -132,7 +132,8 @@ TEST(RunSuite, KeepsWhatTheProcessWroteWithTheCaseThatFailed) {
   const BackendReport row = RunOne(Guest("noise"));
   EXPECT_THAT(Outcomes(row), ElementsAre(Outcome::kPass, Outcome::kFail, Outcome::kPass));
   EXPECT_EQ(row.cases[0].error_output, "");
-  EXPECT_EQ(row.cases[1].error_output, "first words\nlast words\n");
+  const std::string words = "first words\nlast words\n";
+  EXPECT_EQ(row.cases[1].error_output, words + words + words);  // of three runs: S21
   EXPECT_EQ(row.cases[2].error_output, "");
 }
 
@@ -176,6 +177,45 @@ class Unsound : public backend::Backend {
  private:
   std::string fault_;
 };
+
+// Source: backend_protocol.S21.
+class Forgetful : public backend::Backend {
+ public:
+  class Model : public backend::PreparedModel {
+   public:
+    Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) override {
+      std::vector<format::Tensor> outputs(inputs.begin(), inputs.end());
+      // Keeps what an earlier run left in the last element.
+      if (left_) outputs[0].bytes.back() = *left_;
+      left_ = inputs[0].bytes.back();
+      return outputs;
+    }
+
+   private:
+    std::optional<std::byte> left_;
+  };
+  Result<backend::Description> Describe() override {
+    return backend::Description{"forgetful", "1", {"exact"}, ""};
+  }
+  Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model&,
+                                                          std::string_view) override {
+    return std::unique_ptr<backend::PreparedModel>(std::make_unique<Model>());
+  }
+};
+
+TEST(RunSuite, AsksAgainAfterOtherInputs) {
+  BackendSource source;
+  source.name = "forgetful";
+  source.make = []() -> Result<std::unique_ptr<backend::Backend>> {
+    return std::unique_ptr<backend::Backend>(std::make_unique<Forgetful>());
+  };
+  const BackendReport row = RunOne(source);
+  EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
+  EXPECT_TRUE(row.cases.at(0).unstable);
+  EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr("another answer when it is asked again"));
+  ASSERT_FALSE(row.findings.empty());
+  EXPECT_EQ(row.findings[0].candidate, "unstable");
+}
 
 CaseResult FirstOf(const std::string& fault) {
   BackendSource source;

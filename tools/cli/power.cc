@@ -34,7 +34,8 @@ Result<std::vector<FaultyBackend>> ChooseFaults(const std::string& filter) {
     if (!conformance::GlobMatches(filter, info.name)) continue;
     const std::string name(info.name);
     QTX_ASSIGN_OR_RETURN(auto source, FindBackend("faulty:" + name));
-    chosen.push_back({name, std::string(info.says), std::string(info.source), std::move(source)});
+    chosen.push_back({name, std::string(info.says), std::string(info.source), std::move(source),
+                      std::string(info.diagnosis)});
   }
   if (chosen.empty()) return Error{ErrorCode::kInvalid, "--filter " + filter, "matches no fault"};
   return chosen;

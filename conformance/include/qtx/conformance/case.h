@@ -111,8 +111,8 @@ struct Case {
   // Data made by an arithmetic that rounds on the way: in `exact`, the exact result is right too.
   bool or_exact = false;
 
-  std::string folder;  // the suite's, where `model` and `file` are looked up
-  ModelLoader load;    // reads `model`; empty: Model::Load
+  std::string folder;         // the suite's, where `model` and `file` are looked up
+  ModelLoader load;           // reads `model`; empty: Model::Load
   std::int64_t position = 0;  // in its suite, counted before any selection
 };
 

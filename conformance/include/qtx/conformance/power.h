@@ -16,6 +16,7 @@ struct FaultyBackend {
   std::string says;    // what it does, in one sentence
   std::string source;  // where the fault was seen
   BackendSource backend;
+  std::string diagnosis = {};  // the candidate of a right finding; empty: `name`
 };
 
 /// What the suite made of one fault.
@@ -25,7 +26,7 @@ struct FaultPower {
   bool caught_by_core = false;         // one of them is of level `core`
   bool caught_by_tagged = false;       // one of them has the fault's name among its tags
   std::string diagnosis;               // what the report says the backend does; may be empty
-  bool diagnosed = false;              // that is this fault
+  bool diagnosed = false;              // what explains most wrong answers is this fault
 };
 
 struct PowerReport {

@@ -122,6 +122,7 @@ struct CaseResult {
   std::vector<std::string> explained_by;  // what reproduces a wrong answer: "float32", "half_away"
   std::vector<Difference> differences;
   std::optional<Evidence> evidence;  // of answers that differ
+  bool unstable = false;             // asked again, it answered otherwise
   std::string error_output;  // the end of what its process wrote to standard error; not of a pass
   double seconds = 0;
 };
