@@ -86,12 +86,21 @@ void DescribeAll(CaseResult& result) {
 }
 
 // Tensors with their names; nothing when they are too many elements to keep.
-std::optional<Evidence> Keep(const format::Graph& graph, const std::vector<Tensor>& inputs,
+std::optional<Evidence> Keep(const format::Model& model, const std::vector<Tensor>& inputs,
                              const std::vector<Tensor>& outputs,
                              std::vector<Evidence::Value> expected) {
+  const format::Graph& graph = model.graph;
   Evidence evidence;
   evidence.expected = std::move(expected);
   std::int64_t elements = 0;
+  // A network has too many constants to show.
+  for (const format::TensorData& data : graph.initializers) {
+    if (graph.nodes.size() > 1) break;
+    auto constant = format::LoadInitializer(model, data.name);
+    if (!constant) continue;
+    elements += format::ElementCount(*constant);
+    evidence.inputs.push_back({data.name, *std::move(constant)});
+  }
   std::size_t next = 0;
   for (const format::ValueInfo& info : graph.inputs) {
     if (graph.FindInitializer(info.name) != nullptr || next >= inputs.size()) continue;
@@ -193,7 +202,7 @@ void CaseRunner::JudgeAgain(const format::Model& model, const std::vector<Tensor
   result.unstable = true;
   if (result.outcome != Outcome::kPass) return;
   result.differences = std::move(differences);
-  result.evidence = Keep(model.graph, inputs, again, std::move(first));
+  result.evidence = Keep(model, inputs, again, std::move(first));
   result.diagnosis = "gives another answer when it is asked again";
   DescribeAll(result);
 }
@@ -288,7 +297,7 @@ Result<void> CaseRunner::Judge(const Case& c, std::size_t index, const format::M
     wanted.push_back({c.outputs[i].name, *std::move(expected)});
   }
   if (result.differences.empty()) return {};
-  result.evidence = Keep(model.graph, inputs, outputs, std::move(wanted));
+  result.evidence = Keep(model, inputs, outputs, std::move(wanted));
   DescribeAll(result);
   return {};
 }

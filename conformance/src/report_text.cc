@@ -93,6 +93,24 @@ std::string StaleExpectations(const Report& report) {
   return text;
 }
 
+// What the row shows as a whole, the most telling first.
+std::string Findings(const BackendReport& row) {
+  constexpr std::size_t kMaxOperators = 8;
+  std::string text;
+  for (const Finding& finding : row.findings) {
+    std::string operators;
+    for (std::size_t i = 0; i < finding.operators.size() && i < kMaxOperators; ++i) {
+      operators += (i == 0 ? "" : ", ") + finding.operators[i];
+    }
+    if (finding.operators.size() > kMaxOperators) {
+      operators += fmt::format(" and {} more", finding.operators.size() - kMaxOperators);
+    }
+    text += fmt::format("  {}: {} ({} of {} wrong answers)\n", Printable(operators, 200),
+                        Printable(finding.says, kMaxDiagnosis), finding.explained, finding.failing);
+  }
+  return text.empty() ? "" : "  what it does:\n" + text + "  cases:\n";
+}
+
 std::string Attention(const BackendReport& row, std::size_t max_listed) {
   const std::string name = Printable(row.description.name, 64);
   if (row.error) {
@@ -116,7 +134,7 @@ std::string Attention(const BackendReport& row, std::size_t max_listed) {
   if (found == 0) return "";
   if (found > listed) text += fmt::format("  ... and {} more\n", found - listed);
   return fmt::format("\n{} @{}: {} need attention\n", name, Printable(row.arithmetic, 64), found) +
-         text;
+         Findings(row) + text;
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ struct FaultCase {
 
 class RunSuiteGoesOnAfter : public testing::TestWithParam<FaultCase> {};
 
+// Source: backend_protocol.S20.
 TEST_P(RunSuiteGoesOnAfter, TheFault) {
   const FaultCase& param = GetParam();
   const BackendReport row = RunOne(Guest(param.fault, param.timeout));

@@ -100,7 +100,7 @@ struct Evidence {
     std::string name;
     format::Tensor tensor;
   };
-  std::vector<Value> inputs;
+  std::vector<Value> inputs;  // constants of an operator case too, before the others
   std::vector<Value> expected;
   std::vector<Value> got;
 };
