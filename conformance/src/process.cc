@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -42,6 +43,30 @@ void Replace(pid_t from, pid_t to) {
     if (slot.compare_exchange_strong(expected, to)) return;
   }
 }
+
+// Threads between the start of a process and its entry among the groups that live.
+std::atomic<int> starting = 0;
+
+// Such a thread takes no signal that ends this process: whoever does, waits for it.
+class Starting {
+ public:
+  Starting() {
+    sigset_t ends;
+    sigemptyset(&ends);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
+    pthread_sigmask(SIG_BLOCK, &ends, &before_);
+    ++starting;
+  }
+  Starting(const Starting&) = delete;
+  Starting& operator=(const Starting&) = delete;
+  ~Starting() {
+    --starting;
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t before_{};
+};
 
 // Pipe ends that close themselves when starting the process fails half way.
 struct Pipe {
@@ -174,6 +199,7 @@ Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& 
   if (!in.Open() || !out.Open() || !err.Open()) {
     return Error{ErrorCode::kIo, words[0], std::string("cannot make a pipe: ") + strerror(errno)};
   }
+  const Starting until_registered;
   pid_t pid = -1;
   if (const int status = Spawn(words, in, out, err, &pid); status != 0) {
     return Error{ErrorCode::kIo, words[0], std::string("cannot start: ") + strerror(status)};
@@ -400,6 +426,9 @@ std::string Process::TakeErrorOutput() {
 }
 
 void KillBackendProcesses() {
+  // A second is ages for them; a handler may not wait for ever.
+  const timespec pause = {.tv_sec = 0, .tv_nsec = 1'000'000};
+  for (int i = 0; i < 1000 && starting > 0; ++i) nanosleep(&pause, nullptr);
   for (const std::atomic<pid_t>& slot : live_groups) {
     if (const pid_t group = slot.load(); group > 0) kill(-group, SIGKILL);
   }
