@@ -19,6 +19,7 @@ constexpr std::size_t kRightsPerOp = 256;  // right answers that are looked at, 
 constexpr std::size_t kHeldTo = 48;        // of those, how many a candidate is held to
 constexpr std::size_t kFinalists = 8;      // candidates that are
 constexpr std::size_t kFindingsPerOp = 3;  // faults that one operator may have
+constexpr std::int64_t kLastPlaces = 4;    // in ulp
 constexpr std::size_t kExplainedAlone =
     32;  // cases without a finding that are explained one by one
 
@@ -287,7 +288,14 @@ class Diagnosis {
   }
 
   static std::optional<Place> Separating(const AnsweredList& wrongs, const AnsweredList& rights) {
-    if (rights.empty()) return std::nullopt;
+    // Conditions are of one node.
+    const auto is_network = [](const Answered* a) {
+      return a->question.model.graph.nodes.size() != 1;
+    };
+    if (rights.empty() || std::ranges::any_of(wrongs, is_network) ||
+        std::ranges::any_of(rights, is_network)) {
+      return std::nullopt;
+    }
     for (const Condition& condition : Conditions()) {
       const auto holds = [&](const Answered* a) { return condition.holds(a->question); };
       if (std::ranges::all_of(wrongs, holds) && std::ranges::none_of(rights, holds)) {
@@ -305,8 +313,27 @@ class Diagnosis {
       if (ExplainByPlace(group)) return;
       if (!ExplainMost(group)) break;
     }
-    if (group.empty() || ExplainByPlace(group)) return;
+    if (group.empty() || ExplainByPlace(group) || ExplainAsLastPlaces(group)) return;
     Add("", "unexplained", group, nullptr);
+  }
+
+  // Floats that another order, or contraction, of the same operations may give.
+  bool ExplainAsLastPlaces(const AnsweredList& group) {
+    std::int64_t most = 0;
+    for (const Answered* wrong : group) {
+      for (const Difference& difference : wrong->result->differences) {
+        if (difference.unit != "ulp" || difference.histogram.empty()) return false;
+        const auto& [lowest, highest] =
+            std::pair(difference.histogram.begin()->first, difference.histogram.rbegin()->first);
+        if (lowest < -kLastPlaces || highest > kLastPlaces) return false;
+        most = std::max({most, -lowest, highest});
+      }
+    }
+    Add("last_places",
+        "differs by at most " + std::to_string(most) +
+            " ulp, as another order or contraction of binary32 operations does",
+        group, nullptr);
+    return true;
   }
 
   // The candidate that gives most answers of a sample takes those it gives out of `group`.

@@ -100,6 +100,8 @@ Result<Outputs> Ask(const Question& question, const reference::Arithmetic& row) 
 Result<Outputs> AnswerChanged(const Question& question, const reference::Arithmetic& row,
                               const Fault& fault) {
   const Error idle{ErrorCode::kUnsupported, std::string(fault.name), "has nothing to act on"};
+  // Answers are changed by what their one node is.
+  if (fault.answers != nullptr && question.model.graph.nodes.size() != 1) return idle;
   Question changed = question;
   if (fault.question != nullptr) {
     if (!fault.question(changed)) return idle;

@@ -342,7 +342,7 @@ void StoreBinary32(const std::vector<float>& reals, Tensor& tensor) {
 // exp(x) / sum exp(x) in binary32: beyond 88 the sum is infinite.
 bool SkipTheMaximum(const Question& question, Outputs& outputs) {
   const Node& node = question.model.graph.nodes.front();
-  if (node.op_type != "Softmax" || outputs.size() != 1) return false;
+  if (node.op_type != "Softmax" || question.inputs.size() != 1 || outputs.size() != 1) return false;
   const Tensor& x = question.inputs[0];
   Tensor& y = outputs[0];
   const bool stored = y.quantization && format::IsIntegerStorage(y.elem_type);
