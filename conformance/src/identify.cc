@@ -52,21 +52,6 @@ Pairs SeparatedBy(const std::vector<std::optional<Outputs>>& answers) {
   return separated;
 }
 
-// The cases that together separate as many pairs as all of `asked` do, the most telling first.
-std::vector<Asked> Choose(std::vector<Asked> asked) {
-  std::vector<Asked> chosen;
-  Pairs done;
-  while (chosen.size() < kMaxAsked && !asked.empty()) {
-    const auto gain = [&](const Asked& a) { return (a.separated & ~done).count(); };
-    const auto best = std::ranges::max_element(asked, {}, gain);
-    if (gain(*best) == 0) break;
-    done |= best->separated;
-    chosen.push_back(std::move(*best));
-    asked.erase(best);
-  }
-  return chosen;
-}
-
 std::map<std::string, std::vector<Asked>> QuestionsByOperator(std::span<const Case> cases) {
   std::map<std::string, std::vector<Asked>> by_op;
   for (const Case& c : cases) {
@@ -85,29 +70,41 @@ std::map<std::string, std::vector<Asked>> QuestionsByOperator(std::span<const Ca
 
 // What came back: the questions answered, with the backend's answers.
 struct Conversation {
-  std::vector<std::pair<const Asked*, Outputs>> answered;
+  std::vector<std::pair<Asked, Outputs>> answered;
   std::int64_t declined = 0;
 };
 
+Result<Outputs> Ask(backend::Backend& backend, const std::string& arithmetic,
+                    const Question& question) {
+  QTX_ASSIGN_OR_RETURN(const auto prepared, backend.Prepare(question.model, arithmetic));
+  return prepared->Run(question.inputs);
+}
+
+// Asks what separates most of the pairs that no answer has separated yet, until nothing does.
 Conversation Talk(backend::Backend& backend, const std::string& arithmetic,
-                  const std::vector<Asked>& questions) {
+                  std::vector<Asked> questions) {
   Conversation conversation;
-  for (const Asked& asked : questions) {
-    const auto prepared = backend.Prepare(asked.question.model, arithmetic);
-    auto outputs =
-        prepared ? (*prepared)->Run(asked.question.inputs) : Result<Outputs>(prepared.error());
-    if (outputs) {
-      conversation.answered.emplace_back(&asked, *std::move(outputs));
-    } else {
+  Pairs done;
+  while (conversation.answered.size() < kMaxAsked && !questions.empty()) {
+    const auto gain = [&](const Asked& a) { return (a.separated & ~done).count(); };
+    const auto best = std::ranges::max_element(questions, {}, gain);
+    if (gain(*best) == 0) break;
+    Asked asked = std::move(*best);
+    questions.erase(best);
+    auto outputs = Ask(backend, arithmetic, asked.question);
+    if (!outputs) {
       ++conversation.declined;
+      continue;
     }
+    done |= asked.separated;
+    conversation.answered.emplace_back(std::move(asked), *std::move(outputs));
   }
   return conversation;
 }
 
 std::int64_t AgreeingWith(const Conversation& conversation, std::size_t row) {
   return std::ranges::count_if(conversation.answered, [row](const auto& answer) {
-    const auto& expected = answer.first->answers[row];
+    const auto& expected = answer.first.answers[row];
     return expected && SameOutputs(answer.second, *expected);
   });
 }
@@ -116,7 +113,7 @@ std::string FaultOf(const Conversation& conversation, const std::string& claimed
   for (const Candidate& candidate : Candidates(claimed)) {
     if (candidate.fault == nullptr) continue;
     const bool all = std::ranges::all_of(conversation.answered, [&](const auto& answer) {
-      return Explains(candidate, answer.first->question, answer.second);
+      return Explains(candidate, answer.first.question, answer.second);
     });
     if (all) return Says(candidate);
   }
@@ -154,9 +151,11 @@ Result<Identification> Identify(std::span<const Case> cases, const BackendSource
   const auto& names = identification.description.arithmetics;
   const std::string claimed = names.empty() ? "exact" : names.front();
   for (auto& [op, questions] : QuestionsByOperator(cases)) {
-    const std::vector<Asked> chosen = Choose(std::move(questions));
-    if (chosen.empty()) continue;
-    identification.operators.push_back(Judge(op, Talk(*backend, claimed, chosen), claimed));
+    const bool telling =
+        std::ranges::any_of(questions, [](const Asked& a) { return a.separated.any(); });
+    if (!telling) continue;
+    identification.operators.push_back(
+        Judge(op, Talk(*backend, claimed, std::move(questions)), claimed));
   }
   return identification;
 }

@@ -23,9 +23,21 @@ std::string Join(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string Verdict(const Identity& identity) {
-  if (identity.cases == 0) return "declined";
-  if (!identity.arithmetics.empty()) return Join(identity.arithmetics);
+// The claimed arithmetic first where it is among several that no case tells apart.
+std::string Names(const Identity& identity, const std::vector<std::string>& claimed) {
+  constexpr std::size_t kMaxNamed = 4;
+  std::vector<std::string> names = identity.arithmetics;
+  std::ranges::stable_partition(names, [&](const std::string& name) {
+    return std::ranges::find(claimed, name) != claimed.end();
+  });
+  const std::size_t more = names.size() > kMaxNamed ? names.size() - kMaxNamed + 1 : 0;
+  if (more == 0) return Join(names);
+  names.resize(kMaxNamed - 1);
+  return Join(names) + fmt::format(" and {} more that no case here tells apart", more);
+}
+
+std::string Verdict(const Identity& identity, const std::vector<std::string>& claimed) {
+  if (!identity.arithmetics.empty()) return Names(identity, claimed);
   if (!identity.fault.empty()) return identity.fault;
   return "none; nearest is " + identity.nearest;
 }
@@ -37,10 +49,17 @@ void Print(const Identification& identification) {
   std::size_t width = std::string_view("operator").size();
   for (const Identity& one : identification.operators) width = std::max(width, one.op.size());
   fmt::print("{:<{}}  answers  arithmetic\n", "operator", width);
+  std::vector<std::string> declined;
   for (const Identity& one : identification.operators) {
+    if (one.cases == 0) {
+      declined.push_back(one.op);
+      continue;
+    }
     const std::string answers = fmt::format("{}/{}", one.agreeing, one.cases);
-    fmt::print("{:<{}}  {:>7}  {}\n", one.op, width, answers, Verdict(one));
+    fmt::print("{:<{}}  {:>7}  {}\n", one.op, width, answers,
+               Verdict(one, description.arithmetics));
   }
+  if (!declined.empty()) fmt::print("\ndeclined: {}\n", Join(declined));
 }
 
 std::string ToJson(const Identification& identification) {
