@@ -201,7 +201,6 @@ Result<Writer<N>> Writer<N>::Make(const Call& call, std::size_t output, Dims dim
   Writer writer;
   writer.fault_ = call.fault;
   writer.step_ = step;
-  writer.exact_ = call.exact;
   writer.quantized_ = format::IsQuantized(type.elem_type);
   const bool integers = writer.quantized_ && format::IsIntegerStorage(type.elem_type);
   if ((!integers && type.elem_type != ElementType::kFloat) ||

@@ -52,7 +52,6 @@ class Writer {
   bool quantized() const { return quantized_; }
   float scale(std::size_t i) const { return parameters_.scale[i]; }
   std::int64_t offset(std::size_t i) const { return parameters_.offset[i]; }
-  const Tensor& tensor() const { return tensor_; }
   std::size_t size() const { return At(Size(tensor_.dims)); }
 
   void Put(std::size_t i, const N& real);
@@ -66,7 +65,6 @@ class Writer {
  private:
   Fault fault_ = Fault::kNone;
   Step step_ = Step::kRequantize;
-  bool exact_ = true;
   bool quantized_ = false;
   Tensor tensor_;
   format::IntegerRange range_, storage_;

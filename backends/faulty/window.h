@@ -1,7 +1,6 @@
 // Where a kernel looks: the sizes and the taps of convolutions and pools.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "call.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "guarded.h"
 #include "model_builder.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/check.h"
@@ -44,18 +45,6 @@ void Classify(const Error& error, CaseResult& result) {
       break;
   }
   Fail(result, "refused: " + Text(error));
-}
-
-// QTX throws nothing, but a backend in this process is someone else's code.
-template <typename Request>
-auto Guarded(Request request) -> decltype(request()) {
-  try {
-    return request();
-  } catch (const std::exception& fault) {
-    return Error{ErrorCode::kIo, "", std::string("the backend threw: ") + fault.what()};
-  } catch (...) {
-    return Error{ErrorCode::kIo, "", "the backend threw something"};
-  }
 }
 
 // Equal to what is expected, or to one of the further results the case permits.
@@ -113,6 +102,21 @@ std::optional<Evidence> Keep(const format::Model& model, const std::vector<Tenso
   }
   if (elements > kMaxEvidenceElements) return std::nullopt;
   return evidence;
+}
+
+bool IsGone(const Error& error) {
+  return error.code == ErrorCode::kIo || error.code == ErrorCode::kTimeout ||
+         error.code == ErrorCode::kProtocol;
+}
+
+// The protocol has done this to what came out of another process.
+Result<void> CheckTensors(const std::vector<Tensor>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (const auto sound = CheckTensor(outputs[i]); !sound) {
+      return At("outputs[" + std::to_string(i) + "]", sound.error());
+    }
+  }
+  return {};
 }
 
 // Other values of the same types: the elements back to front. nullopt where other values might ask
@@ -201,6 +205,11 @@ void CaseRunner::JudgeAgain(const format::Model& model, const std::vector<Tensor
   if (differences.empty() && again.size() == outputs.size()) return;
   result.unstable = true;
   if (result.outcome != Outcome::kPass) return;
+  if (again.size() != outputs.size()) {
+    return Fail(result, "gives " + std::to_string(again.size()) +
+                            " outputs when it is asked again, and gave " +
+                            std::to_string(outputs.size()));
+  }
   result.differences = std::move(differences);
   result.evidence = Keep(model, inputs, again, std::move(first));
   result.diagnosis = "gives another answer when it is asked again";
@@ -216,19 +225,17 @@ Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
     QTX_ASSIGN_OR_RETURN(Outputs answer, prepared->Run(inputs));
     const auto others = again == nullptr ? std::nullopt : Reversed(inputs);
     if (!others) return answer;
-    QTX_RETURN_IF_ERROR(prepared->Run(*others));
+    // Other values may rightly be refused; that the backend is gone is another matter.
+    const auto other = prepared->Run(*others);
+    if (!other && IsGone(other.error())) return other.error();
     QTX_ASSIGN_OR_RETURN(*again, prepared->Run(inputs));
     return answer;
   });
   if (outputs && isolated_ != nullptr) {
     if (auto fault = isolated_->TakeReleaseFault()) return *std::move(fault);
   }
-  // The protocol has done this to what came out of another process.
-  for (std::size_t i = 0; outputs && i < outputs->size(); ++i) {
-    if (const auto sound = CheckTensor((*outputs)[i]); !sound) {
-      return At("outputs[" + std::to_string(i) + "]", sound.error());
-    }
-  }
+  if (outputs) QTX_RETURN_IF_ERROR(CheckTensors(*outputs));
+  if (outputs && again != nullptr && *again) QTX_RETURN_IF_ERROR(CheckTensors(**again));
   return outputs;
 }
 

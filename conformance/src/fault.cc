@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "qtx/reference/interpreter.h"
+#include "reading.h"
 #include "stock.h"
 
 namespace qtx::conformance {
@@ -100,11 +101,13 @@ Result<Outputs> Ask(const Question& question, const reference::Arithmetic& row) 
 Result<Outputs> AnswerChanged(const Question& question, const reference::Arithmetic& row,
                               const Fault& fault) {
   const Error idle{ErrorCode::kUnsupported, std::string(fault.name), "has nothing to act on"};
-  // Answers are changed by what their one node is.
-  if (fault.answers != nullptr && question.model.graph.nodes.size() != 1) return idle;
   Question changed = question;
+  // In models of several nodes a value's parameters have other readers.
+  const bool single = question.model.graph.nodes.size() == 1;
+  if ((fault.question != nullptr || fault.answers != nullptr) && !single) return idle;
   if (fault.question != nullptr) {
-    if (!fault.question(changed)) return idle;
+    Reading reading(changed);
+    if (!fault.question(reading)) return idle;
     QTX_RETURN_IF_ERROR(RetypeInputs(changed));
   }
   if (fault.store != nullptr && !Widen(changed.model)) return idle;

@@ -23,25 +23,24 @@ bool IsProduct(const Node& node) {
 }
 bool IsConv(const Node& node) { return node.op_type.find("Conv") != std::string::npos; }
 
-bool Drop(Question& question, std::initializer_list<std::string_view> names) {
+bool Drop(Reading& reading, std::initializer_list<std::string_view> names) {
   std::size_t dropped = 0;
-  for (Node& node : question.model.graph.nodes) {
+  for (Node& node : reading.graph().nodes) {
     dropped += std::erase_if(node.attributes, [names](const Attribute& attribute) {
       return std::ranges::find(names, attribute.name) != names.end();
     });
   }
   return dropped > 0;
 }
-bool DropAlpha(Question& question) { return Drop(question, {"alpha"}); }
-bool DropBeta(Question& question) { return Drop(question, {"beta"}); }
-bool DropAxis(Question& question) { return Drop(question, {"axis"}); }
-bool DropSaturate(Question& question) { return Drop(question, {"saturate"}); }
-bool DropTransposeB(Question& question) { return Drop(question, {"transB"}); }
-bool DropTransposeA(Question& question) { return Drop(question, {"transA"}); }
+bool DropAlpha(Reading& reading) { return Drop(reading, {"alpha"}); }
+bool DropBeta(Reading& reading) { return Drop(reading, {"beta"}); }
+bool DropAxis(Reading& reading) { return Drop(reading, {"axis"}); }
+bool DropSaturate(Reading& reading) { return Drop(reading, {"saturate"}); }
+bool DropTransposeB(Reading& reading) { return Drop(reading, {"transB"}); }
+bool DropTransposeA(Reading& reading) { return Drop(reading, {"transA"}); }
 
-bool DropBias(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || reading.Input(2) == nullptr) return false;
+bool DropBias(Reading& reading) {
+  if (reading.Input(2) == nullptr) return false;
   const std::string& op = reading.node().op_type;
   if (op != "Conv" && op != "Gemm" && op != "ConvTranspose") return false;
   reading.node().inputs.resize(2);
@@ -49,9 +48,8 @@ bool DropBias(Question& question) {
 }
 
 // Both operands brought to the output's scale, and rounded, before they are added.
-bool RoundOperands(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || reading.node().op_type != "Add") return false;
+bool RoundOperands(Reading& reading) {
+  if (reading.node().op_type != "Add") return false;
   const Quantization* y = reading.Parameters(reading.Output());
   if (y == nullptr || !y->axis.empty()) return false;
   format::TensorType wide;
@@ -85,18 +83,15 @@ bool RepeatFirst(Reading& reading, std::size_t operand, std::int64_t kept_axes) 
     return values.size() > size;
   });
 }
-bool ReadFirstBatch(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool ReadFirstBatch(Reading& reading) {
   if (IsProduct(reading.node())) return RepeatFirst(reading, 1, 2);
   const auto dims = reading.Dims(reading.Input(0));
   return IsConv(reading.node()) && dims && RepeatFirst(reading, 0, std::ssize(*dims) - 1);
 }
 
 // Rows of the first matrix read from the aligned address before theirs.
-bool AlignRows(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || !IsProduct(reading.node()) || reading.node().IntOr("transA", 0) != 0) {
+bool AlignRows(Reading& reading) {
+  if (!IsProduct(reading.node()) || reading.node().IntOr("transA", 0) != 0) {
     return false;
   }
   return reading.EditIntegers(reading.Input(0), [](Integers& values, Tensor& tensor) {
@@ -120,7 +115,7 @@ void RepeatLast(std::int64_t& value, std::int64_t offset, bool last, std::int64_
 
 // Position of each weight in its sum of products, and how many there are; 0 where it has none.
 std::int64_t Depth(const Node& node, const format::Dims& w) {
-  if (w.size() < 2) return w.empty() ? 0 : w[0];
+  if (w.size() < 2) return w.empty() || !IsProduct(node) ? 0 : w[0];
   if (node.op_type == "Gemm" && node.IntOr("transB", 0) != 0) return w[1];
   if (IsProduct(node)) return w[w.size() - 2];
   if (!IsConv(node) || node.op_type == "ConvTranspose") return 0;
@@ -134,9 +129,7 @@ std::int64_t Position(const Node& node, const format::Dims& w, std::int64_t i) {
 }
 
 template <std::int64_t kLanes, Tail kTail>
-bool SpoilTail(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool SpoilTail(Reading& reading) {
   const Node& node = reading.node();
   return reading.EditIntegers(reading.Input(1), [&node](Integers& values, Tensor& tensor) {
     const std::int64_t depth = Depth(node, tensor.dims);
@@ -158,9 +151,8 @@ bool SpoilTail(Question& question) {
 }
 
 // A smaller second operand repeated from its beginning, whatever its axes.
-bool RepeatOperand(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || reading.node().inputs.size() != 2) return false;
+bool RepeatOperand(Reading& reading) {
+  if (reading.node().inputs.size() != 2) return false;
   const auto a = reading.Dims(reading.Input(0));
   const Quantization* q = reading.Parameters(reading.Input(1));
   if (!a || q == nullptr || !q->axis.empty()) return false;
@@ -176,9 +168,7 @@ bool RepeatOperand(Question& question) {
 }
 
 // A table read one entry further, or with the stored value as an unsigned index.
-bool EditTableIndex(Question& question, std::int64_t (*index)(std::int64_t, format::IntegerRange)) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool EditTableIndex(Reading& reading, std::int64_t (*index)(std::int64_t, format::IntegerRange)) {
   const std::string& op = reading.node().op_type;
   if (op != "Sigmoid" && op != "Tanh") return false;
   return reading.EditIntegers(reading.Input(0), [index](Integers& values, Tensor& tensor) {
@@ -189,21 +179,19 @@ bool EditTableIndex(Question& question, std::int64_t (*index)(std::int64_t, form
     return true;
   });
 }
-bool ReadNextEntry(Question& question) {
-  return EditTableIndex(question, [](std::int64_t v, format::IntegerRange range) {
+bool ReadNextEntry(Reading& reading) {
+  return EditTableIndex(reading, [](std::int64_t v, format::IntegerRange range) {
     return std::min(v + 1, range.max);
   });
 }
-bool ReadUnsignedEntry(Question& question) {
-  return EditTableIndex(question, [](std::int64_t v, format::IntegerRange range) {
+bool ReadUnsignedEntry(Reading& reading) {
+  return EditTableIndex(reading, [](std::int64_t v, format::IntegerRange range) {
     return v < 0 ? v + range.max - range.min + 1 : v;
   });
 }
 
 // A quantized constant's stored integer taken for its real: bounds of Clip, the value of Pad.
-bool TakeBoundsAsStored(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool TakeBoundsAsStored(Reading& reading) {
   const std::string& op = reading.node().op_type;
   if (op != "Clip" && op != "Pad") return false;
   bool any = false;
@@ -224,7 +212,8 @@ bool IsStoredToStored(const Question& question, const Outputs& outputs, std::str
     return tensor.quantization && format::IsIntegerStorage(tensor.elem_type);
   };
   return question.model.graph.nodes.front().op_type == op_type && question.inputs.size() == 1 &&
-         outputs.size() == 1 && is_stored(question.inputs[0]) && is_stored(outputs[0]);
+         outputs.size() == 1 && question.inputs[0].dims == outputs[0].dims &&
+         is_stored(question.inputs[0]) && is_stored(outputs[0]);
 }
 
 // Negative stored values become stored 0, whatever the offset.
@@ -241,17 +230,15 @@ bool ClampAtStoredZero(const Question& question, Outputs& outputs) {
   format::PackIntegers(to, outputs[0]);
   return true;
 }
-bool AsIdentity(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || reading.node().op_type != "Relu") return false;
+bool AsIdentity(Reading& reading) {
+  if (reading.node().op_type != "Relu") return false;
   reading.node().op_type = "Identity";
   return true;
 }
 
 // A column of addends read along the row.
-bool ReadBiasAlongRow(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || reading.node().op_type != "Gemm") return false;
+bool ReadBiasAlongRow(Reading& reading) {
+  if (reading.node().op_type != "Gemm") return false;
   const auto w = reading.Dims(reading.Input(1));
   if (!w || w->size() != 2) return false;
   const std::int64_t columns = (*w)[reading.node().IntOr("transB", 0) != 0 ? 0 : 1];
@@ -266,9 +253,8 @@ bool ReadBiasAlongRow(Question& question) {
 }
 
 // The constant that a Pad fills with is stored 0 of the output's type.
-bool FillWithStoredZero(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || reading.node().op_type != "Pad") return false;
+bool FillWithStoredZero(Reading& reading) {
+  if (reading.node().op_type != "Pad") return false;
   Node& node = reading.node();
   const Quantization* y = reading.Parameters(reading.Output());
   if (y == nullptr || !y->axis.empty() || node.StringOr("mode", "constant") != "constant") {
@@ -292,7 +278,7 @@ bool LeakOnStored(const Question& question, Outputs& outputs) {
   const float slope = question.model.graph.nodes.front().FloatOr("alpha", 0.01F);
   for (std::size_t i = 0; i < to.size() && i < from.size(); ++i) {
     if (from[i] >= 0) continue;
-    const float leaked = slope * static_cast<float>(from[i]);
+    const float leaked = std::clamp(slope * static_cast<float>(from[i]), -0x1p40F, 0x1p40F);
     to[i] = std::clamp(static_cast<std::int64_t>(std::nearbyint(leaked)), range.min, range.max);
   }
   format::PackIntegers(to, outputs[0]);
@@ -346,6 +332,8 @@ bool SkipTheMaximum(const Question& question, Outputs& outputs) {
   const Tensor& x = question.inputs[0];
   Tensor& y = outputs[0];
   const bool stored = y.quantization && format::IsIntegerStorage(y.elem_type);
+  // Until opset 12 Softmax flattens its input.
+  if (x.dims != y.dims || question.model.OpsetVersion("") < 13) return false;
   const auto axis = format::NormalizeAxis(node.IntOr("axis", -1), std::ssize(x.dims));
   if ((!stored && y.elem_type != ElementType::kFloat) || !axis) return false;
   std::vector<float> shares = Binary32(x);

@@ -37,29 +37,17 @@ bool ClearOperand(Reading& reading, std::size_t operand) {
   return ClearOffset(reading.Parameters(reading.Input(operand)));
 }
 
-bool ClearFirst(Question& question) {
-  Reading reading(question);
-  return reading.single() && ClearOperand(reading, 0);
-}
-bool ClearSecond(Question& question) {
-  Reading reading(question);
-  return reading.single() && ClearOperand(reading, 1);
-}
-bool ClearInputs(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool ClearFirst(Reading& reading) { return ClearOperand(reading, 0); }
+bool ClearSecond(Reading& reading) { return ClearOperand(reading, 1); }
+bool ClearInputs(Reading& reading) {
   return ForEachInput(
       reading, [&](const std::string& name) { return ClearOffset(reading.Parameters(&name)); });
 }
-bool ClearAll(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
-  const bool inputs = ClearInputs(question);
+bool ClearAll(Reading& reading) {
+  const bool inputs = ClearInputs(reading);
   return ClearOffset(reading.Parameters(reading.Output())) || inputs;
 }
-bool ClearSixteenBits(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool ClearSixteenBits(Reading& reading) {
   return ForEachInput(reading, [&](const std::string& name) {
     const auto* type = reading.Type(&name);
     return type != nullptr && format::BitWidth(type->elem_type) == 16 &&
@@ -68,9 +56,7 @@ bool ClearSixteenBits(Question& question) {
 }
 
 // In 16 bits, which hold either offset.
-bool SwapOffsets(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool SwapOffsets(Reading& reading) {
   const Quantization* a = reading.Parameters(reading.Input(0));
   const Quantization* b = reading.Parameters(reading.Input(1));
   if (a == nullptr || b == nullptr || a->scale.size() != b->scale.size()) return false;
@@ -101,9 +87,7 @@ using Choose = std::size_t (*)(const Quantization& q, std::int64_t element,
 // Every value whose parameters lie along axes gets one parameter per element, the one that
 // `choose` picks.
 template <Choose kChoose>
-bool Remap(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool Remap(Reading& reading) {
   std::vector<std::string> names = reading.node().inputs;
   std::ranges::copy(reading.node().outputs, std::back_inserter(names));
   bool any = false;
@@ -164,9 +148,7 @@ std::size_t WholeBlocks(const Quantization& q, std::int64_t element, const forma
 }
 
 template <typename Change>
-bool EditVectors(Question& question, Change change) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool EditVectors(Reading& reading, Change change) {
   std::vector<std::string> names = reading.node().inputs;
   std::ranges::copy(reading.node().outputs, std::back_inserter(names));
   bool any = false;
@@ -181,24 +163,22 @@ bool EditVectors(Question& question, Change change) {
 void FillOffsets(Quantization& q) {
   if (!q.offset.empty()) std::ranges::fill(q.offset, q.offset[0]);
 }
-bool UseFirstScale(Question& question) {
-  return EditVectors(question, [](Quantization& q) { std::ranges::fill(q.scale, q.scale[0]); });
+bool UseFirstScale(Reading& reading) {
+  return EditVectors(reading, [](Quantization& q) { std::ranges::fill(q.scale, q.scale[0]); });
 }
-bool UseLastScale(Question& question) {
-  return EditVectors(question, [](Quantization& q) { std::ranges::fill(q.scale, q.scale.back()); });
+bool UseLastScale(Reading& reading) {
+  return EditVectors(reading, [](Quantization& q) { std::ranges::fill(q.scale, q.scale.back()); });
 }
-bool UseFirstOffset(Question& question) { return EditVectors(question, FillOffsets); }
-bool UseFirstParameters(Question& question) {
-  return EditVectors(question, [](Quantization& q) {
+bool UseFirstOffset(Reading& reading) { return EditVectors(reading, FillOffsets); }
+bool UseFirstParameters(Reading& reading) {
+  return EditVectors(reading, [](Quantization& q) {
     std::ranges::fill(q.scale, q.scale[0]);
     FillOffsets(q);
   });
 }
 
 // The scale of the first operand for the second one too.
-bool UseScaleOfFirst(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool UseScaleOfFirst(Reading& reading) {
   const Quantization* a = reading.Parameters(reading.Input(0));
   Quantization* b = reading.Parameters(reading.Input(1));
   if (a == nullptr || b == nullptr || !a->axis.empty()) return false;
@@ -219,17 +199,9 @@ bool Reinterpret(Reading& reading, std::size_t operand) {
     return true;
   });
 }
-bool ReinterpretFirst(Question& question) {
-  Reading reading(question);
-  return reading.single() && Reinterpret(reading, 0);
-}
-bool ReinterpretSecond(Question& question) {
-  Reading reading(question);
-  return reading.single() && Reinterpret(reading, 1);
-}
-bool DropSignOfFourBits(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool ReinterpretFirst(Reading& reading) { return Reinterpret(reading, 0); }
+bool ReinterpretSecond(Reading& reading) { return Reinterpret(reading, 1); }
+bool DropSignOfFourBits(Reading& reading) {
   return ForEachInput(reading, [&](const std::string& name) {
     return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
       if (tensor.elem_type != ElementType::kInt4Q) return false;
@@ -241,9 +213,7 @@ bool DropSignOfFourBits(Question& question) {
 }
 
 template <int kBits>
-bool ReverseBytes(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool ReverseBytes(Reading& reading) {
   constexpr std::size_t kPerByte = 8 / kBits;
   return ForEachInput(reading, [&](const std::string& name) {
     return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
@@ -256,9 +226,7 @@ bool ReverseBytes(Question& question) {
     });
   });
 }
-bool DropOddNibble(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool DropOddNibble(Reading& reading) {
   return ForEachInput(reading, [&](const std::string& name) {
     return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
       if (format::BitWidth(tensor.elem_type) != 4 || values.size() % 2 == 0) return false;
@@ -267,9 +235,7 @@ bool DropOddNibble(Question& question) {
     });
   });
 }
-bool TakeBitsAsNumbers(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool TakeBitsAsNumbers(Reading& reading) {
   return ForEachInput(reading, [&](const std::string& name) {
     return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
       if (tensor.elem_type != ElementType::kBipolar1Q) return false;
@@ -281,9 +247,7 @@ bool TakeBitsAsNumbers(Question& question) {
 }
 
 // stored - offset in the 8 bits of the storage.
-bool WrapDifferences(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool WrapDifferences(Reading& reading) {
   return ForEachInput(reading, [&](const std::string& name) {
     return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
       if (!tensor.quantization || format::BitWidth(tensor.elem_type) != 8) return false;
@@ -300,9 +264,7 @@ bool WrapDifferences(Question& question) {
   });
 }
 
-bool CutToSevenBits(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool CutToSevenBits(Reading& reading) {
   const std::string* x = reading.Input(0);
   return reading.EditIntegers(x, [](Integers& values, Tensor& tensor) {
     if (format::StorageOf(tensor.elem_type) != ElementType::kUint8) return false;
@@ -312,9 +274,7 @@ bool CutToSevenBits(Question& question) {
 }
 
 // s8 weights by one half, so that pairs of products fit 16 bits, and the result by two.
-bool HalveWeights(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool HalveWeights(Reading& reading) {
   const auto* x = reading.Type(reading.Input(0));
   if (x == nullptr || x->elem_type != ElementType::kInt8Q) return false;
   return reading.EditIntegers(reading.Input(1), [](Integers& values, Tensor& tensor) {
@@ -334,9 +294,7 @@ bool HalveWeights(Question& question) {
 }
 
 // Integers copied from inputs to output whatever their parameters.
-bool CopyStored(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool CopyStored(Reading& reading) {
   const Quantization* y = reading.Parameters(reading.Output());
   if (y == nullptr) return false;
   return ForEachInput(reading, [&](const std::string& name) {
@@ -352,9 +310,7 @@ bool CopyStored(Question& question) {
 // The bias in other units: of the accumulator, of the input, of the output.
 enum class Unit { kAccumulator, kInput, kOutput };
 template <Unit kUnit>
-bool RescaleBias(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool RescaleBias(Reading& reading) {
   const Quantization* x = reading.Parameters(reading.Input(0));
   const Quantization* w = reading.Parameters(reading.Input(1));
   const Quantization* y = reading.Parameters(reading.Output());
@@ -373,9 +329,7 @@ bool RescaleBias(Question& question) {
   std::ranges::fill(bias->scale, kUnit == Unit::kInput ? x->scale[0] : y->scale[0]);
   return true;
 }
-bool ZeroExtendBias(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool ZeroExtendBias(Reading& reading) {
   return reading.EditIntegers(reading.Input(2), [](Integers& values, Tensor& tensor) {
     if (tensor.elem_type != ElementType::kInt8Q) return false;
     for (std::int64_t& v : values) v &= 255;

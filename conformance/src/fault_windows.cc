@@ -21,9 +21,9 @@ bool IsConv(const Node& node) { return node.op_type.find("Conv") != std::string:
 
 // Attributes; false where nothing changes.
 template <typename Change>
-bool EditInts(Question& question, std::string_view name, Change change) {
+bool EditInts(Reading& reading, std::string_view name, Change change) {
   bool any = false;
-  for (Node& node : question.model.graph.nodes) {
+  for (Node& node : reading.graph().nodes) {
     for (Attribute& attribute : node.attributes) {
       if (attribute.name != name) continue;
       const Integers before = attribute.ints;
@@ -35,9 +35,9 @@ bool EditInts(Question& question, std::string_view name, Change change) {
 }
 
 template <bool kUpperToo>
-bool SwapSame(Question& question) {
+bool SwapSame(Reading& reading) {
   bool any = false;
-  for (Node& node : question.model.graph.nodes) {
+  for (Node& node : reading.graph().nodes) {
     for (Attribute& attribute : node.attributes) {
       if (attribute.name != "auto_pad" || !attribute.s.starts_with("SAME")) continue;
       const bool upper = attribute.s == "SAME_UPPER";
@@ -48,32 +48,32 @@ bool SwapSame(Question& question) {
   }
   return any;
 }
-bool SwapPads(Question& question) {
-  const bool pads = EditInts(question, "pads", [](Integers& values) {
+bool SwapPads(Reading& reading) {
+  const bool pads = EditInts(reading, "pads", [](Integers& values) {
     std::rotate(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
   });
-  return SwapSame<true>(question) || pads;
+  return SwapSame<true>(reading) || pads;
 }
-bool InterleavePads(Question& question) {
-  return EditInts(question, "pads", [](Integers& pads) {
+bool InterleavePads(Reading& reading) {
+  return EditInts(reading, "pads", [](Integers& pads) {
     if (pads.size() == 4) std::swap(pads[1], pads[2]);
   });
 }
-bool TransposePads(Question& question) {
-  return EditInts(question, "pads", [](Integers& pads) {
+bool TransposePads(Reading& reading) {
+  return EditInts(reading, "pads", [](Integers& pads) {
     const auto half = std::ssize(pads) / 2;
     std::reverse(pads.begin(), pads.begin() + half);
     std::reverse(pads.begin() + half, pads.end());
   });
 }
-bool TransposeStrides(Question& question) {
-  return EditInts(question, "strides", [](Integers& strides) { std::ranges::reverse(strides); });
+bool TransposeStrides(Reading& reading) {
+  return EditInts(reading, "strides", [](Integers& strides) { std::ranges::reverse(strides); });
 }
 
 template <std::int64_t kValue>
-bool CountPadding(Question& question) {
+bool CountPadding(Reading& reading) {
   bool any = false;
-  for (Node& node : question.model.graph.nodes) {
+  for (Node& node : reading.graph().nodes) {
     if (node.op_type != "AveragePool" || node.IntOr("count_include_pad", 0) == kValue) continue;
     std::erase_if(node.attributes,
                   [](const Attribute& a) { return a.name == "count_include_pad"; });
@@ -117,9 +117,7 @@ std::optional<Integers> PadsOf(Reading& reading) {
 }
 
 // A Pad with stored 0 in front, and no padding left in the node itself.
-bool PadWithStoredZero(Question& question) {
-  Reading reading(question);
-  if (!reading.single()) return false;
+bool PadWithStoredZero(Reading& reading) {
   Node& node = reading.node();
   const Quantization* q = reading.Parameters(reading.Input(0));
   if (q == nullptr || !q->axis.empty() || (!IsConv(node) && !node.op_type.ends_with("Pool"))) {
@@ -152,9 +150,8 @@ bool PadWithStoredZero(Question& question) {
 }
 
 // The channels of the first group for every group.
-bool ReadFirstGroup(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || !IsConv(reading.node())) return false;
+bool ReadFirstGroup(Reading& reading) {
+  if (!IsConv(reading.node())) return false;
   const std::int64_t groups = reading.node().IntOr("group", 1);
   return reading.EditIntegers(reading.Input(0), [groups](Integers& values, Tensor& tensor) {
     if (groups < 2 || tensor.dims.size() < 3 || tensor.dims[1] % groups != 0) return false;
@@ -185,9 +182,8 @@ std::int64_t WithoutStrides(std::int64_t i, const format::Dims& dims, const Inte
 }
 
 // A 1x1 kernel applied to neighbouring positions whatever the strides.
-bool IgnorePointwiseStrides(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || !IsConv(reading.node())) return false;
+bool IgnorePointwiseStrides(Reading& reading) {
+  if (!IsConv(reading.node())) return false;
   const auto w = reading.Dims(reading.Input(1));
   const Integers pads = reading.node().IntsOr("pads", {});
   const Integers strides = reading.node().IntsOr("strides", {});
@@ -206,9 +202,8 @@ bool IgnorePointwiseStrides(Question& question) {
   });
 }
 
-bool FlipKernels(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || !IsConv(reading.node())) return false;
+bool FlipKernels(Reading& reading) {
+  if (!IsConv(reading.node())) return false;
   return reading.EditIntegers(reading.Input(1), [](Integers& values, Tensor& tensor) {
     if (tensor.dims.size() < 3 || values.empty()) return false;
     const std::ptrdiff_t size = std::accumulate(tensor.dims.begin() + 2, tensor.dims.end(),
@@ -221,9 +216,8 @@ bool FlipKernels(Question& question) {
 }
 
 // The greater of two int8 by their bits as unsigned numbers.
-bool FlipTopBits(Question& question) {
-  Reading reading(question);
-  if (!reading.single() || reading.node().op_type != "MaxPool") return false;
+bool FlipTopBits(Reading& reading) {
+  if (reading.node().op_type != "MaxPool") return false;
   return reading.EditIntegers(reading.Input(0), [](Integers& values, Tensor& tensor) {
     if (tensor.elem_type != ElementType::kInt8Q) return false;
     for (std::int64_t& v : values) v += v < 0 ? 128 : -128;

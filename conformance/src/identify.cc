@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "candidate.h"
+#include "guarded.h"
 
 namespace qtx::conformance {
 namespace {
@@ -76,8 +77,10 @@ struct Conversation {
 
 Result<Outputs> Ask(backend::Backend& backend, const std::string& arithmetic,
                     const Question& question) {
-  QTX_ASSIGN_OR_RETURN(const auto prepared, backend.Prepare(question.model, arithmetic));
-  return prepared->Run(question.inputs);
+  return Guarded([&]() -> Result<Outputs> {
+    QTX_ASSIGN_OR_RETURN(const auto prepared, backend.Prepare(question.model, arithmetic));
+    return prepared->Run(question.inputs);
+  });
 }
 
 // Asks what separates most of the pairs that no answer has separated yet, until nothing does.

@@ -134,19 +134,6 @@ Result<Program> Extract(const format::Model& model, std::size_t first, std::size
   return program;
 }
 
-Result<Program> ToProgram(const format::Model& model, const std::vector<Tensor>& inputs) {
-  Observed observed;
-  std::size_t next = 0;
-  for (const ValueInfo& info : model.graph.inputs) {
-    if (model.graph.FindInitializer(info.name) != nullptr) continue;
-    if (next >= inputs.size()) {
-      return Error{ErrorCode::kInvalid, "inputs", "found fewer than the model has"};
-    }
-    observed[info.name] = inputs[next++];
-  }
-  return Extract(model, 0, model.graph.nodes.size(), observed);
-}
-
 format::Model ToModel(const Program& program, const std::vector<Tensor>& outputs) {
   format::Model model;
   model.ir_version = kIrVersion;

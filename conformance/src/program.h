@@ -38,10 +38,6 @@ using Observed = std::map<std::string, format::Tensor>;
 Result<Program> Extract(const format::Model& model, std::size_t first, std::size_t last,
                         const Observed& observed);
 
-/// All of `model`, run with `inputs` (in the order of graph.input without initializers).
-/// Errors: as Extract, and kInvalid for too few inputs.
-Result<Program> ToProgram(const format::Model& model, const std::vector<format::Tensor>& inputs);
-
 /// Outputs get shapes where `outputs` gives tensors.
 format::Model ToModel(const Program& program, const std::vector<format::Tensor>& outputs = {});
 

@@ -235,7 +235,9 @@ bool ShortenPlace(Search& search, const Place& seed, std::int64_t size) {
 bool KeepOneGroup(Search& search, const Place& attribute, std::int64_t groups) {
   std::vector<Cut> cuts = {{attribute, {0}}};
   VisitPlaces(search.best(), [&](const Place& place, std::int64_t size) {
-    if (size % groups != 0 || size < groups || place.kind == Place::Kind::kAttribute) return;
+    if (size % groups != 0 || size < groups || size > kMaxCaseElements ||
+        place.kind == Place::Kind::kAttribute)
+      return;
     cuts.push_back({place, AllOf(size / groups)});
   });
   const auto sets = SetsOf(cuts);

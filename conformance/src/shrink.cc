@@ -98,7 +98,7 @@ Operator OperatorOf(const Program& program) {
   op.domain = node.domain;
   op.attributes = node.attributes;
   for (const format::OpsetImport& opset : program.opset_imports) {
-    if (opset.domain.empty()) op.opset = opset.version;
+    if (opset.domain.empty() || opset.domain == "ai.onnx") op.opset = opset.version;
   }
   if (node.origin) op.origin = node.origin->framework + "/" + node.origin->op_type;
   return op;
@@ -196,6 +196,10 @@ class Shrinker {
     }
     const std::vector<Tensor> inputs = InputsOf(program);
     const Verdict again = trial.Run(shrunk.model, inputs);
+    if (again.expected.size() < program.outputs.size()) {
+      return Error{ErrorCode::kInvalid, failure_.name,
+                   "the reference refuses it as a case: " + again.detail};
+    }
     shrunk.how = Name(again.way);
     shrunk.detail = again.detail;
     for (const Datum& datum : program.data) {

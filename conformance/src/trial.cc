@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "guarded.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/check.h"
 #include "qtx/reference/interpreter.h"
@@ -36,8 +37,10 @@ Way WayOf(ErrorCode code) {
 Result<std::vector<Tensor>> Answer(backend::Backend& backend, const format::Model& model,
                                    const std::string& arithmetic,
                                    const std::vector<Tensor>& inputs) {
-  QTX_ASSIGN_OR_RETURN(const auto prepared, backend.Prepare(model, arithmetic));
-  return prepared->Run(inputs);
+  return Guarded([&]() -> Result<std::vector<Tensor>> {
+    QTX_ASSIGN_OR_RETURN(const auto prepared, backend.Prepare(model, arithmetic));
+    return prepared->Run(inputs);
+  });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "data.h"
 #include "json.h"
+#include "model_cache.h"
 #include "qtx/conformance/suite.h"
 
 namespace qtx::cli {
@@ -89,7 +90,9 @@ std::string ToJson(const Identification& identification) {
 int Identify(const IdentifyOptions& options) {
   const auto source = FindBackend(options.backend);
   if (!source.has_value()) return Fail(source.error(), kBadInput);
-  const auto suite = conformance::LoadSuite(options.suite.empty() ? SuiteFolder() : options.suite);
+  ModelCache models;
+  const auto suite = conformance::LoadSuite(options.suite.empty() ? SuiteFolder() : options.suite,
+                                            models.Loader());
   if (!suite.has_value()) return Fail(suite.error(), StatusOf(suite.error()));
   const auto identification = conformance::Identify(suite->cases, *source);
   if (!identification.has_value()) {

@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "data.h"
 #include "faulty/faulty.h"
+#include "model_cache.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/model.h"
 
@@ -53,7 +54,9 @@ Result<PowerReport> Measure(const std::string& folder, std::span<const Case> cas
 Result<PowerReport> MeasureSuite(const PowerOptions& options,
                                  std::span<const FaultyBackend> faults) {
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
-  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite, conformance::LoadSuite(folder));
+  ModelCache models;
+  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite,
+                       conformance::LoadSuite(folder, models.Loader()));
   return Measure(folder, suite.cases, faults, options.jobs);
 }
 

@@ -104,6 +104,11 @@ std::vector<std::string> FileNames(const std::vector<ValueInfo>& values) {
 Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
                                               const std::vector<Tensor>& outputs,
                                               const std::string& folder) {
+  if (outputs.size() != model.graph.outputs.size()) {
+    return Error{ErrorCode::kProtocol, "outputs",
+                 fmt::format("found {}, expected the model's {}", outputs.size(),
+                             model.graph.outputs.size())};
+  }
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Error{ErrorCode::kIo, folder, error.message()};

@@ -9,6 +9,7 @@
 #include "backends.h"
 #include "commands.h"
 #include "data.h"
+#include "model_cache.h"
 #include "qtx/conformance/suite.h"
 #include "tensor_files.h"
 
@@ -19,7 +20,9 @@ using conformance::Failure;
 
 Result<Failure> FailureOfCase(const ShrinkOptions& options) {
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
-  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite, conformance::LoadSuite(folder));
+  ModelCache models;
+  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite,
+                       conformance::LoadSuite(folder, models.Loader()));
   const auto found = std::ranges::find(suite.cases, options.case_id, &conformance::Case::id);
   if (found == suite.cases.end()) {
     return Error{ErrorCode::kInvalid, "--case " + options.case_id, "no case of " + folder};
