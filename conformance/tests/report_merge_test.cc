@@ -123,6 +123,43 @@ TEST(ParseReport, NamesThePlaceOfWhatIsWrong) {
   EXPECT_THAT(with("0x1.8p+1", "-1"), HasSubstr("quantization.scale: not positive"));
 }
 
+// Counts are added up and tolerances compared with; lists are as long as Compare makes them.
+TEST(ParseReport, RefusesCountsAndListsThatNoRunGives) {
+  const auto refusal = [](const auto& spoil) {
+    Report report = Full();
+    spoil(report.backends[0], report.backends[0].cases[0].differences[0]);
+    const auto read = ParseReport(ToJson(report), "r");
+    return read ? "" : read.error().where.substr(read.error().where.rfind(' ') + 1);
+  };
+  using Row = BackendReport;
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.tolerance.ulp = -1; }), "ulp");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.tolerance.relative = -0.5; }), "relative");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.tolerance.absolute = -0.5; }), "absolute");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.elements = -1; }), "elements");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.differing = (1LL << 40) + 1; }), "differing");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.histogram[5] = -1; }), "histogram");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.first.resize(9, d.first[0]); }), "first[8]");
+  EXPECT_EQ(refusal([](Row&, Difference& d) {
+              for (int i = 0; i < 33; ++i) d.histogram[i] = 1;
+            }),
+            "histogram");
+  EXPECT_EQ(refusal([](Row& row, Difference&) { row.findings[0].failing = -1; }), "failing");
+  EXPECT_EQ(refusal([](Row& row, Difference&) { row.findings[0].explained = -1; }), "explained");
+}
+
+TEST(ParseReport, BoundsItsBackends) {
+  Report report;
+  BackendReport row;
+  row.description.name = "b";
+  report.backends.assign(4096, row);
+  EXPECT_TRUE(ParseReport(ToJson(report), "r").has_value());
+  report.backends.push_back(row);
+  const auto read = ParseReport(ToJson(report), "r");
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(read.error().where, "r: backends[4096]");
+}
+
 TEST(ParseReport, RefusesEveryTruncation) {
   const std::string json = ToJson(Full());
   for (std::size_t length = 0; length + 2 < json.size(); length += 7) {

@@ -31,7 +31,8 @@ std::string ToJson(const Report& report);
 
 /// The report in ToJson's text. Unknown keys are skipped, counts are recomputed; `where` names the
 /// text in errors. Callers bound its size by kMaxReportBytes.
-/// Errors: kInvalid for text that is no such JSON, kTooLarge past limits on depth and values.
+/// Errors: kInvalid for text that is no such JSON, kTooLarge past limits on depth and values, and
+/// for more than 4096 backends.
 Result<Report> ParseReport(std::string_view json, const std::string& where);
 inline constexpr std::int64_t kMaxReportBytes = std::int64_t{1} << 28;
 
