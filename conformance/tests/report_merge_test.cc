@@ -235,6 +235,21 @@ TEST(MergeReports, KeepsRowsOfArithmeticsApartAndInTheBackendsOrder) {
   EXPECT_EQ(whole.backends[2].description.device, "another");
 }
 
+TEST(MergeReports, JoinsFindingsThatSayTheSame) {
+  Report first = OneRow({Result1("a", 0, Outcome::kFail)}, 1);
+  Report second = OneRow({Result1("b", 1, Outcome::kFail)}, 1);
+  first.backends[0].findings = {{{"Mul"}, "", "unexplained", 3, 0},
+                                {{"Add", "Sub"}, "float32", "computes in binary32", 2, 1}};
+  second.backends[0].findings = {{{"Add", "Abs"}, "float32", "computes in binary32", 5, 5}};
+  const Report whole = MergeReports({first, second});
+  const auto& findings = whole.backends[0].findings;
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[0].operators, ElementsAre("Abs", "Add", "Sub"));
+  EXPECT_EQ(findings[0].failing, 7);
+  EXPECT_EQ(findings[0].explained, 6);
+  EXPECT_EQ(findings[1].says, "unexplained");
+}
+
 // Shards of a few cases each, and of none.
 TEST(MergeReports, EqualsTheRunThatWasNotSharded) {
   const auto suite = LoadSuite(QTX_SOURCE_DIR "/conformance/cases");

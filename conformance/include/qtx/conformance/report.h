@@ -39,7 +39,8 @@ inline constexpr std::int64_t kMaxReportBytes = std::int64_t{1} << 28;
 /// The report of the whole run that `parts` are shards of, or runs on several devices. Rows of one
 /// backend (name, version, device) in one arithmetic become one, its cases in the suite's order. A
 /// case that two parts have is counted once: with the worse of two outcomes, and a note of the
-/// other, so that a flaky answer neither hides nor stops the join. Times are sums.
+/// other, so that a flaky answer neither hides nor stops the join. Findings of one
+/// candidate that say the same are joined; times and the findings' counts are sums.
 Report MergeReports(std::vector<Report> parts);
 
 /// One <testsuite> per backend and arithmetic; a <testcase> has the class "backend.arithmetic.op"
