@@ -54,7 +54,7 @@ Report Full() {
   fail.tags = {"ties", "offset"};
   fail.diagnosis = "wrong";
   fail.explained_by = {"half_away"};
-  fail.differences = {{"y", "", 3, 1, {{2, "1", "0"}}, {{-1, 2}, {1, 1}}, "LSB", {4, 0.25, 0.5}}};
+  fail.differences = {{"y", "", 3, 1, {{2, "1", "0"}}, {{-1, 2}, {1, 1}}, "LSB", {4, 0.1, 1e-9}}};
   fail.evidence = Evidence{{{"x", Quantized()}}, {{"y", Quantized()}}, {{"y", Quantized()}}};
   fail.error_output = "said\n";
   fail.unstable = true;
@@ -89,6 +89,8 @@ TEST(ParseReport, GivesBackEveryField) {
   const CaseResult& result = report->backends[0].cases[0];
   ASSERT_TRUE(result.evidence.has_value());
   EXPECT_EQ(result.evidence->got[0].tensor, Quantized());
+  EXPECT_EQ(result.differences[0].tolerance.relative, 0.1);
+  EXPECT_EQ(result.differences[0].tolerance.absolute, 1e-9);
   EXPECT_EQ(result.tags, Full().backends[0].cases[0].tags);
   EXPECT_EQ(report->backends[0].count(Outcome::kFail), 1);
   EXPECT_EQ(report->backends[1].error->code, ErrorCode::kTimeout);
