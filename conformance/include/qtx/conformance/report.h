@@ -2,6 +2,7 @@
 // escaped; apart from times the texts depend on the report alone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,11 @@
 #include "qtx/format/result.h"
 
 namespace qtx::conformance {
+
+/// `text` for a terminal: every byte but printable ASCII becomes '?', so that no escape sequence of
+/// a backend or a file gets there. Of more than `limit` bytes, the beginning and "...", `limit`
+/// long.
+std::string Printable(std::string_view text, std::size_t limit);
 
 /// A table with one row per backend and arithmetic, then the cases that need attention, at most
 /// `max_listed` per row. UTF-8 free: plain ASCII, at most 120 columns where names allow.
