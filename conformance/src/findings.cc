@@ -26,8 +26,9 @@ void JoinFindings(std::vector<Finding>& findings) {
   }
   for (Finding& finding : joined) {
     std::ranges::sort(finding.operators);
-    const auto [first, last] = std::ranges::unique(finding.operators);
-    finding.operators.erase(first, last);
+    auto& names = finding.operators;
+    // Clang 14 cannot take the range that std::ranges::unique returns.
+    names.erase(std::unique(names.begin(), names.end()), names.end());
   }
   std::ranges::stable_sort(joined, std::greater(), &Finding::failing);
   findings = std::move(joined);

@@ -124,8 +124,9 @@ class Goldens {
   Result<void> AddRuns(const std::string& path, const std::string& id, const std::string& runs) {
     for (const std::string& run : FindFolders(Join(folder_, runs), "")) {
       for (const char* kernels : {"builtin", "xnnpack"}) {
-        QTX_RETURN_IF_ERROR(AddRun(path, id + "[run=" + run + ",kernels=" + kernels + "]",
-                                   Join(runs, run), kernels));
+        std::string name = id;
+        name.append("[run=").append(run).append(",kernels=").append(kernels).append("]");
+        QTX_RETURN_IF_ERROR(AddRun(path, name, Join(runs, run), kernels));
       }
     }
     return {};
