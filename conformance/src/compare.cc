@@ -14,8 +14,6 @@ namespace {
 using format::ElementType;
 using format::Tensor;
 
-constexpr std::size_t kMaxHistogram = 32;
-
 bool IsInteger(ElementType type) {
   const ElementType storage = format::StorageOf(type);
   return storage == ElementType::kBool || storage == ElementType::kInt64 ||

@@ -9,6 +9,7 @@
 
 #include "candidate.h"
 #include "condition.h"
+#include "findings.h"
 #include "qtx/conformance/runner.h"
 
 namespace qtx::conformance {
@@ -135,7 +136,7 @@ class Diagnosis {
       for (const Answered* wrong : all) by_op[wrong->result->op].push_back(wrong);
       for (auto& [op, group] : by_op) ExplainGroup(std::move(group));
     }
-    Merge();
+    JoinFindings(row_.findings);
     ExplainAlone();
   }
 
@@ -391,30 +392,6 @@ class Diagnosis {
     finding.failing = static_cast<std::int64_t>(wrongs.size());
     finding.explained = gives == nullptr ? 0 : finding.failing;
     row_.findings.push_back(std::move(finding));
-  }
-
-  // Findings of several operators that say the same become one.
-  void Merge() {
-    std::vector<Finding> merged;
-    for (Finding& finding : row_.findings) {
-      const auto same = std::ranges::find_if(merged, [&](const Finding& other) {
-        return other.candidate == finding.candidate && other.says == finding.says;
-      });
-      if (same == merged.end()) {
-        merged.push_back(std::move(finding));
-        continue;
-      }
-      std::ranges::move(finding.operators, std::back_inserter(same->operators));
-      same->failing += finding.failing;
-      same->explained += finding.explained;
-    }
-    for (Finding& finding : merged) {
-      std::ranges::sort(finding.operators);
-      const auto [first, last] = std::ranges::unique(finding.operators);
-      finding.operators.erase(first, last);
-    }
-    std::ranges::stable_sort(merged, std::greater(), &Finding::failing);
-    row_.findings = std::move(merged);
   }
 
   void ExplainAlone() {

@@ -1,6 +1,9 @@
 #include "escape.h"
 
+#include <algorithm>
 #include <cstdint>
+
+#include "qtx/conformance/report.h"
 
 namespace qtx::conformance {
 namespace {
@@ -44,6 +47,17 @@ std::string Bounded(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return std::string(text);
   return std::string(text.substr(0, limit)) + " ... (the first of " + std::to_string(text.size()) +
          " bytes)";
+}
+
+std::string Printable(std::string_view text, std::size_t limit) {
+  constexpr std::string_view kCut = "...";
+  std::string clean(text.substr(0, limit));
+  std::ranges::replace_if(
+      clean, [](char c) { return c < ' ' || c > '~'; }, '?');
+  if (text.size() > limit && limit >= kCut.size()) {
+    clean.replace(limit - kCut.size(), kCut.size(), kCut);
+  }
+  return clean;
 }
 
 std::string PlainText(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "files.h"
+#include "qtx/conformance/suite.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
 
@@ -58,15 +59,15 @@ class Goldens {
   Goldens(std::string folder, const ModelLoader& load) : folder_(std::move(folder)), load_(load) {}
 
   // `path` of the model, `alone` in its folder.
-  void Add(const std::string& path, bool alone) {
+  Result<void> Add(const std::string& path, bool alone) {
     model_ = load_(Join(folder_, path));
     const fs::path file(path);
     const std::string beside = file.parent_path().generic_string();
     AddCsv(path, Join(beside, file.stem().string()));
-    if (!alone) return;
+    if (!alone) return {};
     const std::string id = beside.empty() ? NameOf(folder_) : beside;
-    AddRuns(path, id, beside);
-    AddRuns(path, id, Join(beside, "golden_tflite"));
+    QTX_RETURN_IF_ERROR(AddRuns(path, id, beside));
+    return AddRuns(path, id, Join(beside, "golden_tflite"));
   }
   std::vector<Case> Take() { return std::move(cases_); }
 
@@ -120,28 +121,44 @@ class Goldens {
     return files;
   }
 
-  void AddRuns(const std::string& path, const std::string& id, const std::string& runs) {
+  Result<void> AddRuns(const std::string& path, const std::string& id, const std::string& runs) {
     for (const std::string& run : FindFolders(Join(folder_, runs), "")) {
       for (const char* kernels : {"builtin", "xnnpack"}) {
-        AddRun(path, id + "[run=" + run + ",kernels=" + kernels + "]", Join(runs, run), kernels);
+        std::string name = id;
+        name.append("[run=").append(run).append(",kernels=").append(kernels).append("]");
+        QTX_RETURN_IF_ERROR(AddRun(path, name, Join(runs, run), kernels));
       }
     }
+    return {};
   }
 
-  void AddRun(const std::string& path, const std::string& id, const std::string& run,
-              const std::string& kernels) {
+  Result<void> AddRun(const std::string& path, const std::string& id, const std::string& run,
+                      const std::string& kernels) {
     const bool builtin = kernels == "builtin";
     Case c = Start(path, id, builtin ? "tflite" : "xnnpack");
     c.outputs = ValuesOf(NumberedFiles(folder_, run + "/" + kernels + "_output_", ".npy"));
     c.inputs = ValuesOf(NumberedFiles(folder_, run + "/input_", ".npy"));
-    if (c.outputs.empty()) return;
-    if (!builtin && model_.has_value() && HasQuantizedAveragePool(*model_)) return;
+    if (c.outputs.empty()) return {};
+    if (!builtin && model_.has_value() && HasQuantizedAveragePool(*model_)) return {};
     const std::int64_t rows = model_.has_value() ? RowsOf(c, *model_) : 1;
-    AddRows(std::move(c), rows);
+    return AddRows(std::move(c), rows);
   }
 
-  void AddRows(Case c, std::int64_t rows) {
-    if (rows == 1) return cases_.push_back(std::move(c));
+  // A small file of int8 holds millions of rows, and each case reads it again.
+  Result<void> AddRows(Case c, std::int64_t rows) {
+    if (rows > kMaxExpansion) {
+      return Error{ErrorCode::kTooLarge, Join(c.folder, c.inputs[0].file),
+                   "holds " + std::to_string(rows) + " inputs, expected at most " +
+                       std::to_string(kMaxExpansion)};
+    }
+    if (std::ssize(cases_) + rows > kMaxCases) {
+      return Error{ErrorCode::kTooLarge, folder_,
+                   "found more than " + std::to_string(kMaxCases) + " cases"};
+    }
+    if (rows == 1) {
+      cases_.push_back(std::move(c));
+      return {};
+    }
     const std::string id = c.id.substr(0, c.id.size() - 1);
     for (std::int64_t row = 0; row < rows; ++row) {
       c.id = id + ",row=" + std::to_string(row) + "]";
@@ -150,6 +167,7 @@ class Goldens {
       }
       cases_.push_back(c);
     }
+    return {};
   }
 
   std::string folder_;
@@ -169,7 +187,9 @@ Result<std::vector<Case>> FindGoldens(const std::string& folder, const ModelLoad
   };
   for (const std::string& path : models) ++in_folder[beside(path)];
   Goldens goldens(folder, load);
-  for (const std::string& path : models) goldens.Add(path, in_folder[beside(path)] == 1);
+  for (const std::string& path : models) {
+    QTX_RETURN_IF_ERROR(goldens.Add(path, in_folder[beside(path)] == 1));
+  }
   return goldens.Take();
 }
 

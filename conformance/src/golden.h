@@ -16,7 +16,8 @@ namespace qtx::conformance {
 /// - STEM_inputI_TYPE.csv and STEM_golden_TYPE.csv, decimal integers, of the builtin kernels.
 /// XNNPACK leaves AVERAGE_POOL_2D of quantized values to the builtin kernels, so outputs of such a
 /// network are of no one arithmetic, and make no case.
-/// REQUIRES: load.  Errors: those of FindFiles.
+/// REQUIRES: load.  Errors: those of FindFiles; kTooLarge for a file of more than kMaxExpansion
+/// inputs, or more than kMaxCases cases.
 Result<std::vector<Case>> FindGoldens(const std::string& folder, const ModelLoader& load);
 
 }  // namespace qtx::conformance

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "model_builder.h"
@@ -19,7 +21,8 @@ namespace {
 constexpr std::int64_t kMaxJournalBytes = std::int64_t{1} << 30;
 
 // FNV-1a, 64 bits: offset basis and prime of draft-eastlake-fnv. It tells a changed case from the
-// same one; nobody gains by a collision. Each piece is preceded by its length.
+// same one; nobody gains by a collision. Texts and lists are preceded by their length,
+// what may be absent by whether it is there.
 class Digest {
  public:
   void Add(std::string_view text) {
@@ -31,10 +34,13 @@ class Digest {
       Mix(static_cast<unsigned char>(static_cast<std::uint64_t>(number) >> shift));
     }
   }
+  void Add(double number) { Add(std::bit_cast<std::int64_t>(number)); }
   void Add(const format::Tensor& tensor) {
     Add(static_cast<std::int64_t>(tensor.elem_type));
+    Add(std::ssize(tensor.dims));
     for (const std::int64_t dim : tensor.dims) Add(dim);
     Add({reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()});
+    Add(std::int64_t{tensor.quantization.has_value()});
     if (tensor.quantization) Add(format::SerializeQuantization(*tensor.quantization));
   }
   std::string Text() const {
@@ -48,24 +54,53 @@ class Digest {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
-// Everything that the outcome depends on; what the case's files hold, not what they are called.
-// A case that cannot be built fails with its error, so that is its contents.
-Result<void> AddContents(const Case& c, Digest& digest) {
-  digest.Add(c.error);
+void AddTolerance(const Case& c, Digest& digest) {
   digest.Add(c.ulp.value_or(-1));
-  QTX_ASSIGN_OR_RETURN(const format::Model model, BuildModel(c));
-  QTX_ASSIGN_OR_RETURN(const std::string bytes, model.Serialize());
-  digest.Add(bytes);
+  digest.Add(std::int64_t{c.close.has_value()});
+  if (c.close) {
+    digest.Add(c.close->relative);
+    digest.Add(c.close->absolute);
+  }
+  digest.Add(std::int64_t{c.or_exact});
+  digest.Add(std::ssize(c.alternatives));
   for (const Alternative& alternative : c.alternatives) {
     digest.Add(alternative.output);
     digest.Add(alternative.data);
   }
+}
+
+// The model's bytes only name the files that hold its large initializers.
+void AddExternalData(const format::Model& model, Digest& digest) {
+  digest.Add(std::ssize(model.graph.initializers));
+  for (const format::TensorData& initializer : model.graph.initializers) {
+    const auto tensor = format::Decode(initializer, model.folder);
+    digest.Add(std::int64_t{tensor.has_value()});
+    if (tensor) {
+      digest.Add(*tensor);
+    } else {
+      digest.Add(tensor.error().message);
+    }
+  }
+}
+
+// Everything that the outcome depends on; what the case's files hold, not what they are called.
+// A case that cannot be built fails with its error, so that is its contents.
+Result<void> AddContents(const Case& c, Digest& digest) {
+  digest.Add(c.error);
+  AddTolerance(c, digest);
+  QTX_ASSIGN_OR_RETURN(const format::Model model, BuildModel(c));
+  QTX_ASSIGN_OR_RETURN(const std::string bytes, model.Serialize());
+  digest.Add(bytes);
+  if (!c.op) AddExternalData(model, digest);
+  digest.Add(std::ssize(c.outputs));
   for (std::size_t i = 0; i < c.outputs.size() && c.error.empty(); ++i) {
     QTX_ASSIGN_OR_RETURN(const auto expected, BuildExpected(c, model, i));
     digest.Add(c.outputs[i].name);
+    digest.Add(std::int64_t{expected.has_value()});
     if (expected) digest.Add(*expected);
   }
   QTX_ASSIGN_OR_RETURN(const std::vector<format::Tensor> inputs, BuildInputs(c, model));
+  digest.Add(std::ssize(inputs));
   for (const format::Tensor& input : inputs) digest.Add(input);
   return {};
 }
@@ -151,7 +186,6 @@ std::optional<CaseResult> Journal::Find(const BackendReport& row, const Case& c)
 void Journal::Append(const BackendReport& row, const Case& c, const CaseResult& result) {
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
-  writer.SetMaxDecimalPlaces(6);
   writer.StartObject();
   writer.Key("key");
   WriteText(writer, Key(row, c));

@@ -19,7 +19,6 @@ class JsonFields {
   /// `json` must be an object, and outlive this.
   JsonFields(const rapidjson::Value& json, std::string where);
 
-  const std::string& where() const { return where_; }
   Result<void> status() const;
 
   /// nullptr when absent.

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "qtx/backend/protocol.h"
+#include "qtx/conformance/report.h"
 #include "qtx/conformance/runner.h"
 
 namespace qtx::conformance {
@@ -389,10 +390,7 @@ void Process::Kill() const {
 // A backend that prints to its standard output makes a length of its first letter.
 std::string Process::ReceivedSoFar() const {
   if (received_.empty()) return "";
-  std::string beginning;
-  for (const char c : received_.substr(0, kShown)) {
-    beginning += c >= ' ' && c <= '~' ? c : '?';
-  }
+  const std::string beginning = Printable(std::string_view(received_).substr(0, kShown), kShown);
   return "; " + std::to_string(received_.size()) + " bytes came, beginning '" + beginning + "'";
 }
 

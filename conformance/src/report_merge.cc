@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "findings.h"
 #include "qtx/conformance/report.h"
 
 namespace qtx::conformance {
@@ -58,29 +59,35 @@ void Settle(CaseResult& kept, CaseResult&& other) {
   kept.diagnosis += "another run of it gave " + std::string(Name(other.outcome));
 }
 
-// True when a case was in both.
-bool JoinCases(std::vector<CaseResult>& cases, std::vector<CaseResult>&& more) {
+// A row of the whole, and where its cases are by id.
+struct Joined {
+  explicit Joined(BackendReport&& first) : row(std::move(first)) {
+    for (std::size_t i = 0; i < row.cases.size(); ++i) known.emplace(row.cases[i].id, i);
+  }
+  BackendReport row;
   std::map<std::string, std::size_t, std::less<>> known;
-  for (std::size_t i = 0; i < cases.size(); ++i) known.emplace(cases[i].id, i);
-  const std::size_t before = known.size();
+};
+
+// True when a case was in both.
+bool JoinCases(Joined& to, std::vector<CaseResult>&& more) {
+  const bool had_cases = !to.known.empty();
   std::size_t added = 0;
   for (CaseResult& result : more) {
-    const auto [found, inserted] = known.emplace(result.id, cases.size());
+    const auto [found, inserted] = to.known.emplace(result.id, to.row.cases.size());
     if (inserted) {
-      cases.push_back(std::move(result));
+      to.row.cases.push_back(std::move(result));
       ++added;
     } else {
-      Settle(cases[found->second], std::move(result));
+      Settle(to.row.cases[found->second], std::move(result));
     }
   }
-  std::ranges::stable_sort(cases, {}, &CaseResult::position);
-  return before > 0 && added < more.size();
+  return had_cases && added < more.size();
 }
 
-bool JoinRow(BackendReport& row, BackendReport&& more) {
-  row.seconds += more.seconds;
-  for (Finding& finding : more.findings) row.findings.push_back(std::move(finding));
-  return JoinCases(row.cases, std::move(more.cases));
+bool JoinRow(Joined& to, BackendReport&& more) {
+  to.row.seconds += more.seconds;
+  std::ranges::move(more.findings, std::back_inserter(to.row.findings));
+  return JoinCases(to, std::move(more.cases));
 }
 
 std::ptrdiff_t ArithmeticIndex(const BackendReport& row) {
@@ -89,17 +96,18 @@ std::ptrdiff_t ArithmeticIndex(const BackendReport& row) {
 }
 
 // Beside the backend's other rows, in the order in which it names its arithmetics, as a run does.
-void Insert(BackendReport&& row, std::vector<BackendReport>& rows) {
-  const auto same = [&](const BackendReport& other) { return SameBackend(row, other); };
+void Insert(BackendReport&& row, std::vector<Joined>& rows) {
+  const auto same = [&](const Joined& other) { return SameBackend(row, other.row); };
   auto place = std::ranges::find_if(rows, same);
   if (place == rows.end()) {
-    rows.push_back(std::move(row));
+    rows.emplace_back(std::move(row));
     return;
   }
-  while (place != rows.end() && same(*place) && ArithmeticIndex(*place) < ArithmeticIndex(row)) {
+  while (place != rows.end() && same(*place) &&
+         ArithmeticIndex(place->row) < ArithmeticIndex(row)) {
     ++place;
   }
-  rows.insert(place, std::move(row));
+  rows.insert(place, Joined(std::move(row)));
 }
 
 // A part in which nothing held for a backend has a row without cases; the whole has none then.
@@ -124,13 +132,13 @@ void Recount(const Report& report, BackendReport& row) {
   if (!row.error) row.not_applicable = report.selected - std::ssize(row.cases);
 }
 
-void Join(Report& whole, Report&& part) {
+void Join(Report& whole, std::vector<Joined>& rows, Report&& part) {
   bool overlap = false;
   for (BackendReport& row : part.backends) {
-    const auto same = std::ranges::find_if(
-        whole.backends, [&](const BackendReport& other) { return SameRow(row, other); });
-    if (same == whole.backends.end()) {
-      Insert(std::move(row), whole.backends);
+    const auto same =
+        std::ranges::find_if(rows, [&](const Joined& other) { return SameRow(row, other.row); });
+    if (same == rows.end()) {
+      Insert(std::move(row), rows);
     } else {
       overlap = JoinRow(*same, std::move(row)) || overlap;
     }
@@ -150,9 +158,15 @@ void Join(Report& whole, Report&& part) {
 
 Report MergeReports(std::vector<Report> parts) {
   Report whole;
+  std::vector<Joined> rows;
   for (Report& part : parts) {
     if (whole.suite.empty()) whole.suite = part.suite;
-    Join(whole, std::move(part));
+    Join(whole, rows, std::move(part));
+  }
+  for (Joined& joined : rows) {
+    JoinFindings(joined.row.findings);
+    std::ranges::stable_sort(joined.row.cases, {}, &CaseResult::position);
+    whole.backends.push_back(std::move(joined.row));
   }
   DropEmptyRows(whole.backends);
   for (BackendReport& row : whole.backends) Recount(whole, row);

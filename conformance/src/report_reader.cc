@@ -42,12 +42,20 @@ Result<void> CheckBounds(std::string_view json, const std::string& where) {
 
 // Times and counts are added up: a sum of these is finite.
 constexpr double kMaxSeconds = 1e12;
-constexpr std::int64_t kMaxSelected = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
+// Rows are compared with each other when reports are joined.
+constexpr std::size_t kMaxBackends = 4096;
 
 double Seconds(JsonFields& fields) {
   const double seconds = fields.Number("seconds");
   if (!(seconds >= 0 && seconds <= kMaxSeconds)) fields.Refuse("seconds", "a time");
   return seconds;
+}
+
+std::int64_t Count(JsonFields& fields, const char* key) {
+  const std::int64_t count = fields.Integer(key);
+  if (count < 0 || count > kMaxCount) fields.Refuse(key, "a count");
+  return count;
 }
 
 std::optional<Outcome> OutcomeOf(std::string_view name) {
@@ -59,6 +67,10 @@ std::optional<Outcome> OutcomeOf(std::string_view name) {
 
 Result<void> ReadHistogram(const Value& json, const std::string& where, Difference& difference) {
   if (!json.IsObject()) return Error{ErrorCode::kInvalid, where, "expected an object"};
+  if (json.MemberCount() > kMaxHistogram) {
+    return Error{ErrorCode::kTooLarge, where,
+                 "expected at most " + std::to_string(kMaxHistogram) + " entries"};
+  }
   for (const auto& [name, count] : json.GetObject()) {
     const std::string_view text(name.GetString(), name.GetStringLength());
     std::int64_t distance = 0;
@@ -66,9 +78,23 @@ Result<void> ReadHistogram(const Value& json, const std::string& where, Differen
     if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || !count.IsInt64()) {
       return Error{ErrorCode::kInvalid, where, "expected integers"};
     }
+    if (count.GetInt64() < 0 || count.GetInt64() > kMaxCount) {
+      return Error{ErrorCode::kInvalid, where, "expected counts"};
+    }
     difference.histogram[distance] = count.GetInt64();
   }
   return {};
+}
+
+Result<Tolerance> ReadTolerance(const Value& json, const std::string& where) {
+  JsonFields fields(json, where);
+  const Tolerance tolerance{fields.Integer("ulp"), fields.Number("relative"),
+                            fields.Number("absolute")};
+  if (tolerance.ulp < 0) fields.Refuse("ulp", "at least 0");
+  if (tolerance.relative < 0) fields.Refuse("relative", "at least 0");
+  if (tolerance.absolute < 0) fields.Refuse("absolute", "at least 0");
+  QTX_RETURN_IF_ERROR(fields.status());
+  return tolerance;
 }
 
 Result<Difference> ReadDifference(const Value& json, const std::string& where) {
@@ -76,16 +102,17 @@ Result<Difference> ReadDifference(const Value& json, const std::string& where) {
   Difference difference;
   difference.output = fields.Text("output");
   difference.mismatch = fields.Text("mismatch");
-  difference.elements = fields.Integer("elements");
-  difference.differing = fields.Integer("differing");
+  difference.elements = Count(fields, "elements");
+  difference.differing = Count(fields, "differing");
   difference.unit = fields.Text("unit");
   if (const auto* const tolerance = fields.Find("tolerance")) {
-    JsonFields parts(*tolerance, where + ": tolerance");
-    difference.tolerance = {parts.Integer("ulp"), parts.Number("relative"),
-                            parts.Number("absolute")};
-    QTX_RETURN_IF_ERROR(parts.status());
+    QTX_ASSIGN_OR_RETURN(difference.tolerance, ReadTolerance(*tolerance, where + ": tolerance"));
   }
   fields.Array("first", [&](const Value& value, const std::string& place) -> Result<void> {
+    if (difference.first.size() == kFirstDifferences) {
+      return Error{ErrorCode::kTooLarge, place,
+                   "expected at most " + std::to_string(kFirstDifferences) + " elements"};
+    }
     JsonFields element(value, place);
     difference.first.push_back(
         {element.Integer("index"), element.Text("got"), element.Text("expected")});
@@ -125,8 +152,8 @@ Result<Finding> ReadFinding(const Value& json, const std::string& where) {
   finding.operators = fields.Texts("operators");
   finding.candidate = fields.Text("candidate");
   finding.says = fields.Text("says");
-  finding.failing = fields.Integer("failing");
-  finding.explained = fields.Integer("explained");
+  finding.failing = Count(fields, "failing");
+  finding.explained = Count(fields, "explained");
   QTX_RETURN_IF_ERROR(fields.status());
   return finding;
 }
@@ -224,11 +251,14 @@ Result<Report> ParseReport(std::string_view json, const std::string& where) {
   JsonFields fields(document, where);
   Report report;
   report.suite = fields.Text("suite");
-  report.selected = fields.Integer("selected");
-  if (report.selected < 0 || report.selected > kMaxSelected) fields.Refuse("selected", "a count");
+  report.selected = Count(fields, "selected");
   report.stale_expectations = fields.Texts("stale_expectations");
   report.strict_expectations = fields.Flag("strict_expectations");
   fields.Array("backends", [&](const Value& value, const std::string& place) -> Result<void> {
+    if (report.backends.size() == kMaxBackends) {
+      return Error{ErrorCode::kTooLarge, place,
+                   "expected at most " + std::to_string(kMaxBackends) + " backends"};
+    }
     QTX_ASSIGN_OR_RETURN(BackendReport row, ReadBackend(value, place));
     report.backends.push_back(std::move(row));
     return {};

@@ -17,16 +17,6 @@ constexpr std::size_t kMaxDiagnosis = 400;
 constexpr std::size_t kMaxErrorLines = 5;
 using Cells = std::array<std::string, kColumns>;
 
-// A backend's text may hold anything, escape sequences that drive the terminal too.
-std::string Printable(std::string_view text, std::size_t limit) {
-  std::string clean;
-  for (const char c : text.substr(0, limit)) {
-    const auto code = static_cast<unsigned char>(c);
-    clean.push_back(code < 0x20 || code == 0x7F ? ' ' : c);
-  }
-  return text.size() > limit ? clean + "..." : clean;
-}
-
 Cells RowCells(const BackendReport& row) {
   Cells cells = {Printable(row.description.name, 24), Printable(row.description.version, 12),
                  Printable(row.description.device, 28), Printable(row.arithmetic, 14)};

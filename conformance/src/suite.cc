@@ -15,8 +15,6 @@
 namespace qtx::conformance {
 namespace {
 
-constexpr std::int64_t kMaxCases = 1'000'000;
-
 using Parser = Result<std::vector<Case>> (*)(std::string_view, const std::string&);
 
 // Ids must be unique; positions are counted.
@@ -34,6 +32,12 @@ Result<void> Number(Suite& suite) {
   return {};
 }
 
+Result<void> CheckCount(const Suite& suite) {
+  if (std::ssize(suite.cases) <= kMaxCases) return {};
+  return Error{ErrorCode::kTooLarge, suite.folder,
+               "found more than " + std::to_string(kMaxCases) + " cases"};
+}
+
 // Documents that stand for a folder of data sets become a case for each.
 Result<void> Add(std::vector<Case> cases, Suite& suite) {
   for (Case& c : cases) {
@@ -45,11 +49,7 @@ Result<void> Add(std::vector<Case> cases, Suite& suite) {
     QTX_ASSIGN_OR_RETURN(std::vector<Case> sets, ExpandTestData(c));
     std::ranges::move(sets, std::back_inserter(suite.cases));
   }
-  if (std::ssize(suite.cases) > kMaxCases) {
-    return Error{ErrorCode::kTooLarge, suite.folder,
-                 "found more than " + std::to_string(kMaxCases) + " cases"};
-  }
-  return {};
+  return CheckCount(suite);
 }
 
 Result<Suite> LoadFrom(const std::string& folder, std::string_view extension, Parser parse) {
@@ -73,6 +73,7 @@ Result<Suite> LoadThirdParty(const std::string& folder, const ModelLoader& load)
     QTX_ASSIGN_OR_RETURN(std::vector<Case> goldens, FindGoldens(folder, load));
     std::ranges::move(goldens, std::back_inserter(suite.cases));
   }
+  QTX_RETURN_IF_ERROR(CheckCount(suite));
   QTX_RETURN_IF_ERROR(Number(suite));
   return suite;
 }

@@ -81,6 +81,18 @@ TEST_F(GoldenFolder, IsACaseForEachRowOfAFileOfMany) {
   EXPECT_THAT(format::UnpackIntegers((*inputs)[0]), ElementsAre(4, 5));
 }
 
+TEST_F(GoldenFolder, BoundsTheRowsOfAFile) {
+  Write("sine/sine.tflite", "");
+  Write("sine/sweep/builtin_output_0.npy", Npy({1, 2}));
+  Write("sine/sweep/input_0.npy", Npy({kMaxExpansion, 2}));
+  EXPECT_EQ(Load()->size(), static_cast<std::size_t>(kMaxExpansion));
+  Write("sine/sweep/input_0.npy", Npy({kMaxExpansion + 1, 2}));
+  const auto cases = Load();
+  ASSERT_FALSE(cases.has_value());
+  EXPECT_EQ(cases.error().code, ErrorCode::kTooLarge);
+  EXPECT_THAT(cases.error().where, HasSubstr("sweep/input_0.npy"));
+}
+
 TEST_F(GoldenFolder, ReadsDecimalIntegersBesideTheModel) {
   for (const char* name : {"add0", "add1"}) {  // two models, so runs would be of neither
     Write(std::string(name) + ".tflite", "");

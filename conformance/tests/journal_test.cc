@@ -85,6 +85,52 @@ TEST_F(JournalTest, KnowsTheSameCaseOfTheSameBackendAndNoOther) {
   EXPECT_FALSE(journal->Find(newer, Identity("a")).has_value());
 }
 
+TEST_F(JournalTest, DoesNotKnowACaseWhoseToleranceChanged) {
+  Case close = Identity("a");
+  close.close = Closeness{.relative = 1e-3, .absolute = 1e-7, .because = "w"};
+  Open()->Append(row_, close, Timeout("a"));
+  const auto journal = Open();
+  EXPECT_TRUE(journal->Find(row_, close).has_value());
+  EXPECT_FALSE(journal->Find(row_, Identity("a")).has_value());
+  for (const auto& change : std::vector<void (*)(Case&)>{[](Case& c) { c.close->relative = 1e-4; },
+                                                         [](Case& c) { c.close->absolute = 1e-8; },
+                                                         [](Case& c) { c.or_exact = true; }}) {
+    Case changed = close;
+    change(changed);
+    EXPECT_FALSE(journal->Find(row_, changed).has_value());
+  }
+}
+
+// A TensorProto of FLOAT[1] `w` whose bytes are those of the file `weights`.
+// Source: onnx.proto3, TensorProto: dims 1, data_type 2, name 8, external_data 13, location 14.
+constexpr std::string_view kExternal(
+    "\x08\x01\x10\x01\x42\x01w\x6a\x13\x0a\x08location\x12\x07weights\x70\x01");
+
+TEST_F(JournalTest, DoesNotKnowACaseWhoseExternalDataChanged) {
+  const std::string weights = (fs::temp_directory_path() / "weights").string();
+  const auto fill = [&](const std::string& bytes) {
+    std::ofstream(weights, std::ios::binary) << bytes;
+  };
+  Case c = Identity("a");
+  c.op.reset();
+  c.inputs.clear();
+  c.model = "m.onnx";
+  c.load = [](const std::string&) -> Result<format::Model> {
+    format::Model model;
+    QTX_ASSIGN_OR_RETURN(auto initializer, format::ParseTensorData(kExternal));
+    model.graph.initializers = {std::move(initializer)};
+    model.folder = fs::temp_directory_path().string();
+    return model;
+  };
+  fill("abcd");
+  Open()->Append(row_, c, Timeout("a"));
+  const auto journal = Open();
+  EXPECT_TRUE(journal->Find(row_, c).has_value());
+  fill("abce");
+  EXPECT_FALSE(journal->Find(row_, c).has_value());
+  fs::remove(weights);
+}
+
 TEST_F(JournalTest, DropsALastLineWithoutItsEndAndGoesOnAfterTheOneBefore) {
   Open()->Append(row_, Identity("a"), Timeout("a"));
   const std::string first = Contents();

@@ -54,7 +54,7 @@ Report Full() {
   fail.tags = {"ties", "offset"};
   fail.diagnosis = "wrong";
   fail.explained_by = {"half_away"};
-  fail.differences = {{"y", "", 3, 1, {{2, "1", "0"}}, {{-1, 2}, {1, 1}}, "LSB", {4, 0.25, 0.5}}};
+  fail.differences = {{"y", "", 3, 1, {{2, "1", "0"}}, {{-1, 2}, {1, 1}}, "LSB", {4, 0.1, 1e-9}}};
   fail.evidence = Evidence{{{"x", Quantized()}}, {{"y", Quantized()}}, {{"y", Quantized()}}};
   fail.error_output = "said\n";
   fail.unstable = true;
@@ -89,6 +89,8 @@ TEST(ParseReport, GivesBackEveryField) {
   const CaseResult& result = report->backends[0].cases[0];
   ASSERT_TRUE(result.evidence.has_value());
   EXPECT_EQ(result.evidence->got[0].tensor, Quantized());
+  EXPECT_EQ(result.differences[0].tolerance.relative, 0.1);
+  EXPECT_EQ(result.differences[0].tolerance.absolute, 1e-9);
   EXPECT_EQ(result.tags, Full().backends[0].cases[0].tags);
   EXPECT_EQ(report->backends[0].count(Outcome::kFail), 1);
   EXPECT_EQ(report->backends[1].error->code, ErrorCode::kTimeout);
@@ -121,6 +123,43 @@ TEST(ParseReport, NamesThePlaceOfWhatIsWrong) {
   EXPECT_THAT(with("\"dims\":[3]", "\"dims\":[4611686018427387904,4]"), HasSubstr("dims"));
   EXPECT_THAT(with("\"axis\":[0]", "\"axis\":[5]"), HasSubstr("inputs[0]: quantization"));
   EXPECT_THAT(with("0x1.8p+1", "-1"), HasSubstr("quantization.scale: not positive"));
+}
+
+// Counts are added up and tolerances compared with; lists are as long as Compare makes them.
+TEST(ParseReport, RefusesCountsAndListsThatNoRunGives) {
+  const auto refusal = [](const auto& spoil) {
+    Report report = Full();
+    spoil(report.backends[0], report.backends[0].cases[0].differences[0]);
+    const auto read = ParseReport(ToJson(report), "r");
+    return read ? "" : read.error().where.substr(read.error().where.rfind(' ') + 1);
+  };
+  using Row = BackendReport;
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.tolerance.ulp = -1; }), "ulp");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.tolerance.relative = -0.5; }), "relative");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.tolerance.absolute = -0.5; }), "absolute");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.elements = -1; }), "elements");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.differing = (1LL << 40) + 1; }), "differing");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.histogram[5] = -1; }), "histogram");
+  EXPECT_EQ(refusal([](Row&, Difference& d) { d.first.resize(9, d.first[0]); }), "first[8]");
+  EXPECT_EQ(refusal([](Row&, Difference& d) {
+              for (int i = 0; i < 33; ++i) d.histogram[i] = 1;
+            }),
+            "histogram");
+  EXPECT_EQ(refusal([](Row& row, Difference&) { row.findings[0].failing = -1; }), "failing");
+  EXPECT_EQ(refusal([](Row& row, Difference&) { row.findings[0].explained = -1; }), "explained");
+}
+
+TEST(ParseReport, BoundsItsBackends) {
+  Report report;
+  BackendReport row;
+  row.description.name = "b";
+  report.backends.assign(4096, row);
+  EXPECT_TRUE(ParseReport(ToJson(report), "r").has_value());
+  report.backends.push_back(row);
+  const auto read = ParseReport(ToJson(report), "r");
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(read.error().where, "r: backends[4096]");
 }
 
 TEST(ParseReport, RefusesEveryTruncation) {
@@ -196,6 +235,21 @@ TEST(MergeReports, KeepsRowsOfArithmeticsApartAndInTheBackendsOrder) {
   EXPECT_EQ(whole.backends[0].arithmetic, "exact");
   EXPECT_EQ(whole.backends[1].arithmetic, "float32");
   EXPECT_EQ(whole.backends[2].description.device, "another");
+}
+
+TEST(MergeReports, JoinsFindingsThatSayTheSame) {
+  Report first = OneRow({Result1("a", 0, Outcome::kFail)}, 1);
+  Report second = OneRow({Result1("b", 1, Outcome::kFail)}, 1);
+  first.backends[0].findings = {{{"Mul"}, "", "unexplained", 3, 0},
+                                {{"Add", "Sub"}, "float32", "computes in binary32", 2, 1}};
+  second.backends[0].findings = {{{"Add", "Abs"}, "float32", "computes in binary32", 5, 5}};
+  const Report whole = MergeReports({first, second});
+  const auto& findings = whole.backends[0].findings;
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[0].operators, ElementsAre("Abs", "Add", "Sub"));
+  EXPECT_EQ(findings[0].failing, 7);
+  EXPECT_EQ(findings[0].explained, 6);
+  EXPECT_EQ(findings[1].says, "unexplained");
 }
 
 // Shards of a few cases each, and of none.

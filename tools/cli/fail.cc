@@ -1,11 +1,15 @@
 #include <fmt/core.h>
 
 #include "commands.h"
+#include "qtx/conformance/report.h"
 
 namespace qtx::cli {
 
 int Fail(const Error& error, int status) {
-  fmt::print(stderr, "{}: {}\n", error.where.empty() ? "qtx" : error.where, error.message);
+  constexpr std::size_t kMaxText = 8192;
+  fmt::print(stderr, "{}: {}\n",
+             error.where.empty() ? "qtx" : conformance::Printable(error.where, kMaxText),
+             conformance::Printable(error.message, kMaxText));
   // What an option says wrongly is wrong usage, wherever it was noticed.
   return error.where.starts_with("--") ? kUsage : status;
 }

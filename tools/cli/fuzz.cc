@@ -8,6 +8,7 @@
 
 #include "backends.h"
 #include "commands.h"
+#include "qtx/conformance/report.h"
 
 namespace qtx::cli {
 namespace {
@@ -46,12 +47,14 @@ Result<void> WriteFindings(const FuzzReport& report, const FuzzOptions& options)
 }
 
 void Print(const FuzzReport& report, const FuzzOptions& options) {
+  constexpr std::size_t kMaxText = 2000;
   fmt::print("{} in {}, seed {}: {} models, {} unsupported, {} failures\n", options.backend,
-             report.arithmetic, options.seed, report.models, report.unsupported, report.failures);
+             conformance::Printable(report.arithmetic, kMaxText), options.seed, report.models,
+             report.unsupported, report.failures);
   std::size_t number = 0;
   for (const auto& [key, finding] : report.findings) {
     fmt::print("\n{} {}: {} failures, first in model {}\n  {}\n", key.first, key.second,
-               finding.failures, finding.number, finding.detail);
+               finding.failures, finding.number, conformance::Printable(finding.detail, kMaxText));
     ++number;
     if (!finding.shrunk) continue;
     fmt::print("  {} elements, {} node{}\n", finding.shrunk->elements, finding.shrunk->nodes,

@@ -10,6 +10,7 @@
 #include "data.h"
 #include "json.h"
 #include "model_cache.h"
+#include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
 
 namespace qtx::cli {
@@ -45,8 +46,10 @@ std::string Verdict(const Identity& identity, const std::vector<std::string>& cl
 
 void Print(const Identification& identification) {
   const backend::Description& description = identification.description;
-  fmt::print("{} {} ({}), claims {}\n\n", description.name, description.version, description.device,
-             Join(description.arithmetics));
+  constexpr std::size_t kMaxText = 400;
+  const auto text = [](const std::string& said) { return conformance::Printable(said, kMaxText); };
+  fmt::print("{} {} ({}), claims {}\n\n", text(description.name), text(description.version),
+             text(description.device), text(Join(description.arithmetics)));
   std::size_t width = std::string_view("operator").size();
   for (const Identity& one : identification.operators) width = std::max(width, one.op.size());
   fmt::print("{:<{}}  answers  arithmetic\n", "operator", width);

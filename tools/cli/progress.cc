@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "qtx/conformance/report.h"
+
 namespace qtx::cli {
 namespace {
 
@@ -56,12 +58,8 @@ ProgressLine::~ProgressLine() {
 void ProgressLine::Draw(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    std::string line = Text();
     // The last column stays free: some terminals wrap when it is written.
-    line.resize(std::min(line.size(), Columns() - 1));
-    // Ids come from files, and may hold what drives a terminal.
-    std::ranges::replace_if(
-        line, [](char c) { return c < ' ' || c > '~'; }, '?');
+    const std::string line = conformance::Printable(Text(), Columns() - 1);
     fmt::print(stderr, "\r{}\x1b[K", line);
     std::fflush(stderr);
     wake_.wait_for(lock, stop, kRedraw, [] { return false; });

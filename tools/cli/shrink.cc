@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "data.h"
 #include "model_cache.h"
+#include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
 #include "tensor_files.h"
 
@@ -41,6 +42,17 @@ Result<Failure> FailureOfModel(const ShrinkOptions& options) {
   return failure;
 }
 
+void Print(const conformance::Shrunk& shrunk, const ShrinkOptions& options) {
+  constexpr std::size_t kMaxText = 2000;
+  const std::string arithmetic = conformance::Printable(shrunk.arithmetic, kMaxText);
+  fmt::print("{} on {} in {}: {}\n{}\n{} elements, {} node{}, found with {} runs\n{}\n",
+             conformance::Printable(shrunk.op, kMaxText), options.backend, arithmetic, shrunk.how,
+             conformance::Printable(shrunk.detail, kMaxText), shrunk.elements, shrunk.nodes,
+             shrunk.nodes == 1 ? "" : "s", shrunk.runs, options.output);
+  fmt::print("qtx validate --suite {} --backend '{}' --arithmetic {}\n", options.output,
+             options.backend, arithmetic);
+}
+
 }  // namespace
 
 int Shrink(const ShrinkOptions& options) {
@@ -61,11 +73,7 @@ int Shrink(const ShrinkOptions& options) {
   if (!shrunk.has_value()) return Fail(shrunk.error(), StatusOf(shrunk.error()));
   const auto written = conformance::WriteReproducer(*shrunk, options.backend, options.output);
   if (!written.has_value()) return Fail(written.error(), StatusOf(written.error()));
-  fmt::print("{} on {} in {}: {}\n{}\n{} elements, {} node{}, found with {} runs\n{}\n", shrunk->op,
-             options.backend, shrunk->arithmetic, shrunk->how, shrunk->detail, shrunk->elements,
-             shrunk->nodes, shrunk->nodes == 1 ? "" : "s", shrunk->runs, options.output);
-  fmt::print("qtx validate --suite {} --backend '{}' --arithmetic {}\n", options.output,
-             options.backend, shrunk->arithmetic);
+  Print(*shrunk, options);
   return kDone;
 }
 

@@ -34,11 +34,12 @@ struct Difference {
   std::int64_t elements = 0;  // compared
   std::int64_t differing = 0;
   std::vector<ElementDifference> first;            // at most kFirstDifferences
-  std::map<std::int64_t, std::int64_t> histogram;  // got - expected -> elements, at most 32 entries
+  std::map<std::int64_t, std::int64_t> histogram;  // got - expected -> elements
   std::string unit;                                // of the histogram: "LSB" or "ulp"
   Tolerance tolerance;                             // by which elements counted as equal
 };
 inline constexpr std::size_t kFirstDifferences = 8;
+inline constexpr std::size_t kMaxHistogram = 32;  // entries; further distances are not counted
 
 /// What a failing backend most likely does, over the cases of one or more operators: the candidate
 /// (a named arithmetic, or one with a known fault) that gives the backend's answers bit for bit.

@@ -27,7 +27,8 @@ class Journal {
   ~Journal();
 
   /// What is known of a case: nothing unless the backend describes itself as it did then and the
-  /// case has the same contents, files included.
+  /// case has the same contents and tolerance, files and the external data of initializers
+  /// included.
   std::optional<CaseResult> Find(const BackendReport& row, const Case& c) const;
   /// `result` as the backend gave it, before any list of expected failures.
   void Append(const BackendReport& row, const Case& c, const CaseResult& result);

@@ -2,6 +2,7 @@
 // escaped; apart from times the texts depend on the report alone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,11 @@
 #include "qtx/format/result.h"
 
 namespace qtx::conformance {
+
+/// `text` for a terminal: every byte but printable ASCII becomes '?', so that no escape sequence of
+/// a backend or a file gets there. Of more than `limit` bytes, the beginning and "...", `limit`
+/// long.
+std::string Printable(std::string_view text, std::size_t limit);
 
 /// A table with one row per backend and arithmetic, then the cases that need attention, at most
 /// `max_listed` per row. UTF-8 free: plain ASCII, at most 120 columns where names allow.
@@ -31,14 +37,16 @@ std::string ToJson(const Report& report);
 
 /// The report in ToJson's text. Unknown keys are skipped, counts are recomputed; `where` names the
 /// text in errors. Callers bound its size by kMaxReportBytes.
-/// Errors: kInvalid for text that is no such JSON, kTooLarge past limits on depth and values.
+/// Errors: kInvalid for text that is no such JSON, kTooLarge past limits on depth and values, and
+/// for more than 4096 backends.
 Result<Report> ParseReport(std::string_view json, const std::string& where);
 inline constexpr std::int64_t kMaxReportBytes = std::int64_t{1} << 28;
 
 /// The report of the whole run that `parts` are shards of, or runs on several devices. Rows of one
 /// backend (name, version, device) in one arithmetic become one, its cases in the suite's order. A
 /// case that two parts have is counted once: with the worse of two outcomes, and a note of the
-/// other, so that a flaky answer neither hides nor stops the join. Times are sums.
+/// other, so that a flaky answer neither hides nor stops the join. Findings of one
+/// candidate that say the same are joined; times and the findings' counts are sums.
 Report MergeReports(std::vector<Report> parts);
 
 /// One <testsuite> per backend and arithmetic; a <testcase> has the class "backend.arithmetic.op"

@@ -17,10 +17,13 @@ struct Suite {
   std::vector<Case> cases;  // by path of the file, then in the file's order
 };
 
+inline constexpr std::int64_t kMaxCases = 1'000'000;  // of one suite
+
 /// Every *.yaml below `folder`, recursively; symbolic links to folders are not followed. A folder
 /// without any is taken for third-party data: ONNX's as LoadTestData, and, given a `load` that
 /// converts, TFLite models with golden outputs. The cases load their models by `load`.
-/// Errors: those of ParseCases; kIo; kInvalid when two cases have one id, or there is no case.
+/// Errors: those of ParseCases; kIo; kInvalid when two cases have one id, or there is no case;
+/// kTooLarge for more than kMaxCases, or a golden file of more than kMaxExpansion inputs.
 Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load = {});
 
 /// ONNX test data as they are: a case for each folder test_data_set_N that lies beside a
