@@ -119,8 +119,8 @@ Result<void> CheckTensors(const std::vector<Tensor>& outputs) {
   return {};
 }
 
-// Other values of the same types: the elements back to front. nullopt where other values might ask
-// for another shape, or for indices out of range.
+}  // namespace
+
 std::optional<std::vector<Tensor>> Reversed(const std::vector<Tensor>& inputs) {
   std::vector<Tensor> reversed = inputs;
   for (Tensor& tensor : reversed) {
@@ -138,8 +138,6 @@ std::optional<std::vector<Tensor>> Reversed(const std::vector<Tensor>& inputs) {
   return reversed;
 }
 
-}  // namespace
-
 Result<ReferenceResults::Outputs> ReferenceResults::Get(std::size_t index,
                                                         const std::string& arithmetic,
                                                         const format::Model& model,
@@ -149,7 +147,9 @@ Result<ReferenceResults::Outputs> ReferenceResults::Get(std::size_t index,
     const auto known = outputs_.find({index, arithmetic});
     if (known != outputs_.end()) return known->second;
   }
-  QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(model, arithmetic));
+  // "exact reversed" is the answer of `exact` to other inputs.
+  const std::string_view row = std::string_view(arithmetic).substr(0, arithmetic.find(' '));
+  QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(model, row));
   QTX_ASSIGN_OR_RETURN(Outputs outputs, interpreter.Run(inputs));
   Put(index, arithmetic, outputs);
   return outputs;
@@ -175,9 +175,9 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
   if (!c.error.empty()) return RunRefusal(c, *model, result);
   const auto inputs = BuildInputs(c, *model);
   if (!inputs) return CannotBuild(inputs.error(), result);
-  std::optional<Outputs> again;
-  const bool repeat = c.op.has_value() && !source_.is_reference;
-  const auto outputs = Answer(*model, result.arithmetic, *inputs, repeat ? &again : nullptr);
+  std::optional<Repeat> again;
+  const bool repeats = c.op.has_value() && !source_.is_reference;
+  const auto outputs = Answer(*model, result.arithmetic, *inputs, repeats ? &again : nullptr);
   if (!outputs) return Classify(outputs.error(), result);
   if (outputs->size() != model->graph.outputs.size()) {
     return Fail(result, "gave " + std::to_string(outputs->size()) + " outputs, expected " +
@@ -187,7 +187,9 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
   if (const auto judged = Judge(c, index, *model, *inputs, *outputs, result); !judged) {
     return Fail(result, "no expectation: " + Text(judged.error()));
   }
-  if (again) JudgeAgain(*model, *inputs, *outputs, *again, result);
+  if (!again) return;
+  JudgeAgain(*model, *inputs, *outputs, again->outputs, result);
+  JudgeOthers(c, index, *model, *again, result);
 }
 
 // The same question after another one: what differs is state left behind, or a race.
@@ -216,26 +218,58 @@ void CaseRunner::JudgeAgain(const format::Model& model, const std::vector<Tensor
   DescribeAll(result);
 }
 
+// A backend that keeps an answer gives it for other inputs too. Only what the reference answers to
+// them, and what the case leaves no choice about, can be judged.
+void CaseRunner::JudgeOthers(const Case& c, std::size_t index, const format::Model& model,
+                             const Repeat& again, CaseResult& result) {
+  if (result.outcome != Outcome::kPass || !again.others || !c.alternatives.empty() || c.or_exact) {
+    return;
+  }
+  const auto expected =
+      references_.Get(index, result.arithmetic + " reversed", model, again.inputs);
+  if (!expected || expected->size() != again.others->size()) return;
+  std::vector<Evidence::Value> wanted;
+  for (std::size_t i = 0; i < expected->size(); ++i) {
+    const std::string& name = model.graph.outputs[i].name;
+    if (auto difference = Compare(c, name, (*again.others)[i], (*expected)[i])) {
+      result.differences.push_back(*std::move(difference));
+    }
+    wanted.push_back({name, (*expected)[i]});
+  }
+  if (result.differences.empty()) return;
+  result.evidence = Keep(model, again.inputs, *again.others, std::move(wanted));
+  result.diagnosis = "asked of the elements back to front";
+  result.reversed = true;
+  DescribeAll(result);
+}
+
 Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
                                                const std::string& arithmetic,
                                                const std::vector<Tensor>& inputs,
-                                               std::optional<Outputs>* again) {
+                                               std::optional<Repeat>* again) {
   auto outputs = Guarded([&]() -> Result<Outputs> {
     QTX_ASSIGN_OR_RETURN(const auto prepared, backend_.Prepare(model, arithmetic));
     QTX_ASSIGN_OR_RETURN(Outputs answer, prepared->Run(inputs));
-    const auto others = again == nullptr ? std::nullopt : Reversed(inputs);
-    if (!others) return answer;
+    auto reversed = again == nullptr ? std::nullopt : Reversed(inputs);
+    if (!reversed) return answer;
+    Repeat repeat;
+    repeat.inputs = *std::move(reversed);
     // Other values may rightly be refused; that the backend is gone is another matter.
-    const auto other = prepared->Run(*others);
-    if (!other && IsGone(other.error())) return other.error();
-    QTX_ASSIGN_OR_RETURN(*again, prepared->Run(inputs));
+    auto others = prepared->Run(repeat.inputs);
+    if (!others && IsGone(others.error())) return others.error();
+    if (others) repeat.others = *std::move(others);
+    QTX_ASSIGN_OR_RETURN(repeat.outputs, prepared->Run(inputs));
+    *again = std::move(repeat);
     return answer;
   });
   if (outputs && isolated_ != nullptr) {
     if (auto fault = isolated_->TakeReleaseFault()) return *std::move(fault);
   }
   if (outputs) QTX_RETURN_IF_ERROR(CheckTensors(*outputs));
-  if (outputs && again != nullptr && *again) QTX_RETURN_IF_ERROR(CheckTensors(**again));
+  if (outputs && again != nullptr && *again) {
+    QTX_RETURN_IF_ERROR(CheckTensors((*again)->outputs));
+    if ((*again)->others) QTX_RETURN_IF_ERROR(CheckTensors(*(*again)->others));
+  }
   return outputs;
 }
 

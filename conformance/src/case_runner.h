@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,8 @@ namespace qtx::conformance {
 class ReferenceResults {
  public:
   using Outputs = std::vector<format::Tensor>;
-  /// `index` is the case's.  Errors: those of Interpreter::Prepare and Run.
+  /// `index` is the case's; `arithmetic` may have a word after it, for other inputs of the case.
+  /// Errors: those of Interpreter::Prepare and Run.
   Result<Outputs> Get(std::size_t index, const std::string& arithmetic, const format::Model& model,
                       const std::vector<format::Tensor>& inputs);
   /// What the reference itself, run as a backend, has just answered.
@@ -30,6 +32,10 @@ class ReferenceResults {
   std::mutex mutex_;
   std::map<std::pair<std::size_t, std::string>, Outputs> outputs_;
 };
+
+/// Other values of the same types: the elements back to front, packed ones as they are. nullopt
+/// where other values might ask for another shape, or be indices out of range.
+std::optional<std::vector<format::Tensor>> Reversed(const std::vector<format::Tensor>& inputs);
 
 class CaseRunner {
  public:
@@ -52,10 +58,18 @@ class CaseRunner {
   void RunRefusal(const Case& c, const format::Model& model, CaseResult& result);
   std::optional<Error> ErrorOf(const Case& c, const format::Model& model, bool run,
                                CaseResult& result);
-  /// `again`, where given, becomes the answer to the same inputs after the model ran on others.
+  /// What came of asking again.
+  struct Repeat {
+    std::vector<format::Tensor> inputs;  // the elements back to front
+    std::optional<Outputs> others;       // the answer to those; nullopt when they were refused
+    Outputs outputs;                     // to the case's own, after them
+  };
+  /// `again`, where given, is filled when the inputs have other values of the same types.
   Result<Outputs> Answer(const format::Model& model, const std::string& arithmetic,
                          const std::vector<format::Tensor>& inputs,
-                         std::optional<Outputs>* again = nullptr);
+                         std::optional<Repeat>* again = nullptr);
+  void JudgeOthers(const Case& c, std::size_t index, const format::Model& model,
+                   const Repeat& again, CaseResult& result);
   static void JudgeAgain(const format::Model& model, const std::vector<format::Tensor>& inputs,
                          const Outputs& outputs, const Outputs& again, CaseResult& result);
   /// Errors: the expectation cannot be had, which is the case's fault or the reference's.

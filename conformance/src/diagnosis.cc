@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "candidate.h"
+#include "case_runner.h"
 #include "condition.h"
 #include "findings.h"
 #include "qtx/conformance/runner.h"
@@ -160,6 +161,11 @@ class Diagnosis {
       if (!right && result.op == kNetwork && networks++ >= kMaxNetworks) continue;
       auto question = BuildQuestion(*c->second);
       if (!question) continue;
+      if (!right && result.reversed) {
+        auto others = Reversed(question->inputs);
+        if (!others) continue;
+        question->inputs = *std::move(others);
+      }
       Answered answered{c->second, &result, *std::move(question), {}, {}, kind.value_or("")};
       if (right) {
         ++rights[result.op];
@@ -324,6 +330,14 @@ class Diagnosis {
       if (!ExplainMost(group)) break;
     }
     if (group.empty() || ExplainByPlace(group) || ExplainAsLastPlaces(group)) return;
+    const auto reversed = [](const Answered* a) { return a->result->reversed; };
+    if (std::ranges::all_of(group, reversed)) {
+      return Add(
+          "other_inputs",
+          "is right on the inputs of cases and wrong on others of the same models: an answer "
+          "that is kept, perhaps",
+          group, nullptr);
+    }
     Add("", "unexplained", group, nullptr);
   }
 
@@ -350,7 +364,7 @@ class Diagnosis {
   bool ExplainMost(AnsweredList& group) {
     const AnsweredList sample = Sample(group, kSample);
     const Candidate* best = nullptr;
-    std::size_t most = std::min<std::size_t>(1, sample.size() / 4);
+    std::size_t most = sample.size() / 3;  // less is chance
     for (const Candidate& candidate : candidates_) {
       const std::size_t count = Count(candidate, sample);
       if (count <= most) continue;

@@ -127,6 +127,10 @@ std::int64_t LoseBeyondInt32(std::int64_t rounded, const Slot& slot) {
   const bool beyond = rounded <= INT32_MIN || rounded >= INT32_MAX;
   return beyond ? slot.range.min : Clamp(rounded + slot.offset, slot.range);
 }
+std::int64_t ClampNarrowly(std::int64_t rounded, const Slot& slot) {
+  const std::int64_t low = slot.range.min < 0 ? slot.range.min + 1 : slot.range.min;
+  return std::clamp(rounded + slot.offset, low, slot.range.max);
+}
 std::int64_t DropOffset(std::int64_t rounded, const Slot& slot) {
   return Clamp(rounded, slot.range);
 }
@@ -201,6 +205,9 @@ constexpr std::array kFaults = {
     Fault{.name = "clamp_before_offset",
           .says = "clamps before it adds the offset",
           .store = ClampTwice},
+    Fault{.name = "narrow_range",
+          .says = "clamps to a symmetric range, without the smallest value",
+          .store = ClampNarrowly},
     Fault{.name = "quant_range_ignored",
           .says = "ignores quant_min and quant_max",
           .store = ClampToStorage},

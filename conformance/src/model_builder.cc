@@ -21,6 +21,12 @@ constexpr std::int64_t kIrVersion = 8;
 
 // The scale that `ties` aims at: the first output's.
 std::optional<float> TargetScale(const Case& c) {
+  // The stock operator has the scale of its output as an input.
+  if (c.op && c.op->type == "QuantizeLinear" && c.inputs.size() > 1 && c.inputs[1].data &&
+      c.inputs[1].data->elem_type == ElementType::kFloat &&
+      !c.inputs[1].data->As<float>().empty()) {
+    return c.inputs[1].data->As<float>()[0];
+  }
   if (c.outputs.empty() || !c.outputs[0].type.quantization) return std::nullopt;
   const auto& scale = c.outputs[0].type.quantization->scale;
   if (scale.empty()) return std::nullopt;

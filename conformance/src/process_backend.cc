@@ -27,6 +27,7 @@ Error FromGuest(Error error) {
   if (error.code != ErrorCode::kUnsupported) error.code = ErrorCode::kInvalid;
   error.where = Bounded(std::move(error.where));
   error.message = Bounded(std::move(error.message));
+  if (error.message.empty()) error.message = "answered with an error that says nothing";
   return error;
 }
 

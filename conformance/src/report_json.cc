@@ -181,6 +181,10 @@ void WriteCase(JsonWriter& writer, const CaseResult& result) {
     writer.Key("unstable");
     writer.Bool(true);
   }
+  if (result.reversed) {
+    writer.Key("reversed");
+    writer.Bool(true);
+  }
   if (!result.error_output.empty()) Field(writer, "error_output", result.error_output);
   Seconds(writer, result.seconds);
   writer.EndObject();

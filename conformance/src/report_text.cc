@@ -95,8 +95,12 @@ std::string Findings(const BackendReport& row) {
     if (finding.operators.size() > kMaxOperators) {
       operators += fmt::format(" and {} more", finding.operators.size() - kMaxOperators);
     }
-    text += fmt::format("  {}: {} ({} of {} wrong answers)\n", Printable(operators, 200),
-                        Printable(finding.says, kMaxDiagnosis), finding.explained, finding.failing);
+    const std::string share =
+        finding.explained == 0
+            ? fmt::format("{} cases", finding.failing)
+            : fmt::format("{} of {} wrong answers", finding.explained, finding.failing);
+    text += fmt::format("  {}: {} ({})\n", Printable(operators, 200),
+                        Printable(finding.says, kMaxDiagnosis), share);
   }
   return text.empty() ? "" : "  what it does:\n" + text + "  cases:\n";
 }
@@ -122,7 +126,9 @@ std::string Attention(const BackendReport& row, std::size_t max_listed) {
         ErrorOutput(result);
   }
   if (found == 0) return "";
-  if (found > listed) text += fmt::format("  ... and {} more\n", found - listed);
+  if (found > listed) {
+    text += fmt::format("  ... and {} more: see --json, --junit or --html\n", found - listed);
+  }
   return fmt::format("\n{} @{}: {} need attention\n", name, Printable(row.arithmetic, 64), found) +
          Findings(row) + text;
 }

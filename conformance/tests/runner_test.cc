@@ -182,35 +182,59 @@ class Unsound : public backend::Backend {
 // Source: backend_protocol.S21.
 class Forgetful : public backend::Backend {
  public:
+  // `element`: what an earlier run left in the last element is found there; else its whole answer.
+  explicit Forgetful(bool element) : element_(element) {}
   class Model : public backend::PreparedModel {
    public:
+    explicit Model(bool element) : element_(element) {}
     Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) override {
       std::vector<format::Tensor> outputs(inputs.begin(), inputs.end());
-      // Keeps what an earlier run left in the last element.
-      if (left_) outputs[0].bytes.back() = *left_;
-      left_ = inputs[0].bytes.back();
+      if (left_.empty()) {
+        left_ = outputs;
+      } else if (!element_) {
+        outputs = left_;
+      } else {
+        std::swap(outputs[0].bytes.back(), left_[0].bytes.back());
+      }
       return outputs;
     }
 
    private:
-    std::optional<std::byte> left_;
+    bool element_;
+    std::vector<format::Tensor> left_;
   };
   Result<backend::Description> Describe() override {
     return backend::Description{"forgetful", "1", {"exact"}, ""};
   }
   Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model&,
                                                           std::string_view) override {
-    return std::unique_ptr<backend::PreparedModel>(std::make_unique<Model>());
+    return std::unique_ptr<backend::PreparedModel>(std::make_unique<Model>(element_));
   }
+
+ private:
+  bool element_;
 };
 
-TEST(RunSuite, AsksAgainAfterOtherInputs) {
+BackendSource ForgetfulSource(bool element) {
   BackendSource source;
   source.name = "forgetful";
-  source.make = []() -> Result<std::unique_ptr<backend::Backend>> {
-    return std::unique_ptr<backend::Backend>(std::make_unique<Forgetful>());
+  source.make = [element]() -> Result<std::unique_ptr<backend::Backend>> {
+    return std::unique_ptr<backend::Backend>(std::make_unique<Forgetful>(element));
   };
-  const BackendReport row = RunOne(source);
+  return source;
+}
+
+TEST(RunSuite, JudgesTheAnswerToOtherInputs) {
+  const BackendReport row = RunOne(ForgetfulSource(false));
+  EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
+  EXPECT_TRUE(row.cases.at(0).reversed);
+  EXPECT_FALSE(row.cases.at(0).unstable);
+  ASSERT_FALSE(row.findings.empty());
+  EXPECT_EQ(row.findings[0].candidate, "other_inputs");
+}
+
+TEST(RunSuite, AsksAgainAfterOtherInputs) {
+  const BackendReport row = RunOne(ForgetfulSource(true));
   EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
   EXPECT_TRUE(row.cases.at(0).unstable);
   EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr("another answer when it is asked again"));

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "faulty/faulty.h"
 
@@ -115,6 +116,21 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
   for (const std::string& available : AvailableBackends()) names += "'" + available + "', ";
   return Error{ErrorCode::kInvalid, "--backend " + name,
                "expected " + names + "or 'cmd:PROGRAM ARGS'"};
+}
+
+std::string NameFromAnywhere(const std::string& backend) {
+  if (!backend.starts_with("cmd:") || backend.find_first_of("'\"\\") != std::string::npos) {
+    return backend;
+  }
+  std::istringstream words(backend.substr(4));
+  std::string command = "cmd:";
+  for (std::string word; words >> word;) {
+    std::error_code error;
+    const bool is_file = fs::is_regular_file(word, error);
+    if (command.size() > 4) command += ' ';
+    command += is_file ? fs::absolute(word, error).lexically_normal().string() : word;
+  }
+  return command;
 }
 
 std::vector<std::string> AvailableBackends() {

@@ -35,6 +35,9 @@ Result<conformance::BackendSource> FindBackend(const std::string& name,
 /// for a fault that there is not.
 Result<std::optional<conformance::BackendSource>> FindInProcess(const std::string& name);
 
+/// `backend` with the files that a command names relative to this folder by their absolute paths.
+std::string NameFromAnywhere(const std::string& backend);
+
 /// Every name that FindBackend finds on this machine, the reference first.
 std::vector<std::string> AvailableBackends();
 

@@ -41,7 +41,8 @@ Result<void> WriteFindings(const FuzzReport& report, const FuzzOptions& options)
   for (const auto& [key, finding] : report.findings) {
     const std::string folder = fmt::format("{}/{:03}", options.output, ++number);
     if (!finding.shrunk) continue;
-    QTX_RETURN_IF_ERROR(conformance::WriteReproducer(*finding.shrunk, options.backend, folder));
+    QTX_RETURN_IF_ERROR(
+        conformance::WriteReproducer(*finding.shrunk, NameFromAnywhere(options.backend), folder));
   }
   return {};
 }

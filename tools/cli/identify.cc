@@ -52,7 +52,7 @@ void Print(const Identification& identification) {
              text(description.device), text(Join(description.arithmetics)));
   std::size_t width = std::string_view("operator").size();
   for (const Identity& one : identification.operators) width = std::max(width, one.op.size());
-  fmt::print("{:<{}}  answers  arithmetic\n", "operator", width);
+  fmt::print("{:<{}}    agree  arithmetic\n", "operator", width);
   std::vector<std::string> declined;
   for (const Identity& one : identification.operators) {
     if (one.cases == 0) {

@@ -14,6 +14,18 @@
 namespace qtx::cli {
 namespace {
 
+// As CLI::Range, which takes NaN for a number in range.
+CLI::Validator Between(double low, double high) {
+  CLI::Validator validator = CLI::Range(low, high);
+  return validator & CLI::Validator(
+                         [](std::string& text) {
+                           return text.find_first_of("nN") == std::string::npos
+                                      ? std::string()
+                                      : "Value " + text + " is not a number";
+                         },
+                         "");
+}
+
 void AddCheck(CLI::App& app, CheckOptions& options) {
   auto* command = app.add_subcommand("check", "Apply every rule of the spec to models");
   command->add_option("files", options.files, "ONNX models")->required();
@@ -85,7 +97,7 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
   command
       ->add_option("--timeout", options.timeout_seconds,
                    "Seconds a backend in a process of its own has for one case, e.g. 0.5")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(Between(0.001, 86400.0))
       ->capture_default_str();
   command
       ->add_option("--memory-limit", options.memory_limit_mib,
@@ -172,7 +184,7 @@ void AddFuzz(CLI::App& app, FuzzOptions& options) {
       ->required();
   command->add_option("--arithmetic", options.arithmetic, "Default: the backend's first");
   auto* minutes = command->add_option("--minutes", options.minutes, "How long (default: 1)")
-                      ->check(CLI::Range(0.001, 100000.0));
+                      ->check(Between(0.001, 100000.0));
   auto* cases = command->add_option("--cases", options.cases, "Or how many models")
                     ->check(CLI::Range(1, 1000000000))
                     ->excludes(minutes);

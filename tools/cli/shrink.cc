@@ -71,7 +71,8 @@ int Shrink(const ShrinkOptions& options) {
   const auto shrunk = conformance::Shrink(
       *source, *failure, {.arithmetic = options.arithmetic, .max_runs = options.max_runs});
   if (!shrunk.has_value()) return Fail(shrunk.error(), StatusOf(shrunk.error()));
-  const auto written = conformance::WriteReproducer(*shrunk, options.backend, options.output);
+  const auto written =
+      conformance::WriteReproducer(*shrunk, NameFromAnywhere(options.backend), options.output);
   if (!written.has_value()) return Fail(written.error(), StatusOf(written.error()));
   Print(*shrunk, options);
   return kDone;

@@ -123,6 +123,7 @@ struct CaseResult {
   std::vector<Difference> differences;
   std::optional<Evidence> evidence;  // of answers that differ
   bool unstable = false;             // asked again, it answered otherwise
+  bool reversed = false;             // wrong only on the case's elements back to front
   std::string error_output;  // the end of what its process wrote to standard error; not of a pass
   double seconds = 0;
 };
