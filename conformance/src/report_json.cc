@@ -196,6 +196,10 @@ std::string ToJson(const Report& report) {
   writer.StartObject();
   Field(writer, "suite", report.suite);
   Field(writer, "selected", report.selected);
+  if (report.shards > 1) {
+    Field(writer, "shard", report.shard);
+    Field(writer, "shards", report.shards);
+  }
   writer.Key("conforms");
   writer.Bool(Conforms(report));
   Field(writer, "stale_expectations", report.stale_expectations);

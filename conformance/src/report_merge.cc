@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -154,9 +155,36 @@ void Join(Report& whole, std::vector<Joined>& rows, Report&& part) {
   whole.strict_expectations = whole.strict_expectations || part.strict_expectations;
 }
 
+std::string ShardText(std::int64_t shard, std::int64_t shards) {
+  return std::to_string(shard) + "/" + std::to_string(shards);
+}
+
+// All of a run: what is not there may have failed.
+Result<void> CheckComplete(const std::vector<Report>& parts) {
+  std::int64_t shards = 1;
+  std::set<std::int64_t> found;
+  for (const Report& part : parts) {
+    if (part.shards == 1) continue;
+    if (shards != 1 && part.shards != shards) {
+      return Error{
+          ErrorCode::kInvalid, "shards",
+          "found parts of " + std::to_string(shards) + " and of " + std::to_string(part.shards)};
+    }
+    shards = part.shards;
+    found.insert(part.shard);
+  }
+  if (shards == 1 || std::ssize(found) == shards) return {};
+  std::int64_t missing = 1;
+  while (found.contains(missing)) ++missing;
+  return Error{ErrorCode::kInvalid, "shard " + ShardText(missing, shards),
+               "is not among the reports, which hold " + std::to_string(found.size()) + " of " +
+                   std::to_string(shards)};
+}
+
 }  // namespace
 
-Report MergeReports(std::vector<Report> parts) {
+Result<Report> MergeReports(std::vector<Report> parts) {
+  QTX_RETURN_IF_ERROR(CheckComplete(parts));
   Report whole;
   std::vector<Joined> rows;
   for (Report& part : parts) {

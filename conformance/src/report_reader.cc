@@ -253,6 +253,13 @@ Result<Report> ParseReport(std::string_view json, const std::string& where) {
   Report report;
   report.suite = fields.Text("suite");
   report.selected = Count(fields, "selected");
+  if (fields.Find("shards") != nullptr) {
+    report.shard = fields.Integer("shard");
+    report.shards = fields.Integer("shards");
+    if (report.shard < 1 || report.shard > report.shards) {
+      fields.Refuse("shard", "1 to the number of shards");
+    }
+  }
   report.stale_expectations = fields.Texts("stale_expectations");
   report.strict_expectations = fields.Flag("strict_expectations");
   fields.Array("backends", [&](const Value& value, const std::string& place) -> Result<void> {

@@ -125,6 +125,10 @@ std::string Attention(const BackendReport& row, std::size_t max_listed) {
                     Printable(result.spec, 64), Printable(result.diagnosis, kMaxDiagnosis)) +
         ErrorOutput(result);
   }
+  const bool idle = !row.cases.empty() &&
+                    row.count(Outcome::kUnsupported) == static_cast<std::int64_t>(row.cases.size());
+  if (idle)
+    return fmt::format("\n{} @{}: declined every case\n", name, Printable(row.arithmetic, 64));
   if (found == 0) return "";
   if (found > listed) {
     text += fmt::format("  ... and {} more: see --json, --junit or --html\n", found - listed);

@@ -199,8 +199,8 @@ std::vector<std::string> Ids(const BackendReport& row) {
 
 TEST(MergeReports, PutsCasesInTheSuitesOrder) {
   const Report whole =
-      MergeReports({OneRow({Result1("a", 0, Outcome::kPass), Result1("c", 4, Outcome::kFail)}, 3),
-                    OneRow({Result1("b", 1, Outcome::kPass)}, 2)});
+      *MergeReports({OneRow({Result1("a", 0, Outcome::kPass), Result1("c", 4, Outcome::kFail)}, 3),
+                     OneRow({Result1("b", 1, Outcome::kPass)}, 2)});
   ASSERT_EQ(whole.backends.size(), 1U);
   EXPECT_THAT(Ids(whole.backends[0]), ElementsAre("a", "b", "c"));
   EXPECT_EQ(whole.backends[0].count(Outcome::kPass), 2);
@@ -215,7 +215,7 @@ TEST(MergeReports, CountsACaseOnceAndKeepsTheWorseOutcome) {
       OneRow({Result1("a", 0, Outcome::kPass), Result1("b", 1, Outcome::kPass)}, 3),
       OneRow({crash, Result1("b", 1, Outcome::kPass)}, 3)};
   for (const auto& order : {parts, {parts[1], parts[0]}}) {
-    const Report whole = MergeReports(order);
+    const Report whole = *MergeReports(order);
     EXPECT_THAT(Ids(whole.backends[0]), ElementsAre("a", "b"));
     EXPECT_EQ(whole.backends[0].cases[0].outcome, Outcome::kCrash);
     EXPECT_EQ(whole.backends[0].cases[0].diagnosis, "SIGSEGV; another run of it gave pass");
@@ -230,7 +230,7 @@ TEST(MergeReports, KeepsRowsOfArithmeticsApartAndInTheBackendsOrder) {
   Report different = OneRow({Result1("a", 0, Outcome::kPass)}, 1);
   different.backends[0].description.device = "another";
   const Report whole =
-      MergeReports({other, different, OneRow({Result1("a", 0, Outcome::kPass)}, 1)});
+      *MergeReports({other, different, OneRow({Result1("a", 0, Outcome::kPass)}, 1)});
   ASSERT_EQ(whole.backends.size(), 3U);
   EXPECT_EQ(whole.backends[0].arithmetic, "exact");
   EXPECT_EQ(whole.backends[1].arithmetic, "float32");
@@ -243,7 +243,7 @@ TEST(MergeReports, JoinsFindingsThatSayTheSame) {
   first.backends[0].findings = {{{"Mul"}, "", "unexplained", 3, 0},
                                 {{"Add", "Sub"}, "float32", "computes in binary32", 2, 1}};
   second.backends[0].findings = {{{"Add", "Abs"}, "float32", "computes in binary32", 5, 5}};
-  const Report whole = MergeReports({first, second});
+  const Report whole = *MergeReports({first, second});
   const auto& findings = whole.backends[0].findings;
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_THAT(findings[0].operators, ElementsAre("Abs", "Add", "Sub"));
@@ -269,8 +269,28 @@ TEST(MergeReports, EqualsTheRunThatWasNotSharded) {
       const std::string text = ToJson(RunSuite("s", part, sources, {}));
       parts.push_back(*ParseReport(text, "part"));
     }
-    EXPECT_TRUE(json(MergeReports(std::move(parts))) == whole) << count;
+    EXPECT_TRUE(json(*MergeReports(std::move(parts))) == whole) << count;
   }
+}
+
+TEST(MergeReports, MissesAShardThatIsNotThere) {
+  std::vector<Report> parts;
+  for (const std::int64_t shard : {1, 3}) {
+    Report part = OneRow({Result1("a" + std::to_string(shard), shard, Outcome::kPass)}, 1);
+    part.shard = shard;
+    part.shards = 3;
+    parts.push_back(std::move(part));
+  }
+  const auto incomplete = MergeReports(parts);
+  ASSERT_FALSE(incomplete.has_value());
+  EXPECT_EQ(incomplete.error().where, "shard 2/3");
+  parts[1].shards = 4;
+  EXPECT_FALSE(MergeReports(parts).has_value());
+  parts[0].shards = parts[1].shards = 2;
+  parts[1].shard = 2;
+  const auto whole = MergeReports(parts);
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(whole->shards, 1);
 }
 
 }  // namespace

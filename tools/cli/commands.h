@@ -60,7 +60,7 @@ int Run(const RunOptions& options);
 struct ValidateOptions {
   std::vector<std::string> backends;  // empty: every available one
   std::string suite;                  // empty: the suite QTX comes with
-  std::string filter = "*";
+  std::vector<std::string> filters;   // empty: every case
   std::string level;
   std::string arithmetic;
   std::string shard;  // "I/N"; empty: what Bazel's or GoogleTest's environment says

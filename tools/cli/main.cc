@@ -88,7 +88,8 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
   command->add_option("--backend", options.backends,
                       "Built-in name or 'cmd:PROGRAM ARGS' (default: every available one)");
   command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
-  command->add_option("--filter", options.filter, "Glob on case ids")->capture_default_str();
+  command->add_option("--filter", options.filters,
+                      "Glob on case ids, * any characters and ? one; repeated: any of them");
   command->add_option("--level", options.level, "Only cases of this level");
   command->add_option("--arithmetic", options.arithmetic, "Only this arithmetic");
   command->add_option("--shard", options.shard, "I/N: the I-th of N parts (1-based)");

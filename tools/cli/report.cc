@@ -30,7 +30,9 @@ int ReportMerge(const MergeOptions& options) {
   }
   auto parts = ReadReports(options.reports);
   if (!parts.has_value()) return Fail(parts.error(), kBadInput);
-  const conformance::Report report = conformance::MergeReports(*std::move(parts));
+  const auto merged = conformance::MergeReports(*std::move(parts));
+  if (!merged.has_value()) return Fail(merged.error(), kBadInput);
+  const conformance::Report& report = *merged;
   const ReportFiles files{options.json ? "-" : options.output, options.junit, options.html};
   if (auto written = WriteReports(report, files); !written.has_value()) {
     return Fail(written.error(), kInternal);

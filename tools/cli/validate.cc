@@ -42,9 +42,9 @@ Result<std::vector<Case>> ChooseCases(const ValidateOptions& options,
                  fmt::format("expected {}", fmt::join(levels, ", "))};
   }
   auto cases = conformance::Select(
-      suite.cases, {.filters = {options.filter}, .level = options.level, .shard = {}});
+      suite.cases, {.filters = options.filters, .level = options.level, .shard = {}});
   if (cases.empty()) {
-    return Error{ErrorCode::kInvalid, "--filter " + options.filter,
+    return Error{ErrorCode::kInvalid, fmt::format("--filter {}", fmt::join(options.filters, " ")),
                  "matches no case of " + suite.folder +
                      (options.level.empty() ? "" : " at level " + options.level)};
   }
@@ -120,6 +120,8 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
   const std::vector<Case> cases =
       conformance::Select(plan.cases, {.filters = {}, .level = "", .shard = plan.shard});
   Report report = conformance::RunSuite(plan.folder, cases, plan.sources, run);
+  report.shard = plan.shard.index;
+  report.shards = plan.shard.count;
   report.stale_expectations = plan.stale_expectations;
   report.strict_expectations = options.strict_expectations;
   return report;

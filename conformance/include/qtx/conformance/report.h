@@ -23,16 +23,17 @@ std::string Printable(std::string_view text, std::size_t limit);
 std::string ToText(const Report& report, std::size_t max_listed = 20);
 
 /// Everything in the report, so that ParseReport gives it back; only evidence of more than 65536
-/// elements is left out. Keys: suite, selected, conforms, stale_expectations[],
+/// elements is left out. Keys: suite, selected, shard?, shards?, conforms, stale_expectations[],
 /// strict_expectations, backends[] {name, source, version, device, arithmetics[], arithmetic,
 /// counts{pass, fail, unsupported, crash, timeout, protocol_error, expected_fail, unexpected_pass,
 /// not_applicable}, seconds, error?, error_where?, error_message?, error_code?, findings[]
 /// {operators[], candidate, says, failing, explained}, cases[] {id, position, arithmetic, outcome,
 /// spec, why, where, op, level, tags[], diagnosis, explained_by[], differences[] {output, mismatch,
 /// elements, differing, unit, tolerance{ulp, relative, absolute}, histogram{}, first[]}, evidence?
-/// {inputs[], expected[], got[]}, error_output?, unstable?, reversed?, seconds}}. A tensor of the evidence has
-/// name, elem_type, dims[], quantization? {scale[] as hex floats, offset[], axis[], block_shape[],
-/// quant_min, quant_max, scheme, requantization} and data, its bytes as hexadecimal digits.
+/// {inputs[], expected[], got[]}, error_output?, unstable?, reversed?, seconds}}. A tensor of the
+/// evidence has name, elem_type, dims[], quantization? {scale[] as hex floats, offset[], axis[],
+/// block_shape[], quant_min, quant_max, scheme, requantization} and data, its bytes as hexadecimal
+/// digits.
 std::string ToJson(const Report& report);
 
 /// The report in ToJson's text. Unknown keys are skipped, counts are recomputed; `where` names the
@@ -47,7 +48,8 @@ inline constexpr std::int64_t kMaxReportBytes = std::int64_t{1} << 28;
 /// case that two parts have is counted once: with the worse of two outcomes, and a note of the
 /// other, so that a flaky answer neither hides nor stops the join. Findings of one
 /// candidate that say the same are joined; times and the findings' counts are sums.
-Report MergeReports(std::vector<Report> parts);
+/// Errors: kInvalid when shards of a run are missing, or are of different numbers of shards.
+Result<Report> MergeReports(std::vector<Report> parts);
 
 /// One <testsuite> per backend and arithmetic; a <testcase> has the class "backend.arithmetic.op"
 /// and the case's id for a name. fail and unexpected_pass are <failure>; crash, timeout and

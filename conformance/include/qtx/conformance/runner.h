@@ -146,6 +146,8 @@ struct BackendReport {
 struct Report {
   std::string suite;          // its folder
   std::int64_t selected = 0;  // cases that were to be run, in whatever arithmetic
+  std::int64_t shard = 1;     // of `shards` that are the whole run, from 1
+  std::int64_t shards = 1;
   std::vector<BackendReport> backends;
   std::vector<std::string> stale_expectations;  // of StaleExpectations
   bool strict_expectations = false;             // stale ones count as failures
