@@ -15,7 +15,7 @@ using format::Node;
 using format::Quantization;
 using format::Tensor;
 
-constexpr std::size_t kNone = 99;
+constexpr std::size_t kAbsent = 99;
 constexpr std::int64_t kOpset = 13;  // at least: older forms of the operators differ
 
 // How a vector of parameters lies along its tensor.
@@ -23,8 +23,8 @@ enum class Lies { kScalar, kAlongAxis, kRows, kColumns };
 
 // Positions among the inputs of a tensor and its parameters.
 struct Parameters {
-  std::size_t scale = kNone;
-  std::size_t zero_point = kNone;
+  std::size_t scale = kAbsent;
+  std::size_t zero_point = kAbsent;
   Lies lies = Lies::kScalar;
 };
 
@@ -33,13 +33,13 @@ struct Form {
   std::string_view extended;
   std::size_t second;  // position of the second operand
   Parameters a, b, y;
-  std::size_t bias = kNone;
+  std::size_t bias = kAbsent;
 };
 constexpr std::array kForms = {
     Form{"QLinearConv", "Conv", 3, {1, 2}, {4, 5, Lies::kAlongAxis}, {6, 7}, 8},
     Form{"QLinearMatMul", "MatMul", 3, {1, 2, Lies::kRows}, {4, 5, Lies::kColumns}, {6, 7}},
-    Form{"ConvInteger", "Conv", 1, {kNone, 2}, {kNone, 3, Lies::kAlongAxis}, {}},
-    Form{"MatMulInteger", "MatMul", 1, {kNone, 2, Lies::kRows}, {kNone, 3, Lies::kColumns}, {}},
+    Form{"ConvInteger", "Conv", 1, {kAbsent, 2}, {kAbsent, 3, Lies::kAlongAxis}, {}},
+    Form{"MatMulInteger", "MatMul", 1, {kAbsent, 2, Lies::kRows}, {kAbsent, 3, Lies::kColumns}, {}},
 };
 
 // Sets axis and blocks; false when the parameters' dims do not fit.

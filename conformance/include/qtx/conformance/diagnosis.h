@@ -45,10 +45,13 @@ inline constexpr std::size_t kMaxHistogram = 32;  // entries; further distances 
 /// (a named arithmetic, or one with a known fault) that gives the backend's answers bit for bit.
 struct Finding {
   std::vector<std::string> operators;  // op_types, "model"; sorted
-  std::string candidate;               // "float32", "exact + pairs16"; empty: unexplained
-  std::string says;                    // one sentence for people
-  std::int64_t failing = 0;            // answers that differ from the expected ones
-  std::int64_t explained = 0;          // of those, how many the candidate gives
+  // "float32"; "half_away" on top of the claimed arithmetic, "float32 + half_away" of another; or
+  // what is known short of a reason: "crash", "output_shape", "unstable", "pointwise + stride"
+  // (where it is wrong), "last_places"; empty: unexplained.
+  std::string candidate;
+  std::string says;            // one sentence for people
+  std::int64_t failing = 0;    // answers that differ from the expected ones
+  std::int64_t explained = 0;  // of those, how many the candidate gives
 };
 
 /// nullopt when `got` is what was expected: element type, dims and bytes equal,
@@ -77,7 +80,8 @@ struct BackendReport;  // runner.h
 /// row is looked for first, then one for each operator; it must give every wrong answer, and is
 /// preferred when it leaves the right ones alone. Where none does, a condition that tells wrong
 /// from right answers is one ("where dilations are not 1"), else the finding is unexplained.
-/// `cases` holds the row's cases, by id; results without evidence are passed over.
+/// `cases` holds the row's cases, by id. What the reference refuses, and wrong values without
+/// evidence, are passed over.
 void Diagnose(std::span<const Case> cases, BackendReport& row);
 
 }  // namespace qtx::conformance
