@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "case_runner.h"
 #include "qtx/backend/serve.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
@@ -25,17 +26,27 @@ namespace {
 
 using Outputs = std::vector<format::Tensor>;
 
-struct Work {
-  std::vector<Case> cases;                              // with their expectations written out
-  std::map<std::string, Outputs, std::less<>> answers;  // by id, which is the graph's name
+// To the inputs of a case, and to their elements back to front: backend_protocol.S21.
+struct Answers {
+  Outputs own, others;
 };
 
-Result<Outputs> Compute(const Case& c) {
+struct Work {
+  std::vector<Case> cases;                              // with their expectations written out
+  std::map<std::string, Answers, std::less<>> answers;  // by id, which is the graph's name
+};
+
+Result<Answers> Compute(const Case& c) {
   QTX_ASSIGN_OR_RETURN(format::Model model, BuildModel(c));
   QTX_ASSIGN_OR_RETURN(const auto inputs, BuildInputs(c, model));
   QTX_ASSIGN_OR_RETURN(auto interpreter,
                        reference::Interpreter::Prepare(std::move(model), "exact"));
-  return interpreter.Run(inputs);
+  Answers answers;
+  QTX_ASSIGN_OR_RETURN(answers.own, interpreter.Run(inputs));
+  if (const auto reversed = Reversed(inputs)) {
+    QTX_ASSIGN_OR_RETURN(answers.others, interpreter.Run(*reversed));
+  }
+  return answers;
 }
 
 Work Load() {
@@ -44,11 +55,11 @@ Work Load() {
   if (!suite.has_value()) return work;
   for (Case c : Select(suite->cases, {.filters = {}, .level = "core", .shard = {}})) {
     if (!c.op || !c.error.empty() || c.arithmetics.front() != "exact") continue;
-    auto outputs = Compute(c);
-    if (!outputs.has_value() || outputs->size() != c.outputs.size()) continue;
-    for (std::size_t i = 0; i < outputs->size(); ++i) c.outputs[i].data = (*outputs)[i];
+    auto answers = Compute(c);
+    if (!answers.has_value() || answers->own.size() != c.outputs.size()) continue;
+    for (std::size_t i = 0; i < answers->own.size(); ++i) c.outputs[i].data = answers->own[i];
     c.arithmetics = {"exact"};
-    work.answers.emplace(c.id, *std::move(outputs));
+    work.answers.emplace(c.id, *std::move(answers));
     work.cases.push_back(std::move(c));
   }
   return work;
@@ -61,11 +72,14 @@ const Work& TheWork() {
 
 class Answer : public backend::PreparedModel {
  public:
-  explicit Answer(const Outputs& outputs) : outputs_(outputs) {}
-  Result<Outputs> Run(std::span<const format::Tensor>) override { return outputs_; }
+  explicit Answer(const Answers& answers) : answers_(answers) {}
+  Result<Outputs> Run(std::span<const format::Tensor>) override {
+    return runs_++ % 2 == 0 ? answers_.own : answers_.others;
+  }
 
  private:
-  const Outputs& outputs_;
+  const Answers& answers_;
+  int runs_ = 0;
 };
 
 class Oracle : public backend::Backend {

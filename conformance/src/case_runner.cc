@@ -188,7 +188,7 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
     return Fail(result, "no expectation: " + Text(judged.error()));
   }
   if (!again) return;
-  JudgeAgain(*model, *inputs, *outputs, again->outputs, result);
+  if (again->outputs) JudgeAgain(*model, *inputs, *outputs, *again->outputs, result);
   JudgeOthers(c, index, *model, *again, result);
 }
 
@@ -258,7 +258,10 @@ Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
     auto others = prepared->Run(repeat.inputs);
     if (!others && IsGone(others.error())) return others.error();
     if (others) repeat.others = *std::move(others);
-    QTX_ASSIGN_OR_RETURN(repeat.outputs, prepared->Run(inputs));
+    // A third request would be a fifth of what a case costs through a pipe.
+    if (isolated_ == nullptr) {
+      QTX_ASSIGN_OR_RETURN(repeat.outputs, prepared->Run(inputs));
+    }
     *again = std::move(repeat);
     return answer;
   });
@@ -267,7 +270,7 @@ Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
   }
   if (outputs) QTX_RETURN_IF_ERROR(CheckTensors(*outputs));
   if (outputs && again != nullptr && *again) {
-    QTX_RETURN_IF_ERROR(CheckTensors((*again)->outputs));
+    if ((*again)->outputs) QTX_RETURN_IF_ERROR(CheckTensors(*(*again)->outputs));
     if ((*again)->others) QTX_RETURN_IF_ERROR(CheckTensors(*(*again)->others));
   }
   return outputs;

@@ -62,7 +62,7 @@ class CaseRunner {
   struct Repeat {
     std::vector<format::Tensor> inputs;  // the elements back to front
     std::optional<Outputs> others;       // the answer to those; nullopt when they were refused
-    Outputs outputs;                     // to the case's own, after them
+    std::optional<Outputs> outputs;      // to the case's own, after them; in this process only
   };
   /// `again`, where given, is filled when the inputs have other values of the same types.
   Result<Outputs> Answer(const format::Model& model, const std::string& arithmetic,
