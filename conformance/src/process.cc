@@ -33,6 +33,7 @@ constexpr std::size_t kLastLine = 200;  // bytes of error output that a message 
 // A process that has closed its output is leaving; one that is told to leave may need to flush.
 constexpr Process::Clock::duration kGraceAfterEnd = 2s;
 constexpr Process::Clock::duration kGraceAtClose = 500ms;
+constexpr Process::Clock::duration kLooking = 100us;
 
 // The groups that live. A handler can be given nothing and may lock nothing: hence a global, and
 // atomics; what is beyond their number is not killed by KillBackendProcesses.
@@ -43,6 +44,19 @@ void Replace(pid_t from, pid_t to) {
     pid_t expected = from;
     if (slot.compare_exchange_strong(expected, to)) return;
   }
+}
+
+// poll() that looks again for a while before it sleeps: most answers take less time than waking up
+// does.
+template <std::size_t kCount>
+int Await(std::array<pollfd, kCount>& events, int wait_ms) {
+  const Process::Clock::time_point end = Process::Clock::now() + kLooking;
+  do {
+    const int ready = poll(events.data(), events.size(), 0);
+    if (ready != 0) return ready;
+    std::this_thread::yield();
+  } while (Process::Clock::now() < end);
+  return poll(events.data(), events.size(), wait_ms);
 }
 
 // Threads between the start of a process and its entry among the groups that live.
@@ -262,7 +276,7 @@ Result<Process::Progress> Process::Step(std::string_view& unsent, Clock::time_po
   std::array<pollfd, 3> events = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
                                   pollfd{unsent.empty() ? -1 : in_, POLLOUT, 0}};
   const auto wait = static_cast<int>(std::min<std::int64_t>(left.count(), 1 << 30));
-  if (poll(events.data(), events.size(), wait) < 0 && errno != EINTR) {
+  if (Await(events, wait) < 0 && errno != EINTR) {
     return Error{ErrorCode::kIo, "", std::string("poll: ") + strerror(errno)};
   }
   if (events[1].revents != 0) ReceiveErrors();
