@@ -33,10 +33,15 @@ conformance::FuzzOptions Settings(const FuzzOptions& options) {
   return fuzz;
 }
 
-Result<void> WriteFindings(const FuzzReport& report, const FuzzOptions& options) {
+// Before anything runs: a long run must not end in a folder that cannot be.
+Result<void> MakeFolder(const std::string& folder) {
   std::error_code error;
-  std::filesystem::create_directories(options.output, error);
-  if (error) return Error{ErrorCode::kIo, options.output, error.message()};
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) return Error{ErrorCode::kIo, folder, error.message()};
+  return {};
+}
+
+Result<void> WriteFindings(const FuzzReport& report, const FuzzOptions& options) {
   std::size_t number = 0;
   for (const auto& [key, finding] : report.findings) {
     const std::string folder = fmt::format("{}/{:03}", options.output, ++number);
@@ -70,6 +75,9 @@ int Fuzz(const FuzzOptions& options) {
   const auto source = FindBackend(
       options.backend, {.process = {.timeout = std::chrono::seconds(options.timeout_seconds)}});
   if (!source.has_value()) return Fail(source.error(), kBadInput);
+  if (const auto made = MakeFolder(options.output); !made.has_value()) {
+    return Fail(made.error(), kBadInput);
+  }
   const auto settings = Settings(options);
   const auto report = conformance::Fuzz(*source, settings);
   if (settings.progress) fmt::print(stderr, "\r\x1b[K");

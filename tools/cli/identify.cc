@@ -96,7 +96,7 @@ int Identify(const IdentifyOptions& options) {
   ModelCache models;
   const auto suite = conformance::LoadSuite(options.suite.empty() ? SuiteFolder() : options.suite,
                                             models.Loader());
-  if (!suite.has_value()) return Fail(suite.error(), StatusOf(suite.error()));
+  if (!suite.has_value()) return Fail(suite.error(), kBadInput);
   const auto identification = conformance::Identify(suite->cases, *source);
   if (!identification.has_value()) {
     return Fail(identification.error(), StatusOf(identification.error()));

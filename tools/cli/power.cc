@@ -95,9 +95,9 @@ int Power(const PowerOptions& options) {
   const auto faults = ChooseFaults(options.filter);
   if (!faults.has_value()) return Fail(faults.error(), kBadInput);
   const auto report = MeasureSuite(options, *faults);
-  if (!report.has_value()) return Fail(report.error(), StatusOf(report.error()));
+  if (!report.has_value()) return Fail(report.error(), kBadInput);
   const auto onnx = MeasureOnnx(options, *faults);
-  if (!onnx.has_value()) return Fail(onnx.error(), StatusOf(onnx.error()));
+  if (!onnx.has_value()) return Fail(onnx.error(), kBadInput);
   const std::string json = conformance::ToJson(*report, *onnx ? &**onnx : nullptr);
   if (options.json == "-") {
     fmt::print("{}", json);

@@ -67,7 +67,7 @@ int Shrink(const ShrinkOptions& options) {
       options.backend, {.process = {.timeout = std::chrono::seconds(options.timeout_seconds)}});
   if (!source.has_value()) return Fail(source.error(), kBadInput);
   const auto failure = options.model.empty() ? FailureOfCase(options) : FailureOfModel(options);
-  if (!failure.has_value()) return Fail(failure.error(), StatusOf(failure.error()));
+  if (!failure.has_value()) return Fail(failure.error(), kBadInput);
   const auto shrunk = conformance::Shrink(
       *source, *failure, {.arithmetic = options.arithmetic, .max_runs = options.max_runs});
   if (!shrunk.has_value()) return Fail(shrunk.error(), StatusOf(shrunk.error()));

@@ -158,6 +158,24 @@ TEST_F(Qtx, RefusesEveryTruncationOfANetworkWithOneLine) {
   }
 }
 
+TEST_F(Qtx, NamesTheInputOfTheSuitesToolsThatIsMissing) {
+  const std::string file = Write("file", "");
+  const std::string backend = " --backend reference ";
+  for (const std::string& command :
+       {"identify" + backend + "--suite " + file, "power --suite " + Path("none"),
+        "power --filter zero_padding --onnx-node-tests " + file + " --suite " + file,
+        "shrink" + backend + "--model " + file + " --input x=" + file + " -o " + Path("never"),
+        "shrink" + backend + "--model " + Path("none") + " --input x=y -o " + Path("never"),
+        "shrink" + backend + "--case a --suite " + Path("none") + " -o " + Path("never"),
+        "fuzz" + backend + "--cases 1 -o " + file, "report merge " + Path("none")}) {
+    const Outcome outcome = Run(command);
+    EXPECT_EQ(outcome.status, 3) << command << "\n" << outcome.err;
+    EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+    EXPECT_EQ(outcome.out, "") << command;
+    EXPECT_FALSE(fs::exists(Path("never")));
+  }
+}
+
 TEST_F(Qtx, NamesTheFileThatIsMissingEmptyOrForeign) {
   const std::string files[] = {Path("missing.onnx"), Write("empty.onnx", ""),
                                Write("foreign.onnx", "%PDF-1.7 not a model\n")};
