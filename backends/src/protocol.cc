@@ -39,10 +39,12 @@ Result<void> CheckParameters(const format::Quantization& q, const format::Dims& 
   if (!q.scale_tensor.empty() || !q.offset_tensor.empty()) {
     return invalid("scale_tensor", "parameters by tensor name, expected inline");
   }
-  QTX_ASSIGN_OR_RETURN(const format::Dims parameter_dims, format::ParameterDims(q, dims));
-  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(parameter_dims));
-  const auto expected = "expected " + std::to_string(count);
-  if (static_cast<std::int64_t>(q.scale.size()) != count) {
+  const auto parameter_dims = format::ParameterDims(q, dims);
+  if (!parameter_dims) return AsProtocol("quantization", parameter_dims.error());
+  const auto count = format::ElementCount(*parameter_dims);
+  if (!count) return AsProtocol("quantization", count.error());
+  const auto expected = "expected " + std::to_string(*count);
+  if (static_cast<std::int64_t>(q.scale.size()) != *count) {
     return invalid("scale", "found " + std::to_string(q.scale.size()) + " values, " + expected);
   }
   if (!q.offset.empty() && q.offset.size() != q.scale.size()) {
@@ -68,24 +70,12 @@ Result<format::Tensor> FromMessage(const qtx::Tensor& message) {
   format::Tensor tensor;
   tensor.elem_type = *type;
   tensor.dims.assign(message.dims().begin(), message.dims().end());
-  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(tensor.dims));
-  QTX_ASSIGN_OR_RETURN(const std::int64_t bytes, format::PackedBytes(*type, count));
-  if (static_cast<std::int64_t>(message.data().size()) != bytes) {
-    return Malformed("data", "found " + std::to_string(message.data().size()) +
-                                 " bytes, expected " + std::to_string(bytes));
-  }
   const auto* data = reinterpret_cast<const std::byte*>(message.data().data());
-  tensor.bytes.assign(data, data + bytes);
-  if (!PaddingIsZero(tensor, count)) return Malformed("data", "unused high bits are not zero");
-  if (format::IsQuantized(*type) == message.quantization().empty()) {
-    return Malformed("quantization", format::IsQuantized(*type)
-                                         ? "absent, expected parameters for a quantized type"
-                                         : "present on a type that is not quantized");
+  tensor.bytes.assign(data, data + message.data().size());
+  if (!message.quantization().empty()) {
+    QTX_ASSIGN_OR_RETURN(tensor.quantization, format::ParseQuantization(message.quantization()));
   }
-  if (message.quantization().empty()) return tensor;
-  QTX_ASSIGN_OR_RETURN(format::Quantization q, format::ParseQuantization(message.quantization()));
-  QTX_RETURN_IF_ERROR(CheckParameters(q, tensor.dims));
-  tensor.quantization = std::move(q);
+  QTX_RETURN_IF_ERROR(CheckTensor(tensor));
   return tensor;
 }
 
@@ -160,6 +150,25 @@ Description FromMessage(const qtx::Response::Describe& message) {
 }
 
 }  // namespace
+
+Result<void> CheckTensor(const format::Tensor& tensor) {
+  const auto count = format::ElementCount(tensor.dims);
+  if (!count) return AsProtocol("dims", count.error());
+  const auto bytes = format::PackedBytes(tensor.elem_type, *count);
+  if (!bytes) return AsProtocol("elem_type", bytes.error());
+  if (static_cast<std::int64_t>(tensor.bytes.size()) != *bytes) {
+    return Malformed("data", "found " + std::to_string(tensor.bytes.size()) + " bytes, expected " +
+                                 std::to_string(*bytes));
+  }
+  if (!PaddingIsZero(tensor, *count)) return Malformed("data", "unused high bits are not zero");
+  const bool quantized = format::IsQuantized(tensor.elem_type);
+  if (quantized != tensor.quantization.has_value()) {
+    return Malformed("quantization", quantized ? "absent, expected parameters for a quantized type"
+                                               : "present on a type that is not quantized");
+  }
+  if (!quantized) return {};
+  return CheckParameters(*tensor.quantization, tensor.dims);
+}
 
 std::string Encode(const Request& request) {
   qtx::Request message;

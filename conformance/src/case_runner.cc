@@ -5,10 +5,10 @@
 
 #include "guarded.h"
 #include "model_builder.h"
+#include "qtx/backend/protocol.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/check.h"
 #include "qtx/reference/interpreter.h"
-#include "tensor_check.h"
 
 namespace qtx::conformance {
 namespace {
@@ -112,7 +112,7 @@ bool IsGone(const Error& error) {
 // The protocol has done this to what came out of another process.
 Result<void> CheckTensors(const std::vector<Tensor>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (const auto sound = CheckTensor(outputs[i]); !sound) {
+    if (const auto sound = backend::CheckTensor(outputs[i]); !sound) {
       return At("outputs[" + std::to_string(i) + "]", sound.error());
     }
   }

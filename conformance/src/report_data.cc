@@ -15,8 +15,8 @@
 
 #include "compare.h"
 #include "escape.h"
+#include "qtx/backend/protocol.h"
 #include "row_names.h"
-#include "tensor_check.h"
 
 namespace qtx::conformance {
 namespace {
@@ -238,7 +238,7 @@ void WriteDifference(Writer& writer, const Difference& difference, const Evidenc
 
 bool IsSound(const Evidence& evidence) {
   const auto sound = [](const Evidence::Value& value) {
-    return CheckTensor(value.tensor).has_value();
+    return backend::CheckTensor(value.tensor).has_value();
   };
   return std::ranges::all_of(evidence.inputs, sound) &&
          std::ranges::all_of(evidence.expected, sound) && std::ranges::all_of(evidence.got, sound);

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "escape.h"
-#include "tensor_check.h"
+#include "qtx/backend/protocol.h"
 
 namespace qtx::conformance {
 namespace {
@@ -83,7 +83,7 @@ std::optional<std::int64_t> Elements(const Evidence& evidence) {
   std::int64_t elements = 0;
   for (const auto* values : {&evidence.inputs, &evidence.expected, &evidence.got}) {
     for (const Evidence::Value& value : *values) {
-      if (!CheckTensor(value.tensor)) return std::nullopt;
+      if (!backend::CheckTensor(value.tensor)) return std::nullopt;
       elements += format::ElementCount(value.tensor);
     }
   }

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "json_fields.h"
+#include "qtx/backend/protocol.h"
 #include "report_json.h"
-#include "tensor_check.h"
 
 namespace qtx::conformance {
 namespace {
@@ -177,7 +177,7 @@ Result<Evidence::Value> ReadTensor(const rapidjson::Value& json, const std::stri
     QTX_ASSIGN_OR_RETURN(tensor.quantization,
                          ReadQuantization(*quantization, where + ": quantization"));
   }
-  if (const auto sound = CheckTensor(tensor); !sound) {
+  if (const auto sound = backend::CheckTensor(tensor); !sound) {
     return Error{ErrorCode::kInvalid, where + ": " + sound.error().where, sound.error().message};
   }
   return value;

@@ -39,6 +39,11 @@ struct RunResponse {
 struct ReleaseResponse {};
 using Response = std::variant<Error, Description, PrepareResponse, RunResponse, ReleaseResponse>;
 
+/// What every tensor that is exchanged keeps to, in process too: a known type, as many bytes as its
+/// dims say, unused high bits zero, inline parameters exactly for a quantized type, as many as fit.
+/// Errors: kProtocol, with the field.  Source: backend_protocol.S12, .S13.
+Result<void> CheckTensor(const format::Tensor& tensor);
+
 std::string Encode(const Request& request);
 std::string Encode(const Response& response);
 /// Errors: kProtocol, saying what of the message is wrong. Tensors are validated: known type, sizes
