@@ -9,6 +9,7 @@
 #include <map>
 
 #include "escape.h"
+#include "json_writer.h"
 
 namespace qtx::conformance {
 namespace {
@@ -60,63 +61,36 @@ void Blame(const BackendReport& row, std::vector<std::string>& blamed) {
   }
 }
 
-void Text(Writer& writer, std::string_view text) {
-  const std::string clean = ValidUtf8(text);
-  writer.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-}
-
-void Texts(Writer& writer, std::string_view key, const std::vector<std::string>& texts) {
-  Text(writer, key);
-  writer.StartArray();
-  for (const std::string& text : texts) Text(writer, text);
-  writer.EndArray();
-}
-
-void Flag(Writer& writer, std::string_view key, bool flag) {
-  Text(writer, key);
-  writer.Bool(flag);
-}
-
-void Number(Writer& writer, std::string_view key, std::int64_t number) {
-  Text(writer, key);
-  writer.Int64(number);
-}
-
 void WriteFault(Writer& writer, const FaultPower& fault) {
   writer.StartObject();
-  for (const auto& [key, text] :
-       {std::pair{"name", &fault.name}, {"says", &fault.says}, {"source", &fault.source}}) {
-    Text(writer, key);
-    Text(writer, *text);
-  }
-  Texts(writer, "caught_by", fault.caught_by);
-  Flag(writer, "caught_by_core", fault.caught_by_core);
-  Flag(writer, "caught_by_tagged", fault.caught_by_tagged);
-  Text(writer, "diagnosis");
-  Text(writer, fault.diagnosis);
-  Flag(writer, "diagnosed", fault.diagnosed);
+  WriteField(writer, "name", fault.name);
+  WriteField(writer, "says", fault.says);
+  WriteField(writer, "source", fault.source);
+  WriteField(writer, "caught_by", fault.caught_by);
+  WriteField(writer, "caught_by_core", fault.caught_by_core);
+  WriteField(writer, "caught_by_tagged", fault.caught_by_tagged);
+  WriteField(writer, "diagnosis", fault.diagnosis);
+  WriteField(writer, "diagnosed", fault.diagnosed);
   writer.EndObject();
 }
 
 void WriteReport(Writer& writer, const PowerReport& report) {
-  Text(writer, "suite");
-  Text(writer, report.suite);
-  Number(writer, "cases", report.cases);
-  Text(writer, "faults");
+  WriteField(writer, "suite", report.suite);
+  WriteField(writer, "cases", report.cases);
+  writer.Key("faults");
   writer.StartArray();
   for (const FaultPower& fault : report.faults) WriteFault(writer, fault);
   writer.EndArray();
-  Texts(writer, "blamed", report.blamed);
-  Text(writer, "totals");
+  WriteField(writer, "blamed", report.blamed);
+  writer.Key("totals");
   writer.StartObject();
-  Number(writer, "faults", static_cast<std::int64_t>(report.faults.size()));
-  Number(writer, "caught", report.caught());
-  Number(writer, "caught_by_core", report.Count(&FaultPower::caught_by_core));
-  Number(writer, "caught_by_tagged", report.Count(&FaultPower::caught_by_tagged));
-  Number(writer, "diagnosed", report.Count(&FaultPower::diagnosed));
+  WriteField(writer, "faults", std::int64_t{std::ssize(report.faults)});
+  WriteField(writer, "caught", report.caught());
+  WriteField(writer, "caught_by_core", report.Count(&FaultPower::caught_by_core));
+  WriteField(writer, "caught_by_tagged", report.Count(&FaultPower::caught_by_tagged));
+  WriteField(writer, "diagnosed", report.Count(&FaultPower::diagnosed));
   writer.EndObject();
-  Text(writer, "seconds");
-  writer.Double(report.seconds);
+  WriteField(writer, "seconds", report.seconds);
 }
 
 const char* YesNo(bool flag) { return flag ? "yes" : "-"; }
@@ -195,7 +169,7 @@ std::string ToJson(const PowerReport& report, const PowerReport* other) {
   writer.StartObject();
   WriteReport(writer, report);
   if (other != nullptr) {
-    Text(writer, "onnx_node_tests");
+    WriteText(writer, "onnx_node_tests");
     writer.StartObject();
     WriteReport(writer, *other);
     writer.EndObject();

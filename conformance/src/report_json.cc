@@ -15,63 +15,41 @@ namespace {
 // More of a case than this is for the reproducer, not for a report of thousands of cases.
 constexpr std::int64_t kMaxWrittenElements = std::int64_t{1} << 16;
 
-void Field(JsonWriter& writer, std::string_view key, std::string_view text) {
-  WriteText(writer, key);
-  WriteText(writer, text);
-}
-
-void Field(JsonWriter& writer, std::string_view key, std::int64_t value) {
-  WriteText(writer, key);
-  writer.Int64(value);
-}
-
-void Field(JsonWriter& writer, std::string_view key, double value) {
-  WriteText(writer, key);
-  writer.Double(value);
-}
-
 // Nothing finer is measured, and reports of thousands of cases are large enough.
 void Seconds(JsonWriter& writer, double seconds) {
-  Field(writer, "seconds", std::round(seconds * 1e6) / 1e6);
-}
-
-void Field(JsonWriter& writer, std::string_view key, const std::vector<std::string>& texts) {
-  WriteText(writer, key);
-  writer.StartArray();
-  for (const std::string& text : texts) WriteText(writer, text);
-  writer.EndArray();
+  WriteField(writer, "seconds", std::round(seconds * 1e6) / 1e6);
 }
 
 void WriteTolerance(JsonWriter& writer, const Tolerance& tolerance) {
   writer.Key("tolerance");
   writer.StartObject();
-  Field(writer, "ulp", tolerance.ulp);
-  Field(writer, "relative", tolerance.relative);
-  Field(writer, "absolute", tolerance.absolute);
+  WriteField(writer, "ulp", tolerance.ulp);
+  WriteField(writer, "relative", tolerance.relative);
+  WriteField(writer, "absolute", tolerance.absolute);
   writer.EndObject();
 }
 
 void WriteDifference(JsonWriter& writer, const Difference& difference) {
   writer.StartObject();
-  Field(writer, "output", difference.output);
-  Field(writer, "mismatch", difference.mismatch);
-  Field(writer, "elements", difference.elements);
-  Field(writer, "differing", difference.differing);
-  Field(writer, "unit", difference.unit);
+  WriteField(writer, "output", difference.output);
+  WriteField(writer, "mismatch", difference.mismatch);
+  WriteField(writer, "elements", difference.elements);
+  WriteField(writer, "differing", difference.differing);
+  WriteField(writer, "unit", difference.unit);
   WriteTolerance(writer, difference.tolerance);
   writer.Key("histogram");
   writer.StartObject();
   for (const auto& [distance, count] : difference.histogram) {
-    Field(writer, std::to_string(distance), count);
+    WriteField(writer, std::to_string(distance), count);
   }
   writer.EndObject();
   writer.Key("first");
   writer.StartArray();
   for (const ElementDifference& element : difference.first) {
     writer.StartObject();
-    Field(writer, "index", element.index);
-    Field(writer, "got", element.got);
-    Field(writer, "expected", element.expected);
+    WriteField(writer, "index", element.index);
+    WriteField(writer, "got", element.got);
+    WriteField(writer, "expected", element.expected);
     writer.EndObject();
   }
   writer.EndArray();
@@ -108,35 +86,36 @@ void WriteEvidence(JsonWriter& writer, const Evidence& evidence) {
 
 void WriteFinding(JsonWriter& writer, const Finding& finding) {
   writer.StartObject();
-  Field(writer, "operators", finding.operators);
-  Field(writer, "candidate", finding.candidate);
-  Field(writer, "says", finding.says);
-  Field(writer, "failing", finding.failing);
-  Field(writer, "explained", finding.explained);
+  WriteField(writer, "operators", finding.operators);
+  WriteField(writer, "candidate", finding.candidate);
+  WriteField(writer, "says", finding.says);
+  WriteField(writer, "failing", finding.failing);
+  WriteField(writer, "explained", finding.explained);
   writer.EndObject();
 }
 
 void WriteError(JsonWriter& writer, const Error& error) {
-  Field(writer, "error", error.where.empty() ? error.message : error.where + ": " + error.message);
-  Field(writer, "error_where", error.where);
-  Field(writer, "error_message", error.message);
-  Field(writer, "error_code", static_cast<std::int64_t>(error.code));
+  WriteField(writer, "error",
+             error.where.empty() ? error.message : error.where + ": " + error.message);
+  WriteField(writer, "error_where", error.where);
+  WriteField(writer, "error_message", error.message);
+  WriteField(writer, "error_code", static_cast<std::int64_t>(error.code));
 }
 
 void WriteBackend(JsonWriter& writer, const BackendReport& row) {
   writer.StartObject();
-  Field(writer, "name", row.description.name);
-  Field(writer, "source", row.source);
-  Field(writer, "version", row.description.version);
-  Field(writer, "device", row.description.device);
-  Field(writer, "arithmetics", row.description.arithmetics);
-  Field(writer, "arithmetic", row.arithmetic);
+  WriteField(writer, "name", row.description.name);
+  WriteField(writer, "source", row.source);
+  WriteField(writer, "version", row.description.version);
+  WriteField(writer, "device", row.description.device);
+  WriteField(writer, "arithmetics", row.description.arithmetics);
+  WriteField(writer, "arithmetic", row.arithmetic);
   writer.Key("counts");
   writer.StartObject();
   for (std::size_t i = 0; i < kOutcomes; ++i) {
-    Field(writer, Name(static_cast<Outcome>(i)), row.counts[i]);
+    WriteField(writer, Name(static_cast<Outcome>(i)), row.counts[i]);
   }
-  Field(writer, "not_applicable", row.not_applicable);
+  WriteField(writer, "not_applicable", row.not_applicable);
   writer.EndObject();
   Seconds(writer, row.seconds);
   if (row.error) WriteError(writer, *row.error);
@@ -153,39 +132,28 @@ void WriteBackend(JsonWriter& writer, const BackendReport& row) {
 
 }  // namespace
 
-void WriteText(JsonWriter& writer, std::string_view text) {
-  const std::string clean = ValidUtf8(text);
-  writer.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-}
-
 void WriteCase(JsonWriter& writer, const CaseResult& result) {
   writer.StartObject();
-  Field(writer, "id", result.id);
-  Field(writer, "position", result.position);
-  Field(writer, "arithmetic", result.arithmetic);
-  Field(writer, "outcome", Name(result.outcome));
-  Field(writer, "spec", result.spec);
-  Field(writer, "why", result.why);
-  Field(writer, "where", result.where);
-  Field(writer, "op", result.op);
-  Field(writer, "level", result.level);
-  Field(writer, "tags", result.tags);
-  Field(writer, "diagnosis", result.diagnosis);
-  Field(writer, "explained_by", result.explained_by);
+  WriteField(writer, "id", result.id);
+  WriteField(writer, "position", result.position);
+  WriteField(writer, "arithmetic", result.arithmetic);
+  WriteField(writer, "outcome", Name(result.outcome));
+  WriteField(writer, "spec", result.spec);
+  WriteField(writer, "why", result.why);
+  WriteField(writer, "where", result.where);
+  WriteField(writer, "op", result.op);
+  WriteField(writer, "level", result.level);
+  WriteField(writer, "tags", result.tags);
+  WriteField(writer, "diagnosis", result.diagnosis);
+  WriteField(writer, "explained_by", result.explained_by);
   writer.Key("differences");
   writer.StartArray();
   for (const Difference& difference : result.differences) WriteDifference(writer, difference);
   writer.EndArray();
   if (result.evidence) WriteEvidence(writer, *result.evidence);
-  if (result.unstable) {
-    writer.Key("unstable");
-    writer.Bool(true);
-  }
-  if (result.reversed) {
-    writer.Key("reversed");
-    writer.Bool(true);
-  }
-  if (!result.error_output.empty()) Field(writer, "error_output", result.error_output);
+  if (result.unstable) WriteField(writer, "unstable", true);
+  if (result.reversed) WriteField(writer, "reversed", true);
+  if (!result.error_output.empty()) WriteField(writer, "error_output", result.error_output);
   Seconds(writer, result.seconds);
   writer.EndObject();
 }
@@ -194,15 +162,15 @@ std::string ToJson(const Report& report) {
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
   writer.StartObject();
-  Field(writer, "suite", report.suite);
-  Field(writer, "selected", report.selected);
+  WriteField(writer, "suite", report.suite);
+  WriteField(writer, "selected", report.selected);
   if (report.shards > 1) {
-    Field(writer, "shard", report.shard);
-    Field(writer, "shards", report.shards);
+    WriteField(writer, "shard", report.shard);
+    WriteField(writer, "shards", report.shards);
   }
   writer.Key("conforms");
   writer.Bool(Conforms(report));
-  Field(writer, "stale_expectations", report.stale_expectations);
+  WriteField(writer, "stale_expectations", report.stale_expectations);
   writer.Key("strict_expectations");
   writer.Bool(report.strict_expectations);
   writer.Key("backends");

@@ -8,15 +8,13 @@
 #include <string>
 #include <string_view>
 
+#include "json_writer.h"
 #include "qtx/conformance/report.h"
 #include "qtx/format/result.h"
 
 namespace qtx::conformance {
 
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
-
-/// Text from a backend may be no UTF-8 at all; JSON must be.
-void WriteText(JsonWriter& writer, std::string_view text);
 
 void WriteCase(JsonWriter& writer, const CaseResult& result);
 void WriteTensor(JsonWriter& writer, std::string_view name, const format::Tensor& tensor);
