@@ -55,6 +55,9 @@ inline std::int64_t Size(const Dims& dims) {
 }
 inline std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// Of row-major element `i`.
+Dims Coordinates(std::int64_t i, const Dims& dims);
+
 /// Errors: kUnsupported for more elements than a textbook has the patience for, before anything is
 /// allocated.
 Result<void> CheckSize(const Call& call, const Dims& dims);

@@ -275,6 +275,12 @@ Result<Dims> Broadcast(const Call& call, const Dims& a, const Dims& b) {
   return dims;
 }
 
+Dims Coordinates(std::int64_t i, const Dims& dims) {
+  Dims at(dims.size());
+  for (std::size_t d = dims.size(); d-- > 0; i /= dims[d]) at[d] = i % dims[d];
+  return at;
+}
+
 std::vector<std::int64_t> BroadcastIndex(const Dims& from, const Dims& to) {
   std::vector<std::int64_t> index;
   for (std::int64_t i = 0; i < Size(to); ++i) {

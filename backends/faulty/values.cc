@@ -6,13 +6,6 @@
 namespace qtx::backend::faulty {
 namespace {
 
-// Coordinates of row-major element `i`.
-Dims Coordinates(std::int64_t i, const Dims& dims) {
-  Dims at(dims.size());
-  for (std::size_t d = dims.size(); d-- > 0; i /= dims[d]) at[d] = i % dims[d];
-  return at;
-}
-
 std::int64_t BlockOf(const format::Quantization& q, std::size_t k, const Dims& at, const Dims& dims,
                      Fault fault) {
   const auto axis = At(q.axis[k]);

@@ -5,13 +5,6 @@
 namespace qtx::backend::faulty {
 namespace {
 
-// Coordinates of row-major `i`.
-Dims At(std::int64_t i, const Dims& dims) {
-  Dims at(dims.size());
-  for (std::size_t d = dims.size(); d-- > 0; i /= dims[d]) at[d] = i % dims[d];
-  return at;
-}
-
 Result<Dims> ListOf(const Call& call, const char* name, std::size_t count, std::int64_t fallback,
                     std::int64_t least) {
   const Dims values = call.node.IntsOr(name, Dims(count, fallback));
@@ -83,10 +76,10 @@ Result<void> SetOutput(const Call& call, Window& window) {
 }  // namespace
 
 std::vector<Tap> Window::Taps(std::int64_t at) const {
-  const Dims o = At(at, output);
+  const Dims o = Coordinates(at, output);
   std::vector<Tap> taps;
   for (std::int64_t k = 0; k < Size(kernel); ++k) {
-    const Dims c = At(k, kernel);
+    const Dims c = Coordinates(k, kernel);
     Tap tap{.kernel = k, .input = 0};
     for (std::size_t d = 0; d < input.size(); ++d) {
       const std::int64_t i = o[d] * stride[d] + c[d] * dilation[d] - begin[d];
@@ -100,10 +93,10 @@ std::vector<Tap> Window::Taps(std::int64_t at) const {
 }
 
 std::vector<Tap> Window::TransposedTaps(std::int64_t at) const {
-  const Dims o = At(at, output);
+  const Dims o = Coordinates(at, output);
   std::vector<Tap> taps;
   for (std::int64_t k = 0; k < Size(kernel); ++k) {
-    const Dims c = At(k, kernel);
+    const Dims c = Coordinates(k, kernel);
     Tap tap{.kernel = k, .input = 0};
     for (std::size_t d = 0; d < input.size(); ++d) {
       const std::int64_t i = o[d] + begin[d] - c[d] * dilation[d];
