@@ -1,6 +1,7 @@
 # qtx_add_backend(NAME SOURCES ... LINK ...): the backend NAME, in process and as the server
-# qtx-backend-NAME. SOURCES must define `std::unique_ptr<qtx::backend::Backend> Make_NAME()` in namespace
-# qtx::backend. tools/ generates the registry of in-process backends from the names collected here.
+# `qtx-backend-NAME [OPTIONS]`. SOURCES must define in namespace qtx::backend
+#   Result<std::unique_ptr<Backend>> Make_NAME(std::string_view options)
+# where `options` is what follows the colon in `--backend NAME:key=value,...` (qtx/backend/options.h). tools/ generates the registry of in-process backends from the names collected here.
 function(qtx_add_backend name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   add_library(qtx_backend_${name} STATIC ${arg_SOURCES})

@@ -19,9 +19,8 @@ std::span<const engine::Kernels* const> ArmKernels() {
   return std::span(kBestFirst).subspan(has_dot_product ? 0 : 1);
 }
 
-std::unique_ptr<Backend> Make_arm() {
-  const engine::Kernels& kernels = engine::ChooseKernels("QTX_ARM_KERNELS", ArmKernels());
-  return engine::MakeBackend("arm", std::string(kernels.name), kernels);
+Result<std::unique_ptr<Backend>> Make_arm(std::string_view options) {
+  return engine::MakeBackend("arm", options, ArmKernels());
 }
 
 }  // namespace qtx::backend

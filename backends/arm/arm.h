@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "engine/kernels.h"
 #include "qtx/backend/backend.h"
@@ -11,7 +12,8 @@ namespace qtx::backend {
 /// The kernel tables this processor can run, best first.
 std::span<const engine::Kernels* const> ArmKernels();
 
-/// The Arm backend. QTX_ARM_KERNELS=dotprod, =neon or =portable in the environment forces a table.
-std::unique_ptr<Backend> Make_arm();
+/// The Arm backend. Options: kernels=NAME forces a table, threads=N.
+/// Errors: kInvalid for other options, or kernels that this processor cannot run.
+Result<std::unique_ptr<Backend>> Make_arm(std::string_view options);
 
 }  // namespace qtx::backend

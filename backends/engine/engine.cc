@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 #include "engine/ops/conversion.h"
 #include "engine/plan.h"
+#include "qtx/backend/options.h"
 #include "qtx/format/check.h"
 
 namespace qtx::backend::engine {
@@ -200,11 +200,11 @@ class Prepared : public PreparedModel {
 
 class EngineBackend : public Backend {
  public:
-  EngineBackend(std::string name, std::string device, const Kernels& kernels)
-      : name_(std::move(name)), device_(std::move(device)), kernels_(kernels) {}
+  EngineBackend(std::string name, const Kernels& kernels)
+      : name_(std::move(name)), kernels_(kernels) {}
 
   Result<Description> Describe() override {
-    return Description{name_, kVersion, {"exact"}, device_};
+    return Description{name_, kVersion, {"exact"}, std::string(kernels_.name)};
   }
 
   Result<std::unique_ptr<PreparedModel>> Prepare(const format::Model& model,
@@ -218,7 +218,7 @@ class EngineBackend : public Backend {
 
  private:
   static constexpr const char* kVersion = QTX_VERSION;
-  std::string name_, device_;
+  std::string name_;
   const Kernels& kernels_;
 };
 
@@ -242,16 +242,17 @@ std::vector<std::string_view> SupportedOperators() {
   return names;
 }
 
-std::unique_ptr<Backend> MakeBackend(std::string name, std::string device, const Kernels& kernels) {
-  return std::make_unique<EngineBackend>(std::move(name), std::move(device), kernels);
-}
-
-const Kernels& ChooseKernels(const char* variable, std::span<const Kernels* const> available) {
-  const char* wanted = std::getenv(variable);
+Result<std::unique_ptr<Backend>> MakeBackend(std::string name, std::string_view options,
+                                             std::span<const Kernels* const> available) {
+  QTX_ASSIGN_OR_RETURN(const Options given, Options::Parse(options, {"kernels", "threads"}));
+  QTX_RETURN_IF_ERROR(given.Threads());
+  const std::string wanted = given.Text("kernels", available.front()->name);
+  std::string names;
   for (const Kernels* kernels : available) {
-    if (wanted != nullptr && kernels->name == wanted) return *kernels;
+    if (kernels->name == wanted) return std::make_unique<EngineBackend>(std::move(name), *kernels);
+    names += (names.empty() ? "" : ", ") + std::string(kernels->name);
   }
-  return *available.front();
+  return Options::Refuse("kernels", wanted, names + " (what this processor can run)");
 }
 
 }  // namespace qtx::backend::engine

@@ -26,12 +26,10 @@ Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
 /// op_types of domain "" the engine may run, sorted.
 std::vector<std::string_view> SupportedOperators();
 
-/// A backend over the engine. `kernels` must outlive it (every kernel table does).
-/// Its only arithmetic is `exact`.
-std::unique_ptr<Backend> MakeBackend(std::string name, std::string device, const Kernels& kernels);
-
-/// The table named by environment variable `variable`, else the first; tables are ordered best
-/// first. A name that is not among them is ignored: this is a switch for tests.
-const Kernels& ChooseKernels(const char* variable, std::span<const Kernels* const> available);
+/// A backend over the engine. `options` may name the kernels (the best of `available` otherwise;
+/// tables are ordered best first and outlive every backend) and the number of `threads`.
+/// Its only arithmetic is `exact`.  Errors: kInvalid for other options, or kernels there are not.
+Result<std::unique_ptr<Backend>> MakeBackend(std::string name, std::string_view options,
+                                             std::span<const Kernels* const> available);
 
 }  // namespace qtx::backend::engine

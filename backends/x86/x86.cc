@@ -14,9 +14,8 @@ std::span<const engine::Kernels* const> X86Kernels() {
   return std::span(kBestFirst).subspan(has_avx2 ? 0 : 1);
 }
 
-std::unique_ptr<Backend> Make_x86() {
-  const engine::Kernels& kernels = engine::ChooseKernels("QTX_X86_KERNELS", X86Kernels());
-  return engine::MakeBackend("x86", std::string(kernels.name), kernels);
+Result<std::unique_ptr<Backend>> Make_x86(std::string_view options) {
+  return engine::MakeBackend("x86", options, X86Kernels());
 }
 
 }  // namespace qtx::backend

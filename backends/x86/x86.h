@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "engine/kernels.h"
 #include "qtx/backend/backend.h"
@@ -11,7 +12,8 @@ namespace qtx::backend {
 /// The kernel tables this processor can run, best first.
 std::span<const engine::Kernels* const> X86Kernels();
 
-/// The x86 backend. QTX_X86_KERNELS=avx2 or =portable in the environment forces a table.
-std::unique_ptr<Backend> Make_x86();
+/// The x86 backend. Options: kernels=NAME forces a table, threads=N.
+/// Errors: kInvalid for other options, or kernels that this processor cannot run.
+Result<std::unique_ptr<Backend>> Make_x86(std::string_view options);
 
 }  // namespace qtx::backend

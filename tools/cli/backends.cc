@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "faulty/faulty.h"
 
@@ -19,6 +20,12 @@ using conformance::BackendSource;
 
 bool IsBuiltIn(const std::string& name) {
   return std::ranges::any_of(BuiltIns(), [&](const BuiltIn& b) { return b.name == name; });
+}
+
+// "x86:threads=2" is backend "x86" with options "threads=2".
+std::pair<std::string, std::string> SplitName(const std::string& name) {
+  const std::size_t colon = std::min(name.find(':'), name.size());
+  return {name.substr(0, colon), name.substr(std::min(colon + 1, name.size()))};
 }
 
 bool OnPath(const std::string& program) {
@@ -86,13 +93,16 @@ Result<std::optional<BackendSource>> FindInProcess(const std::string& name) {
     QTX_ASSIGN_OR_RETURN(BackendSource source, Faulty(name, name.substr(kFaulty.size())));
     return std::optional(std::move(source));
   }
+  const auto [base, given] = SplitName(name);
   for (const BuiltIn& built_in : BuiltIns()) {
-    if (name != built_in.name) continue;
+    if (base != built_in.name) continue;
     BackendSource source;
     source.name = name;
-    source.make = [make = built_in.make]() -> Result<std::unique_ptr<backend::Backend>> {
-      return make();
-    };
+    source.make = [make = built_in.make, options = given] { return make(options); };
+    // Made once now, so that a wrong option is told before anything runs.
+    if (const auto made = source.make(); !made.has_value()) {
+      return At("--backend " + name, made.error());
+    }
     return std::optional(std::move(source));
   }
   return std::optional<BackendSource>();
@@ -105,7 +115,10 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
     return Isolated(*own, options.process);
   }
   std::string command = name.starts_with("cmd:") ? name.substr(4) : "";
-  if (name == "arm") command = EmulatedArm();
+  if (const auto [base, given] = SplitName(name); base == "arm") {
+    command = EmulatedArm();
+    if (!command.empty() && !given.empty()) command += " '" + given + "'";
+  }
   if (!command.empty() || name.starts_with("cmd:")) {
     auto source = conformance::ProcessSource(command, options.process);
     if (!source.has_value()) return At("--backend " + name, source.error());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "qtx/backend/backend.h"
@@ -15,7 +16,7 @@ namespace qtx::cli {
 
 struct BuiltIn {
   const char* name;
-  std::unique_ptr<backend::Backend> (*make)();
+  Result<std::unique_ptr<backend::Backend>> (*make)(std::string_view options);
 };
 /// Generated from the folders under backends/.
 std::span<const BuiltIn> BuiltIns();
@@ -25,14 +26,14 @@ struct BackendOptions {
   bool isolate = false;                 // built-in ones too: this program serves them
 };
 
-/// `name` is "reference", a built-in, "faulty:FAULT", "arm" (its server under emulation on another
-/// machine) or
-/// "cmd:PROGRAM ARGS".  Errors: kInvalid, listing the names there are.
+/// `name` is "reference", a built-in, "arm" (its server under emulation on another machine), either
+/// of these with ":key=value,..." after it, "faulty:FAULT", or "cmd:PROGRAM ARGS".
+/// Errors: kInvalid, listing the names there are, or saying which option is wrong.
 Result<conformance::BackendSource> FindBackend(const std::string& name,
                                                const BackendOptions& options = {});
 
 /// A backend of this program, not isolated; nullopt for a name that is none's.  Errors: kInvalid
-/// for a fault that there is not.
+/// for a fault or an option that there is not.
 Result<std::optional<conformance::BackendSource>> FindInProcess(const std::string& name);
 
 /// `backend` with the files that a command names relative to this folder by their absolute paths.
