@@ -3,6 +3,7 @@
 #include "qtx/backend/protocol.h"
 
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "qtx/backend.pb.h"
@@ -92,6 +93,15 @@ Result<std::vector<format::Tensor>> FromMessages(
   return tensors;
 }
 
+Result<void> CheckSeconds(std::span<const double> seconds) {
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    if (seconds[i] >= 0 && !std::isinf(seconds[i])) continue;
+    return Malformed("response.run.seconds[" + std::to_string(i) + "]",
+                     "expected a finite number, not negative");
+  }
+  return {};
+}
+
 struct RequestEncoder {
   qtx::Request& message;
   void operator()(const DescribeRequest&) const { message.mutable_describe(); }
@@ -101,6 +111,7 @@ struct RequestEncoder {
   }
   void operator()(const RunRequest& request) const {
     message.mutable_run()->set_handle(request.handle);
+    message.mutable_run()->set_repetitions(request.repetitions);
     for (const auto& input : request.inputs) ToMessage(input, *message.mutable_run()->add_inputs());
   }
   void operator()(const ReleaseRequest& request) const {
@@ -130,6 +141,7 @@ struct ResponseEncoder {
   void operator()(const RunResponse& response) const {
     auto& target = *message.mutable_run();
     for (const auto& output : response.outputs) ToMessage(output, *target.add_outputs());
+    target.mutable_seconds()->Add(response.seconds.begin(), response.seconds.end());
   }
   void operator()(const ReleaseResponse&) const { message.mutable_release(); }
 };
@@ -195,7 +207,8 @@ Result<Request> DecodeRequest(std::string_view bytes) {
                                     message.prepare().arithmetic()});
     case qtx::Request::kRun: {
       QTX_ASSIGN_OR_RETURN(auto inputs, FromMessages(message.run().inputs(), "request.run.inputs"));
-      return Request(RunRequest{message.run().handle(), std::move(inputs)});
+      return Request(
+          RunRequest{message.run().handle(), std::move(inputs), message.run().repetitions()});
     }
     case qtx::Request::kRelease:
       return Request(ReleaseRequest{message.release().handle()});
@@ -220,7 +233,9 @@ Result<Response> DecodeResponse(std::string_view bytes) {
     case qtx::Response::kRun: {
       QTX_ASSIGN_OR_RETURN(auto outputs,
                            FromMessages(message.run().outputs(), "response.run.outputs"));
-      return Response(RunResponse{std::move(outputs)});
+      const auto& seconds = message.run().seconds();
+      QTX_RETURN_IF_ERROR(CheckSeconds({seconds.data(), static_cast<std::size_t>(seconds.size())}));
+      return Response(RunResponse{std::move(outputs), {seconds.begin(), seconds.end()}});
     }
     case qtx::Response::kRelease:
       return Response(ReleaseResponse{});

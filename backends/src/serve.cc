@@ -35,9 +35,10 @@ class Session {
   Response operator()(const RunRequest& request) {
     const auto found = prepared_.find(request.handle);
     if (found == prepared_.end()) return UnknownHandle(request.handle);
+    if (request.repetitions > 0) return Measure(*found->second, request);
     auto outputs = found->second->Run(request.inputs);
     if (!outputs.has_value()) return outputs.error();
-    return RunResponse{*std::move(outputs)};
+    return RunResponse{*std::move(outputs), {}};
   }
 
   Response operator()(const ReleaseRequest& request) {
@@ -46,6 +47,17 @@ class Session {
   }
 
  private:
+  static Response Measure(PreparedModel& model, const RunRequest& request) {
+    if (request.repetitions > static_cast<std::uint32_t>(kMaxRepetitions)) {
+      return Error{ErrorCode::kInvalid, "request.run.repetitions",
+                   "found " + std::to_string(request.repetitions) + ", expected at most " +
+                       std::to_string(kMaxRepetitions)};
+    }
+    auto seconds = model.Measure(request.inputs, static_cast<int>(request.repetitions));
+    if (!seconds.has_value()) return seconds.error();
+    return RunResponse{{}, *std::move(seconds)};
+  }
+
   static Error UnknownHandle(std::uint64_t handle) {
     return {ErrorCode::kInvalid, "request.handle", "no prepared model " + std::to_string(handle)};
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "qtx/backend.pb.h"
 
 namespace qtx::backend {
@@ -69,6 +71,24 @@ TEST(Protocol, CarriesEveryResponse) {
       Sample());
   EXPECT_TRUE(std::holds_alternative<ReleaseResponse>(
       *DecodeResponse(Encode(Response(ReleaseResponse{})))));
+}
+
+// Source: backend_protocol.S22.
+TEST(Protocol, CarriesRepetitionsAndTheirSeconds) {
+  const auto run = DecodeRequest(Encode(Request(RunRequest{7, {}, 3})));
+  EXPECT_EQ(std::get<RunRequest>(*run).repetitions, 3U);
+  const auto answer = DecodeResponse(Encode(Response(RunResponse{{}, {0.5, 0.0, 0x1p-20}})));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(std::get<RunResponse>(*answer).seconds, (std::vector<double>{0.5, 0.0, 0x1p-20}));
+}
+
+TEST(Protocol, RefusesSecondsThatAreNoTime) {
+  for (const double bad : {-1.0, std::nan(""), HUGE_VAL}) {
+    const auto answer = DecodeResponse(Encode(Response(RunResponse{{}, {0.5, bad}})));
+    ASSERT_FALSE(answer.has_value()) << bad;
+    EXPECT_EQ(answer.error().code, ErrorCode::kProtocol);
+    EXPECT_EQ(answer.error().where, "response.run.seconds[1]");
+  }
 }
 
 TEST(Protocol, RefusesBytesThatAreNoMessage) {

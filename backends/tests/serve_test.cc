@@ -95,6 +95,23 @@ TEST(Serve, GoesOnAfterWhatItRefuses) {
   EXPECT_TRUE(std::holds_alternative<Description>(session.responses[3]));
 }
 
+// Source: backend_protocol.S22.
+TEST(Serve, TimesAsManyRepetitionsAsAreAskedFor) {
+  auto tensor = format::MakeTensor(format::ElementType::kInt8, {2});
+  constexpr std::uint32_t kTooMany = 0xFFFFFFFF;  // must not be taken for -1, nor allocated
+  const Session session =
+      ServeBytes(Framed(PrepareRequest{EmptyModel(), "exact"}) +
+                 Framed(RunRequest{1, {*tensor}, 3}) + Framed(RunRequest{1, {*tensor}, kTooMany}) +
+                 Framed(RunRequest{2, {*tensor}, 3}) + Framed(RunRequest{1, {*tensor}, 0}));
+  ASSERT_EQ(session.responses.size(), 5U);
+  EXPECT_EQ(std::get<RunResponse>(session.responses[1]).seconds.size(), 3U);
+  EXPECT_EQ(std::get<Error>(session.responses[2]).code, ErrorCode::kInvalid);
+  EXPECT_EQ(std::get<Error>(session.responses[2]).where, "request.run.repetitions");
+  EXPECT_EQ(std::get<Error>(session.responses[3]).where, "request.handle");
+  EXPECT_EQ(std::get<RunResponse>(session.responses[4]).outputs[0], *tensor);
+  EXPECT_TRUE(std::get<RunResponse>(session.responses[4]).seconds.empty());
+}
+
 TEST(Serve, StopsWithStatusThreeAtAMalformedFrame) {
   const Session session = ServeBytes(Framed(DescribeRequest{}) +
                                      "\x7f"

@@ -90,6 +90,13 @@ class Connection {
     if (!answer) release_fault_ = At("on Release", answer.error());
   }
 
+  /// Ends the process, of which `error` shows that it is of no further use.
+  Error Drop(Error error) {
+    KeepErrorOutput();
+    process_.reset();
+    return error;
+  }
+
   std::optional<Error> TakeReleaseFault() { return std::exchange(release_fault_, std::nullopt); }
   bool reached() const { return reached_; }
 
@@ -112,12 +119,6 @@ class Connection {
 
   void KeepErrorOutput() {
     if (process_ != nullptr) AppendErrorOutput(process_->TakeErrorOutput(), error_output_);
-  }
-
-  Error Drop(Error error) {
-    KeepErrorOutput();
-    process_.reset();
-    return error;
   }
 
   std::vector<std::string> words_;
@@ -143,16 +144,33 @@ class RemoteModel : public backend::PreparedModel {
   }
 
   Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) override {
-    if (!Alive()) {
-      return Error{ErrorCode::kIo, "", "the process that had prepared the model is gone"};
-    }
+    if (!Alive()) return Gone();
     QTX_ASSIGN_OR_RETURN(backend::RunResponse response,
                          connection_.Ask<backend::RunResponse>(
                              backend::RunRequest{handle_, {inputs.begin(), inputs.end()}}));
     return std::move(response.outputs);
   }
 
+  Result<std::vector<double>> Measure(std::span<const format::Tensor> inputs,
+                                      int repetitions) override {
+    if (!Alive()) return Gone();
+    const auto count = static_cast<std::uint32_t>(repetitions);
+    QTX_ASSIGN_OR_RETURN(backend::RunResponse response,
+                         connection_.Ask<backend::RunResponse>(
+                             backend::RunRequest{handle_, {inputs.begin(), inputs.end()}, count}));
+    if (response.seconds.size() == count) return std::move(response.seconds);
+    if (response.seconds.empty()) {
+      return Error{ErrorCode::kUnsupported, "request.run.repetitions", "it does not time itself"};
+    }
+    return connection_.Drop({ErrorCode::kProtocol, "response.run.seconds",
+                             "found " + std::to_string(response.seconds.size()) + ", expected " +
+                                 std::to_string(repetitions)});
+  }
+
  private:
+  static Error Gone() {
+    return {ErrorCode::kIo, "", "the process that had prepared the model is gone"};
+  }
   bool Alive() const { return connection_.connected() && connection_.generation() == generation_; }
 
   Connection& connection_;

@@ -82,6 +82,14 @@ class Model : public qtx::backend::PreparedModel {
     if (bad_) Spoil(fault_, outputs);
     return outputs;
   }
+  // Of the computation of something else: fixed times, so that a test knows what to expect.
+  Result<std::vector<double>> Measure(std::span<const Tensor> inputs, int repetitions) override {
+    if (fault_ == "untimed") return std::vector<double>();
+    if (bad_ && fault_ == "miscount") ++repetitions;
+    if (bad_) Misbehave(fault_);
+    return std::vector<double>(static_cast<std::size_t>(repetitions),
+                               0.25 * static_cast<double>(inputs.size()));
+  }
 
  private:
   std::string fault_;

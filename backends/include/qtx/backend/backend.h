@@ -21,6 +21,8 @@ struct Description {
   std::string device;                    // what it runs on: "AVX2", "NEON+dotprod (qemu)"
 };
 
+inline constexpr int kMaxRepetitions = 1 << 20;  // of one Measure
+
 /// A model made ready. Destroying it is Release.
 class PreparedModel {
  public:
@@ -29,6 +31,11 @@ class PreparedModel {
   /// shape; the result in the order of graph.output. Errors: kInvalid when inputs do not fit the
   /// model.
   virtual Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) = 0;
+  /// Wall-clock seconds of each of `repetitions` computations of the same. By default these are
+  /// whole calls of Run; a backend may leave out what is not computation, such as copying outputs.
+  /// REQUIRES: 1 <= repetitions <= kMaxRepetitions.
+  virtual Result<std::vector<double>> Measure(std::span<const format::Tensor> inputs,
+                                              int repetitions);
 };
 
 class Backend {

@@ -24,6 +24,7 @@ struct PrepareRequest {
 struct RunRequest {
   std::uint64_t handle = 0;
   std::vector<format::Tensor> inputs;
+  std::uint32_t repetitions = 0;  // 0: run once; otherwise measure, which needs no outputs
 };
 struct ReleaseRequest {
   std::uint64_t handle = 0;
@@ -35,6 +36,7 @@ struct PrepareResponse {
 };
 struct RunResponse {
   std::vector<format::Tensor> outputs;
+  std::vector<double> seconds;  // finite, not negative
 };
 struct ReleaseResponse {};
 using Response = std::variant<Error, Description, PrepareResponse, RunResponse, ReleaseResponse>;
