@@ -1,11 +1,10 @@
-// The Arm backend: the engine with dot product kernels where the processor has them, NEON
-// elsewhere.
+// The Arm backend: the engine with the best kernels that the processor can run.
 #include "arm/arm.h"
 
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 
-#include <array>
+#include <vector>
 
 #include "arm/kernels/kernels.h"
 #include "engine/engine.h"
@@ -13,10 +12,19 @@
 namespace qtx::backend {
 
 std::span<const engine::Kernels* const> ArmKernels() {
-  static const std::array kBestFirst{&engine::DotProductKernels(), &engine::NeonKernels(),
-                                     &engine::PortableKernels()};
-  const bool has_dot_product = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
-  return std::span(kBestFirst).subspan(has_dot_product ? 0 : 1);
+  static const std::vector<const engine::Kernels*> kBestFirst = [] {
+    const unsigned long has = getauxval(AT_HWCAP);
+    const unsigned long has2 = getauxval(AT_HWCAP2);
+    const bool dot_product = (has & HWCAP_ASIMDDP) != 0;
+    std::vector<const engine::Kernels*> tables;
+    if (dot_product && (has2 & HWCAP2_I8MM) != 0) tables.push_back(&engine::I8mmKernels());
+    if (dot_product && (has2 & HWCAP2_SVE2) != 0) tables.push_back(&engine::Sve2Kernels());
+    if (dot_product) tables.push_back(&engine::DotProductKernels());
+    tables.push_back(&engine::NeonKernels());
+    tables.push_back(&engine::PortableKernels());
+    return tables;
+  }();
+  return kBestFirst;
 }
 
 Result<std::unique_ptr<Backend>> Make_arm(std::string_view options) {

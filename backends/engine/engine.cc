@@ -26,17 +26,17 @@ constexpr std::array kOperators{
     Operator{"AveragePool", PrepareAveragePool,
              " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ",
              PrepareGeneralAveragePool},
-    Operator{"Cast", PrepareConversion, " saturate to "},
-    Operator{"Clip", PrepareConversion, " max min "},
+    Operator{"Cast", PrepareEightBitConversion, " saturate to ", PrepareConversion},
+    Operator{"Clip", PrepareEightBitConversion, " max min ", PrepareConversion},
     Operator{"Concat", PrepareConcat, " axis "},
     Operator{"Constant", PrepareConstant, " value value_float value_floats value_int value_ints "},
     Operator{"Conv", PrepareConv, " auto_pad dilations group kernel_shape pads strides ",
              PrepareGeneralConv},
     Operator{"DequantizeLinear", PrepareDequantizeLinear, " axis block_size "},
-    Operator{"Flatten", PrepareReshape, " axis "},
+    Operator{"Flatten", PrepareReshapedNames, " axis ", PrepareReshape},
     Operator{"Gemm", PrepareGemm, " alpha beta transA transB ", PrepareGeneralGemm},
     Operator{"GlobalAveragePool", PrepareGlobalAveragePool, "", PrepareGeneralGlobalAveragePool},
-    Operator{"Identity", PrepareConversion, ""},
+    Operator{"Identity", PrepareEightBitConversion, "", PrepareConversion},
     Operator{"MatMul", PrepareMatMul, "", PrepareGeneralMatMul},
     Operator{"MaxPool", PrepareMaxPool,
              " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ",
@@ -44,14 +44,14 @@ constexpr std::array kOperators{
     Operator{"Mul", PrepareMul, ""},
     Operator{"Pad", PreparePad, " mode "},
     Operator{"QuantizeLinear", PrepareQuantizeLinear, " axis block_size saturate "},
-    Operator{"Relu", PrepareConversion, ""},
-    Operator{"Reshape", PrepareReshape, " allowzero "},
+    Operator{"Relu", PrepareEightBitConversion, "", PrepareConversion},
+    Operator{"Reshape", PrepareReshapedNames, " allowzero ", PrepareReshape},
     Operator{"Shape", PrepareConstant, " end start "},
     Operator{"Softmax", PrepareSoftmax, " axis ", PrepareGeneralSoftmax},
-    Operator{"Squeeze", PrepareReshape, " axes "},
+    Operator{"Squeeze", PrepareReshapedNames, " axes ", PrepareReshape},
     Operator{"Sub", PrepareSub, ""},
-    Operator{"Transpose", PrepareTranspose, " perm "},
-    Operator{"Unsqueeze", PrepareReshape, " axes "},
+    Operator{"Transpose", PrepareTransposedNames, " perm ", PrepareTranspose},
+    Operator{"Unsqueeze", PrepareReshapedNames, " axes ", PrepareReshape},
 };
 
 // An attribute that nobody reads might say that something else is meant.
@@ -71,9 +71,9 @@ Result<void> CheckAttributes(const NodePlan& plan, const Operator& op) {
 bool ComputesPlainNumbers(const NodePlan& plan) {
   const std::string& op = plan.node().op_type;
   if (op == "QuantizeLinear" || op == "DequantizeLinear" || !plan.HasInput(0)) return false;
-  const auto x = plan.Input(0);
+  const auto x = plan.TypeOf(0);
   if (!x.has_value()) return false;
-  const format::ElementType from = (*x)->tensor.elem_type;
+  const format::ElementType from = (*x)->elem_type;
   const format::ElementType to = plan.DeclaredElementType().value_or(from);
   const auto real = [](format::ElementType type) {
     return type == format::ElementType::kFloat || format::IsQuantized(type);
@@ -107,9 +107,10 @@ StepResult PrepareNode(const NodePlan& plan, Path path) {
 class Prepared : public PreparedModel {
  public:
   // The workspace refers to the model, so both live here.
-  explicit Prepared(const format::Model& model) : model_(model), workspace_(model_) {}
+  Prepared(const format::Model& model, const Kernels& kernels, int threads)
+      : model_(model), threads_(threads), workspace_(model_, kernels, threads_) {}
 
-  Result<void> Plan(const Kernels& kernels, Path path) {
+  Result<void> Plan(Path path) {
     for (const format::ValueInfo& input : model_.graph.inputs) {
       if (model_.graph.FindInitializer(input.name) != nullptr) continue;
       auto value = DefineInput(input);
@@ -117,14 +118,16 @@ class Prepared : public PreparedModel {
       inputs_.push_back(*value);
     }
     for (const format::Node& node : model_.graph.nodes) {
-      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step,
-                           PrepareNode({node, workspace_, kernels}, path));
-      if (step != nullptr) steps_.push_back(std::move(step));
+      workspace_.NextNode();
+      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNode({node, workspace_}, path));
+      if (step != nullptr) workspace_.Append(std::move(step));
     }
+    workspace_.NextNode();
     for (const format::ValueInfo& output : model_.graph.outputs) {
       QTX_ASSIGN_OR_RETURN(Value * value, workspace_.Find(output.name));
       outputs_.push_back(value);
     }
+    workspace_.Place();
     return {};
   }
 
@@ -138,7 +141,7 @@ class Prepared : public PreparedModel {
       auto taken = Take(inputs[i], *inputs_[i]);
       if (!taken.has_value()) return At("input '" + inputs_[i]->name + "'", taken.error());
     }
-    for (const auto& step : steps_) QTX_RETURN_IF_ERROR(step->Run());
+    QTX_RETURN_IF_ERROR(workspace_.Run());
     std::vector<Tensor> outputs;
     for (const Value* value : outputs_) outputs.push_back(value->tensor);
     return outputs;
@@ -193,15 +196,15 @@ class Prepared : public PreparedModel {
   }
 
   format::Model model_;
+  Threads threads_;
   Workspace workspace_;
   std::vector<Value*> inputs_, outputs_;
-  std::vector<std::unique_ptr<Step>> steps_;
 };
 
 class EngineBackend : public Backend {
  public:
-  EngineBackend(std::string name, const Kernels& kernels)
-      : name_(std::move(name)), kernels_(kernels) {}
+  EngineBackend(std::string name, const Kernels& kernels, int threads)
+      : name_(std::move(name)), kernels_(kernels), threads_(threads) {}
 
   Result<Description> Describe() override {
     return Description{name_, kVersion, {"exact"}, std::string(kernels_.name)};
@@ -213,26 +216,28 @@ class EngineBackend : public Backend {
       return Error{ErrorCode::kUnsupported, "arithmetic",
                    "'" + std::string(arithmetic) + "', this backend has only 'exact'"};
     }
-    return PrepareModel(model, kernels_);
+    return PrepareModel(model, kernels_, {.threads = threads_});
   }
 
  private:
   static constexpr const char* kVersion = QTX_VERSION;
   std::string name_;
   const Kernels& kernels_;
+  int threads_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
-                                                    const Kernels& kernels, Path path) {
+                                                    const Kernels& kernels,
+                                                    const Preparation& how) {
   // Everything below relies on types whose parameters are there and in range.
   if (const auto findings = format::Check(model); !findings.empty()) {
     const format::Finding& first = findings.front();
     return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
   }
-  auto prepared = std::make_unique<Prepared>(model);
-  QTX_RETURN_IF_ERROR(prepared->Plan(kernels, path));
+  auto prepared = std::make_unique<Prepared>(model, kernels, how.threads);
+  QTX_RETURN_IF_ERROR(prepared->Plan(how.path));
   return prepared;
 }
 
@@ -245,11 +250,13 @@ std::vector<std::string_view> SupportedOperators() {
 Result<std::unique_ptr<Backend>> MakeBackend(std::string name, std::string_view options,
                                              std::span<const Kernels* const> available) {
   QTX_ASSIGN_OR_RETURN(const Options given, Options::Parse(options, {"kernels", "threads"}));
-  QTX_RETURN_IF_ERROR(given.Threads());
+  QTX_ASSIGN_OR_RETURN(const int threads, given.Threads());
   const std::string wanted = given.Text("kernels", available.front()->name);
   std::string names;
   for (const Kernels* kernels : available) {
-    if (kernels->name == wanted) return std::make_unique<EngineBackend>(std::move(name), *kernels);
+    if (kernels->name == wanted) {
+      return std::make_unique<EngineBackend>(std::move(name), *kernels, threads);
+    }
     names += (names.empty() ? "" : ", ") + std::string(kernels->name);
   }
   return Options::Refuse("kernels", wanted, names + " (what this processor can run)");

@@ -16,12 +16,17 @@ namespace qtx::backend::engine {
 /// elsewhere, or (to test it) the general path alone.
 enum class Path { kFastest, kGeneral };
 
+struct Preparation {
+  Path path = Path::kFastest;
+  int threads = 1;
+};
+
 /// Plans every node, packs weights, allocates buffers.
 /// Errors: kUnsupported naming node and reason, kInvalid for a model that breaks the spec,
 /// kTooLarge.
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels,
-                                                    Path path = Path::kFastest);
+                                                    const Preparation& how = {});
 
 /// op_types of domain "" the engine may run, sorted.
 std::vector<std::string_view> SupportedOperators();

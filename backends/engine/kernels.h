@@ -1,6 +1,7 @@
 // What an instruction set supplies. The engine plans, packs and decides doubtful roundings; a
 // kernel only multiplies, widens and rounds what is certain. Every kernel gives the same integers
-// as the portable one.
+// as the portable one. Adding an instruction set is one file with its vectors (simd/portable.cc is
+// the shortest example) and a row in the backend's table.
 #pragma once
 
 #include <cstdint>
@@ -8,72 +9,132 @@
 
 namespace qtx::backend::engine {
 
-/// The inner product of packed panels, over operands of type T:
-///   a: [groups][rows][group]        `rows` output rows (at most max_rows)
-///   b: [groups][columns][group]     `columns` output columns
-///   out[r * stride + c] = sum over groups and within them of a * b, all of [rows][columns]
+/// Consecutive groups of a row that meet consecutive groups of a panel: `groups` of them, from
+/// `offset` elements after the row's beginning.
+struct Segment {
+  std::int32_t offset = 0;
+  std::int32_t groups = 0;
+};
+
+/// A tile of sums, [rows][vectors * lanes]:
+///   sums[r * stride + c] = initial[c] + sum over the groups g of all segments and j < group of
+///       rows[r][g * group + j] * panels[c / lanes * panel_stride + (g * lanes + c % lanes) * group
+///       + j]
+/// where a row's groups lie as its segments say, a panel's one behind the other.
 /// Sums wrap nowhere: the engine bounds the number of groups so that they fit int32.
-template <typename T>
-struct GemmKernel {
-  int max_rows = 0;
-  int columns = 0;
-  int group = 0;  // consecutive k that one instruction takes
-  void (*multiply)(const T* a, const T* b, std::int64_t groups, int rows, std::int32_t* out,
-                   std::int64_t stride) = nullptr;
-  /// Interleaves `group` rows of `n` values (n a multiple of columns) into b panels: value c of row
-  /// g goes to out[(c / columns) * panel_stride + (c % columns) * group + g].
-  void (*interleave)(const T* const* rows, std::int64_t n, std::int64_t panel_stride,
-                     T* out) = nullptr;
-  /// 8-bit stored values as operands. int16: stored - offset. int8: stored - (is_signed ? 0 : 128),
-  /// the offset being left to the engine's correction.
-  void (*load)(const std::uint8_t* stored, std::int64_t n, bool is_signed, std::int32_t offset,
-               T* out) = nullptr;
+template <typename A, typename W>
+struct Tile {
+  const A* const* rows = nullptr;
+  const Segment* segments = nullptr;
+  std::int64_t segment_count = 0;
+  const W* panels = nullptr;
+  std::int64_t panel_stride = 0;
+  const std::int32_t* initial = nullptr;
+  std::int32_t* sums = nullptr;
+  std::int64_t stride = 0;
+};
+
+inline constexpr int kMaxRows = 8;
+inline constexpr int kMaxVectors = 4;
+
+template <typename A, typename W>
+struct ProductKernels {
+  using Activation = A;
+  using Weight = W;
+  int group = 0;    // consecutive elements of the depth that one instruction takes
+  int lanes = 0;    // columns of a panel
+  int vectors = 0;  // the most panels in one tile
+  /// 0: any operands are exact. Else the instruction adds neighbouring products in 16 bits, and the
+  /// engine must prove that elements 2i and 2i + 1 of a group never make a sum beyond
+  /// [-pair_limit - 1, pair_limit].
+  std::int32_t pair_limit = 0;
+  /// tile[v - 1][r - 1] computes r rows of v panels; null past what the registers hold.
+  void (*tile[kMaxVectors][kMaxRows])(const Tile<A, W>&) = {};
+
+  bool exists() const { return group != 0; }
+  int MaxRows(int panels) const {
+    int rows = 0;
+    while (rows < kMaxRows && tile[panels - 1][rows] != nullptr) ++rows;
+    return rows;
+  }
+};
+
+/// Sums of a depthwise convolution, for i < n (a multiple of the lanes):
+///   sums[i] = initial[i] + sum over t < taps and j < 4 of
+///       values[offsets[t] + 4i + j] * weights[t * weight_stride + 4i + j]
+struct QuadSums {
+  const std::uint8_t* values = nullptr;
+  const std::int64_t* offsets = nullptr;
+  const std::int8_t* weights = nullptr;
+  std::int64_t weight_stride = 0;
+  std::int64_t taps = 0;
+  const std::int32_t* initial = nullptr;
+  std::int64_t n = 0;
+  std::int32_t* sums = nullptr;
+};
+
+/// From a rounded value to a byte as it is held: plus offset, clamped to [low, high].
+struct Narrowing {
+  std::int16_t offset = 0;
+  std::int16_t low = 0, high = 0;
 };
 
 /// Rounding of accumulators to 8-bit stored values, in LSB of the output:
-///   v = (acc + correction) * ratio + bias, clamped to [low, high], rounded half to even, plus
-///   offset.
+///   v = acc * ratio + bias, rounded half to even, plus offset, clamped to [low, high].
 /// A lane is doubtful when v is at least `threshold` away from the nearest integer: there binary32
 /// cannot tell (requantize.h derives the bound), and the engine decides.
 struct Rounding {
-  const std::int32_t* correction = nullptr;
-  const float* ratio = nullptr;
+  const float* ratio = nullptr;  // one for each element, as the next two
   const float* bias = nullptr;
   const float* threshold = nullptr;
-  std::int64_t step = 0;  // 0: the four are one value for the whole row; 1: one for each element
-  float low = 0, high = 0;
-  std::int32_t offset = 0;
+  Narrowing narrowing;
+};
+
+/// Accumulators [rows][columns] and the bytes they become.
+struct Sums {
+  const std::int32_t* acc = nullptr;
+  std::int64_t stride = 0;  // of acc, from row to row
+  std::int64_t rows = 0, columns = 0;
+  std::uint8_t* out = nullptr;
+  std::int64_t out_stride = 0;
 };
 
 /// v = (a - a_offset) * a_ratio + (b - b_offset) * b_ratio, then as Rounding.
 struct AddRounding {
-  bool a_signed = false, b_signed = false;
   std::int32_t a_offset = 0, b_offset = 0;
   float a_ratio = 0, b_ratio = 0;
   float threshold = 0;
-  float low = 0, high = 0;
-  std::int32_t offset = 0;
+  Narrowing narrowing;
 };
 
 struct Kernels {
   std::string_view name;
-  GemmKernel<std::int16_t> wide;
-  GemmKernel<std::int8_t> narrow;  // multiply is null where the instruction set has none
+  /// How this instruction set wants 8-bit values: as int8, else as uint8. The engine holds every
+  /// 8-bit quantized value so.
+  bool signed_bytes = false;
+  std::int32_t lanes = 0;
 
-  /// One row of a depthwise convolution: out[i] = sum over t of weights[t] * taps[t][i * stride].
-  /// Reads at most kReadAhead values past the last one used of each tap.
-  void (*depthwise)(const std::int16_t* const* taps, const std::int16_t* weights, int tap_count,
-                    std::int64_t n, std::int64_t stride, std::int32_t* out) = nullptr;
+  ProductKernels<std::uint8_t, std::int8_t> bytes;  // activations as they are held
+  ProductKernels<std::int16_t, std::int16_t> words;
 
-  /// Writes n stored bytes, and the indices of doubtful lanes; returns how many there are.
-  std::int64_t (*requantize)(const std::int32_t* acc, std::int64_t n, const Rounding& rounding,
-                             std::uint8_t* out, std::int32_t* doubtful) = nullptr;
+  /// Products of pairs as for bytes.pair_limit.
+  void (*quad_sums)(const QuadSums&) = nullptr;
+  /// out[4i + j] = rows[j][i] for any n.
+  void (*interleave)(const std::uint8_t* const* rows, std::int64_t n, std::uint8_t* out) = nullptr;
+  /// out[i] = stored[i] - offset for any n.
+  void (*widen)(const std::uint8_t* stored, std::int64_t n, std::int32_t offset,
+                std::int16_t* out) = nullptr;
+
+  /// These write stored bytes and list the doubtful lanes: by their index in acc, or in a and b.
+  /// They return how many there are. Operands are readable to whole vectors, a and b to four.
+  std::int64_t (*requantize)(const Sums& sums, const Rounding& rounding,
+                             std::int32_t* doubtful) = nullptr;
   std::int64_t (*add)(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n,
                       const AddRounding& rounding, std::uint8_t* out,
                       std::int32_t* doubtful) = nullptr;
 };
 
-/// Slack after every operand plane, so that a kernel may load whole vectors.
+/// Readable bytes after every activation and weight, so that a kernel may take whole groups.
 inline constexpr std::int64_t kReadAhead = 64;
 
 /// Plain C++, for any machine.

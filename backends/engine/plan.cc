@@ -7,42 +7,205 @@
 
 namespace qtx::backend::engine {
 
-Result<Value*> Workspace::Find(const std::string& name) {
-  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+namespace {
+
+using format::Tensor;
+
+// A held value's elements to a tensor in ONNX's order, or the other way round.
+class ChangeForm : public Step {
+ public:
+  ChangeForm(Value* value, Held* held, bool to_held)
+      : value_(value), held_(held), to_held_(to_held) {
+    flip_ = value->tensor.elem_type == held->type.elem_type ? 0 : 0x80;
+  }
+
+  Result<void> Run() override {
+    Convert(*held_, flip_, value_->tensor.bytes.data(), to_held_);
+    return {};
+  }
+
+  static void Convert(const Held& held, std::uint8_t flip, std::byte* tensor, bool to_held) {
+    const std::byte* from = to_held ? tensor : held.data;
+    std::byte* to = to_held ? held.data : tensor;
+    if (held.layout == Layout::kRowMajor) return CopyFlipped(from, held.size, flip, to);
+    ChangeLayout(from, to_held ? Layout::kRowMajor : Layout::kChannelsLast, held.type.dims,
+                 ElementSize(held), flip, to);
+  }
+
+  static std::size_t ElementSize(const Held& held) {
+    return static_cast<std::size_t>(format::BitWidth(held.type.elem_type) / 8);
+  }
+
+ private:
+  Value* value_;
+  Held* held_;
+  bool to_held_;
+  std::uint8_t flip_;
+};
+
+class ChangeHeldLayout : public Step {
+ public:
+  ChangeHeldLayout(Held* from, Held* to) : from_(from), to_(to) {}
+  Result<void> Run() override {
+    ChangeLayout(from_->data, from_->layout, from_->type.dims, ChangeForm::ElementSize(*from_), 0,
+                 to_->data);
+    return {};
+  }
+
+ private:
+  Held *from_, *to_;
+};
+
+}  // namespace
+
+Result<Workspace::Forms*> Workspace::FindForms(const std::string& name) {
+  if (const auto found = forms_.find(name); found != forms_.end()) return &found->second;
   if (model_.graph.FindInitializer(name) == nullptr) {
     return Error{ErrorCode::kInvalid, "value '" + name + "'", "no earlier node computes it"};
   }
-  QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(model_, name));
-  values_.push_back({name, std::move(tensor), true});
-  by_name_.emplace(name, &values_.back());
-  return &values_.back();
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model_, name));
+  QTX_RETURN_IF_ERROR(DefineConstant(name, std::move(tensor)));
+  return &forms_.find(name)->second;
 }
 
-Result<Value*> Workspace::Define(const std::string& name, format::Tensor like, format::Dims dims) {
-  if (by_name_.contains(name)) {
+Result<Workspace::Forms*> Workspace::AddForms(const std::string& name, Tensor like,
+                                              format::Dims dims) {
+  if (forms_.contains(name)) {
     return Error{ErrorCode::kInvalid, "value '" + name + "'", "computed twice"};
   }
-  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(dims));
-  QTX_ASSIGN_OR_RETURN(const std::int64_t bytes, format::PackedBytes(like.elem_type, count));
+  Forms forms;
+  forms.type.elem_type = like.elem_type;
+  forms.type.quantization = std::move(like.quantization);
+  forms.type.dims = std::move(dims);
+  return &forms_.emplace(name, std::move(forms)).first->second;
+}
+
+Result<Value*> Workspace::AddValue(const std::string& name, Forms& forms) {
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(forms.type.dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t bytes, format::PackedBytes(forms.type.elem_type, count));
   if (bytes > format::kMaxTensorBytes - total_bytes_) {
     return Error{ErrorCode::kTooLarge, "value '" + name + "'",
                  "the model's values pass the limit of " + std::to_string(format::kMaxTensorBytes) +
                      " bytes"};
   }
   total_bytes_ += bytes;
-  QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::MakeTensor(like.elem_type, std::move(dims),
-                                                                 std::move(like.quantization)));
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, format::MakeTensor(forms.type.elem_type, forms.type.dims,
+                                                         forms.type.quantization));
   values_.push_back({name, std::move(tensor), false});
-  by_name_.emplace(name, &values_.back());
-  return &values_.back();
+  forms.value = &values_.back();
+  return forms.value;
 }
 
-Result<void> Workspace::DefineConstant(const std::string& name, format::Tensor tensor) {
-  if (by_name_.contains(name)) {
-    return Error{ErrorCode::kInvalid, "value '" + name + "'", "computed twice"};
+Result<Value*> Workspace::Find(const std::string& name) {
+  QTX_ASSIGN_OR_RETURN(Forms * forms, FindForms(name));
+  if (forms->value != nullptr) return forms->value;
+  Held* held = forms->row_major != nullptr ? forms->row_major : forms->channels_last;
+  QTX_ASSIGN_OR_RETURN(Value * value, AddValue(name, *forms));
+  Arena::Use(*held, node_);
+  Append(std::make_unique<ChangeForm>(value, held, false));
+  return value;
+}
+
+Held*& Workspace::Form(Forms& forms, Layout layout) {
+  const bool row_major = layout == Layout::kRowMajor || LayoutsCoincide(forms.type.dims);
+  return row_major ? forms.row_major : forms.channels_last;
+}
+
+Result<Held*> Workspace::HoldConstant(Forms& forms, Layout layout) {
+  QTX_ASSIGN_OR_RETURN(Held * held,
+                       arena_.AddConstant(HeldType(forms.type, kernels_.signed_bytes), layout));
+  const std::uint8_t flip = forms.type.elem_type == held->type.elem_type ? 0 : 0x80;
+  ChangeForm::Convert(*held, flip, forms.value->tensor.bytes.data(), true);
+  return held;
+}
+
+Result<Held*> Workspace::HoldComputed(Forms& forms, Layout layout) {
+  Held* other = forms.row_major != nullptr ? forms.row_major : forms.channels_last;
+  QTX_ASSIGN_OR_RETURN(Held * held,
+                       arena_.Add(HeldType(forms.type, kernels_.signed_bytes), layout, node_));
+  if (other != nullptr) {
+    Arena::Use(*other, node_);
+    Append(std::make_unique<ChangeHeldLayout>(other, held));
+  } else {
+    Append(std::make_unique<ChangeForm>(forms.value, held, true));
   }
+  return held;
+}
+
+Result<Held*> Workspace::FindHeld(const std::string& name, Layout layout) {
+  QTX_ASSIGN_OR_RETURN(Forms * forms, FindForms(name));
+  if (format::BitWidth(forms->type.elem_type) % 8 != 0 ||
+      forms->type.elem_type == format::ElementType::kString) {
+    return Error{ErrorCode::kUnsupported, "value '" + name + "'",
+                 "elements of type " + std::string(format::Name(forms->type.elem_type))};
+  }
+  if (LayoutsCoincide(forms->type.dims)) layout = Layout::kRowMajor;
+  Held*& form = Form(*forms, layout);
+  if (form == nullptr) {
+    const bool constant = forms->value != nullptr && forms->value->constant;
+    QTX_ASSIGN_OR_RETURN(form,
+                         constant ? HoldConstant(*forms, layout) : HoldComputed(*forms, layout));
+  }
+  Arena::Use(*form, node_);
+  return form;
+}
+
+Result<const Tensor*> Workspace::TypeOf(const std::string& name) {
+  QTX_ASSIGN_OR_RETURN(const Forms* forms, FindForms(name));
+  return &forms->type;
+}
+
+bool Workspace::IsConstant(const std::string& name) {
+  const auto forms = FindForms(name);
+  return forms.has_value() && (*forms)->value != nullptr && (*forms)->value->constant;
+}
+
+Layout Workspace::LayoutOf(const std::string& name) const {
+  const auto found = forms_.find(name);
+  if (found == forms_.end() || found->second.row_major != nullptr) return Layout::kRowMajor;
+  return found->second.channels_last != nullptr ? Layout::kChannelsLast : Layout::kRowMajor;
+}
+
+Result<Value*> Workspace::Define(const std::string& name, Tensor like, format::Dims dims) {
+  QTX_ASSIGN_OR_RETURN(Forms * forms, AddForms(name, std::move(like), std::move(dims)));
+  auto value = AddValue(name, *forms);
+  if (!value.has_value()) forms_.erase(name);
+  return value;
+}
+
+Result<Held*> Workspace::DefineHeld(const std::string& name, Tensor like, format::Dims dims,
+                                    Layout layout) {
+  QTX_ASSIGN_OR_RETURN(Forms * forms, AddForms(name, std::move(like), std::move(dims)));
+  if (LayoutsCoincide(forms->type.dims)) layout = Layout::kRowMajor;
+  auto held = arena_.Add(HeldType(forms->type, kernels_.signed_bytes), layout, node_);
+  if (held.has_value()) {
+    Form(*forms, layout) = *held;
+  } else {
+    forms_.erase(name);
+  }
+  return held;
+}
+
+Result<Held*> Workspace::DefineAlias(const std::string& name, Held& of, Tensor like,
+                                     format::Dims dims, Layout layout) {
+  QTX_ASSIGN_OR_RETURN(Forms * forms, AddForms(name, std::move(like), std::move(dims)));
+  if (LayoutsCoincide(forms->type.dims)) layout = Layout::kRowMajor;
+  Held* alias = arena_.AddAlias(of, HeldType(forms->type, kernels_.signed_bytes), layout);
+  Form(*forms, layout) = alias;
+  return alias;
+}
+
+Result<void> Workspace::DefineConstant(const std::string& name, Tensor tensor) {
+  Tensor type{
+      .elem_type = tensor.elem_type, .dims = {}, .quantization = tensor.quantization, .bytes = {}};
+  QTX_ASSIGN_OR_RETURN(Forms * forms, AddForms(name, std::move(type), tensor.dims));
   values_.push_back({name, std::move(tensor), true});
-  by_name_.emplace(name, &values_.back());
+  forms->value = &values_.back();
+  return {};
+}
+
+Result<void> Workspace::Run() {
+  for (const auto& step : steps_) QTX_RETURN_IF_ERROR(step->Run());
   return {};
 }
 
@@ -59,17 +222,32 @@ Result<Value*> NodePlan::Input(std::size_t i) const {
   return *value;
 }
 
-Result<const format::Tensor*> NodePlan::Constant(std::size_t i) const {
-  QTX_ASSIGN_OR_RETURN(const Value* value, Input(i));
-  if (!value->constant) {
-    return Unsupported("input '" + value->name +
+Result<const Tensor*> NodePlan::TypeOf(std::size_t i) const {
+  if (!HasInput(i)) return Invalid("input " + std::to_string(i) + " is absent");
+  auto type = workspace_.TypeOf(node_.inputs[i]);
+  if (!type.has_value()) return Because(type.error());
+  return *type;
+}
+
+Result<Held*> NodePlan::HeldInput(std::size_t i, Layout layout) const {
+  if (!HasInput(i)) return Invalid("input " + std::to_string(i) + " is absent");
+  auto held = workspace_.FindHeld(node_.inputs[i], layout);
+  if (!held.has_value()) return Because(held.error());
+  return *held;
+}
+
+Result<const Tensor*> NodePlan::Constant(std::size_t i) const {
+  QTX_RETURN_IF_ERROR(TypeOf(i));
+  if (!IsConstant(i)) {
+    return Unsupported("input '" + node_.inputs[i] +
                        "' is computed by the model, expected an initializer");
   }
+  QTX_ASSIGN_OR_RETURN(const Value* value, Input(i));
   return &value->tensor;
 }
 
 Result<std::vector<std::int64_t>> NodePlan::ConstantIntegers(std::size_t i) const {
-  QTX_ASSIGN_OR_RETURN(const format::Tensor* tensor, Constant(i));
+  QTX_ASSIGN_OR_RETURN(const Tensor* tensor, Constant(i));
   if (tensor->elem_type != format::ElementType::kInt64) {
     return Invalid("input '" + node_.inputs[i] + "' is " +
                    std::string(format::Name(tensor->elem_type)) + ", expected INT64");
@@ -79,9 +257,8 @@ Result<std::vector<std::int64_t>> NodePlan::ConstantIntegers(std::size_t i) cons
 }
 
 // The type `name` is declared with; elem_type undefined when it is not declared.
-Result<format::Tensor> NodePlan::DeclaredType(const std::string& name,
-                                              const format::Dims& dims) const {
-  format::Tensor like;
+Result<Tensor> NodePlan::DeclaredType(const std::string& name, const format::Dims& dims) const {
+  Tensor like;
   const format::ValueInfo* declared = workspace_.model().graph.FindValue(name);
   if (declared == nullptr || !declared->type.has_value()) return like;
   like.elem_type = declared->type->elem_type;
@@ -102,32 +279,68 @@ Result<format::Tensor> NodePlan::DeclaredType(const std::string& name,
   return like;
 }
 
-Result<Value*> NodePlan::Define(format::Tensor like, format::Dims dims) const {
+bool SameReals(const Tensor& a, const Tensor& b) {
+  if (a.elem_type != b.elem_type) return false;
+  if (!a.quantization.has_value()) return true;
+  const auto x = PerTensorOf(a);
+  const auto y = PerTensorOf(b);
+  return x.has_value() && y.has_value() && *x == *y;
+}
+
+Result<void> NodePlan::CheckOnlyOutput() const {
+  if (node_.outputs.empty() || node_.outputs[0].empty()) return Invalid("output 0 is absent");
   for (std::size_t i = 1; i < node_.outputs.size(); ++i) {
     if (node_.outputs[i].empty()) continue;
     return Unsupported("output '" + node_.outputs[i] + "': only the first is computed");
   }
-  if (output_ != nullptr && output_->tensor.dims == dims) return output_;
+  return {};
+}
+
+Result<Value*> NodePlan::Define(Tensor like, format::Dims dims) const {
+  QTX_RETURN_IF_ERROR(CheckOnlyOutput());
   auto value = workspace_.Define(node_.outputs[0], std::move(like), std::move(dims));
   if (!value.has_value()) return Because(value.error());
-  output_ = *value;
-  return output_;
+  return *value;
+}
+
+Result<Tensor> NodePlan::OutputType(const format::Dims& dims) const {
+  QTX_RETURN_IF_ERROR(CheckOnlyOutput());
+  QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredType(node_.outputs[0], dims));
+  if (like.elem_type == format::ElementType::kUndefined) {
+    QTX_ASSIGN_OR_RETURN(const Tensor* first, TypeOf(0));
+    like.elem_type = first->elem_type;
+    like.quantization = first->quantization;
+  }
+  like.dims = dims;
+  return like;
 }
 
 Result<Value*> NodePlan::Output(format::Dims dims) const {
-  if (node_.outputs.empty() || node_.outputs[0].empty()) return Invalid("output 0 is absent");
-  QTX_ASSIGN_OR_RETURN(format::Tensor like, DeclaredType(node_.outputs[0], dims));
-  if (like.elem_type == format::ElementType::kUndefined) {
-    QTX_ASSIGN_OR_RETURN(const Value* first, Input(0));
-    like.elem_type = first->tensor.elem_type;
-    like.quantization = first->tensor.quantization;
-  }
+  QTX_ASSIGN_OR_RETURN(Tensor like, OutputType(dims));
   return Define(std::move(like), std::move(dims));
+}
+
+Result<Held*> NodePlan::HeldOutput(format::Dims dims, Layout layout) const {
+  QTX_ASSIGN_OR_RETURN(Tensor like, OutputType(dims));
+  auto held = workspace_.DefineHeld(node_.outputs[0], std::move(like), std::move(dims), layout);
+  if (!held.has_value()) return Because(held.error());
+  return *held;
+}
+
+Result<Held*> NodePlan::OutputAlias(Held& x, format::Dims dims, Layout layout) const {
+  QTX_ASSIGN_OR_RETURN(Tensor like, OutputType(dims));
+  if (!SameReals(HeldType(like, kernels().signed_bytes), x.type)) {
+    return Unsupported("a result of another type than its input");
+  }
+  auto alias =
+      workspace_.DefineAlias(node_.outputs[0], x, std::move(like), std::move(dims), layout);
+  if (!alias.has_value()) return Because(alias.error());
+  return *alias;
 }
 
 Result<Value*> NodePlan::OutputOfType(format::Dims dims, format::ElementType type) const {
   if (node_.outputs.empty() || node_.outputs[0].empty()) return Invalid("output 0 is absent");
-  QTX_ASSIGN_OR_RETURN(format::Tensor like, DeclaredType(node_.outputs[0], dims));
+  QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredType(node_.outputs[0], dims));
   if (like.elem_type != format::ElementType::kUndefined && like.elem_type != type) {
     return Invalid("output '" + node_.outputs[0] + "' is declared " +
                    std::string(format::Name(like.elem_type)) + ", computed " +
@@ -137,9 +350,9 @@ Result<Value*> NodePlan::OutputOfType(format::Dims dims, format::ElementType typ
   return Define(std::move(like), std::move(dims));
 }
 
-Result<void> NodePlan::OutputConstant(format::Tensor tensor) const {
+Result<void> NodePlan::OutputConstant(Tensor tensor) const {
   if (node_.outputs.empty() || node_.outputs[0].empty()) return Invalid("output 0 is absent");
-  QTX_ASSIGN_OR_RETURN(format::Tensor like, DeclaredType(node_.outputs[0], tensor.dims));
+  QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredType(node_.outputs[0], tensor.dims));
   if (like.elem_type != format::ElementType::kUndefined && like.elem_type != tensor.elem_type) {
     if (format::StorageOf(like.elem_type) != tensor.elem_type) {
       return Invalid("output '" + node_.outputs[0] + "' is declared " +
@@ -163,7 +376,7 @@ std::optional<format::ElementType> NodePlan::DeclaredElementType() const {
 
 bool NodePlan::EightBitOutput() const {
   if (node_.outputs.empty()) return false;
-  format::Tensor like;
+  Tensor like;
   const format::ValueInfo* declared = workspace_.model().graph.FindValue(node_.outputs[0]);
   if (declared == nullptr || !declared->type.has_value()) return true;  // that of input 0
   like.elem_type = declared->type->elem_type;
@@ -171,23 +384,19 @@ bool NodePlan::EightBitOutput() const {
   return format::BitWidth(like.elem_type) == 8 && PerTensorOf(like).has_value();
 }
 
-std::int32_t Operand::LargestMagnitude() const {
-  const format::IntegerRange range = format::StorageRange(value->tensor.elem_type);
-  const auto offset = static_cast<std::int64_t>(type.offset);
-  return static_cast<std::int32_t>(std::max(offset - range.min, range.max - offset));
-}
-
-Result<Operand> EightBitOperand(const NodePlan& plan, std::size_t i) {
-  QTX_ASSIGN_OR_RETURN(Value * value, plan.Input(i));
-  const format::ElementType type = value->tensor.elem_type;
-  if (type != format::ElementType::kInt8Q && type != format::ElementType::kUint8Q) {
-    return plan.Unsupported("input '" + value->name + "' is " + std::string(format::Name(type)) +
+Result<PerTensor> EightBitInput(const NodePlan& plan, std::size_t i) {
+  QTX_ASSIGN_OR_RETURN(const Tensor* type, plan.TypeOf(i));
+  if (type->elem_type != format::ElementType::kInt8Q &&
+      type->elem_type != format::ElementType::kUint8Q) {
+    return plan.Unsupported("input '" + plan.node().inputs[i] + "' is " +
+                            std::string(format::Name(type->elem_type)) +
                             ", expected INT8Q or UINT8Q");
   }
-  auto parameters = PerTensorOf(value->tensor);
-  if (!parameters.has_value())
-    return plan.Because(At("input '" + value->name + "'", parameters.error()));
-  return Operand{value, *parameters, type == format::ElementType::kInt8Q};
+  auto parameters = PerTensorOf(HeldType(*type, plan.kernels().signed_bytes));
+  if (!parameters.has_value()) {
+    return plan.Because(At("input '" + plan.node().inputs[i] + "'", parameters.error()));
+  }
+  return *parameters;
 }
 
 }  // namespace qtx::backend::engine

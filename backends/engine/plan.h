@@ -10,16 +10,18 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/held.h"
 #include "engine/kernels.h"
 #include "engine/requantize.h"
+#include "engine/threads.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
 
 namespace qtx::backend::engine {
 
-/// A value of the graph: its tensor holds type, fixed dims and parameters from preparation on, and
-/// data once computed (constants from the start).
+/// A value of the graph in ONNX's order: its tensor holds type, fixed dims and parameters from
+/// preparation on, and data once computed (constants from the start).
 struct Value {
   std::string name;
   format::Tensor tensor;
@@ -33,46 +35,109 @@ class Step {
   virtual Result<void> Run() = 0;
 };
 
-/// All values of one prepared model.
+/// All values of one prepared model, and the steps that compute them in order. A value is there as
+/// a tensor, or as kernels want it (held.h), or both, as its users ask.
 class Workspace {
  public:
-  explicit Workspace(const format::Model& model) : model_(model) {}
+  Workspace(const format::Model& model, const Kernels& kernels, Threads& threads)
+      : model_(model), kernels_(kernels), threads_(threads) {}
   /// The value `name`; an initializer is decoded on first use.  Errors: those of LoadInitializer,
   /// kInvalid when nothing has that name yet.
   Result<Value*> Find(const std::string& name);
-  /// Allocates a value.  Errors: kTooLarge when all values together pass kMaxTensorBytes.
+  /// The same as kernels want it.  Errors: also kUnsupported for elements that are not whole bytes.
+  Result<Held*> FindHeld(const std::string& name, Layout layout);
+  /// Type and dims, whatever form there is.
+  Result<const format::Tensor*> TypeOf(const std::string& name);
+  /// True for an initializer or what was computed at preparation.
+  bool IsConstant(const std::string& name);
+  /// The layout `name` is there in without a copy, else row-major.
+  Layout LayoutOf(const std::string& name) const;
+
+  /// Adds a value.  Errors: kTooLarge when all values together pass kMaxTensorBytes, kInvalid when
+  /// the name is taken.
   Result<Value*> Define(const std::string& name, format::Tensor like, format::Dims dims);
+  Result<Held*> DefineHeld(const std::string& name, format::Tensor like, format::Dims dims,
+                           Layout layout);
+  /// Gives the held elements of `of` another name, type and shape as well.
+  Result<Held*> DefineAlias(const std::string& name, Held& of, format::Tensor like,
+                            format::Dims dims, Layout layout);
   /// Adds a value that is known now.  Errors: kInvalid when the name is taken.
   Result<void> DefineConstant(const std::string& name, format::Tensor tensor);
+  /// Memory that lasts for the node that is being planned.
+  Result<Held*> Scratch(std::int64_t bytes) { return arena_.AddScratch(bytes, node_); }
+
+  /// Says that what follows is for the next node.
+  void NextNode() { ++node_; }
+
+  void Append(std::unique_ptr<Step> step) { steps_.push_back(std::move(step)); }
+  /// After the last node.
+  void Place() { arena_.Place(); }
+  Result<void> Run();
+
   const format::Model& model() const { return model_; }
+  const Kernels& kernels() const { return kernels_; }
+  Threads& threads() const { return threads_; }
 
  private:
+  struct Forms {
+    format::Tensor type;  // as declared, without bytes
+    Value* value = nullptr;
+    Held* row_major = nullptr;
+    Held* channels_last = nullptr;
+  };
+  Result<Forms*> FindForms(const std::string& name);
+  Result<Forms*> AddForms(const std::string& name, format::Tensor like, format::Dims dims);
+  static Held*& Form(Forms& forms, Layout layout);
+  Result<Held*> HoldConstant(Forms& forms, Layout layout);
+  Result<Held*> HoldComputed(Forms& forms, Layout layout);
+  Result<Value*> AddValue(const std::string& name, Forms& forms);
+
   const format::Model& model_;  // during preparation
-  std::deque<Value> values_;    // a deque: pointers to values stay good
-  std::map<std::string, Value*, std::less<>> by_name_;
+  const Kernels& kernels_;
+  Threads& threads_;
+  std::deque<Value> values_;  // a deque: pointers to values stay good
+  std::map<std::string, Forms, std::less<>> forms_;
+  Arena arena_;
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::size_t node_ = 0;  // number of the node that is being planned
   std::int64_t total_bytes_ = 0;
 };
 
 /// One node during preparation.
 class NodePlan {
  public:
-  NodePlan(const format::Node& node, Workspace& workspace, const Kernels& kernels)
-      : node_(node), workspace_(workspace), kernels_(kernels) {}
+  NodePlan(const format::Node& node, Workspace& workspace) : node_(node), workspace_(workspace) {}
 
   const format::Node& node() const { return node_; }
-  const Kernels& kernels() const { return kernels_; }
+  const Kernels& kernels() const { return workspace_.kernels(); }
+  Threads& threads() const { return workspace_.threads(); }
 
   bool HasInput(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
-  /// Errors: kInvalid when absent or not computed by an earlier node.
+  /// In ONNX's order.  Errors: kInvalid when absent or not computed by an earlier node.
   Result<Value*> Input(std::size_t i) const;
+  /// Its type and dims alone.  Errors: as Input.
+  Result<const format::Tensor*> TypeOf(std::size_t i) const;
+  /// As kernels want it.  Errors: as Input, kUnsupported for elements that are not whole bytes.
+  Result<Held*> HeldInput(std::size_t i, Layout layout) const;
+  /// The layout that input `i` is there in without a copy.
+  Layout LayoutOf(std::size_t i) const { return workspace_.LayoutOf(node_.inputs[i]); }
+  bool IsConstant(std::size_t i) const { return workspace_.IsConstant(node_.inputs[i]); }
   /// An input known now.  Errors: kUnsupported when it is computed by the model.
   Result<const format::Tensor*> Constant(std::size_t i) const;
   /// A constant INT64 tensor's elements (shapes, pads, axes).
   Result<std::vector<std::int64_t>> ConstantIntegers(std::size_t i) const;
+  /// The declared type of output 0 with `dims`, as Output would give it; without bytes.
+  Result<format::Tensor> OutputType(const format::Dims& dims) const;
   /// Allocates output 0 with the declared type and `dims`; the same value when asked again.
   /// Without a declaration it has the type of input 0.  Errors: kInvalid when the declared shape is
   /// another.
   Result<Value*> Output(format::Dims dims) const;
+  /// Output 0 as kernels write it.  Errors: as Output.
+  Result<Held*> HeldOutput(format::Dims dims, Layout layout) const;
+  /// Output 0 as other dims over the elements of `x`, if the declared type is that of `x`.
+  /// Errors: kUnsupported when it is another.
+  Result<Held*> OutputAlias(Held& x, format::Dims dims, Layout layout) const;
+  Result<Held*> Scratch(std::int64_t bytes) const { return workspace_.Scratch(bytes); }
   /// The same for an operator that fixes its output's type.  Errors: kInvalid when another is
   /// declared.
   Result<Value*> OutputOfType(format::Dims dims, format::ElementType type) const;
@@ -99,25 +164,20 @@ class NodePlan {
  private:
   std::string Place() const;
   Result<format::Tensor> DeclaredType(const std::string& name, const format::Dims& dims) const;
+  Result<void> CheckOnlyOutput() const;
   Result<Value*> Define(format::Tensor like, format::Dims dims) const;
 
   const format::Node& node_;
   Workspace& workspace_;
-  const Kernels& kernels_;
-  // Once allocated: a kernel path may find out after that it cannot, and the general path asks
-  // again.
-  mutable Value* output_ = nullptr;
 };
 
-/// 8-bit per-tensor operand of an arithmetic kernel.
-struct Operand {
-  Value* value = nullptr;
-  PerTensor type;
-  bool is_signed = false;
-  std::int32_t LargestMagnitude() const;  // of stored - offset, over the storage's whole range
-};
-/// Errors: kUnsupported when input `i` is anything else.
-Result<Operand> EightBitOperand(const NodePlan& plan, std::size_t i);
+/// Whether equal stored values mean equal reals, and each of two types, per tensor or of plain
+/// numbers, has all values that the other has.
+bool SameReals(const format::Tensor& a, const format::Tensor& b);
+
+/// Parameters of 8-bit per-tensor input `i` as kernels hold it.
+/// Errors: kUnsupported when it is anything else.
+Result<PerTensor> EightBitInput(const NodePlan& plan, std::size_t i);
 
 inline const std::uint8_t* Bytes(const format::Tensor& tensor) {
   return reinterpret_cast<const std::uint8_t*>(tensor.bytes.data());
@@ -147,14 +207,21 @@ StepResult PrepareGeneralAveragePool(const NodePlan& plan);
 StepResult PrepareGeneralGlobalAveragePool(const NodePlan& plan);
 StepResult PrepareGeneralMaxPool(const NodePlan& plan);
 StepResult PrepareGeneralSoftmax(const NodePlan& plan);
+/// From reals to reals.
+std::unique_ptr<Step> MakeGeneralSoftmax(const NodePlan& plan, const Value* x, Value* y,
+                                         std::int64_t axis);
 /// The one axis that Softmax sums over.  Errors: kInvalid out of range, kUnsupported for several.
 Result<std::int64_t> SoftmaxAxis(const NodePlan& plan, const format::Dims& dims);
 
-StepResult PrepareConversion(const NodePlan& plan);  // Relu, Clip, Cast, Identity
+StepResult PrepareConversion(const NodePlan& plan);          // Relu, Clip, Cast, Identity
+StepResult PrepareEightBitConversion(const NodePlan& plan);  // the same from 8 bits to 8 bits
 StepResult PrepareQuantizeLinear(const NodePlan& plan);
 StepResult PrepareDequantizeLinear(const NodePlan& plan);
 StepResult PrepareReshape(const NodePlan& plan);  // Reshape, Flatten, Squeeze, Unsqueeze
 StepResult PrepareTranspose(const NodePlan& plan);
+// The same for values that kernels hold, where no element moves.
+StepResult PrepareReshapedNames(const NodePlan& plan);
+StepResult PrepareTransposedNames(const NodePlan& plan);
 StepResult PreparePad(const NodePlan& plan);
 StepResult PrepareConcat(const NodePlan& plan);
 StepResult PrepareConstant(const NodePlan& plan);  // Constant, Shape: known once planned

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/held.h"
+
 namespace qtx::backend::engine {
 namespace {
 
@@ -17,6 +19,9 @@ Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", st
 // bits.
 constexpr double kLargestRatio = 0x1p90;
 constexpr double kSmallestRatio = 0x1p-90;
+
+// What is rounded in one call of a kernel.
+constexpr std::int64_t kMostElements = 1024;
 
 }  // namespace
 
@@ -60,8 +65,9 @@ float DoubtThreshold(double bias, format::IntegerRange range) {
   return error < 1.0 / 64 ? static_cast<float>(0.5 - error) : -1.0F;
 }
 
-Result<Requantizer> Requantizer::Make(std::vector<Channel> channels, const format::Tensor& output,
+Result<Requantizer> Requantizer::Make(std::vector<Channel> channels, const format::Tensor& type,
                                       const Kernels& kernels) {
+  const format::Tensor output = HeldType(type, kernels.signed_bytes);
   Requantizer result;
   result.kernels_ = &kernels;
   result.storage_ = format::StorageOf(output.elem_type);
@@ -71,18 +77,23 @@ Result<Requantizer> Requantizer::Make(std::vector<Channel> channels, const forma
       return Unsupported("output of type " + std::string(format::Name(output.elem_type)));
     }
   }
+  result.eight_bits_ = format::BitWidth(output.elem_type) == 8;
   for (const Channel& channel : channels) result.AddLanes(channel);
+  const std::size_t padded = channels.size() + static_cast<std::size_t>(kernels.lanes);
+  result.ratio_.resize(padded);
+  result.bias_.resize(padded);
+  result.threshold_.resize(padded, 1);
   result.channels_ = std::move(channels);
   return result;
 }
 
 void Requantizer::AddLanes(const Channel& channel) {
-  const double ratio = channel.scale / output_.scale;
-  const double bias = channel.bias * channel.bias_scale / output_.scale;
+  const double unit = output_.scale * static_cast<double>(channel.divisor);
+  const double ratio = channel.scale / unit;
+  const double bias = channel.bias * channel.bias_scale / unit;
   float threshold = DoubtThreshold(bias, output_.Rounded());
   if (!(std::fabs(ratio) > kSmallestRatio && std::fabs(ratio) < kLargestRatio)) threshold = -1;
   const bool usable = threshold > 0;
-  correction_.push_back(channel.correction);
   ratio_.push_back(usable ? static_cast<float>(ratio) : 0);
   bias_.push_back(usable ? static_cast<float>(bias) : 0);
   threshold_.push_back(threshold);
@@ -91,40 +102,58 @@ void Requantizer::AddLanes(const Channel& channel) {
 void Requantizer::Single(std::int64_t acc, std::int64_t channel, std::int64_t element,
                          std::byte* out) const {
   const Channel& c = channels_[static_cast<std::size_t>(channel)];
-  const auto integer = static_cast<double>(acc + c.correction);
+  const auto integer = static_cast<double>(acc);
   const std::array<Term, 3> terms{Term{integer, c.scale}, Term{integer, c.scale_low},
                                   Term{c.bias, c.bias_scale}};
   if (storage_ == ElementType::kFloat) {
-    const float real = RoundToFloat(terms);
+    const float real = RoundToFloat(terms, c.divisor);
     std::memcpy(out + static_cast<std::size_t>(element) * sizeof(real), &real, sizeof(real));
     return;
   }
-  const Quotient value{terms, output_.scale, 1};
+  const Quotient value{terms, output_.scale, c.divisor};
   StoreInteger(storage_, RoundHalfEven(value, output_.Rounded()) + output_.offset, element, out);
 }
 
-void Requantizer::Convert(const std::int32_t* acc, std::int64_t n, std::int64_t channel,
-                          std::int64_t step, std::int64_t first, std::byte* out) {
-  if (format::BitWidth(storage_) != 8) {
-    for (std::int64_t i = 0; i < n; ++i) Single(acc[i], channel + i * step, first + i, out);
-    return;
-  }
-  doubtful_.resize(std::max(doubtful_.size(), static_cast<std::size_t>(n)));
-  const auto c = static_cast<std::size_t>(channel);
-  const format::IntegerRange range = output_.Rounded();
-  const Rounding rounding{.correction = &correction_[c],
-                          .ratio = &ratio_[c],
+void Requantizer::EightBits(const Block& block, std::byte* out) const {
+  const auto c = static_cast<std::size_t>(block.channel);
+  const Rounding rounding{.ratio = &ratio_[c],
                           .bias = &bias_[c],
                           .threshold = &threshold_[c],
-                          .step = step,
-                          .low = static_cast<float>(range.min),
-                          .high = static_cast<float>(range.max),
-                          .offset = output_.offset};
-  const std::int64_t count = kernels_->requantize(
-      acc, n, rounding, reinterpret_cast<std::uint8_t*>(out) + first, doubtful_.data());
+                          .narrowing = output_.Narrowed()};
+  const Sums sums{.acc = block.acc,
+                  .stride = block.stride,
+                  .rows = block.rows,
+                  .columns = block.columns,
+                  .out = reinterpret_cast<std::uint8_t*>(out) + block.element,
+                  .out_stride = block.out_stride};
+  std::array<std::int32_t, kMostElements> doubtful;
+  const std::int64_t count = kernels_->requantize(sums, rounding, doubtful.data());
   for (std::int64_t d = 0; d < count; ++d) {
-    const std::int64_t i = doubtful_[static_cast<std::size_t>(d)];
-    Single(acc[i], channel + i * step, first + i, out);
+    const std::int64_t i = doubtful[static_cast<std::size_t>(d)];
+    const std::int64_t column = i % block.stride;
+    Single(block.acc[i], block.channel + column,
+           block.element + i / block.stride * block.out_stride + column, out);
+  }
+}
+
+void Requantizer::Convert(const Block& block, std::byte* out) const {
+  if (eight_bits_ && block.rows * block.columns <= kMostElements) return EightBits(block, out);
+  for (std::int64_t r = 0; r < block.rows; ++r) {
+    for (std::int64_t c = 0; c < block.columns; c += kMostElements) {
+      Block part = block;
+      part.acc += r * block.stride + c;
+      part.rows = 1;
+      part.columns = std::min(block.columns - c, kMostElements);
+      part.channel += c;
+      part.element += r * block.out_stride + c;
+      if (eight_bits_) {
+        EightBits(part, out);
+        continue;
+      }
+      for (std::int64_t i = 0; i < part.columns; ++i) {
+        Single(part.acc[i], part.channel + i, part.element + i, out);
+      }
+    }
   }
 }
 

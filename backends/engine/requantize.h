@@ -20,54 +20,62 @@ struct PerTensor {
   format::IntegerRange stored;  // inclusive, narrowed by quant_min and quant_max
   /// The stored range seen from the offset: what a rounded real/scale is clamped to.
   format::IntegerRange Rounded() const { return {stored.min - offset, stored.max - offset}; }
+  /// For 8 bits.
+  Narrowing Narrowed() const {
+    return {static_cast<std::int16_t>(offset), static_cast<std::int16_t>(stored.min),
+            static_cast<std::int16_t>(stored.max)};
+  }
+  bool operator==(const PerTensor& other) const {
+    return scale == other.scale && offset == other.offset && stored.min == other.stored.min &&
+           stored.max == other.stored.max;
+  }
 };
 /// Errors: kUnsupported for another granularity or a storage that is not an integer of 1 to 32
 /// bits.
 Result<PerTensor> PerTensorOf(const format::Tensor& tensor);
 
-/// One output channel: real = (accumulator + correction) * (scale + scale_low) + bias * bias_scale,
+/// One output channel: real = (accumulator * (scale + scale_low) + bias * bias_scale) / divisor,
 /// exactly.
 struct Channel {
-  std::int32_t correction = 0;  // of operands whose offset was not subtracted
   double scale = 0;
   double scale_low = 0;  // rest of a product of three binary32 (Gemm's alpha), else 0
   double bias = 0;       // an integer, or 1 with the real in bias_scale
   double bias_scale = 0;
+  std::int64_t divisor = 1;  // of a mean; below 2^32
 };
 
+/// Its conversions are const: threads share one.
 class Requantizer {
  public:
-  /// `output` gives type and parameters: 8, 16 or 32 bit integers per tensor, or FLOAT.
+  /// `type` gives type and parameters of the result: 8, 16 or 32 bit integers per tensor, or FLOAT.
+  /// Elements are written as kernels hold them.
   /// Errors: kUnsupported for any other output.
-  static Result<Requantizer> Make(std::vector<Channel> channels, const format::Tensor& output,
+  static Result<Requantizer> Make(std::vector<Channel> channels, const format::Tensor& type,
                                   const Kernels& kernels);
 
-  /// `n` accumulators of one channel to elements first..first+n of `out`.
-  void Row(const std::int32_t* acc, std::int64_t n, std::int64_t channel, std::int64_t first,
-           std::byte* out) {
-    Convert(acc, n, channel, 0, first, out);
-  }
-  /// The same with accumulator i of channel `channel` + i.
-  void Columns(const std::int32_t* acc, std::int64_t n, std::int64_t channel, std::int64_t first,
-               std::byte* out) {
-    Convert(acc, n, channel, 1, first, out);
-  }
-  /// One accumulator that may not fit int32 (at most 2^53), without its channel's correction.
+  /// Accumulators [rows][columns], of channels `channel` and on, `stride` from row to row, to
+  /// elements `element` + row * `out_stride` + column of `out`.
+  /// As many as fill the last vector may be read of a row.
+  struct Block {
+    const std::int32_t* acc = nullptr;
+    std::int64_t stride = 0, rows = 1, columns = 0;
+    std::int64_t channel = 0, element = 0, out_stride = 0;
+  };
+  void Convert(const Block& block, std::byte* out) const;
+  /// One accumulator that may not fit int32 (at most 2^53).
   void Single(std::int64_t acc, std::int64_t channel, std::int64_t element, std::byte* out) const;
 
  private:
   Requantizer() = default;
   void AddLanes(const Channel& channel);
-  void Convert(const std::int32_t* acc, std::int64_t n, std::int64_t channel, std::int64_t step,
-               std::int64_t first, std::byte* out);
+  void EightBits(const Block& block, std::byte* out) const;
 
   std::vector<Channel> channels_;
   format::ElementType storage_ = format::ElementType::kUndefined;
   PerTensor output_;
+  bool eight_bits_ = false;
   const Kernels* kernels_ = nullptr;
-  std::vector<std::int32_t> correction_;
-  std::vector<float> ratio_, bias_, threshold_;
-  std::vector<std::int32_t> doubtful_;
+  std::vector<float> ratio_, bias_, threshold_;  // a vector's worth longer than channels_
 };
 
 /// Writes `value` as element `index` of integer storage of 8, 16 or 32 bits.

@@ -61,7 +61,55 @@ Result<void> CheckBias(const NodePlan& plan, const format::Tensor& bias, std::in
   return {};
 }
 
+// A sum may begin with this much: products leave room for it in int32.
+constexpr double kLargestAddend = 0x1p30;
+
 }  // namespace
+
+OperandRange OperandRange::OfBytes(const PerTensor& type, const Kernels& kernels) {
+  if (kernels.signed_bytes) return {-128, 127, type.offset};
+  return {0, 255, type.offset};
+}
+
+OperandRange OperandRange::OfWidened(const PerTensor& type, const Kernels& kernels) {
+  const OperandRange held = OfBytes(type, kernels);
+  return {held.min - type.offset, held.max - type.offset, 0};
+}
+
+Result<PerTensor> SixteenBitInput(const NodePlan& plan, std::size_t i) {
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* type, plan.TypeOf(i));
+  if (type->elem_type != ElementType::kInt16Q) {
+    return plan.Unsupported("input '" + plan.node().inputs[i] + "' is " +
+                            std::string(format::Name(type->elem_type)) + ", expected INT16Q");
+  }
+  auto parameters = PerTensorOf(*type);
+  if (!parameters.has_value()) return plan.Because(parameters.error());
+  if (parameters->offset != 0) return plan.Unsupported("a 16-bit input with an offset");
+  return *parameters;
+}
+
+std::vector<std::int32_t> TakeIntegerBias(std::vector<Channel>& channels) {
+  std::vector<std::int32_t> addend;
+  for (Channel& channel : channels) {
+    const bool taken = channel.bias_scale == channel.scale && channel.scale_low == 0 &&
+                       std::fabs(channel.bias) < kLargestAddend &&
+                       channel.bias == std::trunc(channel.bias);
+    addend.push_back(taken ? static_cast<std::int32_t>(channel.bias) : 0);
+    if (taken) channel.bias = channel.bias_scale = 0;
+  }
+  return addend;
+}
+
+bool PaysAsBytes(const Kernels& kernels, const PackedWeights<std::int8_t>& packed,
+                 std::int64_t depth, std::int64_t columns, std::int64_t rows) {
+  if (kernels.bytes.pair_limit == 0) return true;
+  const std::int64_t panels = (columns + kernels.words.lanes - 1) / kernels.words.lanes;
+  const std::int64_t words = (depth + kernels.words.group - 1) / kernels.words.group * panels;
+  // A group of bytes takes three instructions, one of words two, and half as many bytes are read:
+  // what counts where few rows share them.
+  constexpr std::int64_t kFewRows = 8;
+  return rows < kFewRows ? packed.work() <= words : 7 * packed.work() <= 4 * words;
+}
 
 Result<Weights> LoadWeights(const NodePlan& plan, std::size_t i, std::int64_t channel_axis) {
   QTX_ASSIGN_OR_RETURN(const format::Tensor* tensor, plan.Constant(i));
@@ -80,17 +128,11 @@ Result<Weights> LoadWeights(const NodePlan& plan, std::size_t i, std::int64_t ch
   }
   Weights weights;
   const std::vector<std::int32_t> stored = format::UnpackInt32(*tensor);
-  std::int32_t smallest = 0;
-  std::int32_t largest = 0;
   for (std::size_t e = 0; e < stored.size(); ++e) {
     const auto element = static_cast<std::int64_t>(e);
     const std::int32_t value = stored[e] - format::OffsetAt(q, parameter(element));
     weights.values.push_back(static_cast<std::int16_t>(value));
-    smallest = std::min(smallest, value);
-    largest = std::max(largest, value);
   }
-  weights.largest = std::max(-smallest, largest);
-  weights.fits_int8 = smallest >= -128 && largest <= 127;
   const std::int64_t channels =
       channel_axis < 0 ? 1 : tensor->dims[static_cast<std::size_t>(channel_axis)];
   for (std::int64_t c = 0; c < channels; ++c) weights.scale.push_back(format::ScaleAt(q, c));

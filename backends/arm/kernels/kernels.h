@@ -1,14 +1,13 @@
+// The tables of kernels, each defined in the file of its name and compiled for its instruction set.
 #pragma once
 
 #include "engine/kernels.h"
 
 namespace qtx::backend::engine {
 
-/// Kernels for any ARMv8-A processor.
 const Kernels& NeonKernels();
-
-/// NeonKernels with int8 products by SDOT: only a processor with the dot product extension may call
-/// them.
 const Kernels& DotProductKernels();
+const Kernels& I8mmKernels();
+const Kernels& Sve2Kernels();
 
 }  // namespace qtx::backend::engine

@@ -1,8 +1,7 @@
 // Add of 8-bit operands, with ONNX's broadcasting. Both operands are brought to the output's shape
-// as stored bytes; the sum itself is one kernel call.
+// as stored bytes; the sum itself is a kernel's.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "engine/exact.h"
@@ -12,61 +11,79 @@
 namespace qtx::backend::engine {
 namespace {
 
+struct Side {
+  PerTensor type;
+  Held* held = nullptr;
+  std::vector<std::int64_t> index;  // of the element that meets each of y; empty: in order
+};
+
 class Add : public Step {
  public:
-  Add(Operand a, Operand b, Value* y, PerTensor output, const Kernels& kernels)
-      : a_(a), b_(b), y_(y), output_(output), kernels_(kernels) {
-    rounding_ = {.a_signed = a.is_signed,
-                 .b_signed = b.is_signed,
-                 .a_offset = a.type.offset,
-                 .b_offset = b.type.offset,
+  Add(Side a, Side b, Held* y, PerTensor output, const NodePlan& node)
+      : a_(std::move(a)),
+        b_(std::move(b)),
+        y_(y),
+        output_(output),
+        kernels_(node.kernels()),
+        threads_(node.threads()) {
+    rounding_ = {.a_offset = a_.type.offset,
+                 .b_offset = b_.type.offset,
                  .a_ratio = 0,
                  .b_ratio = 0,
                  .threshold = -1,
-                 .low = static_cast<float>(output.Rounded().min),
-                 .high = static_cast<float>(output.Rounded().max),
-                 .offset = output.offset};
-    const double a_ratio = a.type.scale / output.scale;
-    const double b_ratio = b.type.scale / output.scale;
+                 .narrowing = output.Narrowed()};
+    const double a_ratio = a_.type.scale / output.scale;
+    const double b_ratio = b_.type.scale / output.scale;
     // Extreme ratios leave binary32's range: then every lane is decided exactly.
     if (std::min(a_ratio, b_ratio) > 0x1p-90 && std::max(a_ratio, b_ratio) < 0x1p90) {
+      constexpr double kLargest = 255;  // stored - offset of 8 bits
       rounding_.a_ratio = static_cast<float>(a_ratio);
       rounding_.b_ratio = static_cast<float>(b_ratio);
-      rounding_.threshold = DoubtThreshold(b_ratio * b.LargestMagnitude(), output.Rounded());
+      rounding_.threshold = DoubtThreshold(b_ratio * kLargest, output.Rounded());
     }
-    const format::Dims& dims = y->tensor.dims;
-    if (a.value->tensor.dims != dims) a_index_ = BroadcastIndex(a.value->tensor.dims, dims);
-    if (b.value->tensor.dims != dims) b_index_ = BroadcastIndex(b.value->tensor.dims, dims);
-    a_bytes_.resize(a_index_.size());
-    b_bytes_.resize(b_index_.size());
-    doubtful_.resize(y->tensor.bytes.size());
   }
 
   Result<void> Run() override {
-    const std::uint8_t* a = Spread(a_, a_index_, a_bytes_);
-    const std::uint8_t* b = Spread(b_, b_index_, b_bytes_);
-    std::uint8_t* out = Bytes(y_->tensor);
-    const auto n = static_cast<std::int64_t>(y_->tensor.bytes.size());
-    const std::int64_t count = kernels_.add(a, b, n, rounding_, out, doubtful_.data());
-    for (std::int64_t d = 0; d < count; ++d) {
-      const auto i = doubtful_[static_cast<std::size_t>(d)];
-      out[i] = Exactly(a[i], b[i]);
-    }
+    constexpr std::int64_t kPiece = 1 << 14;
+    threads_.For((y_->size + kPiece - 1) / kPiece, [this](std::int64_t piece) {
+      for (std::int64_t i = piece * kPiece; i < std::min(y_->size, (piece + 1) * kPiece);
+           i += kBlock) {
+        RunBlock(i, std::min(kBlock, y_->size - i));
+      }
+    });
     return {};
   }
 
  private:
-  static const std::uint8_t* Spread(const Operand& operand, const std::vector<std::int64_t>& index,
-                                    std::vector<std::uint8_t>& bytes) {
-    const std::uint8_t* stored = Bytes(operand.value->tensor);
-    if (index.empty()) return stored;
-    for (std::size_t i = 0; i < index.size(); ++i) bytes[i] = stored[index[i]];
-    return bytes.data();
+  static constexpr std::int64_t kBlock = 512;
+
+  void RunBlock(std::int64_t first, std::int64_t n) const {
+    std::array<std::uint8_t, kBlock + kReadAhead> a_bytes;
+    std::array<std::uint8_t, kBlock + kReadAhead> b_bytes;
+    std::array<std::int32_t, kBlock> doubtful;
+    const std::uint8_t* a = Spread(a_, first, n, a_bytes.data());
+    const std::uint8_t* b = Spread(b_, first, n, b_bytes.data());
+    std::uint8_t* out = y_->bytes() + first;
+    const std::int64_t count = kernels_.add(a, b, n, rounding_, out, doubtful.data());
+    for (std::int64_t d = 0; d < count; ++d) {
+      const auto i = doubtful[static_cast<std::size_t>(d)];
+      out[i] = Exactly(a[i], b[i]);
+    }
   }
 
-  static Term TermOf(const Operand& operand, std::uint8_t byte) {
-    const int stored = operand.is_signed ? static_cast<std::int8_t>(byte) : byte;
-    return {static_cast<double>(stored - operand.type.offset), operand.type.scale};
+  static const std::uint8_t* Spread(const Side& side, std::int64_t first, std::int64_t n,
+                                    std::uint8_t* bytes) {
+    const std::uint8_t* stored = side.held->bytes();
+    if (side.index.empty()) return stored + first;
+    for (std::int64_t i = 0; i < n; ++i) {
+      bytes[i] = stored[side.index[static_cast<std::size_t>(first + i)]];
+    }
+    return bytes;
+  }
+
+  Term TermOf(const Side& side, std::uint8_t byte) const {
+    const int stored = kernels_.signed_bytes ? static_cast<std::int8_t>(byte) : byte;
+    return {static_cast<double>(stored - side.type.offset), side.type.scale};
   }
 
   std::uint8_t Exactly(std::uint8_t a, std::uint8_t b) const {
@@ -75,27 +92,38 @@ class Add : public Step {
     return static_cast<std::uint8_t>(RoundHalfEven(sum, output_.Rounded()) + output_.offset);
   }
 
-  Operand a_, b_;
-  Value* y_;
+  Side a_, b_;
+  Held* y_;
   PerTensor output_;
   const Kernels& kernels_;
+  Threads& threads_;
   AddRounding rounding_;
-  std::vector<std::int64_t> a_index_, b_index_;
-  std::vector<std::uint8_t> a_bytes_, b_bytes_;
-  std::vector<std::int32_t> doubtful_;
 };
 
 }  // namespace
 
 StepResult PrepareEightBitAdd(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Operand a, EightBitOperand(node, 0));
-  QTX_ASSIGN_OR_RETURN(const Operand b, EightBitOperand(node, 1));
-  auto dims = BroadcastDims(a.value->tensor.dims, b.value->tensor.dims);
+  Side a;
+  Side b;
+  QTX_ASSIGN_OR_RETURN(a.type, EightBitInput(node, 0));
+  QTX_ASSIGN_OR_RETURN(b.type, EightBitInput(node, 1));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* a_type, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* b_type, node.TypeOf(1));
+  auto dims = BroadcastDims(a_type->dims, b_type->dims);
   if (!dims.has_value()) return node.Because(dims.error());
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(*std::move(dims)));
-  auto output = PerTensorOf(y->tensor);
+  QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(*dims));
+  auto output = PerTensorOf(HeldType(y_type, node.kernels().signed_bytes));
   if (!output.has_value()) return node.Because(output.error());
-  return std::make_unique<Add>(a, b, y, *output, node.kernels());
+  if (format::BitWidth(y_type.elem_type) != 8)
+    return node.Unsupported("a result of other than 8 bits");
+  const bool alike = a_type->dims == *dims && b_type->dims == *dims;
+  const Layout layout = alike ? node.LayoutOf(node.IsConstant(0) ? 1 : 0) : Layout::kRowMajor;
+  if (a_type->dims != *dims) a.index = BroadcastIndex(a_type->dims, *dims);
+  if (b_type->dims != *dims) b.index = BroadcastIndex(b_type->dims, *dims);
+  QTX_ASSIGN_OR_RETURN(a.held, node.HeldInput(0, layout));
+  QTX_ASSIGN_OR_RETURN(b.held, node.HeldInput(1, layout));
+  QTX_ASSIGN_OR_RETURN(Held * y, node.HeldOutput(*std::move(dims), layout));
+  return std::make_unique<Add>(std::move(a), std::move(b), y, *output, node);
 }
 
 }  // namespace qtx::backend::engine

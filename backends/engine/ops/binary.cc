@@ -69,7 +69,7 @@ StepResult PrepareBinary(const NodePlan& node, Operation operation) {
 }  // namespace
 
 StepResult PrepareAdd(const NodePlan& node) {
-  if (EightBitOperand(node, 0).has_value() && EightBitOperand(node, 1).has_value() &&
+  if (EightBitInput(node, 0).has_value() && EightBitInput(node, 1).has_value() &&
       node.EightBitOutput()) {
     return PrepareEightBitAdd(node);
   }

@@ -1,6 +1,7 @@
 // Conv: reading the node and choosing an implementation.
 #include "engine/ops/conv.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "qtx/format/limits.h"
@@ -8,53 +9,53 @@
 namespace qtx::backend::engine {
 namespace {
 
-// Int8 sums of int8 products and their correction both fit int32 up to this depth.
-constexpr std::int64_t kLargestNarrowDepth = std::int64_t{1} << 15;
+using format::ElementType;
 
 Result<ConvPlan> ReadNode(const NodePlan& node) {
   ConvPlan plan;
-  plan.kernels = &node.kernels();
-  QTX_ASSIGN_OR_RETURN(plan.x, EightBitOperand(node, 0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
+  plan.eight_bits = x->elem_type != ElementType::kInt16Q;
+  if (plan.eight_bits) {
+    QTX_ASSIGN_OR_RETURN(plan.x, EightBitInput(node, 0));
+  } else {
+    QTX_ASSIGN_OR_RETURN(plan.x, SixteenBitInput(node, 0));
+  }
   QTX_ASSIGN_OR_RETURN(static_cast<ConvShape&>(plan), ConvShapeOf(node));
   if (plan.channels < 1) return node.Unsupported("no channels");
-  QTX_ASSIGN_OR_RETURN(plan.window, WindowOf(node, plan.axes));
   QTX_ASSIGN_OR_RETURN(plan.weights, LoadWeights(node, 1, 0));
   QTX_ASSIGN_OR_RETURN(plan.outputs,
-                       MakeChannels(node, plan.x.type.scale, plan.weights, plan.filters, 2));
-  QTX_ASSIGN_OR_RETURN(plan.y, node.Output(OutputDims(plan.axes, plan.batch, plan.filters)));
-  // The padded planes are int16: their size is bounded like any tensor's.
-  const format::Dims planes{plan.GroupChannels(), plan.window.y.padded(), plan.window.x.padded()};
-  const auto count = format::ElementCount(planes);
+                       MakeChannels(node, plan.x.scale, plan.weights, plan.filters, 2));
+  QTX_ASSIGN_OR_RETURN(plan.y, node.OutputType(OutputDims(plan.axes, plan.batch, plan.filters)));
+  // The padded image is int16 at most: its size is bounded like any tensor's.
+  format::Dims padded{plan.channels};
+  for (const WindowAxis& axis : plan.axes) padded.push_back(axis.padded());
+  const auto count = format::ElementCount(padded);
   if (!count.has_value()) return node.Because(count.error());
-  if (*count > format::kMaxTensorBytes / 4) return node.Unsupported("padding this large");
-  return plan;
-}
-
-bool CanUseInt8(const ConvPlan& plan) {
-  // Real zero must be an int8 operand for the padding, and offsets are left to the correction.
-  return plan.kernels->narrow.multiply != nullptr && plan.weights.fits_int8 &&
-         plan.Depth() <= kLargestNarrowDepth;
-}
-
-// sum (x' - z') w = sum x' w - z' sum w, with x' and z' re-biased to int8.
-void CorrectOffsets(ConvPlan& plan) {
-  const std::int32_t zero = plan.x.type.offset - (plan.x.is_signed ? 0 : 128);
-  for (std::int64_t m = 0; m < plan.filters; ++m) {
-    std::int32_t sum = 0;
-    for (std::int64_t k = 0; k < plan.Depth(); ++k) {
-      sum += plan.weights.values[static_cast<std::size_t>(m * plan.Depth() + k)];
-    }
-    plan.outputs[static_cast<std::size_t>(m)].correction = -zero * sum;
+  if (*count > kMostOperands || plan.GroupChannels() * plan.Taps() > kMostDepth) {
+    return node.Unsupported("an image or a window this large");
   }
+  return plan;
 }
 
 }  // namespace
 
+std::int64_t ConvShape::Taps() const {
+  std::int64_t taps = 1;
+  for (const WindowAxis& axis : axes) taps *= axis.kernel;
+  return taps;
+}
+
+std::int64_t ConvShape::Positions() const {
+  std::int64_t positions = 1;
+  for (const WindowAxis& axis : axes) positions *= axis.out;
+  return positions;
+}
+
 Result<ConvShape> ConvShapeOf(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
-  QTX_ASSIGN_OR_RETURN(const Value* w, node.Input(1));
-  const format::Dims& from = x->tensor.dims;
-  const format::Dims& weights = w->tensor.dims;
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* w, node.TypeOf(1));
+  const format::Dims& from = x->dims;
+  const format::Dims& weights = w->dims;
   if (from.size() < 3 || weights.size() != from.size()) {
     return node.Invalid("x is " + format::ToString(from) + " and w " + format::ToString(weights));
   }
@@ -69,32 +70,76 @@ Result<ConvShape> ConvShapeOf(const NodePlan& node) {
   return shape;
 }
 
-std::vector<std::int64_t> ConvPlan::TapOffsets() const {
-  std::vector<std::int64_t> offsets;
-  for (std::int64_t c = 0; c < GroupChannels(); ++c) {
-    for (std::int64_t ky = 0; ky < window.y.kernel; ++ky) {
-      for (std::int64_t kx = 0; kx < window.x.kernel; ++kx) {
-        offsets.push_back(c * PlaneSize() + ky * window.y.dilation * window.x.padded() +
-                          kx * window.x.dilation);
-      }
+PaddedImage::PaddedImage(std::vector<WindowAxis> axes, std::int64_t channels)
+    : axes_(std::move(axes)), pitches_(axes_.size()), channels_(channels), size_(channels) {
+  for (std::size_t i = axes_.size(); i-- > 0;) {
+    pitches_[i] = size_;
+    size_ *= axes_[i].padded();
+    plain_ = plain_ && axes_[i].padded() == axes_[i].in;
+    if (i + 1 < axes_.size()) lines_ *= axes_[i].padded();
+  }
+}
+
+std::int64_t PaddedImage::SourceLine(std::int64_t i) const {
+  std::int64_t source = 0;
+  std::int64_t stride = 1;
+  for (std::size_t a = axes_.size() - 1; a-- > 0;) {
+    const WindowAxis& axis = axes_[a];
+    const std::int64_t coordinate = i % axis.padded() - axis.pad_begin;
+    if (coordinate < 0 || coordinate >= axis.in) return -1;
+    source += coordinate * stride;
+    stride *= axis.in;
+    i /= axis.padded();
+  }
+  return source;
+}
+
+namespace {
+
+// Sums of coordinate[i] * step[i] over all coordinates below the limits, row-major.
+std::vector<std::int64_t> GridOffsets(std::span<const std::int64_t> limits,
+                                      std::span<const std::int64_t> steps) {
+  std::vector<std::int64_t> offsets{0};
+  for (std::size_t a = 0; a < limits.size(); ++a) {
+    std::vector<std::int64_t> finer;
+    finer.reserve(offsets.size() * static_cast<std::size_t>(limits[a]));
+    for (const std::int64_t base : offsets) {
+      for (std::int64_t i = 0; i < limits[a]; ++i) finer.push_back(base + i * steps[a]);
     }
+    offsets = std::move(finer);
   }
   return offsets;
 }
 
+}  // namespace
+
+std::vector<std::int64_t> PaddedImage::WindowOffsets() const {
+  std::vector<std::int64_t> limits;
+  std::vector<std::int64_t> steps;
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    limits.push_back(axes_[a].out);
+    steps.push_back(axes_[a].stride * pitches_[a]);
+  }
+  return GridOffsets(limits, steps);
+}
+
+std::vector<std::int64_t> PaddedImage::TapOffsets() const {
+  std::vector<std::int64_t> limits;
+  std::vector<std::int64_t> steps;
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    limits.push_back(axes_[a].kernel);
+    steps.push_back(axes_[a].dilation * pitches_[a]);
+  }
+  return GridOffsets(limits, steps);
+}
+
 StepResult PrepareConv(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(ConvPlan plan, ReadNode(node));
-  const std::int64_t largest =
-      static_cast<std::int64_t>(plan.x.LargestMagnitude()) * plan.weights.largest;
-  const bool depthwise =
-      plan.GroupChannels() == 1 && plan.Depth() <= SafeGroups(1, largest) && plan.groups > 1;
-  const bool narrow = !depthwise && CanUseInt8(plan);
-  if (narrow) CorrectOffsets(plan);
-  auto requantizer = Requantizer::Make(plan.outputs, plan.y->tensor, node.kernels());
-  if (!requantizer.has_value()) return node.Because(requantizer.error());
-  if (depthwise) return MakeDepthwiseConv(std::move(plan), *std::move(requantizer));
-  if (narrow) return MakeNarrowGemmConv(std::move(plan), *std::move(requantizer));
-  return MakeGemmConv(std::move(plan), *std::move(requantizer));
+  if (plan.eight_bits && plan.groups > 1 && plan.GroupChannels() == 1) {
+    StepResult step = MakeDepthwiseConv(node, plan);
+    if (step.has_value() || step.error().code != ErrorCode::kUnsupported) return step;
+  }
+  return MakeProductConv(node, std::move(plan));
 }
 
 }  // namespace qtx::backend::engine

@@ -1,11 +1,10 @@
-// Conv: what its three implementations share.
+// Conv: what its implementations share.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "engine/gemm.h"
 #include "engine/plan.h"
 #include "engine/weights.h"
 #include "engine/window.h"
@@ -18,61 +17,79 @@ struct ConvShape {
   std::vector<WindowAxis> axes;
 
   std::int64_t GroupChannels() const { return channels / groups; }
+  std::int64_t GroupFilters() const { return filters / groups; }
+  /// Taps of the window.
+  std::int64_t Taps() const;
+  /// Output positions of one image.
+  std::int64_t Positions() const;
 };
 /// Errors: kInvalid when the dims of inputs 0 and 1 and the attributes do not fit each other.
 Result<ConvShape> ConvShapeOf(const NodePlan& node);
 
-/// A Conv of one or two axes ready to be given an implementation.
+/// A Conv ready to be given an implementation.
 struct ConvPlan : ConvShape {
-  Operand x;
-  Value* y = nullptr;
-  Window window;
+  PerTensor x;
+  bool eight_bits = true;  // of x; else 16
+  format::Tensor y;        // its type and dims
   Weights weights;
   std::vector<Channel> outputs;
-  const Kernels* kernels = nullptr;
-
-  std::int64_t GroupFilters() const { return filters / groups; }
-  std::int64_t Depth() const { return GroupChannels() * window.y.kernel * window.x.kernel; }
-  std::int64_t Positions() const { return window.y.out * window.x.out; }
-  std::int64_t PlaneSize() const { return window.y.padded() * window.x.padded(); }
-  /// Distance of tap k (channel, ky, kx row-major) from the window's corner in padded planes.
-  std::vector<std::int64_t> TapOffsets() const;
 };
 
-/// Channels of an input widened to kernel operands, with their padding around them.
-template <typename T>
-class PaddedPlanes {
+/// The input with its channels last and its padding around it, in the order that products read:
+/// [padded positions][channels].
+class PaddedImage {
  public:
-  /// `padding` is real zero as an operand.
-  PaddedPlanes(const ConvPlan& plan, std::int64_t channels, T padding)
-      : channels_(channels),
-        data_(static_cast<std::size_t>(channels * plan.PlaneSize() + kReadAhead), padding) {}
+  PaddedImage(std::vector<WindowAxis> axes, std::int64_t channels);
 
-  /// Fills in `channels` planes from the stored bytes of as many.
-  void Load(const ConvPlan& plan, const GemmKernel<T>& kernel, const std::uint8_t* stored) {
-    const WindowAxis& y = plan.window.y;
-    const WindowAxis& x = plan.window.x;
-    const bool contiguous = x.padded() == x.in;
-    const std::int64_t run = contiguous ? x.in * y.in : x.in;
-    const std::int64_t runs = contiguous ? 1 : y.in;
-    for (std::int64_t c = 0; c < channels_; ++c) {
-      T* plane = data_.data() + c * plan.PlaneSize() + y.pad_begin * x.padded() + x.pad_begin;
-      for (std::int64_t r = 0; r < runs; ++r, stored += run) {
-        kernel.load(stored, run, plan.x.is_signed, plan.x.type.offset, plane + r * x.padded());
+  /// Elements of one padded image.
+  std::int64_t size() const { return size_; }
+  /// True when there is no padding: the image is as the input.
+  bool plain() const { return plain_; }
+  /// Distance in elements between neighbours along spatial axis `i`.
+  std::int64_t pitch(std::size_t i) const { return pitches_[i]; }
+  /// Distance of output position `i`'s window from the image's beginning.
+  std::vector<std::int64_t> WindowOffsets() const;
+  /// Distance of each tap from the window's beginning, in the order of the kernel.
+  std::vector<std::int64_t> TapOffsets() const;
+
+  /// Copies an image, `padding` around it. `copy(from, n, to)` converts n elements.
+  template <typename From, typename To, typename Copy>
+  void Fill(const From* from, To padding, To* to, Threads& threads, Copy copy) const {
+    const WindowAxis& line = axes_.back();
+    const std::int64_t in = line.in * channels_;
+    const std::int64_t before = line.pad_begin * channels_;
+    const std::int64_t all = line.padded() * channels_;
+    const auto fill_line = [&](std::int64_t i) {
+      To* out = to + i * all;
+      const std::int64_t source = SourceLine(i);
+      if (source < 0) {
+        std::fill_n(out, all, padding);
+        return;
       }
-    }
+      std::fill_n(out, before, padding);
+      copy(from + source * in, in, out + before);
+      std::fill_n(out + before + in, all - before - in, padding);
+    };
+    constexpr std::int64_t kLines = 16;  // enough for a piece of work
+    threads.For((lines_ + kLines - 1) / kLines, [&](std::int64_t piece) {
+      const std::int64_t end = std::min(lines_, (piece + 1) * kLines);
+      for (std::int64_t i = piece * kLines; i < end; ++i) fill_line(i);
+    });
   }
-  const T* data() const { return data_.data(); }
 
  private:
-  std::int64_t channels_;
-  std::vector<T> data_;
+  // The line of the input that padded line `i` holds; -1: it is padding.
+  std::int64_t SourceLine(std::int64_t i) const;
+
+  std::vector<WindowAxis> axes_;
+  std::vector<std::int64_t> pitches_;
+  std::int64_t channels_, lines_ = 1, size_ = 0;
+  bool plain_ = true;
 };
 
-std::unique_ptr<Step> MakeDepthwiseConv(ConvPlan plan, Requantizer requantizer);
-/// An inner product per output position, on int16 operands, or int8 ones where weights and kernels
-/// allow.
-std::unique_ptr<Step> MakeGemmConv(ConvPlan plan, Requantizer requantizer);
-std::unique_ptr<Step> MakeNarrowGemmConv(ConvPlan plan, Requantizer requantizer);
+/// One filter a channel, on 8 bits.  Errors: kUnsupported where it cannot be used.
+StepResult MakeDepthwiseConv(const NodePlan& node, ConvPlan plan);
+/// An inner product per output position.
+StepResult MakeProductConv(const NodePlan& node, ConvPlan plan);
 
 }  // namespace qtx::backend::engine

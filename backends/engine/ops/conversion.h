@@ -25,6 +25,9 @@ struct RealBounds {
 Result<ByteTable> MakeByteTable(const format::Tensor& from, const format::Tensor& to,
                                 const RealBounds& bounds = {});
 
+/// Input 0 to output 0 by a table.  Errors: as MakeByteTable.
+StepResult PrepareByteMap(const NodePlan& node, const RealBounds& bounds);
+
 /// Converts elements of any type that holds reals; equal types of any kind are copied. Rounds once,
 /// exactly, as RealWriter does.
 class Converter {

@@ -58,17 +58,30 @@ Result<RealBounds> BoundsOf(const NodePlan& node) {
   return bounds;
 }
 
+// Cast names the type it goes to, as its output's declaration does.
+Result<void> CheckTo(const NodePlan& node, const Tensor& y) {
+  const bool is_cast = node.node().op_type == "Cast";
+  if (!is_cast || node.node().IntOr("to", 0) == static_cast<std::int64_t>(y.elem_type)) return {};
+  return node.Invalid("attribute 'to' differs from the output's type " +
+                      std::string(format::Name(y.elem_type)));
+}
+
 }  // namespace
+
+StepResult PrepareEightBitConversion(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Tensor* x, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(const Tensor y, node.OutputType(x->dims));
+  QTX_RETURN_IF_ERROR(CheckTo(node, y));
+  QTX_ASSIGN_OR_RETURN(const RealBounds bounds, BoundsOf(node));
+  return PrepareByteMap(node, bounds);
+}
 
 StepResult PrepareConversion(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const RealBounds bounds, BoundsOf(node));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(x->tensor.dims));
+  QTX_RETURN_IF_ERROR(CheckTo(node, y->tensor));
   const bool is_cast = node.node().op_type == "Cast";
-  if (is_cast && node.node().IntOr("to", 0) != static_cast<std::int64_t>(y->tensor.elem_type)) {
-    return node.Invalid("attribute 'to' differs from the output's type " +
-                        std::string(format::Name(y->tensor.elem_type)));
-  }
   for (const Value* value : {x, static_cast<const Value*>(y)}) {
     const ElementType type = value->tensor.elem_type;
     if (is_cast && IsPlainNumber(type)) {

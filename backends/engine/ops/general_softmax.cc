@@ -147,6 +147,12 @@ Result<std::int64_t> SoftmaxAxis(const NodePlan& node, const format::Dims& dims)
   return axis;
 }
 
+std::unique_ptr<Step> MakeGeneralSoftmax(const NodePlan& node, const Value* x, Value* y,
+                                         std::int64_t axis) {
+  return std::make_unique<GeneralSoftmax>(x, y, static_cast<std::size_t>(axis),
+                                          node.Because({}).where);
+}
+
 StepResult PrepareGeneralSoftmax(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const format::Dims& dims = x->tensor.dims;
@@ -154,8 +160,7 @@ StepResult PrepareGeneralSoftmax(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   QTX_RETURN_IF_ERROR(CheckReals(node, *x));
   QTX_RETURN_IF_ERROR(CheckReals(node, *y));
-  return std::make_unique<GeneralSoftmax>(x, y, static_cast<std::size_t>(axis),
-                                          node.Because({}).where);
+  return MakeGeneralSoftmax(node, x, y, axis);
 }
 
 }  // namespace qtx::backend::engine

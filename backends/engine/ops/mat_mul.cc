@@ -1,175 +1,242 @@
-// MatMul and Gemm of 8-bit operands: one product of rows of a with columns of b for each matrix of
-// the batch.
+// MatMul and Gemm: one product of rows of a with columns of b for each matrix of the batch.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
-#include "engine/gemm.h"
 #include "engine/ops/matrix.h"
+#include "engine/product.h"
 #include "engine/weights.h"
 
 namespace qtx::backend::engine {
 namespace {
 
-constexpr std::int64_t kLargestNarrowDepth = std::int64_t{1} << 15;
-
-struct Product : MatrixShape {
-  Operand a;
-  Value* b = nullptr;
-  Operand b_operand;  // when b is computed by the model
-  Weights weights;    // when b is constant
-  Value* y = nullptr;
+struct Problem : MatrixShape {
+  PerTensor a;
+  bool eight_bits = true;    // of a; else 16
+  std::optional<Weights> b;  // constant, as in the tensor
+  PerTensor computed;        // b's type where it is computed: 8 bits
+  std::int64_t b_matrices = 0;
+  format::Tensor y;
   std::vector<Channel> channels;  // one a column
-  std::int64_t largest_product = 0;
-  const Kernels* kernels = nullptr;
+
+  std::int64_t ASize() const { return rows * depth; }
+  std::int64_t BSize() const { return depth * columns; }
 };
 
-template <typename T>
+// A matrix [rows, columns] of int16 as its transpose.
+void Transpose(const std::int16_t* from, std::int64_t rows, std::int64_t columns,
+               std::int16_t* to) {
+  constexpr std::int64_t kSquare = 32;
+  for (std::int64_t c0 = 0; c0 < columns; c0 += kSquare) {
+    const std::int64_t c1 = std::min(columns, c0 + kSquare);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = c0; c < c1; ++c) to[c * rows + r] = from[r * columns + c];
+    }
+  }
+}
+
+// A: operands of the kernels, W: what they multiply with.
+template <typename A, typename W>
 class MatMul : public Step {
  public:
-  MatMul(Product product, const GemmKernel<T>& kernel, Requantizer requantizer)
-      : p_(std::move(product)),
-        requantizer_(std::move(requantizer)),
-        kernel_(kernel),
-        safe_groups_(SafeGroups(kernel.group, p_.largest_product)),
-        b_values_(static_cast<std::size_t>(p_.depth * p_.columns)),
-        a_values_(static_cast<std::size_t>(p_.rows * p_.depth)) {
-    if (!p_.b->constant) return;
-    b_.resize(static_cast<std::size_t>(std::ranges::max(p_.b_matrix) + 1));
-    for (std::size_t i = 0; i < b_.size(); ++i) {
-      for (std::size_t e = 0; e < b_values_.size(); ++e) {
-        b_values_[e] = static_cast<T>(p_.weights.values[i * b_values_.size() + e]);
-      }
-      PackColumns(b_[i]);
+  using Products = ProductKernels<A, W>;
+
+  MatMul(const NodePlan& node, Problem problem, const Products& kernels, OperandRange range,
+         std::vector<std::int32_t> addend, Requantizer requantizer)
+      : p_(std::move(problem)),
+        kernels_(kernels),
+        all_(node.kernels()),
+        threads_(node.threads()),
+        range_(range),
+        addend_(std::move(addend)),
+        requantizer_(std::move(requantizer)) {
+    // Matrices of a that meet the same b, one behind the other, are one with more rows.
+    merged_ = p_.b && p_.b_matrices == 1 && !p_.transpose_a && InOrder(p_.a_matrix);
+    const std::int64_t rows =
+        merged_ ? p_.rows * static_cast<std::int64_t>(p_.a_matrix.size()) : p_.rows;
+    for (std::int64_t r = 0; r < rows; ++r) offsets_.push_back(r * p_.depth);
+  }
+
+  void Pack(const std::vector<std::int16_t>& values) {
+    for (std::int64_t i = 0; i < p_.b_matrices; ++i) {
+      packed_.push_back(PackMatrix(values.data() + i * p_.BSize()));
     }
+  }
+  const PackedWeights<W>& packed() const { return packed_[0]; }
+
+  Result<void> Hold(const NodePlan& node) {
+    QTX_ASSIGN_OR_RETURN(a_, node.HeldInput(0, Layout::kRowMajor));
+    if (!p_.b) {
+      QTX_ASSIGN_OR_RETURN(b_, node.HeldInput(1, Layout::kRowMajor));
+    }
+    if (Copies()) {
+      QTX_ASSIGN_OR_RETURN(
+          scratch_,
+          node.Scratch(static_cast<std::int64_t>(offsets_.size() * sizeof(A)) * p_.depth));
+    }
+    QTX_ASSIGN_OR_RETURN(y_, node.HeldOutput(p_.dims, Layout::kRowMajor));
+    return {};
   }
 
   Result<void> Run() override {
-    for (std::size_t i = 0; i < p_.a_matrix.size(); ++i) {
-      const std::int64_t a_size = p_.rows * p_.depth;
-      kernel_.load(Bytes(p_.a.value->tensor) + p_.a_matrix[i] * a_size, a_size, p_.a.is_signed,
-                   p_.a.type.offset, a_values_.data());
-      PackRows();
-      const PackedColumns<T>* columns = &computed_;
-      if (p_.b->constant) {
-        columns = &b_[static_cast<std::size_t>(p_.b_matrix[i])];
-      } else {
-        const std::int64_t b_size = p_.depth * p_.columns;
-        kernel_.load(Bytes(p_.b->tensor) + p_.b_matrix[i] * b_size, b_size, p_.b_operand.is_signed,
-                     p_.b_operand.type.offset, b_values_.data());
-        PackColumns(computed_);
-      }
-      Multiply(*columns, static_cast<std::int64_t>(i));
+    const std::size_t products = merged_ ? 1 : p_.a_matrix.size();
+    for (std::size_t i = 0; i < products; ++i) {
+      const std::byte* held = a_->data + p_.a_matrix[i] * p_.ASize() * (p_.eight_bits ? 1 : 2);
+      const A* a = Copies() ? Load(held) : reinterpret_cast<const A*>(held);
+      const auto matrix = static_cast<std::size_t>(p_.b_matrix[i]);
+      const std::optional<PackedWeights<W>> computed =
+          p_.b ? std::nullopt : std::optional(PackMatrix(Widened(matrix).data()));
+      Multiply<A, W>(kernels_, p_.b ? packed_[matrix] : *computed, {.base = a, .offsets = offsets_},
+                     requantizer_,
+                     {.data = y_->data,
+                      .first = static_cast<std::int64_t>(i) * p_.rows * p_.columns,
+                      .stride = p_.columns},
+                     threads_);
     }
     return {};
   }
 
  private:
-  void PackRows() {
-    rows_.Reset(kernel_, p_.rows, p_.depth);
-    for (std::int64_t r = 0; r < p_.rows; ++r) {
-      for (std::int64_t k = 0; k < p_.depth; ++k) {
-        const std::int64_t from = p_.transpose_a ? k * p_.rows + r : r * p_.depth + k;
-        rows_.At(r, k) = a_values_[static_cast<std::size_t>(from)];
-      }
+  static bool InOrder(const std::vector<std::int64_t>& matrices) {
+    for (std::size_t i = 0; i < matrices.size(); ++i) {
+      if (matrices[i] != static_cast<std::int64_t>(i)) return false;
     }
+    return true;
+  }
+  bool Copies() const { return p_.transpose_a || (sizeof(A) == 2 && p_.eight_bits); }
+
+  PackedWeights<W> PackMatrix(const std::int16_t* values) const {
+    std::vector<std::int16_t> columns;
+    if (!p_.transpose_b) {
+      columns.resize(static_cast<std::size_t>(p_.BSize()));
+      Transpose(values, p_.depth, p_.columns, columns.data());
+      values = columns.data();
+    }
+    const Stretch stretch{0, static_cast<std::int32_t>(p_.depth)};
+    return {kernels_,
+            {.values = values,
+             .columns = p_.columns,
+             .stretches = {&stretch, 1},
+             .activation_min = range_.min,
+             .activation_max = range_.max,
+             .zero = range_.zero,
+             .addend = addend_}};
   }
 
-  // b_values_ to panels, k rows of `columns` at a time.
-  void PackColumns(PackedColumns<T>& packed) {
-    packed.Reset(kernel_, p_.columns, p_.depth);
-    const auto width = static_cast<std::size_t>(packed.columns);
-    std::vector<T> group(width * static_cast<std::size_t>(kernel_.group));
-    const T* pointers[8] = {};
-    for (std::int64_t index = 0; index < packed.groups; ++index) {
-      std::fill(group.begin(), group.end(), T{0});
-      for (int g = 0; g < kernel_.group; ++g) {
-        T* row = group.data() + static_cast<std::size_t>(g) * width;
-        pointers[g] = row;
-        const std::int64_t k = index * kernel_.group + g;
-        for (std::int64_t c = 0; k < p_.depth && c < p_.columns; ++c) {
-          const std::int64_t from = p_.transpose_b ? c * p_.depth + k : k * p_.columns + c;
-          row[c] = b_values_[static_cast<std::size_t>(from)];
-        }
-      }
-      packed.PackGroup(kernel_, index, pointers);
-    }
+  // Matrix `i` of a computed b, stored - offset.
+  std::vector<std::int16_t> Widened(std::size_t i) const {
+    std::vector<std::int16_t> values(static_cast<std::size_t>(p_.BSize()));
+    all_.widen(b_->bytes() + static_cast<std::int64_t>(i) * p_.BSize(), p_.BSize(),
+               p_.computed.offset, values.data());
+    return values;
   }
 
-  void Multiply(const PackedColumns<T>& columns, std::int64_t matrix) {
-    for (std::int64_t first = 0; first < p_.rows; first += rows_.max_rows) {
-      sums_.Multiply(kernel_, rows_, first, columns, safe_groups_);
-      for (int r = 0; r < sums_.rows(); ++r) {
-        const std::int64_t element = (matrix * p_.rows + first + r) * p_.columns;
-        sums_.Store(requantizer_, r, p_.columns, 0, 1, element, p_.y->tensor.bytes.data());
+  // The rows of a as operands, one behind the other.
+  const A* Load(const std::byte* held) {
+    A* to = reinterpret_cast<A*>(scratch_->data);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(held);
+    const auto count = static_cast<std::int64_t>(offsets_.size()) * p_.depth;
+    if (!p_.transpose_a) {
+      if constexpr (sizeof(A) == 2) all_.widen(bytes, count, p_.a.offset, to);
+      return to;
+    }
+    for (std::int64_t k = 0; k < p_.depth; ++k) {
+      for (std::int64_t r = 0; r < p_.rows; ++r) {
+        to[r * p_.depth + k] = Element(held, k * p_.rows + r);
       }
     }
+    return to;
   }
 
-  Product p_;
+  A Element(const std::byte* held, std::int64_t i) const {
+    if (!p_.eight_bits) return static_cast<A>(reinterpret_cast<const std::int16_t*>(held)[i]);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(held);
+    if constexpr (sizeof(A) == 1) return bytes[i];
+    const int stored = all_.signed_bytes ? static_cast<std::int8_t>(bytes[i]) : bytes[i];
+    return static_cast<A>(stored - p_.a.offset);
+  }
+
+  Problem p_;
+  const Products& kernels_;
+  const Kernels& all_;
+  Threads& threads_;
+  OperandRange range_;
+  std::vector<std::int32_t> addend_;
   Requantizer requantizer_;
-  const GemmKernel<T>& kernel_;
-  std::int64_t safe_groups_;
-  std::vector<T> b_values_, a_values_;
-  std::vector<PackedColumns<T>> b_;
-  PackedColumns<T> computed_;
-  PackedRows<T> rows_;
-  PanelSums sums_;
+  bool merged_ = false;
+  std::vector<std::int64_t> offsets_;
+  std::vector<PackedWeights<W>> packed_;
+  Held* a_ = nullptr;
+  Held* b_ = nullptr;
+  Held* y_ = nullptr;
+  Held* scratch_ = nullptr;
 };
 
-// sum (a' - z') w = sum a' w - z' sum w: the second part is the column's correction.
-void CorrectOffsets(Product& p) {
-  const std::int32_t zero = p.a.type.offset - (p.a.is_signed ? 0 : 128);
-  for (std::int64_t c = 0; c < p.columns; ++c) {
-    std::int32_t sum = 0;
-    for (std::int64_t k = 0; k < p.depth; ++k) {
-      const std::int64_t from = p.transpose_b ? c * p.depth + k : k * p.columns + c;
-      sum += p.weights.values[static_cast<std::size_t>(from)];
-    }
-    p.channels[static_cast<std::size_t>(c)].correction = -zero * sum;
-  }
+template <typename Step>
+StepResult WithValues(const NodePlan& node, std::unique_ptr<Step> step) {
+  QTX_RETURN_IF_ERROR(step->Hold(node));
+  return step;
 }
 
-StepResult Finish(const NodePlan& node, Product p) {
-  p.kernels = &node.kernels();
-  const bool one_b = std::ranges::max(p.b_matrix) == 0;
-  const bool narrow = p.b->constant && one_b && p.weights.fits_int8 &&
-                      p.kernels->narrow.multiply != nullptr && p.depth <= kLargestNarrowDepth;
-  if (narrow) CorrectOffsets(p);
-  auto requantizer = Requantizer::Make(p.channels, p.y->tensor, node.kernels());
+StepResult Finish(const NodePlan& node, Problem p) {
+  const Kernels& kernels = node.kernels();
+  const std::vector<std::int32_t> addend = TakeIntegerBias(p.channels);
+  auto requantizer = Requantizer::Make(p.channels, p.y, kernels);
   if (!requantizer.has_value()) return node.Because(requantizer.error());
-  if (narrow) {
-    p.largest_product = std::int64_t{128} * 128;
-    return std::make_unique<MatMul<std::int8_t>>(std::move(p), node.kernels().narrow,
-                                                 *std::move(requantizer));
+  // A computed b is packed in every run: no time to prove anything of its pairs.
+  const bool bytes = p.eight_bits && (p.b || kernels.bytes.pair_limit == 0);
+  const std::vector<std::int16_t> values = p.b ? p.b->values : std::vector<std::int16_t>();
+  if (bytes) {
+    auto step = std::make_unique<MatMul<std::uint8_t, std::int8_t>>(
+        node, p, kernels.bytes, OperandRange::OfBytes(p.a, kernels), addend, *requantizer);
+    if (!p.b) return WithValues(node, std::move(step));
+    step->Pack(values);
+    const auto rows = p.rows * static_cast<std::int64_t>(p.a_matrix.size());
+    if (PaysAsBytes(kernels, step->packed(), p.depth, p.columns, rows)) {
+      return WithValues(node, std::move(step));
+    }
   }
-  p.largest_product = static_cast<std::int64_t>(p.a.LargestMagnitude()) *
-                      (p.b->constant ? p.weights.largest : p.b_operand.LargestMagnitude());
-  return std::make_unique<MatMul<std::int16_t>>(std::move(p), node.kernels().wide,
-                                                *std::move(requantizer));
+  const OperandRange range =
+      p.eight_bits ? OperandRange::OfWidened(p.a, kernels) : OperandRange::OfWords();
+  auto step = std::make_unique<MatMul<std::int16_t, std::int16_t>>(
+      node, std::move(p), kernels.words, range, addend, *std::move(requantizer));
+  if (!values.empty()) step->Pack(values);
+  return WithValues(node, std::move(step));
 }
 
 // Operand b: constant weights with one scale a column, or computed and per tensor.
-Result<void> ReadB(const NodePlan& node, Product& p) {
-  QTX_ASSIGN_OR_RETURN(p.b, node.Input(1));
-  if (p.b->constant) {
-    QTX_ASSIGN_OR_RETURN(p.weights, LoadWeights(node, 1, p.column_axis));
+Result<void> ReadB(const NodePlan& node, Problem& p, std::vector<double>& scale) {
+  if (node.IsConstant(1)) {
+    QTX_ASSIGN_OR_RETURN(p.b, LoadWeights(node, 1, p.column_axis));
+    scale = p.b->scale;
     return {};
   }
-  QTX_ASSIGN_OR_RETURN(p.b_operand, EightBitOperand(node, 1));
-  p.weights.scale.assign(static_cast<std::size_t>(p.columns), p.b_operand.type.scale);
+  if (!p.eight_bits) return node.Unsupported("two computed operands of which one has 16 bits");
+  QTX_ASSIGN_OR_RETURN(p.computed, EightBitInput(node, 1));
+  scale.assign(static_cast<std::size_t>(p.columns), p.computed.scale);
   return {};
 }
 
 StepResult Prepare(const NodePlan& node, MatrixShape shape, float alpha, float beta) {
-  Product p;
-  QTX_ASSIGN_OR_RETURN(p.a, EightBitOperand(node, 0));
+  Problem p;
   static_cast<MatrixShape&>(p) = std::move(shape);
-  if (p.rows < 1 || p.columns < 1 || p.a_matrix.empty()) return node.Unsupported("empty operands");
-  QTX_RETURN_IF_ERROR(ReadB(node, p));
-  QTX_ASSIGN_OR_RETURN(p.channels,
-                       MakeChannels(node, p.a.type.scale, p.weights, p.columns, 2, alpha, beta));
-  QTX_ASSIGN_OR_RETURN(p.y, node.Output(p.dims));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* a, node.TypeOf(0));
+  p.eight_bits = a->elem_type != format::ElementType::kInt16Q;
+  QTX_ASSIGN_OR_RETURN(p.a, p.eight_bits ? EightBitInput(node, 0) : SixteenBitInput(node, 0));
+  if (p.rows < 1 || p.columns < 1 || p.depth < 1 || p.a_matrix.empty()) {
+    return node.Unsupported("empty operands");
+  }
+  p.b_matrices = std::ranges::max(p.b_matrix) + 1;
+  const auto matrices = static_cast<std::int64_t>(p.a_matrix.size());
+  if (p.depth > kMostDepth || p.rows > kMostOperands / p.depth / matrices) {
+    return node.Unsupported("a matrix this large");
+  }
+  std::vector<double> scale;
+  QTX_RETURN_IF_ERROR(ReadB(node, p, scale));
+  QTX_ASSIGN_OR_RETURN(
+      p.channels, MakeChannels(node, p.a.scale, {{}, std::move(scale)}, p.columns, 2, alpha, beta));
+  QTX_ASSIGN_OR_RETURN(p.y, node.OutputType(p.dims));
   return Finish(node, std::move(p));
 }
 

@@ -47,10 +47,10 @@ Walk WalkOf(const MatrixShape& shape) {
 }  // namespace
 
 Result<MatrixShape> MatMulShapeOf(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Value* left, node.Input(0));
-  QTX_ASSIGN_OR_RETURN(const Value* right, node.Input(1));
-  Dims a = left->tensor.dims;
-  Dims b = right->tensor.dims;
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* left, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* right, node.TypeOf(1));
+  Dims a = left->dims;
+  Dims b = right->dims;
   const bool row_vector = a.size() == 1;
   const bool column_vector = b.size() == 1;
   if (row_vector) a.insert(a.begin(), 1);
@@ -75,10 +75,10 @@ Result<MatrixShape> MatMulShapeOf(const NodePlan& node) {
 }
 
 Result<MatrixShape> GemmShapeOf(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Value* left, node.Input(0));
-  QTX_ASSIGN_OR_RETURN(const Value* right, node.Input(1));
-  const Dims& a = left->tensor.dims;
-  const Dims& b = right->tensor.dims;
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* left, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* right, node.TypeOf(1));
+  const Dims& a = left->dims;
+  const Dims& b = right->dims;
   MatrixShape shape;
   shape.transpose_a = node.node().IntOr("transA", 0) != 0;
   shape.transpose_b = node.node().IntOr("transB", 0) != 0;

@@ -39,4 +39,8 @@ StepResult MakeGeneralMove(const NodePlan& node, std::vector<const Value*> input
                            std::vector<std::int64_t> index,
                            std::optional<format::Tensor> padding = std::nullopt);
 
+/// Output 0 as other dims in another layout over the elements of input 0.
+/// Errors: kUnsupported where their type changes.
+StepResult RenameElements(const NodePlan& node, Layout from, format::Dims dims, Layout to);
+
 }  // namespace qtx::backend::engine

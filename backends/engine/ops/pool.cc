@@ -1,6 +1,7 @@
 // AveragePool, GlobalAveragePool, MaxPool.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "engine/exact.h"
@@ -15,99 +16,151 @@ namespace {
 using format::ElementType;
 
 struct Pool {
-  const Value* x = nullptr;
-  Value* y = nullptr;
+  format::Tensor x, y;  // types and dims
   std::vector<WindowAxis> axes;
   Window window;  // the same, for one or two axes
   std::int64_t planes = 0;
 };
 
-// Calls visit(position in y, taps along y, taps along x) for each output position of a plane.
-template <typename Visit>
-void ForEachPosition(const Window& window, Visit visit) {
-  std::int64_t position = 0;
-  for (std::int64_t oy = 0; oy < window.y.out; ++oy) {
-    const Taps rows = TapsAt(window.y, oy);
-    for (std::int64_t ox = 0; ox < window.x.out; ++ox)
-      visit(position++, rows, TapsAt(window.x, ox));
-  }
-}
-
-class AveragePool : public Step {
+// An 8-bit pool over held images: whole pixels, all channels side by side.
+class HeldPool : public Step {
  public:
-  AveragePool(Pool pool, PerTensor input, PerTensor output, bool count_padding)
-      : pool_(std::move(pool)), input_(input), output_(output), count_padding_(count_padding) {}
+  HeldPool(const NodePlan& node, Pool pool) : pool_(std::move(pool)), threads_(node.threads()) {
+    batch_ = pool_.x.dims[0];
+    channels_ = pool_.x.dims[1];
+  }
 
-  Result<void> Run() override {
-    const bool is_signed = pool_.x->tensor.elem_type == ElementType::kInt8Q;
-    const WindowAxis& x = pool_.window.x;
-    const std::int64_t in = pool_.window.y.in * x.in;
-    const std::int64_t out = pool_.window.y.out * x.out;
-    for (std::int64_t plane = 0; plane < pool_.planes; ++plane) {
-      const std::uint8_t* stored = Bytes(pool_.x->tensor) + plane * in;
-      ForEachPosition(
-          pool_.window, [&](std::int64_t position, const Taps& rows, const Taps& columns) {
-            std::int64_t sum = 0;
-            std::int64_t inside = 0;
-            for (std::int64_t r = rows.first; r < rows.end; r += rows.step) {
-              for (std::int64_t c = columns.first; c < columns.end; c += columns.step, ++inside) {
-                const std::uint8_t byte = stored[r * x.in + c];
-                sum += is_signed ? static_cast<std::int8_t>(byte) : byte;
-              }
-            }
-            const std::int64_t count = count_padding_ ? rows.counted * columns.counted : inside;
-            Store(sum - inside * input_.offset, std::max<std::int64_t>(count, 1),
-                  plane * out + position);
-          });
-    }
+  Result<void> Hold(const NodePlan& node) {
+    QTX_ASSIGN_OR_RETURN(x_, node.HeldInput(0, Layout::kChannelsLast));
+    QTX_ASSIGN_OR_RETURN(y_, node.HeldOutput(pool_.y.dims, Layout::kChannelsLast));
     return {};
   }
 
- private:
-  // The mean over the reals: padding that counts is real zero.
-  void Store(std::int64_t sum, std::int64_t count, std::int64_t element) {
-    const std::array<Term, 1> terms{Term{static_cast<double>(sum), input_.scale}};
-    const Quotient mean{terms, output_.scale, count};
-    StoreInteger(pool_.y->tensor.elem_type, RoundHalfEven(mean, output_.Rounded()) + output_.offset,
-                 element, pool_.y->tensor.bytes.data());
+  Result<void> Run() override {
+    const std::int64_t rows = pool_.window.y.out;
+    threads_.For(batch_ * rows, [this, rows](std::int64_t i) { RunLine(i / rows, i % rows); });
+    return {};
   }
 
+ protected:
+  // The pixels of a window: calls visit(first channel's byte) for each.
+  template <typename Visit>
+  void ForEachPixel(std::int64_t image, const Taps& rows, const Taps& columns, Visit visit) const {
+    for (std::int64_t r = rows.first; r < rows.end; r += rows.step) {
+      const std::uint8_t* line =
+          x_->bytes() + (image * pool_.window.y.in + r) * pool_.window.x.in * channels_;
+      for (std::int64_t c = columns.first; c < columns.end; c += columns.step) {
+        visit(line + c * channels_);
+      }
+    }
+  }
+  // One output pixel, whose first channel is element `element`.
+  virtual void RunPixel(std::int64_t image, const Taps& rows, const Taps& columns,
+                        std::int64_t element) const = 0;
+
   Pool pool_;
-  PerTensor input_, output_;
-  bool count_padding_;
+  std::int64_t batch_ = 1, channels_ = 1;
+  Held* x_ = nullptr;
+  Held* y_ = nullptr;
+
+ private:
+  void RunLine(std::int64_t image, std::int64_t oy) const {
+    const Taps rows = TapsAt(pool_.window.y, oy);
+    const std::int64_t first = (image * pool_.window.y.out + oy) * pool_.window.x.out;
+    for (std::int64_t ox = 0; ox < pool_.window.x.out; ++ox) {
+      RunPixel(image, rows, TapsAt(pool_.window.x, ox), (first + ox) * channels_);
+    }
+  }
+
+  Threads& threads_;
 };
 
-class MaxPool : public Step {
+class AveragePool : public HeldPool {
  public:
-  MaxPool(Pool pool, ByteTable table) : pool_(std::move(pool)), table_(table) {}
+  /// `requantizers`: one for each number of elements that a mean is taken of.
+  AveragePool(const NodePlan& node, Pool pool, PerTensor input, bool count_padding,
+              std::map<std::int64_t, Requantizer> requantizers)
+      : HeldPool(node, std::move(pool)),
+        input_(input),
+        is_signed_(node.kernels().signed_bytes),
+        count_padding_(count_padding),
+        requantizers_(std::move(requantizers)) {}
 
-  Result<void> Run() override {
-    // Flipping the top bit orders int8 as bytes; the conversion is monotonic, so the largest goes
-    // last.
-    const std::uint8_t flip = pool_.x->tensor.elem_type == ElementType::kInt8Q ? 0x80 : 0;
-    const WindowAxis& x = pool_.window.x;
-    const std::int64_t in = pool_.window.y.in * x.in;
-    const std::int64_t out = pool_.window.y.out * x.out;
-    for (std::int64_t plane = 0; plane < pool_.planes; ++plane) {
-      const std::uint8_t* stored = Bytes(pool_.x->tensor) + plane * in;
-      std::uint8_t* target = Bytes(pool_.y->tensor) + plane * out;
-      ForEachPosition(pool_.window,
-                      [&](std::int64_t position, const Taps& rows, const Taps& columns) {
-                        std::uint8_t largest = 0;
-                        for (std::int64_t r = rows.first; r < rows.end; r += rows.step) {
-                          for (std::int64_t c = columns.first; c < columns.end; c += columns.step) {
-                            largest = std::max<std::uint8_t>(largest, stored[r * x.in + c] ^ flip);
-                          }
-                        }
-                        target[position] = table_[largest ^ flip];
-                      });
-    }
-    return {};
+  /// What the mean over these taps divides by; padding that counts is real zero.
+  static std::int64_t Count(const Taps& rows, const Taps& columns, bool count_padding) {
+    const std::int64_t count =
+        count_padding ? rows.counted * columns.counted : rows.count * columns.count;
+    return std::max<std::int64_t>(count, 1);
   }
 
  private:
-  Pool pool_;
+  void RunPixel(std::int64_t image, const Taps& rows, const Taps& columns,
+                std::int64_t element) const override {
+    constexpr std::int64_t kBlock = 256;
+    const Requantizer& requantizer =
+        requantizers_.find(Count(rows, columns, count_padding_))->second;
+    const auto zero = static_cast<std::int32_t>(-rows.count * columns.count * input_.offset);
+    for (std::int64_t c = 0; c < channels_; c += kBlock) {
+      std::array<std::int32_t, kBlock> sums;
+      const std::int64_t n = std::min(kBlock, channels_ - c);
+      sums.fill(zero);
+      ForEachPixel(image, rows, columns, [&](const std::uint8_t* pixel) {
+        if (is_signed_) {
+          AddTo(sums.data(), reinterpret_cast<const std::int8_t*>(pixel) + c, n);
+        } else {
+          AddTo(sums.data(), pixel + c, n);
+        }
+      });
+      requantizer.Convert(
+          {.acc = sums.data(), .stride = n, .columns = n, .channel = c, .element = element + c},
+          y_->data);
+    }
+  }
+
+  template <typename T>
+  static void AddTo(std::int32_t* sums, const T* values, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) sums[i] += values[i];
+  }
+
+  PerTensor input_;
+  bool is_signed_, count_padding_;
+  std::map<std::int64_t, Requantizer> requantizers_;
+};
+
+class MaxPool : public HeldPool {
+ public:
+  MaxPool(const NodePlan& node, Pool pool, ByteTable table, bool converts)
+      : HeldPool(node, std::move(pool)),
+        table_(table),
+        converts_(converts),
+        is_signed_(node.kernels().signed_bytes) {}
+
+ private:
+  void RunPixel(std::int64_t image, const Taps& rows, const Taps& columns,
+                std::int64_t element) const override {
+    std::uint8_t* out = y_->bytes() + element;
+    bool first = true;
+    ForEachPixel(image, rows, columns, [&](const std::uint8_t* pixel) {
+      if (first) {
+        std::copy_n(pixel, channels_, out);
+      } else if (is_signed_) {
+        Raise(reinterpret_cast<std::int8_t*>(out), reinterpret_cast<const std::int8_t*>(pixel));
+      } else {
+        Raise(out, pixel);
+      }
+      first = false;
+    });
+    // The conversion is monotonic, so it may come last.
+    for (std::int64_t c = 0; converts_ && c < channels_; ++c) out[c] = table_[out[c]];
+  }
+
+  template <typename T>
+  void Raise(T* out, const T* values) const {
+    for (std::int64_t c = 0; c < channels_; ++c) out[c] = std::max(out[c], values[c]);
+  }
+
   ByteTable table_;
+  bool converts_, is_signed_;
 };
 
 bool CountsPadding(const NodePlan& node, bool global) {
@@ -124,8 +177,9 @@ bool EveryWindowReachesInput(const WindowAxis& axis) {
 
 Result<Pool> ReadPool(const NodePlan& node, bool global) {
   Pool pool;
-  QTX_ASSIGN_OR_RETURN(pool.x, node.Input(0));
-  const format::Dims& dims = pool.x->tensor.dims;
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
+  pool.x = *x;
+  const format::Dims& dims = pool.x.dims;
   if (dims.size() < 3) return node.Invalid("x is " + format::ToString(dims));
   const std::int64_t order = node.node().IntOr("storage_order", 0);
   if (order != 0 && order != 1) return node.Invalid("storage_order: expected 0 or 1");
@@ -144,37 +198,58 @@ Result<Pool> ReadPool(const NodePlan& node, bool global) {
     return node.Invalid("a window that lies wholly in the padding");
   }
   pool.planes = dims[0] * dims[1];
-  QTX_ASSIGN_OR_RETURN(pool.y, node.Output(OutputDims(pool.axes, dims[0], dims[1])));
+  QTX_ASSIGN_OR_RETURN(pool.y, node.OutputType(OutputDims(pool.axes, dims[0], dims[1])));
   return pool;
 }
 
 // A pool of 8-bit elements, per tensor, in one or two axes.
 Result<Pool> ReadEightBitPool(const NodePlan& node, bool global) {
-  QTX_ASSIGN_OR_RETURN([[maybe_unused]] const Operand x, EightBitOperand(node, 0));
+  QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadPool(node, global));
+  pool.x = HeldType(pool.x, node.kernels().signed_bytes);
+  pool.y = HeldType(pool.y, node.kernels().signed_bytes);
   QTX_ASSIGN_OR_RETURN(pool.window, WindowOf(node, pool.axes));
   return pool;
 }
 
+// One Requantizer for each divisor that occurs.
+Result<std::map<std::int64_t, Requantizer>> RequantizersOf(const NodePlan& node, const Pool& pool,
+                                                           double scale, bool count_padding) {
+  std::map<std::int64_t, Requantizer> requantizers;
+  for (std::int64_t oy = 0; oy < pool.window.y.out; ++oy) {
+    for (std::int64_t ox = 0; ox < pool.window.x.out; ++ox) {
+      const std::int64_t count =
+          AveragePool::Count(TapsAt(pool.window.y, oy), TapsAt(pool.window.x, ox), count_padding);
+      if (requantizers.contains(count)) continue;
+      std::vector<Channel> channels(static_cast<std::size_t>(pool.x.dims[1]),
+                                    {.scale = scale, .divisor = count});
+      QTX_ASSIGN_OR_RETURN(Requantizer requantizer,
+                           Requantizer::Make(std::move(channels), pool.y, node.kernels()));
+      requantizers.emplace(count, std::move(requantizer));
+    }
+  }
+  return requantizers;
+}
+
 StepResult MakeAveragePool(const NodePlan& node, bool global) {
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadEightBitPool(node, global));
-  const auto input = PerTensorOf(pool.x->tensor);
-  const auto output = PerTensorOf(pool.y->tensor);
+  const auto input = PerTensorOf(pool.x);
   if (!input.has_value()) return node.Because(input.error());
-  if (!output.has_value()) return node.Because(output.error());
-  const int bits = format::BitWidth(pool.y->tensor.elem_type);
-  if (bits != 8 && bits != 16) return node.Unsupported("an output of other than 8 or 16 bits");
-  // Rounding needs (2k + 1) * count below 2^53 for 17-bit k.
-  if (pool.window.y.kernel * pool.window.x.kernel > (std::int64_t{1} << 32)) {
+  // A sum of 8-bit elements must fit int32.
+  if (pool.window.y.kernel * pool.window.x.kernel > (std::int64_t{1} << 22)) {
     return node.Unsupported("a window this large");
   }
-  return std::make_unique<AveragePool>(std::move(pool), *input, *output,
-                                       CountsPadding(node, global));
+  const bool count_padding = CountsPadding(node, global);
+  auto requantizers = RequantizersOf(node, pool, input->scale, count_padding);
+  if (!requantizers.has_value()) return node.Because(requantizers.error());
+  auto step = std::make_unique<AveragePool>(node, std::move(pool), *input, count_padding,
+                                            *std::move(requantizers));
+  QTX_RETURN_IF_ERROR(step->Hold(node));
+  return step;
 }
 
 // The walk over all planes of a pool for the general path.
 Result<Walk> WalkOf(const NodePlan& node, const Pool& pool, bool count_padding) {
-  QTX_RETURN_IF_ERROR(CheckReals(node, *pool.y));
   QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool.axes, count_padding));
   std::int64_t size = 1;
   for (const WindowAxis& axis : pool.axes) size *= axis.in;
@@ -189,8 +264,10 @@ StepResult MakeGeneralAveragePool(const NodePlan& node, bool global) {
   QTX_ASSIGN_OR_RETURN(const Pool pool, ReadPool(node, global));
   QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, CountsPadding(node, global)));
   Sum sum;
-  sum.a = pool.x;
-  return MakeSum(node, std::move(sum), std::move(walk), pool.y);
+  QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(pool.y.dims));
+  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
+  return MakeSum(node, std::move(sum), std::move(walk), y);
 }
 
 }  // namespace
@@ -206,15 +283,21 @@ StepResult PrepareGeneralGlobalAveragePool(const NodePlan& node) {
 
 StepResult PrepareMaxPool(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadEightBitPool(node, false));
-  auto table = MakeByteTable(pool.x->tensor, pool.y->tensor);
+  auto table = MakeByteTable(pool.x, pool.y);
   if (!table.has_value()) return node.Because(table.error());
-  return std::make_unique<MaxPool>(std::move(pool), *table);
+  const bool converts = !SameReals(pool.x, pool.y);
+  auto step = std::make_unique<MaxPool>(node, std::move(pool), *table, converts);
+  QTX_RETURN_IF_ERROR(step->Hold(node));
+  return step;
 }
 
 StepResult PrepareGeneralMaxPool(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Pool pool, ReadPool(node, false));
   QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, false));
-  return MakeGreatest(node, pool.x, std::move(walk), pool.y);
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(pool.y.dims));
+  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
+  return MakeGreatest(node, x, std::move(walk), y);
 }
 
 }  // namespace qtx::backend::engine

@@ -105,6 +105,12 @@ Result<Dims> DimsAfter(const NodePlan& node, const Dims& from) {
 
 }  // namespace
 
+StepResult PrepareReshapedNames(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(Dims dims, DimsAfter(node, x->dims));
+  return RenameElements(node, Layout::kRowMajor, std::move(dims), Layout::kRowMajor);
+}
+
 StepResult PrepareReshape(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Dims dims, DimsAfter(node, x->tensor.dims));

@@ -23,6 +23,12 @@
 namespace qtx::backend::engine {
 namespace {
 
+struct Operand {
+  const Value* value = nullptr;
+  PerTensor type;
+  bool is_signed = false;
+};
+
 class Softmax : public Step {
  public:
   /// `general` computes what is in doubt here.
@@ -110,20 +116,26 @@ class Softmax : public Step {
 }  // namespace
 
 StepResult PrepareSoftmax(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, EightBitOperand(node, 0));
-  const format::Dims& dims = x.value->tensor.dims;
+  QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x_type, node.TypeOf(0));
+  const format::Dims& dims = x_type->dims;
   QTX_ASSIGN_OR_RETURN(const std::int64_t axis, SoftmaxAxis(node, dims));
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
-  auto output = PerTensorOf(y->tensor);
+  QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(dims));
+  auto output = PerTensorOf(y_type);
   if (!output.has_value()) return node.Because(output.error());
-  const int bits = format::BitWidth(y->tensor.elem_type);
+  const int bits = format::BitWidth(y_type.elem_type);
   if (bits != 8 && bits != 16) return node.Unsupported("an output of other than 8 or 16 bits");
   // Below this the quotient by the scale stays far inside binary64, and rounding a uniform row is
   // exact.
   if (output->scale < 0x1p-100 || dims[static_cast<std::size_t>(axis)] > (std::int64_t{1} << 32)) {
     return node.Unsupported("an output scale below 2^-100 or an axis above 2^32");
   }
-  QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> general, PrepareGeneralSoftmax(node));
+  Operand x;
+  QTX_ASSIGN_OR_RETURN(x.value, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(x.type, PerTensorOf(x.value->tensor));
+  x.is_signed = x.value->tensor.elem_type == format::ElementType::kInt8Q;
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
+  std::unique_ptr<Step> general = MakeGeneralSoftmax(node, x.value, y, axis);
   return std::make_unique<Softmax>(x, y, *output, axis, std::move(general));
 }
 

@@ -14,6 +14,10 @@ namespace {
 class KernelsTest : public testing::TestWithParam<const Kernels*> {
  protected:
   const Kernels& kernels() const { return *GetParam(); }
+  // An 8-bit value as the table holds it.
+  int AsHeld(std::uint8_t byte) const {
+    return kernels().signed_bytes ? static_cast<std::int8_t>(byte) : byte;
+  }
   std::mt19937 random_{20240601};
 
   template <typename T>
@@ -24,144 +28,201 @@ class KernelsTest : public testing::TestWithParam<const Kernels*> {
     return values;
   }
 
-  template <typename T>
-  void CheckMultiply(const GemmKernel<T>& kernel, int low, int high) {
-    const auto columns = static_cast<std::size_t>(kernel.columns);
-    const auto group = static_cast<std::size_t>(kernel.group);
-    for (std::size_t rows = 1; rows <= static_cast<std::size_t>(kernel.max_rows); ++rows) {
-      for (const std::size_t groups : {0UL, 1UL, 2UL, 7UL, 33UL}) {
-        const auto a = Values<T>(groups * rows * group, low, high);
-        const auto b = Values<T>(groups * columns * group, low, high);
+  // Tiles of every size over several segments. `read` gives an activation its value.
+  template <typename A, typename W, typename Read>
+  void CheckTiles(const ProductKernels<A, W>& products, int low, int high, int weight_low,
+                  int weight_high, Read read) {
+    const auto group = static_cast<std::size_t>(products.group);
+    const auto lanes = static_cast<std::size_t>(products.lanes);
+    const std::vector<Segment> segments{{3, 2}, {100, 5}, {41, 1}};
+    constexpr std::size_t kGroups = 8;
+    for (int vectors = 1; vectors <= products.vectors; ++vectors) {
+      ASSERT_GT(products.MaxRows(vectors), 0);
+      const std::size_t columns = static_cast<std::size_t>(vectors) * lanes;
+      for (int rows = 1; rows <= products.MaxRows(vectors); ++rows) {
+        const auto a = Values<A>(static_cast<std::size_t>(rows) * 200 + 200, low, high);
+        const auto w = Values<W>(columns * kGroups * group, weight_low, weight_high);
+        const auto initial = Values<std::int32_t>(columns, -1000000, 1000000);
+        std::vector<const A*> pointers;
+        for (int r = 0; r < rows; ++r) pointers.push_back(a.data() + 7 + 197 * r);
         const std::size_t stride = columns + 3;
-        std::vector<std::int32_t> out(rows * stride, -1);
-        kernel.multiply(a.data(), b.data(), static_cast<std::int64_t>(groups),
-                        static_cast<int>(rows), out.data(), static_cast<std::int64_t>(stride));
-        for (std::size_t r = 0; r < rows; ++r) {
+        std::vector<std::int32_t> sums(static_cast<std::size_t>(rows) * stride, -1);
+        products.tile[vectors - 1][rows - 1](
+            {.rows = pointers.data(),
+             .segments = segments.data(),
+             .segment_count = 3,
+             .panels = w.data(),
+             .panel_stride = static_cast<std::int64_t>(lanes * kGroups * group),
+             .initial = initial.data(),
+             .sums = sums.data(),
+             .stride = static_cast<std::int64_t>(stride)});
+        for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
           for (std::size_t c = 0; c < columns; ++c) {
-            std::int32_t sum = 0;
-            for (std::size_t k = 0; k < groups; ++k) {
-              for (std::size_t g = 0; g < group; ++g) {
-                sum += a[(k * rows + r) * group + g] * b[(k * columns + c) * group + g];
+            std::int32_t expected = initial[c];
+            std::size_t g = 0;
+            for (const Segment& s : segments) {
+              for (int i = 0; i < s.groups; ++i, ++g) {
+                for (std::size_t j = 0; j < group; ++j) {
+                  const A* at = pointers[r] + s.offset + i * products.group;
+                  expected +=
+                      read(at[j]) * w[((c / lanes * kGroups + g) * lanes + c % lanes) * group + j];
+                }
               }
             }
-            ASSERT_EQ(out[r * stride + c], sum) << rows << " rows, " << groups << " groups";
+            ASSERT_EQ(sums[r * stride + c], expected)
+                << rows << " rows, " << vectors << " vectors, row " << r << ", column " << c;
           }
         }
       }
     }
   }
-
-  template <typename T>
-  void CheckInterleave(const GemmKernel<T>& kernel) {
-    const auto columns = static_cast<std::size_t>(kernel.columns);
-    const auto group = static_cast<std::size_t>(kernel.group);
-    const std::size_t n = 3 * columns;
-    std::vector<std::vector<T>> rows;
-    std::vector<const T*> pointers;
-    for (std::size_t g = 0; g < group; ++g) rows.push_back(Values<T>(n, -128, 127));
-    for (const auto& row : rows) pointers.push_back(row.data());
-    const std::size_t panel = columns * group + 5;
-    std::vector<T> out(3 * panel, T{1});
-    kernel.interleave(pointers.data(), static_cast<std::int64_t>(n),
-                      static_cast<std::int64_t>(panel), out.data());
-    for (std::size_t c = 0; c < n; ++c) {
-      for (std::size_t g = 0; g < group; ++g) {
-        ASSERT_EQ(out[c / columns * panel + c % columns * group + g], rows[g][c]);
-      }
-    }
+  template <typename Read>
+  void CheckByteTiles(int low, int high, int weight_low, int weight_high, Read read) {
+    CheckTiles(kernels().bytes, low, high, weight_low, weight_high, read);
   }
 };
 
-TEST_P(KernelsTest, MultipliesWideOperands) {
-  CheckMultiply(kernels().wide, -255, 255);
-  CheckInterleave(kernels().wide);
-}
-
-// 255 * 255 in every pair: what a saturating 16-bit pair sum clips.
-TEST_P(KernelsTest, SumsLargestProductsWithoutSaturating) {
-  CheckMultiply(kernels().wide, 255, 255);
-  CheckMultiply(kernels().wide, -255, -255);
-}
-
-TEST_P(KernelsTest, MultipliesNarrowOperandsWhereItCan) {
-  if (kernels().narrow.multiply == nullptr) {
-    EXPECT_EQ(kernels().narrow.group, 0);
+TEST_P(KernelsTest, MultipliesBytesThatItsPairsAllow) {
+  const auto read = [this](std::uint8_t byte) { return AsHeld(byte); };
+  if (kernels().bytes.pair_limit == 0) {
+    CheckByteTiles(0, 255, -128, 127, read);
+    CheckByteTiles(255, 255, 127, 127, read);
+    CheckByteTiles(255, 255, -128, -128, read);
+    CheckByteTiles(128, 128, -128, -128, read);
     return;
   }
-  CheckMultiply(kernels().narrow, -128, 127);
-  CheckMultiply(kernels().narrow, -128, -128);
-  CheckInterleave(kernels().narrow);
+  CheckByteTiles(0, 255, -64, 64, read);
+  // 255 * (64 + 64) = 32640 and 255 * (-64 - 64) = -32640 still fit 16 bits.
+  CheckByteTiles(255, 255, 64, 64, read);
+  CheckByteTiles(255, 255, -64, -64, read);
 }
 
-TEST_P(KernelsTest, LoadsEveryByteLessItsOffset) {
+TEST_P(KernelsTest, MultipliesWords) {
+  const auto read = [](std::int16_t word) { return word; };
+  CheckTiles(kernels().words, -255, 255, -255, 255, read);
+  CheckTiles(kernels().words, 255, 255, 255, 255, read);
+  CheckTiles(kernels().words, -32768, -32768, -128, -128, read);
+  CheckTiles(kernels().words, -32768, 32767, -128, 127, read);
+}
+
+TEST_P(KernelsTest, SumsQuads) {
+  const std::size_t n = static_cast<std::size_t>(kernels().lanes) * 6;
+  const auto values = Values<std::uint8_t>(4 * n + 700, 0, 255);
+  const auto weights = Values<std::int8_t>(3 * (4 * n + 8), -64, 64);
+  const auto initial = Values<std::int32_t>(n, -1000, 1000);
+  const std::vector<std::int64_t> offsets{0, 29, 611};
+  std::vector<std::int32_t> sums(n);
+  kernels().quad_sums({.values = values.data(),
+                       .offsets = offsets.data(),
+                       .weights = weights.data(),
+                       .weight_stride = static_cast<std::int64_t>(4 * n + 8),
+                       .taps = 3,
+                       .initial = initial.data(),
+                       .n = static_cast<std::int64_t>(n),
+                       .sums = sums.data()});
+  for (std::size_t i = 0; i < n; ++i) {
+    std::int32_t expected = initial[i];
+    for (std::size_t t = 0; t < 3; ++t) {
+      for (std::size_t j = 4 * i; j < 4 * i + 4; ++j) {
+        expected +=
+            AsHeld(values[static_cast<std::size_t>(offsets[t]) + j]) * weights[t * (4 * n + 8) + j];
+      }
+    }
+    ASSERT_EQ(sums[i], expected) << i;
+  }
+}
+
+TEST_P(KernelsTest, InterleavesRowsOfAnyLength) {
+  for (const std::size_t n : {1UL, 15UL, 16UL, 64UL, 131UL}) {
+    std::vector<std::vector<std::uint8_t>> rows;
+    std::vector<const std::uint8_t*> pointers;
+    for (int j = 0; j < 4; ++j) rows.push_back(Values<std::uint8_t>(n, 0, 255));
+    for (const auto& row : rows) pointers.push_back(row.data());
+    std::vector<std::uint8_t> out(4 * n);
+    kernels().interleave(pointers.data(), static_cast<std::int64_t>(n), out.data());
+    for (std::size_t i = 0; i < 4 * n; ++i) ASSERT_EQ(out[i], rows[i % 4][i / 4]);
+  }
+}
+
+TEST_P(KernelsTest, WidensEveryByteLessItsOffset) {
   std::vector<std::uint8_t> stored(256 + 3);
   for (std::size_t i = 0; i < stored.size(); ++i) stored[i] = static_cast<std::uint8_t>(i);
   std::vector<std::int16_t> wide(stored.size());
-  for (const int offset : {-128, -1, 0, 3, 127}) {
-    kernels().wide.load(stored.data(), 259, true, offset, wide.data());
+  for (const int offset : {-128, -1, 0, 3, 255}) {
+    kernels().widen(stored.data(), 259, offset, wide.data());
     for (std::size_t i = 0; i < stored.size(); ++i) {
-      ASSERT_EQ(wide[i], static_cast<std::int8_t>(stored[i]) - offset);
+      ASSERT_EQ(wide[i], AsHeld(stored[i]) - offset);
     }
-    kernels().wide.load(stored.data(), 259, false, offset + 128, wide.data());
-    for (std::size_t i = 0; i < stored.size(); ++i) ASSERT_EQ(wide[i], stored[i] - offset - 128);
   }
 }
 
-TEST_P(KernelsTest, ConvolvesDepthwiseAtAnyStrideAndLength) {
-  const auto plane = Values<std::int16_t>(400, -255, 255);
-  for (const int tap_count : {1, 2, 9, 10}) {
-    const auto weights = Values<std::int16_t>(static_cast<std::size_t>(tap_count), -255, 255);
-    std::vector<const std::int16_t*> taps;
-    for (int t = 0; t < tap_count; ++t) taps.push_back(plane.data() + 13 * t + t % 3);
-    for (const std::int64_t stride : {1, 2, 3}) {
-      for (const std::int64_t n : {1, 7, 8, 15, 16, 17, 40}) {
-        std::vector<std::int32_t> out(static_cast<std::size_t>(n) + 1, 77);
-        kernels().depthwise(taps.data(), weights.data(), tap_count, n, stride, out.data());
-        for (std::int64_t i = 0; i < n; ++i) {
-          std::int32_t sum = 0;
-          for (std::size_t t = 0; t < taps.size(); ++t) sum += weights[t] * taps[t][i * stride];
-          ASSERT_EQ(out[static_cast<std::size_t>(i)], sum) << "stride " << stride << ", n " << n;
-        }
-        ASSERT_EQ(out.back(), 77) << "wrote past the end";
-      }
-    }
-  }
-}
+// One set of parameters for every column.
+struct Ratio {
+  double ratio, bias;
+  std::vector<float> ratios, biases, thresholds;
+
+  Ratio(double r, double b, std::size_t n, format::IntegerRange rounded)
+      : ratio(r),
+        bias(b),
+        ratios(n, static_cast<float>(r)),
+        biases(n, static_cast<float>(b)),
+        thresholds(n, DoubtThreshold(b, rounded)) {}
+};
 
 // Around every tie of a scale ratio of 1/16, and between, in both directions: no lane is wrong and
-// silent.
+// silent. Rows of every length, so that every way to begin and end a row is there.
 TEST_P(KernelsTest, RequantizesOrReportsDoubt) {
-  std::vector<std::int32_t> acc;
-  for (std::int32_t a = -2600; a <= 2600; ++a) acc.push_back(a);
-  const format::IntegerRange stored{-128, 127};
-  const std::int32_t offset = 5;
-  for (const double ratio : {1.0 / 16, 0.1, 1.0 / 3}) {
-    for (const double bias : {0.0, 0.5, -3.25}) {
-      const auto ratio32 = static_cast<float>(ratio);
-      const auto bias32 = static_cast<float>(bias);
-      const float threshold = DoubtThreshold(bias, {stored.min - offset, stored.max - offset});
-      const std::int32_t correction = 7;
-      const Rounding rounding{&correction, &ratio32, &bias32, &threshold, 0, -133, 122, offset};
-      std::vector<std::uint8_t> out(acc.size());
+  const int low = kernels().signed_bytes ? -128 : 0;
+  const format::IntegerRange stored{low + 3, low + 250};
+  const std::int32_t offset = low + 133;
+  for (const auto& [ratio, bias] : std::vector<std::pair<double, double>>{
+           {1.0 / 16, 0}, {0.1, 0.5}, {1.0 / 3, -3.25}, {1e6, 0}}) {
+    for (const std::int64_t columns : {1, 7, 16, 23, 64, 65, 130}) {
+      constexpr std::int64_t kRows = 5;
+      const std::int64_t stride = columns + 64;
+      std::vector<std::int32_t> acc(static_cast<std::size_t>(kRows * stride));
+      for (auto& a : acc) a = std::uniform_int_distribution<std::int32_t>(-2600, 2600)(random_);
+      const Ratio r(ratio, bias, static_cast<std::size_t>(stride),
+                    {stored.min - offset, stored.max - offset});
+      std::vector<std::uint8_t> out(static_cast<std::size_t>(kRows * (columns + 1)), 77);
       std::vector<std::int32_t> doubtful(acc.size());
-      const auto count = kernels().requantize(acc.data(), static_cast<std::int64_t>(acc.size()),
-                                              rounding, out.data(), doubtful.data());
+      const auto count = kernels().requantize(
+          {.acc = acc.data(),
+           .stride = stride,
+           .rows = kRows,
+           .columns = columns,
+           .out = out.data(),
+           .out_stride = columns + 1},
+          {.ratio = r.ratios.data(),
+           .bias = r.biases.data(),
+           .threshold = r.thresholds.data(),
+           .narrowing = {static_cast<std::int16_t>(offset), static_cast<std::int16_t>(stored.min),
+                         static_cast<std::int16_t>(stored.max)}},
+          doubtful.data());
       std::vector<bool> doubted(acc.size());
       for (std::int64_t d = 0; d < count; ++d) {
         doubted[static_cast<std::size_t>(doubtful[static_cast<std::size_t>(d)])] = true;
       }
-      for (std::size_t i = 0; i < acc.size(); ++i) {
+      for (std::int64_t i = 0; i < kRows * columns; ++i) {
+        const auto at = static_cast<std::size_t>(i / columns * stride + i % columns);
+        const auto to = static_cast<std::size_t>(i / columns * (columns + 1) + i % columns);
         // Binary64's ratio decides what is farther from a tie than the threshold; clamped lanes
         // have no tie.
-        const long double real = static_cast<long double>(acc[i] + correction) * ratio + bias;
+        const long double real = static_cast<long double>(acc[at]) * ratio + bias;
         const long double nearest = std::nearbyint(real);
-        const bool tie = std::fabs(real - nearest) > 0.5L - 1e-9L && real > -133 && real < 122;
-        ASSERT_TRUE(doubted[i] || !tie) << acc[i];
-        if (doubted[i]) continue;
-        const auto expected = std::min(127L, std::max(-128L, std::lrint(nearest) + offset));
-        ASSERT_EQ(static_cast<std::int8_t>(out[i]), expected) << acc[i] << " * " << ratio;
+        const bool tie = std::fabs(real - nearest) > 0.5L - 1e-9L &&
+                         real > static_cast<long double>(stored.min - offset) &&
+                         real < static_cast<long double>(stored.max - offset);
+        ASSERT_TRUE(doubted[at] || !tie) << acc[at];
+        if (doubted[at]) continue;
+        const auto expected =
+            std::min<long>(stored.max, std::max<long>(stored.min, std::lrint(nearest) + offset));
+        ASSERT_EQ(AsHeld(out[to]), expected) << acc[at] << " * " << ratio;
       }
-      EXPECT_LT(count, static_cast<std::int64_t>(acc.size()) / 4);
+      for (std::int64_t row = 0; row < kRows; ++row) {
+        ASSERT_EQ(out[static_cast<std::size_t>(row * (columns + 1) + columns)], 77)
+            << "past the end";
+      }
     }
   }
 }

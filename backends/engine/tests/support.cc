@@ -103,9 +103,9 @@ Result<format::Tensor> ComputeOneNode(const Kernels& kernels, const std::string&
                                       const std::vector<Argument>& arguments,
                                       const format::Tensor& output,
                                       std::vector<format::Attribute> attributes, Path path) {
-  QTX_ASSIGN_OR_RETURN(
-      const auto prepared,
-      PrepareModel(OneNode(op_type, arguments, output, std::move(attributes)), kernels, path));
+  QTX_ASSIGN_OR_RETURN(const auto prepared,
+                       PrepareModel(OneNode(op_type, arguments, output, std::move(attributes)),
+                                    kernels, {.path = path}));
   std::vector<format::Tensor> inputs;
   for (const Argument& argument : arguments) {
     if (!argument.constant && !argument.name.empty()) inputs.push_back(argument.tensor);

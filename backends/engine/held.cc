@@ -1,0 +1,175 @@
+#include "engine/held.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "qtx/format/limits.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+constexpr std::int64_t kLine = 64;
+
+std::int64_t RoundUpToLine(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+// What a value occupies in the block.
+std::int64_t Room(const Held& held) { return RoundUpToLine(held.size + kReadAhead); }
+
+// columns x rows from rows x columns, in squares that stay in the first cache.
+template <typename T>
+void TransposeMatrix(const T* from, std::int64_t rows, std::int64_t columns, std::uint8_t flip,
+                     T* to) {
+  constexpr std::int64_t kSquare = 32;
+  for (std::int64_t r0 = 0; r0 < rows; r0 += kSquare) {
+    const std::int64_t r1 = std::min(rows, r0 + kSquare);
+    for (std::int64_t c0 = 0; c0 < columns; c0 += kSquare) {
+      const std::int64_t c1 = std::min(columns, c0 + kSquare);
+      for (std::int64_t c = c0; c < c1; ++c) {
+        for (std::int64_t r = r0; r < r1; ++r) {
+          to[c * rows + r] = static_cast<T>(from[r * columns + c] ^ flip);
+        }
+      }
+    }
+  }
+}
+
+template <typename T>
+void TransposeEach(const std::byte* from, std::int64_t count, std::int64_t rows,
+                   std::int64_t columns, std::uint8_t flip, std::byte* to) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t first = i * rows * columns;
+    TransposeMatrix(reinterpret_cast<const T*>(from) + first, rows, columns, flip,
+                    reinterpret_cast<T*>(to) + first);
+  }
+}
+
+std::int64_t SpatialSize(const format::Dims& dims) {
+  std::int64_t size = 1;
+  for (std::size_t i = 2; i < dims.size(); ++i) size *= dims[i];
+  return size;
+}
+
+}  // namespace
+
+Result<Held*> Arena::Append(Held held) {
+  if (held.size > format::kMaxTensorBytes - declared_) {
+    return Error{ErrorCode::kTooLarge, "",
+                 "the model's values pass the limit of " + std::to_string(format::kMaxTensorBytes) +
+                     " bytes"};
+  }
+  declared_ += held.size;
+  values_.push_back(std::move(held));
+  return &values_.back();
+}
+
+Result<Held*> Arena::Add(format::Tensor type, Layout layout, std::size_t now) {
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(type.dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t size, format::PackedBytes(type.elem_type, count));
+  QTX_ASSIGN_OR_RETURN(
+      Held * held,
+      Append({.type = std::move(type), .layout = layout, .size = size, .first = now, .last = now}));
+  shared_.push_back(held);
+  return held;
+}
+
+Held* Arena::AddAlias(Held& of, format::Tensor type, Layout layout) {
+  Held& owner = of.alias_of == nullptr ? of : *of.alias_of;
+  values_.push_back({.type = std::move(type),
+                     .layout = layout,
+                     .data = owner.data,
+                     .size = of.size,
+                     .alias_of = &owner});
+  return &values_.back();
+}
+
+Result<Held*> Arena::AddConstant(format::Tensor type, Layout layout) {
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(type.dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t size, format::PackedBytes(type.elem_type, count));
+  QTX_ASSIGN_OR_RETURN(Held * held,
+                       Append({.type = std::move(type), .layout = layout, .size = size}));
+  constants_.emplace_back().Resize(Room(*held));
+  held->data = constants_.back().data();
+  return held;
+}
+
+Result<Held*> Arena::AddScratch(std::int64_t bytes, std::size_t now) {
+  QTX_ASSIGN_OR_RETURN(Held * held, Append({.size = bytes, .first = now, .last = now}));
+  shared_.push_back(held);
+  return held;
+}
+
+void Arena::Use(Held& held, std::size_t now) {
+  Held& owner = held.alias_of == nullptr ? held : *held.alias_of;
+  owner.last = std::max(owner.last, now);
+}
+
+void Arena::Place() {
+  struct Place {
+    Held* held;
+    std::int64_t address;
+  };
+  std::ranges::stable_sort(shared_, std::ranges::greater(), &Held::size);
+  std::vector<Place> placed;  // by address
+  for (Held* held : shared_) {
+    std::int64_t address = 0;
+    for (const Place& other : placed) {
+      const bool together = other.held->first <= held->last && held->first <= other.held->last;
+      if (!together) continue;
+      if (other.address >= address + Room(*held)) break;
+      address = std::max(address, other.address + Room(*other.held));
+    }
+    const auto before = std::ranges::upper_bound(placed, address, {}, &Place::address);
+    placed.insert(before, {held, address});
+    total_ = std::max(total_, address + Room(*held));
+  }
+  block_.Resize(total_);
+  for (const Place& place : placed) place.held->data = block_.data() + place.address;
+  for (Held& held : values_) {
+    if (held.alias_of != nullptr) held.data = held.alias_of->data;
+  }
+}
+
+format::Tensor HeldType(const format::Tensor& type, bool signed_bytes) {
+  using format::ElementType;
+  const ElementType from = signed_bytes ? ElementType::kUint8Q : ElementType::kInt8Q;
+  format::Tensor held{.elem_type = type.elem_type,
+                      .dims = type.dims,
+                      .quantization = type.quantization,
+                      .bytes = {}};
+  if (type.elem_type != from) return held;
+  const std::int32_t move = signed_bytes ? -128 : 128;
+  held.elem_type = signed_bytes ? ElementType::kInt8Q : ElementType::kUint8Q;
+  format::Quantization& q = *held.quantization;
+  if (q.offset.empty()) q.offset.assign(q.scale.size(), 0);
+  for (std::int32_t& offset : q.offset) offset += move;
+  if (q.quant_min) *q.quant_min += move;
+  if (q.quant_max) *q.quant_max += move;
+  return held;
+}
+
+bool LayoutsCoincide(const format::Dims& dims) {
+  return dims.size() < 3 || dims[1] == 1 || SpatialSize(dims) == 1;
+}
+
+void CopyFlipped(const std::byte* from, std::int64_t n, std::uint8_t flip, std::byte* to) {
+  if (flip == 0) {
+    std::copy_n(from, n, to);
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i) to[i] = from[i] ^ std::byte{flip};
+}
+
+void ChangeLayout(const std::byte* from, Layout layout, const format::Dims& dims, std::size_t size,
+                  std::uint8_t flip, std::byte* to) {
+  std::int64_t rows = dims[1];
+  std::int64_t columns = SpatialSize(dims);
+  if (layout == Layout::kChannelsLast) std::swap(rows, columns);
+  if (size == 1) return TransposeEach<std::uint8_t>(from, dims[0], rows, columns, flip, to);
+  if (size == 2) return TransposeEach<std::uint16_t>(from, dims[0], rows, columns, 0, to);
+  if (size == 4) return TransposeEach<std::uint32_t>(from, dims[0], rows, columns, 0, to);
+  return TransposeEach<std::uint64_t>(from, dims[0], rows, columns, 0, to);
+}
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,82 @@
+// Operators that are a table from 8 bits to 8 bits, and those that only rename elements.
+#include <utility>
+
+#include "engine/ops/conversion.h"
+#include "engine/ops/movement.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+class ByteMap : public Step {
+ public:
+  ByteMap(Held* x, Held* y, const ByteTable& table, Threads& threads)
+      : x_(x), y_(y), table_(table), threads_(threads) {}
+
+  Result<void> Run() override {
+    constexpr std::int64_t kPiece = 1 << 14;
+    threads_.For((x_->size + kPiece - 1) / kPiece, [this](std::int64_t piece) {
+      const std::uint8_t* from = x_->bytes();
+      std::uint8_t* to = y_->bytes();
+      const std::int64_t end = std::min(x_->size, (piece + 1) * kPiece);
+      for (std::int64_t i = piece * kPiece; i < end; ++i) to[i] = table_[from[i]];
+    });
+    return {};
+  }
+
+ private:
+  Held *x_, *y_;
+  ByteTable table_;
+  Threads& threads_;
+};
+
+// Where dimension 1 goes last, or comes back from there.
+bool MovesChannels(std::span<const std::int64_t> perm, bool to_last) {
+  const std::size_t rank = perm.size();
+  if (rank < 3 || perm[0] != 0) return false;
+  for (std::size_t i = 1; i < rank; ++i) {
+    const std::size_t from = to_last ? (i + 1 == rank ? 1 : i + 1) : (i == 1 ? rank - 1 : i - 1);
+    if (perm[i] != static_cast<std::int64_t>(from)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+StepResult PrepareByteMap(const NodePlan& node, const RealBounds& bounds) {
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x_type, node.TypeOf(0));
+  QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(x_type->dims));
+  const bool is_signed = node.kernels().signed_bytes;
+  auto table = MakeByteTable(HeldType(*x_type, is_signed), HeldType(y_type, is_signed), bounds);
+  if (!table.has_value()) return node.Because(table.error());
+  const Layout layout = node.LayoutOf(0);
+  QTX_ASSIGN_OR_RETURN(Held * x, node.HeldInput(0, layout));
+  QTX_ASSIGN_OR_RETURN(Held * y, node.HeldOutput(y_type.dims, layout));
+  return std::make_unique<ByteMap>(x, y, *table, node.threads());
+}
+
+StepResult RenameElements(const NodePlan& node, Layout from, format::Dims dims, Layout to) {
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x_type, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(dims));
+  // A step between tensors would cost less than two changes of form.
+  if (node.IsConstant(0) || !SameReals(*x_type, y_type)) {
+    return node.Unsupported("a result of another type than its input");
+  }
+  QTX_ASSIGN_OR_RETURN(Held * x, node.HeldInput(0, from));
+  QTX_RETURN_IF_ERROR(node.OutputAlias(*x, std::move(dims), to));
+  return std::unique_ptr<Step>();
+}
+
+StepResult PrepareTransposedNames(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
+  const std::vector<std::int64_t> perm = node.node().IntsOr("perm", {});
+  if (perm.size() != x->dims.size()) return node.Unsupported("another permutation");
+  const bool to_last = MovesChannels(perm, true);
+  if (!to_last && !MovesChannels(perm, false)) return node.Unsupported("another permutation");
+  format::Dims dims;
+  for (const std::int64_t axis : perm) dims.push_back(x->dims[static_cast<std::size_t>(axis)]);
+  return to_last ? RenameElements(node, Layout::kChannelsLast, std::move(dims), Layout::kRowMajor)
+                 : RenameElements(node, Layout::kRowMajor, std::move(dims), Layout::kChannelsLast);
+}
+
+}  // namespace qtx::backend::engine

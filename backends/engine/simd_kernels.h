@@ -1,0 +1,272 @@
+// The kernels as templates over an instruction set's vectors. A file that instantiates them is
+// compiled with that instruction set enabled, so nothing here may use an inline function of the
+// standard library: the linker could keep that file's copy for everybody.
+//
+// A type Simd supplies, all static:
+//   Byte                         int8 or uint8: how the set holds 8-bit values
+//   I32, F32                     vectors of kLanes int32 and binary32
+//   Zero() Load(const int32*) Store(int32*, I32) Set(int32) AddI(I32, I32)
+//   SetF(float) LoadF(const float*) ToFloat(I32) Nearest(F32) -> I32, ties to even
+//   MulF MinF AbsF, MulAddF(a, b, c): a * b + c, rounded once or twice
+//   Fraction(F32 v, I32 nearest) v - nearest
+//   AtLeast(F32 a, F32 b) -> unsigned, bit i: a[i] >= b[i]
+//   StoreNarrowed(uint8*, const I32 (&)[4], Narrowing, int64 n): n bytes, saturating all the way
+//   Pin(I32&)                    keeps the compiler from moving what computes it
+//   LoadBytes(const uint8*) -> I32, as the set holds 8-bit values (Kernels::signed_bytes)
+// A type Dot of operands A and W supplies
+//   kGroup, kPairLimit, Vector (of kGroup * kLanes weights), Broadcast
+//   Load(const W*) -> Vector, Spread(const A*) -> Broadcast: one group to every lane
+//   Multiply(I32 sum, Broadcast, Vector) -> I32; for bytes also LoadValues(const uint8*) of a whole
+//   vector's activations, of type Broadcast
+// Every template has a type of the instantiating file among its arguments, so that each file's
+// functions are its own.
+#pragma once
+
+#include <cstddef>
+
+#include "engine/kernels.h"
+
+namespace qtx::backend::engine::simd {
+
+/// Above every stored byte and its offset; the saturating steps bring it to the largest.
+inline constexpr float kBeyondBytes = 0x1p20F;
+
+template <typename Simd, typename Dot, int kRows, int kVectors>
+void RunTile(const Tile<typename Dot::A, typename Dot::W>& t) {
+  using I32 = typename Simd::I32;
+  constexpr int kLanes = Simd::kLanes;
+  I32 sums[std::size_t{kRows}][std::size_t{kVectors}];
+  const typename Dot::A* rows[std::size_t{kRows}];
+#pragma GCC unroll 8  // all loops over rows and vectors, or the sums become an array in memory
+  for (int r = 0; r < kRows; ++r) {
+    rows[r] = t.rows[r];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = Simd::Load(t.initial + v * kLanes);
+  }
+  const typename Dot::W* panel = t.panels;
+  for (const Segment* s = t.segments; s != t.segments + t.segment_count; ++s) {
+    const std::int64_t end = s->offset + std::int64_t{s->groups} * Dot::kGroup;
+    for (std::int64_t k = s->offset; k < end; k += Dot::kGroup, panel += kLanes * Dot::kGroup) {
+      typename Dot::Vector columns[std::size_t{kVectors}];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) columns[v] = Dot::Load(panel + v * t.panel_stride);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const auto row = Dot::Spread(rows[r] + k);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          sums[r][v] = Dot::Multiply(sums[r][v], row, columns[v]);
+          // Pins the order of rows: left alone, GCC 12 hoists the broadcasts of the loop body and
+          // spills sums to memory (81 GOP/s for 140 on AVX2).
+          Simd::Pin(sums[r][v]);
+        }
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      Simd::Store(t.sums + r * t.stride + v * kLanes, sums[r][v]);
+    }
+  }
+}
+
+/// Fills in tiles of up to kRows rows by kVectors vectors.
+template <typename Simd, typename Dot, int kVectors, int kRows, typename Kernels>
+constexpr void SetTiles(Kernels& kernels) {
+  if constexpr (kRows > 0) {
+    kernels.tile[kVectors - 1][kRows - 1] = RunTile<Simd, Dot, kRows, kVectors>;
+    SetTiles<Simd, Dot, kVectors, kRows - 1>(kernels);
+  }
+}
+
+/// The most rows that tiles of 1, 2, .. vectors have; 0 ends the list.
+template <typename Simd, typename Dot, int kRows1, int kRows2, int kRows3, int kRows4>
+constexpr ProductKernels<typename Dot::A, typename Dot::W> MakeProducts() {
+  ProductKernels<typename Dot::A, typename Dot::W> kernels;
+  kernels.group = Dot::kGroup;
+  kernels.lanes = Simd::kLanes;
+  kernels.pair_limit = Dot::kPairLimit;
+  kernels.vectors = kRows4 > 0 ? 4 : kRows3 > 0 ? 3 : kRows2 > 0 ? 2 : 1;
+  SetTiles<Simd, Dot, 1, kRows1>(kernels);
+  SetTiles<Simd, Dot, 2, kRows2>(kernels);
+  SetTiles<Simd, Dot, 3, kRows3>(kernels);
+  SetTiles<Simd, Dot, 4, kRows4>(kernels);
+  return kernels;
+}
+
+/// kVectors vectors of a depthwise convolution's sums, from element i on.
+template <typename Simd, typename Dot, int kVectors>
+void AddQuads(const QuadSums& q, std::int64_t i) {
+  constexpr int kLanes = Simd::kLanes;
+  typename Simd::I32 sums[std::size_t{kVectors}];
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) sums[j] = Simd::Load(q.initial + i + j * kLanes);
+  const std::int8_t* weights = q.weights + 4 * i;
+  for (std::int64_t t = 0; t < q.taps; ++t, weights += q.weight_stride) {
+    const std::uint8_t* values = q.values + q.offsets[t] + 4 * i;
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      sums[j] = Dot::Multiply(sums[j], Dot::LoadValues(values + j * 4 * kLanes),
+                              Dot::Load(weights + j * 4 * kLanes));
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) Simd::Store(q.sums + i + j * kLanes, sums[j]);
+}
+
+template <typename Simd, typename Dot>
+void RunQuadSums(const QuadSums& quads) {
+  const QuadSums q = quads;  // its own copy: the sums might alias the caller's
+  std::int64_t i = 0;
+  for (; i + 4 * Simd::kLanes <= q.n; i += 4 * Simd::kLanes) AddQuads<Simd, Dot, 4>(q, i);
+  for (; i < q.n; i += Simd::kLanes) AddQuads<Simd, Dot, 1>(q, i);
+}
+
+template <typename Simd>
+void RunInterleave(const std::uint8_t* const* rows, std::int64_t n, std::uint8_t* out) {
+  const std::uint8_t* a = rows[0];
+  const std::uint8_t* b = rows[1];
+  const std::uint8_t* c = rows[2];
+  const std::uint8_t* d = rows[3];
+  for (std::int64_t i = 0; i < n; ++i) {
+    out[4 * i] = a[i];
+    out[4 * i + 1] = b[i];
+    out[4 * i + 2] = c[i];
+    out[4 * i + 3] = d[i];
+  }
+}
+
+template <typename Simd>
+void RunWiden(const std::uint8_t* stored, std::int64_t n, std::int32_t offset, std::int16_t* out) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    out[i] = static_cast<std::int16_t>(static_cast<typename Simd::Byte>(stored[i]) - offset);
+  }
+}
+
+/// `count` elements, at most four vectors, to as many stored bytes, and the mask of their doubtful
+/// lanes. v is bounded above, so that it has an int32: what lies below them all becomes the
+/// smallest, and clamps as it should.
+template <typename Simd, int kVectors, typename Value, typename Threshold>
+std::uint64_t RoundVectors(std::int64_t count, Narrowing narrowing, Value value,
+                           Threshold threshold, std::uint8_t* out) {
+  typename Simd::I32 nearest[4];
+  std::uint64_t doubtful = 0;
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) {
+    const auto v = Simd::MinF(value(j), Simd::SetF(kBeyondBytes));
+    nearest[j] = Simd::Nearest(v);
+    const auto distance = Simd::AbsF(Simd::Fraction(v, nearest[j]));
+    doubtful |= std::uint64_t{Simd::AtLeast(distance, threshold(j))} << (j * Simd::kLanes);
+  }
+#pragma GCC unroll 4
+  for (int j = kVectors; j < 4; ++j) nearest[j] = nearest[0];
+  Simd::StoreNarrowed(out, nearest, narrowing, count);
+  return count < 64 ? doubtful & ((std::uint64_t{1} << count) - 1) : doubtful;
+}
+
+template <typename Simd>
+std::int64_t ListLanes(std::uint64_t mask, std::int64_t i, std::int32_t* doubtful,
+                       std::int64_t count) {
+  for (; mask != 0; mask &= mask - 1) {
+    doubtful[count++] = static_cast<std::int32_t>(i) + __builtin_ctzll(mask);
+  }
+  return count;
+}
+
+/// Up to four vectors of columns: what they are multiplied with stays in registers over all rows.
+template <typename Simd, int kVectors>
+std::int64_t RequantizeColumns(const Sums& sums, std::int64_t first, std::int64_t n,
+                               const Rounding& r, std::int32_t* doubtful, std::int64_t count) {
+  typename Simd::F32 ratio[std::size_t{kVectors}];
+  typename Simd::F32 bias[std::size_t{kVectors}];
+  typename Simd::F32 threshold[std::size_t{kVectors}];
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) {
+    ratio[j] = Simd::LoadF(r.ratio + first + j * Simd::kLanes);
+    bias[j] = Simd::LoadF(r.bias + first + j * Simd::kLanes);
+    threshold[j] = Simd::LoadF(r.threshold + first + j * Simd::kLanes);
+  }
+  // Own copies: bytes that are written might alias the caller's.
+  const Narrowing narrowing = r.narrowing;
+  const std::int64_t stride = sums.stride;
+  const std::int64_t out_stride = sums.out_stride;
+  const std::int32_t* acc = sums.acc + first;
+  std::uint8_t* out = sums.out + first;
+  const std::int64_t rows = sums.rows;
+  for (std::int64_t row = 0; row < rows; ++row, acc += stride, out += out_stride) {
+    const auto value = [&](int j) {
+      return Simd::MulAddF(Simd::ToFloat(Simd::Load(acc + j * Simd::kLanes)), ratio[j], bias[j]);
+    };
+    const std::uint64_t mask = RoundVectors<Simd, kVectors>(
+        n, narrowing, value, [&](int j) { return threshold[j]; }, out);
+    if (mask != 0) count = ListLanes<Simd>(mask, row * stride + first, doubtful, count);
+  }
+  return count;
+}
+
+template <typename Simd>
+std::int64_t RunRequantize(const Sums& sums, const Rounding& r, std::int32_t* doubtful) {
+  constexpr std::int64_t kLanes = Simd::kLanes;
+  std::int64_t count = 0;
+  std::int64_t i = 0;
+  for (; i + 3 * kLanes < sums.columns; i += 4 * kLanes) {
+    const std::int64_t n = sums.columns - i < 4 * kLanes ? sums.columns - i : 4 * kLanes;
+    count = RequantizeColumns<Simd, 4>(sums, i, n, r, doubtful, count);
+  }
+  const std::int64_t left = sums.columns - i;
+  if (left > 2 * kLanes) return RequantizeColumns<Simd, 3>(sums, i, left, r, doubtful, count);
+  if (left > kLanes) return RequantizeColumns<Simd, 2>(sums, i, left, r, doubtful, count);
+  if (left > 0) return RequantizeColumns<Simd, 1>(sums, i, left, r, doubtful, count);
+  return count;
+}
+
+template <typename Simd>
+std::int64_t RunAdd(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n,
+                    const AddRounding& rounding, std::uint8_t* out, std::int32_t* doubtful) {
+  const AddRounding r = rounding;  // its own copy: bytes that are written might alias the caller's
+  constexpr std::int64_t kBlock = 4 * Simd::kLanes;
+  const auto centred = [](const std::uint8_t* stored, std::int32_t offset) {
+    return Simd::ToFloat(Simd::AddI(Simd::LoadBytes(stored), Simd::Set(-offset)));
+  };
+  const auto threshold = [&](int) { return Simd::SetF(r.threshold); };
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < n; i += kBlock) {
+    const auto value = [&](int j) {
+      const std::int64_t at = i + j * Simd::kLanes;
+      const auto right = Simd::MulF(centred(b + at, r.b_offset), Simd::SetF(r.b_ratio));
+      return Simd::MulAddF(centred(a + at, r.a_offset), Simd::SetF(r.a_ratio), right);
+    };
+    const std::uint64_t mask = RoundVectors<Simd, 4>(n - i < kBlock ? n - i : kBlock, r.narrowing,
+                                                     value, threshold, out + i);
+    if (mask != 0) count = ListLanes<Simd>(mask, i, doubtful, count);
+  }
+  return count;
+}
+
+/// For a set that cannot store part of a vector: `count` bytes of `bytes`, eight at a time.
+template <typename Simd>
+void StorePart(std::uint8_t* p, const std::uint8_t* bytes, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) __builtin_memcpy(p + i, bytes + i, 8);
+  for (; i < count; ++i) p[i] = bytes[i];
+}
+
+template <typename Simd, typename Bytes>
+constexpr Kernels MakeKernels(std::string_view name,
+                              ProductKernels<std::uint8_t, std::int8_t> bytes,
+                              ProductKernels<std::int16_t, std::int16_t> words) {
+  return {.name = name,
+          .signed_bytes = static_cast<typename Simd::Byte>(-1) < 0,
+          .lanes = Simd::kLanes,
+          .bytes = bytes,
+          .words = words,
+          .quad_sums = RunQuadSums<Simd, Bytes>,
+          .interleave = RunInterleave<Simd>,
+          .widen = RunWiden<Simd>,
+          .requantize = RunRequantize<Simd>,
+          .add = RunAdd<Simd>};
+}
+
+}  // namespace qtx::backend::engine::simd

@@ -1,0 +1,71 @@
+#include "engine/threads.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+// Loops of one network follow each other within microseconds: waking a sleeper costs more than
+// staying awake that long.
+constexpr int kSpins = 1 << 14;
+
+inline void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
+}
+
+// Returns once value differs from `old`.
+template <typename T>
+void AwaitChange(const std::atomic<T>& value, T old) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    Pause();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+Threads::Threads(int count) {
+  for (int i = 1; i < count; ++i) workers_.emplace_back([this] { Work(); });
+}
+
+Threads::~Threads() {
+  stopping_ = true;
+  ++loops_;
+  loops_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void Threads::TakeIndices() {
+  for (std::int64_t i = next_++; i < n_; i = next_++) (*task_)(i);
+}
+
+void Threads::Work() {
+  unsigned seen = 0;
+  while (true) {
+    AwaitChange(loops_, seen);
+    ++seen;
+    if (stopping_) return;
+    TakeIndices();
+    if (--running_ == 0) running_.notify_one();
+  }
+}
+
+void Threads::For(std::int64_t n, const std::function<void(std::int64_t)>& task) {
+  if (workers_.empty() || n < 2) {
+    for (std::int64_t i = 0; i < n; ++i) task(i);
+    return;
+  }
+  task_ = &task;
+  n_ = n;
+  next_ = 0;
+  running_ = static_cast<int>(workers_.size());
+  ++loops_;
+  loops_.notify_all();
+  TakeIndices();
+  for (int left = running_; left != 0; left = running_) AwaitChange(running_, left);
+}
+
+}  // namespace qtx::backend::engine

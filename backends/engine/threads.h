@@ -1,0 +1,38 @@
+// A small pool: one parallel loop at a time. Which thread runs which index never shows in a result,
+// since every index writes elements of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace qtx::backend::engine {
+
+class Threads {
+ public:
+  /// `count` threads in all, the caller's among them; at least 1.
+  explicit Threads(int count);
+  ~Threads();
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  int count() const { return static_cast<int>(workers_.size()) + 1; }
+  /// Calls task(i) once for each i < n, in any order, and returns when all are done.
+  void For(std::int64_t n, const std::function<void(std::int64_t)>& task);
+
+ private:
+  void Work();
+  void TakeIndices();
+
+  std::vector<std::thread> workers_;
+  const std::function<void(std::int64_t)>* task_ = nullptr;
+  std::int64_t n_ = 0;
+  std::atomic<std::int64_t> next_{0};
+  std::atomic<int> running_{0};     // workers that have not finished the present loop
+  std::atomic<unsigned> loops_{0};  // begun so far; workers wait for it to change
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace qtx::backend::engine
