@@ -1,0 +1,150 @@
+#include "qtx/bench/machine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstddef>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "loops.h"
+
+namespace qtx::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The shortest time in which all threads did `work`, over repetitions that take `seconds`.
+double BestTime(int threads, double seconds, const std::function<void(int thread)>& work) {
+  double best = 0;
+  std::barrier gate(threads);
+  std::atomic<bool> go_on = true;
+  const auto each = [&](int thread) {
+    const Clock::time_point begin = Clock::now();
+    while (true) {
+      gate.arrive_and_wait();
+      if (!go_on) return;
+      const Clock::time_point start = Clock::now();
+      work(thread);
+      gate.arrive_and_wait();
+      if (thread != 0) continue;
+      const double taken = SecondsSince(start);
+      best = best == 0 ? taken : std::min(best, taken);
+      go_on = SecondsSince(begin) < seconds;
+    }
+  };
+  std::vector<std::jthread> others;
+  for (int thread = 1; thread < threads; ++thread) others.emplace_back(each, thread);
+  each(0);
+  return best;
+}
+
+// Times are of about this long: much longer than starting together, much shorter than a time slice.
+constexpr double kOneTime = 5e-4;
+
+template <typename Work>
+long CountFor(double seconds, const Work& work) {
+  long count = 1;
+  for (double taken = 0; taken < seconds / 4 && count < (1L << 40); count *= 2) {
+    const Clock::time_point start = Clock::now();
+    work(count);
+    taken = SecondsSince(start);
+  }
+  return std::max(count, 2L);
+}
+
+Peak MeasurePeak(const PeakLoop& loop, int threads, double seconds) {
+  const long count = CountFor(kOneTime, loop.run);
+  const double time = BestTime(threads, seconds, [&](int) { loop.run(count); });
+  const double operations = loop.operations * static_cast<double>(count) * threads;
+  return {loop.name, loop.floats, threads, operations / time / 1e9};
+}
+
+struct Level {
+  const char* name;
+  std::int64_t bytes;
+};
+
+// Sizes that lie well within a cache, and in none. A system that does not say gets usual ones.
+std::vector<Level> Levels() {
+  constexpr std::int64_t kKilo = 1024, kMega = 1024 * kKilo;
+  const auto size = [](int name, std::int64_t usual) {
+    const std::int64_t said = sysconf(name);
+    return said > 0 ? said : usual;
+  };
+  const std::int64_t l1 = size(_SC_LEVEL1_DCACHE_SIZE, 32 * kKilo);
+  const std::int64_t l2 = std::max(size(_SC_LEVEL2_CACHE_SIZE, kMega), 4 * l1);
+  const std::int64_t l3 = std::max(size(_SC_LEVEL3_CACHE_SIZE, 8 * kMega), 4 * l2);
+  return {{"L1", l1 / 2},
+          {"L2", l2 / 2},
+          {"L3", std::max(2 * l2, std::min(l3 / 4, 16 * kMega))},
+          {"DRAM", std::clamp(2 * l3, 64 * kMega, 256 * kMega)}};
+}
+
+constexpr std::size_t kUnit = 1024;  // of what ReadAll reads
+
+Bandwidth MeasureBandwidth(const Level& level, int threads, double seconds) {
+  const std::size_t bytes = static_cast<std::size_t>(level.bytes) / kUnit * kUnit;
+  constexpr std::align_val_t kAlignment{64};
+  const auto release = [](std::byte* data) { operator delete[](data, kAlignment); };
+  using Buffer = std::unique_ptr<std::byte[], decltype(release)>;
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < threads; ++i) {
+    buffers.emplace_back(new (kAlignment) std::byte[bytes], release);
+    std::fill_n(buffers.back().get(), bytes, std::byte{1});  // pages of its own
+  }
+  const auto read = [&](std::byte* data, long count) {
+    for (long i = 0; i < count; ++i) ReadAll(data, bytes);
+  };
+  const long count = CountFor(kOneTime, [&](long n) { read(buffers[0].get(), n); });
+  const double time = BestTime(threads, seconds, [&](int thread) {
+    read(buffers[static_cast<std::size_t>(thread)].get(), count);
+  });
+  const double total = static_cast<double>(bytes) * static_cast<double>(count) * threads;
+  return {level.name, static_cast<std::int64_t>(bytes), threads, total / time / 1e9};
+}
+
+std::string ProcessorName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Machine MeasureMachine(const std::vector<int>& threads, double seconds) {
+  Machine machine;
+  machine.processor = ProcessorName();
+  for (const int count : threads) {
+    for (const PeakLoop& loop : PeakLoops()) {
+      machine.peaks.push_back(MeasurePeak(loop, count, seconds));
+    }
+    for (const Level& level : Levels()) {
+      machine.bandwidths.push_back(MeasureBandwidth(level, count, seconds));
+    }
+  }
+  return machine;
+}
+
+const Peak* HighestPeak(const Machine& machine, bool floats, int threads) {
+  const Peak* highest = nullptr;
+  for (const Peak& peak : machine.peaks) {
+    if (peak.floats != floats || peak.threads != threads) continue;
+    if (highest == nullptr || peak.gops > highest->gops) highest = &peak;
+  }
+  return highest;
+}
+
+}  // namespace qtx::bench
