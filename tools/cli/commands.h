@@ -130,6 +130,23 @@ struct FuzzOptions {
 };
 int Fuzz(const FuzzOptions& options);
 
+struct BenchOptions {
+  std::vector<std::string> backends;  // empty: every one that is built in
+  std::vector<std::string> filters;   // empty: every work
+  std::vector<std::string> types;     // empty: all
+  std::vector<int> threads;           // empty: one, and as many as cores
+  std::string models;                 // a folder of more networks
+  double seconds = 0.03;              // of a backend's turn
+  int rounds = 7;
+  double longest = 5;           // seconds of one run that is still measured
+  double timeout_seconds = 20;  // of a request
+  bool unchecked = false;       // results are not compared with the reference's
+  bool list = false;            // measures nothing: says what there is
+  std::string json, svg;
+};
+/// kFailed when a backend that names `exact` is not, or does not answer.
+int Bench(const BenchOptions& options);
+
 struct SpecOptions {
   std::string path;  // a file or folder of the spec; empty: all of it
 };

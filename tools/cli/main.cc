@@ -203,6 +203,40 @@ void AddFuzz(CLI::App& app, FuzzOptions& options) {
       ->capture_default_str();
 }
 
+void AddBench(CLI::App& app, BenchOptions& options) {
+  auto* command = app.add_subcommand("bench", "Race backends on layers and networks");
+  command->add_option("--backend", options.backends,
+                      "Built-in name or 'cmd:PROGRAM ARGS', {threads} in it for their number "
+                      "(default: every built-in one)");
+  command->add_option("--filter", options.filters,
+                      "Glob on the names of works; repeated: any of them");
+  command->add_option("--types", options.types, "Only these, as --list shows them: u8s8,fp32")
+      ->delimiter(',');
+  command->add_option("--threads", options.threads, "Numbers of threads: 1,2 (default: 1 and all)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--models", options.models, "Folder of more networks, .onnx and .tflite");
+  command->add_option("--seconds", options.seconds, "How long a backend's turn in a round is")
+      ->check(Between(0.0001, 60.0))
+      ->capture_default_str();
+  command->add_option("--rounds", options.rounds, "How many turns each backend has")
+      ->check(CLI::Range(7, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--longest", options.longest,
+                   "Seconds of one run; a backend that takes longer on a work is not measured")
+      ->check(Between(0.001, 86400.0))
+      ->capture_default_str();
+  command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
+      ->check(Between(0.001, 86400.0))
+      ->capture_default_str();
+  command->add_flag("--unchecked", options.unchecked,
+                    "Do not compare results with the reference's, which takes its time");
+  command->add_flag("--list", options.list, "Measure nothing: list the works");
+  command->add_option("--json", options.json, "Rows as JSON to this file ('-': stdout)");
+  command->add_option("--svg", options.svg, "Rooflines as SVG to this file");
+}
+
 void AddSpec(CLI::App& app, SpecOptions& options) {
   auto* command = app.add_subcommand("spec", "The spec's own examples");
   command->require_subcommand(1);
@@ -245,6 +279,7 @@ int Main(int argc, char** argv) {
   IdentifyOptions identify;
   ShrinkOptions shrink;
   FuzzOptions fuzz;
+  BenchOptions bench;
   SpecOptions spec;
   AddCheck(app, check);
   AddInspect(app, inspect);
@@ -257,6 +292,7 @@ int Main(int argc, char** argv) {
   AddPower(app, power);
   AddShrink(app, shrink);
   AddFuzz(app, fuzz);
+  AddBench(app, bench);
   AddSpec(app, spec);
   try {
     app.parse(argc, argv);
@@ -278,6 +314,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("power")) return Power(power);
   if (app.got_subcommand("shrink")) return Shrink(shrink);
   if (app.got_subcommand("fuzz")) return Fuzz(fuzz);
+  if (app.got_subcommand("bench")) return Bench(bench);
   return SpecRun(spec);
 }
 

@@ -489,4 +489,45 @@ TEST_F(Qtx, ShrinksOnlyWhatFails) {
   EXPECT_TRUE(fs::exists(Path("s/thesis.txt")));
 }
 
+// Times of a few microseconds are no measurement, but all that is measured is in the reports.
+TEST_F(Qtx, BenchMeasuresAndReports) {
+  const Outcome run =
+      Run("bench --backend reference --backend faulty:none --filter 'gemm/64*' --types u8s8" +
+          (" --threads 1 --seconds 0.0001 --json " + Path("b.json")) + " --svg " + Path("b.svg"));
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.out.find("gemm/64x64x64"), std::string::npos);
+  const std::string json = Contents(Path("b.json"));
+  EXPECT_NE(json.find("\"ratio_to_best_exact_peer\": "), std::string::npos) << json;
+  EXPECT_NE(json.find("\"exact\": true"), std::string::npos) << json;
+  EXPECT_TRUE(Contents(Path("b.svg")).ends_with("</svg>\n"));
+}
+
+TEST_F(Qtx, BenchFailsForABackendThatIsNotWhatItNames) {
+  const Outcome run =
+      Run("bench --backend faulty:pairs_saturate --filter 'gemm/64*' --types u8s8 --threads 1 "
+          "--seconds 0.0001");
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_NE(run.out.find("% off by"), std::string::npos) << run.out;
+}
+
+TEST_F(Qtx, BenchListsWorksWithoutMeasuring) {
+  const Outcome run = Run("bench --list --filter 'conv/resnet50/7x7*' --types fp32");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_TRUE(IsOneLine(run.out)) << run.out;
+  EXPECT_NE(run.out.find("1x3x224x224 * 64x3x7x7 s2"), std::string::npos) << run.out;
+}
+
+TEST_F(Qtx, BenchRefusesWhatItCannotMean) {
+  for (const std::string arguments :
+       {"--filter nothing", "--types u9", "--backend nobody", "--backend x86:threads=2",
+        "--backend reference --backend reference", "--threads 0", "--threads two", "--seconds nan",
+        "--seconds 0", "--rounds 6", "--longest -1"}) {
+    const Outcome run = Run("bench " + arguments);
+    EXPECT_EQ(run.status, 2) << arguments;
+    EXPECT_TRUE(IsOneLine(run.err)) << run.err;
+  }
+  EXPECT_EQ(Run("bench --models /nowhere").status, 4);
+  EXPECT_EQ(Run("bench --json /nowhere/b.json").status, 4);
+}
+
 }  // namespace

@@ -1,0 +1,242 @@
+// qtx bench: backends, each in a process of its own, on the same layers and networks.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "backends.h"
+#include "commands.h"
+#include "data.h"
+#include "qtx/bench/machine.h"
+#include "qtx/bench/race.h"
+#include "qtx/bench/report.h"
+#include "qtx/bench/work.h"
+#include "qtx/conformance/report.h"
+#include "qtx/conformance/suite.h"
+
+namespace qtx::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using bench::Row;
+using bench::Work;
+using conformance::BackendSource;
+
+// The reference has as long for one request before a work counts as unchecked.
+constexpr std::chrono::seconds kReferenceTime{20};
+// A figure of the machine takes at most this long.
+constexpr double kFigureSeconds = 0.1;
+
+bool IsCommand(const std::string& name) { return name.starts_with("cmd:"); }
+
+BackendOptions Isolated(double timeout_seconds) {
+  const auto milliseconds = std::ceil(timeout_seconds * 1000);
+  return {.process = {.timeout = std::chrono::milliseconds(static_cast<long>(milliseconds))},
+          .isolate = true};
+}
+
+std::string Replaced(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+// The name of the same backend set to a number of threads, one being what all start with.
+Result<std::string> WithThreads(const std::string& name, int threads) {
+  const std::string number = std::to_string(threads);
+  if (IsCommand(name)) {
+    const std::string command = Replaced(name, "{threads}", number);
+    if (command != name || threads == 1) return command;
+    return Error{ErrorCode::kUnsupported, "", "its command has no {threads}"};
+  }
+  if (threads == 1) return name;
+  if (name == "reference" || name.starts_with("faulty:")) {
+    return Error{ErrorCode::kUnsupported, "", "computes on one thread"};
+  }
+  return name + (name.find(':') == std::string::npos ? ":" : ",") + "threads=" + number;
+}
+
+Result<BackendSource> Source(const std::string& name, int threads, double timeout_seconds) {
+  QTX_ASSIGN_OR_RETURN(const std::string full, WithThreads(name, threads));
+  return FindBackend(full, Isolated(timeout_seconds));
+}
+
+std::vector<std::string> BackendNames(const BenchOptions& options) {
+  if (!options.backends.empty()) return options.backends;
+  std::vector<std::string> names;
+  for (const BuiltIn& built_in : BuiltIns()) names.emplace_back(built_in.name);
+  return names;
+}
+
+std::vector<int> Threads(const BenchOptions& options) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const std::set<int> numbers = options.threads.empty()
+                                    ? std::set<int>{1, cores}
+                                    : std::set<int>(options.threads.begin(), options.threads.end());
+  return {numbers.begin(), numbers.end()};
+}
+
+// Commands that describe themselves alike get numbers.
+void TellApart(std::vector<bench::Contender>& contenders) {
+  std::map<std::string, std::vector<std::string>> names;  // of each label
+  for (bench::Contender& contender : contenders) {
+    std::vector<std::string>& alike = names[contender.label()];
+    const auto found = std::ranges::find(alike, contender.name());
+    const auto number = found - alike.begin() + 1;
+    if (found == alike.end()) alike.push_back(contender.name());
+    if (number > 1) contender.set_label(contender.label() + " #" + std::to_string(number));
+  }
+}
+
+Result<std::vector<bench::Contender>> MakeContenders(const BenchOptions& options) {
+  std::vector<bench::Contender> contenders;
+  std::set<std::string> seen;
+  for (const std::string& name : BackendNames(options)) {
+    if (!IsCommand(name) && name.find("threads=") != std::string::npos) {
+      return Error{ErrorCode::kInvalid, "--backend " + name, "expected threads in --threads only"};
+    }
+    if (!seen.insert(name).second) {
+      return Error{ErrorCode::kInvalid, "--backend " + name, "named twice"};
+    }
+    QTX_RETURN_IF_ERROR(Source(name, 1, options.timeout_seconds));  // a name that is none
+    for (const int threads : Threads(options)) {
+      contenders.emplace_back(name, threads, Source(name, threads, options.timeout_seconds));
+    }
+  }
+  TellApart(contenders);
+  return contenders;
+}
+
+Result<void> CheckTypes(const std::vector<Work>& works, const std::vector<std::string>& types) {
+  std::set<std::string> known;
+  for (const Work& work : works) known.insert(work.types);
+  for (const std::string& name : types) {
+    if (known.contains(name)) continue;
+    std::string names;
+    for (const std::string& type : known) names += (names.empty() ? "" : ", ") + type;
+    return Error{ErrorCode::kInvalid, "--types " + name, "expected one of " + names};
+  }
+  return {};
+}
+
+bool IsChosen(const Work& work, const BenchOptions& options) {
+  const auto matches = [&](const std::string& glob) {
+    return conformance::GlobMatches(glob, work.name);
+  };
+  const bool named = options.filters.empty() || std::ranges::any_of(options.filters, matches);
+  return named && (options.types.empty() ||
+                   std::ranges::find(options.types, work.types) != options.types.end());
+}
+
+Result<std::vector<Work>> ChooseWorks(const BenchOptions& options) {
+  std::vector<Work> works = bench::GeneratedWorks();
+  std::set<std::string> names;
+  for (const std::string& folder : {SuiteFolder() + "/models", options.models}) {
+    if (folder.empty()) continue;
+    QTX_ASSIGN_OR_RETURN(const std::vector<Work> networks, bench::NetworkWorks(folder));
+    std::set<std::string> here;
+    for (const Work& work : networks) {
+      if (!names.contains(work.name)) works.push_back(work);
+      here.insert(work.name);
+    }
+    names.merge(here);
+  }
+  QTX_RETURN_IF_ERROR(CheckTypes(works, options.types));
+  std::erase_if(works, [&](const Work& work) { return !IsChosen(work, options); });
+  if (works.empty()) return Error{ErrorCode::kInvalid, "--filter", "matches no work"};
+  return works;
+}
+
+int List(const std::vector<Work>& works) {
+  for (const Work& work : works) {
+    fmt::print("{:<44} {:<6} {:>3}  {}\n", conformance::Printable(work.name, 200), work.types,
+               work.count, conformance::Printable(work.shape, 200));
+  }
+  return kDone;
+}
+
+// Writing comes last, hours after what could have been said at once.
+Result<void> CheckOutputs(const BenchOptions& options) {
+  for (const std::string& file : {options.json, options.svg}) {
+    if (file.empty() || file == "-") continue;
+    std::error_code error;
+    const fs::path folder = fs::absolute(file, error).parent_path();
+    if (!fs::is_directory(folder, error)) {
+      return Error{ErrorCode::kIo, file, "its folder does not exist"};
+    }
+  }
+  return {};
+}
+
+// Works one after the other, all types of a name in one race.
+void RaceAll(std::span<const Work> works, std::span<bench::Contender> contenders, bool print,
+             bench::Report& report) {
+  while (!works.empty()) {
+    const auto end = std::ranges::find_if(
+        works, [&](const Work& work) { return work.name != works.front().name; });
+    const auto count = static_cast<std::size_t>(end - works.begin());
+    const bench::Results found = bench::Race(works.first(count), contenders, report.options);
+    if (print) fmt::print("{}", bench::ToText(report.machine, found));
+    std::fflush(stdout);
+    bench::Results& all = report.results;
+    all.rows.insert(all.rows.end(), found.rows.begin(), found.rows.end());
+    all.skipped.insert(all.skipped.end(), found.skipped.begin(), found.skipped.end());
+    works = works.subspan(count);
+  }
+}
+
+bool Failed(const Row& row) {
+  if (row.outcome == "crash" || row.outcome == "timeout" || row.outcome == "protocol_error") {
+    return true;
+  }
+  return row.arithmetic == "exact" && row.comparison && !row.exact();
+}
+
+Result<void> Write(const BenchOptions& options, const bench::Report& report) {
+  if (options.json == "-") fmt::print("{}", bench::ToJson(report));
+  if (!options.json.empty() && options.json != "-") {
+    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(options.json, bench::ToJson(report)));
+  }
+  if (options.svg.empty()) return {};
+  return format::WriteFileAtomically(options.svg, bench::ToSvg(report));
+}
+
+}  // namespace
+
+int Bench(const BenchOptions& options) {
+  const auto works = ChooseWorks(options);
+  if (!works.has_value()) return Fail(works.error(), StatusOf(works.error()));
+  if (options.list) return List(*works);
+  const auto outputs = CheckOutputs(options);
+  if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
+  auto contenders = MakeContenders(options);
+  if (!contenders.has_value()) return Fail(contenders.error(), kBadInput);
+  const auto source =
+      FindBackend("reference", {.process = {.timeout = kReferenceTime}, .isolate = true});
+  if (!source.has_value()) return Fail(source.error(), kInternal);
+  const auto reference = source->make();
+  if (!reference.has_value()) return Fail(reference.error(), kInternal);
+
+  bench::Report report;
+  report.options.rounds = options.rounds;
+  report.options.seconds = options.seconds;
+  report.options.longest = options.longest;
+  if (!options.unchecked) report.options.reference = reference->get();
+  report.machine =
+      bench::MeasureMachine(Threads(options), std::min(kFigureSeconds, 3 * options.seconds));
+  const bool print = options.json != "-";
+  if (print) fmt::print("{}", bench::ToText(report.machine));
+  RaceAll(*works, *contenders, print, report);
+  const auto written = Write(options, report);
+  if (!written.has_value()) return Fail(written.error(), kInternal);
+  return std::ranges::any_of(report.results.rows, Failed) ? kFailed : kDone;
+}
+
+}  // namespace qtx::cli
