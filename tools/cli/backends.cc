@@ -127,6 +127,9 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
   }
   std::string names;
   for (const std::string& available : AvailableBackends()) names += "'" + available + "', ";
+  for (const BuiltIn& built_in : BuiltIns()) {
+    if (built_in.is_peer) names += "'" + std::string(built_in.name) + "', ";
+  }
   return Error{ErrorCode::kInvalid, "--backend " + name,
                "expected " + names + "or 'cmd:PROGRAM ARGS'"};
 }
@@ -148,7 +151,9 @@ std::string NameFromAnywhere(const std::string& backend) {
 
 std::vector<std::string> AvailableBackends() {
   std::vector<std::string> names = {"reference"};
-  for (const BuiltIn& built_in : BuiltIns()) names.emplace_back(built_in.name);
+  for (const BuiltIn& built_in : BuiltIns()) {
+    if (!built_in.is_peer) names.emplace_back(built_in.name);
+  }
   if (!IsBuiltIn("arm") && !EmulatedArm().empty()) names.emplace_back("arm");
   return names;
 }

@@ -17,6 +17,7 @@ namespace qtx::cli {
 struct BuiltIn {
   const char* name;
   Result<std::unique_ptr<backend::Backend>> (*make)(std::string_view options);
+  bool is_peer;  // somebody else's library: run where it is asked for by name only
 };
 /// Generated from the folders under backends/.
 std::span<const BuiltIn> BuiltIns();
@@ -39,7 +40,7 @@ Result<std::optional<conformance::BackendSource>> FindInProcess(const std::strin
 /// `backend` with the files that a command names relative to this folder by their absolute paths.
 std::string NameFromAnywhere(const std::string& backend);
 
-/// Every name that FindBackend finds on this machine, the reference first.
+/// The backends of this project that FindBackend finds on this machine, the reference first.
 std::vector<std::string> AvailableBackends();
 
 }  // namespace qtx::cli

@@ -1,0 +1,74 @@
+// A network of oneDNN primitives in the making: memory of each value, and what runs in order.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "dnnl.hpp"
+#include "peer/graph.h"
+
+namespace qtx::backend::onednn {
+
+using dnnl::memory;
+using Arguments = std::unordered_map<int, memory>;
+
+/// Memory in some layout; what depends on constants alone is computed at once.
+struct Data {
+  memory mem;
+  bool constant = false;
+  memory::desc desc() const { return mem.get_desc(); }
+};
+
+std::optional<memory::data_type> TypeOf(format::ElementType type);
+/// Row-major; and in whatever layout a primitive likes best.
+memory::desc Plain(const memory::dims& dims, memory::data_type type);
+memory::desc Any(const memory::dims& dims, memory::data_type type);
+
+/// Everything in it throws dnnl::error where oneDNN refuses.
+class Net {
+ public:
+  Net() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
+
+  const dnnl::engine& engine() const { return engine_; }
+  /// Adds a step, or executes it when its result is constant.
+  void Add(const dnnl::primitive& primitive, Arguments arguments, bool constant);
+  Data New(const memory::desc& desc, bool constant = false) const;
+  Data NewConstant(const memory::desc& desc, const void* elements) const;
+
+  /// A graph input, in row-major order.
+  Data Input(const peer::Value& value);
+  /// A value as it is stored.  Errors: kUnsupported for a type oneDNN has not.
+  Result<Data> Of(const peer::Value& value);
+  /// A value as reals in binary32.  Errors: as above, and for several scales.
+  Result<Data> Reals(const peer::Value& value);
+  /// `data` in the layout and type of `desc`.
+  Data In(const Data& data, const memory::desc& desc);
+  /// `data` in row-major order, with other dims of as many elements.
+  Data Reshaped(const Data& data, const memory::dims& dims);
+
+  void Set(const peer::Value& value, Data data) { stored_[&value] = std::move(data); }
+  /// Maps reals to the type of `value`.  Errors: kUnsupported for other types than bytes.
+  Result<void> SetReals(const peer::Value& value, const Data& reals);
+
+  void Run();
+
+ private:
+  struct Step {
+    dnnl::primitive primitive;
+    Arguments arguments;
+  };
+  Data Reorder(const Data& from, const memory::desc& to, const dnnl::primitive_attr& attr);
+
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  std::vector<Step> steps_;
+  std::vector<memory> owners_;  // of buffers that others look at with another shape
+  std::map<const peer::Value*, Data> stored_, reals_;
+};
+
+/// Adds the primitives of one node.  Errors: kUnsupported naming it and the reason.
+Result<void> AddNode(const peer::Reader& node, Net& net);
+
+}  // namespace qtx::backend::onednn

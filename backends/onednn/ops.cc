@@ -1,0 +1,479 @@
+// Nodes as oneDNN primitives.
+#include <cmath>
+#include <numeric>
+
+#include "net.h"
+#include "peer/linear.h"
+#include "peer/move.h"
+#include "peer/window.h"
+
+namespace qtx::backend::onednn {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::prop_kind;
+using peer::Bounds;
+using peer::Linear;
+using peer::Reader;
+using peer::Value;
+using peer::Window;
+using Type = memory::data_type;
+
+constexpr float kLargest = std::numeric_limits<float>::max();
+
+void AppendBounds(const Bounds& bounds, dnnl::post_ops& ops) {
+  if (!bounds.any()) return;
+  if (bounds.low == 0 && !std::isfinite(bounds.high)) {
+    ops.append_eltwise(1, algorithm::eltwise_relu, 0, 0);
+  } else {
+    ops.append_eltwise(1, algorithm::eltwise_clip, std::max(bounds.low, -kLargest),
+                       std::min(bounds.high, kLargest));
+  }
+}
+
+// The offset is added after the post-ops, and the storage saturates by itself.
+void AppendRange(const Value& y, const Bounds& bounds, dnnl::post_ops& ops) {
+  const auto range = StoredBounds(y, bounds);
+  if (range == format::StorageRange(y.type())) return;
+  ops.append_eltwise(1, algorithm::eltwise_clip, static_cast<float>(range.min - y.offset()),
+                     static_cast<float>(range.max - y.offset()));
+}
+
+// What Conv, Gemm and MatMul have in common; `channels` is the dimension of the outputs in y.
+struct Product {
+  dnnl::primitive_attr attr;
+  std::optional<Data> bias;
+  Type x = Type::f32, w = Type::f32, y = Type::f32;
+};
+
+Result<Product> ProductOf(const Reader& node, Net& net, const Value& x, const Value& w,
+                          const Value* b, const Value& y, std::int64_t axis,
+                          const memory::dims& bias_dims) {
+  Product product;
+  dnnl::post_ops ops;
+  const std::int64_t count =
+      std::accumulate(bias_dims.begin(), bias_dims.end(), std::int64_t{1}, std::multiplies<>());
+  if (b != nullptr && format::ElementCount(b->tensor) != count) {
+    return node.Unsupported("a bias that is broadcast");
+  }
+  if (x.is_float() && w.is_float() && y.is_float()) {
+    AppendBounds(node.bounds(), ops);
+    product.attr.set_post_ops(ops);
+    if (b == nullptr) return product;
+    QTX_ASSIGN_OR_RETURN(const Data reals, net.Reals(*b));
+    product.bias = net.Reshaped(reals, bias_dims);
+    return product;
+  }
+  QTX_ASSIGN_OR_RETURN(const Linear linear, LinearOf(node, x, w, b, y, axis));
+  product.x = *TypeOf(x.type());
+  product.w = *TypeOf(w.type());
+  product.y = *TypeOf(y.type());
+  const int mask =
+      linear.scales.size() == 1 ? 0 : 1 << (bias_dims.size() == 1 ? 1 : bias_dims.size() - 1);
+  product.attr.set_output_scales(mask, linear.scales);
+  if (x.offset() != 0) product.attr.set_zero_points(DNNL_ARG_SRC, 0, {x.offset()});
+  if (linear.weight_offset != 0) {
+    product.attr.set_zero_points(DNNL_ARG_WEIGHTS, 0, {linear.weight_offset});
+  }
+  if (y.is_float()) {
+    AppendBounds(node.bounds(), ops);
+  } else {
+    AppendRange(y, node.bounds(), ops);
+    if (y.offset() != 0) product.attr.set_zero_points(DNNL_ARG_DST, 0, {y.offset()});
+  }
+  product.attr.set_post_ops(ops);
+  if (!linear.bias.empty()) {
+    product.bias = net.NewConstant(Plain(bias_dims, Type::s32), linear.bias.data());
+  } else if (!linear.real_bias.empty()) {
+    product.bias = net.NewConstant(Plain(bias_dims, Type::f32), linear.real_bias.data());
+  }
+  return product;
+}
+
+memory::dims With(std::int64_t batch, std::int64_t channels, const memory::dims& spatial) {
+  memory::dims dims = {batch, channels};
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  return dims;
+}
+
+memory::dims LessOne(memory::dims dilations) {  // oneDNN counts the holes
+  for (auto& d : dilations) --d;
+  return dilations;
+}
+
+Result<void> AddConv(const Reader& node, Net& net) {
+  QTX_RETURN_IF_ERROR(
+      node.Understands({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* w, node.Input(1));
+  if (x->rank() < 3 || w->rank() != x->rank()) return node.Invalid("ranks do not fit");
+  if (x->rank() > 5) return node.Unsupported("more than three spatial axes");
+  const std::int64_t group = node.node().IntOr("group", 1);
+  const std::int64_t m = w->dims()[0];
+  if (group < 1 || m % group != 0 || x->dims()[1] != group * w->dims()[1]) {
+    return node.Invalid("channels and group do not fit");
+  }
+  const Value* b = nullptr;
+  if (node.Has(2)) {
+    QTX_ASSIGN_OR_RETURN(b, node.Input(2));
+  }
+  QTX_ASSIGN_OR_RETURN(const Window window, WindowOf(node, std::span(x->dims()).subspan(2),
+                                                     {w->dims().begin() + 2, w->dims().end()}));
+  const memory::dims dims = With(x->dims()[0], m, window.out);
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
+  QTX_ASSIGN_OR_RETURN(const Product product, ProductOf(node, net, *x, *w, b, *y, 0, {m}));
+  if (!x->is_float() && (w->type() != format::ElementType::kInt8Q || w->per_tensor() == false
+                             ? w->type() != format::ElementType::kInt8Q
+                             : w->offset() != 0)) {
+    return node.Unsupported("weights other than INT8Q with offset 0");
+  }
+  QTX_ASSIGN_OR_RETURN(const Data input, net.Of(*x));
+  QTX_ASSIGN_OR_RETURN(Data weights, net.Of(*w));
+  if (group > 1) {
+    memory::dims grouped = w->dims();
+    grouped[0] = m / group;
+    grouped.insert(grouped.begin(), group);
+    weights = net.Reshaped(weights, grouped);
+  }
+  const memory::desc bias = product.bias ? product.bias->desc() : memory::desc();
+  const dnnl::convolution_forward::desc desc(
+      prop_kind::forward_inference, algorithm::convolution_direct, Any(x->dims(), product.x),
+      Any(weights.desc().dims(), product.w), bias, Any(dims, product.y), window.strides,
+      LessOne(window.dilations), window.pads_begin, window.pads_end);
+  const dnnl::convolution_forward::primitive_desc pd(desc, product.attr, net.engine());
+  const Data result = net.New(pd.dst_desc());
+  Arguments arguments = {{DNNL_ARG_SRC, net.In(input, pd.src_desc()).mem},
+                         {DNNL_ARG_WEIGHTS, net.In(weights, pd.weights_desc()).mem},
+                         {DNNL_ARG_DST, result.mem}};
+  if (product.bias) arguments[DNNL_ARG_BIAS] = product.bias->mem;
+  net.Add(dnnl::convolution_forward(pd), std::move(arguments), false);
+  net.Set(*y, result);
+  return {};
+}
+
+// a by b, of equal rank, as descriptors say; the result row-major.
+Result<void> AddProduct(const Reader& node, Net& net, const Value& y, const Product& product,
+                        const Data& a, const Data& b, const memory::dims& dims) {
+  const memory::desc weights = b.constant ? Any(b.desc().dims(), product.w) : b.desc();
+  const memory::desc bias = product.bias ? product.bias->desc() : memory::desc();
+  const memory::desc to = Plain(dims, product.y);
+  const dnnl::matmul::desc desc = product.bias ? dnnl::matmul::desc(a.desc(), weights, bias, to)
+                                               : dnnl::matmul::desc(a.desc(), weights, to);
+  const dnnl::matmul::primitive_desc pd(desc, product.attr, net.engine());
+  const Data result = net.New(to);
+  Arguments arguments = {{DNNL_ARG_SRC, a.mem},
+                         {DNNL_ARG_WEIGHTS, net.In(b, pd.weights_desc()).mem},
+                         {DNNL_ARG_DST, result.mem}};
+  if (product.bias) arguments[DNNL_ARG_BIAS] = product.bias->mem;
+  net.Add(dnnl::matmul(pd), std::move(arguments), false);
+  net.Set(y, dims == y.dims() ? result : net.Reshaped(result, y.dims()));
+  (void)node;
+  return {};
+}
+
+Result<void> AddMatMul(const Reader& node, Net& net) {
+  QTX_RETURN_IF_ERROR(node.Understands({}));
+  QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
+  if (a->rank() < 1 || b->rank() < 1) return node.Invalid("a scalar operand");
+  memory::dims left = a->dims(), right = b->dims();
+  if (a->rank() == 1) left.insert(left.begin(), 1);
+  if (b->rank() == 1) right.push_back(1);
+  const std::size_t rank = std::max(left.size(), right.size());
+  left = peer::Promoted(left, rank);
+  right = peer::Promoted(right, rank);
+  if (left[rank - 1] != right[rank - 2]) return node.Invalid("inner sizes differ");
+  QTX_ASSIGN_OR_RETURN(memory::dims dims, Broadcast(node, {left.begin(), left.end() - 2},
+                                                    {right.begin(), right.end() - 2}));
+  dims.push_back(left[rank - 2]);
+  dims.push_back(right[rank - 1]);
+  format::Dims declared(dims);
+  if (b->rank() == 1) declared.pop_back();
+  if (a->rank() == 1) declared.erase(declared.end() - (b->rank() == 1 ? 1 : 2));
+  declared.erase(declared.begin(), declared.begin() + static_cast<std::ptrdiff_t>(0));
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(declared));
+  memory::dims channels(rank, 1);
+  channels.back() = dims.back();
+  QTX_ASSIGN_OR_RETURN(const Product product,
+                       ProductOf(node, net, *a, *b, nullptr, *y, b->rank() - 1, channels));
+  QTX_ASSIGN_OR_RETURN(const Data x, net.Of(*a));
+  QTX_ASSIGN_OR_RETURN(const Data w, net.Of(*b));
+  return AddProduct(node, net, *y, product, net.Reshaped(x, left), net.Reshaped(w, right), dims);
+}
+
+Data Transposed(Net& net, const Data& data, bool transpose) {
+  const Data plain = net.Reshaped(data, data.desc().dims());
+  if (!transpose) return plain;
+  return {memory(plain.desc().permute_axes({1, 0}), net.engine(), plain.mem.get_data_handle()),
+          plain.constant};
+}
+
+Result<void> AddGemm(const Reader& node, Net& net) {
+  QTX_RETURN_IF_ERROR(node.Understands({"alpha", "beta", "transA", "transB"}));
+  QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
+  const Value* c = nullptr;
+  if (node.Has(2)) {
+    QTX_ASSIGN_OR_RETURN(c, node.Input(2));
+  }
+  if (a->rank() != 2 || b->rank() != 2) return node.Invalid("expected matrices");
+  if (node.node().FloatOr("alpha", 1) != 1 || node.node().FloatOr("beta", 1) != 1) {
+    return node.Unsupported("alpha or beta other than 1");
+  }
+  const bool trans_b = node.node().IntOr("transB", 0) != 0;
+  QTX_ASSIGN_OR_RETURN(const Data x, net.Of(*a));
+  QTX_ASSIGN_OR_RETURN(const Data w, net.Of(*b));
+  const Data left = Transposed(net, x, node.node().IntOr("transA", 0) != 0);
+  const Data right = Transposed(net, w, trans_b);
+  const memory::dims dims = {left.desc().dims()[0], right.desc().dims()[1]};
+  if (left.desc().dims()[1] != right.desc().dims()[0]) return node.Invalid("inner sizes differ");
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
+  QTX_ASSIGN_OR_RETURN(const Product product,
+                       ProductOf(node, net, *a, *b, c, *y, trans_b ? 0 : 1, {1, dims[1]}));
+  return AddProduct(node, net, *y, product, left, right, dims);
+}
+
+Result<void> AddPool(const Reader& node, Net& net) {
+  QTX_RETURN_IF_ERROR(node.Understands({"auto_pad", "ceil_mode", "count_include_pad", "dilations",
+                                        "kernel_shape", "pads", "storage_order", "strides"}));
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  if (x->rank() < 3 || x->rank() > 5) return node.Unsupported("other than 1 to 3 spatial axes");
+  const memory::dims in(x->dims().begin() + 2, x->dims().end());
+  const bool global = node.op().starts_with("Global");
+  QTX_ASSIGN_OR_RETURN(const Window window,
+                       WindowOf(node, in, global ? in : std::vector<std::int64_t>()));
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(With(x->dims()[0], x->dims()[1], window.out)));
+  algorithm how = algorithm::pooling_max;
+  const bool average = node.op().find("Average") != std::string::npos;
+  const bool include = average && node.node().IntOr("count_include_pad", 0) != 0;
+  if (include && window.cut) return node.Unsupported("ceil_mode with count_include_pad");
+  if (average) {
+    how = include ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
+  }
+  // Of bytes oneDNN counts padding as stored 0, whatever the offset.
+  const bool direct =
+      SameType(*x, *y) && (x->is_float() || (x->is_byte() && !(include && window.padded())));
+  QTX_ASSIGN_OR_RETURN(const Data input, direct ? net.Of(*x) : net.Reals(*x));
+  const Type type = input.desc().data_type();
+  const dnnl::pooling_v2_forward::desc desc(
+      prop_kind::forward_inference, how, input.desc(), Any(y->dims(), type), window.strides,
+      window.kernel, LessOne(window.dilations), window.pads_begin, window.pads_end);
+  const dnnl::pooling_v2_forward::primitive_desc pd(desc, net.engine());
+  const Data result = net.New(pd.dst_desc());
+  net.Add(dnnl::pooling_v2_forward(pd), {{DNNL_ARG_SRC, input.mem}, {DNNL_ARG_DST, result.mem}},
+          false);
+  if (!direct) return net.SetReals(*y, result);
+  net.Set(*y, result);
+  return {};
+}
+
+std::optional<algorithm> BinaryOf(const std::string& op) {
+  static const std::map<std::string, algorithm> kOps = {
+      {"Add", algorithm::binary_add}, {"Sub", algorithm::binary_sub},
+      {"Mul", algorithm::binary_mul}, {"Div", algorithm::binary_div},
+      {"Max", algorithm::binary_max}, {"Min", algorithm::binary_min}};
+  const auto found = kOps.find(op);
+  return found == kOps.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool IsSum(const Reader& node) { return node.op() == "Add" || node.op() == "Sub"; }
+
+// Bytes are added with factors and one constant that holds all three offsets.
+Result<dnnl::primitive_attr> SumOfBytes(const Reader& node, const Value& a, const Value& b,
+                                        const Value& y) {
+  dnnl::primitive_attr attr;
+  dnnl::post_ops ops;
+  const float a_ratio = a.scale() / y.scale(), b_ratio = b.scale() / y.scale();
+  const float sign = node.op() == "Sub" ? -1.0F : 1.0F;
+  attr.set_scales(DNNL_ARG_SRC_0, 0, {a_ratio});
+  attr.set_scales(DNNL_ARG_SRC_1, 0, {b_ratio});
+  const float rest = static_cast<float>(y.offset()) - a_ratio * static_cast<float>(a.offset()) -
+                     sign * b_ratio * static_cast<float>(b.offset());
+  if (rest != 0) ops.append_eltwise(1, algorithm::eltwise_linear, 1, rest);
+  const auto range = StoredBounds(y, node.bounds());
+  if (range != format::StorageRange(y.type())) {
+    ops.append_eltwise(1, algorithm::eltwise_clip, static_cast<float>(range.min),
+                       static_cast<float>(range.max));
+  }
+  attr.set_post_ops(ops);
+  return attr;
+}
+
+Result<void> AddBinary(const Reader& node, Net& net, algorithm how) {
+  QTX_RETURN_IF_ERROR(node.Understands({}));
+  if (node.input_count() != 2) return node.Unsupported("other than two inputs");
+  QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
+  QTX_ASSIGN_OR_RETURN(const memory::dims dims, Broadcast(node, a->dims(), b->dims()));
+  const bool swaps = node.op() != "Sub" && node.op() != "Div";
+  if (swaps && a->dims() != dims) std::swap(a, b);
+  if (a->dims() != dims) return node.Unsupported("the first operand is broadcast");
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
+  const bool bytes = IsSum(node) && a->is_byte() && b->is_byte() && y->is_byte() &&
+                     a->per_tensor() && b->per_tensor() && y->per_tensor();
+  dnnl::primitive_attr attr;
+  if (bytes) {
+    QTX_ASSIGN_OR_RETURN(attr, SumOfBytes(node, *a, *b, *y));
+  } else {
+    dnnl::post_ops ops;
+    AppendBounds(node.bounds(), ops);
+    attr.set_post_ops(ops);
+  }
+  QTX_ASSIGN_OR_RETURN(const Data left, bytes ? net.Of(*a) : net.Reals(*a));
+  QTX_ASSIGN_OR_RETURN(Data right, bytes ? net.Of(*b) : net.Reals(*b));
+  if (b->dims() != dims) right = net.Reshaped(right, peer::Promoted(b->dims(), dims.size()));
+  const Type type = bytes ? *TypeOf(y->type()) : Type::f32;
+  memory::desc to = left.desc();
+  to.data.data_type = memory::convert_to_c(type);
+  const dnnl::binary::desc desc(how, left.desc(), right.desc(), to);
+  const dnnl::binary::primitive_desc pd(desc, attr, net.engine());
+  const Data result = net.New(pd.dst_desc());
+  net.Add(dnnl::binary(pd),
+          {{DNNL_ARG_SRC_0, left.mem}, {DNNL_ARG_SRC_1, right.mem}, {DNNL_ARG_DST, result.mem}},
+          false);
+  if (!bytes) return net.SetReals(*y, result);
+  net.Set(*y, result);
+  return {};
+}
+
+struct Function {
+  algorithm how;
+  float alpha = 0, beta = 0;
+};
+
+std::optional<Function> FunctionOf(const Reader& node) {
+  static const std::map<std::string, Function> kOps = {
+      {"Abs", {algorithm::eltwise_abs}},
+      {"Exp", {algorithm::eltwise_exp}},
+      {"HardSwish", {algorithm::eltwise_hardswish}},
+      {"Log", {algorithm::eltwise_log}},
+      {"Mish", {algorithm::eltwise_mish}},
+      {"Neg", {algorithm::eltwise_linear, -1}},
+      {"Reciprocal", {algorithm::eltwise_pow, 1, -1}},
+      {"Relu", {algorithm::eltwise_relu}},
+      {"Sigmoid", {algorithm::eltwise_logistic}},
+      {"Softplus", {algorithm::eltwise_soft_relu}},
+      {"Sqrt", {algorithm::eltwise_sqrt}},
+      {"Tanh", {algorithm::eltwise_tanh}}};
+  if (const auto found = kOps.find(node.op()); found != kOps.end()) return found->second;
+  if (node.op() == "Elu") return Function{algorithm::eltwise_elu, node.node().FloatOr("alpha", 1)};
+  if (node.op() == "LeakyRelu") {
+    return Function{algorithm::eltwise_relu, node.node().FloatOr("alpha", 0.01F)};
+  }
+  return std::nullopt;
+}
+
+Result<void> AddFunction(const Reader& node, Net& net, const Function& f) {
+  QTX_RETURN_IF_ERROR(node.Understands({"alpha"}));
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(x->dims()));
+  QTX_ASSIGN_OR_RETURN(const Data input, net.Reals(*x));
+  const dnnl::eltwise_forward::desc desc(prop_kind::forward_inference, f.how, input.desc(), f.alpha,
+                                         f.beta);
+  const dnnl::eltwise_forward::primitive_desc pd(desc, net.engine());
+  const Data result = net.New(pd.dst_desc());
+  net.Add(dnnl::eltwise_forward(pd), {{DNNL_ARG_SRC, input.mem}, {DNNL_ARG_DST, result.mem}},
+          false);
+  return net.SetReals(*y, result);
+}
+
+Result<void> AddSoftmax(const Reader& node, Net& net) {
+  QTX_RETURN_IF_ERROR(node.Understands({"axis"}));
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(x->dims()));
+  const bool old = node.opset() > 0 && node.opset() < 13;  // a matrix of what follows the axis
+  std::int64_t axis = node.node().IntOr("axis", old ? 1 : -1);
+  if (axis < 0) axis += x->rank();
+  if (axis < 0 || axis >= x->rank()) return node.Invalid("axis is out of range");
+  if (old && axis != x->rank() - 1) return node.Unsupported("opset below 13 with this axis");
+  QTX_ASSIGN_OR_RETURN(const Data input, net.Reals(*x));
+  const dnnl::softmax_forward::desc desc(prop_kind::forward_inference, input.desc(),
+                                         static_cast<int>(axis));
+  const dnnl::softmax_forward::primitive_desc pd(desc, net.engine());
+  const Data result = net.New(pd.dst_desc());
+  net.Add(dnnl::softmax_forward(pd), {{DNNL_ARG_SRC, input.mem}, {DNNL_ARG_DST, result.mem}},
+          false);
+  return net.SetReals(*y, result);
+}
+
+Result<void> AddConcat(const Reader& node, Net& net) {
+  QTX_RETURN_IF_ERROR(node.Understands({"axis"}));
+  QTX_ASSIGN_OR_RETURN(const Value* first, node.Input(0));
+  std::int64_t axis = node.node().IntOr("axis", 0);
+  if (axis < 0) axis += first->rank();
+  if (axis < 0 || axis >= first->rank()) return node.Invalid("axis is out of range");
+  const auto at = static_cast<std::size_t>(axis);
+  format::Dims dims = first->dims();
+  dims[at] = 0;
+  std::vector<const Value*> values;
+  for (std::size_t i = 0; i < node.input_count(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const Value* value, node.Input(i));
+    if (value->rank() != first->rank()) return node.Invalid("ranks differ");
+    dims[at] += value->dims()[at];
+    values.push_back(value);
+  }
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
+  const bool direct = std::ranges::all_of(values, [&](const Value* v) { return SameType(*v, *y); });
+  std::vector<memory::desc> descs;
+  Arguments arguments;
+  for (const Value* value : values) {
+    QTX_ASSIGN_OR_RETURN(const Data data, direct ? net.Of(*value) : net.Reals(*value));
+    arguments[DNNL_ARG_MULTIPLE_SRC + static_cast<int>(descs.size())] = data.mem;
+    descs.push_back(data.desc());
+  }
+  const dnnl::concat::primitive_desc pd(static_cast<int>(axis), descs, net.engine());
+  const Data result = net.New(pd.dst_desc());
+  arguments[DNNL_ARG_DST] = result.mem;
+  net.Add(dnnl::concat(pd), std::move(arguments), false);
+  if (!direct) return net.SetReals(*y, result);
+  net.Set(*y, result);
+  return {};
+}
+
+// Moved elements: copied where the types are one, through reals elsewhere.
+Result<void> AddMove(const Reader& node, Net& net, const format::Dims& dims,
+                     const std::function<Data(const Data&)>& move) {
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
+  const bool direct = SameType(*x, *y);
+  QTX_ASSIGN_OR_RETURN(const Data input, direct ? net.Of(*x) : net.Reals(*x));
+  const Data moved = move(input);
+  if (!direct) return net.SetReals(*y, moved);
+  net.Set(*y, moved);
+  return {};
+}
+
+Result<void> AddTranspose(const Reader& node, Net& net) {
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const auto perm, PermutationOf(node, x->rank()));
+  format::Dims dims;
+  std::vector<int> to(perm.size());  // oneDNN says where each axis goes
+  for (std::size_t i = 0; i < perm.size(); ++i) {
+    dims.push_back(x->dims()[static_cast<std::size_t>(perm[i])]);
+    to[static_cast<std::size_t>(perm[i])] = static_cast<int>(i);
+  }
+  return AddMove(node, net, dims, [&](const Data& data) {
+    const Data plain = net.Reshaped(data, x->dims());
+    return Data{memory(plain.desc().permute_axes(to), net.engine(), plain.mem.get_data_handle()),
+                plain.constant};
+  });
+}
+
+}  // namespace
+
+Result<void> AddNode(const Reader& node, Net& net) {
+  using Adder = Result<void> (*)(const Reader&, Net&);
+  static const std::map<std::string, Adder> kOps = {
+      {"AveragePool", AddPool},   {"Concat", AddConcat},          {"Conv", AddConv},
+      {"Gemm", AddGemm},          {"GlobalAveragePool", AddPool}, {"GlobalMaxPool", AddPool},
+      {"MatMul", AddMatMul},      {"MaxPool", AddPool},           {"Softmax", AddSoftmax},
+      {"Transpose", AddTranspose}};
+  if (const auto found = kOps.find(node.op()); found != kOps.end()) return found->second(node, net);
+  if (const auto how = BinaryOf(node.op())) return AddBinary(node, net, *how);
+  if (const auto f = FunctionOf(node)) return AddFunction(node, net, *f);
+  QTX_ASSIGN_OR_RETURN(const auto dims, ReshapedDims(node));
+  if (!dims) return node.Unsupported("no such operator here");
+  return AddMove(node, net, *dims, [&](const Data& data) { return net.Reshaped(data, *dims); });
+}
+
+}  // namespace qtx::backend::onednn

@@ -1,0 +1,26 @@
+// Output dims of operators that only move elements, and of broadcasting.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "peer/graph.h"
+
+namespace qtx::backend::peer {
+
+/// Flatten, Identity, Reshape, Squeeze and Unsqueeze keep the elements in order: the dims of their
+/// result; nullopt for another operator.  Errors: kInvalid for axes or shapes that do not fit.
+Result<std::optional<format::Dims>> ReshapedDims(const Reader& node);
+
+/// `perm` of a Transpose, checked.
+Result<std::vector<std::int64_t>> PermutationOf(const Reader& node, std::int64_t rank);
+
+/// The dims of a and b broadcast together.  Errors: kInvalid when they do not fit.
+Result<format::Dims> Broadcast(const Reader& node, format::Dims a, format::Dims b);
+
+/// `dims` with ones before them up to `rank`.
+format::Dims Promoted(format::Dims dims, std::size_t rank);
+
+}  // namespace qtx::backend::peer
