@@ -1,0 +1,265 @@
+// Conv, Gemm and MatMul. All three are XNNPACK's convolution: a matrix is an image of one row,
+// which its 1x1 kernels take as a matrix again, and which alone has a scale for each channel.
+#include <algorithm>
+
+#include "net.h"
+#include "peer/linear.h"
+#include "peer/window.h"
+
+namespace qtx::backend::xnnpack {
+namespace {
+
+using format::ElementType;
+using peer::Linear;
+using peer::Reader;
+using peer::Value;
+using peer::Window;
+
+std::uint32_t U32(std::int64_t value) {
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(0, value));
+}
+
+struct Convolution {
+  std::int64_t batch = 1, height = 1, width = 1, group = 1, group_in = 1, group_out = 1;
+  Window window;  // two axes
+  const Value* x = nullptr;
+  const Value* w = nullptr;
+  const Value* b = nullptr;
+  const Value* y = nullptr;
+  Linear linear;  // of bytes
+  peer::Bounds bounds;
+};
+
+// Calls one of the create functions, whose first fifteen arguments are the same.
+template <typename Create, typename... Rest>
+xnn_status Call(const Convolution& c, Create create, Rest... rest) {
+  const Window& w = c.window;
+  return create(U32(w.pads_begin[0]), U32(w.pads_end[1]), U32(w.pads_end[0]), U32(w.pads_begin[1]),
+                U32(w.kernel[0]), U32(w.kernel[1]), U32(w.strides[0]), U32(w.strides[1]),
+                U32(w.dilations[0]), U32(w.dilations[1]), U32(c.group),
+                static_cast<std::size_t>(c.group_in), static_cast<std::size_t>(c.group_out),
+                static_cast<std::size_t>(c.group * c.group_in),
+                static_cast<std::size_t>(c.group * c.group_out), rest...);
+}
+
+xnn_status CreateSigned(const Convolution& c, const std::byte* weights, xnn_operator_t* op) {
+  const auto range = StoredBounds(*c.y, c.bounds);
+  const auto x_offset = static_cast<std::int8_t>(c.x->offset());
+  const auto y_offset = static_cast<std::int8_t>(c.y->offset());
+  const auto low = static_cast<std::int8_t>(range.min);
+  const auto high = static_cast<std::int8_t>(range.max);
+  const auto* kernel = reinterpret_cast<const std::int8_t*>(weights);
+  const std::int32_t* bias = c.linear.bias.empty() ? nullptr : c.linear.bias.data();
+  const std::vector<float>& scales = c.linear.weight_scales;
+  if (scales.size() > 1) {
+    return Call(c, xnn_create_convolution2d_nhwc_qc8, x_offset, c.x->scale(), scales.data(), kernel,
+                bias, y_offset, c.y->scale(), low, high, 0U, op);
+  }
+  return Call(c, xnn_create_convolution2d_nhwc_qs8, x_offset, c.x->scale(), scales[0], kernel, bias,
+              y_offset, c.y->scale(), low, high, 0U, op);
+}
+
+xnn_status CreateUnsigned(const Convolution& c, const std::byte* weights, xnn_operator_t* op) {
+  const auto range = StoredBounds(*c.y, c.bounds);
+  return Call(c, xnn_create_convolution2d_nhwc_qu8, static_cast<std::uint8_t>(c.x->offset()),
+              c.x->scale(), static_cast<std::uint8_t>(c.linear.weight_offset),
+              c.linear.weight_scales[0], reinterpret_cast<const std::uint8_t*>(weights),
+              c.linear.bias.empty() ? nullptr : c.linear.bias.data(),
+              static_cast<std::uint8_t>(c.y->offset()), c.y->scale(),
+              static_cast<std::uint8_t>(range.min), static_cast<std::uint8_t>(range.max), 0U, op);
+}
+
+template <typename T>
+xnn_status SetUp(const Convolution& c, xnn_operator_t op, Data x, Data y, pthreadpool_t pool,
+                 xnn_status (*setup)(xnn_operator_t, std::size_t, std::size_t, std::size_t,
+                                     const T*, T*, pthreadpool_t)) {
+  return setup(op, static_cast<std::size_t>(c.batch), static_cast<std::size_t>(c.height),
+               static_cast<std::size_t>(c.width), reinterpret_cast<const T*>(x.bytes),
+               reinterpret_cast<T*>(y.bytes), pool);
+}
+
+// An operator that is ready to run; `bias` is that of a FLOAT convolution.
+xnn_status Make(const Convolution& c, const std::byte* weights, const std::vector<float>& bias,
+                Data x, Data y, pthreadpool_t pool, xnn_operator_t* op) {
+  if (c.x->is_float()) {
+    const xnn_status status =
+        Call(c, xnn_create_convolution2d_nhwc_f32, reinterpret_cast<const float*>(weights),
+             bias.empty() ? nullptr : bias.data(), c.bounds.low, c.bounds.high, 0U, op);
+    return status == xnn_status_success
+               ? SetUp<float>(c, *op, x, y, pool, xnn_setup_convolution2d_nhwc_f32)
+               : status;
+  }
+  if (c.x->type() == ElementType::kUint8Q) {
+    const xnn_status status = CreateUnsigned(c, weights, op);
+    return status == xnn_status_success
+               ? SetUp<std::uint8_t>(c, *op, x, y, pool, xnn_setup_convolution2d_nhwc_qu8)
+               : status;
+  }
+  if (const auto status = CreateSigned(c, weights, op); status != xnn_status_success) return status;
+  return SetUp<std::int8_t>(c, *op, x, y, pool,
+                            c.linear.weight_scales.size() > 1 ? xnn_setup_convolution2d_nhwc_qc8
+                                                              : xnn_setup_convolution2d_nhwc_qs8);
+}
+
+Result<void> CheckBytes(const Reader& node, Convolution& c, std::int64_t channel_axis) {
+  QTX_ASSIGN_OR_RETURN(c.linear, LinearOf(node, *c.x, *c.w, c.b, *c.y, channel_axis));
+  const bool is_signed = c.x->type() == ElementType::kInt8Q;
+  if (c.w->type() != c.x->type() || c.y->type() != c.x->type()) {
+    return node.Unsupported("operands and result that are not all INT8Q or all UINT8Q");
+  }
+  if (is_signed && c.linear.weight_offset != 0) return node.Unsupported("signed weights' offset");
+  if (!is_signed && c.linear.weight_scales.size() > 1) {
+    return node.Unsupported("unsigned weights with several scales");
+  }
+  if (!c.linear.real_bias.empty()) {
+    return node.Unsupported("a bias of another scale than x_scale * w_scale");
+  }
+  return {};
+}
+
+// `perm` brings the weights' axes into the order [outputs, kernel..., inputs]. Weights the model
+// computes are packed in each run: XNNPACK has no other way.
+Result<void> Add(const Reader& node, Net& net, Convolution c, std::int64_t channel_axis, Data x,
+                 Data y, const std::vector<std::int64_t>& perm) {
+  const std::int64_t outputs = c.group * c.group_out;
+  if (c.b != nullptr && format::ElementCount(c.b->tensor) != outputs) {
+    return node.Unsupported("a bias that is broadcast");
+  }
+  std::vector<float> bias;
+  if (c.x->is_float() && c.w->is_float() && c.y->is_float()) {
+    if (c.b != nullptr && !c.b->constant) return node.Unsupported("the bias is not constant");
+    if (c.b != nullptr) bias = c.b->Reals();
+  } else {
+    QTX_RETURN_IF_ERROR(CheckBytes(node, c, channel_axis));
+  }
+  QTX_ASSIGN_OR_RETURN(const Data given, net.Of(*c.w, Layout::kPlain));
+  const auto count = static_cast<std::size_t>(format::ElementCount(c.w->tensor));
+  std::byte* packed = net.NewBuffer(count * WidthOf(*c.w));
+  auto make = [=, pool = net.pool()](xnn_operator_t* op) {
+    Permute(given.bytes, c.w->dims(), perm, WidthOf(*c.w), packed);
+    return Make(c, packed, bias, x, y, pool, op);
+  };
+  xnn_operator_t op = nullptr;
+  const xnn_status status = make(&op);  // tells at once what the library refuses
+  Operator owned = Own(op);
+  QTX_RETURN_IF_ERROR(Check(status, node.Unsupported("").where));
+  if (c.w->constant) {
+    net.Add(std::move(owned));
+    return {};
+  }
+  net.Add([make, pool = net.pool()]() -> xnn_status {
+    xnn_operator_t fresh = nullptr;
+    const xnn_status made = make(&fresh);
+    const Operator kept = Own(fresh);
+    return made == xnn_status_success ? xnn_run_operator(fresh, pool) : made;
+  });
+  return {};
+}
+
+// One spatial axis is a row.
+void MakeTwoAxes(Window& w) {
+  if (w.kernel.size() == 2) return;
+  for (auto* one : {&w.kernel, &w.strides, &w.dilations, &w.out}) one->insert(one->begin(), 1);
+  for (auto* none : {&w.pads_begin, &w.pads_end}) none->insert(none->begin(), 0);
+}
+
+Window Pointwise() { return {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}; }
+
+// rows x inner by inner x columns.
+Result<void> AddMatrix(const Reader& node, Net& net, const Value& a, const Value& b,
+                       const Value* bias, const Value& y, std::int64_t rows, std::int64_t inner,
+                       std::int64_t columns, bool transposed) {
+  Convolution c;
+  c.width = rows;
+  c.group_in = inner;
+  c.group_out = columns;
+  c.window = Pointwise();
+  c.x = &a;
+  c.w = &b;
+  c.b = bias;
+  c.y = &y;
+  c.bounds = node.bounds();
+  QTX_ASSIGN_OR_RETURN(const Data x, net.Of(a, Layout::kPlain));
+  const Data result = net.New(y, Layout::kPlain);
+  net.Set(y, result);
+  std::vector<std::int64_t> perm(static_cast<std::size_t>(b.rank()));
+  for (std::size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<std::int64_t>(i);
+  if (!transposed && b.rank() > 1) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return Add(node, net, c, transposed ? 0 : b.rank() - 1, x, result, perm);
+}
+
+}  // namespace
+
+Result<void> AddConv(const Reader& node, Net& net) {
+  QTX_RETURN_IF_ERROR(
+      node.Understands({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
+  Convolution c;
+  QTX_ASSIGN_OR_RETURN(c.x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(c.w, node.Input(1));
+  const format::Dims in = c.x->dims(), weights = c.w->dims();
+  if (in.size() < 3 || weights.size() != in.size()) return node.Invalid("ranks do not fit");
+  if (in.size() > 4) return node.Unsupported("more than two spatial axes");
+  c.group = node.node().IntOr("group", 1);
+  if (c.group < 1 || weights[0] % c.group != 0 || in[1] != c.group * weights[1]) {
+    return node.Invalid("channels and group do not fit");
+  }
+  if (node.Has(2)) {
+    QTX_ASSIGN_OR_RETURN(c.b, node.Input(2));
+  }
+  QTX_ASSIGN_OR_RETURN(
+      c.window, WindowOf(node, std::span(in).subspan(2), {weights.begin() + 2, weights.end()}));
+  format::Dims out = {in[0], weights[0]};
+  out.insert(out.end(), c.window.out.begin(), c.window.out.end());
+  MakeTwoAxes(c.window);
+  c.batch = in[0];
+  c.height = in.size() == 3 ? 1 : in[2];
+  c.width = in.back();
+  c.group_in = weights[1];
+  c.group_out = weights[0] / c.group;
+  c.bounds = node.bounds();
+  QTX_ASSIGN_OR_RETURN(c.y, node.Output(out));
+  QTX_ASSIGN_OR_RETURN(const Data x, net.Of(*c.x, Layout::kChannelsLast));
+  const Data y = net.New(*c.y, Layout::kChannelsLast);
+  net.Set(*c.y, y);
+  std::vector<std::int64_t> perm = {0, 2, 1};
+  if (in.size() == 4) perm = {0, 2, 3, 1};
+  return Add(node, net, c, 0, x, y, perm);
+}
+
+Result<void> AddGemm(const Reader& node, Net& net) {
+  QTX_RETURN_IF_ERROR(node.Understands({"alpha", "beta", "transA", "transB"}));
+  QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
+  const Value* c = nullptr;
+  if (node.Has(2)) {
+    QTX_ASSIGN_OR_RETURN(c, node.Input(2));
+  }
+  if (a->rank() != 2 || b->rank() != 2) return node.Invalid("expected matrices");
+  if (node.node().FloatOr("alpha", 1) != 1 || node.node().FloatOr("beta", 1) != 1) {
+    return node.Unsupported("alpha or beta other than 1");
+  }
+  if (node.node().IntOr("transA", 0) != 0) return node.Unsupported("transA");
+  const bool transposed = node.node().IntOr("transB", 0) != 0;
+  const std::int64_t columns = b->dims()[transposed ? 0 : 1];
+  if (a->dims()[1] != b->dims()[transposed ? 1 : 0]) return node.Invalid("inner sizes differ");
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output({a->dims()[0], columns}));
+  return AddMatrix(node, net, *a, *b, c, *y, a->dims()[0], a->dims()[1], columns, transposed);
+}
+
+Result<void> AddMatMul(const Reader& node, Net& net) {
+  QTX_RETURN_IF_ERROR(node.Understands({}));
+  QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
+  if (a->rank() < 1 || b->rank() < 1) return node.Invalid("a scalar operand");
+  if (b->rank() > 2) return node.Unsupported("a batch of right operands");
+  const std::int64_t inner = a->dims().back();
+  if (b->dims()[0] != inner) return node.Invalid("inner sizes differ");
+  const std::int64_t columns = b->rank() == 1 ? 1 : b->dims()[1];
+  format::Dims out(a->dims().begin(), a->dims().end() - 1);
+  if (b->rank() == 2) out.push_back(columns);
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(out));
+  const std::int64_t rows = format::ElementCount(a->tensor) / inner;
+  return AddMatrix(node, net, *a, *b, nullptr, *y, rows, inner, columns, false);
+}
+
+}  // namespace qtx::backend::xnnpack
