@@ -113,8 +113,8 @@ Result<void> Net::SetReals(const Value& value, const Data& reals) {
     Set(value, reals);
     return {};
   }
-  const auto whole = format::StorageRange(value.type());
-  if (!value.is_byte() || !value.per_tensor() || value.range() != whole) {
+  if (!value.is_byte() || !value.per_tensor() ||
+      value.range() != format::StorageRange(value.type())) {
     return Error{ErrorCode::kUnsupported, "value '" + value.name + "'",
                  "reals are quantized to 8 bits with one scale and the whole range only"};
   }

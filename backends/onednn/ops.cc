@@ -82,10 +82,10 @@ Result<Product> ProductOf(const Reader& node, Net& net, const Value& x, const Va
     if (y.offset() != 0) product.attr.set_zero_points(DNNL_ARG_DST, 0, {y.offset()});
   }
   product.attr.set_post_ops(ops);
-  if (!linear.bias.empty()) {
-    product.bias = net.NewConstant(Plain(bias_dims, Type::s32), linear.bias.data());
-  } else if (!linear.real_bias.empty()) {
+  if (!linear.real_bias.empty()) {
     product.bias = net.NewConstant(Plain(bias_dims, Type::f32), linear.real_bias.data());
+  } else if (!linear.bias.empty()) {
+    product.bias = net.NewConstant(Plain(bias_dims, Type::s32), linear.bias.data());
   }
   return product;
 }
@@ -122,9 +122,7 @@ Result<void> AddConv(const Reader& node, Net& net) {
   const memory::dims dims = With(x->dims()[0], m, window.out);
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
   QTX_ASSIGN_OR_RETURN(const Product product, ProductOf(node, net, *x, *w, b, *y, 0, {m}));
-  if (!x->is_float() && (w->type() != format::ElementType::kInt8Q || w->per_tensor() == false
-                             ? w->type() != format::ElementType::kInt8Q
-                             : w->offset() != 0)) {
+  if (!x->is_float() && (w->type() != format::ElementType::kInt8Q || w->offset() != 0)) {
     return node.Unsupported("weights other than INT8Q with offset 0");
   }
   QTX_ASSIGN_OR_RETURN(const Data input, net.Of(*x));
@@ -152,8 +150,8 @@ Result<void> AddConv(const Reader& node, Net& net) {
 }
 
 // a by b, of equal rank, as descriptors say; the result row-major.
-Result<void> AddProduct(const Reader& node, Net& net, const Value& y, const Product& product,
-                        const Data& a, const Data& b, const memory::dims& dims) {
+Result<void> AddProduct(Net& net, const Value& y, const Product& product, const Data& a,
+                        const Data& b, const memory::dims& dims) {
   const memory::desc weights = b.constant ? Any(b.desc().dims(), product.w) : b.desc();
   const memory::desc bias = product.bias ? product.bias->desc() : memory::desc();
   const memory::desc to = Plain(dims, product.y);
@@ -167,7 +165,6 @@ Result<void> AddProduct(const Reader& node, Net& net, const Value& y, const Prod
   if (product.bias) arguments[DNNL_ARG_BIAS] = product.bias->mem;
   net.Add(dnnl::matmul(pd), std::move(arguments), false);
   net.Set(y, dims == y.dims() ? result : net.Reshaped(result, y.dims()));
-  (void)node;
   return {};
 }
 
@@ -190,7 +187,6 @@ Result<void> AddMatMul(const Reader& node, Net& net) {
   format::Dims declared(dims);
   if (b->rank() == 1) declared.pop_back();
   if (a->rank() == 1) declared.erase(declared.end() - (b->rank() == 1 ? 1 : 2));
-  declared.erase(declared.begin(), declared.begin() + static_cast<std::ptrdiff_t>(0));
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(declared));
   memory::dims channels(rank, 1);
   channels.back() = dims.back();
@@ -198,7 +194,7 @@ Result<void> AddMatMul(const Reader& node, Net& net) {
                        ProductOf(node, net, *a, *b, nullptr, *y, b->rank() - 1, channels));
   QTX_ASSIGN_OR_RETURN(const Data x, net.Of(*a));
   QTX_ASSIGN_OR_RETURN(const Data w, net.Of(*b));
-  return AddProduct(node, net, *y, product, net.Reshaped(x, left), net.Reshaped(w, right), dims);
+  return AddProduct(net, *y, product, net.Reshaped(x, left), net.Reshaped(w, right), dims);
 }
 
 Data Transposed(Net& net, const Data& data, bool transpose) {
@@ -230,7 +226,7 @@ Result<void> AddGemm(const Reader& node, Net& net) {
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
   QTX_ASSIGN_OR_RETURN(const Product product,
                        ProductOf(node, net, *a, *b, c, *y, trans_b ? 0 : 1, {1, dims[1]}));
-  return AddProduct(node, net, *y, product, left, right, dims);
+  return AddProduct(net, *y, product, left, right, dims);
 }
 
 Result<void> AddPool(const Reader& node, Net& net) {
@@ -356,6 +352,10 @@ std::optional<Function> FunctionOf(const Reader& node) {
       {"Sqrt", {algorithm::eltwise_sqrt}},
       {"Tanh", {algorithm::eltwise_tanh}}};
   if (const auto found = kOps.find(node.op()); found != kOps.end()) return found->second;
+  if (node.op() == "Clip" && node.bounds().any()) {
+    return Function{algorithm::eltwise_clip, std::max(node.bounds().low, -kLargest),
+                    std::min(node.bounds().high, kLargest)};
+  }
   if (node.op() == "Elu") return Function{algorithm::eltwise_elu, node.node().FloatOr("alpha", 1)};
   if (node.op() == "LeakyRelu") {
     return Function{algorithm::eltwise_relu, node.node().FloatOr("alpha", 0.01F)};
@@ -364,7 +364,7 @@ std::optional<Function> FunctionOf(const Reader& node) {
 }
 
 Result<void> AddFunction(const Reader& node, Net& net, const Function& f) {
-  QTX_RETURN_IF_ERROR(node.Understands({"alpha"}));
+  QTX_RETURN_IF_ERROR(node.Understands({"alpha", "max", "min"}));
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(x->dims()));
   QTX_ASSIGN_OR_RETURN(const Data input, net.Reals(*x));

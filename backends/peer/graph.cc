@@ -221,7 +221,7 @@ Result<Bounds> Graph::BoundsOf(const format::Node& node) {
   }
   bounds.low = node.FloatOr("min", bounds.low);
   bounds.high = node.FloatOr("max", bounds.high);
-  if (!(bounds.low <= bounds.high)) return declined;
+  if (!(bounds.low <= bounds.high) || !bounds.any()) return declined;
   return bounds;
 }
 
@@ -246,8 +246,8 @@ void Graph::JoinActivations() {
       }
     }
     if (TakesBounds(node)) producers[node.outputs[0]] = kept.size();
+    bounds_.push_back(BoundsOf(node).value_or(Bounds()));
     kept.push_back(std::move(node));
-    bounds_.emplace_back();
   }
   nodes = std::move(kept);
 }

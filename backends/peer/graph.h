@@ -62,6 +62,7 @@ class Reader {
 
   const std::string& op() const { return node_.op_type; }
   const format::Node& node() const { return node_; }
+  /// Of the Relu or Clip joined to this node; of a Relu or Clip by itself, its own.
   const Bounds& bounds() const { return bounds_; }
   std::int64_t opset() const { return opset_; }
   std::size_t input_count() const { return node_.inputs.size(); }

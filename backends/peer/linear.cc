@@ -1,6 +1,7 @@
 #include "peer/linear.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace qtx::backend::peer {
 namespace {
@@ -37,19 +38,21 @@ Result<void> ReadBias(const Reader& node, const Value& x, const Value& b, Linear
   const auto at = [](const std::vector<float>& v, std::size_t i) {
     return v[v.size() == 1 ? 0 : i];
   };
-  const std::vector<float> reals = b.Reals();
+  const std::vector<double> stored = format::StoredValues(b.tensor);
   const auto& q = b.tensor.quantization;
-  bool stored = b.type() == ElementType::kInt32Q && q->offset.empty();
-  for (std::size_t i = 0; stored && i < reals.size(); ++i) {
-    stored = at(q->scale, i) == x.scale() * at(linear.weight_scales, i);
+  bool same_scale = true;
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const float product = x.scale() * at(linear.weight_scales, i);
+    const auto parameter = static_cast<std::int64_t>(q && q->scale.size() > 1 ? i : 0);
+    const double scale = q ? ScaleAt(*q, parameter) : 1;
+    const double integer = stored[i] - (q ? OffsetAt(*q, parameter) : 0);
+    same_scale = same_scale && static_cast<float>(scale) == product;
+    const double at_scale = integer * scale / static_cast<double>(product);
+    if (!(std::abs(at_scale) < 0x1p31)) return node.Unsupported("a bias beyond 32 bits");
+    linear.bias.push_back(static_cast<std::int32_t>(std::nearbyint(at_scale)));
+    linear.real_bias.push_back(static_cast<float>(at_scale));
   }
-  if (stored) {
-    linear.bias = format::UnpackInt32(b.tensor);
-    return {};
-  }
-  for (std::size_t i = 0; i < reals.size(); ++i) {
-    linear.real_bias.push_back(reals[i] / (x.scale() * at(linear.weight_scales, i)));
-  }
+  if (same_scale) linear.real_bias.clear();
   return {};
 }
 

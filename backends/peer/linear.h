@@ -14,8 +14,8 @@ struct Linear {
   std::vector<float> weight_scales;  // one, or one per output channel
   std::int32_t weight_offset = 0;
   std::vector<float> scales;  // x_scale * w_scale / y_scale, as many; y_scale is 1 for a FLOAT y
-  std::vector<std::int32_t> bias;  // at scale x_scale * w_scale; empty: none, or not an integer
-  std::vector<float> real_bias;    // at the same scale, where it is not
+  std::vector<std::int32_t> bias;  // at scale x_scale * w_scale, half_even; empty: none
+  std::vector<float> real_bias;    // at the same scale, where the bias has another or is FLOAT
 };
 
 /// `channel_axis` is that of the outputs in w; b may be nullptr.

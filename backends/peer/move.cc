@@ -86,6 +86,7 @@ Result<format::Dims> Unsqueezed(const Reader& node, const format::Dims& from) {
 Result<std::optional<format::Dims>> ReshapedDims(const Reader& node) {
   using Compute = Result<format::Dims> (*)(const Reader&, const format::Dims&);
   static const std::map<std::string_view, Compute> kOps = {
+      {"Cast", [](const Reader&, const format::Dims& d) { return Result<format::Dims>(d); }},
       {"Flatten", Flattened},
       {"Identity", [](const Reader&, const format::Dims& d) { return Result<format::Dims>(d); }},
       {"Reshape", Reshaped},
@@ -93,7 +94,8 @@ Result<std::optional<format::Dims>> ReshapedDims(const Reader& node) {
       {"Unsqueeze", Unsqueezed}};
   const auto found = kOps.find(node.op());
   if (found == kOps.end()) return std::optional<format::Dims>();
-  QTX_RETURN_IF_ERROR(node.Understands({"allowzero", "axes", "axis"}));
+  if (node.node().IntOr("saturate", 1) != 1) return node.Unsupported("saturate 0");
+  QTX_RETURN_IF_ERROR(node.Understands({"allowzero", "axes", "axis", "saturate", "to"}));
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(format::Dims dims, found->second(node, x->dims()));
   return std::optional(std::move(dims));

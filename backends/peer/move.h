@@ -10,8 +10,9 @@
 
 namespace qtx::backend::peer {
 
-/// Flatten, Identity, Reshape, Squeeze and Unsqueeze keep the elements in order: the dims of their
-/// result; nullopt for another operator.  Errors: kInvalid for axes or shapes that do not fit.
+/// Cast, Flatten, Identity, Reshape, Squeeze and Unsqueeze keep the elements in order: the dims of
+/// their result; nullopt for another operator.  Errors: kInvalid for axes or shapes that do not
+/// fit.
 Result<std::optional<format::Dims>> ReshapedDims(const Reader& node);
 
 /// `perm` of a Transpose, checked.

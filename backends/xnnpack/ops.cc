@@ -269,19 +269,20 @@ Result<void> AddPool(const Reader& node, Net& net) {
   QTX_ASSIGN_OR_RETURN(Pool p, PoolOf(node));
   const Window& w = p.window;
   const bool average = node.op().find("Average") != std::string::npos;
-  if (average && node.node().IntOr("count_include_pad", 0) != 0 && w.padded()) {
-    return node.Unsupported("count_include_pad");
-  }
+  // Of padding, the means of bytes count it, those of reals do not.
+  const bool include = node.node().IntOr("count_include_pad", 0) != 0;
+  const bool counts = w.padded() && include;
+  const bool has_bytes = p.x->type() == ElementType::kUint8Q && include == w.padded() && !w.cut;
   if (average && (w.dilations[0] != 1 || w.dilations[1] != 1)) return node.Unsupported("dilations");
   const bool whole = !w.padded() && w.out[0] == 1 && w.out[1] == 1 &&
                      static_cast<std::size_t>(w.kernel[0]) == p.height &&
                      static_cast<std::size_t>(w.kernel[1]) == p.width;
   const bool bytes =
       p.x->is_byte() && p.x->type() == p.y->type() && p.x->per_tensor() && p.y->per_tensor();
-  const bool direct = bytes && (average ? whole || p.x->type() == ElementType::kUint8Q
-                                        : peer::SameType(*p.x, *p.y));
+  const bool direct = bytes && (average ? whole || has_bytes : peer::SameType(*p.x, *p.y));
   QTX_ASSIGN_OR_RETURN(
       p.in, direct ? net.Of(*p.x, Layout::kChannelsLast) : net.Reals(*p.x, Layout::kChannelsLast));
+  if (average && counts && !direct) return node.Unsupported("count_include_pad");
   p.out = direct ? net.New(*p.y, Layout::kChannelsLast) : net.NewReals(*p.y, Layout::kChannelsLast);
   QTX_RETURN_IF_ERROR(average ? AddMean(node, net, p, !direct, whole)
                               : AddMax(node, net, p, !direct));
@@ -304,7 +305,10 @@ Result<void> FunctionOfReals(const Reader& node, Net& net, std::size_t n, Data x
     return add(xnn_create_leaky_relu_nc_f32, xnn_setup_leaky_relu_nc_f32,
                node.node().FloatOr("alpha", 0.01F));
   if (op == "Neg") return add(xnn_create_negate_nc_f32, xnn_setup_negate_nc_f32);
-  if (op == "Relu") return add(xnn_create_clamp_nc_f32, xnn_setup_clamp_nc_f32, 0.0F, kInfinity);
+  if (node.bounds().any()) {  // Relu and Clip
+    return add(xnn_create_clamp_nc_f32, xnn_setup_clamp_nc_f32, node.bounds().low,
+               node.bounds().high);
+  }
   if (op == "Sigmoid") return add(xnn_create_sigmoid_nc_f32, xnn_setup_sigmoid_nc_f32);
   if (op == "Sqrt") return add(xnn_create_square_root_nc_f32, xnn_setup_square_root_nc_f32);
   return node.Unsupported("no such operator here");
@@ -319,8 +323,8 @@ Result<void> FunctionOfBytes(const Reader& node, Net& net, const Value& x, const
     return AddUnary(net, Place(node), CountOf(x), in, out, create, setup, 1, arguments...,
                     static_cast<T>(y.range().min), static_cast<T>(y.range().max));
   };
-  if (node.op() == "Relu") {
-    const auto range = StoredBounds(y, {.low = 0});
+  if (node.bounds().any()) {
+    const auto range = StoredBounds(y, node.bounds());
     return AddUnary(net, Place(node), CountOf(x), in, out, Kind::kCreateClamp, Kind::kSetupClamp, 1,
                     static_cast<T>(range.min), static_cast<T>(range.max));
   }
@@ -333,14 +337,14 @@ Result<void> FunctionOfBytes(const Reader& node, Net& net, const Value& x, const
 
 bool HasTable(const Reader& node, const Value& x, const Value& y) {
   if (!x.is_byte() || x.type() != y.type() || !x.per_tensor() || !y.per_tensor()) return false;
-  if (node.op() == "Relu") return SameType(x, y);
+  if (node.bounds().any()) return SameType(x, y);
   const std::int32_t low = format::StorageRange(y.type()).min == 0 ? 0 : -128;
   if (node.op() == "Tanh") return y.scale() == 0x1p-7F && y.offset() == low + 128;
   return node.op() == "Sigmoid" && y.scale() == 0x1p-8F && y.offset() == low;
 }
 
 Result<void> AddFunction(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(node.Understands({"alpha"}));
+  QTX_RETURN_IF_ERROR(node.Understands({"alpha", "max", "min"}));
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(x->dims()));
   if (HasTable(node, *x, *y)) {
@@ -379,6 +383,43 @@ Result<void> AddSoftmax(const Reader& node, Net& net) {
   QTX_RETURN_IF_ERROR(AddUnary(net, Place(node), CountOf(*x), in, out, xnn_create_softmax_nc_f32,
                                xnn_setup_softmax_nc_f32, rows));
   return net.SetReals(*y, out);
+}
+
+Result<void> AddConcat(const Reader& node, Net& net) {
+  QTX_RETURN_IF_ERROR(node.Understands({"axis"}));
+  QTX_ASSIGN_OR_RETURN(const Value* first, node.Input(0));
+  auto axis = format::NormalizeAxis(node.node().IntOr("axis", 0), first->rank());
+  if (!axis.has_value()) return node.Invalid(axis.error().message);
+  const auto at = static_cast<std::size_t>(*axis);
+  format::Dims dims = first->dims();
+  dims[at] = 0;
+  for (std::size_t i = 0; i < node.input_count(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const Value* value, node.Input(i));
+    if (value->rank() != first->rank()) return node.Invalid("ranks differ");
+    dims[at] += value->dims()[at];
+  }
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
+  const auto rows =
+      std::accumulate(dims.begin(), dims.begin() + *axis, std::size_t{1},
+                      [](std::size_t n, auto d) { return n * static_cast<std::size_t>(d); });
+  const std::size_t width = CountOf(*y) / rows * WidthOf(*y);
+  const Data out = net.New(*y, Layout::kPlain);
+  net.Set(*y, out);
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < node.input_count(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const Value* value, node.Input(i));
+    if (!SameType(*value, *y)) return node.Unsupported("another type of the result");
+    QTX_ASSIGN_OR_RETURN(const Data in, net.Of(*value, Layout::kPlain));
+    const std::size_t part = CountOf(*value) / rows * WidthOf(*value);
+    xnn_operator_t op = nullptr;
+    QTX_RETURN_IF_ERROR(Check(xnn_create_copy_nc_x8(part, part, width, 0, &op), Place(node)));
+    Operator owned = Own(op);
+    QTX_RETURN_IF_ERROR(
+        Check(xnn_setup_copy_nc_x8(op, rows, in.bytes, out.bytes + done, net.pool()), Place(node)));
+    net.Add(std::move(owned));
+    done += part;
+  }
+  return {};
 }
 
 // Moved elements keep their type: XNNPACK of this date has no requantization of its own.
@@ -428,7 +469,8 @@ Result<void> AddNode(const Reader& node, Net& net) {
   using Adder = Result<void> (*)(const Reader&, Net&);
   static const std::map<std::string, Adder> kOps = {
       {"Abs", AddFunction},       {"Add", AddBinary},
-      {"AveragePool", AddPool},   {"Conv", AddConv},
+      {"AveragePool", AddPool},   {"Clip", AddFunction},
+      {"Concat", AddConcat},      {"Conv", AddConv},
       {"Div", AddBinary},         {"Elu", AddFunction},
       {"Gemm", AddGemm},          {"GlobalAveragePool", AddPool},
       {"GlobalMaxPool", AddPool}, {"HardSwish", AddFunction},

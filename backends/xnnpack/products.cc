@@ -111,9 +111,6 @@ Result<void> CheckBytes(const Reader& node, Convolution& c, std::int64_t channel
   if (!is_signed && c.linear.weight_scales.size() > 1) {
     return node.Unsupported("unsigned weights with several scales");
   }
-  if (!c.linear.real_bias.empty()) {
-    return node.Unsupported("a bias of another scale than x_scale * w_scale");
-  }
   return {};
 }
 
