@@ -33,6 +33,12 @@ memory::desc Any(const memory::dims& dims, memory::data_type type) {
   return {dims, type, memory::format_tag::any};
 }
 
+bool Saturates() {
+  constexpr int kVnni = 0x40, kAvx2Vnni = 0x400;  // bits of dnnl_cpu_isa_t
+  const int isa = static_cast<int>(dnnl::get_effective_cpu_isa());
+  return isa != 0 && (isa & (kVnni | kAvx2Vnni)) == 0;
+}
+
 void Net::Add(const dnnl::primitive& primitive, Arguments arguments, bool constant) {
   if (!constant) {
     steps_.push_back({primitive, std::move(arguments)});

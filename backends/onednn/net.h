@@ -68,6 +68,9 @@ class Net {
   std::map<const peer::Value*, Data> stored_, reals_;
 };
 
+/// Whether u8 by s8 products are pairs in 16 bits, as they are without VNNI.
+bool Saturates();
+
 /// Adds the primitives of one node.  Errors: kUnsupported naming it and the reason.
 Result<void> AddNode(const peer::Reader& node, Net& net);
 

@@ -85,11 +85,11 @@ class OneDnn : public Backend {
     const dnnl_version_t* v = dnnl_version();
     const std::string version =
         std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
-    return Description{
-        "onednn",
-        version,
-        {Saturates() ? "onednn-avx2" : "onednn", "float32"},
-        std::string(Saturates() ? "no VNNI" : "VNNI") + ", threads " + std::to_string(threads_)};
+    return Description{"onednn",
+                       version,
+                       {onednn::Saturates() ? "onednn-avx2" : "onednn", "float32"},
+                       std::string(onednn::Saturates() ? "no VNNI" : "VNNI") + ", threads " +
+                           std::to_string(threads_)};
   }
 
   Result<std::unique_ptr<PreparedModel>> Prepare(const format::Model& model,
@@ -105,13 +105,6 @@ class OneDnn : public Backend {
   }
 
  private:
-  // Without VNNI its u8 by s8 products are pairs in 16 bits.
-  static bool Saturates() {
-    constexpr int kVnni = 0x40, kAvx2Vnni = 0x400;  // bits of dnnl_cpu_isa_t
-    const int isa = static_cast<int>(dnnl::get_effective_cpu_isa());
-    return isa != 0 && (isa & (kVnni | kAvx2Vnni)) == 0;
-  }
-
   int threads_;
 };
 

@@ -23,24 +23,6 @@ bool LayoutsAgree(const Value& value) {
   return std::all_of(value.dims().begin() + 2, value.dims().end(), [](auto d) { return d == 1; });
 }
 
-// To channels last, or back from there.
-std::vector<std::int64_t> Permutation(std::int64_t rank, Layout to) {
-  std::vector<std::int64_t> perm(static_cast<std::size_t>(rank));
-  std::iota(perm.begin(), perm.end(), 0);
-  if (to == Layout::kChannelsLast) {
-    std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
-  } else {
-    std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
-  }
-  return perm;
-}
-
-format::Dims DimsIn(const Value& value, Layout layout) {
-  format::Dims dims = value.dims();
-  if (layout == Layout::kChannelsLast) std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
-  return dims;
-}
-
 }  // namespace
 
 std::size_t WidthOf(const Value& value) { return value.is_float() ? sizeof(float) : 1; }
@@ -112,16 +94,20 @@ Result<Data> Net::Of(const Value& value, Layout layout) {
   const auto key = std::pair(&value, layout);
   if (const auto found = converted_.find(key); found != converted_.end()) return found->second;
   const Data other = New(value, layout);
-  auto permute = [from = data.bytes, to = other.bytes, dims = DimsIn(value, data.layout),
-                  perm = Permutation(value.rank(), layout), width = WidthOf(value)] {
-    Permute(from, dims, perm, width, to);
-    return xnn_status_success;
-  };
-  if (value.constant) {
-    permute();
-  } else {
-    Add(std::move(permute));
-  }
+  // A channel shuffle of g groups of n channels is the transposition of a g x n matrix.
+  const auto batch = static_cast<std::size_t>(value.dims()[0]);
+  const auto channels = static_cast<std::size_t>(value.dims()[1]);
+  const std::size_t all = CountOf(value) / batch;
+  const std::size_t rows = layout == Layout::kChannelsLast ? channels : all / channels;
+  const bool bytes = WidthOf(value) == 1;
+  const auto create = bytes ? xnn_create_channel_shuffle_nc_x8 : xnn_create_channel_shuffle_nc_x32;
+  const auto setup = bytes ? xnn_setup_channel_shuffle_nc_x8 : xnn_setup_channel_shuffle_nc_x32;
+  const std::string what = "layout of '" + value.name + "'";
+  xnn_operator_t op = nullptr;
+  QTX_RETURN_IF_ERROR(Check(create(rows, all / rows, all, all, 0, &op), what));
+  Operator owned = Own(op);
+  QTX_RETURN_IF_ERROR(Check(setup(op, batch, data.bytes, other.bytes, pool()), what));
+  Add(std::move(owned));
   return converted_[key] = other;
 }
 
