@@ -2,6 +2,7 @@
 // constants decoded, activations joined to the node they follow.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <initializer_list>
@@ -85,6 +86,19 @@ class Reader {
   std::function<Value*(const std::string&)> find_;
   std::function<Result<Value*>(const std::string&, format::Dims)> define_;
 };
+
+/// Wall-clock seconds of each of `repetitions` calls.
+template <typename F>
+std::vector<double> SecondsOf(F run, int repetitions) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> seconds;
+  for (int i = 0; i < repetitions; ++i) {
+    const Clock::time_point start = Clock::now();
+    run();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return seconds;
+}
 
 /// Values and nodes of one model.
 class Graph {

@@ -37,10 +37,7 @@ class Prepared : public PreparedModel {
   }
 
   Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) override {
-    QTX_RETURN_IF_ERROR(graph_->CheckInputs(inputs));
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      std::ranges::copy(inputs[i].bytes, inputs_[i].bytes);
-    }
+    QTX_RETURN_IF_ERROR(Take(inputs));
     QTX_RETURN_IF_ERROR(xnnpack::Check(net_.Run(), "run"));
     std::vector<format::Tensor> outputs;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -52,7 +49,23 @@ class Prepared : public PreparedModel {
     return outputs;
   }
 
+  /// The operators alone: inputs are in place, outputs stay where they are.
+  Result<std::vector<double>> Measure(std::span<const format::Tensor> inputs,
+                                      int repetitions) override {
+    QTX_RETURN_IF_ERROR(Take(inputs));
+    QTX_RETURN_IF_ERROR(xnnpack::Check(net_.Run(), "run"));
+    return peer::SecondsOf([&] { net_.Run(); }, repetitions);
+  }
+
  private:
+  Result<void> Take(std::span<const format::Tensor> inputs) {
+    QTX_RETURN_IF_ERROR(graph_->CheckInputs(inputs));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      std::ranges::copy(inputs[i].bytes, inputs_[i].bytes);
+    }
+    return {};
+  }
+
   std::unique_ptr<Graph> graph_;
   Net net_;
   std::vector<Data> inputs_, outputs_;
