@@ -37,7 +37,7 @@ FLOAT = onnx.TensorProto.FLOAT
 NUMPY = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32,
          7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64}
 QUANTIZED = range(1002, 1102)  # element types of the extended form; their storage is 1000 less
-INVALID, UNSUPPORTED, PROTOCOL = 0, 1, 5
+INVALID, UNSUPPORTED, IO, PROTOCOL = 0, 1, 3, 5
 
 
 class Refusal(Exception):
@@ -150,29 +150,40 @@ class Prepared:
         try:
             return ort.InferenceSession(model.SerializeToString(), settings,
                                         providers=["CPUExecutionProvider"])
-        except Exception as error:  # what it cannot load it does not support, whatever the class
+        except Exception as error:  # its classes have no common base
             raise Refusal(UNSUPPORTED, "ONNX Runtime", str(error)) from None
 
-    def run(self, tensors, repetitions):
-        if len(tensors) != len(self.inputs):
-            raise Refusal(INVALID, "inputs", f"found {len(tensors)}, expected {len(self.inputs)}")
+    def run(self, tensors):
+        try:
+            return self.session.run(None, self.feeds(tensors))
+        except Exception as error:  # its classes have no common base
+            raise Refusal(UNSUPPORTED, "ONNX Runtime", str(error)) from None
+
+    def measure(self, tensors, repetitions):
+        """Seconds of each run, with inputs and outputs in place."""
         if repetitions > MAX_REPETITIONS:
             raise Refusal(INVALID, "repetitions", f"{repetitions}, at most {MAX_REPETITIONS}")
-        binding = self.session.io_binding()
-        values = [self.array(*pair) for pair in zip(tensors, self.inputs)]  # keeps them alive
-        for slot, value in zip(self.session.get_inputs(), values):
-            binding.bind_ortvalue_input(slot.name, ort.OrtValue.ortvalue_from_numpy(value))
+        binding, seconds = self.session.io_binding(), []
+        values = self.feeds(tensors)  # the binding does not keep them alive
+        for name, value in values.items():
+            binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(value))
         for slot in self.session.get_outputs():
             binding.bind_output(slot.name, "cpu")
-        seconds = []
         try:
-            for _ in range(max(repetitions, 1)):
+            for _ in range(repetitions):
                 start = time.perf_counter()
                 self.session.run_with_iobinding(binding)
                 seconds.append(time.perf_counter() - start)
-            return binding.copy_outputs_to_cpu(), seconds
-        except Exception as error:
+        except Exception as error:  # its classes have no common base
             raise Refusal(UNSUPPORTED, "ONNX Runtime", str(error)) from None
+        return seconds
+
+    def feeds(self, tensors):
+        if len(tensors) != len(self.inputs):
+            raise Refusal(INVALID, "inputs", f"found {len(tensors)}, expected {len(self.inputs)}")
+        slots = self.session.get_inputs()
+        return {slot.name: self.array(tensor, value)
+                for slot, tensor, value in zip(slots, tensors, self.inputs)}
 
     @staticmethod
     def array(tensor, value):
@@ -208,6 +219,8 @@ class Server:
             response = self.refuse(Refusal(PROTOCOL, "request", "not a Request"))
         except Refusal as refusal:
             response = self.refuse(refusal)
+        except OSError as error:
+            response = self.refuse(Refusal(IO, "backend", str(error)))
         return response.SerializeToString()
 
     def refuse(self, refusal):
@@ -232,17 +245,18 @@ class Server:
 
     def run(self, request, response):
         prepared = self.find(request.handle)
-        arrays, seconds = prepared.run(request.inputs, request.repetitions)
         response.run.SetInParent()
-        for value, array in zip(prepared.outputs, arrays):
+        if request.repetitions > 0:
+            response.run.seconds.extend(prepared.measure(request.inputs, request.repetitions))
+            return
+        for value, array in zip(prepared.outputs, prepared.run(request.inputs)):
+            array = np.asarray(array)
             tensor = response.run.outputs.add()
             tensor.elem_type = value.type.tensor_type.elem_type
             if tensor.elem_type in QUANTIZED:
                 tensor.quantization = quantization_of(value)
             tensor.dims.extend(array.shape)
             tensor.data = np.ascontiguousarray(array).tobytes()
-        if request.repetitions > 0:
-            response.run.seconds.extend(seconds)
 
     def release(self, request, response):
         self.find(request.handle)
