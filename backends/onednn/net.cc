@@ -1,5 +1,7 @@
 #include "net.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace qtx::backend::onednn {
@@ -33,6 +35,27 @@ memory::desc Any(const memory::dims& dims, memory::data_type type) {
   return {dims, type, memory::format_tag::any};
 }
 
+void AppendBounds(const peer::Bounds& bounds, dnnl::post_ops& ops) {
+  if (!bounds.any()) return;
+  if (bounds.low == 0 && !std::isfinite(bounds.high)) {
+    ops.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+  } else {
+    ops.append_eltwise(1, dnnl::algorithm::eltwise_clip, std::max(bounds.low, -kLargest),
+                       std::min(bounds.high, kLargest));
+  }
+}
+
+memory::dims With(std::int64_t batch, std::int64_t channels, const memory::dims& spatial) {
+  memory::dims dims = {batch, channels};
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  return dims;
+}
+
+memory::dims LessOne(memory::dims dilations) {  // oneDNN counts the holes
+  for (auto& d : dilations) --d;
+  return dilations;
+}
+
 bool Saturates() {
   constexpr int kVnni = 0x40, kAvx2Vnni = 0x400;  // bits of dnnl_cpu_isa_t
   const int isa = static_cast<int>(dnnl::get_effective_cpu_isa());
@@ -53,13 +76,13 @@ Data Net::New(const memory::desc& desc, bool constant) const {
 }
 
 Data Net::NewConstant(const memory::desc& desc, const void* elements) const {
-  const Data data = New(desc, true);
+  Data data = New(desc, true);
   std::memcpy(data.mem.get_data_handle(), elements, desc.get_size());
   return data;
 }
 
 Data Net::Input(const Value& value) {
-  const Data data = New(Plain(value.dims(), *TypeOf(value.type())));
+  Data data = New(Plain(value.dims(), *TypeOf(value.type())));
   Set(value, data);
   return data;
 }
@@ -71,7 +94,7 @@ Result<Data> Net::Of(const Value& value) {
     return Error{ErrorCode::kUnsupported, "value '" + value.name + "'",
                  "of type " + std::string(format::Name(value.type()))};
   }
-  const Data data = NewConstant(Plain(value.dims(), *type), value.tensor.bytes.data());
+  Data data = NewConstant(Plain(value.dims(), *type), value.tensor.bytes.data());
   Set(value, data);
   return data;
 }

@@ -1,6 +1,7 @@
 // A network of oneDNN primitives in the making: memory of each value, and what runs in order.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -68,10 +69,21 @@ class Net {
   std::map<const peer::Value*, Data> stored_, reals_;
 };
 
+/// [batch, channels, spatial...]; and dilations as oneDNN counts them: the holes.
+memory::dims With(std::int64_t batch, std::int64_t channels, const memory::dims& spatial);
+memory::dims LessOne(memory::dims dilations);
+
+inline constexpr float kLargest = std::numeric_limits<float>::max();
+/// Appends the clamp of a Relu or Clip to what follows a primitive.
+void AppendBounds(const peer::Bounds& bounds, dnnl::post_ops& ops);
+
 /// Whether u8 by s8 products are pairs in 16 bits, as they are without VNNI.
 bool Saturates();
 
 /// Adds the primitives of one node.  Errors: kUnsupported naming it and the reason.
 Result<void> AddNode(const peer::Reader& node, Net& net);
+Result<void> AddConv(const peer::Reader& node, Net& net);
+Result<void> AddGemm(const peer::Reader& node, Net& net);
+Result<void> AddMatMul(const peer::Reader& node, Net& net);
 
 }  // namespace qtx::backend::onednn

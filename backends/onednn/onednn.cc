@@ -134,9 +134,9 @@ Result<void> LimitIsa(const std::string& isa) {
   if (found == kIsas.end()) {
     return Options::Refuse("isa", isa, "sse41, avx2, avx512_core, avx512_core_vnni");
   }
-  static const std::string first = isa;
-  static const dnnl::status status = dnnl::set_max_cpu_isa(found->second);
-  if (first != isa || status != dnnl::status::success) {
+  static const std::string kFirst = isa;
+  static const dnnl::status kStatus = dnnl::set_max_cpu_isa(found->second);
+  if (kFirst != isa || kStatus != dnnl::status::success) {
     return Options::Refuse("isa", isa, "the one this process already computes with");
   }
   return {};

@@ -4,16 +4,14 @@
 #include <cstring>
 #include <numeric>
 
+#include "kinds.h"
+
 namespace qtx::backend::xnnpack {
 
 using format::ElementType;
 using peer::Value;
 
 namespace {
-
-std::size_t CountOf(const Value& value) {
-  return static_cast<std::size_t>(format::ElementCount(value.tensor));
-}
 
 bool IsKnown(const Value& value) { return value.is_float() || value.is_byte(); }
 

@@ -82,6 +82,7 @@ Result<void> AddNode(const peer::Reader& node, Net& net);
 Result<void> AddConv(const peer::Reader& node, Net& net);
 Result<void> AddGemm(const peer::Reader& node, Net& net);
 Result<void> AddMatMul(const peer::Reader& node, Net& net);
+Result<void> AddPool(const peer::Reader& node, Net& net);
 
 template <typename In, typename Out, typename... Parameters, typename... Arguments>
 Result<void> AddUnary(Net& net, const std::string& what, std::size_t count, Data in, Data out,

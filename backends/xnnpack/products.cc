@@ -1,8 +1,9 @@
 // Conv, Gemm and MatMul. All three are XNNPACK's convolution: a matrix is an image of one row,
 // which its 1x1 kernels take as a matrix again, and which alone has a scale for each channel.
 #include <algorithm>
+#include <numeric>
 
-#include "net.h"
+#include "kinds.h"
 #include "peer/linear.h"
 #include "peer/window.h"
 
@@ -15,10 +16,6 @@ using peer::Reader;
 using peer::Value;
 using peer::Window;
 
-std::uint32_t U32(std::int64_t value) {
-  return static_cast<std::uint32_t>(std::max<std::int64_t>(0, value));
-}
-
 struct Convolution {
   std::int64_t batch = 1, height = 1, width = 1, group = 1, group_in = 1, group_out = 1;
   Window window;  // two axes
@@ -26,8 +23,12 @@ struct Convolution {
   const Value* w = nullptr;
   const Value* b = nullptr;
   const Value* y = nullptr;
-  Linear linear;  // of bytes
+  std::int64_t channel_axis = 0;   // of w
+  std::vector<std::int64_t> perm;  // brings w's axes into the order outputs, kernel, inputs
   peer::Bounds bounds;
+  Linear linear;            // of bytes
+  std::vector<float> bias;  // of reals
+  Data in, out;
 };
 
 // Calls one of the create functions, whose first fifteen arguments are the same.
@@ -70,39 +71,34 @@ xnn_status CreateUnsigned(const Convolution& c, const std::byte* weights, xnn_op
 }
 
 template <typename T>
-xnn_status SetUp(const Convolution& c, xnn_operator_t op, Data x, Data y, pthreadpool_t pool,
+xnn_status SetUp(const Convolution& c, xnn_operator_t op, pthreadpool_t pool,
                  xnn_status (*setup)(xnn_operator_t, std::size_t, std::size_t, std::size_t,
                                      const T*, T*, pthreadpool_t)) {
   return setup(op, static_cast<std::size_t>(c.batch), static_cast<std::size_t>(c.height),
-               static_cast<std::size_t>(c.width), reinterpret_cast<const T*>(x.bytes),
-               reinterpret_cast<T*>(y.bytes), pool);
+               static_cast<std::size_t>(c.width), reinterpret_cast<const T*>(c.in.bytes),
+               reinterpret_cast<T*>(c.out.bytes), pool);
 }
 
-// An operator that is ready to run; `bias` is that of a FLOAT convolution.
-xnn_status Make(const Convolution& c, const std::byte* weights, const std::vector<float>& bias,
-                Data x, Data y, pthreadpool_t pool, xnn_operator_t* op) {
-  if (c.x->is_float()) {
-    const xnn_status status =
-        Call(c, xnn_create_convolution2d_nhwc_f32, reinterpret_cast<const float*>(weights),
-             bias.empty() ? nullptr : bias.data(), c.bounds.low, c.bounds.high, 0U, op);
-    return status == xnn_status_success
-               ? SetUp<float>(c, *op, x, y, pool, xnn_setup_convolution2d_nhwc_f32)
-               : status;
-  }
-  if (c.x->type() == ElementType::kUint8Q) {
-    const xnn_status status = CreateUnsigned(c, weights, op);
-    return status == xnn_status_success
-               ? SetUp<std::uint8_t>(c, *op, x, y, pool, xnn_setup_convolution2d_nhwc_qu8)
-               : status;
-  }
-  if (const auto status = CreateSigned(c, weights, op); status != xnn_status_success) return status;
-  return SetUp<std::int8_t>(c, *op, x, y, pool,
+xnn_status CreateFloat(const Convolution& c, const std::byte* weights, xnn_operator_t* op) {
+  return Call(c, xnn_create_convolution2d_nhwc_f32, reinterpret_cast<const float*>(weights),
+              c.bias.empty() ? nullptr : c.bias.data(), c.bounds.low, c.bounds.high, 0U, op);
+}
+
+// An operator that is ready to run.
+xnn_status Make(const Convolution& c, const std::byte* weights, pthreadpool_t pool,
+                xnn_operator_t* op) {
+  const bool is_signed = c.x->type() == ElementType::kInt8Q;
+  const auto create = c.x->is_float() ? CreateFloat : is_signed ? CreateSigned : CreateUnsigned;
+  if (const auto status = create(c, weights, op); status != xnn_status_success) return status;
+  if (c.x->is_float()) return SetUp<float>(c, *op, pool, xnn_setup_convolution2d_nhwc_f32);
+  if (!is_signed) return SetUp<std::uint8_t>(c, *op, pool, xnn_setup_convolution2d_nhwc_qu8);
+  return SetUp<std::int8_t>(c, *op, pool,
                             c.linear.weight_scales.size() > 1 ? xnn_setup_convolution2d_nhwc_qc8
                                                               : xnn_setup_convolution2d_nhwc_qs8);
 }
 
-Result<void> CheckBytes(const Reader& node, Convolution& c, std::int64_t channel_axis) {
-  QTX_ASSIGN_OR_RETURN(c.linear, LinearOf(node, *c.x, *c.w, c.b, *c.y, channel_axis));
+Result<void> CheckBytes(const Reader& node, Convolution& c) {
+  QTX_ASSIGN_OR_RETURN(c.linear, LinearOf(node, *c.x, *c.w, c.b, *c.y, c.channel_axis));
   const bool is_signed = c.x->type() == ElementType::kInt8Q;
   if (c.w->type() != c.x->type() || c.y->type() != c.x->type()) {
     return node.Unsupported("operands and result that are not all INT8Q or all UINT8Q");
@@ -114,37 +110,37 @@ Result<void> CheckBytes(const Reader& node, Convolution& c, std::int64_t channel
   return {};
 }
 
-// `perm` brings the weights' axes into the order [outputs, kernel..., inputs]. Weights the model
-// computes are packed in each run: XNNPACK has no other way.
-Result<void> Add(const Reader& node, Net& net, Convolution c, std::int64_t channel_axis, Data x,
-                 Data y, const std::vector<std::int64_t>& perm) {
-  const std::int64_t outputs = c.group * c.group_out;
-  if (c.b != nullptr && format::ElementCount(c.b->tensor) != outputs) {
+Result<void> CheckTypes(const Reader& node, Convolution& c) {
+  if (c.b != nullptr && format::ElementCount(c.b->tensor) != c.group * c.group_out) {
     return node.Unsupported("a bias that is broadcast");
   }
-  std::vector<float> bias;
-  if (c.x->is_float() && c.w->is_float() && c.y->is_float()) {
-    if (c.b != nullptr && !c.b->constant) return node.Unsupported("the bias is not constant");
-    if (c.b != nullptr) bias = c.b->Reals();
-  } else {
-    QTX_RETURN_IF_ERROR(CheckBytes(node, c, channel_axis));
-  }
+  if (!c.x->is_float() || !c.w->is_float() || !c.y->is_float()) return CheckBytes(node, c);
+  if (c.b == nullptr) return {};
+  if (!c.b->constant) return node.Unsupported("the bias is not constant");
+  c.bias = c.b->Reals();
+  return {};
+}
+
+// Weights the model computes are packed in each run: XNNPACK has no other way.
+Result<void> Add(const Reader& node, Net& net, Convolution c) {
+  QTX_RETURN_IF_ERROR(CheckTypes(node, c));
   QTX_ASSIGN_OR_RETURN(const Data given, net.Of(*c.w, Layout::kPlain));
   const auto count = static_cast<std::size_t>(format::ElementCount(c.w->tensor));
   std::byte* packed = net.NewBuffer(count * WidthOf(*c.w));
-  auto make = [=, pool = net.pool()](xnn_operator_t* op) {
-    Permute(given.bytes, c.w->dims(), perm, WidthOf(*c.w), packed);
-    return Make(c, packed, bias, x, y, pool, op);
+  const bool constant = c.w->constant;
+  auto make = [c = std::move(c), given, packed, pool = net.pool()](xnn_operator_t* op) {
+    Permute(given.bytes, c.w->dims(), c.perm, WidthOf(*c.w), packed);
+    return Make(c, packed, pool, op);
   };
   xnn_operator_t op = nullptr;
   const xnn_status status = make(&op);  // tells at once what the library refuses
   Operator owned = Own(op);
-  QTX_RETURN_IF_ERROR(Check(status, node.Unsupported("").where));
-  if (c.w->constant) {
+  QTX_RETURN_IF_ERROR(Check(status, Place(node)));
+  if (constant) {
     net.Add(std::move(owned));
     return {};
   }
-  net.Add([make, pool = net.pool()]() -> xnn_status {
+  net.Add([make = std::move(make), pool = net.pool()]() -> xnn_status {
     xnn_operator_t fresh = nullptr;
     const xnn_status made = make(&fresh);
     const Operator kept = Own(fresh);
@@ -162,27 +158,18 @@ void MakeTwoAxes(Window& w) {
 
 Window Pointwise() { return {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}; }
 
-// rows x inner by inner x columns.
-Result<void> AddMatrix(const Reader& node, Net& net, const Value& a, const Value& b,
-                       const Value* bias, const Value& y, std::int64_t rows, std::int64_t inner,
-                       std::int64_t columns, bool transposed) {
-  Convolution c;
-  c.width = rows;
-  c.group_in = inner;
-  c.group_out = columns;
+// x, of c.width rows of c.group_in values, by w, or by its transposition.
+Result<void> AddMatrix(const Reader& node, Net& net, Convolution c, bool transposed) {
   c.window = Pointwise();
-  c.x = &a;
-  c.w = &b;
-  c.b = bias;
-  c.y = &y;
   c.bounds = node.bounds();
-  QTX_ASSIGN_OR_RETURN(const Data x, net.Of(a, Layout::kPlain));
-  const Data result = net.New(y, Layout::kPlain);
-  net.Set(y, result);
-  std::vector<std::int64_t> perm(static_cast<std::size_t>(b.rank()));
-  for (std::size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<std::int64_t>(i);
-  if (!transposed && b.rank() > 1) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  return Add(node, net, c, transposed ? 0 : b.rank() - 1, x, result, perm);
+  QTX_ASSIGN_OR_RETURN(c.in, net.Of(*c.x, Layout::kPlain));
+  c.out = net.New(*c.y, Layout::kPlain);
+  net.Set(*c.y, c.out);
+  c.perm.resize(static_cast<std::size_t>(c.w->rank()));
+  std::iota(c.perm.begin(), c.perm.end(), 0);
+  if (!transposed) std::ranges::reverse(c.perm);
+  c.channel_axis = transposed ? 0 : c.w->rank() - 1;
+  return Add(node, net, std::move(c));
 }
 
 }  // namespace
@@ -215,48 +202,51 @@ Result<void> AddConv(const Reader& node, Net& net) {
   c.group_out = weights[0] / c.group;
   c.bounds = node.bounds();
   QTX_ASSIGN_OR_RETURN(c.y, node.Output(out));
-  QTX_ASSIGN_OR_RETURN(const Data x, net.Of(*c.x, Layout::kChannelsLast));
-  const Data y = net.New(*c.y, Layout::kChannelsLast);
-  net.Set(*c.y, y);
-  std::vector<std::int64_t> perm = {0, 2, 1};
-  if (in.size() == 4) perm = {0, 2, 3, 1};
-  return Add(node, net, c, 0, x, y, perm);
+  QTX_ASSIGN_OR_RETURN(c.in, net.Of(*c.x, Layout::kChannelsLast));
+  c.out = net.New(*c.y, Layout::kChannelsLast);
+  net.Set(*c.y, c.out);
+  c.perm = {0, 2, 1};
+  if (in.size() == 4) c.perm = {0, 2, 3, 1};
+  return Add(node, net, std::move(c));
 }
 
 Result<void> AddGemm(const Reader& node, Net& net) {
   QTX_RETURN_IF_ERROR(node.Understands({"alpha", "beta", "transA", "transB"}));
-  QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
-  QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
-  const Value* c = nullptr;
+  Convolution c;
+  QTX_ASSIGN_OR_RETURN(c.x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(c.w, node.Input(1));
   if (node.Has(2)) {
-    QTX_ASSIGN_OR_RETURN(c, node.Input(2));
+    QTX_ASSIGN_OR_RETURN(c.b, node.Input(2));
   }
-  if (a->rank() != 2 || b->rank() != 2) return node.Invalid("expected matrices");
+  if (c.x->rank() != 2 || c.w->rank() != 2) return node.Invalid("expected matrices");
   if (node.node().FloatOr("alpha", 1) != 1 || node.node().FloatOr("beta", 1) != 1) {
     return node.Unsupported("alpha or beta other than 1");
   }
   if (node.node().IntOr("transA", 0) != 0) return node.Unsupported("transA");
   const bool transposed = node.node().IntOr("transB", 0) != 0;
-  const std::int64_t columns = b->dims()[transposed ? 0 : 1];
-  if (a->dims()[1] != b->dims()[transposed ? 1 : 0]) return node.Invalid("inner sizes differ");
-  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output({a->dims()[0], columns}));
-  return AddMatrix(node, net, *a, *b, c, *y, a->dims()[0], a->dims()[1], columns, transposed);
+  c.width = c.x->dims()[0];
+  c.group_in = c.x->dims()[1];
+  c.group_out = c.w->dims()[transposed ? 0 : 1];
+  if (c.group_in != c.w->dims()[transposed ? 1 : 0]) return node.Invalid("inner sizes differ");
+  QTX_ASSIGN_OR_RETURN(c.y, node.Output({c.width, c.group_out}));
+  return AddMatrix(node, net, std::move(c), transposed);
 }
 
 Result<void> AddMatMul(const Reader& node, Net& net) {
   QTX_RETURN_IF_ERROR(node.Understands({}));
-  QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
-  QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
-  if (a->rank() < 1 || b->rank() < 1) return node.Invalid("a scalar operand");
-  if (b->rank() > 2) return node.Unsupported("a batch of right operands");
-  const std::int64_t inner = a->dims().back();
-  if (b->dims()[0] != inner) return node.Invalid("inner sizes differ");
-  const std::int64_t columns = b->rank() == 1 ? 1 : b->dims()[1];
-  format::Dims out(a->dims().begin(), a->dims().end() - 1);
-  if (b->rank() == 2) out.push_back(columns);
-  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(out));
-  const std::int64_t rows = format::ElementCount(a->tensor) / inner;
-  return AddMatrix(node, net, *a, *b, nullptr, *y, rows, inner, columns, false);
+  Convolution c;
+  QTX_ASSIGN_OR_RETURN(c.x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(c.w, node.Input(1));
+  if (c.x->rank() < 1 || c.w->rank() < 1) return node.Invalid("a scalar operand");
+  if (c.w->rank() > 2) return node.Unsupported("a batch of right operands");
+  c.group_in = c.x->dims().back();
+  if (c.w->dims()[0] != c.group_in) return node.Invalid("inner sizes differ");
+  c.group_out = c.w->rank() == 1 ? 1 : c.w->dims()[1];
+  c.width = format::ElementCount(c.x->tensor) / c.group_in;
+  format::Dims out(c.x->dims().begin(), c.x->dims().end() - 1);
+  if (c.w->rank() == 2) out.push_back(c.group_out);
+  QTX_ASSIGN_OR_RETURN(c.y, node.Output(out));
+  return AddMatrix(node, net, std::move(c), false);
 }
 
 }  // namespace qtx::backend::xnnpack

@@ -77,8 +77,10 @@ class Xnnpack : public Backend {
   explicit Xnnpack(int threads) : threads_(threads) {}
 
   Result<Description> Describe() override {
-    return Description{
-        "xnnpack", "Debian", {"xnnpack", "float32"}, "threads " + std::to_string(threads_)};
+    return Description{"xnnpack",
+                       QTX_XNNPACK_VERSION,
+                       {"xnnpack", "float32"},
+                       "threads " + std::to_string(threads_)};
   }
 
   Result<std::unique_ptr<PreparedModel>> Prepare(const format::Model& model,
