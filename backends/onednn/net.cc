@@ -156,6 +156,11 @@ Result<void> Net::SetReals(const Value& value, const Data& reals) {
   return {};
 }
 
+void Net::Forget() {
+  stored_.clear();
+  reals_.clear();
+}
+
 void Net::Run() {
   for (const Step& step : steps_) step.primitive.execute(stream_, step.arguments);
   stream_.wait();

@@ -54,6 +54,8 @@ class Net {
   Result<void> SetReals(const peer::Value& value, const Data& reals);
 
   void Run();
+  /// Frees memory that no step uses, once the last is added.
+  void Forget();
 
  private:
   struct Step {

@@ -48,6 +48,8 @@ class Prepared : public PreparedModel {
       const auto type = data.desc().data_type();
       outputs_.push_back(net_.In(data, onednn::Plain(value->dims(), type)));
     }
+    net_.Forget();
+    graph_->Forget();
     return {};
   }
 

@@ -280,6 +280,13 @@ Result<std::vector<Value*>> Graph::Outputs() {
   return outputs;
 }
 
+void Graph::Forget() {
+  model_ = {};
+  for (Value& value : values_) {
+    if (value.constant) std::vector<std::byte>().swap(value.tensor.bytes);
+  }
+}
+
 Result<void> Graph::CheckInputs(std::span<const format::Tensor> inputs) const {
   if (inputs.size() != inputs_.size()) {
     return Error{

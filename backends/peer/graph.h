@@ -112,6 +112,8 @@ class Graph {
 
   const std::vector<Value*>& inputs() const { return inputs_; }
   Result<std::vector<Value*>> Outputs();
+  /// Frees the constants and the model, once the library has its own copies.
+  void Forget();
   /// Errors: kInvalid for inputs of another number, type or shape than declared.
   Result<void> CheckInputs(std::span<const format::Tensor> inputs) const;
 

@@ -122,30 +122,35 @@ Result<void> CheckTypes(const Reader& node, Convolution& c) {
 }
 
 // Weights the model computes are packed in each run: XNNPACK has no other way.
-Result<void> Add(const Reader& node, Net& net, Convolution c) {
-  QTX_RETURN_IF_ERROR(CheckTypes(node, c));
-  QTX_ASSIGN_OR_RETURN(const Data given, net.Of(*c.w, Layout::kPlain));
+void AddComputedWeights(Net& net, const Convolution& c, const std::byte* given) {
   const auto count = static_cast<std::size_t>(format::ElementCount(c.w->tensor));
   std::byte* packed = net.NewBuffer(count * WidthOf(*c.w));
-  const bool constant = c.w->constant;
-  auto make = [c = std::move(c), given, packed, pool = net.pool()](xnn_operator_t* op) {
-    Permute(given.bytes, c.w->dims(), c.perm, WidthOf(*c.w), packed);
-    return Make(c, packed, pool, op);
-  };
+  net.Add([=, pool = net.pool()]() -> xnn_status {
+    Permute(given, c.w->dims(), c.perm, WidthOf(*c.w), packed);
+    xnn_operator_t op = nullptr;
+    const xnn_status made = Make(c, packed, pool, &op);
+    const Operator kept = Own(op);
+    return made == xnn_status_success ? xnn_run_operator(op, pool) : made;
+  });
+}
+
+Result<void> Add(const Reader& node, Net& net, Convolution c) {
+  QTX_RETURN_IF_ERROR(CheckTypes(node, c));
+  const auto count = static_cast<std::size_t>(format::ElementCount(c.w->tensor));
+  std::vector<std::byte> packed(count * WidthOf(*c.w));
+  if (c.w->constant) {
+    Permute(c.w->tensor.bytes.data(), c.w->dims(), c.perm, WidthOf(*c.w), packed.data());
+  }
   xnn_operator_t op = nullptr;
-  const xnn_status status = make(&op);  // tells at once what the library refuses
+  const xnn_status status = Make(c, packed.data(), net.pool(), &op);
   Operator owned = Own(op);
-  QTX_RETURN_IF_ERROR(Check(status, Place(node)));
-  if (constant) {
+  QTX_RETURN_IF_ERROR(Check(status, Place(node)));  // now, for computed weights too
+  if (c.w->constant) {
     net.Add(std::move(owned));
     return {};
   }
-  net.Add([make = std::move(make), pool = net.pool()]() -> xnn_status {
-    xnn_operator_t fresh = nullptr;
-    const xnn_status made = make(&fresh);
-    const Operator kept = Own(fresh);
-    return made == xnn_status_success ? xnn_run_operator(fresh, pool) : made;
-  });
+  QTX_ASSIGN_OR_RETURN(const Data given, net.Of(*c.w, Layout::kPlain));
+  AddComputedWeights(net, c, given.bytes);
   return {};
 }
 

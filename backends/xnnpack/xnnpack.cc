@@ -33,6 +33,7 @@ class Prepared : public PreparedModel {
       QTX_ASSIGN_OR_RETURN(const Data data, net_.Of(*value, Layout::kPlain));
       outputs_.push_back(data);
     }
+    graph_->Forget();
     return {};
   }
 
