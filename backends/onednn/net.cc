@@ -62,9 +62,9 @@ bool Saturates() {
   return isa != 0 && (isa & (kVnni | kAvx2Vnni)) == 0;
 }
 
-void Net::Add(const dnnl::primitive& primitive, Arguments arguments, bool constant) {
+void Net::Add(const dnnl::primitive& primitive, Arguments arguments, bool constant, bool border) {
   if (!constant) {
-    steps_.push_back({primitive, std::move(arguments)});
+    steps_.push_back({primitive, std::move(arguments), border});
     return;
   }
   primitive.execute(stream_, arguments);
@@ -83,6 +83,7 @@ Data Net::NewConstant(const memory::desc& desc, const void* elements) const {
 
 Data Net::Input(const Value& value) {
   Data data = New(Plain(value.dims(), *TypeOf(value.type())));
+  data.is_input = true;
   Set(value, data);
   return data;
 }
@@ -118,15 +119,22 @@ Result<Data> Net::Reals(const Value& value) {
   return reals_[&value] = Reorder(stored, desc, attr);
 }
 
-Data Net::Reorder(const Data& from, const memory::desc& to, const dnnl::primitive_attr& attr) {
+Data Net::Reorder(const Data& from, const memory::desc& to, const dnnl::primitive_attr& attr,
+                  bool border) {
   const dnnl::reorder::primitive_desc pd(engine_, from.desc(), engine_, to, attr);
   Data result = New(to, from.constant);
-  Add(dnnl::reorder(pd), {{DNNL_ARG_FROM, from.mem}, {DNNL_ARG_TO, result.mem}}, from.constant);
+  Add(dnnl::reorder(pd), {{DNNL_ARG_FROM, from.mem}, {DNNL_ARG_TO, result.mem}}, from.constant,
+      border);
   return result;
 }
 
 Data Net::In(const Data& data, const memory::desc& desc) {
-  return data.desc() == desc ? data : Reorder(data, desc, {});
+  return data.desc() == desc ? data : Reorder(data, desc, {}, data.is_input);
+}
+
+Data Net::Output(const Data& data, const memory::dims& dims) {
+  const memory::desc plain = Plain(dims, data.desc().data_type());
+  return data.desc() == plain ? data : Reorder(data, plain, {}, true);
 }
 
 Data Net::Reshaped(const Data& data, const memory::dims& dims) {
@@ -163,6 +171,13 @@ void Net::Forget() {
 
 void Net::Run() {
   for (const Step& step : steps_) step.primitive.execute(stream_, step.arguments);
+  stream_.wait();
+}
+
+void Net::RunInside() {
+  for (const Step& step : steps_) {
+    if (!step.border) step.primitive.execute(stream_, step.arguments);
+  }
   stream_.wait();
 }
 

@@ -19,6 +19,7 @@ using Arguments = std::unordered_map<int, memory>;
 struct Data {
   memory mem;
   bool constant = false;
+  bool is_input = false;  // of the graph, row-major
   memory::desc desc() const { return mem.get_desc(); }
 };
 
@@ -33,8 +34,10 @@ class Net {
   Net() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
 
   const dnnl::engine& engine() const { return engine_; }
-  /// Adds a step, or executes it when its result is constant.
-  void Add(const dnnl::primitive& primitive, Arguments arguments, bool constant);
+  /// Adds a step, or executes it when its result is constant. A `border` step only brings the
+  /// graph's inputs or outputs into another layout.
+  void Add(const dnnl::primitive& primitive, Arguments arguments, bool constant,
+           bool border = false);
   Data New(const memory::desc& desc, bool constant = false) const;
   Data NewConstant(const memory::desc& desc, const void* elements) const;
 
@@ -46,6 +49,8 @@ class Net {
   Result<Data> Reals(const peer::Value& value);
   /// `data` in the layout and type of `desc`.
   Data In(const Data& data, const memory::desc& desc);
+  /// A graph output in row-major order.
+  Data Output(const Data& data, const memory::dims& dims);
   /// `data` in row-major order, with other dims of as many elements.
   Data Reshaped(const Data& data, const memory::dims& dims);
 
@@ -54,6 +59,8 @@ class Net {
   Result<void> SetReals(const peer::Value& value, const Data& reals);
 
   void Run();
+  /// Without the border steps.
+  void RunInside();
   /// Frees memory that no step uses, once the last is added.
   void Forget();
 
@@ -61,8 +68,10 @@ class Net {
   struct Step {
     dnnl::primitive primitive;
     Arguments arguments;
+    bool border = false;
   };
-  Data Reorder(const Data& from, const memory::desc& to, const dnnl::primitive_attr& attr);
+  Data Reorder(const Data& from, const memory::desc& to, const dnnl::primitive_attr& attr,
+               bool border = false);
 
   dnnl::engine engine_;
   dnnl::stream stream_;

@@ -179,6 +179,7 @@ Result<void> Graph::ReadInputs() {
     }
     auto value = Define(input.name, *dims);
     if (!value.has_value()) return At("input '" + input.name + "'", value.error());
+    (*value)->is_input = true;
     inputs_.push_back(*value);
   }
   return {};

@@ -26,6 +26,7 @@ struct Value {
   std::string name;
   format::Tensor tensor;
   bool constant = false;
+  bool is_input = false;  // of the graph
 
   format::ElementType type() const { return tensor.elem_type; }
   const format::Dims& dims() const { return tensor.dims; }

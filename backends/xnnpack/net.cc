@@ -105,7 +105,7 @@ Result<Data> Net::Of(const Value& value, Layout layout) {
   QTX_RETURN_IF_ERROR(Check(create(rows, all / rows, all, all, 0, &op), what));
   Operator owned = Own(op);
   QTX_RETURN_IF_ERROR(Check(setup(op, batch, data.bytes, other.bytes, pool()), what));
-  Add(std::move(owned));
+  Add(std::move(owned), value.is_input || at_outputs_);
   return converted_[key] = other;
 }
 
@@ -153,14 +153,28 @@ Result<void> Net::SetReals(const Value& value, Data reals) {
                   static_cast<std::uint8_t>(range.max));
 }
 
-void Net::Add(Operator op) {
-  steps_.emplace_back([raw = operators_.emplace_back(std::move(op)).get(), pool = pool_.get()] {
+Result<Data> Net::Output(const Value& value) {
+  at_outputs_ = true;
+  return Of(value, Layout::kPlain);
+}
+
+void Net::Add(Operator op, bool border) {
+  auto run = [raw = operators_.emplace_back(std::move(op)).get(), pool = pool_.get()] {
     return xnn_run_operator(raw, pool);
-  });
+  };
+  steps_.emplace_back(std::move(run), border);
 }
 
 xnn_status Net::Run() const {
-  for (const auto& step : steps_) {
+  for (const auto& [step, border] : steps_) {
+    if (const xnn_status status = step(); status != xnn_status_success) return status;
+  }
+  return xnn_status_success;
+}
+
+xnn_status Net::RunInside() const {
+  for (const auto& [step, border] : steps_) {
+    if (border) continue;
     if (const xnn_status status = step(); status != xnn_status_success) return status;
   }
   return xnn_status_success;

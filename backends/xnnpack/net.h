@@ -52,15 +52,21 @@ class Net {
   Result<void> SetReals(const peer::Value& value, Data reals);
 
   void Set(const peer::Value& value, Data data) { stored_[&value] = data; }
-  void Add(std::function<xnn_status()> step) { steps_.push_back(std::move(step)); }
-  void Add(Operator op);
+  void Add(std::function<xnn_status()> step) { steps_.push_back({std::move(step), false}); }
+  /// A `border` step only brings the graph's inputs or outputs into another layout.
+  void Add(Operator op, bool border = false);
+  /// A graph output in row-major order.
+  Result<Data> Output(const peer::Value& value);
   xnn_status Run() const;
+  /// Without the border steps.
+  xnn_status RunInside() const;
 
  private:
   std::unique_ptr<pthreadpool, void (*)(pthreadpool_t)> pool_;
   std::deque<std::vector<std::byte>> buffers_;
   std::deque<Operator> operators_;
-  std::vector<std::function<xnn_status()>> steps_;
+  std::vector<std::pair<std::function<xnn_status()>, bool>> steps_;  // and whether a border
+  bool at_outputs_ = false;
   std::map<const peer::Value*, Data> stored_;
   std::map<std::pair<const peer::Value*, Layout>, Data> converted_, reals_;
 };

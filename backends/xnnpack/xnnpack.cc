@@ -30,7 +30,7 @@ class Prepared : public PreparedModel {
         [&](const peer::Reader& node) { return xnnpack::AddNode(node, net_); }));
     QTX_ASSIGN_OR_RETURN(values_, graph_->Outputs());
     for (const Value* value : values_) {
-      QTX_ASSIGN_OR_RETURN(const Data data, net_.Of(*value, Layout::kPlain));
+      QTX_ASSIGN_OR_RETURN(const Data data, net_.Output(*value));
       outputs_.push_back(data);
     }
     graph_->Forget();
@@ -50,12 +50,12 @@ class Prepared : public PreparedModel {
     return outputs;
   }
 
-  /// The operators alone: inputs are in place, outputs stay where they are.
+  /// The operators alone: inputs are there, channels last, and outputs stay so.
   Result<std::vector<double>> Measure(std::span<const format::Tensor> inputs,
                                       int repetitions) override {
     QTX_RETURN_IF_ERROR(Take(inputs));
     QTX_RETURN_IF_ERROR(xnnpack::Check(net_.Run(), "run"));
-    return peer::SecondsOf([&] { net_.Run(); }, repetitions);
+    return peer::SecondsOf([&] { net_.RunInside(); }, repetitions);
   }
 
  private:
