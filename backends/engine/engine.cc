@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "engine/ops/conversion.h"
@@ -132,6 +133,28 @@ class Prepared : public PreparedModel {
   }
 
   Result<std::vector<Tensor>> Run(std::span<const Tensor> inputs) override {
+    QTX_RETURN_IF_ERROR(TakeAll(inputs));
+    QTX_RETURN_IF_ERROR(workspace_.Run());
+    std::vector<Tensor> outputs;
+    for (const Value* value : outputs_) outputs.push_back(value->tensor);
+    return outputs;
+  }
+
+  Result<std::vector<double>> Measure(std::span<const Tensor> inputs, int repetitions) override {
+    QTX_RETURN_IF_ERROR(TakeAll(inputs));
+    QTX_RETURN_IF_ERROR(workspace_.Run());
+    std::vector<double> seconds;
+    for (int i = 0; i < repetitions; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      QTX_RETURN_IF_ERROR(workspace_.RunInside());
+      seconds.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return seconds;
+  }
+
+ private:
+  Result<void> TakeAll(std::span<const Tensor> inputs) {
     if (inputs.size() != inputs_.size()) {
       return Error{ErrorCode::kInvalid, "inputs",
                    "found " + std::to_string(inputs.size()) + ", expected " +
@@ -141,13 +164,9 @@ class Prepared : public PreparedModel {
       auto taken = Take(inputs[i], *inputs_[i]);
       if (!taken.has_value()) return At("input '" + inputs_[i]->name + "'", taken.error());
     }
-    QTX_RETURN_IF_ERROR(workspace_.Run());
-    std::vector<Tensor> outputs;
-    for (const Value* value : outputs_) outputs.push_back(value->tensor);
-    return outputs;
+    return {};
   }
 
- private:
   Result<Value*> DefineInput(const format::ValueInfo& input) {
     if (!input.type.has_value() || !input.type->shape.has_value()) {
       return Error{ErrorCode::kUnsupported, "", "no tensor type with a shape"};

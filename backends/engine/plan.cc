@@ -14,8 +14,8 @@ using format::Tensor;
 // A held value's elements to a tensor in ONNX's order, or the other way round.
 class ChangeForm : public Step {
  public:
-  ChangeForm(Value* value, Held* held, bool to_held)
-      : value_(value), held_(held), to_held_(to_held) {
+  ChangeForm(Value* value, Held* held, bool to_held, bool at_border)
+      : value_(value), held_(held), to_held_(to_held), at_border_(at_border) {
     flip_ = value->tensor.elem_type == held->type.elem_type ? 0 : 0x80;
   }
 
@@ -23,6 +23,8 @@ class ChangeForm : public Step {
     Convert(*held_, flip_, value_->tensor.bytes.data(), to_held_);
     return {};
   }
+
+  bool AtBorder() const override { return at_border_; }
 
   static void Convert(const Held& held, std::uint8_t flip, std::byte* tensor, bool to_held) {
     const std::byte* from = to_held ? tensor : held.data;
@@ -39,7 +41,7 @@ class ChangeForm : public Step {
  private:
   Value* value_;
   Held* held_;
-  bool to_held_;
+  bool to_held_, at_border_;
   std::uint8_t flip_;
 };
 
@@ -74,6 +76,7 @@ Result<Workspace::Forms*> Workspace::AddForms(const std::string& name, Tensor li
     return Error{ErrorCode::kInvalid, "value '" + name + "'", "computed twice"};
   }
   Forms forms;
+  forms.node = node_;
   forms.type.elem_type = like.elem_type;
   forms.type.quantization = std::move(like.quantization);
   forms.type.dims = std::move(dims);
@@ -102,7 +105,7 @@ Result<Value*> Workspace::Find(const std::string& name) {
   Held* held = forms->row_major != nullptr ? forms->row_major : forms->channels_last;
   QTX_ASSIGN_OR_RETURN(Value * value, AddValue(name, *forms));
   Arena::Use(*held, node_);
-  Append(std::make_unique<ChangeForm>(value, held, false));
+  Append(std::make_unique<ChangeForm>(value, held, false, node_ > model_.graph.nodes.size()));
   return value;
 }
 
@@ -127,7 +130,7 @@ Result<Held*> Workspace::HoldComputed(Forms& forms, Layout layout) {
     Arena::Use(*other, node_);
     Append(std::make_unique<ChangeHeldLayout>(other, held));
   } else {
-    Append(std::make_unique<ChangeForm>(forms.value, held, true));
+    Append(std::make_unique<ChangeForm>(forms.value, held, true, forms.node == 0));
   }
   return held;
 }
@@ -206,6 +209,13 @@ Result<void> Workspace::DefineConstant(const std::string& name, Tensor tensor) {
 
 Result<void> Workspace::Run() {
   for (const auto& step : steps_) QTX_RETURN_IF_ERROR(step->Run());
+  return {};
+}
+
+Result<void> Workspace::RunInside() {
+  for (const auto& step : steps_) {
+    if (!step->AtBorder()) QTX_RETURN_IF_ERROR(step->Run());
+  }
   return {};
 }
 

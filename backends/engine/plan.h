@@ -33,6 +33,9 @@ class Step {
  public:
   virtual ~Step() = default;
   virtual Result<void> Run() = 0;
+  /// True for a change of form of the model's inputs and outputs: what a caller that holds its
+  /// values as kernels do would be spared.
+  virtual bool AtBorder() const { return false; }
 };
 
 /// All values of one prepared model, and the steps that compute them in order. A value is there as
@@ -73,6 +76,8 @@ class Workspace {
   /// After the last node.
   void Place() { arena_.Place(); }
   Result<void> Run();
+  /// The same without what is AtBorder.  REQUIRES: Run has been called since the inputs were given.
+  Result<void> RunInside();
 
   const format::Model& model() const { return model_; }
   const Kernels& kernels() const { return kernels_; }
@@ -82,6 +87,7 @@ class Workspace {
   struct Forms {
     format::Tensor type;  // as declared, without bytes
     Value* value = nullptr;
+    std::size_t node = 0;  // that computes it, counted from 1; 0: an input
     Held* row_major = nullptr;
     Held* channels_last = nullptr;
   };
