@@ -17,7 +17,8 @@ struct Segment {
 };
 
 /// A tile of sums, [rows][vectors * lanes]:
-///   sums[r * stride + c] = initial[c] + sum over the groups g of all segments and j < group of
+///   sums[r * stride + c] = initial[r * initial_stride + c] + sum over the groups g of all segments
+///   and j < group of
 ///       rows[r][g * group + j] * panels[c / lanes * panel_stride + (g * lanes + c % lanes) * group
 ///       + j]
 /// where a row's groups lie as its segments say, a panel's one behind the other.
@@ -30,6 +31,7 @@ struct Tile {
   const W* panels = nullptr;
   std::int64_t panel_stride = 0;
   const std::int32_t* initial = nullptr;
+  std::int64_t initial_stride = 0;  // from row to row
   std::int32_t* sums = nullptr;
   std::int64_t stride = 0;
 };
@@ -87,6 +89,7 @@ struct Rounding {
   const float* ratio = nullptr;  // one for each element, as the next two
   const float* bias = nullptr;
   const float* threshold = nullptr;
+  float least = 0;  // of all thresholds
   Narrowing narrowing;
 };
 
@@ -97,6 +100,20 @@ struct Sums {
   std::int64_t rows = 0, columns = 0;
   std::uint8_t* out = nullptr;
   std::int64_t out_stride = 0;
+};
+
+/// A line of a depthwise convolution, from its quads to stored bytes: element i has the sum of
+/// QuadSums, with the weights, the initial sum and the rounding of element i modulo `period`.
+struct QuadLine {
+  QuadSums sums;  // n: of the whole line, any number; `sums` itself is not used
+  Rounding rounding;
+  std::int64_t period = 0;  // a multiple of four vectors
+  std::uint8_t* out = nullptr;
+};
+/// An element whose rounding is in doubt, and its accumulator.
+struct Doubtful {
+  std::int32_t index = 0;
+  std::int32_t acc = 0;
 };
 
 /// v = (a - a_offset) * a_ratio + (b - b_offset) * b_ratio, then as Rounding.
@@ -119,6 +136,9 @@ struct Kernels {
 
   /// Products of pairs as for bytes.pair_limit.
   void (*quad_sums)(const QuadSums&) = nullptr;
+  /// Lists the doubtful elements; returns how many there are. Values and weights are readable for
+  /// four vectors from any element on.
+  std::int64_t (*quad_line)(const QuadLine&, Doubtful* doubtful) = nullptr;
   /// out[4i + j] = rows[j][i] for any n.
   void (*interleave)(const std::uint8_t* const* rows, std::int64_t n, std::uint8_t* out) = nullptr;
   /// out[i] = stored[i] - offset for any n.

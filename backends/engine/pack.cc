@@ -87,7 +87,8 @@ class Packer {
       const std::int64_t last = panels * (s + 1) / strips;
       AddStrip(first * lanes, static_cast<int>(last - first));
     }
-    packed_.panels_.Resize(static_cast<std::int64_t>(panels_.size() * sizeof(W)));
+    packed_.bytes_ = static_cast<std::int64_t>(panels_.size() * sizeof(W));
+    packed_.panels_.Resize(packed_.bytes_);
     std::ranges::copy(panels_, reinterpret_cast<W*>(packed_.panels_.data()));
   }
 
@@ -115,7 +116,8 @@ class Packer {
     packed_.work_ += groups * vectors;
     const bool fits = AddInitial();
     strip_.wide = !fits;
-    AddChunks(first_segment, fits ? std::max<std::int64_t>(groups, 1) : SafeGroups());
+    AddChunks(first_segment, groups,
+              fits ? CachedGroups() : std::min(SafeGroups(), CachedGroups()));
     packed_.strips_.push_back(strip_);
   }
 
@@ -224,8 +226,20 @@ class Packer {
     return kLargestSum / (std::max<std::int64_t>(Magnitude(source_), 1) * largest * kernels_.group);
   }
 
-  // Cuts the strip's segments, from `first` on, into chunks of at most `most` groups.
-  void AddChunks(std::size_t first, std::int64_t most) {
+  // Groups whose panels stay in the first cache, with as many of a tile's rows.
+  std::int64_t CachedGroups() const {
+    constexpr std::int64_t kBytes = 36 << 10;  // of 48 KiB: the sums need some too
+    const std::int64_t group =
+        strip_.vectors * kernels_.lanes * static_cast<std::int64_t>(sizeof(W)) +
+        kMaxRows * static_cast<std::int64_t>(sizeof(A));
+    return std::max<std::int64_t>(1, kBytes / (group * kernels_.group));
+  }
+
+  // Cuts the strip's segments, from `first` on, of `groups` together, into equal chunks of at most
+  // `most`.
+  void AddChunks(std::size_t first, std::int64_t groups, std::int64_t most) {
+    const std::int64_t count = std::max<std::int64_t>(1, (groups + most - 1) / most);
+    most = std::max<std::int64_t>(1, (groups + count - 1) / count);
     const std::vector<Segment> all(packed_.segments_.begin() + static_cast<std::ptrdiff_t>(first),
                                    packed_.segments_.end());
     packed_.segments_.resize(first);

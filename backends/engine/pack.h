@@ -50,7 +50,8 @@ struct PackSource {
   std::int64_t Depth() const;
 };
 
-/// Segments whose sums fit int32, and where their panels begin in the strip.
+/// Segments whose sums fit int32 and whose panels fit the first cache, and where those begin in the
+/// strip.
 struct Chunk {
   std::size_t first_segment = 0, segment_count = 0;
   std::int64_t panel_offset = 0;
@@ -90,6 +91,8 @@ class PackedWeights {
   const std::int64_t* wide_initial(const Strip& strip) const {
     return wide_initial_.data() + strip.first;
   }
+  /// Of all panels.
+  std::int64_t bytes() const { return bytes_; }
   /// Groups that all strips together multiply a row with, a strip of v vectors counting v times.
   std::int64_t work() const { return work_; }
 
@@ -100,7 +103,7 @@ class PackedWeights {
   std::vector<std::int32_t> initial_;
   std::vector<std::int64_t> wide_initial_;
   AlignedBuffer panels_;
-  std::int64_t work_ = 0;
+  std::int64_t work_ = 0, bytes_ = 0;
 
   template <typename, typename>
   friend class Packer;

@@ -65,6 +65,9 @@ struct Portable {
   static F32 AbsF(const F32& a) {
     return Each<float>([&](int i) { return std::fabs(a.at[i]); });
   }
+  static F32 MaxAbsF(const F32& a, const F32& b) {
+    return Each<float>([&](int i) { return std::fmax(a.at[i], std::fabs(b.at[i])); });
+  }
   static unsigned AtLeast(const F32& a, const F32& b) {
     unsigned mask = 0;
     for (int i = 0; i < kWidth; ++i) mask |= (a.at[i] >= b.at[i] ? 1U : 0U) << i;
@@ -83,7 +86,6 @@ struct Portable {
   static I32 LoadBytes(const std::uint8_t* p) {
     return Each<std::int32_t>([p](int i) { return p[i]; });
   }
-  static void Pin(I32&) {}
 };
 
 // kGroup products a lane.

@@ -2,41 +2,59 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace qtx::backend::engine {
 namespace {
 
-// Rows of a block stay in the second cache while all strips pass over them.
-constexpr std::int64_t kBlockRows = 240;       // a multiple of every tile's rows
 constexpr std::int64_t kMostTileColumns = 64;  // 4 panels of 16 lanes
+// Rows that one strip passes over at a time: a multiple of every tile's rows. Few enough for their
+// sums to stay in the first cache beside a chunk's panels.
+constexpr std::int64_t kBlockRows = 24;
+// Rows that all strips pass over before the next ones: they stay in the second cache.
+constexpr std::int64_t kPassRows = 10 * kBlockRows;
+constexpr std::int64_t kTogetherBytes = 24 << 10;
 
-// One thread's sums of one tile.
+// One thread's sums of a block of rows by a strip.
 template <typename A, typename W>
-class TileRunner {
+class BlockRunner {
  public:
-  TileRunner(const ProductKernels<A, W>& kernels, const PackedWeights<W>& weights,
-             const Requantizer& requantizer, const Target& target)
+  BlockRunner(const ProductKernels<A, W>& kernels, const PackedWeights<W>& weights,
+              const Requantizer& requantizer, const Target& target)
       : kernels_(kernels), weights_(weights), requantizer_(requantizer), target_(target) {}
 
-  // Rows first..last of `rows` by one strip, in tiles as equal as can be.
-  void Run(const Rows<A>& rows, std::int64_t first, std::int64_t last, const Strip& strip) {
-    const std::int64_t most = kernels_.MaxRows(strip.vectors);
-    const std::int64_t tiles = (last - first + most - 1) / most;
-    for (std::int64_t t = 0; t < tiles; ++t) {
-      const std::int64_t begin = first + (last - first) * t / tiles;
-      const std::int64_t end = first + (last - first) * (t + 1) / tiles;
-      for (std::int64_t r = begin; r < end; ++r) {
-        pointers_[static_cast<std::size_t>(r - begin)] =
-            rows.base + rows.offsets[static_cast<std::size_t>(r)];
+  // Rows first..last by all strips.
+  void Run(const Rows<A>& rows, std::int64_t first, std::int64_t last,
+           std::span<const Strip> strips) {
+    for (std::int64_t r = first; r < last; r += kBlockRows) {
+      const std::int64_t count = std::min(kBlockRows, last - r);
+      for (std::int64_t i = 0; i < count; ++i) {
+        pointers_[static_cast<std::size_t>(i)] =
+            rows.base + rows.offsets[static_cast<std::size_t>(r + i)];
       }
-      RunTile(strip, begin, end - begin);
+      for (const Strip& strip : strips) {
+        if (strip.wide) {
+          SumWide(strip, count);
+          StoreWide(strip, r, count);
+        } else {
+          Sum(strip, count);
+          Store(strip, r, count);
+        }
+      }
     }
   }
 
  private:
-  void RunTile(const Strip& strip, std::int64_t row, std::int64_t count) {
-    if (strip.wide) return RunChunks(strip, row, count);
-    Sum(strip, weights_.chunks(strip)[0], count);
+  // Chunk after chunk, so that each one's panels serve all rows from the first cache.
+  void Sum(const Strip& strip, std::int64_t count) {
+    bool first = true;
+    for (const Chunk& chunk : weights_.chunks(strip)) {
+      SumChunk(strip, chunk, count, first);
+      first = false;
+    }
+  }
+
+  void Store(const Strip& strip, std::int64_t row, std::int64_t count) {
     requantizer_.Convert({.acc = sums_.data(),
                           .stride = kMostTileColumns,
                           .rows = count,
@@ -47,41 +65,54 @@ class TileRunner {
                          target_.data);
   }
 
-  void RunChunks(const Strip& strip, std::int64_t row, std::int64_t count) {
-    std::array<std::int64_t, kMaxRows * kMostTileColumns> totals;
+  void SumWide(const Strip& strip, std::int64_t count) {
+    wide_sums_.resize(static_cast<std::size_t>(kBlockRows * kMostTileColumns));
     for (std::int64_t r = 0; r < count; ++r) {
       std::copy_n(weights_.wide_initial(strip), strip.columns,
-                  totals.begin() + r * kMostTileColumns);
+                  wide_sums_.begin() + r * kMostTileColumns);
     }
     for (const Chunk& chunk : weights_.chunks(strip)) {
-      Sum(strip, chunk, count);
+      SumChunk(strip, chunk, count, true);
       for (std::int64_t r = 0; r < count; ++r) {
         for (std::int64_t c = 0; c < strip.columns; ++c) {
           const auto i = static_cast<std::size_t>(r * kMostTileColumns + c);
-          totals[i] += sums_[i];
+          wide_sums_[i] += sums_[i];
         }
       }
     }
+  }
+
+  void StoreWide(const Strip& strip, std::int64_t row, std::int64_t count) {
     for (std::int64_t r = 0; r < count; ++r) {
       for (std::int64_t c = 0; c < strip.columns; ++c) {
-        requantizer_.Single(totals[static_cast<std::size_t>(r * kMostTileColumns + c)],
+        requantizer_.Single(wide_sums_[static_cast<std::size_t>(r * kMostTileColumns + c)],
                             target_.channel + strip.column + c, Element(strip, row + r) + c,
                             target_.data);
       }
     }
   }
 
-  void Sum(const Strip& strip, const Chunk& chunk, std::int64_t count) {
+  // Tiles as equal as can be. `fresh`: what the strip begins with goes before the sums, else those
+  // of the chunks before.
+  void SumChunk(const Strip& strip, const Chunk& chunk, std::int64_t count, bool fresh) {
     const std::span<const Segment> segments = weights_.segments(chunk);
-    kernels_.tile[strip.vectors - 1][count - 1](
-        {.rows = pointers_.data(),
-         .segments = segments.data(),
-         .segment_count = static_cast<std::int64_t>(segments.size()),
-         .panels = weights_.panels(strip) + chunk.panel_offset,
-         .panel_stride = strip.panel_stride,
-         .initial = weights_.initial(strip),
-         .sums = sums_.data(),
-         .stride = kMostTileColumns});
+    const std::int64_t most = most_rows_[static_cast<std::size_t>(strip.vectors - 1)];
+    const std::int64_t tiles = (count + most - 1) / most;
+    for (std::int64_t t = 0; t < tiles; ++t) {
+      const std::int64_t begin = count * t / tiles;
+      const std::int64_t rows = count * (t + 1) / tiles - begin;
+      std::int32_t* sums = sums_.data() + begin * kMostTileColumns;
+      kernels_.tile[strip.vectors - 1][rows - 1](
+          {.rows = pointers_.data() + begin,
+           .segments = segments.data(),
+           .segment_count = static_cast<std::int64_t>(segments.size()),
+           .panels = weights_.panels(strip) + chunk.panel_offset,
+           .panel_stride = strip.panel_stride,
+           .initial = fresh ? weights_.initial(strip) : sums,
+           .initial_stride = fresh ? 0 : kMostTileColumns,
+           .sums = sums,
+           .stride = kMostTileColumns});
+    }
   }
 
   std::int64_t Element(const Strip& strip, std::int64_t row) const {
@@ -92,8 +123,11 @@ class TileRunner {
   const PackedWeights<W>& weights_;
   const Requantizer& requantizer_;
   const Target& target_;
-  std::array<const A*, kMaxRows> pointers_;
-  alignas(64) std::array<std::int32_t, kMaxRows * kMostTileColumns> sums_;
+  const std::array<std::int64_t, kMaxVectors> most_rows_{kernels_.MaxRows(1), kernels_.MaxRows(2),
+                                                         kernels_.MaxRows(3), kernels_.MaxRows(4)};
+  std::array<const A*, kBlockRows> pointers_;
+  alignas(64) std::array<std::int32_t, kBlockRows * kMostTileColumns> sums_;
+  std::vector<std::int64_t> wide_sums_;
 };
 
 }  // namespace
@@ -103,16 +137,21 @@ void Multiply(const ProductKernels<A, W>& kernels, const PackedWeights<W>& weigh
               const Rows<A>& rows, const Requantizer& requantizer, const Target& target,
               Threads& threads) {
   const auto count = static_cast<std::int64_t>(rows.offsets.size());
-  const auto strips = static_cast<std::int64_t>(weights.strips().size());
-  std::int64_t blocks = (count + kBlockRows - 1) / kBlockRows;
+  const std::span<const Strip> strips = weights.strips();
+  // Weights that stay in the first cache meet a block of rows all at once, others a pass strip by
+  // strip.
+  const bool together = weights.bytes() <= kTogetherBytes;
+  const std::int64_t parts = together ? 1 : static_cast<std::int64_t>(strips.size());
+  std::int64_t passes = (count + kPassRows - 1) / kPassRows;
   // Enough pieces for all threads to finish together.
-  if (threads.count() > 1)
-    blocks = std::max(blocks, std::min(count, (4 * threads.count() + strips - 1) / strips));
-  threads.For(blocks * strips, [&](std::int64_t i) {
-    const std::int64_t block = i / strips;
-    TileRunner<A, W>(kernels, weights, requantizer, target)
-        .Run(rows, count * block / blocks, count * (block + 1) / blocks,
-             weights.strips()[static_cast<std::size_t>(i % strips)]);
+  if (threads.count() > 1) {
+    passes = std::max(passes, std::min(count, (4 * threads.count() + parts - 1) / parts));
+  }
+  threads.For(passes * parts, [&](std::int64_t i) {
+    const std::int64_t pass = i / parts;
+    BlockRunner<A, W>(kernels, weights, requantizer, target)
+        .Run(rows, count * pass / passes, count * (pass + 1) / passes,
+             together ? strips : strips.subspan(static_cast<std::size_t>(i % parts), 1));
   });
 }
 

@@ -21,7 +21,7 @@ constexpr double kLargestRatio = 0x1p90;
 constexpr double kSmallestRatio = 0x1p-90;
 
 // What is rounded in one call of a kernel.
-constexpr std::int64_t kMostElements = 1024;
+constexpr std::int64_t kMostElements = 2048;
 
 }  // namespace
 
@@ -97,6 +97,7 @@ void Requantizer::AddLanes(const Channel& channel) {
   ratio_.push_back(usable ? static_cast<float>(ratio) : 0);
   bias_.push_back(usable ? static_cast<float>(bias) : 0);
   threshold_.push_back(threshold);
+  least_ = std::min(least_, threshold);
 }
 
 void Requantizer::Single(std::int64_t acc, std::int64_t channel, std::int64_t element,
@@ -114,12 +115,21 @@ void Requantizer::Single(std::int64_t acc, std::int64_t channel, std::int64_t el
   StoreInteger(storage_, RoundHalfEven(value, output_.Rounded()) + output_.offset, element, out);
 }
 
+Rounding Requantizer::RoundingFrom(std::int64_t channel) const {
+  const auto c = static_cast<std::size_t>(channel);
+  return {.ratio = &ratio_[c],
+          .bias = &bias_[c],
+          .threshold = &threshold_[c],
+          .least = least_,
+          .narrowing = output_.Narrowed()};
+}
+
+std::optional<Rounding> Requantizer::ForKernel() const {
+  return eight_bits_ ? std::optional(RoundingFrom(0)) : std::nullopt;
+}
+
 void Requantizer::EightBits(const Block& block, std::byte* out) const {
-  const auto c = static_cast<std::size_t>(block.channel);
-  const Rounding rounding{.ratio = &ratio_[c],
-                          .bias = &bias_[c],
-                          .threshold = &threshold_[c],
-                          .narrowing = output_.Narrowed()};
+  const Rounding rounding = RoundingFrom(block.channel);
   const Sums sums{.acc = block.acc,
                   .stride = block.stride,
                   .rows = block.rows,

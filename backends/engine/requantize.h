@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/exact.h"
@@ -62,12 +63,15 @@ class Requantizer {
     std::int64_t channel = 0, element = 0, out_stride = 0;
   };
   void Convert(const Block& block, std::byte* out) const;
+  /// What a kernel needs to do the same for 8 bits from channel 0 on; null for other results.
+  std::optional<Rounding> ForKernel() const;
   /// One accumulator that may not fit int32 (at most 2^53).
   void Single(std::int64_t acc, std::int64_t channel, std::int64_t element, std::byte* out) const;
 
  private:
   Requantizer() = default;
   void AddLanes(const Channel& channel);
+  Rounding RoundingFrom(std::int64_t channel) const;
   void EightBits(const Block& block, std::byte* out) const;
 
   std::vector<Channel> channels_;
@@ -76,6 +80,7 @@ class Requantizer {
   bool eight_bits_ = false;
   const Kernels* kernels_ = nullptr;
   std::vector<float> ratio_, bias_, threshold_;  // a vector's worth longer than channels_
+  float least_ = 0.5F;                           // of all thresholds
 };
 
 /// Writes `value` as element `index` of integer storage of 8, 16 or 32 bits.

@@ -8,10 +8,9 @@
 //   Zero() Load(const int32*) Store(int32*, I32) Set(int32) AddI(I32, I32)
 //   SetF(float) LoadF(const float*) ToFloat(I32) Nearest(F32) -> I32, ties to even
 //   MulF MinF AbsF, MulAddF(a, b, c): a * b + c, rounded once or twice
-//   Fraction(F32 v, I32 nearest) v - nearest
+//   Fraction(F32 v, I32 nearest) v - nearest; MaxAbsF(F32 a, F32 b): the greater of a >= 0 and |b|
 //   AtLeast(F32 a, F32 b) -> unsigned, bit i: a[i] >= b[i]
 //   StoreNarrowed(uint8*, const I32 (&)[4], Narrowing, int64 n): n bytes, saturating all the way
-//   Pin(I32&)                    keeps the compiler from moving what computes it
 //   LoadBytes(const uint8*) -> I32, as the set holds 8-bit values (Kernels::signed_bytes)
 // A type Dot of operands A and W supplies
 //   kGroup, kPairLimit, Vector (of kGroup * kLanes weights), Broadcast
@@ -41,7 +40,9 @@ void RunTile(const Tile<typename Dot::A, typename Dot::W>& t) {
   for (int r = 0; r < kRows; ++r) {
     rows[r] = t.rows[r];
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = Simd::Load(t.initial + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = Simd::Load(t.initial + r * t.initial_stride + v * kLanes);
+    }
   }
   const typename Dot::W* panel = t.panels;
   for (const Segment* s = t.segments; s != t.segments + t.segment_count; ++s) {
@@ -56,9 +57,6 @@ void RunTile(const Tile<typename Dot::A, typename Dot::W>& t) {
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) {
           sums[r][v] = Dot::Multiply(sums[r][v], row, columns[v]);
-          // Pins the order of rows: left alone, GCC 12 hoists the broadcasts of the loop body and
-          // spills sums to memory (81 GOP/s for 140 on AVX2).
-          Simd::Pin(sums[r][v]);
         }
       }
     }
@@ -147,22 +145,33 @@ void RunWiden(const std::uint8_t* stored, std::int64_t n, std::int32_t offset, s
 
 /// `count` elements, at most four vectors, to as many stored bytes, and the mask of their doubtful
 /// lanes. v is bounded above, so that it has an int32: what lies below them all becomes the
-/// smallest, and clamps as it should.
+/// smallest, and clamps as it should. `threshold(j)` is asked for only where some lane is as far
+/// from an integer as the least of all thresholds.
 template <typename Simd, int kVectors, typename Value, typename Threshold>
-std::uint64_t RoundVectors(std::int64_t count, Narrowing narrowing, Value value,
-                           Threshold threshold, std::uint8_t* out) {
+std::uint64_t RoundVectors(std::int64_t count, Narrowing narrowing, typename Simd::F32 least,
+                           Value value, Threshold threshold, std::uint8_t* out) {
   typename Simd::I32 nearest[4];
-  std::uint64_t doubtful = 0;
+  typename Simd::F32 fraction[std::size_t{kVectors}];
 #pragma GCC unroll 4
   for (int j = 0; j < kVectors; ++j) {
     const auto v = Simd::MinF(value(j), Simd::SetF(kBeyondBytes));
     nearest[j] = Simd::Nearest(v);
-    const auto distance = Simd::AbsF(Simd::Fraction(v, nearest[j]));
-    doubtful |= std::uint64_t{Simd::AtLeast(distance, threshold(j))} << (j * Simd::kLanes);
+    fraction[j] = Simd::Fraction(v, nearest[j]);
   }
 #pragma GCC unroll 4
   for (int j = kVectors; j < 4; ++j) nearest[j] = nearest[0];
   Simd::StoreNarrowed(out, nearest, narrowing, count);
+  auto farthest = Simd::AbsF(fraction[0]);
+#pragma GCC unroll 4
+  for (int j = 1; j < kVectors; ++j) farthest = Simd::MaxAbsF(farthest, fraction[j]);
+  if (Simd::AtLeast(farthest, least) == 0) [[likely]]
+    return 0;
+  std::uint64_t doubtful = 0;
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) {
+    const std::uint64_t lanes = Simd::AtLeast(Simd::AbsF(fraction[j]), threshold(j));
+    doubtful |= lanes << (j * Simd::kLanes);
+  }
   return count < 64 ? doubtful & ((std::uint64_t{1} << count) - 1) : doubtful;
 }
 
@@ -181,15 +190,14 @@ std::int64_t RequantizeColumns(const Sums& sums, std::int64_t first, std::int64_
                                const Rounding& r, std::int32_t* doubtful, std::int64_t count) {
   typename Simd::F32 ratio[std::size_t{kVectors}];
   typename Simd::F32 bias[std::size_t{kVectors}];
-  typename Simd::F32 threshold[std::size_t{kVectors}];
 #pragma GCC unroll 4
   for (int j = 0; j < kVectors; ++j) {
     ratio[j] = Simd::LoadF(r.ratio + first + j * Simd::kLanes);
     bias[j] = Simd::LoadF(r.bias + first + j * Simd::kLanes);
-    threshold[j] = Simd::LoadF(r.threshold + first + j * Simd::kLanes);
   }
   // Own copies: bytes that are written might alias the caller's.
   const Narrowing narrowing = r.narrowing;
+  const typename Simd::F32 least = Simd::SetF(r.least);
   const std::int64_t stride = sums.stride;
   const std::int64_t out_stride = sums.out_stride;
   const std::int32_t* acc = sums.acc + first;
@@ -199,9 +207,96 @@ std::int64_t RequantizeColumns(const Sums& sums, std::int64_t first, std::int64_
     const auto value = [&](int j) {
       return Simd::MulAddF(Simd::ToFloat(Simd::Load(acc + j * Simd::kLanes)), ratio[j], bias[j]);
     };
-    const std::uint64_t mask = RoundVectors<Simd, kVectors>(
-        n, narrowing, value, [&](int j) { return threshold[j]; }, out);
+    const auto threshold = [&](int j) {
+      return Simd::LoadF(r.threshold + first + j * Simd::kLanes);
+    };
+    const std::uint64_t mask =
+        RoundVectors<Simd, kVectors>(n, narrowing, least, value, threshold, out);
     if (mask != 0) count = ListLanes<Simd>(mask, row * stride + first, doubtful, count);
+  }
+  return count;
+}
+
+/// Every period-th block of four vectors, from `first` on: what they are multiplied with stays in
+/// registers over the line. kTaps 0: any number, their weights in memory.
+template <typename Simd, typename Dot, int kTaps>
+std::int64_t RunQuadBlocks(const QuadLine& line, std::int64_t first, Doubtful* doubtful,
+                           std::int64_t count) {
+  constexpr int kLanes = Simd::kLanes;
+  constexpr int kBlock = 4 * kLanes;
+  const QuadLine l = line;  // its own copy: bytes that are written might alias the caller's
+  const QuadSums& q = l.sums;
+  typename Simd::I32 initial[4];
+  typename Simd::F32 ratio[4];
+  typename Simd::F32 bias[4];
+  typename Dot::Vector weights[std::size_t{kTaps == 0 ? 1 : kTaps}][4];
+  const std::uint8_t* values[std::size_t{kTaps == 0 ? 1 : kTaps}];
+  const typename Simd::F32 least = Simd::SetF(l.rounding.least);
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    initial[j] = Simd::Load(q.initial + first + j * kLanes);
+    ratio[j] = Simd::LoadF(l.rounding.ratio + first + j * kLanes);
+    bias[j] = Simd::LoadF(l.rounding.bias + first + j * kLanes);
+#pragma GCC unroll 4
+    for (int t = 0; t < kTaps; ++t) {
+      weights[t][j] = Dot::Load(q.weights + t * q.weight_stride + 4 * (first + j * kLanes));
+    }
+  }
+#pragma GCC unroll 4
+  for (int t = 0; t < kTaps; ++t) values[t] = q.values + q.offsets[t];
+  for (std::int64_t i = first; i < q.n; i += l.period) {
+    typename Simd::I32 sums[4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) sums[j] = initial[j];
+    if constexpr (kTaps == 0) {
+      for (std::int64_t t = 0; t < q.taps; ++t) {
+        const std::uint8_t* at = q.values + q.offsets[t] + 4 * i;
+        const std::int8_t* w = q.weights + t * q.weight_stride + 4 * first;
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) {
+          sums[j] = Dot::Multiply(sums[j], Dot::LoadValues(at + 4 * j * kLanes),
+                                  Dot::Load(w + 4 * j * kLanes));
+        }
+      }
+    } else {
+#pragma GCC unroll 4
+      for (int t = 0; t < kTaps; ++t) {
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) {
+          sums[j] = Dot::Multiply(sums[j], Dot::LoadValues(values[t] + 4 * (i + j * kLanes)),
+                                  weights[t][j]);
+        }
+      }
+    }
+    const auto value = [&](int j) {
+      return Simd::MulAddF(Simd::ToFloat(sums[j]), ratio[j], bias[j]);
+    };
+    const auto threshold = [&](int j) {
+      return Simd::LoadF(l.rounding.threshold + first + j * kLanes);
+    };
+    std::uint64_t mask =
+        RoundVectors<Simd, 4>(q.n - i < kBlock ? q.n - i : kBlock, l.rounding.narrowing, least,
+                              value, threshold, l.out + i);
+    if (mask == 0) [[likely]]
+      continue;
+    std::int32_t acc[std::size_t{kBlock}];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) Simd::Store(acc + j * kLanes, sums[j]);
+    for (; mask != 0; mask &= mask - 1) {
+      const int lane = __builtin_ctzll(mask);
+      doubtful[count++] = {static_cast<std::int32_t>(i) + lane, acc[lane]};
+    }
+  }
+  return count;
+}
+
+template <typename Simd, typename Dot>
+std::int64_t RunQuadLine(const QuadLine& line, Doubtful* doubtful) {
+  std::int64_t count = 0;
+  for (std::int64_t first = 0; first < line.period && first < line.sums.n;
+       first += 4 * Simd::kLanes) {
+    count = line.sums.taps == 3 ? RunQuadBlocks<Simd, Dot, 3>(line, first, doubtful, count)
+                                : RunQuadBlocks<Simd, Dot, 0>(line, first, doubtful, count);
   }
   return count;
 }
@@ -238,8 +333,9 @@ std::int64_t RunAdd(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n
       const auto right = Simd::MulF(centred(b + at, r.b_offset), Simd::SetF(r.b_ratio));
       return Simd::MulAddF(centred(a + at, r.a_offset), Simd::SetF(r.a_ratio), right);
     };
-    const std::uint64_t mask = RoundVectors<Simd, 4>(n - i < kBlock ? n - i : kBlock, r.narrowing,
-                                                     value, threshold, out + i);
+    const std::uint64_t mask =
+        RoundVectors<Simd, 4>(n - i < kBlock ? n - i : kBlock, r.narrowing, Simd::SetF(r.threshold),
+                              value, threshold, out + i);
     if (mask != 0) count = ListLanes<Simd>(mask, i, doubtful, count);
   }
   return count;
@@ -263,6 +359,7 @@ constexpr Kernels MakeKernels(std::string_view name,
           .bytes = bytes,
           .words = words,
           .quad_sums = RunQuadSums<Simd, Bytes>,
+          .quad_line = RunQuadLine<Simd, Bytes>,
           .interleave = RunInterleave<Simd>,
           .widen = RunWiden<Simd>,
           .requantize = RunRequantize<Simd>,

@@ -29,8 +29,9 @@ void RunTile(const ByteTile& t) {
   for (int p = 0; p < kPairs; ++p) {
 #pragma GCC unroll 8
     for (int q = 0; q < kColumnPairs; ++q) {
-      const int32x2_t initial = vld1_s32(t.initial + 2 * q);
-      sums[p][q] = vcombine_s32(initial, initial);
+      const std::int32_t* first = t.initial + 2 * p * t.initial_stride + 2 * q;
+      const std::int64_t second = 2 * p + 1 < kRows ? t.initial_stride : 0;
+      sums[p][q] = vcombine_s32(vld1_s32(first), vld1_s32(first + second));
     }
   }
   const std::int8_t* panel = t.panels;

@@ -19,16 +19,18 @@ inline svint8_t Spread(const std::uint8_t* group) {
 template <int kRows>
 void RunTile(const Tile<std::uint8_t, std::int8_t>& t) {
   const svbool_t all = svptrue_b8();
-  const svint32_t initial = svld1_s32(all, t.initial);
-  svint32_t s0 = initial;
-  svint32_t s1 = initial;
-  svint32_t s2 = initial;
-  svint32_t s3 = initial;
-  svint32_t s4 = initial;
-  svint32_t s5 = initial;
-  svint32_t s6 = initial;
-  svint32_t s7 = initial;
   // Rows there are not are the last one again, and not stored.
+  const auto initial = [&](int row) {
+    return svld1_s32(all, t.initial + (row < kRows ? row : kRows - 1) * t.initial_stride);
+  };
+  svint32_t s0 = initial(0);
+  svint32_t s1 = initial(1);
+  svint32_t s2 = initial(2);
+  svint32_t s3 = initial(3);
+  svint32_t s4 = initial(4);
+  svint32_t s5 = initial(5);
+  svint32_t s6 = initial(6);
+  svint32_t s7 = initial(7);
   const std::uint8_t* rows[8];
   for (int r = 0; r < 8; ++r) rows[r] = t.rows[r < kRows ? r : kRows - 1];
   const std::int8_t* panel = t.panels;

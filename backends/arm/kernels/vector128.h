@@ -29,6 +29,7 @@ struct Vector128 {
   static F32 MulAddF(F32 a, F32 b, F32 c) { return vfmaq_f32(c, a, b); }
   static F32 Fraction(F32 v, I32 nearest) { return vsubq_f32(v, vcvtq_f32_s32(nearest)); }
   static F32 AbsF(F32 a) { return vabsq_f32(a); }
+  static F32 MaxAbsF(F32 a, F32 b) { return vmaxq_f32(a, vabsq_f32(b)); }
   static unsigned AtLeast(F32 a, F32 b) {
     constexpr std::uint32_t kBits[] = {1, 2, 4, 8};
     return vaddvq_u32(vandq_u32(vcgeq_f32(a, b), vld1q_u32(kBits)));
@@ -52,7 +53,6 @@ struct Vector128 {
     std::memcpy(&bytes, p, sizeof(bytes));
     return vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(bytes)))));
   }
-  static void Pin(I32&) {}
 };
 
 inline int32x4_t Spread128(const void* group) {

@@ -2,6 +2,9 @@
 // positions of a line; a line of outputs is then a few products of whole vectors.
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "engine/ops/conv.h"
@@ -12,7 +15,9 @@ namespace {
 
 constexpr std::int64_t kQuad = 4;
 constexpr std::int64_t kMostTaps = 1 << 14;
-// Outputs that share one set of vectors of weights, at least: many small channel counts together.
+// Outputs that share one set of vectors of weights: channels repeated to whole blocks of vectors
+// where that is not too many, else to at least the smaller number.
+constexpr std::int64_t kLargestPeriod = 1 << 13;
 constexpr std::int64_t kSmallestRun = 512;
 
 // The window over rows (y) and columns (x). The padded image is kept as [rows][phase][columns of
@@ -32,6 +37,7 @@ struct Geometry {
 // Channels repeated until they fill a run, and their weights as the kernels read them.
 struct RunWeights {
   std::int64_t run = 0;               // outputs: a multiple of the channels
+  bool whole = false;                 // and of four vectors
   std::int64_t padded = 0;            // to whole vectors
   std::vector<std::int64_t> offsets;  // of each tap's quads
   AlignedBuffer weights;              // [taps][padded][4]
@@ -83,7 +89,7 @@ class DepthwiseConv : public Step {
   std::int64_t QuadBytes() const { return (geometry_.Line() + weights_.padded) * kQuad; }
   // One thread's quads and sums.
   std::int64_t PieceBytes() const {
-    const std::int64_t sums = (OutLine() + weights_.padded) * std::int64_t{sizeof(std::int32_t)};
+    const std::int64_t sums = (OutLine() + weights_.padded) * std::int64_t{sizeof(Doubtful)};
     return (geometry_.quads * QuadBytes() + sums + 63) / 64 * 64;
   }
   std::int64_t OutLine() const { return geometry_.x.out * geometry_.channels; }
@@ -114,29 +120,74 @@ class DepthwiseConv : public Step {
       return;
     }
     if (x.padded() != x.in || x.padded() % x.stride != 0) std::fill_n(line, geometry_.Line(), zero);
-    for (std::int64_t i = 0; i < x.in; ++i) {
-      std::copy_n(stored + i * channels, channels, line + geometry_.ColumnAt(x.pad_begin + i));
+    for (std::int64_t phase = 0; phase < x.stride; ++phase) {
+      const std::int64_t first = ((phase - x.pad_begin) % x.stride + x.stride) % x.stride;
+      CopyPhase(stored, first, line);
+    }
+  }
+
+  // Columns first, first + stride, .. of the input: neighbours in the line. As they are written in
+  // order, each may spill over the next by part of a step.
+  void CopyPhase(const std::uint8_t* stored, std::int64_t first, std::uint8_t* line) const {
+    constexpr std::int64_t kStep = 16;
+    const WindowAxis& x = geometry_.x;
+    const std::int64_t channels = geometry_.channels;
+    std::uint8_t* to = line + geometry_.ColumnAt(x.pad_begin + first);
+    for (std::int64_t i = first; i < x.in; i += x.stride, to += channels) {
+      const std::uint8_t* from = stored + i * channels;
+      const bool last = i + x.stride >= x.in;
+      if (last || channels < kStep) {
+        std::copy_n(from, channels, to);
+      } else {
+        for (std::int64_t c = 0; c < channels; c += kStep) std::memcpy(to + c, from + c, kStep);
+      }
     }
   }
 
   void ComputeRow(std::int64_t n, std::int64_t row, std::byte* work) const {
     auto* quads = reinterpret_cast<std::uint8_t*>(work);
-    auto* sums = reinterpret_cast<std::int32_t*>(work + geometry_.quads * QuadBytes());
     for (std::int64_t q = 0; q < geometry_.quads; ++q) {
       InterleaveRows(row, q, quads + q * QuadBytes());
     }
     const std::int64_t element = (n * geometry_.y.out + row) * OutLine();
+    const std::optional<Rounding> rounding = requantizer_.ForKernel();
+    std::byte* rest = work + geometry_.quads * QuadBytes();
+    if (rounding && weights_.whole) {
+      return FinishLine(quads, *rounding, element, reinterpret_cast<Doubtful*>(rest));
+    }
+    FinishRuns(quads, element, reinterpret_cast<std::int32_t*>(rest));
+  }
+
+  QuadSums SumsFrom(const std::uint8_t* quads, std::int64_t n, std::int32_t* sums) const {
+    return {.values = quads,
+            .offsets = weights_.offsets.data(),
+            .weights = weights_.data(),
+            .weight_stride = weights_.padded * kQuad,
+            .taps = static_cast<std::int64_t>(weights_.offsets.size()),
+            .initial = weights_.initial.data(),
+            .n = n,
+            .sums = sums};
+  }
+
+  void FinishLine(const std::uint8_t* quads, const Rounding& rounding, std::int64_t element,
+                  Doubtful* doubtful) const {
+    const std::int64_t count = kernels_.quad_line({.sums = SumsFrom(quads, OutLine(), nullptr),
+                                                   .rounding = rounding,
+                                                   .period = weights_.run,
+                                                   .out = y_->bytes() + element},
+                                                  doubtful);
+    for (std::int64_t d = 0; d < count; ++d) {
+      requantizer_.Single(doubtful[d].acc, doubtful[d].index % weights_.run,
+                          element + doubtful[d].index, y_->data);
+    }
+  }
+
+  void FinishRuns(const std::uint8_t* quads, std::int64_t element, std::int32_t* sums) const {
+    const std::int64_t lanes = kernels_.lanes;
     for (std::int64_t first = 0; first < OutLine(); first += weights_.run) {
       const std::int64_t count = std::min(weights_.run, OutLine() - first);
-      const std::int64_t lanes = kernels_.lanes;
-      kernels_.quad_sums({.values = quads + first * kQuad,
-                          .offsets = weights_.offsets.data(),
-                          .weights = weights_.data(),
-                          .weight_stride = weights_.padded * kQuad,
-                          .taps = static_cast<std::int64_t>(weights_.offsets.size()),
-                          .initial = weights_.initial.data(),
-                          .n = (count + lanes - 1) / lanes * lanes,
-                          .sums = sums});
+      kernels_.quad_sums(
+          SumsFrom(quads + first * kQuad, (count + lanes - 1) / lanes * lanes, sums));
       requantizer_.Convert(
           {.acc = sums, .stride = count, .columns = count, .element = element + first}, y_->data);
     }
@@ -187,8 +238,11 @@ RunWeights PackRun(const ConvPlan& plan, const Geometry& geometry, const Kernels
                    std::span<const std::int32_t> addend) {
   RunWeights packed;
   const std::int64_t channels = geometry.channels;
-  packed.run = channels * std::max<std::int64_t>(1, (kSmallestRun + channels - 1) / channels);
-  packed.padded = (packed.run + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
+  const std::int64_t block = 4 * kernels.lanes;
+  packed.run = std::lcm(channels, block);
+  packed.whole = packed.run <= kLargestPeriod;
+  if (!packed.whole) packed.run = channels * ((kSmallestRun + channels - 1) / channels);
+  packed.padded = (packed.run + block - 1) / block * block;
   packed.initial.resize(static_cast<std::size_t>(packed.padded));
   const OperandRange range = OperandRange::OfBytes(plan.x, kernels);
   const auto limits =

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "engine/requantize.h"
 #include "support.h"
@@ -42,7 +43,9 @@ class KernelsTest : public testing::TestWithParam<const Kernels*> {
       for (int rows = 1; rows <= products.MaxRows(vectors); ++rows) {
         const auto a = Values<A>(static_cast<std::size_t>(rows) * 200 + 200, low, high);
         const auto w = Values<W>(columns * kGroups * group, weight_low, weight_high);
-        const auto initial = Values<std::int32_t>(columns, -1000000, 1000000);
+        const std::size_t initial_stride = rows % 2 == 0 ? 0 : columns + 1;
+        const auto initial = Values<std::int32_t>(
+            columns + static_cast<std::size_t>(rows) * initial_stride, -1000000, 1000000);
         std::vector<const A*> pointers;
         for (int r = 0; r < rows; ++r) pointers.push_back(a.data() + 7 + 197 * r);
         const std::size_t stride = columns + 3;
@@ -54,11 +57,12 @@ class KernelsTest : public testing::TestWithParam<const Kernels*> {
              .panels = w.data(),
              .panel_stride = static_cast<std::int64_t>(lanes * kGroups * group),
              .initial = initial.data(),
+             .initial_stride = static_cast<std::int64_t>(initial_stride),
              .sums = sums.data(),
              .stride = static_cast<std::int64_t>(stride)});
         for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
           for (std::size_t c = 0; c < columns; ++c) {
-            std::int32_t expected = initial[c];
+            std::int32_t expected = initial[r * initial_stride + c];
             std::size_t g = 0;
             for (const Segment& s : segments) {
               for (int i = 0; i < s.groups; ++i, ++g) {
@@ -196,6 +200,7 @@ TEST_P(KernelsTest, RequantizesOrReportsDoubt) {
           {.ratio = r.ratios.data(),
            .bias = r.biases.data(),
            .threshold = r.thresholds.data(),
+           .least = r.thresholds[0],
            .narrowing = {static_cast<std::int16_t>(offset), static_cast<std::int16_t>(stored.min),
                          static_cast<std::int16_t>(stored.max)}},
           doubtful.data());
@@ -223,6 +228,71 @@ TEST_P(KernelsTest, RequantizesOrReportsDoubt) {
         ASSERT_EQ(out[static_cast<std::size_t>(row * (columns + 1) + columns)], 77)
             << "past the end";
       }
+    }
+  }
+}
+
+// A line of any length, with weights and rounding that repeat: each byte is that of its own sum, or
+// its sum is handed back.
+TEST_P(KernelsTest, FinishesLinesOfQuadsOrReportsDoubt) {
+  const std::int64_t block = 4 * kernels().lanes;
+  const int low = kernels().signed_bytes ? -128 : 0;
+  for (const std::int64_t taps : {1, 3, 5}) {
+    for (const std::int64_t n : {std::int64_t{1}, block - 1, 2 * block, 5 * block + 7}) {
+      const std::int64_t period = 2 * block;
+      const auto values =
+          Values<std::uint8_t>(static_cast<std::size_t>(4 * (n + 3 * block) + 600), 0, 255);
+      const auto weights =
+          Values<std::int8_t>(static_cast<std::size_t>(taps * 4 * period), -64, 64);
+      const auto initial = Values<std::int32_t>(static_cast<std::size_t>(period), -9000, 9000);
+      std::vector<std::int64_t> offsets;
+      for (std::int64_t t = 0; t < taps; ++t) offsets.push_back(t * 37);
+      // Around 1/128 a tie is common: half of all sums that are odd multiples of 64.
+      const Ratio r(1.0 / 128, 0, static_cast<std::size_t>(period), {-128, 127});
+      std::vector<std::uint8_t> out(static_cast<std::size_t>(n) + 1, 77);
+      std::vector<Doubtful> doubtful(static_cast<std::size_t>(n));
+      const auto count =
+          kernels().quad_line({.sums = {.values = values.data(),
+                                        .offsets = offsets.data(),
+                                        .weights = weights.data(),
+                                        .weight_stride = 4 * period,
+                                        .taps = taps,
+                                        .initial = initial.data(),
+                                        .n = n},
+                               .rounding = {.ratio = r.ratios.data(),
+                                            .bias = r.biases.data(),
+                                            .threshold = r.thresholds.data(),
+                                            .least = r.thresholds[0],
+                                            .narrowing = {static_cast<std::int16_t>(low + 128),
+                                                          static_cast<std::int16_t>(low),
+                                                          static_cast<std::int16_t>(low + 255)}},
+                               .period = period,
+                               .out = out.data()},
+                              doubtful.data());
+      std::map<std::int64_t, std::int32_t> doubted;
+      for (std::int64_t d = 0; d < count; ++d) {
+        const Doubtful& found = doubtful[static_cast<std::size_t>(d)];
+        doubted[found.index] = found.acc;
+      }
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::int32_t sum = initial[static_cast<std::size_t>(i % period)];
+        for (std::int64_t t = 0; t < taps; ++t) {
+          for (std::int64_t j = 0; j < 4; ++j) {
+            sum += AsHeld(values[static_cast<std::size_t>(offsets[static_cast<std::size_t>(t)] +
+                                                          4 * i + j)]) *
+                   weights[static_cast<std::size_t>((t * period + i % period) * 4 + j)];
+          }
+        }
+        if (doubted.contains(i)) {
+          ASSERT_EQ(doubted[i], sum);
+          continue;
+        }
+        ASSERT_NE(std::abs(sum) % 128, 64) << "a tie";
+        const long nearest = std::lrint(sum / 128.0);
+        ASSERT_EQ(AsHeld(out[static_cast<std::size_t>(i)]),
+                  std::min(255L, std::max(0L, nearest + 128)) + low);
+      }
+      ASSERT_EQ(out.back(), 77) << "past the end";
     }
   }
 }

@@ -144,11 +144,17 @@ TEST(PackedWeights, KeepsEveryWeightOfAnyMatrix) {
 // 65,793 products of 255 * 128 come to 2^31 - 128, one more passes 2^31 - 1.
 TEST(PackedWeights, CutsSumsThatMightLeaveInt32) {
   const std::vector<std::int16_t> most(65'793, -128);
-  EXPECT_EQ(OneRun(most, 1).Pack(0).strips()[0].chunk_count, 1U);
+  EXPECT_FALSE(OneRun(most, 1).Pack(0).strips()[0].wide);
   const std::vector<std::int16_t> more(65'794, -128);
   const auto packed = OneRun(more, 1).Pack(0);
-  EXPECT_EQ(packed.strips()[0].chunk_count, 2U);
-  EXPECT_EQ(GroupsOf(packed, packed.strips()[0]), (65'794 + 3) / 4);
+  const Strip& strip = packed.strips()[0];
+  EXPECT_TRUE(strip.wide);
+  EXPECT_EQ(GroupsOf(packed, strip), (65'794 + 3) / 4);
+  for (const Chunk& chunk : packed.chunks(strip)) {
+    std::int64_t groups = 0;
+    for (const Segment& segment : packed.segments(chunk)) groups += segment.groups;
+    EXPECT_LE(groups * 4 * 255 * 128, 0x7FFFFFFF);
+  }
 }
 
 }  // namespace

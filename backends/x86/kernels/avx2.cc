@@ -28,7 +28,7 @@ const Kernels& Avx2Kernels() {
   // 12 sums of the 16 registers; the other four hold a row's group, two panels, and ones.
   static constexpr Kernels kKernels = simd::MakeKernels<Vector256, ByteDot>(
       "avx2", simd::MakeProducts<Vector256, ByteDot, 8, 6, 4, 0>(),
-      simd::MakeProducts<Vector256, WordDot256, 8, 6, 4, 0>());
+      simd::MakeProducts<Vector256, WordDot256, 8, 6, 0, 0>());
   return kKernels;
 }
 

@@ -28,6 +28,7 @@ struct Vector128 {
   static F32 MulAddF(F32 a, F32 b, F32 c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
   static F32 Fraction(F32 v, I32 nearest) { return _mm_sub_ps(v, _mm_cvtepi32_ps(nearest)); }
   static F32 AbsF(F32 a) { return _mm_andnot_ps(_mm_set1_ps(-0.0F), a); }
+  static F32 MaxAbsF(F32 a, F32 b) { return _mm_max_ps(a, AbsF(b)); }
   static unsigned AtLeast(F32 a, F32 b) {
     return static_cast<unsigned>(_mm_movemask_ps(_mm_cmpge_ps(a, b)));
   }
@@ -49,7 +50,6 @@ struct Vector128 {
     std::memcpy(&bytes, p, sizeof(bytes));
     return _mm_cvtepu8_epi32(_mm_cvtsi32_si128(bytes));
   }
-  static void Pin(I32& v) { asm volatile("" : "+x"(v)); }
 };
 
 inline __m128i Spread128(const void* group) {

@@ -29,6 +29,7 @@ struct Vector256 {
   static F32 MulAddF(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
   static F32 Fraction(F32 v, I32 nearest) { return _mm256_sub_ps(v, _mm256_cvtepi32_ps(nearest)); }
   static F32 AbsF(F32 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a); }
+  static F32 MaxAbsF(F32 a, F32 b) { return _mm256_max_ps(a, AbsF(b)); }
   static unsigned AtLeast(F32 a, F32 b) {
     return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GE_OQ)));
   }
@@ -51,7 +52,6 @@ struct Vector256 {
   static I32 LoadBytes(const std::uint8_t* p) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
   }
-  static void Pin(I32& v) { asm volatile("" : "+x"(v)); }
 };
 
 inline __m256i Spread256(const void* group) {
