@@ -1,0 +1,25 @@
+// Functions of one real in binary64, with proven bounds on their errors: most roundings need no
+// more. None trusts the C library: what it gives is checked by an exponential of known error.
+#pragma once
+
+namespace qtx::backend::engine {
+
+/// The value lies within `error` of `value`.
+struct Estimate {
+  double value = 0;
+  double error = 0;
+};
+
+// REQUIRES: x is finite. An infinite error says nothing.
+Estimate EstimateExp(double x);
+Estimate EstimateExpm1(double x);  // x <= 0
+Estimate EstimateLog(double x);    // x > 0
+Estimate EstimateSigmoid(double x);
+Estimate EstimateTanh(double x);
+Estimate EstimateErf(double x);
+Estimate EstimateGelu(double x);
+Estimate EstimateGeluByTanh(double x);
+Estimate EstimateSoftplus(double x);
+Estimate EstimateMish(double x);
+
+}  // namespace qtx::backend::engine
