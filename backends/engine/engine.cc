@@ -1,10 +1,11 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <utility>
 
+#include "engine/inner.h"
+#include "engine/operator_table.h"
 #include "engine/ops/conversion.h"
 #include "engine/plan.h"
 #include "qtx/backend/options.h"
@@ -15,103 +16,17 @@ namespace {
 
 using format::Tensor;
 
-struct Operator {
-  std::string_view op_type;
-  StepResult (*prepare)(const NodePlan&);
-  std::string_view attributes;  // all that it understands, each between two spaces
-  StepResult (*general)(const NodePlan&) = nullptr;  // where `prepare` answers unsupported
-};
-
-constexpr std::array kOperators{
-    Operator{"Add", PrepareAdd, ""},
-    Operator{"AveragePool", PrepareAveragePool,
-             " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ",
-             PrepareGeneralAveragePool},
-    Operator{"Cast", PrepareEightBitConversion, " saturate to ", PrepareConversion},
-    Operator{"Clip", PrepareEightBitConversion, " max min ", PrepareConversion},
-    Operator{"Concat", PrepareConcat, " axis "},
-    Operator{"Constant", PrepareConstant, " value value_float value_floats value_int value_ints "},
-    Operator{"Conv", PrepareConv, " auto_pad dilations group kernel_shape pads strides ",
-             PrepareGeneralConv},
-    Operator{"DequantizeLinear", PrepareDequantizeLinear, " axis block_size "},
-    Operator{"Flatten", PrepareReshapedNames, " axis ", PrepareReshape},
-    Operator{"Gemm", PrepareGemm, " alpha beta transA transB ", PrepareGeneralGemm},
-    Operator{"GlobalAveragePool", PrepareGlobalAveragePool, "", PrepareGeneralGlobalAveragePool},
-    Operator{"Identity", PrepareEightBitConversion, "", PrepareConversion},
-    Operator{"MatMul", PrepareMatMul, "", PrepareGeneralMatMul},
-    Operator{"MaxPool", PrepareMaxPool,
-             " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ",
-             PrepareGeneralMaxPool},
-    Operator{"Mul", PrepareMul, ""},
-    Operator{"Pad", PreparePad, " mode "},
-    Operator{"QuantizeLinear", PrepareQuantizeLinear, " axis block_size saturate "},
-    Operator{"Relu", PrepareEightBitConversion, "", PrepareConversion},
-    Operator{"Reshape", PrepareReshapedNames, " allowzero ", PrepareReshape},
-    Operator{"Shape", PrepareConstant, " end start "},
-    Operator{"Softmax", PrepareSoftmax, " axis ", PrepareGeneralSoftmax},
-    Operator{"Squeeze", PrepareReshapedNames, " axes ", PrepareReshape},
-    Operator{"Sub", PrepareSub, ""},
-    Operator{"Transpose", PrepareTransposedNames, " perm ", PrepareTranspose},
-    Operator{"Unsqueeze", PrepareReshapedNames, " axes ", PrepareReshape},
-};
-
-// An attribute that nobody reads might say that something else is meant.
-Result<void> CheckAttributes(const NodePlan& plan, const Operator& op) {
-  for (const format::Attribute& attribute : plan.node().attributes) {
-    const bool known = op.attributes.find(" " + attribute.name + " ") != std::string_view::npos;
-    if (!known) return plan.Unsupported("attribute '" + attribute.name + "'");
-    if (attribute.name == "saturate" && attribute.i != 1) {
-      return plan.Unsupported("saturate " + std::to_string(attribute.i));
-    }
-  }
-  return {};
-}
-
-// Numbers of other types than reals: an operator that has them for its operand and its result means
-// something (exact.S10, cast.S5), whether or not it is computed here.
-bool ComputesPlainNumbers(const NodePlan& plan) {
-  const std::string& op = plan.node().op_type;
-  if (op == "QuantizeLinear" || op == "DequantizeLinear" || !plan.HasInput(0)) return false;
-  const auto x = plan.TypeOf(0);
-  if (!x.has_value()) return false;
-  const format::ElementType from = (*x)->elem_type;
-  const format::ElementType to = plan.DeclaredElementType().value_or(from);
-  const auto real = [](format::ElementType type) {
-    return type == format::ElementType::kFloat || format::IsQuantized(type);
-  };
-  if (op == "Cast") return !format::IsQuantized(from) && !format::IsQuantized(to);
-  return from == to && !real(from);
-}
-
-StepResult PrepareKnown(const NodePlan& plan, const Operator& op, Path path) {
-  if (op.general == nullptr) return op.prepare(plan);
-  if (path == Path::kGeneral) return op.general(plan);
-  StepResult step = op.prepare(plan);
-  if (step.has_value() || step.error().code != ErrorCode::kUnsupported) return step;
-  return op.general(plan);
-}
-
-StepResult PrepareNode(const NodePlan& plan, Path path) {
-  const format::Node& node = plan.node();
-  const auto* found = std::ranges::find(kOperators, node.op_type, &Operator::op_type);
-  if (found == kOperators.end() || !(node.domain.empty() || node.domain == "ai.onnx")) {
-    return plan.Unsupported("no such operator here, domain '" + node.domain + "'");
-  }
-  QTX_RETURN_IF_ERROR(CheckAttributes(plan, *found));
-  StepResult step = PrepareKnown(plan, *found, path);
-  if (step.has_value() || !ComputesPlainNumbers(plan)) return step;
-  Error declined = std::move(step).error();
-  declined.code = ErrorCode::kUnsupported;
-  return declined;
-}
-
 class Prepared : public PreparedModel {
  public:
   // The workspace refers to the model, so both live here.
   Prepared(const format::Model& model, const Kernels& kernels, int threads)
-      : model_(model), threads_(threads), workspace_(model_, kernels, threads_) {}
+      : model_(model),
+        threads_(std::make_unique<Threads>(threads)),
+        workspace_(model_, kernels, *threads_) {}
+  Prepared(const format::Model& model, const Kernels& kernels, Threads& threads)
+      : model_(model), workspace_(model_, kernels, threads) {}
 
-  Result<void> Plan(Path path) {
+  Result<void> Plan(Path path, bool inner = false) {
     for (const format::ValueInfo& input : model_.graph.inputs) {
       if (model_.graph.FindInitializer(input.name) != nullptr) continue;
       auto value = DefineInput(input);
@@ -120,7 +35,8 @@ class Prepared : public PreparedModel {
     }
     for (const format::Node& node : model_.graph.nodes) {
       workspace_.NextNode();
-      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNode({node, workspace_}, path));
+      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step,
+                           PrepareNode({node, workspace_}, path, inner));
       if (step != nullptr) workspace_.Append(std::move(step));
     }
     workspace_.NextNode();
@@ -131,6 +47,8 @@ class Prepared : public PreparedModel {
     workspace_.Place();
     return {};
   }
+
+  const format::Dims& OutputDims() const { return outputs_.front()->tensor.dims; }
 
   Result<std::vector<Tensor>> Run(std::span<const Tensor> inputs) override {
     QTX_RETURN_IF_ERROR(TakeAll(inputs));
@@ -215,7 +133,7 @@ class Prepared : public PreparedModel {
   }
 
   format::Model model_;
-  Threads threads_;
+  std::unique_ptr<Threads> threads_;  // null: those of the model around this one
   Workspace workspace_;
   std::vector<Value*> inputs_, outputs_;
 };
@@ -245,25 +163,32 @@ class EngineBackend : public Backend {
   int threads_;
 };
 
+// Everything that prepares relies on types whose parameters are there and in range.
+Result<void> CheckModel(const format::Model& model) {
+  const auto findings = format::Check(model);
+  if (findings.empty()) return {};
+  const format::Finding& first = findings.front();
+  return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels,
                                                     const Preparation& how) {
-  // Everything below relies on types whose parameters are there and in range.
-  if (const auto findings = format::Check(model); !findings.empty()) {
-    const format::Finding& first = findings.front();
-    return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
-  }
+  QTX_RETURN_IF_ERROR(CheckModel(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, how.threads);
   QTX_RETURN_IF_ERROR(prepared->Plan(how.path));
   return prepared;
 }
 
-std::vector<std::string_view> SupportedOperators() {
-  std::vector<std::string_view> names;
-  for (const Operator& entry : kOperators) names.push_back(entry.op_type);
-  return names;
+Result<InnerModel> PrepareInner(const format::Model& model, const Kernels& kernels,
+                                Threads& threads) {
+  QTX_RETURN_IF_ERROR(CheckModel(model));
+  auto prepared = std::make_unique<Prepared>(model, kernels, threads);
+  QTX_RETURN_IF_ERROR(prepared->Plan(Path::kFastest, true));
+  format::Dims dims = prepared->OutputDims();
+  return InnerModel{std::move(prepared), std::move(dims)};
 }
 
 Result<std::unique_ptr<Backend>> MakeBackend(std::string name, std::string_view options,

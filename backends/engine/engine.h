@@ -28,7 +28,7 @@ Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels,
                                                     const Preparation& how = {});
 
-/// op_types of domain "" the engine may run, sorted.
+/// op_types of ai.onnx and com.microsoft that the engine may run, sorted.
 std::vector<std::string_view> SupportedOperators();
 
 /// A backend over the engine. `options` may name the kernels (the best of `available` otherwise;

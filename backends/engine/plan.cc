@@ -99,6 +99,11 @@ Result<Value*> Workspace::AddValue(const std::string& name, Forms& forms) {
   return forms.value;
 }
 
+Value* Workspace::Keep(Tensor tensor) {
+  values_.push_back({"", std::move(tensor), true});
+  return &values_.back();
+}
+
 Result<Value*> Workspace::Find(const std::string& name) {
   QTX_ASSIGN_OR_RETURN(Forms * forms, FindForms(name));
   if (forms->value != nullptr) return forms->value;
@@ -308,9 +313,11 @@ Result<void> NodePlan::CheckOnlyOutput() const {
 
 Result<Value*> NodePlan::Define(Tensor like, format::Dims dims) const {
   QTX_RETURN_IF_ERROR(CheckOnlyOutput());
+  if (output_ != nullptr && output_->tensor.dims == dims) return output_;
   auto value = workspace_.Define(node_.outputs[0], std::move(like), std::move(dims));
   if (!value.has_value()) return Because(value.error());
-  return *value;
+  output_ = *value;
+  return output_;
 }
 
 Result<Tensor> NodePlan::OutputType(const format::Dims& dims) const {
@@ -358,6 +365,18 @@ Result<Value*> NodePlan::OutputOfType(format::Dims dims, format::ElementType typ
   }
   like.elem_type = type;
   return Define(std::move(like), std::move(dims));
+}
+
+Result<Value*> NodePlan::OutputAt(std::size_t i, format::Dims dims, const Tensor& type) const {
+  if (!HasOutput(i)) return Invalid("output " + std::to_string(i) + " is absent");
+  QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredType(node_.outputs[i], dims));
+  if (like.elem_type == format::ElementType::kUndefined) {
+    like.elem_type = type.elem_type;
+    like.quantization = type.quantization;
+  }
+  auto value = workspace_.Define(node_.outputs[i], std::move(like), std::move(dims));
+  if (!value.has_value()) return Because(value.error());
+  return *value;
 }
 
 Result<void> NodePlan::OutputConstant(Tensor tensor) const {

@@ -64,6 +64,8 @@ class Workspace {
   /// Gives the held elements of `of` another name, type and shape as well.
   Result<Held*> DefineAlias(const std::string& name, Held& of, format::Tensor like,
                             format::Dims dims, Layout layout);
+  /// Adds a constant that no node can name.
+  Value* Keep(format::Tensor tensor);
   /// Adds a value that is known now.  Errors: kInvalid when the name is taken.
   Result<void> DefineConstant(const std::string& name, format::Tensor tensor);
   /// Memory that lasts for the node that is being planned.
@@ -147,6 +149,15 @@ class NodePlan {
   /// The same for an operator that fixes its output's type.  Errors: kInvalid when another is
   /// declared.
   Result<Value*> OutputOfType(format::Dims dims, format::ElementType type) const;
+  /// Output `i` of an operator of several, of the declared type or else `type` (its quantization
+  /// too).  Errors: kInvalid when absent, or declared with another shape.
+  Result<Value*> OutputAt(std::size_t i, format::Dims dims, const format::Tensor& type) const;
+  bool HasOutput(std::size_t i) const {
+    return i < node_.outputs.size() && !node_.outputs[i].empty();
+  }
+
+  /// A constant that lives as long as the prepared model.
+  const Value* Keep(format::Tensor tensor) const { return workspace_.Keep(std::move(tensor)); }
 
   /// Makes output 0 the constant `tensor`, of the declared type when its storage and shape agree.
   /// Errors: kInvalid when they do not.
@@ -175,6 +186,7 @@ class NodePlan {
 
   const format::Node& node_;
   Workspace& workspace_;
+  mutable Value* output_ = nullptr;  // 0, once asked for
 };
 
 /// Whether equal stored values mean equal reals, and each of two types, per tensor or of plain
@@ -213,14 +225,8 @@ StepResult PrepareGeneralAveragePool(const NodePlan& plan);
 StepResult PrepareGeneralGlobalAveragePool(const NodePlan& plan);
 StepResult PrepareGeneralMaxPool(const NodePlan& plan);
 StepResult PrepareGeneralSoftmax(const NodePlan& plan);
-/// From reals to reals.
-std::unique_ptr<Step> MakeGeneralSoftmax(const NodePlan& plan, const Value* x, Value* y,
-                                         std::int64_t axis);
-/// The one axis that Softmax sums over.  Errors: kInvalid out of range, kUnsupported for several.
-Result<std::int64_t> SoftmaxAxis(const NodePlan& plan, const format::Dims& dims);
 
-StepResult PrepareConversion(const NodePlan& plan);          // Relu, Clip, Cast, Identity
-StepResult PrepareEightBitConversion(const NodePlan& plan);  // the same from 8 bits to 8 bits
+StepResult PrepareConversion(const NodePlan& plan);  // Relu, Clip, Cast, Identity
 StepResult PrepareQuantizeLinear(const NodePlan& plan);
 StepResult PrepareDequantizeLinear(const NodePlan& plan);
 StepResult PrepareReshape(const NodePlan& plan);  // Reshape, Flatten, Squeeze, Unsqueeze

@@ -1,7 +1,10 @@
 // Add, Sub and Mul on any types that hold reals; Add of 8-bit operands goes to its kernel.
+#include <array>
 #include <utility>
 
+#include "engine/ops/elementwise.h"
 #include "engine/ops/indexing.h"
+#include "engine/ops/operators.h"
 #include "engine/ops/reals.h"
 #include "engine/plan.h"
 
@@ -60,6 +63,7 @@ StepResult PrepareBinary(const NodePlan& node, Operation operation) {
   if (IsPlainNumber(type) && a->tensor.elem_type == type && b->tensor.elem_type == type) {
     return node.Unsupported("elements of type " + std::string(format::Name(type)));
   }
+  if (FitsTable(std::array{a, b}, y)) return PrepareArithmetic(node);
   for (const Value* value : {a, b, static_cast<const Value*>(y)}) {
     QTX_RETURN_IF_ERROR(CheckReals(node, *value));
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/ops/movement.h"
+#include "engine/ops/select.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -55,6 +56,13 @@ std::vector<std::int64_t> ConcatIndex(const std::vector<const Value*>& inputs,
   return index;
 }
 
+// FLOAT16 or BFLOAT16 of inputs some of which are other reals.
+StepResult MakeHalves(const NodePlan& node, const std::vector<const Value*>& inputs, Value* y,
+                      std::vector<std::int64_t> index) {
+  QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, std::span<const Value* const>(), Plain::kAny));
+  return MakeSelection(inputs, y, std::move(index));
+}
+
 StepResult Make(const NodePlan& node, std::vector<const Value*> inputs,
                 const std::vector<std::int64_t>& chunks, Value* y) {
   std::vector<Converted> converted;
@@ -64,6 +72,9 @@ StepResult Make(const NodePlan& node, std::vector<const Value*> inputs,
     auto one = Converted::Make(node, inputs[i], y->tensor);
     if (!one.has_value()) {
       std::vector<std::int64_t> index = ConcatIndex(inputs, chunks, y->tensor);
+      if (!IsRealOutput(y->tensor.elem_type) && IsRealInput(y->tensor.elem_type)) {
+        return MakeHalves(node, inputs, y, std::move(index));
+      }
       return MakeGeneralMove(node, std::move(inputs), y, std::move(index));
     }
     converted.push_back(*std::move(one));
@@ -97,8 +108,9 @@ StepResult PrepareConcat(const NodePlan& node) {
   std::vector<std::int64_t> chunks;
   std::int64_t inner = 1;
   for (std::size_t d = axis + 1; d < dims.size(); ++d) inner *= dims[d];
+  chunks.reserve(inputs.size());
   for (const Value* input : inputs) chunks.push_back(inner * input->tensor.dims[axis]);
-  return Make(node, std::move(inputs), std::move(chunks), y);
+  return Make(node, std::move(inputs), chunks, y);
 }
 
 }  // namespace qtx::backend::engine

@@ -24,7 +24,8 @@ Result<ConvPlan> ReadNode(const NodePlan& node) {
   if (plan.channels < 1) return node.Unsupported("no channels");
   QTX_ASSIGN_OR_RETURN(plan.weights, LoadWeights(node, 1, 0));
   QTX_ASSIGN_OR_RETURN(plan.outputs,
-                       MakeChannels(node, plan.x.scale, plan.weights, plan.filters, 2));
+                       MakeChannels(node, plan.x.scale, plan.weights, plan.filters, 2, 1,
+                                    node.node().FloatOr("bias_factor", 1)));  // inner.h
   QTX_ASSIGN_OR_RETURN(plan.y, node.OutputType(OutputDims(plan.axes, plan.batch, plan.filters)));
   // The padded image is int16 at most: its size is bounded like any tensor's.
   format::Dims padded{plan.channels};

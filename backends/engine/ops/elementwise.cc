@@ -1,96 +1,184 @@
-// Relu, Clip, Cast, Identity: a Converter over a whole tensor.
-#include <cmath>
+#include "engine/ops/elementwise.h"
+
+#include <algorithm>
 #include <utility>
 
-#include "engine/ops/conversion.h"
-#include "engine/ops/reals.h"
+#include "engine/elements.h"
+#include "engine/ops/indexing.h"
 
 namespace qtx::backend::engine {
 namespace {
 
-using format::ElementType;
 using format::Tensor;
 
-class Conversion : public Step {
+// Bits of all stored values of a table's key together.
+constexpr int kMostKeyBits = 16;
+constexpr int kEagerKeyBits = 8;
+
+bool IsFixed(const Value* value) {
+  return value->constant && format::ElementCount(value->tensor) == 1;
+}
+int KeyBits(const Value* value) {
+  return IsFixed(value) ? 0 : format::BitWidth(value->tensor.elem_type);
+}
+
+class Operand {
  public:
-  Conversion(const Value* x, Value* y, Converter converter)
-      : x_(x), y_(y), converter_(std::move(converter)) {}
+  Operand(const Value* value, const format::Dims& to)
+      : value_(value),
+        reader_(value->tensor),
+        key_bits_(KeyBits(value)),
+        single_(format::ElementCount(value->tensor) == 1) {
+    if (value->tensor.dims != to && !single_) index_ = BroadcastIndex(value->tensor.dims, to);
+  }
+
+  std::int64_t Element(std::int64_t i) const {
+    if (single_) return 0;
+    return index_.empty() ? i : index_[static_cast<std::size_t>(i)];
+  }
+  Number At(std::int64_t i) const { return reader_(Element(i)); }
+  std::uint64_t CodeAt(std::int64_t i) const { return reader_.Code(Element(i)); }
+  Number Decode(std::uint64_t code) const { return reader_.Decode(code, 0); }
+  /// Bits that it adds to a table's key: none when it is always the same.
+  int key_bits() const { return key_bits_; }
+  const Tensor& tensor() const { return value_->tensor; }
+
+ private:
+  const Value* value_;
+  NumberReader reader_;
+  int key_bits_;
+  bool single_;
+  std::vector<std::int64_t> index_;
+};
+
+class Elementwise : public Step {
+ public:
+  Elementwise(const std::vector<const Value*>& inputs, Value* y, ElementFunction function,
+              CodeFunction code)
+      : y_(y), writer_(y->tensor), function_(std::move(function)), code_(std::move(code)) {
+    operands_.reserve(inputs.size());
+    for (const Value* input : inputs) operands_.emplace_back(input, y->tensor.dims);
+    numbers_.resize(operands_.size());
+    if (!FitsTable(inputs, y)) return;
+    int bits = 0;
+    for (const Operand& operand : operands_) bits += operand.key_bits();
+    table_.resize(std::size_t{1} << bits);
+    known_.resize(table_.size());
+    if (bits > kEagerKeyBits) return;
+    for (std::size_t key = 0; key < table_.size(); ++key) Learn(key);
+    complete_ = true;
+  }
+
   Result<void> Run() override {
-    converter_.Run(x_->tensor.bytes, y_->tensor.bytes);
+    const std::int64_t count = format::ElementCount(y_->tensor);
+    if (IsByteTable()) {
+      RunBytes();
+    } else if (!table_.empty()) {
+      for (std::int64_t i = 0; i < count; ++i) writer_.PutCode(i, Known(KeyAt(i)));
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) {
+        for (std::size_t k = 0; k < operands_.size(); ++k) numbers_[k] = operands_[k].At(i);
+        writer_.PutCode(i, CodeOf(i));
+      }
+    }
     return {};
   }
 
  private:
-  const Value* x_;
+  bool IsByteTable() const {
+    return complete_ && operands_.size() == 1 && operands_[0].key_bits() == 8 &&
+           format::BitWidth(y_->tensor.elem_type) == 8;
+  }
+
+  void RunBytes() {
+    const std::uint8_t* from = Bytes(operands_[0].tensor());
+    std::uint8_t* to = Bytes(y_->tensor);
+    for (std::size_t i = 0; i < y_->tensor.bytes.size(); ++i) {
+      to[i] = static_cast<std::uint8_t>(table_[from[i]]);
+    }
+  }
+
+  std::size_t KeyAt(std::int64_t i) const {
+    std::size_t key = 0;
+    for (const Operand& operand : operands_) {
+      if (operand.key_bits() != 0) key = (key << operand.key_bits()) | operand.CodeAt(i);
+    }
+    return key;
+  }
+
+  std::uint32_t Known(std::size_t key) {
+    if (known_[key] == 0) Learn(key);
+    return table_[key];
+  }
+
+  // Of the numbers at hand, as element `i` of y.
+  std::uint64_t CodeOf(std::int64_t i) const {
+    return code_ ? code_(numbers_) : writer_.Code(i, function_(numbers_));
+  }
+
+  void Learn(std::size_t key) {
+    std::size_t rest = key;
+    for (std::size_t k = operands_.size(); k-- > 0;) {
+      const int bits = operands_[k].key_bits();
+      numbers_[k] = bits == 0 ? operands_[k].At(0)
+                              : operands_[k].Decode(rest & ((std::size_t{1} << bits) - 1));
+      rest >>= bits;
+    }
+    table_[key] = static_cast<std::uint32_t>(CodeOf(0));
+    known_[key] = 1;
+  }
+
   Value* y_;
-  Converter converter_;
+  NumberWriter writer_;
+  ElementFunction function_;
+  CodeFunction code_;  // one of the two is set
+  std::vector<Operand> operands_;
+  std::vector<Number> numbers_;
+  std::vector<std::uint32_t> table_;
+  std::vector<std::uint8_t> known_;
+  bool complete_ = false;
 };
-
-// A bound of Clip: nothing when absent or an infinity that bounds nothing. A NaN bounds nothing
-// either, as every comparison with it is false.
-Result<std::optional<Term>> BoundOf(const NodePlan& node, std::size_t input, float harmless) {
-  if (!node.HasInput(input)) return std::optional<Term>();
-  QTX_ASSIGN_OR_RETURN(const Tensor* tensor, node.Constant(input));
-  if (format::ElementCount(*tensor) != 1) return node.Invalid("a bound that is not a scalar");
-  if (tensor->elem_type == ElementType::kFloat) {
-    const float real = tensor->As<float>()[0];
-    if (real == harmless || std::isnan(real)) return std::optional<Term>();
-  }
-  auto checked = CheckReals(*tensor);
-  if (!checked.has_value()) return node.Because(checked.error());
-  return std::optional(RealsOf(*tensor)[0]);
-}
-
-Result<RealBounds> BoundsOf(const NodePlan& node) {
-  RealBounds bounds;
-  if (node.node().op_type == "Relu") bounds.low = Term{0, 1};
-  if (node.node().op_type != "Clip") return bounds;
-  QTX_ASSIGN_OR_RETURN(bounds.low, BoundOf(node, 1, -INFINITY));
-  QTX_ASSIGN_OR_RETURN(bounds.high, BoundOf(node, 2, INFINITY));
-  // Before opset 11 the bounds are attributes.
-  for (const auto& [name, bound] :
-       {std::pair("min", &bounds.low), std::pair("max", &bounds.high)}) {
-    const format::Attribute* attribute = node.node().Find(name);
-    if (attribute == nullptr) continue;
-    if (node.opset() >= 11) return node.Invalid("bounds are inputs from opset 11 on");
-    *bound = Term{1, attribute->f};
-  }
-  return bounds;
-}
-
-// Cast names the type it goes to, as its output's declaration does.
-Result<void> CheckTo(const NodePlan& node, const Tensor& y) {
-  const bool is_cast = node.node().op_type == "Cast";
-  if (!is_cast || node.node().IntOr("to", 0) == static_cast<std::int64_t>(y.elem_type)) return {};
-  return node.Invalid("attribute 'to' differs from the output's type " +
-                      std::string(format::Name(y.elem_type)));
-}
 
 }  // namespace
 
-StepResult PrepareEightBitConversion(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Tensor* x, node.TypeOf(0));
-  QTX_ASSIGN_OR_RETURN(const Tensor y, node.OutputType(x->dims));
-  QTX_RETURN_IF_ERROR(CheckTo(node, y));
-  QTX_ASSIGN_OR_RETURN(const RealBounds bounds, BoundsOf(node));
-  return PrepareByteMap(node, bounds);
+std::unique_ptr<Step> MakeElementwise(std::vector<const Value*> inputs, Value* y,
+                                      ElementFunction function) {
+  return std::make_unique<Elementwise>(inputs, y, std::move(function), nullptr);
 }
 
-StepResult PrepareConversion(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
-  QTX_ASSIGN_OR_RETURN(const RealBounds bounds, BoundsOf(node));
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(x->tensor.dims));
-  QTX_RETURN_IF_ERROR(CheckTo(node, y->tensor));
-  const bool is_cast = node.node().op_type == "Cast";
-  for (const Value* value : {x, static_cast<const Value*>(y)}) {
-    const ElementType type = value->tensor.elem_type;
-    if (is_cast && IsPlainNumber(type)) {
-      return node.Unsupported("elements of type " + std::string(format::Name(type)));
-    }
+std::unique_ptr<Step> MakeCoding(std::vector<const Value*> inputs, Value* y,
+                                 CodeFunction function) {
+  return std::make_unique<Elementwise>(inputs, y, nullptr, std::move(function));
+}
+
+bool FitsTable(std::span<const Value* const> inputs, const Value* y) {
+  int bits = 0;
+  for (const Value* input : inputs) {
+    if (!OneParameter(input->tensor)) return false;
+    bits += KeyBits(input);
+    if (bits > kMostKeyBits) return false;
   }
-  auto converter = Converter::Make(x->tensor, y->tensor, bounds);
-  if (!converter.has_value()) return node.Because(converter.error());
-  return std::make_unique<Conversion>(x, y, *std::move(converter));
+  return OneParameter(y->tensor) && format::BitWidth(y->tensor.elem_type) <= 32;
+}
+
+Result<std::vector<const Value*>> AllInputs(const NodePlan& node) {
+  std::vector<const Value*> inputs;
+  for (std::size_t i = 0; i < node.node().inputs.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const Value* input, node.Input(i));
+    inputs.push_back(input);
+  }
+  if (inputs.empty()) return node.Invalid("no inputs");
+  return inputs;
+}
+
+Result<format::Dims> BroadcastAll(const NodePlan& node, std::span<const Value* const> inputs) {
+  format::Dims dims;
+  for (const Value* input : inputs) {
+    auto wider = BroadcastDims(dims, input->tensor.dims);
+    if (!wider.has_value()) return node.Because(wider.error());
+    dims = *std::move(wider);
+  }
+  return dims;
 }
 
 }  // namespace qtx::backend::engine

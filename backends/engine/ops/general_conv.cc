@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "engine/ops/conv.h"
-#include "engine/ops/reals.h"
 #include "engine/ops/reduction.h"
 
 namespace qtx::backend::engine {
@@ -35,12 +34,12 @@ Walk OverChannels(Walk plane, std::int64_t channels, Pair stride) {
 StepResult PrepareGeneralConv(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const ConvShape shape, ConvShapeOf(node));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(OutputDims(shape.axes, shape.batch, shape.filters)));
-  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
   Sum sum;
   QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(sum.b, node.Input(1));
   if (node.HasInput(2)) {
     QTX_ASSIGN_OR_RETURN(sum.addend, node.Input(2));
+    sum.addend_factor = node.node().FloatOr("bias_factor", 1);  // inner.h
     const format::Dims& dims = sum.addend->tensor.dims;
     if (dims != format::Dims{shape.filters}) {
       return node.Invalid("bias is " + format::ToString(dims) + ", expected [" +

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "engine/ops/reals.h"
+#include "engine/ops/softmax_rows.h"
+#include "engine/ops/types.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -18,15 +20,13 @@ constexpr Term kNearlyNothing{0x1p-800, 1};
 
 class GeneralSoftmax : public Step {
  public:
-  GeneralSoftmax(const Value* x, Value* y, std::size_t axis, std::string place)
-      : x_(x), y_(y), place_(std::move(place)) {
-    const format::Dims& dims = y->tensor.dims;
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      if (d < axis) outer_ *= dims[d];
-      if (d > axis) inner_ *= dims[d];
-    }
-    length_ = dims[axis];
-  }
+  GeneralSoftmax(const Value* x, Value* y, const SoftmaxRows& rows, std::string place)
+      : x_(x),
+        y_(y),
+        place_(std::move(place)),
+        outer_(rows.outer),
+        length_(rows.length),
+        inner_(rows.inner) {}
 
   Result<void> Run() override {
     if (y_->tensor.bytes.empty()) return {};
@@ -132,7 +132,7 @@ class GeneralSoftmax : public Step {
   const Value* x_;
   Value* y_;
   std::string place_;
-  std::int64_t outer_ = 1, length_ = 1, inner_ = 1;
+  std::int64_t outer_, length_, inner_;
   std::vector<DoubleDouble> values_, exponentials_;
 };
 
@@ -147,20 +147,37 @@ Result<std::int64_t> SoftmaxAxis(const NodePlan& node, const format::Dims& dims)
   return axis;
 }
 
+Result<SoftmaxRows> SoftmaxRowsOf(const NodePlan& node, const format::Dims& dims,
+                                  std::int64_t opset) {
+  const bool flattens = opset < 13;  // softmax.S4
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  auto axis = format::NormalizeAxis(node.node().IntOr("axis", flattens ? 1 : -1), rank);
+  if (!axis.has_value()) return node.Because(axis.error());
+  SoftmaxRows rows;
+  for (std::int64_t d = 0; d < rank; ++d) {
+    const bool summed = d == *axis || (d > *axis && flattens);
+    (summed      ? rows.length
+     : d < *axis ? rows.outer
+                 : rows.inner) *= dims[static_cast<std::size_t>(d)];
+  }
+  return rows;
+}
+
 std::unique_ptr<Step> MakeGeneralSoftmax(const NodePlan& node, const Value* x, Value* y,
-                                         std::int64_t axis) {
-  return std::make_unique<GeneralSoftmax>(x, y, static_cast<std::size_t>(axis),
-                                          node.Because({}).where);
+                                         const SoftmaxRows& rows) {
+  return std::make_unique<GeneralSoftmax>(x, y, rows, node.Because({}).where);
 }
 
 StepResult PrepareGeneralSoftmax(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const format::Dims& dims = x->tensor.dims;
-  QTX_ASSIGN_OR_RETURN(const std::int64_t axis, SoftmaxAxis(node, dims));
+  QTX_ASSIGN_OR_RETURN(const SoftmaxRows rows, SoftmaxRowsOf(node, dims, node.opset()));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
-  QTX_RETURN_IF_ERROR(CheckReals(node, *x));
-  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
-  return MakeGeneralSoftmax(node, x, y, axis);
+  QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&x, 1), y, Plain::kNumbers));
+  if (!IsRealOutput(x->tensor.elem_type) || !IsRealOutput(y->tensor.elem_type)) {
+    return MakeSoftmaxRows(x, y, rows, false);
+  }
+  return MakeGeneralSoftmax(node, x, y, rows);
 }
 
 }  // namespace qtx::backend::engine

@@ -3,7 +3,10 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/elements.h"
+#include "engine/ops/cast.h"
 #include "engine/ops/reals.h"
+#include "engine/ops/types.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -21,23 +24,41 @@ struct Parameters {
   std::string place;         // of the node, for what is found at run time
 };
 
-// The parameters as they are now.
+// The parameters as they are now. Each scale is a binary32 (quantize_linear.C2).
 Result<Quantization> Read(const Parameters& p) {
   Quantization q = p.granularity;
-  const auto scales = p.scale->tensor.As<float>();
-  q.scale.assign(scales.begin(), scales.end());
-  for (const float value : q.scale) {
-    if (value > 0 && !std::isinf(value)) continue;
-    return Error{ErrorCode::kInvalid, p.place, "a scale that is not positive and finite"};
+  const NumberReader scales(p.scale->tensor);
+  for (std::int64_t i = 0; i < format::ElementCount(p.scale->tensor); ++i) {
+    const Number scale = scales(i);
+    const bool positive = scale.finite() && scale.Sign() > 0;
+    q.scale.push_back(positive ? static_cast<float>(scale.value().get_d()) : 0);
+    if (positive && mpq_class(q.scale.back()) == scale.value()) continue;
+    return Error{
+        ErrorCode::kInvalid, p.place,
+        positive ? "a scale that is no binary32" : "a scale that is not positive and finite"};
   }
-  if (p.zero_point != nullptr) q.offset = format::UnpackInt32(p.zero_point->tensor);
+  if (p.zero_point == nullptr) return q;
+  if (format::IsIntegerStorage(p.zero_point->tensor.elem_type)) {
+    q.offset = format::UnpackInt32(p.zero_point->tensor);
+    return q;
+  }
+  const NumberReader zeros(p.zero_point->tensor);
+  for (std::int64_t i = 0; i < format::ElementCount(p.zero_point->tensor); ++i) {
+    if (!zeros(i).finite() || zeros(i).Sign() != 0) {
+      return Error{ErrorCode::kInvalid, p.place, "a zero point of floats that is not 0"};
+    }
+  }
   return q;
 }
 
 class Linear : public Step {
  public:
-  Linear(const Value* x, Value* y, Parameters parameters, bool quantizes)
-      : x_(x), y_(y), parameters_(std::move(parameters)), quantizes_(quantizes) {}
+  Linear(const Value* x, Value* y, Parameters parameters, bool quantizes, SmallFloatRules rules)
+      : x_(x),
+        y_(y),
+        parameters_(std::move(parameters)),
+        quantizes_(quantizes),
+        rules_(std::move(rules)) {}
 
   Result<void> Run() override {
     QTX_ASSIGN_OR_RETURN(Quantization q, Read(parameters_));
@@ -45,20 +66,45 @@ class Linear : public Step {
                     .dims = x_->tensor.dims,
                     .quantization = std::move(q),
                     .bytes = (quantizes_ ? y_ : x_)->tensor.bytes};
-    if (quantizes_) {
-      StoreReals(RealsOf(x_->tensor), integers);
-      y_->tensor.bytes = std::move(integers.bytes);
+    if (!quantizes_) {
+      Copy(integers, y_->tensor);
+    } else if (format::IsSmallFloat(parameters_.type)) {
+      QuantizeToFloats(*integers.quantization);
     } else {
-      StoreReals(RealsOf(integers), y_->tensor);
+      Copy(x_->tensor, integers);
+      y_->tensor.bytes = std::move(integers.bytes);
     }
     return {};
   }
 
  private:
+  static void Copy(const Tensor& from, Tensor& to) {
+    if (IsRealOutput(from.elem_type) && IsRealOutput(to.elem_type) &&
+        !format::IsSmallFloat(from.elem_type)) {
+      StoreReals(RealsOf(from), to);
+      return;
+    }
+    const NumberReader reader(from);
+    NumberWriter writer(to);
+    for (std::int64_t i = 0; i < format::ElementCount(to); ++i) writer.Put(i, reader(i));
+  }
+
+  // Codes of plain floats: NaN stays NaN, and saturate is an attribute.
+  void QuantizeToFloats(const Quantization& q) {
+    const NumberReader reader(x_->tensor);
+    NumberWriter writer(y_->tensor);
+    const format::ParameterMap parameter(q, x_->tensor.dims);
+    for (std::int64_t i = 0; i < format::ElementCount(y_->tensor); ++i) {
+      const Number scale = Number::OfDouble(format::ScaleAt(q, parameter(i)));
+      writer.PutCode(i, SmallFloatCode(reader(i) / scale, y_->tensor.elem_type, rules_));
+    }
+  }
+
   const Value* x_;
   Value* y_;
   Parameters parameters_;
   bool quantizes_;
+  SmallFloatRules rules_;
 };
 
 // The axis, or the blocks, that parameters of shape `own` have in a tensor of shape `dims`.
@@ -93,20 +139,23 @@ bool SameLayout(const Dims& scale, const Dims& zero) {
   return scale == zero || (single(scale) && single(zero));
 }
 
+bool IsHalf(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kBfloat16;
+}
+
+bool IsScaleType(const NodePlan& node, ElementType type) {
+  const bool quantizes = node.node().op_type == "QuantizeLinear";
+  return type == ElementType::kFloat || type == ElementType::kFloat8E8M0 || IsHalf(type) ||
+         (quantizes && type == ElementType::kInt32);
+}
+
 Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementType storage) {
   Parameters p;
   p.place = node.Because({}).where;
   QTX_ASSIGN_OR_RETURN(p.scale, node.Input(1));
   const auto type = format::QuantizedOf(storage);
   const ElementType scale_type = p.scale->tensor.elem_type;
-  const bool halves = scale_type == ElementType::kFloat16 || scale_type == ElementType::kBfloat16 ||
-                      scale_type == ElementType::kFloat8E8M0;
-  if (type.has_value() && (format::IsSmallFloat(storage) || halves)) {
-    return node.Unsupported("storage " + std::string(format::Name(storage)) +
-                            " with a scale of type " + std::string(format::Name(scale_type)));
-  }
-  if (!type.has_value() || !format::IsIntegerStorage(storage) ||
-      storage == ElementType::kBipolar1 || scale_type != ElementType::kFloat) {
+  if (!type.has_value() || !IsScaleType(node, scale_type)) {
     return node.Invalid("storage " + std::string(format::Name(storage)) + " with a scale of type " +
                         std::string(format::Name(scale_type)));
   }
@@ -119,8 +168,43 @@ Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementT
     }
   }
   QTX_RETURN_IF_ERROR(SetGranularity(node, own, dims, p.granularity));
-  if (p.scale->constant) QTX_RETURN_IF_ERROR(Read(p));
+  if (p.scale->constant && (p.zero_point == nullptr || p.zero_point->constant)) {
+    QTX_RETURN_IF_ERROR(Read(p));
+  }
   return p;
+}
+
+// The type that attribute output_dtype names; undefined without one.
+Result<ElementType> NamedType(const NodePlan& node) {
+  const std::int64_t code = node.node().IntOr("output_dtype", 0);
+  const auto type = format::ElementTypeFromCode(code);
+  if (!type.has_value()) return node.Invalid("output_dtype " + std::to_string(code));
+  return *type;
+}
+
+// Of y: that of the zero point, or what output_dtype names, or UINT8.  Source: quantize_linear.S3.
+Result<ElementType> StorageOf(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const ElementType named, NamedType(node));
+  ElementType storage = named;
+  if (node.HasInput(2)) {
+    QTX_ASSIGN_OR_RETURN(const Value* zero_point, node.Input(2));
+    storage = zero_point->tensor.elem_type;
+    if (named != ElementType::kUndefined && named != storage) {
+      return node.Invalid("output_dtype is not the type of the zero point");
+    }
+  }
+  if (storage == ElementType::kInt32) return node.Invalid("INT32 is dequantized only");
+  return storage == ElementType::kUndefined ? ElementType::kUint8 : storage;
+}
+
+Result<void> CheckPrecision(const NodePlan& node) {
+  const std::int64_t precision = node.node().IntOr("precision", 0);
+  for (const ElementType type :
+       {ElementType::kUndefined, ElementType::kFloat, ElementType::kFloat16, ElementType::kBfloat16,
+        ElementType::kDouble}) {
+    if (precision == static_cast<std::int64_t>(type)) return {};
+  }
+  return node.Invalid("precision " + std::to_string(precision));
 }
 
 }  // namespace
@@ -128,28 +212,28 @@ Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementT
 StepResult PrepareQuantizeLinear(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const ElementType type = x->tensor.elem_type;
-  if (type == ElementType::kInt32 || type == ElementType::kFloat16 ||
-      type == ElementType::kBfloat16) {
-    return node.Unsupported("elements of type " + std::string(format::Name(type)));
+  if (type != ElementType::kFloat && !IsHalf(type) && type != ElementType::kInt32) {
+    return node.Invalid("elements of type " + std::string(format::Name(type)));
   }
-  QTX_RETURN_IF_ERROR(CheckReals(node, *x));
-  ElementType storage = ElementType::kUint8;
-  if (node.HasInput(2)) {
-    QTX_ASSIGN_OR_RETURN(const Value* zero_point, node.Input(2));
-    storage = zero_point->tensor.elem_type;
-  }
-  if (storage == ElementType::kInt32) return node.Invalid("INT32 is dequantized only");
+  QTX_RETURN_IF_ERROR(CheckPrecision(node));
+  QTX_ASSIGN_OR_RETURN(const ElementType storage, StorageOf(node));
+  QTX_ASSIGN_OR_RETURN(SmallFloatRules rules, SmallFloatRulesOf(node, storage));
   QTX_ASSIGN_OR_RETURN(Parameters p, ParametersOf(node, x->tensor.dims, storage));
   QTX_ASSIGN_OR_RETURN(Value * y, node.OutputOfType(x->tensor.dims, storage));
-  return std::make_unique<Linear>(x, y, std::move(p), true);
+  return std::make_unique<Linear>(x, y, std::move(p), true, std::move(rules));
 }
 
 StepResult PrepareDequantizeLinear(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Parameters p, ParametersOf(node, x->tensor.dims, x->tensor.elem_type));
-  QTX_ASSIGN_OR_RETURN(Value * y, node.OutputOfType(x->tensor.dims, ElementType::kFloat));
-  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
-  return std::make_unique<Linear>(x, y, std::move(p), false);
+  QTX_ASSIGN_OR_RETURN(ElementType type, NamedType(node));
+  if (type == ElementType::kUndefined) {
+    const ElementType scale = p.scale->tensor.elem_type;
+    type = scale == ElementType::kFloat8E8M0 ? ElementType::kFloat : scale;
+  }
+  if (type != ElementType::kFloat && !IsHalf(type)) return node.Invalid("a result of no such type");
+  QTX_ASSIGN_OR_RETURN(Value * y, node.OutputOfType(x->tensor.dims, type));
+  return std::make_unique<Linear>(x, y, std::move(p), false, SmallFloatRules());
 }
 
 }  // namespace qtx::backend::engine

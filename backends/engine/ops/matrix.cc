@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/ops/indexing.h"
-#include "engine/ops/reals.h"
 #include "engine/ops/reduction.h"
 
 namespace qtx::backend::engine {
@@ -97,8 +96,8 @@ Result<MatrixShape> GemmShapeOf(const NodePlan& node) {
 StepResult PrepareGeneralMatMul(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const MatrixShape shape, MatMulShapeOf(node));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(shape.dims));
-  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
   Sum sum;
+  sum.plain = Plain::kNumbers;
   QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(sum.b, node.Input(1));
   return MakeSum(node, std::move(sum), WalkOf(shape), y);
@@ -107,12 +106,16 @@ StepResult PrepareGeneralMatMul(const NodePlan& node) {
 StepResult PrepareGeneralGemm(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const MatrixShape shape, GemmShapeOf(node));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(shape.dims));
-  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
   Sum sum;
+  sum.plain = Plain::kNumbers;
   QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(sum.b, node.Input(1));
   sum.factor = node.node().FloatOr("alpha", 1);
   sum.addend_factor = node.node().FloatOr("beta", 1);
+  if (node.node().Find("bias_factor") != nullptr) {  // inner.h: C is in units of the accumulator
+    sum.addend_factor = node.node().FloatOr("bias_factor", 1);
+    sum.addend_unit = sum.factor;
+  }
   if (!std::isfinite(sum.factor) || !std::isfinite(sum.addend_factor)) {
     return node.Invalid("alpha or beta is not a finite number");
   }

@@ -75,23 +75,25 @@ std::span<const std::byte> Converted::Get() {
 }
 
 StepResult MakeMove(const NodePlan& node, const Value* x, Value* y, std::vector<std::int64_t> index,
-                    std::optional<format::Tensor> padding) {
+                    const Value* padding) {
   auto converted = Converted::Make(node, x, y->tensor);
+  // A constant beside bytes is converted once.
+  const bool known = padding == nullptr || padding->constant;
+  if (!converted.has_value() || !known) {
+    return MakeGeneralMove(node, {x}, y, std::move(index), padding);
+  }
   std::vector<std::byte> element;
-  if (converted.has_value() && padding.has_value()) {
+  if (padding != nullptr) {
     format::Tensor to;
     to.elem_type = y->tensor.elem_type;
-    to.dims = padding->dims;
+    to.dims = padding->tensor.dims;
     to.quantization = y->tensor.quantization;
-    auto converter = Converter::Make(*padding, to);
+    auto converter = Converter::Make(padding->tensor, to);
     if (!converter.has_value()) return node.Because(At("constant_value", converter.error()));
     element.resize(static_cast<std::size_t>(format::BitWidth(to.elem_type) / 8));
-    converter->Run(padding->bytes, element);
+    converter->Run(padding->tensor.bytes, element);
   }
-  if (converted.has_value()) {
-    return std::make_unique<Move>(*std::move(converted), y, std::move(index), std::move(element));
-  }
-  return MakeGeneralMove(node, {x}, y, std::move(index), std::move(padding));
+  return std::make_unique<Move>(*std::move(converted), y, std::move(index), std::move(element));
 }
 
 }  // namespace qtx::backend::engine

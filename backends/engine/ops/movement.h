@@ -29,15 +29,14 @@ class Converted {
 };
 
 /// y[i] = x[index[i]]; where the index is -1, the scalar `padding`. An empty index means all in
-/// order.  Errors: kUnsupported for types that hold no reals and differ, or do where padded.
+/// order.  Errors: those of CheckTypes.
 StepResult MakeMove(const NodePlan& node, const Value* x, Value* y, std::vector<std::int64_t> index,
-                    std::optional<format::Tensor> padding = std::nullopt);
+                    const Value* padding = nullptr);
 
-/// The general path: element i of y is element index[i] of all inputs, one after the other.
-/// Errors: as MakeMove.
+/// The general path: element i of y is element index[i] of all inputs, one after the other; where
+/// the index is -1, that of `padding`, a scalar.  Errors: those of CheckTypes.
 StepResult MakeGeneralMove(const NodePlan& node, std::vector<const Value*> inputs, Value* y,
-                           std::vector<std::int64_t> index,
-                           std::optional<format::Tensor> padding = std::nullopt);
+                           std::vector<std::int64_t> index, const Value* padding = nullptr);
 
 /// Output 0 as other dims in another layout over the elements of input 0.
 /// Errors: kUnsupported where their type changes.

@@ -1,4 +1,6 @@
-// AveragePool, GlobalAveragePool, MaxPool.
+// AveragePool, GlobalAveragePool, MaxPool on 8 bits.
+#include "engine/ops/pool.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -6,20 +8,13 @@
 
 #include "engine/exact.h"
 #include "engine/ops/conversion.h"
-#include "engine/ops/reals.h"
-#include "engine/ops/reduction.h"
-#include "engine/window.h"
 
 namespace qtx::backend::engine {
 namespace {
 
-using format::ElementType;
-
 struct Pool {
-  format::Tensor x, y;  // types and dims
-  std::vector<WindowAxis> axes;
-  Window window;  // the same, for one or two axes
-  std::int64_t planes = 0;
+  format::Tensor x, y;  // as held: types and dims
+  Window window;
 };
 
 // An 8-bit pool over held images: whole pixels, all channels side by side.
@@ -163,52 +158,16 @@ class MaxPool : public HeldPool {
   bool converts_, is_signed_;
 };
 
-bool CountsPadding(const NodePlan& node, bool global) {
-  return !global && node.node().IntOr("count_include_pad", 0) != 0;
-}
-
-// Every window must reach the input: neither a maximum nor a mean of nothing has a value.
-bool EveryWindowReachesInput(const WindowAxis& axis) {
-  for (std::int64_t out = 0; out < axis.out; ++out) {
-    if (TapsAt(axis, out).count == 0) return false;
-  }
-  return true;
-}
-
-Result<Pool> ReadPool(const NodePlan& node, bool global) {
-  Pool pool;
-  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
-  pool.x = *x;
-  const format::Dims& dims = pool.x.dims;
-  if (dims.size() < 3) return node.Invalid("x is " + format::ToString(dims));
-  const std::int64_t order = node.node().IntOr("storage_order", 0);
-  if (order != 0 && order != 1) return node.Invalid("storage_order: expected 0 or 1");
-  const std::vector<std::int64_t> spatial(dims.begin() + 2, dims.end());
-  const auto kernel = global ? spatial : node.node().IntsOr("kernel_shape", {});
-  if (kernel.size() != spatial.size()) return node.Invalid("kernel_shape does not fit x");
-  QTX_ASSIGN_OR_RETURN(pool.axes, WindowAxesOf(node, spatial, kernel));
-  // Only those written: what auto_pad comes to with dilations may well be more.
-  const auto pads = node.node().IntsOr("pads", {});
-  for (std::size_t i = 0; i < pads.size(); ++i) {
-    if (pads[i] >= kernel[i % kernel.size()]) {
-      return node.Invalid("pads: expected less than the kernel");
-    }
-  }
-  if (!CountsPadding(node, global) && !std::ranges::all_of(pool.axes, EveryWindowReachesInput)) {
-    return node.Invalid("a window that lies wholly in the padding");
-  }
-  pool.planes = dims[0] * dims[1];
-  QTX_ASSIGN_OR_RETURN(pool.y, node.OutputType(OutputDims(pool.axes, dims[0], dims[1])));
-  return pool;
-}
-
 // A pool of 8-bit elements, per tensor, in one or two axes.
 Result<Pool> ReadEightBitPool(const NodePlan& node, bool global) {
   QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
-  QTX_ASSIGN_OR_RETURN(Pool pool, ReadPool(node, global));
-  pool.x = HeldType(pool.x, node.kernels().signed_bytes);
-  pool.y = HeldType(pool.y, node.kernels().signed_bytes);
-  QTX_ASSIGN_OR_RETURN(pool.window, WindowOf(node, pool.axes));
+  QTX_ASSIGN_OR_RETURN(const PoolShape shape, PoolShapeOf(node, global));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor y, node.OutputType(shape.to));
+  Pool pool{.x = HeldType(*x, node.kernels().signed_bytes),
+            .y = HeldType(y, node.kernels().signed_bytes),
+            .window = {}};
+  QTX_ASSIGN_OR_RETURN(pool.window, WindowOf(node, shape.axes));
   return pool;
 }
 
@@ -248,40 +207,13 @@ StepResult MakeAveragePool(const NodePlan& node, bool global) {
   return step;
 }
 
-// The walk over all planes of a pool for the general path.
-Result<Walk> WalkOf(const NodePlan& node, const Pool& pool, bool count_padding) {
-  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool.axes, count_padding));
-  std::int64_t size = 1;
-  for (const WindowAxis& axis : pool.axes) size *= axis.in;
-  for (std::int64_t plane = 0; plane < pool.planes; ++plane) {
-    walk.planes.push_back({plane * size, 0});
-  }
-  walk.terms *= static_cast<double>(pool.planes);
-  return walk;
-}
-
-StepResult MakeGeneralAveragePool(const NodePlan& node, bool global) {
-  QTX_ASSIGN_OR_RETURN(const Pool pool, ReadPool(node, global));
-  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, CountsPadding(node, global)));
-  Sum sum;
-  QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(pool.y.dims));
-  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
-  return MakeSum(node, std::move(sum), std::move(walk), y);
-}
-
 }  // namespace
 
 StepResult PrepareAveragePool(const NodePlan& node) { return MakeAveragePool(node, false); }
 StepResult PrepareGlobalAveragePool(const NodePlan& node) { return MakeAveragePool(node, true); }
-StepResult PrepareGeneralAveragePool(const NodePlan& node) {
-  return MakeGeneralAveragePool(node, false);
-}
-StepResult PrepareGeneralGlobalAveragePool(const NodePlan& node) {
-  return MakeGeneralAveragePool(node, true);
-}
 
 StepResult PrepareMaxPool(const NodePlan& node) {
+  if (node.HasOutput(1)) return node.Unsupported("indices");
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadEightBitPool(node, false));
   auto table = MakeByteTable(pool.x, pool.y);
   if (!table.has_value()) return node.Because(table.error());
@@ -289,15 +221,6 @@ StepResult PrepareMaxPool(const NodePlan& node) {
   auto step = std::make_unique<MaxPool>(node, std::move(pool), *table, converts);
   QTX_RETURN_IF_ERROR(step->Hold(node));
   return step;
-}
-
-StepResult PrepareGeneralMaxPool(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Pool pool, ReadPool(node, false));
-  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, false));
-  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(pool.y.dims));
-  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
-  return MakeGreatest(node, x, std::move(walk), y);
 }
 
 }  // namespace qtx::backend::engine

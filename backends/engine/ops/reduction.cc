@@ -1,8 +1,12 @@
 #include "engine/ops/reduction.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "engine/elements.h"
+#include "engine/ops/function.h"
 #include "engine/ops/reals.h"
 
 namespace qtx::backend::engine {
@@ -76,7 +80,7 @@ class SumStep : public Step {
         for (const Pair& tap : taps) AppendTap(walk_.planes[p], tap, a, b, terms);
         if (sum_.addend != nullptr) {
           const auto i = static_cast<std::size_t>(sum_.addend_index[p]);
-          AppendProduct(addend[i], kOne, sum_.addend_factor, terms);
+          AppendProduct(addend[i], {1, sum_.addend_unit}, sum_.addend_factor, terms);
         }
         const std::int64_t element = static_cast<std::int64_t>(p) * walk_.positions + position;
         writer.Put(element, terms, divisor);
@@ -101,6 +105,94 @@ class SumStep : public Step {
   Value* y_;
 };
 
+// Calls visit(element of y, plane, taps, divisor) for all elements.
+template <typename Visit>
+void ForEachElement(Walk& walk, Visit visit) {
+  std::vector<Pair> taps;
+  for (std::int64_t position = 0; position < walk.positions && !walk.planes.empty(); ++position) {
+    const std::int64_t divisor = walk.taps_at(position, taps);
+    for (std::size_t p = 0; p < walk.planes.size(); ++p) {
+      visit(static_cast<std::int64_t>(p) * walk.positions + position, p, taps, divisor);
+    }
+  }
+}
+
+// The same sum over numbers: for types whose elements are no terms.
+class NumberSum : public Step {
+ public:
+  NumberSum(Sum sum, Walk walk, Value* y) : sum_(std::move(sum)), walk_(std::move(walk)), y_(y) {}
+
+  Result<void> Run() override {
+    const NumberReader a(sum_.a->tensor);
+    const NumberReader b((sum_.b != nullptr ? sum_.b : sum_.a)->tensor);
+    const NumberReader addend((sum_.addend != nullptr ? sum_.addend : sum_.a)->tensor);
+    const Number factor = Number::OfDouble(sum_.factor);
+    const Number addend_factor =
+        Number::OfDouble(sum_.addend_factor) * Number::OfDouble(sum_.addend_unit);
+    NumberWriter writer(y_->tensor);
+    ForEachElement(walk_, [&](std::int64_t element, std::size_t p, const std::vector<Pair>& taps,
+                              std::int64_t divisor) {
+      Number total;
+      for (const Pair& tap : taps) {
+        const Number left = a(walk_.planes[p].a + tap.a);
+        total = total + (sum_.b != nullptr ? left * b(walk_.planes[p].b + tap.b) : left);
+      }
+      total = factor * total;
+      if (sum_.addend != nullptr) total = total + addend_factor * addend(sum_.addend_index[p]);
+      writer.Put(element, total / Number::Of(divisor));
+    });
+    return {};
+  }
+
+ private:
+  Sum sum_;
+  Walk walk_;
+  Value* y_;
+};
+
+class ExtremeStep : public Step {
+ public:
+  ExtremeStep(Extreme extreme, Walk walk, Value* y)
+      : extreme_(extreme), walk_(std::move(walk)), y_(y) {}
+
+  Result<void> Run() override {
+    const NumberReader a(extreme_.a->tensor);
+    NumberWriter writer(y_->tensor);
+    ForEachElement(walk_, [&](std::int64_t element, std::size_t p, const std::vector<Pair>& taps,
+                              std::int64_t) {
+      const auto [number, from] = Winner(a, walk_.planes[p].a, taps);
+      writer.Put(element, number);
+      if (extreme_.indices != nullptr) {
+        extreme_.indices->tensor.As<std::int64_t>()[static_cast<std::size_t>(element)] = from;
+      }
+    });
+    return {};
+  }
+
+ private:
+  std::pair<Number, std::int64_t> Winner(const NumberReader& a, std::int64_t plane,
+                                         const std::vector<Pair>& taps) const {
+    std::pair<Number, std::int64_t> best{Number::Infinity(extreme_.least ? 1 : -1), plane};
+    // To BOOL an infinity of either sign is true.
+    if (y_->tensor.elem_type == format::ElementType::kBool) {
+      best.first = Number::Of(extreme_.least ? 1 : 0);
+    }
+    for (std::size_t i = 0; i < taps.size(); ++i) {
+      const std::int64_t from = plane + taps[i].a;
+      Number number = a(from);
+      const bool wins = extreme_.least ? number < best.first : best.first < number;
+      if (i == 0 || wins || number.nan()) best = {std::move(number), from};
+      if (best.first.nan()) break;
+    }
+    return best;
+  }
+
+  Extreme extreme_;
+  Walk walk_;
+  Value* y_;
+};
+
+// The greatest of terms, which need no big numbers.
 class GreatestStep : public Step {
  public:
   GreatestStep(const Value* a, Walk walk, Value* y) : a_(a), walk_(std::move(walk)), y_(y) {}
@@ -109,15 +201,11 @@ class GreatestStep : public Step {
     if (walk_.planes.empty()) return {};
     const std::vector<Term> reals = RealsOf(a_->tensor);
     RealWriter writer(y_->tensor);
-    std::vector<Pair> taps;
-    for (std::int64_t position = 0; position < walk_.positions; ++position) {
-      walk_.taps_at(position, taps);
-      for (std::size_t p = 0; p < walk_.planes.size(); ++p) {
-        const Term greatest = Greatest(reals, walk_.planes[p].a, taps);
-        const std::int64_t element = static_cast<std::int64_t>(p) * walk_.positions + position;
-        writer.Put(element, {&greatest, 1});
-      }
-    }
+    ForEachElement(walk_, [&](std::int64_t element, std::size_t p, const std::vector<Pair>& taps,
+                              std::int64_t) {
+      const Term greatest = Greatest(reals, walk_.planes[p].a, taps);
+      writer.Put(element, {&greatest, 1});
+    });
     writer.Finish();
     return {};
   }
@@ -125,11 +213,11 @@ class GreatestStep : public Step {
  private:
   static Term Greatest(const std::vector<Term>& reals, std::int64_t plane,
                        const std::vector<Pair>& taps) {
-    Term greatest = reals[static_cast<std::size_t>(plane + taps[0].a)];
-    for (const Pair& tap : taps) {
-      const Term& real = reals[static_cast<std::size_t>(plane + tap.a)];
+    Term greatest{1, -std::numeric_limits<double>::infinity()};
+    for (std::size_t i = 0; i < taps.size(); ++i) {
+      const Term& real = reals[static_cast<std::size_t>(plane + taps[i].a)];
       if (std::isnan(real.integer * real.scale)) return real;
-      if (Less(greatest, real)) greatest = real;
+      if (i == 0 || Less(greatest, real)) greatest = real;
     }
     return greatest;
   }
@@ -138,6 +226,42 @@ class GreatestStep : public Step {
   Walk walk_;
   Value* y_;
 };
+
+class NormStep : public Step {
+ public:
+  NormStep(const Value* a, std::int64_t p, Walk walk, Value* y)
+      : a_(a), p_(p), walk_(std::move(walk)), y_(y) {}
+
+  Result<void> Run() override {
+    const NumberReader a(a_->tensor);
+    NumberWriter writer(y_->tensor);
+    ForEachElement(walk_, [&](std::int64_t element, std::size_t plane,
+                              const std::vector<Pair>& taps, std::int64_t) {
+      Number sum;
+      for (const Pair& tap : taps) sum = sum + Power(a(walk_.planes[plane].a + tap.a));
+      writer.Put(element, RootOf(sum, static_cast<unsigned long>(p_)));
+    });
+    return {};
+  }
+
+ private:
+  Number Power(const Number& x) const {
+    if (!x.finite()) return Magnitude(x);
+    return Number(*IntegerPower(abs(x.value()), p_));  // of at most 64 times its bits
+  }
+
+  const Value* a_;
+  std::int64_t p_;
+  Walk walk_;
+  Value* y_;
+};
+
+// Whether all are of types that terms hold: not DOUBLE, halves or plain integers.
+bool AreTerms(std::initializer_list<const Value*> values) {
+  return std::ranges::all_of(values, [](const Value* value) {
+    return value == nullptr || IsRealOutput(value->tensor.elem_type);
+  });
+}
 
 }  // namespace
 
@@ -159,17 +283,31 @@ Result<Walk> WalkOf(const NodePlan& node, std::vector<WindowAxis> axes, bool cou
 
 StepResult MakeSum(const NodePlan& node, Sum sum, Walk walk, Value* y) {
   QTX_RETURN_IF_ERROR(CheckWork(node, walk));
-  for (const Value* value : {sum.a, sum.b, sum.addend, static_cast<const Value*>(y)}) {
-    if (value != nullptr) QTX_RETURN_IF_ERROR(CheckReals(node, *value));
+  std::vector<const Value*> inputs;
+  for (const Value* value : {sum.a, sum.b, sum.addend}) {
+    if (value != nullptr) inputs.push_back(value);
+  }
+  QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, sum.plain));
+  if (!AreTerms({sum.a, sum.b, sum.addend, y})) {
+    return std::make_unique<NumberSum>(std::move(sum), std::move(walk), y);
   }
   return std::make_unique<SumStep>(std::move(sum), std::move(walk), y);
 }
 
-StepResult MakeGreatest(const NodePlan& node, const Value* a, Walk walk, Value* y) {
+StepResult MakeExtreme(const NodePlan& node, Extreme extreme, Walk walk, Value* y) {
   QTX_RETURN_IF_ERROR(CheckWork(node, walk));
-  QTX_RETURN_IF_ERROR(CheckReals(node, *a));
-  QTX_RETURN_IF_ERROR(CheckReals(node, *y));
-  return std::make_unique<GreatestStep>(a, std::move(walk), y);
+  QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&extreme.a, 1), y, extreme.plain));
+  if (!extreme.least && extreme.indices == nullptr && AreTerms({extreme.a, y})) {
+    return std::make_unique<GreatestStep>(extreme.a, std::move(walk), y);
+  }
+  return std::make_unique<ExtremeStep>(extreme, std::move(walk), y);
+}
+
+StepResult MakeNorm(const NodePlan& node, const Value* a, std::int64_t p, Walk walk, Value* y,
+                    Plain plain) {
+  QTX_RETURN_IF_ERROR(CheckWork(node, walk));
+  QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&a, 1), y, plain));
+  return std::make_unique<NormStep>(a, p, std::move(walk), y);
 }
 
 }  // namespace qtx::backend::engine

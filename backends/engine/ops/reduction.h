@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/ops/types.h"
 #include "engine/plan.h"
 #include "engine/window.h"
 
@@ -42,12 +43,27 @@ struct Sum {
   const Value* addend = nullptr;           // null: none
   std::vector<std::int64_t> addend_index;  // one a plane
   float factor = 1, addend_factor = 1;
+  float addend_unit = 1;         // a further factor of the addend
+  Plain plain = Plain::kDouble;  // what it takes beside reals
 };
-/// Errors: kUnsupported for operands or results that hold no reals, or more than kMostTerms.
+/// Errors: those of CheckTypes, kUnsupported for more than kMostTerms.
 StepResult MakeSum(const NodePlan& node, Sum sum, Walk walk, Value* y);
 
-/// y = the greatest of a; a NaN is greater than all.  REQUIRES: every position has a tap.
+/// y = the greatest of a, or the least; a NaN wins over all. Of nothing it is minus infinity, or
+/// infinity.
+struct Extreme {
+  const Value* a = nullptr;
+  bool least = false;
+  Value* indices =
+      nullptr;  // where not null: gets the element of a that won, the first of equal ones
+  Plain plain = Plain::kNumbers;
+};
 /// Errors: those of MakeSum.
-StepResult MakeGreatest(const NodePlan& node, const Value* a, Walk walk, Value* y);
+StepResult MakeExtreme(const NodePlan& node, Extreme extreme, Walk walk, Value* y);
+
+/// y = the root of degree p of the sum of |a| to the power p.  REQUIRES: p in [1, 64].
+/// Errors: those of MakeSum.
+StepResult MakeNorm(const NodePlan& node, const Value* a, std::int64_t p, Walk walk, Value* y,
+                    Plain plain);
 
 }  // namespace qtx::backend::engine

@@ -11,7 +11,14 @@ using format::Dims;
 
 // The dims a Reshape asks for.  Source: ONNX Reshape, allowzero.
 Result<Dims> ReshapedDims(const NodePlan& node, const Dims& from) {
-  QTX_ASSIGN_OR_RETURN(Dims dims, node.ConstantIntegers(1));
+  const bool as_attribute = node.opset() < 5;  // reshape.S4
+  if (!as_attribute && node.node().Find("shape") != nullptr) {
+    return node.Invalid("shape is an input from opset 5 on");
+  }
+  Dims dims = node.node().IntsOr("shape", {});
+  if (!as_attribute) {
+    QTX_ASSIGN_OR_RETURN(dims, node.ConstantIntegers(1));
+  }
   const bool zero_is_zero = node.node().IntOr("allowzero", 0) != 0;
   std::size_t inferred = dims.size();
   for (std::size_t i = 0; i < dims.size(); ++i) {

@@ -18,6 +18,7 @@
 
 #include "engine/double_double.h"
 #include "engine/exact.h"
+#include "engine/ops/softmax_rows.h"
 #include "engine/plan.h"
 
 namespace qtx::backend::engine {
@@ -32,14 +33,15 @@ struct Operand {
 class Softmax : public Step {
  public:
   /// `general` computes what is in doubt here.
-  Softmax(Operand x, Value* y, PerTensor output, std::int64_t axis, std::unique_ptr<Step> general)
-      : x_(x), y_(y), output_(output), general_(std::move(general)) {
-    const format::Dims& dims = y->tensor.dims;
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      if (static_cast<std::int64_t>(d) < axis) outer_ *= dims[d];
-      if (static_cast<std::int64_t>(d) > axis) inner_ *= dims[d];
-    }
-    length_ = dims[static_cast<std::size_t>(axis)];
+  Softmax(Operand x, Value* y, PerTensor output, const SoftmaxRows& rows,
+          std::unique_ptr<Step> general)
+      : x_(x),
+        y_(y),
+        output_(output),
+        general_(std::move(general)),
+        outer_(rows.outer),
+        length_(rows.length),
+        inner_(rows.inner) {
     for (std::size_t d = 0; d < table_.size(); ++d) {
       // A difference of stored values times a binary32 fits binary64.
       table_[d] = ExpOfNegative(static_cast<double>(d) * x.type.scale);
@@ -109,7 +111,7 @@ class Softmax : public Step {
   Value* y_;
   PerTensor output_;
   std::unique_ptr<Step> general_;
-  std::int64_t outer_ = 1, length_ = 1, inner_ = 1;
+  std::int64_t outer_, length_, inner_;
   std::array<DoubleDouble, 256> table_{};
 };
 
@@ -119,7 +121,7 @@ StepResult PrepareSoftmax(const NodePlan& node) {
   QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
   QTX_ASSIGN_OR_RETURN(const format::Tensor* x_type, node.TypeOf(0));
   const format::Dims& dims = x_type->dims;
-  QTX_ASSIGN_OR_RETURN(const std::int64_t axis, SoftmaxAxis(node, dims));
+  QTX_ASSIGN_OR_RETURN(const SoftmaxRows rows, SoftmaxRowsOf(node, dims, node.opset()));
   QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(dims));
   auto output = PerTensorOf(y_type);
   if (!output.has_value()) return node.Because(output.error());
@@ -127,7 +129,7 @@ StepResult PrepareSoftmax(const NodePlan& node) {
   if (bits != 8 && bits != 16) return node.Unsupported("an output of other than 8 or 16 bits");
   // Below this the quotient by the scale stays far inside binary64, and rounding a uniform row is
   // exact.
-  if (output->scale < 0x1p-100 || dims[static_cast<std::size_t>(axis)] > (std::int64_t{1} << 32)) {
+  if (output->scale < 0x1p-100 || rows.length > (std::int64_t{1} << 32)) {
     return node.Unsupported("an output scale below 2^-100 or an axis above 2^32");
   }
   Operand x;
@@ -135,8 +137,8 @@ StepResult PrepareSoftmax(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(x.type, PerTensorOf(x.value->tensor));
   x.is_signed = x.value->tensor.elem_type == format::ElementType::kInt8Q;
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
-  std::unique_ptr<Step> general = MakeGeneralSoftmax(node, x.value, y, axis);
-  return std::make_unique<Softmax>(x, y, *output, axis, std::move(general));
+  std::unique_ptr<Step> general = MakeGeneralSoftmax(node, x.value, y, rows);
+  return std::make_unique<Softmax>(x, y, *output, rows, std::move(general));
 }
 
 }  // namespace qtx::backend::engine

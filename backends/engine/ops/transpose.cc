@@ -4,6 +4,7 @@
 
 #include "engine/ops/indexing.h"
 #include "engine/ops/movement.h"
+#include "engine/ops/select.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -22,15 +23,40 @@ Result<PadMode> ModeOf(const NodePlan& node) {
   return node.Invalid("mode " + mode);
 }
 
-// Real zero, or the node's constant_value.
-Result<Tensor> PaddingOf(const NodePlan& node) {
-  Tensor scalar;
-  scalar.elem_type = format::ElementType::kFloat;
-  scalar.bytes.resize(sizeof(float));
-  if (!node.HasInput(2)) return scalar;
-  QTX_ASSIGN_OR_RETURN(const Tensor* value, node.Constant(2));
-  if (format::ElementCount(*value) != 1) return node.Invalid("constant_value is not a scalar");
-  return *value;
+// Real zero of a type that goes with `type`, or the node's constant_value.
+Result<const Value*> PaddingOf(const NodePlan& node, format::ElementType type) {
+  if (!node.HasInput(2)) {
+    if (IsRealOutput(type)) type = format::ElementType::kFloat;
+    QTX_ASSIGN_OR_RETURN(Tensor zero, format::MakeTensor(type, {}));
+    return node.Keep(std::move(zero));
+  }
+  QTX_ASSIGN_OR_RETURN(const Value* value, node.Input(2));
+  if (format::ElementCount(value->tensor) == 1) return value;
+  return node.Invalid("constant_value is not a scalar");
+}
+
+// `pads` of the axes that input 3 names, as pads of all axes.  Source: pad.S6.
+Result<std::vector<std::int64_t>> PadsOf(const NodePlan& node, std::size_t rank) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> pads, node.ConstantIntegers(1));
+  if (!node.HasInput(3)) return pads;
+  QTX_ASSIGN_OR_RETURN(const Tensor* axes, node.Constant(3));
+  if (!IsIndex(axes->elem_type) || axes->dims.size() != 1) {
+    return node.Invalid("axes are no vector of INT64 or INT32");
+  }
+  const std::vector<std::int64_t> named = IndicesOf(*axes);
+  if (pads.size() != 2 * named.size()) return node.Invalid("pads: expected two for each axis");
+  std::vector<std::int64_t> all(2 * rank);
+  std::vector<bool> seen(rank);
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    auto axis = format::NormalizeAxis(named[i], static_cast<std::int64_t>(rank));
+    if (!axis.has_value()) return node.Because(At("axes", axis.error()));
+    const auto d = static_cast<std::size_t>(*axis);
+    if (seen[d]) return node.Invalid("axes name one twice");
+    seen[d] = true;
+    all[d] = pads[i];
+    all[rank + d] = pads[named.size() + i];
+  }
+  return all;
 }
 
 // What a negative pad leaves of an axis: `kept` elements from `first` on.  Source: pad.S3.
@@ -126,17 +152,16 @@ StepResult PrepareTranspose(const NodePlan& node) {
 
 StepResult PreparePad(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
-  if (node.HasInput(3)) return node.Unsupported("axes");
   QTX_ASSIGN_OR_RETURN(const PadMode mode, ModeOf(node));
-  QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> pads, node.ConstantIntegers(1));
   const Dims& from = x->tensor.dims;
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> pads, PadsOf(node, from.size()));
   QTX_ASSIGN_OR_RETURN(const Dims dims, PaddedDims(node, from, pads, mode));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
-  std::optional<Tensor> padding;
+  const Value* padding = nullptr;
   if (mode == PadMode::kConstant) {
-    QTX_ASSIGN_OR_RETURN(padding, PaddingOf(node));
+    QTX_ASSIGN_OR_RETURN(padding, PaddingOf(node, x->tensor.elem_type));
   }
-  return MakeMove(node, x, y, PaddedIndex(from, dims, pads, mode), std::move(padding));
+  return MakeMove(node, x, y, PaddedIndex(from, dims, pads, mode), padding);
 }
 
 }  // namespace qtx::backend::engine

@@ -277,10 +277,6 @@ TEST(GeneralPaths, RefuseHostileSizes) {
 TEST(PrepareModel, RefusesAttributesItDoesNotKnow) {
   const Tensor x = Make(kInt8Q, {2}, {{1, 0}}, {1, 2});
   ExpectRefused("Relu", {{"x", x}}, x, {Attribute::Float("slope", 0.5F)}, "attribute 'slope'");
-  ExpectRefused(
-      "Cast", {{"x", x}}, x,
-      {Attribute::Int("to", static_cast<std::int64_t>(kInt8Q)), Attribute::Int("saturate", 0)},
-      "saturate 0");
 }
 
 // A file may say what no type means; each of these once was read out of bounds or divided by.

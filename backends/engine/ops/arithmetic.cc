@@ -1,0 +1,178 @@
+// Operators of one or more inputs, element by element over numbers: those that have no other path,
+// and plain integers and DOUBLE of those that have (exact.S10).
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "engine/elements.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/function.h"
+#include "engine/ops/operators.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using Operands = std::span<const Number>;
+
+Number Total(Operands x) {
+  Number sum;
+  for (const Number& n : x) sum = sum + n;
+  return sum;
+}
+
+Real GreatestOf(Operands x) {
+  Number greatest = x[0];
+  for (const Number& n : x.subspan(1)) greatest = Greater(greatest, n);
+  return greatest;
+}
+Real LeastOf(Operands x) {
+  Number least = x[0];
+  for (const Number& n : x.subspan(1)) least = Lesser(least, n);
+  return least;
+}
+
+// Bounds that are NaN bound nothing.
+Real Clipped(Operands x) {
+  Number y = x[0];
+  if (y < x[1]) y = x[1];
+  if (x[2] < y) y = x[2];
+  return y;
+}
+
+struct Operator {
+  std::string_view op_type;
+  std::size_t inputs;  // 0: any number of at least one
+  Plain plain;
+  Real (*apply)(Operands);
+};
+constexpr std::array kOperators{
+    Operator{"Add", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] + x[1]; }},
+    Operator{"Div", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] / x[1]; }},
+    Operator{"Max", 0, Plain::kNumbers, GreatestOf},
+    Operator{"Mean", 0, Plain::kDouble,
+             [](Operands x) -> Real {
+               return Total(x) / Number::Of(static_cast<std::int64_t>(x.size()));
+             }},
+    Operator{"Min", 0, Plain::kNumbers, LeastOf},
+    Operator{"Mul", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] * x[1]; }},
+    Operator{"PRelu", 2, Plain::kNumbers,
+             [](Operands x) -> Real { return x[0].Sign() < 0 ? x[0] * x[1] : x[0]; }},
+    Operator{"Sub", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] - x[1]; }},
+    Operator{"Sum", 0, Plain::kDouble, [](Operands x) -> Real { return Total(x); }},
+};
+
+bool IsPlainInteger(format::ElementType type) {
+  return IsPlainNumeric(type) && format::IsIntegerStorage(type);
+}
+
+// A divisor that is known to be wrong is refused now, others as they come.
+Result<void> CheckDivisors(const NodePlan& node, const format::Tensor& b) {
+  const NumberReader divisors(b);
+  for (std::int64_t i = 0; i < format::ElementCount(b); ++i) {
+    if (divisors(i).Sign() == 0) return node.Invalid("division of an integer by 0");
+  }
+  return {};
+}
+
+// Checks the divisors, then divides.
+class IntegerDivision : public Step {
+ public:
+  IntegerDivision(const Value* b, std::unique_ptr<Step> divide, Error error)
+      : b_(b), divide_(std::move(divide)), error_(std::move(error)) {}
+  Result<void> Run() override {
+    const NumberReader divisors(b_->tensor);
+    for (std::int64_t i = 0; i < format::ElementCount(b_->tensor); ++i) {
+      if (divisors(i).Sign() == 0) return error_;
+    }
+    return divide_->Run();
+  }
+
+ private:
+  const Value* b_;
+  std::unique_ptr<Step> divide_;
+  Error error_;
+};
+
+// The slope of PRelu is broadcast one way, and everything else both ways.
+Result<format::Dims> DimsOf(const NodePlan& node, std::span<const Value* const> inputs) {
+  QTX_ASSIGN_OR_RETURN(format::Dims dims, BroadcastAll(node, inputs));
+  if (node.node().op_type == "PRelu" && dims != inputs[0]->tensor.dims) {
+    return node.Invalid("slope does not broadcast to x");
+  }
+  return dims;
+}
+
+}  // namespace
+
+StepResult PrepareArithmetic(const NodePlan& node) {
+  const auto* op = std::ranges::find(kOperators, node.node().op_type, &Operator::op_type);
+  if (op == kOperators.end()) return node.Unsupported("no such operator here");
+  QTX_ASSIGN_OR_RETURN(std::vector<const Value*> inputs, AllInputs(node));
+  if (op->inputs != 0 && inputs.size() != op->inputs) return node.Invalid("number of inputs");
+  QTX_ASSIGN_OR_RETURN(format::Dims dims, DimsOf(node, inputs));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(std::move(dims)));
+  QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, op->plain));
+  const Value* last = inputs.back();
+  auto step = MakeElementwise(std::move(inputs), y, op->apply);
+  if (op->op_type != "Div" || !IsPlainInteger(y->tensor.elem_type)) return step;
+  if (last->constant) QTX_RETURN_IF_ERROR(CheckDivisors(node, last->tensor));
+  return std::make_unique<IntegerDivision>(last, std::move(step),
+                                           node.Invalid("division of an integer by 0"));
+}
+
+StepResult PreparePow(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(std::vector<const Value*> inputs, AllInputs(node));
+  if (inputs.size() != 2) return node.Invalid("number of inputs");
+  QTX_ASSIGN_OR_RETURN(format::Dims dims, BroadcastAll(node, inputs));
+  QTX_ASSIGN_OR_RETURN(Value * z, node.Output(std::move(dims)));
+  // The exponent may have any type of its own.
+  QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(inputs).first(1), z, Plain::kNumbers));
+  if (IsRealInput(inputs[1]->tensor.elem_type)) {
+    QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(inputs).last(1), std::span<const Value* const>(),
+                                   Plain::kNumbers));
+  } else if (!IsPlainNumeric(inputs[1]->tensor.elem_type)) {
+    return node.Invalid("an exponent that is no number");
+  }
+  const bool integers = IsPlainInteger(z->tensor.elem_type);
+  return MakeElementwise(std::move(inputs), z, [integers](Operands x) -> Real {
+    const auto power = integers ? ModularPower(x[0], x[1]) : std::nullopt;
+    return power.has_value() ? Real(*power) : PowerOf(x[0], x[1]);
+  });
+}
+
+StepResult PrepareFunction(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(x->tensor.dims));
+  const std::string& op = node.node().op_type;
+  const bool any = op == "Abs" || op == "Neg" || op == "Relu";
+  QTX_RETURN_IF_ERROR(
+      CheckTypes(node, std::span(&x, 1), y, any ? Plain::kNumbers : Plain::kDouble));
+  QTX_ASSIGN_OR_RETURN(Function function, FunctionOf(node));
+  return MakeElementwise({x}, y, [f = std::move(function)](Operands o) { return f(o[0]); });
+}
+
+// Bounds that the model computes, or of plain types.
+StepResult PrepareGeneralClip(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(x->tensor.dims));
+  if (!node.node().attributes.empty()) return node.Invalid("bounds that are attributes");
+  std::vector<const Value*> inputs{x};
+  std::array<bool, 2> given{};
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    given[i - 1] = node.HasInput(i);
+    if (!given[i - 1]) continue;
+    QTX_ASSIGN_OR_RETURN(const Value* bound, node.Input(i));
+    const format::Dims& dims = bound->tensor.dims;
+    if (!dims.empty() && dims != format::Dims{1}) return node.Invalid("a bound is no scalar");
+    inputs.push_back(bound);
+  }
+  QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, Plain::kNumbers));
+  return MakeElementwise(std::move(inputs), y, [given](Operands o) -> Real {
+    const Number low = given[0] ? o[1] : Number::Infinity(-1);
+    const Number high = given[1] ? o[given[0] ? 2 : 1] : Number::Infinity(1);
+    return Clipped(std::array{o[0], low, high});
+  });
+}
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,155 @@
+// The general path of the pools; MaxPool's indices, GlobalMaxPool, LpPool.
+#include <algorithm>
+#include <utility>
+
+#include "engine/ops/operators.h"
+#include "engine/ops/pool.h"
+#include "engine/ops/reduction.h"
+#include "engine/ops/select.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::ElementType;
+
+// Every window must reach the input: neither a maximum nor a mean of nothing has a value.
+bool EveryWindowReachesInput(const WindowAxis& axis) {
+  for (std::int64_t out = 0; out < axis.out; ++out) {
+    if (TapsAt(axis, out).count == 0) return false;
+  }
+  return true;
+}
+
+// The walk over all planes of a pool for the general path.
+Result<Walk> WalkOf(const NodePlan& node, const PoolShape& pool, bool count_padding) {
+  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool.axes, count_padding));
+  std::int64_t size = 1;
+  for (const WindowAxis& axis : pool.axes) size *= axis.in;
+  for (std::int64_t plane = 0; plane < pool.planes; ++plane) {
+    walk.planes.push_back({plane * size, 0});
+  }
+  walk.terms *= static_cast<double>(pool.planes);
+  return walk;
+}
+
+StepResult MakeGeneralAveragePool(const NodePlan& node, bool global) {
+  QTX_ASSIGN_OR_RETURN(const PoolShape pool, PoolShapeOf(node, global));
+  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, CountsPadding(node, global)));
+  Sum sum;
+  QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(pool.to));
+  return MakeSum(node, std::move(sum), std::move(walk), y);
+}
+
+// Numbers of elements, row-major, become those with the first spatial axis varying fastest.
+class ColumnMajor : public Step {
+ public:
+  ColumnMajor(Value* indices, std::vector<WindowAxis> axes)
+      : indices_(indices), axes_(std::move(axes)) {}
+
+  Result<void> Run() override {
+    for (std::int64_t& index : indices_->tensor.As<std::int64_t>()) index = Renumbered(index);
+    return {};
+  }
+
+ private:
+  std::int64_t Renumbered(std::int64_t index) const {
+    std::int64_t size = 1;
+    for (const WindowAxis& axis : axes_) size *= axis.in;
+    std::int64_t rest = index % size;
+    std::int64_t number = index - rest;
+    std::int64_t stride = size;
+    for (std::size_t d = axes_.size(); d-- > 0; rest /= axes_[d].in) {
+      stride /= axes_[d].in;
+      number += rest % axes_[d].in * stride;
+    }
+    return number;
+  }
+
+  Value* indices_;
+  std::vector<WindowAxis> axes_;
+};
+
+// MaxPool's second output, null where nobody asks for it.
+Result<Value*> IndicesOf(const NodePlan& node, const format::Dims& dims) {
+  if (!node.HasOutput(1)) return nullptr;
+  QTX_ASSIGN_OR_RETURN(Value * indices, node.OutputAt(1, dims, {.elem_type = ElementType::kInt64}));
+  if (indices->tensor.elem_type == ElementType::kInt64) return indices;
+  return node.Invalid("indices are not INT64");
+}
+
+}  // namespace
+
+bool CountsPadding(const NodePlan& node, bool global) {
+  return !global && node.node().IntOr("count_include_pad", 0) != 0;
+}
+
+Result<PoolShape> PoolShapeOf(const NodePlan& node, bool global) {
+  PoolShape pool;
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
+  const format::Dims& dims = x->dims;
+  if (dims.size() < 3) return node.Invalid("x is " + format::ToString(dims));
+  const std::int64_t order = node.node().IntOr("storage_order", 0);
+  if (order != 0 && order != 1) return node.Invalid("storage_order: expected 0 or 1");
+  const std::vector<std::int64_t> spatial(dims.begin() + 2, dims.end());
+  const auto kernel = global ? spatial : node.node().IntsOr("kernel_shape", {});
+  if (kernel.size() != spatial.size()) return node.Invalid("kernel_shape does not fit x");
+  QTX_ASSIGN_OR_RETURN(pool.axes, WindowAxesOf(node, spatial, kernel));
+  // Only those written: what auto_pad comes to with dilations may well be more.
+  const auto pads = node.node().IntsOr("pads", {});
+  for (std::size_t i = 0; i < pads.size(); ++i) {
+    if (pads[i] >= kernel[i % kernel.size()]) {
+      return node.Invalid("pads: expected less than the kernel");
+    }
+  }
+  if (!CountsPadding(node, global) && !std::ranges::all_of(pool.axes, EveryWindowReachesInput)) {
+    return node.Invalid("a window that lies wholly in the padding");
+  }
+  pool.planes = dims[0] * dims[1];
+  pool.to = OutputDims(pool.axes, dims[0], dims[1]);
+  return pool;
+}
+
+StepResult PrepareGeneralAveragePool(const NodePlan& node) {
+  return MakeGeneralAveragePool(node, false);
+}
+StepResult PrepareGeneralGlobalAveragePool(const NodePlan& node) {
+  return MakeGeneralAveragePool(node, true);
+}
+
+StepResult PrepareGeneralMaxPool(const NodePlan& node) {
+  if (node.node().outputs.size() > 2) return node.Invalid("more than two outputs");
+  QTX_ASSIGN_OR_RETURN(const PoolShape pool, PoolShapeOf(node, false));
+  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, false));
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.OutputAt(0, pool.to, x->tensor));
+  QTX_ASSIGN_OR_RETURN(Value * indices, IndicesOf(node, pool.to));
+  std::vector<std::unique_ptr<Step>> steps;
+  QTX_ASSIGN_OR_RETURN(auto greatest,
+                       MakeExtreme(node, {.a = x, .indices = indices}, std::move(walk), y));
+  steps.push_back(std::move(greatest));
+  if (indices != nullptr && node.node().IntOr("storage_order", 0) == 1) {
+    steps.push_back(std::make_unique<ColumnMajor>(indices, pool.axes));
+  }
+  return MakeSequence(std::move(steps));
+}
+
+StepResult PrepareGlobalMaxPool(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const PoolShape pool, PoolShapeOf(node, true));
+  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, false));
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(pool.to));
+  return MakeExtreme(node, {.a = x, .plain = Plain::kDouble}, std::move(walk), y);
+}
+
+StepResult PrepareLpPool(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const PoolShape pool, PoolShapeOf(node, false));
+  const std::int64_t p = node.node().IntOr("p", 2);
+  if (p < 1 || p > 64) return node.Invalid("p: expected 1 to 64");
+  QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, false));
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(pool.to));
+  return MakeNorm(node, x, p, std::move(walk), y, Plain::kDouble);
+}
+
+}  // namespace qtx::backend::engine

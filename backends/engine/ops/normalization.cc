@@ -1,0 +1,255 @@
+// BatchNormalization, InstanceNormalization, LayerNormalization, RMSNormalization: statistics are
+// exact rationals, and of the root no more is known than the rounding needs.
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "engine/elements.h"
+#include "engine/ops/function.h"
+#include "engine/ops/indexing.h"
+#include "engine/ops/operators.h"
+#include "engine/ops/select.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::Dims;
+
+// numerator / sqrt(square) + addend.
+struct Quotient {
+  Number numerator, square, addend;
+};
+
+// By IEEE 754 where something is not finite or the root not positive; `gain` is a factor of the
+// numerator that a division by zero must not see.
+Number SpecialValue(const Quotient& q, const Number& gain) {
+  if (q.square.nan() || q.square.Sign() < 0) return Number::Nan();
+  Number root = q.square;  // 0 or infinity
+  if (q.square.finite() && q.square.Sign() > 0) root = Number::Of(1);
+  return q.numerator / root * gain + q.addend;
+}
+
+Real RegularValue(const Quotient& q) {
+  if (q.numerator.Sign() == 0) return q.addend;
+  if (const auto root = RationalRoot(q.square.value(), 2)) {
+    return q.numerator / Number(*root) + q.addend;
+  }
+  return Real::Enclosed(
+      [n = q.numerator.value(), s = q.square.value(), b = q.addend.value()](mpfr_prec_t bits) {
+        return Interval(n, bits) / Sqrt(Interval(s, bits)) + Interval(b, bits);
+      });
+}
+
+// (difference / sqrt(square)) * gain + bias, rounded once.
+void PutNormalized(NumberWriter& writer, std::int64_t element, const Number& difference,
+                   const Number& square, const Number& gain, const Number& bias) {
+  const bool regular =
+      difference.finite() && square.finite() && square.Sign() > 0 && gain.finite() && bias.finite();
+  if (!regular) {
+    writer.Put(element, SpecialValue({difference, square, bias}, gain));
+    return;
+  }
+  const Quotient q{difference * gain, square, bias};
+  // Each conversion loses 2^-52, the root half of that again: together below 2^-49 of the quotient.
+  const double quotient = q.numerator.value().get_d() / std::sqrt(q.square.value().get_d());
+  const double addend = q.addend.value().get_d();
+  const double error = std::ldexp(std::fabs(quotient) + std::fabs(addend), -48);
+  if (std::isfinite(error) && std::fabs(quotient) > 0x1p-900) {
+    const auto code = writer.EstimatedCode(element, quotient + addend, error);
+    if (code.has_value()) return writer.PutCode(element, *code);
+  }
+  writer.Put(element, RegularValue(q));
+}
+
+struct Normalization {
+  const Value* x = nullptr;
+  const Value* gain = nullptr;
+  const Value* bias = nullptr;  // null: 0
+  std::vector<std::int64_t> gain_index, bias_index;
+  std::int64_t group = 1;  // elements, one after the other, that are normalized together
+  bool centred = true;     // by their mean
+  Number epsilon;
+  Value* y = nullptr;
+  Value* mean = nullptr;  // null: not asked for
+  Value* inverse = nullptr;
+};
+
+class GroupNormalization : public Step {
+ public:
+  explicit GroupNormalization(Normalization plan) : plan_(std::move(plan)) {}
+
+  Result<void> Run() override {
+    const NumberReader x(plan_.x->tensor);
+    const std::int64_t count = format::ElementCount(plan_.x->tensor);
+    NumberWriter y(plan_.y->tensor);
+    for (std::int64_t first = 0; first < count; first += plan_.group) {
+      std::vector<Number> elements;
+      for (std::int64_t i = 0; i < plan_.group; ++i) elements.push_back(x(first + i));
+      RunGroup(std::move(elements), first, y);
+    }
+    return {};
+  }
+
+ private:
+  void RunGroup(std::vector<Number> elements, std::int64_t first, NumberWriter& y) {
+    const Number size = Number::Of(plan_.group);
+    Number mean;
+    if (plan_.centred) {
+      for (const Number& element : elements) mean = mean + element;
+      mean = mean / size;
+    }
+    Number square;
+    for (Number& element : elements) {
+      if (plan_.centred) element = element - mean;
+      square = square + element * element;
+    }
+    square = square / size + plan_.epsilon;
+    const NumberReader gain(plan_.gain->tensor);
+    const NumberReader bias((plan_.bias != nullptr ? plan_.bias : plan_.gain)->tensor);
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const std::int64_t at = first + static_cast<std::int64_t>(i);
+      const auto index = static_cast<std::size_t>(at);
+      PutNormalized(y, at, elements[i], square, gain(plan_.gain_index[index]),
+                    plan_.bias == nullptr ? Number() : bias(plan_.bias_index[index]));
+    }
+    const std::int64_t group = first / plan_.group;
+    if (plan_.mean != nullptr) NumberWriter(plan_.mean->tensor).Put(group, mean);
+    if (plan_.inverse != nullptr) {
+      NumberWriter writer(plan_.inverse->tensor);
+      PutNormalized(writer, group, Number::Of(1), square, Number::Of(1), Number());
+    }
+  }
+
+  Normalization plan_;
+};
+
+class BatchNormalization : public Step {
+ public:
+  BatchNormalization(std::vector<const Value*> inputs, Value* y, std::int64_t plane, Number epsilon)
+      : inputs_(std::move(inputs)), y_(y), plane_(plane), epsilon_(std::move(epsilon)) {}
+
+  Result<void> Run() override {
+    const NumberReader x(inputs_[0]->tensor);
+    const NumberReader gain(inputs_[1]->tensor);
+    const NumberReader bias(inputs_[2]->tensor);
+    const NumberReader mean(inputs_[3]->tensor);
+    const NumberReader variance(inputs_[4]->tensor);
+    const std::int64_t channels = format::ElementCount(inputs_[1]->tensor);
+    NumberWriter writer(y_->tensor);
+    for (std::int64_t i = 0; i < format::ElementCount(y_->tensor); ++i) {
+      const std::int64_t c = i / plane_ % channels;
+      PutNormalized(writer, i, x(i) - mean(c), variance(c) + epsilon_, gain(c), bias(c));
+    }
+    return {};
+  }
+
+ private:
+  std::vector<const Value*> inputs_;
+  Value* y_;
+  std::int64_t plane_;
+  Number epsilon_;
+};
+
+Result<Number> EpsilonOf(const NodePlan& node) {
+  const float epsilon = node.node().FloatOr("epsilon", 1e-5F);
+  if (!std::isfinite(epsilon) || epsilon < 0) return node.Invalid("epsilon is out of range");
+  return Number::OfDouble(epsilon);
+}
+
+// For each element of x its own of a gain or bias.
+Result<std::vector<std::int64_t>> OneWay(const NodePlan& node, const Value* parameter,
+                                         const Dims& dims) {
+  const auto both = BroadcastDims(parameter->tensor.dims, dims);
+  if (!both.has_value() || *both != dims) {
+    return node.Invalid("'" + parameter->name + "' does not broadcast to x");
+  }
+  return BroadcastIndex(parameter->tensor.dims, dims);
+}
+
+std::int64_t Product(std::span<const std::int64_t> dims) {
+  return *format::ElementCount(dims);  // of a part of a tensor's dims
+}
+
+}  // namespace
+
+StepResult PrepareLayerNormalization(const NodePlan& node) {
+  const bool rms = node.node().op_type == "RMSNormalization";
+  Normalization plan;
+  plan.centred = !rms;
+  QTX_ASSIGN_OR_RETURN(plan.x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(plan.gain, node.Input(1));
+  QTX_ASSIGN_OR_RETURN(plan.epsilon, EpsilonOf(node));
+  const Dims& dims = plan.x->tensor.dims;
+  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(node, "axis", -1, dims.size()));
+  if (node.node().IntOr("stash_type", 1) != 1) return node.Unsupported("stash_type");
+  plan.group = Product(std::span(dims).subspan(axis));
+  QTX_ASSIGN_OR_RETURN(plan.gain_index, OneWay(node, plan.gain, dims));
+  std::vector<const Value*> inputs{plan.x, plan.gain};
+  if (!rms && node.HasInput(2)) {
+    QTX_ASSIGN_OR_RETURN(plan.bias, node.Input(2));
+    QTX_ASSIGN_OR_RETURN(plan.bias_index, OneWay(node, plan.bias, dims));
+    inputs.push_back(plan.bias);
+  }
+  QTX_ASSIGN_OR_RETURN(plan.y, node.OutputAt(0, dims, plan.x->tensor));
+  std::vector<const Value*> outputs{plan.y};
+  Dims groups = dims;
+  for (std::size_t d = axis; d < dims.size(); ++d) groups[d] = 1;
+  const format::Tensor fallback{.elem_type = format::ElementType::kFloat};
+  for (const auto& [i, output] :
+       {std::pair(std::size_t{1}, &plan.mean), std::pair(std::size_t{2}, &plan.inverse)}) {
+    if (!node.HasOutput(i)) continue;
+    if (rms) return node.Invalid("more outputs than y");
+    QTX_ASSIGN_OR_RETURN(*output, node.OutputAt(i, groups, fallback));
+    outputs.push_back(*output);
+  }
+  QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, outputs, Plain::kNone));
+  if (plan.group == 0) return std::unique_ptr<Step>();
+  return std::make_unique<GroupNormalization>(std::move(plan));
+}
+
+StepResult PrepareInstanceNormalization(const NodePlan& node) {
+  Normalization plan;
+  QTX_ASSIGN_OR_RETURN(plan.x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(plan.gain, node.Input(1));
+  QTX_ASSIGN_OR_RETURN(plan.bias, node.Input(2));
+  QTX_ASSIGN_OR_RETURN(plan.epsilon, EpsilonOf(node));
+  const Dims& dims = plan.x->tensor.dims;
+  if (dims.size() < 3) return node.Invalid("x is " + format::ToString(dims));
+  const Dims channel{dims[1]};
+  if (plan.gain->tensor.dims != channel || plan.bias->tensor.dims != channel) {
+    return node.Invalid("gain or bias is not " + format::ToString(channel));
+  }
+  QTX_ASSIGN_OR_RETURN(plan.y, node.Output(dims));
+  QTX_RETURN_IF_ERROR(CheckTypes(node, std::vector<const Value*>{plan.x, plan.gain, plan.bias},
+                                 plan.y, Plain::kNone));
+  plan.group = Product(std::span(dims).subspan(2));
+  for (std::int64_t i = 0; i < format::ElementCount(plan.x->tensor); ++i) {
+    plan.gain_index.push_back(i / plan.group % dims[1]);
+  }
+  plan.bias_index = plan.gain_index;
+  if (plan.group == 0) return std::unique_ptr<Step>();
+  return std::make_unique<GroupNormalization>(std::move(plan));
+}
+
+StepResult PrepareBatchNormalization(const NodePlan& node) {
+  if (node.node().IntOr("training_mode", 0) != 0) return node.Unsupported("training_mode");
+  QTX_ASSIGN_OR_RETURN(Number epsilon, EpsilonOf(node));
+  std::vector<const Value*> inputs;
+  for (std::size_t i = 0; i < 5; ++i) {
+    QTX_ASSIGN_OR_RETURN(const Value* input, node.Input(i));
+    inputs.push_back(input);
+  }
+  const Dims& dims = inputs[0]->tensor.dims;
+  if (dims.empty()) return node.Invalid("x has no axis");
+  const Dims channels{dims.size() > 1 ? dims[1] : 1};
+  for (std::size_t i = 1; i < 5; ++i) {
+    if (inputs[i]->tensor.dims == channels) continue;
+    return node.Invalid("'" + inputs[i]->name + "' is not " + format::ToString(channels));
+  }
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
+  QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, Plain::kNone));
+  const std::int64_t plane = dims.size() > 2 ? Product(std::span(dims).subspan(2)) : 1;
+  return std::make_unique<BatchNormalization>(std::move(inputs), y, plane, std::move(epsilon));
+}
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,97 @@
+// ReduceSum, ReduceMean, ReduceSumSquare, ReduceL2, ReduceMax, ReduceMin.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/ops/indexing.h"
+#include "engine/ops/operators.h"
+#include "engine/ops/reduction.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::Dims;
+
+// Which axes are reduced.  Source: reduce_sum.S3 and its like.
+Result<std::vector<bool>> ReducedAxes(const NodePlan& node, std::size_t rank) {
+  const bool as_input = node.opset() >= (node.node().op_type == "ReduceSum" ? 13 : 18);
+  const format::Attribute* attribute = node.node().Find("axes");
+  if (as_input && attribute != nullptr) return node.Invalid("axes are an input in this opset");
+  if (!as_input && (node.HasInput(1) || node.node().Find("noop_with_empty_axes") != nullptr)) {
+    return node.Invalid("axes are an attribute in this opset");
+  }
+  std::vector<std::int64_t> axes = node.node().IntsOr("axes", {});
+  if (node.HasInput(1)) {
+    QTX_ASSIGN_OR_RETURN(axes, node.ConstantIntegers(1));
+  }
+  std::vector<bool> reduced(rank);
+  if (axes.empty()) {
+    if (node.node().IntOr("noop_with_empty_axes", 0) == 0) reduced.assign(rank, true);
+    return reduced;
+  }
+  for (const std::int64_t axis : axes) {
+    auto normalized = format::NormalizeAxis(axis, static_cast<std::int64_t>(rank));
+    if (!normalized.has_value()) return node.Because(At("axes", normalized.error()));
+    const auto d = static_cast<std::size_t>(*normalized);
+    if (reduced[d]) return node.Invalid("axes name one twice");
+    reduced[d] = true;
+  }
+  return reduced;
+}
+
+struct Reduced {
+  Dims dims;  // of y
+  Walk walk;
+  std::int64_t count = 1;  // of elements in a group
+};
+
+Reduced WalkOf(const Dims& from, const std::vector<bool>& reduced, bool keep, bool mean) {
+  const Dims strides = format::RowMajorStrides(from);
+  Dims group;
+  Dims group_strides;
+  Dims rest;
+  Dims rest_strides;
+  Reduced result;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    (reduced[d] ? group : rest).push_back(from[d]);
+    (reduced[d] ? group_strides : rest_strides).push_back(strides[d]);
+    if (!reduced[d] || keep) result.dims.push_back(reduced[d] ? 1 : from[d]);
+  }
+  std::vector<Pair> taps;
+  for (const std::int64_t at : StridedIndex(group, group_strides)) taps.push_back({at, at});
+  for (const std::int64_t at : StridedIndex(rest, rest_strides)) {
+    result.walk.planes.push_back({at, at});
+  }
+  result.count = static_cast<std::int64_t>(taps.size());
+  result.walk.terms = static_cast<double>(taps.size() * result.walk.planes.size());
+  result.walk.taps_at = [taps = std::move(taps), divisor = mean ? result.count : 1](
+                            std::int64_t, std::vector<Pair>& out) {
+    out = taps;
+    return divisor;
+  };
+  return result;
+}
+
+}  // namespace
+
+StepResult PrepareReduce(const NodePlan& node) {
+  const std::string& op = node.node().op_type;
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  const Dims& from = x->tensor.dims;
+  QTX_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedAxes(node, from.size()));
+  const bool keep = node.node().IntOr("keepdims", 1) != 0;
+  const bool mean = op == "ReduceMean";
+  Reduced plan = WalkOf(from, reduced, keep, mean);
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(plan.dims));
+  if (mean && plan.count == 0) return node.Invalid("a mean of nothing");
+  if (op == "ReduceMax" || op == "ReduceMin") {
+    return MakeExtreme(node, {.a = x, .least = op == "ReduceMin", .plain = Plain::kNumbersAndBool},
+                       std::move(plan.walk), y);
+  }
+  if (op == "ReduceL2") return MakeNorm(node, x, 2, std::move(plan.walk), y, Plain::kNumbers);
+  Sum sum{.a = x, .plain = Plain::kNumbers};
+  if (op == "ReduceSumSquare") sum.b = x;
+  return MakeSum(node, std::move(sum), std::move(plan.walk), y);
+}
+
+}  // namespace qtx::backend::engine

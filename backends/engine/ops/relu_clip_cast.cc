@@ -1,0 +1,101 @@
+// Relu, Clip, Cast, Identity: a Converter over a whole tensor.
+#include <cmath>
+#include <utility>
+
+#include "engine/ops/cast.h"
+#include "engine/ops/conversion.h"
+#include "engine/ops/reals.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::ElementType;
+using format::Tensor;
+
+class Conversion : public Step {
+ public:
+  Conversion(const Value* x, Value* y, Converter converter)
+      : x_(x), y_(y), converter_(std::move(converter)) {}
+  Result<void> Run() override {
+    converter_.Run(x_->tensor.bytes, y_->tensor.bytes);
+    return {};
+  }
+
+ private:
+  const Value* x_;
+  Value* y_;
+  Converter converter_;
+};
+
+// A bound of Clip: nothing when absent or an infinity that bounds nothing. A NaN bounds nothing
+// either, as every comparison with it is false.
+Result<std::optional<Term>> BoundOf(const NodePlan& node, std::size_t input, float harmless) {
+  if (!node.HasInput(input)) return std::optional<Term>();
+  QTX_ASSIGN_OR_RETURN(const Tensor* tensor, node.Constant(input));
+  if (format::ElementCount(*tensor) != 1) return node.Invalid("a bound that is not a scalar");
+  if (tensor->elem_type == ElementType::kFloat) {
+    const float real = tensor->As<float>()[0];
+    if (real == harmless || std::isnan(real)) return std::optional<Term>();
+  }
+  auto checked = CheckReals(*tensor);
+  if (!checked.has_value()) return node.Because(checked.error());
+  return std::optional(RealsOf(*tensor)[0]);
+}
+
+Result<RealBounds> BoundsOf(const NodePlan& node) {
+  RealBounds bounds;
+  if (node.node().op_type == "Relu") bounds.low = Term{0, 1};
+  if (node.node().op_type != "Clip") return bounds;
+  QTX_ASSIGN_OR_RETURN(bounds.low, BoundOf(node, 1, -INFINITY));
+  QTX_ASSIGN_OR_RETURN(bounds.high, BoundOf(node, 2, INFINITY));
+  // Before opset 11 the bounds are attributes.
+  for (const auto& [name, bound] :
+       {std::pair("min", &bounds.low), std::pair("max", &bounds.high)}) {
+    const format::Attribute* attribute = node.node().Find(name);
+    if (attribute == nullptr) continue;
+    if (node.opset() >= 11) return node.Invalid("bounds are inputs from opset 11 on");
+    *bound = Term{1, attribute->f};
+  }
+  return bounds;
+}
+
+// What Cast says of its result: the type, as the output's declaration does, and how to round to it.
+Result<void> CheckCast(const NodePlan& node, ElementType to) {
+  if (node.node().op_type != "Cast") return {};
+  if (node.node().IntOr("to", 0) != static_cast<std::int64_t>(to)) {
+    return node.Invalid("attribute 'to' differs from the output's type " +
+                        std::string(format::Name(to)));
+  }
+  QTX_RETURN_IF_ERROR(SmallFloatRulesOf(node, to));
+  return {};
+}
+
+// That there is a Converter: equal types of any kind are copied by Identity alone.
+Result<void> CheckElements(const NodePlan& node, ElementType from, ElementType to) {
+  if (to == ElementType::kString) return node.Invalid("a STRING");
+  for (const ElementType type : {from, to}) {
+    if (node.node().op_type != "Identity" && IsPlainNumber(type)) {
+      return node.Unsupported("elements of type " + std::string(format::Name(type)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+StepResult PrepareConversion(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Tensor* from, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(const Tensor to, node.OutputType(from->dims));
+  QTX_RETURN_IF_ERROR(CheckElements(node, from->elem_type, to.elem_type));
+  QTX_ASSIGN_OR_RETURN(const RealBounds bounds, BoundsOf(node));
+  QTX_RETURN_IF_ERROR(CheckCast(node, to.elem_type));
+  StepResult bytes = PrepareByteMap(node, bounds);
+  if (bytes.has_value() || bytes.error().code != ErrorCode::kUnsupported) return bytes;
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(from->dims));
+  auto converter = Converter::Make(x->tensor, y->tensor, bounds);
+  if (!converter.has_value()) return node.Because(converter.error());
+  return std::make_unique<Conversion>(x, y, *std::move(converter));
+}
+
+}  // namespace qtx::backend::engine

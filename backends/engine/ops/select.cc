@@ -1,0 +1,188 @@
+#include "engine/ops/select.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/elements.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::ElementType;
+using format::Tensor;
+
+// Equal stored values mean equal reals, per tensor; NaN, infinities and -0 among them.
+bool KeepsReals(const Tensor& from, const Tensor& to) {
+  if (from.elem_type != to.elem_type) return false;
+  if (!format::IsQuantized(from.elem_type)) return true;
+  const format::Quantization& a = *from.quantization;
+  const format::Quantization& b = *to.quantization;
+  const auto zero = [](const format::Quantization& q) {
+    return std::ranges::all_of(q.offset, [](std::int32_t o) { return o == 0; });
+  };
+  return a.axis.empty() && b.axis.empty() && a.scale == b.scale &&
+         (a.offset == b.offset || (zero(a) && zero(b)));
+}
+
+// No stored value of `from` lies outside what `to` stores, or both have the same bounds: then equal
+// parameters mean equal stored values.
+bool NeedsNoClamp(const Tensor& from, const Tensor& to) {
+  if (!format::IsQuantized(to.elem_type) || !format::IsIntegerStorage(to.elem_type)) return true;
+  const format::IntegerRange range = format::StoredRange(to.elem_type, *to.quantization);
+  return range == format::StorageRange(to.elem_type) ||
+         range == format::StoredRange(from.elem_type, *from.quantization);
+}
+
+// One input: its elements as y's stored values.
+class Source {
+ public:
+  Source(const Value* from, const Tensor& to)
+      : from_(from->tensor),
+        reader_(from->tensor),
+        count_(format::ElementCount(from->tensor)),
+        copies_(KeepsReals(from->tensor, to) && NeedsNoClamp(from->tensor, to)) {
+    const int bits = format::BitWidth(from_.elem_type);
+    if (!copies_ && bits <= 8 && OneParameter(from_) && OneParameter(to)) {
+      table_.resize(std::size_t{1} << bits);
+    }
+  }
+
+  std::int64_t count() const { return count_; }
+  bool copies() const { return copies_; }
+  const Tensor& tensor() const { return from_; }
+
+  std::uint64_t Code(std::int64_t from, const NumberWriter& writer, std::int64_t to) {
+    const std::uint64_t code = reader_.Code(from);
+    if (copies_) return code;
+    if (table_.empty()) return writer.Code(to, reader_(from));
+    std::optional<std::uint64_t>& known = table_[code];
+    if (!known.has_value()) known = writer.Code(to, reader_(from));
+    return *known;
+  }
+
+ private:
+  const Tensor& from_;
+  NumberReader reader_;
+  std::int64_t count_;
+  bool copies_;
+  std::vector<std::optional<std::uint64_t>> table_;
+};
+
+class Selection : public Step {
+ public:
+  Selection(const std::vector<const Value*>& inputs, Value* y) : y_(y), writer_(y->tensor) {
+    sources_.reserve(inputs.size());
+    for (const Value* input : inputs) sources_.emplace_back(input, y->tensor);
+  }
+
+  void Choose(Sources from) { from_ = std::move(from); }
+  void Choose(SourceFunction from) { choose_ = std::move(from); }
+
+  Result<void> Run() override {
+    if (choose_) {
+      QTX_ASSIGN_OR_RETURN(from_, choose_());
+    }
+    if (CopiesBytes()) {
+      CopyBytes();
+      return {};
+    }
+    for (std::size_t i = 0; i < from_.size(); ++i) {
+      std::int64_t element = from_[i];
+      std::size_t s = 0;
+      while (element >= sources_[s].count()) element -= sources_[s++].count();
+      const auto to = static_cast<std::int64_t>(i);
+      writer_.PutCode(to, sources_[s].Code(element, writer_, to));
+    }
+    return {};
+  }
+
+ private:
+  bool CopiesBytes() const {
+    return sources_.size() == 1 && sources_[0].copies() &&
+           format::BitWidth(y_->tensor.elem_type) % 8 == 0;
+  }
+
+  void CopyBytes() {
+    const auto size = static_cast<std::size_t>(format::BitWidth(y_->tensor.elem_type) / 8);
+    const std::uint8_t* from = Bytes(sources_[0].tensor());
+    std::uint8_t* to = Bytes(y_->tensor);
+    for (const std::int64_t element : from_) {
+      to = std::copy_n(from + static_cast<std::size_t>(element) * size, size, to);
+    }
+  }
+
+  Value* y_;
+  NumberWriter writer_;
+  std::vector<Source> sources_;
+  Sources from_;
+  SourceFunction choose_;  // empty when `from_` is known
+};
+
+class Sequence : public Step {
+ public:
+  explicit Sequence(std::vector<std::unique_ptr<Step>> steps) : steps_(std::move(steps)) {}
+  Result<void> Run() override {
+    for (const auto& step : steps_) {
+      if (step != nullptr) QTX_RETURN_IF_ERROR(step->Run());
+    }
+    return {};
+  }
+
+ private:
+  std::vector<std::unique_ptr<Step>> steps_;
+};
+
+}  // namespace
+
+StepResult MakeSelection(const std::vector<const Value*>& inputs, Value* y, Sources sources) {
+  auto step = std::make_unique<Selection>(inputs, y);
+  step->Choose(std::move(sources));
+  return step;
+}
+
+StepResult MakeSelection(const std::vector<const Value*>& inputs, Value* y, SourceFunction sources,
+                         std::span<const Value* const> controls) {
+  auto step = std::make_unique<Selection>(inputs, y);
+  if (std::ranges::all_of(controls, &Value::constant)) {
+    QTX_ASSIGN_OR_RETURN(Sources known, sources());
+    step->Choose(std::move(known));
+  } else {
+    step->Choose(std::move(sources));
+  }
+  return step;
+}
+
+std::unique_ptr<Step> MakeSequence(std::vector<std::unique_ptr<Step>> steps) {
+  return std::make_unique<Sequence>(std::move(steps));
+}
+
+bool IsIndex(ElementType type) {
+  return type == ElementType::kInt64 || type == ElementType::kInt32;
+}
+
+std::vector<std::int64_t> IndicesOf(const Tensor& tensor) {
+  if (tensor.elem_type == ElementType::kInt32) {
+    const auto values = tensor.As<std::int32_t>();
+    return {values.begin(), values.end()};
+  }
+  const auto values = tensor.As<std::int64_t>();
+  return {values.begin(), values.end()};
+}
+
+Result<std::int64_t> NormalizeIndex(const NodePlan& node, std::int64_t index, std::int64_t size) {
+  if (index >= -size && index < size) return index < 0 ? index + size : index;
+  return node.Invalid("index " + std::to_string(index) + " of an axis of size " +
+                      std::to_string(size));
+}
+
+Result<std::size_t> AxisOf(const NodePlan& node, const char* name, std::int64_t fallback,
+                           std::size_t rank) {
+  auto axis =
+      format::NormalizeAxis(node.node().IntOr(name, fallback), static_cast<std::int64_t>(rank));
+  if (!axis.has_value()) return node.Because(At(name, axis.error()));
+  return static_cast<std::size_t>(*axis);
+}
+
+}  // namespace qtx::backend::engine

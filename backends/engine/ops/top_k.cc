@@ -1,0 +1,200 @@
+// ArgMax, ArgMin, TopK: places of elements, compared as exact reals.
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/elements.h"
+#include "engine/ops/operators.h"
+#include "engine/ops/select.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::Dims;
+using format::ElementType;
+using format::Tensor;
+
+/// The rows of a tensor along an axis: `length` elements, `inner` apart.
+struct Rows {
+  std::int64_t outer = 1, length = 1, inner = 1;
+  Rows(const Dims& dims, std::size_t axis) : length(dims[axis]) {
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (d < axis) outer *= dims[d];
+      if (d > axis) inner *= dims[d];
+    }
+  }
+  std::int64_t count() const { return outer * inner; }
+  /// The first element of row `row`, in a tensor whose rows have `own` elements.
+  std::int64_t First(std::int64_t row, std::int64_t own) const {
+    return row / inner * own * inner + row % inner;
+  }
+};
+
+std::vector<Number> RowOf(const NumberReader& x, const Rows& rows, std::int64_t row) {
+  std::vector<Number> numbers;
+  const std::int64_t first = rows.First(row, rows.length);
+  for (std::int64_t i = 0; i < rows.length; ++i) numbers.push_back(x(first + i * rows.inner));
+  return numbers;
+}
+
+Result<void> CheckComparable(const NodePlan& node, const Value* x) {
+  const ElementType type = x->tensor.elem_type;
+  if (!IsRealInput(type) && !IsPlainNumeric(type)) return node.Invalid("x holds no numbers");
+  return CheckTypes(node, std::span(&x, 1), std::span<const Value* const>(), Plain::kNumbers);
+}
+
+class ArgExtreme : public Step {
+ public:
+  ArgExtreme(const Value* x, Value* y, Rows rows, bool least, bool last)
+      : x_(x), y_(y), rows_(rows), least_(least), last_(last) {}
+
+  Result<void> Run() override {
+    const NumberReader x(x_->tensor);
+    for (std::int64_t row = 0; row < rows_.count(); ++row) {
+      y_->tensor.As<std::int64_t>()[static_cast<std::size_t>(row)] = Place(RowOf(x, rows_, row));
+    }
+    return {};
+  }
+
+ private:
+  std::int64_t Place(const std::vector<Number>& row) const {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < row.size(); ++i) {
+      if (Beats(row[i], row[best])) best = i;
+    }
+    return static_cast<std::int64_t>(best);
+  }
+
+  // Whether `a`, which comes later, takes the place of `b`.
+  bool Beats(const Number& a, const Number& b) const {
+    if (b.nan()) return a.nan() && last_;
+    if (a.nan()) return true;
+    return (least_ ? a < b : b < a) || (last_ && a == b);
+  }
+
+  const Value* x_;
+  Value* y_;
+  Rows rows_;
+  bool least_, last_;
+};
+
+// The places along the axis that TopK names, in its order.
+class TopK {
+ public:
+  TopK(const Value* x, Rows rows, std::int64_t k, bool largest)
+      : x_(x), rows_(rows), k_(k), largest_(largest) {}
+
+  /// Calls visit(element of the outputs, place along the axis, element of x).
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    const NumberReader x(x_->tensor);
+    for (std::int64_t row = 0; row < rows_.count(); ++row) {
+      const std::vector<Number> numbers = RowOf(x, rows_, row);
+      std::vector<std::size_t> places(numbers.size());
+      std::iota(places.begin(), places.end(), std::size_t{0});
+      std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) {
+        return largest_ ? Greater(numbers[a], numbers[b]) : Greater(numbers[b], numbers[a]);
+      });
+      for (std::int64_t i = 0; i < k_; ++i) {
+        const auto place = static_cast<std::int64_t>(places[static_cast<std::size_t>(i)]);
+        visit(rows_.First(row, k_) + i * rows_.inner, place,
+              rows_.First(row, rows_.length) + place * rows_.inner);
+      }
+    }
+  }
+
+ private:
+  // NaN is greater than every number.
+  static bool Greater(const Number& a, const Number& b) { return a.nan() ? !b.nan() : b < a; }
+
+  const Value* x_;
+  Rows rows_;
+  std::int64_t k_;
+  bool largest_;
+};
+
+class TopKIndices : public Step {
+ public:
+  TopKIndices(TopK top, Value* indices) : top_(top), indices_(indices) {}
+  Result<void> Run() override {
+    const auto to = indices_->tensor.As<std::int64_t>();
+    top_.ForEach([&](std::int64_t element, std::int64_t place, std::int64_t) {
+      to[static_cast<std::size_t>(element)] = place;
+    });
+    return {};
+  }
+
+ private:
+  TopK top_;
+  Value* indices_;
+};
+
+// k: now when it is a constant, else what the outputs are declared with.
+Result<std::int64_t> CountOf(const NodePlan& node, std::int64_t size) {
+  QTX_ASSIGN_OR_RETURN(const Value* k, node.Input(1));
+  if (k->tensor.elem_type != ElementType::kInt64 || k->tensor.dims != Dims{1}) {
+    return node.Invalid("k is not one INT64");
+  }
+  QTX_ASSIGN_OR_RETURN(const auto values, node.ConstantIntegers(1));
+  if (values[0] < 1 || values[0] > size) return node.Invalid("k is out of range");
+  return values[0];
+}
+
+}  // namespace
+
+StepResult PrepareArgExtreme(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_RETURN_IF_ERROR(CheckComparable(node, x));
+  Dims dims = x->tensor.dims;
+  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(node, "axis", 0, dims.size()));
+  const Rows rows(dims, axis);
+  if (node.node().IntOr("keepdims", 1) != 0) {
+    dims[axis] = 1;
+  } else {
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  }
+  QTX_ASSIGN_OR_RETURN(Value * y, node.OutputOfType(std::move(dims), ElementType::kInt64));
+  if (rows.length == 0 && rows.count() > 0) return node.Invalid("an axis without elements");
+  return std::make_unique<ArgExtreme>(x, y, rows, node.node().op_type == "ArgMin",
+                                      node.node().IntOr("select_last_index", 0) != 0);
+}
+
+StepResult PrepareTopK(const NodePlan& node) {
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_RETURN_IF_ERROR(CheckComparable(node, x));
+  Dims dims = x->tensor.dims;
+  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(node, "axis", -1, dims.size()));
+  const Rows rows(dims, axis);
+  QTX_ASSIGN_OR_RETURN(const std::int64_t k, CountOf(node, dims[axis]));
+  dims[axis] = k;
+  const TopK top(x, rows, k, node.node().IntOr("largest", 1) != 0);
+  std::vector<std::unique_ptr<Step>> steps;
+  if (node.HasOutput(0)) {
+    QTX_ASSIGN_OR_RETURN(Value * values, node.OutputAt(0, dims, x->tensor));
+    QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&x, 1), values, Plain::kNumbers));
+    const std::int64_t count = format::ElementCount(values->tensor);
+    const auto sources = [top, count]() -> Result<Sources> {
+      Sources from(static_cast<std::size_t>(count));
+      top.ForEach([&](std::int64_t element, std::int64_t, std::int64_t source) {
+        from[static_cast<std::size_t>(element)] = source;
+      });
+      return from;
+    };
+    QTX_ASSIGN_OR_RETURN(auto step, MakeSelection({x}, values, sources, std::span(&x, 1)));
+    steps.push_back(std::move(step));
+  }
+  if (node.HasOutput(1)) {
+    QTX_ASSIGN_OR_RETURN(Value * indices,
+                         node.OutputAt(1, dims, {.elem_type = ElementType::kInt64}));
+    if (indices->tensor.elem_type != ElementType::kInt64) {
+      return node.Invalid("indices are not INT64");
+    }
+    steps.push_back(std::make_unique<TopKIndices>(top, indices));
+  }
+  return MakeSequence(std::move(steps));
+}
+
+}  // namespace qtx::backend::engine

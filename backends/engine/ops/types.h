@@ -1,0 +1,28 @@
+// Which element types an operator takes: the constraints on types that many operators share.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/plan.h"
+
+namespace qtx::backend::engine {
+
+/// FLOAT or quantized; as an input FLOAT16 and BFLOAT16 too (spec/glossary.md: real operand).
+bool IsRealInput(format::ElementType type);
+bool IsRealOutput(format::ElementType type);
+/// Integers of 2 to 64 bits and floats that are neither FLOAT nor quantized; not BOOL.
+bool IsPlainNumeric(format::ElementType type);
+
+/// What stands beside real operands: tensors that all have one such type.
+enum class Plain { kNone, kDouble, kNumbers, kNumbersAndBool, kAny };
+
+/// That inputs and outputs are real operands, or all of one plain type; that quantized ones hold
+/// reals, and that there are not too many elements.  Errors: kInvalid, kUnsupported (CheckReals).
+Result<void> CheckTypes(const NodePlan& node, std::span<const Value* const> inputs,
+                        std::span<const Value* const> outputs, Plain plain);
+/// The same for operators of one output.
+Result<void> CheckTypes(const NodePlan& node, std::span<const Value* const> inputs, const Value* y,
+                        Plain plain);
+
+}  // namespace qtx::backend::engine

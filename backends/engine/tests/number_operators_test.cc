@@ -1,0 +1,137 @@
+// Operators over numbers and intervals, each with an expectation derived by hand.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "support.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+using format::Tensor;
+
+constexpr ElementType kInt8Q = ElementType::kInt8Q;
+using Stored = std::vector<std::int32_t>;
+
+Stored StoredOf(const std::string& op, const std::vector<Argument>& arguments, const Tensor& output,
+                std::vector<Attribute> attributes = {}) {
+  return RunOneNode(PortableKernels(), op, arguments, output, std::move(attributes));
+}
+
+Tensor Make(format::Dims dims, float scale, std::int32_t offset, const Stored& stored) {
+  return Quantized(kInt8Q, std::move(dims), {{scale, offset}}, stored);
+}
+Tensor Plain(ElementType type, format::Dims dims, const Stored& values) {
+  Tensor tensor = *format::MakeTensor(type, std::move(dims));
+  format::PackInt32(values, tensor);
+  return tensor;
+}
+Tensor Reals(format::Dims dims, const std::vector<float>& values) {
+  return Floats(std::move(dims), values);
+}
+Tensor Indices(format::Dims dims, const std::vector<std::int64_t>& values) {
+  return Integers(std::move(dims), values);
+}
+
+// 5/2 and -5/2 are ties at a scale of 1, 7/2 too; x / 0 is an infinity: the end of the range.
+TEST(Div, RoundsTheExactQuotientOnce) {
+  const Tensor a = Make({4}, 1, 0, {5, -5, 7, 3});
+  const Tensor b = Make({4}, 1, 0, {2, 2, 2, 0});
+  EXPECT_EQ(StoredOf("Div", {{"a", a}, {"b", b}}, Make({4}, 1, 3, {})), (Stored{5, 1, 7, 127}));
+}
+
+TEST(Div, RefusesAnIntegerByZeroWhenItComes) {
+  const Tensor a = Plain(ElementType::kInt32, {2}, {7, -7});
+  EXPECT_EQ(StoredOf("Div", {{"a", a}, {"b", Plain(ElementType::kInt32, {1}, {2})}}, a),
+            (Stored{3, -3}));
+  const auto bad = ComputeOneNode(PortableKernels(), "Div",
+                                  {{"a", a}, {"b", Plain(ElementType::kInt32, {1}, {0})}}, a);
+  ASSERT_FALSE(bad.has_value());
+  EXPECT_EQ(bad.error().code, ErrorCode::kInvalid);
+}
+
+// 16^(3/4) = 8, 2^-1 = 1/2 is a tie of 1: to even 0; 3^5 = 243 wraps to -13 in int8.
+TEST(Pow, IsExactWhereItIsRational) {
+  const Tensor x = Make({2}, 1, 0, {16, 2});
+  EXPECT_EQ(StoredOf("Pow", {{"x", x}, {"e", Reals({2}, {0.75F, -1})}}, Make({2}, 1, 0, {})),
+            (Stored{8, 0}));
+  const Tensor three = Plain(ElementType::kInt8, {1}, {3});
+  EXPECT_EQ(StoredOf("Pow", {{"x", three}, {"e", Plain(ElementType::kInt8, {1}, {5})}}, three),
+            (Stored{-13}));
+}
+
+// 3, 4: the root of 25 is 5, half of it a tie: 2; mean -1/2, a tie: 0; squares 25.
+TEST(Reduce, RoundsOnce) {
+  const Tensor x = Make({1, 2}, 1, 0, {3, -4});
+  const Tensor axes = Indices({1}, {1});
+  EXPECT_EQ(StoredOf("ReduceSum", {{"x", x}, {"axes", axes, true}}, Make({1, 1}, 1, 0, {})),
+            (Stored{-1}));
+  const std::vector<Attribute> attribute{Attribute::Ints("axes", {1})};
+  EXPECT_EQ(StoredOf("ReduceL2", {{"x", x}}, Make({1, 1}, 2, 0, {}), attribute), (Stored{2}));
+  EXPECT_EQ(StoredOf("ReduceMean", {{"x", x}}, Make({1, 1}, 1, 0, {}), attribute), (Stored{0}));
+  EXPECT_EQ(StoredOf("ReduceSumSquare", {{"x", x}}, Make({1, 1}, 1, 0, {}), attribute),
+            (Stored{25}));
+  EXPECT_EQ(StoredOf("ReduceMin", {{"x", x}}, Make({1, 1}, 1, 0, {}), attribute), (Stored{-4}));
+}
+
+// Both outputs, of other parameters each: 1 2 | 3 in steps of 1 and of 2 (3/2 is a tie: 2).
+TEST(Split, GivesEveryOutputItsOwnParameters) {
+  format::Model model =
+      OneNode("Split", {{"x", Make({3}, 1, 0, {1, 2, 3})}, {"split", Indices({2}, {2, 1}), true}},
+              Make({2}, 1, 0, {}));
+  format::ValueInfo second = model.graph.outputs[0];
+  second.name = "z";
+  second.type->shape = format::ToShape(std::vector<std::int64_t>{1});
+  second.type->quantization->scale = {2};
+  model.graph.outputs.push_back(second);
+  model.graph.nodes[0].outputs.push_back("z");
+  const auto prepared = PrepareModel(model, PortableKernels());
+  ASSERT_TRUE(prepared.has_value()) << prepared.error().message;
+  const std::array inputs{Make({3}, 1, 0, {1, 2, 3})};
+  const auto outputs = (*prepared)->Run(inputs);
+  ASSERT_TRUE(outputs.has_value()) << outputs.error().message;
+  EXPECT_EQ(format::UnpackInt32((*outputs)[0]), (Stored{1, 2}));
+  EXPECT_EQ(format::UnpackInt32((*outputs)[1]), (Stored{2}));
+}
+
+TEST(Gather, RefusesAnIndexWhenItComes) {
+  const Tensor data = Make({3}, 1, 0, {10, 20, 30});
+  const Tensor y = Make({2}, 1, 0, {});
+  EXPECT_EQ(StoredOf("Gather", {{"d", data}, {"i", Indices({2}, {-1, 0})}}, y), (Stored{30, 10}));
+  const auto bad =
+      ComputeOneNode(PortableKernels(), "Gather", {{"d", data}, {"i", Indices({2}, {3, 0})}}, y);
+  ASSERT_FALSE(bad.has_value());
+  EXPECT_EQ(bad.error().code, ErrorCode::kInvalid);
+}
+
+// x - mean = -1, 1; variance 1; without epsilon the root is rational and -1 * 2.5 = -2.5 a tie: -2.
+TEST(LayerNormalization, IsATieWhereTheRootIsRational) {
+  const Tensor x = Make({1, 2}, 1, 0, {1, 3});
+  const Tensor gain = Reals({2}, {2.5F, 3.5F});
+  EXPECT_EQ(StoredOf("LayerNormalization", {{"x", x}, {"g", gain, true}}, Make({1, 2}, 1, 0, {}),
+                     {Attribute::Float("epsilon", 0)}),
+            (Stored{-2, 4}));
+}
+
+// Sums of 3 * 2 and of 1 * 2 + 3 * 4 where two windows meet.
+TEST(ConvTranspose, SumsWhatReachesAPosition) {
+  const Tensor x = Make({1, 1, 2}, 1, 0, {3, 1});
+  const Tensor w = Make({1, 1, 2}, 1, 0, {2, 4});
+  EXPECT_EQ(StoredOf("ConvTranspose", {{"x", x}, {"w", w, true}}, Make({1, 1, 3}, 1, 0, {})),
+            (Stored{6, 14, 4}));
+}
+
+// The engine's own attribute means nothing in a file.
+TEST(PrepareModel, RefusesAttributesOfInnerModels) {
+  const Tensor x = Make({1, 1, 1}, 1, 0, {1});
+  const auto refused = ComputeOneNode(PortableKernels(), "Conv", {{"x", x}, {"w", x, true}}, x,
+                                      {Attribute::Float("bias_factor", 2)});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace qtx::backend::engine
