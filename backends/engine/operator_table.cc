@@ -20,6 +20,16 @@ struct Operator {
 // Domain com.microsoft.
 constexpr std::array kContributed{
     Operator{"DequantizeLinear", PrepareDequantizeLinear, " axis block_size "},
+    Operator{"QGemm", PrepareQGemm, " alpha transA transB "},
+    Operator{"QLinearAdd", PrepareQLinear, ""},
+    Operator{"QLinearAveragePool", PrepareQLinear,
+             " auto_pad ceil_mode channels_last count_include_pad kernel_shape pads strides "},
+    Operator{"QLinearConcat", PrepareQLinearConcat, " axis "},
+    Operator{"QLinearGlobalAveragePool", PrepareQLinear, " channels_last "},
+    Operator{"QLinearLeakyRelu", PrepareQLinear, " alpha "},
+    Operator{"QLinearMul", PrepareQLinear, ""},
+    Operator{"QLinearSigmoid", PrepareQLinear, ""},
+    Operator{"QLinearSoftmax", PrepareQLinear, " axis opset "},
     Operator{"QuantizeLinear", PrepareQuantizeLinear, " axis block_size "},
 };
 
@@ -38,6 +48,8 @@ constexpr std::array kOperators{
     Operator{"Constant", PrepareConstant, " value value_float value_floats value_int value_ints "},
     Operator{"Conv", PrepareConv, " auto_pad dilations group kernel_shape pads strides ",
              PrepareGeneralConv},
+    Operator{"ConvInteger", PrepareConvInteger,
+             " auto_pad dilations group kernel_shape pads strides "},
     Operator{"ConvTranspose", PrepareConvTranspose,
              " auto_pad dilations group kernel_shape output_padding output_shape pads strides "},
     Operator{"DepthToSpace", PrepareDepthAndSpace, " blocksize mode "},
@@ -65,6 +77,7 @@ constexpr std::array kOperators{
     Operator{"LogSoftmax", PrepareLogSoftmax, " axis "},
     Operator{"LpPool", PrepareLpPool, " auto_pad ceil_mode dilations kernel_shape p pads strides "},
     Operator{"MatMul", PrepareMatMul, "", PrepareGeneralMatMul},
+    Operator{"MatMulInteger", PrepareMatMulInteger, ""},
     Operator{"Max", PrepareArithmetic, ""},
     Operator{"MaxPool", PrepareMaxPool,
              " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ",
@@ -77,6 +90,9 @@ constexpr std::array kOperators{
     Operator{"PRelu", PrepareArithmetic, ""},
     Operator{"Pad", PreparePad, " mode "},
     Operator{"Pow", PreparePow, ""},
+    Operator{"QLinearConv", PrepareQLinearConv,
+             " auto_pad dilations group kernel_shape pads strides "},
+    Operator{"QLinearMatMul", PrepareQLinearMatMul, ""},
     Operator{"QuantizeLinear", PrepareQuantizeLinear,
              " axis block_size output_dtype precision saturate "},
     Operator{"RMSNormalization", PrepareLayerNormalization, " axis epsilon stash_type "},

@@ -31,6 +31,13 @@ StepResult PrepareInstanceNormalization(const NodePlan& node);
 StepResult PrepareBatchNormalization(const NodePlan& node);
 StepResult PrepareLogSoftmax(const NodePlan& node);
 StepResult PrepareGeneralCast(const NodePlan& node);
+StepResult PrepareQLinear(const NodePlan& node);  // Add, Mul, Sigmoid, AveragePool, ...
+StepResult PrepareQLinearConcat(const NodePlan& node);
+StepResult PrepareQLinearConv(const NodePlan& node);
+StepResult PrepareQLinearMatMul(const NodePlan& node);
+StepResult PrepareQGemm(const NodePlan& node);
+StepResult PrepareMatMulInteger(const NodePlan& node);
+StepResult PrepareConvInteger(const NodePlan& node);
 StepResult PrepareConvTranspose(const NodePlan& node);
 StepResult PrepareDynamicQuantizeLinear(const NodePlan& node);
 

@@ -124,6 +124,80 @@ TEST(ConvTranspose, SumsWhatReachesAPosition) {
             (Stored{6, 14, 4}));
 }
 
+// (20 - 10)/2 * (7 - 6)/4 + 3/8 = 13/8, in steps of 1/4: 6.5, to even 6, plus 1.
+TEST(QLinearConv, AddsTheBiasInUnitsOfTheAccumulator) {
+  const auto byte = [](int value) { return Plain(ElementType::kUint8, {}, {value}); };
+  const auto scale = [](float value) { return Reals({}, {value}); };
+  for (const bool constant : {false, true}) {
+    const Stored y = StoredOf("QLinearConv",
+                              {{"x", Plain(ElementType::kUint8, {1, 1, 1}, {20})},
+                               {"xs", scale(0.5F), constant},
+                               {"xz", byte(10), constant},
+                               {"w", Plain(ElementType::kUint8, {1, 1, 1}, {7}), constant},
+                               {"ws", scale(0.25F), constant},
+                               {"wz", byte(6), constant},
+                               {"ys", scale(0.25F), constant},
+                               {"yz", byte(1), constant},
+                               {"b", Plain(ElementType::kInt32, {1}, {3}), constant}},
+                              Plain(ElementType::kUint8, {1, 1, 1}, {0}));
+    EXPECT_EQ(y, (Stored{7})) << constant;
+  }
+}
+
+int tiles_run = 0;
+
+// The portable table, but for tiles that only count how often they are asked.
+Kernels CountingKernels() {
+  Kernels kernels = PortableKernels();
+  for (auto& tiles : kernels.bytes.tile) {
+    for (auto& tile : tiles) {
+      if (tile == nullptr) continue;
+      tile = [](const Tile<std::uint8_t, std::int8_t>& t) {
+        ++tiles_run;
+        *t.sums = *t.initial;
+      };
+    }
+  }
+  return kernels;
+}
+
+// Inputs of a QLinear or Integer operator on [1, 1, 2] by [1, 1, 2] or [1, 2] by [2, 1].
+std::vector<Argument> IntegerArguments(const std::string& op) {
+  const format::Dims left =
+      op.find("Conv") != std::string::npos ? format::Dims{1, 1, 2} : format::Dims{1, 2};
+  const format::Dims right = left.size() == 3 ? left : format::Dims{2, 1};
+  const Tensor a = Plain(ElementType::kUint8, left, {3, 5});
+  const Tensor b = Plain(ElementType::kInt8, right, {2, -1});
+  const Tensor scale = Reals({}, {0.5F});
+  const Tensor zero = Plain(ElementType::kUint8, {}, {1});
+  const Tensor signed_zero = Plain(ElementType::kInt8, {}, {1});
+  if (!op.starts_with("QLinear")) {
+    return {{"a", a}, {"b", b, true}, {"az", zero, true}, {"bz", signed_zero, true}};
+  }
+  return {{"a", a},
+          {"as", scale, true},
+          {"az", zero, true},
+          {"b", b, true},
+          {"bs", scale, true},
+          {"bz", signed_zero, true},
+          {"ys", scale, true},
+          {"yz", zero, true}};
+}
+
+// With constant parameters; the general path is a hundred times slower.
+TEST(IntegerOperators, ReachTheKernels) {
+  const Kernels kernels = CountingKernels();
+  for (const char* op : {"QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger"}) {
+    const bool quantized = std::string_view(op).starts_with("QLinear");
+    const bool is_conv = std::string_view(op).find("Conv") != std::string_view::npos;
+    const Tensor y = Plain(quantized ? ElementType::kUint8 : ElementType::kInt32,
+                           is_conv ? format::Dims{1, 1, 1} : format::Dims{1, 1}, {0});
+    tiles_run = 0;
+    ASSERT_TRUE(ComputeOneNode(kernels, op, IntegerArguments(op), y).has_value()) << op;
+    EXPECT_GT(tiles_run, 0) << op;
+  }
+}
+
 // The engine's own attribute means nothing in a file.
 TEST(PrepareModel, RefusesAttributesOfInnerModels) {
   const Tensor x = Make({1, 1, 1}, 1, 0, {1});
