@@ -38,6 +38,9 @@ constexpr std::array kOperators{
     Operator{"Add", PrepareAdd, "", PrepareArithmetic},
     Operator{"ArgMax", PrepareArgExtreme, " axis keepdims select_last_index "},
     Operator{"ArgMin", PrepareArgExtreme, " axis keepdims select_last_index "},
+    Operator{"Attention", PrepareAttention,
+             " is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap "
+             "softmax_precision "},
     Operator{"AveragePool", PrepareAveragePool,
              " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ",
              PrepareGeneralAveragePool},
@@ -61,6 +64,9 @@ constexpr std::array kOperators{
     Operator{"Exp", PrepareFunction, ""},
     Operator{"Expand", PrepareExpand, ""},
     Operator{"Flatten", PrepareReshapedNames, " axis ", PrepareReshape},
+    Operator{"GRU", PrepareGru,
+             " activation_alpha activation_beta activations clip direction hidden_size layout "
+             "linear_before_reset "},
     Operator{"Gather", PrepareGather, " axis "},
     Operator{"GatherND", PrepareGatherNd, " batch_dims "},
     Operator{"Gelu", PrepareFunction, " approximate "},
@@ -71,6 +77,9 @@ constexpr std::array kOperators{
     Operator{"HardSwish", PrepareFunction, ""},
     Operator{"Identity", PrepareConversion, ""},
     Operator{"InstanceNormalization", PrepareInstanceNormalization, " epsilon "},
+    Operator{"LSTM", PrepareLstm,
+             " activation_alpha activation_beta activations clip direction hidden_size "
+             "input_forget layout "},
     Operator{"LayerNormalization", PrepareLayerNormalization, " axis epsilon stash_type "},
     Operator{"LeakyRelu", PrepareFunction, " alpha "},
     Operator{"Log", PrepareFunction, ""},

@@ -40,5 +40,8 @@ StepResult PrepareMatMulInteger(const NodePlan& node);
 StepResult PrepareConvInteger(const NodePlan& node);
 StepResult PrepareConvTranspose(const NodePlan& node);
 StepResult PrepareDynamicQuantizeLinear(const NodePlan& node);
+StepResult PrepareLstm(const NodePlan& node);
+StepResult PrepareGru(const NodePlan& node);
+StepResult PrepareAttention(const NodePlan& node);
 
 }  // namespace qtx::backend::engine

@@ -116,6 +116,31 @@ TEST(LayerNormalization, IsATieWhereTheRootIsRational) {
             (Stored{-2, 4}));
 }
 
+// Without weights every gate is 1/2 and the candidate 0: c' = c / 2, h' = tanh(c / 2) / 2.
+// c = 2: tanh(1) / 2 = 0.38079707797788..: 48.74 of 2^-7; c = 0 is exactly 0.
+TEST(Lstm, KeepsStatesUnrounded) {
+  const Tensor nothing = Reals({1, 4, 1}, {0, 0, 0, 0});
+  const Tensor state = Reals({1, 2, 1}, {0, 0});
+  const Stored y = StoredOf("LSTM",
+                            {{"x", Reals({1, 2, 1}, {1, 1})},
+                             {"w", nothing, true},
+                             {"r", nothing, true},
+                             {""},
+                             {""},
+                             {"h", state},
+                             {"c", Reals({1, 2, 1}, {2, 0})}},
+                            Make({1, 1, 2, 1}, 0x1p-7F, 0, {}));
+  EXPECT_EQ(y, (Stored{49, 0}));
+}
+
+// One key has all the share: y is its value, 5/2 a tie of 1.
+TEST(Attention, GivesTheOnlyValueExactly) {
+  const Tensor q = Reals({1, 1, 1, 3}, {1, 2, 3});
+  const Tensor v = Reals({1, 1, 1, 2}, {2.5F, 3.5F});
+  EXPECT_EQ(StoredOf("Attention", {{"q", q}, {"k", q}, {"v", v}}, Make({1, 1, 1, 2}, 1, 0, {})),
+            (Stored{2, 4}));
+}
+
 // Sums of 3 * 2 and of 1 * 2 + 3 * 4 where two windows meet.
 TEST(ConvTranspose, SumsWhatReachesAPosition) {
   const Tensor x = Make({1, 1, 2}, 1, 0, {3, 1});

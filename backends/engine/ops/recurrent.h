@@ -1,0 +1,67 @@
+// What LSTM and GRU share: sequences, directions, activations, and states that are never rounded.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/ops/enclosed.h"
+#include "engine/plan.h"
+
+namespace qtx::backend::engine {
+
+struct RecurrentShape {
+  std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
+  bool batch_first = false;
+  bool reverse = false;  // the only direction
+};
+
+/// One step of one sequence in one direction, enclosed.
+struct CellInput {
+  std::span<const Enclosed> x;     // of the step
+  std::span<const Enclosed> w, r;  // of the direction, row-major
+  std::span<const Enclosed> b, p;  // empty: 0
+  std::size_t direction = 0;
+};
+using State = std::vector<Enclosed>;
+/// From the states h and c (GRU has no c) before the step to those after it.
+using Cell = std::function<void(const CellInput& input, State& h, State& c)>;
+
+using Activation = Enclosed (*)(const Enclosed&);
+
+/// The parts of a recurrent node that do not depend on its cell.
+class RecurrentPlan {
+ public:
+  /// `gates`: rows of W and R for each hidden element.  Errors: kInvalid, kUnsupported.
+  static Result<RecurrentPlan> Read(const NodePlan& node, std::int64_t gates);
+
+  const RecurrentShape& shape() const { return shape_; }
+  /// `count` activations for each direction; the usual ones when the node names none.
+  /// Errors: kInvalid for their number, kUnsupported for others than Sigmoid, Tanh and Relu.
+  Result<std::vector<Activation>> Activations(const NodePlan& node, std::vector<Activation> usual);
+  StepResult Make(const NodePlan& node, Cell cell);
+
+ private:
+  friend class RecurrentStep;
+  RecurrentShape shape_;
+  std::int64_t gates_ = 0;
+  const Value* x_ = nullptr;
+  const Value* w_ = nullptr;
+  const Value* r_ = nullptr;
+  const Value* b_ = nullptr;        // null: 0, as those below
+  const Value* lengths_ = nullptr;  // null: all steps
+  const Value* h_ = nullptr;
+  const Value* c_ = nullptr;
+  const Value* p_ = nullptr;
+  Value* y_ = nullptr;  // null: not asked for, as those below
+  Value* y_h_ = nullptr;
+  Value* y_c_ = nullptr;
+};
+
+/// sum of row * vector, behind `sum`.
+Enclosed Dot(std::span<const Enclosed> row, std::span<const Enclosed> vector, Enclosed sum);
+
+/// Attribute clip; nothing when absent.  Errors: kInvalid unless finite and above 0.
+Result<std::optional<mpq_class>> ClipOf(const NodePlan& node);
+
+}  // namespace qtx::backend::engine
