@@ -16,6 +16,17 @@ namespace {
 
 using format::Tensor;
 
+// In the arithmetic asked for, or where that comes to the same, in exact.
+StepResult PrepareNodeAs(const format::Node& node, Workspace& workspace, const Preparation& how,
+                         bool inner) {
+  const auto arithmetic = ArithmeticFor({node, workspace}, how.arithmetic);
+  const NodePlan plan(node, workspace, arithmetic.value_or(Arithmetic::kExact));
+  if (!arithmetic.has_value()) {
+    return plan.Unsupported("arithmetic '" + std::string(NameOf(how.arithmetic)) + "'");
+  }
+  return PrepareNode(plan, how.path, inner);
+}
+
 class Prepared : public PreparedModel {
  public:
   // The workspace refers to the model, so both live here.
@@ -26,7 +37,7 @@ class Prepared : public PreparedModel {
   Prepared(const format::Model& model, const Kernels& kernels, Threads& threads)
       : model_(model), workspace_(model_, kernels, threads) {}
 
-  Result<void> Plan(Path path, bool inner = false) {
+  Result<void> Plan(const Preparation& how, bool inner = false) {
     for (const format::ValueInfo& input : model_.graph.inputs) {
       if (model_.graph.FindInitializer(input.name) != nullptr) continue;
       auto value = DefineInput(input);
@@ -35,8 +46,7 @@ class Prepared : public PreparedModel {
     }
     for (const format::Node& node : model_.graph.nodes) {
       workspace_.NextNode();
-      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step,
-                           PrepareNode({node, workspace_}, path, inner));
+      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNodeAs(node, workspace_, how, inner));
       if (step != nullptr) workspace_.Append(std::move(step));
     }
     workspace_.NextNode();
@@ -144,16 +154,21 @@ class EngineBackend : public Backend {
       : name_(std::move(name)), kernels_(kernels), threads_(threads) {}
 
   Result<Description> Describe() override {
-    return Description{name_, kVersion, {"exact"}, std::string(kernels_.name)};
+    const auto names = ArithmeticNames();
+    return Description{name_, kVersion, {names.begin(), names.end()}, std::string(kernels_.name)};
   }
 
   Result<std::unique_ptr<PreparedModel>> Prepare(const format::Model& model,
                                                  std::string_view arithmetic) override {
-    if (arithmetic != "exact" && !arithmetic.empty()) {
+    const auto found =
+        arithmetic.empty() ? std::optional(Arithmetic::kExact) : FindArithmetic(arithmetic);
+    if (!found.has_value()) {
+      std::string names;
+      for (const std::string_view name : ArithmeticNames()) names += " " + std::string(name);
       return Error{ErrorCode::kUnsupported, "arithmetic",
-                   "'" + std::string(arithmetic) + "', this backend has only 'exact'"};
+                   "'" + std::string(arithmetic) + "', this backend has" + names};
     }
-    return PrepareModel(model, kernels_, {.threads = threads_});
+    return PrepareModel(model, kernels_, {.threads = threads_, .arithmetic = *found});
   }
 
  private:
@@ -178,7 +193,7 @@ Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Preparation& how) {
   QTX_RETURN_IF_ERROR(CheckModel(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, how.threads);
-  QTX_RETURN_IF_ERROR(prepared->Plan(how.path));
+  QTX_RETURN_IF_ERROR(prepared->Plan(how));
   return prepared;
 }
 
@@ -186,7 +201,7 @@ Result<InnerModel> PrepareInner(const format::Model& model, const Kernels& kerne
                                 Threads& threads) {
   QTX_RETURN_IF_ERROR(CheckModel(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, threads);
-  QTX_RETURN_IF_ERROR(prepared->Plan(Path::kFastest, true));
+  QTX_RETURN_IF_ERROR(prepared->Plan({}, true));
   format::Dims dims = prepared->OutputDims();
   return InnerModel{std::move(prepared), std::move(dims)};
 }

@@ -1,5 +1,5 @@
-// From a model in the extended form to a PreparedModel that computes arithmetic `exact` with a set
-// of kernels.
+// From a model in the extended form to a PreparedModel that computes it with a set of kernels, in
+// arithmetic `exact` or another.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/arithmetic.h"
 #include "engine/kernels.h"
 #include "qtx/backend/backend.h"
 
@@ -19,10 +20,12 @@ enum class Path { kFastest, kGeneral };
 struct Preparation {
   Path path = Path::kFastest;
   int threads = 1;
+  Arithmetic arithmetic = Arithmetic::kExact;
 };
 
 /// Plans every node, packs weights, allocates buffers.
-/// Errors: kUnsupported naming node and reason, kInvalid for a model that breaks the spec,
+/// Errors: kUnsupported naming node and reason (nothing is computed in another arithmetic than
+/// asked for, unless that is defined so), kInvalid for a model that breaks the spec,
 /// kTooLarge.
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels,
@@ -33,7 +36,8 @@ std::vector<std::string_view> SupportedOperators();
 
 /// A backend over the engine. `options` may name the kernels (the best of `available` otherwise;
 /// tables are ordered best first and outlive every backend) and the number of `threads`.
-/// Its only arithmetic is `exact`.  Errors: kInvalid for other options, or kernels there are not.
+/// Its arithmetics are those of arithmetic.h.  Errors: kInvalid for other options, or kernels there
+/// are not.
 Result<std::unique_ptr<Backend>> MakeBackend(std::string name, std::string_view options,
                                              std::span<const Kernels* const> available);
 

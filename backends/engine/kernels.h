@@ -124,6 +124,21 @@ struct AddRounding {
   Narrowing narrowing;
 };
 
+/// The other arithmetics' way from sums to stored bytes (float32.S4): binary32(acc) * factor, one
+/// rounding, then to the nearest integer, ties to even. Every factor is finite.
+struct FloatScaling {
+  const float* factor = nullptr;  // one for each column
+  Narrowing narrowing;
+};
+
+/// acc * mantissa / 2^(31 + shift) in integers, 0 <= shift <= 31: rounded once, half up
+/// (tflite.S2), or the product half up and the shift half away (tflite.S3).
+struct FixedScaling {
+  const std::int32_t* mantissa = nullptr;  // one for each column, not negative, as the next
+  const std::int32_t* shift = nullptr;
+  Narrowing narrowing;
+};
+
 struct Kernels {
   std::string_view name;
   /// How this instruction set wants 8-bit values: as int8, else as uint8. The engine holds every
@@ -152,6 +167,15 @@ struct Kernels {
   std::int64_t (*add)(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n,
                       const AddRounding& rounding, std::uint8_t* out,
                       std::int32_t* doubtful) = nullptr;
+
+  /// These write stored bytes that nobody doubts. Operands are readable as above.
+  void (*scale)(const Sums& sums, const FloatScaling& scaling) = nullptr;
+  void (*multiply_once)(const Sums& sums, const FixedScaling& scaling) = nullptr;
+  void (*multiply_twice)(const Sums& sums, const FixedScaling& scaling) = nullptr;
+  /// values[i] / scale in binary32 to the nearest integer, ties to even; a NaN is 0 (float32.S2).
+  /// `values` is readable to four vectors.
+  void (*quantize)(const float* values, std::int64_t n, float scale, Narrowing narrowing,
+                   std::uint8_t* out) = nullptr;
 };
 
 /// Readable bytes after every activation and weight, so that a kernel may take whole groups.

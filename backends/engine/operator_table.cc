@@ -147,11 +147,18 @@ Result<void> CheckAttributes(const NodePlan& plan, const Operator& op, bool inne
   return {};
 }
 
+// The general paths that round as exact does, whatever is asked for.
+bool OnlyExact(StepResult (*general)(const NodePlan&)) {
+  return general == PrepareArithmetic || general == PrepareFunction ||
+         general == PrepareGeneralCast || general == PrepareGeneralClip;
+}
+
 StepResult PrepareKnown(const NodePlan& plan, const Operator& op, Path path) {
   if (op.general == nullptr) return op.prepare(plan);
   if (path == Path::kGeneral) return op.general(plan);
   StepResult step = op.prepare(plan);
   if (step.has_value() || step.error().code != ErrorCode::kUnsupported) return step;
+  if (plan.arithmetic() != Arithmetic::kExact && OnlyExact(op.general)) return step;
   return op.general(plan);
 }
 

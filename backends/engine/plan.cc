@@ -273,10 +273,8 @@ Result<std::vector<std::int64_t>> NodePlan::ConstantIntegers(std::size_t i) cons
 
 // The type `name` is declared with; elem_type undefined when it is not declared.
 Result<Tensor> NodePlan::DeclaredType(const std::string& name, const format::Dims& dims) const {
-  Tensor like;
   const format::ValueInfo* declared = workspace_.model().graph.FindValue(name);
-  if (declared == nullptr || !declared->type.has_value()) return like;
-  like.elem_type = declared->type->elem_type;
+  if (declared == nullptr || !declared->type.has_value()) return Tensor{};
   if (declared->type->shape.has_value()) {
     const auto fixed = format::FixedDims(*declared->type->shape);
     if (fixed.has_value() && *fixed != dims) {
@@ -284,6 +282,15 @@ Result<Tensor> NodePlan::DeclaredType(const std::string& name, const format::Dim
                      ", computed " + format::ToString(dims));
     }
   }
+  return DeclaredParameters(name);
+}
+
+// The same without a shape to compare.
+Result<Tensor> NodePlan::DeclaredParameters(const std::string& name) const {
+  Tensor like;
+  const format::ValueInfo* declared = workspace_.model().graph.FindValue(name);
+  if (declared == nullptr || !declared->type.has_value()) return like;
+  like.elem_type = declared->type->elem_type;
   if (!format::IsQuantized(like.elem_type)) return like;
   if (!declared->type->quantization.has_value()) {
     return Invalid("output '" + name + "' has no quantization");
@@ -329,6 +336,16 @@ Result<Tensor> NodePlan::OutputType(const format::Dims& dims) const {
     like.quantization = first->quantization;
   }
   like.dims = dims;
+  return like;
+}
+
+Result<Tensor> NodePlan::OutputParameters() const {
+  QTX_RETURN_IF_ERROR(CheckOnlyOutput());
+  QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredParameters(node_.outputs[0]));
+  if (like.elem_type != format::ElementType::kUndefined) return like;
+  QTX_ASSIGN_OR_RETURN(const Tensor* first, TypeOf(0));
+  like.elem_type = first->elem_type;
+  like.quantization = first->quantization;
   return like;
 }
 

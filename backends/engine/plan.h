@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/arithmetic.h"
 #include "engine/held.h"
 #include "engine/kernels.h"
 #include "engine/requantize.h"
@@ -114,9 +115,12 @@ class Workspace {
 /// One node during preparation.
 class NodePlan {
  public:
-  NodePlan(const format::Node& node, Workspace& workspace) : node_(node), workspace_(workspace) {}
+  NodePlan(const format::Node& node, Workspace& workspace,
+           Arithmetic arithmetic = Arithmetic::kExact)
+      : node_(node), workspace_(workspace), arithmetic_(arithmetic) {}
 
   const format::Node& node() const { return node_; }
+  Arithmetic arithmetic() const { return arithmetic_; }
   const Kernels& kernels() const { return workspace_.kernels(); }
   Threads& threads() const { return workspace_.threads(); }
 
@@ -136,6 +140,8 @@ class NodePlan {
   Result<std::vector<std::int64_t>> ConstantIntegers(std::size_t i) const;
   /// The declared type of output 0 with `dims`, as Output would give it; without bytes.
   Result<format::Tensor> OutputType(const format::Dims& dims) const;
+  /// Element type and parameters of output 0, its dims left out.  Errors: as OutputType.
+  Result<format::Tensor> OutputParameters() const;
   /// Allocates output 0 with the declared type and `dims`; the same value when asked again.
   /// Without a declaration it has the type of input 0.  Errors: kInvalid when the declared shape is
   /// another.
@@ -181,12 +187,14 @@ class NodePlan {
  private:
   std::string Place() const;
   Result<format::Tensor> DeclaredType(const std::string& name, const format::Dims& dims) const;
+  Result<format::Tensor> DeclaredParameters(const std::string& name) const;
   Result<void> CheckOnlyOutput() const;
   Result<Value*> Define(format::Tensor like, format::Dims dims) const;
 
   const format::Node& node_;
   Workspace& workspace_;
   mutable Value* output_ = nullptr;  // 0, once asked for
+  Arithmetic arithmetic_;
 };
 
 /// Whether equal stored values mean equal reals, and each of two types, per tensor or of plain

@@ -47,8 +47,10 @@ struct Portable {
     return Each<float>([&](int i) { return static_cast<float>(v.at[i]); });
   }
   static I32 Nearest(const F32& v) {
-    return Each<std::int32_t>(
-        [&](int i) { return static_cast<std::int32_t>(std::nearbyintf(v.at[i])); });
+    // What has no int32 below is the smallest.
+    return Each<std::int32_t>([&](int i) {
+      return static_cast<std::int32_t>(std::nearbyintf(v.at[i] < -0x1p31F ? -0x1p31F : v.at[i]));
+    });
   }
   static F32 MulF(const F32& a, const F32& b) {
     return Each<float>([&](int i) { return a.at[i] * b.at[i]; });

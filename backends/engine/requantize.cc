@@ -66,7 +66,7 @@ float DoubtThreshold(double bias, format::IntegerRange range) {
 }
 
 Result<Requantizer> Requantizer::Make(std::vector<Channel> channels, const format::Tensor& type,
-                                      const Kernels& kernels) {
+                                      const Kernels& kernels, Epilogue epilogue) {
   const format::Tensor output = HeldType(type, kernels.signed_bytes);
   Requantizer result;
   result.kernels_ = &kernels;
@@ -78,6 +78,11 @@ Result<Requantizer> Requantizer::Make(std::vector<Channel> channels, const forma
     }
   }
   result.eight_bits_ = format::BitWidth(output.elem_type) == 8;
+  if (!epilogue.is_exact()) {
+    result.channels_ = std::move(channels);
+    QTX_RETURN_IF_ERROR(result.SetScaling(epilogue));
+    return result;
+  }
   for (const Channel& channel : channels) result.AddLanes(channel);
   const std::size_t padded = channels.size() + static_cast<std::size_t>(kernels.lanes);
   result.ratio_.resize(padded);
@@ -85,6 +90,29 @@ Result<Requantizer> Requantizer::Make(std::vector<Channel> channels, const forma
   result.threshold_.resize(padded, 1);
   result.channels_ = std::move(channels);
   return result;
+}
+
+Requantizer Requantizer::OfMultiplier(Epilogue::Kind kind, Multiplier multiplier, std::size_t count,
+                                      const PerTensor& output, const Kernels& kernels) {
+  Requantizer result;
+  result.kernels_ = &kernels;
+  result.storage_ = kernels.signed_bytes ? ElementType::kInt8 : ElementType::kUint8;
+  result.output_ = output;
+  result.scaling_ =
+      Scaling::OfMultiplier(kind, multiplier, count, output.AsStored(), kernels.lanes);
+  result.eight_bits_ = result.scaling_->vectors();
+  return result;
+}
+
+Result<void> Requantizer::SetScaling(Epilogue epilogue) {
+  std::vector<ScaledSum> sums;
+  for (const Channel& channel : channels_) {
+    sums.push_back({channel.scale, static_cast<std::int64_t>(channel.bias)});
+  }
+  QTX_ASSIGN_OR_RETURN(scaling_,
+                       Scaling::Make(epilogue, sums, output_.AsStored(), kernels_->lanes));
+  eight_bits_ = eight_bits_ && scaling_->vectors();
+  return {};
 }
 
 void Requantizer::AddLanes(const Channel& channel) {
@@ -100,8 +128,18 @@ void Requantizer::AddLanes(const Channel& channel) {
   least_ = std::min(least_, threshold);
 }
 
+void Requantizer::PutScaled(std::int64_t acc, std::int64_t channel, std::int64_t element,
+                            std::byte* out) const {
+  if (storage_ != ElementType::kFloat) {
+    return StoreInteger(storage_, scaling_->Stored(acc, channel), element, out);
+  }
+  const float real = scaling_->Real(acc, channel);
+  std::memcpy(out + static_cast<std::size_t>(element) * sizeof(real), &real, sizeof(real));
+}
+
 void Requantizer::Single(std::int64_t acc, std::int64_t channel, std::int64_t element,
                          std::byte* out) const {
+  if (scaling_.has_value()) return PutScaled(acc, channel, element, out);
   const Channel& c = channels_[static_cast<std::size_t>(channel)];
   const auto integer = static_cast<double>(acc);
   const std::array<Term, 3> terms{Term{integer, c.scale}, Term{integer, c.scale_low},
@@ -125,17 +163,19 @@ Rounding Requantizer::RoundingFrom(std::int64_t channel) const {
 }
 
 std::optional<Rounding> Requantizer::ForKernel() const {
-  return eight_bits_ ? std::optional(RoundingFrom(0)) : std::nullopt;
+  if (!eight_bits_ || scaling_.has_value()) return std::nullopt;
+  return RoundingFrom(0);
 }
 
 void Requantizer::EightBits(const Block& block, std::byte* out) const {
-  const Rounding rounding = RoundingFrom(block.channel);
   const Sums sums{.acc = block.acc,
                   .stride = block.stride,
                   .rows = block.rows,
                   .columns = block.columns,
                   .out = reinterpret_cast<std::uint8_t*>(out) + block.element,
                   .out_stride = block.out_stride};
+  if (scaling_.has_value()) return scaling_->Bytes(*kernels_, sums, block.channel);
+  const Rounding rounding = RoundingFrom(block.channel);
   std::array<std::int32_t, kMostElements> doubtful;
   const std::int64_t count = kernels_->requantize(sums, rounding, doubtful.data());
   for (std::int64_t d = 0; d < count; ++d) {

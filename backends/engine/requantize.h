@@ -9,6 +9,7 @@
 
 #include "engine/exact.h"
 #include "engine/kernels.h"
+#include "engine/scaling.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
 
@@ -26,6 +27,7 @@ struct PerTensor {
     return {static_cast<std::int16_t>(offset), static_cast<std::int16_t>(stored.min),
             static_cast<std::int16_t>(stored.max)};
   }
+  StoredType AsStored() const { return {scale, offset, stored}; }
   bool operator==(const PerTensor& other) const {
     return scale == other.scale && offset == other.offset && stored.min == other.stored.min &&
            stored.max == other.stored.max;
@@ -36,7 +38,7 @@ struct PerTensor {
 Result<PerTensor> PerTensorOf(const format::Tensor& tensor);
 
 /// One output channel: real = (accumulator * (scale + scale_low) + bias * bias_scale) / divisor,
-/// exactly.
+/// exactly. In another epilogue than the exact one `bias` is an integer that the accumulator lacks.
 struct Channel {
   double scale = 0;
   double scale_low = 0;  // rest of a product of three binary32 (Gemm's alpha), else 0
@@ -52,7 +54,10 @@ class Requantizer {
   /// Elements are written as kernels hold them.
   /// Errors: kUnsupported for any other output.
   static Result<Requantizer> Make(std::vector<Channel> channels, const format::Tensor& type,
-                                  const Kernels& kernels);
+                                  const Kernels& kernels, Epilogue epilogue = {});
+  /// `count` columns of one integer multiplier, to 8 bits.
+  static Requantizer OfMultiplier(Epilogue::Kind kind, Multiplier multiplier, std::size_t count,
+                                  const PerTensor& output, const Kernels& kernels);
 
   /// Accumulators [rows][columns], of channels `channel` and on, `stride` from row to row, to
   /// elements `element` + row * `out_stride` + column of `out`.
@@ -63,7 +68,8 @@ class Requantizer {
     std::int64_t channel = 0, element = 0, out_stride = 0;
   };
   void Convert(const Block& block, std::byte* out) const;
-  /// What a kernel needs to do the same for 8 bits from channel 0 on; null for other results.
+  /// What a kernel needs to do the same for 8 bits from channel 0 on; null for other results and
+  /// arithmetics than exact.
   std::optional<Rounding> ForKernel() const;
   /// One accumulator that may not fit int32 (at most 2^53).
   void Single(std::int64_t acc, std::int64_t channel, std::int64_t element, std::byte* out) const;
@@ -72,6 +78,9 @@ class Requantizer {
   Requantizer() = default;
   void AddLanes(const Channel& channel);
   Rounding RoundingFrom(std::int64_t channel) const;
+  Result<void> SetScaling(Epilogue epilogue);
+  void PutScaled(std::int64_t acc, std::int64_t channel, std::int64_t element,
+                 std::byte* out) const;
   void EightBits(const Block& block, std::byte* out) const;
 
   std::vector<Channel> channels_;
@@ -81,6 +90,7 @@ class Requantizer {
   const Kernels* kernels_ = nullptr;
   std::vector<float> ratio_, bias_, threshold_;  // a vector's worth longer than channels_
   float least_ = 0.5F;                           // of all thresholds
+  std::optional<Scaling> scaling_;               // in place of those where it is not exact
 };
 
 /// Writes `value` as element `index` of integer storage of 8, 16 or 32 bits.

@@ -24,11 +24,9 @@
 #include <cstddef>
 
 #include "engine/kernels.h"
+#include "engine/simd_scaling.h"
 
 namespace qtx::backend::engine::simd {
-
-/// Above every stored byte and its offset; the saturating steps bring it to the largest.
-inline constexpr float kBeyondBytes = 0x1p20F;
 
 template <typename Simd, typename Dot, int kRows, int kVectors>
 void RunTile(const Tile<typename Dot::A, typename Dot::W>& t) {
@@ -363,7 +361,11 @@ constexpr Kernels MakeKernels(std::string_view name,
           .interleave = RunInterleave<Simd>,
           .widen = RunWiden<Simd>,
           .requantize = RunRequantize<Simd>,
-          .add = RunAdd<Simd>};
+          .add = RunAdd<Simd>,
+          .scale = RunScale<Simd>,
+          .multiply_once = RunMultiply<Simd, MultiplyLaneOnce<Simd>>,
+          .multiply_twice = RunMultiply<Simd, MultiplyLaneTwice<Simd>>,
+          .quantize = RunQuantize<Simd>};
 }
 
 }  // namespace qtx::backend::engine::simd

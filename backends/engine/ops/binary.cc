@@ -4,6 +4,7 @@
 
 #include "engine/ops/elementwise.h"
 #include "engine/ops/indexing.h"
+#include "engine/ops/named_binary.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/reals.h"
 #include "engine/plan.h"
@@ -11,11 +12,9 @@
 namespace qtx::backend::engine {
 namespace {
 
-enum class Operation { kAdd, kSub, kMul };
-
 class Binary : public Step {
  public:
-  Binary(Operation operation, const Value* a, const Value* b, Value* y)
+  Binary(BinaryOperation operation, const Value* a, const Value* b, Value* y)
       : operation_(operation),
         a_(a),
         b_(b),
@@ -32,12 +31,12 @@ class Binary : public Step {
       const Term& left = a[static_cast<std::size_t>(a_index_[i])];
       const Term& right = b[static_cast<std::size_t>(b_index_[i])];
       terms.clear();
-      if (operation_ == Operation::kMul) {
+      if (operation_ == BinaryOperation::kMul) {
         AppendProduct(left, right, 1, terms);
       } else {
         terms.push_back(left);
         terms.push_back(
-            {operation_ == Operation::kSub ? -right.integer : right.integer, right.scale});
+            {operation_ == BinaryOperation::kSub ? -right.integer : right.integer, right.scale});
       }
       writer.Put(static_cast<std::int64_t>(i), terms);
     }
@@ -46,14 +45,17 @@ class Binary : public Step {
   }
 
  private:
-  Operation operation_;
+  BinaryOperation operation_;
   const Value* a_;
   const Value* b_;
   Value* y_;
   std::vector<std::int64_t> a_index_, b_index_;
 };
 
-StepResult PrepareBinary(const NodePlan& node, Operation operation) {
+StepResult PrepareBinary(const NodePlan& node, BinaryOperation operation) {
+  auto named = PrepareNamedBinary(node, operation);
+  if (!named.has_value()) return named.error();
+  if (named->has_value()) return *std::move(*named);
   QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
   auto dims = BroadcastDims(a->tensor.dims, b->tensor.dims);
@@ -73,13 +75,13 @@ StepResult PrepareBinary(const NodePlan& node, Operation operation) {
 }  // namespace
 
 StepResult PrepareAdd(const NodePlan& node) {
-  if (EightBitInput(node, 0).has_value() && EightBitInput(node, 1).has_value() &&
-      node.EightBitOutput()) {
+  if (node.arithmetic() == Arithmetic::kExact && EightBitInput(node, 0).has_value() &&
+      EightBitInput(node, 1).has_value() && node.EightBitOutput()) {
     return PrepareEightBitAdd(node);
   }
-  return PrepareBinary(node, Operation::kAdd);
+  return PrepareBinary(node, BinaryOperation::kAdd);
 }
-StepResult PrepareSub(const NodePlan& node) { return PrepareBinary(node, Operation::kSub); }
-StepResult PrepareMul(const NodePlan& node) { return PrepareBinary(node, Operation::kMul); }
+StepResult PrepareSub(const NodePlan& node) { return PrepareBinary(node, BinaryOperation::kSub); }
+StepResult PrepareMul(const NodePlan& node) { return PrepareBinary(node, BinaryOperation::kMul); }
 
 }  // namespace qtx::backend::engine

@@ -42,12 +42,14 @@ bool MovesChannels(std::span<const std::int64_t> perm, bool to_last) {
 
 }  // namespace
 
-StepResult PrepareByteMap(const NodePlan& node, const RealBounds& bounds) {
+StepResult PrepareByteMap(const NodePlan& node, const RealBounds& bounds, Purpose purpose) {
   QTX_ASSIGN_OR_RETURN(const format::Tensor* x_type, node.TypeOf(0));
   QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
   QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(x_type->dims));
   const bool is_signed = node.kernels().signed_bytes;
-  auto table = MakeByteTable(HeldType(*x_type, is_signed), HeldType(y_type, is_signed), bounds);
+  const format::Tensor from = HeldType(*x_type, is_signed);
+  const format::Tensor to = HeldType(y_type, is_signed);
+  auto table = MakeByteTable(from, to, bounds, RuleFor(node.arithmetic(), purpose, from, to));
   if (!table.has_value()) return node.Because(table.error());
   const Layout layout = node.LayoutOf(0);
   QTX_ASSIGN_OR_RETURN(Held * x, node.HeldInput(0, layout));

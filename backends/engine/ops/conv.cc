@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/product_epilogue.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::backend::engine {
@@ -27,6 +28,9 @@ Result<ConvPlan> ReadNode(const NodePlan& node) {
                        MakeChannels(node, plan.x.scale, plan.weights, plan.filters, 2, 1,
                                     node.node().FloatOr("bias_factor", 1)));  // inner.h
   QTX_ASSIGN_OR_RETURN(plan.y, node.OutputType(OutputDims(plan.axes, plan.batch, plan.filters)));
+  QTX_ASSIGN_OR_RETURN(const auto epilogue, EpilogueOf(node, {.channel_axis = 0}, plan.y));
+  if (!epilogue.has_value()) return node.Unsupported("products of binary32");
+  plan.epilogue = *epilogue;
   // The padded image is int16 at most: its size is bounded like any tensor's.
   format::Dims padded{plan.channels};
   for (const WindowAxis& axis : plan.axes) padded.push_back(axis.padded());

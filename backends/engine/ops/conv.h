@@ -33,6 +33,7 @@ struct ConvPlan : ConvShape {
   format::Tensor y;        // its type and dims
   Weights weights;
   std::vector<Channel> outputs;
+  Epilogue epilogue;
 };
 
 /// The input with its channels last and its padding around it, in the order that products read:

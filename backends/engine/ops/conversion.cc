@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/ops/binary32.h"
 #include "engine/ops/reals.h"
 
 namespace qtx::backend::engine {
@@ -36,22 +37,72 @@ bool SameType(const Tensor& from, const Tensor& to) {
          a.block_shape == b.block_shape && unclamped;
 }
 
-Term Bounded(Term value, const RealBounds& bounds) {
-  if (bounds.low.has_value() && Less(value, *bounds.low)) value = *bounds.low;
-  if (bounds.high.has_value() && Less(*bounds.high, value)) value = *bounds.high;
-  return value;
+// True where a bound took the value's place.
+bool Bound(const RealBounds& bounds, Term& value) {
+  const bool low = bounds.low.has_value() && Less(value, *bounds.low);
+  if (low) value = *bounds.low;
+  const bool high = bounds.high.has_value() && Less(*bounds.high, value);
+  if (high) value = *bounds.high;
+  return low || high;
 }
 
-std::int64_t Quantize(const Term& real, double scale, std::int32_t offset,
-                      format::IntegerRange stored) {
-  const std::array<Term, 1> terms{real};
-  const format::IntegerRange rounded{stored.min - offset, stored.max - offset};
-  return RoundHalfEven({terms, scale, 1}, rounded) + offset;
+std::int64_t Quantize(const Term& real, const PerTensor& to, const ChangeRule& rule) {
+  if (rule.in_binary32()) {
+    const float quotient = Binary32Of(real) / static_cast<float>(to.scale);
+    return rule.kind == ChangeRule::Kind::kFloat32 ? StoredOf(quotient, to.AsStored())
+                                                   : StoredHalfAway(quotient, to.AsStored());
+  }
+  return RoundHalfEven({{&real, 1}, to.scale, 1}, to.Rounded()) + to.offset;
+}
+
+// One scale for one type of any kind: elements are copied.
+bool SameScaledType(const Tensor& from, const Tensor& to) {
+  if (from.elem_type != to.elem_type || !from.quantization || !to.quantization) return false;
+  const format::Quantization& a = *from.quantization;
+  const format::Quantization& b = *to.quantization;
+  return a.axis.empty() && b.axis.empty() && a.scale == b.scale &&
+         format::OffsetAt(a, 0) == format::OffsetAt(b, 0);
+}
+
+// One scale and offset of integers.
+std::optional<PerTensor> OneScale(const Tensor& tensor) {
+  const auto type = PerTensorOf(tensor);
+  return type.has_value() ? std::optional(*type) : std::nullopt;
 }
 
 }  // namespace
 
-Result<ByteTable> MakeByteTable(const Tensor& from, const Tensor& to, const RealBounds& bounds) {
+// Source: tflite.S9, tflite.S11, float32.S7; see Purpose.
+ChangeRule RuleFor(Arithmetic arithmetic, Purpose purpose, const Tensor& from, const Tensor& to) {
+  using Kind = ChangeRule::Kind;
+  if (arithmetic == Arithmetic::kExact) return {};
+  const auto x = OneScale(from);
+  const auto y = OneScale(to);
+  if (SameScaledType(from, to)) return {};
+  if (x && y && x->scale == y->scale && x->offset == y->offset) return {};
+  if (!IsTflite(arithmetic)) return {Kind::kFloat32};
+  if (purpose == Purpose::kMove) return {};
+  if (!from.quantization.has_value()) return {Kind::kFloat32HalfAway};
+  if (!x || !y || format::BitWidth(from.elem_type) < 8 || format::BitWidth(to.elem_type) < 8) {
+    return {};
+  }
+  const auto narrow = static_cast<float>(x->scale) / static_cast<float>(y->scale);
+  const double factor =
+      purpose == Purpose::kActivate ? static_cast<double>(narrow) : x->scale / y->scale;
+  const bool once = arithmetic == Arithmetic::kTfliteSingle;
+  return {once ? Kind::kOnce : Kind::kTwice, MakeMultiplier(factor)};
+}
+
+std::int64_t Rescaled(const ChangeRule& rule, std::int64_t integer, const PerTensor& to) {
+  const std::int32_t value = Wrapped32(integer);
+  const std::int64_t scaled = rule.kind == ChangeRule::Kind::kOnce
+                                  ? MultiplyOnce(value, rule.multiplier)
+                                  : MultiplyTwice(value, rule.multiplier);
+  return std::clamp(scaled + to.offset, to.stored.min, to.stored.max);
+}
+
+Result<ByteTable> MakeByteTable(const Tensor& from, const Tensor& to, const RealBounds& bounds,
+                                const ChangeRule& rule) {
   if (!IsEightBitPerTensor(from) || !IsEightBitPerTensor(to)) {
     return Error{ErrorCode::kUnsupported, "",
                  "from " + std::string(format::Name(from.elem_type)) + " to " +
@@ -62,23 +113,27 @@ Result<ByteTable> MakeByteTable(const Tensor& from, const Tensor& to, const Real
   const format::IntegerRange range = format::StorageRange(from.elem_type);
   ByteTable table{};
   for (std::int64_t stored = range.min; stored <= range.max; ++stored) {
-    const Term real = Bounded({static_cast<double>(stored - a.offset), a.scale}, bounds);
-    table[static_cast<std::uint8_t>(stored)] =
-        static_cast<std::uint8_t>(Quantize(real, b.scale, b.offset, b.stored));
+    Term real{static_cast<double>(stored - a.offset), a.scale};
+    const bool bounded = Bound(bounds, real);
+    table[static_cast<std::uint8_t>(stored)] = static_cast<std::uint8_t>(
+        rule.in_integers() && !bounded ? Rescaled(rule, stored - a.offset, b)
+                                       : Quantize(real, b, rule));
   }
   return table;
 }
 
-Result<Converter> Converter::Make(const Tensor& from, const Tensor& to, const RealBounds& bounds) {
+Result<Converter> Converter::Make(const Tensor& from, const Tensor& to, const RealBounds& bounds,
+                                  const ChangeRule& rule) {
   Converter result;
   result.bounds_ = bounds;
+  result.rule_ = rule;
   result.from_ = TypeOnly(from);
   result.to_ = TypeOnly(to);
   const bool bounded = bounds.low.has_value() || bounds.high.has_value();
   result.copies_ = !bounded && SameType(from, to);
   if (result.copies_) return result;
   if (IsEightBitPerTensor(from) && IsEightBitPerTensor(to)) {
-    QTX_ASSIGN_OR_RETURN(result.table_, MakeByteTable(from, to, bounds));
+    QTX_ASSIGN_OR_RETURN(result.table_, MakeByteTable(from, to, bounds, rule));
     return result;
   }
   QTX_RETURN_IF_ERROR(CheckReals(from));
@@ -105,9 +160,36 @@ void Converter::RunGeneral(std::span<const std::byte> from, std::span<std::byte>
   Tensor target = to_;
   target.bytes.resize(to.size());
   std::vector<Term> reals = RealsOf(source);
-  for (Term& real : reals) real = Bounded(real, bounds_);
-  StoreReals(reals, target);
+  if (rule_.in_integers()) {
+    RunRescaled(reals, target);
+  } else {
+    for (Term& real : reals) Bound(bounds_, real);
+    StoreChanged(rule_, reals, target);
+  }
   std::ranges::copy(target.bytes, to.begin());
+}
+
+// One scale and offset on both sides: what RuleFor saw to.
+void Converter::RunRescaled(std::span<const Term> reals, Tensor& target) const {
+  const PerTensor to = *PerTensorOf(target);
+  std::vector<std::int32_t> stored;
+  for (const Term& term : reals) {
+    Term real = term;
+    const bool bounded = Bound(bounds_, real);
+    stored.push_back(static_cast<std::int32_t>(
+        bounded ? Quantize(real, to, rule_)
+                : Rescaled(rule_, static_cast<std::int64_t>(term.integer), to)));
+  }
+  format::PackInt32(stored, target);
+}
+
+void StoreChanged(const ChangeRule& rule, std::span<const Term> reals, Tensor& to) {
+  if (!rule.in_binary32()) return StoreReals(reals, to);
+  FloatWriter writer(to, rule.kind == ChangeRule::Kind::kFloat32HalfAway);
+  for (std::size_t i = 0; i < reals.size(); ++i) {
+    writer.Put(static_cast<std::int64_t>(i), Binary32Of(reals[i]));
+  }
+  writer.Finish();
 }
 
 }  // namespace qtx::backend::engine

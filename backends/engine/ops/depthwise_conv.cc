@@ -9,6 +9,7 @@
 
 #include "engine/ops/conv.h"
 #include "engine/pack.h"
+#include "engine/product_epilogue.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -307,13 +308,13 @@ StepResult MakeDepthwiseConv(const NodePlan& node, ConvPlan plan) {
     return node.Unsupported("several filters a channel, or a window this large");
   }
   QTX_ASSIGN_OR_RETURN(const Geometry geometry, GeometryOf(node, plan));
-  const std::vector<std::int32_t> addend = TakeIntegerBias(plan.outputs);
+  const std::vector<std::int32_t> addend = TakeIntegerBias(plan.outputs, plan.epilogue);
   RunWeights weights = PackRun(plan, geometry, node.kernels(), addend);
   std::vector<Channel> channels;
   for (std::int64_t i = 0; i < weights.run; ++i) {
     channels.push_back(plan.outputs[static_cast<std::size_t>(i % plan.channels)]);
   }
-  auto requantizer = Requantizer::Make(std::move(channels), plan.y, node.kernels());
+  auto requantizer = Requantizer::Make(std::move(channels), plan.y, node.kernels(), plan.epilogue);
   if (!requantizer.has_value()) return node.Because(requantizer.error());
   auto step = std::make_unique<DepthwiseConv>(node, plan, geometry, std::move(weights),
                                               *std::move(requantizer));

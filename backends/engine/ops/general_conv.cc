@@ -46,6 +46,7 @@ StepResult PrepareGeneralConv(const NodePlan& node) {
                           std::to_string(shape.filters) + "]");
     }
   }
+  sum.channel_axis = 0;
   const Pair channel{Product(std::span(sum.a->tensor.dims).subspan(2)),
                      Product(std::span(sum.b->tensor.dims).subspan(2))};
   QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, shape.axes, false));
@@ -55,6 +56,7 @@ StepResult PrepareGeneralConv(const NodePlan& node) {
     for (std::int64_t m = 0; m < shape.filters; ++m) {
       const std::int64_t first = n * shape.channels + m / group_filters * shape.GroupChannels();
       walk.planes.push_back({first * channel.a, m * shape.GroupChannels() * channel.b});
+      sum.channel.push_back(m);
       if (sum.addend != nullptr) sum.addend_index.push_back(m);
     }
   }

@@ -1,5 +1,6 @@
 // Moving elements that no byte copy moves: packed ones, and those whose parameters depend on where
 // they are.
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -12,6 +13,11 @@ StepResult MakeGeneralMove(const NodePlan& node, std::vector<const Value*> input
                            std::vector<std::int64_t> index, const Value* padding) {
   if (padding != nullptr) inputs.push_back(padding);
   QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, Plain::kAny));
+  // A selection rounds as exact does.
+  const bool rounds = std::ranges::any_of(inputs, [&](const Value* input) {
+    return RuleFor(node.arithmetic(), Purpose::kMove, input->tensor, y->tensor).in_binary32();
+  });
+  if (rounds) return node.Unsupported("elements that change their type on the way");
   if (index.empty()) {
     index.resize(static_cast<std::size_t>(format::ElementCount(y->tensor)));
     std::iota(index.begin(), index.end(), std::int64_t{0});

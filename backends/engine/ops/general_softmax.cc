@@ -138,15 +138,6 @@ class GeneralSoftmax : public Step {
 
 }  // namespace
 
-Result<std::int64_t> SoftmaxAxis(const NodePlan& node, const format::Dims& dims) {
-  const auto rank = static_cast<std::int64_t>(dims.size());
-  const bool flattens = node.opset() < 13;  // softmax.S4
-  auto axis = format::NormalizeAxis(node.node().IntOr("axis", flattens ? 1 : -1), rank);
-  if (!axis.has_value()) return node.Because(axis.error());
-  if (flattens && *axis != rank - 1) return node.Unsupported("a sum over several axes");
-  return axis;
-}
-
 Result<SoftmaxRows> SoftmaxRowsOf(const NodePlan& node, const format::Dims& dims,
                                   std::int64_t opset) {
   const bool flattens = opset < 13;  // softmax.S4

@@ -5,6 +5,7 @@
 
 #include "engine/elements.h"
 #include "engine/ops/cast.h"
+#include "engine/ops/conversion.h"
 #include "engine/ops/reals.h"
 #include "engine/ops/types.h"
 
@@ -53,12 +54,14 @@ Result<Quantization> Read(const Parameters& p) {
 
 class Linear : public Step {
  public:
-  Linear(const Value* x, Value* y, Parameters parameters, bool quantizes, SmallFloatRules rules)
+  Linear(const Value* x, Value* y, Parameters parameters, bool quantizes, SmallFloatRules rules,
+         Arithmetic arithmetic)
       : x_(x),
         y_(y),
         parameters_(std::move(parameters)),
         quantizes_(quantizes),
-        rules_(std::move(rules)) {}
+        rules_(std::move(rules)),
+        arithmetic_(arithmetic) {}
 
   Result<void> Run() override {
     QTX_ASSIGN_OR_RETURN(Quantization q, Read(parameters_));
@@ -66,7 +69,9 @@ class Linear : public Step {
                     .dims = x_->tensor.dims,
                     .quantization = std::move(q),
                     .bytes = (quantizes_ ? y_ : x_)->tensor.bytes};
-    if (!quantizes_) {
+    if (arithmetic_ != Arithmetic::kExact) {
+      Change(integers);
+    } else if (!quantizes_) {
       Copy(integers, y_->tensor);
     } else if (format::IsSmallFloat(parameters_.type)) {
       QuantizeToFloats(*integers.quantization);
@@ -89,6 +94,15 @@ class Linear : public Step {
     for (std::int64_t i = 0; i < format::ElementCount(to); ++i) writer.Put(i, reader(i));
   }
 
+  // In the arithmetic's own steps.
+  void Change(Tensor& integers) {
+    const Tensor& from = quantizes_ ? x_->tensor : integers;
+    Tensor& to = quantizes_ ? integers : y_->tensor;
+    const Purpose purpose = quantizes_ ? Purpose::kQuantize : Purpose::kMove;
+    StoreChanged(RuleFor(arithmetic_, purpose, from, to), RealsOf(from), to);
+    if (quantizes_) y_->tensor.bytes = std::move(integers.bytes);
+  }
+
   // Codes of plain floats: NaN stays NaN, and saturate is an attribute.
   void QuantizeToFloats(const Quantization& q) {
     const NumberReader reader(x_->tensor);
@@ -105,6 +119,7 @@ class Linear : public Step {
   Parameters parameters_;
   bool quantizes_;
   SmallFloatRules rules_;
+  Arithmetic arithmetic_;
 };
 
 // The axis, or the blocks, that parameters of shape `own` have in a tensor of shape `dims`.
@@ -207,6 +222,16 @@ Result<void> CheckPrecision(const NodePlan& node) {
   return node.Invalid("precision " + std::to_string(precision));
 }
 
+// Other arithmetics than exact have rules for integers and FLOAT here.
+Result<void> CheckArithmetic(const NodePlan& node, const Value& real, ElementType storage) {
+  const bool known = real.tensor.elem_type == ElementType::kFloat &&
+                     format::IsIntegerStorage(storage) && storage != ElementType::kInt32;
+  if (known || node.arithmetic() == Arithmetic::kExact) return {};
+  return node.Unsupported("elements of type " + std::string(format::Name(storage)) + " beside " +
+                          std::string(format::Name(real.tensor.elem_type)) +
+                          " in another arithmetic than exact");
+}
+
 }  // namespace
 
 StepResult PrepareQuantizeLinear(const NodePlan& node) {
@@ -220,7 +245,8 @@ StepResult PrepareQuantizeLinear(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(SmallFloatRules rules, SmallFloatRulesOf(node, storage));
   QTX_ASSIGN_OR_RETURN(Parameters p, ParametersOf(node, x->tensor.dims, storage));
   QTX_ASSIGN_OR_RETURN(Value * y, node.OutputOfType(x->tensor.dims, storage));
-  return std::make_unique<Linear>(x, y, std::move(p), true, std::move(rules));
+  QTX_RETURN_IF_ERROR(CheckArithmetic(node, *x, storage));
+  return std::make_unique<Linear>(x, y, std::move(p), true, std::move(rules), node.arithmetic());
 }
 
 StepResult PrepareDequantizeLinear(const NodePlan& node) {
@@ -233,7 +259,8 @@ StepResult PrepareDequantizeLinear(const NodePlan& node) {
   }
   if (type != ElementType::kFloat && !IsHalf(type)) return node.Invalid("a result of no such type");
   QTX_ASSIGN_OR_RETURN(Value * y, node.OutputOfType(x->tensor.dims, type));
-  return std::make_unique<Linear>(x, y, std::move(p), false, SmallFloatRules());
+  QTX_RETURN_IF_ERROR(CheckArithmetic(node, *y, x->tensor.elem_type));
+  return std::make_unique<Linear>(x, y, std::move(p), false, SmallFloatRules(), node.arithmetic());
 }
 
 }  // namespace qtx::backend::engine

@@ -6,6 +6,7 @@
 
 #include "engine/ops/matrix.h"
 #include "engine/product.h"
+#include "engine/product_epilogue.h"
 #include "engine/weights.h"
 
 namespace qtx::backend::engine {
@@ -19,6 +20,7 @@ struct Problem : MatrixShape {
   std::int64_t b_matrices = 0;
   format::Tensor y;
   std::vector<Channel> channels;  // one a column
+  Epilogue epilogue;
 
   std::int64_t ASize() const { return rows * depth; }
   std::int64_t BSize() const { return depth * columns; }
@@ -181,8 +183,8 @@ StepResult WithValues(const NodePlan& node, std::unique_ptr<Step> step) {
 
 StepResult Finish(const NodePlan& node, Problem p) {
   const Kernels& kernels = node.kernels();
-  const std::vector<std::int32_t> addend = TakeIntegerBias(p.channels);
-  auto requantizer = Requantizer::Make(p.channels, p.y, kernels);
+  const std::vector<std::int32_t> addend = TakeIntegerBias(p.channels, p.epilogue);
+  auto requantizer = Requantizer::Make(p.channels, p.y, kernels, p.epilogue);
   if (!requantizer.has_value()) return node.Because(requantizer.error());
   // A computed b is packed in every run: no time to prove anything of its pairs.
   const bool bytes = p.eight_bits && (p.b || kernels.bytes.pair_limit == 0);
@@ -237,6 +239,11 @@ StepResult Prepare(const NodePlan& node, MatrixShape shape, float alpha, float b
   QTX_ASSIGN_OR_RETURN(
       p.channels, MakeChannels(node, p.a.scale, {{}, std::move(scale)}, p.columns, 2, alpha, beta));
   QTX_ASSIGN_OR_RETURN(p.y, node.OutputType(p.dims));
+  QTX_ASSIGN_OR_RETURN(
+      const auto epilogue,
+      EpilogueOf(node, {.channel_axis = p.column_axis, .alpha = alpha, .beta = beta}, p.y));
+  if (!epilogue.has_value()) return node.Unsupported("products of binary32");
+  p.epilogue = *epilogue;
   return Finish(node, std::move(p));
 }
 

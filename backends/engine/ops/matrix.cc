@@ -43,6 +43,15 @@ Walk WalkOf(const MatrixShape& shape) {
   return walk;
 }
 
+// What integer arithmetics ask of the planes of WalkOf.
+void SetChannels(const MatrixShape& shape, Sum& sum) {
+  sum.channel_axis = shape.column_axis;
+  const std::int64_t rows = static_cast<std::int64_t>(shape.a_matrix.size()) * shape.rows;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < shape.columns; ++c) sum.channel.push_back(c);
+  }
+}
+
 }  // namespace
 
 Result<MatrixShape> MatMulShapeOf(const NodePlan& node) {
@@ -100,6 +109,7 @@ StepResult PrepareGeneralMatMul(const NodePlan& node) {
   sum.plain = Plain::kNumbers;
   QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(sum.b, node.Input(1));
+  SetChannels(shape, sum);
   return MakeSum(node, std::move(sum), WalkOf(shape), y);
 }
 
@@ -129,6 +139,7 @@ StepResult PrepareGeneralGemm(const NodePlan& node) {
     }
     sum.addend_index = BroadcastIndex(own, shape.dims);
   }
+  SetChannels(shape, sum);
   return MakeSum(node, std::move(sum), WalkOf(shape), y);
 }
 

@@ -58,7 +58,8 @@ Result<Converted> Converted::Make(const NodePlan& node, const Value* x, const fo
     return node.Unsupported("moving elements to type " + std::string(format::Name(y.elem_type)) +
                             (per_axis ? " quantized per axis" : ""));
   }
-  auto converter = Converter::Make(x->tensor, to);
+  auto converter =
+      Converter::Make(x->tensor, to, {}, RuleFor(node.arithmetic(), Purpose::kMove, x->tensor, to));
   if (!converter.has_value()) return node.Because(converter.error());
   Converted result(x, *std::move(converter));
   const auto size = static_cast<std::size_t>(format::BitWidth(y.elem_type) / 8);
@@ -88,7 +89,8 @@ StepResult MakeMove(const NodePlan& node, const Value* x, Value* y, std::vector<
     to.elem_type = y->tensor.elem_type;
     to.dims = padding->tensor.dims;
     to.quantization = y->tensor.quantization;
-    auto converter = Converter::Make(padding->tensor, to);
+    const ChangeRule rule = RuleFor(node.arithmetic(), Purpose::kMove, padding->tensor, to);
+    auto converter = Converter::Make(padding->tensor, to, {}, rule);
     if (!converter.has_value()) return node.Because(At("constant_value", converter.error()));
     element.resize(static_cast<std::size_t>(format::BitWidth(to.elem_type) / 8));
     converter->Run(padding->tensor.bytes, element);

@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "engine/exact.h"
+#include "engine/fixed_point.h"
+#include "engine/ops/binary32.h"
 #include "engine/ops/conversion.h"
+#include "engine/ops/float_sum.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -122,6 +125,77 @@ class AveragePool : public HeldPool {
   std::map<std::int64_t, Requantizer> requantizers_;
 };
 
+// Sums and one division in binary32, in row-major order: float32.S3.
+class FloatAveragePool : public HeldPool {
+ public:
+  FloatAveragePool(const NodePlan& node, Pool pool, const PerTensor& input, const PerTensor& output,
+                   bool count_padding)
+      : HeldPool(node, std::move(pool)),
+        output_(output),
+        kernels_(node.kernels()),
+        count_padding_(count_padding) {
+    for (std::size_t byte = 0; byte < table_.size(); ++byte) {
+      const auto raw = static_cast<std::uint8_t>(byte);
+      const int stored = kernels_.signed_bytes ? static_cast<std::int8_t>(raw) : raw;
+      table_[byte] = Binary32Of(Term{static_cast<double>(stored - input.offset), input.scale});
+    }
+  }
+
+ private:
+  void RunPixel(std::int64_t image, const Taps& rows, const Taps& columns,
+                std::int64_t element) const override {
+    constexpr std::int64_t kBlock = 256;
+    const auto count = static_cast<float>(AveragePool::Count(rows, columns, count_padding_));
+    for (std::int64_t c = 0; c < channels_; c += kBlock) {
+      std::array<float, kBlock + kReadAhead> sums{};
+      const std::int64_t n = std::min(kBlock, channels_ - c);
+      ForEachPixel(image, rows, columns, [&](const std::uint8_t* pixel) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          sums[static_cast<std::size_t>(i)] += table_[pixel[c + i]];
+        }
+      });
+      for (float& sum : sums) sum /= count;
+      kernels_.quantize(sums.data(), n, static_cast<float>(output_.scale), output_.Narrowed(),
+                        y_->bytes() + element + c);
+    }
+  }
+
+  PerTensor output_;
+  const Kernels& kernels_;
+  bool count_padding_;
+  std::array<float, 256> table_{};
+};
+
+// AVERAGE_POOL_2D: sums of stored values divided by their number, half away (tflite.S7). Which way
+// a tie goes depends on the sign, so stored values are those of the declared type.
+class TfliteAveragePool : public HeldPool {
+ public:
+  TfliteAveragePool(const NodePlan& node, Pool pool, const PerTensor& output, bool is_signed)
+      : HeldPool(node, std::move(pool)), output_(output) {
+    held_signed_ = node.kernels().signed_bytes;
+    lift_ = is_signed == held_signed_ ? 0 : is_signed ? -128 : 128;
+  }
+
+ private:
+  void RunPixel(std::int64_t image, const Taps& rows, const Taps& columns,
+                std::int64_t element) const override {
+    const std::int64_t count = rows.count * columns.count;
+    std::uint8_t* out = y_->bytes() + element;
+    for (std::int64_t c = 0; c < channels_; ++c) {
+      std::int64_t sum = 0;
+      ForEachPixel(image, rows, columns, [&](const std::uint8_t* pixel) {
+        sum += held_signed_ ? static_cast<std::int8_t>(pixel[c]) : pixel[c];
+      });
+      const std::int64_t mean = DivideHalfAway(sum + count * lift_, count) - lift_;
+      out[c] = static_cast<std::uint8_t>(std::clamp(mean, output_.stored.min, output_.stored.max));
+    }
+  }
+
+  PerTensor output_;
+  bool held_signed_ = false;
+  std::int64_t lift_ = 0;  // from a stored value as it is held to the declared one
+};
+
 class MaxPool : public HeldPool {
  public:
   MaxPool(const NodePlan& node, Pool pool, ByteTable table, bool converts)
@@ -190,6 +264,12 @@ Result<std::map<std::int64_t, Requantizer>> RequantizersOf(const NodePlan& node,
   return requantizers;
 }
 
+template <typename Pool>
+StepResult Held(const NodePlan& node, std::unique_ptr<Pool> step) {
+  QTX_RETURN_IF_ERROR(step->Hold(node));
+  return step;
+}
+
 StepResult MakeAveragePool(const NodePlan& node, bool global) {
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadEightBitPool(node, global));
   const auto input = PerTensorOf(pool.x);
@@ -199,6 +279,23 @@ StepResult MakeAveragePool(const NodePlan& node, bool global) {
     return node.Unsupported("a window this large");
   }
   const bool count_padding = CountsPadding(node, global);
+  if (node.arithmetic() == Arithmetic::kFloat32) {
+    const auto output = PerTensorOf(pool.y);
+    if (!output.has_value()) return node.Because(output.error());
+    if (format::BitWidth(pool.y.elem_type) != 8) return node.Unsupported("a result of other bits");
+    return Held(node, std::make_unique<FloatAveragePool>(node, std::move(pool), *input, *output,
+                                                         count_padding));
+  }
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor y, node.OutputParameters());
+  if (AveragesStored(node.arithmetic(), *x, y)) {
+    // Windows with padding that counts and without: the general path tells them apart.
+    if (count_padding) return node.Unsupported("padding that counts");
+    const bool is_signed = x->elem_type == format::ElementType::kInt8Q;
+    const PerTensor output = *PerTensorOf(pool.y);
+    return Held(node,
+                std::make_unique<TfliteAveragePool>(node, std::move(pool), output, is_signed));
+  }
   auto requantizers = RequantizersOf(node, pool, input->scale, count_padding);
   if (!requantizers.has_value()) return node.Because(requantizers.error());
   auto step = std::make_unique<AveragePool>(node, std::move(pool), *input, count_padding,
@@ -215,7 +312,8 @@ StepResult PrepareGlobalAveragePool(const NodePlan& node) { return MakeAveragePo
 StepResult PrepareMaxPool(const NodePlan& node) {
   if (node.HasOutput(1)) return node.Unsupported("indices");
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadEightBitPool(node, false));
-  auto table = MakeByteTable(pool.x, pool.y);
+  auto table =
+      MakeByteTable(pool.x, pool.y, {}, RuleFor(node.arithmetic(), Purpose::kMove, pool.x, pool.y));
   if (!table.has_value()) return node.Because(table.error());
   const bool converts = !SameReals(pool.x, pool.y);
   auto step = std::make_unique<MaxPool>(node, std::move(pool), *table, converts);

@@ -6,6 +6,7 @@
 
 #include "engine/ops/conv.h"
 #include "engine/product.h"
+#include "engine/product_epilogue.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -168,8 +169,8 @@ StepResult Finish(const NodePlan& node, const ConvPlan& plan, const ProductKerne
 
 StepResult MakeProductConv(const NodePlan& node, ConvPlan plan) {
   const Kernels& kernels = node.kernels();
-  const std::vector<std::int32_t> addend = TakeIntegerBias(plan.outputs);
-  auto requantizer = Requantizer::Make(plan.outputs, plan.y, kernels);
+  const std::vector<std::int32_t> addend = TakeIntegerBias(plan.outputs, plan.epilogue);
+  auto requantizer = Requantizer::Make(plan.outputs, plan.y, kernels, plan.epilogue);
   if (!requantizer.has_value()) return node.Because(requantizer.error());
   std::optional<std::vector<PackedWeights<std::int8_t>>> bytes;
   if (plan.eight_bits) {

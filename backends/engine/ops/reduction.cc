@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "engine/elements.h"
+#include "engine/ops/conversion.h"
+#include "engine/ops/float_sum.h"
 #include "engine/ops/function.h"
 #include "engine/ops/reals.h"
+#include "engine/product_epilogue.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -195,18 +198,18 @@ class ExtremeStep : public Step {
 // The greatest of terms, which need no big numbers.
 class GreatestStep : public Step {
  public:
-  GreatestStep(const Value* a, Walk walk, Value* y) : a_(a), walk_(std::move(walk)), y_(y) {}
+  GreatestStep(const Value* a, Walk walk, Value* y, const ChangeRule& rule)
+      : a_(a), walk_(std::move(walk)), y_(y), rule_(rule) {}
 
   Result<void> Run() override {
     if (walk_.planes.empty()) return {};
     const std::vector<Term> reals = RealsOf(a_->tensor);
-    RealWriter writer(y_->tensor);
+    std::vector<Term> greatest(walk_.planes.size() * static_cast<std::size_t>(walk_.positions));
     ForEachElement(walk_, [&](std::int64_t element, std::size_t p, const std::vector<Pair>& taps,
                               std::int64_t) {
-      const Term greatest = Greatest(reals, walk_.planes[p].a, taps);
-      writer.Put(element, {&greatest, 1});
+      greatest[static_cast<std::size_t>(element)] = Greatest(reals, walk_.planes[p].a, taps);
     });
-    writer.Finish();
+    StoreChanged(rule_, greatest, y_->tensor);
     return {};
   }
 
@@ -225,6 +228,7 @@ class GreatestStep : public Step {
   const Value* a_;
   Walk walk_;
   Value* y_;
+  ChangeRule rule_;
 };
 
 class NormStep : public Step {
@@ -281,6 +285,20 @@ Result<Walk> WalkOf(const NodePlan& node, std::vector<WindowAxis> axes, bool cou
   return walk;
 }
 
+namespace {
+
+StepResult MakeMean(const NodePlan& node, Sum sum, Walk walk, Value* y) {
+  if (node.arithmetic() == Arithmetic::kFloat32) {
+    return MakeFloatSum(std::move(sum), std::move(walk), y);
+  }
+  if (AveragesStored(node.arithmetic(), sum.a->tensor, y->tensor)) {
+    return MakeStoredMean(sum.a, std::move(walk), y);
+  }
+  return std::make_unique<SumStep>(std::move(sum), std::move(walk), y);
+}
+
+}  // namespace
+
 StepResult MakeSum(const NodePlan& node, Sum sum, Walk walk, Value* y) {
   QTX_RETURN_IF_ERROR(CheckWork(node, walk));
   std::vector<const Value*> inputs;
@@ -291,15 +309,27 @@ StepResult MakeSum(const NodePlan& node, Sum sum, Walk walk, Value* y) {
   if (!AreTerms({sum.a, sum.b, sum.addend, y})) {
     return std::make_unique<NumberSum>(std::move(sum), std::move(walk), y);
   }
+  if (sum.b == nullptr) {
+    return MakeMean(node, std::move(sum), std::move(walk), y);
+  }
+  const ProductRoles roles{
+      .channel_axis = sum.channel_axis, .alpha = sum.factor, .beta = sum.addend_factor};
+  QTX_ASSIGN_OR_RETURN(const auto epilogue, EpilogueOf(node, roles, y->tensor));
+  if (!epilogue.has_value()) return MakeFloatSum(std::move(sum), std::move(walk), y);
+  if (!epilogue->is_exact()) {
+    return MakeIntegerSum(node, std::move(sum), std::move(walk), y, *epilogue);
+  }
   return std::make_unique<SumStep>(std::move(sum), std::move(walk), y);
 }
 
 StepResult MakeExtreme(const NodePlan& node, Extreme extreme, Walk walk, Value* y) {
   QTX_RETURN_IF_ERROR(CheckWork(node, walk));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&extreme.a, 1), y, extreme.plain));
+  const ChangeRule rule = RuleFor(node.arithmetic(), Purpose::kMove, extreme.a->tensor, y->tensor);
   if (!extreme.least && extreme.indices == nullptr && AreTerms({extreme.a, y})) {
-    return std::make_unique<GreatestStep>(extreme.a, std::move(walk), y);
+    return std::make_unique<GreatestStep>(extreme.a, std::move(walk), y, rule);
   }
+  if (rule.in_binary32()) return node.Unsupported("a change of type beside a greatest element");
   return std::make_unique<ExtremeStep>(extreme, std::move(walk), y);
 }
 

@@ -45,8 +45,11 @@ struct Sum {
   float factor = 1, addend_factor = 1;
   float addend_unit = 1;         // a further factor of the addend
   Plain plain = Plain::kDouble;  // what it takes beside reals
+  // Of a product with weights: what integer arithmetics need to know.
+  std::vector<std::int64_t> channel;  // one a plane
+  std::int64_t channel_axis = -1;     // of b
 };
-/// Errors: those of CheckTypes, kUnsupported for more than kMostTerms.
+/// In the node's arithmetic.  Errors: those of CheckTypes, kUnsupported for more than kMostTerms.
 StepResult MakeSum(const NodePlan& node, Sum sum, Walk walk, Value* y);
 
 /// y = the greatest of a, or the least; a NaN wins over all. Of nothing it is minus infinity, or

@@ -81,6 +81,16 @@ Result<void> CheckElements(const NodePlan& node, ElementType from, ElementType t
   return {};
 }
 
+// TFLite's kernels: RELU and RELU6 rescale, QUANTIZE changes types; Identity moves, and another
+// Clip than RELU6 has none (tflite.S9, tflite.S11).
+Purpose PurposeOf(const NodePlan& node) {
+  const std::string& op = node.node().op_type;
+  if (op == "Cast") return Purpose::kQuantize;
+  const bool clip = op == "Clip" && IsTflite(node.arithmetic());
+  const bool activates = clip ? ComesFromTflite(node.node(), "RELU6") : op != "Identity";
+  return activates ? Purpose::kActivate : Purpose::kMove;
+}
+
 }  // namespace
 
 StepResult PrepareConversion(const NodePlan& node) {
@@ -89,11 +99,12 @@ StepResult PrepareConversion(const NodePlan& node) {
   QTX_RETURN_IF_ERROR(CheckElements(node, from->elem_type, to.elem_type));
   QTX_ASSIGN_OR_RETURN(const RealBounds bounds, BoundsOf(node));
   QTX_RETURN_IF_ERROR(CheckCast(node, to.elem_type));
-  StepResult bytes = PrepareByteMap(node, bounds);
+  StepResult bytes = PrepareByteMap(node, bounds, PurposeOf(node));
   if (bytes.has_value() || bytes.error().code != ErrorCode::kUnsupported) return bytes;
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(from->dims));
-  auto converter = Converter::Make(x->tensor, y->tensor, bounds);
+  const ChangeRule rule = RuleFor(node.arithmetic(), PurposeOf(node), x->tensor, y->tensor);
+  auto converter = Converter::Make(x->tensor, y->tensor, bounds, rule);
   if (!converter.has_value()) return node.Because(converter.error());
   return std::make_unique<Conversion>(x, y, *std::move(converter));
 }

@@ -18,6 +18,7 @@
 
 #include "engine/double_double.h"
 #include "engine/exact.h"
+#include "engine/ops/named_softmax.h"
 #include "engine/ops/softmax_rows.h"
 #include "engine/plan.h"
 
@@ -118,6 +119,9 @@ class Softmax : public Step {
 }  // namespace
 
 StepResult PrepareSoftmax(const NodePlan& node) {
+  auto named = PrepareNamedSoftmax(node);
+  if (!named.has_value()) return named.error();
+  if (named->has_value()) return *std::move(*named);
   QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
   QTX_ASSIGN_OR_RETURN(const format::Tensor* x_type, node.TypeOf(0));
   const format::Dims& dims = x_type->dims;

@@ -1,0 +1,136 @@
+#include "engine/arithmetic.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/plan.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::ElementType;
+using format::Tensor;
+
+constexpr std::array<std::string_view, 5> kNames = {"exact", "float32", "tflite", "tflite-double",
+                                                    "tflite-single"};
+
+using Names = std::span<const std::string_view>;
+
+bool Contains(Names names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// These copy or compare elements; only where types differ is there anything to compute.
+constexpr std::array<std::string_view, 19> kMoves = {
+    "Concat",   "Constant", "DepthToSpace", "Expand",    "Flatten",  "Gather", "GatherND",
+    "Identity", "MaxPool",  "Pad",          "Reshape",   "Shape",    "Slice",  "SpaceToDepth",
+    "Split",    "Squeeze",  "Tile",         "Transpose", "Unsqueeze"};
+// Of those the ones that change types in binary32.
+constexpr std::array<std::string_view, 9> kConvertingMoves = {"Concat",  "Flatten",   "Identity",
+                                                              "MaxPool", "Pad",       "Reshape",
+                                                              "Squeeze", "Transpose", "Unsqueeze"};
+// Operators with a rule of their own in every arithmetic of this engine.
+constexpr std::array<std::string_view, 13> kComputed = {
+    "Add",  "AveragePool",       "Cast",   "Clip", "Conv", "DequantizeLinear",
+    "Gemm", "GlobalAveragePool", "MatMul", "Mul",  "Relu", "Softmax",
+    "Sub"};
+
+bool IsReal(ElementType type) {
+  return type == ElementType::kFloat || type == ElementType::kFloat16 ||
+         type == ElementType::kBfloat16 || format::IsQuantized(type);
+}
+
+// The type of output 0: as declared, else that of input 0.
+std::optional<ElementType> ResultType(const NodePlan& plan) {
+  if (const auto declared = plan.DeclaredElementType()) return declared;
+  if (!plan.HasInput(0)) return std::nullopt;
+  const auto x = plan.TypeOf(0);
+  return x.has_value() ? std::optional((*x)->elem_type) : std::nullopt;
+}
+
+bool SameType(const Tensor& a, const Tensor& b) {
+  if (a.elem_type != b.elem_type) return false;
+  if (!a.quantization.has_value() || !b.quantization.has_value()) {
+    return a.quantization.has_value() == b.quantization.has_value();
+  }
+  return a.quantization->scale == b.quantization->scale &&
+         a.quantization->offset == b.quantization->offset &&
+         a.quantization->axis == b.quantization->axis &&
+         a.quantization->block_shape == b.quantization->block_shape;
+}
+
+// All inputs that hold reals and the result have one type, so that stored values move.
+bool OnlyMoves(const NodePlan& plan) {
+  const auto y = plan.OutputParameters();
+  if (!y.has_value()) return false;
+  for (std::size_t i = 0; i < plan.node().inputs.size(); ++i) {
+    if (!plan.HasInput(i)) continue;
+    const auto x = plan.TypeOf(i);
+    if (!x.has_value()) return false;
+    if (!IsReal((*x)->elem_type)) continue;
+    const bool per_axis = (*x)->quantization.has_value() && !(*x)->quantization->axis.empty();
+    if (per_axis || !SameType(**x, *y)) return false;
+  }
+  return true;
+}
+
+// Quantizes to a plain integer type by parameters that are its inputs.
+bool QuantizesToIntegers(std::string_view op_type) {
+  return op_type == "QuantizeLinear" || op_type == "DynamicQuantizeLinear" || op_type == "QGemm" ||
+         op_type.starts_with("QLinear");
+}
+
+bool HasTypes(const NodePlan& plan, std::size_t x, std::size_t scale) {
+  const auto first = plan.TypeOf(x);
+  const auto second = plan.TypeOf(scale);
+  return first.has_value() && second.has_value() && (*first)->elem_type == ElementType::kFloat &&
+         (*second)->elem_type == ElementType::kFloat;
+}
+
+// FULLY_CONNECTED of FLOAT by 8-bit weights quantizes as it runs: tflite.S14, not computed here.
+bool IsHybrid(const NodePlan& plan) {
+  const auto x = plan.TypeOf(0);
+  return plan.node().op_type == "Gemm" && x.has_value() && (*x)->elem_type == ElementType::kFloat &&
+         ComesFromTflite(plan.node(), "FULLY_CONNECTED");
+}
+
+}  // namespace
+
+Names ArithmeticNames() { return kNames; }
+
+std::optional<Arithmetic> FindArithmetic(std::string_view name) {
+  const auto found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<Arithmetic>(found - kNames.begin());
+}
+
+std::string_view NameOf(Arithmetic arithmetic) {
+  return kNames[static_cast<std::size_t>(arithmetic)];
+}
+
+bool ComesFromTflite(const format::Node& node, std::string_view op_type) {
+  return node.origin.has_value() && node.origin->framework == "tflite" &&
+         node.origin->op_type == op_type;
+}
+
+std::optional<Arithmetic> ArithmeticFor(const NodePlan& plan, Arithmetic asked) {
+  if (asked == Arithmetic::kExact) return asked;
+  const std::string_view op_type = plan.node().op_type;
+  const auto result = ResultType(plan);
+  if (result.has_value() && !IsReal(*result) && !QuantizesToIntegers(op_type)) {
+    return Arithmetic::kExact;  // exact.S10, cast.S8
+  }
+  if (Contains(kMoves, op_type)) {
+    if (IsTflite(asked) || OnlyMoves(plan)) return Arithmetic::kExact;
+    return Contains(kConvertingMoves, op_type) ? std::optional(asked) : std::nullopt;
+  }
+  if (op_type == "QuantizeLinear") {
+    return HasTypes(plan, 0, 1) ? std::optional(asked) : std::nullopt;
+  }
+  if (!Contains(kComputed, op_type) || IsHybrid(plan)) return std::nullopt;
+  // Halves are results of binary32 or of exact arithmetic, as the operator has it: not here.
+  const bool half = result == ElementType::kFloat16 || result == ElementType::kBfloat16;
+  return half ? std::nullopt : std::optional(asked);
+}
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,46 @@
+// Elements as binary32, and back: every step one binary32 operation (float32.S1 to float32.S3).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/exact.h"
+#include "engine/ops/reals.h"
+#include "engine/scaling.h"
+
+namespace qtx::backend::engine {
+
+/// float32.S1 of an element as RealsOf gives it.
+inline float Binary32Of(const Term& term) {
+  return static_cast<float>(term.integer) * static_cast<float>(term.scale);
+}
+/// The same of all elements.  REQUIRES: as RealsOf.
+std::vector<float> Binary32Of(const format::Tensor& tensor);
+
+/// The binary32 nearest to exp(x), for x <= 0 or minus infinity.
+float NearestExp(float x);
+
+/// Writes binary32 into a tensor, each quantized by its own parameters: float32.S2.
+class FloatWriter {
+ public:
+  /// `half_away` sends ties away from zero (tflite.S9).  REQUIRES: as RealWriter.
+  explicit FloatWriter(format::Tensor& to, bool half_away = false);
+  void Put(std::int64_t element, float value);
+  /// An accumulator with its unit: float32.S4.  REQUIRES: integers or FLOAT.
+  void PutProduct(std::int64_t element, std::int64_t sum, float unit);
+  /// Packs what was put.
+  void Finish();
+
+ private:
+  StoredType TypeOf(std::int64_t element) const;
+
+  format::Tensor& to_;
+  const format::Quantization& parameters_;
+  format::ElementType storage_;
+  format::ParameterMap parameter_;
+  format::IntegerRange range_;
+  bool half_away_;
+  std::vector<std::int32_t> stored_;  // codes of a small float; empty for FLOAT
+};
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,17 @@
+// Add, Sub and Mul in arithmetics other than `exact`.
+#pragma once
+
+#include <optional>
+
+#include "engine/plan.h"
+
+namespace qtx::backend::engine {
+
+enum class BinaryOperation { kAdd, kSub, kMul };
+
+/// The step in the node's arithmetic; nothing where that is exact, for these types too
+/// (tflite.S11). Errors: kInvalid, kUnsupported for inputs and shapes that do not fit.
+Result<std::optional<std::unique_ptr<Step>>> PrepareNamedBinary(const NodePlan& node,
+                                                                BinaryOperation operation);
+
+}  // namespace qtx::backend::engine

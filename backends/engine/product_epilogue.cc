@@ -1,0 +1,143 @@
+#include "engine/product_epilogue.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/weights.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::ElementType;
+using format::Tensor;
+using Kind = Epilogue::Kind;
+
+bool HasOffset(const Tensor& tensor) {
+  return std::ranges::any_of(tensor.quantization->offset, [](std::int32_t o) { return o != 0; });
+}
+
+bool OneScale(const Tensor& tensor) {
+  return tensor.quantization.has_value() && tensor.quantization->axis.empty() &&
+         tensor.quantization->scale.size() == 1;
+}
+
+// Quantized integers of at most 16 bits, so that products of two fit 34.
+bool HasFewBits(const Tensor& tensor) {
+  if (!tensor.quantization.has_value() || !format::IsIntegerStorage(tensor.elem_type) ||
+      format::BitWidth(tensor.elem_type) > 16) {
+    return false;
+  }
+  const format::IntegerRange range = format::StorageRange(tensor.elem_type);
+  return std::ranges::all_of(tensor.quantization->offset, [range](std::int32_t offset) {
+    return range.min <= offset && offset <= range.max;
+  });
+}
+
+bool OneScaleAChannel(const Tensor& w, std::int64_t axis) {
+  if (OneScale(w)) return true;
+  const format::Quantization& q = *w.quantization;
+  return q.axis == std::vector<std::int64_t>{axis} &&
+         (q.block_shape.empty() || q.block_shape[0] == 1);
+}
+
+// Sums of products are integers: the condition of float32.S4.
+bool SumsIntegers(const Tensor& x, const Tensor& w, const Tensor* bias, const ProductRoles& roles) {
+  if (roles.alpha != 1 || (bias != nullptr && roles.beta != 1)) return false;
+  const bool whole_bias = bias == nullptr || (bias->quantization.has_value() &&
+                                              format::IsIntegerStorage(bias->elem_type));
+  return whole_bias && HasFewBits(x) && OneScale(x) && HasFewBits(w) &&
+         OneScaleAChannel(w, roles.channel_axis);
+}
+
+enum class Kernel { kConv, kDepthwiseConv, kFullyConnected };
+
+// Source: spec/arithmetic/tflite.md, its first paragraph.
+Kernel KernelOf(const NodePlan& node, const Tensor& x) {
+  if (ComesFromTflite(node.node(), "DEPTHWISE_CONV_2D")) return Kernel::kDepthwiseConv;
+  if (ComesFromTflite(node.node(), "CONV_2D")) return Kernel::kConv;
+  if (ComesFromTflite(node.node(), "FULLY_CONNECTED")) return Kernel::kFullyConnected;
+  if (node.node().op_type != "Conv") return Kernel::kFullyConnected;
+  const std::int64_t group = node.node().IntOr("group", 1);
+  const bool depthwise = group > 1 && x.dims.size() > 1 && x.dims[1] == group;
+  return depthwise ? Kernel::kDepthwiseConv : Kernel::kConv;
+}
+
+// tflite.S12 has int16 by int8 without offsets, tflite.S2 to S4 the types of 8 bits.
+Epilogue TfliteEpilogue(const NodePlan& node, const Tensor& x, const Tensor& w, const Tensor& y) {
+  const Arithmetic arithmetic = node.arithmetic();
+  if (y.elem_type != x.elem_type || !OneScale(y)) return {};
+  const Kernel kernel = KernelOf(node, x);
+  const bool fully_connected = kernel == Kernel::kFullyConnected && OneScale(w);
+  if (x.elem_type == ElementType::kInt16Q) {
+    const bool kernel_exists = w.elem_type == ElementType::kInt8Q && !HasOffset(x) &&
+                               !HasOffset(w) && !HasOffset(y) && arithmetic == Arithmetic::kTflite;
+    return kernel_exists ? Epilogue{Kind::kWide, fully_connected} : Epilogue{};
+  }
+  const bool is_unsigned = x.elem_type == ElementType::kUint8Q;
+  if (is_unsigned && !(w.elem_type == ElementType::kUint8Q && OneScale(w))) return {};
+  if (!is_unsigned &&
+      !(x.elem_type == ElementType::kInt8Q &&
+        (w.elem_type == ElementType::kInt8Q || w.elem_type == ElementType::kInt4Q))) {
+    return {};
+  }
+  const bool twice =
+      arithmetic == Arithmetic::kTfliteDouble ||
+      (arithmetic == Arithmetic::kTflite && (is_unsigned || kernel == Kernel::kDepthwiseConv));
+  return {twice ? Kind::kTwice : Kind::kOnce, is_unsigned || fully_connected};
+}
+
+// The bias in units of binary32(x_scale * w_scale): float32.S5. Where that is 0 the factor is, too.
+std::int64_t BiasInUnits(const Channel& channel) {
+  const float unit = static_cast<float>(channel.scale);
+  if (channel.bias_scale == static_cast<double>(unit))
+    return static_cast<std::int64_t>(channel.bias);
+  if (unit == 0) return 0;
+  const Term term{channel.bias, channel.bias_scale};
+  constexpr format::IntegerRange kInt32{-(std::int64_t{1} << 31), (std::int64_t{1} << 31) - 1};
+  return RoundHalfEven({{&term, 1}, static_cast<double>(unit), 1}, kInt32);
+}
+
+// A sum may begin with this much: products leave room for it in int32.
+constexpr double kLargestAddend = 0x1p30;
+
+}  // namespace
+
+Result<std::optional<Epilogue>> EpilogueOf(const NodePlan& node, const ProductRoles& roles,
+                                           const Tensor& y) {
+  if (node.arithmetic() == Arithmetic::kExact) return std::optional(Epilogue{});
+  QTX_ASSIGN_OR_RETURN(const Tensor* x, node.TypeOf(roles.x));
+  QTX_ASSIGN_OR_RETURN(const Tensor* w, node.TypeOf(roles.w));
+  const Tensor* bias = nullptr;
+  if (node.HasInput(roles.bias)) {
+    QTX_ASSIGN_OR_RETURN(bias, node.TypeOf(roles.bias));
+  }
+  const bool integers = SumsIntegers(*x, *w, bias, roles);
+  if (node.arithmetic() != Arithmetic::kFloat32) {
+    return std::optional(integers ? TfliteEpilogue(node, *x, *w, y) : Epilogue{});
+  }
+  // One bit has no rounding of its own: a sign of binary32.
+  const bool result = y.elem_type == ElementType::kFloat ||
+                      (y.quantization.has_value() && format::IsIntegerStorage(y.elem_type) &&
+                       y.elem_type != ElementType::kBipolar1Q);
+  if (!integers || !result) return std::optional<Epilogue>();
+  return std::optional(Epilogue{Kind::kFloat32});
+}
+
+std::int64_t IntegerBias(const Channel& channel, Epilogue epilogue) {
+  const bool rescales = epilogue.kind == Kind::kFloat32 && channel.bias_scale != 0;
+  return rescales ? BiasInUnits(channel) : static_cast<std::int64_t>(channel.bias);
+}
+
+std::vector<std::int32_t> TakeIntegerBias(std::vector<Channel>& channels, Epilogue epilogue) {
+  if (epilogue.is_exact()) return TakeIntegerBias(channels);
+  std::vector<std::int32_t> addend;
+  for (Channel& channel : channels) {
+    channel.bias = static_cast<double>(IntegerBias(channel, epilogue));
+    const bool taken = std::fabs(channel.bias) < kLargestAddend;
+    addend.push_back(taken ? static_cast<std::int32_t>(channel.bias) : 0);
+    if (taken) channel.bias = 0;
+  }
+  return addend;
+}
+
+}  // namespace qtx::backend::engine
