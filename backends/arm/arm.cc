@@ -18,8 +18,12 @@ std::span<const engine::Kernels* const> ArmKernels() {
     const bool dot_product = (has & HWCAP_ASIMDDP) != 0;
     std::vector<const engine::Kernels*> tables;
     if (dot_product && (has2 & HWCAP2_I8MM) != 0) tables.push_back(&engine::I8mmKernels());
-    if (dot_product && (has2 & HWCAP2_SVE2) != 0) tables.push_back(&engine::Sve2Kernels());
+    const bool sve2 = dot_product && (has2 & HWCAP2_SVE2) != 0;
+    // On vectors no longer than NEON's its tiles take more instructions than dotprod's.
+    const bool longer = sve2 && engine::Sve2Kernels().bytes.lanes > 4;
+    if (longer) tables.push_back(&engine::Sve2Kernels());
     if (dot_product) tables.push_back(&engine::DotProductKernels());
+    if (sve2 && !longer) tables.push_back(&engine::Sve2Kernels());
     tables.push_back(&engine::NeonKernels());
     tables.push_back(&engine::PortableKernels());
     return tables;
