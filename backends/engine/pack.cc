@@ -226,9 +226,9 @@ class Packer {
     return kLargestSum / (std::max<std::int64_t>(Magnitude(source_), 1) * largest * kernels_.group);
   }
 
-  // Groups whose panels stay in the first cache, with as many of a tile's rows.
+  // Groups whose panels stay in the second cache while a block of rows passes over them.
   std::int64_t CachedGroups() const {
-    constexpr std::int64_t kBytes = 36 << 10;  // of 48 KiB: the sums need some too
+    constexpr std::int64_t kBytes = 128 << 10;
     const std::int64_t group =
         strip_.vectors * kernels_.lanes * static_cast<std::int64_t>(sizeof(W)) +
         kMaxRows * static_cast<std::int64_t>(sizeof(A));

@@ -50,7 +50,7 @@ struct PackSource {
   std::int64_t Depth() const;
 };
 
-/// Segments whose sums fit int32 and whose panels fit the first cache, and where those begin in the
+/// Segments whose sums fit int32 and whose panels fit the second cache, and where those begin in the
 /// strip.
 struct Chunk {
   std::size_t first_segment = 0, segment_count = 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMostTileColumns = 64;  // 4 panels of 16 lanes
 // Rows that one strip passes over at a time: a multiple of every tile's rows. Few enough for their
-// sums to stay in the first cache beside a chunk's panels.
+// sums to stay in the first cache.
 constexpr std::int64_t kBlockRows = 24;
 // Rows that all strips pass over before the next ones: they stay in the second cache.
 constexpr std::int64_t kPassRows = 10 * kBlockRows;
@@ -45,7 +45,7 @@ class BlockRunner {
   }
 
  private:
-  // Chunk after chunk, so that each one's panels serve all rows from the first cache.
+  // Chunk after chunk, so that each one's panels serve all rows from the second cache.
   void Sum(const Strip& strip, std::int64_t count) {
     bool first = true;
     for (const Chunk& chunk : weights_.chunks(strip)) {
