@@ -147,7 +147,9 @@ void Multiply(const ProductKernels<A, W>& kernels, const PackedWeights<W>& weigh
   if (threads.count() > 1) {
     passes = std::max(passes, std::min(count, (4 * threads.count() + parts - 1) / parts));
   }
-  threads.For(passes * parts, [&](std::int64_t i) {
+  constexpr std::int64_t kProductsPerNanosecond = 200;  // of one thread, roughly
+  const std::int64_t products = count * weights.work() * kernels.lanes * kernels.group;
+  threads.For(passes * parts, products / kProductsPerNanosecond, [&](std::int64_t i) {
     const std::int64_t pass = i / parts;
     BlockRunner<A, W>(kernels, weights, requantizer, target)
         .Run(rows, count * pass / passes, count * (pass + 1) / passes,

@@ -6,6 +6,8 @@ namespace {
 // Loops of one network follow each other within microseconds: waking a sleeper costs more than
 // staying awake that long.
 constexpr int kSpins = 1 << 14;
+// Telling the others and awaiting the last of them takes two or three microseconds.
+constexpr std::int64_t kWorthSharing = 10'000;
 
 inline void Pause() {
 #if defined(__x86_64__)
@@ -53,8 +55,9 @@ void Threads::Work() {
   }
 }
 
-void Threads::For(std::int64_t n, const std::function<void(std::int64_t)>& task) {
-  if (workers_.empty() || n < 2) {
+void Threads::For(std::int64_t n, std::int64_t nanoseconds,
+                  const std::function<void(std::int64_t)>& task) {
+  if (workers_.empty() || n < 2 || nanoseconds < kWorthSharing) {
     for (std::int64_t i = 0; i < n; ++i) task(i);
     return;
   }

@@ -45,12 +45,14 @@ class Add : public Step {
 
   Result<void> Run() override {
     constexpr std::int64_t kPiece = 1 << 14;
-    threads_.For((y_->size + kPiece - 1) / kPiece, [this](std::int64_t piece) {
-      for (std::int64_t i = piece * kPiece; i < std::min(y_->size, (piece + 1) * kPiece);
-           i += kBlock) {
-        RunBlock(i, std::min(kBlock, y_->size - i));
-      }
-    });
+    constexpr std::int64_t kBytesPerNanosecond = 8;
+    threads_.For((y_->size + kPiece - 1) / kPiece, y_->size / kBytesPerNanosecond,
+                 [this](std::int64_t piece) {
+                   for (std::int64_t i = piece * kPiece;
+                        i < std::min(y_->size, (piece + 1) * kPiece); i += kBlock) {
+                     RunBlock(i, std::min(kBlock, y_->size - i));
+                   }
+                 });
     return {};
   }
 

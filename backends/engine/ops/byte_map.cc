@@ -14,12 +14,14 @@ class ByteMap : public Step {
 
   Result<void> Run() override {
     constexpr std::int64_t kPiece = 1 << 14;
-    threads_.For((x_->size + kPiece - 1) / kPiece, [this](std::int64_t piece) {
-      const std::uint8_t* from = x_->bytes();
-      std::uint8_t* to = y_->bytes();
-      const std::int64_t end = std::min(x_->size, (piece + 1) * kPiece);
-      for (std::int64_t i = piece * kPiece; i < end; ++i) to[i] = table_[from[i]];
-    });
+    constexpr std::int64_t kBytesPerNanosecond = 2;
+    threads_.For((x_->size + kPiece - 1) / kPiece, x_->size / kBytesPerNanosecond,
+                 [this](std::int64_t piece) {
+                   const std::uint8_t* from = x_->bytes();
+                   std::uint8_t* to = y_->bytes();
+                   const std::int64_t end = std::min(x_->size, (piece + 1) * kPiece);
+                   for (std::int64_t i = piece * kPiece; i < end; ++i) to[i] = table_[from[i]];
+                 });
     return {};
   }
 

@@ -72,10 +72,13 @@ class PaddedImage {
       std::fill_n(out + before + in, all - before - in, padding);
     };
     constexpr std::int64_t kLines = 16;  // enough for a piece of work
-    threads.For((lines_ + kLines - 1) / kLines, [&](std::int64_t piece) {
-      const std::int64_t end = std::min(lines_, (piece + 1) * kLines);
-      for (std::int64_t i = piece * kLines; i < end; ++i) fill_line(i);
-    });
+    constexpr std::int64_t kBytesPerNanosecond = 16;
+    const std::int64_t bytes = size_ * static_cast<std::int64_t>(sizeof(To));
+    threads.For((lines_ + kLines - 1) / kLines, bytes / kBytesPerNanosecond,
+                [&](std::int64_t piece) {
+                  const std::int64_t end = std::min(lines_, (piece + 1) * kLines);
+                  for (std::int64_t i = piece * kLines; i < end; ++i) fill_line(i);
+                });
   }
 
  private:

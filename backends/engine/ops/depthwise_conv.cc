@@ -20,6 +20,9 @@ constexpr std::int64_t kMostTaps = 1 << 14;
 // where that is not too many, else to at least the smaller number.
 constexpr std::int64_t kLargestPeriod = 1 << 13;
 constexpr std::int64_t kSmallestRun = 512;
+// Of one thread, roughly.
+constexpr std::int64_t kOutputsPerNanosecond = 4;
+constexpr std::int64_t kBytesPerNanosecond = 16;
 
 // The window over rows (y) and columns (x). The padded image is kept as [rows][phase][columns of
 // that phase][channels]: neighbours of a strided window lie side by side.
@@ -72,12 +75,13 @@ class DepthwiseConv : public Step {
     const std::int64_t in = x_->size / std::max<std::int64_t>(batch_, 1);
     for (std::int64_t n = 0; n < batch_; ++n) {
       Load(x_->bytes() + n * in);
-      threads_.For(Pieces(), [&](std::int64_t piece) {
-        const std::int64_t rows = geometry_.y.out;
-        for (std::int64_t r = rows * piece / Pieces(); r < rows * (piece + 1) / Pieces(); ++r) {
-          ComputeRow(n, r, work_->data + piece * PieceBytes());
-        }
-      });
+      threads_.For(
+          Pieces(), geometry_.y.out * OutLine() / kOutputsPerNanosecond, [&](std::int64_t piece) {
+            const std::int64_t rows = geometry_.y.out;
+            for (std::int64_t r = rows * piece / Pieces(); r < rows * (piece + 1) / Pieces(); ++r) {
+              ComputeRow(n, r, work_->data + piece * PieceBytes());
+            }
+          });
     }
     return {};
   }
@@ -100,15 +104,16 @@ class DepthwiseConv : public Step {
     const WindowAxis& y = geometry_.y;
     const auto zero = static_cast<std::uint8_t>(zero_);
     std::uint8_t* image = image_->bytes();
-    threads_.For(y.padded(), [&](std::int64_t row) {
-      std::uint8_t* line = image + row * geometry_.Line();
-      const std::int64_t from = row - y.pad_begin;
-      if (from < 0 || from >= y.in) {
-        std::fill_n(line, geometry_.Line(), zero);
-      } else {
-        LoadLine(stored + from * geometry_.x.in * geometry_.channels, zero, line);
-      }
-    });
+    threads_.For(y.padded(), y.padded() * geometry_.Line() / kBytesPerNanosecond,
+                 [&](std::int64_t row) {
+                   std::uint8_t* line = image + row * geometry_.Line();
+                   const std::int64_t from = row - y.pad_begin;
+                   if (from < 0 || from >= y.in) {
+                     std::fill_n(line, geometry_.Line(), zero);
+                   } else {
+                     LoadLine(stored + from * geometry_.x.in * geometry_.channels, zero, line);
+                   }
+                 });
   }
 
   void LoadLine(const std::uint8_t* stored, std::uint8_t zero, std::uint8_t* line) const {

@@ -92,7 +92,7 @@ class EightBitBinary : public Step {
 
   Result<void> Run() override {
     constexpr std::int64_t kPiece = 1 << 14;
-    threads_.For((y_->size + kPiece - 1) / kPiece, [this](std::int64_t piece) {
+    threads_.For((y_->size + kPiece - 1) / kPiece, y_->size, [this](std::int64_t piece) {
       const std::int64_t end = std::min(y_->size, (piece + 1) * kPiece);
       for (std::int64_t i = piece * kPiece; i < end; i += kBlock) {
         RunBlock(i, std::min(kBlock, end - i));

@@ -36,7 +36,8 @@ class HeldPool : public Step {
 
   Result<void> Run() override {
     const std::int64_t rows = pool_.window.y.out;
-    threads_.For(batch_ * rows, [this, rows](std::int64_t i) { RunLine(i / rows, i % rows); });
+    threads_.For(batch_ * rows, x_->size,
+                 [this, rows](std::int64_t i) { RunLine(i / rows, i % rows); });
     return {};
   }
 

@@ -76,7 +76,7 @@ TEST(Threads, CallEveryIndexOnce) {
     for (const std::int64_t n : {0, 1, 2, 1000}) {
       std::vector<std::atomic<int>> calls(static_cast<std::size_t>(n));
       for (int again = 0; again < 50; ++again) {
-        threads.For(n, [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
+        threads.For(n, 1'000'000, [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
       }
       for (const auto& c : calls) EXPECT_EQ(c, 50);
     }
