@@ -260,7 +260,7 @@ std::string Legend(const std::vector<std::string>& backends) {
     svg += Label(x + 10, 42, "plain", name);
     x += 30 + 7.5 * static_cast<double>(name.size());
   }
-  return svg + Label(x, 42, "plain", "(hollow: not the exact result, or not checked)");
+  return svg + Label(kLeft, 56, "small", "hollow: not the exact result, or not checked");
 }
 
 constexpr const char* kStyle =
