@@ -37,9 +37,11 @@ int Inspect(const InspectOptions& options);
 
 struct ConvertOptions {
   std::string input;
+  std::vector<std::string> with;  // further files that belong to the input
   std::string output;
   std::string from;  // a kind of convert.h; empty: detected
   std::string to = "qtx";
+  std::vector<std::string> allow;  // losses of convert.h
   std::int64_t opset = 0;
   bool json = false;
 };

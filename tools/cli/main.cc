@@ -10,9 +10,12 @@
 
 #include "commands.h"
 #include "qtx/conformance/runner.h"
+#include "qtx/convert/convert.h"
 
 namespace qtx::cli {
 namespace {
+
+using convert::Kind;
 
 // As CLI::Range, which takes NaN for a number in range.
 CLI::Validator Between(double low, double high) {
@@ -38,6 +41,22 @@ void AddInspect(CLI::App& app, InspectOptions& options) {
   command->add_flag("--json", options.json, "The same for programs");
 }
 
+// Names of the kinds that have `member`, a reader or a writer.
+template <typename Member>
+std::vector<std::string> KindNames(Member member) {
+  std::vector<std::string> names;
+  for (const Kind& kind : convert::Kinds()) {
+    if (kind.*member != nullptr) names.emplace_back(kind.name);
+  }
+  return names;
+}
+
+std::vector<std::string> LossNames() {
+  std::vector<std::string> names;
+  for (const convert::Loss& loss : convert::Losses()) names.emplace_back(loss.name);
+  return names;
+}
+
 void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lower,
                     ConvertOptions& lift) {
   auto add = [&app](const char* name, const char* help, ConvertOptions& options) {
@@ -49,12 +68,16 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
   };
   auto* command = add("convert", "Convert a model to the extended form, or out of it", convert);
   command->add_option("--from", convert.from, "Kind of the input (default: detected)")
-      ->check(CLI::IsMember({"tflite", "qdq", "qtx"}));
+      ->check(CLI::IsMember(KindNames(&Kind::read)));
   command->add_option("--to", convert.to, "Kind of the output")
-      ->check(CLI::IsMember({"qtx", "qdq"}))
+      ->check(CLI::IsMember(KindNames(&Kind::write)))
       ->capture_default_str();
+  command->add_option("--with", convert.with,
+                      "A further file that belongs to the input: weights, a profile's model");
+  command->add_option("--allow", convert.allow, "A loss to accept (repeatable)")
+      ->check(CLI::IsMember(LossNames()));
   command->add_option("--opset", convert.opset,
-                      "ai.onnx opset of QDQ output (default: the smallest)");
+                      "ai.onnx opset of ONNX output (default: the smallest)");
   command = add("lower", "The extended form to stock QDQ ONNX", lower);
   command->add_option("--opset", lower.opset, "ai.onnx opset (default: the smallest that fits)");
   add("lift", "Stock QDQ ONNX to the extended form", lift);

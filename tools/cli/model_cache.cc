@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "qtx/convert/convert.h"
-#include "qtx/format/limits.h"
 
 namespace qtx::cli {
 namespace {
@@ -13,15 +12,9 @@ constexpr std::size_t kMaxModels = 4;
 }  // namespace
 
 Result<format::Model> LoadAnyModel(const std::string& path) {
-  QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ReadFile(path, format::kMaxModelBytes));
-  QTX_ASSIGN_OR_RETURN(const std::string kind, convert::DetectKind(bytes, path));
-  if (kind == "tflite") {
-    QTX_ASSIGN_OR_RETURN(convert::Conversion conversion, convert::FromTflite(bytes, path));
-    return std::move(conversion.model);
-  }
-  QTX_ASSIGN_OR_RETURN(format::Model model, format::Model::Load(path));
-  if (kind != "qdq") return model;
-  auto conversion = convert::FromQdq(model);
+  QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(path));
+  QTX_ASSIGN_OR_RETURN(const convert::Kind* kind, convert::KindOf(source));
+  auto conversion = kind->read(source, {});
   if (!conversion.has_value()) return At(path, conversion.error());
   return std::move(conversion->model);
 }

@@ -29,8 +29,9 @@ Result<format::Model> LoadOnnx(const std::string& path) {
 Result<format::Model> LoadModel(const std::string& path) {
   if (path.ends_with(".onnx")) return LoadOnnx(path);
   QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ReadFile(path, format::kMaxModelBytes));
-  QTX_ASSIGN_OR_RETURN(convert::Conversion conversion, convert::FromTflite(bytes, path));
-  return std::move(conversion.model);
+  auto conversion = convert::FromTflite(bytes);
+  if (!conversion.has_value()) return At(path, conversion.error());
+  return std::move(conversion->model);
 }
 
 // Any stored value of an integer type; reals of [-1, 1); zeros of what is neither.

@@ -1,7 +1,9 @@
 // What became of each field, in the order the converter came across it.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,8 @@ namespace qtx::convert {
 
 class Ledger {
  public:
+  explicit Ledger(const Options& options = {}) : allowed_(options.allow) {}
+
   void Kept(std::string value, std::string field) {
     Add(std::move(value), std::move(field), LedgerEntry::Fate::kKept, "");
   }
@@ -20,12 +24,23 @@ class Ledger {
   void Dropped(std::string value, std::string field, std::string why) {
     Add(std::move(value), std::move(field), LedgerEntry::Fate::kDropped, std::move(why));
   }
+  /// Dropped, where `loss` (a name of Losses()) is allowed.
+  /// Errors: kUnsupported, naming value, field and loss, where it is not.
+  Result<void> Lose(std::string_view loss, std::string value, std::string field, std::string why) {
+    if (std::ranges::find(allowed_, loss) == allowed_.end()) {
+      return Error{ErrorCode::kUnsupported, value + ": " + field,
+                   why + "; --allow " + std::string(loss) + " goes without"};
+    }
+    Dropped(std::move(value), std::move(field), std::move(why));
+    return {};
+  }
   std::vector<LedgerEntry> Take() { return std::move(entries_); }
 
  private:
   void Add(std::string value, std::string field, LedgerEntry::Fate fate, std::string why) {
     entries_.push_back({std::move(value), std::move(field), fate, std::move(why)});
   }
+  std::vector<std::string> allowed_;
   std::vector<LedgerEntry> entries_;
 };
 

@@ -108,7 +108,7 @@ reference::Interpreter::NodeArithmetics Undelegated(const format::Graph& graph) 
 
 Result<void> Run(const Set& set, Outcome* outcome) {
   QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ReadFile(set.file, format::kMaxModelBytes));
-  auto conversion = FromTflite(bytes, "");
+  auto conversion = FromTflite(bytes);
   if (!conversion.has_value()) return In("convert", conversion.error());
   const format::Model& model = conversion->model;
   for (const format::Node& node : model.graph.nodes) {

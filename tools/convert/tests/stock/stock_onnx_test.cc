@@ -6,7 +6,7 @@
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
-#include "../networks.h"
+#include "tests/networks.h"
 #include "qtx/convert/convert.h"
 
 namespace qtx::convert {
@@ -15,7 +15,7 @@ namespace {
 class StockOnnx : public testing::TestWithParam<std::string> {};
 
 TEST_P(StockOnnx, AcceptsTheLoweredNetwork) {
-  const auto extended = FromTflite(*ReadNetwork(GetParam()), "source.tflite");
+  const auto extended = FromTflite(*ReadNetwork(GetParam()));
   ASSERT_TRUE(extended.has_value());
   const auto lowered = ToQdq(extended->model);
   ASSERT_TRUE(lowered.has_value());

@@ -2,8 +2,12 @@
 // field.  Converters see the format only.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "qtx/format/model.h"
@@ -18,29 +22,74 @@ struct LedgerEntry {
   std::string why;  // empty for kept
 };
 
+/// What a form may be unable to hold. Without leave it is an error, with leave a ledger entry.
+struct Loss {
+  std::string_view name;  // as --allow names it
+  std::string_view what;
+};
+std::span<const Loss> Losses();
+
+struct Options {
+  std::vector<std::string> allow;  // names of losses
+  std::int64_t opset = 0;          // of ONNX that is written; 0: the smallest that has the types
+};
+
+/// A file to convert, and what belongs to it.
+struct Source {
+  std::string path;  // names the file in errors; what it refers to lies beside it
+  std::string bytes;
+  std::vector<std::string> with;      // paths of further files: weights, the model of a profile
+  std::optional<format::Model> onnx;  // the bytes parsed, where they are an ONNX model
+};
+
+/// Errors: kIo, kTooLarge.
+Result<Source> Open(const std::string& path, std::vector<std::string> with = {});
+
 struct Conversion {
   format::Model model;
   std::vector<LedgerEntry> ledger;
 };
 
-/// A .tflite flatbuffer (int8 per-axis, uint8 per-tensor) to the extended form, NCHW inside, the
-/// graph's inputs and outputs as TFLite has them.
-/// Errors: kInvalid (not a verified TFLite file), kUnsupported (operator and tensor by name).
-Result<Conversion> FromTflite(std::string_view bytes, const std::string& where);
-
-/// Stock ONNX with QuantizeLinear/DequantizeLinear to the extended form. Annotated values
-/// (elem_type FLOAT with quantization) take their type from the annotation.
-Result<Conversion> FromQdq(const format::Model& model);
-
-struct LowerOptions {
-  std::int64_t opset = 0;  // 0: the smallest of 13, 19, 21 and 25 that has the types
+/// What is written: an ONNX model, extended or stock, or a file of another form.
+struct Export {
+  std::variant<format::Model, std::string> content;
+  std::vector<LedgerEntry> ledger;
 };
+
+/// A form that models come in.
+struct Kind {
+  std::string_view name;  // as --from and --to name it
+  std::string_view what;
+  bool (*matches)(const Source&);  // by content
+  /// To the extended form. nullptr: cannot be read. `where` of an error leaves the file to Read.
+  Result<Conversion> (*read)(const Source&, const Options&);
+  /// From the extended form, which Check has vetted. nullptr: cannot be written.
+  Result<Export> (*write)(const format::Model&, const Options&);
+};
+
+/// All kinds, in the order in which their `matches` are asked.
+std::span<const Kind> Kinds();
+/// nullptr: no kind of that name.
+const Kind* FindKind(std::string_view name);
+/// Errors: kInvalid when the source is of no kind.
+Result<const Kind*> KindOf(const Source& source);
+
+/// The extended form of `source`, checked by every rule of the spec.
+/// Errors: those of the kind's reader, kInvalid for a rule that is broken; `where` begins with the
+/// path.
+Result<Conversion> Read(const Source& source, const Kind& kind, const Options& options = {});
+
+/// Stock ONNX to the extended form. Annotated values (elem_type FLOAT with quantization) take their
+/// type from the annotation.  Errors: kInvalid, kUnsupported.
+Result<Conversion> FromOnnx(const format::Model& model, const Options& options = {});
+
 /// The extended form to stock QDQ ONNX: every quantized value is a FLOAT value of the same name,
 /// annotated.  Errors: kUnsupported, naming value and type that the opset cannot say.
-Result<Conversion> ToQdq(const format::Model& model, const LowerOptions& options = {});
+Result<Conversion> ToQdq(const format::Model& model, const Options& options = {});
 
-/// "tflite", "qdq" (stock ONNX with Q/DQ), "qtx" (extended form) or "onnx" (float).
-/// Errors: kInvalid when the bytes are none of these.
-Result<std::string> DetectKind(std::string_view bytes, const std::string& where);
+/// A .tflite flatbuffer to the extended form, NCHW inside, the graph's inputs and outputs as TFLite
+/// has them.  Errors: kInvalid (not a verified TFLite file), kUnsupported (operator and tensor by
+/// name).
+Result<Conversion> FromTflite(std::string_view bytes, const Options& options = {});
 
 }  // namespace qtx::convert

@@ -1,0 +1,108 @@
+// The forms that models come in: a row each.
+#include <algorithm>
+#include <array>
+
+#include "onnx/detect.h"
+#include "qtx/convert/convert.h"
+#include "qtx/format/check.h"
+#include "qtx/format/limits.h"
+#include "tflite/file.h"
+
+namespace qtx::convert {
+namespace {
+
+bool IsTflite(const Source& source) { return LooksLikeTflite(source.bytes); }
+
+Result<Conversion> ReadTflite(const Source& source, const Options& options) {
+  return FromTflite(source.bytes, options);
+}
+
+Result<format::Model> OnnxOf(const Source& source) {
+  if (source.onnx) return *source.onnx;
+  return format::Model::Parse(source.bytes, "");
+}
+
+Result<Conversion> ReadOnnx(const Source& source, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(const format::Model model, OnnxOf(source));
+  return FromOnnx(model, options);
+}
+
+Result<Conversion> ReadAsItIs(const Source& source, const Options&) {
+  QTX_ASSIGN_OR_RETURN(format::Model model, OnnxOf(source));
+  return Conversion{std::move(model), {}};
+}
+
+Result<Export> WriteAsItIs(const format::Model& model, const Options&) { return Export{model, {}}; }
+
+Result<Export> WriteQdq(const format::Model& model, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(Conversion lowered, ToQdq(model, options));
+  return Export{std::move(lowered.model), std::move(lowered.ledger)};
+}
+
+constexpr std::array kKinds = {
+    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, nullptr},
+    Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
+    Kind{"qdq", "stock ONNX with QuantizeLinear and DequantizeLinear", HasQuantizer, ReadOnnx,
+         WriteQdq},
+    Kind{"onnx", "ONNX without quantization", IsOnnx, ReadAsItIs, nullptr},
+};
+
+constexpr std::array kLosses = {
+    Loss{"documentation", "doc strings, metadata and names of what computes nothing"},
+    Loss{"origin", "what a node was in the framework it came from"},
+    Loss{"scheme", "the scheme, and the fixed-point form of a requantization"},
+    Loss{"statistics", "min, max, mean, std, counts and histograms"},
+};
+
+}  // namespace
+
+std::span<const Kind> Kinds() { return kKinds; }
+std::span<const Loss> Losses() { return kLosses; }
+
+const Kind* FindKind(std::string_view name) {
+  const auto* found = std::ranges::find(kKinds, name, &Kind::name);
+  return found == kKinds.end() ? nullptr : found;
+}
+
+Result<const Kind*> KindOf(const Source& source) {
+  const auto* found =
+      std::ranges::find_if(kKinds, [&](const Kind& kind) { return kind.matches(source); });
+  if (found != kKinds.end()) return found;
+  std::string names;
+  for (const Kind& kind : kKinds) {
+    if (kind.read == nullptr) continue;
+    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  return Error{ErrorCode::kInvalid, source.path,
+               source.bytes.empty() ? "empty; expected a model" : "none of the kinds " + names};
+}
+
+Result<Source> Open(const std::string& path, std::vector<std::string> with) {
+  Source source{path, {}, std::move(with), std::nullopt};
+  QTX_ASSIGN_OR_RETURN(source.bytes, format::ReadFile(path, format::kMaxModelBytes));
+  if (IsTflite(source)) return source;
+  auto model = format::Model::Parse(source.bytes, path);
+  if (!model.has_value() || (model->graph.nodes.empty() && model->opset_imports.empty()))
+    return source;
+  source.onnx = *std::move(model);
+  const std::size_t slash = path.rfind('/');
+  source.onnx->folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return source;
+}
+
+Result<Conversion> Read(const Source& source, const Kind& kind, const Options& options) {
+  if (kind.read == nullptr) {
+    return Error{ErrorCode::kUnsupported, source.path,
+                 std::string(kind.name) + " can be written, not read"};
+  }
+  auto conversion = kind.read(source, options);
+  if (!conversion.has_value()) return At(source.path, conversion.error());
+  // Nothing that breaks the spec goes on to a writer or a backend that trusts the spec.
+  if (const auto findings = format::Check(conversion->model, source.path); !findings.empty()) {
+    return Error{ErrorCode::kInvalid, findings[0].where,
+                 findings[0].message + " [" + findings[0].rule + "]"};
+  }
+  return conversion;
+}
+
+}  // namespace qtx::convert

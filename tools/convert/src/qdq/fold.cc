@@ -1,0 +1,164 @@
+// FoldPairs: the plan applied to nodes, initializers and value infos.
+#include "qdq/fold.h"
+
+#include <algorithm>
+#include <set>
+
+#include "onnx/rename.h"
+#include "qdq/imports.h"
+#include "qdq/plan.h"
+#include "qtx/format/annotation.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::Graph;
+using format::Node;
+
+void RewriteNode(const QdqPlan& plan, Node& node) {
+  for (auto* names : {&node.inputs, &node.outputs}) {
+    for (std::string& name : *names) {
+      if (const auto found = plan.renamed.find(name); found != plan.renamed.end())
+        name = found->second;
+    }
+  }
+  // A Cast to FLOAT whose result is quantized casts to that type: the inverse of lowering.
+  if (!IsStock(node, "Cast") || node.outputs.size() != 1) return;
+  const auto type = plan.types.find(node.outputs[0]);
+  if (type == plan.types.end()) return;
+  for (Attribute& attribute : node.attributes) {
+    if (attribute.name == "to") attribute.i = static_cast<std::int64_t>(type->second.elem_type);
+  }
+}
+
+// Names that only the folded nodes read: their scales, zero points and bounds.
+std::set<std::string> Parameters(const QdqPlan& plan, const Graph& graph) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!plan.removed.contains(i) && !plan.replaced.contains(i)) continue;
+    const auto& inputs = graph.nodes[i].inputs;
+    if (inputs.size() > 1) names.insert(inputs.begin() + 1, inputs.end());
+  }
+  return names;
+}
+
+void Uses(const std::vector<format::ValueInfo>& list, std::set<std::string>& used) {
+  for (const format::ValueInfo& info : list) {
+    if (!info.type || !info.type->quantization) continue;
+    used.insert(info.type->quantization->scale_tensor);
+    used.insert(info.type->quantization->offset_tensor);
+  }
+}
+
+// Drops what nothing reads any more, and only that: an initializer nobody read before stays.
+void DropParameters(std::set<std::string> candidates, Graph& graph) {
+  std::set<std::string> used;
+  for (const Node& node : graph.nodes) used.insert(node.inputs.begin(), node.inputs.end());
+  for (const auto* list : {&graph.inputs, &graph.outputs}) {
+    for (const format::ValueInfo& info : *list) used.insert(info.name);
+  }
+  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) Uses(*list, used);
+  for (const std::string& name : used) candidates.erase(name);
+  std::erase_if(graph.initializers,
+                [&](const auto& data) { return candidates.contains(data.name); });
+  std::erase_if(graph.values, [&](const auto& info) { return candidates.contains(info.name); });
+  std::erase_if(graph.nodes, [&](const Node& node) {
+    return IsStock(node, "Constant") && node.outputs.size() == 1 &&
+           candidates.contains(node.outputs[0]);
+  });
+}
+
+void RewriteNodes(const QdqPlan& plan, const Graph& source, Graph& graph) {
+  graph.nodes.clear();
+  for (std::size_t i = 0; i < source.nodes.size(); ++i) {
+    if (plan.removed.contains(i)) continue;
+    const auto replaced = plan.replaced.find(i);
+    graph.nodes.push_back(replaced == plan.replaced.end() ? source.nodes[i] : replaced->second);
+    RewriteNode(plan, graph.nodes.back());
+  }
+}
+
+Result<void> RewriteInitializers(const QdqPlan& plan, Graph& graph) {
+  std::vector<format::TensorData> copies;
+  for (const auto& [from, to] : plan.copies) {
+    const format::TensorData* data = graph.FindInitializer(from);
+    QTX_ASSIGN_OR_RETURN(format::TensorData copy, Renamed(*data, to));
+    copies.push_back(std::move(copy));
+  }
+  for (format::TensorData& data : graph.initializers) {
+    const auto found = plan.initializers.find(data.name);
+    if (found == plan.initializers.end()) continue;
+    QTX_ASSIGN_OR_RETURN(data, Renamed(std::move(data), found->second));
+  }
+  std::ranges::move(copies, std::back_inserter(graph.initializers));
+  return {};
+}
+
+void RewriteValues(const QdqPlan& plan, Graph& graph) {
+  std::set<std::string> declared;
+  std::erase_if(graph.values, [&](const format::ValueInfo& info) {
+    return plan.dropped.contains(info.name) && !plan.types.contains(info.name);
+  });
+  for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    for (format::ValueInfo& info : *list) {
+      declared.insert(info.name);
+      if (const auto type = plan.types.find(info.name); type != plan.types.end())
+        info.type = type->second;
+    }
+  }
+  for (const std::string& name : plan.order) {
+    if (!declared.insert(name).second) continue;
+    format::ValueInfo info;
+    info.name = name;
+    info.type = plan.types.at(name);
+    graph.values.push_back(std::move(info));
+  }
+}
+
+void RestoreImports(bool sealed, format::Model& model) {
+  const auto imports = ImportsIn(model);
+  std::erase_if(model.metadata, [](const auto& entry) {
+    return entry.first == format::kDigestKey || entry.first == kImportsKey;
+  });
+  if (sealed && imports) {
+    model.opset_imports = *imports;
+  } else if (model.OpsetVersion(format::kDomain) == 0) {
+    model.opset_imports.push_back({std::string(format::kDomain), format::kVersion});
+  }
+}
+
+// True when every annotation that lowering wrote is still there as written.
+bool IsSealed(const format::Model& model, Ledger& ledger) {
+  const auto& metadata = model.metadata;
+  if (std::ranges::find(metadata, format::kDigestKey, &format::Metadata::value_type::first) ==
+      metadata.end()) {
+    return false;
+  }
+  const auto checked = format::CheckDigest(model);
+  if (checked.has_value()) return true;
+  ledger.Dropped("model", "annotations",
+                 checked.error().message + "; the rest is what the QDQ nodes say");
+  return false;
+}
+
+}  // namespace
+
+Result<format::Model> FoldPairs(const format::Model& model, Ledger& ledger) {
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
+  const bool sealed = IsSealed(model, ledger);
+  QTX_ASSIGN_OR_RETURN(const QdqPlan plan, MakePlan(index, sealed, ledger));
+  format::Model folded = model;
+  RewriteNodes(plan, model.graph, folded.graph);
+  QTX_RETURN_IF_ERROR(RewriteInitializers(plan, folded.graph));
+  RewriteValues(plan, folded.graph);
+  DropParameters(Parameters(plan, model.graph), folded.graph);
+  RestoreImports(sealed, folded);
+  for (const std::string& name : plan.dropped) {
+    if (!plan.types.contains(name))
+      ledger.Dropped(name, "value", "lies between a value and its quantization");
+  }
+  return folded;
+}
+
+}  // namespace qtx::convert

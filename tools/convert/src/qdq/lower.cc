@@ -1,0 +1,336 @@
+// ToQdq: every quantized value becomes a FLOAT value between QuantizeLinear and DequantizeLinear.
+//
+//   node -> v/real -> QuantizeLinear -> v/stored -> DequantizeLinear -> v    (a Clip before where
+//   narrowed) graph input v  -> QuantizeLinear -> v/stored -> DequantizeLinear -> v/quantized
+//   initializer v/stored             ------------> DequantizeLinear -> v
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "ledger.h"
+#include "onnx/graph_index.h"
+#include "onnx/rename.h"
+#include "qdq/imports.h"
+#include "qdq/parameters.h"
+#include "qtx/convert/convert.h"
+#include "qtx/format/annotation.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+using format::Node;
+using format::TensorType;
+
+Error Unsupported(std::string where, std::string message) {
+  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
+}
+
+std::string Quoted(const std::string& name) { return "value '" + name + "'"; }
+
+constexpr std::int64_t kNewestOpset = 25;  // whose operators kStableOperators speaks of
+
+// Operators that mean the same in every opset from 13 to 25 for the attributes and inputs they have
+// in 13: a model of these may change its import. Sorted.
+constexpr std::array kStableOperators = {
+    "Add",           "AveragePool", "Cast",           "Clip",
+    "Concat",        "Constant",    "Conv",           "DequantizeLinear",
+    "Div",           "Flatten",     "Gemm",           "GlobalAveragePool",
+    "GlobalMaxPool", "Identity",    "MatMul",         "MaxPool",
+    "Mul",           "Pad",         "QuantizeLinear", "Relu",
+    "Reshape",       "Sigmoid",     "Softmax",        "Squeeze",
+    "Sub",           "Tanh",        "Transpose",      "Unsqueeze"};
+
+class Lowering {
+ public:
+  Lowering(const GraphIndex& index, const Options& options)
+      : index_(index), source_(index.model()), ledger_(options) {}
+
+  Result<Conversion> Run(const Options& options);
+
+ private:
+  Result<void> CollectTypes();
+  Result<std::int64_t> Opset(const Options& options) const;
+  Result<void> LowerInitializers();
+  Result<void> LowerInputs();
+  Result<void> LowerNode(const Node& node);
+  Result<void> LowerOutput(const std::string& value, Node& producer, std::vector<Node>& after);
+  Result<void> AddPair(const std::string& value, const std::string& from, const std::string& to,
+                       std::vector<Node>& nodes);
+  std::vector<std::string> ParameterInputs(const std::string& value, const std::string& first);
+  Node MakeNode(const std::string& value, const char* op_type, std::vector<std::string> inputs,
+                std::string output) const;
+  Result<std::string> AddClip(const std::string& value, const std::string& to,
+                              std::vector<Node>& nodes);
+  std::string AddBound(const std::string& name, double value);
+  void AnnotateValues(std::vector<format::ValueInfo>& list);
+  Result<void> Finish(std::int64_t opset);
+  std::string Unique(std::string name);
+
+  const GraphIndex& index_;
+  const format::Model& source_;
+  std::map<std::string, TensorType> types_;  // of quantized values, parameters inline
+  std::map<std::string, StockParameters> parameters_;
+  std::map<std::string, std::vector<std::string>> parameter_names_;  // scale and zero point
+  std::map<std::string, std::string> reads_;  // graph input to the value its consumers read
+  std::set<std::string> names_;
+  format::Model model_;
+  std::vector<format::TensorData> added_;  // scales, zero points and bounds, after the model's own
+  Ledger ledger_;
+};
+
+std::string Lowering::Unique(std::string name) {
+  const std::string stem = name;
+  for (int n = 2; !names_.insert(name).second; ++n) name = stem + "#" + std::to_string(n);
+  return name;
+}
+
+Result<void> Lowering::CollectTypes() {
+  for (const auto* list : {&source_.graph.inputs, &source_.graph.outputs, &source_.graph.values}) {
+    for (const format::ValueInfo& info : *list) {
+      if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
+      if (!info.type->quantization)
+        return Error{ErrorCode::kInvalid, Quoted(info.name), "has no quantization"};
+      TensorType type = *info.type;
+      auto inline_form = format::Resolve(source_, *type.quantization);
+      if (!inline_form.has_value()) return At(Quoted(info.name), inline_form.error());
+      type.quantization = *std::move(inline_form);
+      auto parameters = ToStock(type);
+      if (!parameters.has_value()) return At(Quoted(info.name), parameters.error());
+      types_.emplace(info.name, std::move(type));
+      parameters_.emplace(info.name, *std::move(parameters));
+    }
+  }
+  return {};
+}
+
+Result<std::int64_t> Lowering::Opset(const Options& options) const {
+  const std::int64_t own = source_.OpsetVersion("");
+  std::int64_t opset = options.opset == 0 ? std::max<std::int64_t>(own, 13) : options.opset;
+  if (options.opset > kNewestOpset) {
+    return Unsupported("opset " + std::to_string(opset),
+                       "expected at most " + std::to_string(kNewestOpset));
+  }
+  for (const auto& [name, type] : types_) {
+    QTX_ASSIGN_OR_RETURN(const std::int64_t needed, OpsetFor(type));
+    if (opset >= needed) continue;
+    if (options.opset != 0) {
+      return Unsupported(Quoted(name), std::string(format::Name(type.elem_type)) + " needs opset " +
+                                           std::to_string(needed) + ", found " +
+                                           std::to_string(opset));
+    }
+    opset = needed;
+  }
+  if (opset == own) return opset;
+  for (const Node& node : source_.graph.nodes) {
+    if (!node.domain.empty()) continue;
+    if (own >= 13 && std::ranges::binary_search(kStableOperators, std::string_view(node.op_type)))
+      continue;
+    return Unsupported(
+        "node '" + node.name + "' (" + node.op_type + ")",
+        "may differ between opset " + std::to_string(own) + " and " + std::to_string(opset));
+  }
+  return opset;
+}
+
+Node Lowering::MakeNode(const std::string& value, const char* op_type,
+                        std::vector<std::string> inputs, std::string output) const {
+  Node node;
+  node.name = value + "/" + op_type;
+  node.op_type = op_type;
+  node.inputs = std::move(inputs);
+  node.outputs = {std::move(output)};
+  return node;
+}
+
+std::vector<std::string> Lowering::ParameterInputs(const std::string& value,
+                                                   const std::string& first) {
+  const StockParameters& stock = parameters_.at(value);
+  std::vector<std::string>& names = parameter_names_[value];
+  if (names.empty()) {
+    names.push_back(Unique(value + "/scale"));
+    added_.push_back(format::ToTensorData(names[0], stock.scale));
+    if (stock.zero_point) {
+      names.push_back(Unique(value + "/zero_point"));
+      added_.push_back(format::ToTensorData(names[1], *stock.zero_point));
+    }
+  }
+  std::vector<std::string> inputs = {first};
+  inputs.insert(inputs.end(), names.begin(), names.end());
+  return inputs;
+}
+
+Result<void> Lowering::AddPair(const std::string& value, const std::string& from,
+                               const std::string& to, std::vector<Node>& nodes) {
+  if (format::StorageOf(types_.at(value).elem_type) == ElementType::kInt32) {
+    return Unsupported(Quoted(value), "QuantizeLinear has no INT32");
+  }
+  const std::string stored = Unique(value + "/stored");
+  std::vector<std::string> quantize = ParameterInputs(value, from);
+  std::vector<std::string> dequantize = quantize;
+  dequantize[0] = stored;
+  nodes.push_back(MakeNode(value, "QuantizeLinear", std::move(quantize), stored));
+  nodes.push_back(MakeNode(value, "DequantizeLinear", std::move(dequantize), to));
+  const StockParameters& stock = parameters_.at(value);
+  for (std::size_t i = nodes.size() - 2; i < nodes.size(); ++i) {
+    if (stock.axis) nodes[i].attributes.push_back(Attribute::Int("axis", *stock.axis));
+    if (stock.block_size)
+      nodes[i].attributes.push_back(Attribute::Int("block_size", *stock.block_size));
+  }
+  return {};
+}
+
+std::string Lowering::AddBound(const std::string& name, double value) {
+  // One binary32 rounding moves a bound by far less than half an LSB of an 8- or 16-bit type, so
+  // that QuantizeLinear rounds it back to the stored bound.
+  const auto bound = static_cast<float>(value);
+  format::Tensor tensor{
+      ElementType::kFloat, {}, std::nullopt, std::vector<std::byte>(sizeof bound)};
+  std::memcpy(tensor.bytes.data(), &bound, sizeof bound);
+  std::string unique = Unique(name);
+  added_.push_back(format::ToTensorData(unique, tensor));
+  return unique;
+}
+
+// The value that the producer writes: `to` itself, or the input of a Clip to the narrowed range.
+Result<std::string> Lowering::AddClip(const std::string& value, const std::string& to,
+                                      std::vector<Node>& nodes) {
+  const TensorType& type = types_.at(value);
+  const format::Quantization& q = *type.quantization;
+  if (!q.quant_min && !q.quant_max) return to;
+  if (!format::IsIntegerStorage(type.elem_type))
+    return Unsupported(Quoted(value), "a narrowed range of a small float");
+  const format::IntegerRange full = format::StorageRange(type.elem_type);
+  const format::IntegerRange range = format::StoredRange(type.elem_type, q);
+  if (range == full) return to;
+  if (q.scale.size() > 1) return Unsupported(Quoted(value), "a narrowed range with several scales");
+  const auto real = [&](std::int64_t stored) {
+    return static_cast<double>(q.scale[0]) * static_cast<double>(stored - format::OffsetAt(q, 0));
+  };
+  std::string unclipped = Unique(value + "/unclipped");
+  std::vector<std::string> inputs = {unclipped, "", ""};
+  if (range.min != full.min) inputs[1] = AddBound(value + "/min", real(range.min));
+  if (range.max != full.max) inputs[2] = AddBound(value + "/max", real(range.max));
+  if (inputs[2].empty()) inputs.pop_back();
+  nodes.push_back(MakeNode(value, "Clip", std::move(inputs), to));
+  ledger_.Changed(value, "quant_min", "a Clip before QuantizeLinear, and an annotation");
+  return unclipped;
+}
+
+Result<void> Lowering::LowerInitializers() {
+  for (const format::TensorData& data : source_.graph.initializers) {
+    if (!types_.contains(data.name)) {
+      model_.graph.initializers.push_back(data);
+      continue;
+    }
+    if (index_.IsInput(data.name))
+      return Unsupported(Quoted(data.name), "a graph input with a default");
+    const std::string stored = Unique(data.name + "/stored");
+    QTX_ASSIGN_OR_RETURN(format::TensorData renamed, Renamed(data, stored));
+    model_.graph.initializers.push_back(std::move(renamed));
+    Node node =
+        MakeNode(data.name, "DequantizeLinear", ParameterInputs(data.name, stored), data.name);
+    const StockParameters& stock = parameters_.at(data.name);
+    if (stock.axis) node.attributes.push_back(Attribute::Int("axis", *stock.axis));
+    if (stock.block_size)
+      node.attributes.push_back(Attribute::Int("block_size", *stock.block_size));
+    model_.graph.nodes.push_back(std::move(node));
+  }
+  return {};
+}
+
+Result<void> Lowering::LowerInputs() {
+  for (const format::ValueInfo& info : source_.graph.inputs) {
+    if (!types_.contains(info.name)) continue;
+    const std::string quantized = Unique(info.name + "/quantized");
+    QTX_RETURN_IF_ERROR(AddPair(info.name, info.name, quantized, model_.graph.nodes));
+    reads_[info.name] = quantized;
+  }
+  return {};
+}
+
+Result<void> Lowering::LowerOutput(const std::string& value, Node& producer,
+                                   std::vector<Node>& after) {
+  const std::string real = Unique(value + "/real");
+  QTX_ASSIGN_OR_RETURN(const std::string written, AddClip(value, real, after));
+  std::ranges::replace(producer.outputs, value, written);
+  return AddPair(value, real, value, after);
+}
+
+Result<void> Lowering::LowerNode(const Node& source) {
+  Node node = source;
+  for (std::string& input : node.inputs) {
+    if (const auto found = reads_.find(input); found != reads_.end()) input = found->second;
+  }
+  std::vector<Node> after;
+  for (const std::string& output : source.outputs) {
+    if (!types_.contains(output)) continue;
+    QTX_RETURN_IF_ERROR(LowerOutput(output, node, after));
+    // A Cast to a quantized type is stock ONNX's cast of the real; the pair after it does the rest.
+    for (Attribute& attribute : node.attributes) {
+      if (node.op_type == "Cast" && attribute.name == "to")
+        attribute.i = static_cast<std::int64_t>(ElementType::kFloat);
+    }
+  }
+  model_.graph.nodes.push_back(std::move(node));
+  std::ranges::move(after, std::back_inserter(model_.graph.nodes));
+  return {};
+}
+
+void Lowering::AnnotateValues(std::vector<format::ValueInfo>& list) {
+  for (format::ValueInfo& info : list) {
+    if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
+    ledger_.Changed(info.name, "elem_type",
+                    std::string(format::Name(info.type->elem_type)) +
+                        " is FLOAT with QuantizeLinear and DequantizeLinear");
+    for (const char* field : {"scale", "offset"}) ledger_.Kept(info.name, field);
+    if (info.type->statistics) ledger_.Kept(info.name, "statistics");
+    info.type = format::Annotated(*std::move(info.type));
+  }
+}
+
+Result<void> Lowering::Finish(std::int64_t opset) {
+  AnnotateValues(model_.graph.inputs);
+  AnnotateValues(model_.graph.outputs);
+  AnnotateValues(model_.graph.values);
+  std::ranges::move(added_, std::back_inserter(model_.graph.initializers));
+  model_.opset_imports.clear();
+  for (const format::OpsetImport& import : source_.opset_imports) {
+    if (import.domain == format::kDomain) continue;
+    const bool main = import.domain.empty() || import.domain == "ai.onnx";
+    model_.opset_imports.push_back(
+        {import.domain, main ? opset : import.version, import.unknown_fields});
+  }
+  QTX_ASSIGN_OR_RETURN(const format::AnnotationDigest digest, format::DigestOf(model_.graph));
+  model_.metadata.emplace_back(format::kDigestKey, ToText(digest));
+  model_.metadata.emplace_back(kImportsKey, ImportsText(opset, source_.opset_imports));
+  ledger_.Changed("model", "opset_import",
+                  "opset " + std::to_string(opset) + " without qtx; recorded in metadata_props");
+  return {};
+}
+
+Result<Conversion> Lowering::Run(const Options& options) {
+  for (std::string& name : index_.AllNames()) names_.insert(std::move(name));
+  QTX_RETURN_IF_ERROR(CollectTypes());
+  QTX_ASSIGN_OR_RETURN(const std::int64_t opset, Opset(options));
+  model_ = source_;
+  model_.graph.nodes.clear();
+  model_.graph.initializers.clear();
+  QTX_RETURN_IF_ERROR(LowerInputs());
+  QTX_RETURN_IF_ERROR(LowerInitializers());
+  for (const Node& node : source_.graph.nodes) QTX_RETURN_IF_ERROR(LowerNode(node));
+  QTX_RETURN_IF_ERROR(Finish(opset));
+  return Conversion{std::move(model_), ledger_.Take()};
+}
+
+}  // namespace
+
+Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
+  return Lowering(index, options).Run(options);
+}
+
+}  // namespace qtx::convert

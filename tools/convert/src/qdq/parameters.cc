@@ -1,0 +1,255 @@
+#include "qdq/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "qtx/format/limits.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Dims;
+using format::ElementType;
+using format::Quantization;
+using format::Tensor;
+
+Error Invalid(std::string where, std::string message) {
+  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
+}
+Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
+
+bool IsBlocked(const Quantization& q) {
+  return std::ranges::any_of(q.block_shape, [](std::int64_t block) { return block > 1; });
+}
+
+Tensor Floats(std::span<const float> values, Dims dims) {
+  const auto bytes = std::as_bytes(values);
+  return {ElementType::kFloat, std::move(dims), std::nullopt, {bytes.begin(), bytes.end()}};
+}
+
+// Offsets in the storage type. A small float's are 0, whose code is 0 in every such format.
+Tensor ZeroPoints(ElementType storage, std::span<const std::int32_t> offsets, Dims dims) {
+  Tensor tensor{storage, std::move(dims), std::nullopt, {}};
+  const std::size_t bits = offsets.size() * static_cast<std::size_t>(format::BitWidth(storage));
+  tensor.bytes.assign((bits + 7) / 8, std::byte{0});
+  if (format::IsIntegerStorage(storage)) format::PackInt32(offsets, tensor);
+  return tensor;
+}
+
+// ONNX's blocked form has a parameter for every block along one axis and for every element along
+// the others: the grid that a type with fewer axes stands for, its parameters repeated.
+Result<StockParameters> ToBlocked(const format::TensorType& type) {
+  const Quantization& q = *type.quantization;
+  const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt;
+  if (!dims) return Unsupported("blocked parameters on a value without fixed shape");
+  StockParameters stock;
+  Dims grid = *dims;
+  for (std::size_t i = 0; i < q.axis.size(); ++i) {
+    if (q.block_shape[i] <= 1) continue;
+    stock.axis = q.axis[i];
+    stock.block_size = q.block_shape[i];
+    std::int64_t& size = grid[static_cast<std::size_t>(q.axis[i])];
+    size = (size + q.block_shape[i] - 1) / q.block_shape[i];
+  }
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(grid));
+  if (count > format::kMaxParameters)
+    return Error{ErrorCode::kTooLarge, "", "more parameters than one value may have"};
+  const Dims strides = format::RowMajorStrides(*dims);
+  const Dims grid_strides = format::RowMajorStrides(grid);
+  const format::ParameterMap map(q, *dims);
+  std::vector<float> scales;
+  std::vector<std::int32_t> offsets;
+  for (std::int64_t at = 0; at < count; ++at) {
+    std::int64_t element = 0;
+    for (std::size_t axis = 0; axis < grid.size(); ++axis) {
+      const std::int64_t step =
+          static_cast<std::int64_t>(axis) == *stock.axis ? *stock.block_size : 1;
+      element += at / grid_strides[axis] % grid[axis] * step * strides[axis];
+    }
+    scales.push_back(format::ScaleAt(q, map(element)));
+    offsets.push_back(format::OffsetAt(q, map(element)));
+  }
+  stock.scale = Floats(scales, grid);
+  stock.zero_point = ZeroPoints(format::StorageOf(type.elem_type), offsets, grid);
+  return stock;
+}
+
+Result<void> CheckSizes(const format::TensorType& type) {
+  const Quantization& q = *type.quantization;
+  std::int64_t expected = static_cast<std::int64_t>(q.scale.size());
+  if (const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt) {
+    QTX_ASSIGN_OR_RETURN(const Dims counts, format::ParameterDims(q, *dims));
+    QTX_ASSIGN_OR_RETURN(expected, format::ElementCount(counts));
+  }
+  const auto scales = static_cast<std::int64_t>(q.scale.size());
+  if (q.scale.empty() || (scales != expected && scales != 1) ||
+      (!q.offset.empty() && q.offset.size() != q.scale.size())) {
+    return Invalid("quantization", "found " + std::to_string(scales) + " scales and " +
+                                       std::to_string(q.offset.size()) + " offsets, expected " +
+                                       std::to_string(expected));
+  }
+  return {};
+}
+
+// Reading: offsets from a zero point, empty when all 0.
+Result<std::vector<std::int32_t>> OffsetsOf(const Tensor& zero_point, std::size_t count,
+                                            const std::string& name) {
+  if (static_cast<std::size_t>(format::ElementCount(zero_point)) != count) {
+    return Invalid("zero point '" + name + "'",
+                   "found " + std::to_string(format::ElementCount(zero_point)) +
+                       " values, expected " + std::to_string(count));
+  }
+  if (!format::IsIntegerStorage(zero_point.elem_type)) return std::vector<std::int32_t>{};
+  std::vector<std::int32_t> offsets = format::UnpackInt32(zero_point);
+  if (std::ranges::all_of(offsets, [](std::int32_t offset) { return offset == 0; }))
+    offsets.clear();
+  return offsets;
+}
+
+// The axes of scale's dims on a value of the rank that input 0 of `node` has. False: cannot be
+// told.
+bool ReadAxes(const GraphIndex& index, const format::Node& node, const Tensor& scale,
+              Quantization& q) {
+  const std::int64_t block = node.IntOr("block_size", 0);
+  if (block == 0 && q.scale.size() == 1) return true;
+  const auto rank = index.RankOf(node.inputs[0]);
+  std::int64_t axis = node.IntOr("axis", 1);
+  if (!rank && (axis < 0 || block != 0)) return false;
+  if (axis < 0) axis += *rank;
+  if (axis < 0 || (rank && axis >= *rank)) return false;
+  if (block == 0) {
+    q.axis = {axis};
+    return scale.dims.size() == 1;
+  }
+  if (static_cast<std::int64_t>(scale.dims.size()) != *rank || block < 1) return false;
+  for (std::int64_t i = 0; i < *rank; ++i) {
+    q.axis.push_back(i);
+    q.block_shape.push_back(i == axis ? block : 1);
+  }
+  return true;
+}
+
+// The storage type: the zero point's, else that of the integers, else what the attribute says.
+ElementType StorageIn(const GraphIndex& index, const format::Node& node,
+                      const std::optional<Tensor>& zero_point) {
+  if (zero_point) return zero_point->elem_type;
+  if (IsQuantizeLinear(node)) {
+    const std::int64_t code = node.IntOr("output_dtype", 0);
+    return code == 0 ? ElementType::kUint8
+                     : format::ElementTypeFromCode(code).value_or(ElementType::kUndefined);
+  }
+  if (const format::TensorData* data = index.Initializer(node.inputs[0])) return data->data_type;
+  if (const format::TensorType* type = index.TypeOf(node.inputs[0])) return type->elem_type;
+  return ElementType::kUndefined;
+}
+
+Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format::Node& node,
+                                          const Tensor& scale,
+                                          const std::optional<Tensor>& zero_point) {
+  const auto quantized = format::QuantizedOf(StorageIn(index, node, zero_point));
+  if (!quantized || scale.elem_type != ElementType::kFloat) return std::optional<QdqParameters>();
+  QdqParameters parameters{*quantized, {}};
+  const std::span<const float> scales = scale.As<float>();
+  parameters.quantization.scale.assign(scales.begin(), scales.end());
+  for (const float value : scales) {
+    if (std::isfinite(value) && value > 0) continue;
+    return Invalid("scale '" + node.inputs[1] + "'",
+                   "found " + format::HexFloat(value) + ", expected a finite value above 0");
+  }
+  if (zero_point) {
+    QTX_ASSIGN_OR_RETURN(parameters.quantization.offset,
+                         OffsetsOf(*zero_point, scales.size(), node.inputs[2]));
+  }
+  if (scales.empty() || !ReadAxes(index, node, scale, parameters.quantization))
+    return std::optional<QdqParameters>();
+  return std::optional(std::move(parameters));
+}
+
+}  // namespace
+
+Result<std::int64_t> OpsetFor(const format::TensorType& type) {
+  const Quantization& q = *type.quantization;
+  const auto blocked =
+      std::ranges::count_if(q.block_shape, [](std::int64_t block) { return block > 1; });
+  if (blocked > 1) return Unsupported("QuantizeLinear has no blocks along several axes");
+  if (q.axis.size() > 1 && blocked == 0)
+    return Unsupported("QuantizeLinear has no parameters along several axes");
+  switch (format::StorageOf(type.elem_type)) {
+    case ElementType::kBipolar1:
+      return Unsupported("QuantizeLinear has no BIPOLAR1Q");
+    case ElementType::kUint2:
+    case ElementType::kInt2:
+    case ElementType::kFloat4E2M1:
+      return 25;
+    case ElementType::kInt4:
+    case ElementType::kUint4:
+    case ElementType::kInt16:
+    case ElementType::kUint16:
+      return 21;
+    case ElementType::kInt8:
+    case ElementType::kUint8:
+    case ElementType::kInt32:
+      return IsBlocked(q) ? 21 : 13;
+    default:
+      return IsBlocked(q) ? 21 : 19;  // the float8 formats
+  }
+}
+
+Result<StockParameters> ToStock(const format::TensorType& type) {
+  QTX_RETURN_IF_ERROR(OpsetFor(type));
+  QTX_RETURN_IF_ERROR(CheckSizes(type));
+  const Quantization& q = *type.quantization;
+  const ElementType storage = format::StorageOf(type.elem_type);
+  if (storage == ElementType::kInt32 && !q.offset.empty()) {
+    return Unsupported("DequantizeLinear has no zero point for INT32");
+  }
+  StockParameters stock;
+  if (IsBlocked(q)) {
+    QTX_ASSIGN_OR_RETURN(stock, ToBlocked(type));
+  } else {
+    const Dims dims = q.axis.empty() ? Dims{} : Dims{static_cast<std::int64_t>(q.scale.size())};
+    if (!q.axis.empty()) stock.axis = q.axis[0];
+    std::vector<std::int32_t> offsets = q.offset;
+    offsets.resize(q.scale.size());
+    stock.scale = Floats(q.scale, dims);
+    stock.zero_point = ZeroPoints(storage, offsets, dims);
+  }
+  if (storage == ElementType::kInt32) stock.zero_point.reset();
+  return stock;
+}
+
+Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const format::Node& node) {
+  if (node.inputs.size() < 2 || node.outputs.size() != 1) return std::optional<QdqParameters>();
+  QTX_ASSIGN_OR_RETURN(const std::optional<Tensor> scale, index.Constant(node.inputs[1]));
+  if (!scale) return std::optional<QdqParameters>();
+  std::optional<Tensor> zero_point;
+  if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
+    QTX_ASSIGN_OR_RETURN(zero_point, index.Constant(node.inputs[2]));
+    if (!zero_point) return std::optional<QdqParameters>();
+  }
+  // A zero point says one value for all scales, or one for each; one scale of either rank is per
+  // tensor.
+  return Read(index, node, *scale, zero_point);
+}
+
+bool Agree(const format::TensorType& annotation, const QdqParameters& parameters) {
+  const Quantization& q = *annotation.quantization;
+  if (format::QuantizedOf(q.storage_type) != parameters.elem_type) return false;
+  if (!q.scale_tensor.empty() || !q.offset_tensor.empty() || IsBlocked(q) ||
+      IsBlocked(parameters.quantization)) {
+    return true;
+  }
+  const std::size_t count = q.scale.size();
+  if (count != parameters.quantization.scale.size()) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    if (q.scale[i] != parameters.quantization.scale[i] ||
+        format::OffsetAt(q, at) != format::OffsetAt(parameters.quantization, at)) {
+      return false;
+    }
+  }
+  return count == 1 || q.axis == parameters.quantization.axis;
+}
+
+}  // namespace qtx::convert

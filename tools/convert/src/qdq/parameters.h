@@ -1,0 +1,41 @@
+// Parameters of a quantized type, and the inputs and attributes that say them to QuantizeLinear and
+// DequantizeLinear.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "onnx/graph_index.h"
+#include "qtx/format/model.h"
+
+namespace qtx::convert {
+
+/// The smallest of the opsets 13, 19, 21 and 25 whose Q and DQ have this type and granularity.
+/// Errors: kUnsupported for BIPOLAR1Q, and parameters along several axes of which none is blocked.
+Result<std::int64_t> OpsetFor(const format::TensorType& type);
+
+struct StockParameters {
+  format::Tensor scale;  // FLOAT: [], [n], or the rank of the value when blocked
+  std::optional<format::Tensor> zero_point;  // storage type; absent for INT32, which has none
+  std::optional<std::int64_t> axis;
+  std::optional<std::int64_t> block_size;
+};
+/// Errors: those of OpsetFor; kUnsupported for INT32Q with an offset; kInvalid when sizes disagree.
+/// REQUIRES: inline scale and offset.
+Result<StockParameters> ToStock(const format::TensorType& type);
+
+struct QdqParameters {
+  format::ElementType elem_type = format::ElementType::kUndefined;  // quantized
+  format::Quantization quantization;
+  bool operator==(const QdqParameters&) const = default;
+};
+/// What the QuantizeLinear or DequantizeLinear `node` says, or nullopt when only a run could tell
+/// (scale computed, rank unknown) or the format has no such type.
+/// Errors: kInvalid when a scale is not positive and finite, or sizes disagree.
+Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const format::Node& node);
+
+/// True when `annotation` says the same stored values mean the same reals. Blocked parameters and
+/// those in initializers are taken on trust.
+bool Agree(const format::TensorType& annotation, const QdqParameters& parameters);
+
+}  // namespace qtx::convert

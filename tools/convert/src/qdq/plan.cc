@@ -1,0 +1,278 @@
+#include "qdq/plan.h"
+
+#include <algorithm>
+
+#include "qtx/format/annotation.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+using format::Node;
+using format::TensorType;
+
+class Planner {
+ public:
+  Planner(const GraphIndex& index, bool annotated_only, Ledger& ledger)
+      : index_(index), annotated_only_(annotated_only), ledger_(ledger) {}
+
+  Result<QdqPlan> Run();
+
+ private:
+  Result<void> Visit(std::size_t i);
+  Result<void> VisitIntegers(const std::string& integers, const QdqParameters& parameters,
+                             std::size_t i);
+  void FoldInitializer(const std::string& integers, const QdqParameters& parameters, std::size_t i);
+  Result<void> FoldQuantizer(std::size_t i);
+  Result<bool> AllAgree(const std::string& integers, const QdqParameters& parameters) const;
+  bool Wanted(const std::string& integers) const;
+  bool ComesFromInput(const std::string& real, const QdqParameters& parameters) const;
+  std::string NameFor(const std::string& integers) const;
+  void Alias(const std::string& integers, const std::string& name);
+  void AliasOne(std::size_t dequantizer, const std::string& name);
+  void TakeFromProducer(std::size_t quantizer, const std::string& name);
+  void SkipClip(std::size_t clip, const std::string& value, std::string& real);
+  Node CastNode(const Node& from, const std::string& input, const std::string& output,
+                ElementType to) const;
+  void SetType(const std::string& name, const QdqParameters& parameters,
+               std::initializer_list<std::string> shapes);
+  const TensorType* Annotation(const std::string& value) const;
+  bool IsPlainOutput(const std::string& value) const;
+
+  const GraphIndex& index_;
+  const bool annotated_only_;
+  Ledger& ledger_;
+  QdqPlan plan_;
+};
+
+const TensorType* Planner::Annotation(const std::string& value) const {
+  const TensorType* type = index_.TypeOf(value);
+  return type != nullptr && format::IsAnnotated(*type) ? type : nullptr;
+}
+
+// A graph output that stays FLOAT, since nothing says that it is quantized.
+bool Planner::IsPlainOutput(const std::string& value) const {
+  return index_.IsOutput(value) && Annotation(value) == nullptr;
+}
+
+// An annotation that the nodes agree with is the type; else the nodes are.
+void Planner::SetType(const std::string& name, const QdqParameters& parameters,
+                      std::initializer_list<std::string> shapes) {
+  TensorType type;
+  const TensorType* annotation = Annotation(name);
+  if (annotation != nullptr && Agree(*annotation, parameters)) {
+    type = format::Unannotated(*annotation);
+    ledger_.Kept(name, "annotation");
+  } else {
+    if (annotation != nullptr) {
+      ledger_.Dropped(name, "annotation", "its QuantizeLinear and DequantizeLinear say otherwise");
+      type.statistics = annotation->statistics;
+    }
+    type.elem_type = parameters.elem_type;
+    type.quantization = parameters.quantization;
+    for (const std::string& source : shapes) {
+      const TensorType* known = index_.TypeOf(source);
+      if (!type.shape && known != nullptr) type.shape = known->shape;
+    }
+    ledger_.Changed(
+        name, "elem_type",
+        std::string(format::Name(type.elem_type)) + " from QuantizeLinear and DequantizeLinear");
+    for (const char* field : {"scale", "offset"}) ledger_.Kept(name, field);
+  }
+  if (plan_.types.emplace(name, std::move(type)).second) plan_.order.push_back(name);
+}
+
+Node Planner::CastNode(const Node& from, const std::string& input, const std::string& output,
+                       ElementType to) const {
+  Node cast;
+  cast.name = from.name;
+  cast.op_type = "Cast";
+  cast.inputs = {input};
+  cast.outputs = {output};
+  cast.attributes = {Attribute::Int("to", static_cast<std::int64_t>(to))};
+  cast.origin = from.origin;
+  cast.metadata = from.metadata;
+  return cast;
+}
+
+// The dequantizer's output is the quantized value `name`, save where it must stay FLOAT.
+void Planner::AliasOne(std::size_t dequantizer, const std::string& name) {
+  const Node& node = index_.node(dequantizer);
+  const std::string& output = node.outputs[0];
+  if (output != name && IsPlainOutput(output)) {
+    plan_.replaced.emplace(dequantizer, CastNode(node, name, output, ElementType::kFloat));
+    ledger_.Changed(output, "producer", "a Cast of '" + name + "' to FLOAT");
+    return;
+  }
+  plan_.removed.insert(dequantizer);
+  if (output == name) return;
+  plan_.renamed[output] = name;
+  plan_.dropped.insert(output);
+}
+
+void Planner::Alias(const std::string& integers, const std::string& name) {
+  for (const std::size_t consumer : index_.Consumers(integers)) AliasOne(consumer, name);
+  if (integers != name) {
+    plan_.renamed[integers] = name;
+    plan_.dropped.insert(integers);
+  }
+}
+
+// Every use of the integers is a DequantizeLinear with these parameters.
+Result<bool> Planner::AllAgree(const std::string& integers, const QdqParameters& parameters) const {
+  for (const std::size_t consumer : index_.Consumers(integers)) {
+    const Node& node = index_.node(consumer);
+    if (!IsDequantizeLinear(node) || node.inputs[0] != integers) return false;
+    QTX_ASSIGN_OR_RETURN(const auto other, FromStock(index_, node));
+    if (!other || *other != parameters) return false;
+  }
+  return true;
+}
+
+std::string Planner::NameFor(const std::string& integers) const {
+  if (index_.IsOutput(integers)) return integers;
+  for (const std::size_t consumer : index_.Consumers(integers)) {
+    const std::string& output = index_.node(consumer).outputs[0];
+    if (!IsPlainOutput(output)) return output;
+  }
+  return integers;
+}
+
+bool Planner::Wanted(const std::string& integers) const {
+  if (!annotated_only_) return true;
+  const auto& consumers = index_.Consumers(integers);
+  return std::ranges::any_of(consumers, [&](std::size_t consumer) {
+    return Annotation(index_.node(consumer).outputs[0]) != nullptr;
+  });
+}
+
+// Integers in an initializer: each set of parameters they are read with is one quantized
+// initializer.
+void Planner::FoldInitializer(const std::string& integers, const QdqParameters& parameters,
+                              std::size_t i) {
+  const Node& node = index_.node(i);
+  const bool shared = index_.Consumers(integers).size() > 1 || index_.IsOutput(integers);
+  std::string name = node.outputs[0];
+  if (IsPlainOutput(name)) {
+    if (shared) return;  // the stock node stays
+    name = integers;
+  } else if (shared) {
+    plan_.copies.emplace_back(integers, name);
+  } else {
+    plan_.initializers[integers] = name;
+    plan_.dropped.insert(integers);
+  }
+  SetType(name, parameters, {});
+  plan_.types.at(name).shape = format::ToShape(index_.Initializer(integers)->dims);
+  AliasOne(i, name);
+}
+
+// True when a lowered graph input was quantized itself: it is annotated, and read by nothing else.
+bool Planner::ComesFromInput(const std::string& real, const QdqParameters& parameters) const {
+  const TensorType* annotation = Annotation(real);
+  return index_.IsInput(real) && annotation != nullptr && index_.Initializer(real) == nullptr &&
+         index_.Consumers(real).size() == 1 && Agree(*annotation, parameters);
+}
+
+// The Clip that lowering put before a QuantizeLinear for the narrowed range of `value`.
+void Planner::SkipClip(std::size_t clip, const std::string& value, std::string& real) {
+  const Node& node = index_.node(clip);
+  const TensorType* annotation = Annotation(value);
+  const bool narrowed = annotation != nullptr && (annotation->quantization->quant_min.has_value() ||
+                                                  annotation->quantization->quant_max.has_value());
+  if (!narrowed || !IsStock(node, "Clip") || node.name != value + "/Clip" || node.inputs.empty())
+    return;
+  const std::string& unclipped = node.inputs[0];
+  if (!index_.Producer(unclipped) || index_.Consumers(unclipped).size() != 1 ||
+      index_.IsOutput(unclipped))
+    return;
+  plan_.removed.insert(clip);
+  plan_.dropped.insert(real);
+  real = unclipped;
+}
+
+// The node before a QuantizeLinear writes the quantized value itself where nobody else reads its
+// result; else the QuantizeLinear becomes a Cast.
+void Planner::TakeFromProducer(std::size_t quantizer, const std::string& name) {
+  const Node& node = index_.node(quantizer);
+  std::string real = node.inputs[0];
+  const auto producer = index_.Producer(real);
+  const bool alone = index_.Consumers(real).size() == 1 && !index_.IsOutput(real);
+  if (!producer || !alone || IsDequantizeLinear(index_.node(*producer)) ||
+      IsStock(index_.node(*producer), "Constant")) {
+    const auto to = plan_.types.at(name).elem_type;
+    plan_.replaced.emplace(quantizer, CastNode(node, real, name, to));
+    return;
+  }
+  plan_.removed.insert(quantizer);
+  SkipClip(*producer, name, real);
+  plan_.renamed[real] = name;
+  plan_.dropped.insert(real);
+}
+
+Result<void> Planner::FoldQuantizer(std::size_t i) {
+  const Node& node = index_.node(i);
+  QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node));
+  if (!parameters) return {};
+  const std::string& integers = node.outputs[0];
+  const std::string& real = node.inputs[0];
+  QTX_ASSIGN_OR_RETURN(const bool agree, AllAgree(integers, *parameters));
+  const bool used = !index_.Consumers(integers).empty() || index_.IsOutput(integers);
+  if (!agree || !used) return {};
+  if (ComesFromInput(real, *parameters)) {
+    SetType(real, *parameters, {});
+    plan_.removed.insert(i);
+    Alias(integers, real);
+    return {};
+  }
+  if (!Wanted(integers)) return {};
+  const std::string name = NameFor(integers);
+  SetType(name, *parameters, {name, real, integers});
+  TakeFromProducer(i, name);
+  Alias(integers, name);
+  return {};
+}
+
+Result<void> Planner::VisitIntegers(const std::string& integers, const QdqParameters& parameters,
+                                    std::size_t i) {
+  if (index_.Initializer(integers) != nullptr && !index_.IsInput(integers)) {
+    if (!annotated_only_ || Annotation(index_.node(i).outputs[0]) != nullptr) {
+      FoldInitializer(integers, parameters, i);
+    }
+    return {};
+  }
+  // A graph input of plain integers, read as one quantized type only.
+  if (!index_.IsInput(integers) || annotated_only_ || plan_.types.contains(integers)) return {};
+  QTX_ASSIGN_OR_RETURN(const bool agree, AllAgree(integers, parameters));
+  if (!agree || index_.IsOutput(integers) || index_.Initializer(integers) != nullptr) return {};
+  SetType(integers, parameters, {integers});
+  Alias(integers, integers);
+  return {};
+}
+
+Result<void> Planner::Visit(std::size_t i) {
+  const Node& node = index_.node(i);
+  if (node.inputs.empty() || node.outputs.size() != 1) return {};
+  if (IsQuantizeLinear(node)) return FoldQuantizer(i);
+  if (!IsDequantizeLinear(node)) return {};
+  QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node));
+  if (!parameters) return {};
+  return VisitIntegers(node.inputs[0], *parameters, i);
+}
+
+Result<QdqPlan> Planner::Run() {
+  for (std::size_t i = 0; i < index_.model().graph.nodes.size(); ++i) {
+    auto visited = Visit(i);
+    if (!visited.has_value()) return At("node '" + index_.node(i).name + "'", visited.error());
+  }
+  return std::move(plan_);
+}
+
+}  // namespace
+
+Result<QdqPlan> MakePlan(const GraphIndex& index, bool annotated_only, Ledger& ledger) {
+  return Planner(index, annotated_only, ledger).Run();
+}
+
+}  // namespace qtx::convert

@@ -1,0 +1,32 @@
+// What becomes of each QuantizeLinear and DequantizeLinear when stock ONNX is lifted.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ledger.h"
+#include "onnx/graph_index.h"
+#include "qdq/parameters.h"
+
+namespace qtx::convert {
+
+struct QdqPlan {
+  std::set<std::size_t> removed;                 // nodes
+  std::map<std::size_t, format::Node> replaced;  // nodes that become a Cast
+  std::map<std::string, std::string> renamed;    // values; applied to inputs and outputs of nodes
+  std::map<std::string, std::string> initializers;          // to be renamed
+  std::vector<std::pair<std::string, std::string>> copies;  // initializer, name of its copy
+  std::map<std::string, format::TensorType> types;          // of quantized values
+  std::vector<std::string> order;                           // of `types`, as found
+  std::set<std::string> dropped;                            // values that are no more
+};
+
+/// With `annotated_only` a pair counts only where the value it produces is annotated: in a model
+/// that was lowered here and still has all its annotations, every other pair was in the original.
+/// Errors: kInvalid (parameters that no type can have).
+Result<QdqPlan> MakePlan(const GraphIndex& index, bool annotated_only, Ledger& ledger);
+
+}  // namespace qtx::convert

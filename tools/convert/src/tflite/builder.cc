@@ -1,0 +1,337 @@
+#include "tflite/builder.h"
+
+#include <algorithm>
+
+#include "tflite/ops.h"
+#include "tflite/origin.h"
+#include "tflite/types.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+using schema::ActivationFunctionType;
+
+std::string Quoted(const TfliteTensor& tensor) { return "tensor '" + tensor.name + "'"; }
+
+Error Invalid(std::string where, std::string message) {
+  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
+}
+Error Unsupported(std::string where, std::string message) {
+  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
+}
+
+}  // namespace
+
+TfliteBuilder::TfliteBuilder(const TfliteFile& file, Ledger& ledger)
+    : file_(file), ledger_(ledger), types_(file.tensors.size()) {
+  // Names made here must not meet any name of the file.
+  for (const TfliteTensor& tensor : file.tensors) names_.insert(tensor.name);
+  graph_.name = file.name.empty() ? "main" : file.name;
+}
+
+bool TfliteBuilder::HasInput(const TfliteOperator& op, std::size_t position) const {
+  return position < op.inputs.size() && op.inputs[position] >= 0;
+}
+
+Result<int> TfliteBuilder::Input(const TfliteOperator& op, std::size_t position) const {
+  if (HasInput(op, position)) return op.inputs[position];
+  return Invalid("input[" + std::to_string(position) + "]", "missing");
+}
+
+Result<int> TfliteBuilder::Output(const TfliteOperator& op) const {
+  if (op.outputs.size() == 1) return op.outputs[0];
+  return Invalid("outputs", "found " + std::to_string(op.outputs.size()) + ", expected 1");
+}
+
+Result<format::TensorType> TfliteBuilder::Type(int index) {
+  auto& known = types_[static_cast<std::size_t>(index)];
+  if (!known.has_value()) {
+    auto type = TypeOf(tensor(index), ledger_);
+    if (!type.has_value()) return At(Quoted(tensor(index)), type.error());
+    known = *std::move(type);
+  }
+  return *known;
+}
+
+void TfliteBuilder::SetType(int index, format::TensorType type, const std::string& field,
+                            const std::string& why) {
+  ledger_.Changed(tensor(index).name, field, why);
+  types_[static_cast<std::size_t>(index)] = std::move(type);
+}
+
+void TfliteBuilder::Note(const std::string& value, const std::string& field,
+                         const std::string& why) {
+  ledger_.Changed(value, field, why);
+}
+
+bool TfliteBuilder::IsInput(int index) const {
+  return std::find(file_.inputs.begin(), file_.inputs.end(), index) != file_.inputs.end();
+}
+bool TfliteBuilder::IsOutput(int index) const {
+  return std::find(file_.outputs.begin(), file_.outputs.end(), index) != file_.outputs.end();
+}
+
+std::string TfliteBuilder::Unique(std::string name) {
+  const std::string stem = name;
+  for (int n = 2; !names_.insert(name).second; ++n) name = stem + "#" + std::to_string(n);
+  return name;
+}
+
+void TfliteBuilder::Declare(const std::string& name, format::TensorType type) {
+  format::ValueInfo info;
+  info.name = name;
+  info.type = std::move(type);
+  graph_.values.push_back(std::move(info));
+}
+
+std::string TfliteBuilder::Define(int index, Layout layout, const format::TensorType& own) {
+  // An edge of the graph has the tensor's name in TFLite's order; elsewhere the first form has it.
+  const bool taken =
+      values_.contains({index, Layout::kOwn}) || values_.contains({index, Layout::kNchw});
+  std::string name = tensor(index).name;
+  if (layout == Layout::kNchw) {
+    if (taken || IsOutput(index)) name = Unique(name + "/nchw");
+    Declare(name, Permute(own, NhwcToNchw()));
+  } else {
+    if (taken && !IsOutput(index)) name = Unique(name + "/nhwc");
+    if (!IsOutput(index)) Declare(name, own);
+  }
+  values_[{index, layout}] = name;
+  return name;
+}
+
+std::string TfliteBuilder::Transpose(const std::string& from, int index, Layout to,
+                                     const format::TensorType& own) {
+  const Permutation& perm = to == Layout::kNchw ? NhwcToNchw() : NchwToNhwc();
+  std::string name = Define(index, to, own);
+  Append(nullptr, {"Transpose", {from}, {Attribute::Ints("perm", perm)}}, {name});
+  return name;
+}
+
+Result<std::string> TfliteBuilder::Use(int index, Layout layout) {
+  if (layout == Layout::kNchw && tensor(index).dims.size() != 4) {
+    return Invalid(Quoted(tensor(index)),
+                   "rank " + std::to_string(tensor(index).dims.size()) + ", expected 4");
+  }
+  if (tensor(index).constant()) {
+    return UseConstant(index, layout == Layout::kNchw ? NhwcToNchw() : Permutation{});
+  }
+  if (const auto found = values_.find({index, layout}); found != values_.end())
+    return found->second;
+  const Layout other = layout == Layout::kNchw ? Layout::kOwn : Layout::kNchw;
+  const auto found = values_.find({index, other});
+  if (found == values_.end())
+    return Invalid(Quoted(tensor(index)), "used before an operator produces it");
+  QTX_ASSIGN_OR_RETURN(const format::TensorType own, Type(index));
+  return Transpose(found->second, index, layout, own);
+}
+
+Result<std::string> TfliteBuilder::UseConstant(int index, const Permutation& perm) {
+  if (!tensor(index).constant()) return Unsupported(Quoted(tensor(index)), "not a constant");
+  if (const auto found = constants_.find({index, perm}); found != constants_.end())
+    return found->second;
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, Type(index));
+  auto constant = ConstantOf(tensor(index), type);
+  if (!constant.has_value()) return At(Quoted(tensor(index)), constant.error());
+  if (!perm.empty()) {
+    if (perm.size() != tensor(index).dims.size()) {
+      return Invalid(Quoted(tensor(index)), "rank " + std::to_string(tensor(index).dims.size()) +
+                                                ", expected " + std::to_string(perm.size()));
+    }
+    *constant = Permute(*constant, perm);
+    type = Permute(std::move(type), perm);
+    ledger_.Changed(tensor(index).name, "layout",
+                    "constant stored as " + format::ToString(constant->dims) + ", channels first");
+  }
+  const auto other = constants_.lower_bound({index, {}});
+  const bool first = other == constants_.end() || other->first.first != index;
+  std::string name = first ? tensor(index).name : Unique(tensor(index).name + "/permuted");
+  if (type.quantization || type.statistics) Declare(name, type);
+  graph_.initializers.push_back(format::ToTensorData(name, *constant));
+  constants_[{index, perm}] = name;
+  return name;
+}
+
+std::string TfliteBuilder::AddInitializer(const std::string& name, const format::Tensor& tensor) {
+  std::string unique = Unique(name);
+  graph_.initializers.push_back(format::ToTensorData(unique, tensor));
+  return unique;
+}
+
+Layout TfliteBuilder::Preferred(int index) const {
+  return values_.contains({index, Layout::kNchw}) ? Layout::kNchw : Layout::kOwn;
+}
+
+Result<std::string> TfliteBuilder::UsePermuted(const TfliteOperator& op, int index,
+                                               const Permutation& perm) {
+  if (tensor(index).constant()) return UseConstant(index, perm);
+  if (perm.empty()) return Use(index, Layout::kOwn);
+  if (perm.size() != tensor(index).dims.size()) {
+    return Invalid(Quoted(tensor(index)), "rank " + std::to_string(tensor(index).dims.size()) +
+                                              ", expected " + std::to_string(perm.size()));
+  }
+  QTX_ASSIGN_OR_RETURN(const std::string name, Use(index, Layout::kOwn));
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, Type(index));
+  return EmitInner(op, {"Transpose", {name}, {Attribute::Ints("perm", perm)}}, name + "/permuted",
+                   Permute(std::move(type), perm));
+}
+
+Result<std::string> TfliteBuilder::UseInt64(const TfliteOperator& op, int index) {
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, Type(index));
+  if (type.elem_type == ElementType::kInt64) return Use(index, Layout::kOwn);
+  if (tensor(index).constant()) {
+    QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> values, IntegersOf(tensor(index)));
+    format::Tensor wide = Int64Vector(values);
+    wide.dims = tensor(index).dims;
+    return AddInitializer(tensor(index).name + "/int64", wide);
+  }
+  QTX_ASSIGN_OR_RETURN(const std::string name, Use(index, Layout::kOwn));
+  type.elem_type = ElementType::kInt64;
+  type.statistics.reset();
+  const auto to = static_cast<std::int64_t>(type.elem_type);
+  return EmitInner(op, {"Cast", {name}, {Attribute::Int("to", to)}}, name + "/int64",
+                   std::move(type));
+}
+
+void TfliteBuilder::Append(const TfliteOperator* op, Draft draft,
+                           std::vector<std::string> outputs) {
+  format::Node node;
+  const std::string stem =
+      (op == nullptr ? outputs[0] : std::to_string(op->index)) + "/" + draft.op_type;
+  node.name = stem;
+  for (int n = 2; !node_names_.insert(node.name).second; ++n)
+    node.name = stem + "#" + std::to_string(n);
+  node.op_type = std::move(draft.op_type);
+  node.inputs = std::move(draft.inputs);
+  node.outputs = std::move(outputs);
+  node.attributes = std::move(draft.attributes);
+  if (op != nullptr) node.origin = OriginOf(*op);
+  graph_.nodes.push_back(std::move(node));
+}
+
+std::string TfliteBuilder::Inner(const std::string& name, format::TensorType type) {
+  std::string unique = Unique(name);
+  Declare(unique, std::move(type));
+  return unique;
+}
+
+std::string TfliteBuilder::EmitInner(const TfliteOperator& op, Draft draft, const std::string& name,
+                                     format::TensorType type) {
+  std::string unique = Inner(name, std::move(type));
+  Append(&op, std::move(draft), {unique});
+  return unique;
+}
+
+Result<void> TfliteBuilder::Fuse(ActivationFunctionType activation, int output) {
+  format::TensorType& type = *types_[static_cast<std::size_t>(output)];
+  if (!type.quantization || !type.quantization->axis.empty()) {
+    return Unsupported(Quoted(tensor(output)), "fused activation on a type that has not one scale");
+  }
+  auto narrowed = NarrowTo(activation, type);
+  if (!narrowed.has_value()) return At(Quoted(tensor(output)), narrowed.error());
+  ledger_.Changed(tensor(output).name, "fused_activation_function",
+                  std::string(schema::EnumNameActivationFunctionType(activation)) +
+                      " is the range of the stored values");
+  return {};
+}
+
+Result<void> TfliteBuilder::CheckNew(int output, Layout layout) const {
+  if (tensor(output).constant())
+    return Invalid(Quoted(tensor(output)), "an output, and a constant");
+  if (values_.contains({output, Layout::kOwn}) || values_.contains({output, Layout::kNchw})) {
+    return Invalid(Quoted(tensor(output)), "produced twice");
+  }
+  if (layout == Layout::kNchw && tensor(output).dims.size() != 4) {
+    return Invalid(Quoted(tensor(output)),
+                   "rank " + std::to_string(tensor(output).dims.size()) + ", expected 4");
+  }
+  return {};
+}
+
+Result<void> TfliteBuilder::EmitAll(const TfliteOperator& op, Draft draft,
+                                    std::span<const int> outputs, Layout layout,
+                                    const std::vector<std::string>& inner) {
+  std::vector<std::string> names;
+  for (const int output : outputs) {
+    QTX_RETURN_IF_ERROR(CheckNew(output, layout));
+    QTX_ASSIGN_OR_RETURN(const format::TensorType type, Type(output));
+    names.push_back(Define(output, layout, type));
+  }
+  names.insert(names.end(), inner.begin(), inner.end());
+  Append(&op, std::move(draft), std::move(names));
+  return {};
+}
+
+Result<void> TfliteBuilder::Emit(const TfliteOperator& op, Draft draft, int output, Layout layout,
+                                 ActivationFunctionType activation) {
+  QTX_RETURN_IF_ERROR(CheckNew(output, layout));
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, Type(output));
+  if (activation != ActivationFunctionType::NONE) {
+    if (type.elem_type == ElementType::kFloat) {
+      return EmitFloatActivation(op, std::move(draft), output, layout, activation);
+    }
+    QTX_RETURN_IF_ERROR(Fuse(activation, output));
+    QTX_ASSIGN_OR_RETURN(type, Type(output));
+  }
+  Append(&op, std::move(draft), {Define(output, layout, type)});
+  return {};
+}
+
+Result<void> TfliteBuilder::EmitFloatActivation(const TfliteOperator& op, Draft draft, int output,
+                                                Layout layout, ActivationFunctionType activation) {
+  using enum ActivationFunctionType;
+  if (activation != RELU && activation != RELU6 && activation != RELU_N1_TO_1) {
+    return Unsupported(
+        Quoted(tensor(output)),
+        std::string("fused activation ") + schema::EnumNameActivationFunctionType(activation));
+  }
+  QTX_ASSIGN_OR_RETURN(const format::TensorType own, Type(output));
+  format::TensorType inner;
+  inner.elem_type = ElementType::kFloat;
+  inner.shape = layout == Layout::kNchw ? Permute(own, NhwcToNchw()).shape : own.shape;
+  const std::string& name = tensor(output).name;
+  Draft bounds{"Relu", {EmitInner(op, std::move(draft), name + "/linear", inner)}, {}};
+  if (activation != RELU) {
+    const bool six = activation == RELU6;
+    bounds.op_type = "Clip";
+    bounds.inputs.push_back(AddInitializer(name + "/min", FloatScalar(six ? 0.0F : -1.0F)));
+    bounds.inputs.push_back(AddInitializer(name + "/max", FloatScalar(six ? 6.0F : 1.0F)));
+  }
+  Append(&op, std::move(bounds), {Define(output, layout, own)});
+  return {};
+}
+
+Result<void> TfliteBuilder::AddInputs() {
+  for (const int index : file_.inputs) {
+    if (tensor(index).constant())
+      return Unsupported(Quoted(tensor(index)), "a graph input, and a constant");
+    if (values_.contains({index, Layout::kOwn}))
+      return Invalid(Quoted(tensor(index)), "a graph input twice");
+    format::ValueInfo info;
+    QTX_ASSIGN_OR_RETURN(info.type, Type(index));
+    info.name = tensor(index).name;
+    values_[{index, Layout::kOwn}] = info.name;
+    graph_.inputs.push_back(std::move(info));
+  }
+  return {};
+}
+
+Result<format::Graph> TfliteBuilder::Finish() {
+  std::set<int> seen;
+  for (const int index : file_.outputs) {
+    if (!seen.insert(index).second)
+      return Unsupported(Quoted(tensor(index)), "a graph output twice");
+    if (tensor(index).constant() || IsInput(index)) {
+      return Unsupported(Quoted(tensor(index)), "a graph output that no operator produces");
+    }
+    format::ValueInfo info;
+    QTX_ASSIGN_OR_RETURN(info.name, Use(index, Layout::kOwn));
+    QTX_ASSIGN_OR_RETURN(info.type, Type(index));
+    graph_.outputs.push_back(std::move(info));
+  }
+  return std::move(graph_);
+}
+
+}  // namespace qtx::convert

@@ -1,0 +1,112 @@
+// Builds the ONNX graph while the operators of a TFLite file are walked. A value exists in TFLite's
+// own order of dimensions, as [N,C,H,W], or in both, whichever its producer and consumers need.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "layout.h"
+#include "ledger.h"
+#include "qtx/format/model.h"
+#include "tflite/file.h"
+
+namespace qtx::convert {
+
+enum class Layout { kOwn, kNchw };
+
+/// A node under construction; Emit names it and adds output and origin.
+struct Draft {
+  std::string op_type;
+  std::vector<std::string> inputs;
+  std::vector<format::Attribute> attributes;
+};
+
+class TfliteBuilder {
+ public:
+  TfliteBuilder(const TfliteFile& file, Ledger& ledger);
+
+  const TfliteTensor& tensor(int index) const {
+    return file_.tensors[static_cast<std::size_t>(index)];
+  }
+
+  /// The tensor at `position` of the operator's inputs or outputs.
+  /// Errors: kInvalid when there is none.
+  Result<int> Input(const TfliteOperator& op, std::size_t position) const;
+  Result<int> Output(const TfliteOperator& op) const;
+  bool HasInput(const TfliteOperator& op, std::size_t position) const;
+
+  /// Type in TFLite's own layout.  Errors: those of TypeOf, naming the tensor.
+  Result<format::TensorType> Type(int tensor);
+  /// Replaces it; `field` and `why` go into the ledger.
+  void SetType(int tensor, format::TensorType type, const std::string& field,
+               const std::string& why);
+  /// A note of a change that no type shows.
+  void Note(const std::string& value, const std::string& field, const std::string& why);
+
+  /// The name of the tensor's value in `layout`, transposed or added as initializer where needed.
+  /// Errors: kInvalid when nothing has produced it yet, or it has not rank 4.
+  Result<std::string> Use(int tensor, Layout layout);
+  /// A constant as initializer, its dimensions permuted.
+  Result<std::string> UseConstant(int tensor, const Permutation& perm);
+  /// An initializer that is in no file: shapes, pads, bounds.
+  std::string AddInitializer(const std::string& name, const format::Tensor& tensor);
+
+  /// The layout to stay in: NCHW when the tensor already has that form.
+  Layout Preferred(int tensor) const;
+
+  /// The value of a tensor of weights, constant or not, its dimensions permuted.
+  Result<std::string> UsePermuted(const TfliteOperator& op, int tensor, const Permutation& perm);
+  /// The value of a tensor of integers as INT64, which ONNX asks for where TFLite has INT32.
+  Result<std::string> UseInt64(const TfliteOperator& op, int tensor);
+  /// The model needs this version of ai.onnx.
+  void RequireOpset(std::int64_t version) { opset_ = std::max(opset_, version); }
+  std::int64_t opset() const { return opset_; }
+
+  /// Adds a node that produces `output` in `layout`, with TFLite's fused activation.
+  Result<void> Emit(
+      const TfliteOperator& op, Draft draft, int output, Layout layout,
+      schema::ActivationFunctionType activation = schema::ActivationFunctionType::NONE);
+  /// Adds a node that produces all of `outputs` in `layout`, and the values `inner` after them.
+  Result<void> EmitAll(const TfliteOperator& op, Draft draft, std::span<const int> outputs,
+                       Layout layout, const std::vector<std::string>& inner = {});
+  /// A new value of `type` which no tensor of the file stands for; a node must produce it.
+  std::string Inner(const std::string& name, format::TensorType type);
+  /// Adds a node that produces a value of `type` which no tensor of the file stands for.
+  std::string EmitInner(const TfliteOperator& op, Draft draft, const std::string& name,
+                        format::TensorType type);
+
+  /// Graph inputs and outputs, then the finished graph.  Errors: kInvalid for a bad edge.
+  Result<void> AddInputs();
+  Result<format::Graph> Finish();
+
+ private:
+  std::string Unique(std::string name);
+  bool IsInput(int tensor) const;
+  bool IsOutput(int tensor) const;
+  void Declare(const std::string& name, format::TensorType type);
+  std::string Define(int tensor, Layout layout, const format::TensorType& own);
+  std::string Transpose(const std::string& from, int tensor, Layout to,
+                        const format::TensorType& own);
+  void Append(const TfliteOperator* op, Draft draft, std::vector<std::string> outputs);
+  Result<void> CheckNew(int output, Layout layout) const;
+  Result<void> Fuse(schema::ActivationFunctionType activation, int output);
+  Result<void> EmitFloatActivation(const TfliteOperator& op, Draft draft, int output, Layout layout,
+                                   schema::ActivationFunctionType activation);
+
+  const TfliteFile& file_;
+  Ledger& ledger_;
+  format::Graph graph_;
+  std::set<std::string> names_, node_names_;
+  std::vector<std::optional<format::TensorType>> types_;
+  std::map<std::pair<int, Layout>, std::string> values_;
+  std::map<std::pair<int, Permutation>, std::string> constants_;
+  std::int64_t opset_ = 17;
+};
+
+}  // namespace qtx::convert

@@ -1,0 +1,28 @@
+// TFLite's quantization parameters as QTX types.
+#pragma once
+
+#include "ledger.h"
+#include "qtx/format/tensor_type.h"
+#include "tflite/file.h"
+
+namespace qtx::convert {
+
+/// The type of `tensor` in TFLite's own layout: quantized when it has scales, with its range as
+/// statistics (source "tflite"). A note of every field read goes into `ledger`.
+/// Errors: kInvalid (scale not positive and finite, sizes that disagree, offset outside the
+/// storage), kUnsupported (a type or a quantization the format lacks). `where` is empty.
+Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger);
+
+/// The constant's data under `type` (that TypeOf gave).
+/// Errors: kInvalid when the buffer's size is not what type and shape take.
+Result<format::Tensor> ConstantOf(const TfliteTensor& tensor, const format::TensorType& type);
+
+/// Elements of an INT32 or INT64 constant.  Errors: kInvalid for any other tensor.
+Result<std::vector<std::int64_t>> IntegersOf(const TfliteTensor& tensor);
+
+/// Narrows `type` to a fused activation, with TFLite's rounding of the bounds: offset +
+/// half_away(binary32(bound / scale)). The full range of the storage is left out.
+/// Errors: kUnsupported for TANH and SIGN_BIT.  REQUIRES: `type` is quantized per tensor.
+Result<void> NarrowTo(schema::ActivationFunctionType activation, format::TensorType& type);
+
+}  // namespace qtx::convert

@@ -1,0 +1,168 @@
+#include "tflite/window.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+
+// Elements per axis that a kernel may span; real ones span a few hundred. It bounds the pads.
+constexpr std::int64_t kMaxSpan = 1 << 16;
+
+Error Invalid(std::string where, std::string message) {
+  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
+}
+
+struct Pads {
+  std::int64_t begin = 0, end = 0;
+};
+
+// Along one axis: the pads, once the output size is found to be the one that TFLite computes.
+Result<Pads> PadsAlong(std::int64_t input, std::int64_t output, std::int64_t span,
+                       std::int64_t stride, schema::Padding padding) {
+  const bool same = padding == schema::Padding::SAME;
+  const std::int64_t expected =
+      same ? (input + stride - 1) / stride : (input < span ? 0 : (input - span) / stride + 1);
+  if (output != expected) {
+    return Invalid("output",
+                   "size " + std::to_string(output) + ", expected " + std::to_string(expected));
+  }
+  const std::int64_t total =
+      same ? std::max<std::int64_t>((output - 1) * stride + span - input, 0) : 0;
+  return Pads{total / 2, total - total / 2};
+}
+
+std::vector<std::int64_t> Pair(const std::array<std::int64_t, 2>& pair) {
+  return {pair[0], pair[1]};
+}
+
+format::Quantization ProductScale(const format::Quantization& x, const format::Quantization& w) {
+  format::Quantization q;
+  for (const float scale : w.scale) q.scale.push_back(x.scale[0] * scale);
+  if (!w.axis.empty()) q.axis = {0};
+  q.scheme = format::Scheme::kSymmetric;
+  return q;
+}
+
+bool HasScale(const TfliteTensor& tensor) {
+  return tensor.quantization != nullptr && tensor.quantization->scale() != nullptr &&
+         tensor.quantization->scale()->size() > 0;
+}
+
+Result<void> ScaleBias(TfliteBuilder& builder, const BiasPlace& place, int bias) {
+  const TfliteTensor& tensor = builder.tensor(bias);
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, builder.Type(bias));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType x, builder.Type(place.x));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType w, builder.Type(place.w));
+  if (HasScale(tensor) || tensor.type != schema::TensorType::INT32 || !x.quantization ||
+      !w.quantization) {
+    return {};
+  }
+  const format::Quantization q = ProductScale(*x.quantization, *w.quantization);
+  if (!std::all_of(q.scale.begin(), q.scale.end(),
+                   [](float s) { return s > 0 && std::isfinite(s); })) {
+    return Invalid("bias '" + tensor.name + "'",
+                   "x_scale * w_scale is 0 or not finite in binary32");
+  }
+  if (type.quantization.has_value()) {  // an operator before this one has set it
+    if (*type.quantization == q) return {};
+    return Error{ErrorCode::kUnsupported, "bias '" + tensor.name + "'",
+                 "shared by operators of other scales"};
+  }
+  type.elem_type = ElementType::kInt32Q;
+  type.quantization = q;
+  builder.SetType(bias, std::move(type), "scale", "x_scale * w_scale; the file has none");
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Attribute>> WindowAttributes(const Window& window, const format::Dims& input,
+                                                const format::Dims& output) {
+  if (input.size() != 4 || output.size() != 4) return Invalid("shape", "expected rank 4");
+  std::vector<std::int64_t> pads(4);
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    if (window.stride[axis] < 1)
+      return Invalid("stride", std::to_string(window.stride[axis]) + ", expected 1 or more");
+    if (window.dilation[axis] < 1) {
+      return Invalid("dilation", std::to_string(window.dilation[axis]) + ", expected 1 or more");
+    }
+    const std::int64_t span = (window.kernel[axis] - 1) * window.dilation[axis] + 1;
+    if (window.kernel[axis] < 1 || span > kMaxSpan) {
+      return Invalid("kernel", "spans " + std::to_string(span) + " elements, expected 1 to " +
+                                   std::to_string(kMaxSpan));
+    }
+    QTX_ASSIGN_OR_RETURN(const Pads pair, PadsAlong(input[axis + 1], output[axis + 1], span,
+                                                    window.stride[axis], window.padding));
+    pads[axis] = pair.begin;
+    pads[axis + 2] = pair.end;
+  }
+  std::vector<Attribute> attributes = {Attribute::Ints("kernel_shape", Pair(window.kernel)),
+                                       Attribute::Ints("pads", pads),
+                                       Attribute::Ints("strides", Pair(window.stride))};
+  if (window.dilation != std::array<std::int64_t, 2>{1, 1}) {
+    attributes.push_back(Attribute::Ints("dilations", Pair(window.dilation)));
+  }
+  return attributes;
+}
+
+Result<void> NoteHybrid(TfliteBuilder& builder, const TfliteOperator& op) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorType x, builder.Type(op.inputs[0]));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType w, builder.Type(op.inputs[1]));
+  if (x.elem_type != ElementType::kFloat || !w.quantization) return {};
+  builder.Note(builder.tensor(op.inputs[0]).name, "arithmetic",
+               "stays FLOAT; TFLite's kernel quantizes it as it runs");
+  return {};
+}
+
+Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op,
+                            const BiasPlace& place, std::int64_t size) {
+  if (!builder.HasInput(op, place.position)) return std::string();
+  const int bias = op.inputs[place.position];
+  const TfliteTensor& tensor = builder.tensor(bias);
+  if (!tensor.constant())
+    return Error{ErrorCode::kUnsupported, "bias '" + tensor.name + "'", "not a constant"};
+  if (tensor.dims != format::Dims{size}) {
+    return Invalid("bias '" + tensor.name + "'", "shape " + format::ToString(tensor.dims) +
+                                                     ", expected [" + std::to_string(size) + "]");
+  }
+  QTX_RETURN_IF_ERROR(ScaleBias(builder, place, bias));
+  return builder.UseConstant(bias, {});
+}
+
+Result<std::vector<Attribute>> TransposedWindowAttributes(const Window& window,
+                                                          const format::Dims& input,
+                                                          const format::Dims& output) {
+  std::vector<std::int64_t> pads(4), beyond(2);
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t stride = window.stride[axis], kernel = window.kernel[axis];
+    if (stride < 1 || stride > kMaxSpan) {
+      return Invalid("stride", std::to_string(stride) + ", expected 1 or more");
+    }
+    if (kernel < 1 || kernel > kMaxSpan) return Invalid("kernel", "out of range");
+    // TFLite places the windows as the convolution of the output would have them.
+    const std::int64_t x = input[axis + 1], y = output[axis + 1];
+    const std::int64_t back = (y + stride - 1) / stride;
+    const bool same = window.padding == schema::Padding::SAME;
+    pads[axis] = same ? std::max<std::int64_t>((back - 1) * stride + kernel - y, 0) / 2 : 0;
+    const std::int64_t end = (x - 1) * stride + kernel - y - pads[axis];
+    pads[axis + 2] = std::max<std::int64_t>(end, 0);
+    beyond[axis] = std::max<std::int64_t>(-end, 0);
+    if (beyond[axis] >= stride || pads[axis + 2] >= kernel + stride) {
+      return Invalid("output",
+                     "size " + std::to_string(y) + " for input size " + std::to_string(x));
+    }
+  }
+  std::vector<Attribute> attributes = {Attribute::Ints("kernel_shape", Pair(window.kernel))};
+  if (beyond != std::vector<std::int64_t>{0, 0}) {
+    attributes.push_back(Attribute::Ints("output_padding", beyond));
+  }
+  attributes.push_back(Attribute::Ints("pads", pads));
+  attributes.push_back(Attribute::Ints("strides", Pair(window.stride)));
+  return attributes;
+}
+
+}  // namespace qtx::convert

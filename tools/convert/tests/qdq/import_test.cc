@@ -1,0 +1,162 @@
+// Patterns of QuantizeLinear and DequantizeLinear in stock files, one test each.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "qtx/convert/convert.h"
+#include "qtx/format/check.h"
+#include "qtx/reference/interpreter.h"
+#include "tests/qdq/maker.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::ElementType;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+format::Model Lifted(const format::Model& model) {
+  auto conversion = FromOnnx(model);
+  EXPECT_TRUE(conversion.has_value())
+      << (conversion.has_value() ? ""
+                                 : conversion.error().where + ": " + conversion.error().message);
+  format::Model lifted = std::move(conversion).value_or(Conversion{}).model;
+  for (const format::Finding& finding : format::Check(lifted)) {
+    ADD_FAILURE() << finding.rule << " " << finding.where << ": " << finding.message;
+  }
+  return lifted;
+}
+
+const format::TensorType& TypeOf(const format::Model& model, const std::string& name) {
+  static const format::TensorType kNone;
+  const format::ValueInfo* info = model.graph.FindValue(name);
+  EXPECT_NE(info, nullptr) << name;
+  return info == nullptr || !info->type ? kNone : *info->type;
+}
+
+// x -> Q -> DQ -> Relu -> Q -> DQ -> y, all FLOAT at the edges.
+OnnxMaker ReluBetweenPairs() {
+  OnnxMaker maker;
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {4})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {4})};
+  maker.Parameters("a", 0.5F, 3);
+  maker.Parameters("b", 0.25F, -5);
+  maker.Quantize("x", "a", "xq");
+  maker.Dequantize("xq", "a", "xd");
+  maker.Node("Relu", {"xd"}, {"r"});
+  maker.Quantize("r", "b", "rq");
+  maker.Dequantize("rq", "b", "y");
+  return maker;
+}
+
+TEST(FromQdq, PutsCastsAtFloatEdgesAndTheTypeOnTheValueBetween) {
+  const format::Model lifted = Lifted(ReluBetweenPairs().model);
+  EXPECT_THAT(OpTypes(lifted), ElementsAre("Cast", "Relu", "Cast"));
+  EXPECT_EQ(TypeOf(lifted, "x").elem_type, ElementType::kFloat);
+  EXPECT_EQ(TypeOf(lifted, "xd").elem_type, ElementType::kInt8Q);
+  EXPECT_THAT(TypeOf(lifted, "xd").quantization->offset, ElementsAre(3));
+  EXPECT_THAT(TypeOf(lifted, "rq").quantization->scale, ElementsAre(0.25F));
+  EXPECT_EQ(TypeOf(lifted, "y").elem_type, ElementType::kFloat);
+  EXPECT_THAT(lifted.graph.initializers, IsEmpty());
+}
+
+TEST(FromQdq, KeepsWhatTheModelComputes) {
+  const format::Model stock = ReluBetweenPairs().model;
+  format::Tensor input = *format::MakeTensor(ElementType::kFloat, {4});
+  const std::vector<float> values = {-1, 0.3F, 0.75F, 40};
+  std::copy(values.begin(), values.end(), input.As<float>().begin());
+  auto before = reference::Interpreter::Prepare(stock, "exact");
+  auto after = reference::Interpreter::Prepare(Lifted(stock), "exact");
+  ASSERT_TRUE(before.has_value() && after.has_value());
+  const auto expected = before->Run(std::vector{input});
+  const auto found = after->Run(std::vector{input});
+  ASSERT_TRUE(expected.has_value() && found.has_value());
+  EXPECT_EQ(found->at(0).bytes, expected->at(0).bytes);
+}
+
+TEST(FromQdq, MakesQuantizedInitializersOfDequantizedOnes) {
+  OnnxMaker maker;
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {1, 3})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {1, 2})};
+  maker.Initializer<std::int8_t>("wq", ElementType::kInt8, {3, 2}, {1, 2, 3, 4, 5, 6});
+  maker.Initializer<float>("w/scale", ElementType::kFloat, {2}, {0.5F, 0.25F});
+  maker.Initializer<std::int8_t>("w/zp", ElementType::kInt8, {2}, {0, 0});
+  maker.Dequantize("wq", "w", "w");
+  maker.Node("MatMul", {"x", "w"}, {"y"});
+  const format::Model lifted = Lifted(maker.model);
+  EXPECT_THAT(OpTypes(lifted), ElementsAre("MatMul"));
+  ASSERT_EQ(lifted.graph.initializers.size(), 1U);
+  EXPECT_EQ(lifted.graph.initializers[0].name, "w");
+  EXPECT_THAT(TypeOf(lifted, "w").quantization->axis, ElementsAre(1));
+}
+
+TEST(FromQdq, ReadsBlockedWeights) {
+  OnnxMaker maker(21);
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {1, 4})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {1, 2})};
+  maker.Initializer<std::int8_t>("wq", ElementType::kInt8, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  maker.Initializer<float>("s", ElementType::kFloat, {2, 2}, {1, 2, 3, 4});
+  format::Node& node = maker.Node("DequantizeLinear", {"wq", "s"}, {"w"});
+  node.attributes = {format::Attribute::Int("axis", 0), format::Attribute::Int("block_size", 2)};
+  maker.Node("MatMul", {"x", "w"}, {"y"});
+  const format::Quantization q = *TypeOf(Lifted(maker.model), "w").quantization;
+  EXPECT_THAT(q.axis, ElementsAre(0, 1));
+  EXPECT_THAT(q.block_shape, ElementsAre(2, 1));
+}
+
+TEST(FromQdq, CastsWhereTheFloatIsReadElsewhereToo) {
+  OnnxMaker maker = ReluBetweenPairs();
+  maker.Node("Relu", {"r"}, {"also"});
+  maker.model.graph.outputs.push_back(OnnxMaker::Value("also", ElementType::kFloat, {4}));
+  EXPECT_THAT(OpTypes(Lifted(maker.model)), ElementsAre("Cast", "Relu", "Cast", "Cast", "Relu"));
+}
+
+TEST(FromQdq, QuantizesIntegerEdgesInPlace) {
+  OnnxMaker maker;
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kInt8, {4})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kInt8, {4})};
+  maker.Parameters("a", 0.5F, 3);
+  maker.Dequantize("x", "a", "xd");
+  maker.Node("Relu", {"xd"}, {"r"});
+  maker.Quantize("r", "a", "y");
+  const format::Model lifted = Lifted(maker.model);
+  EXPECT_THAT(OpTypes(lifted), ElementsAre("Relu"));
+  EXPECT_EQ(TypeOf(lifted, "x").elem_type, ElementType::kInt8Q);
+  EXPECT_EQ(TypeOf(lifted, "y").elem_type, ElementType::kInt8Q);
+}
+
+TEST(FromQdq, LeavesParametersThatAreComputed) {
+  OnnxMaker maker = ReluBetweenPairs();
+  maker.model.graph.inputs.push_back(OnnxMaker::Value("b/scale2", ElementType::kFloat, {}));
+  for (format::Node& node : maker.model.graph.nodes) {
+    for (std::string& input : node.inputs) {
+      if (input == "b/scale") input = "b/scale2";
+    }
+  }
+  EXPECT_THAT(OpTypes(Lifted(maker.model)),
+              ElementsAre("Cast", "Relu", "QuantizeLinear", "DequantizeLinear"));
+}
+
+TEST(FromQdq, NamesAScaleThatIsNotPositive) {
+  OnnxMaker maker = ReluBetweenPairs();
+  maker.model.graph.initializers.clear();
+  maker.Parameters("a", -0.5F, 3);
+  maker.Parameters("b", 0.25F, 3);
+  const auto conversion = FromOnnx(maker.model);
+  ASSERT_FALSE(conversion.has_value());
+  EXPECT_EQ(conversion.error().where, "node 'xq_node': scale 'a/scale'");
+}
+
+TEST(FromQdq, RefusesValuesProducedTwiceAndSubgraphs) {
+  OnnxMaker twice = ReluBetweenPairs();
+  twice.Node("Relu", {"x"}, {"r"});
+  EXPECT_EQ(FromOnnx(twice.model).error().where, "value 'r'");
+  OnnxMaker control = ReluBetweenPairs();
+  format::Attribute branch;
+  branch.name = "then_branch";
+  branch.type = format::AttributeType::kGraph;
+  control.Node("If", {"x"}, {"z"}).attributes = {branch};
+  EXPECT_EQ(FromOnnx(control.model).error().code, ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace qtx::convert
