@@ -57,7 +57,7 @@ class Checker {
       defined_.insert(list[i].name);
       const auto declared = typed_.find(list[i].name);
       if (declared == typed_.end() || !declared->second->type) continue;
-      CheckInitializer(model_, list[i], *declared->second->type, place, findings_);
+      CheckInitializerType(model_, list[i], *declared->second->type, place, findings_);
     }
   }
 

@@ -84,21 +84,26 @@ void CheckRequantization(const Model& model, const Node& node, const TensorType&
   }
 }
 
-void CheckInitializer(const Model& model, const TensorData& data, const TensorType& type,
-                      const std::string& place, Findings& findings) {
+void CheckInitializerType(const Model& model, const TensorData& data, const TensorType& type,
+                          const std::string& place, Findings& findings) {
   if (!IsQuantized(type.elem_type)) return;
   if (!type.shape || !FixedDims(*type.shape)) {
     findings.Add("shape.C4", place + ": shape", "expected fixed dimensions for an initializer");
     return;
   }
+  if (auto there = CheckInitializer(model, data.name); !there.has_value()) {
+    findings.Add("element_types.C4", place, there.error().where + ": " + there.error().message);
+    return;
+  }
+  if (!IsIntegerStorage(type.elem_type)) return;
+  // Most types take all that their storage holds: such weights are not read.
+  const IntegerRange range = StoredRange(type.elem_type, *type.quantization);
+  if (range == StorageRange(type.elem_type)) return;
   const auto tensor = LoadInitializer(model, data.name);
   if (!tensor.has_value()) {
     findings.Add("element_types.C4", place, tensor.error().where + ": " + tensor.error().message);
     return;
   }
-  if (!IsIntegerStorage(type.elem_type)) return;
-  const IntegerRange range = StoredRange(type.elem_type, *tensor->quantization);
-  if (range == StorageRange(type.elem_type)) return;
   const auto stored = UnpackInt32(*tensor);
   const auto outside = std::ranges::find_if(
       stored, [range](std::int32_t value) { return value < range.min || value > range.max; });

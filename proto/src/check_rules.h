@@ -32,8 +32,8 @@ void CheckRequantization(const Model& model, const Node& node, const TensorType&
                          const std::string& place, Findings& findings);
 
 /// Those an initializer and its type break together: storage, dims, stored values.
-void CheckInitializer(const Model& model, const TensorData& data, const TensorType& type,
-                      const std::string& place, Findings& findings);
+void CheckInitializerType(const Model& model, const TensorData& data, const TensorType& type,
+                          const std::string& place, Findings& findings);
 
 inline std::string FoundExpected(const std::string& found, const std::string& expected) {
   return "found " + found + ", expected " + expected;

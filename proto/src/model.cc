@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "external_data.h"
 #include "qtx/format/limits.h"
 #include "wire.h"
+#include "wire_large.h"
 
 namespace qtx::format {
 namespace {
@@ -19,35 +21,40 @@ Error Mismatch(const std::string& what, const std::string& found, const std::str
   return {ErrorCode::kInvalid, what, "found " + found + ", expected " + expected};
 }
 
-Result<Tensor> DecodeNamed(const Model& model, std::string_view name) {
+std::string PlaceOf(std::string_view initializer) {
+  return "graph.initializer '" + std::string(initializer) + "'";
+}
+
+Result<const TensorData*> Named(const Model& model, std::string_view name) {
   const TensorData* data = model.graph.FindInitializer(name);
-  const std::string place = "graph.initializer '" + std::string(name) + "'";
-  if (data == nullptr) return Error{ErrorCode::kInvalid, place, "there is no such initializer"};
+  if (data != nullptr) return data;
+  return Error{ErrorCode::kInvalid, PlaceOf(name), "there is no such initializer"};
+}
+
+Result<Tensor> DecodeNamed(const Model& model, std::string_view name) {
+  QTX_ASSIGN_OR_RETURN(const TensorData* data, Named(model, name));
   auto tensor = Decode(*data, model.folder);
-  if (!tensor.has_value()) return At(place, tensor.error());
+  if (!tensor.has_value()) return At(PlaceOf(name), tensor.error());
   return tensor;
 }
 
 // The packed bits of a BIPOLAR1Q initializer come as UINT8 of ceil(n / 8) elements.
-Result<void> MatchStorage(const TensorType& type, const Dims& dims, Tensor& tensor) {
+Result<void> MatchStorage(const TensorType& type, const Dims& dims, const TensorData& data) {
   const ElementType storage = StorageOf(type.elem_type);
   const bool bipolar = storage == ElementType::kBipolar1;
-  if (tensor.elem_type != (bipolar ? ElementType::kUint8 : storage)) {
-    return Mismatch("data_type", std::string(Name(tensor.elem_type)), std::string(Name(storage)));
+  if (data.data_type != (bipolar ? ElementType::kUint8 : storage)) {
+    return Mismatch("data_type", std::string(Name(data.data_type)), std::string(Name(storage)));
   }
-  if (bipolar) {
-    QTX_ASSIGN_OR_RETURN(const std::int64_t count,
-                         ElementCount(std::span<const std::int64_t>(dims)));
-    QTX_ASSIGN_OR_RETURN(const std::int64_t size, PackedBytes(storage, count));
-    if (size != static_cast<std::int64_t>(tensor.bytes.size())) {
-      return Mismatch("dims", std::to_string(tensor.bytes.size()) + " bytes", std::to_string(size));
-    }
-  } else if (tensor.dims != dims) {
-    return Mismatch("dims", ToString(tensor.dims), ToString(dims));
+  if (!bipolar) {
+    if (data.dims != dims) return Mismatch("dims", ToString(data.dims), ToString(dims));
+    return {};
   }
-  tensor.dims = dims;
-  tensor.elem_type = type.elem_type;
-  return {};
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, ElementCount(std::span<const std::int64_t>(dims)));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t size, PackedBytes(storage, count));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t found,
+                       ElementCount(std::span<const std::int64_t>(data.dims)));
+  if (size == found) return {};
+  return Mismatch("dims", std::to_string(found) + " bytes", std::to_string(size));
 }
 
 Result<void> MatchParameters(const Quantization& q, const Dims& dims) {
@@ -63,6 +70,45 @@ Result<void> MatchParameters(const Quantization& q, const Dims& dims) {
                     std::to_string(q.scale.size()));
   }
   return {};
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+Result<std::vector<Piece>> PiecesOf(const Model& model) {
+  QTX_ASSIGN_OR_RETURN(std::string skeleton, wire::SerializeModel(model));
+  return wire::PutBackLargeData(std::move(skeleton), model.graph);
+}
+
+std::int64_t SizeOf(const std::vector<Piece>& pieces) {
+  std::int64_t size = 0;
+  for (const Piece& piece : pieces) {
+    const auto* range = std::get_if<FileRange>(&piece);
+    size += range != nullptr ? range->size
+                             : static_cast<std::int64_t>(std::get<std::string>(piece).size());
+  }
+  return size;
+}
+
+// The parameters of an initializer of a quantized type, once storage, shape and counts agree.
+Result<Quantization> MatchInitializer(const Model& model, const TensorData& data,
+                                      const TensorType& type) {
+  const auto dims = type.shape ? FixedDims(*type.shape) : std::nullopt;
+  if (!dims || !type.quantization) {
+    return Error{ErrorCode::kInvalid, "", "expected a type with a fixed shape and a quantization"};
+  }
+  QTX_RETURN_IF_ERROR(MatchStorage(type, *dims, data));
+  QTX_ASSIGN_OR_RETURN(Quantization q, Resolve(model, *type.quantization));
+  QTX_RETURN_IF_ERROR(MatchParameters(q, *dims));
+  return q;
+}
+
+const TensorType* QuantizedTypeOf(const Model& model, std::string_view name) {
+  const ValueInfo* value = model.graph.FindValue(name);
+  const bool quantized = value != nullptr && value->type && IsQuantized(value->type->elem_type);
+  return quantized ? &*value->type : nullptr;
 }
 
 }  // namespace
@@ -144,10 +190,17 @@ const TensorData* Graph::FindInitializer(std::string_view initializer) const {
 }
 
 Result<Model> Model::Load(const std::string& path) {
-  QTX_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxModelBytes - 1));
-  QTX_ASSIGN_OR_RETURN(Model model, Parse(bytes, path));
-  model.folder = std::filesystem::path(path).parent_path().string();
-  if (model.folder.empty()) model.folder = ".";
+  QTX_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(path, kMaxModelBytes - 1));
+  return Load(bytes, path);
+}
+
+Result<Model> Model::Load(const FileBytes& bytes, const std::string& path) {
+  const wire::Skeleton skeleton =
+      bytes.mapped() ? wire::LeaveOutLargeData(bytes.view(), path) : wire::Skeleton();
+  QTX_ASSIGN_OR_RETURN(Model model, Parse(bytes.mapped() ? skeleton.bytes : bytes.view(), path));
+  for (std::size_t i = 0; i < skeleton.raw.size(); ++i)
+    model.graph.initializers[i].raw_data = skeleton.raw[i];
+  model.folder = FolderOf(path);
   return model;
 }
 
@@ -163,12 +216,41 @@ Result<Model> Model::Parse(std::string_view bytes, const std::string& where) {
   return model;
 }
 
-Result<std::string> Model::Serialize() const { return wire::SerializeModel(*this); }
+Result<std::string> Model::Serialize() const {
+  QTX_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, PiecesOf(*this));
+  std::string bytes;
+  for (const Piece& piece : pieces) {
+    const auto* range = std::get_if<FileRange>(&piece);
+    if (range == nullptr) {
+      bytes += std::get<std::string>(piece);
+      continue;
+    }
+    bytes.resize(bytes.size() + static_cast<std::size_t>(range->size));
+    const auto end =
+        std::as_writable_bytes(std::span(bytes)).last(static_cast<std::size_t>(range->size));
+    QTX_RETURN_IF_ERROR(ReadRange(*range, 0, end));
+  }
+  return bytes;
+}
 
-Result<void> Model::Save(const std::string& path) const {
-  auto bytes = Serialize();
-  if (!bytes.has_value()) return At(path, bytes.error());
-  return WriteFileAtomically(path, *bytes);
+Result<void> Model::Save(const std::string& path, const WriteProgress& progress) const {
+  auto pieces = PiecesOf(*this);
+  if (!pieces.has_value()) return At(path, pieces.error());
+  auto copies = ExternalFiles(*this, FolderOf(path));
+  if (!copies.has_value()) return At(path, copies.error());
+  std::int64_t before = 0, total = SizeOf(*pieces);
+  for (const FileCopy& copy : *copies) total += copy.from.size;
+  const WriteProgress all = [&](std::int64_t done, std::int64_t) {
+    if (progress) progress(before + done, total);
+  };
+  for (const FileCopy& copy : *copies) {
+    std::error_code code;
+    std::filesystem::create_directories(FolderOf(copy.to), code);
+    const Piece whole = copy.from;
+    QTX_RETURN_IF_ERROR(WriteFileAtomically(copy.to, std::span(&whole, 1), all));
+    before += copy.from.size;
+  }
+  return WriteFileAtomically(path, *pieces, all);
 }
 
 std::int64_t Model::OpsetVersion(std::string_view op_domain) const {
@@ -205,23 +287,26 @@ Result<Quantization> Resolve(const Model& model, const Quantization& q) {
 
 Result<Tensor> LoadInitializer(const Model& model, std::string_view name) {
   QTX_ASSIGN_OR_RETURN(Tensor tensor, DecodeNamed(model, name));
-  const ValueInfo* value = model.graph.FindValue(name);
-  if (value == nullptr || !value->type || !IsQuantized(value->type->elem_type)) return tensor;
-  const TensorType& type = *value->type;
-  const std::string place = "graph.initializer '" + std::string(name) + "'";
-  const auto dims = type.shape ? FixedDims(*type.shape) : std::nullopt;
-  if (!dims || !type.quantization) {
-    return Error{ErrorCode::kInvalid, place,
-                 "expected a type with a fixed shape and a quantization"};
-  }
-  if (auto matched = MatchStorage(type, *dims, tensor); !matched.has_value()) {
-    return At(place, matched.error());
-  }
-  QTX_ASSIGN_OR_RETURN(tensor.quantization, Resolve(model, *type.quantization));
-  if (auto matched = MatchParameters(*tensor.quantization, *dims); !matched.has_value()) {
-    return At(place, matched.error());
-  }
+  const TensorType* type = QuantizedTypeOf(model, name);
+  if (type == nullptr) return tensor;
+  auto q = MatchInitializer(model, *model.graph.FindInitializer(name), *type);
+  if (!q.has_value()) return At(PlaceOf(name), q.error());
+  tensor.elem_type = type->elem_type;
+  tensor.dims = *FixedDims(*type->shape);
+  tensor.quantization = *std::move(q);
   return tensor;
+}
+
+Result<void> CheckInitializer(const Model& model, std::string_view name) {
+  QTX_ASSIGN_OR_RETURN(const TensorData* data, Named(model, name));
+  auto checked = CheckCarrier(*data, model.folder);
+  const TensorType* type = QuantizedTypeOf(model, name);
+  if (checked.has_value() && type != nullptr) {
+    const auto q = MatchInitializer(model, *data, *type);
+    if (!q.has_value()) return At(PlaceOf(name), q.error());
+  }
+  if (!checked.has_value()) return At(PlaceOf(name), checked.error());
+  return {};
 }
 
 }  // namespace qtx::format

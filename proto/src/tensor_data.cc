@@ -1,16 +1,12 @@
 // TensorProtos: every carrier ONNX has for elements, decoded into packed bytes.
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
-#include "qtx/format/limits.h"
+#include "external_data.h"
 #include "qtx/format/model.h"
 #include "wire.h"
 
 namespace qtx::format {
 namespace {
-
-namespace fs = std::filesystem;
 
 Error Mismatch(const std::string& field, std::int64_t found, std::int64_t expected,
                const std::string& unit) {
@@ -40,74 +36,6 @@ Result<void> CopyInt32(const std::vector<std::int32_t>& values, Tensor& tensor) 
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::memcpy(tensor.bytes.data() + i * size, &values[i], size);
   }
-  return {};
-}
-
-Result<std::int64_t> ParseCount(const std::string& text, const char* key) {
-  std::int64_t value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9' || value > kMaxTensorBytes) {
-      return Error{ErrorCode::kInvalid, std::string("external_data.") + key,
-                   "found '" + text.substr(0, 40) + "', expected a number of bytes"};
-    }
-    value = value * 10 + (c - '0');
-  }
-  return value;
-}
-
-// A location that cannot leave `folder`, neither by .. nor through a symbolic link.
-Result<fs::path> ResolveLocation(const std::string& location, const std::string& folder) {
-  const Error error{ErrorCode::kInvalid, "external_data.location",
-                    "found '" + location + "', expected a relative path inside the model's folder"};
-  std::error_code code;
-  const fs::path root = fs::weakly_canonical(folder.empty() ? "." : folder, code);
-  if (code || location.empty() || fs::path(location).is_absolute()) return error;
-  const fs::path path = fs::weakly_canonical(root / location, code);
-  if (code) return error;
-  const auto [mismatch, unused] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
-  if (mismatch != root.end()) return error;
-  return path;
-}
-
-struct Region {
-  fs::path path;
-  std::int64_t offset = 0;
-};
-
-// Where `size` bytes of elements are, once it is known that the file has them.
-Result<Region> LocateExternal(const wire::TensorFields& fields, const std::string& folder,
-                              std::int64_t size) {
-  std::string location;
-  Region region;
-  std::int64_t length = size;
-  for (const auto& [key, value] : fields.external_data) {
-    if (key == "location") location = value;
-    if (key == "offset") {
-      QTX_ASSIGN_OR_RETURN(region.offset, ParseCount(value, "offset"));
-    }
-    if (key == "length") {
-      QTX_ASSIGN_OR_RETURN(length, ParseCount(value, "length"));
-    }
-  }
-  if (length != size) return Mismatch("external_data.length", length, size, "bytes");
-  QTX_ASSIGN_OR_RETURN(region.path, ResolveLocation(location, folder));
-  std::error_code code;
-  const auto available = static_cast<std::int64_t>(fs::file_size(region.path, code));
-  if (code) return Error{ErrorCode::kIo, region.path.string(), code.message()};
-  if (available - region.offset < size) {
-    return Error{ErrorCode::kIo, region.path.string(),
-                 "found " + std::to_string(available) + " bytes, expected " + std::to_string(size) +
-                     " at " + std::to_string(region.offset)};
-  }
-  return region;
-}
-
-Result<void> ReadRegion(const Region& region, Tensor& tensor) {
-  std::ifstream file(region.path, std::ios::binary);
-  file.seekg(region.offset);
-  file.read(reinterpret_cast<char*>(tensor.bytes.data()),
-            static_cast<std::streamsize>(tensor.bytes.size()));
-  if (!file) return Error{ErrorCode::kIo, region.path.string(), "cannot be read"};
   return {};
 }
 
@@ -160,35 +88,64 @@ TensorData ToTensorData(std::string name, const Tensor& tensor) {
           .wire = std::move(wire)};
 }
 
-Result<Tensor> Decode(const TensorData& data, const std::string& folder) {
-  QTX_ASSIGN_OR_RETURN(const wire::TensorFields fields, wire::ParseTensor(data.wire));
-  if (!ElementTypeFromCode(static_cast<std::int64_t>(fields.data_type)) ||
-      IsQuantized(fields.data_type) || fields.data_type == ElementType::kBipolar1) {
-    return Error{ErrorCode::kInvalid, "data_type",
-                 "found " + std::to_string(static_cast<int>(fields.data_type)) +
-                     ", expected an ONNX element type"};
+namespace {
+
+// What a TensorProto says, once it is known that the elements are there and as many as its shape
+// asks for: before anything is allocated, so that neither a small model nor a small external file
+// can ask for a large tensor.
+struct Carrier {
+  wire::TensorFields fields;
+  std::optional<FileRange> range;  // of elements in a file
+};
+
+Result<void> CheckDataType(ElementType type) {
+  if (!ElementTypeFromCode(static_cast<std::int64_t>(type)) || IsQuantized(type) ||
+      type == ElementType::kBipolar1) {
+    return Error{
+        ErrorCode::kInvalid, "data_type",
+        "found " + std::to_string(static_cast<int>(type)) + ", expected an ONNX element type"};
   }
-  if (fields.data_type == ElementType::kComplex64 || fields.data_type == ElementType::kComplex128) {
+  if (type == ElementType::kComplex64 || type == ElementType::kComplex128) {
     return Error{ErrorCode::kUnsupported, "data_type", "found a complex type, expected a real one"};
   }
-  // Before anything is allocated: neither a small model nor a small external file can ask for a
-  // large tensor.
+  return {};
+}
+
+Result<Carrier> FindCarrier(const TensorData& data, const std::string& folder) {
+  Carrier carrier;
+  QTX_ASSIGN_OR_RETURN(carrier.fields, wire::ParseTensor(data.wire));
+  const wire::TensorFields& fields = carrier.fields;
+  QTX_RETURN_IF_ERROR(CheckDataType(fields.data_type));
   QTX_ASSIGN_OR_RETURN(const std::int64_t count,
                        ElementCount(std::span<const std::int64_t>(fields.dims)));
   QTX_ASSIGN_OR_RETURN(const std::int64_t size, PackedBytes(fields.data_type, count));
-  Region region;
   if (fields.external) {
-    QTX_ASSIGN_OR_RETURN(region, LocateExternal(fields, folder, size));
-  } else if (size / 8 >
-             static_cast<std::int64_t>(data.wire.size())) {  // a varint byte carries an int64
-    return Mismatch("data", static_cast<std::int64_t>(data.wire.size()), size, "bytes");
+    QTX_ASSIGN_OR_RETURN(carrier.range, LocateExternal(fields.external_data, folder, size));
+  } else if (data.raw_data) {
+    if (data.raw_data->size != size)
+      return Mismatch("raw_data", data.raw_data->size, size, "bytes");
+    carrier.range = data.raw_data;
+  } else if (size / 8 > static_cast<std::int64_t>(data.wire.size())) {
+    return Mismatch("data", static_cast<std::int64_t>(data.wire.size()), size,
+                    "bytes");  // a varint byte carries an int64
   }
-  QTX_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(fields.data_type, fields.dims));
-  if (fields.external) {
-    QTX_RETURN_IF_ERROR(ReadRegion(region, tensor));
-  } else {
-    QTX_RETURN_IF_ERROR(CopyCarrier(fields, tensor));
-  }
+  return carrier;
+}
+
+}  // namespace
+
+Result<void> CheckCarrier(const TensorData& data, const std::string& folder) {
+  QTX_ASSIGN_OR_RETURN(const Carrier carrier, FindCarrier(data, folder));
+  if (carrier.range) return {};
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(carrier.fields.data_type, carrier.fields.dims));
+  return CopyCarrier(carrier.fields, tensor);
+}
+
+Result<Tensor> Decode(const TensorData& data, const std::string& folder) {
+  QTX_ASSIGN_OR_RETURN(const Carrier carrier, FindCarrier(data, folder));
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(carrier.fields.data_type, carrier.fields.dims));
+  QTX_RETURN_IF_ERROR(carrier.range ? ReadRange(*carrier.range, 0, tensor.bytes)
+                                    : CopyCarrier(carrier.fields, tensor));
   ClearUnusedBits(tensor);
   return tensor;
 }

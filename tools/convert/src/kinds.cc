@@ -11,15 +11,15 @@
 namespace qtx::convert {
 namespace {
 
-bool IsTflite(const Source& source) { return LooksLikeTflite(source.bytes); }
+bool IsTflite(const Source& source) { return LooksLikeTflite(source.bytes()); }
 
 Result<Conversion> ReadTflite(const Source& source, const Options& options) {
-  return FromTflite(source.bytes, options);
+  return FromTflite(source.bytes(), options);
 }
 
 Result<format::Model> OnnxOf(const Source& source) {
   if (source.onnx) return *source.onnx;
-  return format::Model::Parse(source.bytes, "");
+  return format::Model::Load(source.file, source.path);
 }
 
 Result<Conversion> ReadOnnx(const Source& source, const Options& options) {
@@ -74,19 +74,16 @@ Result<const Kind*> KindOf(const Source& source) {
     names += (names.empty() ? "" : ", ") + std::string(kind.name);
   }
   return Error{ErrorCode::kInvalid, source.path,
-               source.bytes.empty() ? "empty; expected a model" : "none of the kinds " + names};
+               source.bytes().empty() ? "empty; expected a model" : "none of the kinds " + names};
 }
 
 Result<Source> Open(const std::string& path, std::vector<std::string> with) {
-  Source source{path, {}, std::move(with), std::nullopt};
-  QTX_ASSIGN_OR_RETURN(source.bytes, format::ReadFile(path, format::kMaxModelBytes));
+  Source source{.path = path, .with = std::move(with)};
+  QTX_ASSIGN_OR_RETURN(source.file, format::FileBytes::Open(path, format::kMaxModelBytes - 1));
   if (IsTflite(source)) return source;
-  auto model = format::Model::Parse(source.bytes, path);
-  if (!model.has_value() || (model->graph.nodes.empty() && model->opset_imports.empty()))
-    return source;
-  source.onnx = *std::move(model);
-  const std::size_t slash = path.rfind('/');
-  source.onnx->folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  auto model = format::Model::Load(source.file, path);
+  if (model.has_value() && !(model->graph.nodes.empty() && model->opset_imports.empty()))
+    source.onnx = *std::move(model);
   return source;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "qtx/format/file.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
 #include "qtx/format/tensor_type.h"
@@ -25,6 +26,8 @@ struct TensorData {
   ElementType data_type = ElementType::kUndefined;  // storage type as written
   Dims dims;
   std::string wire;  // the whole serialised TensorProto, name included
+  /// Of a large model: where raw_data was left; `wire` then has an empty one in its place.
+  std::optional<FileRange> raw_data;
   bool operator==(const TensorData&) const = default;
 };
 
@@ -38,7 +41,10 @@ TensorData ToTensorData(std::string name, const Tensor& tensor);
 /// external path that leaves `folder`.
 Result<Tensor> Decode(const TensorData& data, const std::string& folder = "");
 
-/// As above; `bytes` is one serialised TensorProto (a .pb file).
+/// Whether Decode would find the elements, without reading them.  Errors: as Decode.
+Result<void> CheckCarrier(const TensorData& data, const std::string& folder = "");
+
+/// `bytes` is one serialised TensorProto (a .pb file).
 Result<TensorData> ParseTensorData(std::string_view bytes);
 
 enum class AttributeType : std::int32_t {
@@ -149,14 +155,18 @@ struct Model {
   std::string folder;  // of the file, where external data is looked up; not part of the bytes
   bool operator==(const Model&) const = default;
 
+  /// Large initializers of a large file stay in it (TensorData::raw_data). "-" is stdin.
   /// Errors: kIo, kTooLarge, kInvalid (empty, truncated, not a ModelProto). `where` names the file.
   static Result<Model> Load(const std::string& path);
+  static Result<Model> Load(const FileBytes& bytes, const std::string& path);
   static Result<Model> Parse(std::string_view bytes, const std::string& where = "model");
   /// Deterministic: fields in number order, the same bytes everywhere.
   /// Errors: kTooLarge past kMaxModelBytes.
   Result<std::string> Serialize() const;
-  /// Writes a temporary file beside `path`, flushes, renames.  Errors: kIo, kTooLarge.
-  Result<void> Save(const std::string& path) const;
+  /// Writes a temporary file beside `path`, flushes, renames; files of external data that another
+  /// folder needs are copied before, under their names. "-" is stdout.
+  /// Errors: kIo (also for a file there of such a name with other content), kTooLarge, kInvalid.
+  Result<void> Save(const std::string& path, const WriteProgress& progress = {}) const;
 
   std::int64_t OpsetVersion(std::string_view op_domain) const;  // 0 when not imported
 };
@@ -166,12 +176,10 @@ struct Model {
 /// storage, shape or parameters disagree with the ValueInfo.
 Result<Tensor> LoadInitializer(const Model& model, std::string_view name);
 
+/// Whether LoadInitializer would succeed, without reading what lies in a file.
+Result<void> CheckInitializer(const Model& model, std::string_view name);
+
 /// `q` with scale_tensor and offset_tensor replaced by the inline vectors they name.
 Result<Quantization> Resolve(const Model& model, const Quantization& q);
-
-/// Writes `bytes` to a temporary file beside `path`, flushes, renames.  Errors: kIo.
-Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes);
-/// Errors: kIo, kTooLarge past `limit`.
-Result<std::string> ReadFile(const std::string& path, std::int64_t limit);
 
 }  // namespace qtx::format

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "qtx/format/file.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 
@@ -36,10 +37,12 @@ struct Options {
 
 /// A file to convert, and what belongs to it.
 struct Source {
-  std::string path;  // names the file in errors; what it refers to lies beside it
-  std::string bytes;
+  std::string path;  // names the file in errors; what it refers to lies beside it; "-" is stdin
+  format::FileBytes file;
   std::vector<std::string> with;      // paths of further files: weights, the model of a profile
   std::optional<format::Model> onnx;  // the bytes parsed, where they are an ONNX model
+
+  std::string_view bytes() const { return file.view(); }
 };
 
 /// Errors: kIo, kTooLarge.

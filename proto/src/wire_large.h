@@ -1,0 +1,29 @@
+// Models whose weights stay in the file: everything but large raw_data is parsed, and written back
+// around it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/format/file.h"
+#include "qtx/format/model.h"
+
+namespace qtx::format::wire {
+
+struct Skeleton {
+  std::string bytes;                          // a ModelProto; an empty raw_data for each left out
+  std::vector<std::optional<FileRange>> raw;  // of each initializer
+};
+/// `bytes` are the file at `path`. What is malformed is left to the parser.
+Skeleton LeaveOutLargeData(std::string_view bytes, const std::string& path);
+
+/// The bytes of a model of which `skeleton` is the serialised form and `graph` has the ranges.
+/// Errors: kTooLarge past kMaxModelBytes.
+Result<std::vector<Piece>> PutBackLargeData(std::string skeleton, const Graph& graph);
+
+/// True when the serialised TensorProto says that its data is in another file.
+bool IsExternal(std::string_view tensor);
+
+}  // namespace qtx::format::wire
