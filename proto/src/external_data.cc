@@ -132,6 +132,7 @@ Result<FileRange> LocateExternal(const Metadata& entries, const std::string& fol
 
 Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& folder) {
   std::vector<FileCopy> copies;
+  if (model.folder.empty()) return copies;  // made here: its data is where it will be
   QTX_ASSIGN_OR_RETURN(const std::set<std::string> locations, Locations(model.graph));
   for (const std::string& location : locations) {
     QTX_ASSIGN_OR_RETURN(const fs::path from, ResolveLocation(location, model.folder));

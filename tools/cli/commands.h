@@ -36,16 +36,24 @@ struct InspectOptions {
 int Inspect(const InspectOptions& options);
 
 struct ConvertOptions {
-  std::string input;
+  std::vector<std::string> inputs;
   std::vector<std::string> with;  // further files that belong to the input
-  std::string output;
-  std::string from;  // a kind of convert.h; empty: detected
+  std::string output;             // a folder, for several inputs
+  std::string from;               // a kind of convert.h; empty: detected
   std::string to = "qtx";
   std::vector<std::string> allow;  // losses of convert.h
+  bool integer_only = false;
   std::int64_t opset = 0;
   bool json = false;
 };
 int Convert(const ConvertOptions& options);
+
+struct DiffOptions {
+  std::string a, b;
+  bool json = false;
+};
+/// kFailed when they differ.
+int Diff(const DiffOptions& options);
 
 struct RunOptions {
   std::string model;

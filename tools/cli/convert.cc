@@ -1,39 +1,82 @@
-// qtx convert, lower, lift: one conversion, then its ledger.
+// qtx convert, lower, lift: conversions side by side, each with its ledger.
 #include "qtx/convert/convert.h"
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <thread>
 
 #include "commands.h"
 #include "json.h"
+#include "progress.h"
 
 namespace qtx::cli {
 namespace {
 
 using convert::Export;
 using convert::LedgerEntry;
+using namespace std::chrono_literals;
+
+namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 3> kFates = {"kept", "changed", "dropped"};
 
-Result<Export> Perform(const ConvertOptions& options) {
+// One file of a call.
+struct Job {
+  std::string input, output;
+  std::vector<LedgerEntry> ledger;
+  std::string size;  // of the result, for people
+  std::optional<Error> error;
+  int status = kDone;
+};
+
+// Bytes written by all jobs together.
+struct Written {
+  std::atomic<std::int64_t> done = 0, total = 0;
+};
+
+Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
   const convert::Options how{.allow = options.allow, .opset = options.opset};
-  QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(options.input, options.with));
+  QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input, options.with));
   const convert::Kind* from = convert::FindKind(options.from);
   if (from == nullptr) {
     QTX_ASSIGN_OR_RETURN(from, convert::KindOf(source));
   }
   QTX_ASSIGN_OR_RETURN(convert::Conversion conversion, convert::Read(source, *from, how));
+  std::vector<LedgerEntry> ledger = std::move(conversion.ledger);
+  const auto append = [&ledger](std::vector<LedgerEntry>& more) {
+    std::ranges::move(more, std::back_inserter(ledger));
+  };
+  if (options.integer_only) {
+    auto integers = convert::ToIntegerOnly(conversion.model, how);
+    if (!integers.has_value()) return At(input, integers.error());
+    conversion.model = std::move(integers->model);
+    append(integers->ledger);
+  }
   auto written = convert::FindKind(options.to)->write(conversion.model, how);
-  if (!written.has_value()) return At(options.input, written.error());
-  written->ledger.insert(written->ledger.begin(), conversion.ledger.begin(),
-                         conversion.ledger.end());
+  if (!written.has_value()) return At(input, written.error());
+  append(written->ledger);
+  written->ledger = std::move(ledger);
   return written;
 }
 
-Result<void> Save(const Export& result, const std::string& path) {
-  if (const auto* model = std::get_if<format::Model>(&result.content)) return model->Save(path);
-  return format::WriteFileAtomically(path, std::get<std::string>(result.content));
+Result<void> Save(const Export& result, const std::string& path, Written& written) {
+  std::int64_t before = 0, planned = 0;
+  const format::WriteProgress progress = [&](std::int64_t done, std::int64_t total) {
+    written.done += done - before;
+    written.total += total - planned;
+    before = done;
+    planned = total;
+  };
+  if (const auto* model = std::get_if<format::Model>(&result.content))
+    return model->Save(path, progress);
+  const format::Piece whole = std::get<std::string>(result.content);
+  return format::WriteFileAtomically(path, std::span(&whole, 1), progress);
 }
 
 std::string SizeOf(const Export& result) {
@@ -42,22 +85,91 @@ std::string SizeOf(const Export& result) {
   return fmt::format("{} bytes", std::get<std::string>(result.content).size());
 }
 
-void PrintLedger(const Export& result, const ConvertOptions& options) {
-  std::array<int, 3> counts{};
-  for (const LedgerEntry& entry : result.ledger) ++counts[static_cast<std::size_t>(entry.fate)];
-  for (const LedgerEntry& entry : result.ledger) {
-    if (entry.fate == LedgerEntry::Fate::kKept) continue;
-    fmt::print("{} {} {}: {}\n", kFates[static_cast<std::size_t>(entry.fate)], entry.value,
-               entry.field, entry.why);
+void Run(const ConvertOptions& options, Job& job, Written& written) {
+  auto result = Perform(options, job.input);
+  if (!result.has_value()) {
+    job.error = result.error();
+    job.status = kBadInput;
+    return;
   }
-  fmt::print("{} -> {}: {}, {} fields kept, {} changed, {} dropped\n", options.input,
-             options.output, SizeOf(result), counts[0], counts[1], counts[2]);
+  if (auto saved = Save(*result, job.output, written); !saved.has_value()) {
+    job.error = saved.error();
+    job.status = kInternal;
+    return;
+  }
+  job.size = SizeOf(*result);
+  job.ledger = std::move(result->ledger);
 }
 
-void PrintLedgerJson(const Export& result) {
-  Json json;
-  json.BeginObject();
-  json.Array("ledger", result.ledger, [&json](const LedgerEntry& entry) {
+std::string ProgressText(const Written& written, std::chrono::steady_clock::time_point start) {
+  const double done = static_cast<double>(written.done) / 1e9;
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (written.total == 0) return fmt::format("reading, {:.0f} s", seconds);
+  const double total = static_cast<double>(written.total) / 1e9;
+  const int filled = static_cast<int>(20 * std::min(1.0, done / std::max(total, 1e-9)));
+  return fmt::format("[{:=<{}}{: <{}}] {:.1f} of {:.1f} GB, {:.1f} GB/s", "", filled, "",
+                     20 - filled, done, total, done / std::max(seconds, 1e-3));
+}
+
+void RunAll(const ConvertOptions& options, std::vector<Job>& jobs) {
+  Written written;
+  const auto start = std::chrono::steady_clock::now();
+  const ProgressLine line([&] { return ProgressText(written, start); }, 1s);
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < jobs.size(); i = next++) Run(options, jobs[i], written);
+  };
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < std::min(cores, jobs.size()); ++i) threads.emplace_back(work);
+  work();
+}
+
+// Files of several inputs go into the folder `output`, each under its own name.
+Result<std::vector<Job>> Plan(const ConvertOptions& options) {
+  std::vector<Job> jobs;
+  std::error_code code;
+  const bool folder = options.output.ends_with('/') || fs::is_directory(options.output, code);
+  if (options.inputs.size() > 1 && !folder) {
+    return Error{ErrorCode::kInvalid, "--output",
+                 "found '" + options.output + "', expected a folder for several inputs"};
+  }
+  std::map<std::string, std::string> taken;
+  for (const std::string& input : options.inputs) {
+    Job job{.input = input, .output = options.output};
+    if (folder) {
+      const std::string stem = input == "-" ? "stdin" : fs::path(input).stem().string();
+      const std::string_view extension = convert::FindKind(options.to)->extension;
+      job.output = (fs::path(options.output) / stem).string() + std::string(extension);
+    }
+    const auto [other, unused] = taken.emplace(job.output, input);
+    if (!unused) {
+      return Error{
+          ErrorCode::kInvalid, "--output",
+          "'" + other->second + "' and '" + input + "' would both become '" + job.output + "'"};
+    }
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+// The result itself may go to stdout: then what is said of it does not.
+void PrintLedger(const Job& job) {
+  std::FILE* out = job.output == "-" ? stderr : stdout;
+  std::array<int, 3> counts{};
+  for (const LedgerEntry& entry : job.ledger) ++counts[static_cast<std::size_t>(entry.fate)];
+  for (const LedgerEntry& entry : job.ledger) {
+    if (entry.fate == LedgerEntry::Fate::kKept) continue;
+    fmt::print(out, "{} {} {}: {}\n", kFates[static_cast<std::size_t>(entry.fate)], entry.value,
+               entry.field, entry.why);
+  }
+  fmt::print(out, "{} -> {}: {}, {} fields kept, {} changed, {} dropped\n", job.input, job.output,
+             job.size, counts[0], counts[1], counts[2]);
+}
+
+void WriteLedger(const Job& job, Json& json) {
+  json.Array("ledger", job.ledger, [&json](const LedgerEntry& entry) {
     json.BeginObject();
     json.Field("value", entry.value);
     json.Field("field", entry.field);
@@ -65,20 +177,48 @@ void PrintLedgerJson(const Export& result) {
     json.Field("why", entry.why);
     json.EndObject();
   });
+}
+
+// {"ledger": [...]} of one file, {"files": [{"input", "output", "ledger"}, ...]} of several.
+void PrintLedgersJson(const std::vector<Job>& jobs) {
+  Json json;
+  json.BeginObject();
+  if (jobs.size() == 1) {
+    WriteLedger(jobs[0], json);
+  } else {
+    json.Array("files", jobs, [&json](const Job& job) {
+      json.BeginObject();
+      json.Field("input", job.input);
+      json.Field("output", job.output);
+      WriteLedger(job, json);
+      json.EndObject();
+    });
+  }
   json.EndObject();
-  fmt::print("{}", json.Text());
+  fmt::print(jobs[0].output == "-" ? stderr : stdout, "{}", json.Text());
 }
 
 }  // namespace
 
 int Convert(const ConvertOptions& options) {
-  const auto result = Perform(options);
-  if (!result.has_value()) return Fail(result.error(), kBadInput);
-  if (auto saved = Save(*result, options.output); !saved.has_value()) {
-    return Fail(saved.error(), kInternal);
+  auto jobs = Plan(options);
+  if (!jobs.has_value()) return Fail(jobs.error(), kUsage);
+  if (options.output.ends_with('/')) {
+    std::error_code code;
+    fs::create_directories(options.output, code);
   }
-  options.json ? PrintLedgerJson(*result) : PrintLedger(*result, options);
-  return kDone;
+  RunAll(options, *jobs);
+  int status = kDone;
+  for (const Job& job : *jobs) {
+    if (job.error) {
+      status = std::max(status, Fail(*job.error, job.status));
+    } else if (!options.json) {
+      PrintLedger(job);
+    }
+  }
+  if (options.json && std::ranges::any_of(*jobs, [](const Job& job) { return !job.error; }))
+    PrintLedgersJson(*jobs);
+  return status;
 }
 
 }  // namespace qtx::cli

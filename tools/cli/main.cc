@@ -61,8 +61,11 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
                     ConvertOptions& lift) {
   auto add = [&app](const char* name, const char* help, ConvertOptions& options) {
     auto* command = app.add_subcommand(name, help);
-    command->add_option("input", options.input, "The model to convert")->required();
-    command->add_option("-o,--output", options.output, "Where the result is written")->required();
+    command->add_option("inputs", options.inputs, "The models to convert; - is stdin")->required();
+    command
+        ->add_option("-o,--output", options.output,
+                     "Where the result is written; a folder for several; - is stdout")
+        ->required();
     command->add_flag("--json", options.json, "The ledger as JSON on stdout");
     return command;
   };
@@ -76,6 +79,8 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
                       "A further file that belongs to the input: weights, a profile's model");
   command->add_option("--allow", convert.allow, "A loss to accept (repeatable)")
       ->check(CLI::IsMember(LossNames()));
+  command->add_flag("--integer-only", convert.integer_only,
+                    "For targets without floating point: multipliers, shifts, int32 biases");
   command->add_option("--opset", convert.opset,
                       "ai.onnx opset of ONNX output (default: the smallest)");
   command = add("lower", "The extended form to stock QDQ ONNX", lower);
@@ -84,6 +89,13 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
   lower.from = "qtx";
   lower.to = "qdq";
   lift.from = "qdq";
+}
+
+void AddDiff(CLI::App& app, DiffOptions& options) {
+  auto* command = app.add_subcommand("diff", "Say in what two models differ");
+  command->add_option("a", options.a, "A model of any kind")->required();
+  command->add_option("b", options.b, "Another")->required();
+  command->add_flag("--json", options.json, "The same for programs");
 }
 
 void AddRun(CLI::App& app, RunOptions& options) {
@@ -294,6 +306,7 @@ int Main(int argc, char** argv) {
   CheckOptions check;
   InspectOptions inspect;
   ConvertOptions convert, lower, lift;
+  DiffOptions diff;
   RunOptions run;
   ValidateOptions validate;
   ServeOptions serve;
@@ -307,6 +320,7 @@ int Main(int argc, char** argv) {
   AddCheck(app, check);
   AddInspect(app, inspect);
   AddConversions(app, convert, lower, lift);
+  AddDiff(app, diff);
   AddRun(app, run);
   AddValidate(app, validate);
   AddServe(app, serve);
@@ -327,6 +341,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("convert")) return Convert(convert);
   if (app.got_subcommand("lower")) return Convert(lower);
   if (app.got_subcommand("lift")) return Convert(lift);
+  if (app.got_subcommand("diff")) return Diff(diff);
   if (app.got_subcommand("run")) return Run(run);
   if (app.got_subcommand("validate")) {
     return validate.coverage ? ValidateCoverage(validate) : Validate(validate);

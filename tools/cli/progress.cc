@@ -29,7 +29,33 @@ std::size_t Columns() {
 
 }  // namespace
 
-ProgressLine::ProgressLine(conformance::RunOptions& run) {
+ProgressLine::ProgressLine(std::function<std::string()> text, std::chrono::milliseconds delay)
+    : text_(std::move(text)), delay_(delay) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  drawer_ = std::jthread([this](const std::stop_token& stop) { Draw(stop); });
+}
+
+ProgressLine::~ProgressLine() {
+  if (!drawer_.joinable()) return;
+  drawer_.request_stop();
+  drawer_.join();
+}
+
+void ProgressLine::Draw(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  bool drawn = false;
+  for (auto wait = delay_; !wake_.wait_for(lock, stop, wait, [&] { return stop.stop_requested(); });
+       wait = kRedraw) {
+    // The last column stays free: some terminals wrap when it is written.
+    const std::string line = conformance::Printable(text_(), Columns() - 1);
+    fmt::print(stderr, "\r{}\x1b[K", line);
+    std::fflush(stderr);
+    drawn = true;
+  }
+  if (drawn) fmt::print(stderr, "\r\x1b[K");
+}
+
+RunProgress::RunProgress(conformance::RunOptions& run) : line_([this] { return Text(); }) {
   if (isatty(STDERR_FILENO) == 0) return;
   run.planned = [this](std::size_t cases) {
     const std::scoped_lock lock(mutex_);
@@ -45,28 +71,10 @@ ProgressLine::ProgressLine(conformance::RunOptions& run) {
     ++done_;
     if (Failed(result.outcome)) ++failed_;
   };
-  drawer_ = std::jthread([this](const std::stop_token& stop) { Draw(stop); });
 }
 
-ProgressLine::~ProgressLine() {
-  if (!drawer_.joinable()) return;
-  drawer_.request_stop();
-  drawer_.join();
-  fmt::print(stderr, "\r\x1b[K");
-}
-
-void ProgressLine::Draw(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (!stop.stop_requested()) {
-    // The last column stays free: some terminals wrap when it is written.
-    const std::string line = conformance::Printable(Text(), Columns() - 1);
-    fmt::print(stderr, "\r{}\x1b[K", line);
-    std::fflush(stderr);
-    wake_.wait_for(lock, stop, kRedraw, [] { return false; });
-  }
-}
-
-std::string ProgressLine::Text() const {
+std::string RunProgress::Text() {
+  const std::scoped_lock lock(mutex_);
   if (planned_ == 0) return "starting the backends";
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   const double rate = static_cast<double>(done_) / std::max(seconds, 1e-3);

@@ -1,9 +1,10 @@
-// One line on a terminal that says how far a run is; nothing where stderr is a file.
+// One line on a terminal that says how far something is; nothing where stderr is a file.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -12,30 +13,42 @@
 
 namespace qtx::cli {
 
-/// Results there are of those planned, failures among them, results per second, and the case that
-/// was begun last: the one that hangs, if any does. Redrawn ten times a second while it lives.
+/// Shows what `text` says, from `delay` on, ten times a second while it lives.
 class ProgressLine {
  public:
-  /// Sets the callbacks of `run`, which must not outlive this.
-  explicit ProgressLine(conformance::RunOptions& run);
+  explicit ProgressLine(std::function<std::string()> text, std::chrono::milliseconds delay = {});
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void Draw(const std::stop_token& stop);
-  std::string Text() const;
 
+  std::function<std::string()> text_;
+  std::chrono::milliseconds delay_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
+  std::jthread drawer_;  // the last member: it uses the others
+};
+
+/// Results there are of those planned, failures among them, results per second, and the case that
+/// was begun last: the one that hangs, if any does.
+class RunProgress {
+ public:
+  /// Sets the callbacks of `run`, which must not outlive this.
+  explicit RunProgress(conformance::RunOptions& run);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string Text();
+
+  std::mutex mutex_;
   std::size_t planned_ = 0;
   std::size_t done_ = 0;
   std::size_t failed_ = 0;
   std::string current_;
   Clock::time_point start_ = Clock::now();
-  std::jthread drawer_;  // the last member: it uses the others
+  ProgressLine line_;
 };
 
 }  // namespace qtx::cli

@@ -116,7 +116,7 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
   run.jobs = options.jobs > 0 ? options.jobs
                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   run.journal = journal;
-  const ProgressLine progress(run);
+  const RunProgress progress(run);
   const std::vector<Case> cases =
       conformance::Select(plan.cases, {.filters = {}, .level = "", .shard = plan.shard});
   Report report = conformance::RunSuite(plan.folder, cases, plan.sources, run);

@@ -436,6 +436,53 @@ TEST_F(Qtx, LiftUndoesLower) {
   EXPECT_TRUE(Contents(Path("back.onnx")) == Contents(model));
 }
 
+TEST_F(Qtx, ConvertsSeveralInputsIntoAFolder) {
+  const std::string aww = Network("aww") + "/source.tflite";
+  fs::copy_file(Network("toycar") + "/source.tflite", Path("toycar.tflite"));
+  const std::string broken = Write("broken.onnx", "no model");
+  const Outcome outcome =
+      Run("convert " + aww + " " + broken + " " + Path("toycar.tflite") + " -o " + Path("made/"));
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+  EXPECT_NE(outcome.err.find("broken.onnx"), std::string::npos);
+  EXPECT_TRUE(Contents(Path("made/source.onnx")) == Contents(Network("aww") + "/model.onnx"));
+  EXPECT_TRUE(Contents(Path("made/toycar.onnx")) == Contents(Network("toycar") + "/model.onnx"));
+  EXPECT_FALSE(fs::exists(Path("made/broken.onnx")));
+}
+
+TEST_F(Qtx, RefusesSeveralInputsForOneFile) {
+  const std::string aww = Network("aww") + "/source.tflite";
+  const std::string toycar = Network("toycar") + "/source.tflite";
+  for (const std::string& output : {Path("one.onnx"), Path("folder/")}) {
+    const Outcome outcome = Run("convert " + aww + " " + toycar + " -o " + output);
+    EXPECT_EQ(outcome.status, 2) << outcome.out;
+    EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+    EXPECT_FALSE(fs::exists(output));
+  }
+}
+
+TEST_F(Qtx, ConvertsBetweenStdinAndStdout) {
+  const std::string model = Network("resnet8") + "/model.onnx";
+  const std::string command = std::string(QTX_PROGRAM) + " lower - -o - <" + model + " 2>" +
+                              Path("err") + " | " + QTX_PROGRAM + " lift - -o - >" +
+                              Path("back.onnx") + " 2>>" + Path("err");
+  EXPECT_EQ(std::system(command.c_str()), 0) << Contents(Path("err"));
+  EXPECT_TRUE(Contents(Path("back.onnx")) == Contents(model));
+  EXPECT_NE(Contents(Path("err")).find("- -> -: "), std::string::npos);
+}
+
+TEST_F(Qtx, DiffSaysWhetherAndWhereModelsDiffer) {
+  const std::string model = Network("resnet8") + "/model.onnx";
+  const Outcome same = Run("diff " + Network("resnet8") + "/source.tflite " + model);
+  EXPECT_EQ(same.status, 0) << same.out;
+  EXPECT_EQ(same.out, "0 differences\n");
+  ASSERT_EQ(Run("convert " + model + " --integer-only --allow float -o " + Path("i.onnx")).status,
+            0);
+  const Outcome differ = Run("diff " + model + " " + Path("i.onnx"));
+  EXPECT_EQ(differ.status, 1);
+  EXPECT_NE(differ.out.find(" requantization.multiplier: [] | ["), std::string::npos);
+}
+
 TEST_F(Qtx, ValidatesThirdPartyDataAsTheyAre) {
   const Outcome tflite = Run("validate --backend reference --json - --suite " + Network("toycar"));
   EXPECT_EQ(tflite.status, 0) << tflite.err;

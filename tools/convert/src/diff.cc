@@ -385,7 +385,7 @@ Result<void> Differ::Data(const std::string& place, const TensorData& a, const T
   Add(place, "data", at + elements.a,
       at + elements.b + "; " + std::to_string(elements.count) + " of " +
           std::to_string(format::ElementCount(*x)) + " differ, by at most " +
-          Text(elements.largest));
+          Decimal(elements.largest));
   return {};
 }
 

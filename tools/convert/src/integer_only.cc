@@ -1,10 +1,11 @@
-#include "integer_only.h"
-
+// ToIntegerOnly: biases, multipliers and bounds of each accumulator.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "ledger.h"
 #include "onnx/graph_index.h"
+#include "qtx/convert/convert.h"
 
 namespace qtx::convert {
 namespace {
@@ -58,7 +59,8 @@ struct Fixed {
 };
 Fixed ToFixed(double factor) {
   int exponent = 0;
-  auto mantissa = static_cast<std::int64_t>(std::round(std::ldexp(std::frexp(factor, &exponent), 31)));
+  auto mantissa =
+      static_cast<std::int64_t>(std::round(std::ldexp(std::frexp(factor, &exponent), 31)));
   if (mantissa == std::int64_t{1} << 31) {
     mantissa /= 2;
     ++exponent;
@@ -157,12 +159,15 @@ Result<std::optional<ProductNode>> IntegerOnly::ProductOf(const Node& node) cons
   if (!x || !w || !y) return none;
   ProductNode product{&node, *std::move(x), *std::move(w), *std::move(y)};
   const auto rank = index_.RankOf(node.inputs[1]);
-  if (!rank) return Unsupported(product.Place(), "the rank of '" + node.inputs[1] + "' is unknown");
+  if (!rank || *rank < 2)
+    return Unsupported(product.Place(),
+                       "expected weights '" + node.inputs[1] + "' of rank 2 or more");
   product.w_axis = ChannelAxis(node, *rank);
   product.alpha = node.op_type == "Gemm" ? static_cast<double>(node.FloatOr("alpha", 1)) : 1;
   if (product.x.quantization->scale.size() != 1 || product.y.quantization->scale.size() != 1)
-    return Unsupported(product.Place(), "an accumulator has one scale of its input and one of its "
-                                        "output, found several");
+    return Unsupported(product.Place(),
+                       "an accumulator has one scale of its input and one of its "
+                       "output, found several");
   const Quantization& q = *product.w.quantization;
   const bool blocks = std::ranges::any_of(q.block_shape, [](std::int64_t b) { return b != 1; });
   const bool along = q.axis.empty() || (q.axis.size() == 1 && q.axis[0] == product.w_axis);
@@ -208,11 +213,14 @@ Result<Tensor> IntegerOnly::BiasInUnits(const ProductNode& product, const Tensor
   const auto integers = stored ? format::UnpackInt32(bias) : std::vector<std::int32_t>();
   std::vector<std::int32_t> values(count);
   for (std::size_t i = 0; i < count; ++i) {
-    Dyadic real = stored ? DyadicOf(format::ScaleAt(*bias.quantization, static_cast<int>(i)))
-                         : DyadicOf(bias.As<float>()[i]);
+    Dyadic real = stored
+                      ? DyadicOf(format::ScaleAt(*bias.quantization, static_cast<std::int64_t>(i)))
+                      : DyadicOf(bias.As<float>()[i]);
     if (stored)
-      real.mantissa *= Wide{integers[i]} - format::OffsetAt(*bias.quantization, static_cast<int>(i));
-    const auto value = RoundedQuotient(real, Product(x, DyadicOf(scales[scales.size() == 1 ? 0 : i])));
+      real.mantissa *=
+          Wide{integers[i]} - format::OffsetAt(*bias.quantization, static_cast<std::int64_t>(i));
+    const auto value =
+        RoundedQuotient(real, Product(x, DyadicOf(scales[scales.size() == 1 ? 0 : i])));
     if (!value)
       return Error{ErrorCode::kInvalid, "bias [" + std::to_string(i) + "]",
                    "does not fit 32 bits in units of x_scale * w_scale"};
@@ -223,15 +231,16 @@ Result<Tensor> IntegerOnly::BiasInUnits(const ProductNode& product, const Tensor
   return result;
 }
 
-// A bias whose scale is the product but for its rounding to binary32 is added as stored: float32.S5.
+// A bias whose scale is the product but for its rounding to binary32 is added as stored:
+// float32.S5.
 bool IsInUnits(const ProductNode& product, const Tensor& bias) {
   if (bias.elem_type != ElementType::kInt32Q || !bias.quantization->offset.empty()) return false;
   const std::vector<float>& weights = product.w.quantization->scale;
   const std::vector<float>& scales = bias.quantization->scale;
   if (scales.size() != weights.size()) return false;
   for (std::size_t i = 0; i < scales.size(); ++i) {
-    const double unit = static_cast<double>(product.x.quantization->scale[0]) *
-                        static_cast<double>(weights[i]);
+    const double unit =
+        static_cast<double>(product.x.quantization->scale[0]) * static_cast<double>(weights[i]);
     if (std::fabs(static_cast<double>(scales[i]) - unit) > 0x1p-22 * unit) return false;
   }
   return true;
@@ -242,6 +251,8 @@ Result<void> IntegerOnly::SetBias(const ProductNode& product) {
   if (node.inputs.size() < 3 || node.inputs[2].empty()) return {};
   const std::string& name = node.inputs[2];
   const std::string place = product.Place() + ": bias '" + name + "'";
+  if (product.alpha != 1 || node.FloatOr("beta", 1) != 1)
+    return Unsupported(place, "an accumulator takes no bias with alpha or beta");
   if (index_.Initializer(name) == nullptr || index_.IsInput(name))
     return Unsupported(place, "is computed, expected an initializer");
   QTX_ASSIGN_OR_RETURN(const Tensor bias, format::LoadInitializer(source_, name));
@@ -275,21 +286,25 @@ struct Bound {
   Wide max = 0, min = 0;
 };
 
-// One bound for each channel along `axis`; each term includes 0, for padding adds nothing.
-std::vector<Bound> Bounds(const Tensor& w, std::int64_t axis, std::int64_t x_low,
-                          std::int64_t x_high) {
+// One bound for each output of a matrix or filter, `outputs` of them along `axis`; those of several
+// matrices one after the other. Each term includes 0, for padding adds nothing.
+std::vector<Bound> Bounds(const Tensor& w, std::int64_t axis, bool matrices,
+                          format::IntegerRange x) {
   const auto stored = format::UnpackInt32(w);
-  const auto channels = static_cast<std::size_t>(w.dims[static_cast<std::size_t>(axis)]);
-  std::size_t inner = 1;
+  const auto outputs = static_cast<std::size_t>(w.dims[static_cast<std::size_t>(axis)]);
+  std::size_t inner = 1, matrix = stored.size();
   for (auto i = static_cast<std::size_t>(axis) + 1; i < w.dims.size(); ++i)
     inner *= static_cast<std::size_t>(w.dims[i]);
-  std::vector<Bound> bounds(channels);
+  if (matrices) matrix = outputs * static_cast<std::size_t>(w.dims[w.dims.size() - 2]);
+  std::vector<Bound> bounds(matrix == 0 ? 0 : stored.size() / matrix * outputs);
   for (std::size_t i = 0; i < stored.size(); ++i) {
-    const std::size_t c = i / inner % channels;
-    const Wide weight = Wide{stored[i]} - format::OffsetAt(*w.quantization, static_cast<int>(c));
-    const Wide a = weight * x_low, b = weight * x_high;
-    bounds[c].max += std::max({a, b, Wide{0}});
-    bounds[c].min += std::min({a, b, Wide{0}});
+    const std::size_t output = i / inner % outputs;
+    const auto parameter = static_cast<std::int64_t>(output);
+    const Wide weight = Wide{stored[i]} - format::OffsetAt(*w.quantization, parameter);
+    const Wide low = weight * x.min, high = weight * x.max;
+    Bound& bound = bounds[i / matrix * outputs + output];
+    bound.max += std::max({low, high, Wide{0}});
+    bound.min += std::min({low, high, Wide{0}});
   }
   return bounds;
 }
@@ -304,7 +319,8 @@ Result<void> IntegerOnly::CheckAccumulator(const ProductNode& product) {
   const format::IntegerRange range =
       format::StoredRange(product.x.elem_type, *product.x.quantization);
   const std::int64_t offset = format::OffsetAt(*product.x.quantization, 0);
-  auto bounds = Bounds(w, product.w_axis, range.min - offset, range.max - offset);
+  auto bounds =
+      Bounds(w, product.w_axis, IsStock(node, "MatMul"), {range.min - offset, range.max - offset});
   if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
     QTX_ASSIGN_OR_RETURN(const Tensor bias, format::LoadInitializer(model_, node.inputs[2]));
     const auto stored = format::UnpackInt32(bias);
@@ -329,10 +345,13 @@ Result<void> IntegerOnly::CheckAccumulator(const ProductNode& product) {
 
 }  // namespace
 
-Result<void> MakeIntegerOnly(format::Model& model, Ledger& ledger) {
-  const format::Model source = model;
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(source));
-  return IntegerOnly(source, index, model, ledger).Run();
+Result<Conversion> ToIntegerOnly(const format::Model& model, const Options& options) {
+  Ledger ledger(options);
+  Conversion conversion{model, {}};
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
+  QTX_RETURN_IF_ERROR(IntegerOnly(model, index, conversion.model, ledger).Run());
+  conversion.ledger = ledger.Take();
+  return conversion;
 }
 
 }  // namespace qtx::convert

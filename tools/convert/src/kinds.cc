@@ -36,7 +36,10 @@ Result<Export> WriteAsItIs(const format::Model& model, const Options&) { return 
 
 Result<Export> WriteQdq(const format::Model& model, const Options& options) {
   QTX_ASSIGN_OR_RETURN(Conversion lowered, ToQdq(model, options));
-  return Export{std::move(lowered.model), std::move(lowered.ledger)};
+  Export result;
+  result.content = std::move(lowered.model);
+  result.ledger = std::move(lowered.ledger);
+  return result;
 }
 
 constexpr std::array kKinds = {
@@ -49,6 +52,7 @@ constexpr std::array kKinds = {
 
 constexpr std::array kLosses = {
     Loss{"documentation", "doc strings, metadata and names of what computes nothing"},
+    Loss{"float", "that every node computes over integers, where only those are wanted"},
     Loss{"origin", "what a node was in the framework it came from"},
     Loss{"scheme", "the scheme, and the fixed-point form of a requantization"},
     Loss{"statistics", "min, max, mean, std, counts and histograms"},

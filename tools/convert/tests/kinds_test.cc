@@ -2,8 +2,8 @@
 
 #include <fstream>
 
-#include "tests/networks.h"
 #include "qtx/convert/convert.h"
+#include "tests/networks.h"
 #include "tests/qdq/maker.h"
 
 namespace qtx::convert {

@@ -68,6 +68,7 @@ struct Kind {
   Result<Conversion> (*read)(const Source&, const Options&);
   /// From the extended form, which Check has vetted. nullptr: cannot be written.
   Result<Export> (*write)(const format::Model&, const Options&);
+  std::string_view extension = ".onnx";  // of files that are written
 };
 
 /// All kinds, in the order in which their `matches` are asked.
@@ -81,6 +82,15 @@ Result<const Kind*> KindOf(const Source& source);
 /// Errors: those of the kind's reader, kInvalid for a rule that is broken; `where` begins with the
 /// path.
 Result<Conversion> Read(const Source& source, const Kind& kind, const Options& options = {});
+
+/// For targets without floating point: gives the output of each Conv, Gemm and MatMul its
+/// requantization, one multiplier and shift for each scale of the weights, brings biases to INT32
+/// in units of x_scale * w_scale, half to even, and says in the ledger where the worst sum of the
+/// actual weights exceeds 32 bits.
+/// Errors: kUnsupported (a node over FLOAT values without `--allow float`, scales that one
+/// accumulator cannot have), kInvalid (a bias that 32 bits do not hold).
+/// Source: spec/format/requantization.md, fixed_point.S1.
+Result<Conversion> ToIntegerOnly(const format::Model& model, const Options& options = {});
 
 /// Stock ONNX to the extended form. Annotated values (elem_type FLOAT with quantization) take their
 /// type from the annotation.  Errors: kInvalid, kUnsupported.

@@ -1,0 +1,67 @@
+// qtx diff: in what two models differ.
+#include "qtx/convert/diff.h"
+
+#include <fmt/core.h>
+
+#include "commands.h"
+#include "json.h"
+#include "qtx/convert/convert.h"
+
+namespace qtx::cli {
+namespace {
+
+using convert::Difference;
+
+bool IsStored(const convert::Source& source) { return source.onnx.has_value(); }
+
+// ONNX as it is, so that stock models can be compared; of two forms the extended one is common.
+Result<format::Model> Model(convert::Source source, bool as_is) {
+  if (as_is) return *std::move(source.onnx);
+  QTX_ASSIGN_OR_RETURN(const convert::Kind* kind, convert::KindOf(source));
+  QTX_ASSIGN_OR_RETURN(convert::Conversion conversion, convert::Read(source, *kind));
+  return std::move(conversion.model);
+}
+
+Result<std::vector<Difference>> Compare(const DiffOptions& options) {
+  QTX_ASSIGN_OR_RETURN(convert::Source a, convert::Open(options.a));
+  QTX_ASSIGN_OR_RETURN(convert::Source b, convert::Open(options.b));
+  QTX_ASSIGN_OR_RETURN(const convert::Kind* kind_a, convert::KindOf(a));
+  QTX_ASSIGN_OR_RETURN(const convert::Kind* kind_b, convert::KindOf(b));
+  const bool as_is = kind_a == kind_b && IsStored(a) && IsStored(b);
+  QTX_ASSIGN_OR_RETURN(const format::Model model_a, Model(std::move(a), as_is));
+  QTX_ASSIGN_OR_RETURN(const format::Model model_b, Model(std::move(b), as_is));
+  return convert::Diff(model_a, model_b);
+}
+
+void PrintJson(const std::vector<Difference>& differences) {
+  Json json;
+  json.BeginObject();
+  json.Array("differences", differences, [&json](const Difference& difference) {
+    json.BeginObject();
+    json.Field("place", difference.place);
+    json.Field("field", difference.field);
+    json.Field("a", difference.a);
+    json.Field("b", difference.b);
+    json.EndObject();
+  });
+  json.EndObject();
+  fmt::print("{}", json.Text());
+}
+
+}  // namespace
+
+int Diff(const DiffOptions& options) {
+  const auto differences = Compare(options);
+  if (!differences.has_value()) return Fail(differences.error(), kBadInput);
+  if (options.json) {
+    PrintJson(*differences);
+  } else {
+    for (const Difference& difference : *differences)
+      fmt::print("{} {}: {} | {}\n", difference.place, difference.field, difference.a,
+                 difference.b);
+    fmt::print("{} differences\n", differences->size());
+  }
+  return differences->empty() ? kDone : kFailed;
+}
+
+}  // namespace qtx::cli
