@@ -6,6 +6,7 @@
 
 #include "onnx/rename.h"
 #include "qdq/imports.h"
+#include "qdq/normalize.h"
 #include "qdq/plan.h"
 #include "qtx/format/annotation.h"
 
@@ -145,14 +146,19 @@ bool IsSealed(const format::Model& model, Ledger& ledger) {
 }  // namespace
 
 Result<format::Model> FoldPairs(const format::Model& model, Ledger& ledger) {
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
   const bool sealed = IsSealed(model, ledger);
+  // What lowering wrote has one order already; other pairs of such a model were in its original.
+  format::Model source = model;
+  if (!sealed) {
+    QTX_ASSIGN_OR_RETURN(source, NormalizePairs(model, ledger));
+  }
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(source));
   QTX_ASSIGN_OR_RETURN(const QdqPlan plan, MakePlan(index, sealed, ledger));
-  format::Model folded = model;
-  RewriteNodes(plan, model.graph, folded.graph);
+  format::Model folded = source;
+  RewriteNodes(plan, source.graph, folded.graph);
   QTX_RETURN_IF_ERROR(RewriteInitializers(plan, folded.graph));
   RewriteValues(plan, folded.graph);
-  DropParameters(Parameters(plan, model.graph), folded.graph);
+  DropParameters(Parameters(plan, source.graph), folded.graph);
   RestoreImports(sealed, folded);
   for (const std::string& name : plan.dropped) {
     if (!plan.types.contains(name))

@@ -4,7 +4,6 @@
 //   narrowed) graph input v  -> QuantizeLinear -> v/stored -> DequantizeLinear -> v/quantized
 //   initializer v/stored             ------------> DequantizeLinear -> v
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
 #include <set>
@@ -13,6 +12,7 @@
 #include "onnx/graph_index.h"
 #include "onnx/rename.h"
 #include "qdq/imports.h"
+#include "qdq/opset.h"
 #include "qdq/parameters.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/annotation.h"
@@ -30,19 +30,6 @@ Error Unsupported(std::string where, std::string message) {
 }
 
 std::string Quoted(const std::string& name) { return "value '" + name + "'"; }
-
-constexpr std::int64_t kNewestOpset = 25;  // whose operators kStableOperators speaks of
-
-// Operators that mean the same in every opset from 13 to 25 for the attributes and inputs they have
-// in 13: a model of these may change its import. Sorted.
-constexpr std::array kStableOperators = {
-    "Add",           "AveragePool", "Cast",           "Clip",
-    "Concat",        "Constant",    "Conv",           "DequantizeLinear",
-    "Div",           "Flatten",     "Gemm",           "GlobalAveragePool",
-    "GlobalMaxPool", "Identity",    "MatMul",         "MaxPool",
-    "Mul",           "Pad",         "QuantizeLinear", "Relu",
-    "Reshape",       "Sigmoid",     "Softmax",        "Squeeze",
-    "Sub",           "Tanh",        "Transpose",      "Unsqueeze"};
 
 class Lowering {
  public:
@@ -126,12 +113,10 @@ Result<std::int64_t> Lowering::Opset(const Options& options) const {
   }
   if (opset == own) return opset;
   for (const Node& node : source_.graph.nodes) {
-    if (!node.domain.empty()) continue;
-    if (own >= 13 && std::ranges::binary_search(kStableOperators, std::string_view(node.op_type)))
-      continue;
-    return Unsupported(
-        "node '" + node.name + "' (" + node.op_type + ")",
-        "may differ between opset " + std::to_string(own) + " and " + std::to_string(opset));
+    if (!node.domain.empty() && node.domain != "ai.onnx") continue;
+    const auto moved = CheckMove(node, own, opset);
+    if (!moved.has_value())
+      return At("node '" + node.name + "' (" + node.op_type + ")", moved.error());
   }
   return opset;
 }

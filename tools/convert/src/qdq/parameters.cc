@@ -180,8 +180,9 @@ Result<std::int64_t> OpsetFor(const format::TensorType& type) {
       return Unsupported("QuantizeLinear has no BIPOLAR1Q");
     case ElementType::kUint2:
     case ElementType::kInt2:
-    case ElementType::kFloat4E2M1:
       return 25;
+    case ElementType::kFloat4E2M1:
+      return 23;
     case ElementType::kInt4:
     case ElementType::kUint4:
     case ElementType::kInt16:

@@ -10,7 +10,7 @@
 
 namespace qtx::convert {
 
-/// The smallest of the opsets 13, 19, 21 and 25 whose Q and DQ have this type and granularity.
+/// The smallest of the opsets 13, 19, 21, 23 and 25 whose Q and DQ have this type and granularity.
 /// Errors: kUnsupported for BIPOLAR1Q, and parameters along several axes of which none is blocked.
 Result<std::int64_t> OpsetFor(const format::TensorType& type);
 

@@ -143,7 +143,7 @@ TEST(FromQdq, NamesAScaleThatIsNotPositive) {
   maker.Parameters("b", 0.25F, 3);
   const auto conversion = FromOnnx(maker.model);
   ASSERT_FALSE(conversion.has_value());
-  EXPECT_EQ(conversion.error().where, "node 'xq_node': scale 'a/scale'");
+  EXPECT_EQ(conversion.error().where, "node 'xq_node' (QuantizeLinear): scale 'a/scale'");
 }
 
 TEST(FromQdq, RefusesValuesProducedTwiceAndSubgraphs) {

@@ -1,0 +1,276 @@
+#include "qdq/normalize.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "onnx/graph_index.h"
+#include "qdq/parameters.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::ElementType;
+using format::Node;
+using format::Tensor;
+
+// Operators whose result has elements of their first input and no others. Sorted.
+constexpr std::array kMovers = {"DepthToSpace", "Expand",    "Flatten",  "Gather",       "Identity",
+                                "MaxPool",      "Reshape",   "Slice",    "SpaceToDepth", "Squeeze",
+                                "Tile",         "Transpose", "Unsqueeze"};
+
+bool Moves(const Node& node) {
+  return (node.domain.empty() || node.domain == "ai.onnx") && node.outputs.size() == 1 &&
+         !node.inputs.empty() &&
+         std::ranges::binary_search(kMovers, std::string_view(node.op_type));
+}
+
+// QuantizeLinear of one real.  Source: ONNX, operator QuantizeLinear: x / y_scale in binary32, ties
+// to even, then the zero point, then saturation.
+std::int32_t Quantized(float real, float scale, std::int32_t offset, format::IntegerRange range) {
+  const double rounded = std::nearbyint(static_cast<double>(real / scale));
+  const double stored = rounded + static_cast<double>(offset);
+  return static_cast<std::int32_t>(
+      std::clamp(stored, static_cast<double>(range.min), static_cast<double>(range.max)));
+}
+
+Result<Tensor> QuantizedTensor(const Tensor& real, const QdqParameters& parameters) {
+  QTX_ASSIGN_OR_RETURN(Tensor stored,
+                       format::MakeTensor(format::StorageOf(parameters.elem_type), real.dims));
+  const format::Quantization& q = parameters.quantization;
+  QTX_ASSIGN_OR_RETURN(const format::Dims counts, format::ParameterDims(q, real.dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(counts));
+  if (q.scale.size() != 1 && count != static_cast<std::int64_t>(q.scale.size())) {
+    return Error{
+        ErrorCode::kInvalid, "scale",
+        "found " + std::to_string(q.scale.size()) + " values, expected " + std::to_string(count)};
+  }
+  const format::ParameterMap map(q, real.dims);
+  const format::IntegerRange range = format::StorageRange(parameters.elem_type);
+  const std::span<const float> values = real.As<float>();
+  std::vector<std::int32_t> integers(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t at = map(static_cast<std::int64_t>(i));
+    if (std::isnan(values[i]))
+      return Error{ErrorCode::kInvalid, "[" + std::to_string(i) + "]", "found NaN"};
+    integers[i] = Quantized(values[i], format::ScaleAt(q, at), format::OffsetAt(q, at), range);
+  }
+  format::PackInt32(integers, stored);
+  return stored;
+}
+
+class Normalizer {
+ public:
+  Normalizer(const GraphIndex& index, Ledger& ledger)
+      : index_(index), ledger_(ledger), result_(index.model()) {
+    result_.graph.nodes.clear();
+  }
+
+  Result<format::Model> Run() {
+    for (const Node& node : index_.model().graph.nodes) {
+      auto visited = Visit(node);
+      if (!visited.has_value())
+        return At("node '" + node.name + "' (" + node.op_type + ")", visited.error());
+    }
+    for (const auto& [value, range] : narrowed_) Annotate(value, range);
+    DropUnread();
+    return std::move(result_);
+  }
+
+ private:
+  Result<void> Visit(Node node);
+  Result<bool> FoldQuantizer(const Node& node);
+  Result<bool> FoldClip(const Node& node);
+  Result<std::optional<std::int64_t>> Bound(const Node& node, std::size_t position) const;
+  void Surround(const Node& node);
+  void Annotate(const std::string& value, format::IntegerRange range);
+  void DropUnread();
+  Node Pair(const std::string& op_type, const std::string& from, const std::string& to) const;
+
+  // What is known of an integer value: its parameters, and the nodes' inputs that say them.
+  struct Stored {
+    QdqParameters parameters;
+    std::vector<std::string> inputs;  // scale and zero point
+    std::vector<format::Attribute> attributes;
+    std::string domain;
+  };
+  const GraphIndex& index_;
+  Ledger& ledger_;
+  format::Model result_;
+  std::map<std::string, Stored> stored_;
+  std::map<std::string, Tensor> constants_;     // integers of folded initializers
+  std::map<std::string, std::string> renamed_;  // the result of a Clip that is gone, to its input
+  std::map<std::string, format::IntegerRange> narrowed_;
+  std::vector<std::string> unread_;  // initializers that a folded node read
+};
+
+Result<void> Normalizer::Visit(Node node) {
+  for (std::string& input : node.inputs) {
+    if (const auto found = renamed_.find(input); found != renamed_.end()) input = found->second;
+  }
+  if (IsQuantizeLinear(node)) {
+    QTX_ASSIGN_OR_RETURN(const bool folded, FoldQuantizer(node));
+    if (folded) return {};
+  } else if (IsStock(node, "Clip")) {
+    QTX_ASSIGN_OR_RETURN(const bool folded, FoldClip(node));
+    if (folded) return {};
+  } else if (Moves(node) && stored_.contains(node.inputs[0])) {
+    Surround(node);
+    return {};
+  }
+  result_.graph.nodes.push_back(std::move(node));
+  return {};
+}
+
+// True when the node is gone, its integers being an initializer.
+Result<bool> Normalizer::FoldQuantizer(const Node& node) {
+  if (node.inputs.empty() || node.outputs.size() != 1) return false;
+  QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node));
+  if (!parameters) return false;
+  stored_[node.outputs[0]] = {
+      *parameters, {node.inputs.begin() + 1, node.inputs.end()}, node.attributes, node.domain};
+  const std::string& real = node.inputs[0];
+  const format::TensorData* data = index_.IsInput(real) ? nullptr : index_.Initializer(real);
+  if (data == nullptr || data->data_type != ElementType::kFloat ||
+      !format::IsIntegerStorage(parameters->elem_type) || index_.IsOutput(node.outputs[0]))
+    return false;
+  auto tensor = format::Decode(*data, index_.model().folder);
+  if (!tensor.has_value()) return At("initializer '" + real + "'", tensor.error());
+  auto integers = QuantizedTensor(*tensor, *parameters);
+  if (!integers.has_value()) return At("initializer '" + real + "'", integers.error());
+  ledger_.Changed(real, "data", "its integers, as QuantizeLinear computes them");
+  result_.graph.initializers.push_back(format::ToTensorData(node.outputs[0], *integers));
+  constants_.emplace(node.outputs[0], *std::move(integers));
+  unread_.push_back(real);
+  return true;
+}
+
+// A bound of a Clip, which is an input since opset 11. nullopt: there is none, or none that is
+// known.
+Result<std::optional<std::int64_t>> Normalizer::Bound(const Node& node,
+                                                      std::size_t position) const {
+  if (node.inputs.size() <= position || node.inputs[position].empty())
+    return std::optional<std::int64_t>();
+  QTX_ASSIGN_OR_RETURN(const auto tensor, index_.Constant(node.inputs[position]));
+  if (!tensor || !format::IsIntegerStorage(tensor->elem_type) || format::ElementCount(*tensor) != 1)
+    return std::optional<std::int64_t>();
+  return std::optional(format::UnpackIntegers(*tensor)[0]);
+}
+
+// True when the Clip is gone: the integers it clips are read by nothing else.
+Result<bool> Normalizer::FoldClip(const Node& node) {
+  if (node.inputs.empty() || node.outputs.size() != 1) return false;
+  const std::string integers = node.inputs[0];
+  const auto known = stored_.find(integers);
+  if (known == stored_.end() || index_.IsOutput(integers) || index_.IsOutput(node.outputs[0]) ||
+      index_.Consumers(integers).size() != 1 ||
+      !format::IsIntegerStorage(known->second.parameters.elem_type))
+    return false;
+  QTX_ASSIGN_OR_RETURN(const auto low, Bound(node, 1));
+  QTX_ASSIGN_OR_RETURN(const auto high, Bound(node, 2));
+  format::IntegerRange range = format::StorageRange(known->second.parameters.elem_type);
+  if (!low && !high) return false;
+  range.min = std::max(range.min, low.value_or(range.min));
+  range.max = std::min(range.max, high.value_or(range.max));
+  if (range.min > range.max) return Error{ErrorCode::kInvalid, "", "min is above max"};
+  if (const auto constant = constants_.find(integers); constant != constants_.end()) {
+    auto values = format::UnpackIntegers(constant->second);
+    for (std::int64_t& value : values) value = std::clamp(value, range.min, range.max);
+    format::PackIntegers(values, constant->second);
+    std::ranges::find(result_.graph.initializers, integers, &format::TensorData::name)->wire =
+        format::ToTensorData(integers, constant->second).wire;
+  }
+  renamed_[node.outputs[0]] = integers;
+  narrowed_[integers] = range;
+  ledger_.Changed(node.outputs[0], "Clip", "quant_min and quant_max of the value it clips");
+  return true;
+}
+
+Node Normalizer::Pair(const std::string& op_type, const std::string& from,
+                      const std::string& to) const {
+  const Stored& stored = stored_.at(from);
+  Node node;
+  node.op_type = op_type;
+  node.name = to + "/" + op_type;
+  node.domain = stored.domain;
+  node.inputs = {from};
+  node.inputs.insert(node.inputs.end(), stored.inputs.begin(), stored.inputs.end());
+  node.outputs = {to};
+  node.attributes = stored.attributes;
+  return node;
+}
+
+// op(x) becomes Quantize(op(Dequantize(x))), for parameters that hold for every element.
+void Normalizer::Surround(const Node& node) {
+  const std::string& integers = node.inputs[0];
+  const Stored& stored = stored_.at(integers);
+  if (stored.parameters.quantization.scale.size() != 1) {
+    result_.graph.nodes.push_back(node);
+    return;
+  }
+  const std::string& output = node.outputs[0];
+  Node moved = node;
+  moved.inputs[0] = output + "/dequantized";
+  moved.outputs[0] = output + "/moved";
+  Node dequantize = Pair("DequantizeLinear", integers, moved.inputs[0]);
+  std::erase_if(dequantize.attributes, [](const auto& attribute) {
+    return attribute.name != "axis" && attribute.name != "block_size";
+  });
+  Node quantize = Pair("QuantizeLinear", integers, output);
+  quantize.inputs[0] = moved.outputs[0];
+  stored_[output] = stored;
+  result_.graph.nodes.push_back(std::move(dequantize));
+  result_.graph.nodes.push_back(std::move(moved));
+  result_.graph.nodes.push_back(std::move(quantize));
+}
+
+// Says quant_min and quant_max on every value that dequantizes the integers.
+void Normalizer::Annotate(const std::string& value, format::IntegerRange range) {
+  const QdqParameters& parameters = stored_.at(value).parameters;
+  const format::IntegerRange full = format::StorageRange(parameters.elem_type);
+  format::TensorType type{.elem_type = ElementType::kFloat,
+                          .quantization = parameters.quantization};
+  type.quantization->storage_type = format::StorageOf(parameters.elem_type);
+  if (range.min != full.min) type.quantization->quant_min = range.min;
+  if (range.max != full.max) type.quantization->quant_max = range.max;
+  for (const Node& node : result_.graph.nodes) {
+    if (!IsDequantizeLinear(node) || node.inputs[0] != value) continue;
+    format::Graph& graph = result_.graph;
+    format::ValueInfo* info = nullptr;
+    for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+      const auto found = std::ranges::find(*list, node.outputs[0], &format::ValueInfo::name);
+      if (found != list->end()) info = &*found;
+    }
+    if (info == nullptr) {
+      graph.values.emplace_back().name = node.outputs[0];
+      info = &graph.values.back();
+    }
+    if (info->type) {
+      type.shape = info->type->shape;
+      type.statistics = info->type->statistics;
+    }
+    info->type = type;
+  }
+}
+
+void Normalizer::DropUnread() {
+  format::Graph& graph = result_.graph;
+  for (const std::string& name : unread_) {
+    const bool read = std::ranges::any_of(graph.nodes, [&](const Node& node) {
+      return std::ranges::find(node.inputs, name) != node.inputs.end();
+    });
+    if (read || index_.IsOutput(name)) continue;
+    std::erase_if(graph.initializers, [&](const auto& data) { return data.name == name; });
+    std::erase_if(graph.values, [&](const auto& info) { return info.name == name; });
+  }
+}
+
+}  // namespace
+
+Result<format::Model> NormalizePairs(const format::Model& model, Ledger& ledger) {
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
+  return Normalizer(index, ledger).Run();
+}
+
+}  // namespace qtx::convert

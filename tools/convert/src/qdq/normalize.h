@@ -1,0 +1,21 @@
+// The orders in which exporters put QuantizeLinear, DequantizeLinear and what goes between, made
+// one.
+#pragma once
+
+#include "ledger.h"
+#include "qtx/format/model.h"
+
+namespace qtx::convert {
+
+/// So that every quantized value is a QuantizeLinear followed by DequantizeLinears, or an
+/// initializer followed by them:
+/// - a QuantizeLinear of a FLOAT initializer (PyTorch, TensorFlow) becomes its integers, as
+///   QuantizeLinear computes them;
+/// - a Clip of the integers (Brevitas: 2 to 7 bits, narrow ranges) becomes quant_min and quant_max;
+/// - what only moves or selects integers (MaxPool, Reshape, Transpose, ...) goes behind a
+///   DequantizeLinear and before a QuantizeLinear of the same parameters.
+/// Errors: kInvalid (parameters that no type can have, NaN to be quantized), kUnsupported
+/// (subgraphs).
+Result<format::Model> NormalizePairs(const format::Model& model, Ledger& ledger);
+
+}  // namespace qtx::convert
