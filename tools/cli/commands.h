@@ -42,6 +42,8 @@ struct ConvertOptions {
   std::string from;               // a kind of convert.h; empty: detected
   std::string to = "qtx";
   std::vector<std::string> allow;  // losses of convert.h
+  std::string
+      eight_bits;  // "int8" or "uint8": what all values of 8 bits become; empty: as they are
   bool integer_only = false;
   std::int64_t opset = 0;
   bool json = false;

@@ -40,6 +40,25 @@ struct Written {
   std::atomic<std::int64_t> done = 0, total = 0;
 };
 
+// What the options ask of the extended form, one after the other.
+Result<void> Change(const ConvertOptions& options, const convert::Options& how,
+                    convert::Conversion& conversion) {
+  const auto apply = [&conversion](Result<convert::Conversion> changed) -> Result<void> {
+    QTX_RETURN_IF_ERROR(changed);
+    conversion.model = std::move(changed->model);
+    std::ranges::move(changed->ledger, std::back_inserter(conversion.ledger));
+    return {};
+  };
+  if (!options.eight_bits.empty()) {
+    const auto to =
+        options.eight_bits == "int8" ? format::ElementType::kInt8Q : format::ElementType::kUint8Q;
+    QTX_RETURN_IF_ERROR(apply(convert::ToEightBits(conversion.model, to, how)));
+  }
+  if (options.integer_only)
+    QTX_RETURN_IF_ERROR(apply(convert::ToIntegerOnly(conversion.model, how)));
+  return {};
+}
+
 Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
   const convert::Options how{.allow = options.allow, .opset = options.opset};
   QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input, options.with));
@@ -48,20 +67,12 @@ Result<Export> Perform(const ConvertOptions& options, const std::string& input) 
     QTX_ASSIGN_OR_RETURN(from, convert::KindOf(source));
   }
   QTX_ASSIGN_OR_RETURN(convert::Conversion conversion, convert::Read(source, *from, how));
-  std::vector<LedgerEntry> ledger = std::move(conversion.ledger);
-  const auto append = [&ledger](std::vector<LedgerEntry>& more) {
-    std::ranges::move(more, std::back_inserter(ledger));
-  };
-  if (options.integer_only) {
-    auto integers = convert::ToIntegerOnly(conversion.model, how);
-    if (!integers.has_value()) return At(input, integers.error());
-    conversion.model = std::move(integers->model);
-    append(integers->ledger);
-  }
+  const auto changed = Change(options, how, conversion);
+  if (!changed.has_value()) return At(input, changed.error());
   auto written = convert::FindKind(options.to)->write(conversion.model, how);
   if (!written.has_value()) return At(input, written.error());
-  append(written->ledger);
-  written->ledger = std::move(ledger);
+  std::ranges::move(written->ledger, std::back_inserter(conversion.ledger));
+  written->ledger = std::move(conversion.ledger);
   return written;
 }
 

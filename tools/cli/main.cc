@@ -79,6 +79,9 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
                       "A further file that belongs to the input: weights, a profile's model");
   command->add_option("--allow", convert.allow, "A loss to accept (repeatable)")
       ->check(CLI::IsMember(LossNames()));
+  command
+      ->add_option("--eight-bits", convert.eight_bits, "What all quantized values of 8 bits become")
+      ->check(CLI::IsMember({"int8", "uint8"}));
   command->add_flag("--integer-only", convert.integer_only,
                     "For targets without floating point: multipliers, shifts, int32 biases");
   command->add_option("--opset", convert.opset,

@@ -58,6 +58,15 @@ constexpr std::array kLosses = {
     Loss{"statistics", "min, max, mean, std, counts and histograms"},
 };
 
+Source FromFile(format::FileBytes file, const std::string& path) {
+  Source source{.path = path, .file = std::move(file)};
+  if (IsTflite(source)) return source;
+  auto model = format::Model::Load(source.file, path);
+  if (model.has_value() && !(model->graph.nodes.empty() && model->opset_imports.empty()))
+    source.onnx = *std::move(model);
+  return source;
+}
+
 }  // namespace
 
 std::span<const Kind> Kinds() { return kKinds; }
@@ -81,13 +90,15 @@ Result<const Kind*> KindOf(const Source& source) {
                source.bytes().empty() ? "empty; expected a model" : "none of the kinds " + names};
 }
 
+Source FromBytes(std::string bytes, const std::string& path) {
+  return FromFile(format::FileBytes(std::move(bytes)), path);
+}
+
 Result<Source> Open(const std::string& path, std::vector<std::string> with) {
-  Source source{.path = path, .with = std::move(with)};
-  QTX_ASSIGN_OR_RETURN(source.file, format::FileBytes::Open(path, format::kMaxModelBytes - 1));
-  if (IsTflite(source)) return source;
-  auto model = format::Model::Load(source.file, path);
-  if (model.has_value() && !(model->graph.nodes.empty() && model->opset_imports.empty()))
-    source.onnx = *std::move(model);
+  QTX_ASSIGN_OR_RETURN(format::FileBytes file,
+                       format::FileBytes::Open(path, format::kMaxModelBytes - 1));
+  Source source = FromFile(std::move(file), path);
+  source.with = std::move(with);
   return source;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,6 +39,7 @@ class FileBytes {
   /// Errors: those of ReadFile.
   static Result<FileBytes> Open(const std::string& path, std::int64_t limit);
   FileBytes() = default;
+  explicit FileBytes(std::string bytes) : read_(std::move(bytes)) {}
   FileBytes(FileBytes&& other) noexcept;
   FileBytes& operator=(FileBytes&& other) noexcept;
   ~FileBytes();

@@ -47,6 +47,8 @@ struct Source {
 
 /// Errors: kIo, kTooLarge.
 Result<Source> Open(const std::string& path, std::vector<std::string> with = {});
+/// The same of a file's bytes in memory; `path` names them in errors.
+Source FromBytes(std::string bytes, const std::string& path);
 
 struct Conversion {
   format::Model model;
@@ -91,6 +93,11 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
 /// accumulator cannot have), kInvalid (a bias that 32 bits do not hold).
 /// Source: spec/format/requantization.md, fixed_point.S1.
 Result<Conversion> ToIntegerOnly(const format::Model& model, const Options& options = {});
+
+/// Every UINT8Q value as INT8Q, or the other way: stored integers, offset and range shifted by 128,
+/// so that all reals stay.  Errors: those of Decode.  REQUIRES: `to` is INT8Q or UINT8Q.
+Result<Conversion> ToEightBits(const format::Model& model, format::ElementType to,
+                               const Options& options = {});
 
 /// Stock ONNX to the extended form. Annotated values (elem_type FLOAT with quantization) take their
 /// type from the annotation.  Errors: kInvalid, kUnsupported.
