@@ -3,6 +3,7 @@
 #include <array>
 
 #include "onnx/detect.h"
+#include "qoperator/operators.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/format/limits.h"
@@ -45,6 +46,9 @@ Result<Export> WriteQdq(const format::Model& model, const Options& options) {
 constexpr std::array kKinds = {
     Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, nullptr},
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
+    Kind{"qoperator",
+         "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
+         HasQOperator, ReadOnnx, nullptr},
     Kind{"qdq", "stock ONNX with QuantizeLinear and DequantizeLinear", HasQuantizer, ReadOnnx,
          WriteQdq},
     Kind{"onnx", "ONNX without quantization", IsOnnx, ReadAsItIs, nullptr},

@@ -1,14 +1,37 @@
 // FromOnnx: each dialect rewritten to Q/DQ pairs in turn, then the pairs folded into types.
+#include <set>
+
+#include "onnx/dimensions.h"
+#include "onnx/graph_index.h"
 #include "qdq/fold.h"
+#include "qoperator/pairs.h"
 #include "qtx/convert/convert.h"
 
 namespace qtx::convert {
+namespace {
+
+// Lines on values between pairs that are in neither model.
+void ForgetInvented(const format::Model& model, std::vector<LedgerEntry>& ledger) {
+  const auto index = GraphIndex::Of(model);
+  if (!index.has_value()) return;
+  const std::vector<std::string> known = index->AllNames();
+  const std::set<std::string> names(known.begin(), known.end());
+  std::erase_if(ledger, [&](const LedgerEntry& entry) {
+    return entry.field == "value" && !names.contains(entry.value);
+  });
+}
+
+}  // namespace
 
 Result<Conversion> FromOnnx(const format::Model& model, const Options& options) {
   Ledger ledger(options);
   Conversion conversion;
-  QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(model, ledger));
+  format::Model open = model;
+  OpenNegativeDimensions(open, ledger);
+  QTX_ASSIGN_OR_RETURN(const format::Model pairs, QOperatorsToPairs(open, ledger));
+  QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs, ledger));
   conversion.ledger = ledger.Take();
+  ForgetInvented(model, conversion.ledger);
   return conversion;
 }
 

@@ -1,0 +1,92 @@
+#include "qoperator/annotations.h"
+
+#include "qoperator/constants.h"
+#include "schema/quantization_annotation.pb.h"
+
+namespace qtx::convert {
+namespace {
+
+constexpr const char* kScaleKey = "SCALE_TENSOR";
+constexpr const char* kZeroPointKey = "ZERO_POINT_TENSOR";
+
+TensorAnnotation Names(const onnx::TensorAnnotation& annotation) {
+  TensorAnnotation names{annotation.tensor_name(), "", ""};
+  for (const onnx::Entry& entry : annotation.quant_parameter_tensor_names()) {
+    if (entry.key() == kScaleKey) names.scale = entry.value();
+    if (entry.key() == kZeroPointKey) names.zero_point = entry.value();
+  }
+  return names;
+}
+
+// The parameters of a value, as if a node had it and them as inputs. Several go along axis 1, as
+// those of QuantizeLinear without an axis do.
+Result<std::optional<QdqParameters>> ParametersIn(const GraphIndex& index,
+                                                  const TensorAnnotation& names, std::string& why) {
+  format::Node node;
+  node.inputs = {names.tensor, names.scale, names.zero_point};
+  const bool real = [&] {
+    const format::TensorType* type = index.TypeOf(names.tensor);
+    return type != nullptr && type->elem_type == format::ElementType::kFloat;
+  }();
+  OperandQuery query{{0, 1, 2}, real ? "" : names.tensor, 1, format::ElementType::kUint8};
+  if (names.scale.empty()) {
+    why = "it names no scale";
+    return std::optional<QdqParameters>();
+  }
+  return ConstantParameters(index, node, query, why);
+}
+
+}  // namespace
+
+bool HasAnnotations(const format::Graph& graph) {
+  onnx::AnnotatedGraph message;
+  return !graph.unknown_fields.empty() && message.ParseFromString(graph.unknown_fields) &&
+         message.quantization_annotation_size() > 0;
+}
+
+Result<Annotations> TakeAnnotations(const GraphIndex& index, format::Model& model, Ledger& ledger) {
+  Annotations annotations;
+  onnx::AnnotatedGraph message;
+  if (!message.ParseFromString(model.graph.unknown_fields))
+    return Error{ErrorCode::kInvalid, "graph", "malformed quantization_annotation"};
+  onnx::AnnotatedGraph rest;
+  for (const onnx::TensorAnnotation& annotation : message.quantization_annotation()) {
+    const TensorAnnotation names = Names(annotation);
+    std::string why;
+    auto parameters = ParametersIn(index, names, why);
+    if (!parameters.has_value())
+      return At("quantization_annotation of '" + names.tensor + "'", parameters.error());
+    if (!*parameters) {
+      ledger.Changed(names.tensor, "quantization_annotation", "stays as it is: " + why);
+      *rest.add_quantization_annotation() = annotation;
+      continue;
+    }
+    const format::TensorType* type = index.TypeOf(names.tensor);
+    const bool real = type != nullptr && type->elem_type == format::ElementType::kFloat;
+    (real ? annotations.reals : annotations.integers).emplace(names.tensor, **parameters);
+    ledger.Changed(names.tensor, "quantization_annotation",
+                   real ? "annotates its type" : "is said by its type");
+  }
+  *message.mutable_quantization_annotation() = rest.quantization_annotation();
+  model.graph.unknown_fields = message.SerializeAsString();
+  return annotations;
+}
+
+void AddAnnotations(const std::vector<TensorAnnotation>& annotations, format::Graph& graph) {
+  onnx::AnnotatedGraph message;
+  for (const TensorAnnotation& names : annotations) {
+    onnx::TensorAnnotation& annotation = *message.add_quantization_annotation();
+    annotation.set_tensor_name(names.tensor);
+    const auto add = [&](const char* key, const std::string& value) {
+      if (value.empty()) return;
+      onnx::Entry& entry = *annotation.add_quant_parameter_tensor_names();
+      entry.set_key(key);
+      entry.set_value(value);
+    };
+    add(kScaleKey, names.scale);
+    add(kZeroPointKey, names.zero_point);
+  }
+  graph.unknown_fields += message.SerializeAsString();
+}
+
+}  // namespace qtx::convert

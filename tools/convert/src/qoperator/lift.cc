@@ -1,0 +1,207 @@
+#include "qoperator/lift.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "qoperator/constants.h"
+#include "qoperator/integer_product.h"
+#include "qoperator/n_bits.h"
+#include "qoperator/operators.h"
+#include "qoperator/product_bias.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::ElementType;
+using format::Node;
+using MaybeLift = std::optional<Lift>;
+
+// The axis that several scales of operand `i` go along: filters of Conv, rows and columns of a
+// product.
+std::int64_t AxisOfOperand(const Node& node, std::string_view plain, std::size_t i) {
+  if (plain == "Conv") return i == 0 ? 1 : 0;
+  if (plain == "MatMul") return i == 0 ? -2 : -1;
+  if (plain == "Gemm" && i == 1) return node.IntOr("transB", 0) != 0 ? 0 : 1;
+  return 0;
+}
+
+// The scale of the bias: the binary32 product of x_scale and w_scale, per channel as w_scale is.
+// Source: ONNX QLinearConv, "bias is quantized with scale = x_scale * w_scale and zero_point = 0".
+std::optional<QdqParameters> BiasParameters(const Lift& lift, std::int64_t rank) {
+  const auto& x = lift.inputs.at(0).quantization;
+  const auto& w = lift.inputs.at(1).quantization;
+  if (x.scale.size() != 1) return std::nullopt;
+  QdqParameters bias{ElementType::kInt32Q, {}};
+  for (const float scale : w.scale) {
+    const float product = x.scale[0] * scale;
+    if (!std::isfinite(product) || product <= 0) return std::nullopt;
+    bias.quantization.scale.push_back(product);
+  }
+  if (bias.quantization.scale.size() > 1) bias.quantization.axis = {rank - 1};
+  return bias;
+}
+
+// True when the values are in the file or come in from outside: those can have the type INT32Q,
+// which no QuantizeLinear gives.
+Result<bool> IsGiven(const GraphIndex& index, const std::string& value) {
+  if (index.IsInput(value)) return index.Initializer(value) == nullptr && !index.IsOutput(value);
+  QTX_ASSIGN_OR_RETURN(const auto constant, index.Constant(value));
+  return constant.has_value();
+}
+
+Result<bool> AddBias(const LiftContext& context, const std::string& bias, Lift& lift) {
+  QTX_ASSIGN_OR_RETURN(const ElementType storage, StorageOfValue(context.index, bias));
+  if (storage != ElementType::kInt32 && storage != ElementType::kUndefined)
+    return Error{ErrorCode::kInvalid, "value '" + bias + "'",
+                 "found " + std::string(format::Name(storage)) + ", expected INT32"};
+  QTX_ASSIGN_OR_RETURN(const bool given, IsGiven(context.index, bias));
+  const auto rank = context.index.RankOf(bias);
+  const auto parameters = BiasParameters(lift, rank.value_or(1));
+  if (!given) {
+    context.why = "bias '" + bias + "' is computed at run time";
+  } else if (!parameters) {
+    context.why = "the scale of bias '" + bias + "', x_scale * w_scale, is no positive binary32";
+  } else if (parameters->quantization.scale.size() > 1 && (!rank || *rank < 1)) {
+    context.why = "the axis of the scales of bias '" + bias + "' cannot be told";
+  } else {
+    lift.inputs.emplace(lift.node.inputs.size(), *parameters);
+    lift.node.inputs.push_back(bias);
+    return true;
+  }
+  return false;
+}
+
+void Erase(Node& node, std::string_view attribute) {
+  std::erase_if(node.attributes, [&](const auto& a) { return a.name == attribute; });
+}
+
+// Softmax of opset 13 runs along one axis, before over all axes from it on.
+bool AdjustSoftmax(const LiftContext& context, const Node& node, Lift& lift) {
+  const bool new_meaning = node.IntOr("opset", 1) >= 13;
+  const bool new_model = context.index.model().OpsetVersion("") >= 13;
+  const std::int64_t axis = node.IntOr("axis", new_meaning ? -1 : 1);
+  const auto rank = context.index.RankOf(node.inputs[0]);
+  const bool last = axis == -1 || (rank && axis == *rank - 1);
+  if (new_meaning != new_model && !last) {
+    context.why = "Softmax of the opset it names has another meaning in this model's";
+    return false;
+  }
+  Erase(lift.node, "opset");
+  if (node.Find("axis") == nullptr && new_meaning != new_model)
+    lift.node.attributes.push_back(format::Attribute::Int("axis", axis));
+  return true;
+}
+
+// Attributes that the plain operator has not. False, with `why`, where it cannot say them.
+bool AdjustAttributes(const LiftContext& context, const Node& node, Lift& lift) {
+  if (node.IntOr("channels_last", 0) != 0) {
+    context.why = "channels are last";
+    return false;
+  }
+  Erase(lift.node, "channels_last");
+  if (lift.node.op_type == "Softmax") return AdjustSoftmax(context, node, lift);
+  if (lift.node.op_type == "Gemm" && node.FloatOr("alpha", 1.0F) != 1.0F) {
+    context.why = "alpha is in the scale of its accumulator, and is not 1";
+    return false;
+  }
+  if (lift.node.op_type == "ReduceMean" && context.index.model().OpsetVersion("") >= 18 &&
+      node.Find("axes") != nullptr) {
+    context.why = "ReduceMean of this opset has its axes as an input";
+    return false;
+  }
+  return true;
+}
+
+Result<bool> AddOperands(const LiftContext& context, const Node& node,
+                         const QOperatorLayout& layout, Lift& lift) {
+  for (const std::size_t i : layout.untouched) lift.node.inputs.push_back(InputOf(node, i));
+  for (std::size_t i = 0; i < layout.operands.size(); ++i) {
+    const OperandSlots& slots = layout.operands[i];
+    OperandQuery query{slots, InputOf(node, slots.value), AxisOfOperand(node, layout.plain, i),
+                       ElementType::kUndefined};
+    if (i > 0) query.storage = format::StorageOf(lift.inputs.begin()->second.elem_type);
+    if (query.value.empty() || InputOf(node, slots.scale).empty())
+      return Error{ErrorCode::kInvalid, "inputs", "found " + std::to_string(node.inputs.size())};
+    QTX_ASSIGN_OR_RETURN(const auto parameters,
+                         ConstantParameters(context.index, node, query, context.why));
+    if (!parameters) return false;
+    lift.inputs.emplace(lift.node.inputs.size(), *parameters);
+    lift.node.inputs.push_back(query.value);
+  }
+  return true;
+}
+
+Result<bool> AddResult(const LiftContext& context, const Node& node, const QOperatorLayout& layout,
+                       Lift& lift) {
+  if (!layout.result || InputOf(node, layout.result->scale).empty()) return true;
+  const OperandQuery query{*layout.result, node.outputs[0], -2,
+                           format::StorageOf(lift.inputs.begin()->second.elem_type)};
+  QTX_ASSIGN_OR_RETURN(const auto parameters,
+                       ConstantParameters(context.index, node, query, context.why));
+  if (!parameters) return false;
+  lift.outputs.emplace(0, *parameters);
+  return true;
+}
+
+Result<MaybeLift> LiftByLayout(const LiftContext& context, const Node& node,
+                               const QOperatorLayout& layout) {
+  if (node.outputs.size() != 1)
+    return Error{ErrorCode::kInvalid, "outputs", "found " + std::to_string(node.outputs.size())};
+  Lift lift{PlainNode(node, layout.plain), {}, {}, {}, {}, {}};
+  QTX_ASSIGN_OR_RETURN(bool said, AddOperands(context, node, layout, lift));
+  if (!said || lift.inputs.empty()) return MaybeLift();
+  QTX_ASSIGN_OR_RETURN(said, AddResult(context, node, layout, lift));
+  if (said && layout.bias && !InputOf(node, *layout.bias).empty()) {
+    QTX_ASSIGN_OR_RETURN(said, AddBias(context, InputOf(node, *layout.bias), lift));
+  }
+  if (!said || !AdjustAttributes(context, node, lift)) return MaybeLift();
+  return MaybeLift(std::move(lift));
+}
+
+}  // namespace
+
+NameSource::NameSource(const GraphIndex& index) {
+  for (std::string& name : index.AllNames()) names_.insert(std::move(name));
+}
+
+std::string NameSource::Unique(const std::string& name) {
+  std::string unique = name;
+  for (int n = 2; !names_.insert(unique).second; ++n) unique = name + "#" + std::to_string(n);
+  return unique;
+}
+
+Node PlainNode(const Node& from, std::string_view op_type) {
+  Node node = from;
+  node.op_type = op_type;
+  node.domain.clear();
+  node.inputs.clear();
+  if (node.origin && node.origin->framework == kOwnFramework) {
+    node.origin.reset();
+  } else if (!node.origin) {
+    node.origin = format::Origin{"",        kOnnxFramework,  from.domain, from.op_type,
+                                 from.name, from.attributes, ""};
+  }
+  return node;
+}
+
+Result<MaybeLift> LiftNode(const LiftContext& context, std::size_t i) {
+  const Node& node = context.index.node(i);
+  if (IsContrib(node, "MatMulBnb4")) {
+    return Error{ErrorCode::kUnsupported, "op_type MatMulBnb4",
+                 "its codes stand for the levels of a table (FP4, NF4), not for scale * (stored - "
+                 "offset)"};
+  }
+  if (IsContrib(node, "MatMulNBits")) return LiftNBits(context, node);
+  if (IsContrib(node, "MatMulInteger") || IsContrib(node, "ConvInteger"))
+    return LiftIntegerProduct(context, i);
+  if (const auto layout = LayoutOf(node)) {
+    QTX_ASSIGN_OR_RETURN(MaybeLift lift, LiftByLayout(context, node, *layout));
+    if (!lift || node.op_type != "MatMulIntegerToFloat") return lift;
+    return LiftProductToFloat(context, node, *std::move(lift));
+  }
+  if (IsContrib(node, "DynamicQuantizeLinear") || IsContrib(node, "DynamicQuantizeMatMul"))
+    context.why = "its scale is computed at run time";
+  return MaybeLift();
+}
+
+}  // namespace qtx::convert

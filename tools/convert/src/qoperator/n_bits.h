@@ -1,0 +1,49 @@
+// com.microsoft.MatMulNBits: y = A * W with W of 2, 4 or 8 bits in blocks along K.
+//
+//   B[n][block][byte]: K codes of column n, the first in the lowest bits of a byte; each block
+//   begins at a byte, the last one has codes past K that mean nothing.
+//   W[k, n] = scales[n][k / block_size] * (code - zero_points[n][k / block_size])
+//
+// zero_points: absent is 2^(bits - 1); UINT8 is packed as B is, each column from a byte on; a float
+// type is one value a block. In the extended form W is [K, N], UINT8Q, UINT4Q or UINT2Q.
+// Source: ONNX Runtime docs/ContribOperators.md; contrib_ops/cpu/quantization/matmul_nbits.cc.
+#pragma once
+
+#include "qoperator/lift.h"
+
+namespace qtx::convert {
+
+struct NBitsShape {
+  std::int64_t k = 0, n = 0, bits = 0, block = 0;
+  std::int64_t blocks() const { return (k + block - 1) / block; }
+  std::int64_t block_bytes() const { return block * bits / 8; }
+  std::int64_t zero_point_bytes() const { return (blocks() * bits + 7) / 8; }  // of a column
+  std::int64_t max_code() const { return (std::int64_t{1} << bits) - 1; }
+  std::int64_t default_offset() const { return std::int64_t{1} << (bits - 1); }
+};
+
+/// Code `j` of block `b` of column `n` in B, and its place.
+struct CodePlace {
+  std::size_t byte;
+  unsigned shift;
+};
+inline CodePlace PlaceOf(const NBitsShape& shape, std::int64_t n, std::int64_t k) {
+  const std::int64_t b = k / shape.block, bit = k % shape.block * shape.bits;
+  const std::int64_t byte = (n * shape.blocks() + b) * shape.block_bytes() + bit / 8;
+  return {static_cast<std::size_t>(byte), static_cast<unsigned>(bit % 8)};
+}
+
+/// In the origin of a lifted node: what the types do not say of its inputs.
+inline constexpr const char* kZeroPoints = "zero_points";  // tensor, where it had one
+inline constexpr const char* kScalesType = "scales_type";  // where it is not FLOAT
+inline constexpr const char* kScalesDims = "scales_dims";  // of scales
+inline constexpr const char* kTail = "tail";               // codes past K, a byte each, if not 0
+
+Result<std::optional<Lift>> LiftNBits(const LiftContext& context, const format::Node& node);
+
+/// Offset of block `b` of column `n` as `zero_points` says it.
+/// Errors: kInvalid when its size is another; kUnsupported for one that is no stored integer.
+Result<std::vector<std::int32_t>> NBitsOffsets(const NBitsShape& shape,
+                                               const std::optional<format::Tensor>& zero_points);
+
+}  // namespace qtx::convert
