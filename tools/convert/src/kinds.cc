@@ -4,6 +4,7 @@
 
 #include "onnx/detect.h"
 #include "qoperator/operators.h"
+#include "qoperator/write.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/format/limits.h"
@@ -35,12 +36,20 @@ Result<Conversion> ReadAsItIs(const Source& source, const Options&) {
 
 Result<Export> WriteAsItIs(const format::Model& model, const Options&) { return Export{model, {}}; }
 
-Result<Export> WriteQdq(const format::Model& model, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(Conversion lowered, ToQdq(model, options));
+Result<Export> Stock(Result<Conversion> written) {
+  if (!written.has_value()) return std::move(written).error();
   Export result;
-  result.content = std::move(lowered.model);
-  result.ledger = std::move(lowered.ledger);
+  result.content = std::move(written->model);
+  result.ledger = std::move(written->ledger);
   return result;
+}
+
+Result<Export> WriteQdq(const format::Model& model, const Options& options) {
+  return Stock(ToQdq(model, options));
+}
+
+Result<Export> WriteQOperator(const format::Model& model, const Options& options) {
+  return Stock(ToQOperator(model, options));
 }
 
 constexpr std::array kKinds = {
@@ -48,7 +57,7 @@ constexpr std::array kKinds = {
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
-         HasQOperator, ReadOnnx, nullptr},
+         HasQOperator, ReadOnnx, WriteQOperator},
     Kind{"qdq", "stock ONNX with QuantizeLinear and DequantizeLinear", HasQuantizer, ReadOnnx,
          WriteQdq},
     Kind{"onnx", "ONNX without quantization", IsOnnx, ReadAsItIs, nullptr},

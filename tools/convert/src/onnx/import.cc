@@ -28,8 +28,8 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   Conversion conversion;
   format::Model open = model;
   OpenNegativeDimensions(open, ledger);
-  QTX_ASSIGN_OR_RETURN(const format::Model pairs, QOperatorsToPairs(open, ledger));
-  QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs, ledger));
+  QTX_ASSIGN_OR_RETURN(const Pairs pairs, QOperatorsToPairs(open, ledger));
+  QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, ledger, pairs.reals));
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);
   return conversion;

@@ -145,7 +145,8 @@ bool IsSealed(const format::Model& model, Ledger& ledger) {
 
 }  // namespace
 
-Result<format::Model> FoldPairs(const format::Model& model, Ledger& ledger) {
+Result<format::Model> FoldPairs(const format::Model& model, Ledger& ledger,
+                                const std::set<std::string>& reals) {
   const bool sealed = IsSealed(model, ledger);
   // What lowering wrote has one order already; other pairs of such a model were in its original.
   format::Model source = model;
@@ -153,7 +154,7 @@ Result<format::Model> FoldPairs(const format::Model& model, Ledger& ledger) {
     QTX_ASSIGN_OR_RETURN(source, NormalizePairs(model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(source));
-  QTX_ASSIGN_OR_RETURN(const QdqPlan plan, MakePlan(index, sealed, ledger));
+  QTX_ASSIGN_OR_RETURN(const QdqPlan plan, MakePlan(index, {sealed, reals}, ledger));
   format::Model folded = source;
   RewriteNodes(plan, source.graph, folded.graph);
   QTX_RETURN_IF_ERROR(RewriteInitializers(plan, folded.graph));

@@ -14,8 +14,11 @@ using format::TensorType;
 
 class Planner {
  public:
-  Planner(const GraphIndex& index, bool annotated_only, Ledger& ledger)
-      : index_(index), annotated_only_(annotated_only), ledger_(ledger) {}
+  Planner(const GraphIndex& index, const PlanOptions& options, Ledger& ledger)
+      : index_(index),
+        annotated_only_(options.annotated_only),
+        reals_(options.reals),
+        ledger_(ledger) {}
 
   Result<QdqPlan> Run();
 
@@ -42,6 +45,7 @@ class Planner {
 
   const GraphIndex& index_;
   const bool annotated_only_;
+  const std::set<std::string>& reals_;
   Ledger& ledger_;
   QdqPlan plan_;
 };
@@ -198,7 +202,8 @@ void Planner::TakeFromProducer(std::size_t quantizer, const std::string& name) {
   const Node& node = index_.node(quantizer);
   std::string real = node.inputs[0];
   const auto producer = index_.Producer(real);
-  const bool alone = index_.Consumers(real).size() == 1 && !index_.IsOutput(real);
+  const bool alone =
+      index_.Consumers(real).size() == 1 && !index_.IsOutput(real) && !reals_.contains(real);
   if (!producer || !alone || IsDequantizeLinear(index_.node(*producer)) ||
       IsStock(index_.node(*producer), "Constant")) {
     const auto to = plan_.types.at(name).elem_type;
@@ -271,8 +276,8 @@ Result<QdqPlan> Planner::Run() {
 
 }  // namespace
 
-Result<QdqPlan> MakePlan(const GraphIndex& index, bool annotated_only, Ledger& ledger) {
-  return Planner(index, annotated_only, ledger).Run();
+Result<QdqPlan> MakePlan(const GraphIndex& index, const PlanOptions& options, Ledger& ledger) {
+  return Planner(index, options, ledger).Run();
 }
 
 }  // namespace qtx::convert

@@ -24,9 +24,14 @@ struct QdqPlan {
   std::set<std::string> dropped;                            // values that are no more
 };
 
-/// With `annotated_only` a pair counts only where the value it produces is annotated: in a model
-/// that was lowered here and still has all its annotations, every other pair was in the original.
+struct PlanOptions {
+  // A pair counts only where the value it produces is annotated: in a model that was lowered here
+  // and still has all its annotations, every other pair was in the original.
+  bool annotated_only = false;
+  std::set<std::string> reals;  // that no quantized result may take the place of
+};
+
 /// Errors: kInvalid (parameters that no type can have).
-Result<QdqPlan> MakePlan(const GraphIndex& index, bool annotated_only, Ledger& ledger);
+Result<QdqPlan> MakePlan(const GraphIndex& index, const PlanOptions& options, Ledger& ledger);
 
 }  // namespace qtx::convert

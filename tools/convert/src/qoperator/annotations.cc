@@ -18,21 +18,21 @@ TensorAnnotation Names(const onnx::TensorAnnotation& annotation) {
   return names;
 }
 
+bool IsReal(const GraphIndex& index, const std::string& value) {
+  const format::TensorType* type = index.TypeOf(value);
+  return type != nullptr && type->elem_type == format::ElementType::kFloat;
+}
+
 // The parameters of a value, as if a node had it and them as inputs. Several go along axis 1, as
 // those of QuantizeLinear without an axis do.
 Result<std::optional<QdqParameters>> ParametersIn(const GraphIndex& index,
-                                                  const TensorAnnotation& names, std::string& why) {
+                                                  const TensorAnnotation& names) {
+  if (names.scale.empty()) return std::optional<QdqParameters>();
   format::Node node;
   node.inputs = {names.tensor, names.scale, names.zero_point};
-  const bool real = [&] {
-    const format::TensorType* type = index.TypeOf(names.tensor);
-    return type != nullptr && type->elem_type == format::ElementType::kFloat;
-  }();
-  OperandQuery query{{0, 1, 2}, real ? "" : names.tensor, 1, format::ElementType::kUint8};
-  if (names.scale.empty()) {
-    why = "it names no scale";
-    return std::optional<QdqParameters>();
-  }
+  const OperandQuery query{
+      {0, 1, 2}, IsReal(index, names.tensor) ? "" : names.tensor, 1, format::ElementType::kUint8};
+  std::string why;
   return ConstantParameters(index, node, query, why);
 }
 
@@ -44,32 +44,33 @@ bool HasAnnotations(const format::Graph& graph) {
          message.quantization_annotation_size() > 0;
 }
 
-Result<Annotations> TakeAnnotations(const GraphIndex& index, format::Model& model, Ledger& ledger) {
+Result<Annotations> ReadAnnotations(const GraphIndex& index) {
   Annotations annotations;
   onnx::AnnotatedGraph message;
-  if (!message.ParseFromString(model.graph.unknown_fields))
+  if (!message.ParseFromString(index.model().graph.unknown_fields))
     return Error{ErrorCode::kInvalid, "graph", "malformed quantization_annotation"};
-  onnx::AnnotatedGraph rest;
   for (const onnx::TensorAnnotation& annotation : message.quantization_annotation()) {
     const TensorAnnotation names = Names(annotation);
-    std::string why;
-    auto parameters = ParametersIn(index, names, why);
+    auto parameters = ParametersIn(index, names);
     if (!parameters.has_value())
       return At("quantization_annotation of '" + names.tensor + "'", parameters.error());
-    if (!*parameters) {
-      ledger.Changed(names.tensor, "quantization_annotation", "stays as it is: " + why);
-      *rest.add_quantization_annotation() = annotation;
-      continue;
-    }
-    const format::TensorType* type = index.TypeOf(names.tensor);
-    const bool real = type != nullptr && type->elem_type == format::ElementType::kFloat;
+    if (!*parameters) continue;
+    const bool real = IsReal(index, names.tensor);
     (real ? annotations.reals : annotations.integers).emplace(names.tensor, **parameters);
-    ledger.Changed(names.tensor, "quantization_annotation",
-                   real ? "annotates its type" : "is said by its type");
+  }
+  return annotations;
+}
+
+void EraseAnnotations(const std::set<std::string>& tensors, format::Graph& graph) {
+  onnx::AnnotatedGraph message;
+  if (tensors.empty() || !message.ParseFromString(graph.unknown_fields)) return;
+  onnx::AnnotatedGraph rest;
+  for (const onnx::TensorAnnotation& annotation : message.quantization_annotation()) {
+    if (!tensors.contains(annotation.tensor_name()))
+      *rest.add_quantization_annotation() = annotation;
   }
   *message.mutable_quantization_annotation() = rest.quantization_annotation();
-  model.graph.unknown_fields = message.SerializeAsString();
-  return annotations;
+  graph.unknown_fields = message.SerializeAsString();
 }
 
 void AddAnnotations(const std::vector<TensorAnnotation>& annotations, format::Graph& graph) {

@@ -2,10 +2,10 @@
 // point.  Source: onnx.proto, TensorAnnotation.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
-#include "ledger.h"
 #include "qoperator/typing.h"
 
 namespace qtx::convert {
@@ -17,10 +17,12 @@ struct Annotations {
   ParametersOfValues reals;     // of FLOAT values
 };
 
-/// What the annotations of `model`, of which `index` is, say of values. Those that a type can say
-/// are taken out of `model`, the others stay, with a line in the ledger.
+/// What the annotations say of values, those that a type can say.
 /// Errors: kInvalid for bytes that are no annotations, and a scale that is not positive and finite.
-Result<Annotations> TakeAnnotations(const GraphIndex& index, format::Model& model, Ledger& ledger);
+Result<Annotations> ReadAnnotations(const GraphIndex& index);
+
+/// Takes out the annotations of `tensors`.
+void EraseAnnotations(const std::set<std::string>& tensors, format::Graph& graph);
 
 struct TensorAnnotation {
   std::string tensor, scale, zero_point;  // names; zero_point may be absent

@@ -37,7 +37,7 @@ class PairWriter {
   PairWriter(const GraphIndex& index, Ledger& ledger)
       : index_(index), source_(index.model()), ledger_(ledger), names_(index) {}
 
-  Result<format::Model> Run();
+  Result<Pairs> Run();
 
  private:
   Result<void> FindLifts();
@@ -50,11 +50,11 @@ class PairWriter {
   Result<std::string> Recast(const std::string& value, const QdqParameters& parameters);
   Result<std::string> Integers(const std::string& value);
   Result<std::string> AddWeight(const NewWeight& weight);
-  bool TakeName(const std::string& packed);
   Result<void> AddNode(const char* op_type, const std::string& input, const std::string& output,
                        const QdqParameters& parameters, const std::string& typed);
   void Annotate(const std::string& value, const QdqParameters& parameters);
   void DropUnread();
+  void DropAnnotations(const Annotations& annotations);
 
   const GraphIndex& index_;
   const format::Model& source_;
@@ -66,6 +66,7 @@ class PairWriter {
   std::map<std::string, std::string> stored_, real_;  // of typed values
   std::map<std::string, std::string> integers_;       // of typed values, for who reads integers
   std::vector<std::pair<std::pair<std::string, QdqParameters>, std::string>> copies_;
+  std::set<std::string> reals_;
   format::Model model_;
 };
 
@@ -219,22 +220,25 @@ Result<std::string> PairWriter::Integers(const std::string& value) {
   return name;
 }
 
-// Drops a constant that one node alone reads, so that its name is free.
-bool PairWriter::TakeName(const std::string& packed) {
-  if (index_.Consumers(packed).size() != 1 || index_.IsOutput(packed)) return false;
-  std::erase_if(model_.graph.initializers, [&](const auto& data) { return data.name == packed; });
-  std::erase_if(model_.graph.values, [&](const auto& info) { return info.name == packed; });
-  std::erase_if(model_.graph.nodes, [&](const Node& node) {
-    return node.outputs.size() == 1 && node.outputs[0] == packed;
-  });
-  return true;
-}
-
+// A weight made of a constant that one node alone reads takes its name and its place.
 Result<std::string> PairWriter::AddWeight(const NewWeight& weight) {
-  std::string name = weight.name;
-  if (!TakeName(name)) name = names_.Unique(name + "/quantized");
+  const bool sole = index_.Consumers(weight.name).size() == 1 && !index_.IsOutput(weight.name);
+  const std::string name = sole ? weight.name : names_.Unique(weight.name + "/quantized");
   const std::string stored = names_.Unique(name + "/stored");
-  model_.graph.initializers.push_back(format::ToTensorData(stored, weight.stored));
+  auto& initializers = model_.graph.initializers;
+  const auto at = std::ranges::find(initializers, name, &format::TensorData::name);
+  if (at != initializers.end()) {
+    *at = format::ToTensorData(stored, weight.stored);
+  } else {
+    initializers.push_back(format::ToTensorData(stored, weight.stored));
+  }
+  std::erase_if(model_.graph.nodes, [&](const Node& node) {
+    return sole && node.outputs.size() == 1 && node.outputs[0] == name;  // a Constant
+  });
+  for (format::ValueInfo& info : model_.graph.values) {
+    if (info.name == name && info.type) info.type->shape = format::ToShape(weight.stored.dims);
+  }
+  Annotate(name, weight.parameters);
   QTX_RETURN_IF_ERROR(AddNode("DequantizeLinear", stored, name, weight.parameters, name));
   return name;
 }
@@ -260,6 +264,7 @@ Result<void> PairWriter::WriteLift(const Lift& lift) {
         AddNode("DequantizeLinear", stored_.at(value), real_.at(value), parameters, value));
   }
   model_.graph.nodes.insert(model_.graph.nodes.end(), lift.after.begin(), lift.after.end());
+  if (lift.outputs.empty()) reals_.insert(model_.graph.nodes.back().outputs[0]);
   return {};
 }
 
@@ -321,10 +326,25 @@ void PairWriter::DropUnread() {
   });
 }
 
-Result<format::Model> PairWriter::Run() {
+// Annotations that types say now.
+void PairWriter::DropAnnotations(const Annotations& annotations) {
+  std::set<std::string> said;
+  for (const auto& [value, parameters] : annotations.reals) said.insert(value);
+  for (const auto& [value, parameters] : annotations.integers) {
+    const bool read = std::ranges::any_of(
+        copies_, [&](const auto& entry) { return entry.first == std::pair(value, parameters); });
+    const auto type = types_.find(value);
+    if (read || (type != types_.end() && type->second == parameters)) said.insert(value);
+  }
+  for (const std::string& value : said)
+    ledger_.Changed(value, "quantization_annotation", "is said by its type");
+  EraseAnnotations(said, model_.graph);
+}
+
+Result<Pairs> PairWriter::Run() {
   QTX_RETURN_IF_ERROR(FindLifts());
   model_ = source_;
-  QTX_ASSIGN_OR_RETURN(const Annotations annotations, TakeAnnotations(index_, model_, ledger_));
+  QTX_ASSIGN_OR_RETURN(const Annotations annotations, ReadAnnotations(index_));
   QTX_ASSIGN_OR_RETURN(types_, TypesOf(index_, annotations.integers, lifts_));
   for (const auto& [value, parameters] : types_) Annotate(value, parameters);
   for (const auto& [value, parameters] : annotations.reals) Annotate(value, parameters);
@@ -332,19 +352,21 @@ Result<format::Model> PairWriter::Run() {
   QTX_RETURN_IF_ERROR(WriteInputs());
   for (std::size_t i = 0; i < source_.graph.nodes.size(); ++i) QTX_RETURN_IF_ERROR(WriteNode(i));
   DropUnread();
+  DropAnnotations(annotations);
   if (auto imports = ImportsIn(source_)) model_.opset_imports = *std::move(imports);
-  return std::move(model_);
+  return Pairs{std::move(model_), std::move(reals_)};
 }
 
 }  // namespace
 
-Result<format::Model> QOperatorsToPairs(const format::Model& model, Ledger& ledger) {
+Result<Pairs> QOperatorsToPairs(const format::Model& model, Ledger& ledger) {
   if (std::ranges::none_of(model.graph.nodes, IsQOperator) && !HasAnnotations(model.graph))
-    return model;
+    return Pairs{model, {}};
   const auto digest =
       std::ranges::find(model.metadata, format::kDigestKey, &format::Metadata::value_type::first);
   // A model that was lowered: what it has of these was in the original.
-  if (digest != model.metadata.end() && format::CheckDigest(model).has_value()) return model;
+  if (digest != model.metadata.end() && format::CheckDigest(model).has_value())
+    return Pairs{model, {}};
   QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
   return PairWriter(index, ledger).Run();
 }

@@ -14,12 +14,6 @@ constexpr std::array<std::string_view, 14> kMoving = {
     "DepthToSpace", "Expand", "Flatten",      "Gather",  "Identity", "MaxPool",   "Reshape",
     "Slice",        "Split",  "SpaceToDepth", "Squeeze", "Tile",     "Transpose", "Unsqueeze"};
 
-bool Moves(const Node& node) {
-  if (!(node.domain.empty() || node.domain == "ai.onnx") || node.inputs.empty()) return false;
-  return std::ranges::find(kMoving, std::string_view(node.op_type)) != kMoving.end() &&
-         (node.outputs.size() == 1 || node.op_type == "Split");
-}
-
 class Typer {
  public:
   Typer(const GraphIndex& index, std::map<std::size_t, Lift>& lifts)
@@ -35,8 +29,6 @@ class Typer {
   Result<MaybeParameters> Demand(const std::string& value) const;
   Result<MaybeParameters> ReadBy(std::size_t consumer, const std::string& value) const;
   bool CanHaveType(const std::string& value) const;
-  void DropUnread();
-  bool IsOperand(const std::string& value) const;
 
   const GraphIndex& index_;
   std::map<std::size_t, Lift>& lifts_;
@@ -68,7 +60,7 @@ void Typer::Move(std::size_t i) {
 
 Result<void> Typer::ForwardNode(std::size_t i) {
   const Node& node = index_.node(i);
-  if (Moves(node)) {
+  if (MovesElements(node)) {
     Move(i);
     return {};
   }
@@ -92,7 +84,7 @@ Result<void> Typer::Forward() {
 
 Result<MaybeParameters> Typer::ReadBy(std::size_t consumer, const std::string& value) const {
   const Node& node = index_.node(consumer);
-  if (Moves(node)) {
+  if (MovesElements(node)) {
     const auto type = types_.find(node.outputs[0]);
     if (node.inputs[0] != value || type == types_.end()) return MaybeParameters();
     return MaybeParameters(type->second);
@@ -123,7 +115,8 @@ Result<void> Typer::Backward() {
   const auto& graph = index_.model().graph;
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = index_.node(i);
-    if (!Moves(node) || node.outputs.size() != 1 || types_.contains(node.outputs[0])) continue;
+    if (!MovesElements(node) || node.outputs.size() != 1 || types_.contains(node.outputs[0]))
+      continue;
     if (index_.IsOutput(node.outputs[0])) continue;
     QTX_ASSIGN_OR_RETURN(const auto demand, Demand(node.outputs[0]));
     if (demand && demand->quantization.scale.size() == 1) types_.emplace(node.outputs[0], *demand);
@@ -136,19 +129,6 @@ Result<void> Typer::Backward() {
   return {};
 }
 
-bool Typer::IsOperand(const std::string& value) const {
-  const auto& consumers = index_.Consumers(value);
-  return std::ranges::any_of(consumers, [&](std::size_t i) { return lifts_.contains(i); });
-}
-
-// What only QuantizeLinear and DequantizeLinear touch is FoldPairs' own.
-void Typer::DropUnread() {
-  std::erase_if(types_, [&](const auto& entry) {
-    const auto producer = index_.Producer(entry.first);
-    return producer && !lifts_.contains(*producer) && !IsOperand(entry.first);
-  });
-}
-
 Result<ParametersOfValues> Typer::Run(const ParametersOfValues& declared) {
   for (const auto& [name, parameters] : declared) {
     if (index_.IsInput(name) && CanHaveType(name)) types_.emplace(name, parameters);
@@ -157,11 +137,16 @@ Result<ParametersOfValues> Typer::Run(const ParametersOfValues& declared) {
   QTX_RETURN_IF_ERROR(Backward());
   // Again, for types that came from behind: a node whose input got none has none to pass on.
   QTX_RETURN_IF_ERROR(Forward());
-  DropUnread();
   return std::move(types_);
 }
 
 }  // namespace
+
+bool MovesElements(const Node& node) {
+  if (!(node.domain.empty() || node.domain == "ai.onnx") || node.inputs.empty()) return false;
+  return std::ranges::find(kMoving, std::string_view(node.op_type)) != kMoving.end() &&
+         (node.outputs.size() == 1 || node.op_type == "Split");
+}
 
 Result<ParametersOfValues> TypesOf(const GraphIndex& index, const ParametersOfValues& declared,
                                    std::map<std::size_t, Lift>& lifts) {

@@ -8,6 +8,10 @@
 
 namespace qtx::convert {
 
+/// An operator on plain integers whose results are elements of its first input, so that a type of
+/// one scale is theirs too.
+bool MovesElements(const format::Node& node);
+
 using ParametersOfValues = std::map<std::string, QdqParameters>;
 
 /// Values that are neither constants nor FLOAT, by name: what their producer writes, else what all

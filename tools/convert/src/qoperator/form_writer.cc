@@ -1,0 +1,239 @@
+#include "qoperator/form_writer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "qdq/parameters.h"
+#include "qoperator/n_bits_write.h"
+#include "qoperator/typing.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::Node;
+
+// Attributes of an origin that its plain operator has not.
+constexpr std::array<std::string_view, 8> kOwnAttributes = {
+    "K", "N", "accuracy_level", "alpha", "bits", "block_size", "channels_last", "opset"};
+
+// The attributes that the node came with, as the node has them now, then those it got since.
+std::vector<Attribute> AttributesOf(const Node& node) {
+  std::vector<Attribute> attributes;
+  for (const Attribute& old : node.origin->attributes) {
+    if (const Attribute* now = node.Find(old.name)) {
+      attributes.push_back(*now);
+    } else if (std::ranges::find(kOwnAttributes, std::string_view(old.name)) !=
+               kOwnAttributes.end()) {
+      attributes.push_back(old);
+    }
+  }
+  for (const Attribute& now : node.attributes) {
+    if (std::ranges::find(node.origin->attributes, now.name, &Attribute::name) ==
+        node.origin->attributes.end())
+      attributes.push_back(now);
+  }
+  return attributes;
+}
+
+void SetInt(Node& node, const char* name, std::int64_t value) {
+  if (node.Find(name) == nullptr) node.attributes.push_back(Attribute::Int(name, value));
+}
+
+}  // namespace
+
+// The name, the metadata and, where the file read again could not tell, the origin of `node`.
+Node FormWriter::Started(const Node& node, const Form& form) const {
+  Node written = node;
+  written.op_type = form.op_type;
+  written.domain = form.domain;
+  written.inputs.clear();
+  if (CameAs(node, form.op_type)) {
+    written.attributes = AttributesOf(node);
+    written.origin.reset();
+  } else if (!node.origin) {
+    written.origin =
+        format::Origin{"", kOwnFramework, node.domain, node.op_type, node.name, {}, ""};
+  }
+  return written;
+}
+
+void FormWriter::Finished(Node written) {
+  while (!written.inputs.empty() && written.inputs.back().empty()) written.inputs.pop_back();
+  context_.model.graph.nodes.push_back(std::move(written));
+}
+
+std::string FormWriter::AddInitializer(const std::string& name, const format::Tensor& tensor) {
+  std::string unique = context_.names.Unique(name);
+  added_.push_back(format::ToTensorData(unique, tensor));
+  return unique;
+}
+
+const std::vector<std::string>& FormWriter::ParametersOf(const std::string& value) {
+  std::vector<std::string>& names = parameters_[value];
+  if (!names.empty()) return names;
+  const auto stock = ToStock(context_.types.at(value));
+  if (!stock.has_value()) return names;  // not so: every type was vetted by ToStock
+  names.push_back(AddInitializer(value + "/scale", stock->scale));
+  if (stock->zero_point) names.push_back(AddInitializer(value + "/zero_point", *stock->zero_point));
+  return names;
+}
+
+void FormWriter::AddInitializers() {
+  std::ranges::move(added_, std::back_inserter(context_.model.graph.initializers));
+}
+
+// The Add that a product and its bias were one node with.
+const Node* FormWriter::BiasOf(const Node& product) const {
+  if (!product.origin || product.origin->group.empty()) return nullptr;
+  const auto& consumers = context_.index.Consumers(product.outputs[0]);
+  if (consumers.size() != 1 || context_.index.IsOutput(product.outputs[0])) return nullptr;
+  const Node& add = context_.index.node(consumers[0]);
+  const bool same = IsStock(add, "Add") && add.origin && *add.origin == *product.origin;
+  const bool last = add.inputs.size() == 2 && add.inputs[0] == product.outputs[0];
+  const bool real =
+      last && !context_.types.contains(add.inputs[1]) && !context_.types.contains(add.outputs[0]);
+  return same && real ? &add : nullptr;
+}
+
+Result<void> FormWriter::Choose() {
+  for (const Node& node : context_.index.model().graph.nodes) {
+    auto form = FormOf(node, context_.index, context_.types);
+    if (!form.has_value())
+      return At("node '" + node.name + "' (" + node.op_type + ")", form.error());
+    if (!*form) continue;
+    forms_.emplace(&node, **form);
+    const bool takes =
+        (*form)->op_type == "MatMulNBits" || (*form)->op_type == "MatMulIntegerToFloat";
+    const Node* add = takes && CameAs(node, (*form)->op_type) ? BiasOf(node) : nullptr;
+    if (add == nullptr) continue;
+    biases_.emplace(&node, add);
+    absorbed_.insert(add);
+  }
+  return {};
+}
+
+bool FormWriter::ReadsIntegers(const std::string& value) const {
+  const auto& consumers = context_.index.Consumers(value);
+  return std::ranges::any_of(consumers, [&](std::size_t i) {
+    const Node& node = context_.index.node(i);
+    return forms_.contains(&node) || MovesElements(node);
+  });
+}
+
+// The plain inputs put where the layout of the form has them, with their parameters.
+Result<void> FormWriter::WriteLayout(const Node& node, const Form& form) {
+  Node written = Started(node, form);
+  const bool concat = form.op_type == "QLinearConcat";
+  written.inputs.resize(concat ? 2 + 3 * node.inputs.size() : 10);
+  const auto layout = LayoutOf(written);
+  if (!layout) return Error{ErrorCode::kUnsupported, form.op_type, "no layout"};
+  const auto put = [&](const OperandSlots& slots, const std::string& value) {
+    const auto& names = ParametersOf(value);
+    written.inputs[slots.scale] = names[0];
+    if (names.size() > 1) written.inputs[slots.zero_point] = names[1];
+  };
+  std::size_t at = 0;
+  for (const std::size_t slot : layout->untouched) written.inputs[slot] = node.inputs[at++];
+  for (const OperandSlots& slots : layout->operands) {
+    put(slots, node.inputs[at]);
+    written.inputs[slots.value] = node.inputs[at++];
+  }
+  if (layout->bias) written.inputs[*layout->bias] = InputOf(node, at);
+  if (layout->result && context_.types.contains(node.outputs[0]))
+    put(*layout->result, node.outputs[0]);
+  if (const auto add = biases_.find(&node); add != biases_.end()) {
+    written.inputs[6] = add->second->inputs[1];
+    written.outputs = add->second->outputs;
+  }
+  if (form.op_type == "QLinearSoftmax")
+    SetInt(written, "opset", context_.index.model().OpsetVersion(""));
+  Finished(std::move(written));
+  return {};
+}
+
+// MatMulInteger or ConvInteger, Cast, and Mul by the product of the scales.
+Result<void> FormWriter::WriteIntegerProduct(const Node& node, const Form& form) {
+  const std::string &x = node.inputs[0], &w = node.inputs[1], &y = node.outputs[0];
+  const auto w_stock = ToStock(context_.types.at(w));
+  if (!w_stock.has_value()) return w_stock.error();
+  format::Tensor w_scale = w_stock->scale;
+  // Scales of filters lie along axis 1 of the result.
+  const auto rank = context_.index.RankOf(w).value_or(0);
+  if (form.op_type == "ConvInteger" && !w_scale.dims.empty())
+    w_scale.dims.resize(static_cast<std::size_t>(std::max<std::int64_t>(rank - 1, 1)), 1);
+  const std::string x_scale = ParametersOf(x)[0];
+  const std::string scale = AddInitializer(y + "/w_scale", w_scale);
+  const auto plain = [&](const char* op_type, std::vector<std::string> inputs,
+                         const std::string& output) {
+    Node added;
+    added.name = y + "/" + op_type + "_" + output.substr(output.rfind('/') + 1);
+    added.op_type = op_type;
+    added.inputs = std::move(inputs);
+    added.outputs = {output};
+    return added;
+  };
+  const std::string factor = context_.names.Unique(y + "/factor");
+  const std::string sum = context_.names.Unique(y + "/accumulator");
+  const std::string real = context_.names.Unique(y + "/real");
+  Finished(plain("Mul", {x_scale, scale}, factor));
+  Node written = Started(node, form);
+  written.inputs = {x, w, ParametersOf(x)[1], ParametersOf(w)[1]};
+  written.outputs = {sum};
+  Finished(std::move(written));
+  Node cast = plain("Cast", {sum}, real);
+  cast.attributes = {Attribute::Int("to", static_cast<std::int64_t>(format::ElementType::kFloat))};
+  Finished(std::move(cast));
+  Finished(plain("Mul", {real, factor}, y));
+  return {};
+}
+
+Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
+  const std::string& name = node.inputs[1];
+  QTX_ASSIGN_OR_RETURN(const format::Tensor w,
+                       format::LoadInitializer(context_.index.model(), name));
+  const format::Origin* origin = CameAs(node, form.op_type) ? &*node.origin : nullptr;
+  auto packed = PackNBits(w, origin);
+  if (!packed.has_value()) return At("value '" + name + "'", packed.error());
+  auto& initializers = context_.model.graph.initializers;
+  *std::ranges::find(initializers, name, &format::TensorData::name) =
+      format::ToTensorData(name, packed->b);
+  packed_.emplace(name, packed->b.dims);
+  Node written = Started(node, form);
+  SetInt(written, "K", packed->shape.k);
+  SetInt(written, "N", packed->shape.n);
+  SetInt(written, "bits", packed->shape.bits);
+  SetInt(written, "block_size", packed->shape.block);
+  written.inputs = {
+      node.inputs[0], name, AddInitializer(name + "/scale", packed->scales), "", "", ""};
+  if (packed->zero_points)
+    written.inputs[3] = AddInitializer(name + "/zero_point", *packed->zero_points);
+  if (const auto add = biases_.find(&node); add != biases_.end()) {
+    written.inputs[5] = add->second->inputs[1];
+    written.outputs = add->second->outputs;
+  }
+  Finished(std::move(written));
+  return {};
+}
+
+Result<bool> FormWriter::Write(const Node& node) {
+  const auto form = forms_.find(&node);
+  if (form == forms_.end()) return false;
+  if (form->second.op_type == "MatMulNBits") {
+    QTX_RETURN_IF_ERROR(WriteNBits(node, form->second));
+  } else if (form->second.op_type == "MatMulInteger" || form->second.op_type == "ConvInteger") {
+    QTX_RETURN_IF_ERROR(WriteIntegerProduct(node, form->second));
+  } else {
+    QTX_RETURN_IF_ERROR(WriteLayout(node, form->second));
+  }
+  return true;
+}
+
+void FormWriter::DeclarePacked(format::ValueInfo& info) const {
+  const auto packed = packed_.find(info.name);
+  if (packed == packed_.end()) return;
+  info.type->elem_type = format::ElementType::kUint8;
+  info.type->shape = format::ToShape(packed->second);
+}
+
+}  // namespace qtx::convert

@@ -1,0 +1,63 @@
+// Nodes of the extended form written as operators on integers.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "qoperator/forms.h"
+#include "qoperator/lift.h"
+#include "qoperator/operators.h"
+
+namespace qtx::convert {
+
+struct FormContext {
+  const GraphIndex& index;  // of the extended form
+  const QuantizedTypes& types;
+  NameSource& names;
+  format::Model& model;  // written to
+};
+
+class FormWriter {
+ public:
+  explicit FormWriter(FormContext context) : context_(context) {}
+
+  /// Finds the form of every node.  Errors: kUnsupported, naming the node.
+  Result<void> Choose();
+  /// False when `node` has no form.  Errors: kUnsupported.
+  Result<bool> Write(const format::Node& node);
+  /// True for the Add of a bias that its product takes in.
+  bool IsAbsorbed(const format::Node& node) const { return absorbed_.contains(&node); }
+  bool Writes(std::size_t node) const { return forms_.contains(&context_.index.node(node)); }
+  /// True when a form, or a node that moves elements, reads the integers of `value`.
+  bool ReadsIntegers(const std::string& value) const;
+
+  /// Names of the initializers that are scale and zero point of `value`; INT32 has only the first.
+  const std::vector<std::string>& ParametersOf(const std::string& value);
+  /// After all nodes: the initializers named so far.
+  void AddInitializers();
+
+  bool IsPacked(const std::string& value) const { return packed_.contains(value); }
+  /// Gives the packed weights their declaration.
+  void DeclarePacked(format::ValueInfo& info) const;
+
+ private:
+  Result<void> WriteLayout(const format::Node& node, const Form& form);
+  Result<void> WriteIntegerProduct(const format::Node& node, const Form& form);
+  Result<void> WriteNBits(const format::Node& node, const Form& form);
+  format::Node Started(const format::Node& node, const Form& form) const;
+  void Finished(format::Node written);
+  const format::Node* BiasOf(const format::Node& product) const;
+  std::string AddInitializer(const std::string& name, const format::Tensor& tensor);
+
+  FormContext context_;
+  std::map<const format::Node*, Form> forms_;
+  std::map<const format::Node*, const format::Node*> biases_;  // product, its Add
+  std::set<const format::Node*> absorbed_;
+  std::map<std::string, std::vector<std::string>> parameters_;
+  std::map<std::string, format::Dims> packed_;  // weights of MatMulNBits
+  std::vector<format::TensorData> added_;
+};
+
+}  // namespace qtx::convert

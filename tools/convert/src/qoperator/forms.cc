@@ -1,0 +1,188 @@
+#include "qoperator/forms.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "qoperator/lift.h"
+#include "qoperator/operators.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::ElementType;
+using format::Node;
+using format::TensorType;
+using MaybeForm = std::optional<Form>;
+
+struct PlainRow {
+  std::string_view plain, form;
+};
+// Operators of com.microsoft without an accumulator, on operands of one type.
+constexpr std::array kElementwise = {
+    PlainRow{"Add", "QLinearAdd"},
+    PlainRow{"AveragePool", "QLinearAveragePool"},
+    PlainRow{"Concat", "QLinearConcat"},
+    PlainRow{"GlobalAveragePool", "QLinearGlobalAveragePool"},
+    PlainRow{"LeakyRelu", "QLinearLeakyRelu"},
+    PlainRow{"Mul", "QLinearMul"},
+    PlainRow{"ReduceMean", "QLinearReduceMean"},
+    PlainRow{"Sigmoid", "QLinearSigmoid"},
+    PlainRow{"Softmax", "QLinearSoftmax"},
+    PlainRow{"Where", "QLinearWhere"},
+};
+
+const TensorType* TypeIn(const QuantizedTypes& types, const std::string& value) {
+  const auto found = types.find(value);
+  return found == types.end() ? nullptr : &found->second;
+}
+
+bool PerTensor(const TensorType& type) { return type.quantization->axis.empty(); }
+
+bool EightBits(const TensorType& type) {
+  return type.elem_type == ElementType::kInt8Q || type.elem_type == ElementType::kUint8Q;
+}
+
+Form Named(const Node& node, std::string_view op_type) {
+  const bool stock = op_type == "QLinearConv" || op_type == "QLinearMatMul" ||
+                     op_type == "ConvInteger" || op_type == "MatMulInteger";
+  Form form{std::string(op_type), stock ? "" : std::string(kMicrosoft)};
+  if (CameAs(node, op_type)) form.domain = node.origin->domain;
+  return form;
+}
+
+// All of it 8 bits per tensor, and of one type save in Concat.
+MaybeForm ElementwiseForm(const Node& node, std::string_view form, const QuantizedTypes& types) {
+  const std::size_t first = node.op_type == "Where" ? 1 : 0;
+  if (node.outputs.size() != 1 || node.inputs.size() <= first) return std::nullopt;
+  const TensorType* result = TypeIn(types, node.outputs[0]);
+  if (result == nullptr || !EightBits(*result) || !PerTensor(*result)) return std::nullopt;
+  for (std::size_t i = first; i < node.inputs.size(); ++i) {
+    const TensorType* type = TypeIn(types, node.inputs[i]);
+    if (type == nullptr || !EightBits(*type) || !PerTensor(*type)) return std::nullopt;
+    if (type->elem_type != result->elem_type && form != "QLinearConcat") return std::nullopt;
+  }
+  if (node.op_type == "AveragePool" && node.Find("dilations") != nullptr) return std::nullopt;
+  return Named(node, form);
+}
+
+std::int64_t RankOfType(const GraphIndex& index, const std::string& value, const TensorType& type) {
+  return index.RankOf(value).value_or(type.shape ? static_cast<std::int64_t>(type.shape->size())
+                                                 : -1);
+}
+
+bool Along(const TensorType& type, std::int64_t axis) {
+  const format::Quantization& q = *type.quantization;
+  const bool whole = std::ranges::all_of(q.block_shape, [](std::int64_t b) { return b == 1; });
+  return PerTensor(type) || (q.axis.size() == 1 && q.axis[0] == axis && whole);
+}
+
+// Granularities for which float32.S4 has an integer accumulator: others are computed in binary32.
+bool HasAccumulator(const Node& node, const GraphIndex& index, const TensorType& x,
+                    const TensorType& w) {
+  if (node.op_type == "Conv") return PerTensor(x) && Along(w, 0);
+  if (node.op_type == "Gemm") {
+    const bool scaled = node.FloatOr("alpha", 1) != 1 ||
+                        (!InputOf(node, 2).empty() && node.FloatOr("beta", 1) != 1);
+    return !scaled && PerTensor(x) && Along(w, node.IntOr("transB", 0) != 0 ? 0 : 1);
+  }
+  const std::int64_t rank = RankOfType(index, node.inputs[1], w);
+  return PerTensor(x) && (PerTensor(w) || (rank > 1 && Along(w, rank - 1)));
+}
+
+// The bias in units of the accumulator: offset 0, its scales the products in binary32.
+bool IsAccumulatorBias(const TensorType& bias, const TensorType& x, const TensorType& w) {
+  const format::Quantization& b = *bias.quantization;
+  const auto& scales = w.quantization->scale;
+  if (bias.elem_type != ElementType::kInt32Q || b.scale.size() != scales.size() ||
+      std::ranges::any_of(b.offset, [](std::int32_t offset) { return offset != 0; }))
+    return false;
+  const std::int64_t last = bias.shape ? static_cast<std::int64_t>(bias.shape->size()) - 1 : 0;
+  if (!Along(bias, last)) return false;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    if (b.scale[i] != x.quantization->scale[0] * scales[i]) return false;
+  }
+  return true;
+}
+
+bool ProductTypes(const Node& node, const TensorType& x, const TensorType& w, const TensorType* y) {
+  if (y != nullptr && !PerTensor(*y)) return false;
+  if (EightBits(x) && EightBits(w)) return y == nullptr || EightBits(*y);
+  const bool float8 =
+      format::IsSmallFloat(x.elem_type) && format::BitWidth(format::StorageOf(x.elem_type)) == 8;
+  return node.op_type == "MatMul" && float8 && y != nullptr && w.elem_type == x.elem_type &&
+         y->elem_type == x.elem_type;
+}
+
+std::string_view ProductFormName(const Node& node, bool real) {
+  if (node.op_type == "Gemm") return "QGemm";
+  if (node.op_type == "Conv") return real ? "ConvInteger" : "QLinearConv";
+  if (!real) return "QLinearMatMul";
+  return CameAs(node, "MatMulInteger") ? "MatMulInteger" : "MatMulIntegerToFloat";
+}
+
+Result<MaybeForm> ProductForm(const Node& node, const GraphIndex& index,
+                              const QuantizedTypes& types) {
+  const TensorType* x = TypeIn(types, InputOf(node, 0));
+  const TensorType* w = TypeIn(types, InputOf(node, 1));
+  const TensorType* y = node.outputs.size() == 1 ? TypeIn(types, node.outputs[0]) : nullptr;
+  if (w != nullptr && x == nullptr && y == nullptr && node.op_type == "MatMul" &&
+      IsNBitsWeight(*w) && index.Initializer(node.inputs[1]) != nullptr &&
+      index.Consumers(node.inputs[1]).size() == 1)
+    return MaybeForm(Named(node, "MatMulNBits"));
+  if (x == nullptr || w == nullptr || !HasAccumulator(node, index, *x, *w)) return MaybeForm();
+  if (!ProductTypes(node, *x, *w, y)) {
+    return Error{ErrorCode::kUnsupported, "",
+                 "no operator on integers multiplies " + std::string(format::Name(x->elem_type)) +
+                     " and " + std::string(format::Name(w->elem_type)) + " to " +
+                     std::string(y == nullptr ? "FLOAT" : format::Name(y->elem_type))};
+  }
+  const std::string_view name = ProductFormName(node, y == nullptr);
+  const std::string& bias = InputOf(node, 2);
+  if (bias.empty()) return MaybeForm(Named(node, name));
+  const TensorType* type = TypeIn(types, bias);
+  if (name == "ConvInteger" || type == nullptr || !IsAccumulatorBias(*type, *x, *w)) {
+    return Error{ErrorCode::kUnsupported, "bias '" + bias + "'",
+                 std::string(name) + " takes INT32 of scale x_scale * w_scale, or none"};
+  }
+  return MaybeForm(Named(node, name));
+}
+
+}  // namespace
+
+bool CameAs(const Node& node, std::string_view op_type) {
+  return node.origin && node.origin->framework == kOnnxFramework && node.origin->op_type == op_type;
+}
+
+bool IsNBitsWeight(const TensorType& type) {
+  const format::Quantization& q = *type.quantization;
+  const bool bits = type.elem_type == ElementType::kUint2Q ||
+                    type.elem_type == ElementType::kUint4Q ||
+                    type.elem_type == ElementType::kUint8Q;
+  return bits && type.shape && type.shape->size() == 2 &&
+         q.axis == std::vector<std::int64_t>{0, 1} && q.block_shape.size() == 2 &&
+         q.block_shape[1] == 1 && q.block_shape[0] >= 16 && q.block_shape[0] <= (1 << 16) &&
+         std::has_single_bit(static_cast<std::uint64_t>(q.block_shape[0]));
+}
+
+bool SameMeaning(const TensorType& a, const TensorType& b) {
+  const format::Quantization &p = *a.quantization, &q = *b.quantization;
+  if (a.elem_type != b.elem_type || p.scale != q.scale || p.axis != q.axis) return false;
+  for (std::size_t i = 0; i < p.scale.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    if (format::OffsetAt(p, at) != format::OffsetAt(q, at)) return false;
+  }
+  return p.block_shape == q.block_shape;
+}
+
+Result<MaybeForm> FormOf(const Node& node, const GraphIndex& index, const QuantizedTypes& types) {
+  if (!node.domain.empty() && node.domain != "ai.onnx") return MaybeForm();
+  if (node.op_type == "Conv" || node.op_type == "MatMul" || node.op_type == "Gemm")
+    return ProductForm(node, index, types);
+  const auto* row =
+      std::ranges::find(kElementwise, std::string_view(node.op_type), &PlainRow::plain);
+  if (row == kElementwise.end()) return MaybeForm();
+  return ElementwiseForm(node, row->form, types);
+}
+
+}  // namespace qtx::convert

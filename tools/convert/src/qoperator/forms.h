@@ -1,0 +1,34 @@
+// Which operator on integers says what a node of the extended form does.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "onnx/graph_index.h"
+
+namespace qtx::convert {
+
+/// Types of the quantized values of a model, parameters inline.
+using QuantizedTypes = std::map<std::string, format::TensorType>;
+
+struct Form {
+  std::string op_type, domain;
+};
+
+/// The form of `node`. nullopt: it has none, but its reals computed in binary32 between
+/// DequantizeLinear and QuantizeLinear are what the arithmetic float32 gives it.
+/// Errors: kUnsupported for a product with an integer accumulator that no operator says.
+Result<std::optional<Form>> FormOf(const format::Node& node, const GraphIndex& index,
+                                   const QuantizedTypes& types);
+
+/// True for a node that `origin` of ONNX names `op_type`.
+bool CameAs(const format::Node& node, std::string_view op_type);
+
+/// W of MatMulNBits: unsigned, in blocks along the first of two axes.
+bool IsNBitsWeight(const format::TensorType& type);
+
+/// True when both say the same of each stored value.
+bool SameMeaning(const format::TensorType& a, const format::TensorType& b);
+
+}  // namespace qtx::convert

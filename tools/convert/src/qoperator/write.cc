@@ -1,0 +1,318 @@
+#include "qoperator/write.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ledger.h"
+#include "onnx/rename.h"
+#include "qdq/imports.h"
+#include "qoperator/annotations.h"
+#include "qoperator/form_writer.h"
+#include "qtx/format/annotation.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+using format::Node;
+using format::TensorType;
+
+Error Unsupported(std::string where, std::string message) {
+  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
+}
+
+std::string Quoted(const std::string& name) { return "value '" + name + "'"; }
+
+class Writer {
+ public:
+  Writer(const GraphIndex& index, const Options& options)
+      : index_(index), source_(index.model()), ledger_(options), names_(index) {}
+
+  Result<Conversion> Run(const Options& options);
+
+ private:
+  Result<void> CollectTypes();
+  Result<void> CheckType(const std::string& name, const TensorType& type);
+  Result<void> WriteNode(const Node& node);
+  Result<void> WriteCast(const Node& node);
+  Result<void> WriteBetweenPairs(const Node& node);
+  Result<void> WriteQuantizer(Node node, const char* op_type, const std::string& value);
+  Result<std::string> Dequantized(const std::string& value);
+  Result<void> DequantizeInitializer(const std::string& value);
+  bool Moves(const Node& node) const;
+  bool WouldMerge(const std::string& real) const;
+  void Declare(std::vector<format::ValueInfo>& list);
+  void Annotate();
+  void Finish();
+
+  const GraphIndex& index_;
+  const format::Model& source_;
+  Ledger ledger_;
+  NameSource names_;
+  QuantizedTypes types_;
+  format::Model model_;
+  std::optional<FormWriter> forms_;
+  std::map<std::string, std::string> dequantized_;  // value, name of its reals
+  std::set<std::string> annotated_;                 // initializers that are FLOAT values now
+};
+
+Result<void> Writer::CheckType(const std::string& name, const TensorType& type) {
+  const format::Quantization& q = *type.quantization;
+  auto stock = ToStock(type);
+  if (!stock.has_value()) return At(Quoted(name), stock.error());
+  if (format::IsIntegerStorage(type.elem_type) &&
+      format::StoredRange(type.elem_type, q) != format::StorageRange(type.elem_type))
+    return Unsupported(Quoted(name) + ": quant_min",
+                       "operators on integers have no narrower range");
+  if (q.scheme != format::Scheme::kUnspecified) {
+    QTX_RETURN_IF_ERROR(ledger_.Lose("scheme", name, "scheme", "integers have no scheme"));
+  }
+  if (q.requantization) {
+    QTX_RETURN_IF_ERROR(ledger_.Lose("scheme", name, "requantization",
+                                     "operators on integers requantize by their scales"));
+  }
+  if (type.statistics) {
+    QTX_RETURN_IF_ERROR(
+        ledger_.Lose("statistics", name, "statistics", "an integer tensor has none"));
+  }
+  return {};
+}
+
+Result<void> Writer::CollectTypes() {
+  for (const auto* list : {&source_.graph.inputs, &source_.graph.outputs, &source_.graph.values}) {
+    for (const format::ValueInfo& info : *list) {
+      if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
+      if (types_.contains(info.name)) continue;
+      TensorType type = *info.type;
+      auto inline_form = format::Resolve(source_, *type.quantization);
+      if (!inline_form.has_value()) return At(Quoted(info.name), inline_form.error());
+      type.quantization = *std::move(inline_form);
+      QTX_RETURN_IF_ERROR(CheckType(info.name, type));
+      ledger_.Changed(info.name, "elem_type",
+                      std::string(format::Name(type.elem_type)) +
+                          " is plain integers, its parameters are inputs of who reads them");
+      types_.emplace(info.name, std::move(type));
+    }
+  }
+  return {};
+}
+
+// Integers keep their meaning where elements only move, and nothing else changes.
+bool Writer::Moves(const Node& node) const {
+  if (!MovesElements(node)) return false;
+  const auto from = types_.find(node.inputs[0]);
+  if (from == types_.end() || from->second.quantization->scale.size() != 1) return false;
+  const ElementType type = from->second.elem_type;
+  if (node.op_type == "MaxPool" && type != ElementType::kInt8Q && type != ElementType::kUint8Q)
+    return false;
+  return std::ranges::all_of(node.outputs, [&](const std::string& output) {
+    const auto to = types_.find(output);
+    return to != types_.end() && SameMeaning(from->second, to->second);
+  });
+}
+
+// A QuantizeLinear or DequantizeLinear of `value`'s parameters; com.microsoft's where the opset's
+// own has not the type.
+Result<void> Writer::WriteQuantizer(Node node, const char* op_type, const std::string& value) {
+  const TensorType& type = types_.at(value);
+  QTX_ASSIGN_OR_RETURN(const std::int64_t needed, OpsetFor(type));
+  QTX_ASSIGN_OR_RETURN(const StockParameters stock, ToStock(type));
+  const bool quantizes = std::string_view(op_type) == "QuantizeLinear";
+  if (quantizes && type.elem_type == ElementType::kInt32Q)
+    return Unsupported(Quoted(value), "QuantizeLinear has no INT32");
+  node.op_type = op_type;
+  const std::int64_t own = source_.OpsetVersion("");
+  const bool plain = needed == 13 && type.quantization->axis.empty() && own >= 10;
+  node.domain = own >= needed || plain ? "" : std::string(kMicrosoft);
+  for (const std::string& name : forms_->ParametersOf(value)) node.inputs.push_back(name);
+  node.attributes.clear();
+  if (stock.axis) node.attributes.push_back(Attribute::Int("axis", *stock.axis));
+  if (stock.block_size) node.attributes.push_back(Attribute::Int("block_size", *stock.block_size));
+  model_.graph.nodes.push_back(std::move(node));
+  return {};
+}
+
+// An initializer that only nodes on reals read is the value that a DequantizeLinear gives, so that
+// the value has its name.
+Result<void> Writer::DequantizeInitializer(const std::string& value) {
+  const auto at = std::ranges::find(model_.graph.initializers, value, &format::TensorData::name);
+  const std::string stored = names_.Unique(value + "/stored");
+  QTX_ASSIGN_OR_RETURN(*at, Renamed(*at, stored));
+  annotated_.insert(value);
+  dequantized_[value] = value;
+  Node node;
+  node.name = value + "/DequantizeLinear";
+  node.inputs = {stored};
+  node.outputs = {value};
+  return WriteQuantizer(std::move(node), "DequantizeLinear", value);
+}
+
+// The name of the reals of `value`.
+Result<std::string> Writer::Dequantized(const std::string& value) {
+  if (const auto found = dequantized_.find(value); found != dequantized_.end())
+    return found->second;
+  if (index_.Initializer(value) != nullptr && !index_.IsInput(value) && !index_.IsOutput(value) &&
+      !forms_->ReadsIntegers(value)) {
+    QTX_RETURN_IF_ERROR(DequantizeInitializer(value));
+    return value;
+  }
+  Node node;
+  const std::string name = names_.Unique(value + "/dequantized");
+  node.name = value + "/DequantizeLinear";
+  node.inputs = {value};
+  node.outputs = {name};
+  QTX_RETURN_IF_ERROR(WriteQuantizer(std::move(node), "DequantizeLinear", value));
+  dequantized_[value] = name;
+  return name;
+}
+
+// Reading the file back, a QuantizeLinear that alone reads the result of a node becomes part of it.
+bool Writer::WouldMerge(const std::string& real) const {
+  const auto producer = index_.Producer(real);
+  return producer && index_.Consumers(real).size() == 1 && !index_.IsOutput(real) &&
+         !forms_->Writes(*producer) && !IsStock(index_.node(*producer), "Constant");
+}
+
+// Cast to and from a quantized type is QuantizeLinear and DequantizeLinear.
+Result<void> Writer::WriteCast(const Node& node) {
+  const std::string& from = node.inputs[0];
+  const std::string& to = node.outputs[0];
+  const bool quantizes = types_.contains(to);
+  if (!quantizes) return WriteQuantizer(node, "DequantizeLinear", from);
+  Node quantizer = node;
+  if (types_.contains(from)) {
+    QTX_ASSIGN_OR_RETURN(quantizer.inputs[0], Dequantized(from));
+  } else if (WouldMerge(from)) {
+    Node cast = node;
+    cast.outputs = {names_.Unique(to + "/real")};
+    for (Attribute& attribute : cast.attributes) {
+      if (attribute.name == "to") attribute.i = static_cast<std::int64_t>(ElementType::kFloat);
+    }
+    quantizer = Node();
+    quantizer.name = to + "/QuantizeLinear";
+    quantizer.inputs = cast.outputs;
+    quantizer.outputs = {to};
+    model_.graph.nodes.push_back(std::move(cast));
+  }
+  return WriteQuantizer(std::move(quantizer), "QuantizeLinear", to);
+}
+
+Result<void> Writer::WriteBetweenPairs(const Node& source) {
+  Node node = source;
+  for (std::string& input : node.inputs) {
+    if (!types_.contains(input)) continue;
+    QTX_ASSIGN_OR_RETURN(input, Dequantized(input));
+  }
+  for (std::string& output : node.outputs) {
+    if (types_.contains(output)) output = names_.Unique(std::string(output).append("/real"));
+  }
+  const std::vector<std::string> reals = node.outputs;
+  model_.graph.nodes.push_back(std::move(node));
+  for (std::size_t i = 0; i < reals.size(); ++i) {
+    const std::string& value = source.outputs[i];
+    if (!types_.contains(value)) continue;
+    Node quantizer;
+    quantizer.name = value + "/QuantizeLinear";
+    quantizer.inputs = {reals[i]};
+    quantizer.outputs = {value};
+    QTX_RETURN_IF_ERROR(WriteQuantizer(std::move(quantizer), "QuantizeLinear", value));
+  }
+  return {};
+}
+
+Result<void> Writer::WriteNode(const Node& node) {
+  const auto quantized = [&](const std::string& value) { return types_.contains(value); };
+  if (std::ranges::none_of(node.inputs, quantized) &&
+      std::ranges::none_of(node.outputs, quantized)) {
+    if (!forms_->IsAbsorbed(node)) model_.graph.nodes.push_back(node);
+    return {};
+  }
+  QTX_ASSIGN_OR_RETURN(const bool written, forms_->Write(node));
+  if (written) return {};
+  if (Moves(node)) {
+    model_.graph.nodes.push_back(node);
+    return {};
+  }
+  const bool one = node.inputs.size() == 1 && node.outputs.size() == 1;
+  const std::int64_t to = node.IntOr("to", 0);
+  if (IsStock(node, "Cast") && one &&
+      (types_.contains(node.outputs[0]) || to == static_cast<std::int64_t>(ElementType::kFloat)))
+    return WriteCast(node);
+  return WriteBetweenPairs(node);
+}
+
+void Writer::Declare(std::vector<format::ValueInfo>& list) {
+  for (format::ValueInfo& info : list) {
+    const auto type = types_.find(info.name);
+    if (type == types_.end()) continue;
+    info.type->statistics.reset();
+    if (annotated_.contains(info.name)) {
+      info.type->quantization = type->second.quantization;
+      info.type = format::Annotated(*std::move(info.type));
+      continue;
+    }
+    info.type->elem_type = format::StorageOf(info.type->elem_type);
+    info.type->quantization.reset();
+    forms_->DeclarePacked(info);
+  }
+}
+
+// Values with one scale: an annotation names no axis.
+void Writer::Annotate() {
+  std::vector<TensorAnnotation> annotations;
+  for (const auto& [value, type] : types_) {
+    const auto& q = *type.quantization;
+    if (q.scale.size() != 1 || type.elem_type == ElementType::kInt32Q ||
+        annotated_.contains(value) || forms_->IsPacked(value))
+      continue;
+    const std::vector<std::string>& names = forms_->ParametersOf(value);
+    annotations.push_back({value, names[0], names.size() > 1 ? names[1] : ""});
+  }
+  AddAnnotations(annotations, model_.graph);
+}
+
+void Writer::Finish() {
+  Declare(model_.graph.inputs);
+  Declare(model_.graph.outputs);
+  Declare(model_.graph.values);
+  Annotate();
+  forms_->AddInitializers();
+  std::erase_if(model_.opset_imports, [](const auto& i) { return i.domain == format::kDomain; });
+  const bool microsoft = std::ranges::any_of(
+      model_.graph.nodes, [](const Node& node) { return node.domain == kMicrosoft; });
+  if (microsoft && model_.OpsetVersion(kMicrosoft) == 0)
+    model_.opset_imports.push_back({std::string(kMicrosoft), 1, ""});
+  model_.metadata.emplace_back(kImportsKey,
+                               ImportsText(model_.OpsetVersion(""), source_.opset_imports));
+}
+
+Result<Conversion> Writer::Run(const Options& options) {
+  const std::int64_t own = source_.OpsetVersion("");
+  if ((own != 0 && own < 10) || (options.opset != 0 && options.opset != own)) {
+    return Unsupported("opset " + std::to_string(options.opset == 0 ? own : options.opset),
+                       "expected the model's own, of at least 10");
+  }
+  QTX_RETURN_IF_ERROR(CollectTypes());
+  model_ = source_;
+  model_.graph.nodes.clear();
+  forms_.emplace(FormContext{index_, types_, names_, model_});
+  QTX_RETURN_IF_ERROR(forms_->Choose());
+  for (const Node& node : source_.graph.nodes) {
+    auto written = WriteNode(node);
+    if (!written.has_value())
+      return At("node '" + node.name + "' (" + node.op_type + ")", written.error());
+  }
+  Finish();
+  return Conversion{std::move(model_), ledger_.Take()};
+}
+
+}  // namespace
+
+Result<Conversion> ToQOperator(const format::Model& model, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
+  return Writer(index, options).Run(options);
+}
+
+}  // namespace qtx::convert
