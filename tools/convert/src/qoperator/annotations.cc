@@ -57,6 +57,7 @@ Result<Annotations> ReadAnnotations(const GraphIndex& index) {
     if (!*parameters) continue;
     const bool real = IsReal(index, names.tensor);
     (real ? annotations.reals : annotations.integers).emplace(names.tensor, **parameters);
+    annotations.names[names.tensor] = {names.scale, names.zero_point};
   }
   return annotations;
 }

@@ -2,6 +2,7 @@
 // point.  Source: onnx.proto, TensorAnnotation.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,8 +14,9 @@ namespace qtx::convert {
 bool HasAnnotations(const format::Graph& graph);
 
 struct Annotations {
-  ParametersOfValues integers;  // of values on integers
-  ParametersOfValues reals;     // of FLOAT values
+  ParametersOfValues integers;                            // of values on integers
+  ParametersOfValues reals;                               // of FLOAT values
+  std::map<std::string, std::vector<std::string>> names;  // of their scales and zero points
 };
 
 /// What the annotations say of values, those that a type can say.

@@ -155,15 +155,20 @@ Result<void> FormWriter::WriteLayout(const Node& node, const Form& form) {
 // MatMulInteger or ConvInteger, Cast, and Mul by the product of the scales.
 Result<void> FormWriter::WriteIntegerProduct(const Node& node, const Form& form) {
   const std::string &x = node.inputs[0], &w = node.inputs[1], &y = node.outputs[0];
-  const auto w_stock = ToStock(context_.types.at(w));
-  if (!w_stock.has_value()) return w_stock.error();
-  format::Tensor w_scale = w_stock->scale;
-  // Scales of filters lie along axis 1 of the result.
-  const auto rank = context_.index.RankOf(w).value_or(0);
-  if (form.op_type == "ConvInteger" && !w_scale.dims.empty())
-    w_scale.dims.resize(static_cast<std::size_t>(std::max<std::int64_t>(rank - 1, 1)), 1);
   const std::string x_scale = ParametersOf(x)[0];
-  const std::string scale = AddInitializer(y + "/w_scale", w_scale);
+  std::string w_scale, w_zero_point;
+  if (form.op_type == "MatMulInteger") {
+    w_scale = ParametersOf(w)[0];
+    w_zero_point = ParametersOf(w)[1];
+  } else {
+    QTX_ASSIGN_OR_RETURN(StockParameters stock, ToStock(context_.types.at(w)));
+    // Scales of filters lie along axis 1 of the result.
+    const auto rank = context_.index.RankOf(w).value_or(2);
+    if (!stock.scale.dims.empty())
+      stock.scale.dims.resize(static_cast<std::size_t>(std::max<std::int64_t>(rank - 1, 1)), 1);
+    w_scale = AddInitializer(y + "/w_scale", stock.scale);
+    w_zero_point = AddInitializer(y + "/w_zero_point", *stock.zero_point);
+  }
   const auto plain = [&](const char* op_type, std::vector<std::string> inputs,
                          const std::string& output) {
     Node added;
@@ -176,9 +181,9 @@ Result<void> FormWriter::WriteIntegerProduct(const Node& node, const Form& form)
   const std::string factor = context_.names.Unique(y + "/factor");
   const std::string sum = context_.names.Unique(y + "/accumulator");
   const std::string real = context_.names.Unique(y + "/real");
-  Finished(plain("Mul", {x_scale, scale}, factor));
+  Finished(plain("Mul", {x_scale, w_scale}, factor));
   Node written = Started(node, form);
-  written.inputs = {x, w, ParametersOf(x)[1], ParametersOf(w)[1]};
+  written.inputs = {x, w, ParametersOf(x)[1], w_zero_point};
   written.outputs = {sum};
   Finished(std::move(written));
   Node cast = plain("Cast", {sum}, real);

@@ -53,8 +53,9 @@ class PairWriter {
   Result<void> AddNode(const char* op_type, const std::string& input, const std::string& output,
                        const QdqParameters& parameters, const std::string& typed);
   void Annotate(const std::string& value, const QdqParameters& parameters);
-  void DropUnread();
-  void DropAnnotations(const Annotations& annotations);
+  void DeclareReal(const Node& node);
+  void DropUnread(std::set<std::string> candidates);
+  std::set<std::string> DropAnnotations(const Annotations& annotations);
 
   const GraphIndex& index_;
   const format::Model& source_;
@@ -243,6 +244,21 @@ Result<std::string> PairWriter::AddWeight(const NewWeight& weight) {
   return name;
 }
 
+// The FLOAT result of a product of integers, whose type its operands do not tell.
+void PairWriter::DeclareReal(const Node& node) {
+  const std::string& value = node.outputs[0];
+  reals_.insert(value);
+  if (index_.TypeOf(value) != nullptr) return;
+  format::ValueInfo info;
+  info.name = value;
+  info.type.emplace();
+  info.type->elem_type = format::ElementType::kFloat;
+  const format::TensorType* a = index_.TypeOf(node.inputs[0]);  // FLOAT16 with a weight of few bits
+  if (a != nullptr && a->elem_type == format::ElementType::kFloat16)
+    info.type->elem_type = a->elem_type;
+  model_.graph.values.push_back(std::move(info));
+}
+
 Result<void> PairWriter::WriteLift(const Lift& lift) {
   Node node = lift.node;
   for (const auto& [input, parameters] : lift.inputs) {
@@ -264,7 +280,9 @@ Result<void> PairWriter::WriteLift(const Lift& lift) {
         AddNode("DequantizeLinear", stored_.at(value), real_.at(value), parameters, value));
   }
   model_.graph.nodes.insert(model_.graph.nodes.end(), lift.after.begin(), lift.after.end());
-  if (lift.outputs.empty()) reals_.insert(model_.graph.nodes.back().outputs[0]);
+  if (!lift.outputs.empty()) return {};
+  DeclareReal(lift.node);
+  for (const Node& added : lift.after) DeclareReal(added);
   return {};
 }
 
@@ -304,9 +322,8 @@ Result<void> PairWriter::WriteNode(std::size_t i) {
   return {};
 }
 
-// What the lifted nodes alone read: scales, zero points, packed weights.
-void PairWriter::DropUnread() {
-  std::set<std::string> candidates;
+// What the lifted nodes alone read: scales, zero points, packed weights. `candidates` are more.
+void PairWriter::DropUnread(std::set<std::string> candidates) {
   for (const auto& [i, lift] : lifts_) {
     candidates.insert(index_.node(i).inputs.begin(), index_.node(i).inputs.end());
     for (const std::size_t other : lift.absorbed)
@@ -326,8 +343,8 @@ void PairWriter::DropUnread() {
   });
 }
 
-// Annotations that types say now.
-void PairWriter::DropAnnotations(const Annotations& annotations) {
+// Drops annotations that types say now, and gives the names of their parameters.
+std::set<std::string> PairWriter::DropAnnotations(const Annotations& annotations) {
   std::set<std::string> said;
   for (const auto& [value, parameters] : annotations.reals) said.insert(value);
   for (const auto& [value, parameters] : annotations.integers) {
@@ -336,9 +353,20 @@ void PairWriter::DropAnnotations(const Annotations& annotations) {
     const auto type = types_.find(value);
     if (read || (type != types_.end() && type->second == parameters)) said.insert(value);
   }
-  for (const std::string& value : said)
-    ledger_.Changed(value, "quantization_annotation", "is said by its type");
+  std::set<std::string> parameters;
+  for (const auto& [value, names] : annotations.names) {
+    if (said.contains(value)) {
+      ledger_.Changed(value, "quantization_annotation", "is said by its type");
+      parameters.insert(names.begin(), names.end());
+    }
+  }
+  for (const auto& [value, names] : annotations.names) {
+    for (const std::string& name : names) {
+      if (!said.contains(value)) parameters.erase(name);
+    }
+  }
   EraseAnnotations(said, model_.graph);
+  return parameters;
 }
 
 Result<Pairs> PairWriter::Run() {
@@ -351,8 +379,7 @@ Result<Pairs> PairWriter::Run() {
   model_.graph.nodes.clear();
   QTX_RETURN_IF_ERROR(WriteInputs());
   for (std::size_t i = 0; i < source_.graph.nodes.size(); ++i) QTX_RETURN_IF_ERROR(WriteNode(i));
-  DropUnread();
-  DropAnnotations(annotations);
+  DropUnread(DropAnnotations(annotations));
   if (auto imports = ImportsIn(source_)) model_.opset_imports = *std::move(imports);
   return Pairs{std::move(model_), std::move(reals_)};
 }

@@ -3,6 +3,19 @@
 #include "qoperator/operators.h"
 
 namespace qtx::convert {
+namespace {
+
+// A name that is declared and nothing else is one that a writer took a value from.
+std::string ProductName(const LiftContext& context, const std::string& y) {
+  std::string name = y + "/product";
+  const GraphIndex& index = context.index;
+  const bool declared_only = index.TypeOf(name) != nullptr && !index.Producer(name) &&
+                             !index.IsInput(name) && !index.IsOutput(name) &&
+                             index.Consumers(name).empty() && index.Initializer(name) == nullptr;
+  return declared_only ? name : context.names.Unique(name);
+}
+
+}  // namespace
 
 void AddBiasAfter(const LiftContext& context, const std::string& bias, Lift& lift) {
   if (bias.empty()) return;
@@ -10,7 +23,7 @@ void AddBiasAfter(const LiftContext& context, const std::string& bias, Lift& lif
   add.name = lift.node.name.empty() ? "" : lift.node.name + "/Add";
   add.op_type = "Add";
   add.outputs = lift.node.outputs;
-  lift.node.outputs = {context.names.Unique(add.outputs[0] + "/product")};
+  lift.node.outputs = {ProductName(context, add.outputs[0])};
   add.inputs = {lift.node.outputs[0], bias};
   if (lift.node.origin) {
     lift.node.origin->group = add.outputs[0];
