@@ -77,6 +77,11 @@ Result<std::optional<format::Tensor>> GraphIndex::Constant(const std::string& va
 std::optional<std::int64_t> GraphIndex::RankOf(const std::string& value) const {
   if (const format::TensorData* data = Initializer(value))
     return static_cast<std::int64_t>(data->dims.size());
+  if (const auto producer = Producer(value); producer && IsStock(node(*producer), "Constant")) {
+    const format::Attribute* constant = node(*producer).Find("value");
+    if (constant != nullptr && constant->t)
+      return static_cast<std::int64_t>(constant->t->dims.size());
+  }
   const format::TensorType* type = TypeOf(value);
   if (type == nullptr || !type->shape) return std::nullopt;
   return static_cast<std::int64_t>(type->shape->size());

@@ -32,7 +32,7 @@ class GraphIndex {
 
   /// The value of an initializer or a Constant node; nullopt when it is computed.
   Result<std::optional<format::Tensor>> Constant(const std::string& value) const;
-  /// Rank of an initializer or of a declared shape.
+  /// Rank of an initializer, of a Constant or of a declared shape.
   std::optional<std::int64_t> RankOf(const std::string& value) const;
 
   std::vector<std::string> AllNames() const;

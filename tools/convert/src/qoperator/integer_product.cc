@@ -126,8 +126,10 @@ Result<bool> Split(const LiftContext& context, const Pattern& pattern, const std
   return true;
 }
 
-std::optional<Dims> DimsOf(const GraphIndex& index, const std::string& value) {
-  if (const format::TensorData* data = index.Initializer(value)) return data->dims;
+Result<std::optional<Dims>> DimsOf(const GraphIndex& index, const std::string& value) {
+  if (const format::TensorData* data = index.Initializer(value)) return std::optional(data->dims);
+  QTX_ASSIGN_OR_RETURN(const auto constant, index.Constant(value));
+  if (constant) return std::optional(constant->dims);
   const format::TensorType* type = index.TypeOf(value);
   return type != nullptr && type->shape ? format::FixedDims(*type->shape) : std::nullopt;
 }
@@ -198,7 +200,7 @@ Result<std::optional<Lift>> LiftIntegerProduct(const LiftContext& context, std::
     return Error{ErrorCode::kInvalid, "inputs", "found " + std::to_string(node.inputs.size())};
   QTX_ASSIGN_OR_RETURN(const auto pattern, FindPattern(context.index, node));
   const bool conv = node.op_type == "ConvInteger";
-  const auto w_dims = DimsOf(context.index, node.inputs[1]);
+  QTX_ASSIGN_OR_RETURN(const auto w_dims, DimsOf(context.index, node.inputs[1]));
   if (!pattern || !w_dims || w_dims->empty()) {
     context.why = "its INT32 result is not brought to FLOAT by constant scales";
     return std::optional<Lift>();

@@ -1,0 +1,185 @@
+// MatMulNBits in and out: order of codes, blocks, zero points, padding.
+#include "tests/qoperator/lifted.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+using testing::Each;
+using testing::ElementsAre;
+
+struct NBits {
+  std::int64_t k = 16, n = 1, bits = 4, block = 16;
+  std::vector<std::uint8_t> b;
+  std::vector<float> scales;
+};
+
+OnnxMaker OneMatMulNBits(const NBits& c) {
+  OnnxMaker maker(17);
+  maker.model.opset_imports.push_back({"com.microsoft", 1});
+  maker.model.graph.inputs = {OnnxMaker::Value("a", ElementType::kFloat, {1, c.k})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {1, c.n})};
+  const std::int64_t blocks = (c.k + c.block - 1) / c.block;
+  maker.Initializer<std::uint8_t>("b", ElementType::kUint8, {c.n, blocks, c.block * c.bits / 8},
+                                  c.b);
+  maker.Initializer<float>("s", ElementType::kFloat, {c.n * blocks}, c.scales);
+  format::Node& node = maker.Node("MatMulNBits", {"a", "b", "s"}, {"y"});
+  node.domain = "com.microsoft";
+  node.attributes = {Attribute::Int("K", c.k), Attribute::Int("N", c.n),
+                     Attribute::Int("bits", c.bits), Attribute::Int("block_size", c.block)};
+  return maker;
+}
+
+// Two columns, K 20 in blocks of 16. Column 0 begins 0x21: codes 1, then 2; its second block 0x43.
+NBits TwoColumns() {
+  NBits c{.k = 20, .n = 2};
+  c.b.assign(32, 0x88);
+  c.b[0] = 0x21;   // column 0, block 0, k 0 and 1
+  c.b[8] = 0x43;   // column 0, block 1, k 16 and 17
+  c.b[16] = 0x65;  // column 1, block 0, k 0 and 1
+  c.scales = {1, 2, 4, 8};
+  return c;
+}
+
+std::vector<std::int64_t> Weights(const format::Model& model) {
+  const auto w = format::LoadInitializer(model, "b");
+  EXPECT_TRUE(w.has_value());
+  return w.has_value() ? format::UnpackIntegers(*w) : std::vector<std::int64_t>{};
+}
+
+TEST(NBits, TakesTheLowCodeOfAByteFirstAndColumnsAsAxis1) {
+  const format::Model lifted = Lifted(OneMatMulNBits(TwoColumns()).model);
+  EXPECT_THAT(OpTypes(lifted), ElementsAre("MatMul"));
+  const std::vector<std::int64_t> w = Weights(lifted);  // [20, 2]
+  ASSERT_EQ(w.size(), 40U);
+  EXPECT_EQ(w[0], 1);   // k 0, column 0
+  EXPECT_EQ(w[2], 2);   // k 1, column 0
+  EXPECT_EQ(w[1], 5);   // k 0, column 1
+  EXPECT_EQ(w[32], 3);  // k 16, column 0
+  EXPECT_EQ(w[34], 4);
+  EXPECT_EQ(w[33], 8);  // k 16, column 1
+}
+
+// The file has scales by column, then block; the type by block, then column.
+TEST(NBits, LaysScalesOutByBlockThenColumnAndDefaultsTheOffsetTo8) {
+  const format::Model lifted = Lifted(OneMatMulNBits(TwoColumns()).model);
+  const format::Quantization q = QuantizationOf(lifted, "b");
+  EXPECT_EQ(ElementTypeOf(lifted, "b"), ElementType::kUint4Q);
+  EXPECT_THAT(q.axis, ElementsAre(0, 1));
+  EXPECT_THAT(q.block_shape, ElementsAre(16, 1));
+  EXPECT_THAT(q.scale, ElementsAre(1, 4, 2, 8));
+  EXPECT_THAT(q.offset, ElementsAre(8, 8, 8, 8));
+}
+
+// a = 1 at k 0, 1 and 16: column 0 is (1-8)*1 + (2-8)*1 + (3-8)*2 = -23, column 1 is
+// (5-8)*4 + (6-8)*4 + 0 = -20. High codes first, a zero point of 0, or scales by block first
+// differ.
+TEST(NBits, ComputesTheProductOfTheDequantized) {
+  std::vector<float> a(20, 0.0F);
+  a[0] = a[1] = a[16] = 1;
+  const auto expected = TensorOf<float>(ElementType::kFloat, {2}, {-23, -20});
+  EXPECT_EQ(RunIn(Lifted(OneMatMulNBits(TwoColumns()).model), "float32",
+                  {TensorOf<float>(ElementType::kFloat, {1, 20}, a)}),
+            expected.bytes);
+}
+
+// Two blocks a column: one byte of zero points each, the first in its low half.
+TEST(NBits, UnpacksZeroPointsByColumn) {
+  OnnxMaker maker = OneMatMulNBits(TwoColumns());
+  maker.Initializer<std::uint8_t>("z", ElementType::kUint8, {2}, {0x21, 0x43});
+  maker.model.graph.nodes[0].inputs.push_back("z");
+  EXPECT_THAT(QuantizationOf(Lifted(maker.model), "b").offset, ElementsAre(1, 3, 2, 4));
+}
+
+TEST(NBits, TakesFloatZeroPointsThatAreStoredIntegers) {
+  OnnxMaker maker = OneMatMulNBits(TwoColumns());
+  maker.Initializer<float>("z", ElementType::kFloat, {4}, {1, 2, 3, 15});
+  maker.model.graph.nodes[0].inputs.push_back("z");
+  EXPECT_THAT(QuantizationOf(Lifted(maker.model), "b").offset, ElementsAre(1, 3, 2, 15));
+  OnnxMaker half = OneMatMulNBits(TwoColumns());
+  half.Initializer<float>("z", ElementType::kFloat, {4}, {1, 2.5F, 3, 4});
+  half.model.graph.nodes[0].inputs.push_back("z");
+  EXPECT_EQ(Refusal(half.model),
+            "node 'y_node' (MatMulNBits): 'z': found zero point 0x1.4p+1, no stored integer");
+}
+
+TEST(NBits, TakesTwoBitsFourToAByteAndEightBits) {
+  NBits two{.bits = 2, .b = {0b11100100, 0, 0, 0}, .scales = {1}};
+  const format::Model lifted = Lifted(OneMatMulNBits(two).model);
+  EXPECT_EQ(ElementTypeOf(lifted, "b"), ElementType::kUint2Q);
+  EXPECT_THAT(QuantizationOf(lifted, "b").offset, ElementsAre(2));
+  const std::vector<std::int64_t> w = Weights(lifted);
+  EXPECT_THAT(std::vector<std::int64_t>(w.begin(), w.begin() + 4), ElementsAre(0, 1, 2, 3));
+  NBits eight{.bits = 8, .b = std::vector<std::uint8_t>(16, 200), .scales = {1}};
+  EXPECT_THAT(QuantizationOf(Lifted(OneMatMulNBits(eight).model), "b").offset, ElementsAre(128));
+}
+
+// -3 * (2 - 8) = 18 = 3 * (13 - 7): codes and offset are taken from 15.
+TEST(NBits, TurnsABlockOfNegativeScale) {
+  NBits c{.b = std::vector<std::uint8_t>(8, 0x22), .scales = {-3}};
+  const format::Model lifted = Lifted(OneMatMulNBits(c).model);
+  EXPECT_THAT(QuantizationOf(lifted, "b").scale, ElementsAre(3));
+  EXPECT_THAT(QuantizationOf(lifted, "b").offset, ElementsAre(7));
+  EXPECT_THAT(Weights(lifted), Each(13));
+}
+
+void ExpectSameInputs(const format::Model& before, const format::Model& after) {
+  ASSERT_EQ(after.graph.nodes.size(), before.graph.nodes.size());
+  const format::Node &was = before.graph.nodes[0], &is = after.graph.nodes[0];
+  EXPECT_EQ(is.op_type, was.op_type);
+  EXPECT_EQ(is.domain, was.domain);
+  EXPECT_EQ(is.attributes, was.attributes);
+  EXPECT_EQ(is.outputs, was.outputs);
+  ASSERT_EQ(is.inputs.size(), was.inputs.size());
+  for (std::size_t i = 1; i < was.inputs.size(); ++i) {
+    if (was.inputs[i].empty()) continue;
+    const auto a = format::Decode(*before.graph.FindInitializer(was.inputs[i]));
+    const auto b = format::Decode(*after.graph.FindInitializer(is.inputs[i]));
+    EXPECT_EQ(*a, *b) << was.inputs[i];
+  }
+}
+
+format::Model WrittenBack(const format::Model& stock) {
+  const auto written = FindKind("qoperator")->write(Lifted(stock), {});
+  EXPECT_TRUE(written.has_value()) << Text(written.has_value() ? Error{} : written.error());
+  return written.has_value() ? std::get<format::Model>(written->content) : format::Model{};
+}
+
+TEST(NBits, GoesOutBitForBit) {
+  OnnxMaker plain = OneMatMulNBits(TwoColumns());  // its codes past K are 8, not 0
+  ExpectSameInputs(plain.model, WrittenBack(plain.model));
+  OnnxMaker packed = OneMatMulNBits(TwoColumns());
+  packed.Initializer<std::uint8_t>("z", ElementType::kUint8, {2}, {0x21, 0x43});
+  packed.model.graph.nodes[0].inputs.push_back("z");
+  packed.model.graph.nodes[0].attributes.push_back(Attribute::Int("accuracy_level", 4));
+  ExpectSameInputs(packed.model, WrittenBack(packed.model));
+  NBits negative = TwoColumns();
+  negative.scales = {-1, 2, 4, -8};
+  OnnxMaker turned = OneMatMulNBits(negative);
+  turned.Initializer<float>("bias", ElementType::kFloat, {2}, {1, 2});
+  for (const char* input : {"", "", "bias"}) turned.model.graph.nodes[0].inputs.push_back(input);
+  EXPECT_THAT(OpTypes(Lifted(turned.model)), ElementsAre("MatMul", "Add"));
+  ExpectSameInputs(turned.model, WrittenBack(turned.model));
+}
+
+TEST(NBits, NamesWhatItDoesNotTake) {
+  OnnxMaker g_idx = OneMatMulNBits(TwoColumns());
+  for (const char* input : {"", "g"}) g_idx.model.graph.nodes[0].inputs.push_back(input);
+  EXPECT_TRUE(Refusal(g_idx.model).starts_with("node 'y_node' (MatMulNBits): input 'g_idx': "));
+  NBits huge{.k = 20, .n = 2, .b = std::vector<std::uint8_t>(32), .scales = {1, 2, 4, 8}};
+  OnnxMaker large = OneMatMulNBits(huge);
+  large.model.graph.nodes[0].attributes[0].i = (std::int64_t{1} << 31) - 1;
+  large.model.graph.nodes[0].attributes[1].i = (std::int64_t{1} << 31) - 1;
+  EXPECT_NE(Refusal(large.model).find("more codes than a tensor may have"), std::string::npos);
+  OnnxMaker less = OneMatMulNBits(huge);
+  less.model.graph.nodes[0].attributes[0].i = 40;
+  EXPECT_EQ(Refusal(less.model), "node 'y_node' (MatMulNBits): 'b': found 32 values, expected 48");
+  NBits zero = TwoColumns();
+  zero.scales[1] = 0;
+  EXPECT_NE(Refusal(OneMatMulNBits(zero).model).find("which no quantized type has"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace qtx::convert

@@ -1,0 +1,179 @@
+// The extended form written on integers: what the file says, that it reads back, what it refuses.
+#include "tests/qoperator/lifted.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Result<format::Model> Written(const format::Model& model, std::vector<std::string> allow = {}) {
+  auto written = FindKind("qoperator")->write(model, {.allow = std::move(allow)});
+  if (!written.has_value()) return std::move(written).error();
+  return std::get<format::Model>(written->content);
+}
+
+format::Model WrittenOrFail(const format::Model& model) {
+  auto written = Written(model);
+  EXPECT_TRUE(written.has_value()) << Text(written.has_value() ? Error{} : written.error());
+  return std::move(written).value_or(format::Model{});
+}
+
+std::string RefusalToWrite(const format::Model& model) {
+  const auto written = Written(model);
+  return written.has_value() ? "" : Text(written.error());
+}
+
+/// An extended model: x INT8Q -> Conv by w, b -> y INT8Q, no origins.
+OnnxMaker ExtendedConv() {
+  OnnxMaker maker;
+  maker.model.opset_imports.push_back({"qtx", 1});
+  auto& graph = maker.model.graph;
+  graph.inputs = {OnnxMaker::Quantized("x", ElementType::kInt8Q, {1, 2, 2, 2}, {0.5F})};
+  graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {1, 2, 2, 2}, {2.0F})};
+  graph.outputs[0].type->quantization->offset = {-1};
+  graph.values = {OnnxMaker::Quantized("w", ElementType::kInt8Q, {2, 2, 1, 1}, {0.25F, 0.75F}, {0}),
+                  OnnxMaker::Quantized("b", ElementType::kInt32Q, {2}, {0.125F, 0.375F}, {0})};
+  maker.Initializer<std::int8_t>("w", ElementType::kInt8, {2, 2, 1, 1}, {1, 2, 3, 4});
+  maker.Initializer<std::int32_t>("b", ElementType::kInt32, {2}, {10, -20});
+  maker.Node("Conv", {"x", "w", "b"}, {"y"});
+  return maker;
+}
+
+void ExpectReadsBack(const format::Model& model) {
+  const format::Model written = WrittenOrFail(model);
+  for (const format::Finding& finding : format::Check(written))
+    ADD_FAILURE() << finding.where << ": " << finding.message;
+  const format::Model again = Lifted(written);
+  EXPECT_EQ(again.graph.nodes, model.graph.nodes);
+  EXPECT_EQ(again.graph.initializers, model.graph.initializers);
+  EXPECT_EQ(again.graph.values, model.graph.values);
+  EXPECT_EQ(again, model);
+}
+
+TEST(ToQOperator, WritesQLinearConvOnIntegersOfTheSameNames) {
+  const format::Model written = WrittenOrFail(ExtendedConv().model);
+  ASSERT_THAT(OpTypes(written), ElementsAre("QLinearConv"));
+  EXPECT_THAT(written.graph.nodes[0].inputs,
+              ElementsAre("x", "x/scale", "x/zero_point", "w", "w/scale", "w/zero_point", "y/scale",
+                          "y/zero_point", "b"));
+  EXPECT_EQ(written.graph.inputs[0].type->elem_type, ElementType::kInt8);
+  EXPECT_EQ(written.graph.FindInitializer("w/scale")->dims, (format::Dims{2}));
+  EXPECT_EQ(written.graph.FindInitializer("y/zero_point")->dims, (format::Dims{}));
+  EXPECT_EQ(written.OpsetVersion("qtx"), 0);
+  EXPECT_EQ(written.OpsetVersion("com.microsoft"), 0);
+}
+
+TEST(ToQOperator, ReadsBackFieldForField) {
+  OnnxMaker maker = ExtendedConv();
+  ExpectReadsBack(maker.model);
+  // Another origin is kept, and one like this file's own is not taken for it.
+  maker.model.graph.nodes[0].origin = format::Origin{"g", "tflite", "", "CONV_2D", "n", {}, ""};
+  ExpectReadsBack(maker.model);
+  ExpectReadsBack(Lifted(OneQLinearConv().model));
+}
+
+// y -> Relu -> r -> MaxPool -> m -> Cast to FLOAT -> f; and x + x by com.microsoft's Add.
+TEST(ToQOperator, PutsOperatorsItHasNotBetweenPairs) {
+  OnnxMaker maker = ExtendedConv();
+  auto& graph = maker.model.graph;
+  graph.values.push_back(graph.outputs[0]);
+  graph.values.push_back(OnnxMaker::Quantized("r", ElementType::kInt8Q, {1, 2, 2, 2}, {1.0F}));
+  graph.values.push_back(OnnxMaker::Quantized("m", ElementType::kInt8Q, {1, 2, 1, 1}, {1.0F}));
+  graph.outputs = {OnnxMaker::Value("f", ElementType::kFloat, {1, 2, 1, 1}),
+                   OnnxMaker::Quantized("s", ElementType::kInt8Q, {1, 2, 2, 2}, {4.0F})};
+  maker.Node("Relu", {"y"}, {"r"});
+  maker.Node("MaxPool", {"r"}, {"m"}).attributes = {Attribute::Ints("kernel_shape", {2, 2})};
+  maker.Node("Cast", {"m"}, {"f"}).attributes = {Attribute::Int("to", 1)};
+  maker.Node("Add", {"x", "x"}, {"s"});
+  const format::Model written = WrittenOrFail(maker.model);
+  EXPECT_THAT(OpTypes(written),
+              ElementsAre("QLinearConv", "DequantizeLinear", "Relu", "QuantizeLinear", "MaxPool",
+                          "DequantizeLinear", "QLinearAdd"));
+  EXPECT_EQ(written.OpsetVersion("com.microsoft"), 1);
+  ExpectReadsBack(maker.model);
+  const auto x =
+      TensorOf<std::int8_t>(ElementType::kInt8, {1, 2, 2, 2}, {9, -8, 7, 60, -5, 41, 3, -2});
+  EXPECT_EQ(RunIn(written, "float32", {x}), RunIn(maker.model, "float32", {x}));
+}
+
+// The product is rounded to FLOAT, the cast then to INT8Q: one node must not take in the other.
+TEST(ToQOperator, KeepsACastOfAFloatResultApart) {
+  OnnxMaker maker = ExtendedConv();
+  auto& graph = maker.model.graph;
+  graph.values.push_back(OnnxMaker::Value("f", ElementType::kFloat, {1, 2, 2, 2}));
+  graph.values.push_back(OnnxMaker::Value("g", ElementType::kFloat, {1, 2, 2, 2}));
+  graph.outputs.push_back(OnnxMaker::Quantized("q", ElementType::kInt8Q, {1, 2, 2, 2}, {1.0F}));
+  graph.outputs.push_back(OnnxMaker::Quantized("p", ElementType::kInt8Q, {1, 2, 2, 2}, {1.0F}));
+  const auto to = [](ElementType type) {
+    return std::vector{Attribute::Int("to", static_cast<std::int64_t>(type))};
+  };
+  maker.Node("Conv", {"x", "w"}, {"f"});
+  maker.Node("Cast", {"f"}, {"q"}).attributes = to(ElementType::kInt8Q);
+  maker.Node("Sub", {"y", "x"}, {"g"});
+  maker.Node("Cast", {"g"}, {"p"}).attributes = to(ElementType::kInt8Q);
+  EXPECT_THAT(OpTypes(WrittenOrFail(maker.model)),
+              ElementsAre("QLinearConv", "Mul", "ConvInteger", "Cast", "Mul", "QuantizeLinear",
+                          "DequantizeLinear", "DequantizeLinear", "Sub", "Cast", "QuantizeLinear"));
+  ExpectReadsBack(maker.model);
+}
+
+TEST(ToQOperator, WritesWeightsOfWeightOnlyProducts) {
+  OnnxMaker maker;
+  maker.model.opset_imports.push_back({"qtx", 1});
+  auto& graph = maker.model.graph;
+  graph.inputs = {OnnxMaker::Value("a", ElementType::kFloat, {1, 20})};
+  graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {1, 2})};
+  graph.values = {OnnxMaker::Quantized("w", ElementType::kUint4Q, {20, 2}, {1, 4, 2, 8}, {0, 1})};
+  graph.values[0].type->quantization->block_shape = {16, 1};
+  graph.values[0].type->quantization->offset = {8, 3, 8, 8};
+  maker.Initializer<std::uint8_t>("w", ElementType::kUint4, {20, 2},
+                                  std::vector<std::uint8_t>(20, 0x52));
+  maker.Node("MatMul", {"a", "w"}, {"y"});
+  const format::Model written = WrittenOrFail(maker.model);
+  ASSERT_THAT(OpTypes(written), ElementsAre("MatMulNBits"));
+  const auto b = format::Decode(*written.graph.FindInitializer("w"));
+  ASSERT_TRUE(b.has_value());
+  EXPECT_EQ(b->dims, (format::Dims{2, 2, 8}));
+  EXPECT_EQ(std::to_integer<int>(b->bytes[0]), 0x22);   // column 0 holds 2s
+  EXPECT_EQ(std::to_integer<int>(b->bytes[10]), 0x00);  // k 20 is past K
+  EXPECT_EQ(std::to_integer<int>(b->bytes[16]), 0x55);  // column 1 holds 5s
+  const auto z = format::Decode(*written.graph.FindInitializer("w/zero_point"));
+  ASSERT_TRUE(z.has_value());
+  EXPECT_EQ(std::to_integer<int>(z->bytes[0]), 0x88);
+  EXPECT_EQ(std::to_integer<int>(z->bytes[1]), 0x83);  // block 0 of column 1 in the low half
+  ExpectReadsBack(maker.model);
+}
+
+TEST(ToQOperator, NamesWhatIntegersCannotSay) {
+  OnnxMaker bias = ExtendedConv();
+  bias.model.graph.values[1].type->quantization->scale[1] = 0.5F;
+  EXPECT_EQ(
+      RefusalToWrite(bias.model),
+      "node 'y_node' (Conv): bias 'b': QLinearConv takes INT32 of scale x_scale * w_scale, or "
+      "none");
+  OnnxMaker wide = ExtendedConv();
+  wide.model.graph.inputs[0].type->elem_type = ElementType::kInt16Q;
+  EXPECT_EQ(RefusalToWrite(wide.model),
+            "node 'y_node' (Conv): no operator on integers multiplies INT16Q and INT8Q to INT8Q");
+  OnnxMaker narrow = ExtendedConv();
+  narrow.model.graph.outputs[0].type->quantization->quant_min = 0;
+  EXPECT_THAT(RefusalToWrite(narrow.model), HasSubstr("value 'y': quant_min"));
+}
+
+TEST(ToQOperator, GivesUpStatisticsAndSchemesOnlyWithLeave) {
+  OnnxMaker maker = ExtendedConv();
+  maker.model.graph.inputs[0].type->statistics.emplace();
+  maker.model.graph.inputs[0].type->statistics->min = {-1};
+  EXPECT_THAT(RefusalToWrite(maker.model), HasSubstr("--allow statistics"));
+  EXPECT_TRUE(Written(maker.model, {"statistics"}).has_value());
+  OnnxMaker scheme = ExtendedConv();
+  scheme.model.graph.inputs[0].type->quantization->scheme = format::Scheme::kSymmetric;
+  EXPECT_THAT(RefusalToWrite(scheme.model), HasSubstr("--allow scheme"));
+  EXPECT_TRUE(Written(scheme.model, {"scheme"}).has_value());
+}
+
+}  // namespace
+}  // namespace qtx::convert
