@@ -136,7 +136,7 @@ Result<std::optional<Dims>> DimsOf(const GraphIndex& index, const std::string& v
 
 // Products summed for one result. In this many no sum of 8-bit differences passes 2^31 - 1, where
 // the integer operator wraps and the quantized one does not.
-constexpr std::int64_t kMostProducts = ((std::int64_t{1} << 31) - 1) / (255 * 255);
+constexpr std::int64_t kMostProducts = ((std::int64_t{1} << 31) - 1) / (std::int64_t{255} * 255);
 
 bool FitsInt32(const Dims& w, bool conv) {
   std::int64_t count = conv ? 1 : w[w.size() < 2 ? 0 : w.size() - 2];

@@ -347,11 +347,13 @@ void PairWriter::DropUnread(std::set<std::string> candidates) {
 std::set<std::string> PairWriter::DropAnnotations(const Annotations& annotations) {
   std::set<std::string> said;
   for (const auto& [value, parameters] : annotations.reals) said.insert(value);
-  for (const auto& [value, parameters] : annotations.integers) {
-    const bool read = std::ranges::any_of(
-        copies_, [&](const auto& entry) { return entry.first == std::pair(value, parameters); });
-    const auto type = types_.find(value);
-    if (read || (type != types_.end() && type->second == parameters)) said.insert(value);
+  for (const auto& annotated : annotations.integers) {
+    const auto copy = std::ranges::find_if(copies_, [&](const auto& entry) {
+      return entry.first.first == annotated.first && entry.first.second == annotated.second;
+    });
+    const auto type = types_.find(annotated.first);
+    if (copy != copies_.end() || (type != types_.end() && type->second == annotated.second))
+      said.insert(annotated.first);
   }
   std::set<std::string> parameters;
   for (const auto& [value, names] : annotations.names) {

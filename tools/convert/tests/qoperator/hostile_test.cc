@@ -21,7 +21,13 @@ std::string Patterns() {
 }
 
 void ExpectRefusedOrSound(const std::string& bytes) {
-  Source source{"damaged", bytes, {}, std::nullopt};
+  auto model = format::Model::Parse(bytes);
+  if (!model.has_value()) {
+    EXPECT_FALSE(model.error().message.empty());
+    return;
+  }
+  Source source;
+  source.onnx = *std::move(model);
   const auto conversion = Read(source, *FindKind("qoperator"));
   if (!conversion.has_value()) {
     EXPECT_FALSE(conversion.error().message.empty());
