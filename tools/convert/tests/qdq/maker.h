@@ -15,7 +15,7 @@ class OnnxMaker {
   explicit OnnxMaker(std::int64_t opset = 13) {
     model.ir_version = 8;
     model.opset_imports = {{"", opset}};
-    model.graph.name = "g";
+    model.graph.name.assign(1, 'g');
   }
 
   template <typename T>
