@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "glow/glow.h"
 #include "onnx/detect.h"
 #include "qoperator/operators.h"
 #include "qoperator/write.h"
@@ -54,6 +55,8 @@ Result<Export> WriteQOperator(const format::Model& model, const Options& options
 
 constexpr std::array kKinds = {
     Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, nullptr},
+    Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
+         WriteGlow},
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
@@ -67,8 +70,10 @@ constexpr std::array kLosses = {
     Loss{"documentation", "doc strings, metadata and names of what computes nothing"},
     Loss{"float", "that every node computes over integers, where only those are wanted"},
     Loss{"origin", "what a node was in the framework it came from"},
+    Loss{"parameters", "scales and offsets that the form has no place for"},
     Loss{"scheme", "the scheme, and the fixed-point form of a requantization"},
     Loss{"statistics", "min, max, mean, std, counts and histograms"},
+    Loss{"unmatched", "what a table says of names that are no value of the model"},
 };
 
 Source FromFile(format::FileBytes file, const std::string& path) {

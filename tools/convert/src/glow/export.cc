@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "annotate.h"
+#include "glow/glow.h"
+#include "glow/names.h"
+#include "glow/profile.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Statistics;
+using glow::Entry;
+
+// Glow's name of each value.
+Result<std::map<std::string, std::string>> GlowNames(const format::Graph& graph) {
+  std::map<std::string, std::string> names;
+  for (const auto& [glow, values] : glow::NamesOf(graph)) {
+    if (values.size() > 1) {
+      return Error{ErrorCode::kUnsupported, "values '" + values[0] + "' and '" + values[1] + "'",
+                   "Glow has one name for both: " + glow};
+    }
+    names.emplace(values[0], glow);
+  }
+  return names;
+}
+
+bool IsFloat(double value) {
+  return std::isfinite(value) && static_cast<double>(static_cast<float>(value)) == value;
+}
+
+// Why `s` is no Min, Max and Histogram; empty when it is.
+std::string Obstacle(const Statistics& s) {
+  if (!s.axis.empty() || s.min.size() != 1 || s.max.size() != 1)
+    return "not one min and max for the tensor";
+  if (!IsFloat(s.min[0]) || !IsFloat(s.max[0])) return "min or max is no binary32";
+  if (!s.histogram) return "";
+  if (s.histogram->lower != s.min[0] || s.histogram->upper != s.max[0])
+    return "the histogram is not from min to max";
+  const auto exact = [](std::uint64_t count) {
+    return count <= std::uint64_t{1} << 53 && IsFloat(static_cast<double>(count));
+  };
+  return std::ranges::all_of(s.histogram->counts, exact) ? "" : "a count is no binary32";
+}
+
+// What Glow's profile has no field for.
+Result<void> LoseTheRest(const std::string& value, const Statistics& s, Ledger& ledger) {
+  const auto lose = [&](bool there, const char* field) -> Result<void> {
+    if (!there) return {};
+    return ledger.Lose("statistics", value, field, "Glow's profile has no field for it");
+  };
+  QTX_RETURN_IF_ERROR(lose(!s.mean.empty(), "mean"));
+  QTX_RETURN_IF_ERROR(lose(!s.std.empty(), "std"));
+  QTX_RETURN_IF_ERROR(lose(s.nan_count != 0, "nan_count"));
+  QTX_RETURN_IF_ERROR(lose(s.infinity_count != 0, "infinity_count"));
+  QTX_RETURN_IF_ERROR(lose(!s.source.empty() && s.source != kGlowSource, "source"));
+  const bool outside = s.histogram && (s.histogram->below != 0 || s.histogram->above != 0);
+  QTX_RETURN_IF_ERROR(lose(outside, "histogram.below and above"));
+  const bool constant = s.min == s.max && IsFloat(static_cast<double>(s.count));
+  return lose(s.count != 0 && !s.histogram && !constant, "count");
+}
+
+Result<std::optional<Entry>> Profiled(const format::ValueInfo& info, Ledger& ledger) {
+  const Statistics& s = *info.type->statistics;
+  if (std::string why = Obstacle(s); !why.empty()) {
+    QTX_RETURN_IF_ERROR(ledger.Lose("statistics", info.name, "statistics", std::move(why)));
+    return std::optional<Entry>();
+  }
+  QTX_RETURN_IF_ERROR(LoseTheRest(info.name, s, ledger));
+  Entry entry;
+  entry.min = static_cast<float>(s.min[0]);
+  entry.max = static_cast<float>(s.max[0]);
+  if (s.histogram) {
+    for (const std::uint64_t count : s.histogram->counts)
+      entry.histogram.push_back(static_cast<float>(count));
+  } else if (s.count != 0 && s.min == s.max) {
+    entry.histogram = {static_cast<float>(s.count)};
+  }
+  ledger.Kept(info.name, "statistics");
+  return std::optional(std::move(entry));
+}
+
+Result<std::optional<Entry>> Quantized(const format::Model& model, const format::ValueInfo& info,
+                                       Ledger& ledger) {
+  QTX_ASSIGN_OR_RETURN(const auto q, AsInt8(model, info, ledger));
+  if (!q) return std::optional<Entry>();
+  if (q->scheme != format::Scheme::kUnspecified || q->requantization) {
+    QTX_RETURN_IF_ERROR(ledger.Lose("scheme", info.name, "scheme and requantization",
+                                    "Glow has the scheme on its command line"));
+  }
+  Entry entry;
+  entry.scale = q->scale[0];
+  entry.offset = format::OffsetAt(*q, 0);
+  ledger.Kept(info.name, "scale");
+  ledger.Kept(info.name, "offset");
+  return std::optional(std::move(entry));
+}
+
+// A file holds either parameters or statistics: which, is for the user to say where values have
+// both.
+Result<bool> WantsParameters(const std::vector<const format::ValueInfo*>& values,
+                             const Options& options) {
+  const auto allowed = [&options](std::string_view loss) {
+    return std::ranges::find(options.allow, loss) != options.allow.end();
+  };
+  const format::ValueInfo *quantized = nullptr, *measured = nullptr;
+  for (const format::ValueInfo* info : values) {
+    if (info->type->quantization) quantized = info;
+    if (info->type->statistics) measured = info;
+  }
+  if (quantized == nullptr || measured == nullptr) return quantized != nullptr;
+  if (allowed("statistics")) return true;
+  if (allowed("parameters")) return false;
+  return Error{ErrorCode::kUnsupported,
+               "values '" + quantized->name + "' and '" + measured->name + "'",
+               "a profile has scales or statistics, not both; --allow statistics writes scales, "
+               "--allow parameters statistics"};
+}
+
+Result<std::optional<Entry>> EntryOf(const format::Model& model, const format::ValueInfo& info,
+                                     bool parameters, Ledger& ledger) {
+  const char* why = "the profile written holds none";
+  if (parameters && info.type->statistics) {
+    QTX_RETURN_IF_ERROR(ledger.Lose("statistics", info.name, "statistics", why));
+  }
+  if (!parameters && info.type->quantization) {
+    QTX_RETURN_IF_ERROR(ledger.Lose("parameters", info.name, "quantization", why));
+  }
+  if (parameters && info.type->quantization) return Quantized(model, info, ledger);
+  if (!parameters && info.type->statistics) return Profiled(info, ledger);
+  return std::optional<Entry>();
+}
+
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+void AddHeaders(const format::Model& model, glow::Profile& profile, Ledger& ledger) {
+  for (const auto& [key, value] : model.metadata) {
+    if (key == kGlowVersionKey && std::ranges::none_of(value, IsControl))
+      profile.tools_version = value;
+    if (key == kGlowHashKey && glow::IsHash(value)) profile.graph_hash = value;
+  }
+  if (profile.graph_hash) return;
+  profile.graph_hash = "0x0000000000000000";
+  ledger.Changed("model", "GraphPreLowerHash",
+                 "not known here, 0: what of Glow compares it will differ");
+}
+
+}  // namespace
+
+Result<Export> WriteGlow(const format::Model& model, const Options& options) {
+  Ledger ledger(options);
+  QTX_ASSIGN_OR_RETURN(const auto names, GlowNames(model.graph));
+  const auto values = Described(model);
+  QTX_ASSIGN_OR_RETURN(const bool parameters, WantsParameters(values, options));
+  glow::Profile profile;
+  for (const format::ValueInfo* info : values) {
+    QTX_ASSIGN_OR_RETURN(auto entry, EntryOf(model, *info, parameters, ledger));
+    if (!entry) continue;
+    const auto name = names.find(info->name);
+    if (name == names.end()) {
+      QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", info->name, "value", "no node gives it"));
+      continue;
+    }
+    entry->name = name->second;
+    profile.entries.push_back(*std::move(entry));
+  }
+  if (profile.entries.empty()) {
+    return Error{ErrorCode::kUnsupported, "model", "no value has parameters or statistics"};
+  }
+  if (!parameters) AddHeaders(model, profile, ledger);
+  Export result;
+  result.content = glow::ProfileText(profile);
+  result.ledger = ledger.Take();
+  return result;
+}
+
+}  // namespace qtx::convert
