@@ -9,10 +9,14 @@
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/format/limits.h"
+#include "table/table.h"
+#include "tensorrt/cache.h"
 #include "tflite/file.h"
 
 namespace qtx::convert {
 namespace {
+
+bool MatchesNothing(const Source&) { return false; }
 
 bool IsTflite(const Source& source) { return LooksLikeTflite(source.bytes()); }
 
@@ -57,6 +61,11 @@ constexpr std::array kKinds = {
     Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, nullptr},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
          WriteGlow},
+    Kind{"tensorrt", "calibration cache of TensorRT", MatchesNothing, nullptr, WriteTensorrt},
+    Kind{"csv", "table of values, beside their model", LooksLikeCsvTable, ReadCsvTable,
+         WriteCsvTable},
+    Kind{"json", "table of values, beside their model", LooksLikeJsonTable, ReadJsonTable,
+         WriteJsonTable},
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",

@@ -1,0 +1,122 @@
+#include "table/table.h"
+
+#include <set>
+
+#include "annotate.h"
+#include "table/text.h"
+
+namespace qtx::convert {
+namespace {
+
+using table::Cells;
+using table::Row;
+
+Result<std::vector<Cells>> RowsOf(const format::Model& model, Ledger& ledger) {
+  std::vector<Cells> rows;
+  std::set<std::string_view> seen;
+  for (const auto* list : {&model.graph.inputs, &model.graph.values, &model.graph.outputs}) {
+    for (const format::ValueInfo& info : *list) {
+      if (!info.type || !seen.insert(info.name).second) continue;
+      format::ValueInfo resolved = info;
+      if (info.type->quantization) {
+        auto q = format::Resolve(model, *info.type->quantization);
+        if (!q.has_value()) return At("value '" + info.name + "'", q.error());
+        resolved.type->quantization = *std::move(q);
+        ledger.Kept(info.name, "quantization");
+      }
+      if (info.type->statistics) ledger.Kept(info.name, "statistics");
+      rows.push_back(table::CellsOf(resolved));
+    }
+  }
+  return rows;
+}
+
+std::set<std::string> NamesOf(const format::Graph& graph) {
+  std::set<std::string> names;
+  for (const format::ValueInfo& input : graph.inputs) names.insert(input.name);
+  for (const format::TensorData& data : graph.initializers) names.insert(data.name);
+  for (const format::Node& node : graph.nodes)
+    names.insert(node.outputs.begin(), node.outputs.end());
+  names.erase("");
+  return names;
+}
+
+Result<void> Annotate(Row row, format::Model& model, Ledger& ledger) {
+  QTX_ASSIGN_OR_RETURN(format::TensorType * type, DeclareFloat(model, row.name));
+  if (row.quantization) {
+    if (format::IsQuantized(row.elem_type))
+      row.quantization->storage_type = format::StorageOf(row.elem_type);
+    type->quantization = std::move(row.quantization);
+    ledger.Kept(row.name, "quantization");
+  }
+  if (row.statistics) {
+    type->statistics = std::move(row.statistics);
+    ledger.Kept(row.name, "statistics");
+  }
+  return {};
+}
+
+Result<Conversion> Joined(const std::vector<Cells>& rows, const Source& source,
+                          const Options& options) {
+  Conversion conversion;
+  QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
+  Ledger ledger(options);
+  const std::set<std::string> names = NamesOf(conversion.model.graph);
+  std::set<std::string> seen;
+  for (const Cells& cells : rows) {
+    QTX_ASSIGN_OR_RETURN(Row row, table::RowOf(cells));
+    if (!row.quantization && !row.statistics) continue;
+    if (!seen.insert(row.name).second)
+      return Error{ErrorCode::kInvalid, "value '" + row.name + "'", "has two rows"};
+    if (!names.contains(row.name)) {
+      QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", row.name, "row", "names no value of the model"));
+      continue;
+    }
+    QTX_RETURN_IF_ERROR(Annotate(std::move(row), conversion.model, ledger));
+  }
+  conversion.ledger = ledger.Take();
+  return conversion;
+}
+
+Result<Export> Written(const format::Model& model, const Options& options,
+                       std::string (*text)(const std::vector<Cells>&)) {
+  Ledger ledger(options);
+  QTX_ASSIGN_OR_RETURN(const std::vector<Cells> rows, RowsOf(model, ledger));
+  ledger.Dropped("model", "nodes and weights", "a table is of types only");
+  Export result;
+  result.content = text(rows);
+  result.ledger = ledger.Take();
+  return result;
+}
+
+}  // namespace
+
+bool LooksLikeCsvTable(const Source& source) {
+  return !source.onnx && source.bytes().starts_with("name,elem_type,");
+}
+
+bool LooksLikeJsonTable(const Source& source) {
+  const std::string_view head = source.bytes().substr(0, 4096);
+  return !source.onnx && head.starts_with("{") && head.find("\"values\"") != head.npos &&
+         head.find("\"elem_type\"") != head.npos;
+}
+
+Result<Conversion> ReadCsvTable(const Source& source, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(const auto rows, table::ParseCsv(source.bytes()));
+  return Joined(rows, source, options);
+}
+
+Result<Conversion> ReadJsonTable(const Source& source, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(const auto rows, table::ParseJson(source.bytes()));
+  return Joined(rows, source, options);
+}
+
+Result<Export> WriteCsvTable(const format::Model& model, const Options& options) {
+  return Written(model, options, table::CsvText);
+}
+
+Result<Export> WriteJsonTable(const format::Model& model, const Options& options) {
+  return Written(model, options, table::JsonText);
+}
+
+}  // namespace qtx::convert

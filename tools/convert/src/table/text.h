@@ -1,0 +1,23 @@
+// Rows of cells as CSV (RFC 4180) and as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "table/cells.h"
+
+namespace qtx::convert::table {
+
+/// A line of column names, then a line a row; lines end in CR LF.
+std::string CsvText(const std::vector<Cells>& rows);
+/// Errors: kInvalid naming the line: an open quote, a row of another length, an unknown column.
+Result<std::vector<Cells>> ParseCsv(std::string_view text);
+
+/// {"values": [{"name": ...}, ...]}: integers are numbers, reals strings.
+std::string JsonText(const std::vector<Cells>& rows);
+/// Reads what JsonText and `qtx inspect --json` write; other keys are passed over.
+/// Errors: kInvalid.
+Result<std::vector<Cells>> ParseJson(std::string_view text);
+
+}  // namespace qtx::convert::table

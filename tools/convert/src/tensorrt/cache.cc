@@ -1,0 +1,73 @@
+#include "tensorrt/cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+
+#include "annotate.h"
+
+namespace qtx::convert {
+namespace {
+
+constexpr std::string_view kHeader = "TRT-8601-EntropyCalibration2";
+
+std::string HeaderOf(const format::Model& model, Ledger& ledger) {
+  for (const auto& [key, value] : model.metadata) {
+    if (key == kTensorrtHeaderKey && value.starts_with("TRT-") &&
+        value.find_first_of("\r\n") == std::string::npos)
+      return value;
+  }
+  ledger.Changed("model", "header",
+                 std::string(kHeader) + "; a TensorRT of another version refuses it: set " +
+                     std::string(kTensorrtHeaderKey) + " in the model's metadata");
+  return std::string(kHeader);
+}
+
+Result<std::string> LineOf(const std::string& value, const format::Quantization& q,
+                           Ledger& ledger) {
+  if (value.empty() || value.find_first_of("\r\n") != std::string::npos)
+    return Error{ErrorCode::kUnsupported, "value '" + value + "'", "no name for a line of text"};
+  if (format::OffsetAt(q, 0) != 0) {
+    QTX_RETURN_IF_ERROR(ledger.Lose("parameters", value, "quantization",
+                                    "offset " + std::to_string(format::OffsetAt(q, 0)) +
+                                        "; the cache has symmetric scales only"));
+    return std::string();
+  }
+  // SYMMETRIC is what the cache means; any other scheme says more than that.
+  if ((q.scheme != format::Scheme::kUnspecified && q.scheme != format::Scheme::kSymmetric) ||
+      q.requantization) {
+    QTX_RETURN_IF_ERROR(
+        ledger.Lose("scheme", value, "scheme and requantization", "the cache has scales only"));
+  }
+  char hex[16];
+  std::snprintf(hex, sizeof(hex), "%08x", std::bit_cast<std::uint32_t>(q.scale[0]));
+  ledger.Kept(value, "scale");
+  return value + ": " + hex + "\n";
+}
+
+}  // namespace
+
+Result<Export> WriteTensorrt(const format::Model& model, const Options& options) {
+  Ledger ledger(options);
+  std::string lines;
+  for (const format::ValueInfo* info : Described(model)) {
+    if (info->type->statistics) {
+      QTX_RETURN_IF_ERROR(
+          ledger.Lose("statistics", info->name, "statistics", "the cache has scales only"));
+    }
+    if (!info->type->quantization) continue;
+    QTX_ASSIGN_OR_RETURN(const auto q, AsInt8(model, *info, ledger));
+    if (!q) continue;
+    QTX_ASSIGN_OR_RETURN(const std::string line, LineOf(info->name, *q, ledger));
+    lines += line;
+  }
+  if (lines.empty())
+    return Error{ErrorCode::kUnsupported, "model", "no value has a symmetric INT8 scale"};
+  Export result;
+  result.content = HeaderOf(model, ledger) + "\n" + lines;
+  result.ledger = ledger.Take();
+  return result;
+}
+
+}  // namespace qtx::convert
