@@ -6,6 +6,7 @@
 #include "onnx/detect.h"
 #include "qoperator/operators.h"
 #include "qoperator/write.h"
+#include "paddle/import.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/format/limits.h"
@@ -61,6 +62,7 @@ constexpr std::array kKinds = {
     Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, nullptr},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
          WriteGlow},
+    Kind{"paddle", "PaddlePaddle program, beside its parameters", IsPaddle, ReadPaddle, nullptr},
     Kind{"tensorrt", "calibration cache of TensorRT", MatchesNothing, nullptr, WriteTensorrt},
     Kind{"csv", "table of values, beside their model", LooksLikeCsvTable, ReadCsvTable,
          WriteCsvTable},

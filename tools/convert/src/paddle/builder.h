@@ -1,0 +1,106 @@
+// The ONNX graph that a Paddle program becomes, one operator at a time.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ledger.h"
+#include "paddle/program.h"
+
+namespace qtx::convert::paddle {
+
+/// Of a value that Paddle holds as whole numbers in its old quantized form, where the graph here
+/// holds the reals: Paddle's number is real / unit.
+struct Units {
+  double unit = 0;  // 0: one for each channel
+  double quant_max = 0;
+};
+
+class Builder {
+ public:
+  /// Borrows all three.
+  Builder(const Program& program, const Params& params, Ledger& ledger);
+
+  Ledger& ledger() { return ledger_; }
+  /// The fake_dequantize that reads `var`; nullptr: none does.
+  const Op* DequantizerOf(const std::string& var) const;
+
+  /// Begins the nodes of `op`.
+  void Begin(const Op& op);
+
+  bool Has(const Op& op, std::string_view parameter) const;
+  /// The value of an input; a parameter becomes an initializer.
+  /// Errors: kInvalid when there is none, or nothing produced it.
+  Result<std::string> In(const Op& op, std::string_view parameter, std::size_t i = 0);
+  Result<std::vector<std::string>> AllIn(const Op& op, std::string_view parameter);
+  /// The value of an output, new: a variable written twice is two values.
+  Result<std::string> Out(const Op& op, std::string_view parameter, std::size_t i = 0);
+  /// A value with the variable's name, or one like it.
+  std::string Define(const std::string& var);
+  /// `var` stands for `value` from here on.
+  void Alias(const std::string& var, const std::string& value) { current_[var] = value; }
+  /// The value that `var` stands for now; `var` itself when nothing wrote it.
+  std::string Current(const std::string& var) const;
+  /// The largest magnitude of the values that `var` stands for, as statistics.
+  void AnnotateThreshold(const std::string& var, float threshold);
+  /// The variable of an input, and what the program says of it.
+  Result<std::string> VarOf(const Op& op, std::string_view parameter, std::size_t i = 0) const;
+  Result<Var> Declared(const Op& op, std::string_view parameter, bool output = false) const;
+  Result<std::int64_t> Rank(const Op& op, std::string_view parameter) const;
+  /// The data of a parameter that nothing has written; nullptr otherwise.
+  const format::Tensor* Param(const Op& op, std::string_view parameter, std::size_t i = 0) const;
+
+  void Node(std::string op_type, std::vector<std::string> inputs, std::vector<std::string> outputs,
+            std::vector<format::Attribute> attributes = {});
+  /// A value between two nodes of one operator: `name`/`what`.
+  std::string Between(const std::string& name, const std::string& what);
+  std::string Constant(const std::string& name, const format::Tensor& tensor);
+  std::string Ints(const std::string& name, const std::vector<std::int64_t>& values);
+  std::string Scalar(const std::string& name, float value);
+  format::TensorType& Type(const std::string& value) { return types_[value]; }
+  const format::TensorType* Known(const std::string& value) const;
+
+  std::map<std::string, Units>& units() { return units_; }
+  /// Once the operator has defined `var`, it has these units.
+  void WholeResult(const std::string& var, Units units) { pending_ = {{var, units}}; }
+  void SettleUnits();
+  /// Values that a quantize_linear gave: whether it rounds ties away from zero.
+  std::map<std::string, bool>& away() { return away_; }
+
+  Result<void> AddInput(const std::string& var);
+  /// REQUIRES: Begin(fetch), a value of `var`.
+  void AddOutput(const std::string& var, std::int64_t column);
+  format::Graph Finish();
+
+ private:
+  std::string Unique(const std::string& name);
+  std::string Initializer(const std::string& var);
+  void Declare(const std::string& value, const Var& var);
+
+  const Program& program_;
+  const Params& params_;
+  Ledger& ledger_;
+  format::Graph graph_;
+  format::Origin origin_;
+  std::size_t op_ = 0;
+  std::map<std::string, int> names_;  // taken, and the number to try next for one like it
+  std::set<std::string> initializers_, fetched_;
+  std::map<std::string, const Op*> dequantizers_;  // by the variable they read
+  std::map<std::string, std::string> current_;     // value of each variable written so far
+  std::map<std::string, format::TensorType> types_;
+  std::map<std::string, Units> units_;
+  std::map<std::string, Units> pending_;
+  std::map<std::string, bool> away_;
+  std::map<std::int64_t, std::string> outputs_;  // values by column
+};
+
+/// Statistics of values that lie within -max_abs and max_abs, bit for bit what Paddle has.
+format::Statistics MaxAbs(const std::vector<float>& max_abs, std::vector<std::int64_t> axis,
+                          std::string source);
+
+format::Tensor TensorOf(format::ElementType type, format::Dims dims, const void* data);
+
+}  // namespace qtx::convert::paddle
