@@ -7,6 +7,7 @@
 #include "qoperator/operators.h"
 #include "qoperator/write.h"
 #include "paddle/import.h"
+#include "qonnx/dialect.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/format/limits.h"
@@ -72,6 +73,8 @@ constexpr std::array kKinds = {
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
          HasQOperator, ReadOnnx, WriteQOperator},
+    Kind{"qonnx", "QONNX: Quant and BipolarQuant nodes, Brevitas' and FINN's spelling too", IsQonnx,
+         ReadOnnx, nullptr},
     Kind{"qdq", "stock ONNX with QuantizeLinear and DequantizeLinear", HasQuantizer, ReadOnnx,
          WriteQdq},
     Kind{"onnx", "ONNX without quantization", IsOnnx, ReadAsItIs, nullptr},

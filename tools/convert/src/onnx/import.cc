@@ -5,6 +5,7 @@
 #include "onnx/graph_index.h"
 #include "qdq/fold.h"
 #include "qoperator/pairs.h"
+#include "qonnx/rewrite.h"
 #include "qtx/convert/convert.h"
 
 namespace qtx::convert {
@@ -28,7 +29,8 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   Conversion conversion;
   format::Model open = model;
   OpenNegativeDimensions(open, ledger);
-  QTX_ASSIGN_OR_RETURN(const Pairs pairs, QOperatorsToPairs(open, ledger));
+  QTX_ASSIGN_OR_RETURN(const format::Model stock, RewriteQonnx(open, ledger));
+  QTX_ASSIGN_OR_RETURN(const Pairs pairs, QOperatorsToPairs(stock, ledger));
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, ledger, pairs.reals));
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);

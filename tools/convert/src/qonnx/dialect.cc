@@ -1,0 +1,23 @@
+#include "qonnx/dialect.h"
+
+#include <algorithm>
+
+namespace qtx::convert {
+
+bool IsQonnxDomain(std::string_view domain) {
+  return domain == "onnx.brevitas" || domain.starts_with("qonnx.") || domain.starts_with("finn.");
+}
+
+bool IsQonnxQuantizer(const format::Node& node) {
+  return IsQonnxDomain(node.domain) &&
+         (node.op_type == "Quant" || node.op_type == "IntQuant" || node.op_type == "BipolarQuant" ||
+          node.op_type == "FloatQuant");
+}
+
+bool IsQonnx(const Source& source) {
+  return source.onnx && std::ranges::any_of(source.onnx->graph.nodes, [](const format::Node& node) {
+           return IsQonnxDomain(node.domain);
+         });
+}
+
+}  // namespace qtx::convert
