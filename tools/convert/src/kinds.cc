@@ -8,6 +8,7 @@
 #include "qoperator/write.h"
 #include "paddle/import.h"
 #include "qonnx/dialect.h"
+#include "qonnx/export.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/format/limits.h"
@@ -74,7 +75,7 @@ constexpr std::array kKinds = {
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
          HasQOperator, ReadOnnx, WriteQOperator},
     Kind{"qonnx", "QONNX: Quant and BipolarQuant nodes, Brevitas' and FINN's spelling too", IsQonnx,
-         ReadOnnx, nullptr},
+         ReadOnnx, ToQonnx},
     Kind{"qdq", "stock ONNX with QuantizeLinear and DequantizeLinear", HasQuantizer, ReadOnnx,
          WriteQdq},
     Kind{"onnx", "ONNX without quantization", IsOnnx, ReadAsItIs, nullptr},

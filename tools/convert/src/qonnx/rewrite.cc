@@ -43,7 +43,7 @@ class Rewriter {
   Result<void> VisitQuantizer(const Node& node);
   Result<void> Fold(const Node& node, const format::Tensor& real, const QonnxQuantizer& quantizer);
   void AddPair(const Node& node, const QonnxQuantizer& quantizer);
-  void AddCast(const Node& node, const QonnxQuantizer& quantizer);
+  void AddTyped(const Node& node, const QonnxQuantizer& quantizer);
   std::string AddZeroPoint(const std::string& value, const QonnxQuantizer& quantizer);
   std::string AddScale(const std::string& value, const format::Quantization& q);
   TensorType TypeFor(const Node& node, const QonnxQuantizer& quantizer);
@@ -61,10 +61,13 @@ class Rewriter {
   Ledger& ledger_;
   Model model_;
   std::vector<Node> nodes_;
+  std::map<std::string, std::size_t> made_;  // ONNX's own nodes in `nodes_`, by what they produce
   std::set<std::string> names_;
-  std::set<std::string> parameters_;                  // inputs of quantizers, all but the first
-  std::map<std::string, TensorType> types_;           // declared here
-  std::vector<std::string> order_;                    // of `types_`
+  std::set<std::string> parameters_;         // inputs of quantizers, all but the first
+  std::map<std::string, TensorType> types_;  // declared here
+  std::vector<std::string> order_;           // of `types_`
+  std::map<std::string, std::string> renamed_;
+  std::set<std::string> taken_;                       // values that are no more
   std::map<std::string, format::TensorData> folded_;  // in the place of the initializer named
 };
 
@@ -234,16 +237,42 @@ void Rewriter::AddPair(const Node& node, const QonnxQuantizer& quantizer) {
   nodes_.push_back(std::move(dequantize));
 }
 
-// Parameters along several axes: no Q/DQ pair says them, a Cast to the type does.
-void Rewriter::AddCast(const Node& node, const QonnxQuantizer& quantizer) {
-  Node cast = Derived(node, "Cast");
-  cast.attributes = {Attribute::Int("to", static_cast<std::int64_t>(quantizer.elem_type))};
+// Parameters along several axes, which no Q/DQ pair says: the node before writes the value where
+// nobody else reads its result, as FoldPairs has it; else a Cast does.
+void Rewriter::AddTyped(const Node& node, const QonnxQuantizer& quantizer) {
+  const std::string& from = node.inputs[0];
+  const auto to = Attribute::Int("to", static_cast<std::int64_t>(quantizer.elem_type));
+  const bool alone = index_.Consumers(from).size() == 1 && !index_.IsOutput(from);
+  const TensorType* input = Annotation(from);
+  if (alone && index_.IsInput(from) && input != nullptr && AgreesWith(*input, quantizer)) {
+    Declare(from, format::Unannotated(*input));
+    renamed_[node.outputs[0]] = from;
+    return;
+  }
   Declare(node.outputs[0], TypeFor(node, quantizer));
-  nodes_.push_back(std::move(cast));
+  const auto made = made_.find(from);
+  Node* const producer = made == made_.end() ? nullptr : &nodes_[made->second];
+  if (!alone || producer == nullptr || IsStock(*producer, "Constant") ||
+      IsDequantizeLinear(*producer)) {
+    Node cast = Derived(node, "Cast");
+    cast.attributes = {to};
+    nodes_.push_back(std::move(cast));
+    return;
+  }
+  std::ranges::replace(producer->outputs, from, node.outputs[0]);
+  for (Attribute& attribute : producer->attributes) {
+    if (IsStock(*producer, "Cast") && attribute.name == "to") attribute = to;
+  }
+  taken_.insert(from);
 }
 
 Result<void> Rewriter::VisitQuantizer(const Node& node) {
-  const TensorType* annotation = node.outputs.size() == 1 ? Annotation(node.outputs[0]) : nullptr;
+  if (node.inputs.empty() || node.outputs.size() != 1)
+    return Error{ErrorCode::kInvalid, "inputs and outputs", "expected inputs and one output"};
+  // A graph input that was quantized itself has the annotation.
+  const TensorType* annotation = Annotation(node.outputs[0]);
+  if (annotation == nullptr && index_.IsInput(node.inputs[0]))
+    annotation = Annotation(node.inputs[0]);
   const ElementType preferred =
       annotation == nullptr ? ElementType::kUndefined : annotation->quantization->storage_type;
   QTX_ASSIGN_OR_RETURN(const QonnxQuantizer quantizer, ReadQonnxQuantizer(index_, node, preferred));
@@ -257,7 +286,7 @@ Result<void> Rewriter::VisitQuantizer(const Node& node) {
   }
   NoteRounding(node, quantizer);
   if (quantizer.quantization.axis.size() > 1) {
-    AddCast(node, quantizer);
+    AddTyped(node, quantizer);
   } else {
     AddPair(node, quantizer);
   }
@@ -266,6 +295,7 @@ Result<void> Rewriter::VisitQuantizer(const Node& node) {
 
 Result<void> Rewriter::Visit(const Node& node) {
   if (!IsQonnxDomain(node.domain)) {
+    for (const std::string& output : node.outputs) made_[output] = nodes_.size();
     nodes_.push_back(node);
     return {};
   }
@@ -288,7 +318,9 @@ Result<void> Rewriter::Visit(const Node& node) {
 // What was declared and folded, each in the place of what it replaces.
 void Rewriter::Apply() {
   format::Graph& graph = model_.graph;
-  std::erase_if(graph.values, [&](const auto& info) { return folded_.contains(info.name); });
+  std::erase_if(graph.values, [&](const auto& info) {
+    return folded_.contains(info.name) || taken_.contains(info.name);
+  });
   for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
     for (format::ValueInfo& info : *list) {
       const auto found = types_.find(info.name);
@@ -308,6 +340,11 @@ void Rewriter::Apply() {
   for (format::TensorData& data : graph.initializers) {
     if (const auto found = folded_.find(data.name); found != folded_.end())
       data = std::move(found->second);
+  }
+  for (Node& node : nodes_) {
+    for (std::string& input : node.inputs) {
+      if (const auto found = renamed_.find(input); found != renamed_.end()) input = found->second;
+    }
   }
   graph.nodes = std::move(nodes_);
 }

@@ -1,0 +1,312 @@
+// ToQonnx.
+//
+//   node -> v/real -> Quant -> v         (a Clip before where no bit width has the range)
+//   graph input v  -> Quant -> v/quantized
+//   initializer v/real -> Quant -> v
+#include "qonnx/export.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "ledger.h"
+#include "onnx/graph_index.h"
+#include "qdq/imports.h"
+#include "qonnx/dialect.h"
+#include "qonnx/export_types.h"
+#include "qtx/format/annotation.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+using format::Node;
+using format::Tensor;
+using format::TensorType;
+
+Error Unsupported(std::string where, std::string message) {
+  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
+}
+
+std::string Quoted(const std::string& name) { return "value '" + name + "'"; }
+
+Tensor Scalar(double value) {
+  const auto number = static_cast<float>(value);
+  Tensor tensor{ElementType::kFloat, {}, std::nullopt, std::vector<std::byte>(sizeof number)};
+  std::memcpy(tensor.bytes.data(), &number, sizeof number);
+  return tensor;
+}
+
+// A Cast that a quantizer of QONNX became, since nothing else produced its value.
+bool WasQuantizer(const Node& node) {
+  return IsStock(node, "Cast") && node.origin && node.origin->framework == kQonnxFramework &&
+         node.inputs.size() == 1 && node.outputs.size() == 1 &&
+         (node.origin->op_type == "Quant" || node.origin->op_type == "IntQuant" ||
+          node.origin->op_type == "BipolarQuant");
+}
+
+class Exporter {
+ public:
+  Exporter(const GraphIndex& index, const Options& options)
+      : index_(index), source_(index.model()), ledger_(options) {}
+
+  Result<Export> Run();
+
+ private:
+  Result<void> CollectTypes();
+  Result<void> AddInputs();
+  Result<void> AddInitializers();
+  Result<void> AddNode(const Node& source);
+  Result<void> AddOutput(const std::string& value, Node& producer, std::vector<Node>& after);
+  Result<bool> Restore(const Node& cast);
+  Result<Node> MakeQuantizer(const std::string& value, const QonnxWidth& width, std::string from,
+                             std::string to);
+  Result<std::string> AddClip(const std::string& value, const std::string& to,
+                              std::vector<Node>& nodes);
+  std::optional<QonnxWidth> Width(const std::string& value) const;
+  void Annotate(std::vector<format::ValueInfo>& list);
+  Result<void> Finish();
+  std::string AddInitializer(const std::string& name, const Tensor& tensor);
+  std::string Unique(std::string name);
+
+  const GraphIndex& index_;
+  const format::Model& source_;
+  Ledger ledger_;
+  std::map<std::string, TensorType> types_;   // of quantized values, parameters inline
+  std::map<std::string, std::string> reads_;  // graph input to the value its consumers read
+  std::set<std::string> names_;
+  std::vector<format::TensorData> added_;  // parameters and bounds, after the model's own
+  format::Model model_;
+};
+
+std::string Exporter::Unique(std::string name) {
+  const std::string stem = name;
+  for (int n = 2; !names_.insert(name).second; ++n) name = stem + "#" + std::to_string(n);
+  return name;
+}
+
+std::string Exporter::AddInitializer(const std::string& name, const Tensor& tensor) {
+  std::string unique = Unique(name);
+  added_.push_back(format::ToTensorData(unique, tensor));
+  return unique;
+}
+
+Result<void> Exporter::CollectTypes() {
+  for (const auto* list : {&source_.graph.inputs, &source_.graph.outputs, &source_.graph.values}) {
+    for (const format::ValueInfo& info : *list) {
+      if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
+      TensorType type = *info.type;
+      auto resolved = format::Resolve(source_, *type.quantization);
+      if (!resolved.has_value()) return At(Quoted(info.name), resolved.error());
+      type.quantization = *std::move(resolved);
+      const auto sayable = CheckSayable(type);
+      if (!sayable.has_value()) return At(Quoted(info.name), sayable.error());
+      types_.emplace(info.name, std::move(type));
+    }
+  }
+  return {};
+}
+
+// The width that has the value's range; nullopt when none has.
+std::optional<QonnxWidth> Exporter::Width(const std::string& value) const {
+  const TensorType& type = types_.at(value);
+  if (format::StorageOf(type.elem_type) == ElementType::kBipolar1)
+    return QonnxWidth{1, true, false};
+  return WidthOf(format::StoredRange(type.elem_type, *type.quantization));
+}
+
+Result<Node> Exporter::MakeQuantizer(const std::string& value, const QonnxWidth& width,
+                                     std::string from, std::string to) {
+  const TensorType& type = types_.at(value);
+  Node node;
+  node.name = value + "/Quant";
+  node.op_type = "Quant";
+  node.domain = kQonnxDomain;
+  node.inputs = {std::move(from), AddInitializer(value + "/scale", QonnxScale(type))};
+  node.outputs = {std::move(to)};
+  if (format::StorageOf(type.elem_type) == ElementType::kBipolar1) {
+    node.name = value + "/BipolarQuant";
+    node.op_type = "BipolarQuant";
+    return node;
+  }
+  auto zero_point = QonnxZeroPoint(type);
+  if (!zero_point.has_value()) return At(Quoted(value), zero_point.error());
+  node.inputs.push_back(AddInitializer(value + "/zero_point", *zero_point));
+  node.inputs.push_back(
+      AddInitializer(value + "/bit_width", Scalar(static_cast<double>(width.bits))));
+  node.attributes = {Attribute::Int("narrow", width.narrow ? 1 : 0),
+                     Attribute::String("rounding_mode", "ROUND"),
+                     Attribute::Int("signed", width.is_signed ? 1 : 0)};
+  return node;
+}
+
+Result<void> Exporter::AddInputs() {
+  for (const format::ValueInfo& info : source_.graph.inputs) {
+    if (!types_.contains(info.name)) continue;
+    if (index_.Initializer(info.name) != nullptr)
+      return Unsupported(Quoted(info.name), "a graph input with a default");
+    const auto width = Width(info.name);
+    if (!width) return Unsupported(Quoted(info.name), "a range that is no bit width's");
+    const std::string quantized = Unique(info.name + "/quantized");
+    QTX_ASSIGN_OR_RETURN(Node node, MakeQuantizer(info.name, *width, info.name, quantized));
+    model_.graph.nodes.push_back(std::move(node));
+    reads_[info.name] = quantized;
+  }
+  return {};
+}
+
+// A constant's integers are in their range already: the storage's own width brings them back, and
+// the annotation its range.
+Result<void> Exporter::AddInitializers() {
+  for (const format::TensorData& data : source_.graph.initializers) {
+    const auto type = types_.find(data.name);
+    if (type == types_.end()) {
+      model_.graph.initializers.push_back(data);
+      continue;
+    }
+    QTX_ASSIGN_OR_RETURN(const Tensor stored, format::LoadInitializer(source_, data.name));
+    auto real = RealsOf(stored);
+    if (!real.has_value()) return At(Quoted(data.name), real.error());
+    const std::string name = Unique(data.name + "/real");
+    model_.graph.initializers.push_back(format::ToTensorData(name, *real));
+    const QonnxWidth width = Width(data.name).value_or(FullWidth(type->second.elem_type));
+    QTX_ASSIGN_OR_RETURN(Node node, MakeQuantizer(data.name, width, name, data.name));
+    model_.graph.nodes.push_back(std::move(node));
+    ledger_.Changed(data.name, "values", "FLOAT, which its Quant brings back to the same integers");
+  }
+  return {};
+}
+
+// The value that the producer writes: the input of a Clip to the reals of the range's bounds.
+Result<std::string> Exporter::AddClip(const std::string& value, const std::string& to,
+                                      std::vector<Node>& nodes) {
+  const TensorType& type = types_.at(value);
+  const format::Quantization& q = *type.quantization;
+  if (q.scale.size() > 1)
+    return Unsupported(Quoted(value), "a range that is no bit width's, with several scales");
+  if (source_.OpsetVersion("") < 11)
+    return Unsupported(Quoted(value), "a range that is no bit width's needs Clip of opset 11");
+  const format::IntegerRange range = format::StoredRange(type.elem_type, q);
+  const auto real = [&](std::int64_t stored) {
+    return static_cast<double>(q.scale[0]) * static_cast<double>(stored - format::OffsetAt(q, 0));
+  };
+  Node clip;
+  clip.name = value + "/Clip";
+  clip.op_type = "Clip";
+  clip.inputs = {Unique(value + "/unclipped"),
+                 AddInitializer(value + "/min", Scalar(real(range.min))),
+                 AddInitializer(value + "/max", Scalar(real(range.max)))};
+  clip.outputs = {to};
+  ledger_.Changed(value, "quant_min", "a Clip before Quant, and an annotation");
+  nodes.push_back(clip);
+  return clip.inputs[0];
+}
+
+Result<void> Exporter::AddOutput(const std::string& value, Node& producer,
+                                 std::vector<Node>& after) {
+  const std::string real = Unique(value + "/real");
+  std::string written = real;
+  auto width = Width(value);
+  if (!width) {
+    width = FullWidth(types_.at(value).elem_type);
+    QTX_ASSIGN_OR_RETURN(written, AddClip(value, real, after));
+  }
+  std::ranges::replace(producer.outputs, value, written);
+  QTX_ASSIGN_OR_RETURN(Node node, MakeQuantizer(value, *width, real, value));
+  after.push_back(std::move(node));
+  return {};
+}
+
+// The quantizer that a Cast was, in its own spelling. False: the Cast stays.
+Result<bool> Exporter::Restore(const Node& cast) {
+  if (!WasQuantizer(cast) || !types_.contains(cast.outputs[0]) || types_.contains(cast.inputs[0]))
+    return false;
+  const auto width = Width(cast.outputs[0]);
+  // A producer that nothing else reads would take the type over when the file is read.
+  const bool alone =
+      index_.Consumers(cast.inputs[0]).size() == 1 && !index_.IsOutput(cast.inputs[0]);
+  if (!width || (alone && index_.Producer(cast.inputs[0]))) return false;
+  QTX_ASSIGN_OR_RETURN(Node node,
+                       MakeQuantizer(cast.outputs[0], *width, cast.inputs[0], cast.outputs[0]));
+  node.name = cast.name;
+  node.metadata = cast.metadata;
+  node.domain = cast.origin->domain;
+  if (node.op_type == "BipolarQuant" || cast.origin->op_type != "BipolarQuant")
+    node.op_type = cast.origin->op_type;
+  if (node.op_type != "BipolarQuant") node.attributes = cast.origin->attributes;
+  model_.graph.nodes.push_back(std::move(node));
+  return true;
+}
+
+Result<void> Exporter::AddNode(const Node& source) {
+  QTX_ASSIGN_OR_RETURN(const bool restored, Restore(source));
+  if (restored) return {};
+  Node node = source;
+  for (std::string& input : node.inputs) {
+    if (const auto found = reads_.find(input); found != reads_.end()) input = found->second;
+  }
+  std::vector<Node> after;
+  for (const std::string& output : source.outputs) {
+    if (!types_.contains(output)) continue;
+    QTX_RETURN_IF_ERROR(AddOutput(output, node, after));
+    for (Attribute& attribute : node.attributes) {
+      if (IsStock(node, "Cast") && attribute.name == "to")
+        attribute.i = static_cast<std::int64_t>(ElementType::kFloat);
+    }
+  }
+  model_.graph.nodes.push_back(std::move(node));
+  std::ranges::move(after, std::back_inserter(model_.graph.nodes));
+  return {};
+}
+
+void Exporter::Annotate(std::vector<format::ValueInfo>& list) {
+  for (format::ValueInfo& info : list) {
+    if (!types_.contains(info.name)) continue;
+    ledger_.Changed(info.name, "elem_type",
+                    std::string(format::Name(info.type->elem_type)) + " is FLOAT behind a Quant");
+    for (const char* field : {"scale", "offset"}) ledger_.Kept(info.name, field);
+    if (info.type->statistics) ledger_.Kept(info.name, "statistics");
+    info.type = format::Annotated(*std::move(info.type));
+  }
+}
+
+Result<void> Exporter::Finish() {
+  for (auto* list : {&model_.graph.inputs, &model_.graph.outputs, &model_.graph.values})
+    Annotate(*list);
+  std::ranges::move(added_, std::back_inserter(model_.graph.initializers));
+  std::erase_if(model_.opset_imports, [](const auto& import) {
+    return import.domain == format::kDomain || import.domain == kQonnxDomain;
+  });
+  model_.opset_imports.push_back({std::string(kQonnxDomain), 1, ""});
+  QTX_ASSIGN_OR_RETURN(const format::AnnotationDigest digest, format::DigestOf(model_.graph));
+  model_.metadata.emplace_back(format::kDigestKey, ToText(digest));
+  model_.metadata.emplace_back(kImportsKey,
+                               ImportsText(source_.OpsetVersion(""), source_.opset_imports));
+  ledger_.Changed("model", "opset_import",
+                  std::string(kQonnxDomain) + " instead of qtx; recorded in metadata_props");
+  return {};
+}
+
+Result<Export> Exporter::Run() {
+  for (std::string& name : index_.AllNames()) names_.insert(std::move(name));
+  QTX_RETURN_IF_ERROR(CollectTypes());
+  model_ = source_;
+  model_.graph.nodes.clear();
+  model_.graph.initializers.clear();
+  QTX_RETURN_IF_ERROR(AddInputs());
+  QTX_RETURN_IF_ERROR(AddInitializers());
+  for (const Node& node : source_.graph.nodes) QTX_RETURN_IF_ERROR(AddNode(node));
+  QTX_RETURN_IF_ERROR(Finish());
+  return Export{std::move(model_), ledger_.Take()};
+}
+
+}  // namespace
+
+Result<Export> ToQonnx(const format::Model& model, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
+  return Exporter(index, options).Run();
+}
+
+}  // namespace qtx::convert

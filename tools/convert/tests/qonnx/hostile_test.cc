@@ -1,0 +1,65 @@
+// Damaged QONNX files: one clear error, or a model that keeps the rules; never a crash.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "qtx/convert/convert.h"
+#include "tests/qonnx/maker.h"
+
+namespace qtx::convert {
+namespace {
+
+// Weights, activations of several granularities, bipolar and small float ones.
+std::string Sample() {
+  QonnxMaker maker;
+  maker.Weights({1, 2, 3, -4}, 0.5F, 4, "ROUND");
+  maker.Quant("y", "a", 0.5F, 1, 8);
+  maker.Quant("a", "b", 0.5F, 0, 1);
+  maker.Initializer<float>("s", format::ElementType::kFloat, {1, 1}, {2});
+  maker.model.graph.nodes.back().inputs[1] = "s";
+  maker.Quant("b", "c", 1, 0, 8);
+  maker.model.graph.nodes.back().op_type = "BipolarQuant";
+  maker.Node("BatchNormalization", {"c", "s", "s", "s", "s"}, {"d"}).domain =
+      "qonnx.custom_op.channels_last";
+  maker.model.graph.values = {OnnxMaker::Value("c", format::ElementType::kFloat, {1, 1, 1}),
+                              OnnxMaker::Value("y", format::ElementType::kFloat, {1, 1})};
+  maker.model.graph.outputs = {OnnxMaker::Value("d", format::ElementType::kFloat, {1, 1, 1})};
+  return *maker.model.Serialize();
+}
+
+void ExpectRefusedOrSound(std::string bytes) {
+  const Source source{"damaged.onnx", std::move(bytes), {}, std::nullopt};
+  const auto read = Read(source, *FindKind("qonnx"));
+  if (!read.has_value()) {
+    EXPECT_FALSE(read.error().message.empty());
+    return;
+  }
+  const auto written = FindKind("qonnx")->write(read->model, {});
+  if (!written.has_value()) EXPECT_FALSE(written.error().message.empty());
+}
+
+TEST(QonnxHostile, TakesTheSampleWhole) {
+  const Source source{"whole.onnx", Sample(), {}, std::nullopt};
+  const auto read = Read(source, *FindKind("qonnx"));
+  EXPECT_TRUE(read.has_value()) << read.error().where << ": " << read.error().message;
+}
+
+TEST(QonnxHostile, SurvivesEveryTruncation) {
+  const std::string bytes = Sample();
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    ExpectRefusedOrSound(bytes.substr(0, size));
+}
+
+TEST(QonnxHostile, SurvivesDamagedBytes) {
+  const std::string bytes = Sample();
+  std::mt19937 random(1);
+  for (int round = 0; round < 20000; ++round) {
+    std::string damaged = bytes;
+    for (int flip = 0; flip < 2; ++flip)
+      damaged[random() % damaged.size()] ^= static_cast<char>(1U << (random() % 8));
+    ExpectRefusedOrSound(std::move(damaged));
+  }
+}
+
+}  // namespace
+}  // namespace qtx::convert
