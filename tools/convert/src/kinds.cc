@@ -3,6 +3,7 @@
 #include <array>
 
 #include "glow/glow.h"
+#include "caffe2/import.h"
 #include "onnx/detect.h"
 #include "qoperator/operators.h"
 #include "qoperator/write.h"
@@ -70,6 +71,7 @@ constexpr std::array kKinds = {
          WriteCsvTable},
     Kind{"json", "table of values, beside their model", LooksLikeJsonTable, ReadJsonTable,
          WriteJsonTable},
+    Kind{"caffe2", "Caffe2 predict net, init net beside it", IsCaffe2, ReadCaffe2, nullptr},
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",

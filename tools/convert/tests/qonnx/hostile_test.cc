@@ -35,7 +35,7 @@ void ExpectRefusedOrSound(std::string bytes) {
     return;
   }
   const auto written = FindKind("qonnx")->write(read->model, {});
-  if (!written.has_value()) EXPECT_FALSE(written.error().message.empty());
+  EXPECT_TRUE(written.has_value() || !written.error().message.empty());
 }
 
 TEST(QonnxHostile, TakesTheSampleWhole) {
