@@ -73,7 +73,7 @@ Result<void> AddCompanion(const std::string& path, Caffe2Files& files) {
 
 Result<Caffe2Files> ReadFiles(const Source& source) {
   Caffe2Files files;
-  QTX_ASSIGN_OR_RETURN(files.predict, ParseCaffe2Net(source.bytes));
+  QTX_ASSIGN_OR_RETURN(files.predict, ParseCaffe2Net(source.bytes()));
   for (const std::string& path : Companions(source)) QTX_RETURN_IF_ERROR(AddCompanion(path, files));
   if (files.predict.IsInit()) {
     return Error{ErrorCode::kInvalid, "",
@@ -137,7 +137,7 @@ Result<Conversion> Convert(const Caffe2Files& files, const Options& options) {
 }  // namespace
 
 bool IsCaffe2(const Source& source) {
-  return !source.onnx && ParseCaffe2Net(source.bytes).has_value();
+  return !source.onnx && ParseCaffe2Net(source.bytes()).has_value();
 }
 
 Result<Conversion> ReadCaffe2(const Source& source, const Options& options) {

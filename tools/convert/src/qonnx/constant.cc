@@ -71,23 +71,15 @@ std::uint32_t StoredCode(const Element& element, ElementType storage, bool& exac
   return code;
 }
 
-}  // namespace
-
-Result<QuantizedConstant> QuantizeConstant(const Tensor& real, const QonnxQuantizer& quantizer) {
-  if (real.elem_type != ElementType::kFloat)
-    return Error{ErrorCode::kUnsupported, "",
-                 "found " + std::string(format::Name(real.elem_type)) + ", expected FLOAT"};
+// Stored integers, or codes of a small float; counts in `rounded` those that are not exact.
+Result<std::vector<std::int64_t>> StoredOf(const Tensor& real, const QonnxQuantizer& quantizer,
+                                           std::int64_t& rounded) {
   const format::Quantization& q = quantizer.quantization;
   const ElementType storage = format::StorageOf(quantizer.elem_type);
-  QuantizedConstant constant;
-  QTX_ASSIGN_OR_RETURN(constant.tensor, format::MakeTensor(quantizer.elem_type, real.dims, q));
-  const auto values = real.As<float>();
   const bool is_float = format::IsSmallFloat(storage);
-  if (is_float && quantizer.rounding != QonnxRounding::kHalfEven)
-    return Error{ErrorCode::kUnsupported, "rounding_mode",
-                 "'" + quantizer.rounding_name + "' of a small float"};
   const format::IntegerRange range =
       is_float ? format::IntegerRange{} : format::StoredRange(quantizer.elem_type, q);
+  const auto values = real.As<float>();
   const format::ParameterMap map(q, real.dims);
   std::vector<std::int64_t> stored(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -104,13 +96,37 @@ Result<QuantizedConstant> QuantizeConstant(const Tensor& real, const QonnxQuanti
     } else {
       stored[i] = StoredInteger(element, range, quantizer.rounding, exact);
     }
-    constant.rounded += exact ? 0 : 1;
+    rounded += exact ? 0 : 1;
   }
+  return stored;
+}
+
+}  // namespace
+
+Result<QuantizedConstant> QuantizeConstant(const Tensor& real, const QonnxQuantizer& quantizer) {
+  if (real.elem_type != ElementType::kFloat)
+    return Error{ErrorCode::kUnsupported, "",
+                 "found " + std::string(format::Name(real.elem_type)) + ", expected FLOAT"};
+  const format::Quantization& q = quantizer.quantization;
+  QTX_ASSIGN_OR_RETURN(const format::Dims counts, format::ParameterDims(q, real.dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(counts));
+  if (count != static_cast<std::int64_t>(q.scale.size()))
+    return Error{ErrorCode::kInvalid, "scale",
+                 "found " + std::to_string(q.scale.size()) + ", expected " + std::to_string(count) +
+                     " for shape " + format::ToString(real.dims)};
+  const ElementType storage = format::StorageOf(quantizer.elem_type);
+  QuantizedConstant constant;
+  QTX_ASSIGN_OR_RETURN(constant.tensor, format::MakeTensor(quantizer.elem_type, real.dims, q));
+  if (format::IsSmallFloat(storage) && quantizer.rounding != QonnxRounding::kHalfEven)
+    return Error{ErrorCode::kUnsupported, "rounding_mode",
+                 "'" + quantizer.rounding_name + "' of a small float"};
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> stored,
+                       StoredOf(real, quantizer, constant.rounded));
   if (storage == ElementType::kFloat4E2M1) {  // packed as UINT4 codes are
     Tensor codes{ElementType::kUint4, real.dims, std::nullopt, std::move(constant.tensor.bytes)};
     format::PackIntegers(stored, codes);
     constant.tensor.bytes = std::move(codes.bytes);
-  } else if (is_float) {
+  } else if (format::IsSmallFloat(storage)) {
     std::ranges::transform(stored, constant.tensor.bytes.begin(),
                            [](std::int64_t code) { return static_cast<std::byte>(code); });
   } else {

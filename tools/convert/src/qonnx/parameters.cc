@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "qonnx/small_float.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::convert {
@@ -211,27 +212,6 @@ Result<QonnxQuantizer> ReadInteger(const GraphIndex& index, const Node& node,
   return quantizer;
 }
 
-// The formats there are: bits of exponent and mantissa, bias, greatest finite value.
-struct SmallFloat {
-  std::int64_t exponent, mantissa, bias;
-  float max;
-  ElementType storage;
-};
-constexpr std::array kSmallFloats = {
-    SmallFloat{4, 3, 7, 448, ElementType::kFloat8E4M3FN},
-    SmallFloat{4, 3, 8, 240, ElementType::kFloat8E4M3FNUZ},
-    SmallFloat{5, 2, 15, 57344, ElementType::kFloat8E5M2},
-    SmallFloat{5, 2, 16, 57344, ElementType::kFloat8E5M2FNUZ},
-    SmallFloat{2, 1, 1, 6, ElementType::kFloat4E2M1},
-};
-
-// Source: qonnx, compute_max_val of custom_op/general/floatquant.py: no code is set apart.
-float GreatestOf(std::int64_t exponent, std::int64_t mantissa, std::int64_t bias) {
-  const auto steps = std::ldexp(2.0, static_cast<int>(mantissa)) - 1;
-  return static_cast<float>(
-      std::ldexp(steps, static_cast<int>((std::int64_t{1} << exponent) - 1 - bias - mantissa)));
-}
-
 Result<QonnxQuantizer> ReadFloat(const GraphIndex& index, const Node& node) {
   QonnxQuantizer quantizer;
   QTX_RETURN_IF_ERROR(SetGrid(index, node, Zero(), quantizer));
@@ -244,17 +224,11 @@ Result<QonnxQuantizer> ReadFloat(const GraphIndex& index, const Node& node) {
   QTX_ASSIGN_OR_RETURN(quantizer.rounding, RoundingNamed(quantizer.rounding_name));
   if (node.IntOr("saturation", 1) == 0)
     return Unsupported("saturation", "found 0; a quantized type saturates");
-  for (const SmallFloat& known : kSmallFloats) {
-    if (exponent != known.exponent || mantissa != known.mantissa || bias != known.bias) continue;
-    if (std::min(GreatestOf(exponent, mantissa, bias), max.As<float>()[0]) != known.max) continue;
-    quantizer.elem_type = *format::QuantizedOf(known.storage);
-    quantizer.bits = format::BitWidth(known.storage);
-    return quantizer;
-  }
-  return Unsupported(
-      "FloatQuant", "no element type has " + std::to_string(exponent) + " bits of " + "exponent, " +
-                        std::to_string(mantissa) + " of mantissa, bias " + std::to_string(bias) +
-                        " and greatest value " + format::HexFloat(max.As<float>()[0]));
+  QTX_ASSIGN_OR_RETURN(const ElementType storage,
+                       SmallFloatOf(exponent, mantissa, bias, max.As<float>()[0]));
+  quantizer.elem_type = *format::QuantizedOf(storage);
+  quantizer.bits = format::BitWidth(storage);
+  return quantizer;
 }
 
 }  // namespace

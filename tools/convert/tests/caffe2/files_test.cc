@@ -102,7 +102,7 @@ TEST(Caffe2Files, AreNotSeenInOtherFiles) {
         std::string("node { op: \"Add\" }"), std::string("layer { name: \"a\" type: \"b\" }"),
         std::string("ops:\n- a: 1\n"), std::string("{\"op\": []}"),
         std::string("func.func @main()"), std::string(1000, '\0')}) {
-    EXPECT_FALSE(FindKind("caffe2")->matches({"f", bytes, {}, std::nullopt})) << bytes;
+    EXPECT_FALSE(FindKind("caffe2")->matches(SourceOf(bytes))) << bytes;
   }
 }
 

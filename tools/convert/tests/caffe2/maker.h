@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,16 @@
 
 namespace qtx::convert {
 
-inline Result<Conversion> ReadNet(const std::string& bytes, std::vector<std::string> with = {}) {
-  const Source source{"net.pbtxt", bytes, std::move(with), std::nullopt};
-  return Read(source, *FindKind("caffe2"));
+/// A file that holds `bytes`, opened.
+inline Source SourceOf(const std::string& bytes) {
+  const std::string path = testing::TempDir() + "caffe2_maker.pbtxt";
+  std::ofstream(path, std::ios::binary) << bytes;
+  auto source = Open(path);
+  EXPECT_TRUE(source.has_value());
+  return source.has_value() ? *std::move(source) : Source{};
+}
+inline Result<Conversion> ReadNet(const std::string& bytes) {
+  return Read(SourceOf(bytes), *FindKind("caffe2"));
 }
 
 inline std::string TextOf(const Error& error) { return error.where + ": " + error.message; }

@@ -112,7 +112,7 @@ TEST_P(QonnxCorpus, GivesWhatQonnxDefines) {
   const std::vector<float> found = Thinned(*output);
   const auto expected = golden->As<float>();
   ASSERT_EQ(found.size(), expected.size());
-  std::size_t differing = 0;
+  std::int64_t differing = 0;
   for (std::size_t i = 0; i < found.size(); ++i) differing += found[i] == expected[i] ? 0 : 1;
   EXPECT_EQ(differing, 0) << "of " << found.size();
 }
@@ -120,7 +120,7 @@ TEST_P(QonnxCorpus, GivesWhatQonnxDefines) {
 INSTANTIATE_TEST_SUITE_P(Models, QonnxCorpus,
                          testing::Values("TFC_1W1A", "TFC_2W2A", "eltwise_chanlast",
                                          "espcn_subpixel_quant"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace qtx::convert

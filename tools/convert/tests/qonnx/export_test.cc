@@ -140,7 +140,7 @@ TEST_P(QonnxThereAndBack, GivesTheSameModel) {
 INSTANTIATE_TEST_SUITE_P(Models, QonnxThereAndBack,
                          testing::Values("TFC_1W1A", "TFC_2W2A", "eltwise_chanlast",
                                          "espcn_subpixel_quant"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace qtx::convert

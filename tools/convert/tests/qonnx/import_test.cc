@@ -233,6 +233,41 @@ TEST(FromQonnx, RefusesScalesThatDoNotFitTheValue) {
   }
 }
 
+struct Shift {
+  std::string mode;
+  std::vector<float> reals;
+};
+
+// Integers -5 -4 -1 0 3 6 of half a unit, two bits less: -1.25 -1 -0.25 0 0.75 1.5 rounded, of the
+// same half a unit. Source: qonnx, trunc_v1.
+TEST(FromQonnx, ShiftsIntegersAsTruncOfVersion1) {
+  for (const Shift& shift : {Shift{"FLOOR", {-1, -0.5F, -0.5F, 0, 0, 0.5F}},
+                             Shift{"ceil", {-0.5F, -0.5F, 0, 0, 0.5F, 1}},
+                             Shift{"ROUND", {-0.5F, -0.5F, 0, 0, 0.5F, 1}}}) {
+    QonnxMaker maker;
+    maker.Trunc({0.5F, 0, 8, 6}, shift.mode);
+    const auto model = Imported(maker.model);
+    ASSERT_TRUE(model.has_value()) << TextOf(model.error());
+    EXPECT_EQ(QonnxMaker::Run(*model, {-2.5F, -2, -0.5F, 0, 1.5F, 3}), shift.reals) << shift.mode;
+  }
+}
+
+// The same integers to units of 2 and three bits: -2 -1 -1 0 0 1 and so on; 100 is clamped to 3.
+TEST(FromQonnx, ShiftsIntegersAsTruncOfVersion2) {
+  for (const Shift& shift :
+       {Shift{"FLOOR", {-4, -2, -2, 0, 0, 6}}, Shift{"CEIL", {-2, -2, 0, 0, 2, 6}},
+        Shift{"ROUND", {-2, -2, 0, 0, 2, 6}}}) {
+    QonnxMaker maker;
+    maker.Trunc({0.5F, 0, 8, 2, 3}, shift.mode);
+    const auto model = Imported(maker.model);
+    ASSERT_TRUE(model.has_value()) << TextOf(model.error());
+    EXPECT_EQ(QonnxMaker::Run(*model, {-2.5F, -2, -0.5F, 0, 1.5F, 100}), shift.reals) << shift.mode;
+  }
+  QonnxMaker odd;
+  odd.Trunc({0.5F, 0, 8, 1.5F, 3}, "FLOOR");
+  EXPECT_THAT(Refusal(odd.model), HasSubstr("output scale: found 0x1.8p+0"));
+}
+
 TEST(FromQonnx, RefusesOperatorsItCannotSayByName) {
   for (const char* op_type : {"MultiThreshold", "Im2Col", "XnorPopcountMatMul"}) {
     QonnxMaker maker = Activation(1, 0, 8);

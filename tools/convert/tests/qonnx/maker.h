@@ -41,6 +41,19 @@ class QonnxMaker : public OnnxMaker {
     Node("MatMul", {"x", "w"}, {"y"});
   }
 
+  /// x -> Trunc -> y of six elements, with these inputs.
+  void Trunc(const std::vector<float>& parameters, const std::string& mode) {
+    model.graph.inputs = {Value("x", format::ElementType::kFloat, {6})};
+    model.graph.outputs = {Value("y", format::ElementType::kFloat, {6})};
+    format::Node& node = Node("Trunc", {"x"}, {"y"});
+    node.domain = "qonnx.custom_op.general";
+    node.attributes = {format::Attribute::String("rounding_mode", mode)};
+    for (const float value : parameters) {
+      node.inputs.push_back("t" + std::to_string(node.inputs.size()));
+      Scalar(node.inputs.back(), value);
+    }
+  }
+
   // Of the one quantizer there is.
   format::Node& Quantizer() {
     for (format::Node& node : model.graph.nodes) {

@@ -1,0 +1,60 @@
+// The pass of rewrite.h at work: what it has made so far, and how it makes it.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ledger.h"
+#include "onnx/graph_index.h"
+#include "qonnx/parameters.h"
+
+namespace qtx::convert {
+
+class QonnxRewriter {
+ public:
+  QonnxRewriter(const GraphIndex& index, Ledger& ledger)
+      : index_(index), ledger_(ledger), model_(index.model()) {}
+
+  Result<format::Model> Run();
+
+ private:
+  Result<void> Visit(const format::Node& node);
+  Result<void> VisitQuantizer(const format::Node& node);
+  Result<void> VisitTrunc(const format::Node& node);
+  std::string AddOperand(const format::Node& node, const char* op_type, const std::string& from,
+                         float operand);
+  Result<void> Fold(const format::Node& node, const format::Tensor& real,
+                    const QonnxQuantizer& quantizer);
+  void AddPair(const format::Node& node, const QonnxQuantizer& quantizer);
+  void AddTyped(const format::Node& node, const QonnxQuantizer& quantizer);
+  std::string AddZeroPoint(const std::string& value, const QonnxQuantizer& quantizer);
+  std::string AddScale(const std::string& value, const format::Quantization& q);
+  format::TensorType TypeFor(const format::Node& node, const QonnxQuantizer& quantizer);
+  void Annotate(const format::Node& node, const std::string& stored,
+                const QonnxQuantizer& quantizer);
+  void Declare(const std::string& name, format::TensorType type);
+  const format::TensorType* Annotation(const std::string& value) const;
+  format::Node Derived(const format::Node& node, const char* op_type) const;
+  void NoteRounding(const format::Node& node, const QonnxQuantizer& quantizer);
+  void Apply();
+  void DropParameters();
+  Result<void> Finish(bool sealed);
+  std::string Unique(std::string name);
+
+  const GraphIndex& index_;
+  Ledger& ledger_;
+  format::Model model_;
+  std::vector<format::Node> nodes_;
+  std::map<std::string, std::size_t> made_;  // ONNX's own nodes in `nodes_`, by what they produce
+  std::set<std::string> names_;
+  std::set<std::string> parameters_;                 // inputs of quantizers, all but the first
+  std::map<std::string, format::TensorType> types_;  // declared here
+  std::vector<std::string> order_;                   // of `types_`
+  std::map<std::string, std::string> renamed_;
+  std::set<std::string> taken_;                       // values that are no more
+  std::map<std::string, format::TensorData> folded_;  // in the place of the initializer named
+};
+
+}  // namespace qtx::convert
