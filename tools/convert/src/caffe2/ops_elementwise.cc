@@ -25,8 +25,10 @@ Result<void> ConvertCaffe2Sum(Caffe2Builder& builder, const Caffe2Operator& op) 
   } else if (op.IntOr("broadcast", 0) != 0 && op.Find("axis") != nullptr) {
     return Unsupported("axis", "broadcast that does not begin at the last dimension");
   }
-  // Both in the order that the first is at hand in.
-  const ChannelOrder order = builder.Preferred(op.inputs[0]);
+  // Both in the order that the first is at hand in; what is broadcast has the net's own order.
+  const TensorType other = builder.Type(op.inputs[1]);
+  const bool same_rank = other.shape && other.shape->size() == 4;
+  const ChannelOrder order = same_rank ? builder.Preferred(op.inputs[0]) : ChannelOrder::kOwn;
   QTX_ASSIGN_OR_RETURN(const std::string a, builder.Use(op.inputs[0], order));
   QTX_ASSIGN_OR_RETURN(const std::string b, builder.Use(op.inputs[1], order));
   return builder.Emit(op, {"Add", {a, b}, {}}, std::move(type), order, op.type.ends_with("Relu"));

@@ -113,6 +113,16 @@ TEST(Caffe2, ComputesSumsWithAndWithoutRelu) {
                 ElementsAre(0, 0, 6));
 }
 
+// [N,H,W,C] after a pool in NHWC, plus one value per channel: the last dimension of the net's own
+// order.
+TEST(Caffe2, BroadcastsInTheNetsOwnOrder) {
+  const std::string net =
+      Op("MaxPool", {"x"}, "p", Arg("order", "s: \"NHWC\"") + Arg("kernel", "i: 1")) +
+      Op("GivenTensorFill", {}, "c", Shape("ints: 2") + Arg("values", "floats: [100, 200]")) +
+      Op("Add", {"p", "c"}, "y", Arg("broadcast", "i: 1"));
+  EXPECT_THAT(RunNet(net, {{1, 1, 2, 2}, {1, 2, 3, 4}}), ElementsAre(101, 202, 103, 204));
+}
+
 // Columns of a 2 x 2 image with two channels, [N,H,W,C].
 TEST(Caffe2, PoolsInNhwc) {
   const Input x = {{1, 2, 2, 2}, {1, 10, 2, 20, 3, 30, 6, 40}};
