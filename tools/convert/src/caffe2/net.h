@@ -30,7 +30,7 @@ struct Caffe2Operator {
   const Caffe2Argument* Find(const std::string& argument) const;  // nullptr when absent
   std::int64_t IntOr(const std::string& argument, std::int64_t fallback) const;
   float FloatOr(const std::string& argument, float fallback) const;
-  std::string StringOr(const std::string& argument, std::string fallback) const;
+  std::string StringOr(const std::string& argument, const std::string& fallback) const;
   std::vector<std::int64_t> IntsOr(const std::string& argument,
                                    std::vector<std::int64_t> fallback) const;
   /// "op[3] (Int8Conv)"

@@ -13,7 +13,6 @@
 
 namespace qtx::convert {
 
-using format::Attribute;
 using format::ElementType;
 using format::Model;
 using format::Node;
