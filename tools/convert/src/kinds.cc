@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <array>
 
-#include "glow/glow.h"
 #include "caffe2/import.h"
+#include "glow/glow.h"
 #include "onnx/detect.h"
-#include "qoperator/operators.h"
-#include "qoperator/write.h"
 #include "paddle/import.h"
 #include "qonnx/dialect.h"
 #include "qonnx/export.h"
+#include "qoperator/operators.h"
+#include "qoperator/write.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/format/limits.h"
@@ -64,13 +64,14 @@ Result<Export> WriteQOperator(const format::Model& model, const Options& options
 constexpr std::array kKinds = {
     Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, nullptr},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
-         WriteGlow},
+         WriteGlow, ".yaml"},
     Kind{"paddle", "PaddlePaddle program, beside its parameters", IsPaddle, ReadPaddle, nullptr},
-    Kind{"tensorrt", "calibration cache of TensorRT", MatchesNothing, nullptr, WriteTensorrt},
+    Kind{"tensorrt", "calibration cache of TensorRT", MatchesNothing, nullptr, WriteTensorrt,
+         ".cache"},
     Kind{"csv", "table of values, beside their model", LooksLikeCsvTable, ReadCsvTable,
-         WriteCsvTable},
+         WriteCsvTable, ".csv"},
     Kind{"json", "table of values, beside their model", LooksLikeJsonTable, ReadJsonTable,
-         WriteJsonTable},
+         WriteJsonTable, ".json"},
     Kind{"caffe2", "Caffe2 predict net, init net beside it", IsCaffe2, ReadCaffe2, nullptr},
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",

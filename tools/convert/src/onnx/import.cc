@@ -4,8 +4,8 @@
 #include "onnx/dimensions.h"
 #include "onnx/graph_index.h"
 #include "qdq/fold.h"
-#include "qoperator/pairs.h"
 #include "qonnx/rewrite.h"
+#include "qoperator/pairs.h"
 #include "qtx/convert/convert.h"
 
 namespace qtx::convert {
