@@ -62,7 +62,7 @@ Result<Export> WriteQOperator(const format::Model& model, const Options& options
 }
 
 constexpr std::array kKinds = {
-    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, nullptr},
+    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, ToTflite, ".tflite"},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
          WriteGlow, ".yaml"},
     Kind{"paddle", "PaddlePaddle program, beside its parameters", IsPaddle, ReadPaddle, nullptr},

@@ -334,4 +334,13 @@ Result<format::Graph> TfliteBuilder::Finish() {
   return std::move(graph_);
 }
 
+std::vector<TensorForm> TfliteBuilder::Forms() const {
+  std::vector<TensorForm> forms;
+  for (const auto& [key, name] : values_) {
+    forms.push_back({key.first, key.second == Layout::kNchw ? NhwcToNchw() : Permutation{}, name});
+  }
+  for (const auto& [key, name] : constants_) forms.push_back({key.first, key.second, name});
+  return forms;
+}
+
 }  // namespace qtx::convert

@@ -27,6 +27,13 @@ struct Draft {
   std::vector<format::Attribute> attributes;
 };
 
+/// A value of the graph that holds a tensor of the file: its dimensions permuted, none for "as is".
+struct TensorForm {
+  int tensor = 0;
+  Permutation perm;
+  std::string name;
+};
+
 class TfliteBuilder {
  public:
   TfliteBuilder(const TfliteFile& file, Ledger& ledger);
@@ -84,6 +91,11 @@ class TfliteBuilder {
   /// Graph inputs and outputs, then the finished graph.  Errors: kInvalid for a bad edge.
   Result<void> AddInputs();
   Result<format::Graph> Finish();
+
+  /// Which values and initializers hold which tensors, by tensor.
+  std::vector<TensorForm> Forms() const;
+  /// Types in TFLite's own layout, by tensor; those of tensors that nothing asked for are absent.
+  const std::vector<std::optional<format::TensorType>>& types() const { return types_; }
 
  private:
   std::string Unique(std::string name);

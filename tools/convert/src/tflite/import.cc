@@ -1,6 +1,8 @@
 // FromTflite: the file, then each of its operators in turn.
-#include "qtx/convert/convert.h"
+#include "tflite/import.h"
+
 #include "tflite/builder.h"
+#include "tflite/frame.h"
 #include "tflite/ops.h"
 
 namespace qtx::convert {
@@ -9,17 +11,24 @@ namespace {
 // The file version that came with a version of ai.onnx, 17 to 20.
 std::int64_t IrVersion(std::int64_t opset) { return opset <= 18 ? 8 : 9; }
 
-Result<Conversion> Convert(const TfliteFile& file, const Options& options) {
-  Ledger ledger(options);
+void NoteFile(const TfliteFile& file, Ledger& ledger) {
+  const char* const why = "in the model's metadata, for a TFLite file to come";
   if (!file.description.empty()) ledger.Changed("model", "description", "is the doc_string");
   for (const std::string& name : file.metadata)
-    ledger.Dropped("model", "metadata '" + name + "'", "means nothing outside TFLite");
-  if (file.signatures)
-    ledger.Dropped("model", "signature_defs", "other names for the graph's inputs and outputs");
+    ledger.Changed("model", "metadata '" + name + "'", why);
+  if (file.signatures) ledger.Changed("model", "signature_defs", why);
+}
+
+}  // namespace
+
+Result<TfliteImport> ImportTflite(const TfliteFile& file, const Options& options) {
+  Ledger ledger(options);
+  NoteFile(file, ledger);
   TfliteBuilder builder(file, ledger);
   QTX_RETURN_IF_ERROR(builder.AddInputs());
   for (const TfliteOperator& op : file.operators) QTX_RETURN_IF_ERROR(ConvertOperator(builder, op));
-  Conversion conversion;
+  TfliteImport import;
+  Conversion& conversion = import.conversion;
   QTX_ASSIGN_OR_RETURN(conversion.model.graph, builder.Finish());
   conversion.model.ir_version = IrVersion(builder.opset());
   conversion.model.opset_imports = {{"", builder.opset()},
@@ -27,14 +36,16 @@ Result<Conversion> Convert(const TfliteFile& file, const Options& options) {
   conversion.model.producer_name = "qtx";
   conversion.model.doc_string = file.description;
   conversion.ledger = ledger.Take();
-  return conversion;
+  import.forms = builder.Forms();
+  import.types = builder.types();
+  return import;
 }
-
-}  // namespace
 
 Result<Conversion> FromTflite(std::string_view bytes, const Options& options) {
   QTX_ASSIGN_OR_RETURN(const auto file, TfliteFile::Open(bytes));
-  return Convert(*file, options);
+  QTX_ASSIGN_OR_RETURN(TfliteImport import, ImportTflite(*file, options));
+  AddFrame(*file, import);
+  return std::move(import.conversion);
 }
 
 }  // namespace qtx::convert

@@ -112,4 +112,10 @@ Result<Conversion> ToQdq(const format::Model& model, const Options& options = {}
 /// name).
 Result<Conversion> FromTflite(std::string_view bytes, const Options& options = {});
 
+/// The extended form to a .tflite flatbuffer. A model that came from one, and still is its graph,
+/// goes out as it came in; any other is written anew, activations as [N,H,W,C].
+/// Errors: kUnsupported for what TFLite's operators and quantization cannot say, naming node or
+/// value, and for losses.
+Result<Export> ToTflite(const format::Model& model, const Options& options = {});
+
 }  // namespace qtx::convert

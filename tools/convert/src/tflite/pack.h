@@ -1,0 +1,14 @@
+// Tables in memory to the bytes of a file.
+#pragma once
+
+#include <string>
+
+#include "qtx/format/result.h"
+#include "tflite_generated.h"
+
+namespace qtx::convert {
+
+/// The same tables give the same bytes.  Errors: kTooLarge past what a flatbuffer can hold.
+Result<std::string> PackTflite(const schema::ModelT& model);
+
+}  // namespace qtx::convert
