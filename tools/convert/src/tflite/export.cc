@@ -2,6 +2,7 @@
 #include "qtx/convert/convert.h"
 #include "tflite/frame.h"
 #include "tflite/losses.h"
+#include "tflite/new_file.h"
 
 namespace qtx::convert {
 namespace {
@@ -23,7 +24,11 @@ Result<Export> ToTflite(const format::Model& model, const Options& options) {
     QTX_RETURN_IF_ERROR(LoseTheRest(model, file->second, ledger));
     return Export{std::move(file->first), ledger.Take()};
   }
-  return Error{ErrorCode::kUnsupported, "", "no frame"};
+  if (FindFrame(model)) {
+    ledger.Changed("model", "frame", "the graph is no longer that of the file it came from");
+  }
+  QTX_ASSIGN_OR_RETURN(std::string bytes, NewTflite(model, ledger));
+  return Export{std::move(bytes), ledger.Take()};
 }
 
 }  // namespace qtx::convert

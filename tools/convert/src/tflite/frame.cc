@@ -184,11 +184,16 @@ void AddFrame(const TfliteFile& file, TfliteImport& import) {
   import.conversion.ledger.push_back(std::move(note));
 }
 
-std::optional<std::string> FillFrame(const format::Model& model) {
+const std::string* FindFrame(const format::Model& model) {
   const auto entry =
       std::ranges::find(model.metadata, kFrameKey, &format::Metadata::value_type::first);
-  if (entry == model.metadata.end()) return std::nullopt;
-  const auto bytes = FromBase64(entry->second);
+  return entry == model.metadata.end() ? nullptr : &entry->second;
+}
+
+std::optional<std::string> FillFrame(const format::Model& model) {
+  const std::string* text = FindFrame(model);
+  if (text == nullptr) return std::nullopt;
+  const auto bytes = FromBase64(*text);
   if (!bytes.has_value()) return std::nullopt;
   const std::unique_ptr<TfliteFile> frame = ZeroFilled(model, *bytes);
   if (frame == nullptr) return std::nullopt;

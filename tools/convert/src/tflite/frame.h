@@ -19,6 +19,9 @@ inline constexpr std::string_view kFrameKey = "tflite.frame";
 /// that they would take more room than the file itself gets none, and a note.
 void AddFrame(const TfliteFile& file, TfliteImport& import);
 
+/// The frame in the model's metadata; nullptr when there is none.
+const std::string* FindFrame(const format::Model& model);
+
 /// The file that `model` came from, its types and constants those that the graph has now. nullopt
 /// when there is no frame, or it is none of this graph's. Whether the result means what the graph
 /// says is for the caller to see: it may not.

@@ -1,0 +1,168 @@
+#include "tflite/new_file.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tflite/file.h"
+#include "tflite/frame.h"
+#include "tflite/nodes_out.h"
+#include "tflite/pack.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::ElementType;
+using schema::ActivationFunctionType;
+
+// A layer of unsigned x with weights that its kernel does not take.
+bool NeedsSigned(const TfliteWriter& writer, const format::Node& node) {
+  static constexpr std::array kLayers = {"Conv", "Gemm", "MatMul"};
+  if (std::ranges::find(kLayers, node.op_type) == kLayers.end()) return false;
+  bool has_bytes = false, others = false;
+  for (const std::string& value : {node.inputs[0], node.inputs[1], node.outputs[0]}) {
+    const auto type = writer.Type(value);
+    if (!type.has_value() || !type->quantization) continue;
+    const bool bytes = type->elem_type == ElementType::kUint8Q && type->quantization->axis.empty();
+    has_bytes |= type->elem_type == ElementType::kUint8Q;
+    others |= !bytes;
+  }
+  return has_bytes && others;
+}
+
+// Nodes that are one operator with the Relu or Clip after them.
+class Fusion {
+ public:
+  Fusion(const GraphIndex& graph, const TfliteWriter& writer) {
+    const auto& nodes = graph.model().graph.nodes;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].inputs.empty()) continue;
+      const std::string& x = nodes[i].inputs[0];
+      const auto activation = ActivationOf(writer, nodes[i]);
+      const auto producer = graph.Producer(x);
+      const auto type = writer.Type(x);
+      // A FLOAT result between the two is in no kernel; one on a grid is rounded on its own.
+      if (!activation || !producer || graph.IsOutput(x) || graph.Consumers(x).size() != 1 ||
+          !type.has_value() || type->quantization || !TakesActivation(writer, nodes[*producer]) ||
+          followers_.contains(*producer)) {
+        continue;
+      }
+      followers_[*producer] = {i, *activation};
+      taken_.insert(i);
+    }
+  }
+  bool IsTaken(std::size_t node) const { return taken_.contains(node); }
+  Job JobOf(const format::Graph& graph, std::size_t node) const {
+    const auto found = followers_.find(node);
+    if (found == followers_.end()) return {graph.nodes[node], graph.nodes[node].outputs[0]};
+    const auto& [follower, activation] = found->second;
+    return {graph.nodes[node], graph.nodes[follower].outputs[0], activation};
+  }
+
+ private:
+  std::map<std::size_t, std::pair<std::size_t, ActivationFunctionType>> followers_;
+  std::set<std::size_t> taken_;
+};
+
+bool IsBinary32(const std::vector<double>& values) {
+  return std::ranges::all_of(values, [](double v) { return v == static_cast<float>(v); });
+}
+
+Result<void> LoseOfType(const std::string& name, const format::TensorType& type, bool constant,
+                        Ledger& ledger) {
+  if (const auto& s = type.statistics) {
+    const bool held = s->mean.empty() && s->std.empty() && !s->histogram && s->count == 0 &&
+                      s->nan_count == 0 && s->infinity_count == 0 && s->axis.size() <= 1 &&
+                      IsBinary32(s->min) && IsBinary32(s->max);
+    if (!held) {
+      QTX_RETURN_IF_ERROR(ledger.Lose("statistics", name, "statistics",
+                                      "a TFLite tensor has a binary32 min and max only"));
+    } else {
+      ledger.Kept(name, "statistics");
+    }
+  }
+  if (!type.quantization) return {};
+  const format::Quantization& q = *type.quantization;
+  ledger.Kept(name, "scale");
+  // What a reader takes it for.
+  const bool symmetric = constant && format::StorageRange(type.elem_type).min < 0 &&
+                         std::ranges::all_of(q.offset, [](auto offset) { return offset == 0; });
+  const auto read = symmetric ? format::Scheme::kSymmetric : format::Scheme::kAsymmetric;
+  if (q.requantization || (q.scheme != format::Scheme::kUnspecified && q.scheme != read)) {
+    return ledger.Lose("scheme", name, "scheme", "a TFLite tensor has none");
+  }
+  return {};
+}
+
+Result<void> LoseOfValues(const GraphIndex& graph, const std::vector<format::ValueInfo>& values,
+                          Ledger& ledger) {
+  for (const format::ValueInfo& value : values) {
+    if (!value.doc_string.empty() || !value.metadata.empty()) {
+      QTX_RETURN_IF_ERROR(ledger.Lose("documentation", value.name, "doc_string",
+                                      "a TFLite file has no place for it"));
+    }
+    if (!value.type) continue;
+    const bool constant = graph.Initializer(value.name) != nullptr;
+    QTX_RETURN_IF_ERROR(LoseOfType(value.name, *value.type, constant, ledger));
+  }
+  return {};
+}
+
+Result<void> LoseOfNodes(const format::Graph& graph, Ledger& ledger) {
+  for (const format::Node& node : graph.nodes) {
+    const std::string place = "node '" + node.name + "'";
+    if (!node.doc_string.empty() || !node.metadata.empty()) {
+      QTX_RETURN_IF_ERROR(
+          ledger.Lose("documentation", place, "doc_string", "a TFLite file has no place for it"));
+    }
+    if (node.origin && node.origin->framework != "tflite") {
+      QTX_RETURN_IF_ERROR(
+          ledger.Lose("origin", place, "origin", "a TFLite file has no place for it"));
+    }
+  }
+  ledger.Dropped("model", "node names", "TFLite numbers its operators");
+  return {};
+}
+
+Result<void> LoseOfModel(const GraphIndex& index, const format::Model& model, Ledger& ledger) {
+  const format::Graph& graph = model.graph;
+  QTX_RETURN_IF_ERROR(LoseOfValues(index, graph.inputs, ledger));
+  QTX_RETURN_IF_ERROR(LoseOfValues(index, graph.outputs, ledger));
+  QTX_RETURN_IF_ERROR(LoseOfValues(index, graph.values, ledger));
+  QTX_RETURN_IF_ERROR(LoseOfNodes(graph, ledger));
+  for (const auto& [key, value] : model.metadata) {
+    if (key == kFrameKey) continue;
+    QTX_RETURN_IF_ERROR(ledger.Lose("documentation", "model", "metadata_props '" + key + "'",
+                                    "a TFLite file has no place for it"));
+  }
+  if (graph.doc_string.empty() && graph.metadata.empty()) return {};
+  return ledger.Lose("documentation", "graph", "doc_string", "a TFLite file has no place for it");
+}
+
+}  // namespace
+
+Result<std::string> NewTflite(const format::Model& model, Ledger& ledger) {
+  QTX_ASSIGN_OR_RETURN(const GraphIndex graph, GraphIndex::Of(model));
+  const TfliteWriter probe(graph, false, ledger);
+  const bool to_signed = std::ranges::any_of(model.graph.nodes, [&](const format::Node& node) {
+    return node.inputs.size() > 1 && !node.outputs.empty() && NeedsSigned(probe, node);
+  });
+  if (to_signed) {
+    ledger.Changed("model", "elem_type",
+                   "UINT8Q within is INT8Q less 128: weights are signed, or have several scales");
+  }
+  QTX_RETURN_IF_ERROR(LoseOfModel(graph, model, ledger));
+  TfliteWriter writer(graph, to_signed, ledger);
+  QTX_RETURN_IF_ERROR(writer.AddInputs());
+  const Fusion fusion(graph, writer);
+  for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
+    if (fusion.IsTaken(i) || model.graph.nodes[i].outputs.empty()) continue;
+    QTX_RETURN_IF_ERROR(WriteNode(writer, fusion.JobOf(model.graph, i)));
+  }
+  QTX_ASSIGN_OR_RETURN(const schema::ModelT tables, writer.Finish(model));
+  QTX_ASSIGN_OR_RETURN(std::string bytes, PackTflite(tables));
+  // What is written must be a file that the reader's verifier takes.
+  QTX_RETURN_IF_ERROR(TfliteFile::Open(bytes));
+  return bytes;
+}
+
+}  // namespace qtx::convert

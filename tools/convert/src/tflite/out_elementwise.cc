@@ -1,0 +1,283 @@
+// Operators that compute element by element, activations and Cast.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "tflite/rules.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Dims;
+using format::ElementType;
+using schema::ActivationFunctionType;
+using enum schema::BuiltinOperator;
+
+Error Unsupported(std::string where, std::string message) {
+  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
+}
+
+// Which of its results a kernel for integers gives: the asked one, none, or fixed parameters.
+enum class Grid { kAny, kNone, kOne256, kOne128, kSame };
+
+struct Entry {
+  const char* op_type;
+  schema::BuiltinOperator code;
+  Grid grid;
+};
+constexpr std::array kUnary = {
+    Entry{"Abs", ABS, Grid::kAny},
+    Entry{"Ceil", CEIL, Grid::kNone},
+    Entry{"Cos", COS, Grid::kNone},
+    Entry{"Elu", ELU, Grid::kNone},
+    Entry{"Exp", EXP, Grid::kNone},
+    Entry{"Floor", FLOOR, Grid::kNone},
+    Entry{"Gelu", GELU, Grid::kNone},
+    Entry{"HardSwish", HARD_SWISH, Grid::kAny},
+    Entry{"LeakyRelu", LEAKY_RELU, Grid::kAny},
+    Entry{"Log", LOG, Grid::kNone},
+    Entry{"Neg", NEG, Grid::kNone},
+    Entry{"Not", LOGICAL_NOT, Grid::kNone},
+    Entry{"Round", ROUND, Grid::kNone},
+    Entry{"Sigmoid", LOGISTIC, Grid::kOne256},
+    Entry{"Sign", SIGN, Grid::kNone},
+    Entry{"Sin", SIN, Grid::kNone},
+    Entry{"Sqrt", SQRT, Grid::kNone},
+    Entry{"Tanh", TANH, Grid::kOne128},
+};
+constexpr std::array kBinary = {
+    Entry{"Add", ADD, Grid::kAny},          Entry{"And", LOGICAL_AND, Grid::kNone},
+    Entry{"Div", DIV, Grid::kNone},         Entry{"Equal", EQUAL, Grid::kNone},
+    Entry{"Greater", GREATER, Grid::kNone}, Entry{"GreaterOrEqual", GREATER_EQUAL, Grid::kNone},
+    Entry{"Less", LESS, Grid::kNone},       Entry{"LessOrEqual", LESS_EQUAL, Grid::kNone},
+    Entry{"Max", MAXIMUM, Grid::kSame},     Entry{"Min", MINIMUM, Grid::kSame},
+    Entry{"Mul", MUL, Grid::kAny},          Entry{"Or", LOGICAL_OR, Grid::kNone},
+    Entry{"PRelu", PRELU, Grid::kNone},     Entry{"Pow", POW, Grid::kNone},
+    Entry{"Sub", SUB, Grid::kAny},
+};
+
+template <std::size_t N>
+const Entry* FindEntry(const std::array<Entry, N>& entries, const std::string& op_type) {
+  const auto* found =
+      std::ranges::find_if(entries, [&](const Entry& entry) { return op_type == entry.op_type; });
+  return found == entries.end() ? nullptr : found;
+}
+
+bool GivesGrid(Grid grid, const format::TensorType& x, const format::TensorType& y) {
+  const bool wide = y.elem_type == ElementType::kInt16Q;
+  const bool is_signed = y.elem_type == ElementType::kInt8Q;
+  switch (grid) {
+    case Grid::kAny:
+      return true;
+    case Grid::kNone:
+      return false;
+    case Grid::kSame:
+      return SameParameters(x, y);
+    case Grid::kOne256:
+      return HasParameters(y, wide ? 0x1p-15 : 0x1p-8, wide || !is_signed ? 0 : -128);
+    case Grid::kOne128:
+      return HasParameters(y, wide ? 0x1p-15 : 0x1p-7, wide || is_signed ? 0 : 128);
+  }
+  return false;
+}
+
+// The kernel for `values`, the last of which is the result.
+Result<Kernel> KernelOf(TfliteWriter& writer, Grid grid, const std::vector<std::string>& values) {
+  QTX_ASSIGN_OR_RETURN(Kernel kernel, KernelFor(writer, values));
+  if (kernel == Kernel::kReal) return kernel;
+  QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(values.back()));
+  for (std::size_t i = 0; i + 1 < values.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(values[i]));
+    if (!GivesGrid(grid, x, y)) return Kernel::kReal;
+  }
+  return kernel;
+}
+
+// The type of what the kernel gives for operands like `x`, where the result is declared `y`.
+Result<format::TensorType> Given(const TfliteWriter& writer, const Job& job, Kernel kernel) {
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, writer.Type(job.output));
+  if (kernel == Kernel::kInteger) return type;
+  QTX_ASSIGN_OR_RETURN(type, writer.Type(job.Input(0)));
+  if (type.quantization) return Float();
+  static constexpr std::array kPredicates = {"Equal", "Greater", "GreaterOrEqual", "LessOrEqual",
+                                             "Less"};
+  if (std::ranges::find(kPredicates, job.node.op_type) != kPredicates.end()) {
+    type.elem_type = ElementType::kBool;
+  }
+  type.statistics.reset();
+  return type;
+}
+
+void NoteReal(TfliteWriter& writer, const Job& job, Kernel kernel) {
+  for (const std::string& input : job.node.inputs) {
+    const auto type = writer.Type(input);
+    if (kernel == Kernel::kInteger || input.empty() || !type.has_value() || !type->quantization) {
+      continue;
+    }
+    writer.ledger().Changed(job.output, "arithmetic",
+                            "in FLOAT: no integer kernel of TFLite gives these scales");
+    return;
+  }
+}
+
+template <typename Options>
+void SetFused(Call& call, ActivationFunctionType activation, bool wide = false) {
+  Options options;
+  options.fused_activation_function = activation;
+  if constexpr (requires { options.pot_scale_int16; }) options.pot_scale_int16 = !wide;
+  call.options.Set(std::move(options));
+}
+
+bool Fuses(schema::BuiltinOperator code) {
+  return code == ADD || code == SUB || code == MUL || code == DIV;
+}
+
+void SetBinaryOptions(Call& call, ActivationFunctionType activation, bool wide) {
+  if (call.code == ADD) SetFused<schema::AddOptionsT>(call, activation, wide);
+  if (call.code == SUB) SetFused<schema::SubOptionsT>(call, activation, wide);
+  if (call.code == MUL) SetFused<schema::MulOptionsT>(call, activation);
+  if (call.code == DIV) SetFused<schema::DivOptionsT>(call, activation);
+}
+
+Result<Dims> Broadcast(const Dims& a, const Dims& b) {
+  Dims y(std::max(a.size(), b.size()), 1);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const std::int64_t p = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const std::int64_t q = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (p != q && p != 1 && q != 1) {
+      return Unsupported("", "shapes " + format::ToString(a) + " and " + format::ToString(b));
+    }
+    y[y.size() - 1 - i] = p == 1 ? q : p;
+  }
+  return y;
+}
+
+// [N,H,W,C] where an operand has that form only; others are constants or of rank 4 too.
+Order OrderOf(const TfliteWriter& writer, const Job& job, std::size_t rank) {
+  if (rank != 4) return Order::kOnnx;
+  bool nhwc = false;
+  for (const std::string& input : job.node.inputs) {
+    const auto dims = writer.Dims(input);
+    if (!dims.has_value()) return Order::kOnnx;
+    if (dims->size() != 4 && !writer.IsConstant(input)) return Order::kOnnx;
+    nhwc |= writer.Common({input}) == Order::kNhwc;
+  }
+  return nhwc ? Order::kNhwc : Order::kOnnx;
+}
+
+Result<int> UseFor(TfliteWriter& writer, Kernel kernel, const std::string& value, Order order) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, writer.Type(value));
+  const bool converts = kernel == Kernel::kReal && type.quantization;
+  return converts ? writer.UseAs(value, order, Float()) : writer.Use(value, order);
+}
+
+}  // namespace
+
+Result<void> WriteUnary(TfliteWriter& writer, const Job& job) {
+  const Entry& entry = *FindEntry(kUnary, job.node.op_type);
+  const std::string& x = job.Input(0);
+  QTX_ASSIGN_OR_RETURN(const Kernel kernel, KernelOf(writer, entry.grid, {x, job.output}));
+  NoteReal(writer, job, kernel);
+  QTX_ASSIGN_OR_RETURN(const Dims dims, writer.Dims(x));
+  const Order order = writer.Common({x});
+  Call call{entry.code, {}, {}};
+  QTX_ASSIGN_OR_RETURN(const int input, UseFor(writer, kernel, x, order));
+  call.inputs = {input};
+  if (entry.code == LEAKY_RELU) {
+    schema::LeakyReluOptionsT options;
+    options.alpha = job.node.FloatOr("alpha", 0.01F);
+    call.options.Set(std::move(options));
+  } else if (entry.code == GELU) {
+    schema::GeluOptionsT options;
+    options.approximate = job.node.StringOr("approximate", "none") == "tanh";
+    call.options.Set(std::move(options));
+  } else if (entry.code == ELU && job.node.FloatOr("alpha", 1) != 1) {
+    return Unsupported("", "alpha other than 1");
+  }
+  QTX_ASSIGN_OR_RETURN(const format::TensorType as, Given(writer, job, kernel));
+  return writer.Emit(std::move(call), {job.output, order, dims}, as);
+}
+
+Result<void> WriteBinary(TfliteWriter& writer, const Job& job) {
+  const Entry& entry = *FindEntry(kBinary, job.node.op_type);
+  if (job.node.inputs.size() != 2) return Unsupported("", "operands other than two");
+  const std::vector<std::string> values = {job.Input(0), job.Input(1), job.output};
+  QTX_ASSIGN_OR_RETURN(const Kernel kernel, KernelOf(writer, entry.grid, values));
+  NoteReal(writer, job, kernel);
+  QTX_ASSIGN_OR_RETURN(const Dims a, writer.Dims(values[0]));
+  QTX_ASSIGN_OR_RETURN(const Dims b, writer.Dims(values[1]));
+  QTX_ASSIGN_OR_RETURN(const Dims dims, Broadcast(a, b));
+  const Order order = OrderOf(writer, job, dims.size());
+  Call call{entry.code, {}, {}};
+  for (const std::string& value : {values[0], values[1]}) {
+    QTX_ASSIGN_OR_RETURN(const int input, order == Order::kOnnx || writer.Common({value}) == order
+                                              ? UseFor(writer, kernel, value, order)
+                                              : writer.UseBroadcast(value, order, dims.size()));
+    call.inputs.push_back(input);
+  }
+  ActivationFunctionType activation = job.fused.value_or(ActivationFunctionType::NONE);
+  if (kernel == Kernel::kInteger && Fuses(entry.code)) {
+    QTX_ASSIGN_OR_RETURN(activation, FusedInto(writer, job));
+  }
+  QTX_ASSIGN_OR_RETURN(const format::TensorType as, Given(writer, job, kernel));
+  SetBinaryOptions(call, activation, as.elem_type == ElementType::kInt16Q);
+  return writer.Emit(std::move(call), {job.output, order, dims}, as);
+}
+
+std::optional<ActivationFunctionType> ActivationOf(const TfliteWriter& writer,
+                                                   const format::Node& node) {
+  using enum ActivationFunctionType;
+  if (!node.domain.empty()) return std::nullopt;
+  if (node.op_type == "Relu") return RELU;
+  if (node.op_type != "Clip" || node.inputs.size() != 3) return std::nullopt;
+  std::array<float, 2> bounds{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string& name = node.inputs[i + 1];
+    if (name.empty() || !writer.IsConstant(name)) return std::nullopt;
+    const auto bound = writer.Constant(name);
+    if (!bound.has_value() || bound->elem_type != ElementType::kFloat || bound->bytes.size() != 4) {
+      return std::nullopt;
+    }
+    bounds[i] = bound->As<float>()[0];
+  }
+  if (bounds == std::array{0.0F, 6.0F}) return RELU6;
+  if (bounds == std::array{-1.0F, 1.0F}) return RELU_N1_TO_1;
+  return std::nullopt;
+}
+
+Result<void> WriteActivation(TfliteWriter& writer, const Job& job) {
+  const auto activation = ActivationOf(writer, job.node);
+  const std::string& x = job.Input(0);
+  if (!activation) return Unsupported("", "bounds other than those of RELU6 and RELU_N1_TO_1");
+  QTX_ASSIGN_OR_RETURN(const Kernel kernel, KernelOf(writer, Grid::kAny, {x, job.output}));
+  QTX_ASSIGN_OR_RETURN(const Dims dims, writer.Dims(x));
+  const Order order = writer.Common({x});
+  using enum ActivationFunctionType;
+  Call call{*activation == RELU    ? schema::BuiltinOperator::RELU
+            : *activation == RELU6 ? schema::BuiltinOperator::RELU6
+                                   : schema::BuiltinOperator::RELU_N1_TO_1,
+            {},
+            {}};
+  QTX_ASSIGN_OR_RETURN(const int input, UseFor(writer, kernel, x, order));
+  call.inputs = {input};
+  QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(job.output));
+  if (y.quantization) {  // the range that the kernel clamps to is within that of the type
+    Job fused = job;
+    fused.fused = activation;
+    QTX_RETURN_IF_ERROR(FusedInto(writer, fused));
+  }
+  QTX_ASSIGN_OR_RETURN(const format::TensorType as, Given(writer, job, kernel));
+  return writer.Emit(std::move(call), {job.output, order, dims}, as);
+}
+
+Result<void> WriteCast(TfliteWriter& writer, const Job& job) {
+  const std::string& x = job.Input(0);
+  QTX_RETURN_IF_ERROR(KernelFor(writer, {job.output}));
+  QTX_ASSIGN_OR_RETURN(const Dims dims, writer.Dims(x));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType from, writer.Type(x));
+  const Order order = writer.Common({x});
+  QTX_ASSIGN_OR_RETURN(const int input, writer.Use(x, order));
+  return writer.Convert(input, {job.output, order, dims}, from);
+}
+
+}  // namespace qtx::convert

@@ -1,0 +1,213 @@
+#include "tflite/rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tflite/types.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::ElementType;
+using schema::ActivationFunctionType;
+
+Error Unsupported(const std::string& value, std::string message) {
+  return {ErrorCode::kUnsupported, "'" + value + "'", std::move(message)};
+}
+
+bool HasOffset(const format::Quantization& q) {
+  return std::ranges::any_of(q.offset, [](std::int32_t offset) { return offset != 0; });
+}
+
+Result<void> CheckActivation(const std::string& value, const format::TensorType& type) {
+  if (!type.quantization) return {};
+  const std::string name(format::Name(type.elem_type));
+  if (type.elem_type != ElementType::kInt8Q && type.elem_type != ElementType::kUint8Q &&
+      type.elem_type != ElementType::kInt16Q) {
+    return Unsupported(value, "an activation of " + name + "; kernels take INT8Q, UINT8Q, INT16Q");
+  }
+  if (type.quantization->scale.size() != 1) {
+    return Unsupported(value, "an activation with " +
+                                  std::to_string(type.quantization->scale.size()) +
+                                  " scales; kernels take one");
+  }
+  if (type.elem_type == ElementType::kInt16Q && HasOffset(*type.quantization)) {
+    return Unsupported(value, "INT16Q with an offset; kernels take 0");
+  }
+  return {};
+}
+
+format::IntegerRange RangeUnder(ActivationFunctionType activation, format::TensorType type) {
+  type.quantization->quant_min.reset();
+  type.quantization->quant_max.reset();
+  (void)NarrowTo(activation, type);  // a range for each of the three
+  return format::StoredRange(type.elem_type, *type.quantization);
+}
+
+std::optional<ActivationFunctionType> OriginActivation(const format::Node& node) {
+  if (!node.origin || node.origin->framework != "tflite") return std::nullopt;
+  for (const format::Attribute& attribute : node.origin->attributes) {
+    if (attribute.name != "fused_activation_function") continue;
+    for (const auto activation : {ActivationFunctionType::RELU, ActivationFunctionType::RELU6,
+                                  ActivationFunctionType::RELU_N1_TO_1}) {
+      if (attribute.s == schema::EnumNameActivationFunctionType(activation)) return activation;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<void> CheckWeights(TfliteWriter& writer, const Layer& layer, const format::TensorType& x) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorType w, writer.Type(layer.w));
+  if (!w.quantization) return {};
+  const format::Quantization& q = *w.quantization;
+  const std::string name(format::Name(w.elem_type));
+  const bool bytes = x.elem_type == ElementType::kUint8Q;
+  const bool four = w.elem_type == ElementType::kInt4Q && x.elem_type != ElementType::kInt16Q;
+  if (bytes ? w.elem_type != ElementType::kUint8Q : w.elem_type != ElementType::kInt8Q && !four) {
+    return Unsupported(
+        layer.w, "weights of " + name + " for x of " + std::string(format::Name(x.elem_type)));
+  }
+  if (!bytes && HasOffset(q)) {
+    return Unsupported(layer.w, "weights with an offset; TFLite's signed weights are symmetric");
+  }
+  if (std::ranges::any_of(q.block_shape, [](std::int64_t block) { return block != 1; })) {
+    return Unsupported(layer.w, "weights in blocks");
+  }
+  if (!q.axis.empty() && (bytes || q.axis != std::vector{layer.w_axis})) {
+    return Unsupported(layer.w, "scales along another axis than that of the output channels");
+  }
+  return {};
+}
+
+// The bias's scale as kernels take it, whatever the file says.
+Result<void> CheckBiasScale(TfliteWriter& writer, const Layer& layer, const format::TensorType& x,
+                            const format::Quantization& bias) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorType w, writer.Type(layer.w));
+  bool rounded = false;
+  for (std::int64_t i = 0; i < layer.channels; ++i) {
+    const float scale = format::ScaleAt(bias, i);
+    const float product = x.quantization->scale[0] * format::ScaleAt(*w.quantization, i);
+    if (std::abs(scale - product) > 1e-6F * product) {
+      return Unsupported(layer.bias, "scale " + format::HexFloat(scale) +
+                                         ", expected x * w = " + format::HexFloat(product));
+    }
+    rounded |= scale != product;
+  }
+  if (HasOffset(bias)) return Unsupported(layer.bias, "a bias with an offset");
+  if (rounded) {
+    writer.ledger().Changed(layer.bias, "scale", "kernels take x * w, a few ulp from it");
+  }
+  return {};
+}
+
+Result<int> AddWideBias(TfliteWriter& writer, const std::string& name, const format::Tensor& bias) {
+  format::Tensor wide{ElementType::kInt64, bias.dims, bias.quantization, {}};
+  const std::vector<std::int64_t> values = format::UnpackIntegers(bias);
+  const auto bytes = std::as_bytes(std::span(values));
+  wide.bytes.assign(bytes.begin(), bytes.end());
+  return writer.AddConstant(name, wide);
+}
+
+}  // namespace
+
+format::TensorType Float() {
+  format::TensorType type;
+  type.elem_type = ElementType::kFloat;
+  return type;
+}
+
+Result<Kernel> KernelFor(const TfliteWriter& writer, const std::vector<std::string>& values) {
+  std::optional<ElementType> storage;
+  bool integer = true;
+  for (const std::string& value : values) {
+    QTX_ASSIGN_OR_RETURN(const format::TensorType type, writer.Type(value));
+    QTX_RETURN_IF_ERROR(CheckActivation(value, type));
+    integer &= type.quantization.has_value() && storage.value_or(type.elem_type) == type.elem_type;
+    storage = type.elem_type;
+  }
+  return integer ? Kernel::kInteger : Kernel::kReal;
+}
+
+bool SameParameters(const format::TensorType& a, const format::TensorType& b) {
+  if (a.elem_type != b.elem_type || a.quantization.has_value() != b.quantization.has_value()) {
+    return false;
+  }
+  return !a.quantization ||
+         (a.quantization->scale == b.quantization->scale &&
+          format::OffsetAt(*a.quantization, 0) == format::OffsetAt(*b.quantization, 0));
+}
+
+bool HasParameters(const format::TensorType& type, double scale, std::int32_t offset) {
+  return type.quantization && std::abs(type.quantization->scale[0] - scale) <= scale / 1000 &&
+         format::OffsetAt(*type.quantization, 0) == offset;
+}
+
+Result<ActivationFunctionType> FusedInto(const TfliteWriter& writer, const Job& job) {
+  using enum ActivationFunctionType;
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, writer.Type(job.output));
+  if (!type.quantization) return job.fused.value_or(NONE);
+  const format::IntegerRange range = format::StoredRange(type.elem_type, *type.quantization);
+  if (job.fused) {
+    const format::IntegerRange given = RangeUnder(*job.fused, type);
+    if (given.min >= range.min && given.max <= range.max) return *job.fused;
+    return Unsupported(job.output, "a range narrower than that of the activation before it");
+  }
+  std::vector<ActivationFunctionType> candidates = {NONE, RELU, RELU6, RELU_N1_TO_1};
+  if (const auto origin = OriginActivation(job.node))
+    candidates.insert(candidates.begin(), *origin);
+  for (const ActivationFunctionType candidate : candidates) {
+    if (RangeUnder(candidate, type) == range) return candidate;
+  }
+  return Unsupported(job.output, "stored values in [" + std::to_string(range.min) + ", " +
+                                     std::to_string(range.max) +
+                                     "], to which no fused activation clamps");
+}
+
+Result<void> CheckLayer(TfliteWriter& writer, const Layer& layer) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType w, writer.Type(layer.w));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(layer.y));
+  QTX_RETURN_IF_ERROR(CheckActivation(layer.x, x));
+  QTX_RETURN_IF_ERROR(CheckActivation(layer.y, y));
+  QTX_RETURN_IF_ERROR(CheckWeights(writer, layer, x));
+  if (x.quantization && !w.quantization) {
+    return Unsupported(layer.w, "FLOAT weights for a quantized x");
+  }
+  if (x.elem_type != y.elem_type) {
+    return Unsupported(layer.y, "a result of " + std::string(format::Name(y.elem_type)) +
+                                    " from x of " + std::string(format::Name(x.elem_type)) +
+                                    "; the kernel gives what it takes");
+  }
+  if (!x.quantization && w.quantization) {
+    writer.ledger().Changed(layer.x, "arithmetic", "TFLite's kernel quantizes it as it runs");
+  }
+  return {};
+}
+
+Result<int> UseBias(TfliteWriter& writer, const Layer& layer) {
+  if (layer.bias.empty()) return -1;
+  if (!writer.IsConstant(layer.bias)) return Unsupported(layer.bias, "a bias that is no constant");
+  QTX_ASSIGN_OR_RETURN(format::Tensor bias, writer.Constant(layer.bias));
+  if (format::ElementCount(bias) != layer.channels) {
+    return Unsupported(layer.bias, "shape " + format::ToString(bias.dims) + ", expected [" +
+                                       std::to_string(layer.channels) + "]");
+  }
+  bias.dims = {layer.channels};
+  QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
+  if (!x.quantization) {
+    if (bias.elem_type != ElementType::kFloat) {
+      return Unsupported(layer.bias, std::string(format::Name(bias.elem_type)) + " for FLOAT x");
+    }
+    return writer.AddConstant(layer.bias, bias);
+  }
+  if (bias.elem_type != ElementType::kInt32Q) {
+    return Unsupported(layer.bias, "a bias of " + std::string(format::Name(bias.elem_type)) +
+                                       "; the kernel takes INT32Q with scale x * w");
+  }
+  QTX_RETURN_IF_ERROR(CheckBiasScale(writer, layer, x, *bias.quantization));
+  if (!bias.quantization->axis.empty()) bias.quantization->axis = {0};
+  return x.elem_type == ElementType::kInt16Q ? AddWideBias(writer, layer.bias, bias)
+                                             : writer.AddConstant(layer.bias, bias);
+}
+
+}  // namespace qtx::convert

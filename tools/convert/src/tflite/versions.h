@@ -1,0 +1,15 @@
+// Which version of an operator a call asks for.
+#pragma once
+
+#include <vector>
+
+#include "tflite/writer.h"
+
+namespace qtx::convert {
+
+/// The lowest version of the operator that has what the call uses.
+/// Source: TensorFlow, tensorflow/lite/tools/versioning/op_version.cc.
+std::int32_t VersionOf(const schema::SubGraphT& graph, const Call& call,
+                       const std::vector<int>& outputs);
+
+}  // namespace qtx::convert

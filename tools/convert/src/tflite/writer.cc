@@ -1,0 +1,393 @@
+#include "tflite/writer.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tflite/tensor_out.h"
+#include "tflite/versions.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::ElementType;
+using schema::BuiltinOperator;
+
+Error Unsupported(std::string where, std::string message) {
+  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
+}
+
+std::string Quoted(const std::string& value) { return "'" + value + "'"; }
+
+format::TensorType Plain(const format::TensorType& type) {
+  format::TensorType plain;
+  plain.elem_type = type.quantization ? ElementType::kFloat : type.elem_type;
+  return plain;
+}
+
+// The same reals for the same stored integers, each clamped to the same range.
+bool SameGrid(const format::TensorType& a, const format::TensorType& b) {
+  if (a.elem_type != b.elem_type || a.quantization.has_value() != b.quantization.has_value()) {
+    return false;
+  }
+  if (!a.quantization) return true;
+  const format::Quantization &p = *a.quantization, &q = *b.quantization;
+  return p.scale == q.scale && p.axis == q.axis && p.block_shape == q.block_shape &&
+         format::OffsetAt(p, 0) == format::OffsetAt(q, 0);
+}
+
+}  // namespace
+
+format::TensorType ToSigned(format::TensorType type) {
+  if (type.elem_type != ElementType::kUint8Q) return type;
+  type.elem_type = ElementType::kInt8Q;
+  format::Quantization& q = *type.quantization;
+  if (q.offset.empty()) q.offset.assign(q.scale.size(), 0);
+  for (std::int32_t& offset : q.offset) offset -= 128;
+  if (q.quant_min) *q.quant_min -= 128;
+  if (q.quant_max) *q.quant_max -= 128;
+  return type;
+}
+
+TfliteWriter::TfliteWriter(const GraphIndex& graph, bool to_signed, Ledger& ledger)
+    : graph_(graph), to_signed_(to_signed), ledger_(ledger) {
+  model_.version = 3;
+  model_.buffers.push_back(std::make_unique<schema::BufferT>());
+  model_.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
+  tables_ = model_.subgraphs[0].get();
+}
+
+Result<format::TensorType> TfliteWriter::Type(const std::string& value) const {
+  format::TensorType type;
+  type.elem_type = ElementType::kFloat;
+  if (const format::TensorType* declared = graph_.TypeOf(value)) {
+    type = *declared;
+  } else if (const format::TensorData* data = graph_.Initializer(value)) {
+    type.elem_type = data->data_type;
+  } else if (const auto found = inferred_.find(value); found != inferred_.end()) {
+    type = found->second;
+  }
+  if (type.quantization) {
+    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.model(), *type.quantization));
+  }
+  return to_signed_ ? ToSigned(std::move(type)) : type;
+}
+
+Result<format::Dims> TfliteWriter::Dims(const std::string& value) const {
+  if (const format::TensorData* data = graph_.Initializer(value)) return data->dims;
+  if (const auto found = dims_.find(value); found != dims_.end()) return found->second;
+  return Error{ErrorCode::kInvalid, Quoted(value), "used before a node produces it"};
+}
+
+Result<format::Tensor> TfliteWriter::Constant(const std::string& value) const {
+  QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(graph_.model(), value));
+  if (!to_signed_ || tensor.elem_type != ElementType::kUint8Q) return tensor;
+  format::TensorType type;
+  type.elem_type = tensor.elem_type;
+  type.quantization = tensor.quantization;
+  type = ToSigned(std::move(type));
+  tensor.elem_type = type.elem_type;
+  tensor.quantization = type.quantization;
+  for (std::byte& byte : tensor.bytes) byte ^= std::byte{0x80};
+  return tensor;
+}
+
+Result<std::vector<std::int64_t>> TfliteWriter::Integers(const std::string& value) const {
+  if (!IsConstant(value)) return Unsupported(Quoted(value), "not a constant");
+  QTX_ASSIGN_OR_RETURN(const format::Tensor tensor, Constant(value));
+  if (tensor.elem_type != ElementType::kInt64 && tensor.elem_type != ElementType::kInt32) {
+    return Unsupported(Quoted(value), "not of integers");
+  }
+  return format::UnpackIntegers(tensor);
+}
+
+std::optional<int> TfliteWriter::Find(const std::string& value, Order order) const {
+  const auto found = forms_.find({value, order});
+  return found == forms_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Order TfliteWriter::Common(const std::vector<std::string>& values) const {
+  bool nhwc = false;
+  for (const std::string& value : values) {
+    const auto dims = Dims(value);
+    if (!dims.has_value() || dims->size() != 4) return Order::kOnnx;
+    nhwc |= Find(value, Order::kNhwc) && !Find(value, Order::kOnnx);
+  }
+  return nhwc ? Order::kNhwc : Order::kOnnx;
+}
+
+Result<int> TfliteWriter::AddTensor(const std::string& name, const format::TensorType& type) {
+  auto tensor = std::make_unique<schema::TensorT>();
+  if (auto set = SetTensorType(type, *tensor); !set.has_value())
+    return At(Quoted(name), set.error());
+  tensor->name = name;
+  tables_->tensors.push_back(std::move(tensor));
+  return static_cast<int>(tables_->tensors.size()) - 1;
+}
+
+Result<int> TfliteWriter::AddConstant(const std::string& name, const format::Tensor& constant) {
+  format::TensorType type;
+  type.elem_type = constant.elem_type;
+  type.shape = format::ToShape(constant.dims);
+  type.quantization = constant.quantization;
+  if (const format::TensorType* declared = graph_.TypeOf(name)) {
+    type.statistics = declared->statistics;
+  }
+  QTX_ASSIGN_OR_RETURN(const int index, AddTensor(name, type));
+  auto buffer = std::make_unique<schema::BufferT>();
+  QTX_ASSIGN_OR_RETURN(buffer->data, BufferBytes(constant, tensor(index).type));
+  tensor(index).buffer = static_cast<std::uint32_t>(model_.buffers.size());
+  model_.buffers.push_back(std::move(buffer));
+  return index;
+}
+
+int TfliteWriter::AddInt32s(const std::string& name, const std::vector<std::int64_t>& values,
+                            std::vector<std::int32_t> shape) {
+  if (shape.empty()) shape = {static_cast<std::int32_t>(values.size())};
+  auto tensor = std::make_unique<schema::TensorT>();
+  tensor->name = name;
+  tensor->type = schema::TensorType::INT32;
+  tensor->shape = std::move(shape);
+  tensor->buffer = static_cast<std::uint32_t>(model_.buffers.size());
+  auto buffer = std::make_unique<schema::BufferT>();
+  for (const std::int64_t value : values) {
+    // Bounds of slices may lie beyond every size; 32 bits do as well as 64 there.
+    const auto narrow = static_cast<std::uint32_t>(static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(value, std::numeric_limits<std::int32_t>::min(),
+                                 std::numeric_limits<std::int32_t>::max())));
+    for (const int shift : {0, 8, 16, 24}) {
+      buffer->data.push_back(static_cast<std::uint8_t>(narrow >> shift & 255));
+    }
+  }
+  model_.buffers.push_back(std::move(buffer));
+  tables_->tensors.push_back(std::move(tensor));
+  return static_cast<int>(tables_->tensors.size()) - 1;
+}
+
+void TfliteWriter::Append(Call call, std::vector<int> outputs) {
+  auto code = std::make_unique<schema::OperatorCodeT>();
+  const auto number = static_cast<std::int32_t>(call.code);
+  code->deprecated_builtin_code = static_cast<std::int8_t>(std::min(number, 127));
+  code->builtin_code = call.code;
+  code->version = VersionOf(*tables_, call, outputs);
+  const auto same = [&](const auto& other) {
+    return other->builtin_code == code->builtin_code && other->version == code->version;
+  };
+  auto& codes = model_.operator_codes;
+  const auto found = std::ranges::find_if(codes, same);
+  auto op = std::make_unique<schema::OperatorT>();
+  op->opcode_index = static_cast<std::uint32_t>(found - codes.begin());
+  if (found == codes.end()) codes.push_back(std::move(code));
+  op->inputs = std::move(call.inputs);
+  op->outputs = std::move(outputs);
+  op->builtin_options = std::move(call.options);
+  tables_->operators.push_back(std::move(op));
+}
+
+void TfliteWriter::Alias(const std::string& value, Order order, int index, format::Dims dims) {
+  forms_[{value, order}] = index;
+  dims_[value] = std::move(dims);
+}
+
+Result<int> TfliteWriter::Define(const Target& target, const format::TensorType& declared) {
+  format::TensorType type = declared;
+  type.shape = format::ToShape(target.dims);
+  if (target.order == Order::kNhwc) type = Permute(std::move(type), NchwToNhwc());
+  QTX_ASSIGN_OR_RETURN(const int index, AddTensor(target.name, type));
+  Alias(target.name, target.order, index, target.dims);
+  return index;
+}
+
+Result<int> TfliteWriter::Use(const std::string& value, Order order) {
+  if (const auto found = Find(value, order)) return *found;
+  QTX_ASSIGN_OR_RETURN(const format::Dims dims, Dims(value));
+  if (order == Order::kNhwc && dims.size() != 4) {
+    return Unsupported(Quoted(value), "rank " + std::to_string(dims.size()) + ", expected 4");
+  }
+  if (IsConstant(value)) {
+    QTX_ASSIGN_OR_RETURN(format::Tensor constant, Constant(value));
+    if (order == Order::kNhwc) constant = Permute(constant, NchwToNhwc());
+    QTX_ASSIGN_OR_RETURN(const int index, AddConstant(value, constant));
+    forms_[{value, order}] = index;
+    return index;
+  }
+  const Order other = order == Order::kNhwc ? Order::kOnnx : Order::kNhwc;
+  const auto from = Find(value, other);
+  if (!from) return Error{ErrorCode::kInvalid, Quoted(value), "used before a node produces it"};
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, Type(value));
+  QTX_ASSIGN_OR_RETURN(const int index, Define({value, order, dims}, type));
+  const Permutation& perm = order == Order::kNhwc ? NchwToNhwc() : NhwcToNchw();
+  Call call{BuiltinOperator::TRANSPOSE, {*from, AddInt32s(value + "/perm", perm)}, {}};
+  call.options.Set(schema::TransposeOptionsT());
+  Append(std::move(call), {index});
+  return index;
+}
+
+Result<int> TfliteWriter::UseAs(const std::string& value, Order order,
+                                const format::TensorType& as) {
+  QTX_ASSIGN_OR_RETURN(const int index, Use(value, order));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType own, Type(value));
+  if (SameGrid(own, as)) return index;
+  format::TensorType type = as;
+  type.statistics.reset();
+  const auto& shape = tensor(index).shape;
+  type.shape = format::ToShape(format::Dims(shape.begin(), shape.end()));
+  QTX_ASSIGN_OR_RETURN(const int result, AddTensor(value + "/converted", type));
+  AppendConversion(index, result, own.quantization.has_value(), type.quantization.has_value());
+  return result;
+}
+
+Result<int> TfliteWriter::UseBroadcast(const std::string& value, Order order, std::size_t rank) {
+  QTX_ASSIGN_OR_RETURN(const format::Dims dims, Dims(value));
+  if (order == Order::kOnnx || dims.size() == rank) return Use(value, order);
+  if (!IsConstant(value)) return Unsupported(Quoted(value), "broadcast across a change of layout");
+  QTX_ASSIGN_OR_RETURN(format::Tensor constant, Constant(value));
+  if (constant.quantization && !constant.quantization->axis.empty()) {
+    return Unsupported(Quoted(value), "scales along an axis of an operand");
+  }
+  constant.dims.insert(constant.dims.begin(), rank - dims.size(), 1);
+  return AddConstant(value, Permute(constant, NchwToNhwc()));
+}
+
+Result<format::TensorType> TfliteWriter::TypeFor(const Target& target,
+                                                 const format::TensorType& as) {
+  if (graph_.TypeOf(target.name) == nullptr) inferred_[target.name] = Plain(as);
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, Type(target.name));
+  if (!type.quantization) return type;
+  format::IntegerRange given = format::StorageRange(type.elem_type);
+  if (SameGrid(as, type)) given = format::StoredRange(as.elem_type, *as.quantization);
+  const format::IntegerRange range = format::StoredRange(type.elem_type, *type.quantization);
+  if (given.min >= range.min && given.max <= range.max) return type;
+  return Unsupported(Quoted(target.name), "stored values in [" + std::to_string(range.min) + ", " +
+                                              std::to_string(range.max) +
+                                              "], to which the operator does not clamp");
+}
+
+void TfliteWriter::AppendConversion(int from, int to, bool from_scale, bool to_scale) {
+  Call call{BuiltinOperator::CAST, {from}, {}};
+  if (to_scale) {
+    call.code = BuiltinOperator::QUANTIZE;
+    call.options.Set(schema::QuantizeOptionsT());
+  } else if (from_scale) {
+    call.code = BuiltinOperator::DEQUANTIZE;
+    call.options.Set(schema::DequantizeOptionsT());
+  } else {
+    schema::CastOptionsT options;
+    options.in_data_type = tensor(from).type;
+    options.out_data_type = tensor(to).type;
+    call.options.Set(std::move(options));
+  }
+  Append(std::move(call), {to});
+}
+
+Result<void> TfliteWriter::Convert(int from, const Target& target, const format::TensorType& as) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, TypeFor(target, as));
+  if (SameGrid(as, type)) {
+    Alias(target.name, target.order, from, target.dims);
+    return {};
+  }
+  QTX_ASSIGN_OR_RETURN(const int index, Define(target, type));
+  AppendConversion(from, index, as.quantization.has_value(), type.quantization.has_value());
+  return {};
+}
+
+Result<void> TfliteWriter::Emit(Call call, const Target& target, const format::TensorType& as) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, TypeFor(target, as));
+  if (SameGrid(as, type)) {
+    QTX_ASSIGN_OR_RETURN(const int index, Define(target, type));
+    Append(std::move(call), {index});
+    return {};
+  }
+  format::TensorType between = as;
+  between.statistics.reset();
+  between.shape = format::ToShape(target.order == Order::kNhwc ? Permute(target.dims, NchwToNhwc())
+                                                               : target.dims);
+  QTX_ASSIGN_OR_RETURN(const int inner, AddTensor(target.name + "/kernel", between));
+  Append(std::move(call), {inner});
+  return Convert(inner, target, as);
+}
+
+Result<void> TfliteWriter::AddInputs() {
+  for (const format::ValueInfo& input : graph_.model().graph.inputs) {
+    if (IsConstant(input.name)) continue;  // a default that nothing overrides
+    if (!input.type || !input.type->shape) {
+      return Unsupported(Quoted(input.name), "an input without type and rank");
+    }
+    format::Dims dims;
+    for (const format::Dimension& dim : *input.type->shape) dims.push_back(dim.value.value_or(1));
+    if (!format::FixedDims(*input.type->shape)) {
+      ledger_.Changed(input.name, "shape", "fixed at " + format::ToString(dims));
+    }
+    format::TensorType type = *input.type;
+    type.shape = format::ToShape(dims);
+    QTX_ASSIGN_OR_RETURN(const int index, AddTensor(input.name, type));
+    tables_->inputs.push_back(index);
+    edges_.insert(index);
+    Alias(input.name, Order::kOnnx, index, dims);
+    QTX_ASSIGN_OR_RETURN(const format::TensorType inner, Type(input.name));
+    if (inner.elem_type == type.elem_type) continue;
+    QTX_ASSIGN_OR_RETURN(const int shifted, Define({input.name, Order::kOnnx, dims}, inner));
+    Call call{BuiltinOperator::QUANTIZE, {index}, {}};
+    call.options.Set(schema::QuantizeOptionsT());
+    Append(std::move(call), {shifted});
+  }
+  return {};
+}
+
+Result<void> TfliteWriter::AddOutput(const std::string& name) {
+  QTX_ASSIGN_OR_RETURN(int index, Use(name, Order::kOnnx));
+  const format::TensorType& declared = *graph_.TypeOf(name);
+  QTX_ASSIGN_OR_RETURN(const format::TensorType inner, Type(name));
+  const bool shifts = declared.elem_type != inner.elem_type;
+  if (shifts || edges_.contains(index) || IsConstant(name)) {  // an edge is one tensor's own
+    format::TensorType type = declared;
+    QTX_ASSIGN_OR_RETURN(const format::Dims dims, Dims(name));
+    type.shape = format::ToShape(dims);
+    QTX_ASSIGN_OR_RETURN(const int copy, AddTensor(name, type));
+    Call call{shifts ? BuiltinOperator::QUANTIZE : BuiltinOperator::RESHAPE, {index}, {}};
+    if (shifts) {
+      call.options.Set(schema::QuantizeOptionsT());
+    } else {
+      call.inputs.push_back(AddInt32s(name + "/shape", dims));
+      call.options.Set(schema::ReshapeOptionsT());
+    }
+    Append(std::move(call), {copy});
+    index = copy;
+  }
+  edges_.insert(index);
+  tensor(index).name = name;
+  tables_->outputs.push_back(index);
+  return {};
+}
+
+Result<void> TfliteWriter::AddOutputs() {
+  for (const format::ValueInfo& output : graph_.model().graph.outputs) {
+    if (!output.type) return Unsupported(Quoted(output.name), "an output without type");
+    QTX_RETURN_IF_ERROR(AddOutput(output.name));
+  }
+  return {};
+}
+
+std::string TfliteWriter::Unique(std::string name) {
+  const std::string stem = name;
+  for (int n = 2; !names_.insert(name).second; ++n) name = stem + "#" + std::to_string(n);
+  return name;
+}
+
+// The graph's edges have their own names; of two forms of one value the first has it.
+void TfliteWriter::NameTensors() {
+  for (const int index : edges_) names_.insert(tensor(index).name);
+  for (std::size_t i = 0; i < tables_->tensors.size(); ++i) {
+    if (edges_.contains(static_cast<int>(i))) continue;
+    tables_->tensors[i]->name = Unique(tables_->tensors[i]->name);
+  }
+}
+
+Result<schema::ModelT> TfliteWriter::Finish(const format::Model& model) {
+  QTX_RETURN_IF_ERROR(AddOutputs());
+  NameTensors();
+  tables_->name = model.graph.name;
+  model_.description = model.doc_string;
+  return std::move(model_);
+}
+
+}  // namespace qtx::convert
