@@ -6,6 +6,7 @@
 
 #include "base64.h"
 #include "tflite/pack.h"
+#include "tflite/properties.h"
 #include "tflite/tensor_out.h"
 
 namespace qtx::convert {
@@ -136,6 +137,7 @@ class Filler {
   Result<std::string> Fill() {
     for (const TensorForm& form : import_.forms) QTX_RETURN_IF_ERROR(FillForm(form));
     tables_->description = model_.doc_string;
+    SetProperties(model_.metadata, *tables_);
     if (!import_.conversion.model.graph.name.empty() && !tables_->subgraphs[0]->name.empty()) {
       tables_->subgraphs[0]->name = model_.graph.name;
     }

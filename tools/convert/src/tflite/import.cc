@@ -4,6 +4,7 @@
 #include "tflite/builder.h"
 #include "tflite/frame.h"
 #include "tflite/ops.h"
+#include "tflite/properties.h"
 
 namespace qtx::convert {
 namespace {
@@ -14,8 +15,9 @@ std::int64_t IrVersion(std::int64_t opset) { return opset <= 18 ? 8 : 9; }
 void NoteFile(const TfliteFile& file, Ledger& ledger) {
   const char* const why = "in the model's metadata, for a TFLite file to come";
   if (!file.description.empty()) ledger.Changed("model", "description", "is the doc_string");
-  for (const std::string& name : file.metadata)
-    ledger.Changed("model", "metadata '" + name + "'", why);
+  for (const std::string& name : file.metadata) {
+    if (!name.starts_with(kPropertyPrefix)) ledger.Changed("model", "metadata '" + name + "'", why);
+  }
   if (file.signatures) ledger.Changed("model", "signature_defs", why);
 }
 
@@ -35,6 +37,8 @@ Result<TfliteImport> ImportTflite(const TfliteFile& file, const Options& options
                                     {std::string(format::kDomain), format::kVersion}};
   conversion.model.producer_name = "qtx";
   conversion.model.doc_string = file.description;
+  conversion.model.metadata =
+      PropertiesOf(*schema::GetModel(file.aligned.data()), file.aligned.size());
   conversion.ledger = ledger.Take();
   import.forms = builder.Forms();
   import.types = builder.types();

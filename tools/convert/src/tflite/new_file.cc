@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "tflite/file.h"
-#include "tflite/frame.h"
 #include "tflite/nodes_out.h"
 #include "tflite/pack.h"
+#include "tflite/properties.h"
 
 namespace qtx::convert {
 namespace {
@@ -129,11 +129,6 @@ Result<void> LoseOfModel(const GraphIndex& index, const format::Model& model, Le
   QTX_RETURN_IF_ERROR(LoseOfValues(index, graph.outputs, ledger));
   QTX_RETURN_IF_ERROR(LoseOfValues(index, graph.values, ledger));
   QTX_RETURN_IF_ERROR(LoseOfNodes(graph, ledger));
-  for (const auto& [key, value] : model.metadata) {
-    if (key == kFrameKey) continue;
-    QTX_RETURN_IF_ERROR(ledger.Lose("documentation", "model", "metadata_props '" + key + "'",
-                                    "a TFLite file has no place for it"));
-  }
   if (graph.doc_string.empty() && graph.metadata.empty()) return {};
   return ledger.Lose("documentation", "graph", "doc_string", "a TFLite file has no place for it");
 }
@@ -158,7 +153,8 @@ Result<std::string> NewTflite(const format::Model& model, Ledger& ledger) {
     if (fusion.IsTaken(i) || model.graph.nodes[i].outputs.empty()) continue;
     QTX_RETURN_IF_ERROR(WriteNode(writer, fusion.JobOf(model.graph, i)));
   }
-  QTX_ASSIGN_OR_RETURN(const schema::ModelT tables, writer.Finish(model));
+  QTX_ASSIGN_OR_RETURN(schema::ModelT tables, writer.Finish(model));
+  SetProperties(model.metadata, tables);
   QTX_ASSIGN_OR_RETURN(std::string bytes, PackTflite(tables));
   // What is written must be a file that the reader's verifier takes.
   QTX_RETURN_IF_ERROR(TfliteFile::Open(bytes));

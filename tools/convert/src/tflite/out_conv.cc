@@ -38,8 +38,11 @@ Layer LayerOf(const Job& job, std::int64_t w_axis, std::int64_t channels) {
   return {job.Input(0), job.Input(1), job.Input(2), job.output, w_axis, channels};
 }
 
-bool IsDepthwise(std::int64_t group, const Dims& x, const Dims& w) {
-  return group == x[1] && w[1] == 1;
+// One channel in each group. A single group of one channel is both kinds, whose kernels round
+// differently: the origin says which it was.
+bool IsDepthwise(const format::Node& node, std::int64_t group, const Dims& x, const Dims& w) {
+  if (group != x[1] || w[1] != 1) return false;
+  return group > 1 || (node.origin && node.origin->op_type == "DEPTHWISE_CONV_2D");
 }
 
 struct Product {
@@ -135,7 +138,7 @@ Result<void> WriteConv(TfliteWriter& writer, const Job& job) {
   if (window.explicit_pads) {
     QTX_ASSIGN_OR_RETURN(input, PadAround(writer, job.Input(0), input, x, window));
   }
-  const bool depthwise = group > 1 && IsDepthwise(group, x, w);
+  const bool depthwise = IsDepthwise(job.node, group, x, w);
   Call call{depthwise ? BuiltinOperator::DEPTHWISE_CONV_2D : BuiltinOperator::CONV_2D, {input}, {}};
   // [O,1,H,W] to [1,H,W,O], or [O,I,H,W] to [O,H,W,I].
   QTX_ASSIGN_OR_RETURN(

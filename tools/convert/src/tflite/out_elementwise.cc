@@ -171,10 +171,19 @@ Result<int> UseFor(TfliteWriter& writer, Kernel kernel, const std::string& value
   return converts ? writer.UseAs(value, order, Float()) : writer.Use(value, order);
 }
 
+// 1 / sqrt(x), which has an operator of its own.
+bool IsRsqrt(const TfliteWriter& writer, const Job& job) {
+  if (job.node.op_type != "Pow" || !writer.IsConstant(job.Input(1))) return false;
+  const auto exponent = writer.Constant(job.Input(1));
+  return exponent.has_value() && exponent->elem_type == ElementType::kFloat &&
+         exponent->bytes.size() == sizeof(float) && exponent->As<float>()[0] == -0.5F;
+}
+
 }  // namespace
 
 Result<void> WriteUnary(TfliteWriter& writer, const Job& job) {
-  const Entry& entry = *FindEntry(kUnary, job.node.op_type);
+  static constexpr Entry kRsqrt = {"Pow", RSQRT, Grid::kAny};
+  const Entry& entry = job.node.op_type == "Pow" ? kRsqrt : *FindEntry(kUnary, job.node.op_type);
   const std::string& x = job.Input(0);
   QTX_ASSIGN_OR_RETURN(const Kernel kernel, KernelOf(writer, entry.grid, {x, job.output}));
   NoteReal(writer, job, kernel);
@@ -199,6 +208,7 @@ Result<void> WriteUnary(TfliteWriter& writer, const Job& job) {
 }
 
 Result<void> WriteBinary(TfliteWriter& writer, const Job& job) {
+  if (IsRsqrt(writer, job)) return WriteUnary(writer, job);
   const Entry& entry = *FindEntry(kBinary, job.node.op_type);
   if (job.node.inputs.size() != 2) return Unsupported("", "operands other than two");
   const std::vector<std::string> values = {job.Input(0), job.Input(1), job.output};

@@ -49,6 +49,7 @@ constexpr std::array kRows = {
     Row{RELU6, 2, 3},
     Row{RESIZE_BILINEAR, 2, 4},
     Row{RESIZE_NEAREST_NEIGHBOR, 2, 4},
+    Row{RSQRT, 2, 3},
     Row{SLICE, 2, 4},
     Row{SOFTMAX, 2, 3},
     Row{SPACE_TO_DEPTH, 2, 1},

@@ -232,7 +232,7 @@ Result<int> TfliteWriter::UseAs(const std::string& value, Order order,
   const auto& shape = tensor(index).shape;
   type.shape = format::ToShape(format::Dims(shape.begin(), shape.end()));
   QTX_ASSIGN_OR_RETURN(const int result, AddTensor(value + "/converted", type));
-  AppendConversion(index, result, own.quantization.has_value(), type.quantization.has_value());
+  QTX_RETURN_IF_ERROR(AppendConversion(index, result, own, type));
   return result;
 }
 
@@ -262,8 +262,26 @@ Result<format::TensorType> TfliteWriter::TypeFor(const Target& target,
                                               "], to which the operator does not clamp");
 }
 
-void TfliteWriter::AppendConversion(int from, int to, bool from_scale, bool to_scale) {
+Result<void> TfliteWriter::AppendConversion(int from, int to, const format::TensorType& from_type,
+                                            const format::TensorType& to_type) {
+  const bool from_scale = from_type.quantization.has_value();
+  const bool to_scale = to_type.quantization.has_value();
   Call call{BuiltinOperator::CAST, {from}, {}};
+  // Plain integers are reals of their own: what has a scale meets them as FLOAT.
+  const auto plain = [](const format::TensorType& type) {
+    return !type.quantization && type.elem_type != ElementType::kFloat;
+  };
+  if ((from_scale && plain(to_type)) || (to_scale && plain(from_type))) {
+    format::TensorType real = to_type;
+    real.elem_type = ElementType::kFloat;
+    real.quantization.reset();
+    real.statistics.reset();
+    const auto& shape = tensor(to).shape;
+    real.shape = format::ToShape(format::Dims(shape.begin(), shape.end()));
+    QTX_ASSIGN_OR_RETURN(const int between, AddTensor(tensor(to).name + "/real", real));
+    QTX_RETURN_IF_ERROR(AppendConversion(from, between, from_type, real));
+    return AppendConversion(between, to, real, to_type);
+  }
   if (to_scale) {
     call.code = BuiltinOperator::QUANTIZE;
     call.options.Set(schema::QuantizeOptionsT());
@@ -277,6 +295,7 @@ void TfliteWriter::AppendConversion(int from, int to, bool from_scale, bool to_s
     call.options.Set(std::move(options));
   }
   Append(std::move(call), {to});
+  return {};
 }
 
 Result<void> TfliteWriter::Convert(int from, const Target& target, const format::TensorType& as) {
@@ -286,8 +305,7 @@ Result<void> TfliteWriter::Convert(int from, const Target& target, const format:
     return {};
   }
   QTX_ASSIGN_OR_RETURN(const int index, Define(target, type));
-  AppendConversion(from, index, as.quantization.has_value(), type.quantization.has_value());
-  return {};
+  return AppendConversion(from, index, as, type);
 }
 
 Result<void> TfliteWriter::Emit(Call call, const Target& target, const format::TensorType& as) {

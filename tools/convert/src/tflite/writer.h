@@ -88,7 +88,8 @@ class TfliteWriter {
   schema::TensorT& tensor(int index) { return *tables_->tensors[static_cast<std::size_t>(index)]; }
   Result<int> Define(const Target& target, const format::TensorType& type);
   Result<format::TensorType> TypeFor(const Target& target, const format::TensorType& as);
-  void AppendConversion(int from, int to, bool from_scale, bool to_scale);
+  Result<void> AppendConversion(int from, int to, const format::TensorType& from_type,
+                                const format::TensorType& to_type);
   Result<void> AddOutputs();
   Result<void> AddOutput(const std::string& name);
   std::string Unique(std::string name);
