@@ -3,9 +3,9 @@
 
 #include <random>
 
-#include "tests/networks.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
+#include "tests/networks.h"
 
 namespace qtx::convert {
 namespace {

@@ -1,0 +1,427 @@
+// Which of TFLite's operators ONNX nodes become, in which layout and on which grids.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "qtx/convert/convert.h"
+#include "tflite_generated.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+using schema::ActivationFunctionType;
+using schema::BuiltinOperator;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Codes = std::vector<std::string>;
+
+format::Quantization Grid(float scale, std::int32_t offset = 0) {
+  format::Quantization q;
+  q.scale = {scale};
+  if (offset != 0) q.offset = {offset};
+  return q;
+}
+
+class NewFile : public testing::Test {
+ protected:
+  NewFile() {
+    model_.ir_version = 8;
+    model_.opset_imports = {{"", 17}, {std::string(format::kDomain), format::kVersion}};
+    model_.graph.name = "net";
+  }
+  format::ValueInfo Value(const std::string& name, ElementType type, const format::Dims& dims,
+                          std::optional<format::Quantization> q = std::nullopt) {
+    format::ValueInfo info;
+    info.name = name;
+    info.type.emplace();
+    info.type->elem_type = type;
+    info.type->shape = format::ToShape(dims);
+    info.type->quantization = std::move(q);
+    return info;
+  }
+  void Input(const format::ValueInfo& value) { model_.graph.inputs.push_back(value); }
+  void Output(const format::ValueInfo& value) { model_.graph.outputs.push_back(value); }
+  void Inner(const format::ValueInfo& value) { model_.graph.values.push_back(value); }
+  void Constant(const std::string& name, ElementType type, const format::Dims& dims,
+                const std::vector<std::int64_t>& values,
+                const std::optional<format::Quantization>& q = std::nullopt) {
+    auto tensor = format::MakeTensor(type, dims, q);
+    ASSERT_TRUE(tensor.has_value());
+    format::PackIntegers(values, *tensor);
+    model_.graph.initializers.push_back(format::ToTensorData(name, *tensor));
+    if (q) Inner(Value(name, type, dims, q));
+  }
+  void Floats(const std::string& name, const format::Dims& dims, std::vector<float> values) {
+    auto tensor = *format::MakeTensor(ElementType::kFloat, dims);
+    std::ranges::copy(values, tensor.As<float>().begin());
+    model_.graph.initializers.push_back(format::ToTensorData(name, tensor));
+  }
+  format::Node& Node(const std::string& op_type, std::vector<std::string> inputs,
+                     const std::string& output, std::vector<Attribute> attributes = {}) {
+    format::Node node;
+    node.name = output + "/node";
+    node.op_type = op_type;
+    node.inputs = std::move(inputs);
+    node.outputs = {output};
+    node.attributes = std::move(attributes);
+    model_.graph.nodes.push_back(std::move(node));
+    return model_.graph.nodes.back();
+  }
+  void Write(const std::vector<std::string>& allow = {}) {
+    const auto written = ToTflite(model_, {.allow = allow});
+    ASSERT_TRUE(written.has_value()) << written.error().where << ": " << written.error().message;
+    bytes_ = std::get<std::string>(written->content);
+    file_.reset(schema::GetModel(bytes_.data())->UnPack());
+  }
+  Error Refusal() {
+    const auto written = ToTflite(model_);
+    EXPECT_FALSE(written.has_value());
+    return written.has_value() ? Error{} : written.error();
+  }
+  const schema::SubGraphT& Graph() const { return *file_->subgraphs[0]; }
+  const schema::OperatorT& Op(std::size_t i) const { return *Graph().operators.at(i); }
+  const schema::TensorT& Tensor(int index) const {
+    return *Graph().tensors.at(static_cast<std::size_t>(index));
+  }
+  const schema::TensorT& OpInput(std::size_t op, std::size_t i) const {
+    return Tensor(Op(op).inputs.at(i));
+  }
+  const schema::TensorT& OpOutput(std::size_t op) const { return Tensor(Op(op).outputs.at(0)); }
+  const std::vector<std::uint8_t>& Data(const schema::TensorT& tensor) const {
+    return file_->buffers.at(tensor.buffer)->data;
+  }
+  std::int32_t Version(std::size_t op) const {
+    return file_->operator_codes.at(Op(op).opcode_index)->version;
+  }
+  Codes Operators() const {
+    Codes codes;
+    for (const auto& op : Graph().operators) {
+      codes.emplace_back(schema::EnumNameBuiltinOperator(
+          file_->operator_codes.at(op->opcode_index)->builtin_code));
+    }
+    return codes;
+  }
+  format::Model model_;
+  std::string bytes_;
+  std::unique_ptr<schema::ModelT> file_;
+};
+
+// Weights [2,2,1,2] (O,I,H,W) holding 0..7: element (o,i,h,w) is 4o + 2i + w. TFLite's [O,H,W,I]
+// walks o, w, i: 0 2 1 3 4 6 5 7.
+TEST_F(NewFile, ConvHasItsWeightsAndActivationsChannelsLast) {
+  Input(Value("x", ElementType::kInt8Q, {1, 2, 3, 4}, Grid(0.5F, 3)));
+  Constant("w", ElementType::kInt8Q, {2, 2, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7}, Grid(0.25F));
+  Constant("b", ElementType::kInt32Q, {2}, {5, -5}, Grid(0.125F));
+  Output(Value("y", ElementType::kInt8Q, {1, 2, 3, 3}, Grid(1.0F, -1)));
+  Node("Conv", {"x", "w", "b"}, "y");
+  Write();
+  EXPECT_EQ(Operators(), (Codes{"TRANSPOSE", "CONV_2D", "TRANSPOSE"}));
+  const schema::TensorT& w = OpInput(1, 1);
+  EXPECT_THAT(w.shape, ElementsAre(2, 1, 2, 2));
+  EXPECT_THAT(Data(w), ElementsAre(0, 2, 1, 3, 4, 6, 5, 7));
+  EXPECT_THAT(OpInput(1, 0).shape, ElementsAre(1, 3, 4, 2));
+  EXPECT_THAT(OpInput(1, 0).quantization->zero_point, ElementsAre(3));
+  EXPECT_THAT(OpOutput(1).shape, ElementsAre(1, 3, 3, 2));
+  EXPECT_EQ(Op(1).builtin_options.AsConv2DOptions()->padding, schema::Padding::VALID);
+  EXPECT_EQ(Version(1), 3);
+  EXPECT_EQ(Tensor(Graph().inputs[0]).name, "x");
+  EXPECT_EQ(Tensor(Graph().outputs[0]).name, "y");
+  EXPECT_THAT(Tensor(Graph().outputs[0]).shape, ElementsAre(1, 2, 3, 3));
+}
+
+// Weights (O,1,1,W) = [[0,1],[2,3]] per output channel; [1,H,W,O] walks w, o: 0 2 1 3.
+TEST_F(NewFile, OneChannelInEachGroupIsDepthwise) {
+  Input(Value("x", ElementType::kInt8Q, {1, 2, 1, 4}, Grid(0.5F)));
+  format::Quantization q = Grid(0.25F);
+  q.scale = {0.25F, 0.5F};
+  q.axis = {0};
+  Constant("w", ElementType::kInt8Q, {2, 1, 1, 2}, {0, 1, 2, 3}, q);
+  Output(Value("y", ElementType::kInt8Q, {1, 2, 1, 3}, Grid(1.0F)));
+  Node("Conv", {"x", "w"}, "y", {Attribute::Int("group", 2)});
+  Write();
+  EXPECT_EQ(Operators()[1], "DEPTHWISE_CONV_2D");
+  EXPECT_THAT(OpInput(1, 1).shape, ElementsAre(1, 1, 2, 2));
+  EXPECT_THAT(Data(OpInput(1, 1)), ElementsAre(0, 2, 1, 3));
+  EXPECT_THAT(OpInput(1, 1).quantization->scale, ElementsAre(0.25F, 0.5F));
+  EXPECT_EQ(OpInput(1, 1).quantization->quantized_dimension, 3);
+  EXPECT_EQ(Op(1).builtin_options.AsDepthwiseConv2DOptions()->depth_multiplier, 1);
+}
+
+// Width 5, kernel 3, stride 2: SAME gives 3 columns and needs (3-1)*2+3-5 = 2, one on each side.
+TEST_F(NewFile, PadsAreSameWhereTfliteComputesThem) {
+  for (const bool same : {true, false}) {
+    model_.graph = {};
+    Input(Value("x", ElementType::kFloat, {1, 1, 1, 5}));
+    Floats("w", {1, 1, 1, 3}, {1, 2, 3});
+    const std::vector<std::int64_t> pads =
+        same ? std::vector<std::int64_t>{0, 1, 0, 1} : std::vector<std::int64_t>{0, 2, 0, 0};
+    Output(Value("y", ElementType::kFloat, {1, 1, 1, 3}));
+    Node("Conv", {"x", "w"}, "y",
+         {Attribute::Ints("strides", {1, 2}), Attribute::Ints("pads", pads)});
+    Write();
+    const Codes operators = Operators();
+    if (same) {
+      EXPECT_EQ(operators, (Codes{"TRANSPOSE", "CONV_2D", "TRANSPOSE"}));
+      EXPECT_EQ(Op(1).builtin_options.AsConv2DOptions()->padding, schema::Padding::SAME);
+    } else {
+      EXPECT_EQ(operators, (Codes{"TRANSPOSE", "PAD", "CONV_2D", "TRANSPOSE"}));
+      EXPECT_THAT(OpOutput(1).shape, ElementsAre(1, 1, 7, 1));
+      EXPECT_EQ(Op(2).builtin_options.AsConv2DOptions()->padding, schema::Padding::VALID);
+    }
+  }
+}
+
+TEST_F(NewFile, LayoutsMeetOnlyAtTheEdges) {
+  Input(Value("x", ElementType::kFloat, {1, 4, 4, 2}));
+  Floats("w", {2, 2, 1, 1}, {1, 2, 3, 4});
+  Floats("c", {2, 1, 1}, {5, 6});
+  Output(Value("y", ElementType::kFloat, {1, 4, 4, 2}));
+  Node("Transpose", {"x"}, "nchw", {Attribute::Ints("perm", {0, 3, 1, 2})});
+  Node("Conv", {"nchw", "w"}, "a");
+  Node("Add", {"a", "c"}, "b");
+  Node("Conv", {"b", "w"}, "d");
+  Node("Transpose", {"d"}, "y", {Attribute::Ints("perm", {0, 2, 3, 1})});
+  Write();
+  EXPECT_EQ(Operators(), (Codes{"CONV_2D", "ADD", "CONV_2D"}));
+  EXPECT_THAT(OpInput(1, 1).shape, ElementsAre(1, 1, 1, 2));  // the channels' constant
+  EXPECT_EQ(Tensor(Graph().outputs[0]).name, "y");
+}
+
+TEST_F(NewFile, AFloatReluIsPartOfTheOperatorBeforeIt) {
+  Input(Value("x", ElementType::kInt8Q, {1, 2}, Grid(0.5F)));
+  Constant("c", ElementType::kInt8Q, {2}, {1, 2}, Grid(0.5F));
+  Floats("low", {}, {0});
+  Floats("high", {}, {6});
+  Inner(Value("sum", ElementType::kFloat, {1, 2}));
+  Output(Value("y", ElementType::kInt8Q, {1, 2}, Grid(0.5F)));
+  Node("Add", {"x", "c"}, "sum");
+  Node("Clip", {"sum", "low", "high"}, "y");
+  Write();
+  EXPECT_EQ(Operators(), Codes{"ADD"});
+  EXPECT_EQ(Op(0).builtin_options.AsAddOptions()->fused_activation_function,
+            ActivationFunctionType::RELU6);
+}
+
+// Scale 1/2: 6 is 12 steps, so RELU6 is [0, 12] around offset 0; [0, 11] is no activation's.
+TEST_F(NewFile, ARangeIsTheActivationThatClampsToIt) {
+  for (const std::int64_t high : {12, 11}) {
+    model_.graph = {};
+    Input(Value("x", ElementType::kInt8Q, {1, 2}, Grid(0.5F)));
+    format::Quantization q = Grid(0.5F);
+    q.quant_min = 0;
+    q.quant_max = high;
+    Output(Value("y", ElementType::kInt8Q, {1, 2}, q));
+    Node("Mul", {"x", "x"}, "y");
+    if (high == 12) {
+      Write();
+      EXPECT_EQ(Op(0).builtin_options.AsMulOptions()->fused_activation_function,
+                ActivationFunctionType::RELU6);
+    } else {
+      const Error error = Refusal();
+      EXPECT_EQ(error.code, ErrorCode::kUnsupported);
+      EXPECT_THAT(error.where, HasSubstr("'y'"));
+      EXPECT_THAT(error.message, HasSubstr("[0, 11]"));
+    }
+  }
+}
+
+// x[1,3] * B[3,2] with B = 0..5: FULLY_CONNECTED's weights are B transposed, 0 2 4 1 3 5.
+TEST_F(NewFile, AProductWithAConstantMatrixIsFullyConnected) {
+  Input(Value("x", ElementType::kInt8Q, {1, 3}, Grid(0.5F)));
+  Constant("w", ElementType::kInt8Q, {3, 2}, {0, 1, 2, 3, 4, 5}, Grid(0.5F));
+  Output(Value("y", ElementType::kInt8Q, {1, 2}, Grid(1.0F)));
+  Node("MatMul", {"x", "w"}, "y");
+  Write();
+  EXPECT_EQ(Operators(), Codes{"FULLY_CONNECTED"});
+  EXPECT_THAT(OpInput(0, 1).shape, ElementsAre(2, 3));
+  EXPECT_THAT(Data(OpInput(0, 1)), ElementsAre(0, 2, 4, 1, 3, 5));
+  EXPECT_EQ(Version(0), 6);  // without a bias
+}
+
+TEST_F(NewFile, UnsignedActivationsAreSignedWhereTheWeightsAre) {
+  Input(Value("x", ElementType::kUint8Q, {1, 1}, Grid(0.5F, 100)));
+  Constant("w", ElementType::kInt8Q, {1, 1}, {3}, Grid(0.5F));
+  Output(Value("y", ElementType::kUint8Q, {1, 1}, Grid(1.0F, 128)));
+  Node("MatMul", {"x", "w"}, "y");
+  Write();
+  EXPECT_EQ(Operators(), (Codes{"QUANTIZE", "FULLY_CONNECTED", "QUANTIZE"}));
+  EXPECT_EQ(Tensor(Graph().inputs[0]).type, schema::TensorType::UINT8);
+  EXPECT_THAT(Tensor(Graph().inputs[0]).quantization->zero_point, ElementsAre(100));
+  EXPECT_EQ(OpInput(1, 0).type, schema::TensorType::INT8);
+  EXPECT_THAT(OpInput(1, 0).quantization->zero_point, ElementsAre(-28));
+  EXPECT_THAT(OpOutput(1).quantization->zero_point, ElementsAre(0));
+  EXPECT_EQ(Tensor(Graph().outputs[0]).type, schema::TensorType::UINT8);
+}
+
+TEST_F(NewFile, UnsignedWeightsOf128AreSignedOnesOf0) {
+  Input(Value("x", ElementType::kUint8Q, {1, 1}, Grid(0.5F, 128)));
+  format::Quantization q = Grid(0.5F);
+  q.scale = {0.5F, 0.25F};
+  q.offset = {128, 128};
+  q.axis = {1};
+  Constant("w", ElementType::kUint8Q, {1, 2}, {131, 127}, q);
+  Output(Value("y", ElementType::kUint8Q, {1, 2}, Grid(1.0F, 128)));
+  Node("MatMul", {"x", "w"}, "y");
+  Write();
+  EXPECT_EQ(OpInput(1, 1).type, schema::TensorType::INT8);
+  EXPECT_THAT(Data(OpInput(1, 1)), ElementsAre(3, 255));  // 131 - 128, 127 - 128
+  EXPECT_THAT(OpInput(1, 1).quantization->zero_point, ElementsAre(0, 0));
+  EXPECT_EQ(OpInput(1, 1).quantization->quantized_dimension, 0);
+}
+
+TEST_F(NewFile, SixteenBitLayersHaveABiasOf64Bits) {
+  Input(Value("x", ElementType::kInt16Q, {1, 1}, Grid(0.5F)));
+  Constant("w", ElementType::kInt8Q, {1, 1}, {3}, Grid(0.5F));
+  Constant("b", ElementType::kInt32Q, {1}, {-2}, Grid(0.25F));
+  Output(Value("y", ElementType::kInt16Q, {1, 1}, Grid(1.0F)));
+  Node("Gemm", {"x", "w", "b"}, "y");
+  Write();
+  EXPECT_EQ(OpInput(0, 2).type, schema::TensorType::INT64);
+  EXPECT_THAT(Data(OpInput(0, 2)), ElementsAre(254, 255, 255, 255, 255, 255, 255, 255));
+}
+
+TEST_F(NewFile, SoftmaxOnAnotherGridThanItsKernelsIsComputedInFloat) {
+  for (const float scale : {0x1p-8F, 1.0F / 255}) {
+    model_.graph = {};
+    Input(Value("x", ElementType::kInt8Q, {1, 4}, Grid(0.5F)));
+    Output(Value("y", ElementType::kInt8Q, {1, 4}, Grid(scale, -128)));
+    Node("Softmax", {"x"}, "y", {Attribute::Int("axis", -1)});
+    Write();
+    if (scale == 0x1p-8F) {
+      EXPECT_EQ(Operators(), Codes{"SOFTMAX"});
+    } else {
+      EXPECT_EQ(Operators(), (Codes{"DEQUANTIZE", "SOFTMAX", "QUANTIZE"}));
+    }
+  }
+}
+
+TEST_F(NewFile, WhatMovesElementsIsRequantizedAfterIt) {
+  Input(Value("x", ElementType::kInt8Q, {1, 4}, Grid(0.5F)));
+  Constant("shape", ElementType::kInt64, {2}, {2, -1});
+  Output(Value("y", ElementType::kInt8Q, {2, 2}, Grid(0.25F, 1)));
+  Node("Reshape", {"x", "shape"}, "y");
+  Write();
+  EXPECT_EQ(Operators(), (Codes{"RESHAPE", "QUANTIZE"}));
+  EXPECT_THAT(OpOutput(0).quantization->scale, ElementsAre(0.5F));
+  EXPECT_THAT(OpOutput(0).shape, ElementsAre(2, 2));
+}
+
+TEST_F(NewFile, RefusesWhatNoKernelTakes) {
+  struct Case {
+    const char* what;
+    format::ValueInfo x, y;
+    ElementType w_type;
+    format::Quantization w;
+    const char* where;
+  };
+  format::Quantization axis = Grid(0.5F);
+  axis.scale = {0.5F, 0.25F};
+  axis.axis = {1};
+  format::Quantization rows = axis;
+  rows.axis = {0};
+  const auto int8 = [&](const char* name) {
+    return Value(name, ElementType::kInt8Q, {1, 2}, Grid(0.5F));
+  };
+  const Case cases[] = {
+      {"offset", int8("x"), int8("y"), ElementType::kInt8Q, Grid(0.5F, 1), "'w'"},
+      {"another axis", int8("x"), int8("y"), ElementType::kInt8Q, rows, "'w'"},
+      {"scales", Value("x", ElementType::kInt8Q, {1, 2}, axis), int8("y"), ElementType::kInt8Q,
+       Grid(0.5F), "'x'"},
+      {"INT4Q", Value("x", ElementType::kInt4Q, {1, 2}, Grid(0.5F)), int8("y"), ElementType::kInt8Q,
+       Grid(0.5F), "'x'"},
+      {"with an offset", Value("x", ElementType::kInt16Q, {1, 2}, Grid(0.5F, 1)),
+       Value("y", ElementType::kInt16Q, {1, 2}, Grid(0.5F)), ElementType::kInt8Q, Grid(0.5F),
+       "'x'"},
+      {"a result of FLOAT", int8("x"), Value("y", ElementType::kFloat, {1, 2}), ElementType::kInt8Q,
+       Grid(0.5F), "'y'"},
+  };
+  for (const Case& c : cases) {
+    model_.graph = {};
+    Input(c.x);
+    Constant("w", c.w_type, {2, 2}, {1, 2, 3, 4}, c.w);
+    Output(c.y);
+    Node("MatMul", {"x", "w"}, "y");
+    const Error error = Refusal();
+    EXPECT_EQ(error.code, ErrorCode::kUnsupported) << c.what;
+    EXPECT_THAT(error.where, HasSubstr("MatMul 'y/node'")) << c.what;
+    EXPECT_THAT(error.where, HasSubstr(c.where)) << c.what;
+    EXPECT_THAT(error.message, HasSubstr(c.what));
+  }
+}
+
+TEST_F(NewFile, RefusesATypeThatNoTensorHas) {
+  Input(Value("x", ElementType::kFloat8E4M3FNQ, {1, 2}, Grid(0.5F)));
+  Output(Value("y", ElementType::kFloat, {1, 2}));
+  Node("Tanh", {"x"}, "y");
+  const Error error = Refusal();
+  EXPECT_EQ(error.code, ErrorCode::kUnsupported);
+  EXPECT_EQ(error.where, "'x'");
+  EXPECT_THAT(error.message, HasSubstr("FLOAT8E4M3FNQ"));
+}
+
+TEST_F(NewFile, RefusesABiasOfAnotherScaleThanItsKernels) {
+  Input(Value("x", ElementType::kInt8Q, {1, 1}, Grid(0.5F)));
+  Constant("w", ElementType::kInt8Q, {1, 1}, {3}, Grid(0.5F));
+  Constant("b", ElementType::kInt32Q, {1}, {1}, Grid(0.5F));
+  Output(Value("y", ElementType::kInt8Q, {1, 1}, Grid(1.0F)));
+  Node("Gemm", {"x", "w", "b"}, "y");
+  const Error error = Refusal();
+  EXPECT_THAT(error.where, HasSubstr("'b'"));
+  EXPECT_THAT(error.message, HasSubstr("expected x * w"));
+}
+
+TEST_F(NewFile, RangesAreKeptAndOtherStatisticsNeedLeave) {
+  Input(Value("x", ElementType::kFloat, {1, 2}));
+  Output(Value("y", ElementType::kFloat, {1, 2}));
+  format::Statistics statistics;
+  statistics.min = {-1};
+  statistics.max = {2};
+  model_.graph.inputs[0].type->statistics = statistics;
+  Node("Tanh", {"x"}, "y");
+  Write();
+  EXPECT_THAT(Tensor(Graph().inputs[0]).quantization->max, ElementsAre(2));
+  model_.graph.inputs[0].type->statistics->mean = {0.5};
+  EXPECT_THAT(Refusal().message, HasSubstr("--allow statistics"));
+  Write({"statistics"});
+}
+
+TEST_F(NewFile, MetadataPropsComeBack) {
+  Input(Value("x", ElementType::kFloat, {1, 2}));
+  Output(Value("y", ElementType::kFloat, {1, 2}));
+  Node("Tanh", {"x"}, "y");
+  model_.metadata = {{"author", "nobody"}, {"empty", ""}};
+  model_.doc_string = "what it is";
+  Write();
+  const auto back = FromTflite(bytes_);
+  ASSERT_TRUE(back.has_value());
+  ASSERT_EQ(back->model.metadata.size(), 3U);  // and the frame
+  EXPECT_EQ(back->model.metadata[0], model_.metadata[0]);
+  EXPECT_EQ(back->model.metadata[1], model_.metadata[1]);
+  EXPECT_EQ(back->model.doc_string, "what it is");
+}
+
+TEST_F(NewFile, OperatorCodesAboveOneByteLeaveTheOldFieldAt127) {
+  Input(Value("x", ElementType::kFloat, {1, 2}));
+  Output(Value("y", ElementType::kFloat, {1, 2}));
+  model_.opset_imports[0].version = 20;
+  Node("Gelu", {"x"}, "y");
+  Write();
+  const schema::OperatorCodeT& code = *file_->operator_codes.at(0);
+  EXPECT_EQ(code.deprecated_builtin_code, 127);
+  EXPECT_EQ(code.builtin_code, BuiltinOperator::GELU);
+  EXPECT_TRUE(file_->buffers.at(0)->data.empty());
+}
+
+TEST_F(NewFile, SameModelSameBytes) {
+  Input(Value("x", ElementType::kFloat, {1, 2}));
+  Output(Value("y", ElementType::kFloat, {1, 2}));
+  Node("Tanh", {"x"}, "y");
+  Write();
+  const std::string first = bytes_;
+  Write();
+  EXPECT_EQ(bytes_, first);
+}
+
+}  // namespace
+}  // namespace qtx::convert
