@@ -16,7 +16,7 @@ using schema::ActivationFunctionType;
 
 // A layer of unsigned x with weights that its kernel does not take.
 bool NeedsSigned(const TfliteWriter& writer, const format::Node& node) {
-  static constexpr std::array kLayers = {"Conv", "Gemm", "MatMul"};
+  static constexpr std::array kLayers = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
   if (std::ranges::find(kLayers, node.op_type) == kLayers.end()) return false;
   bool has_bytes = false, others = false;
   for (const std::string& value : {node.inputs[0], node.inputs[1], node.outputs[0]}) {
@@ -29,7 +29,14 @@ bool NeedsSigned(const TfliteWriter& writer, const format::Node& node) {
   return has_bytes && others;
 }
 
-// Nodes that are one operator with the Relu or Clip after them.
+// The two nodes of a MEAN without its axes: its kernel rounds otherwise than one that keeps them.
+bool DropsAxes(const format::Node& pool, const format::Node& reshape) {
+  return pool.op_type == "GlobalAveragePool" && reshape.op_type == "Reshape" && pool.origin &&
+         pool.origin->framework == "tflite" && pool.origin->op_type == "MEAN" &&
+         pool.origin == reshape.origin;
+}
+
+// Nodes that are one operator with the one after them: a Relu or Clip, or the rest of a MEAN.
 class Fusion {
  public:
   Fusion(const GraphIndex& graph, const TfliteWriter& writer) {
@@ -37,16 +44,18 @@ class Fusion {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].inputs.empty()) continue;
       const std::string& x = nodes[i].inputs[0];
-      const auto activation = ActivationOf(writer, nodes[i]);
       const auto producer = graph.Producer(x);
-      const auto type = writer.Type(x);
-      // A FLOAT result between the two is in no kernel; one on a grid is rounded on its own.
-      if (!activation || !producer || graph.IsOutput(x) || graph.Consumers(x).size() != 1 ||
-          !type.has_value() || type->quantization || !TakesActivation(writer, nodes[*producer]) ||
+      if (!producer || graph.IsOutput(x) || graph.Consumers(x).size() != 1 ||
           followers_.contains(*producer)) {
         continue;
       }
-      followers_[*producer] = {i, *activation};
+      const auto activation = ActivationOf(writer, nodes[i]);
+      const auto type = writer.Type(x);
+      // A FLOAT result between the two is in no kernel; one on a grid is rounded on its own.
+      const bool activates = activation && type.has_value() && !type->quantization &&
+                             TakesActivation(writer, nodes[*producer]);
+      if (!activates && !DropsAxes(nodes[*producer], nodes[i])) continue;
+      followers_[*producer] = {i, activates ? activation : std::nullopt};
       taken_.insert(i);
     }
   }
@@ -59,7 +68,7 @@ class Fusion {
   }
 
  private:
-  std::map<std::size_t, std::pair<std::size_t, ActivationFunctionType>> followers_;
+  std::map<std::size_t, std::pair<std::size_t, std::optional<ActivationFunctionType>>> followers_;
   std::set<std::size_t> taken_;
 };
 

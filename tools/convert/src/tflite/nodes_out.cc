@@ -25,6 +25,7 @@ constexpr std::array kNodes = {
     Entry{"Clip", WriteActivation},
     Entry{"Concat", WriteConcat},
     Entry{"Conv", WriteConv},
+    Entry{"ConvTranspose", WriteConvTranspose},
     Entry{"Cos", WriteUnary},
     Entry{"DepthToSpace", WriteBlocks},
     Entry{"Div", WriteBinary},
@@ -89,6 +90,15 @@ bool HasOneOutput(const format::Node& node) {
   return used == 1 || node.op_type == "Split";
 }
 
+Result<void> CheckActivations(const TfliteWriter& writer, const Job& job) {
+  std::vector<std::string> values = {job.output};
+  for (const std::string& input : job.node.inputs) {
+    if (!input.empty() && !writer.IsConstant(input)) values.push_back(input);
+  }
+  QTX_RETURN_IF_ERROR(KernelFor(writer, values));
+  return {};
+}
+
 }  // namespace
 
 const std::string& Job::Input(std::size_t i) const {
@@ -105,6 +115,7 @@ Result<void> WriteNode(TfliteWriter& writer, const Job& job) {
   if (!HasOneOutput(job.node)) {
     return Error{ErrorCode::kUnsupported, place, "a second output"};
   }
+  if (auto fit = CheckActivations(writer, job); !fit.has_value()) return At(place, fit.error());
   auto written = entry->write(writer, job);
   if (!written.has_value()) return At(place, written.error());
   return {};
@@ -114,7 +125,9 @@ bool TakesActivation(const TfliteWriter& writer, const format::Node& node) {
   static constexpr std::array kTaking = {"Add",  "AveragePool", "Conv",    "Div",
                                          "Gemm", "Mul",         "MaxPool", "Sub"};
   if (!node.domain.empty()) return false;
-  if (node.op_type == "MatMul") return writer.IsConstant(node.inputs[1]);
+  if (node.op_type == "MatMul") {
+    return node.inputs.size() > 1 && writer.IsConstant(node.inputs[1]);
+  }
   return std::ranges::find(kTaking, node.op_type) != kTaking.end();
 }
 

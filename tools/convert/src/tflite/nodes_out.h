@@ -33,6 +33,7 @@ Result<void> WriteBlocks(TfliteWriter& writer, const Job& job);
 Result<void> WriteCast(TfliteWriter& writer, const Job& job);
 Result<void> WriteConcat(TfliteWriter& writer, const Job& job);
 Result<void> WriteConv(TfliteWriter& writer, const Job& job);
+Result<void> WriteConvTranspose(TfliteWriter& writer, const Job& job);
 Result<void> WriteGather(TfliteWriter& writer, const Job& job);
 Result<void> WriteGlobalPool(TfliteWriter& writer, const Job& job);
 Result<void> WriteMatMul(TfliteWriter& writer, const Job& job);

@@ -72,7 +72,7 @@ bool GivesGrid(Grid grid, const format::TensorType& x, const format::TensorType&
     case Grid::kNone:
       return false;
     case Grid::kSame:
-      return SameParameters(x, y);
+      return SameGrid(x, y);
     case Grid::kOne256:
       return HasParameters(y, wide ? 0x1p-15 : 0x1p-8, wide || !is_signed ? 0 : -128);
     case Grid::kOne128:

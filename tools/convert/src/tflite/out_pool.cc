@@ -22,7 +22,7 @@ Result<format::TensorType> GridOf(TfliteWriter& writer, const Job& job, bool mov
   QTX_RETURN_IF_ERROR(KernelFor(writer, {job.Input(0), job.output}));
   QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(job.Input(0)));
   QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(job.output));
-  if (moves || SameParameters(x, y) || !x.quantization) return x;
+  if (moves || SameGrid(x, y) || !x.quantization) return x;
   writer.ledger().Changed(job.output, "arithmetic",
                           "in FLOAT: no integer kernel of TFLite gives these scales");
   return Float();
@@ -137,7 +137,7 @@ Result<void> WritePool(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(format::TensorType as, GridOf(writer, job, !Averages(job)));
   QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(job.output));
   schema::Pool2DOptionsT options;
-  if (SameParameters(as, y)) {
+  if (SameGrid(as, y)) {
     QTX_ASSIGN_OR_RETURN(options.fused_activation_function, FusedInto(writer, job));
     as = y;
   } else if (job.fused) {
@@ -165,7 +165,7 @@ Result<void> WriteGlobalPool(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(format::TensorType as, writer.Type(mean ? job.output : job.Input(0)));
   if (mean && kernel == Kernel::kReal) as = Float();
   return EmitReduction(writer, job, mean ? BuiltinOperator::MEAN : BuiltinOperator::REDUCE_MAX,
-                       {{2, 3}, true}, as);
+                       {{2, 3}, job.output == job.node.outputs[0]}, as);
 }
 
 Result<void> WriteReduce(TfliteWriter& writer, const Job& job) {

@@ -128,15 +128,6 @@ Result<Kernel> KernelFor(const TfliteWriter& writer, const std::vector<std::stri
   return integer ? Kernel::kInteger : Kernel::kReal;
 }
 
-bool SameParameters(const format::TensorType& a, const format::TensorType& b) {
-  if (a.elem_type != b.elem_type || a.quantization.has_value() != b.quantization.has_value()) {
-    return false;
-  }
-  return !a.quantization ||
-         (a.quantization->scale == b.quantization->scale &&
-          format::OffsetAt(*a.quantization, 0) == format::OffsetAt(*b.quantization, 0));
-}
-
 bool HasParameters(const format::TensorType& type, double scale, std::int32_t offset) {
   return type.quantization && std::abs(type.quantization->scale[0] - scale) <= scale / 1000 &&
          format::OffsetAt(*type.quantization, 0) == offset;

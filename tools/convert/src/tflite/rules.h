@@ -21,8 +21,6 @@ enum class Kernel { kReal, kInteger };
 /// storage than 8 or 16 bits, of 16 bits with an offset.
 Result<Kernel> KernelFor(const TfliteWriter& writer, const std::vector<std::string>& values);
 
-/// Two types with the same scale, offset and storage.
-bool SameParameters(const format::TensorType& a, const format::TensorType& b);
 /// The type is quantized per tensor with this scale (to 1/1000, as kernels check it) and offset.
 bool HasParameters(const format::TensorType& type, double scale, std::int32_t offset);
 

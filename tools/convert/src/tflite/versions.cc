@@ -88,6 +88,10 @@ class Signature {
       case BROADCAST_TO:
         return std::max(2, ByRow());
       case TRANSPOSE_CONV:
+        if (call_.options.AsTransposeConvOptions()->fused_activation_function !=
+            schema::ActivationFunctionType::NONE) {
+          return 4;
+        }
         return call_.inputs.size() > 3 ? 3 : Type(1) == TensorType::INT8 ? 2 : 1;
       default:
         return std::max(ByRow(), ByRank());

@@ -37,6 +37,9 @@ struct Target {
 /// offsets and stored values less 128, the same reals.
 format::TensorType ToSigned(format::TensorType type);
 
+/// The same reals for the same stored integers, whatever range they are clamped to.
+bool SameGrid(const format::TensorType& a, const format::TensorType& b);
+
 class TfliteWriter {
  public:
   /// Borrows all three. `to_signed`: every UINT8Q value but the graph's inputs and outputs.

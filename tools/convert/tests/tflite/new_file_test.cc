@@ -239,6 +239,22 @@ TEST_F(NewFile, AProductWithAConstantMatrixIsFullyConnected) {
   EXPECT_EQ(Version(0), 6);  // without a bias
 }
 
+// 2x2 to 5x4, kernel 3x3, strides 2. The convolution of the output that SAME gives needs
+// (3-1)*2+3-5 = 2 rows, one before, and (2-1)*2+3-4 = 1 column, none before.
+TEST_F(NewFile, ATransposedConvolutionStatesTheSizeOfItsOutput) {
+  Input(Value("x", ElementType::kFloat, {1, 1, 2, 2}));
+  Floats("w", {1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  Output(Value("y", ElementType::kFloat, {1, 1, 5, 4}));
+  Node("ConvTranspose", {"x", "w"}, "y",
+       {Attribute::Ints("strides", {2, 2}), Attribute::Ints("pads", {1, 0, 0, 1}),
+        Attribute::Ints("output_padding", {1, 0})});
+  Write();
+  EXPECT_EQ(Operators(), (Codes{"TRANSPOSE", "TRANSPOSE_CONV", "TRANSPOSE"}));
+  EXPECT_EQ(Op(1).builtin_options.AsTransposeConvOptions()->padding, schema::Padding::SAME);
+  EXPECT_THAT(Data(OpInput(1, 0)), ElementsAre(1, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0));
+  EXPECT_THAT(OpOutput(1).shape, ElementsAre(1, 5, 4, 1));
+}
+
 TEST_F(NewFile, UnsignedActivationsAreSignedWhereTheWeightsAre) {
   Input(Value("x", ElementType::kUint8Q, {1, 1}, Grid(0.5F, 100)));
   Constant("w", ElementType::kInt8Q, {1, 1}, {3}, Grid(0.5F));
