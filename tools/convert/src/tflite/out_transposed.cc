@@ -47,8 +47,7 @@ Result<Upsampling> UpsamplingOf(const format::Node& node, const Dims& x, const D
     if (y < 1) return Unsupported("an empty result");
     result.output[i] = y;
     const std::int64_t back = (y + stride - 1) / stride;
-    same &= back == x[i + 2] &&
-            pads[i] == std::max<std::int64_t>((back - 1) * stride + kernel - y, 0) / 2;
+    same &= pads[i] == std::max<std::int64_t>((back - 1) * stride + kernel - y, 0) / 2;
     none &= pads[i] == 0;
   }
   if (!same && !none) return Unsupported("pads that are neither none nor those of SAME");

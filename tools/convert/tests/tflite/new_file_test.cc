@@ -29,6 +29,8 @@ class NewFile : public testing::Test {
     model_.ir_version = 8;
     model_.opset_imports = {{"", 17}, {std::string(format::kDomain), format::kVersion}};
     model_.graph.name = "net";
+    file_ = std::make_unique<schema::ModelT>();
+    file_->subgraphs.push_back(std::make_unique<schema::SubGraphT>());
   }
   format::ValueInfo Value(const std::string& name, ElementType type, const format::Dims& dims,
                           std::optional<format::Quantization> q = std::nullopt) {
