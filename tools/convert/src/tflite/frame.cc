@@ -104,6 +104,7 @@ std::unique_ptr<TfliteFile> ZeroFilled(const format::Model& model, const std::st
   std::uint64_t room = 0;  // twice: a bias of 64 bits is held in 32
   for (const format::TensorData& data : model.graph.initializers) {
     room += 2 * data.wire.size();
+    if (data.raw_data) room += 2 * static_cast<std::uint64_t>(data.raw_data->size);
   }
   const std::unique_ptr<schema::ModelT> tables(Root(**frame).UnPack());
   for (const auto& buffer : tables->buffers) {
