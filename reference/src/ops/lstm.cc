@@ -1,3 +1,4 @@
+#include "ops/lstm_tflite.h"
 #include "ops/recurrent_lane.h"
 #include "ops/registry.h"
 
@@ -68,6 +69,11 @@ Result<void> Check(const format::Node& node) {
 }
 
 Result<std::vector<format::Tensor>> Lstm(const Call& call) {
+  if (call.arithmetic.kernels == Arithmetic::Kernels::kTflite) {
+    QTX_ASSIGN_OR_RETURN(const RecurrentLayer layer, RecurrentLayer::Make(call, Form()));
+    QTX_ASSIGN_OR_RETURN(auto stored, RunTfliteLstm(call, layer));
+    if (stored) return *std::move(stored);
+  }
   return RunRecurrent(call, Form(), Cell{call.node.IntOr("input_forget", 0) == 1});
 }
 

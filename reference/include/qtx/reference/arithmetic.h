@@ -138,8 +138,11 @@ struct Arithmetic {
   RequantizeRecipe multiply;    // Mul
   AddRecipe add;
   AverageRecipe average;
-  // kTflite: kernels that share no code with other arithmetics, tflite.S13 to .S16.
+  // kTflite: kernels that share no code with other arithmetics, tflite.S13 to .S19.
   enum class Kernels { kNone, kTflite } kernels = Kernels::kNone;
+  // kSubtracted: builds of TFLite up to 2022 took the offset of an LSTM's output with the wrong
+  // sign (the note at tflite.S18). No named row has it.
+  enum class LstmOffset { kAdded, kSubtracted } lstm_offset = LstmOffset::kAdded;
   Requirement requirement;
   // Every sum of products is held so, those of plain INT32 results too; kExact: as the recipes
   // say. No named row has it: it describes faults.

@@ -1,0 +1,15 @@
+// Logistic and tanh of 16-bit fixed-point numbers, as gemmlowp iterates them.
+#pragma once
+
+#include <cstdint>
+
+namespace qtx::reference {
+
+/// 1 / (1 + exp(-x)) in units of 2^-15, of x in units of 2^-12.  Source: tflite.S19.
+std::int16_t Logistic16(std::int16_t x);
+
+/// tanh(x) in units of 2^-15, of x in units of 2^(integer_bits - 15).  Source: tflite.S19.
+/// REQUIRES: 0 <= integer_bits <= 6.
+std::int16_t Tanh16(std::int16_t x, int integer_bits);
+
+}  // namespace qtx::reference
