@@ -46,6 +46,7 @@ struct ConvertOptions {
       eight_bits;  // "int8" or "uint8": what all values of 8 bits become; empty: as they are
   bool integer_only = false;
   std::int64_t opset = 0;
+  std::string subgraph;  // of a TFLite file; empty: the first
   bool json = false;
 };
 int Convert(const ConvertOptions& options);

@@ -60,7 +60,8 @@ Result<void> Change(const ConvertOptions& options, const convert::Options& how,
 }
 
 Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
-  const convert::Options how{.allow = options.allow, .opset = options.opset};
+  const convert::Options how{
+      .allow = options.allow, .opset = options.opset, .subgraph = options.subgraph};
   QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input, options.with));
   const convert::Kind* from = convert::FindKind(options.from);
   if (from == nullptr) {

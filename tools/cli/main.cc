@@ -84,6 +84,9 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
       ->check(CLI::IsMember({"int8", "uint8"}));
   command->add_flag("--integer-only", convert.integer_only,
                     "For targets without floating point: multipliers, shifts, int32 biases");
+  command->add_option(
+      "--subgraph", convert.subgraph,
+      "Subgraph of a TFLite file, by name, signature or index (default: the first)");
   command->add_option("--opset", convert.opset,
                       "ai.onnx opset of ONNX output (default: the smallest)");
   command = add("lower", "The extended form to stock QDQ ONNX", lower);

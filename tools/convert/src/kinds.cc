@@ -85,6 +85,7 @@ constexpr std::array kKinds = {
 };
 
 constexpr std::array kLosses = {
+    Loss{"cell_clip", "the clip of an LSTM's cell state of FLOAT"},
     Loss{"documentation", "doc strings, metadata and names of what computes nothing"},
     Loss{"float", "that every node computes over integers, where only those are wanted"},
     Loss{"origin", "what a node was in the framework it came from"},

@@ -24,7 +24,7 @@ Error Unsupported(std::string where, std::string message) {
 
 }  // namespace
 
-TfliteBuilder::TfliteBuilder(const TfliteFile& file, Ledger& ledger)
+TfliteBuilder::TfliteBuilder(TfliteFile& file, Ledger& ledger)
     : file_(file), ledger_(ledger), types_(file.tensors.size()) {
   // Names made here must not meet any name of the file.
   for (const TfliteTensor& tensor : file.tensors) names_.insert(tensor.name);
@@ -48,6 +48,9 @@ Result<int> TfliteBuilder::Output(const TfliteOperator& op) const {
 Result<format::TensorType> TfliteBuilder::Type(int index) {
   auto& known = types_[static_cast<std::size_t>(index)];
   if (!known.has_value()) {
+    if (tensor(index).variable) {
+      return Unsupported(Quoted(tensor(index)), "a variable, which keeps its value between runs");
+    }
     auto type = TypeOf(tensor(index), ledger_);
     if (!type.has_value()) return At(Quoted(tensor(index)), type.error());
     known = *std::move(type);
@@ -59,6 +62,33 @@ void TfliteBuilder::SetType(int index, format::TensorType type, const std::strin
                             const std::string& why) {
   ledger_.Changed(tensor(index).name, field, why);
   types_[static_cast<std::size_t>(index)] = std::move(type);
+}
+
+void TfliteBuilder::InferShape(int index, const format::Dims& dims) {
+  TfliteTensor& known = file_.tensors[static_cast<std::size_t>(index)];
+  if (!known.shapeless || known.dims == dims) return;
+  known.dims = dims;
+  ledger_.Changed(known.name, "shape",
+                  format::ToString(dims) + ", as its operator computes; the file has none");
+  auto& type = types_[static_cast<std::size_t>(index)];
+  if (type.has_value()) type->shape = format::ToShape(dims);
+}
+
+Result<void> TfliteBuilder::TakeTypeOfMoved(int x, int y) {
+  QTX_ASSIGN_OR_RETURN(format::TensorType from, Type(x));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType to, Type(y));
+  const bool plain = !from.quantization && to.quantization && to.quantization->axis.empty() &&
+                     from.elem_type == format::StorageOf(to.elem_type);
+  const std::string& name = tensor(x).name;
+  const bool read = std::ranges::any_of(graph_.nodes, [&](const format::Node& node) {
+    return std::ranges::find(node.inputs, name) != node.inputs.end();
+  });
+  if (!plain || !IsInput(x) || read) return {};
+  from.elem_type = to.elem_type;
+  from.quantization = to.quantization;
+  std::ranges::find(graph_.inputs, name, &format::ValueInfo::name)->type = from;
+  SetType(x, std::move(from), "scale", "that of '" + tensor(y).name + "'; the file has none");
+  return {};
 }
 
 void TfliteBuilder::Note(const std::string& value, const std::string& field,
@@ -158,6 +188,56 @@ std::string TfliteBuilder::AddInitializer(const std::string& name, const format:
   std::string unique = Unique(name);
   graph_.initializers.push_back(format::ToTensorData(unique, tensor));
   return unique;
+}
+
+std::string TfliteBuilder::AddConstant(const std::string& name, const format::Tensor& tensor) {
+  std::string unique = AddInitializer(name, tensor);
+  if (tensor.quantization) {
+    Declare(unique, {tensor.elem_type, format::ToShape(tensor.dims), tensor.quantization, {}});
+  }
+  return unique;
+}
+
+Result<format::TensorType> TfliteBuilder::StateType(int index) {
+  const TfliteTensor& variable = tensor(index);
+  if (!variable.variable || variable.constant()) {
+    return Unsupported(Quoted(variable), "a state, but no variable");
+  }
+  if (values_.contains({index, Layout::kOwn})) {
+    return Unsupported(Quoted(variable), "a state of two operators");
+  }
+  auto type = TypeOf(variable, ledger_);
+  if (!type.has_value()) return At(Quoted(variable), type.error());
+  if (type->quantization && !type->quantization->axis.empty()) {
+    return Unsupported(Quoted(variable), "a state of several scales");
+  }
+  return type;
+}
+
+// ONNX's own way to say "0 unless given": an input that has an initializer.
+Result<TfliteBuilder::State> TfliteBuilder::AddState(int index, const format::TensorType& type) {
+  const TfliteTensor& variable = tensor(index);
+  QTX_ASSIGN_OR_RETURN(
+      format::Tensor zero,
+      format::MakeTensor(type.elem_type, *format::FixedDims(*type.shape), type.quantization));
+  if (zero.quantization && !zero.quantization->offset.empty()) {
+    const std::vector<std::int64_t> stored(static_cast<std::size_t>(format::ElementCount(zero)),
+                                           zero.quantization->offset[0]);
+    format::PackIntegers(stored, zero);
+  }
+  State state{variable.name, Unique(variable.name + "/after")};
+  graph_.initializers.push_back(format::ToTensorData(state.before, zero));
+  format::ValueInfo info;
+  info.type = type;
+  info.name = state.before;
+  graph_.inputs.push_back(info);
+  info.name = state.after;
+  states_.push_back(std::move(info));
+  values_[{index, Layout::kOwn}] = state.before;
+  ledger_.Changed(variable.name, "is_variable",
+                  "an input, 0 unless given, and the output '" + state.after +
+                      "'; TFLite keeps it from run to run until it is reset to 0");
+  return state;
 }
 
 Layout TfliteBuilder::Preferred(int index) const {
@@ -331,6 +411,7 @@ Result<format::Graph> TfliteBuilder::Finish() {
     QTX_ASSIGN_OR_RETURN(info.type, Type(index));
     graph_.outputs.push_back(std::move(info));
   }
+  std::ranges::move(states_, std::back_inserter(graph_.outputs));
   return std::move(graph_);
 }
 

@@ -36,7 +36,7 @@ struct TensorForm {
 
 class TfliteBuilder {
  public:
-  TfliteBuilder(const TfliteFile& file, Ledger& ledger);
+  TfliteBuilder(TfliteFile& file, Ledger& ledger);
 
   const TfliteTensor& tensor(int index) const {
     return file_.tensors[static_cast<std::size_t>(index)];
@@ -53,8 +53,18 @@ class TfliteBuilder {
   /// Replaces it; `field` and `why` go into the ledger.
   void SetType(int tensor, format::TensorType type, const std::string& field,
                const std::string& why);
+  /// Gives a tensor that has no shape in the file the one that its operator computes.
+  void InferShape(int tensor, const format::Dims& dims);
+  /// Integers that an operator only moves from x to y are of one type on both sides: a graph input
+  /// x without parameters, which no operator has read yet, takes those of y.
+  Result<void> TakeTypeOfMoved(int x, int y);
   /// A note of a change that no type shows.
   void Note(const std::string& value, const std::string& field, const std::string& why);
+  /// Ledger::Lose of a tensor's field.
+  Result<void> Lose(std::string_view loss, int tensor, const std::string& field,
+                    const std::string& why) {
+    return ledger_.Lose(loss, this->tensor(tensor).name, field, why);
+  }
 
   /// The name of the tensor's value in `layout`, transposed or added as initializer where needed.
   /// Errors: kInvalid when nothing has produced it yet, or it has not rank 4.
@@ -63,6 +73,18 @@ class TfliteBuilder {
   Result<std::string> UseConstant(int tensor, const Permutation& perm);
   /// An initializer that is in no file: shapes, pads, bounds.
   std::string AddInitializer(const std::string& name, const format::Tensor& tensor);
+  /// The same of a type that is declared.
+  std::string AddConstant(const std::string& name, const format::Tensor& tensor);
+  /// A variable, which TFLite keeps from run to run, as a value of `type`: a graph input, 0 unless
+  /// it is given, and a graph output for the value after the run, which a node must produce.
+  /// REQUIRES: `type` is made from StateType, its shape fixed.
+  struct State {
+    std::string before, after;
+  };
+  Result<State> AddState(int tensor, const format::TensorType& type);
+  /// Errors: kUnsupported for a tensor that is no variable, that has no one scale, or that two
+  /// operators keep.
+  Result<format::TensorType> StateType(int tensor);
 
   /// The layout to stay in: NCHW when the tensor already has that form.
   Layout Preferred(int tensor) const;
@@ -88,6 +110,9 @@ class TfliteBuilder {
   std::string EmitInner(const TfliteOperator& op, Draft draft, const std::string& name,
                         format::TensorType type);
 
+  /// Adds a node whose outputs are values of Inner or AddState.  `op` may be nullptr: no origin.
+  void Append(const TfliteOperator* op, Draft draft, std::vector<std::string> outputs);
+
   /// Graph inputs and outputs, then the finished graph.  Errors: kInvalid for a bad edge.
   Result<void> AddInputs();
   Result<format::Graph> Finish();
@@ -105,19 +130,19 @@ class TfliteBuilder {
   std::string Define(int tensor, Layout layout, const format::TensorType& own);
   std::string Transpose(const std::string& from, int tensor, Layout to,
                         const format::TensorType& own);
-  void Append(const TfliteOperator* op, Draft draft, std::vector<std::string> outputs);
   Result<void> CheckNew(int output, Layout layout) const;
   Result<void> Fuse(schema::ActivationFunctionType activation, int output);
   Result<void> EmitFloatActivation(const TfliteOperator& op, Draft draft, int output, Layout layout,
                                    schema::ActivationFunctionType activation);
 
-  const TfliteFile& file_;
+  TfliteFile& file_;
   Ledger& ledger_;
   format::Graph graph_;
   std::set<std::string> names_, node_names_;
   std::vector<std::optional<format::TensorType>> types_;
   std::map<std::pair<int, Layout>, std::string> values_;
   std::map<std::pair<int, Permutation>, std::string> constants_;
+  std::vector<format::ValueInfo> states_;  // after the run
   std::int64_t opset_ = 17;
 };
 

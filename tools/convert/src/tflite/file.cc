@@ -1,6 +1,7 @@
 #include "tflite/file.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 namespace qtx::convert {
@@ -82,6 +83,7 @@ Result<TfliteTensor> ReadTensor(const schema::Model& model, const schema::Tensor
   tensor.quantization = source.quantization();
   tensor.variable = source.is_variable();
   tensor.sparse = source.sparsity() != nullptr;
+  tensor.shapeless = Size(source.shape()) == 0;
   for (std::size_t i = 0; i < Size(source.shape_signature()); ++i) {
     if (source.shape_signature()->Get(static_cast<flatbuffers::uoffset_t>(i)) < 0)
       tensor.dynamic = true;
@@ -131,16 +133,51 @@ Result<TfliteOperator> ReadOperator(const schema::Model& model, const schema::Op
   if (!outputs.has_value()) return At(op.Place(), outputs.error());
   op.inputs = *std::move(inputs);
   op.outputs = *std::move(outputs);
+  auto intermediates = Indices(source.intermediates(), tensors, -1, "intermediate");
+  if (!intermediates.has_value()) return At(op.Place(), intermediates.error());
+  op.intermediates = *std::move(intermediates);
   return op;
 }
 
-Result<void> ReadGraph(const schema::Model& model, TfliteFile& file) {
-  const std::size_t subgraphs = Size(model.subgraphs());
-  if (subgraphs == 0) return Invalid("", "no subgraph");
-  if (subgraphs > 1) {
-    return Unsupported("", std::to_string(subgraphs) + " subgraphs; models of one are supported");
+std::string SubgraphName(const schema::Model& model, std::size_t index) {
+  const auto* graph = model.subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(index));
+  return std::to_string(index) + " '" + Text(graph->name()) + "'";
+}
+
+Error NoSubgraph(const schema::Model& model, std::string_view choice) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(Size(model.subgraphs()), 8); ++i) {
+    names += (i == 0 ? "" : ", ") + SubgraphName(model, i);
   }
-  const schema::SubGraph& graph = *model.subgraphs()->Get(0);
+  return Invalid("subgraph '" + std::string(choice) + "'", "the file has " + names);
+}
+
+Result<std::size_t> ChooseSubgraph(const schema::Model& model, std::string_view choice) {
+  const std::size_t count = Size(model.subgraphs());
+  if (count == 0) return Invalid("", "no subgraph");
+  if (choice.empty()) return std::size_t{0};
+  for (std::size_t i = 0; i < Size(model.signature_defs()); ++i) {
+    const auto& signature = *model.signature_defs()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    if (Text(signature.signature_key()) == choice && signature.subgraph_index() < count)
+      return std::size_t{signature.subgraph_index()};
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* graph = model.subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    if (Text(graph->name()) == choice) return i;
+  }
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(choice.data(), choice.data() + choice.size(), index);
+  const bool number = error == std::errc() && end == choice.data() + choice.size();
+  if (!number || index >= count) return NoSubgraph(model, choice);
+  return index;
+}
+
+Result<void> ReadGraph(const schema::Model& model, std::size_t chosen, TfliteFile& file) {
+  const schema::SubGraph& graph =
+      *model.subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(chosen));
+  for (std::size_t i = 0; i < Size(model.subgraphs()); ++i) {
+    if (i != chosen) file.left_out.push_back(SubgraphName(model, i));
+  }
   file.name = Text(graph.name());
   QTX_RETURN_IF_ERROR(ReadTensors(model, graph, file));
   QTX_ASSIGN_OR_RETURN(file.inputs, Indices(graph.inputs(), file.tensors.size(), 0, "graph input"));
@@ -167,7 +204,8 @@ bool LooksLikeTflite(std::string_view bytes) {
   return bytes.size() >= 8 && bytes.substr(4, 4) == schema::ModelIdentifier();
 }
 
-Result<std::unique_ptr<TfliteFile>> TfliteFile::Open(std::string_view bytes) {
+Result<std::unique_ptr<TfliteFile>> TfliteFile::Open(std::string_view bytes,
+                                                     std::string_view subgraph) {
   if (!LooksLikeTflite(bytes)) return Invalid("", "not a TFLite file (no identifier 'TFL3')");
   auto file = std::make_unique<TfliteFile>();
   file->aligned.assign(bytes);  // a string's heap memory is aligned for every scalar
@@ -185,7 +223,8 @@ Result<std::unique_ptr<TfliteFile>> TfliteFile::Open(std::string_view bytes) {
     file->metadata.push_back(
         Text(model.metadata()->Get(static_cast<flatbuffers::uoffset_t>(i))->name()));
   }
-  QTX_RETURN_IF_ERROR(ReadGraph(model, *file));
+  QTX_ASSIGN_OR_RETURN(const std::size_t index, ChooseSubgraph(model, subgraph));
+  QTX_RETURN_IF_ERROR(ReadGraph(model, index, *file));
   return file;
 }
 

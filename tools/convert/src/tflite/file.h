@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "qtx/format/result.h"
@@ -24,6 +25,7 @@ struct TfliteTensor {
   bool dynamic = false;             // the file says that a dimension may change
   bool variable = false;            // keeps its value between runs
   bool sparse = false;
+  bool shapeless = false;  // the file gives it no shape; `dims` are those of a scalar
 
   bool constant() const { return !data.empty(); }
 };
@@ -33,6 +35,7 @@ struct TfliteOperator {
   schema::BuiltinOperator code = schema::BuiltinOperator::CUSTOM;
   std::string name;                  // "CONV_2D", "CUSTOM 'Sinh'"
   std::vector<int> inputs, outputs;  // indices of tensors; -1 is an absent optional input
+  std::vector<int> intermediates;
   const schema::Operator* options = nullptr;
 
   std::string Place() const { return "operator " + std::to_string(index) + " (" + name + ")"; }
@@ -46,11 +49,14 @@ struct TfliteFile {
   std::vector<int> inputs, outputs;
   std::vector<TfliteOperator> operators;
   std::vector<std::string> metadata;  // names of entries
+  std::vector<std::string> left_out;  // other subgraphs, "1 'decode'"
   bool signatures = false;
 
-  /// Errors: kInvalid (no TFLite file, damaged, an index or size out of range), kUnsupported (not
-  /// exactly one subgraph, data outside the flatbuffer). `where` names the tensor or operator.
-  static Result<std::unique_ptr<TfliteFile>> Open(std::string_view bytes);
+  /// The subgraph that has `subgraph` as its name, signature or index; the first when that is
+  /// empty. Errors: kInvalid (no TFLite file, damaged, an index or size out of range, no such
+  /// subgraph), kUnsupported (data outside the flatbuffer). `where` names the tensor or operator.
+  static Result<std::unique_ptr<TfliteFile>> Open(std::string_view bytes,
+                                                  std::string_view subgraph = {});
 };
 
 /// True when `bytes` has TFLite's file identifier.

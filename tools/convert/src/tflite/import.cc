@@ -12,13 +12,20 @@ namespace {
 // The file version that came with a version of ai.onnx, 17 to 20.
 std::int64_t IrVersion(std::int64_t opset) { return opset <= 18 ? 8 : 9; }
 
+// A file of one subgraph takes its signatures and metadata along, in its frame.
 void NoteFile(const TfliteFile& file, Ledger& ledger) {
-  const char* const why = "in the model's metadata, for a TFLite file to come";
   if (!file.description.empty()) ledger.Changed("model", "description", "is the doc_string");
+  for (const std::string& name : file.left_out)
+    ledger.Dropped("model", "subgraph " + name, "another one is converted");
+  const auto note = [&](const std::string& field) {
+    file.left_out.empty()
+        ? ledger.Changed("model", field, "in the model's metadata, for a TFLite file to come")
+        : ledger.Dropped("model", field, "of a file of which one subgraph is converted");
+  };
   for (const std::string& name : file.metadata) {
-    if (!name.starts_with(kPropertyPrefix)) ledger.Changed("model", "metadata '" + name + "'", why);
+    if (!name.starts_with(kPropertyPrefix)) note("metadata '" + name + "'");
   }
-  if (file.signatures) ledger.Changed("model", "signature_defs", why);
+  if (file.signatures) note("signature_defs");
 }
 
 }  // namespace
@@ -46,9 +53,9 @@ Result<TfliteImport> ImportTflite(const TfliteFile& file, const Options& options
 }
 
 Result<Conversion> FromTflite(std::string_view bytes, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const auto file, TfliteFile::Open(bytes));
+  QTX_ASSIGN_OR_RETURN(const auto file, TfliteFile::Open(bytes, options.subgraph));
   QTX_ASSIGN_OR_RETURN(TfliteImport import, ImportTflite(*file, options));
-  AddFrame(*file, import);
+  if (file->left_out.empty()) AddFrame(*file, import);
   return std::move(import.conversion);
 }
 

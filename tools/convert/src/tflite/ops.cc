@@ -53,6 +53,7 @@ constexpr std::array kOperators = {
     Entry{LOGICAL_OR, ConvertBinary},
     Entry{LOGISTIC, ConvertUnary},
     Entry{LOG_SOFTMAX, ConvertSoftmax},
+    Entry{LSTM, ConvertLstm},
     Entry{MAXIMUM, ConvertBinary},
     Entry{MAX_POOL_2D, ConvertPool2d},
     Entry{MEAN, ConvertMean},
@@ -100,8 +101,15 @@ constexpr std::array kOperators = {
     Entry{TOPK_V2, ConvertTopK},
     Entry{TRANSPOSE, ConvertTranspose},
     Entry{TRANSPOSE_CONV, ConvertTransposeConv},
+    Entry{UNIDIRECTIONAL_SEQUENCE_LSTM, ConvertLstm},
     Entry{UNPACK, ConvertUnpack},
 };
+
+// Operators that run another subgraph, or keep values that no tensor holds.
+bool IsControlFlow(schema::BuiltinOperator code) {
+  return code == WHILE || code == IF || code == CALL || code == CALL_ONCE || code == VAR_HANDLE ||
+         code == READ_VARIABLE || code == ASSIGN_VARIABLE;
+}
 
 }  // namespace
 
@@ -112,7 +120,9 @@ Result<void> ConvertOperator(TfliteBuilder& builder, const TfliteOperator& op) {
     const std::string output =
         op.outputs.empty() ? "" : "'" + builder.tensor(op.outputs[0]).name + "'";
     return Error{ErrorCode::kUnsupported, op.Place(),
-                 "no such operator in the extended form; output " + output};
+                 (IsControlFlow(op.code) ? "control flow and resources are not converted; output "
+                                         : "no such operator in the extended form; output ") +
+                     output};
   }
   auto converted = entry->convert(builder, op);
   if (!converted.has_value()) return At(op.Place(), converted.error());

@@ -26,6 +26,7 @@ Result<void> ConvertFullyConnected(TfliteBuilder& builder, const TfliteOperator&
 Result<void> ConvertGather(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertGatherNd(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertL2Normalization(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertLstm(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertMean(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertNotEqual(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertPack(TfliteBuilder& builder, const TfliteOperator& op);

@@ -180,6 +180,7 @@ Result<void> ConvertStridedSlice(TfliteBuilder& builder, const TfliteOperator& o
   Dims kept;
   QTX_ASSIGN_OR_RETURN(const Range range,
                        StridedRange(*options, builder.tensor(x).dims, bounds, &kept));
+  builder.InferShape(y, kept);
   if (builder.tensor(y).dims != kept) return BadOutput(builder.tensor(x), builder.tensor(y));
   return EmitSlice(builder, op, x, y, range);
 }

@@ -150,6 +150,7 @@ Result<void> ConvertBlocks(TfliteBuilder& builder, const TfliteOperator& op) {
                     wide[1] / block == deep[1] && wide[2] / block == deep[2] &&
                     deep[3] % (block * block) == 0 && deep[3] / (block * block) == wide[3];
   if (!fits) return BadOutput(builder.tensor(x), builder.tensor(y));
+  QTX_RETURN_IF_ERROR(builder.TakeTypeOfMoved(x, y));
   QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, Layout::kNchw));
   return builder.Emit(
       op,

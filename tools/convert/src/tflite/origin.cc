@@ -29,6 +29,13 @@ void AddOptions(const Options* options, std::vector<Attribute>& to) {
   if constexpr (requires { options->keep_dims(); }) {
     to.push_back(Attribute::Int("keep_dims", options->keep_dims() ? 1 : 0));
   }
+  if constexpr (requires { options->cell_clip(); }) {
+    to.push_back(Attribute::Float("cell_clip", options->cell_clip()));
+    to.push_back(Attribute::Float("proj_clip", options->proj_clip()));
+  }
+  if constexpr (requires { options->time_major(); }) {
+    to.push_back(Attribute::Int("time_major", options->time_major() ? 1 : 0));
+  }
 }
 
 }  // namespace
@@ -50,6 +57,8 @@ format::Origin OriginOf(const TfliteOperator& op) {
   AddOptions(options.builtin_options_as_DivOptions(), origin.attributes);
   AddOptions(options.builtin_options_as_TransposeConvOptions(), origin.attributes);
   AddOptions(options.builtin_options_as_ReducerOptions(), origin.attributes);
+  AddOptions(options.builtin_options_as_LSTMOptions(), origin.attributes);
+  AddOptions(options.builtin_options_as_UnidirectionalSequenceLSTMOptions(), origin.attributes);
   return origin;
 }
 

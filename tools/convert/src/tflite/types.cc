@@ -199,7 +199,6 @@ bool FitsInt32(const TfliteTensor& tensor) {
 }  // namespace
 
 Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger) {
-  if (tensor.variable) return Unsupported("a variable, which keeps its value between runs");
   if (tensor.sparse) return Unsupported("a sparse constant");
   format::TensorType type;
   QTX_ASSIGN_OR_RETURN(type.elem_type, StorageOf(tensor.type));

@@ -52,32 +52,6 @@ bool HasScale(const TfliteTensor& tensor) {
          tensor.quantization->scale()->size() > 0;
 }
 
-Result<void> ScaleBias(TfliteBuilder& builder, const BiasPlace& place, int bias) {
-  const TfliteTensor& tensor = builder.tensor(bias);
-  QTX_ASSIGN_OR_RETURN(format::TensorType type, builder.Type(bias));
-  QTX_ASSIGN_OR_RETURN(const format::TensorType x, builder.Type(place.x));
-  QTX_ASSIGN_OR_RETURN(const format::TensorType w, builder.Type(place.w));
-  if (HasScale(tensor) || tensor.type != schema::TensorType::INT32 || !x.quantization ||
-      !w.quantization) {
-    return {};
-  }
-  const format::Quantization q = ProductScale(*x.quantization, *w.quantization);
-  if (!std::all_of(q.scale.begin(), q.scale.end(),
-                   [](float s) { return s > 0 && std::isfinite(s); })) {
-    return Invalid("bias '" + tensor.name + "'",
-                   "x_scale * w_scale is 0 or not finite in binary32");
-  }
-  if (type.quantization.has_value()) {  // an operator before this one has set it
-    if (*type.quantization == q) return {};
-    return Error{ErrorCode::kUnsupported, "bias '" + tensor.name + "'",
-                 "shared by operators of other scales"};
-  }
-  type.elem_type = ElementType::kInt32Q;
-  type.quantization = q;
-  builder.SetType(bias, std::move(type), "scale", "x_scale * w_scale; the file has none");
-  return {};
-}
-
 }  // namespace
 
 Result<std::vector<Attribute>> WindowAttributes(const Window& window, const format::Dims& input,
@@ -115,6 +89,32 @@ Result<void> NoteHybrid(TfliteBuilder& builder, const TfliteOperator& op) {
   if (x.elem_type != ElementType::kFloat || !w.quantization) return {};
   builder.Note(builder.tensor(op.inputs[0]).name, "arithmetic",
                "stays FLOAT; TFLite's kernel quantizes it as it runs");
+  return {};
+}
+
+Result<void> ScaleBias(TfliteBuilder& builder, const BiasPlace& place, int bias) {
+  const TfliteTensor& tensor = builder.tensor(bias);
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, builder.Type(bias));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType x, builder.Type(place.x));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType w, builder.Type(place.w));
+  if (HasScale(tensor) || tensor.type != schema::TensorType::INT32 || !x.quantization ||
+      !w.quantization) {
+    return {};
+  }
+  const format::Quantization q = ProductScale(*x.quantization, *w.quantization);
+  if (!std::all_of(q.scale.begin(), q.scale.end(),
+                   [](float s) { return s > 0 && std::isfinite(s); })) {
+    return Invalid("bias '" + tensor.name + "'",
+                   "x_scale * w_scale is 0 or not finite in binary32");
+  }
+  if (type.quantization.has_value()) {  // an operator before this one has set it
+    if (*type.quantization == q) return {};
+    return Error{ErrorCode::kUnsupported, "bias '" + tensor.name + "'",
+                 "shared by operators of other scales"};
+  }
+  type.elem_type = ElementType::kInt32Q;
+  type.quantization = q;
+  builder.SetType(bias, std::move(type), "scale", "x_scale * w_scale; the file has none");
   return {};
 }
 

@@ -43,6 +43,9 @@ struct BiasPlace {
 Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op,
                             const BiasPlace& place, std::int64_t size);
 
+/// The first step of UseBias: the type of a bias without a scale.
+Result<void> ScaleBias(TfliteBuilder& builder, const BiasPlace& place, int bias);
+
 /// Notes where TFLite's kernel computes otherwise than the node says: FLOAT x with quantized
 /// weights, where it quantizes x as it runs.  REQUIRES: inputs 0 and 1 are there.  Errors: those of
 /// Type.

@@ -270,13 +270,6 @@ TEST(TfliteRefusal, ChecksIndices) {
               HasSubstr("used before"));
 }
 
-TEST(TfliteRefusal, WantsOneSubgraph) {
-  EXPECT_EQ(ReluRefusal([](TfliteMaker& m) {
-              m.model().subgraphs.push_back(std::make_unique<schema::SubGraphT>());
-            }).message,
-            "2 subgraphs; models of one are supported");
-}
-
 TEST(TfliteRefusal, NamesAConstantWhoseSizeIsNotItsShapes) {
   Conv conv;
   conv.maker.model().buffers[conv.maker.tensor(conv.w).buffer]->data.pop_back();

@@ -33,6 +33,7 @@ std::span<const Loss> Losses();
 struct Options {
   std::vector<std::string> allow;  // names of losses
   std::int64_t opset = 0;          // of ONNX that is written; 0: the smallest that has the types
+  std::string subgraph;            // of a TFLite file: name, signature or index; empty: the first
 };
 
 /// A file to convert, and what belongs to it.
