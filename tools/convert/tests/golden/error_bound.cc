@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "lstm_bound.h"
 #include "qtx/reference/op.h"
 
 namespace qtx::convert::golden {
@@ -79,6 +80,7 @@ class Propagation {
   Bound Binary(const format::Node& node);
   Bound Softmax(const format::Node& node);
   Bound Elementwise(const format::Node& node, const Function& f);
+  Bound Lstm(const format::Node& node);
 
   const format::Model& model_;
   const Values& values_;
@@ -204,6 +206,17 @@ Bound Propagation::Elementwise(const format::Node& node, const Function& f) {
   return bound;
 }
 
+Bound Propagation::Lstm(const format::Node& node) {
+  std::vector<const Tensor*> inputs;
+  for (const std::string& name : node.inputs) {
+    inputs.push_back(name.empty() ? nullptr : &value(name));
+  }
+  LstmBounds bounds = BoundLstm(inputs, Greatest(node.inputs[0]));
+  bounds_[node.outputs[1]] = std::move(bounds.h);
+  bounds_[node.outputs[2]] = std::move(bounds.c);
+  return std::move(bounds.y);
+}
+
 Result<void> Propagation::Visit(const format::Node& node) {
   const std::string& type = node.op_type;
   if (value(node.outputs[0]).elem_type != ElementType::kFloat) return {};
@@ -213,6 +226,8 @@ Result<void> Propagation::Visit(const format::Node& node) {
                                [&type](const Function& g) { return type == g.op_type; });
   if (type == "Softmax" || type == "LogSoftmax") {
     bound = Softmax(node);
+  } else if (type == "LSTM") {
+    bound = Lstm(node);
   } else if (type == "Add" || type == "Sub" || type == "Mul") {
     bound = Binary(node);
   } else if (f != std::end(kFunctions)) {
