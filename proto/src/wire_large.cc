@@ -191,7 +191,8 @@ Skeleton LeaveOutLargeData(std::string_view bytes, const std::string& path) {
 
 Result<std::vector<Piece>> PutBackLargeData(std::string skeleton, const Graph& graph) {
   Pieces pieces;
-  if (std::ranges::none_of(graph.initializers, [](const TensorData& data) { return data.raw_data.has_value(); })) {
+  if (std::ranges::none_of(graph.initializers,
+                           [](const TensorData& data) { return data.raw_data.has_value(); })) {
     pieces.Add(skeleton);
     return pieces.Take();
   }

@@ -99,7 +99,8 @@ float Caffe2Operator::FloatOr(const std::string& argument, float fallback) const
   return found == nullptr ? fallback : found->f.value_or(fallback);
 }
 
-std::string Caffe2Operator::StringOr(const std::string& argument, const std::string& fallback) const {
+std::string Caffe2Operator::StringOr(const std::string& argument,
+                                     const std::string& fallback) const {
   const Caffe2Argument* found = Find(argument);
   return found == nullptr ? fallback : found->s.value_or(fallback);
 }

@@ -148,6 +148,8 @@ class Filler {
  private:
   Result<void> FillForm(const TensorForm& form) {
     const auto index = static_cast<std::size_t>(form.tensor);
+    // A state has one more dimension in the graph, for the direction of ONNX's LSTM.
+    if (frame_.tensors[index].variable) return {};
     schema::TensorT& tensor = *tables_->subgraphs[0]->tensors[index];
     QTX_ASSIGN_OR_RETURN(const format::TensorType type, OwnType(model_, form));
     // What the file says beyond its type stays as it is where the graph did not change.

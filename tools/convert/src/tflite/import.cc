@@ -30,7 +30,7 @@ void NoteFile(const TfliteFile& file, Ledger& ledger) {
 
 }  // namespace
 
-Result<TfliteImport> ImportTflite(const TfliteFile& file, const Options& options) {
+Result<TfliteImport> ImportTflite(TfliteFile& file, const Options& options) {
   Ledger ledger(options);
   NoteFile(file, ledger);
   TfliteBuilder builder(file, ledger);

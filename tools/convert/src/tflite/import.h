@@ -16,7 +16,8 @@ struct TfliteImport {
   std::vector<std::optional<format::TensorType>> types;  // by tensor, in TFLite's own layout
 };
 
+/// What an operator says of tensors that say nothing themselves is added to `file`.
 /// Errors: as FromTflite.
-Result<TfliteImport> ImportTflite(const TfliteFile& file, const Options& options = {});
+Result<TfliteImport> ImportTflite(TfliteFile& file, const Options& options = {});
 
 }  // namespace qtx::convert

