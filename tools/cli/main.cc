@@ -57,6 +57,45 @@ std::vector<std::string> LossNames() {
   return names;
 }
 
+void AddAllow(CLI::App* command, ConvertOptions& options) {
+  command->add_option("--allow", options.allow, "A loss to accept (repeatable)")
+      ->check(CLI::IsMember(LossNames()))
+      ->allow_extra_args(false);
+}
+
+void AddConvert(CLI::App* command, ConvertOptions& options) {
+  command->add_option("--from", options.from, "Kind of the input (default: detected)")
+      ->check(CLI::IsMember(KindNames(&Kind::read)));
+  command->add_option("--to", options.to, "Kind of the output")
+      ->check(CLI::IsMember(KindNames(&Kind::write)))
+      ->capture_default_str();
+  command
+      ->add_option("--with", options.with,
+                   "A further file that belongs to the input: weights, a profile's model")
+      ->allow_extra_args(false);
+  AddAllow(command, options);
+  command
+      ->add_option("--eight-bits", options.eight_bits, "What all quantized values of 8 bits become")
+      ->check(CLI::IsMember({"int8", "uint8"}));
+  command->add_flag("--integer-only", options.integer_only,
+                    "For targets without floating point: multipliers, shifts, int32 biases");
+  command->add_option(
+      "--subgraph", options.subgraph,
+      "Subgraph of a TFLite file, by name, signature or index (default: the first)");
+  command->add_option("--opset", options.opset,
+                      "ai.onnx opset of ONNX output (default: the smallest)");
+}
+
+void AddLower(CLI::App* command, ConvertOptions& options) {
+  options.from = "qtx";
+  options.to = "qdq";
+  command->add_option("--opset", options.opset, "ai.onnx opset (default: the smallest that fits)");
+  command->add_option("--to", options.to, "Form of the stock ONNX")
+      ->check(CLI::IsMember({"qdq", "qoperator"}))
+      ->capture_default_str();
+  AddAllow(command, options);
+}
+
 void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lower,
                     ConvertOptions& lift) {
   auto add = [&app](const char* name, const char* help, ConvertOptions& options) {
@@ -69,32 +108,10 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
     command->add_flag("--json", options.json, "The ledger as JSON on stdout");
     return command;
   };
-  auto* command = add("convert", "Convert a model to the extended form, or out of it", convert);
-  command->add_option("--from", convert.from, "Kind of the input (default: detected)")
-      ->check(CLI::IsMember(KindNames(&Kind::read)));
-  command->add_option("--to", convert.to, "Kind of the output")
-      ->check(CLI::IsMember(KindNames(&Kind::write)))
-      ->capture_default_str();
-  command->add_option("--with", convert.with,
-                      "A further file that belongs to the input: weights, a profile's model");
-  command->add_option("--allow", convert.allow, "A loss to accept (repeatable)")
-      ->check(CLI::IsMember(LossNames()));
-  command
-      ->add_option("--eight-bits", convert.eight_bits, "What all quantized values of 8 bits become")
-      ->check(CLI::IsMember({"int8", "uint8"}));
-  command->add_flag("--integer-only", convert.integer_only,
-                    "For targets without floating point: multipliers, shifts, int32 biases");
-  command->add_option(
-      "--subgraph", convert.subgraph,
-      "Subgraph of a TFLite file, by name, signature or index (default: the first)");
-  command->add_option("--opset", convert.opset,
-                      "ai.onnx opset of ONNX output (default: the smallest)");
-  command = add("lower", "The extended form to stock QDQ ONNX", lower);
-  command->add_option("--opset", lower.opset, "ai.onnx opset (default: the smallest that fits)");
-  add("lift", "Stock QDQ ONNX to the extended form", lift);
-  lower.from = "qtx";
-  lower.to = "qdq";
-  lift.from = "qdq";
+  AddConvert(add("convert", "Convert a model to the extended form, or out of it", convert),
+             convert);
+  AddLower(add("lower", "The extended form to stock ONNX", lower), lower);
+  add("lift", "Stock ONNX to the extended form", lift);
 }
 
 void AddDiff(CLI::App& app, DiffOptions& options) {

@@ -106,7 +106,7 @@ std::unique_ptr<TfliteFile> ZeroFilled(const format::Model& model, const std::st
     room += 2 * data.wire.size();
     if (data.raw_data) room += 2 * static_cast<std::uint64_t>(data.raw_data->size);
   }
-  const std::unique_ptr<schema::ModelT> tables(Root(**frame).UnPack());
+  const std::unique_ptr<schema::ModelT> tables = UnpackTflite(Root(**frame));
   for (const auto& buffer : tables->buffers) {
     if (!buffer->data.empty() || buffer->size == 0) continue;
     if (buffer->size > room) return nullptr;
@@ -133,7 +133,7 @@ Result<format::TensorType> OwnType(const format::Model& model, const TensorForm&
 class Filler {
  public:
   Filler(const format::Model& model, const TfliteFile& frame, const TfliteImport& import)
-      : model_(model), frame_(frame), import_(import), tables_(Root(frame).UnPack()) {}
+      : model_(model), frame_(frame), import_(import), tables_(UnpackTflite(Root(frame))) {}
 
   Result<std::string> Fill() {
     for (const TensorForm& form : import_.forms) QTX_RETURN_IF_ERROR(FillForm(form));
@@ -172,7 +172,7 @@ class Filler {
 void AddFrame(const TfliteFile& file, TfliteImport& import) {
   LedgerEntry note{"model", "frame", LedgerEntry::Fate::kKept, ""};
   if (UnpacksWithin(Root(file), file.aligned.size())) {
-    const std::unique_ptr<schema::ModelT> tables(Root(file).UnPack());
+    const std::unique_ptr<schema::ModelT> tables = UnpackTflite(Root(file));
     for (const std::uint32_t held : HeldBuffers(file, import)) {
       schema::BufferT& buffer = *tables->buffers[held];
       buffer.size = buffer.data.size();
@@ -185,7 +185,7 @@ void AddFrame(const TfliteFile& file, TfliteImport& import) {
     }
   }
   note.fate = LedgerEntry::Fate::kDropped;
-  note.why = "its tables share what would take more room than the file";
+  note.why = "its tables are damaged, or share what would take more room than the file";
   import.conversion.ledger.push_back(std::move(note));
 }
 

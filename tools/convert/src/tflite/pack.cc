@@ -6,7 +6,36 @@ namespace {
 // Offsets are 31 bits; what is not in a buffer of constants takes a small part of them.
 constexpr std::size_t kMaxConstants = (std::size_t{1} << 31) - (std::size_t{1} << 28);
 
+// A file may give the type of a union and no value, which Pack follows all the same: it becomes one
+// whose fields all have their defaults.
+template <typename Union>
+void Complete(Union& value) {
+  if (static_cast<int>(value.type) == 0 || value.value != nullptr) return;
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(flatbuffers::Offset<void>(builder.EndTable(builder.StartTable())));
+  const void* empty = flatbuffers::GetRoot<flatbuffers::Table>(builder.GetBufferPointer());
+  value.value = Union::UnPack(empty, value.type, nullptr);
+}
+
+void Complete(schema::TensorT& tensor) {
+  if (tensor.quantization != nullptr) Complete(tensor.quantization->details);
+  if (tensor.sparsity == nullptr) return;
+  for (const auto& dimension : tensor.sparsity->dim_metadata) {
+    Complete(dimension->array_segments);
+    Complete(dimension->array_indices);
+  }
+}
+
 }  // namespace
+
+std::unique_ptr<schema::ModelT> UnpackTflite(const schema::Model& model) {
+  std::unique_ptr<schema::ModelT> tables(model.UnPack());
+  for (const auto& graph : tables->subgraphs) {
+    for (const auto& tensor : graph->tensors) Complete(*tensor);
+    for (const auto& op : graph->operators) Complete(op->builtin_options);
+  }
+  return tables;
+}
 
 Result<std::string> PackTflite(const schema::ModelT& model) {
   std::size_t bytes = 0;

@@ -210,7 +210,9 @@ Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger) {
   }
   const schema::QuantizationParameters* source = tensor.quantization;
   if (source != nullptr && source->details_type() != schema::QuantizationDetails::NONE) {
-    return Unsupported(std::string(schema::EnumNameQuantizationDetails(source->details_type())));
+    return Unsupported("quantization of type " +
+                       std::to_string(static_cast<int>(source->details_type())) + " " +
+                       schema::EnumNameQuantizationDetails(source->details_type()));
   }
   type.statistics = StatisticsOf(tensor, ledger);
   const bool has_scale =

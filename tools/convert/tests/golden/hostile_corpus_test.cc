@@ -72,7 +72,8 @@ TEST(HostileCorpus, DamagedModelsAreRefusedOrSound) {
     std::mt19937_64 random(bytes->size());
     const auto attempt = [&](const std::string& damaged, const std::string& how) {
       bool converted = false;
-      EXPECT_TRUE(ReadsAs(damaged, file, converted)) << file << " " << how;
+      SCOPED_TRACE(file.string() + " " + how);
+      EXPECT_TRUE(ReadsAs(damaged, file, converted));
       ++tried;
       sound += converted ? 1 : 0;
     };
