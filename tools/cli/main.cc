@@ -112,6 +112,7 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
              convert);
   AddLower(add("lower", "The extended form to stock ONNX", lower), lower);
   add("lift", "Stock ONNX to the extended form", lift);
+  lift.from = "qdq";  // which reads every dialect, and what had nothing to lower
 }
 
 void AddDiff(CLI::App& app, DiffOptions& options) {

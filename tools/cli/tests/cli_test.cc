@@ -436,6 +436,14 @@ TEST_F(Qtx, LiftUndoesLower) {
   EXPECT_TRUE(Contents(Path("back.onnx")) == Contents(model));
 }
 
+// A model without a quantized value has nothing to lower but its imports.
+TEST_F(Qtx, LiftUndoesLowerOfAFloatModel) {
+  const std::string model = "/usr/share/libonnx-testdata/data/node/test_add/model.onnx";
+  ASSERT_EQ(Run("lower " + model + " -o " + Path("qdq.onnx")).status, 0);
+  ASSERT_EQ(Run("lift " + Path("qdq.onnx") + " -o " + Path("back.onnx")).status, 0);
+  EXPECT_TRUE(Contents(Path("back.onnx")) == Contents(model));
+}
+
 TEST_F(Qtx, ConvertsSeveralInputsIntoAFolder) {
   const std::string aww = Network("aww") + "/source.tflite";
   fs::copy_file(Network("toycar") + "/source.tflite", Path("toycar.tflite"));

@@ -6,6 +6,7 @@
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "tests/networks.h"
+#include "tests/tflite/maker.h"
 
 namespace qtx::convert {
 namespace {
@@ -51,6 +52,31 @@ TEST(TfliteHostile, SurvivesDamagedBytes) {
       ExpectRefusedOrSound(damaged);
     }
   }
+}
+
+// x + x -> y in FLOAT, with options.
+std::string Sum() {
+  TfliteMaker maker;
+  const int x = maker.Tensor("x", {2}, schema::TensorType::FLOAT32);
+  const int y = maker.Tensor("y", {2}, schema::TensorType::FLOAT32);
+  maker.Operator(schema::BuiltinOperator::ADD, {x, x}, {y}, schema::AddOptionsT());
+  return maker.Bytes({x}, {y});
+}
+
+// The type of the options is there, the options are not: their place in the table says 0.
+TEST(TfliteHostile, SurvivesOptionsOfAKindWithoutAValue) {
+  std::string bytes = Sum();
+  const auto* op = schema::GetModel(bytes.data())->subgraphs()->Get(0)->operators()->Get(0);
+  const auto* table = reinterpret_cast<const flatbuffers::Table*>(op);
+  const auto at = table->GetVTable() - reinterpret_cast<const std::uint8_t*>(bytes.data());
+  bytes[static_cast<std::size_t>(at) + schema::Operator::VT_BUILTIN_OPTIONS] = 0;
+  bytes[static_cast<std::size_t>(at) + schema::Operator::VT_BUILTIN_OPTIONS + 1] = 0;
+  const auto* damaged = schema::GetModel(bytes.data())->subgraphs()->Get(0)->operators()->Get(0);
+  ASSERT_EQ(damaged->builtin_options(), nullptr);
+  ASSERT_EQ(damaged->builtin_options_type(), schema::BuiltinOptions::AddOptions);
+  const auto conversion = FromTflite(bytes);
+  ASSERT_TRUE(conversion.has_value()) << conversion.error().message;
+  EXPECT_TRUE(ToTflite(conversion->model).has_value());
 }
 
 }  // namespace
