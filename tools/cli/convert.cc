@@ -104,6 +104,10 @@ void Run(const ConvertOptions& options, Job& job, Written& written) {
     job.status = kBadInput;
     return;
   }
+  if (options.output.ends_with('/')) {  // not before there is something to put there
+    std::error_code code;
+    fs::create_directories(options.output, code);
+  }
   if (auto saved = Save(*result, job.output, written); !saved.has_value()) {
     job.error = saved.error();
     job.status = kInternal;
@@ -215,10 +219,6 @@ void PrintLedgersJson(const std::vector<Job>& jobs) {
 int Convert(const ConvertOptions& options) {
   auto jobs = Plan(options);
   if (!jobs.has_value()) return Fail(jobs.error(), kUsage);
-  if (options.output.ends_with('/')) {
-    std::error_code code;
-    fs::create_directories(options.output, code);
-  }
   RunAll(options, *jobs);
   int status = kDone;
   for (const Job& job : *jobs) {

@@ -30,7 +30,12 @@ Result<Conversion> ReadTflite(const Source& source, const Options& options) {
 
 Result<format::Model> OnnxOf(const Source& source) {
   if (source.onnx) return *source.onnx;
-  return format::Model::Load(source.file, source.path);
+  auto model = format::Model::Load(source.file, source.path);
+  if (model.has_value()) return model;
+  // Read puts the file's name there.
+  std::string place =
+      model.error().where.substr(std::min(source.path.size() + 2, model.error().where.size()));
+  return Error{model.error().code, std::move(place), model.error().message};
 }
 
 Result<Conversion> ReadOnnx(const Source& source, const Options& options) {
@@ -62,17 +67,30 @@ Result<Export> WriteQOperator(const format::Model& model, const Options& options
 }
 
 constexpr std::array kKinds = {
-    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, ToTflite, ".tflite"},
+    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, ToTflite, ".tflite",
+         Takes::kSubgraph},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
-         WriteGlow, ".yaml"},
-    Kind{"paddle", "PaddlePaddle program, beside its parameters", IsPaddle, ReadPaddle, nullptr},
+         WriteGlow, ".yaml", Takes::kFiles},
+    Kind{"paddle",
+         "PaddlePaddle program, beside its parameters",
+         IsPaddle,
+         ReadPaddle,
+         nullptr,
+         {},
+         Takes::kFiles},
     Kind{"tensorrt", "calibration cache of TensorRT", MatchesNothing, nullptr, WriteTensorrt,
          ".cache"},
     Kind{"csv", "table of values, beside their model", LooksLikeCsvTable, ReadCsvTable,
-         WriteCsvTable, ".csv"},
+         WriteCsvTable, ".csv", Takes::kFiles},
     Kind{"json", "table of values, beside their model", LooksLikeJsonTable, ReadJsonTable,
-         WriteJsonTable, ".json"},
-    Kind{"caffe2", "Caffe2 predict net, init net beside it", IsCaffe2, ReadCaffe2, nullptr},
+         WriteJsonTable, ".json", Takes::kFiles},
+    Kind{"caffe2",
+         "Caffe2 predict net, init net beside it",
+         IsCaffe2,
+         ReadCaffe2,
+         nullptr,
+         {},
+         Takes::kFiles},
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
@@ -143,6 +161,15 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
   if (kind.read == nullptr) {
     return Error{ErrorCode::kUnsupported, source.path,
                  std::string(kind.name) + " can be written, not read"};
+  }
+  if (!source.with.empty() && kind.takes != Takes::kFiles) {
+    return Error{ErrorCode::kInvalid, source.path,
+                 "found further files, " + std::string(kind.name) + " takes none"};
+  }
+  if (!options.subgraph.empty() && kind.takes != Takes::kSubgraph) {
+    return Error{ErrorCode::kInvalid, source.path,
+                 "found subgraph '" + options.subgraph + "', " + std::string(kind.name) +
+                     " has no choice of one"};
   }
   auto conversion = kind.read(source, options);
   if (!conversion.has_value()) return At(source.path, conversion.error());

@@ -62,6 +62,9 @@ struct Export {
   std::vector<LedgerEntry> ledger;
 };
 
+/// What a kind's reader takes beside the file: Source::with, Options::subgraph.
+enum class Takes { kNothing, kFiles, kSubgraph };
+
 /// A form that models come in.
 struct Kind {
   std::string_view name;  // as --from and --to name it
@@ -72,6 +75,7 @@ struct Kind {
   /// From the extended form, which Check has vetted. nullptr: cannot be written.
   Result<Export> (*write)(const format::Model&, const Options&);
   std::string_view extension = ".onnx";  // of files that are written
+  Takes takes = Takes::kNothing;
 };
 
 /// All kinds, in the order in which their `matches` are asked.
