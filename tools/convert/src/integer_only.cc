@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "errors.h"
 #include "ledger.h"
 #include "onnx/graph_index.h"
 #include "qtx/convert/convert.h"
@@ -17,10 +18,6 @@ using format::Tensor;
 using format::TensorType;
 
 using Wide = __int128;
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 // A binary32 is mantissa * 2^exponent.
 struct Dyadic {

@@ -4,6 +4,7 @@
 
 #include "caffe2/fill.h"
 #include "caffe2/value_info.h"
+#include "errors.h"
 
 namespace qtx::convert {
 namespace {
@@ -11,13 +12,6 @@ namespace {
 using format::Attribute;
 using format::ElementType;
 using format::TensorType;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 std::string Quoted(const std::string& blob) { return "blob '" + blob + "'"; }
 

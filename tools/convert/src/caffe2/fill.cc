@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "caffe2/value_info.h"
+#include "errors.h"
 
 namespace qtx::convert {
 namespace {
@@ -13,10 +14,6 @@ namespace {
 using format::Dims;
 using format::ElementType;
 using format::Tensor;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 Result<Dims> ShapeOf(const Caffe2Operator& op) {
   const Caffe2Argument* shape = op.Find("shape");

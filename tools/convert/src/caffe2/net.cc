@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "errors.h"
 #include "schema/caffe2.pb.h"
 
 namespace qtx::convert {
@@ -14,8 +15,6 @@ namespace {
 using google::protobuf::TextFormat;
 
 constexpr int kMaxNesting = 32;  // a net's argument may hold a net; five levels are usual
-
-Error Invalid(std::string message) { return {ErrorCode::kInvalid, "", std::move(message)}; }
 
 // Keeps the first error of the text and its place, both of which count from 0.
 class FirstError : public google::protobuf::io::ErrorCollector {

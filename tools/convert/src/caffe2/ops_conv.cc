@@ -3,6 +3,7 @@
 
 #include "caffe2/ops.h"
 #include "caffe2/window.h"
+#include "errors.h"
 
 namespace qtx::convert {
 namespace {
@@ -11,13 +12,6 @@ using format::Attribute;
 using format::ElementType;
 using format::Tensor;
 using format::TensorType;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 // Operands of a product: the blobs of x, w and the bias.
 struct Operands {

@@ -1,5 +1,6 @@
 // Operators that leave each element where it is.
 #include "caffe2/ops.h"
+#include "errors.h"
 
 namespace qtx::convert {
 namespace {
@@ -7,10 +8,6 @@ namespace {
 using format::Attribute;
 using format::ElementType;
 using format::TensorType;
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "caffe2/ops.h"
+#include "errors.h"
 
 namespace qtx::convert {
 namespace {
@@ -9,13 +10,6 @@ namespace {
 using format::Attribute;
 using format::TensorType;
 using Ints = std::vector<std::int64_t>;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 bool IsPermutation(Ints perm) {
   std::ranges::sort(perm);

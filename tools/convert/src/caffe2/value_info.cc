@@ -5,16 +5,13 @@
 
 #include <cmath>
 
+#include "errors.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::convert {
 namespace {
 
 using format::ElementType;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 Result<format::Dims> DimsOf(const rapidjson::Value& json) {
   format::Dims dims;

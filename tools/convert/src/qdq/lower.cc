@@ -8,8 +8,10 @@
 #include <map>
 #include <set>
 
+#include "errors.h"
 #include "ledger.h"
 #include "onnx/graph_index.h"
+#include "onnx/quantized_types.h"
 #include "onnx/rename.h"
 #include "qdq/imports.h"
 #include "qdq/opset.h"
@@ -25,16 +27,10 @@ using format::ElementType;
 using format::Node;
 using format::TensorType;
 
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
-
-std::string Quoted(const std::string& name) { return "value '" + name + "'"; }
-
 class Lowering {
  public:
   Lowering(const GraphIndex& index, const Options& options)
-      : index_(index), source_(index.model()), ledger_(options) {}
+      : index_(index), source_(index.model()), names_(index), ledger_(options) {}
 
   Result<Conversion> Run(const Options& options);
 
@@ -52,44 +48,28 @@ class Lowering {
                 std::string output) const;
   Result<std::string> AddClip(const std::string& value, const std::string& to,
                               std::vector<Node>& nodes);
-  std::string AddBound(const std::string& name, double value);
+  std::string AddBound(const std::string& name, const format::Tensor& bound);
   void AnnotateValues(std::vector<format::ValueInfo>& list);
   Result<void> Finish(std::int64_t opset);
-  std::string Unique(std::string name);
 
   const GraphIndex& index_;
   const format::Model& source_;
-  std::map<std::string, TensorType> types_;  // of quantized values, parameters inline
+  QuantizedTypes types_;
   std::map<std::string, StockParameters> parameters_;
   std::map<std::string, std::vector<std::string>> parameter_names_;  // scale and zero point
   std::map<std::string, std::string> reads_;  // graph input to the value its consumers read
-  std::set<std::string> names_;
+  NameSource names_;
   format::Model model_;
   std::vector<format::TensorData> added_;  // scales, zero points and bounds, after the model's own
   Ledger ledger_;
 };
 
-std::string Lowering::Unique(std::string name) {
-  const std::string stem = name;
-  for (int n = 2; !names_.insert(name).second; ++n) name = stem + "#" + std::to_string(n);
-  return name;
-}
-
 Result<void> Lowering::CollectTypes() {
-  for (const auto* list : {&source_.graph.inputs, &source_.graph.outputs, &source_.graph.values}) {
-    for (const format::ValueInfo& info : *list) {
-      if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
-      if (!info.type->quantization)
-        return Error{ErrorCode::kInvalid, Quoted(info.name), "has no quantization"};
-      TensorType type = *info.type;
-      auto inline_form = format::Resolve(source_, *type.quantization);
-      if (!inline_form.has_value()) return At(Quoted(info.name), inline_form.error());
-      type.quantization = *std::move(inline_form);
-      auto parameters = ToStock(type);
-      if (!parameters.has_value()) return At(Quoted(info.name), parameters.error());
-      types_.emplace(info.name, std::move(type));
-      parameters_.emplace(info.name, *std::move(parameters));
-    }
+  QTX_ASSIGN_OR_RETURN(types_, QuantizedTypesOf(source_));
+  for (const auto& [name, type] : types_) {
+    auto parameters = ToStock(type);
+    if (!parameters.has_value()) return At(PlaceOfValue(name), parameters.error());
+    parameters_.emplace(name, *std::move(parameters));
   }
   return {};
 }
@@ -105,9 +85,9 @@ Result<std::int64_t> Lowering::Opset(const Options& options) const {
     QTX_ASSIGN_OR_RETURN(const std::int64_t needed, OpsetFor(type));
     if (opset >= needed) continue;
     if (options.opset != 0) {
-      return Unsupported(Quoted(name), std::string(format::Name(type.elem_type)) + " needs opset " +
-                                           std::to_string(needed) + ", found " +
-                                           std::to_string(opset));
+      return Unsupported(PlaceOfValue(name), std::string(format::Name(type.elem_type)) +
+                                                 " needs opset " + std::to_string(needed) +
+                                                 ", found " + std::to_string(opset));
     }
     opset = needed;
   }
@@ -136,10 +116,10 @@ std::vector<std::string> Lowering::ParameterInputs(const std::string& value,
   const StockParameters& stock = parameters_.at(value);
   std::vector<std::string>& names = parameter_names_[value];
   if (names.empty()) {
-    names.push_back(Unique(value + "/scale"));
+    names.push_back(names_.Unique(value + "/scale"));
     added_.push_back(format::ToTensorData(names[0], stock.scale));
     if (stock.zero_point) {
-      names.push_back(Unique(value + "/zero_point"));
+      names.push_back(names_.Unique(value + "/zero_point"));
       added_.push_back(format::ToTensorData(names[1], *stock.zero_point));
     }
   }
@@ -151,9 +131,9 @@ std::vector<std::string> Lowering::ParameterInputs(const std::string& value,
 Result<void> Lowering::AddPair(const std::string& value, const std::string& from,
                                const std::string& to, std::vector<Node>& nodes) {
   if (format::StorageOf(types_.at(value).elem_type) == ElementType::kInt32) {
-    return Unsupported(Quoted(value), "QuantizeLinear has no INT32");
+    return Unsupported(PlaceOfValue(value), "QuantizeLinear has no INT32");
   }
-  const std::string stored = Unique(value + "/stored");
+  const std::string stored = names_.Unique(value + "/stored");
   std::vector<std::string> quantize = ParameterInputs(value, from);
   std::vector<std::string> dequantize = quantize;
   dequantize[0] = stored;
@@ -168,15 +148,9 @@ Result<void> Lowering::AddPair(const std::string& value, const std::string& from
   return {};
 }
 
-std::string Lowering::AddBound(const std::string& name, double value) {
-  // One binary32 rounding moves a bound by far less than half an LSB of an 8- or 16-bit type, so
-  // that QuantizeLinear rounds it back to the stored bound.
-  const auto bound = static_cast<float>(value);
-  format::Tensor tensor{
-      ElementType::kFloat, {}, std::nullopt, std::vector<std::byte>(sizeof bound)};
-  std::memcpy(tensor.bytes.data(), &bound, sizeof bound);
-  std::string unique = Unique(name);
-  added_.push_back(format::ToTensorData(unique, tensor));
+std::string Lowering::AddBound(const std::string& name, const format::Tensor& bound) {
+  std::string unique = names_.Unique(name);
+  added_.push_back(format::ToTensorData(unique, bound));
   return unique;
 }
 
@@ -187,18 +161,16 @@ Result<std::string> Lowering::AddClip(const std::string& value, const std::strin
   const format::Quantization& q = *type.quantization;
   if (!q.quant_min && !q.quant_max) return to;
   if (!format::IsIntegerStorage(type.elem_type))
-    return Unsupported(Quoted(value), "a narrowed range of a small float");
+    return Unsupported(PlaceOfValue(value), "a narrowed range of a small float");
   const format::IntegerRange full = format::StorageRange(type.elem_type);
   const format::IntegerRange range = format::StoredRange(type.elem_type, q);
   if (range == full) return to;
-  if (q.scale.size() > 1) return Unsupported(Quoted(value), "a narrowed range with several scales");
-  const auto real = [&](std::int64_t stored) {
-    return static_cast<double>(q.scale[0]) * static_cast<double>(stored - format::OffsetAt(q, 0));
-  };
-  std::string unclipped = Unique(value + "/unclipped");
+  if (q.scale.size() > 1)
+    return Unsupported(PlaceOfValue(value), "a narrowed range with several scales");
+  std::string unclipped = names_.Unique(value + "/unclipped");
   std::vector<std::string> inputs = {unclipped, "", ""};
-  if (range.min != full.min) inputs[1] = AddBound(value + "/min", real(range.min));
-  if (range.max != full.max) inputs[2] = AddBound(value + "/max", real(range.max));
+  if (range.min != full.min) inputs[1] = AddBound(value + "/min", RealBound(q, range.min));
+  if (range.max != full.max) inputs[2] = AddBound(value + "/max", RealBound(q, range.max));
   if (inputs[2].empty()) inputs.pop_back();
   nodes.push_back(MakeNode(value, "Clip", std::move(inputs), to));
   ledger_.Changed(value, "quant_min", "a Clip before QuantizeLinear, and an annotation");
@@ -212,8 +184,8 @@ Result<void> Lowering::LowerInitializers() {
       continue;
     }
     if (index_.IsInput(data.name))
-      return Unsupported(Quoted(data.name), "a graph input with a default");
-    const std::string stored = Unique(data.name + "/stored");
+      return Unsupported(PlaceOfValue(data.name), "a graph input with a default");
+    const std::string stored = names_.Unique(data.name + "/stored");
     QTX_ASSIGN_OR_RETURN(format::TensorData renamed, Renamed(data, stored));
     model_.graph.initializers.push_back(std::move(renamed));
     Node node =
@@ -230,7 +202,7 @@ Result<void> Lowering::LowerInitializers() {
 Result<void> Lowering::LowerInputs() {
   for (const format::ValueInfo& info : source_.graph.inputs) {
     if (!types_.contains(info.name)) continue;
-    const std::string quantized = Unique(info.name + "/quantized");
+    const std::string quantized = names_.Unique(info.name + "/quantized");
     QTX_RETURN_IF_ERROR(AddPair(info.name, info.name, quantized, model_.graph.nodes));
     reads_[info.name] = quantized;
   }
@@ -239,7 +211,7 @@ Result<void> Lowering::LowerInputs() {
 
 Result<void> Lowering::LowerOutput(const std::string& value, Node& producer,
                                    std::vector<Node>& after) {
-  const std::string real = Unique(value + "/real");
+  const std::string real = names_.Unique(value + "/real");
   QTX_ASSIGN_OR_RETURN(const std::string written, AddClip(value, real, after));
   std::ranges::replace(producer.outputs, value, written);
   return AddPair(value, real, value, after);
@@ -298,7 +270,6 @@ Result<void> Lowering::Finish(std::int64_t opset) {
 }
 
 Result<Conversion> Lowering::Run(const Options& options) {
-  for (std::string& name : index_.AllNames()) names_.insert(std::move(name));
   QTX_RETURN_IF_ERROR(CollectTypes());
   QTX_ASSIGN_OR_RETURN(const std::int64_t opset, Opset(options));
   model_ = source_;

@@ -1,7 +1,6 @@
 #include "qdq/normalize.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
@@ -14,17 +13,6 @@ namespace {
 using format::ElementType;
 using format::Node;
 using format::Tensor;
-
-// Operators whose result has elements of their first input and no others. Sorted.
-constexpr std::array kMovers = {"DepthToSpace", "Expand",    "Flatten",  "Gather",       "Identity",
-                                "MaxPool",      "Reshape",   "Slice",    "SpaceToDepth", "Squeeze",
-                                "Tile",         "Transpose", "Unsqueeze"};
-
-bool Moves(const Node& node) {
-  return (node.domain.empty() || node.domain == "ai.onnx") && node.outputs.size() == 1 &&
-         !node.inputs.empty() &&
-         std::ranges::binary_search(kMovers, std::string_view(node.op_type));
-}
 
 // QuantizeLinear of one real.  Source: ONNX, operator QuantizeLinear: x / y_scale in binary32, ties
 // to even, then the zero point, then saturation.
@@ -82,25 +70,17 @@ class Normalizer {
   Result<void> Visit(Node node);
   Result<bool> FoldQuantizer(const Node& node);
   Result<bool> FoldClip(const Node& node);
+  Result<bool> ReadsAgree(const std::string& integers, const QdqParameters& parameters) const;
   Result<std::optional<std::int64_t>> Bound(const Node& node, std::size_t position) const;
-  void Surround(const Node& node);
   void Annotate(const std::string& value, format::IntegerRange range);
   void DropUnread();
-  Node Pair(const std::string& op_type, const std::string& from, const std::string& to) const;
 
-  // What is known of an integer value: its parameters, and the nodes' inputs that say them.
-  struct Stored {
-    QdqParameters parameters;
-    std::vector<std::string> inputs;  // scale and zero point
-    std::vector<format::Attribute> attributes;
-    std::string domain;
-  };
   const GraphIndex& index_;
   Ledger& ledger_;
   format::Model result_;
-  std::map<std::string, Stored> stored_;
-  std::map<std::string, Tensor> constants_;     // integers of folded initializers
-  std::map<std::string, std::string> renamed_;  // the result of a Clip that is gone, to its input
+  std::map<std::string, QdqParameters> stored_;  // what QuantizeLinears give
+  std::map<std::string, Tensor> constants_;      // integers of folded initializers
+  std::map<std::string, std::string> renamed_;   // the result of a Clip that is gone, to its input
   std::map<std::string, format::IntegerRange> narrowed_;
   std::vector<std::string> unread_;  // initializers that a folded node read
 };
@@ -115,9 +95,6 @@ Result<void> Normalizer::Visit(Node node) {
   } else if (IsStock(node, "Clip")) {
     QTX_ASSIGN_OR_RETURN(const bool folded, FoldClip(node));
     if (folded) return {};
-  } else if (Moves(node) && stored_.contains(node.inputs[0])) {
-    Surround(node);
-    return {};
   }
   result_.graph.nodes.push_back(std::move(node));
   return {};
@@ -128,8 +105,7 @@ Result<bool> Normalizer::FoldQuantizer(const Node& node) {
   if (node.inputs.empty() || node.outputs.size() != 1) return false;
   QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node));
   if (!parameters) return false;
-  stored_[node.outputs[0]] = {
-      *parameters, {node.inputs.begin() + 1, node.inputs.end()}, node.attributes, node.domain};
+  stored_.emplace(node.outputs[0], *parameters);
   const std::string& real = node.inputs[0];
   const format::TensorData* data = index_.IsInput(real) ? nullptr : index_.Initializer(real);
   if (data == nullptr || data->data_type != ElementType::kFloat ||
@@ -158,18 +134,31 @@ Result<std::optional<std::int64_t>> Normalizer::Bound(const Node& node,
   return std::optional(format::UnpackIntegers(*tensor)[0]);
 }
 
+// Every use of `integers` is a DequantizeLinear with these parameters: a type can say the rest.
+Result<bool> Normalizer::ReadsAgree(const std::string& integers,
+                                    const QdqParameters& parameters) const {
+  for (const std::size_t consumer : index_.Consumers(integers)) {
+    const Node& node = index_.node(consumer);
+    if (!IsDequantizeLinear(node) || node.inputs[0] != integers) return false;
+    QTX_ASSIGN_OR_RETURN(const auto read, FromStock(index_, node));
+    if (!read || *read != parameters) return false;
+  }
+  return true;
+}
+
 // True when the Clip is gone: the integers it clips are read by nothing else.
 Result<bool> Normalizer::FoldClip(const Node& node) {
   if (node.inputs.empty() || node.outputs.size() != 1) return false;
   const std::string integers = node.inputs[0];
   const auto known = stored_.find(integers);
   if (known == stored_.end() || index_.IsOutput(integers) || index_.IsOutput(node.outputs[0]) ||
-      index_.Consumers(integers).size() != 1 ||
-      !format::IsIntegerStorage(known->second.parameters.elem_type))
+      index_.Consumers(integers).size() != 1 || !format::IsIntegerStorage(known->second.elem_type))
     return false;
+  QTX_ASSIGN_OR_RETURN(const bool agree, ReadsAgree(node.outputs[0], known->second));
+  if (!agree) return false;
   QTX_ASSIGN_OR_RETURN(const auto low, Bound(node, 1));
   QTX_ASSIGN_OR_RETURN(const auto high, Bound(node, 2));
-  format::IntegerRange range = format::StorageRange(known->second.parameters.elem_type);
+  format::IntegerRange range = format::StorageRange(known->second.elem_type);
   if (!low && !high) return false;
   range.min = std::max(range.min, low.value_or(range.min));
   range.max = std::min(range.max, high.value_or(range.max));
@@ -187,47 +176,9 @@ Result<bool> Normalizer::FoldClip(const Node& node) {
   return true;
 }
 
-Node Normalizer::Pair(const std::string& op_type, const std::string& from,
-                      const std::string& to) const {
-  const Stored& stored = stored_.at(from);
-  Node node;
-  node.op_type = op_type;
-  node.name = to + "/" + op_type;
-  node.domain = stored.domain;
-  node.inputs = {from};
-  node.inputs.insert(node.inputs.end(), stored.inputs.begin(), stored.inputs.end());
-  node.outputs = {to};
-  node.attributes = stored.attributes;
-  return node;
-}
-
-// op(x) becomes Quantize(op(Dequantize(x))), for parameters that hold for every element.
-void Normalizer::Surround(const Node& node) {
-  const std::string& integers = node.inputs[0];
-  const Stored& stored = stored_.at(integers);
-  if (stored.parameters.quantization.scale.size() != 1) {
-    result_.graph.nodes.push_back(node);
-    return;
-  }
-  const std::string& output = node.outputs[0];
-  Node moved = node;
-  moved.inputs[0] = output + "/dequantized";
-  moved.outputs[0] = output + "/moved";
-  Node dequantize = Pair("DequantizeLinear", integers, moved.inputs[0]);
-  std::erase_if(dequantize.attributes, [](const auto& attribute) {
-    return attribute.name != "axis" && attribute.name != "block_size";
-  });
-  Node quantize = Pair("QuantizeLinear", integers, output);
-  quantize.inputs[0] = moved.outputs[0];
-  stored_[output] = stored;
-  result_.graph.nodes.push_back(std::move(dequantize));
-  result_.graph.nodes.push_back(std::move(moved));
-  result_.graph.nodes.push_back(std::move(quantize));
-}
-
 // Says quant_min and quant_max on every value that dequantizes the integers.
 void Normalizer::Annotate(const std::string& value, format::IntegerRange range) {
-  const QdqParameters& parameters = stored_.at(value).parameters;
+  const QdqParameters& parameters = stored_.at(value);
   const format::IntegerRange full = format::StorageRange(parameters.elem_type);
   format::TensorType type{.elem_type = ElementType::kFloat,
                           .quantization = parameters.quantization};

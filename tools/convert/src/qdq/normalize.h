@@ -11,9 +11,7 @@ namespace qtx::convert {
 /// initializer followed by them:
 /// - a QuantizeLinear of a FLOAT initializer (PyTorch, TensorFlow) becomes its integers, as
 ///   QuantizeLinear computes them;
-/// - a Clip of the integers (Brevitas: 2 to 7 bits, narrow ranges) becomes quant_min and quant_max;
-/// - what only moves or selects integers (MaxPool, Reshape, Transpose, ...) goes behind a
-///   DequantizeLinear and before a QuantizeLinear of the same parameters.
+/// - a Clip of the integers (Brevitas: 2 to 7 bits, narrow ranges) becomes quant_min and quant_max.
 /// Errors: kInvalid (parameters that no type can have, NaN to be quantized), kUnsupported
 /// (subgraphs).
 Result<format::Model> NormalizePairs(const format::Model& model, Ledger& ledger);

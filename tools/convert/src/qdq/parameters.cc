@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "errors.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::convert {
@@ -13,11 +14,6 @@ using format::Dims;
 using format::ElementType;
 using format::Quantization;
 using format::Tensor;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
-Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
 
 bool IsBlocked(const Quantization& q) {
   return std::ranges::any_of(q.block_shape, [](std::int64_t block) { return block > 1; });

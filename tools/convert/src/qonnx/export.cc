@@ -10,8 +10,10 @@
 #include <map>
 #include <set>
 
+#include "errors.h"
 #include "ledger.h"
 #include "onnx/graph_index.h"
+#include "onnx/quantized_types.h"
 #include "qdq/imports.h"
 #include "qonnx/dialect.h"
 #include "qonnx/export_types.h"
@@ -25,12 +27,6 @@ using format::ElementType;
 using format::Node;
 using format::Tensor;
 using format::TensorType;
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
-
-std::string Quoted(const std::string& name) { return "value '" + name + "'"; }
 
 Tensor Scalar(double value) {
   const auto number = static_cast<float>(value);
@@ -50,7 +46,7 @@ bool WasQuantizer(const Node& node) {
 class Exporter {
  public:
   Exporter(const GraphIndex& index, const Options& options)
-      : index_(index), source_(index.model()), ledger_(options) {}
+      : index_(index), source_(index.model()), ledger_(options), names_(index) {}
 
   Result<Export> Run();
 
@@ -69,42 +65,28 @@ class Exporter {
   void Annotate(std::vector<format::ValueInfo>& list);
   Result<void> Finish();
   std::string AddInitializer(const std::string& name, const Tensor& tensor);
-  std::string Unique(std::string name);
 
   const GraphIndex& index_;
   const format::Model& source_;
   Ledger ledger_;
-  std::map<std::string, TensorType> types_;   // of quantized values, parameters inline
+  QuantizedTypes types_;
   std::map<std::string, std::string> reads_;  // graph input to the value its consumers read
-  std::set<std::string> names_;
+  NameSource names_;
   std::vector<format::TensorData> added_;  // parameters and bounds, after the model's own
   format::Model model_;
 };
 
-std::string Exporter::Unique(std::string name) {
-  const std::string stem = name;
-  for (int n = 2; !names_.insert(name).second; ++n) name = stem + "#" + std::to_string(n);
-  return name;
-}
-
 std::string Exporter::AddInitializer(const std::string& name, const Tensor& tensor) {
-  std::string unique = Unique(name);
+  std::string unique = names_.Unique(name);
   added_.push_back(format::ToTensorData(unique, tensor));
   return unique;
 }
 
 Result<void> Exporter::CollectTypes() {
-  for (const auto* list : {&source_.graph.inputs, &source_.graph.outputs, &source_.graph.values}) {
-    for (const format::ValueInfo& info : *list) {
-      if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
-      TensorType type = *info.type;
-      auto resolved = format::Resolve(source_, *type.quantization);
-      if (!resolved.has_value()) return At(Quoted(info.name), resolved.error());
-      type.quantization = *std::move(resolved);
-      const auto sayable = CheckSayable(type);
-      if (!sayable.has_value()) return At(Quoted(info.name), sayable.error());
-      types_.emplace(info.name, std::move(type));
-    }
+  QTX_ASSIGN_OR_RETURN(types_, QuantizedTypesOf(source_));
+  for (const auto& [name, type] : types_) {
+    const auto sayable = CheckSayable(type);
+    if (!sayable.has_value()) return At(PlaceOfValue(name), sayable.error());
   }
   return {};
 }
@@ -132,7 +114,7 @@ Result<Node> Exporter::MakeQuantizer(const std::string& value, const QonnxWidth&
     return node;
   }
   auto zero_point = QonnxZeroPoint(type);
-  if (!zero_point.has_value()) return At(Quoted(value), zero_point.error());
+  if (!zero_point.has_value()) return At(PlaceOfValue(value), zero_point.error());
   node.inputs.push_back(AddInitializer(value + "/zero_point", *zero_point));
   node.inputs.push_back(
       AddInitializer(value + "/bit_width", Scalar(static_cast<double>(width.bits))));
@@ -146,10 +128,10 @@ Result<void> Exporter::AddInputs() {
   for (const format::ValueInfo& info : source_.graph.inputs) {
     if (!types_.contains(info.name)) continue;
     if (index_.Initializer(info.name) != nullptr)
-      return Unsupported(Quoted(info.name), "a graph input with a default");
+      return Unsupported(PlaceOfValue(info.name), "a graph input with a default");
     const auto width = Width(info.name);
-    if (!width) return Unsupported(Quoted(info.name), "a range that is no bit width's");
-    const std::string quantized = Unique(info.name + "/quantized");
+    if (!width) return Unsupported(PlaceOfValue(info.name), "a range that is no bit width's");
+    const std::string quantized = names_.Unique(info.name + "/quantized");
     QTX_ASSIGN_OR_RETURN(Node node, MakeQuantizer(info.name, *width, info.name, quantized));
     model_.graph.nodes.push_back(std::move(node));
     reads_[info.name] = quantized;
@@ -168,8 +150,8 @@ Result<void> Exporter::AddInitializers() {
     }
     QTX_ASSIGN_OR_RETURN(const Tensor stored, format::LoadInitializer(source_, data.name));
     auto real = RealsOf(stored);
-    if (!real.has_value()) return At(Quoted(data.name), real.error());
-    const std::string name = Unique(data.name + "/real");
+    if (!real.has_value()) return At(PlaceOfValue(data.name), real.error());
+    const std::string name = names_.Unique(data.name + "/real");
     model_.graph.initializers.push_back(format::ToTensorData(name, *real));
     const QonnxWidth width = Width(data.name).value_or(FullWidth(type->second.elem_type));
     QTX_ASSIGN_OR_RETURN(Node node, MakeQuantizer(data.name, width, name, data.name));
@@ -185,19 +167,17 @@ Result<std::string> Exporter::AddClip(const std::string& value, const std::strin
   const TensorType& type = types_.at(value);
   const format::Quantization& q = *type.quantization;
   if (q.scale.size() > 1)
-    return Unsupported(Quoted(value), "a range that is no bit width's, with several scales");
+    return Unsupported(PlaceOfValue(value), "a range that is no bit width's, with several scales");
   if (source_.OpsetVersion("") < 11)
-    return Unsupported(Quoted(value), "a range that is no bit width's needs Clip of opset 11");
+    return Unsupported(PlaceOfValue(value),
+                       "a range that is no bit width's needs Clip of opset 11");
   const format::IntegerRange range = format::StoredRange(type.elem_type, q);
-  const auto real = [&](std::int64_t stored) {
-    return static_cast<double>(q.scale[0]) * static_cast<double>(stored - format::OffsetAt(q, 0));
-  };
   Node clip;
   clip.name = value + "/Clip";
   clip.op_type = "Clip";
-  clip.inputs = {Unique(value + "/unclipped"),
-                 AddInitializer(value + "/min", Scalar(real(range.min))),
-                 AddInitializer(value + "/max", Scalar(real(range.max)))};
+  clip.inputs = {names_.Unique(value + "/unclipped"),
+                 AddInitializer(value + "/min", RealBound(q, range.min)),
+                 AddInitializer(value + "/max", RealBound(q, range.max))};
   clip.outputs = {to};
   ledger_.Changed(value, "quant_min", "a Clip before Quant, and an annotation");
   nodes.push_back(clip);
@@ -206,7 +186,7 @@ Result<std::string> Exporter::AddClip(const std::string& value, const std::strin
 
 Result<void> Exporter::AddOutput(const std::string& value, Node& producer,
                                  std::vector<Node>& after) {
-  const std::string real = Unique(value + "/real");
+  const std::string real = names_.Unique(value + "/real");
   std::string written = real;
   auto width = Width(value);
   if (!width) {
@@ -290,7 +270,6 @@ Result<void> Exporter::Finish() {
 }
 
 Result<Export> Exporter::Run() {
-  for (std::string& name : index_.AllNames()) names_.insert(std::move(name));
   QTX_RETURN_IF_ERROR(CollectTypes());
   model_ = source_;
   model_.graph.nodes.clear();

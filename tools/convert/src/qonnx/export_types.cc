@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "errors.h"
 #include "qonnx/constant.h"
 
 namespace qtx::convert {
@@ -12,8 +13,6 @@ using format::ElementType;
 using format::Quantization;
 using format::Tensor;
 using format::TensorType;
-
-Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
 
 // Parameters with a dimension for each of the value's. Those along ascending axes are row-major.
 Tensor Broadcast(const TensorType& type, std::span<const float> values) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "errors.h"
 #include "qonnx/small_float.h"
 #include "qtx/format/limits.h"
 
@@ -16,13 +17,6 @@ using format::ElementType;
 using format::Node;
 using format::Quantization;
 using format::Tensor;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 // Scale and zero point over one grid: the dimensions that either has, from the last one on.
 struct Grid {

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "errors.h"
+
 namespace qtx::convert {
 namespace {
 
@@ -9,10 +11,6 @@ using format::ElementType;
 using format::Node;
 
 constexpr std::int64_t kMaxBits = 22;
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 Result<float> ScalarInput(const GraphIndex& index, const Node& node, std::size_t position,
                           const char* name) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "errors.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::convert {
@@ -12,10 +13,6 @@ using format::Dims;
 using format::ElementType;
 using format::Tensor;
 using Parameters = std::optional<QdqParameters>;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 std::int64_t CountOf(const Tensor& tensor) { return format::ElementCount(tensor); }
 

@@ -6,11 +6,9 @@
 #include <string>
 
 #include "onnx/graph_index.h"
+#include "onnx/quantized_types.h"
 
 namespace qtx::convert {
-
-/// Types of the quantized values of a model, parameters inline.
-using QuantizedTypes = std::map<std::string, format::TensorType>;
 
 struct Form {
   std::string op_type, domain;

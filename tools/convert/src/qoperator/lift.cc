@@ -160,16 +160,6 @@ Result<MaybeLift> LiftByLayout(const LiftContext& context, const Node& node,
 
 }  // namespace
 
-NameSource::NameSource(const GraphIndex& index) {
-  for (std::string& name : index.AllNames()) names_.insert(std::move(name));
-}
-
-std::string NameSource::Unique(const std::string& name) {
-  std::string unique = name;
-  for (int n = 2; !names_.insert(unique).second; ++n) unique = name + "#" + std::to_string(n);
-  return unique;
-}
-
 Node PlainNode(const Node& from, std::string_view op_type) {
   Node node = from;
   node.op_type = op_type;

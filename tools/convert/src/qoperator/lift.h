@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "onnx/graph_index.h"
+#include "onnx/quantized_types.h"
 #include "qdq/parameters.h"
 
 namespace qtx::convert {
@@ -26,16 +27,6 @@ struct Lift {
   std::vector<format::Node> after;               // nodes on reals that follow it
   std::set<std::size_t> absorbed;                // further nodes that it stands for
   std::optional<NewWeight> weight;
-};
-
-class NameSource {
- public:
-  explicit NameSource(const GraphIndex& index);
-  /// `name`, or with the first free suffix of #2, #3, ...
-  std::string Unique(const std::string& name);
-
- private:
-  std::set<std::string> names_;
 };
 
 /// What Lift functions read and write beside the node.

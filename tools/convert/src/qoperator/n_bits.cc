@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "errors.h"
 #include "qoperator/constants.h"
 #include "qoperator/operators.h"
 #include "qoperator/product_bias.h"
@@ -16,10 +17,6 @@ using format::ElementType;
 using format::Node;
 using format::Tensor;
 using MaybeLift = std::optional<Lift>;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 Result<NBitsShape> ShapeOf(const Node& node) {
   const NBitsShape shape{node.IntOr("K", 0), node.IntOr("N", 0), node.IntOr("bits", 4),

@@ -389,7 +389,8 @@ Result<Pairs> PairWriter::Run() {
 }  // namespace
 
 Result<Pairs> QOperatorsToPairs(const format::Model& model, Ledger& ledger) {
-  if (std::ranges::none_of(model.graph.nodes, IsQOperator) && !HasAnnotations(model.graph))
+  if (std::ranges::none_of(model.graph.nodes, IsQOperator) && !HasAnnotations(model.graph) &&
+      !MovesQuantized(model.graph))
     return Pairs{model, {}};
   const auto digest =
       std::ranges::find(model.metadata, format::kDigestKey, &format::Metadata::value_type::first);

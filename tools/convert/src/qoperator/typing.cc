@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace qtx::convert {
 namespace {
@@ -146,6 +147,15 @@ bool MovesElements(const Node& node) {
   if (!(node.domain.empty() || node.domain == "ai.onnx") || node.inputs.empty()) return false;
   return std::ranges::find(kMoving, std::string_view(node.op_type)) != kMoving.end() &&
          (node.outputs.size() == 1 || node.op_type == "Split");
+}
+
+bool MovesQuantized(const format::Graph& graph) {
+  std::set<std::string> integers;
+  for (const Node& node : graph.nodes) {
+    if (IsQuantizeLinear(node)) integers.insert(node.outputs.begin(), node.outputs.end());
+    if (MovesElements(node) && integers.contains(node.inputs[0])) return true;
+  }
+  return false;
 }
 
 Result<ParametersOfValues> TypesOf(const GraphIndex& index, const ParametersOfValues& declared,

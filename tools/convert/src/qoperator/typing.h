@@ -12,6 +12,9 @@ namespace qtx::convert {
 /// one scale is theirs too.
 bool MovesElements(const format::Node& node);
 
+/// True when such an operator moves what a QuantizeLinear gives.
+bool MovesQuantized(const format::Graph& graph);
+
 using ParametersOfValues = std::map<std::string, QdqParameters>;
 
 /// Values that are neither constants nor FLOAT, by name: what their producer writes, else what all

@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
+#include "errors.h"
 #include "ledger.h"
+#include "onnx/quantized_types.h"
 #include "onnx/rename.h"
 #include "qdq/imports.h"
 #include "qoperator/annotations.h"
@@ -18,12 +20,6 @@ using format::Attribute;
 using format::ElementType;
 using format::Node;
 using format::TensorType;
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
-
-std::string Quoted(const std::string& name) { return "value '" + name + "'"; }
 
 class Writer {
  public:
@@ -61,10 +57,10 @@ class Writer {
 Result<void> Writer::CheckType(const std::string& name, const TensorType& type) {
   const format::Quantization& q = *type.quantization;
   auto stock = ToStock(type);
-  if (!stock.has_value()) return At(Quoted(name), stock.error());
+  if (!stock.has_value()) return At(PlaceOfValue(name), stock.error());
   if (format::IsIntegerStorage(type.elem_type) &&
       format::StoredRange(type.elem_type, q) != format::StorageRange(type.elem_type))
-    return Unsupported(Quoted(name) + ": quant_min",
+    return Unsupported(PlaceOfValue(name) + ": quant_min",
                        "operators on integers have no narrower range");
   if (q.scheme != format::Scheme::kUnspecified) {
     QTX_RETURN_IF_ERROR(ledger_.Lose("scheme", name, "scheme", "integers have no scheme"));
@@ -81,20 +77,12 @@ Result<void> Writer::CheckType(const std::string& name, const TensorType& type) 
 }
 
 Result<void> Writer::CollectTypes() {
-  for (const auto* list : {&source_.graph.inputs, &source_.graph.outputs, &source_.graph.values}) {
-    for (const format::ValueInfo& info : *list) {
-      if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
-      if (types_.contains(info.name)) continue;
-      TensorType type = *info.type;
-      auto inline_form = format::Resolve(source_, *type.quantization);
-      if (!inline_form.has_value()) return At(Quoted(info.name), inline_form.error());
-      type.quantization = *std::move(inline_form);
-      QTX_RETURN_IF_ERROR(CheckType(info.name, type));
-      ledger_.Changed(info.name, "elem_type",
-                      std::string(format::Name(type.elem_type)) +
-                          " is plain integers, its parameters are inputs of who reads them");
-      types_.emplace(info.name, std::move(type));
-    }
+  QTX_ASSIGN_OR_RETURN(types_, QuantizedTypesOf(source_));
+  for (const auto& [name, type] : types_) {
+    QTX_RETURN_IF_ERROR(CheckType(name, type));
+    ledger_.Changed(name, "elem_type",
+                    std::string(format::Name(type.elem_type)) +
+                        " is plain integers, its parameters are inputs of who reads them");
   }
   return {};
 }
@@ -121,7 +109,7 @@ Result<void> Writer::WriteQuantizer(Node node, const char* op_type, const std::s
   QTX_ASSIGN_OR_RETURN(const StockParameters stock, ToStock(type));
   const bool quantizes = std::string_view(op_type) == "QuantizeLinear";
   if (quantizes && type.elem_type == ElementType::kInt32Q)
-    return Unsupported(Quoted(value), "QuantizeLinear has no INT32");
+    return Unsupported(PlaceOfValue(value), "QuantizeLinear has no INT32");
   node.op_type = op_type;
   const std::int64_t own = source_.OpsetVersion("");
   const bool plain = needed == 13 && type.quantization->axis.empty() && own >= 10;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "errors.h"
 #include "tflite/ops.h"
 #include "tflite/origin.h"
 #include "tflite/types.h"
@@ -14,13 +15,6 @@ using format::ElementType;
 using schema::ActivationFunctionType;
 
 std::string Quoted(const TfliteTensor& tensor) { return "tensor '" + tensor.name + "'"; }
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 }  // namespace
 

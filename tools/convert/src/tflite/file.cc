@@ -4,19 +4,14 @@
 #include <charconv>
 #include <set>
 
+#include "errors.h"
+
 namespace qtx::convert {
 namespace {
 
 // Bounds of the verifier. Real files have a few thousand tables, nested six deep.
 constexpr flatbuffers::uoffset_t kMaxDepth = 32;
 constexpr flatbuffers::uoffset_t kMaxTables = 1'000'000;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 std::string Text(const flatbuffers::String* text) { return text == nullptr ? "" : text->str(); }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "errors.h"
 #include "tflite/ops.h"
 
 namespace qtx::convert {
@@ -12,10 +13,6 @@ using format::Dims;
 // TFLite's gates are numbered i, f, c, o.
 constexpr std::array<std::size_t, 4> kOnnxGates = {0, 3, 1, 2};
 constexpr std::array<std::size_t, 3> kOnnxPeepholes = {0, 2, 1};
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 Result<LstmOptions> OptionsOf(const TfliteOperator& op) {
   LstmOptions options;

@@ -1,4 +1,5 @@
 // CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV.
+#include "errors.h"
 #include "tflite/ops.h"
 #include "tflite/window.h"
 
@@ -7,10 +8,6 @@ namespace {
 
 using format::Attribute;
 using format::Dims;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 template <typename Options>
 Window WindowOf(const Options& options, std::int64_t height, std::int64_t width) {

@@ -1,4 +1,5 @@
 // FULLY_CONNECTED, BATCH_MATMUL, SOFTMAX and LOG_SOFTMAX.
+#include "errors.h"
 #include "tflite/ops.h"
 #include "tflite/window.h"
 
@@ -7,10 +8,6 @@ namespace {
 
 using format::Attribute;
 using format::Dims;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 // x as a matrix of `dims`, which hold the same elements in the same order.
 Result<std::string> AsMatrix(TfliteBuilder& builder, const TfliteOperator& op, int x,

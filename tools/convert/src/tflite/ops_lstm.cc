@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <span>
 
+#include "errors.h"
 #include "tflite/lstm.h"
 #include "tflite/ops.h"
 #include "tflite/window.h"
@@ -13,10 +14,6 @@ using format::Attribute;
 using format::Dims;
 using format::ElementType;
 using format::TensorType;
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 // Constants of the gates, one after the other, as one constant of one direction.
 class Stack {

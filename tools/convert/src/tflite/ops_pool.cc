@@ -1,4 +1,5 @@
 // AVERAGE_POOL_2D and MAX_POOL_2D.
+#include "errors.h"
 #include "qtx/format/shape.h"
 #include "tflite/ops.h"
 #include "tflite/window.h"
@@ -7,10 +8,6 @@ namespace qtx::convert {
 namespace {
 
 using format::Dims;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 }  // namespace
 

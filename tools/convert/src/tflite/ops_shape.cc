@@ -1,6 +1,7 @@
 // RESHAPE and its kin, TRANSPOSE, PAD, CONCATENATION, PACK, TILE: operators that move elements.
 #include <algorithm>
 
+#include "errors.h"
 #include "tflite/ops.h"
 #include "tflite/types.h"
 
@@ -9,10 +10,6 @@ namespace {
 
 using format::Attribute;
 using format::Dims;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 bool IsPermutation(std::vector<std::int64_t> perm, std::size_t rank) {
   std::sort(perm.begin(), perm.end());

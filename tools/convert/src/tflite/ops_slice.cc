@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "errors.h"
 #include "qtx/format/shape.h"
 #include "tflite/ops.h"
 
@@ -14,10 +15,6 @@ using format::Dims;
 using format::ElementType;
 using schema::BuiltinOperator;
 using Vector = std::vector<std::int64_t>;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 // Along each axis of the input, as ONNX's Slice takes them.
 struct Range {

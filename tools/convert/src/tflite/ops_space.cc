@@ -2,6 +2,7 @@
 // height and width.
 #include <algorithm>
 
+#include "errors.h"
 #include "tflite/ops.h"
 
 namespace qtx::convert {
@@ -11,10 +12,6 @@ using format::Attribute;
 using format::Dims;
 using schema::BuiltinOperator;
 using Vector = std::vector<std::int64_t>;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 struct Centers {
   bool align_corners = false, half_pixel = false;

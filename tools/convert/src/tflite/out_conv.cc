@@ -1,6 +1,7 @@
 // Conv, Gemm and MatMul: layers with weights.
 #include <algorithm>
 
+#include "errors.h"
 #include "tflite/rules.h"
 #include "tflite/tensor_out.h"
 #include "tflite/window_out.h"
@@ -10,10 +11,6 @@ namespace {
 
 using format::Dims;
 using schema::BuiltinOperator;
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 // Weights with their dimensions moved. A depthwise filter's channels are TFLite's last axis.
 Result<int> AddWeights(TfliteWriter& writer, const std::string& name, const Permutation& perm) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "errors.h"
 #include "tflite/rules.h"
 
 namespace qtx::convert {
@@ -12,10 +13,6 @@ using format::Dims;
 using format::ElementType;
 using schema::ActivationFunctionType;
 using enum schema::BuiltinOperator;
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 // Which of its results a kernel for integers gives: the asked one, none, or fixed parameters.
 enum class Grid { kAny, kNone, kOne256, kOne128, kSame };

@@ -1,6 +1,7 @@
 // Pools, reductions, Softmax, Resize and the blocks of depth and space.
 #include <algorithm>
 
+#include "errors.h"
 #include "tflite/rules.h"
 #include "tflite/window_out.h"
 
@@ -11,8 +12,6 @@ using format::Dims;
 using format::ElementType;
 using schema::BuiltinOperator;
 using Vector = std::vector<std::int64_t>;
-
-Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
 
 bool Averages(const Job& job) { return job.node.op_type.find("Average") != std::string::npos; }
 

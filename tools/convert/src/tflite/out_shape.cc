@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "errors.h"
 #include "tflite/ops.h"
 #include "tflite/rules.h"
 
@@ -13,8 +14,6 @@ using format::Attribute;
 using format::Dims;
 using schema::BuiltinOperator;
 using Vector = std::vector<std::int64_t>;
-
-Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
 
 // An attribute up to some version, an input since.
 Result<Vector> ListOf(const TfliteWriter& writer, const Job& job, const char* attribute,

@@ -1,6 +1,7 @@
 // ConvTranspose.
 #include <algorithm>
 
+#include "errors.h"
 #include "tflite/rules.h"
 #include "tflite/tensor_out.h"
 #include "tflite/window_out.h"
@@ -12,8 +13,6 @@ using format::Dims;
 using schema::BuiltinOperator;
 
 constexpr std::int64_t kMax = 1 << 16;
-
-Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
 
 struct Upsampling {
   std::array<std::int64_t, 2> strides{}, output{};

@@ -4,13 +4,13 @@
 #include <array>
 #include <limits>
 
+#include "errors.h"
+
 namespace qtx::convert {
 namespace {
 
 using format::ElementType;
 using schema::TensorType;
-
-Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
 
 struct TypePair {
   ElementType ours;

@@ -5,14 +5,13 @@
 #include <cstring>
 #include <limits>
 
+#include "errors.h"
+
 namespace qtx::convert {
 namespace {
 
 using format::ElementType;
 using schema::TensorType;
-
-Error Invalid(std::string message) { return {ErrorCode::kInvalid, "", std::move(message)}; }
-Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
 
 template <typename T>
 std::vector<T> ToVector(const flatbuffers::Vector<T>* vector) {

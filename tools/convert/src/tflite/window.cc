@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "errors.h"
+
 namespace qtx::convert {
 namespace {
 
@@ -11,10 +13,6 @@ using format::ElementType;
 
 // Elements per axis that a kernel may span; real ones span a few hundred. It bounds the pads.
 constexpr std::int64_t kMaxSpan = 1 << 16;
-
-Error Invalid(std::string where, std::string message) {
-  return {ErrorCode::kInvalid, std::move(where), std::move(message)};
-}
 
 struct Pads {
   std::int64_t begin = 0, end = 0;

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "errors.h"
 #include "tflite/nodes_out.h"
 
 namespace qtx::convert {
 namespace {
 
 constexpr std::int64_t kMax = 1 << 16;  // as the reader takes them
-
-Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
 
 Result<std::array<std::int64_t, 2>> PairOf(const format::Node& node, const char* attribute) {
   const std::vector<std::int64_t> values = node.IntsOr(attribute, {1, 1});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "errors.h"
 #include "tflite/tensor_out.h"
 #include "tflite/versions.h"
 
@@ -11,10 +12,6 @@ namespace {
 
 using format::ElementType;
 using schema::BuiltinOperator;
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 std::string Quoted(const std::string& value) { return "'" + value + "'"; }
 

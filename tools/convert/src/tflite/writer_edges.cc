@@ -1,14 +1,11 @@
 // The graph's inputs and outputs, and the names of tensors.
+#include "errors.h"
 #include "tflite/writer.h"
 
 namespace qtx::convert {
 namespace {
 
 using schema::BuiltinOperator;
-
-Error Unsupported(std::string where, std::string message) {
-  return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
-}
 
 std::string Quoted(const std::string& value) { return "'" + value + "'"; }
 

@@ -140,5 +140,19 @@ TEST(NormalizePairs, LeavesAClipWhoseInputOthersRead) {
   EXPECT_THAT(OpTypes(Imported(maker)), ::testing::Contains("Clip"));
 }
 
+// Read in units of 0.25 what was written in units of 0.5: the range alone does not say that.
+TEST(NormalizePairs, LeavesAClipReadWithOtherParameters) {
+  OnnxMaker maker(21);
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {2})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {2})};
+  maker.Parameters("a", 0.5F, 0);
+  maker.Parameters("b", 0.25F, 0);
+  maker.Initializer<std::int8_t>("low", ElementType::kInt8, {}, {-3});
+  maker.Quantize("x", "a", "xq");
+  maker.Node("Clip", {"xq", "low"}, {"xc"});
+  maker.Dequantize("xc", "b", "y");
+  EXPECT_THAT(OpTypes(Imported(maker)), ::testing::Contains("Clip"));
+}
+
 }  // namespace
 }  // namespace qtx::convert

@@ -1,0 +1,39 @@
+// What a writer of stock ONNX asks of an extended model: its quantized types, and names it has not.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "onnx/graph_index.h"
+
+namespace qtx::convert {
+
+/// By value, parameters inline.
+using QuantizedTypes = std::map<std::string, format::TensorType>;
+
+/// Those of all declared values.
+/// Errors: kInvalid for a quantized value without parameters, or those of Resolve, naming the
+/// value.
+Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model);
+
+/// "value 'x'": a place for errors.
+std::string PlaceOfValue(const std::string& name);
+
+/// Names that no value of a graph has.
+class NameSource {
+ public:
+  explicit NameSource(const GraphIndex& index);
+  /// `name`, or with the first free suffix of #2, #3, ...
+  std::string Unique(const std::string& name);
+
+ private:
+  std::set<std::string> names_;
+};
+
+/// The reals of a stored bound as an initializer that a Clip before the quantizer reads. One
+/// binary32 rounding moves a bound by far less than half an LSB of an 8- or 16-bit type, so that
+/// the quantizer rounds it back to the stored bound.  REQUIRES: one scale.
+format::Tensor RealBound(const format::Quantization& q, std::int64_t stored);
+
+}  // namespace qtx::convert
