@@ -288,6 +288,31 @@ struct StatisticsChecker {
     }
   }
 
+  // statistics.C6.
+  void CheckMoments(std::int64_t count) {
+    const auto canonical = [](const ExactSum& sum) {
+      if (sum.integer.empty()) return sum.exponent == 0;
+      const auto byte = [&sum](std::size_t i) {
+        return static_cast<unsigned char>(sum.integer[i]);
+      };
+      const std::size_t n = sum.integer.size();
+      // The highest byte says more than the sign of the one below it.
+      const bool shortest = n == 1 || byte(n - 1) != ((byte(n - 2) & 0x80U) != 0 ? 0xFFU : 0x00U);
+      return n <= 128 && shortest && (byte(0) & 1U) != 0 && std::abs(sum.exponent) <= 1024;
+    };
+    const std::vector<Moments>& moments = statistics.moments;
+    if (!moments.empty() && static_cast<std::int64_t>(moments.size()) != count) {
+      Report("statistics.C6", "moments",
+             FoundExpected(std::to_string(moments.size()) + " values",
+                           "none or " + std::to_string(count)));
+    }
+    for (const Moments& m : moments) {
+      if (canonical(m.sum) && canonical(m.sum_of_squares)) continue;
+      Report("statistics.C6", "moments", "expected odd integers in their shortest form");
+      return;
+    }
+  }
+
   void CheckHistogram(const Histogram& h) {
     if (!std::isfinite(h.lower) || !std::isfinite(h.upper) || h.lower >= h.upper ||
         h.counts.empty() || static_cast<std::int64_t>(h.counts.size()) > kMaxHistogramBins) {
@@ -330,7 +355,10 @@ void CheckType(const Model& model, const TensorType& type, const std::string& pl
   if (!IsQuantized(type.elem_type) && type.elem_type != ElementType::kFloat) {
     statistics.Report("statistics.C5", "", "expected on quantized types and FLOAT only");
   }
-  if (const auto count = statistics.Count()) statistics.CheckSizes(*count);
+  if (const auto count = statistics.Count()) {
+    statistics.CheckSizes(*count);
+    statistics.CheckMoments(*count);
+  }
   statistics.CheckOrder();
   if (type.statistics->histogram) statistics.CheckHistogram(*type.statistics->histogram);
 }

@@ -49,6 +49,15 @@ void WriteQuantization(const Quantization& q, qtx::Quantization& out) {
   *out.mutable_unknown_fields() = q.unknown_fields;
 }
 
+ExactSum ReadSum(const qtx::ExactSum& in) {
+  return {.exponent = in.exponent(), .integer = in.integer()};
+}
+
+void WriteSum(const ExactSum& sum, qtx::ExactSum& out) {
+  if (sum.exponent != 0) out.set_exponent(sum.exponent);
+  if (!sum.integer.empty()) out.set_integer(sum.integer);
+}
+
 Statistics ReadStatistics(const qtx::Statistics& in) {
   Statistics statistics;
   statistics.min = Vector(in.min());
@@ -67,6 +76,11 @@ Statistics ReadStatistics(const qtx::Statistics& in) {
                                      .above = in.histogram().above()};
   }
   statistics.source = in.source();
+  for (const qtx::Moments& moments : in.moments()) {
+    statistics.moments.push_back({.count = moments.count(),
+                                  .sum = ReadSum(moments.sum()),
+                                  .sum_of_squares = ReadSum(moments.sum_of_squares())});
+  }
   statistics.unknown_fields = in.unknown_fields();
   return statistics;
 }
@@ -90,6 +104,12 @@ void WriteStatistics(const Statistics& statistics, qtx::Statistics& out) {
   Assign(statistics.axis, out.mutable_axis());
   if (statistics.histogram) WriteHistogram(*statistics.histogram, *out.mutable_histogram());
   if (!statistics.source.empty()) out.set_source(statistics.source);
+  for (const Moments& moments : statistics.moments) {
+    qtx::Moments& written = *out.add_moments();
+    if (moments.count != 0) written.set_count(moments.count);
+    WriteSum(moments.sum, *written.mutable_sum());
+    WriteSum(moments.sum_of_squares, *written.mutable_sum_of_squares());
+  }
   *out.mutable_unknown_fields() = statistics.unknown_fields;
 }
 

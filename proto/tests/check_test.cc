@@ -213,6 +213,21 @@ const Broken kBroken[] = {
        p.x.elem_type = kInt64;
        p.x.statistics = Measured();
      }},
+    {"statistics.C6", "statistics.moments",
+     [](Parts p) {
+       p.x.statistics = Measured();
+       p.x.statistics->moments.resize(2);
+     }},
+    {"statistics.C6", "statistics.moments",
+     [](Parts p) {  // 2 = 1 * 2^1
+       p.x.statistics = Measured();
+       p.x.statistics->moments = {{.count = 1, .sum = {.exponent = 0, .integer = "\x02"}}};
+     }},
+    {"statistics.C6", "statistics.moments",
+     [](Parts p) {  // -1 in two bytes
+       p.x.statistics = Measured();
+       p.x.statistics->moments = {{.count = 1, .sum = {.exponent = 0, .integer = "\xff\xff"}}};
+     }},
     {"origin.C1", "origin",
      [](Parts p) { p.model.graph.nodes[0].origin = Origin{.framework = "tflite"}; }},
     {"origin.C2", "origin",

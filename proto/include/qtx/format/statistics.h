@@ -21,6 +21,22 @@ struct Histogram {
   bool operator==(const Histogram&) const = default;
 };
 
+/// integer * 2^exponent, without any rounding. One form for each number: the integer is odd, in
+/// two's complement, little-endian, as short as can be; zero has no bytes and exponent 0.
+struct ExactSum {
+  std::int32_t exponent = 0;
+  std::string integer;
+  bool operator==(const ExactSum&) const = default;
+};
+
+/// What a mean and a std were rounded from: samples are joined without a loss.
+struct Moments {
+  std::uint64_t count = 0;  // finite values
+  ExactSum sum;
+  ExactSum sum_of_squares;
+  bool operator==(const Moments&) const = default;
+};
+
 /// Vectors have one value, or one per element of the named axes (row-major).  Units: the tensor's
 /// own.
 struct Statistics {
@@ -34,6 +50,7 @@ struct Statistics {
   std::vector<std::int64_t> axis;
   std::optional<Histogram> histogram;
   std::string source;
+  std::vector<Moments> moments;  // empty: not kept
   std::string unknown_fields;
 
   bool operator==(const Statistics&) const = default;
