@@ -145,8 +145,8 @@ std::vector<std::string> CheckedRules() {
           "quantization.C10",  "quantization.C11",  "quantization.C12", "requantization.C1",
           "requantization.C2", "requantization.C3", "shape.C1",         "shape.C2",
           "shape.C3",          "shape.C4",          "statistics.C1",    "statistics.C2",
-          "statistics.C3",     "statistics.C4",     "statistics.C5",    "versioning.C1",
-          "versioning.C2"};
+          "statistics.C3",     "statistics.C4",     "statistics.C5",    "statistics.C6",
+          "versioning.C1",     "versioning.C2"};
 }
 
 }  // namespace qtx::format
