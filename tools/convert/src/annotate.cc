@@ -39,6 +39,16 @@ Result<format::Model> ModelBeside(const Source& source) {
                    beside.filename().string() + " beside it"};
 }
 
+std::set<std::string> ValueNames(const format::Graph& graph) {
+  std::set<std::string> names;
+  for (const format::ValueInfo& input : graph.inputs) names.insert(input.name);
+  for (const format::TensorData& data : graph.initializers) names.insert(data.name);
+  for (const format::Node& node : graph.nodes)
+    names.insert(node.outputs.begin(), node.outputs.end());
+  names.erase("");
+  return names;
+}
+
 Result<format::TensorType*> DeclareFloat(format::Model& model, const std::string& value) {
   format::ValueInfo* info = nullptr;
   for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {

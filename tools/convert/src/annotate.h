@@ -2,6 +2,7 @@
 // it; and the values of a model that such a file is written of.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,9 @@ namespace qtx::convert {
 /// The ONNX model of a table: the first of `source.with`, or the .onnx beside it of the same stem.
 /// Errors: those of Model::Load; kInvalid when there is neither.
 Result<format::Model> ModelBeside(const Source& source);
+
+/// Every name of a value: inputs, initializers, what nodes give.
+std::set<std::string> ValueNames(const format::Graph& graph);
 
 /// The declaration of `value`, made if need be: what a table names without one is FLOAT.
 /// Errors: kUnsupported when it is declared, and not FLOAT.

@@ -5,6 +5,7 @@
 #include "caffe2/import.h"
 #include "glow/glow.h"
 #include "onnx/detect.h"
+#include "ort/ort.h"
 #include "paddle/import.h"
 #include "qonnx/dialect.h"
 #include "qonnx/export.h"
@@ -80,6 +81,8 @@ constexpr std::array kKinds = {
          Takes::kFiles},
     Kind{"tensorrt", "calibration cache of TensorRT", MatchesNothing, nullptr, WriteTensorrt,
          ".cache"},
+    Kind{"ort", "calibration data of ONNX Runtime, beside its model", LooksLikeOrtCalibration,
+         ReadOrtCalibration, WriteOrtCalibration, ".json", Takes::kFiles},
     Kind{"csv", "table of values, beside their model", LooksLikeCsvTable, ReadCsvTable,
          WriteCsvTable, ".csv", Takes::kFiles},
     Kind{"json", "table of values, beside their model", LooksLikeJsonTable, ReadJsonTable,
@@ -108,6 +111,9 @@ constexpr std::array kLosses = {
     Loss{"float", "that every node computes over integers, where only those are wanted"},
     Loss{"origin", "what a node was in the framework it came from"},
     Loss{"parameters", "scales and offsets that the form has no place for"},
+    Loss{"range",
+         "that min and max are the extremes seen: a range that another tool chose takes their "
+         "place"},
     Loss{"scheme", "the scheme, and the fixed-point form of a requantization"},
     Loss{"statistics", "min, max, mean, std, counts and histograms"},
     Loss{"unmatched", "what a table says of names that are no value of the model"},

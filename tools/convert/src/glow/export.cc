@@ -35,13 +35,36 @@ std::string Obstacle(const Statistics& s) {
   if (!s.axis.empty() || s.min.size() != 1 || s.max.size() != 1)
     return "not one min and max for the tensor";
   if (!IsFloat(s.min[0]) || !IsFloat(s.max[0])) return "min or max is no binary32";
-  if (!s.histogram) return "";
-  if (s.histogram->lower != s.min[0] || s.histogram->upper != s.max[0])
-    return "the histogram is not from min to max";
+  return "";
+}
+
+// Glow's bins lie between min and max, and its counts are binary32: counts go to the bin that holds
+// the middle of theirs, and are rounded.
+Result<std::vector<float>> Counts(const std::string& value, const Statistics& s, Ledger& ledger) {
+  const format::Histogram& histogram = *s.histogram;
+  const std::size_t bins = histogram.counts.size();
+  std::vector<std::uint64_t> counts = histogram.counts;
+  if (histogram.lower != s.min[0] || histogram.upper != s.max[0]) {
+    QTX_RETURN_IF_ERROR(ledger.Lose("statistics", value, "histogram",
+                                    "it is not from min to max: counts would move to such bins"));
+    counts.assign(bins, 0);
+    const double width = (histogram.upper - histogram.lower) / static_cast<double>(bins);
+    const double bins_per_unit = static_cast<double>(bins) / (s.max[0] - s.min[0]);
+    for (std::size_t i = 0; i < bins; ++i) {
+      const double middle = histogram.lower + width * (static_cast<double>(i) + 0.5);
+      const double bin =
+          std::clamp((middle - s.min[0]) * bins_per_unit, 0.0, static_cast<double>(bins - 1));
+      counts[static_cast<std::size_t>(bin)] += histogram.counts[i];
+    }
+  }
   const auto exact = [](std::uint64_t count) {
     return count <= std::uint64_t{1} << 53 && IsFloat(static_cast<double>(count));
   };
-  return std::ranges::all_of(s.histogram->counts, exact) ? "" : "a count is no binary32";
+  if (!std::ranges::all_of(counts, exact)) {
+    QTX_RETURN_IF_ERROR(ledger.Lose("statistics", value, "histogram",
+                                    "a count is no binary32, and would be rounded"));
+  }
+  return std::vector<float>(counts.begin(), counts.end());
 }
 
 // What Glow's profile has no field for.
@@ -52,6 +75,7 @@ Result<void> LoseTheRest(const std::string& value, const Statistics& s, Ledger& 
   };
   QTX_RETURN_IF_ERROR(lose(!s.mean.empty(), "mean"));
   QTX_RETURN_IF_ERROR(lose(!s.std.empty(), "std"));
+  QTX_RETURN_IF_ERROR(lose(!s.moments.empty(), "moments"));
   QTX_RETURN_IF_ERROR(lose(s.nan_count != 0, "nan_count"));
   QTX_RETURN_IF_ERROR(lose(s.infinity_count != 0, "infinity_count"));
   QTX_RETURN_IF_ERROR(lose(!s.source.empty() && s.source != kGlowSource, "source"));
@@ -71,9 +95,8 @@ Result<std::optional<Entry>> Profiled(const format::ValueInfo& info, Ledger& led
   Entry entry;
   entry.min = static_cast<float>(s.min[0]);
   entry.max = static_cast<float>(s.max[0]);
-  if (s.histogram) {
-    for (const std::uint64_t count : s.histogram->counts)
-      entry.histogram.push_back(static_cast<float>(count));
+  if (s.histogram && s.min[0] < s.max[0]) {
+    QTX_ASSIGN_OR_RETURN(entry.histogram, Counts(info.name, s, ledger));
   } else if (s.count != 0 && s.min == s.max) {
     entry.histogram = {static_cast<float>(s.count)};
   }

@@ -40,11 +40,26 @@ constexpr std::array kColumns = {
     Column{"statistics.histogram.below", Form::kInteger},
     Column{"statistics.histogram.above", Form::kInteger},
     Column{"statistics.source"},
+    Column{"statistics.moments", Form::kText, true},
 };
+
+// exponent;integer, its bytes in hexadecimal
+std::string TextOfSum(const format::ExactSum& sum) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = std::to_string(sum.exponent) + ";";
+  for (const char c : sum.integer) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += {kDigits[byte >> 4U], kDigits[byte & 15U]};
+  }
+  return text;
+}
 
 template <typename T>
 std::string Text(const T& value) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_same_v<T, format::Moments>) {
+    return std::to_string(value.count) + ";" + TextOfSum(value.sum) + ";" +
+           TextOfSum(value.sum_of_squares);
+  } else if constexpr (std::is_floating_point_v<T>) {
     return format::HexFloat(static_cast<double>(value));
   } else {
     return std::to_string(value);
@@ -93,6 +108,7 @@ void Put(const Statistics& s, Cells& cells) {
   cells["statistics.infinity_count"] = std::to_string(s.infinity_count);
   PutList("statistics.axis", s.axis, cells);
   if (!s.source.empty()) cells["statistics.source"] = s.source;
+  PutList("statistics.moments", s.moments, cells);
   if (!s.histogram) return;
   cells["statistics.histogram.lower"] = Text(s.histogram->lower);
   cells["statistics.histogram.upper"] = Text(s.histogram->upper);
@@ -101,9 +117,24 @@ void Put(const Statistics& s, Cells& cells) {
   cells["statistics.histogram.above"] = std::to_string(s.histogram->above);
 }
 
+bool ParseBytes(std::string_view hex, std::string& bytes) {
+  if (hex.size() % 2 != 0) return false;
+  for (; !hex.empty(); hex.remove_prefix(2)) {
+    unsigned char byte = 0;
+    const auto [end, failed] = std::from_chars(hex.data(), hex.data() + 2, byte, 16);
+    if (failed != std::errc() || end != hex.data() + 2) return false;
+    bytes += static_cast<char>(byte);
+  }
+  return true;
+}
+
+bool ParseMoments(std::string_view text, format::Moments& moments);
+
 template <typename T>
 bool Parse(std::string_view text, T& value) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_same_v<T, format::Moments>) {
+    return ParseMoments(text, value);
+  } else if constexpr (std::is_floating_point_v<T>) {
     const auto parsed = format::ParseFloat(text);
     if (!parsed.has_value()) return false;
     value = static_cast<T>(*parsed);
@@ -112,6 +143,20 @@ bool Parse(std::string_view text, T& value) {
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     return failed == std::errc() && end == text.data() + text.size();
   }
+}
+
+bool ParseMoments(std::string_view text, format::Moments& moments) {
+  std::array<std::string_view, 5> parts;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t size = i + 1 == parts.size() ? text.size() : text.find(';');
+    if (size == text.npos) return false;
+    parts[i] = text.substr(0, size);
+    text.remove_prefix(std::min(size + 1, text.size()));
+  }
+  return Parse(parts[0], moments.count) && Parse(parts[1], moments.sum.exponent) &&
+         ParseBytes(parts[2], moments.sum.integer) &&
+         Parse(parts[3], moments.sum_of_squares.exponent) &&
+         ParseBytes(parts[4], moments.sum_of_squares.integer);
 }
 
 // Takes cells apart, and remembers the first that does not say what it should.
@@ -200,6 +245,7 @@ Statistics StatisticsIn(Taker& take) {
   take.One("statistics.infinity_count", s.infinity_count);
   take.List("statistics.axis", s.axis);
   s.source = take["statistics.source"];
+  take.List("statistics.moments", s.moments);
   if (take["statistics.histogram.counts"].empty()) return s;
   s.histogram.emplace();
   take.One("statistics.histogram.lower", s.histogram->lower);

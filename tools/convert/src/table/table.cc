@@ -31,16 +31,6 @@ Result<std::vector<Cells>> RowsOf(const format::Model& model, Ledger& ledger) {
   return rows;
 }
 
-std::set<std::string> NamesOf(const format::Graph& graph) {
-  std::set<std::string> names;
-  for (const format::ValueInfo& input : graph.inputs) names.insert(input.name);
-  for (const format::TensorData& data : graph.initializers) names.insert(data.name);
-  for (const format::Node& node : graph.nodes)
-    names.insert(node.outputs.begin(), node.outputs.end());
-  names.erase("");
-  return names;
-}
-
 Result<void> Annotate(Row row, format::Model& model, Ledger& ledger) {
   QTX_ASSIGN_OR_RETURN(format::TensorType * type, DeclareFloat(model, row.name));
   if (row.quantization) {
@@ -61,7 +51,7 @@ Result<Conversion> Joined(const std::vector<Cells>& rows, const Source& source,
   Conversion conversion;
   QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
   Ledger ledger(options);
-  const std::set<std::string> names = NamesOf(conversion.model.graph);
+  const std::set<std::string> names = ValueNames(conversion.model.graph);
   std::set<std::string> seen;
   for (const Cells& cells : rows) {
     QTX_ASSIGN_OR_RETURN(Row row, table::RowOf(cells));

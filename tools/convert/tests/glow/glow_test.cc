@@ -186,6 +186,20 @@ TEST(GlowExport, AsksWhichWhereValuesHaveBoth) {
   EXPECT_THAT(Written(model, {.allow = {"parameters"}}), HasSubstr("Max:             1.0\n"));
 }
 
+// Bins of 1 from -2, their middles -1.5 -0.5 0.5 1.5; from -1 to 2 bins are of 0.75, and these in
+// the first (the nearest), the first, the third and the fourth.
+TEST(GlowProfiles, MoveCountsToBinsFromMinToMaxWithLeave) {
+  format::Model model = Net();
+  model.graph.inputs[0].type->statistics = format::Statistics{.min = {-1}, .max = {2}, .count = 10};
+  model.graph.inputs[0].type->statistics->histogram =
+      format::Histogram{.lower = -2, .upper = 2, .counts = {1, 2, 3, 4}};
+  EXPECT_THAT(Written(model), HasSubstr("it is not from min to max"));
+  const std::string written = Written(model, {.allow = {"statistics"}});
+  const auto profile = glow::ParseProfile(written);
+  ASSERT_TRUE(profile.has_value()) << written;
+  EXPECT_THAT(profile->entries[0].histogram, ElementsAre(3, 0, 3, 4));
+}
+
 TEST(GlowHostile, RefusesWhatIsNoProfileNamingTheLine) {
   const auto message = [](const std::string& text) { return ErrorOf(glow::ParseProfile(text)); };
   EXPECT_THAT(message(""), HasSubstr("found no list"));

@@ -45,6 +45,7 @@ format::Model Annotated() {
   y.statistics->nan_count = 18446744073709551615U;
   y.statistics->histogram = format::Histogram{-1.0, 1.0, {2, 3}, 1, 3};
   y.statistics->source = "10 \"runs\"";
+  y.statistics->moments = {{.count = 9, .sum = {-3, "\x05"}, .sum_of_squares = {0, "\x7f"}}};
   return maker.model;
 }
 
@@ -54,15 +55,16 @@ constexpr const char* kHeader =
     "statistics.std,statistics.count,statistics.nan_count,statistics.infinity_count,"
     "statistics.axis,statistics.histogram.lower,statistics.histogram.upper,"
     "statistics.histogram.counts,statistics.histogram.below,statistics.histogram.above,"
-    "statistics.source\r\n";
+    "statistics.source,statistics.moments\r\n";
 
 TEST(CsvTable, QuotesAsRfc4180AndPrintsScalesInHex) {
-  EXPECT_EQ(Written("csv", Annotated()),
-            std::string(kHeader) +
-                "\"a,\"\"b\"\"\nc\",FLOAT,2 3,0x1.99999ap-4 0x1p-126,-3 4,1,2,asymmetric,-100,100,"
-                "INT8,,,,,,,,,,,,,,,,\r\n"
-                "y,FLOAT,2 3,,,,,,,,,,,-0x1.999999999999ap-4,0x1.fffffffffffffp+1,0x0p+0,0x1p+0,9,"
-                "18446744073709551615,0,,-0x1p+0,0x1p+0,2 3,1,3,\"10 \"\"runs\"\"\"\r\n");
+  EXPECT_EQ(
+      Written("csv", Annotated()),
+      std::string(kHeader) +
+          "\"a,\"\"b\"\"\nc\",FLOAT,2 3,0x1.99999ap-4 0x1p-126,-3 4,1,2,asymmetric,-100,100,"
+          "INT8,,,,,,,,,,,,,,,,,\r\n"
+          "y,FLOAT,2 3,,,,,,,,,,,-0x1.999999999999ap-4,0x1.fffffffffffffp+1,0x0p+0,0x1p+0,9,"
+          "18446744073709551615,0,,-0x1p+0,0x1p+0,2 3,1,3,\"10 \"\"runs\"\"\",9;-3;05;0;7f\r\n");
 }
 
 TEST(JsonTable, NestsAsInspectDoes) {
