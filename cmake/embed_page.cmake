@@ -1,5 +1,6 @@
-# cmake -DFOLDER=… -DOUTPUT=… -P embed_page.cmake: joins page.html, page.css and page.js of FOLDER into one
-# page and writes it as the C++ source OUTPUT. The content security policy of the page names the
+# cmake -DFOLDER=… -DOUTPUT=… -DHEADER=… -DVARIABLE=… -P embed_page.cmake: joins page.html, page.css and page.js of
+# FOLDER, with page/base.css and page/base.js of this folder before them, into one page and writes it as the C++
+# source OUTPUT, which includes HEADER and defines the string_view VARIABLE. The content security policy of the page names the
 # style sheet and the script by their digests, so that nothing else on it can run.
 
 # The base64 form of the SHA-256 of `text`. Source: the `hash-source` of CSP level 3; RFC 4648.
@@ -21,15 +22,18 @@ function(qtx_csp_digest text result)
 endfunction()
 
 file(READ "${FOLDER}/page.html" page)
-file(READ "${FOLDER}/page.css" css)
-file(READ "${FOLDER}/page.js" js)
+foreach(part css js)
+  file(READ "${CMAKE_CURRENT_LIST_DIR}/page/base.${part}" base)
+  file(READ "${FOLDER}/page.${part}" own)
+  set(${part} "${base}${own}")
+endforeach()
 qtx_csp_digest("${css}" css_digest)
 qtx_csp_digest("${js}" js_digest)
 foreach(name css_digest js_digest css js)
   string(REPLACE "@${name}@" "${${name}}" page "${page}")
 endforeach()
 file(WRITE "${OUTPUT}" "// Made from ${FOLDER} by embed_page.cmake.
-#include \"report_page.h\"
+#include \"${HEADER}\"
 
-const std::string_view qtx::conformance::kReportPage = R\"qtx_page(${page})qtx_page\";
+const std::string_view ${VARIABLE} = R\"qtx_page(${page})qtx_page\";
 ")

@@ -23,3 +23,15 @@ function(qtx_library name)
     install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/ DESTINATION include)
   endif()
 endfunction()
+
+# qtx_page(FOLDER HEADER VARIABLE): FOLDER's page.html, page.css and page.js as the source page.cc of the current
+# binary folder, which defines the string_view VARIABLE that HEADER declares.
+function(qtx_page folder header variable)
+  set(embed ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake)
+  set(base ${PROJECT_SOURCE_DIR}/cmake/page/base)
+  add_custom_command(OUTPUT page.cc
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${CMAKE_CURRENT_BINARY_DIR}/page.cc
+      -DHEADER=${header} -DVARIABLE=${variable} -P ${embed}
+    DEPENDS ${folder}/page.html ${folder}/page.css ${folder}/page.js ${base}.css ${base}.js ${embed}
+    VERBATIM)
+endfunction()

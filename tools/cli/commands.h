@@ -31,6 +31,8 @@ int Check(const CheckOptions& options);
 
 struct InspectOptions {
   std::string file;
+  std::string html;       // a page is written there
+  bool findings = false;  // what looks wrong, too: weights are read for that
   bool json = false;
 };
 int Inspect(const InspectOptions& options);

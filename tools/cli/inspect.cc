@@ -1,4 +1,6 @@
 // qtx inspect: what is in a model, as a table for people or JSON for programs.
+#include "qtx/inspect/inspect.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 
 #include "commands.h"
 #include "json.h"
+#include "qtx/format/file.h"
 #include "qtx/format/model.h"
 
 namespace qtx::cli {
@@ -103,7 +106,7 @@ void WriteNode(const format::Node& node, Json& json) {
   json.EndObject();
 }
 
-std::string ToJson(const Model& model) {
+std::string ToJson(const Model& model, const std::vector<inspect::Finding>& findings) {
   Json json;
   json.BeginObject();
   json.Field("ir_version", model.ir_version);
@@ -124,6 +127,13 @@ std::string ToJson(const Model& model) {
   }
   json.EndArray();
   json.Array("nodes", model.graph.nodes, [&json](const format::Node& n) { WriteNode(n, json); });
+  json.Array("findings", findings, [&json](const inspect::Finding& finding) {
+    json.BeginObject();
+    json.Field("value", finding.value);
+    json.Field("kind", finding.kind);
+    json.Field("message", finding.message);
+    json.EndObject();
+  });
   json.EndObject();
   return json.Text();
 }
@@ -230,10 +240,24 @@ void PrintText(const Model& model, const std::string& file) {
 int Inspect(const InspectOptions& options) {
   const auto model = Model::Load(options.file);
   if (!model.has_value()) return Fail(model.error(), kBadInput);
+  std::vector<inspect::Finding> findings;
+  if (options.findings) {
+    const auto values = inspect::Examine(*model);
+    if (!values.has_value()) return Fail(At(options.file, values.error()), kBadInput);
+    findings = inspect::Findings(*values);
+  }
+  if (!options.html.empty()) {
+    const auto page = inspect::ToHtml(*model, options.file);
+    if (!page.has_value()) return Fail(At(options.file, page.error()), kBadInput);
+    const auto written = format::WriteFileAtomically(options.html, *page);
+    if (!written.has_value()) return Fail(written.error(), kInternal);
+  }
   if (options.json) {
-    fmt::print("{}", ToJson(*model));
-  } else {
-    PrintText(*model, options.file);
+    fmt::print("{}", ToJson(*model, findings));
+  } else if (options.html.empty() || options.findings) {
+    if (options.html.empty()) PrintText(*model, options.file);
+    for (const inspect::Finding& finding : findings)
+      fmt::print("looks wrong: {}: {} [{}]\n", finding.value, finding.message, finding.kind);
   }
   return kDone;
 }

@@ -38,6 +38,8 @@ void AddCheck(CLI::App& app, CheckOptions& options) {
 void AddInspect(CLI::App& app, InspectOptions& options) {
   auto* command = app.add_subcommand("inspect", "Show values, types, parameters, statistics");
   command->add_option("file", options.file, "An ONNX model")->required();
+  command->add_option("--html", options.html, "Write a page with histograms, ranges and channels");
+  command->add_flag("--findings", options.findings, "Say what looks wrong");
   command->add_flag("--json", options.json, "The same for programs");
 }
 

@@ -1,0 +1,217 @@
+// Figures of each value, from the model alone.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "qtx/format/annotation.h"
+#include "qtx/inspect/inspect.h"
+
+namespace qtx::inspect {
+namespace {
+
+using format::ElementType;
+using format::Histogram;
+using format::Model;
+using format::Quantization;
+using format::Tensor;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The type that the integers have, or are meant to have.
+ElementType StoredAs(const format::TensorType& type) {
+  return format::IsQuantized(type.elem_type) ? type.elem_type
+         : format::IsAnnotated(type)         ? format::Unannotated(type).elem_type
+                                             : ElementType::kUndefined;
+}
+
+void SetRange(Value& value) {
+  const ElementType stored = StoredAs(value.type);
+  if (stored == ElementType::kUndefined || !format::IsIntegerStorage(stored)) return;
+  const Quantization& q = *value.type.quantization;
+  const format::IntegerRange range = format::StoredRange(stored, q);
+  // A binary32 times an integer of at most 33 bits is exact in a double but for the last bits of
+  // INT32: good enough to look at.
+  for (std::size_t i = 0; i < q.scale.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const double scale = format::ScaleAt(q, at);
+    const auto offset = static_cast<double>(format::OffsetAt(q, at));
+    value.range_lower.push_back(scale * (static_cast<double>(range.min) - offset));
+    value.range_upper.push_back(scale * (static_cast<double>(range.max) - offset));
+  }
+}
+
+// Real values of a constant: its floats, or scale * (stored - offset).
+std::vector<double> Reals(const Tensor& tensor) {
+  if (!tensor.quantization) return format::StoredValues(tensor);
+  const Quantization& q = *tensor.quantization;
+  const format::ParameterMap parameter(q, tensor.dims);
+  std::vector<double> reals = format::StoredValues(tensor);
+  for (std::size_t i = 0; i < reals.size(); ++i) {
+    const std::int64_t at = parameter(static_cast<std::int64_t>(i));
+    reals[i] = format::ScaleAt(q, at) * (reals[i] - format::OffsetAt(q, at));
+  }
+  return reals;
+}
+
+void AddExtremes(const std::vector<double>& reals, const Tensor& tensor, Value& value) {
+  const Quantization none;
+  const Quantization& q = value.type.quantization ? *value.type.quantization : none;
+  const format::ParameterMap parameter(q, tensor.dims);
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(1, parameter.count()));
+  value.lowest.assign(count, kInfinity);
+  value.highest.assign(count, -kInfinity);
+  for (std::size_t i = 0; i < reals.size(); ++i) {
+    if (!std::isfinite(reals[i])) continue;
+    const auto at = static_cast<std::size_t>(parameter(static_cast<std::int64_t>(i)));
+    value.lowest[at] = std::min(value.lowest[at], reals[i]);
+    value.highest[at] = std::max(value.highest[at], reals[i]);
+  }
+  for (std::size_t i = 0; i < count; ++i) {  // nothing finite there
+    if (value.lowest[i] > value.highest[i]) value.lowest[i] = value.highest[i] = 0;
+  }
+}
+
+std::optional<Histogram> Counted(const std::vector<double>& reals, double lower, double upper) {
+  if (!(lower < upper)) return std::nullopt;
+  Histogram histogram{.lower = lower, .upper = upper};
+  histogram.counts.resize(kBins);
+  const double bins_per_unit = static_cast<double>(kBins) / (upper - lower);
+  if (!std::isfinite(bins_per_unit)) return std::nullopt;
+  for (const double real : reals) {
+    if (!std::isfinite(real)) continue;
+    const auto bin = static_cast<std::size_t>(std::max(0.0, (real - lower) * bins_per_unit));
+    ++histogram.counts[std::min(bin, kBins - 1)];
+  }
+  return histogram;
+}
+
+// Where a scale is chosen by the extremes, one value of each parameter is at an end of the stored
+// range, or one at each: only more than those may have been beyond it.
+double SaturatedShare(const Tensor& tensor) {
+  const Quantization& q = *tensor.quantization;
+  const format::IntegerRange range = format::StoredRange(tensor.elem_type, q);
+  const format::ParameterMap parameter(q, tensor.dims);
+  const std::vector<std::int64_t> stored = format::UnpackIntegers(tensor);
+  std::vector<std::array<bool, 2>> met(static_cast<std::size_t>(parameter.count()));
+  std::size_t more = 0;
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (stored[i] != range.min && stored[i] != range.max) continue;
+    const auto at = static_cast<std::size_t>(parameter(static_cast<std::int64_t>(i)));
+    bool& before = met[at][stored[i] == range.max ? 1 : 0];
+    more += before ? 1 : 0;
+    before = true;
+  }
+  return static_cast<double>(more) / static_cast<double>(stored.size());
+}
+
+// LoadInitializer wants a quantized ValueInfo; a plain constant is as it is.
+Result<Tensor> DataOf(const Model& model, const Value& value) {
+  if (format::IsQuantized(value.type.elem_type)) return format::LoadInitializer(model, value.name);
+  return format::Decode(*model.graph.FindInitializer(value.name), model.folder);
+}
+
+Result<void> ExamineConstant(const Model& model, Value& value) {
+  const ElementType type = value.type.elem_type;
+  if (type != ElementType::kFloat && !format::IsQuantized(type)) return {};
+  QTX_ASSIGN_OR_RETURN(const Tensor tensor, DataOf(model, value));
+  const std::vector<double> reals = Reals(tensor);
+  if (reals.empty()) return {};
+  AddExtremes(reals, tensor, value);
+  value.histogram = Counted(reals, std::ranges::min(value.lowest), std::ranges::max(value.highest));
+  // One bit is always at an end.
+  if (format::IsQuantized(type) && format::IsIntegerStorage(type) && format::BitWidth(type) > 2)
+    value.saturated = SaturatedShare(tensor);
+  return {};
+}
+
+// Neighbours are joined until there are few enough.
+Histogram Coarsened(Histogram histogram) {
+  const std::size_t factor = (histogram.counts.size() + kBins - 1) / kBins;
+  if (factor <= 1) return histogram;
+  const double width =
+      (histogram.upper - histogram.lower) / static_cast<double>(histogram.counts.size());
+  std::vector<std::uint64_t> counts((histogram.counts.size() + factor - 1) / factor);
+  for (std::size_t i = 0; i < histogram.counts.size(); ++i)
+    counts[i / factor] += histogram.counts[i];
+  histogram.upper = histogram.lower + width * static_cast<double>(factor * counts.size());
+  histogram.counts = std::move(counts);
+  return histogram;
+}
+
+// Of the values a histogram counts, the share in bins that lie beyond the range altogether: at
+// least so much is lost.
+std::optional<double> ShareBeyond(const Histogram& h, double lower, double upper) {
+  const double width = (h.upper - h.lower) / static_cast<double>(h.counts.size());
+  double beyond = static_cast<double>(h.below) * (lower <= h.lower ? 0.0 : 1.0) +
+                  static_cast<double>(h.above) * (upper >= h.upper ? 0.0 : 1.0);
+  double total = static_cast<double>(h.below) + static_cast<double>(h.above);
+  for (std::size_t i = 0; i < h.counts.size(); ++i) {
+    const double left = h.lower + width * static_cast<double>(i);
+    const auto count = static_cast<double>(h.counts[i]);
+    total += count;
+    if (left + width <= lower || left >= upper) beyond += count;
+  }
+  return total == 0 ? std::nullopt : std::optional(beyond / total);
+}
+
+void ExamineStatistics(Value& value) {
+  if (!value.type.statistics) return;
+  const format::Statistics& s = *value.type.statistics;
+  if (s.min.size() == s.max.size()) {
+    value.lowest = s.min;
+    value.highest = s.max;
+  }
+  if (!s.histogram) return;
+  if (!value.range_lower.empty()) {
+    value.saturated = ShareBeyond(*s.histogram, std::ranges::min(value.range_lower),
+                                  std::ranges::max(value.range_upper));
+  }
+  value.histogram = Coarsened(*s.histogram);
+}
+
+Result<Value> ExamineOne(const Model& model, const format::ValueInfo& info, Value::Role role) {
+  Value value{.name = info.name, .role = role, .type = *info.type};
+  value.annotated = format::IsAnnotated(value.type);
+  if (value.type.quantization) {
+    QTX_ASSIGN_OR_RETURN(value.type.quantization, format::Resolve(model, *value.type.quantization));
+  }
+  SetRange(value);
+  if (role == Value::Role::kConstant) {
+    QTX_RETURN_IF_ERROR(ExamineConstant(model, value));
+  } else {
+    ExamineStatistics(value);
+  }
+  return value;
+}
+
+}  // namespace
+
+Result<std::vector<Value>> Examine(const Model& model) {
+  std::set<std::string_view> constants, seen;
+  for (const format::TensorData& data : model.graph.initializers) constants.insert(data.name);
+  std::vector<Value> values;
+  const auto add = [&](const format::ValueInfo& info, Value::Role role) -> Result<void> {
+    if (!info.type || !seen.insert(info.name).second) return {};
+    if (constants.contains(info.name)) role = Value::Role::kConstant;
+    auto value = ExamineOne(model, info, role);
+    if (!value.has_value()) return At("value '" + info.name + "'", value.error());
+    values.push_back(*std::move(value));
+    return {};
+  };
+  for (const auto& info : model.graph.inputs) QTX_RETURN_IF_ERROR(add(info, Value::Role::kInput));
+  for (const auto& info : model.graph.outputs) QTX_RETURN_IF_ERROR(add(info, Value::Role::kOutput));
+  for (const auto& info : model.graph.values) QTX_RETURN_IF_ERROR(add(info, Value::Role::kInner));
+  for (const format::TensorData& data : model.graph.initializers) {  // those nobody declared
+    format::ValueInfo info;
+    info.name = data.name;
+    info.type.emplace();
+    info.type->elem_type = data.data_type;
+    info.type->shape = format::ToShape(data.dims);
+    QTX_RETURN_IF_ERROR(add(info, Value::Role::kConstant));
+  }
+  return values;
+}
+
+}  // namespace qtx::inspect

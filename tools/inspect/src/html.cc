@@ -1,0 +1,212 @@
+// The page and its data. Keys are short where there are many; page.js reads them.
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <cmath>
+
+#include "page.h"
+#include "qtx/inspect/inspect.h"
+
+namespace qtx::inspect {
+namespace {
+
+using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
+
+// A curve of more points than a screen has columns says no more.
+constexpr std::size_t kDrawn = 4096;
+
+// A browser shows bytes that are no UTF-8 as U+FFFD.
+void Text(std::string_view text, Writer& writer) {
+  writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
+void Real(double value, Writer& writer) {
+  std::isfinite(value) ? writer.Double(value) : writer.Null();
+}
+
+template <typename T>
+void Reals(const char* key, const std::vector<T>& values, Writer& writer) {
+  if (values.empty()) return;
+  writer.Key(key);
+  writer.StartArray();
+  for (std::size_t i = 0; i < std::min(values.size(), kDrawn); ++i)
+    Real(static_cast<double>(values[i]), writer);
+  writer.EndArray();
+}
+
+void WriteHistogram(const format::Histogram& histogram, Writer& writer) {
+  writer.Key("histogram");
+  writer.StartObject();
+  writer.Key("lower");
+  Real(histogram.lower, writer);
+  writer.Key("upper");
+  Real(histogram.upper, writer);
+  Reals("counts", histogram.counts, writer);
+  writer.Key("below");
+  writer.Uint64(histogram.below);
+  writer.Key("above");
+  writer.Uint64(histogram.above);
+  writer.EndObject();
+}
+
+void WriteStatistics(const format::Statistics& s, Writer& writer) {
+  writer.Key("statistics");
+  writer.StartObject();
+  Reals("min", s.min, writer);
+  Reals("max", s.max, writer);
+  Reals("mean", s.mean, writer);
+  Reals("std", s.std, writer);
+  writer.Key("count");
+  writer.Uint64(s.count);
+  writer.Key("nan");
+  writer.Uint64(s.nan_count);
+  writer.Key("infinity");
+  writer.Uint64(s.infinity_count);
+  writer.Key("source");
+  Text(s.source, writer);
+  writer.EndObject();
+}
+
+void WriteQuantization(const format::Quantization& q, Writer& writer) {
+  Reals("scale", q.scale, writer);
+  Reals("offset", q.offset, writer);
+  Reals("axis", q.axis, writer);
+  Reals("block", q.block_shape, writer);
+  writer.Key("parameters");
+  writer.Uint64(q.scale.size());
+  writer.Key("scheme");
+  Text(format::Name(q.scheme), writer);
+  if (q.quant_min) {
+    writer.Key("quant_min");
+    writer.Int64(*q.quant_min);
+  }
+  if (q.quant_max) {
+    writer.Key("quant_max");
+    writer.Int64(*q.quant_max);
+  }
+}
+
+void WriteValue(const Value& value, Writer& writer) {
+  static constexpr const char* kRoles[] = {"input", "output", "inner", "constant"};
+  writer.StartObject();
+  writer.Key("name");
+  Text(value.name, writer);
+  writer.Key("role");
+  writer.String(kRoles[static_cast<std::size_t>(value.role)]);
+  writer.Key("type");
+  Text(format::Name(value.type.elem_type), writer);
+  writer.Key("shape");
+  Text(value.type.shape ? format::ToString(*value.type.shape) : "", writer);
+  if (value.annotated) {
+    writer.Key("annotated");
+    Text(format::Name(value.type.quantization->storage_type), writer);
+  }
+  if (value.type.quantization) WriteQuantization(*value.type.quantization, writer);
+  if (value.type.statistics) WriteStatistics(*value.type.statistics, writer);
+  Reals("lowest", value.lowest, writer);
+  Reals("highest", value.highest, writer);
+  Reals("lower", value.range_lower, writer);
+  Reals("upper", value.range_upper, writer);
+  if (value.histogram) WriteHistogram(*value.histogram, writer);
+  if (value.saturated) {
+    writer.Key("saturated");
+    Real(*value.saturated, writer);
+  }
+  writer.EndObject();
+}
+
+void Names(const char* key, const std::vector<std::string>& names, Writer& writer) {
+  writer.Key(key);
+  writer.StartArray();
+  for (const std::string& name : names) Text(name, writer);
+  writer.EndArray();
+}
+
+void WriteNode(const format::Node& node, Writer& writer) {
+  writer.StartObject();
+  writer.Key("name");
+  Text(node.name, writer);
+  writer.Key("op");
+  Text(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type, writer);
+  Names("inputs", node.inputs, writer);
+  Names("outputs", node.outputs, writer);
+  writer.EndObject();
+}
+
+void WriteFinding(const Finding& finding, Writer& writer) {
+  writer.StartObject();
+  writer.Key("value");
+  Text(finding.value, writer);
+  writer.Key("kind");
+  Text(finding.kind, writer);
+  writer.Key("message");
+  Text(finding.message, writer);
+  writer.EndObject();
+}
+
+std::string Produced(const format::Model& model) {
+  std::string text = model.producer_name;
+  if (!model.producer_version.empty()) text += " " + model.producer_version;
+  for (const format::OpsetImport& import : model.opset_imports) {
+    text += (text.empty() ? "" : ", ") + (import.domain.empty() ? "ai.onnx" : import.domain) + " " +
+            std::to_string(import.version);
+  }
+  return text;
+}
+
+std::string DataOf(const format::Model& model, const std::vector<Value>& values,
+                   std::string_view title, std::string_view report) {
+  rapidjson::StringBuffer buffer;
+  Writer writer(buffer);
+  const auto list = [&writer](const char* key, const auto& items, auto write) {
+    writer.Key(key);
+    writer.StartArray();
+    for (const auto& item : items) write(item, writer);
+    writer.EndArray();
+  };
+  writer.StartObject();
+  writer.Key("title");
+  Text(title, writer);
+  writer.Key("produced");
+  Text(Produced(model), writer);
+  list("values", values, WriteValue);
+  list("nodes", model.graph.nodes, WriteNode);
+  list("findings", Findings(values), WriteFinding);
+  if (!report.empty()) {
+    writer.Key("report");
+    writer.RawValue(report.data(), report.size(), rapidjson::kObjectType);
+  }
+  writer.EndObject();
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+std::string Escaped(std::string_view text, std::string_view less) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '<') {
+      safe += less;
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+}  // namespace
+
+Result<std::string> ToHtml(const format::Model& model, std::string_view title,
+                           std::string_view report) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<Value> values, Examine(model));
+  constexpr std::string_view kTitle = "@title@";
+  constexpr std::string_view kData = "@data@";
+  const std::size_t head = kPage.find(kTitle);
+  const std::size_t data = kPage.find(kData, head);
+  std::string text(kPage.substr(0, head));
+  text += Escaped(title, "&lt;");
+  text += kPage.substr(head + kTitle.size(), data - head - kTitle.size());
+  text += Escaped(DataOf(model, values, title, report), "\\u003c");  // only strings hold one
+  text += kPage.substr(data + kData.size());
+  return text;
+}
+
+}  // namespace qtx::inspect

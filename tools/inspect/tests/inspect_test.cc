@@ -1,0 +1,176 @@
+// What looks wrong in a model, each rule by a model that breaks it and one that just does not.
+#include "qtx/inspect/inspect.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace qtx::inspect {
+namespace {
+
+using format::ElementType;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A graph of one Identity whose input `x` has `type`.
+format::Model Of(format::TensorType type) {
+  format::Model model;
+  model.graph.inputs.resize(1);
+  model.graph.inputs[0].name = "x";
+  model.graph.inputs[0].type = std::move(type);
+  return model;
+}
+
+// INT8Q[4], scale 1 / 128 and offset 0: -1 to 0.9921875, seen from `min` to `max`.
+format::TensorType Int8(double min, double max) {
+  format::TensorType type;
+  type.elem_type = ElementType::kInt8Q;
+  type.shape = format::ToShape(format::Dims{4});
+  type.quantization.emplace();
+  type.quantization->scale = {0x1p-7F};
+  type.statistics.emplace();
+  type.statistics->min = {min};
+  type.statistics->max = {max};
+  return type;
+}
+
+std::vector<std::string> KindsIn(const format::Model& model) {
+  const auto values = Examine(model);
+  if (!values.has_value()) return {values.error().where + ": " + values.error().message};
+  std::vector<std::string> kinds;
+  for (const Finding& finding : Findings(*values)) kinds.emplace_back(finding.kind);
+  return kinds;
+}
+
+TEST(Findings, AreNoneWhereTheRangeFits) { EXPECT_THAT(KindsIn(Of(Int8(-1, 0.99))), IsEmpty()); }
+
+// The type spans 1.9921875. A quarter of that, 0.498: 0.25 + 0.249 > it, 0.25 + 0.248 is too
+// little.
+TEST(Findings, NameAScaleFarFromTheStatistics) {
+  EXPECT_THAT(KindsIn(Of(Int8(-0.25, 0.249))), ElementsAre("unused_range"));
+  EXPECT_THAT(KindsIn(Of(Int8(-0.25, 0.248))), ElementsAre("scale"));
+  EXPECT_THAT(KindsIn(Of(Int8(-4, 3.9))), IsEmpty());
+  EXPECT_THAT(KindsIn(Of(Int8(-4, 4))), ElementsAre("scale"));
+}
+
+// What is positive everywhere leaves the negative half of a symmetric range alone: a bit.
+TEST(Findings, NameARangeThatIsNotUsed) {
+  EXPECT_THAT(KindsIn(Of(Int8(0, 1))), ElementsAre("unused_range"));
+  EXPECT_THAT(KindsIn(Of(Int8(-0.1, 1))), IsEmpty());
+}
+
+// quant_min 1 leaves the offset 0, that is zero, outside.
+TEST(Findings, NameAZeroThatIsNotRepresentable) {
+  format::TensorType type = Int8(0.0078125, 0.99);
+  type.quantization->quant_min = 1;
+  EXPECT_THAT(KindsIn(Of(type)), ElementsAre("zero"));
+}
+
+// Bins of 0.5: the last two, from 1 on, are beyond 0.992. Of 1000 values, 10 are a hundredth.
+TEST(Findings, NameMoreThanAHundredthBeyondTheRange) {
+  format::TensorType type = Int8(-1, 1.9);
+  type.statistics->count = 1000;
+  type.statistics->histogram =
+      format::Histogram{.lower = -1, .upper = 2, .counts = {400, 300, 200, 90, 5, 5}};
+  EXPECT_THAT(KindsIn(Of(type)), IsEmpty());
+  type.statistics->histogram->counts = {400, 300, 200, 89, 6, 5};
+  EXPECT_THAT(KindsIn(Of(type)), ElementsAre("saturates"));
+}
+
+TEST(Findings, NameWhatIsNotFinite) {
+  format::TensorType type = Int8(-1, 0.99);
+  type.statistics->nan_count = 2;
+  const auto values = Examine(Of(type));
+  ASSERT_TRUE(values.has_value());
+  const auto findings = Findings(*values);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].message, HasSubstr("2 NaN"));
+}
+
+// Channels reach 1 1 1 9 and 0: the fourth is more than eight times the median, the fifth is dead.
+TEST(Findings, NameOutlyingAndEmptyChannels) {
+  format::TensorType type;
+  type.elem_type = ElementType::kFloat;
+  type.shape = format::ToShape(format::Dims{5, 2});
+  type.statistics.emplace();
+  type.statistics->axis = {0};
+  type.statistics->min = {-1, -1, 0, -9, 0};
+  type.statistics->max = {0.5, 1, 1, 0, 0};
+  const auto values = Examine(Of(type));
+  ASSERT_TRUE(values.has_value());
+  const auto findings = Findings(*values);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].kind, "outlier_channels");
+  EXPECT_THAT(findings[0].message, HasSubstr("1 of 5 channels (3)"));
+  EXPECT_EQ(findings[1].kind, "empty_channels");
+  EXPECT_THAT(findings[1].message, HasSubstr("1 of 5 channels (4)"));
+}
+
+// Weights [2, 4] of INT8Q, scales 0.5 and 2 along axis 0, offsets 0 and 1.
+format::Model Weights(std::vector<std::int32_t> stored) {
+  format::TensorType type;
+  type.elem_type = ElementType::kInt8Q;
+  type.shape = format::ToShape(format::Dims{2, 4});
+  type.quantization.emplace();
+  type.quantization->scale = {0.5F, 2};
+  type.quantization->offset = {0, 1};
+  type.quantization->axis = {0};
+  auto tensor = format::MakeTensor(ElementType::kInt8, {2, 4});
+  format::PackInt32(stored, *tensor);
+  format::Model model;
+  model.graph.values.resize(1);
+  model.graph.values[0].name = "w";
+  model.graph.values[0].type = type;
+  model.graph.initializers.push_back(format::ToTensorData("w", *tensor));
+  return model;
+}
+
+// Reals -1 0 1 1.5 and -4 -2 0 252; what 127 means: 63.5 and 252.
+TEST(Examine, GivesWhatConstantsHoldPerParameter) {
+  const auto values = Examine(Weights({-2, 0, 2, 3, -1, 0, 1, 127}));
+  ASSERT_TRUE(values.has_value());
+  const Value& w = (*values)[0];
+  EXPECT_EQ(w.role, Value::Role::kConstant);
+  EXPECT_THAT(w.lowest, ElementsAre(-1, -4));
+  EXPECT_THAT(w.highest, ElementsAre(1.5, 252));
+  EXPECT_THAT(w.range_lower, ElementsAre(-64, -258));
+  EXPECT_THAT(w.range_upper, ElementsAre(63.5, 252));
+  EXPECT_EQ(w.saturated, 0);  // one 127 is what the scale was chosen by
+  // 256 / 128 bins of 2 from -4: -4 | -2 -1 | 0 0 1 1.5 | .. 252
+  EXPECT_EQ(w.histogram->counts[0], 1U);
+  EXPECT_EQ(w.histogram->counts[1], 2U);
+  EXPECT_EQ(w.histogram->counts[2], 4U);
+  EXPECT_EQ(w.histogram->counts[127], 1U);
+}
+
+// Two more than the first 127 of the first row, one more than the first of the second.
+TEST(Examine, CountsWhatIsMoreThanOnceAtAnEnd) {
+  const auto values = Examine(Weights({127, 127, 127, -128, 127, 127, 0, 0}));
+  ASSERT_TRUE(values.has_value());
+  EXPECT_EQ((*values)[0].saturated, 3.0 / 8);
+}
+
+TEST(Examine, JoinsBinsUntilThereAreFewEnough) {
+  format::TensorType type = Int8(-1, 1);
+  type.statistics->histogram = format::Histogram{.lower = 0, .upper = 300};
+  type.statistics->histogram->counts.assign(300, 1);
+  const auto values = Examine(Of(type));
+  ASSERT_TRUE(values.has_value());
+  const format::Histogram& h = *(*values)[0].histogram;
+  EXPECT_EQ(h.counts.size(), 100U);
+  EXPECT_EQ(h.counts[99], 3U);
+  EXPECT_EQ(h.upper, 300);
+}
+
+// A name cannot end the data, and bytes that are no UTF-8 do not break it.
+TEST(ToHtml, KeepsNamesOutOfTheMarkup) {
+  format::Model model = Of(Int8(-1, 1));
+  model.graph.inputs[0].name = "</script><script>alert(1)</script>\xff";
+  const auto html = ToHtml(model, "<b>net</b>");
+  ASSERT_TRUE(html.has_value());
+  EXPECT_THAT(*html, testing::Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(*html, HasSubstr("<title>&lt;b>net&lt;/b></title>"));
+}
+
+}  // namespace
+}  // namespace qtx::inspect
