@@ -34,7 +34,12 @@ Result<format::Histogram> HistogramOf(const Entry& entry) {
 // per_channel collects along axis 1: MinMaxCalibrater.augment_graph.
 Result<std::vector<std::int64_t>> AxisOf(const Entry& entry, const format::TensorType& type) {
   if (entry.lowest.size() < 2) return std::vector<std::int64_t>();
-  const bool fits = type.shape && type.shape->size() >= 2 &&
+  if (!type.shape) {
+    return Invalid("lowest",
+                   "found a value for each channel, and the model does not say the "
+                   "value's shape");
+  }
+  const bool fits = type.shape->size() >= 2 &&
                     (*type.shape)[1].value == static_cast<std::int64_t>(entry.lowest.size());
   if (!fits) {
     return Invalid("lowest", "found " + std::to_string(entry.lowest.size()) +
