@@ -1,0 +1,83 @@
+#include "float/operator.h"
+
+#include <algorithm>
+#include <map>
+
+namespace qtx::backend::floats {
+
+using format::ElementType;
+using format::Tensor;
+
+bool Operator::Takes(Inputs inputs) const {
+  return std::ranges::all_of(inputs, [](const Tensor* input) {
+    return input == nullptr || input->elem_type == ElementType::kFloat;
+  });
+}
+
+Result<Tensor> Operator::RunFused(const Context& context, Inputs inputs, const Epilogue&) const {
+  return Run(context, inputs);
+}
+
+Error Invalid(std::string message) { return {ErrorCode::kInvalid, "", std::move(message)}; }
+
+std::int64_t Product(std::span<const std::int64_t> dims) {
+  std::int64_t product = 1;
+  for (const std::int64_t dim : dims) product *= dim;
+  return product;
+}
+
+Result<void> CheckRank(const Tensor& tensor, std::int64_t low, std::int64_t high) {
+  if (Rank(tensor) >= low && Rank(tensor) <= high) return {};
+  return Invalid("an input of rank " + std::to_string(Rank(tensor)) + ", expected " +
+                 std::to_string(low) + " to " + std::to_string(high));
+}
+
+Result<std::vector<std::int64_t>> IntegersOf(const Tensor* tensor, std::string_view what) {
+  if (tensor == nullptr || tensor->elem_type != ElementType::kInt64 || tensor->dims.size() > 1) {
+    return Invalid(std::string(what) + " is not an INT64 vector");
+  }
+  const auto values = tensor->As<std::int64_t>();
+  return std::vector<std::int64_t>(values.begin(), values.end());
+}
+
+Result<std::unique_ptr<Operator>> MakeOperator(const NodeInfo& info) {
+  static const std::map<std::string_view, MakeFunction*> kMakers = {
+      {"Conv", MakeConv},
+      {"Gemm", MakeGemm},
+      {"MatMul", MakeMatMul},
+      {"MaxPool", MakeMaxPool},
+      {"AveragePool", MakeAveragePool},
+      {"GlobalAveragePool", MakeReduceMean},
+      {"ReduceMean", MakeReduceMean},
+      {"Relu", MakeUnary},
+      {"LeakyRelu", MakeUnary},
+      {"HardSigmoid", MakeUnary},
+      {"HardSwish", MakeUnary},
+      {"Exp", MakeUnary},
+      {"Sigmoid", MakeUnary},
+      {"Tanh", MakeUnary},
+      {"Sqrt", MakeUnary},
+      {"Clip", MakeClip},
+      {"Add", MakeBinary},
+      {"Sub", MakeBinary},
+      {"Mul", MakeBinary},
+      {"Div", MakeBinary},
+      {"BatchNormalization", MakeBatchNormalization},
+      {"Softmax", MakeSoftmax},
+      {"Identity", MakeReshaping},
+      {"Dropout", MakeReshaping},
+      {"Flatten", MakeReshaping},
+      {"Reshape", MakeReshaping},
+      {"Squeeze", MakeReshaping},
+      {"Unsqueeze", MakeReshaping},
+      {"Concat", MakeConcat},
+      {"Transpose", MakeTranspose},
+      {"Pad", MakePad},
+  };
+  std::unique_ptr<Operator> none;
+  if (!info.node.domain.empty() && info.node.domain != "ai.onnx") return none;
+  const auto maker = kMakers.find(info.node.op_type);
+  return maker == kMakers.end() ? std::move(none) : maker->second(info);
+}
+
+}  // namespace qtx::backend::floats

@@ -1,0 +1,88 @@
+// One node of a model, ready to be computed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "float/kernels/kernels.h"
+#include "float/workers.h"
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+#include "qtx/format/tensor.h"
+
+namespace qtx::backend::floats {
+
+struct Context {
+  const Kernels& kernels;
+  Workers& workers;
+  Buffers& buffers;
+};
+
+/// Tensors of a node's inputs; nullptr for one that is absent.
+using Inputs = std::span<const format::Tensor* const>;
+
+inline const format::Tensor* InputOr(Inputs inputs, std::size_t i) {
+  return i < inputs.size() ? inputs[i] : nullptr;
+}
+
+class Operator {
+ public:
+  virtual ~Operator() = default;
+  /// Whether it computes inputs of these types. By default: all FLOAT.
+  virtual bool Takes(Inputs inputs) const;
+  /// Errors: kInvalid for shapes that do not fit, kTooLarge.
+  virtual Result<format::Tensor> Run(const Context& context, Inputs inputs) const = 0;
+  /// Whether RunFused does more than Run.
+  virtual bool Fuses() const { return false; }
+  /// With a function of each result, which has a value per channel (axis 1) of `channels()`.
+  virtual Result<format::Tensor> RunFused(const Context& context, Inputs inputs,
+                                          const Epilogue& epilogue) const;
+  /// Output channels, where they are known before it runs; else 0.
+  virtual std::int64_t channels() const { return 0; }
+  /// The bounds of an operator that only clamps, nullopt for others and bounds that are computed.
+  virtual std::optional<std::pair<float, float>> ClampOf(Inputs) const { return std::nullopt; }
+  /// Whether it has a copy of that constant's elements.
+  virtual bool Packed(std::size_t) const { return false; }
+};
+
+/// What an operator is made from. `constants`: one of each input, nullptr where it is computed.
+struct NodeInfo {
+  const format::Node& node;
+  std::int64_t opset;
+  Inputs constants;
+  const Kernels& kernels;
+};
+
+/// nullptr for what has no kernel.  Errors: kInvalid for attributes that break a rule of ONNX.
+Result<std::unique_ptr<Operator>> MakeOperator(const NodeInfo& info);
+
+/// ONNX's sizes as tensors hold them.
+inline std::int64_t Rank(const format::Tensor& tensor) {
+  return static_cast<std::int64_t>(tensor.dims.size());
+}
+inline std::int64_t DimAt(const format::Tensor& tensor, std::int64_t axis) {
+  return tensor.dims[static_cast<std::size_t>(axis)];
+}
+/// Of dims that were checked, or parts of them.
+std::int64_t Product(std::span<const std::int64_t> dims);
+inline const float* DataOf(const format::Tensor& tensor) { return tensor.As<float>().data(); }
+inline float* DataOf(format::Tensor& tensor) { return tensor.As<float>().data(); }
+
+Error Invalid(std::string message);
+/// Errors: kInvalid unless the rank is one of those.
+Result<void> CheckRank(const format::Tensor& tensor, std::int64_t low, std::int64_t high);
+/// An INT64 tensor's elements.  Errors: kInvalid for another type.
+Result<std::vector<std::int64_t>> IntegersOf(const format::Tensor* tensor, std::string_view what);
+
+using MakeFunction = Result<std::unique_ptr<Operator>>(const NodeInfo&);
+MakeFunction MakeConv, MakeGemm, MakeMatMul, MakeMaxPool, MakeAveragePool, MakeReduceMean,
+    MakeUnary, MakeClip, MakeBinary, MakeBatchNormalization, MakeSoftmax, MakeReshaping, MakeConcat,
+    MakeTranspose, MakePad;
+
+}  // namespace qtx::backend::floats

@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <cstring>
+
+#include "float/ops/movement.h"
+
+namespace qtx::backend::floats {
+namespace {
+
+using format::Dims;
+using format::Tensor;
+
+class Concat : public Movement {
+ public:
+  explicit Concat(const NodeInfo& info) : axis_(info.node.IntOr("axis", 1)) {}
+
+  Result<Tensor> Run(const Context& context, Inputs inputs) const override {
+    const Tensor& first = *inputs[0];
+    QTX_ASSIGN_OR_RETURN(const std::int64_t at, format::NormalizeAxis(axis_, Rank(first)));
+    const auto axis = static_cast<std::size_t>(at);
+    Dims dims = first.dims;
+    dims[axis] = 0;
+    for (const Tensor* input : inputs) {
+      if (input == nullptr) return Invalid("an input is absent");
+      Dims same = input->dims;
+      if (same.size() == dims.size()) same[axis] = first.dims[axis];
+      if (same != first.dims || input->elem_type != first.elem_type) {
+        return Invalid("inputs " + format::ToString(first.dims) + " and " +
+                       format::ToString(input->dims) + " do not fit along axis " +
+                       std::to_string(at));
+      }
+      dims[axis] += input->dims[axis];
+    }
+    QTX_ASSIGN_OR_RETURN(Tensor y, NewLike(context, first, std::move(dims)));
+    const auto outer = static_cast<std::size_t>(Product(std::span(y.dims).first(axis)));
+    const std::size_t y_row = outer == 0 ? 0 : y.bytes.size() / outer;
+    std::byte* to = y.bytes.data();
+    for (const Tensor* input : inputs) {
+      const std::size_t row = outer == 0 ? 0 : input->bytes.size() / outer;
+      if (row == 0) continue;
+      for (std::size_t i = 0; i < outer; ++i) {
+        std::memcpy(to + i * y_row, input->bytes.data() + i * row, row);
+      }
+      to += row;
+    }
+    return y;
+  }
+
+ private:
+  std::int64_t axis_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operator>> MakeConcat(const NodeInfo& info) {
+  if (info.node.inputs.empty()) return Invalid("expected an input");
+  return std::make_unique<Concat>(info);
+}
+
+}  // namespace qtx::backend::floats

@@ -1,0 +1,97 @@
+// MaxPool and AveragePool.
+#include <algorithm>
+#include <limits>
+
+#include "float/operator.h"
+#include "float/window.h"
+
+namespace qtx::backend::floats {
+namespace {
+
+using format::Dims;
+using format::Tensor;
+
+// What the sum of each window is divided by: its taps inside the input, or with `padding` those
+// inside the padded one. What ceil_mode adds past that never counts.
+std::vector<float> Divisors(const Window& window, bool padding) {
+  std::vector<std::int64_t> counts[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Axis& axis = window[i];
+    const std::int64_t low = padding ? -axis.pad_begin : 0;
+    const std::int64_t high = axis.in + (padding ? axis.pad_end : 0);
+    for (std::int64_t out = 0; out < axis.out; ++out) {
+      std::int64_t count = 0;
+      for (std::int64_t k = 0; k < axis.kernel; ++k) {
+        const std::int64_t at = out * axis.stride - axis.pad_begin + k * axis.dilation;
+        if (at >= low && at < high) ++count;
+      }
+      counts[i].push_back(count);
+    }
+  }
+  std::vector<float> divisors;
+  for (const std::int64_t y : counts[0]) {
+    for (const std::int64_t x : counts[1]) divisors.push_back(static_cast<float>(y * x));
+  }
+  return divisors;
+}
+
+class Pool : public Operator {
+ public:
+  Pool(const NodeInfo& info, bool mean)
+      : node_(info.node), mean_(mean), counts_padding_(node_.IntOr("count_include_pad", 0) != 0) {}
+
+  Result<Tensor> Run(const Context& context, Inputs inputs) const override {
+    const Tensor* x = InputOr(inputs, 0);
+    if (x == nullptr) return Invalid("expected an input");
+    QTX_RETURN_IF_ERROR(CheckRank(*x, 3, 4));
+    const auto spatial = std::span(x->dims).subspan(2);
+    const auto kernel = node_.IntsOr("kernel_shape", {});
+    if (kernel.size() != spatial.size())
+      return Invalid("kernel_shape has not a size for each axis");
+    QTX_ASSIGN_OR_RETURN(const Window window, WindowOf(node_, spatial, kernel));
+    QTX_ASSIGN_OR_RETURN(const Planes planes, Planes::For(window));
+    Dims dims{x->dims[0], x->dims[1]};
+    for (std::size_t axis = 4 - x->dims.size(); axis < 2; ++axis) dims.push_back(window[axis].out);
+    QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(std::move(dims)));
+    const std::vector<float> divisors =
+        mean_ ? Divisors(window, counts_padding_) : std::vector<float>();
+    const std::int64_t in = window[0].in * window[1].in;
+    const std::int64_t out = window[0].out * window[1].out;
+    const std::int64_t channels = x->dims[0] * x->dims[1];
+    const float padding = mean_ ? 0.0F : -std::numeric_limits<float>::infinity();
+    context.workers.For(channels, channels * out * std::ssize(planes.offsets()),
+                        [&](std::int64_t c) {
+                          Scratch plane(context.buffers, planes.size() + kMaxLanes);
+                          planes.Fill(DataOf(*x) + c * in, padding, plane.data());
+                          const WindowRows rows{.plane = plane.data(),
+                                                .offsets = planes.offsets().data(),
+                                                .taps = std::ssize(planes.offsets()),
+                                                .rows = window[0].out,
+                                                .columns = window[1].out,
+                                                .pitch = planes.pitch(),
+                                                .out = DataOf(y) + c * out,
+                                                .divisors = divisors.data()};
+                          mean_ ? context.kernels.means(rows) : context.kernels.maxima(rows);
+                        });
+    return y;
+  }
+
+ private:
+  const format::Node& node_;
+  bool mean_, counts_padding_;
+};
+
+Result<std::unique_ptr<Operator>> Make(const NodeInfo& info, bool mean) {
+  const bool two_outputs = info.node.outputs.size() > 1 && !info.node.outputs[1].empty();
+  if (two_outputs || info.node.IntsOr("kernel_shape", {}).size() > 2) {
+    return std::unique_ptr<Operator>();
+  }
+  return std::make_unique<Pool>(info, mean);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Operator>> MakeMaxPool(const NodeInfo& info) { return Make(info, false); }
+Result<std::unique_ptr<Operator>> MakeAveragePool(const NodeInfo& info) { return Make(info, true); }
+
+}  // namespace qtx::backend::floats

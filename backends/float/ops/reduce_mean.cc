@@ -1,0 +1,114 @@
+// ReduceMean and GlobalAveragePool: sums in binary64, by ascending index, then divided and rounded
+// once.
+#include <algorithm>
+
+#include "float/operator.h"
+
+namespace qtx::backend::floats {
+namespace {
+
+using format::Dims;
+using format::Tensor;
+
+// Where elements with coordinates along some axes lie, in row-major order of those.
+std::vector<std::int64_t> Offsets(const Tensor& x, const std::vector<bool>& chosen, bool value) {
+  const Dims strides = format::RowMajorStrides(x.dims);
+  std::vector<std::int64_t> offsets = {0};
+  for (std::size_t axis = 0; axis < x.dims.size(); ++axis) {
+    if (chosen[axis] != value) continue;
+    std::vector<std::int64_t> next;
+    next.reserve(offsets.size() * static_cast<std::size_t>(x.dims[axis]));
+    for (const std::int64_t offset : offsets) {
+      for (std::int64_t i = 0; i < x.dims[axis]; ++i) next.push_back(offset + i * strides[axis]);
+    }
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
+// Several sums at a time: each waits for its own last addition only.
+constexpr std::size_t kSums = 8;
+
+void Means(const float* x, std::span<const std::int64_t> kept, std::span<const std::int64_t> taken,
+           float* y) {
+  for (std::size_t i = 0; i < kept.size(); i += kSums) {
+    const std::size_t n = std::min(kSums, kept.size() - i);
+    const float* from[kSums];
+    double sums[kSums] = {};
+    for (std::size_t j = 0; j < kSums; ++j) from[j] = x + kept[i + std::min(j, n - 1)];
+    for (const std::int64_t offset : taken) {
+      for (std::size_t j = 0; j < kSums; ++j) sums[j] += static_cast<double>(from[j][offset]);
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+      y[i + j] = static_cast<float>(sums[j] / static_cast<double>(taken.size()));
+    }
+  }
+}
+
+class ReduceMean : public Operator {
+ public:
+  explicit ReduceMean(const NodeInfo& info)
+      : global_(info.node.op_type == "GlobalAveragePool"),
+        keep_(global_ || info.node.IntOr("keepdims", 1) != 0),
+        nothing_for_none_(info.node.IntOr("noop_with_empty_axes", 0) != 0),
+        axes_(info.node.IntsOr("axes", {})) {}
+
+  bool Takes(Inputs inputs) const override {
+    return Operator::Takes(inputs.first(std::min<std::size_t>(1, inputs.size())));
+  }
+
+  Result<Tensor> Run(const Context& context, Inputs inputs) const override {
+    const Tensor* x = InputOr(inputs, 0);
+    if (x == nullptr) return Invalid("expected an input");
+    QTX_ASSIGN_OR_RETURN(const std::vector<bool> reduced, Reduced(*x, InputOr(inputs, 1)));
+    Dims dims;
+    for (std::size_t axis = 0; axis < reduced.size(); ++axis) {
+      if (!reduced[axis]) dims.push_back(x->dims[axis]);
+      if (reduced[axis] && keep_) dims.push_back(1);
+    }
+    QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(std::move(dims)));
+    const auto kept = Offsets(*x, reduced, false);
+    const auto taken = Offsets(*x, reduced, true);
+    const std::int64_t tasks = (std::ssize(kept) + kSumsOfTask - 1) / kSumsOfTask;
+    context.workers.For(tasks, 16 * format::ElementCount(*x), [&](std::int64_t i) {
+      const std::int64_t first = i * kSumsOfTask;
+      const auto n = static_cast<std::size_t>(std::min(kSumsOfTask, std::ssize(kept) - first));
+      Means(DataOf(*x), std::span(kept).subspan(static_cast<std::size_t>(first), n), taken,
+            DataOf(y) + first);
+    });
+    return y;
+  }
+
+ private:
+  static constexpr std::int64_t kSumsOfTask = 64;
+
+  Result<std::vector<bool>> Reduced(const Tensor& x, const Tensor* given) const {
+    std::vector<bool> reduced(x.dims.size(), false);
+    if (global_) {
+      if (x.dims.size() < 2) return Invalid("expected a batch and channels");
+      std::fill(reduced.begin() + 2, reduced.end(), true);
+      return reduced;
+    }
+    std::vector<std::int64_t> axes = axes_;
+    if (given != nullptr) {
+      QTX_ASSIGN_OR_RETURN(axes, IntegersOf(given, "axes"));
+    }
+    if (axes.empty()) reduced.assign(x.dims.size(), !nothing_for_none_);
+    for (const std::int64_t axis : axes) {
+      QTX_ASSIGN_OR_RETURN(const std::int64_t at, format::NormalizeAxis(axis, Rank(x)));
+      reduced[static_cast<std::size_t>(at)] = true;
+    }
+    return reduced;
+  }
+
+  bool global_, keep_, nothing_for_none_;
+  std::vector<std::int64_t> axes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operator>> MakeReduceMean(const NodeInfo& info) {
+  return std::make_unique<ReduceMean>(info);
+}
+
+}  // namespace qtx::backend::floats

@@ -1,0 +1,276 @@
+#include "float/plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace qtx::backend::floats {
+
+using format::ElementType;
+using format::Node;
+using format::Tensor;
+
+std::string Place(const Node& node) {
+  const std::string& name =
+      node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
+  return "node '" + name + "' (" + node.op_type + ")";
+}
+
+namespace {
+
+Result<void> RefuseQuantized(const std::vector<format::ValueInfo>& infos) {
+  for (const format::ValueInfo& info : infos) {
+    if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
+    return Error{ErrorCode::kUnsupported, "value '" + info.name + "'",
+                 "of type " + std::string(format::Name(info.type->elem_type)) +
+                     ", expected a model without quantized values"};
+  }
+  return {};
+}
+
+template <typename T>
+Tensor Vector(ElementType type, std::span<const T> values, bool scalar) {
+  Tensor tensor;
+  tensor.elem_type = type;
+  if (!scalar) tensor.dims = {static_cast<std::int64_t>(values.size())};
+  const auto bytes = std::as_bytes(values);
+  tensor.bytes.assign(bytes.begin(), bytes.end());
+  return tensor;
+}
+
+// The tensor of a Constant node; nullptr for a carrier that is not read here (strings, sparse).
+Result<std::unique_ptr<Tensor>> ConstantOf(const Node& node, const std::string& folder) {
+  std::unique_ptr<Tensor> none;
+  if (node.op_type != "Constant" || !node.domain.empty() || node.attributes.size() != 1) {
+    return none;
+  }
+  const format::Attribute& a = node.attributes[0];
+  if (a.name == "value" && a.t) {
+    QTX_ASSIGN_OR_RETURN(Tensor tensor, format::Decode(*a.t, folder));
+    return std::make_unique<Tensor>(std::move(tensor));
+  }
+  const auto make = [](auto type, auto span, bool scalar) {
+    return std::make_unique<Tensor>(Vector(type, span, scalar));
+  };
+  if (a.name == "value_float") return make(ElementType::kFloat, std::span(&a.f, 1), true);
+  if (a.name == "value_int") return make(ElementType::kInt64, std::span(&a.i, 1), true);
+  if (a.name == "value_floats") return make(ElementType::kFloat, std::span(a.floats), false);
+  if (a.name == "value_ints") return make(ElementType::kInt64, std::span(a.ints), false);
+  return none;
+}
+
+class Planner {
+ public:
+  Planner(const format::Model& model, const Kernels& kernels, bool has_fallback)
+      : model_(model), kernels_(kernels), has_fallback_(has_fallback) {}
+
+  Result<std::unique_ptr<Plan>> Make() {
+    const format::Graph& graph = model_.graph;
+    for (const auto* infos : {&graph.inputs, &graph.outputs, &graph.values}) {
+      QTX_RETURN_IF_ERROR(RefuseQuantized(*infos));
+    }
+    plan_->nodes = graph.nodes;
+    QTX_RETURN_IF_ERROR(AddValues());
+    for (const Node& node : plan_->nodes) QTX_RETURN_IF_ERROR(AddNode(node));
+    for (const format::ValueInfo& output : graph.outputs) {
+      const auto found = values_.find(output.name);
+      if (found == values_.end()) {
+        return Error{ErrorCode::kInvalid, "output '" + output.name + "'", "no node produces it"};
+      }
+      plan_->output_values.push_back(found->second);
+    }
+    plan_->fused_steps = plan_->steps;
+    for (std::size_t i = 0; i < plan_->steps.size(); ++i) Fuse(i);
+    std::erase_if(plan_->fused_steps, [](const Step& step) { return step.node == nullptr; });
+    FindLastUses(plan_->steps);
+    FindLastUses(plan_->fused_steps);
+    DropPacked();
+    return std::move(plan_);
+  }
+
+ private:
+  Result<std::int64_t> Define(const std::string& name, std::unique_ptr<Tensor> constant) {
+    const auto value = std::ssize(plan_->names);
+    if (!values_.try_emplace(name, value).second) {
+      return Error{ErrorCode::kInvalid, "value '" + name + "'", "is defined twice"};
+    }
+    plan_->names.push_back(name);
+    plan_->constants.push_back(std::move(constant));
+    return value;
+  }
+
+  Result<void> AddValues() {
+    for (const format::TensorData& data : model_.graph.initializers) {
+      QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model_, data.name));
+      QTX_RETURN_IF_ERROR(Define(data.name, std::make_unique<Tensor>(std::move(tensor))));
+    }
+    for (const format::ValueInfo& info : model_.graph.inputs) {
+      if (values_.contains(info.name)) continue;
+      QTX_ASSIGN_OR_RETURN(const std::int64_t value, Define(info.name, nullptr));
+      plan_->inputs.push_back(info);
+      plan_->input_values.push_back(value);
+    }
+    return {};
+  }
+
+  Result<void> AddNode(const Node& node) {
+    Step step;
+    step.node = &node;
+    step.opset = model_.OpsetVersion(node.domain == "ai.onnx" ? "" : node.domain);
+    std::vector<const Tensor*> constants;
+    for (const std::string& name : node.inputs) {
+      const auto found = name.empty() ? values_.end() : values_.find(name);
+      if (!name.empty() && found == values_.end()) {
+        return Error{ErrorCode::kInvalid, Place(node),
+                     "input '" + name + "' is neither given nor produced before it"};
+      }
+      step.inputs.push_back(name.empty() ? -1 : found->second);
+      constants.push_back(
+          name.empty() ? nullptr : plan_->constants[static_cast<std::size_t>(found->second)].get());
+    }
+    auto constant = ConstantOf(node, model_.folder);
+    if (!constant.has_value()) return At(Place(node), constant.error());
+    auto op = MakeOperator({node, step.opset, constants, kernels_});
+    if (!op.has_value()) return At(Place(node), op.error());
+    step.constant = *constant != nullptr;
+    step.op = op->get();
+    if (!step.constant && step.op == nullptr && !has_fallback_) {
+      return Error{ErrorCode::kUnsupported, Place(node), "there is no float kernel for it"};
+    }
+    plan_->operators.push_back(*std::move(op));
+    for (const std::string& name : node.outputs) {
+      step.outputs.push_back(-1);
+      if (name.empty()) continue;
+      auto value = Define(name, *std::move(constant));
+      if (!value.has_value()) return At(Place(node), value.error());
+      step.outputs.back() = *value;
+    }
+    plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  // The step that alone uses what step i produces; its index, or that past the last.
+  std::size_t OnlyUser(std::size_t i) const {
+    const std::size_t none = plan_->steps.size();
+    const std::int64_t value = plan_->steps[i].outputs.empty() ? -1 : plan_->steps[i].outputs[0];
+    if (value < 0 || std::ranges::count(plan_->output_values, value) > 0) return none;
+    std::size_t user = none;
+    for (std::size_t j = i + 1; j < plan_->steps.size(); ++j) {
+      const auto uses = std::ranges::count(plan_->steps[j].inputs, value);
+      if (uses == 0) continue;
+      if (uses > 1 || user != none || plan_->steps[j].inputs[0] != value) return none;
+      user = j;
+    }
+    return user;
+  }
+
+  std::vector<const Tensor*> ConstantsOf(const Step& step) const {
+    std::vector<const Tensor*> constants;
+    for (const std::int64_t value : step.inputs) {
+      constants.push_back(value < 0 ? nullptr
+                                    : plan_->constants[static_cast<std::size_t>(value)].get());
+    }
+    return constants;
+  }
+
+  // Whether the step is a normalization by constants of as many channels.
+  bool FuseNormalization(const Step& step, std::int64_t channels, Fusion& fusion) const {
+    if (step.op == nullptr || step.node->op_type != "BatchNormalization") return false;
+    const auto constants = ConstantsOf(step);
+    for (std::size_t i = 1; i < constants.size(); ++i) {
+      if (constants[i] == nullptr || constants[i]->elem_type != ElementType::kFloat) return false;
+    }
+    auto normalization = NormalizationOf(*step.node, constants);
+    if (!normalization.has_value() || std::ssize(normalization->mean) != channels) return false;
+    fusion.normalization = *std::move(normalization);
+    const Normalization& n = fusion.normalization;
+    fusion.epilogue.mean = n.mean.data();
+    fusion.epilogue.factor = n.factor.data();
+    fusion.epilogue.shift = n.shift.data();
+    return true;
+  }
+
+  // Whether the step is a Relu, or a Clip with constant bounds.
+  bool FuseClamp(const Step& step, Fusion& fusion) const {
+    if (step.op == nullptr) return false;
+    const auto bounds = step.op->ClampOf(ConstantsOf(step));
+    if (!bounds) return false;
+    fusion.epilogue.clamps = true;
+    fusion.epilogue.low = bounds->first;
+    fusion.epilogue.high = bounds->second;
+    return true;
+  }
+
+  void Fuse(std::size_t i) {
+    const Operator* op = plan_->steps[i].op;
+    if (op == nullptr || !op->Fuses()) return;
+    auto fusion = std::make_unique<Fusion>();
+    Step& fused = plan_->fused_steps[i];
+    const auto take = [&](std::size_t user) {
+      fused.outputs = plan_->steps[user].outputs;
+      fused.fusion = fusion.get();
+      plan_->fused_steps[user].node = nullptr;
+    };
+    std::size_t user = OnlyUser(i);
+    if (user == plan_->steps.size()) return;
+    if (FuseNormalization(plan_->steps[user], op->channels(), *fusion)) {
+      take(user);
+      user = OnlyUser(user);
+    }
+    if (user != plan_->steps.size() && FuseClamp(plan_->steps[user], *fusion)) take(user);
+    if (fused.fusion != nullptr) plan_->fusions.push_back(std::move(fusion));
+  }
+
+  void FindLastUses(std::vector<Step>& steps) const {
+    std::vector<bool> used(plan_->names.size(), false);
+    for (const std::int64_t value : plan_->output_values) {
+      used[static_cast<std::size_t>(value)] = true;
+    }
+    for (std::size_t i = steps.size(); i-- > 0;) {
+      for (const auto* values : {&steps[i].inputs, &steps[i].outputs}) {
+        for (const std::int64_t value : *values) {
+          if (value < 0 || used[static_cast<std::size_t>(value)]) continue;
+          used[static_cast<std::size_t>(value)] = true;
+          if (plan_->constants[static_cast<std::size_t>(value)] == nullptr) {
+            steps[i].last.push_back(value);
+          }
+        }
+      }
+    }
+  }
+
+  // Elements of constants that all users have copies of.
+  void DropPacked() const {
+    std::vector<bool> needed(plan_->names.size(), false);
+    for (const std::int64_t value : plan_->output_values) {
+      needed[static_cast<std::size_t>(value)] = true;
+    }
+    for (const Step& step : plan_->steps) {
+      for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+        if (step.inputs[i] < 0 || (step.op != nullptr && step.op->Packed(i))) continue;
+        needed[static_cast<std::size_t>(step.inputs[i])] = true;
+      }
+      for (const std::int64_t value : step.outputs) {
+        if (value >= 0) needed[static_cast<std::size_t>(value)] = true;
+      }
+    }
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      if (!needed[i] && plan_->constants[i] != nullptr) plan_->constants[i]->bytes = {};
+    }
+  }
+
+  const format::Model& model_;
+  const Kernels& kernels_;
+  bool has_fallback_;
+  std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
+  std::map<std::string, std::int64_t, std::less<>> values_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Plan>> MakePlan(const format::Model& model, const Kernels& kernels,
+                                       bool has_fallback) {
+  return Planner(model, kernels, has_fallback).Make();
+}
+
+}  // namespace qtx::backend::floats

@@ -1,0 +1,57 @@
+// A model as steps over numbered values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "float/operator.h"
+#include "float/ops/batch_normalization.h"
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+
+namespace qtx::backend::floats {
+
+/// What follows a convolution and is computed with it.
+struct Fusion {
+  Normalization normalization;
+  Epilogue epilogue;
+};
+
+struct Step {
+  const format::Node* node = nullptr;
+  std::int64_t opset = 0;
+  const Operator* op = nullptr;  // nullptr: for the fallback, or a constant
+  const Fusion* fusion = nullptr;
+  std::vector<std::int64_t> inputs;   // values; -1 is absent
+  std::vector<std::int64_t> outputs;  // likewise
+  std::vector<std::int64_t> last;     // values that nothing uses after it
+  bool constant = false;
+};
+
+/// Not to be copied or moved: steps point into it.
+struct Plan {
+  Plan() = default;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  std::vector<format::Node> nodes;
+  std::vector<format::ValueInfo> inputs;  // those that are given
+  std::vector<std::string> names;         // of values
+  std::vector<std::int64_t> input_values, output_values;
+  std::vector<std::unique_ptr<format::Tensor>> constants;  // of each value; nullptr: computed
+  std::vector<std::unique_ptr<Operator>> operators;        // of each node; may be nullptr
+  std::vector<std::unique_ptr<Fusion>> fusions;
+  std::vector<Step> steps;        // one for each node
+  std::vector<Step> fused_steps;  // with what follows convolutions in their steps
+};
+
+/// Errors: as FloatModel::Prepare.
+Result<std::unique_ptr<Plan>> MakePlan(const format::Model& model, const Kernels& kernels,
+                                       bool has_fallback);
+
+/// "node 'conv1' (Conv)"; a node without name has that of its first output.
+std::string Place(const format::Node& node);
+
+}  // namespace qtx::backend::floats

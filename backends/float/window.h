@@ -1,0 +1,56 @@
+// Sliding windows of Conv and the pools over one or two spatial axes, and channels sorted for them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+#include "qtx/format/shape.h"
+
+namespace qtx::backend::floats {
+
+/// One spatial axis.
+struct Axis {
+  std::int64_t in = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0, out = 1;
+};
+using Window = std::array<Axis, 2>;  // rows, columns; a 1-D operator has a single row
+
+/// The window of a node over the spatial sizes `in` (one or two) with kernel sizes `kernel` (as
+/// many).  Errors: kInvalid for attributes that do not fit.
+/// Source: ONNX Conv, AveragePool and MaxPool: auto_pad, ceil_mode.
+Result<Window> WindowOf(const format::Node& node, std::span<const std::int64_t> in,
+                        std::span<const std::int64_t> kernel);
+
+/// A channel whose elements are sorted by their coordinates modulo the strides, padding included,
+/// so that each tap of the window finds what it takes for consecutive results side by side: result
+/// (y, x) takes plane[offsets()[tap] + y * pitch() + x].
+class Planes {
+ public:
+  /// Errors: kTooLarge.
+  static Result<Planes> For(const Window& window);
+
+  std::int64_t pitch() const { return pitch_; }
+  /// Of one channel, in elements.
+  std::int64_t size() const { return size_; }
+  std::span<const std::int64_t> offsets() const { return offsets_; }
+  /// A plane is the channel as it is.
+  bool same() const { return same_; }
+  void Fill(const float* channel, float padding, float* plane) const;
+
+ private:
+  struct Phase {
+    std::int64_t y = 0, x = 0;
+  };
+  void FillRow(const float* row, std::int64_t phase, float padding, float* out) const;
+
+  Window window_;
+  std::vector<Phase> phases_;  // those that a tap takes
+  std::vector<std::int64_t> offsets_;
+  std::int64_t rows_ = 0, pitch_ = 0, size_ = 0;
+  bool same_ = false;
+};
+
+}  // namespace qtx::backend::floats
