@@ -24,7 +24,7 @@ void Maxima(const WindowRows& window) {
       for (std::int64_t t = 0; t < w.taps; ++t) {
         const Vector v = Load(row + w.offsets[t] + x);
         // Once `most` is NaN nothing is greater.
-        most = hn::IfThenElse(hn::Or(hn::Gt(v, most), hn::Ne(v, v)), v, most);
+        most = hn::IfThenElse(hn::Or(hn::Gt(v, most), hn::IsNaN(v)), v, most);
       }
       StoreSome(most, w.out + y * w.columns + x, w.columns - x);
     }

@@ -22,7 +22,7 @@ HWY_INLINE Reduced Reduce(Vector x) {
   // the first is exact, as that has 15 trailing zeros.
   const Vector n = hn::Round(hn::Mul(x, Set(0x1.715476p+0F)));
   const Vector r = Fma(n, Set(-0x1.62e4p-1F), x);
-  return {n, Fma(n, Set(0x1.7f7d1cp-20F), r)};
+  return {n, Fma(n, Set(-0x1.7f7d1cp-20F), r)};
 }
 
 /// exp(r) - 1 for |r| <= 0.35: Taylor's polynomial of degree 7; the next term is below r * 2^-27.
@@ -51,7 +51,7 @@ HWY_INLINE Vector Exp(Vector x) {
   const Vector half = hn::Floor(hn::Mul(reduced.n, Set(0.5F)));
   const Vector scaled = hn::Mul(e, PowerOfTwo(half));
   const Vector y = hn::Mul(scaled, PowerOfTwo(hn::Sub(reduced.n, half)));
-  return hn::IfThenElse(hn::Ne(x, x), x, y);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
 /// 1 / (1 + exp(-x)), of exp(-|x|), which cannot overflow.
@@ -68,7 +68,7 @@ HWY_INLINE Vector Tanh(Vector x) {
   const Vector power = PowerOfTwo(reduced.n);
   const Vector m = Fma(power, ExpM1Polynomial(reduced.r), hn::Sub(power, Set(1)));
   const Vector y = hn::Div(hn::Neg(m), hn::Add(m, Set(2)));
-  return hn::IfThenElse(hn::Ne(x, x), x, hn::CopySign(y, x));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(y, x));
 }
 
 }  // namespace qtx::backend::floats::HWY_NAMESPACE

@@ -19,16 +19,6 @@ struct Case {
   Axis y, x;
 };
 
-// A result and the sum of its terms' magnitudes. The products of binary32 are exact in binary64;
-// their sum is not, by less than 2^-52 of `magnitude` a term.
-struct Sum {
-  double value = 0, magnitude = 0;
-  void Add(double term) {
-    value += term;
-    magnitude += std::abs(term);
-  }
-};
-
 Sum Expected(const Case& c, const Tensor& x, const Tensor& w, const Tensor& b, std::int64_t n,
              std::int64_t o, std::int64_t oy, std::int64_t ox) {
   Sum sum;
@@ -49,15 +39,6 @@ Sum Expected(const Case& c, const Tensor& x, const Tensor& w, const Tensor& b, s
     }
   }
   return sum;
-}
-
-// |computed - exact| <= gamma_n * sum of magnitudes, gamma_n = n u / (1 - n u), u = 2^-24, n the
-// roundings of the chain: one for each fused multiply-add. Source: Higham, Accuracy and Stability
-// of Numerical Algorithms, 2nd edition, section 3.1 (the fused form drops the products' roundings).
-double Bound(std::int64_t roundings, double magnitude) {
-  const double nu = static_cast<double>(roundings) * 0x1p-24;
-  const double exact = static_cast<double>(roundings) * 0x1p-52;  // of the sums here
-  return (nu / (1 - nu) + exact) * magnitude;
 }
 
 void Check(const Case& c, Random& random) {
@@ -209,7 +190,7 @@ TEST(Conv, LetsNaNAndInfinityThrough) {
 
 Error ErrorOf(const std::vector<Tensor>& inputs, std::vector<Attribute> attributes = {}) {
   const auto model = OneNode("Conv", inputs, 0, std::move(attributes));
-  const auto result = Run(model, inputs);
+  const auto result = RunModel(model, inputs);
   EXPECT_FALSE(result.has_value());
   return result.has_value() ? Error{} : result.error();
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -56,6 +58,26 @@ inline Tensor Int64s(const std::vector<std::int64_t>& values) {
   return tensor;
 }
 
+/// A result and the sum of its terms' magnitudes. The products of binary32 are exact in binary64;
+/// their sum is not, by less than 2^-52 of `magnitude` a term.
+struct Sum {
+  double value = 0, magnitude = 0;
+  void Add(double term) {
+    value += term;
+    magnitude += std::abs(term);
+  }
+};
+
+/// |computed - exact| <= gamma_n * sum of magnitudes, gamma_n = n u / (1 - n u), u = 2^-24, n the
+/// roundings of the chain: one for each fused multiply-add. Source: Higham, Accuracy and Stability
+/// of Numerical Algorithms, 2nd edition, section 3.1 (the fused form drops the products'
+/// roundings).
+inline double Bound(std::int64_t roundings, double magnitude) {
+  const double nu = static_cast<double>(roundings) * 0x1p-24;
+  const double exact = static_cast<double>(roundings) * 0x1p-52;  // of the sums here
+  return (nu / (1 - nu) + exact) * magnitude;
+}
+
 /// A model of one node "y" whose inputs x0, x1, .. are those tensors; `constants` of them, the last
 /// ones, are initializers.
 inline format::Model OneNode(const std::string& op, const std::vector<Tensor>& inputs,
@@ -82,9 +104,9 @@ struct Setting {
   std::string kernels = {};
 };
 
-inline Result<std::vector<Tensor>> Run(const format::Model& model,
-                                       const std::vector<Tensor>& inputs,
-                                       const Setting& setting = {}) {
+inline Result<std::vector<Tensor>> RunModel(const format::Model& model,
+                                            const std::vector<Tensor>& inputs,
+                                            const Setting& setting = {}) {
   QTX_ASSIGN_OR_RETURN(const auto prepared,
                        FloatModel::Prepare(model, setting.threads, {}, setting.kernels));
   return prepared->Run(inputs);
@@ -96,7 +118,7 @@ inline Tensor Compute(const std::string& op, const std::vector<Tensor>& inputs,
                       const Setting& setting = {}) {
   const std::vector<Tensor> given(inputs.begin(),
                                   inputs.end() - static_cast<std::ptrdiff_t>(constants));
-  auto outputs = Run(OneNode(op, inputs, constants, std::move(attributes)), given, setting);
+  auto outputs = RunModel(OneNode(op, inputs, constants, std::move(attributes)), given, setting);
   if (!outputs.has_value()) {
     ADD_FAILURE() << outputs.error().where << ": " << outputs.error().message;
     return Floats({0}, {});
