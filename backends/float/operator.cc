@@ -40,6 +40,14 @@ Result<std::vector<std::int64_t>> IntegersOf(const Tensor* tensor, std::string_v
   return std::vector<std::int64_t>(values.begin(), values.end());
 }
 
+void ForChannels(const Context& context, std::int64_t channels, std::int64_t multiply_adds,
+                 const std::function<void(std::int64_t, std::int64_t)>& run) {
+  // A few stretches a thread, so that none waits long for the last.
+  const std::int64_t step = std::max<std::int64_t>(1, channels / (8 * context.workers.count()));
+  context.workers.For((channels + step - 1) / step, multiply_adds,
+                      [&](std::int64_t i) { run(i * step, std::min(channels, (i + 1) * step)); });
+}
+
 Result<std::unique_ptr<Operator>> MakeOperator(const NodeInfo& info) {
   static const std::map<std::string_view, MakeFunction*> kMakers = {
       {"Conv", MakeConv},

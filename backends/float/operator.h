@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -79,6 +80,10 @@ Error Invalid(std::string message);
 Result<void> CheckRank(const format::Tensor& tensor, std::int64_t low, std::int64_t high);
 /// An INT64 tensor's elements.  Errors: kInvalid for another type.
 Result<std::vector<std::int64_t>> IntegersOf(const format::Tensor* tensor, std::string_view what);
+
+/// Calls run(begin, end) for stretches that together are all channels, in any order.
+void ForChannels(const Context& context, std::int64_t channels, std::int64_t multiply_adds,
+                 const std::function<void(std::int64_t begin, std::int64_t end)>& run);
 
 using MakeFunction = Result<std::unique_ptr<Operator>>(const NodeInfo&);
 MakeFunction MakeConv, MakeGemm, MakeMatMul, MakeMaxPool, MakeAveragePool, MakeReduceMean,

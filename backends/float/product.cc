@@ -6,32 +6,40 @@
 namespace qtx::backend::floats {
 namespace {
 
-// A block of columns stays in the first cache while the rows go by.
-constexpr std::int64_t kBlockFloats = 6144;
+// Strips that a tile of rows is multiplied with while it is in the first cache, about.
+constexpr std::int64_t kStrips = 4;
+// Their block of columns stays in the second.
+constexpr std::int64_t kBlockFloats = 65536;
 // Fewer rows do not pay for packing the columns once more.
 constexpr std::int64_t kFewestRows = 64;
 
 std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// A task: one tile's width of columns by some rows of one product.
+// Columns of one tile's width, or fewer.
+struct Strip {
+  std::int64_t column = 0, columns = 0, vectors = 0, width = 0;
+  std::int64_t panel = 0;  // where its block begins
+  bool partial() const { return columns != width; }
+};
+
+// A task: some strips by some rows of one product.
 class Task {
  public:
   Task(const Context& context, const MatrixProduct& product, std::int64_t column,
-       std::int64_t first_row, std::int64_t end_row)
+       std::int64_t end_column, std::int64_t first_row, std::int64_t end_row)
       : kernels_(context.kernels),
         p_(product),
-        column_(column),
-        columns_(std::min(kernels_.width(), p_.columns - column)),
-        vectors_(CeilDivide(columns_, kernels_.lanes)),
-        width_(vectors_ * kernels_.lanes),
         first_row_(first_row),
         end_row_(end_row),
-        block_depth_(kBlockFloats / width_),
-        panel_(context.buffers, p_.b == nullptr ? block_depth_ * width_ : 0),
-        edge_(context.buffers, width_ == columns_ ? 0 : (end_row - first_row) * width_) {}
+        end_column_(end_column),
+        block_depth_(std::min(p_.depth, kBlockFloats / (end_column_ - column))),
+        strips_(StripsFrom(column)),
+        panels_(context.buffers, p_.b == nullptr ? PanelSize() + kMaxLanes : 0),
+        edge_(context.buffers,
+              strips_.back().partial() ? (end_row - first_row) * strips_.back().width : 0) {}
 
   void Run() {
-    const bool partial = width_ != columns_;
+    const bool partial = strips_.back().partial();
     if (partial && !p_.begins) CopyEdge(true);
     std::int64_t k = 0;
     do {  // once even where there is nothing to add
@@ -43,45 +51,67 @@ class Task {
   }
 
  private:
-  void RunBlock(std::int64_t k, std::int64_t depth) {
-    Tile tile;
-    tile.depth = depth;
-    tile.begins = p_.begins && k == 0;
-    if (p_.b != nullptr) {
-      tile.b = p_.b + column_ * p_.depth + k * width_;
-    } else {
-      p_.pack({k, depth, column_, columns_, width_}, panel_.data());
-      tile.b = panel_.data();
+  std::vector<Strip> StripsFrom(std::int64_t column) const {
+    std::vector<Strip> strips;
+    for (std::int64_t panel = 0; column < end_column_; column += kernels_.width()) {
+      const std::int64_t columns = std::min(kernels_.width(), end_column_ - column);
+      const std::int64_t vectors = CeilDivide(columns, kernels_.lanes);
+      strips.push_back({column, columns, vectors, vectors * kernels_.lanes, panel});
+      panel += block_depth_ * strips.back().width;
     }
-    const bool partial = width_ != columns_;
-    tile.stride = partial ? width_ : p_.stride;
-    for (std::int64_t row = first_row_; row < end_row_; row += kernels_.rows) {
-      const std::int64_t rows = std::min<std::int64_t>(kernels_.rows, end_row_ - row);
-      tile.a = p_.a + row * p_.depth + k * rows;
-      tile.c =
-          partial ? edge_.data() + (row - first_row_) * width_ : p_.c + row * p_.stride + column_;
-      tile.initial = p_.initial == nullptr ? nullptr : p_.initial + row;
-      kernels_.tile[vectors_ - 1][rows - 1](tile);
-      if (p_.epilogue != nullptr && k + depth == p_.depth) {
-        kernels_.finish(tile.c, tile.stride, static_cast<int>(rows), static_cast<int>(vectors_),
-                        p_.epilogue->From(row));
+    return strips;
+  }
+
+  std::int64_t PanelSize() const {
+    return strips_.back().panel + block_depth_ * strips_.back().width;
+  }
+
+  void RunBlock(std::int64_t k, std::int64_t depth) {
+    if (p_.b == nullptr) {
+      for (const Strip& strip : strips_) {  // ascending: a block may reach into the next
+        p_.pack({k, depth, strip.column, strip.columns, strip.width}, panels_.data() + strip.panel);
       }
+    }
+    for (std::int64_t row = first_row_; row < end_row_; row += kernels_.rows) {
+      for (const Strip& strip : strips_) RunTile(strip, row, k, depth);
+    }
+  }
+
+  void RunTile(const Strip& strip, std::int64_t row, std::int64_t k, std::int64_t depth) {
+    const std::int64_t rows = std::min<std::int64_t>(kernels_.rows, end_row_ - row);
+    Tile tile;
+    tile.a = p_.a + row * p_.depth + k * rows;
+    tile.b = p_.b == nullptr ? panels_.data() + strip.panel
+                             : p_.b + strip.column * p_.depth + k * strip.width;
+    tile.depth = depth;
+    tile.c = strip.partial() ? edge_.data() + (row - first_row_) * strip.width
+                             : p_.c + row * p_.stride + strip.column;
+    tile.stride = strip.partial() ? strip.width : p_.stride;
+    tile.initial = p_.initial == nullptr ? nullptr : p_.initial + row;
+    tile.begins = p_.begins && k == 0;
+    kernels_.tile[strip.vectors - 1][rows - 1](tile);
+    if (p_.epilogue != nullptr && k + depth == p_.depth) {
+      kernels_.finish(tile.c, tile.stride, static_cast<int>(rows), static_cast<int>(strip.vectors),
+                      p_.epilogue->From(row));
     }
   }
 
   // Of columns that do not fill their vectors the sums are kept apart.
   void CopyEdge(bool in) {
+    const Strip& strip = strips_.back();
     for (std::int64_t row = first_row_; row < end_row_; ++row) {
-      float* edge = edge_.data() + (row - first_row_) * width_;
-      float* c = p_.c + row * p_.stride + column_;
-      std::memcpy(in ? edge : c, in ? c : edge, static_cast<std::size_t>(columns_) * sizeof(float));
+      float* edge = edge_.data() + (row - first_row_) * strip.width;
+      float* c = p_.c + row * p_.stride + strip.column;
+      std::memcpy(in ? edge : c, in ? c : edge,
+                  static_cast<std::size_t>(strip.columns) * sizeof(float));
     }
   }
 
   const Kernels& kernels_;
   const MatrixProduct& p_;
-  std::int64_t column_, columns_, vectors_, width_, first_row_, end_row_, block_depth_;
-  Scratch panel_, edge_;
+  std::int64_t first_row_, end_row_, end_column_, block_depth_;
+  std::vector<Strip> strips_;
+  Scratch panels_, edge_;
 };
 
 }  // namespace
@@ -134,20 +164,25 @@ void Multiply(const Context& context, std::span<const MatrixProduct> products) {
   const MatrixProduct& first = products[0];
   const std::int64_t count = std::ssize(products);
   const std::int64_t strips = CeilDivide(first.columns, context.kernels.width());
+  const std::int64_t most_groups = std::max<std::int64_t>(1, strips / kStrips);
+  const std::int64_t group = CeilDivide(strips, most_groups) * context.kernels.width();
+  const std::int64_t groups = CeilDivide(first.columns, group);
   // A few tasks a thread, so that none waits long for the last.
-  const std::int64_t wanted = CeilDivide(4 * context.workers.count(), strips * count);
+  const std::int64_t tasks = context.workers.count() == 1 ? 1 : 4 * context.workers.count();
+  const std::int64_t wanted = CeilDivide(tasks, groups * count);
   const std::int64_t step_rows = std::max(kFewestRows, CeilDivide(first.rows, wanted));
   const std::int64_t step = CeilDivide(step_rows, context.kernels.rows) * context.kernels.rows;
   const std::int64_t chunks = CeilDivide(first.rows, step);
-  context.workers.For(count * strips * chunks,
-                      count * first.rows * first.columns * std::max<std::int64_t>(first.depth, 1),
-                      [&](std::int64_t i) {
-                        const std::int64_t row = i % chunks * step;
-                        const std::int64_t column = i / chunks % strips * context.kernels.width();
-                        const MatrixProduct& product =
-                            products[static_cast<std::size_t>(i / chunks / strips)];
-                        Task(context, product, column, row, std::min(first.rows, row + step)).Run();
-                      });
+  const std::int64_t multiply_adds =
+      count * first.rows * first.columns * std::max<std::int64_t>(first.depth, 1);
+  context.workers.For(count * groups * chunks, multiply_adds, [&](std::int64_t i) {
+    const std::int64_t row = i % chunks * step;
+    const std::int64_t column = i / chunks % groups * group;
+    const MatrixProduct& product = products[static_cast<std::size_t>(i / chunks / groups)];
+    Task(context, product, column, std::min(first.columns, column + group), row,
+         std::min(first.rows, row + step))
+        .Run();
+  });
 }
 
 }  // namespace qtx::backend::floats

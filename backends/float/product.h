@@ -29,7 +29,8 @@ std::vector<float> PackRows(const Kernels& kernels, const Matrix& a, std::int64_
 std::vector<float> PackColumns(const Kernels& kernels, const Matrix& b, std::int64_t columns,
                                std::int64_t depth);
 
-/// Columns [column, column + columns) of rows [row, row + rows) of b, `width` floats a row.
+/// Columns [column, column + columns) of rows [row, row + rows) of b, filled up with zeros to
+/// `width` floats a row. Up to kMaxLanes elements behind them may be overwritten.
 struct Block {
   std::int64_t row = 0, rows = 0, column = 0, columns = 0, width = 0;
 };

@@ -108,39 +108,31 @@ Result<Planes> Planes::For(const Window& window) {
   }
   const std::vector all = {static_cast<std::int64_t>(planes.phases_.size()), phase_size};
   QTX_ASSIGN_OR_RETURN(planes.size_, format::ElementCount(all));
+  planes.size_ += kMaxLanes;
   planes.same_ = planes.rows_ == y.in && planes.pitch_ == x.in && y.stride == 1 && x.stride == 1 &&
                  y.pad_begin == 0 && x.pad_begin == 0;
+  if (planes.same_) planes.size_ = y.in * x.in;
   return planes;
 }
 
-void Planes::FillRow(const float* row, std::int64_t phase, float padding, float* out) const {
-  const Axis& axis = window_[1];
-  // Columns begin .. end - 1 are those c with 0 <= c * stride + phase - pad < in.
-  const std::int64_t begin = std::min(pitch_, CeilDivide(axis.pad_begin - phase, axis.stride));
-  const std::int64_t end =
-      std::clamp(CeilDivide(axis.in + axis.pad_begin - phase, axis.stride), begin, pitch_);
-  std::fill(out, out + begin, padding);
-  const float* from = row + begin * axis.stride + phase - axis.pad_begin;
-  if (axis.stride == 1) {
-    std::copy(from, from + (end - begin), out + begin);
-  } else if (axis.stride == 2) {
-    for (std::int64_t i = 0; i < end - begin; ++i) out[begin + i] = from[2 * i];
-  } else {
-    for (std::int64_t i = 0; i < end - begin; ++i) out[begin + i] = from[i * axis.stride];
-  }
-  std::fill(out + end, out + pitch_, padding);
-}
-
-void Planes::Fill(const float* channel, float padding, float* plane) const {
-  const Axis& axis = window_[0];
+void Planes::Fill(const Kernels& kernels, const float* channel, float padding, float* plane) const {
+  const auto& [y_axis, x_axis] = window_;
   for (const Phase& phase : phases_) {
+    // Columns begin .. end - 1 are those c with 0 <= c * stride + phase - pad < in.
+    const std::int64_t shift = x_axis.pad_begin - phase.x;
+    const std::int64_t begin = std::min(pitch_, CeilDivide(shift, x_axis.stride));
+    const std::int64_t end =
+        std::clamp(CeilDivide(x_axis.in + shift, x_axis.stride), begin, pitch_);
+    PlaneRow row{.step = x_axis.stride, .padding = padding};
     for (std::int64_t r = 0; r < rows_; ++r, plane += pitch_) {
-      const std::int64_t y = r * axis.stride + phase.y - axis.pad_begin;
-      if (y < 0 || y >= axis.in) {
-        std::fill(plane, plane + pitch_, padding);
-      } else {
-        FillRow(channel + y * window_[1].in, phase.x, padding, plane);
-      }
+      const std::int64_t y = r * y_axis.stride + phase.y - y_axis.pad_begin;
+      const bool inside = y >= 0 && y < y_axis.in;
+      row.out = plane;
+      row.before = inside ? begin : pitch_;
+      row.count = inside ? end - begin : 0;
+      row.after = inside ? pitch_ - end : 0;
+      row.from = inside ? channel + y * x_axis.in + begin * x_axis.stride - shift : channel;
+      kernels.fill(row);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "float/kernels/kernels.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/shape.h"
@@ -33,19 +34,17 @@ class Planes {
   static Result<Planes> For(const Window& window);
 
   std::int64_t pitch() const { return pitch_; }
-  /// Of one channel, in elements.
+  /// Of one channel, in elements, with kMaxLanes at the end that kernels may read and overwrite.
   std::int64_t size() const { return size_; }
   std::span<const std::int64_t> offsets() const { return offsets_; }
   /// A plane is the channel as it is.
   bool same() const { return same_; }
-  void Fill(const float* channel, float padding, float* plane) const;
+  void Fill(const Kernels& kernels, const float* channel, float padding, float* plane) const;
 
  private:
   struct Phase {
     std::int64_t y = 0, x = 0;
   };
-  void FillRow(const float* row, std::int64_t phase, float padding, float* out) const;
-
   Window window_;
   std::vector<Phase> phases_;  // those that a tap takes
   std::vector<std::int64_t> offsets_;

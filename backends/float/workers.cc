@@ -5,19 +5,76 @@
 namespace qtx::backend::floats {
 namespace {
 
-constexpr std::int64_t kMultiplyAddsPerNanosecond = 16;
+// Fewer are computed while another thread is told of them.
+constexpr std::int64_t kWorthSharing = 200'000;
+// Loops of a model follow each other within microseconds: waking a sleeper takes longer.
+constexpr int kSpins = 1 << 12;
 // Another size is taken only where little of it is wasted.
 constexpr std::size_t kLargestWaste = 2;
 
+inline void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Returns once value differs from `old`.
+template <typename T>
+void AwaitChange(const std::atomic<T>& value, T old) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (value.load() != old) return;
+    Pause();
+  }
+  value.wait(old);
+}
+
 }  // namespace
+
+Workers::Workers(int threads) {
+  for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+Workers::~Workers() {
+  stopping_ = true;
+  loop_ += 2;
+  loop_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Workers::TakeIndices() {
+  for (std::int64_t i = next_++; i < n_; i = next_++) (*task_)(i);
+}
+
+void Workers::Work() {
+  unsigned seen = 0;
+  while (true) {
+    AwaitChange(loop_, seen);
+    if (stopping_) return;
+    // First to be counted, then to look: a loop that is still open now cannot end before this
+    // worker does, as For closes it first and then counts.
+    ++active_;
+    seen = loop_;
+    if (seen % 2 == 1) TakeIndices();
+    if (--active_ == 0) active_.notify_one();
+  }
+}
 
 void Workers::For(std::int64_t n, std::int64_t multiply_adds,
                   const std::function<void(std::int64_t)>& task) {
-  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
-    threads_.For(n, multiply_adds / kMultiplyAddsPerNanosecond, task);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  const bool shared = !threads_.empty() && n > 1 && multiply_adds >= kWorthSharing;
+  if (!shared || !lock.try_lock()) {
+    for (std::int64_t i = 0; i < n; ++i) task(i);
     return;
   }
-  for (std::int64_t i = 0; i < n; ++i) task(i);
+  task_ = &task;
+  n_ = n;
+  next_ = 0;
+  ++loop_;
+  loop_.notify_all();
+  TakeIndices();
+  ++loop_;
+  for (int left = active_; left != 0; left = active_) AwaitChange(active_, left);
 }
 
 Buffers::Bytes Buffers::Take(std::size_t size) {

@@ -1,33 +1,49 @@
 // Threads and memory that all runs of a model share.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
-#include "engine/threads.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
 
 namespace qtx::backend::floats {
 
-/// A pool of threads for one run at a time: while it is taken, other runs work alone.
+/// A pool of threads for one run at a time: while it is taken, other runs work alone. Unlike
+/// engine::Threads it never waits for a worker that has not begun: calibration shares its machine.
 class Workers {
  public:
-  explicit Workers(int threads) : threads_(threads) {}
+  /// `threads` in all, the caller's among them; at least 1.
+  explicit Workers(int threads);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
 
-  int count() const { return threads_.count(); }
+  int count() const { return static_cast<int>(threads_.size()) + 1; }
   /// Calls task(i) once for each i < n, in any order. `multiply_adds`: about as many as all of them
   /// take; so few are not shared out.
   void For(std::int64_t n, std::int64_t multiply_adds,
            const std::function<void(std::int64_t)>& task);
 
  private:
-  std::mutex mutex_;
-  engine::Threads threads_;
+  void Work();
+  void TakeIndices();
+
+  std::mutex mutex_;  // held by the run that has the pool
+  std::vector<std::thread> threads_;
+  const std::function<void(std::int64_t)>* task_ = nullptr;
+  std::int64_t n_ = 0;
+  std::atomic<std::int64_t> next_{0};
+  std::atomic<unsigned> loop_{0};  // odd while a loop is open to workers
+  std::atomic<int> active_{0};     // workers that may be in it
+  std::atomic<bool> stopping_{false};
 };
 
 /// Memory that is used again, because fresh pages cost more than what many operators compute.
@@ -50,18 +66,24 @@ class Buffers {
   std::size_t kept_ = 0, used_ = 0, most_used_ = 0;
 };
 
-/// Floats for the time of a task.
+/// Floats for the time of a task, aligned as the widest vectors are.
 class Scratch {
  public:
   Scratch(Buffers& buffers, std::int64_t count)
-      : buffers_(buffers), bytes_(buffers.Take(static_cast<std::size_t>(count) * sizeof(float))) {}
+      : buffers_(buffers),
+        bytes_(buffers.Take(static_cast<std::size_t>(count) * sizeof(float) + kAlignment)) {}
   ~Scratch() { buffers_.Give(std::move(bytes_)); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  float* data() { return reinterpret_cast<float*>(bytes_.data()); }
+  float* data() {
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes_.data());
+    return reinterpret_cast<float*>((address + kAlignment - 1) / kAlignment * kAlignment);
+  }
 
  private:
+  static constexpr std::size_t kAlignment = 64;
+
   Buffers& buffers_;
   Buffers::Bytes bytes_;
 };

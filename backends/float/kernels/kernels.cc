@@ -54,6 +54,7 @@ Kernels MakeKernels(std::string_view name) {
   kernels.vectors = kTileVectors;
   SetWidths<kTileVectors>(kernels);
   kernels.finish = FinishTile;
+  kernels.fill = FillRow;
   kernels.products = Products;
   kernels.maxima = Maxima;
   kernels.means = Means;

@@ -17,6 +17,7 @@ struct Epilogue {
   bool clamps = false;
   float low = 0, high = 0;
 
+  bool none() const { return mean == nullptr && !clamps; }
   /// That of the rows from `row` on.
   Epilogue From(std::int64_t row) const {
     if (mean == nullptr) return *this;
@@ -52,6 +53,16 @@ struct WindowRows {
   float initial = 0;                   // products only
   const float* divisors = nullptr;     // [rows][columns]; means only
   const Epilogue* epilogue = nullptr;  // products only
+};
+
+/// A row of a plane: `before` times the padding, every step-th of `from`, `after` times the
+/// padding. Up to kMaxLanes elements of `out` past those may be overwritten.
+struct PlaneRow {
+  const float* from = nullptr;
+  std::int64_t step = 1, count = 0;
+  float* out = nullptr;
+  std::int64_t before = 0, after = 0;
+  float padding = 0;
 };
 
 /// Functions of one variable with two parameters.
@@ -91,6 +102,7 @@ struct Kernels {
   void (*tile[kMaxVectors][kMaxRows])(const Tile&) = {};  // [vectors - 1][rows - 1]
   /// The epilogue of a tile's sums in memory.
   void (*finish)(float* c, std::int64_t stride, int rows, int vectors, const Epilogue&) = nullptr;
+  void (*fill)(const PlaneRow&) = nullptr;
   void (*products)(const WindowRows&) = nullptr;
   void (*maxima)(const WindowRows&) = nullptr;  // NaN wins
   void (*means)(const WindowRows&) = nullptr;   // the sum of the taps in order, divided

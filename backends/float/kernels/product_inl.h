@@ -72,19 +72,54 @@ void SetTiles(Kernels& kernels) {
   }
 }
 
+HWY_INLINE void FillWith(Vector padding, std::int64_t n, float* out) {
+  for (std::int64_t i = 0; i < n; i += kLanes) Store(padding, out + i);
+}
+
+void FillRow(const PlaneRow& row) {
+  const PlaneRow r = row;
+  const Vector padding = Set(r.padding);
+  FillWith(padding, r.before, r.out);
+  float* out = r.out + r.before;
+  std::int64_t i = 0;
+  if (r.step == 1) {
+    for (; i < r.count; i += kLanes) Store(LoadSome(r.from + i, r.count - i), out + i);
+  } else if (r.step == 2) {
+    // Both of the last pair are there if a further one begins after it.
+    for (; i + kLanes < r.count; i += kLanes) {
+      Vector even;
+      Vector odd;
+      hn::LoadInterleaved2(Lanes(), r.from + 2 * i, even, odd);
+      Store(even, out + i);
+    }
+  }
+  for (; i < r.count; ++i) out[i] = r.from[i * r.step];
+  FillWith(padding, r.after, out + r.count);
+}
+
 // kTaps: their number, or 0 for any.
 template <int kTaps>
 void RunProducts(const WindowRows& window) {
   const WindowRows w = window;
-  const std::int64_t taps = kTaps == 0 ? w.taps : kTaps;
+  Vector weights[std::size_t{kTaps == 0 ? 1 : kTaps}];
+  const float* rows[std::size_t{kTaps == 0 ? 1 : kTaps}];
+#pragma GCC unroll 9
+  for (int t = 0; t < kTaps; ++t) {
+    weights[t] = Set(w.weights[t]);
+    rows[t] = w.plane + w.offsets[t];
+  }
   for (std::int64_t y = 0; y < w.rows; ++y) {
-    const float* row = w.plane + y * w.pitch;
     float* out = w.out + y * w.columns;
     for (std::int64_t x = 0; x < w.columns; x += kLanes) {
+      const std::int64_t at = y * w.pitch + x;
       Vector sum = Set(w.initial);
+      if constexpr (kTaps == 0) {
+        for (std::int64_t t = 0; t < w.taps; ++t) {
+          sum = Fma(Set(w.weights[t]), Load(w.plane + w.offsets[t] + at), sum);
+        }
+      } else {
 #pragma GCC unroll 9
-      for (std::int64_t t = 0; t < taps; ++t) {
-        sum = Fma(Set(w.weights[t]), Load(row + w.offsets[t] + x), sum);
+        for (int t = 0; t < kTaps; ++t) sum = Fma(weights[t], Load(rows[t] + at), sum);
       }
       if (w.epilogue != nullptr) sum = Finish(sum, *w.epilogue, 0);
       StoreSome(sum, out + x, w.columns - x);
@@ -92,7 +127,7 @@ void RunProducts(const WindowRows& window) {
   }
 }
 
-HWY_INLINE void Products(const WindowRows& window) {
+void Products(const WindowRows& window) {
   window.taps == 9 ? RunProducts<9>(window) : RunProducts<0>(window);
 }
 

@@ -44,21 +44,29 @@ HWY_INLINE Vector Clamp(Vector x, Vector low, Vector high) {
   return hn::IfThenElse(hn::Gt(raised, high), high, raised);
 }
 
-/// n of a vector's lanes, or all of them.
+/// The first n of a vector's lanes, or all of them; no memory beyond those is touched.
 HWY_INLINE Vector LoadSome(const float* from, std::int64_t n) {
   if (n >= kLanes) return Load(from);
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  return hn::MaskedLoad(hn::FirstN(Lanes(), static_cast<std::size_t>(n)), Lanes(), from);
+#else
   float lanes[kLanes] = {};
   std::memcpy(lanes, from, static_cast<std::size_t>(n) * sizeof(float));
   return Load(lanes);
+#endif
 }
 HWY_INLINE void StoreSome(Vector v, float* to, std::int64_t n) {
   if (n >= kLanes) {
     Store(v, to);
     return;
   }
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  hn::BlendedStore(v, hn::FirstN(Lanes(), static_cast<std::size_t>(n)), Lanes(), to);
+#else
   float lanes[kLanes];
   Store(v, lanes);
   std::memcpy(to, lanes, static_cast<std::size_t>(n) * sizeof(float));
+#endif
 }
 
 }  // namespace qtx::backend::floats::HWY_NAMESPACE

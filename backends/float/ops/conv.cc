@@ -67,25 +67,14 @@ class Image {
       : context_(context), shape_(shape), planes_(planes), x_(x), y_(y) {}
 
   void RunDepthwise(const float* w, const float* bias, const Epilogue& epilogue) const {
-    const std::int64_t per_channel = shape_.group_outputs();
-    context_.workers.For(shape_.channels, shape_.outputs * shape_.pixels() * shape_.taps(),
-                         [&](std::int64_t c) {
-                           Scratch plane(context_.buffers, planes_.size() + kMaxLanes);
-                           planes_.Fill(x_ + c * shape_.in_pixels(), 0, plane.data());
-                           for (std::int64_t o = c * per_channel; o < (c + 1) * per_channel; ++o) {
-                             const Epilogue own = epilogue.From(o);
-                             context_.kernels.products({.plane = plane.data(),
-                                                        .offsets = planes_.offsets().data(),
-                                                        .weights = w + o * shape_.taps(),
-                                                        .taps = shape_.taps(),
-                                                        .rows = shape_.window[0].out,
-                                                        .columns = shape_.window[1].out,
-                                                        .pitch = planes_.pitch(),
-                                                        .out = y_ + o * shape_.pixels(),
-                                                        .initial = bias == nullptr ? 0.0F : bias[o],
-                                                        .epilogue = &own});
-                           }
-                         });
+    ForChannels(context_, shape_.channels, shape_.outputs * shape_.pixels() * shape_.taps(),
+                [&](std::int64_t begin, std::int64_t end) {
+                  Scratch plane(context_.buffers, planes_.size() + kMaxLanes);
+                  for (std::int64_t c = begin; c < end; ++c) {
+                    planes_.Fill(context_.kernels, x_ + c * shape_.in_pixels(), 0, plane.data());
+                    RunChannel(c, plane.data(), w, bias, epilogue);
+                  }
+                });
   }
 
   void RunProduct(const float* packed, const float* bias, const Epilogue& epilogue) const {
@@ -95,7 +84,8 @@ class Image {
       filled.emplace(context_.buffers, shape_.channels * planes_.size());
       planes = filled->data();
       context_.workers.For(shape_.channels, shape_.channels * planes_.size(), [&](std::int64_t c) {
-        planes_.Fill(x_ + c * shape_.in_pixels(), 0, filled->data() + c * planes_.size());
+        planes_.Fill(context_.kernels, x_ + c * shape_.in_pixels(), 0,
+                     filled->data() + c * planes_.size());
       });
     }
     std::vector<Epilogue> epilogues;
@@ -114,13 +104,31 @@ class Image {
       p.pack = [this, group](const Block& block, float* out) { Pack(group, block, out); };
       p.c = y_ + row * p.columns;
       p.initial = bias == nullptr ? nullptr : bias + row;
-      p.epilogue = &epilogues[static_cast<std::size_t>(g)];
+      if (!epilogue.none()) p.epilogue = &epilogues[static_cast<std::size_t>(g)];
       products.push_back(std::move(p));
     }
     Multiply(context_, products);
   }
 
  private:
+  void RunChannel(std::int64_t channel, const float* plane, const float* w, const float* bias,
+                  const Epilogue& epilogue) const {
+    const std::int64_t outputs = shape_.group_outputs();
+    for (std::int64_t o = channel * outputs; o < (channel + 1) * outputs; ++o) {
+      const Epilogue own = epilogue.From(o);
+      context_.kernels.products({.plane = plane,
+                                 .offsets = planes_.offsets().data(),
+                                 .weights = w + o * shape_.taps(),
+                                 .taps = shape_.taps(),
+                                 .rows = shape_.window[0].out,
+                                 .columns = shape_.window[1].out,
+                                 .pitch = planes_.pitch(),
+                                 .out = y_ + o * shape_.pixels(),
+                                 .initial = bias == nullptr ? 0.0F : bias[o],
+                                 .epilogue = own.none() ? nullptr : &own});
+    }
+  }
+
   // Results that lie side by side in a plane.
   struct Run {
     std::int64_t offset, length;
@@ -148,7 +156,7 @@ class Image {
           planes + k / taps * planes_.size() + offsets[static_cast<std::size_t>(k % taps)];
       float* to = out;
       for (const Run& run : runs) {
-        std::memcpy(to, from + run.offset, static_cast<std::size_t>(run.length) * sizeof(float));
+        context_.kernels.fill({.from = from + run.offset, .count = run.length, .out = to});
         to += run.length;
       }
       std::fill(to, out + block.width, 0.0F);

@@ -59,20 +59,22 @@ class Pool : public Operator {
     const std::int64_t out = window[0].out * window[1].out;
     const std::int64_t channels = x->dims[0] * x->dims[1];
     const float padding = mean_ ? 0.0F : -std::numeric_limits<float>::infinity();
-    context.workers.For(channels, channels * out * std::ssize(planes.offsets()),
-                        [&](std::int64_t c) {
-                          Scratch plane(context.buffers, planes.size() + kMaxLanes);
-                          planes.Fill(DataOf(*x) + c * in, padding, plane.data());
-                          const WindowRows rows{.plane = plane.data(),
-                                                .offsets = planes.offsets().data(),
-                                                .taps = std::ssize(planes.offsets()),
-                                                .rows = window[0].out,
-                                                .columns = window[1].out,
-                                                .pitch = planes.pitch(),
-                                                .out = DataOf(y) + c * out,
-                                                .divisors = divisors.data()};
-                          mean_ ? context.kernels.means(rows) : context.kernels.maxima(rows);
-                        });
+    WindowRows rows{.offsets = planes.offsets().data(),
+                    .taps = std::ssize(planes.offsets()),
+                    .rows = window[0].out,
+                    .columns = window[1].out,
+                    .pitch = planes.pitch(),
+                    .divisors = divisors.data()};
+    ForChannels(context, channels, channels * out * rows.taps,
+                [&, rows](std::int64_t begin, std::int64_t end) mutable {
+                  Scratch plane(context.buffers, planes.size() + kMaxLanes);
+                  rows.plane = plane.data();
+                  for (std::int64_t c = begin; c < end; ++c) {
+                    planes.Fill(context.kernels, DataOf(*x) + c * in, padding, plane.data());
+                    rows.out = DataOf(y) + c * out;
+                    mean_ ? context.kernels.means(rows) : context.kernels.maxima(rows);
+                  }
+                });
     return y;
   }
 
