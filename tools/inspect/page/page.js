@@ -11,6 +11,11 @@ for (const finding of data.findings) {
   findingsOf.get(finding.value).push(finding);
 }
 
+// What `qtx quantize --report` says of values: its keys are those of its JSON.
+const layers = data.report?.layers ?? [];
+const reportOf = new Map([...layers.flatMap(layer => [layer.output, layer.weights, layer.bias]), ...(data.report?.outputs ?? [])]
+  .filter(Boolean).map(report => [report.name, report]));
+
 /** Six digits, without noise. */
 function real(x) {
   if (x === null || x === undefined) return '?';
@@ -187,19 +192,41 @@ function facts(value) {
   return h('dl', null, list);
 }
 
+const decibels = x => x === null || x === undefined ? 'exact' : `${x.toFixed(1)} dB`;
+
+/** How far the value lies from that of the float model, and how its range was chosen. */
+function errorFacts(report) {
+  const {errors, ranges} = report;
+  const list = [];
+  const add = (term, words) => list.push(h('div', null, h('dt', null, term), h('dd', null, words)));
+  if (errors.count) {
+    add('SQNR', decibels(errors.sqnr_db));
+    add('cosine', errors.cosine.toFixed(6));
+    add('largest error', real(errors.max_error) + (errors.max_error_lsb ? `, ${real(errors.max_error_lsb)} LSB` : ''));
+    add('mean error', real(errors.mean_error));
+  }
+  const methods = [...new Set(ranges.map(range => range.method))];
+  if (ranges.length) add('range chosen', `${real(lowestOf(ranges.map(r => r.min)))} … ${real(highestOf(ranges.map(r => r.max)))} by ${methods.join(', ')}`);
+  return h('dl', {class: 'errors'}, list);
+}
+
 const roles = {input: 'graph input', output: 'graph output', constant: 'constant'};
 
 function describe(name) {
   const value = values.get(name);
   if (!value) return h('div', {class: 'value'}, h('h4', null, h('code', null, name), h('span', {class: 'mark mute'}, 'no type')));
+  const report = reportOf.get(name);
   const figures = [];
-  if (value.histogram) figures.push(histogram(value));
-  if (value.lowest?.length > 1) figures.push(channels(value));
+  // Of a quantized constant the float values it was made of, where a report has them.
+  const drawn = report?.histogram ? {...value, histogram: report.histogram, lowest: report.channels.length ?
+    report.channels.map(r => r.min) : value.lowest, highest: report.channels.length ? report.channels.map(r => r.max) : value.highest} : value;
+  if (drawn.histogram) figures.push(histogram(drawn));
+  if (drawn.lowest?.length > 1) figures.push(channels(drawn));
   if (value.scale?.length > 1) figures.push(scales(value));
   return h('div', {class: 'value', 'data-value': name},
     h('h4', null, h('code', null, name), roles[value.role] && h('span', {class: 'mark mute'}, roles[value.role])),
     h('ul', {class: 'notes'}, (findingsOf.get(name) ?? []).map(f => h('li', null, f.message))),
-    facts(value), h('div', {class: 'figures'}, figures));
+    facts(value), report && errorFacts(report), h('div', {class: 'figures'}, figures));
 }
 
 // ---- the list: graph inputs, then nodes ----
@@ -294,6 +321,32 @@ function findings() {
   more.addEventListener('click', () => { list.append(...rest.map(finding)); more.hidden = true; });
 }
 
+/** The layers of a report, worst first, as it lists them. */
+function errors() {
+  if (layers.length === 0) return;
+  $('#errors').hidden = false;
+  $('#errors-about').textContent = `${plural(data.report.samples, 'sample')}; float: ${data.report.real_by}, quantized: ${data.report.quantized_by}`;
+  const number = words => h('td', {class: 'n'}, words);
+  const line = ({op_type: op, output}) => {
+    const {errors: e} = output;
+    const item = producer.get(output.name);
+    return h('tr', null,
+      h('td', null, item ? h('button', {type: 'button', class: 'link id', title: output.name, onclick: () => show(item)}, output.name) : h('code', null, output.name)),
+      h('td', null, op), h('td', null, output.elem_type),
+      h('td', {class: e.sqnr_db !== null && e.sqnr_db < 10 ? 'n bad' : 'n'}, e.count ? decibels(e.sqnr_db) : '–'),
+      number(e.count ? e.cosine.toFixed(5) : '–'), number(e.max_error_lsb ? real(e.max_error_lsb) : '–'),
+      number(e.count ? real(e.max_error) : '–'), number(e.saturated ? `${(100 * e.saturated).toPrecision(2)} %` : '0'),
+      h('td', null, output.ranges[0]?.method ?? ''));
+  };
+  $('#errors .scroll').append(h('table', null,
+    h('thead', null, h('tr', null, ['value', 'operator', 'type', 'SQNR', 'cosine', 'largest, LSB', 'largest', 'saturated', 'range by'].map(
+      (words, i) => h('th', {scope: 'col', class: i > 2 && i < 8 ? 'n' : null}, words)))),
+    h('tbody', null, layers.map(line))));
+  for (const output of data.report.outputs) {
+    $('#errors-about').append(`; output ${output.name}: ${decibels(output.errors.sqnr_db)}`);
+  }
+}
+
 function head() {
   $('h1').textContent = `QTX model: ${data.title}`;
   const wrong = findingsOf.size;
@@ -313,6 +366,7 @@ function legend() {
 
 head();
 findings();
+errors();
 legend();
 $('.list').append(...items.map(row));
 filter();
