@@ -130,5 +130,57 @@ TEST(IntegerOnly, RefusesScalesThatAnAccumulatorMixes) {
   EXPECT_THAT(result.error().message, HasSubstr("along other axes"));
 }
 
+// y = op(x, w) with scales 0.25 and 3 along `axis` of w, x in units of 0.5, y of 2: 1/16 and 3/4.
+Result<Conversion> OfTwoChannels(const char* op_type, format::Dims x, format::Dims w,
+                                 std::int64_t axis, format::Dims y,
+                                 std::vector<format::Attribute> attributes = {}) {
+  OnnxMaker maker(21);
+  auto& model = maker.model;
+  std::int64_t count = 1;
+  for (const std::int64_t dim : w) count *= dim;
+  model.graph.inputs = {OnnxMaker::Quantized("x", ElementType::kInt8Q, std::move(x), {0.5F})};
+  model.graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, std::move(y), {2})};
+  maker.Initializer<std::int8_t>("w", ElementType::kInt8, w,
+                                 std::vector<std::int8_t>(static_cast<std::size_t>(count), 1));
+  model.graph.values = {
+      OnnxMaker::Quantized("w", ElementType::kInt8Q, std::move(w), {0.25F, 3}, {axis})};
+  maker.Node(op_type, {"x", "w"}, {"y"}).attributes = std::move(attributes);
+  return ToIntegerOnly(model);
+}
+
+// The outputs of a filter are its first axis, of a transposed matrix too.
+TEST(IntegerOnly, FindsTheChannelsOfFiltersAndTransposedMatrices) {
+  const Result<Conversion> results[] = {
+      OfTwoChannels("Conv", {1, 3, 2, 2}, {2, 3, 1, 1}, 0, {1, 2, 2, 2}),
+      OfTwoChannels("Gemm", {1, 3}, {2, 3}, 0, {1, 2}, {format::Attribute::Int("transB", 1)}),
+      OfTwoChannels("MatMul", {1, 3}, {3, 2}, 1, {1, 2})};
+  for (const auto& result : results) {
+    ASSERT_TRUE(result.has_value()) << result.error().where << result.error().message;
+    const auto& r = result->model.graph.outputs[0].type->quantization->requantization;
+    ASSERT_TRUE(r.has_value());
+    EXPECT_THAT(r->multiplier, ElementsAre(1 << 30, 3 << 29));
+    EXPECT_THAT(r->shift, ElementsAre(3, 0));
+  }
+}
+
+// Two matrices [131072, 2] of ones, but for the second's first column of -128, which 131072 inputs
+// of -128 bring to 2^31: the third of four sums.
+TEST(IntegerOnly, BoundsEachMatrixOfABatchByItself) {
+  constexpr std::int64_t kDepth = 131072;
+  std::vector<std::int8_t> w(4 * kDepth, 1);
+  for (std::size_t i = 2 * kDepth; i < w.size(); i += 2) w[i] = -128;
+  OnnxMaker maker(21);
+  auto& model = maker.model;
+  model.graph.inputs = {OnnxMaker::Quantized("x", ElementType::kInt8Q, {2, 1, kDepth}, {0.5F})};
+  model.graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {2, 1, 2}, {2})};
+  maker.Initializer<std::int8_t>("w", ElementType::kInt8, {2, kDepth, 2}, std::move(w));
+  model.graph.values = {OnnxMaker::Quantized("w", ElementType::kInt8Q, {2, kDepth, 2}, {0.25F})};
+  maker.Node("MatMul", {"x", "w"}, {"y"});
+  const auto result = ToIntegerOnly(model);
+  ASSERT_TRUE(result.has_value()) << result.error().message;
+  EXPECT_THAT(Accumulator(*result),
+              HasSubstr("channel 2 can reach 2147483648, beyond 32 bits (1 of 4"));
+}
+
 }  // namespace
 }  // namespace qtx::convert
