@@ -112,23 +112,32 @@ Result<Tensor> Widen(const Tensor& tensor) {
 
 }  // namespace
 
-Result<Tensor> ParseNpy(std::string_view bytes) {
+Result<NpyHeader> ParseNpyHeader(std::string_view bytes) {
   QTX_ASSIGN_OR_RETURN(const Layout layout, Split(bytes));
-  QTX_ASSIGN_OR_RETURN(const ElementType type, ParseDescr(layout.header));
+  NpyHeader header;
+  QTX_ASSIGN_OR_RETURN(header.elem_type, ParseDescr(layout.header));
   QTX_ASSIGN_OR_RETURN(const std::string_view order, After(layout.header, "fortran_order"));
-  QTX_ASSIGN_OR_RETURN(const Dims dims, ParseShape(layout.header));
-  if (!order.starts_with("False") && dims.size() > 1) {
+  QTX_ASSIGN_OR_RETURN(header.dims, ParseShape(layout.header));
+  if (!order.starts_with("False") && header.dims.size() > 1) {
     return Bad("found Fortran order, expected C order");
   }
-  QTX_ASSIGN_OR_RETURN(const std::int64_t count, ElementCount(std::span<const std::int64_t>(dims)));
-  QTX_ASSIGN_OR_RETURN(const std::int64_t size, PackedBytes(type, count));
-  if (static_cast<std::int64_t>(layout.elements.size()) != size) {
-    return Error{ErrorCode::kInvalid, "npy data",
-                 "found " + std::to_string(layout.elements.size()) + " bytes, expected " +
-                     std::to_string(size)};
+  header.size = static_cast<std::int64_t>(bytes.size() - layout.elements.size());
+  return header;
+}
+
+Result<Tensor> ParseNpy(std::string_view bytes) {
+  QTX_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(bytes));
+  const std::string_view elements = bytes.substr(static_cast<std::size_t>(header.size));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count,
+                       ElementCount(std::span<const std::int64_t>(header.dims)));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t size, PackedBytes(header.elem_type, count));
+  if (static_cast<std::int64_t>(elements.size()) != size) {
+    return Error{
+        ErrorCode::kInvalid, "npy data",
+        "found " + std::to_string(elements.size()) + " bytes, expected " + std::to_string(size)};
   }
-  QTX_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(type, dims));
-  if (size != 0) std::memcpy(tensor.bytes.data(), layout.elements.data(), layout.elements.size());
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(header.elem_type, header.dims));
+  if (size != 0) std::memcpy(tensor.bytes.data(), elements.data(), elements.size());
   return tensor;
 }
 

@@ -72,6 +72,25 @@ struct RunOptions {
 };
 int Run(const RunOptions& options);
 
+struct CalibrateOptions {
+  std::vector<std::string> inputs;  // the model; with `merge` calibrated ones
+  bool merge = false;
+  std::string output;
+  std::vector<std::string> data;  // folders and files
+  std::vector<std::string> shapes;
+  std::string preprocess;
+  bool per_axis = false;
+  std::int64_t axis = 1;
+  std::int64_t bins = 2048;  // 0: no histograms
+  int threads = 0;           // 0: as many as cores
+  std::string shard;         // "I/N"; empty: what Bazel's or GoogleTest's environment says
+  std::string on_error = "stop";
+  std::string resume;  // journal
+  double journal_seconds = 5;
+  bool json = false;
+};
+int Calibrate(const CalibrateOptions& options);
+
 struct ValidateOptions {
   std::vector<std::string> backends;  // empty: every available one
   std::string suite;                  // empty: the suite QTX comes with

@@ -183,6 +183,43 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
                     "A line of that file that no case matches counts as a failure");
 }
 
+void AddCalibrate(CLI::App& app, CalibrateOptions& options) {
+  auto* command =
+      app.add_subcommand("calibrate", "Statistics of every float value, into the model");
+  command->add_option("model", options.inputs, "A model of any kind; with --merge, its shards")
+      ->required();
+  command->add_flag("--merge", options.merge, "Join models that were calibrated in shards");
+  command->add_option("-o,--output", options.output, "Where the model is written")->required();
+  command->add_option(
+      "--data", options.data,
+      "Folders and files: .npy, .npz, .pb, .raw, .bin, .png, .jpeg, ONNX test data");
+  command->add_option("--shape", options.shapes, "[NAME=]DIMS of an input, such as 1,3,?,224")
+      ->allow_extra_args(false);
+  command->add_option("--preprocess", options.preprocess,
+                      "YAML file: how images become an input, integers reals");
+  command
+      ->add_option("--per-axis", options.axis,
+                   "Statistics for each element of this axis (none given: 1; from the end: -1)")
+      ->expected(0, 1)
+      ->default_str("1")
+      ->each([&options](const std::string&) { options.per_axis = true; });
+  command->add_option("--histogram", options.bins, "Bins at most, 2 to 1048576; 0: none")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--shard", options.shard, "I/N: the I-th of N parts (1-based)");
+  command->add_option("--threads", options.threads, "Samples at a time (default: cores)")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--on-error", options.on_error, "What a bad sample does")
+      ->check(CLI::IsMember({"stop", "skip"}))
+      ->capture_default_str();
+  command->add_option("--resume", options.resume,
+                      "Journal: kept up to date, and what it holds is not run again");
+  command->add_option("--journal-seconds", options.journal_seconds, "How often it is written")
+      ->check(Between(0, 86400.0))
+      ->capture_default_str();
+  command->add_flag("--json", options.json, "Summary as JSON on stdout");
+}
+
 void AddServe(CLI::App& app, ServeOptions& options) {
   auto* command = app.add_subcommand("serve", "Answer the backend protocol on stdin and stdout");
   command->add_option("--backend", options.backend, "Built-in name")->required();
@@ -334,6 +371,7 @@ int Main(int argc, char** argv) {
   ConvertOptions convert, lower, lift;
   DiffOptions diff;
   RunOptions run;
+  CalibrateOptions calibrate;
   ValidateOptions validate;
   ServeOptions serve;
   MergeOptions merge;
@@ -348,6 +386,7 @@ int Main(int argc, char** argv) {
   AddConversions(app, convert, lower, lift);
   AddDiff(app, diff);
   AddRun(app, run);
+  AddCalibrate(app, calibrate);
   AddValidate(app, validate);
   AddServe(app, serve);
   AddReport(app, merge);
@@ -369,6 +408,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("lift")) return Convert(lift);
   if (app.got_subcommand("diff")) return Diff(diff);
   if (app.got_subcommand("run")) return Run(run);
+  if (app.got_subcommand("calibrate")) return Calibrate(calibrate);
   if (app.got_subcommand("validate")) {
     return validate.coverage ? ValidateCoverage(validate) : Validate(validate);
   }

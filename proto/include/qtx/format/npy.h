@@ -1,6 +1,7 @@
 // NumPy's .npy files. Source: NEP 1 and numpy.lib.format, versions 1.0 to 3.0.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,18 @@
 #include "qtx/format/tensor.h"
 
 namespace qtx::format {
+
+/// What a file says of its elements, which begin after `size` bytes.
+struct NpyHeader {
+  ElementType elem_type = ElementType::kUndefined;
+  Dims dims;
+  std::int64_t size = 0;
+};
+
+/// `bytes` are the beginning of a file, or all of it.
+/// Errors: as ParseNpy; kInvalid when the header goes on beyond `bytes`. Nothing is said of whether
+/// elements of these dims are there, or fit memory.
+Result<NpyHeader> ParseNpyHeader(std::string_view bytes);
 
 /// A tensor of the storage type the header names.
 /// Errors: kInvalid for a malformed header, Fortran order of rank above 1, big-endian elements or a

@@ -1,0 +1,117 @@
+#include "qtx/calibrate/calibrate.h"
+
+#include <algorithm>
+
+#include "coverage.h"
+#include "fingerprint.h"
+#include "records.h"
+#include "run.h"
+
+namespace qtx::calibrate {
+namespace {
+
+Result<void> CheckOptions(const Options& options) {
+  const auto invalid = [](const char* where, const std::string& expected) {
+    return Error{ErrorCode::kInvalid, where, "expected " + expected};
+  };
+  const std::int64_t bins = options.statistics.bins;
+  if (bins < 0 || bins == 1 || bins > format::kMaxHistogramBins) {
+    return invalid("histogram", "0 or 2 to " + std::to_string(format::kMaxHistogramBins) + " bins");
+  }
+  if (options.threads < 1) return invalid("threads", "at least 1");
+  if (options.shard_index < 1 || options.shard_index > options.shard_count) {
+    return invalid("shard", "I/N with 1 <= I <= N");
+  }
+  return {};
+}
+
+// Initializers are seen once, however many samples there are.
+Result<void> AddConstants(const format::Model& model, const Options& options, Records& records,
+                          std::vector<LeftOut>& left_out) {
+  for (const format::TensorData& initializer : model.graph.initializers) {
+    if (initializer.data_type != format::ElementType::kFloat) continue;
+    const auto tensor = format::Decode(initializer, model.folder);
+    if (!tensor.has_value()) return At("initializer '" + initializer.name + "'", tensor.error());
+    Recorder recorder(options.statistics);
+    QTX_RETURN_IF_ERROR(recorder.Add(initializer.name, *tensor));
+    Records one = recorder.Finish();
+    one.begin()->second.statistics.source = kConstantSource;
+    records.merge(one);
+  }
+  for (const auto& initializer : model.graph.initializers) {
+    const auto type = initializer.data_type;
+    if (type == format::ElementType::kDouble || type == format::ElementType::kFloat16 ||
+        type == format::ElementType::kBfloat16) {
+      left_out.push_back({initializer.name, std::string(format::Name(type))});
+    }
+  }
+  return {};
+}
+
+// A shape that the model declares stays as it is: what was seen may be one of many. Where it leaves
+// the size of the axis open, statistics are per tensor.
+Result<void> KeepDeclaredShapes(const format::Model& model, const Options& options,
+                                Records& records) {
+  for (const auto* values : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+    for (const format::ValueInfo& value : *values) {
+      const auto at = records.find(value.name);
+      if (at == records.end() || !value.type || !value.type->shape) continue;
+      Record& record = at->second;
+      record.shape = value.type->shape;
+      if (record.statistics.axis.empty() || AxisIn(record.shape, options.statistics.axis)) continue;
+      QTX_ASSIGN_OR_RETURN(record.statistics, WithoutAxis(record.statistics));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view Name(Reason reason) {
+  switch (reason) {
+    case Reason::kUnreadable:
+      return "unreadable";
+    case Reason::kMalformed:
+      return "malformed";
+    case Reason::kShape:
+      return "shape";
+    case Reason::kType:
+      return "type";
+    case Reason::kAllNan:
+      return "all NaN";
+    case Reason::kExecution:
+      break;
+  }
+  return "execution";
+}
+
+Result<Calibration> Calibrate(const format::Model& model, const Samples& samples,
+                              const MakeExecutor& make, const Options& options) {
+  QTX_RETURN_IF_ERROR(CheckOptions(options));
+  Coverage coverage{.bins = options.statistics.bins, .axis = options.statistics.axis};
+  QTX_ASSIGN_OR_RETURN(coverage.model, FingerprintOf(model));
+  coverage.parts = {
+      {.data = samples.Digest(), .index = options.shard_index, .count = options.shard_count}};
+  QTX_ASSIGN_OR_RETURN(RunResult run, RunSamples(model, samples, make, options, coverage));
+  Part& part = coverage.parts[0];
+  part.samples = run.progress.planned - run.progress.skipped;
+  for (const SkippedSample& sample : run.skipped) {
+    part.skipped.emplace_back(sample.name, sample.reason);
+  }
+  std::ranges::sort(part.skipped);
+  if (part.samples == 0 && options.shard_count == 1) {
+    const std::string all = std::to_string(run.progress.skipped) + " samples are bad";
+    return Error{ErrorCode::kInvalid, run.skipped.empty() ? "data" : run.skipped[0].name,
+                 run.skipped.empty() ? "no sample" : run.skipped[0].message + "; all " + all};
+  }
+  Calibration result{.model = model, .progress = run.progress, .skipped = run.skipped};
+  for (const auto& [value, why] : run.left_out) result.left_out.push_back({value, why});
+  for (auto& [name, record] : run.records) record.statistics.source = SourceOf(part.samples);
+  QTX_RETURN_IF_ERROR(KeepDeclaredShapes(model, options, run.records));
+  QTX_RETURN_IF_ERROR(AddConstants(model, options, run.records, result.left_out));
+  Annotate(run.records, result.model);
+  SetCoverage(coverage, result.model);
+  return result;
+}
+
+}  // namespace qtx::calibrate

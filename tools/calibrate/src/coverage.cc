@@ -1,0 +1,204 @@
+#include "coverage.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "json.h"
+#include "qtx/calibrate/calibrate.h"
+
+namespace qtx::calibrate {
+namespace {
+
+constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kMaxShards = 1'000'000;
+
+Error Malformed(const std::string& message) {
+  return {ErrorCode::kInvalid, "metadata_props '" + std::string(kMetadataKey) + "'", message};
+}
+
+void Write(JsonWriter& writer, const Part& part) {
+  writer.StartObject();
+  writer.Key("data");
+  WriteText(writer, part.data);
+  writer.Key("index");
+  writer.Int64(part.index);
+  writer.Key("count");
+  writer.Int64(part.count);
+  writer.Key("samples");
+  writer.Int64(part.samples);
+  writer.Key("skipped");
+  writer.StartArray();
+  for (const auto& [name, reason] : part.skipped) {
+    writer.StartObject();
+    writer.Key("sample");
+    WriteText(writer, name);
+    writer.Key("reason");
+    WriteText(writer, reason);
+    writer.EndObject();
+  }
+  writer.EndArray();
+  writer.EndObject();
+}
+
+Result<Part> ReadPart(const rapidjson::Value& value) {
+  Part part;
+  const auto data = Text(value, "data");
+  const auto index = Number(value, "index", 1);
+  const auto count = Number(value, "count", 1);
+  const auto samples = Number(value, "samples", 0);
+  const rapidjson::Value* const skipped = List(value, "skipped");
+  if (!data || !index || !count || *count > kMaxShards || *index > *count || !samples ||
+      skipped == nullptr) {
+    return Malformed("expected parts with data, index, count, samples and skipped");
+  }
+  part = {*data, *index, *count, *samples, {}};
+  for (const auto& entry : skipped->GetArray()) {
+    const auto name = Text(entry, "sample");
+    const auto reason = Text(entry, "reason");
+    if (!name || !reason) return Malformed("expected skipped samples with a reason");
+    part.skipped.emplace_back(*name, *reason);
+  }
+  return part;
+}
+
+Error SameSamples(const Part& part) {
+  return {ErrorCode::kInvalid, "",
+          "shard " + std::to_string(part.index) + "/" + std::to_string(part.count) +
+              " of the samples " + part.data + " is there twice"};
+}
+
+// All shards of one collection as one part, if they are all there.
+void Collapse(std::vector<Part>& parts) {
+  std::vector<Part> result;
+  for (std::size_t first = 0; first < parts.size();) {
+    std::size_t last = first;
+    while (last < parts.size() && parts[last].data == parts[first].data) ++last;
+    if (static_cast<std::int64_t>(last - first) == parts[first].count) {
+      Part whole{.data = parts[first].data};
+      for (std::size_t i = first; i < last; ++i) {
+        whole.samples += parts[i].samples;
+        whole.skipped.insert(whole.skipped.end(), parts[i].skipped.begin(), parts[i].skipped.end());
+      }
+      std::ranges::sort(whole.skipped);
+      result.push_back(std::move(whole));
+    } else {
+      result.insert(result.end(), parts.begin() + static_cast<std::ptrdiff_t>(first),
+                    parts.begin() + static_cast<std::ptrdiff_t>(last));
+    }
+    first = last;
+  }
+  parts = std::move(result);
+}
+
+}  // namespace
+
+std::int64_t Coverage::Samples() const {
+  std::int64_t samples = 0;
+  for (const Part& part : parts) samples += part.samples;
+  return samples;
+}
+
+std::string ToJson(const Coverage& coverage) {
+  rapidjson::StringBuffer buffer;
+  JsonWriter writer(buffer);
+  writer.StartObject();
+  writer.Key("version");
+  writer.Int64(kVersion);
+  writer.Key("model");
+  WriteText(writer, coverage.model);
+  writer.Key("bins");
+  writer.Int64(coverage.bins);
+  writer.Key("axis");
+  coverage.axis ? writer.Int64(*coverage.axis) : writer.Null();
+  writer.Key("parts");
+  writer.StartArray();
+  for (const Part& part : coverage.parts) Write(writer, part);
+  writer.EndArray();
+  writer.EndObject();
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+Result<Coverage> CoverageOf(const format::Model& model) {
+  const auto entry =
+      std::ranges::find(model.metadata, kMetadataKey, &format::Metadata::value_type::first);
+  if (entry == model.metadata.end()) return Malformed("missing, expected a calibrated model");
+  const auto document = ParseObject(entry->second);
+  if (!document) return Malformed("expected a JSON object");
+  if (Number(*document, "version", 1) != kVersion) return Malformed("expected version 1");
+  Coverage coverage;
+  const auto fingerprint = Text(*document, "model");
+  const auto bins = Number(*document, "bins", 0);
+  const rapidjson::Value* const parts = List(*document, "parts");
+  const auto axis = document->FindMember("axis");
+  if (!fingerprint || !bins || *bins == 1 || *bins > format::kMaxHistogramBins ||
+      parts == nullptr || axis == document->MemberEnd() ||
+      !(axis->value.IsNull() || axis->value.IsInt64())) {
+    return Malformed("expected model, bins, axis and parts");
+  }
+  coverage.model = *fingerprint;
+  coverage.bins = *bins;
+  if (axis->value.IsInt64()) coverage.axis = axis->value.GetInt64();
+  for (const auto& value : parts->GetArray()) {
+    QTX_ASSIGN_OR_RETURN(Part part, ReadPart(value));
+    // A sum that anybody may have written.
+    if (part.samples > format::kMaxElements) return Malformed("found too many samples");
+    coverage.parts.push_back(std::move(part));
+  }
+  return coverage;
+}
+
+void SetCoverage(const Coverage& coverage, format::Model& model) {
+  std::erase_if(model.metadata, [](const auto& entry) { return entry.first == kMetadataKey; });
+  model.metadata.emplace_back(kMetadataKey, ToJson(coverage));
+}
+
+Result<Coverage> Join(const Coverage& a, const Coverage& b) {
+  const auto differ = [](const char* what) {
+    return Error{ErrorCode::kInvalid, "", std::string("was calibrated with ") + what};
+  };
+  if (a.model != b.model) return Error{ErrorCode::kInvalid, "", "is another model than the first"};
+  if (a.bins != b.bins) return differ("another number of histogram bins than the first");
+  if (a.axis != b.axis) return differ("another axis than the first");
+  Coverage joined = a;
+  joined.parts.insert(joined.parts.end(), b.parts.begin(), b.parts.end());
+  const auto place = [](const Part& part) { return std::tie(part.data, part.index); };
+  std::ranges::stable_sort(joined.parts, {}, place);
+  for (std::size_t i = 1; i < joined.parts.size(); ++i) {
+    const Part& part = joined.parts[i];
+    const Part& before = joined.parts[i - 1];
+    if (part.data != before.data) continue;
+    if (part.count != before.count) {
+      return Error{ErrorCode::kInvalid, "",
+                   "the samples " + part.data + " were split into " + std::to_string(part.count) +
+                       " shards and into " + std::to_string(before.count)};
+    }
+    if (part.index == before.index) return SameSamples(part);
+  }
+  Collapse(joined.parts);
+  return joined;
+}
+
+std::vector<std::string> Missing(const Coverage& coverage) {
+  std::map<std::string, std::vector<const Part*>> collections;
+  for (const Part& part : coverage.parts) collections[part.data].push_back(&part);
+  std::vector<std::string> missing;
+  constexpr std::size_t kMostNamed = 1000;
+  for (const auto& [data, parts] : collections) {
+    std::size_t next = 0;
+    for (std::int64_t i = 1; i <= parts[0]->count && missing.size() < kMostNamed; ++i) {
+      if (next < parts.size() && parts[next]->index == i) {
+        ++next;
+      } else {
+        missing.push_back(std::to_string(i) + "/" + std::to_string(parts[0]->count));
+      }
+    }
+  }
+  return missing;
+}
+
+std::string SourceOf(std::int64_t samples) {
+  return "qtx calibrate: " + std::to_string(samples) + (samples == 1 ? " sample" : " samples");
+}
+
+}  // namespace qtx::calibrate

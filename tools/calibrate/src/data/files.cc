@@ -1,0 +1,262 @@
+// Which files are samples, in which order, and who reads them.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "data/readers.h"
+#include "fingerprint.h"
+#include "run.h"
+
+namespace qtx::calibrate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMaxSamples = std::int64_t{1} << 32;
+
+struct Form {
+  std::vector<std::string_view> extensions;
+  std::unique_ptr<Reader> (*make)(const Target&);
+  bool single_input = true;
+};
+const std::vector<Form>& Forms() {
+  static const std::vector<Form> kForms = {
+      {{".npy"}, &NpyReader},
+      {{".npz"}, &NpzReader, false},
+      {{".pb"}, &TensorReader},
+      {{".bin", ".raw"}, &RawReader},
+      {{".png", ".jpg", ".jpeg"}, &ImageReader},
+      {{}, &TestDataReader, false},  // a folder
+  };
+  return kForms;
+}
+
+std::optional<std::size_t> FormOf(const fs::path& path) {
+  std::string extension = path.extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (std::size_t i = 0; i < Forms().size(); ++i) {
+    if (std::ranges::find(Forms()[i].extensions, extension) != Forms()[i].extensions.end()) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+struct File {
+  std::string name;  // without the folder that was given
+  std::string path;
+  std::size_t form = 0;
+  std::int64_t size = 0;   // in bytes; 0 of a folder
+  std::int64_t first = 0;  // of its samples, among all
+  std::int64_t count = 1;
+};
+
+class Files : public Samples {
+ public:
+  Target target;
+  std::vector<File> files;
+  std::vector<std::unique_ptr<Reader>> readers;  // by form; nullptr: no such file
+  std::int64_t total = 0;
+
+  std::int64_t size() const override { return total; }
+  std::string Name(std::int64_t index) const override {
+    const File& file = Find(index);
+    return file.count == 1 ? file.name : file.name + "#" + std::to_string(index - file.first);
+  }
+  Sample Read(std::int64_t index) const override {
+    const File& file = Find(index);
+    return readers[file.form]->Read(file.path, index - file.first);
+  }
+  std::string Digest() const override {
+    Fingerprint fingerprint;
+    for (const File& file : files) {
+      fingerprint.Add(file.name);
+      fingerprint.Add(file.size);
+      fingerprint.Add(file.count);
+    }
+    return fingerprint.Text();
+  }
+
+ private:
+  const File& Find(std::int64_t index) const {
+    return *(std::ranges::upper_bound(files, index, {}, &File::first) - 1);
+  }
+};
+
+// "1,3,?,224"
+std::optional<format::Shape> ParseDims(std::string_view text) {
+  format::Shape shape;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view part = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    format::Dimension dimension;
+    if (part != "?") {
+      std::int64_t value = 0;
+      const auto [end, failed] = std::from_chars(part.data(), part.data() + part.size(), value);
+      if (failed != std::errc() || end != part.data() + part.size() || value < 1) {
+        return std::nullopt;
+      }
+      dimension.value = value;
+    }
+    shape.push_back(dimension);
+  }
+  return shape.empty() || shape.size() > format::kMaxRank ? std::nullopt : std::optional(shape);
+}
+
+Result<void> ApplyShape(const std::string& option, std::vector<Input>& inputs) {
+  const std::size_t equals = option.rfind('=');
+  const std::string name = equals == std::string::npos ? "" : option.substr(0, equals);
+  const auto shape = ParseDims(equals == std::string::npos ? option : option.substr(equals + 1));
+  const auto input = std::ranges::find_if(inputs, [&](const Input& candidate) {
+    return candidate.name == name || (name.empty() && inputs.size() == 1);
+  });
+  if (!shape || input == inputs.end()) {
+    return Error{ErrorCode::kInvalid, "--shape " + option,
+                 inputs.size() == 1 ? "expected DIMS such as 1,3,?,224"
+                                    : "expected NAME=DIMS with the name of an input"};
+  }
+  input->shape = shape;
+  input->split = (*shape)[0].value.has_value();
+  return {};
+}
+
+Result<Target> MakeTarget(const format::Model& model, const DataOptions& options) {
+  Target target;
+  for (const format::ValueInfo* input : RequiredInputs(model)) {
+    if (!input->type) {
+      return Error{ErrorCode::kUnsupported, "input '" + input->name + "'", "is not a tensor"};
+    }
+    target.inputs.push_back({.name = input->name,
+                             .elem_type = format::StorageOf(input->type->elem_type),
+                             .shape = input->type->shape});
+    // Reals are quantized by the input's own parameters.
+    if (format::IsQuantized(input->type->elem_type)) {
+      target.inputs.back().elem_type = format::ElementType::kFloat;
+    }
+  }
+  if (target.inputs.empty()) {
+    return Error{ErrorCode::kUnsupported, "model", "has no input that data could be for"};
+  }
+  for (const std::string& shape : options.shapes) {
+    QTX_RETURN_IF_ERROR(ApplyShape(shape, target.inputs));
+  }
+  if (!options.preprocess.empty()) {
+    QTX_ASSIGN_OR_RETURN(target.preprocessing, ReadPreprocessing(options.preprocess));
+  }
+  return target;
+}
+
+bool IsTestData(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder / "input_0.pb", error);
+}
+
+// Everything below `folder` that is a sample; links to folders are not followed.
+Result<void> Walk(const fs::path& folder, std::vector<fs::path>& found) {
+  if (IsTestData(folder)) {
+    found.push_back(folder);
+    return {};
+  }
+  std::error_code error;
+  fs::recursive_directory_iterator at(folder, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    const bool is_folder = at->is_directory(error) && !at->is_symlink(error);
+    error.clear();
+    if (is_folder && IsTestData(at->path())) {
+      found.push_back(at->path());
+      at.disable_recursion_pending();
+    } else if (!is_folder && FormOf(at->path())) {
+      found.push_back(at->path());
+    }
+  }
+  if (error) return Error{ErrorCode::kIo, folder.string(), error.message()};
+  return {};
+}
+
+// The samples below what was given. Names are relative to a folder that is given alone, so that
+// the same data elsewhere have the same names.
+Result<std::vector<File>> List(std::span<const std::string> paths) {
+  std::vector<File> files;
+  for (const std::string& given : paths) {
+    std::error_code error;
+    const auto status = fs::status(given, error);
+    if (!fs::exists(status)) {
+      return Error{ErrorCode::kIo, given, error ? error.message() : "no such file or folder"};
+    }
+    const bool folder = fs::is_directory(status);
+    std::vector<fs::path> found;
+    if (folder) {
+      QTX_RETURN_IF_ERROR(Walk(given, found));
+    } else if (!FormOf(given)) {
+      return Error{ErrorCode::kInvalid, given,
+                   "expected a folder, .npy, .npz, .pb, .bin, .raw, .png or .jpeg"};
+    } else {
+      found.push_back(given);
+    }
+    for (const fs::path& path : found) {
+      std::string name = path.lexically_normal().generic_string();
+      if (folder && paths.size() == 1) name = path.lexically_relative(given).generic_string();
+      const auto form = FormOf(path);
+      const auto size = fs::is_directory(path, error) ? 0 : fs::file_size(path, error);
+      files.push_back({.name = std::move(name),
+                       .path = path.string(),
+                       .form = form.value_or(Forms().size() - 1),
+                       .size = error ? 0 : static_cast<std::int64_t>(size)});
+    }
+  }
+  std::ranges::sort(files, {}, &File::name);
+  const auto twice = std::ranges::adjacent_find(files, {}, &File::name);
+  if (twice != files.end()) {
+    return Error{ErrorCode::kInvalid, twice->path, "is given twice"};
+  }
+  return files;
+}
+
+Result<void> CheckForms(const Files& all) {
+  for (const File& file : all.files) {
+    if (Forms()[file.form].single_input && all.target.inputs.size() != 1) {
+      return Error{ErrorCode::kInvalid, file.path,
+                   "the model has " + std::to_string(all.target.inputs.size()) +
+                       " inputs, expected .npz files or folders of ONNX test data"};
+    }
+    if (Forms()[file.form].make == &ImageReader && !all.target.preprocessing) {
+      return Error{ErrorCode::kInvalid, "--preprocess",
+                   "missing: " + file.name + " is an image, which needs layout and scale"};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Samples>> OpenFiles(const format::Model& model,
+                                           std::span<const std::string> paths,
+                                           const DataOptions& options) {
+  auto all = std::make_unique<Files>();
+  QTX_ASSIGN_OR_RETURN(all->target, MakeTarget(model, options));
+  QTX_ASSIGN_OR_RETURN(all->files, List(paths));
+  QTX_RETURN_IF_ERROR(CheckForms(*all));
+  all->readers.resize(Forms().size());
+  for (File& file : all->files) {
+    std::unique_ptr<Reader>& reader = all->readers[file.form];
+    if (reader == nullptr) reader = Forms()[file.form].make(all->target);
+    // A file that cannot be read is one sample that cannot be read.
+    file.count = reader->Count(file.path).value_or(1);
+    file.first = all->total;
+    all->total += file.count;
+    if (all->total > kMaxSamples) {
+      return Error{ErrorCode::kTooLarge, file.path, "there are more than 2^32 samples"};
+    }
+  }
+  if (all->total == 0) {
+    return Error{ErrorCode::kInvalid, paths.empty() ? "--data" : paths[0],
+                 "found no sample, expected .npy, .npz, .pb, .bin, .raw, .png or .jpeg files"};
+  }
+  return std::unique_ptr<Samples>(std::move(all));
+}
+
+}  // namespace qtx::calibrate

@@ -1,0 +1,146 @@
+// NumPy's .npy and files of raw elements: one sample is read of however many there are.
+#include "qtx/format/npy.h"
+
+#include <filesystem>
+
+#include "data/readers.h"
+#include "qtx/format/file.h"
+#include "qtx/format/limits.h"
+
+namespace qtx::calibrate {
+namespace {
+
+constexpr std::int64_t kMaxHeaderBytes = 1 << 20;
+
+Result<std::int64_t> SizeOf(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return Error{ErrorCode::kIo, "", error.message()};
+  return static_cast<std::int64_t>(size);
+}
+
+Result<std::string> ReadPart(const std::string& path, std::int64_t at, std::int64_t bytes) {
+  std::string part(static_cast<std::size_t>(bytes), '\0');
+  const auto read =
+      format::ReadRange({path, at, bytes}, 0, std::as_writable_bytes(std::span(part)));
+  if (!read.has_value()) return Error{read.error().code, "", read.error().message};
+  return part;
+}
+
+// The elements of one sample within a file.
+struct Place {
+  format::ElementType elem_type = format::ElementType::kUndefined;
+  Fit fit;
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+};
+
+Sample ReadPlace(const std::string& path, const Place& place, const Target& target) {
+  auto tensor = format::MakeTensor(place.elem_type, place.fit.dims);
+  if (!tensor.has_value()) return BadFile(tensor.error(), Reason::kShape);
+  const auto read = format::ReadRange({path, place.offset, place.bytes}, 0, tensor->bytes);
+  if (!read.has_value()) return BadFile({read.error().code, "", read.error().message});
+  return OneInput(*std::move(tensor), target.inputs[0], target.preprocess());
+}
+
+class Npy : public Reader {
+ public:
+  explicit Npy(const Target& target) : target_(target) {}
+
+  Result<std::int64_t> Count(const std::string& path) const override {
+    const auto place = Find(path, 0);
+    if (!place.has_value()) return place.error().error;
+    return place->fit.count;
+  }
+  Sample Read(const std::string& path, std::int64_t index) const override {
+    const auto place = Find(path, index);
+    if (!place.has_value()) return tl::unexpected(place.error());
+    return ReadPlace(path, *place, target_);
+  }
+
+ private:
+  tl::expected<Place, BadSample> Find(const std::string& path, std::int64_t index) const {
+    const auto size = SizeOf(path);
+    if (!size.has_value()) return BadFile(size.error());
+    const auto start = ReadPart(path, 0, std::min(*size, kMaxHeaderBytes));
+    if (!start.has_value()) return BadFile(start.error());
+    const auto header = format::ParseNpyHeader(*start);
+    if (!header.has_value()) return BadFile(header.error());
+    const auto fit = FitDims(header->dims, target_.inputs[0]);
+    if (!fit.has_value()) return Bad(Reason::kShape, fit.error());
+    const auto slice = SliceOf(header->elem_type, *fit, index);
+    if (!slice.has_value()) return Bad(Reason::kShape, slice.error());
+    std::int64_t all = 0;
+    if (__builtin_mul_overflow(slice->bytes, fit->count, &all) || all != *size - header->size) {
+      return Bad(Reason::kMalformed,
+                 {ErrorCode::kInvalid, "npy data",
+                  "found " + std::to_string(*size - header->size) + " bytes, not those of shape " +
+                      format::ToString(header->dims)});
+    }
+    return Place{header->elem_type, *fit, header->size + slice->offset, slice->bytes};
+  }
+
+  const Target& target_;
+};
+
+// Little-endian elements of the input's type, without a header.
+class Raw : public Reader {
+ public:
+  explicit Raw(const Target& target) : target_(target) {}
+
+  Result<std::int64_t> Count(const std::string& path) const override {
+    const auto place = Find(path, 0);
+    if (!place.has_value()) return place.error().error;
+    return place->fit.count;
+  }
+  Sample Read(const std::string& path, std::int64_t index) const override {
+    const auto place = Find(path, index);
+    if (!place.has_value()) return tl::unexpected(place.error());
+    return ReadPlace(path, *place, target_);
+  }
+
+ private:
+  tl::expected<Place, BadSample> Find(const std::string& path, std::int64_t index) const {
+    const Input& input = target_.inputs[0];
+    format::Shape shape = input.shape.value_or(format::Shape{{}});
+    // Without a size the leading dimension is 1: one more sample is one more of these.
+    if (!shape.empty() && !shape[0].value) shape[0].value = 1;
+    const auto dims = format::FixedDims(shape);
+    if (!dims || !input.shape) {
+      return Bad(Reason::kShape, {ErrorCode::kInvalid, "",
+                                  "the shape of input '" + input.name +
+                                      "' is not fixed, expected --shape for raw elements"});
+    }
+    const auto size = SizeOf(path);
+    if (!size.has_value()) return BadFile(size.error());
+    Fit fit{*dims, 1};
+    auto slice = SliceOf(input.elem_type, fit, 0);
+    if (!slice.has_value()) return Bad(Reason::kShape, slice.error());
+    if (slice->bytes == 0 || *size == 0 || *size % slice->bytes != 0) {
+      return Bad(Reason::kShape, {ErrorCode::kInvalid, "",
+                                  "found " + std::to_string(*size) + " bytes, expected " +
+                                      std::to_string(slice->bytes) + " for each sample"});
+    }
+    fit.count = *size / slice->bytes;
+    return Place{input.elem_type, fit, index * slice->bytes, slice->bytes};
+  }
+
+  const Target& target_;
+};
+
+}  // namespace
+
+Result<Slice> SliceOf(format::ElementType type, const Fit& fit, std::int64_t index) {
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(fit.dims));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t bytes, format::PackedBytes(type, count));
+  Slice slice{.bytes = bytes};
+  if (index >= fit.count || __builtin_mul_overflow(index, bytes, &slice.offset)) {
+    return Error{ErrorCode::kTooLarge, "", "the file has become shorter"};
+  }
+  return slice;
+}
+
+std::unique_ptr<Reader> NpyReader(const Target& target) { return std::make_unique<Npy>(target); }
+std::unique_ptr<Reader> RawReader(const Target& target) { return std::make_unique<Raw>(target); }
+
+}  // namespace qtx::calibrate

@@ -1,0 +1,210 @@
+// NumPy's .npz: a zip archive with an .npy file for each input. An archive is decompressed as a
+// stream, one sample after the other, and never as a whole.
+#include <zip.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "data/readers.h"
+#include "qtx/format/npy.h"
+
+namespace qtx::calibrate {
+namespace {
+
+constexpr std::size_t kMaxHeaderBytes = 1 << 16;
+// Threads ask for samples nearly in order: those just passed are kept.
+constexpr std::size_t kKept = 64;
+constexpr std::int64_t kMaxKeptBytes = std::int64_t{64} << 20;
+
+struct ZipClose {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+};
+struct EntryClose {
+  void operator()(zip_file_t* entry) const { zip_fclose(entry); }
+};
+
+// One array of an archive, and how far it has been read.
+class Array {
+ public:
+  // Errors: as Reader::Count; kInvalid without an array of this name.
+  tl::expected<void, BadSample> Open(zip_t* archive, const Input& input) {
+    name_ = input.name + ".npy";
+    const zip_int64_t at = zip_name_locate(archive, name_.c_str(), 0);
+    if (at < 0) {
+      return Bad(Reason::kMalformed,
+                 {ErrorCode::kInvalid, "", "found no array '" + input.name + "'"});
+    }
+    if (const auto begun = Begin(archive, static_cast<zip_uint64_t>(at)); !begun.has_value()) {
+      return BadFile(begun.error());
+    }
+    const auto fit = FitDims(header_.dims, input);
+    if (!fit.has_value()) return Bad(Reason::kShape, fit.error());
+    fit_ = *fit;
+    const auto slice = SliceOf(header_.elem_type, fit_, 0);
+    if (!slice.has_value()) return Bad(Reason::kShape, slice.error());
+    bytes_ = slice->bytes;
+    return {};
+  }
+
+  std::int64_t count() const { return fit_.count; }
+
+  // The elements of the sample at `index`.
+  Result<format::Tensor> Read(zip_t* archive, std::int64_t index) {
+    if (const auto known = kept_.find(index); known != kept_.end()) return known->second;
+    if (index < next_) {
+      QTX_RETURN_IF_ERROR(Begin(archive, at_));
+      kept_.clear();
+    }
+    QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::MakeTensor(header_.elem_type, fit_.dims));
+    for (; next_ <= index; ++next_) {
+      QTX_RETURN_IF_ERROR(Fill(tensor.bytes));
+      if (bytes_ * static_cast<std::int64_t>(kKept) > kMaxKeptBytes) continue;
+      kept_.insert_or_assign(next_, tensor);
+      if (kept_.size() > kKept) kept_.erase(kept_.begin());
+    }
+    if (next_ == fit_.count) QTX_RETURN_IF_ERROR(ExpectEnd());
+    return tensor;
+  }
+
+ private:
+  Error Broken(const std::string& message) const {
+    return {ErrorCode::kInvalid, "array '" + name_ + "'", message};
+  }
+  // The stream at the array's first element.
+  Result<void> Begin(zip_t* archive, zip_uint64_t at) {
+    at_ = at;
+    next_ = 0;
+    entry_.reset(zip_fopen_index(archive, at, 0));
+    if (entry_ == nullptr) return Broken(zip_strerror(archive));
+    std::string start(12, '\0');
+    QTX_RETURN_IF_ERROR(Fill(std::as_writable_bytes(std::span(start))));
+    const auto byte = [&start](std::size_t i) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(start[i]));
+    };
+    const bool first_version = byte(6) == 1;
+    // Of version 1 two bytes of the header have been read with its length.
+    const std::size_t length =
+        byte(8) + 256 * byte(9) + (first_version ? 0 : 65536 * byte(10) + 16777216 * byte(11));
+    const std::size_t have = first_version ? 2 : 0;
+    if (length < have || length > kMaxHeaderBytes) return Broken("expected a NumPy .npy file");
+    start.resize(12 + length - have);
+    QTX_RETURN_IF_ERROR(Fill(std::as_writable_bytes(std::span(start).subspan(12))));
+    auto header = format::ParseNpyHeader(start);
+    if (!header.has_value()) return At("array '" + name_ + "'", header.error());
+    header_ = *std::move(header);
+    return {};
+  }
+  Result<void> Fill(std::span<std::byte> to) {
+    while (!to.empty()) {
+      const zip_int64_t read = zip_fread(entry_.get(), to.data(), to.size());
+      if (read <= 0) return Broken(read == 0 ? "is cut short" : "cannot be decompressed");
+      to = to.subspan(static_cast<std::size_t>(read));
+    }
+    return {};
+  }
+  // Reading on past the last element also makes libzip compare the checksum.
+  Result<void> ExpectEnd() {
+    char more = 0;
+    const zip_int64_t read = zip_fread(entry_.get(), &more, 1);
+    if (read == 0) return {};
+    return Broken(read < 0 ? "has a wrong checksum" : "has more bytes than its shape");
+  }
+
+  std::string name_;
+  zip_uint64_t at_ = 0;
+  std::unique_ptr<zip_file_t, EntryClose> entry_;
+  format::NpyHeader header_;
+  Fit fit_;
+  std::int64_t bytes_ = 0;  // of a sample
+  std::int64_t next_ = 0;   // sample that the stream is at
+  std::map<std::int64_t, format::Tensor> kept_;
+};
+
+class Archive {
+ public:
+  tl::expected<void, BadSample> Open(const std::string& path, const Target& target) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+      return Bad(Reason::kUnreadable, {ErrorCode::kIo, "", "no such file"});
+    }
+    int code = 0;
+    archive_.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
+    if (archive_ == nullptr) {
+      zip_error_t why;
+      zip_error_init_with_code(&why, code);
+      const std::string message = zip_error_strerror(&why);
+      zip_error_fini(&why);
+      return Bad(
+          code == ZIP_ER_OPEN || code == ZIP_ER_READ ? Reason::kUnreadable : Reason::kMalformed,
+          {ErrorCode::kInvalid, "", message});
+    }
+    for (const Input& input : target.inputs) {
+      auto opened = arrays_.emplace_back().Open(archive_.get(), input);
+      if (!opened.has_value()) return opened;
+      if (arrays_.back().count() != arrays_.front().count()) {
+        return Bad(Reason::kShape,
+                   {ErrorCode::kInvalid, "array '" + input.name + "'",
+                    "found " + std::to_string(arrays_.back().count()) + " samples, expected " +
+                        std::to_string(arrays_.front().count())});
+      }
+    }
+    return {};
+  }
+  std::int64_t count() const { return arrays_.front().count(); }
+  Sample Read(std::int64_t index, const Target& target) {
+    std::vector<format::Tensor> inputs;
+    if (index >= count()) return Bad(Reason::kMalformed, {ErrorCode::kInvalid, "", "has changed"});
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      auto tensor = arrays_[i].Read(archive_.get(), index);
+      if (!tensor.has_value()) return BadFile(tensor.error());
+      auto one = OneInput(*std::move(tensor), target.inputs[i], target.preprocess());
+      if (!one.has_value())
+        return Bad(one.error().reason, At(target.inputs[i].name, one.error().error));
+      inputs.push_back(std::move(one->front()));
+    }
+    return inputs;
+  }
+
+ private:
+  std::unique_ptr<zip_t, ZipClose> archive_;  // outlives its entries
+  std::vector<Array> arrays_;
+};
+
+class Npz : public Reader {
+ public:
+  explicit Npz(const Target& target) : target_(target) {}
+
+  Result<std::int64_t> Count(const std::string& path) const override {
+    Archive archive;
+    const auto opened = archive.Open(path, target_);
+    if (!opened.has_value()) return opened.error().error;
+    return archive.count();
+  }
+  Sample Read(const std::string& path, std::int64_t index) const override {
+    const std::scoped_lock lock(mutex_);
+    if (open_ == nullptr || path_ != path) {
+      auto archive = std::make_unique<Archive>();
+      open_.reset();
+      if (auto opened = archive->Open(path, target_); !opened.has_value()) {
+        return tl::unexpected(opened.error());
+      }
+      open_ = std::move(archive);
+      path_ = path;
+    }
+    return open_->Read(index, target_);
+  }
+
+ private:
+  const Target& target_;
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<Archive> open_;  // the last one
+  mutable std::string path_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> NpzReader(const Target& target) { return std::make_unique<Npz>(target); }
+
+}  // namespace qtx::calibrate

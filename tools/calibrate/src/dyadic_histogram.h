@@ -1,0 +1,51 @@
+// Counts over bins of width 2^k whose bounds are multiples of it; k follows from the extremes
+// alone, so that the order of values and of merges leaves no trace.  Source: statistics.S3.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "qtx/format/limits.h"
+#include "qtx/format/statistics.h"
+
+namespace qtx::calibrate {
+
+class DyadicHistogram {
+ public:
+  /// REQUIRES: 2 <= max_bins <= kMaxHistogramBins.
+  explicit DyadicHistogram(std::int64_t max_bins) : max_bins_(max_bins) {}
+  /// `histogram` when it is dyadic: as Finish gives it, of any number of bins.
+  static std::optional<DyadicHistogram> From(const format::Histogram& histogram,
+                                             std::int64_t max_bins);
+
+  /// Widens bins and range until min and max are in it.  REQUIRES: both finite, min <= max.
+  void Cover(float min, float max);
+  /// NaN and infinities are left out.  REQUIRES: all others are covered.
+  void Add(std::span<const float> values, bool all_finite);
+  /// REQUIRES: no count passes 2^64.
+  void Add(const DyadicHistogram& other);
+  /// nullopt when nothing is covered.
+  std::optional<format::Histogram> Finish() const;
+  void Clear() { counts_.clear(); }
+
+ private:
+  // Bins `first` to `last`, of width 2^exponent; bin i holds [i, i + 1) * 2^exponent.
+  struct Range {
+    int exponent = 0;
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+  };
+  Range range() const;
+  void Reach(Range range);
+  void AddBlock(std::span<const float> values, bool all_finite, std::span<std::uint32_t> scratch);
+  void Fold(std::span<std::uint32_t> scratch);
+
+  std::int64_t max_bins_;
+  int exponent_ = 0;
+  std::int64_t first_ = 0;
+  std::vector<std::uint64_t> counts_;  // empty: nothing is covered
+};
+
+}  // namespace qtx::calibrate

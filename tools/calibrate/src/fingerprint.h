@@ -1,0 +1,37 @@
+// Tells one thing from another where nobody gains by making them look the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+
+namespace qtx::calibrate {
+
+/// FNV-1a of 64 bits: offset basis and prime of draft-eastlake-fnv. Texts are preceded by their
+/// length, so that no two sequences of additions run into each other.
+class Fingerprint {
+ public:
+  void Add(std::string_view text);
+  void Add(std::int64_t number);
+  void AddBytes(std::span<const std::byte> bytes);
+  std::string Text() const;  // 16 hexadecimal digits
+
+ private:
+  void Mix(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001b3; }
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+/// `model` as it was before any calibration: without statistics, kMetadataKey, and entries of
+/// graph.value_info that say no more than FLOAT and a shape.
+format::Model Stripped(const format::Model& model);
+
+/// Of the stripped model and the elements of its initializers, whatever carries them.
+/// Errors: those of Model::Serialize.
+Result<std::string> FingerprintOf(const format::Model& model);
+
+}  // namespace qtx::calibrate

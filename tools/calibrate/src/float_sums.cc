@@ -1,0 +1,147 @@
+#include "float_sums.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace qtx::calibrate {
+namespace {
+
+constexpr std::uint32_t kInfinity = 0x7F800000;
+constexpr std::uint32_t kMagnitude = 0x7FFFFFFF;
+constexpr std::uint32_t kMantissa = 0x007FFFFF;
+constexpr std::size_t kNotFinite = 255;  // the exponent of NaN and infinities
+
+struct Parts {
+  std::size_t exponent;   // as stored, 0 .. 255
+  std::int64_t mantissa;  // with its hidden bit and the sign
+};
+
+// Subnormals have exponent 0, no hidden bit, and the weight of exponent 1.
+inline Parts Split(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t exponent = (bits >> 23) & 0xFF;
+  const auto magnitude =
+      static_cast<std::int64_t>((bits & kMantissa) | (std::uint32_t{exponent != 0} << 23));
+  const std::int64_t sign = -static_cast<std::int64_t>(bits >> 31);
+  return {exponent, (magnitude ^ sign) - sign};
+}
+
+inline unsigned Weight(std::size_t exponent) {
+  return static_cast<unsigned>(exponent == 0 ? 0 : exponent - 1);
+}
+
+constexpr float kBeyond = std::numeric_limits<float>::infinity();
+constexpr std::size_t kBlock = 4096;
+
+// Integers in the order of floats: NaN lies beyond the infinities, on either side. Compilers make
+// vector code of the minimum of integers, but not of floats that may be NaN.
+inline std::int32_t KeyOf(float value) {
+  const auto bits = std::bit_cast<std::int32_t>(value);
+  return bits ^ ((bits >> 31) & 0x7FFFFFFF);
+}
+inline float FromKey(std::int32_t key) {
+  return std::bit_cast<float>(key ^ ((key >> 31) & 0x7FFFFFFF));
+}
+
+// Of values among which some are not finite.
+void AddExtremes(std::span<const float> values, Extremes& found) {
+  for (const float value : values) {
+    if (std::isnan(value)) {
+      ++found.nan_count;
+    } else if (std::isinf(value)) {
+      ++found.infinity_count;
+    } else {
+      found.min = std::min(found.min, value);
+      found.max = std::max(found.max, value);
+      ++found.count;
+    }
+  }
+}
+
+}  // namespace
+
+void ExponentBins::Fold(FloatSums& to) {
+  to.Reserve(256);
+  for (std::size_t e = 0; e < kNotFinite; ++e) {
+    __int128 sum = 0, sum_of_squares = 0;
+    for (const auto& set : bins_) {
+      sum += set[e].sum;
+      sum_of_squares += set[e].sum_of_squares;
+    }
+    if (sum_of_squares == 0) continue;
+    to.sum.Add(sum, Weight(e));
+    to.sum_of_squares.Add(sum_of_squares, 2 * Weight(e));
+  }
+}
+
+void ExponentBins::Add(std::span<const float> values, FloatSums& to) {
+  while (!values.empty()) {
+    const std::span<const float> block = values.first(std::min(values.size(), kMaxBlock));
+    values = values.subspan(block.size());
+    bins_ = {};
+    std::size_t i = 0;
+    for (; i + kSets <= block.size(); i += kSets) {
+      for (std::size_t set = 0; set < kSets; ++set) {
+        const Parts parts = Split(block[i + set]);
+        Bin& bin = bins_[set][parts.exponent];
+        bin.sum += parts.mantissa;
+        bin.sum_of_squares += static_cast<std::uint64_t>(parts.mantissa * parts.mantissa);
+      }
+    }
+    Fold(to);
+    AddFew(block.subspan(i), to);
+  }
+}
+
+void AddOne(float value, FloatSums& to) {
+  const Parts parts = Split(value);
+  if (parts.exponent == kNotFinite) return;
+  to.sum.AddSmall(parts.mantissa, Weight(parts.exponent));
+  to.sum_of_squares.Add(static_cast<__int128>(parts.mantissa) * parts.mantissa,
+                        2 * Weight(parts.exponent));
+}
+
+void AddFew(std::span<const float> values, FloatSums& to) {
+  to.Reserve(static_cast<std::uint32_t>(values.size()));
+  for (const float value : values) AddOne(value, to);
+}
+
+Extremes FindExtremes(std::span<const float> values) {
+  Extremes found{.min = kBeyond, .max = -kBeyond};
+  while (!values.empty()) {
+    const std::span<const float> block = values.first(std::min(values.size(), kBlock));
+    values = values.subspan(block.size());
+    std::int32_t low = KeyOf(kBeyond), high = KeyOf(-kBeyond);
+    for (const float value : block) {
+      const std::int32_t key = KeyOf(value);
+      low = std::min(low, key);
+      high = std::max(high, key);
+    }
+    if (low > KeyOf(-kBeyond) && high < KeyOf(kBeyond)) {
+      found.min = std::min(found.min, FromKey(low));
+      found.max = std::max(found.max, FromKey(high));
+      found.count += block.size();
+    } else {
+      AddExtremes(block, found);
+    }
+  }
+  return found;
+}
+
+void UpdateExtremes(std::span<const float> row, const ColumnExtremes& columns) {
+  float* const min = columns.min.data();
+  float* const max = columns.max.data();
+  std::uint32_t* const not_finite = columns.not_finite.data();
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    const bool finite = (std::bit_cast<std::uint32_t>(row[c]) & kMagnitude) < kInfinity;
+    const float low = finite ? row[c] : kBeyond;
+    const float high = finite ? row[c] : -kBeyond;
+    min[c] = low < min[c] ? low : min[c];
+    max[c] = high > max[c] ? high : max[c];
+    not_finite[c] += finite ? 0U : 1U;
+  }
+}
+
+}  // namespace qtx::calibrate

@@ -1,0 +1,86 @@
+// What is kept of the values of one element of the axis, and the loops that add to it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "wide_sum.h"
+
+namespace qtx::calibrate {
+
+/// Exact sums of finite binary32 values.
+struct FloatSums {
+  SumOfFloats sum;
+  SumOfSquares sum_of_squares;
+  std::uint32_t pending = 0;  // additions since the limbs were normalised
+
+  /// Makes room for `additions` more, which must be at most 2^29.
+  void Reserve(std::uint32_t additions) {
+    if (pending + additions > kMaxPending) Normalise();
+    pending += additions;
+  }
+  void Normalise() {
+    sum.Normalise();
+    sum_of_squares.Normalise();
+    pending = 0;
+  }
+  void Add(const FloatSums& other) {
+    // Normalised limbs are as one addition; the sum of two is within what Reserve assures.
+    FloatSums copy = other;
+    copy.Normalise();
+    Reserve(1);
+    sum.Add(copy.sum);
+    sum_of_squares.Add(copy.sum_of_squares);
+  }
+
+  static constexpr std::uint32_t kMaxPending = 1U << 30;
+};
+
+/// Sums of mantissas and of their squares, one for each exponent: a step is one addition of 16
+/// bytes. Four sets take turns, because the next addition to one place waits until the last one has
+/// been stored.
+class ExponentBins {
+ public:
+  /// NaN and infinities are left out.
+  void Add(std::span<const float> values, FloatSums& to);
+
+ private:
+  static constexpr std::size_t kSets = 4;
+  // A square is below 2^48, so 2^16 of them fit 64 bits.
+  static constexpr std::size_t kMaxBlock = kSets << 16;
+
+  struct Bin {
+    std::int64_t sum = 0;
+    std::uint64_t sum_of_squares = 0;
+  };
+  void Fold(FloatSums& to);
+
+  std::array<std::array<Bin, 256>, kSets> bins_;
+};
+
+/// The same without bins, which do not pay for fewer than kFewValues.
+inline constexpr std::size_t kFewValues = 512;
+void AddFew(std::span<const float> values, FloatSums& to);
+void AddOne(float value, FloatSums& to);  // REQUIRES: to.Reserve
+
+/// Extremes and counts of all but NaN and infinities.
+struct Extremes {
+  float min;  // +infinity without any value
+  float max;
+  std::uint64_t count = 0;
+  std::uint64_t nan_count = 0;
+  std::uint64_t infinity_count = 0;
+};
+Extremes FindExtremes(std::span<const float> values);
+
+/// The same of each column of rows: min[c], max[c] and count[c] are brought up to date.
+struct ColumnExtremes {
+  std::span<float> min, max;
+  std::span<std::uint32_t> not_finite;
+};
+void UpdateExtremes(std::span<const float> row, const ColumnExtremes& columns);
+
+}  // namespace qtx::calibrate

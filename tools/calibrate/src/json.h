@@ -1,0 +1,51 @@
+// JSON read with bounds: RapidJSON behind the few forms that are kept in models and journals.
+#pragma once
+
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace qtx::calibrate {
+
+using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
+
+inline void WriteText(JsonWriter& writer, std::string_view text) {
+  writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
+/// nullopt for anything but one JSON object. The parser does not recurse.
+inline std::optional<rapidjson::Document> ParseObject(std::string_view text) {
+  rapidjson::Document document;
+  document.Parse<rapidjson::kParseIterativeFlag>(text.data(), text.size());
+  if (document.HasParseError() || !document.IsObject()) return std::nullopt;
+  return document;
+}
+
+/// The member of an object as a number of at least `least`, or a text; nullopt when it is not one.
+inline std::optional<std::int64_t> Number(const rapidjson::Value& object, const char* key,
+                                          std::int64_t least) {
+  if (!object.IsObject()) return std::nullopt;
+  const auto member = object.FindMember(key);
+  if (member == object.MemberEnd() || !member->value.IsInt64()) return std::nullopt;
+  const std::int64_t number = member->value.GetInt64();
+  return number < least ? std::nullopt : std::optional(number);
+}
+inline std::optional<std::string> Text(const rapidjson::Value& object, const char* key) {
+  if (!object.IsObject()) return std::nullopt;
+  const auto member = object.FindMember(key);
+  if (member == object.MemberEnd() || !member->value.IsString()) return std::nullopt;
+  return std::string(member->value.GetString(), member->value.GetStringLength());
+}
+/// The member as a list, or nullptr.
+inline const rapidjson::Value* List(const rapidjson::Value& object, const char* key) {
+  if (!object.IsObject()) return nullptr;
+  const auto member = object.FindMember(key);
+  return member == object.MemberEnd() || !member->value.IsArray() ? nullptr : &member->value;
+}
+
+}  // namespace qtx::calibrate

@@ -1,0 +1,32 @@
+// The samples of one run, over threads.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "coverage.h"
+#include "journal.h"
+#include "qtx/calibrate/calibrate.h"
+#include "records.h"
+
+namespace qtx::calibrate {
+
+/// What came of all samples of a shard.
+struct RunResult {
+  Records records;
+  Progress progress;
+  std::vector<SkippedSample> skipped;  // in the order of samples
+  std::map<std::string, std::string> left_out;
+};
+
+/// Runs the samples of `options`' shard; `run` is the coverage that a journal must have.
+/// Errors: as Calibrate.
+Result<RunResult> RunSamples(const format::Model& model, const Samples& samples,
+                             const MakeExecutor& make, const Options& options, const Coverage& run);
+
+/// The inputs of a model that are no initializers.
+std::vector<const format::ValueInfo*> RequiredInputs(const format::Model& model);
+
+}  // namespace qtx::calibrate

@@ -1,0 +1,217 @@
+// qtx calibrate: statistics of every float value, from samples or from shards.
+#include "qtx/calibrate/calibrate.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "commands.h"
+#include "json.h"
+#include "model_cache.h"
+#include "progress.h"
+#include "qtx/calibrate/samples.h"
+#include "qtx/conformance/suite.h"
+#include "shard.h"
+
+namespace qtx::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Samples done of those planned, per second, and the time that is left at this rate.
+class SampleProgress {
+ public:
+  SampleProgress() : line_([this] { return Text(); }) {}
+  void Set(const calibrate::Progress& progress) {
+    const std::scoped_lock lock(mutex_);
+    progress_ = progress;
+  }
+
+ private:
+  std::string Text() {
+    const std::scoped_lock lock(mutex_);
+    if (progress_.planned == 0) return "opening the model";
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const auto fresh = static_cast<double>(progress_.done - progress_.resumed);
+    const double rate = fresh / std::max(seconds, 1e-3);
+    const auto left = static_cast<double>(progress_.planned - progress_.done);
+    return fmt::format("{}/{}  {} skipped  {:.1f}/s  {} left", progress_.done, progress_.planned,
+                       progress_.skipped, rate, rate > 0 ? Duration(left / rate) : "?");
+  }
+  static std::string Duration(double seconds) {
+    const auto whole = static_cast<std::int64_t>(seconds);
+    if (whole < 60) return fmt::format("{} s", whole);
+    if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+    return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+  }
+
+  std::mutex mutex_;
+  calibrate::Progress progress_;
+  Clock::time_point start_ = Clock::now();
+  ProgressLine line_;
+};
+
+std::map<std::string, std::int64_t> ByReason(const calibrate::Calibration& done) {
+  std::map<std::string, std::int64_t> counts;
+  for (const auto& sample : done.skipped) ++counts[sample.reason];
+  return counts;
+}
+
+std::int64_t CountStatistics(const format::Model& model) {
+  std::int64_t count = 0;
+  for (const auto* values : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+    count += std::ranges::count_if(
+        *values, [](const auto& value) { return value.type && value.type->statistics; });
+  }
+  return count;
+}
+
+void ReportText(const calibrate::Calibration& done, const std::string& output) {
+  for (const auto& sample : done.skipped) {
+    fmt::print(stderr, "{}: skipped, {}: {}\n", sample.name, sample.reason, sample.message);
+  }
+  fmt::print("{}: {} values, {} samples, {} skipped", output, CountStatistics(done.model),
+             done.progress.planned - done.progress.skipped, done.skipped.size());
+  const auto reasons = ByReason(done);
+  std::vector<std::string> parts;
+  for (const auto& [reason, count] : reasons) parts.push_back(fmt::format("{} {}", count, reason));
+  fmt::print("{}\n", parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", ")));
+  std::map<std::string, std::int64_t> types;
+  for (const auto& value : done.left_out) ++types[value.why];
+  for (const auto& [type, count] : types) {
+    fmt::print("  {} values of type {} have no statistics\n", count, type);
+  }
+}
+
+void ReportJson(const calibrate::Calibration& done, const std::string& output) {
+  Json json;
+  json.BeginObject();
+  json.Field("output", output);
+  json.Field("values", CountStatistics(done.model));
+  json.Field("samples", done.progress.planned - done.progress.skipped);
+  json.Field("resumed", done.progress.resumed);
+  json.Array("skipped", done.skipped, [&json](const calibrate::SkippedSample& sample) {
+    json.BeginObject();
+    json.Field("sample", sample.name);
+    json.Field("reason", sample.reason);
+    json.Field("message", sample.message);
+    json.EndObject();
+  });
+  json.Key("skipped_by_reason");
+  json.BeginObject();
+  for (const auto& [reason, count] : ByReason(done)) json.Field(reason, count);
+  json.EndObject();
+  json.Array("left_out", done.left_out, [&json](const calibrate::LeftOut& value) {
+    json.BeginObject();
+    json.Field("value", value.value);
+    json.Field("elem_type", value.why);
+    json.EndObject();
+  });
+  json.EndObject();
+  fmt::print("{}", json.Text());
+}
+
+Result<calibrate::Options> LibraryOptions(const CalibrateOptions& options) {
+  calibrate::Options library;
+  if (options.per_axis) library.statistics.axis = options.axis;
+  if (options.bins == 1) {
+    return Error{ErrorCode::kInvalid, "--histogram 1",
+                 "expected 0 or at least 2: no bin of width 2^k holds numbers of both signs"};
+  }
+  library.statistics.bins = options.bins;
+  library.threads = options.threads > 0
+                        ? options.threads
+                        : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  library.skip_bad_samples = options.on_error == "skip";
+  library.journal = options.resume;
+  library.journal_interval =
+      std::chrono::milliseconds(static_cast<std::int64_t>(options.journal_seconds * 1000));
+  auto shard =
+      options.shard.empty() ? ShardFromEnvironment() : conformance::ParseShard(options.shard);
+  if (!shard.has_value()) return std::move(shard).error();
+  library.shard_index = shard->index;
+  library.shard_count = shard->count;
+  return library;
+}
+
+int Merge(const CalibrateOptions& options) {
+  std::vector<format::Model> models;
+  for (const std::string& path : options.inputs) {
+    auto model = format::Model::Load(path);
+    if (!model.has_value()) return Fail(model.error(), kBadInput);
+    models.push_back(*std::move(model));
+  }
+  const auto merged = calibrate::MergeModels(models);
+  if (!merged.has_value()) {
+    Error error = merged.error();
+    for (std::size_t i = models.size(); i-- > 0;) {
+      const std::string place = fmt::format("models[{}]", i);
+      if (!error.where.starts_with(place)) continue;
+      error.where = options.inputs[i] + error.where.substr(place.size());
+      break;
+    }
+    return Fail(error, kBadInput);
+  }
+  if (!merged->missing.empty()) {
+    fmt::print(stderr, "{}: shards missing: {}\n", options.output,
+               fmt::join(merged->missing, ", "));
+  }
+  if (const auto saved = merged->model.Save(options.output); !saved.has_value()) {
+    return Fail(saved.error(), kInternal);
+  }
+  if (options.json) {
+    Json json;
+    json.BeginObject();
+    json.Field("output", options.output);
+    json.Field("values", CountStatistics(merged->model));
+    json.Array("missing", merged->missing);
+    json.EndObject();
+    fmt::print("{}", json.Text());
+  } else {
+    fmt::print("{}: {} values from {} files\n", options.output, CountStatistics(merged->model),
+               models.size());
+  }
+  return kDone;
+}
+
+int Measure(const CalibrateOptions& options) {
+  auto library = LibraryOptions(options);
+  if (!library.has_value()) return Fail(library.error(), kUsage);
+  const auto model = LoadAnyModel(options.inputs[0]);
+  if (!model.has_value()) return Fail(model.error(), kBadInput);
+  const auto samples = calibrate::OpenFiles(
+      *model, options.data, {.shapes = options.shapes, .preprocess = options.preprocess});
+  if (!samples.has_value()) return Fail(samples.error(), kBadInput);
+  Result<calibrate::Calibration> done = calibrate::Calibration();
+  {
+    SampleProgress progress;
+    library->progress = [&progress](const calibrate::Progress& now) { progress.Set(now); };
+    done = calibrate::Calibrate(*model, **samples, calibrate::ReferenceExecutor(*model), *library);
+  }
+  if (!done.has_value()) {
+    // A sample that the system refused is bad input as any other.
+    return Fail(done.error(), kBadInput);
+  }
+  if (const auto saved = done->model.Save(options.output); !saved.has_value()) {
+    return Fail(saved.error(), kInternal);
+  }
+  options.json ? ReportJson(*done, options.output) : ReportText(*done, options.output);
+  return kDone;
+}
+
+}  // namespace
+
+int Calibrate(const CalibrateOptions& options) {
+  if (options.merge) return Merge(options);
+  if (options.inputs.size() != 1) {
+    return Fail({ErrorCode::kInvalid, "--merge", "expected for several models"}, kUsage);
+  }
+  if (options.data.empty()) return Fail({ErrorCode::kInvalid, "--data", "missing"}, kUsage);
+  return Measure(options);
+}
+
+}  // namespace qtx::cli
