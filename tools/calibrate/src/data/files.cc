@@ -86,25 +86,27 @@ class Files : public Samples {
   }
 };
 
+// A number above zero, or '?'.
+std::optional<format::Dimension> ParseDimension(std::string_view text) {
+  if (text == "?") return format::Dimension();
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size() || value < 1) return std::nullopt;
+  return format::Dimension{.value = value, .symbol = ""};
+}
+
 // "1,3,?,224"
 std::optional<format::Shape> ParseDims(std::string_view text) {
   format::Shape shape;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::string_view part = text.substr(0, comma);
-    text.remove_prefix(std::min(comma + 1, text.size()));
-    format::Dimension dimension;
-    if (part != "?") {
-      std::int64_t value = 0;
-      const auto [end, failed] = std::from_chars(part.data(), part.data() + part.size(), value);
-      if (failed != std::errc() || end != part.data() + part.size() || value < 1) {
-        return std::nullopt;
-      }
-      dimension.value = value;
-    }
-    shape.push_back(dimension);
+  while (shape.size() < format::kMaxRank) {
+    const std::size_t comma = text.find(',');
+    const auto dimension = ParseDimension(text.substr(0, comma));
+    if (!dimension) return std::nullopt;
+    shape.push_back(*dimension);
+    if (comma == std::string_view::npos) return shape;
+    text.remove_prefix(comma + 1);
   }
-  return shape.empty() || shape.size() > format::kMaxRank ? std::nullopt : std::optional(shape);
+  return std::nullopt;
 }
 
 Result<void> ApplyShape(const std::string& option, std::vector<Input>& inputs) {

@@ -133,6 +133,8 @@ class Raw : public Reader {
 Result<Slice> SliceOf(format::ElementType type, const Fit& fit, std::int64_t index) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(fit.dims));
   QTX_ASSIGN_OR_RETURN(const std::int64_t bytes, format::PackedBytes(type, count));
+  // However many samples of nothing a header may promise.
+  if (bytes == 0) return Error{ErrorCode::kInvalid, "", "found samples without any element"};
   Slice slice{.bytes = bytes};
   if (index >= fit.count || __builtin_mul_overflow(index, bytes, &slice.offset)) {
     return Error{ErrorCode::kTooLarge, "", "the file has become shorter"};

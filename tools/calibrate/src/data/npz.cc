@@ -45,6 +45,7 @@ class Array {
     const auto slice = SliceOf(header_.elem_type, fit_, 0);
     if (!slice.has_value()) return Bad(Reason::kShape, slice.error());
     bytes_ = slice->bytes;
+    if (const auto sound = CheckSize(archive); !sound.has_value()) return BadFile(sound.error());
     return {};
   }
 
@@ -71,6 +72,26 @@ class Array {
  private:
   Error Broken(const std::string& message) const {
     return {ErrorCode::kInvalid, "array '" + name_ + "'", message};
+  }
+  // That the elements the header promises can be there, before anybody counts on them.
+  Result<void> CheckSize(zip_t* archive) const {
+    // DEFLATE makes at most 258 bytes of two bits: RFC 1951, 3.2.5.
+    constexpr zip_uint64_t kMaxRatio = 1032;
+    zip_stat_t stat;
+    zip_stat_init(&stat);
+    constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    if (zip_stat_index(archive, at_, 0, &stat) != 0 || (stat.valid & kNeeded) != kNeeded ||
+        (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)) {
+      return Broken("expected stored or deflated bytes");
+    }
+    std::int64_t all = 0;
+    if (__builtin_mul_overflow(bytes_, fit_.count, &all) ||
+        __builtin_add_overflow(all, header_.size, &all) ||
+        static_cast<zip_uint64_t>(all) != stat.size || stat.size / kMaxRatio > stat.comp_size) {
+      return Broken("found " + std::to_string(stat.size) + " bytes, not those of shape " +
+                    format::ToString(header_.dims));
+    }
+    return {};
   }
   // The stream at the array's first element.
   Result<void> Begin(zip_t* archive, zip_uint64_t at) {
