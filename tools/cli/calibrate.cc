@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "commands.h"
+#include "float_executor.h"
 #include "json.h"
 #include "model_cache.h"
 #include "progress.h"
@@ -186,11 +187,18 @@ int Measure(const CalibrateOptions& options) {
   const auto samples = calibrate::OpenFiles(
       *model, options.data, {.shapes = options.shapes, .preprocess = options.preprocess});
   if (!samples.has_value()) return Fail(samples.error(), kBadInput);
+  // Samples side by side; where there are few, threads within each.
+  const auto planned =
+      std::max<std::int64_t>(1, ((*samples)->size() - 1) / library->shard_count + 1);
+  const auto inside = std::max<std::int64_t>(1, library->threads / planned);
+  const auto execution = FloatExecution::Prepare(*model, static_cast<int>(inside));
+  if (!execution.has_value()) return Fail(At(options.inputs[0], execution.error()), kBadInput);
+  library->executor = execution->name();
   Result<calibrate::Calibration> done = calibrate::Calibration();
   {
     SampleProgress progress;
     library->progress = [&progress](const calibrate::Progress& now) { progress.Set(now); };
-    done = calibrate::Calibrate(*model, **samples, calibrate::ReferenceExecutor(*model), *library);
+    done = calibrate::Calibrate(*model, **samples, execution->make(), *library);
   }
   if (!done.has_value()) {
     // A sample that the system refused is bad input as any other.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -89,6 +90,7 @@ struct StatisticsAccumulator::State {
   std::optional<DyadicHistogram> histogram;
 
   Result<void> Fit(std::size_t size, std::optional<std::int64_t> at);
+  void AddRun(std::span<const float> run, std::size_t c, ExponentBins& bins);
   void AddRuns(std::span<const float> values, const Layout& layout);
   void AddColumns(std::span<const float> values, const Layout& layout);
   void AddToHistogram(std::span<const float> values, bool all_finite);
@@ -119,50 +121,47 @@ Result<void> StatisticsAccumulator::State::Fit(std::size_t size, std::optional<s
                    std::to_string(sums.size()) + " as before"};
 }
 
-// Runs of neighbours for each element of the axis.
-void StatisticsAccumulator::State::AddRuns(std::span<const float> values, const Layout& layout) {
-  ExponentBins bins;
-  for (std::size_t run = 0; run < layout.outer * layout.size; ++run) {
-    const std::size_t c = run % layout.size;
-    const std::span<const float> part = values.subspan(run * layout.inner, layout.inner);
-    const Extremes found = FindExtremes(part);
-    min[c] = std::min(min[c], found.min);
-    max[c] = std::max(max[c], found.max);
-    counts[c] += found.count;
-    nan_count += found.nan_count;
-    infinity_count += found.infinity_count;
-    if (part.size() > kFewValues) {
-      bins.Add(part, sums[c]);
-    } else {
-      AddFew(part, sums[c]);
-    }
+void StatisticsAccumulator::State::AddRun(std::span<const float> run, std::size_t c,
+                                          ExponentBins& bins) {
+  const Extremes found = FindExtremes(run);
+  min[c] = std::min(min[c], found.min);
+  max[c] = std::max(max[c], found.max);
+  counts[c] += found.count;
+  nan_count += found.nan_count;
+  infinity_count += found.infinity_count;
+  if (run.size() > kFewValues) {
+    bins.Add(run, found, sums[c]);
+  } else {
+    AddFew(run, sums[c]);
   }
 }
 
-// Rows with one value for each element of the axis.
+// Neighbours belong to one element of the axis.
+void StatisticsAccumulator::State::AddRuns(std::span<const float> values, const Layout& layout) {
+  ExponentBins bins;
+  for (std::size_t run = 0; run < layout.outer * layout.size; ++run) {
+    AddRun(values.subspan(run * layout.inner, layout.inner), run % layout.size, bins);
+  }
+}
+
+// Rows have one value for each element of the axis: blocks of them are transposed.
 void StatisticsAccumulator::State::AddColumns(std::span<const float> values, const Layout& layout) {
-  constexpr std::size_t kRows = 1 << 20;  // whose counts fit 32 bits
-  std::vector<std::uint32_t> not_finite(layout.size);
+  constexpr std::size_t kRows = 256;
+  constexpr std::size_t kColumns = 16;  // a cache line
+  ExponentBins bins;
+  std::array<std::array<float, kRows>, kColumns> block;
   for (std::size_t first = 0; first < layout.outer; first += kRows) {
     const std::size_t rows = std::min(kRows, layout.outer - first);
-    std::ranges::fill(not_finite, 0U);
-    for (FloatSums& s : sums) s.Reserve(static_cast<std::uint32_t>(rows));
-    for (std::size_t i = first; i < first + rows; ++i) {
-      const std::span<const float> row = values.subspan(i * layout.size, layout.size);
-      UpdateExtremes(row, {min, max, not_finite});
-      for (std::size_t c = 0; c < layout.size; ++c) AddOne(row[c], sums[c]);
+    for (std::size_t c = 0; c < layout.size; c += kColumns) {
+      const std::size_t columns = std::min(kColumns, layout.size - c);
+      for (std::size_t row = 0; row < rows; ++row) {
+        const float* const from = values.data() + (first + row) * layout.size + c;
+        for (std::size_t i = 0; i < columns; ++i) block[i][row] = from[i];
+      }
+      for (std::size_t i = 0; i < columns; ++i) {
+        AddRun(std::span<const float>(block[i]).first(rows), c + i, bins);
+      }
     }
-    std::uint64_t beyond = 0;
-    for (std::size_t c = 0; c < layout.size; ++c) {
-      counts[c] += rows - not_finite[c];
-      beyond += not_finite[c];
-    }
-    if (beyond == 0) continue;
-    const std::span<const float> part = values.subspan(first * layout.size, rows * layout.size);
-    const auto nan = static_cast<std::uint64_t>(
-        std::ranges::count_if(part, [](float value) { return std::isnan(value); }));
-    nan_count += nan;
-    infinity_count += beyond - nan;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "fingerprint.h"
 #include "records.h"
 #include "run.h"
+#include "shapes.h"
 
 namespace qtx::calibrate {
 namespace {
@@ -48,19 +49,38 @@ Result<void> AddConstants(const format::Model& model, const Options& options, Re
   return {};
 }
 
-// A shape that the model declares stays as it is: what was seen may be one of many. Where it leaves
-// the size of the axis open, statistics are per tensor.
-Result<void> KeepDeclaredShapes(const format::Model& model, const Options& options,
-                                Records& records) {
+// Where inputs leave sizes open, those that follow from them stay open in all values.
+Result<void> OpenShapes(const format::Model& model, const Samples& samples,
+                        const MakeExecutor& make, RunResult& run) {
+  if (run.records.empty() || !HasOpenSizes(model)) return {};
+  const Sample sample = samples.Read(run.first_sample);
+  if (!sample.has_value()) return At(samples.Name(run.first_sample), sample.error().error);
+  QTX_ASSIGN_OR_RETURN(const auto executor, make());
+  QTX_ASSIGN_OR_RETURN(const auto shapes, ProbeShapes(model, *sample, *executor));
+  for (const auto& [value, shape] : shapes) {
+    const auto at = run.records.find(value);
+    if (at == run.records.end() || !at->second.shape) continue;
+    format::Shape& seen = *at->second.shape;
+    for (std::size_t i = 0; i < std::min(seen.size(), shape.size()); ++i) {
+      if (!shape[i].value) seen[i] = shape[i];
+    }
+  }
+  return {};
+}
+
+// A shape that the model declares stays as it is: what was seen may be one of many. Where the size
+// of the axis is open, statistics are per tensor.
+Result<void> SettleShapes(const format::Model& model, const Options& options, Records& records) {
   for (const auto* values : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
     for (const format::ValueInfo& value : *values) {
       const auto at = records.find(value.name);
       if (at == records.end() || !value.type || !value.type->shape) continue;
-      Record& record = at->second;
-      record.shape = value.type->shape;
-      if (record.statistics.axis.empty() || AxisIn(record.shape, options.statistics.axis)) continue;
-      QTX_ASSIGN_OR_RETURN(record.statistics, WithoutAxis(record.statistics));
+      at->second.shape = value.type->shape;
     }
+  }
+  for (auto& [value, record] : records) {
+    if (record.statistics.axis.empty() || AxisIn(record.shape, options.statistics.axis)) continue;
+    QTX_ASSIGN_OR_RETURN(record.statistics, WithoutAxis(record.statistics));
   }
   return {};
 }
@@ -88,7 +108,9 @@ std::string_view Name(Reason reason) {
 Result<Calibration> Calibrate(const format::Model& model, const Samples& samples,
                               const MakeExecutor& make, const Options& options) {
   QTX_RETURN_IF_ERROR(CheckOptions(options));
-  Coverage coverage{.bins = options.statistics.bins, .axis = options.statistics.axis};
+  Coverage coverage{.executor = options.executor,
+                    .bins = options.statistics.bins,
+                    .axis = options.statistics.axis};
   QTX_ASSIGN_OR_RETURN(coverage.model, FingerprintOf(model));
   coverage.parts = {
       {.data = samples.Digest(), .index = options.shard_index, .count = options.shard_count}};
@@ -107,9 +129,10 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
   Calibration result{.model = model, .progress = run.progress, .skipped = run.skipped};
   for (const auto& [value, why] : run.left_out) result.left_out.push_back({value, why});
   for (auto& [name, record] : run.records) record.statistics.source = SourceOf(part.samples);
-  QTX_RETURN_IF_ERROR(KeepDeclaredShapes(model, options, run.records));
+  QTX_RETURN_IF_ERROR(OpenShapes(model, samples, make, run));
+  QTX_RETURN_IF_ERROR(SettleShapes(model, options, run.records));
   QTX_RETURN_IF_ERROR(AddConstants(model, options, run.records, result.left_out));
-  Annotate(run.records, result.model);
+  QTX_RETURN_IF_ERROR(Annotate(run.records, result.model));
   SetCoverage(coverage, result.model);
   return result;
 }

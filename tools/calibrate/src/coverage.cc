@@ -107,6 +107,8 @@ std::string ToJson(const Coverage& coverage) {
   writer.Int64(kVersion);
   writer.Key("model");
   WriteText(writer, coverage.model);
+  writer.Key("executor");
+  WriteText(writer, coverage.executor);
   writer.Key("bins");
   writer.Int64(coverage.bins);
   writer.Key("axis");
@@ -128,15 +130,17 @@ Result<Coverage> CoverageOf(const format::Model& model) {
   if (Number(*document, "version", 1) != kVersion) return Malformed("expected version 1");
   Coverage coverage;
   const auto fingerprint = Text(*document, "model");
+  const auto executor = Text(*document, "executor");
   const auto bins = Number(*document, "bins", 0);
   const rapidjson::Value* const parts = List(*document, "parts");
   const auto axis = document->FindMember("axis");
-  if (!fingerprint || !bins || *bins == 1 || *bins > format::kMaxHistogramBins ||
+  if (!fingerprint || !executor || !bins || *bins == 1 || *bins > format::kMaxHistogramBins ||
       parts == nullptr || axis == document->MemberEnd() ||
       !(axis->value.IsNull() || axis->value.IsInt64())) {
-    return Malformed("expected model, bins, axis and parts");
+    return Malformed("expected model, executor, bins, axis and parts");
   }
   coverage.model = *fingerprint;
+  coverage.executor = *executor;
   coverage.bins = *bins;
   if (axis->value.IsInt64()) coverage.axis = axis->value.GetInt64();
   for (const auto& value : parts->GetArray()) {
@@ -158,6 +162,10 @@ Result<Coverage> Join(const Coverage& a, const Coverage& b) {
     return Error{ErrorCode::kInvalid, "", std::string("was calibrated with ") + what};
   };
   if (a.model != b.model) return Error{ErrorCode::kInvalid, "", "is another model than the first"};
+  if (a.executor != b.executor) {
+    return Error{ErrorCode::kInvalid, "",
+                 "was computed by '" + b.executor + "', the first by '" + a.executor + "'"};
+  }
   if (a.bins != b.bins) return differ("another number of histogram bins than the first");
   if (a.axis != b.axis) return differ("another axis than the first");
   Coverage joined = a;

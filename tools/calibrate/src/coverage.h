@@ -24,7 +24,8 @@ struct Part {
 };
 
 struct Coverage {
-  std::string model;  // FingerprintOf
+  std::string model;     // FingerprintOf
+  std::string executor;  // Options::executor
   std::int64_t bins = 0;
   std::optional<std::int64_t> axis;
   std::vector<Part> parts;  // by data, then index

@@ -1,18 +1,38 @@
 #include "fingerprint.h"
 
+#include <algorithm>
+
 #include "qtx/calibrate/calibrate.h"
 #include "qtx/format/annotation.h"
 
 namespace qtx::calibrate {
 namespace {
 
+// What this says of a value, a calibration may have added.
 bool SaysOnlyFloat(const format::ValueInfo& value) {
   format::ValueInfo plain;
   plain.name = value.name;
   plain.type.emplace();
   plain.type->elem_type = format::ElementType::kFloat;
-  if (value.type) plain.type->shape = value.type->shape;
   return value == plain;
+}
+
+format::Model Stripped(const format::Model& model) {
+  format::Model bare = model;
+  for (auto* values : {&bare.graph.inputs, &bare.graph.outputs, &bare.graph.values}) {
+    for (format::ValueInfo& value : *values) {
+      if (!value.type || value.type->elem_type != format::ElementType::kFloat) continue;
+      value.type->statistics.reset();
+      value.type->shape.reset();
+    }
+  }
+  std::erase_if(bare.graph.values, SaysOnlyFloat);
+  // Calibration also puts them in order.
+  std::ranges::stable_sort(bare.graph.values, {}, &format::ValueInfo::name);
+  std::erase_if(bare.metadata, [](const auto& entry) {
+    return entry.first == kMetadataKey || entry.first == format::kDigestKey;
+  });
+  return bare;
 }
 
 }  // namespace
@@ -37,20 +57,6 @@ std::string Fingerprint::Text() const {
   std::string text;
   for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[hash_ >> shift & 15];
   return text;
-}
-
-format::Model Stripped(const format::Model& model) {
-  format::Model bare = model;
-  for (auto* values : {&bare.graph.inputs, &bare.graph.outputs, &bare.graph.values}) {
-    for (format::ValueInfo& value : *values) {
-      if (value.type) value.type->statistics.reset();
-    }
-  }
-  std::erase_if(bare.graph.values, SaysOnlyFloat);
-  std::erase_if(bare.metadata, [](const auto& entry) {
-    return entry.first == kMetadataKey || entry.first == format::kDigestKey;
-  });
-  return bare;
 }
 
 Result<std::string> FingerprintOf(const format::Model& model) {

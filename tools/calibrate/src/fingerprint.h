@@ -26,11 +26,9 @@ class Fingerprint {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
-/// `model` as it was before any calibration: without statistics, kMetadataKey, and entries of
-/// graph.value_info that say no more than FLOAT and a shape.
-format::Model Stripped(const format::Model& model);
-
-/// Of the stripped model and the elements of its initializers, whatever carries them.
+/// Of what a calibration leaves as it is: all but statistics, shapes of FLOAT values, kMetadataKey,
+/// and entries of graph.value_info that say no more than FLOAT and a shape; and of the elements of
+/// initializers, whatever carries them.
 /// Errors: those of Model::Serialize.
 Result<std::string> FingerprintOf(const format::Model& model);
 

@@ -8,7 +8,6 @@
 namespace qtx::calibrate {
 namespace {
 
-constexpr std::uint32_t kInfinity = 0x7F800000;
 constexpr std::uint32_t kMagnitude = 0x7FFFFFFF;
 constexpr std::uint32_t kMantissa = 0x007FFFFF;
 constexpr std::size_t kNotFinite = 255;  // the exponent of NaN and infinities
@@ -62,54 +61,58 @@ void AddExtremes(std::span<const float> values, Extremes& found) {
 
 }  // namespace
 
-void ExponentBins::Fold(FloatSums& to) {
+void ExponentBins::Fold(std::size_t lowest, std::size_t highest, FloatSums& to) {
   to.Reserve(256);
-  for (std::size_t e = 0; e < kNotFinite; ++e) {
+  for (std::size_t e = lowest; e <= highest; ++e) {
     __int128 sum = 0, sum_of_squares = 0;
-    for (const auto& set : bins_) {
-      sum += set[e].sum;
-      sum_of_squares += set[e].sum_of_squares;
+    for (Bin& bin : bins_[e]) {
+      sum += bin.sum;
+      sum_of_squares += bin.sum_of_squares;
+      bin = {};
     }
-    if (sum_of_squares == 0) continue;
+    if (sum_of_squares == 0 || e == kNotFinite) continue;
     to.sum.Add(sum, Weight(e));
     to.sum_of_squares.Add(sum_of_squares, 2 * Weight(e));
   }
 }
 
-void ExponentBins::Add(std::span<const float> values, FloatSums& to) {
+void ExponentBins::Add(std::span<const float> values, const Extremes& extremes, FloatSums& to) {
+  if (extremes.lowest > extremes.highest) return;  // nothing but zeros
   while (!values.empty()) {
     const std::span<const float> block = values.first(std::min(values.size(), kMaxBlock));
     values = values.subspan(block.size());
-    bins_ = {};
     std::size_t i = 0;
     for (; i + kSets <= block.size(); i += kSets) {
       for (std::size_t set = 0; set < kSets; ++set) {
         const Parts parts = Split(block[i + set]);
-        Bin& bin = bins_[set][parts.exponent];
+        Bin& bin = bins_[parts.exponent][set];
         bin.sum += parts.mantissa;
         bin.sum_of_squares += static_cast<std::uint64_t>(parts.mantissa * parts.mantissa);
       }
     }
-    Fold(to);
+    Fold(extremes.lowest, extremes.highest, to);
     AddFew(block.subspan(i), to);
   }
 }
 
-void AddOne(float value, FloatSums& to) {
-  const Parts parts = Split(value);
-  if (parts.exponent == kNotFinite) return;
-  to.sum.AddSmall(parts.mantissa, Weight(parts.exponent));
-  to.sum_of_squares.Add(static_cast<__int128>(parts.mantissa) * parts.mantissa,
-                        2 * Weight(parts.exponent));
-}
-
 void AddFew(std::span<const float> values, FloatSums& to) {
   to.Reserve(static_cast<std::uint32_t>(values.size()));
-  for (const float value : values) AddOne(value, to);
+  for (const float value : values) {
+    const Parts parts = Split(value);
+    if (parts.exponent == kNotFinite) continue;
+    to.sum.AddSmall(parts.mantissa, Weight(parts.exponent));
+    to.sum_of_squares.Add(static_cast<__int128>(parts.mantissa) * parts.mantissa,
+                          2 * Weight(parts.exponent));
+  }
 }
 
 Extremes FindExtremes(std::span<const float> values) {
   Extremes found{.min = kBeyond, .max = -kBeyond};
+  // Magnitudes less one, as unsigned numbers, so that zero comes last; as signed ones in the same
+  // order, because vectors of those have a minimum everywhere.
+  constexpr std::uint32_t kFlip = 0x80000000;
+  auto smallest = std::numeric_limits<std::int32_t>::max();
+  std::int32_t largest = 0;
   while (!values.empty()) {
     const std::span<const float> block = values.first(std::min(values.size(), kBlock));
     values = values.subspan(block.size());
@@ -118,6 +121,9 @@ Extremes FindExtremes(std::span<const float> values) {
       const std::int32_t key = KeyOf(value);
       low = std::min(low, key);
       high = std::max(high, key);
+      const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(value) & kMagnitude;
+      smallest = std::min(smallest, static_cast<std::int32_t>((magnitude - 1) ^ kFlip));
+      largest = std::max(largest, static_cast<std::int32_t>(magnitude));
     }
     if (low > KeyOf(-kBeyond) && high < KeyOf(kBeyond)) {
       found.min = std::min(found.min, FromKey(low));
@@ -127,21 +133,11 @@ Extremes FindExtremes(std::span<const float> values) {
       AddExtremes(block, found);
     }
   }
-  return found;
-}
-
-void UpdateExtremes(std::span<const float> row, const ColumnExtremes& columns) {
-  float* const min = columns.min.data();
-  float* const max = columns.max.data();
-  std::uint32_t* const not_finite = columns.not_finite.data();
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    const bool finite = (std::bit_cast<std::uint32_t>(row[c]) & kMagnitude) < kInfinity;
-    const float low = finite ? row[c] : kBeyond;
-    const float high = finite ? row[c] : -kBeyond;
-    min[c] = low < min[c] ? low : min[c];
-    max[c] = high > max[c] ? high : max[c];
-    not_finite[c] += finite ? 0U : 1U;
+  if (largest > 0) {
+    found.lowest = ((static_cast<std::uint32_t>(smallest) ^ kFlip) + 1) >> 23;
+    found.highest = static_cast<std::uint32_t>(largest) >> 23;
   }
+  return found;
 }
 
 }  // namespace qtx::calibrate

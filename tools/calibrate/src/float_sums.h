@@ -39,13 +39,26 @@ struct FloatSums {
   static constexpr std::uint32_t kMaxPending = 1U << 30;
 };
 
-/// Sums of mantissas and of their squares, one for each exponent: a step is one addition of 16
-/// bytes. Four sets take turns, because the next addition to one place waits until the last one has
+/// Extremes and counts of all but NaN and infinities.
+struct Extremes {
+  float min = 0;  // +infinity without any value
+  float max = 0;
+  std::uint64_t count = 0;
+  std::uint64_t nan_count = 0;
+  std::uint64_t infinity_count = 0;
+  // Stored exponents of values other than zero, NaN and infinities included: lowest to highest.
+  std::uint32_t lowest = 255;
+  std::uint32_t highest = 0;
+};
+Extremes FindExtremes(std::span<const float> values);
+
+/// Sums of mantissas and of their squares, one for each exponent: a step is one addition to each.
+/// Sets of them take turns, because the next addition to one place waits until the last one has
 /// been stored.
 class ExponentBins {
  public:
-  /// NaN and infinities are left out.
-  void Add(std::span<const float> values, FloatSums& to);
+  /// `extremes` are those of `values`. NaN and infinities are left out.
+  void Add(std::span<const float> values, const Extremes& extremes, FloatSums& to);
 
  private:
   static constexpr std::size_t kSets = 4;
@@ -56,31 +69,13 @@ class ExponentBins {
     std::int64_t sum = 0;
     std::uint64_t sum_of_squares = 0;
   };
-  void Fold(FloatSums& to);
+  void Fold(std::size_t lowest, std::size_t highest, FloatSums& to);
 
-  std::array<std::array<Bin, 256>, kSets> bins_;
+  std::array<std::array<Bin, kSets>, 256> bins_{};  // zero between calls
 };
 
 /// The same without bins, which do not pay for fewer than kFewValues.
-inline constexpr std::size_t kFewValues = 512;
+inline constexpr std::size_t kFewValues = 16;
 void AddFew(std::span<const float> values, FloatSums& to);
-void AddOne(float value, FloatSums& to);  // REQUIRES: to.Reserve
-
-/// Extremes and counts of all but NaN and infinities.
-struct Extremes {
-  float min;  // +infinity without any value
-  float max;
-  std::uint64_t count = 0;
-  std::uint64_t nan_count = 0;
-  std::uint64_t infinity_count = 0;
-};
-Extremes FindExtremes(std::span<const float> values);
-
-/// The same of each column of rows: min[c], max[c] and count[c] are brought up to date.
-struct ColumnExtremes {
-  std::span<float> min, max;
-  std::span<std::uint32_t> not_finite;
-};
-void UpdateExtremes(std::span<const float> row, const ColumnExtremes& columns);
 
 }  // namespace qtx::calibrate

@@ -113,7 +113,7 @@ Result<void> WriteJournal(const std::string& path, const Coverage& run, const Jo
   model.opset_imports = {{"", 17, ""}};
   model.graph.name = "journal";
   model.metadata = {{std::string(kJournalKey), ToJson(run, state)}};
-  Annotate(state.records, model);
+  QTX_RETURN_IF_ERROR(Annotate(state.records, model));
   return model.Save(path);
 }
 

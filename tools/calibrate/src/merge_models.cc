@@ -69,7 +69,7 @@ Result<Merged> MergeModels(std::span<const format::Model> models) {
   for (auto& [name, record] : records) record.statistics.source = SourceOf(coverage.Samples());
   records.merge(constants);
   Merged merged{.model = models[0], .missing = Missing(coverage)};
-  Annotate(records, merged.model);
+  QTX_RETURN_IF_ERROR(Annotate(records, merged.model));
   SetCoverage(coverage, merged.model);
   return merged;
 }

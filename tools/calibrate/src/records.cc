@@ -147,7 +147,7 @@ Records Recorder::Finish() const {
   return records;
 }
 
-void Annotate(const Records& records, format::Model& model) {
+Result<void> Annotate(const Records& records, format::Model& model) {
   format::Graph& graph = model.graph;
   std::map<std::string, std::size_t> position;  // in the graph's order
   for (const format::Node& node : graph.nodes) {
@@ -179,6 +179,12 @@ void Annotate(const Records& records, format::Model& model) {
     const auto at = position.find(value.name);
     return at == position.end() ? position.size() : at->second;
   });
+  for (auto& [key, text] : model.metadata) {
+    if (key != format::kDigestKey) continue;
+    QTX_ASSIGN_OR_RETURN(const format::AnnotationDigest digest, format::DigestOf(graph));
+    text = format::ToText(digest);
+  }
+  return {};
 }
 
 Records RecordsOf(const format::Model& model) {

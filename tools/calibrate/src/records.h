@@ -62,8 +62,10 @@ class Recorder {
 };
 
 /// Puts shapes and statistics on the FLOAT values of `model`, which come to be in the order of the
-/// graph: values that nodes produce, initializers, others. Statistics that were there are gone.
-void Annotate(const Records& records, format::Model& model);
+/// graph: values that nodes produce, initializers, others. Statistics that were there are gone; a
+/// digest of annotations that lowering left is renewed.
+/// Errors: kTooLarge for annotations that cannot be serialised.
+Result<void> Annotate(const Records& records, format::Model& model);
 
 /// The records of a model that Annotate wrote.
 Records RecordsOf(const format::Model& model);

@@ -65,7 +65,7 @@ void ExpectExact(const std::vector<float>& values) {
   for (const float value : values) expected.Add(value);
   FloatSums few, many;
   AddFew(values, few);
-  ExponentBins().Add(values, many);
+  ExponentBins().Add(values, FindExtremes(values), many);
   for (const FloatSums* sums : {&few, &many}) {
     EXPECT_TRUE(Equal(sums->sum.ToExact(), expected.sum));
     EXPECT_TRUE(Equal(sums->sum_of_squares.ToExact(), expected.squares));
@@ -93,7 +93,7 @@ TEST(FloatSums, KeepsWhatIsLeftAfterCancellation) {
   for (int i = 0; i < 1000; ++i) values.push_back(-std::numeric_limits<float>::max());
   ExpectExact(values);
   FloatSums sums;
-  ExponentBins().Add(values, sums);
+  ExponentBins().Add(values, FindExtremes(values), sums);
   EXPECT_EQ(sums.sum.ToExact(), (format::ExactSum{-149, "\x01"}));
 }
 

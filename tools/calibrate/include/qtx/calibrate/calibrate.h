@@ -47,6 +47,9 @@ struct Options {
   bool skip_bad_samples = false;  // else the first one ends the run
   std::int64_t shard_index = 1;   // 1 .. shard_count: every shard_count-th sample
   std::int64_t shard_count = 1;
+  /// Of what computes the samples, whose results are the same bits for the same name; calibrations
+  /// by another one do not belong together.
+  std::string executor = "reference";
   std::string journal;  // path; empty: none
   std::chrono::milliseconds journal_interval{5000};
   std::function<void(const Progress&)> progress;  // after each sample, from any one thread

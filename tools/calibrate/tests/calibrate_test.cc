@@ -1,0 +1,256 @@
+// Runs of models that are made up, with samples and executors that are.
+#include "qtx/calibrate/calibrate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "qtx/format/annotation.h"
+#include "qtx/format/check.h"
+#include "tests/data/files.h"
+
+namespace qtx::calibrate {
+namespace {
+
+using format::Model;
+using format::Statistics;
+using format::Tensor;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Samples that are given.
+class Given : public Samples {
+ public:
+  explicit Given(std::vector<Tensor> tensors) : tensors_(std::move(tensors)) {}
+  std::int64_t size() const override { return std::ssize(tensors_); }
+  std::string Name(std::int64_t index) const override { return "s" + std::to_string(index); }
+  std::string Digest() const override { return "given"; }
+  Sample Read(std::int64_t index) const override {
+    return std::vector<Tensor>{tensors_[static_cast<std::size_t>(index)]};
+  }
+
+ private:
+  std::vector<Tensor> tensors_;
+};
+
+format::Node Node(const char* op, std::vector<std::string> inputs, const char* output,
+                  std::vector<format::Attribute> attributes = {}) {
+  return {.op_type = op,
+          .inputs = std::move(inputs),
+          .outputs = {output},
+          .attributes = std::move(attributes)};
+}
+
+// x of `dims`, -1 being N; y is declared without a shape.
+Model ModelWith(const format::Dims& dims, std::vector<format::Node> nodes) {
+  Model model = ModelOf({{"x", dims}});
+  model.ir_version = 8;
+  model.opset_imports = {{"", 17, ""}};
+  model.graph.name = "g";
+  model.graph.nodes = std::move(nodes);
+  format::ValueInfo y{.name = "y", .type = format::TensorType()};
+  y.type->elem_type = format::ElementType::kFloat;
+  model.graph.outputs = {y};
+  return model;
+}
+
+Result<Calibration> Measure(const Model& model, const Samples& samples,
+                            const Options& options = {}) {
+  return Calibrate(model, samples, ReferenceExecutor(model), options);
+}
+
+std::string ShapeOf(const Model& model, const std::string& value) {
+  const auto* info = model.graph.FindValue(value);
+  if (info == nullptr || !info->type) return "none";
+  return info->type->shape ? format::ToString(*info->type->shape) : "unknown";
+}
+
+const Statistics& Of(const Model& model, const std::string& value) {
+  return *model.graph.FindValue(value)->type->statistics;
+}
+
+TEST(Calibrate, LeavesSizesOpenThatFollowFromOpenOnes) {
+  const Model model =
+      ModelWith({-1, 3}, {Node("Relu", {"x"}, "same"), Node("Transpose", {"same"}, "turned"),
+                          Node("Concat", {"x", "x"}, "twice", {format::Attribute::Int("axis", 0)}),
+                          Node("ReduceMax", {"x"}, "fixed", {format::Attribute::Ints("axes", {0})}),
+                          Node("Neg", {"twice"}, "y")});
+  const auto done =
+      Measure(model, Given({Floats({1, 3}, {1, 2, 3})}), {.statistics = {.axis = 1, .bins = 8}});
+  ASSERT_TRUE(done.has_value()) << done.error().where << done.error().message;
+  EXPECT_EQ(ShapeOf(done->model, "x"), "[N,3]");
+  EXPECT_EQ(ShapeOf(done->model, "same"), "[N,3]");
+  EXPECT_EQ(ShapeOf(done->model, "turned"), "[3,N]");
+  EXPECT_EQ(ShapeOf(done->model, "twice"), "[?,3]");
+  EXPECT_EQ(ShapeOf(done->model, "fixed"), "[1,3]");
+  EXPECT_THAT(Of(done->model, "twice").axis, ElementsAre(1));
+  EXPECT_TRUE(Of(done->model, "turned").axis.empty());  // its axis 1 is N
+  EXPECT_TRUE(format::Check(done->model).empty());
+}
+
+// Statistics of the axis are given up where its size changes from sample to sample, whoever sees
+// that first: one run, or the merge of two.
+TEST(Calibrate, IsPerTensorWhereTheAxisChangesItsSize) {
+  const Model model = ModelWith({1, -1}, {Node("Neg", {"x"}, "mid"), Node("Relu", {"mid"}, "y")});
+  const Given samples({Floats({1, 2}, {1, 2}), Floats({1, 3}, {3, 4, 5}), Floats({1, 2}, {7, 8})});
+  Options options{.statistics = {.axis = 1, .bins = 8}};
+  const auto whole = Measure(model, samples, options);
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_TRUE(Of(whole->model, "mid").axis.empty());
+  EXPECT_EQ(Of(whole->model, "mid").count, 7U);
+  EXPECT_EQ(ShapeOf(whole->model, "mid"), "[1,N]");
+  std::vector<Model> shards;
+  options.shard_count = 3;
+  for (options.shard_index = 1; options.shard_index <= 3; ++options.shard_index) {
+    shards.push_back(Measure(model, samples, options)->model);
+  }
+  std::ranges::reverse(shards);
+  const auto merged = MergeModels(shards);
+  ASSERT_TRUE(merged.has_value()) << merged.error().where << merged.error().message;
+  EXPECT_EQ(*merged->model.Serialize(), *whole->model.Serialize());
+}
+
+TEST(Calibrate, NamesValuesOfOtherTypes) {
+  Model model = ModelWith({2}, {Node("Shape", {"x"}, "size"), Node("Neg", {"x"}, "y")});
+  const auto done = Measure(model, Given({Floats({2}, {1, 2})}));
+  ASSERT_TRUE(done.has_value());
+  ASSERT_EQ(done->left_out.size(), 1U);
+  EXPECT_EQ(done->left_out[0].value, "size");
+  EXPECT_EQ(done->left_out[0].why, "INT64");
+}
+
+TEST(Calibrate, ReplacesStatisticsOfAnEarlierRun) {
+  const Model model = ModelWith({1}, {Node("Neg", {"x"}, "mid"), Node("Neg", {"mid"}, "y")});
+  const auto first = Measure(model, Given({Floats({1}, {5})}));
+  ASSERT_TRUE(first.has_value());
+  const auto direct = Measure(model, Given({Floats({1}, {7})}));
+  const auto again = Measure(first->model, Given({Floats({1}, {7})}));
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(*again->model.Serialize(), *direct->model.Serialize());
+}
+
+// Lowering left a digest of annotations; statistics are part of those.
+TEST(Calibrate, KeepsTheDigestOfAnnotationsTrue) {
+  Model model = ModelWith({1}, {Node("Neg", {"x"}, "y")});
+  model.metadata = {{std::string(format::kDigestKey), ToText(*format::DigestOf(model.graph))}};
+  ASSERT_TRUE(format::CheckDigest(model).has_value());
+  const auto done = Measure(model, Given({Floats({1}, {5})}));
+  ASSERT_TRUE(done.has_value());
+  EXPECT_TRUE(format::CheckDigest(done->model).has_value());
+  const auto merged = MergeModels(std::vector{done->model});
+  ASSERT_TRUE(merged.has_value());
+  EXPECT_EQ(*merged->model.Serialize(), *done->model.Serialize());
+}
+
+// Shows values, then fails where x is 13.
+class Unlucky : public Executor {
+ public:
+  Result<void> Run(std::span<const Tensor> inputs, const Observer& observer) override {
+    observer("y", inputs[0]);
+    if (inputs[0].As<float>()[0] == 13) return Error{ErrorCode::kInvalid, "node 'n'", "bad luck"};
+    return {};
+  }
+};
+
+Result<Calibration> RunUnlucky(const std::vector<float>& values, const Options& options) {
+  const Model model = ModelWith({1}, {Node("Neg", {"x"}, "y")});
+  std::vector<Tensor> samples;
+  for (const float value : values) samples.push_back(Floats({1}, {value}));
+  return Calibrate(
+      model, Given(samples),
+      []() -> Result<std::unique_ptr<Executor>> { return std::make_unique<Unlucky>(); }, options);
+}
+
+TEST(Calibrate, ForgetsWhatASampleShowedBeforeItFailed) {
+  const auto done = RunUnlucky({1, 13, 2}, {.threads = 2, .skip_bad_samples = true});
+  ASSERT_TRUE(done.has_value());
+  EXPECT_THAT(Of(done->model, "x").max, ElementsAre(2));
+  EXPECT_THAT(Of(done->model, "y").max, ElementsAre(2));
+  ASSERT_EQ(done->skipped.size(), 1U);
+  EXPECT_EQ(done->skipped[0], (SkippedSample{"s1", "execution", "node 'n': bad luck"}));
+  EXPECT_EQ(done->progress.skipped, 1);
+}
+
+TEST(Calibrate, FailsAtTheFirstBadSampleForAnyThreads) {
+  std::vector<float> values(200, 1);
+  for (std::size_t i = 90; i < values.size(); ++i) values[i] = 13;
+  for (int threads = 1; threads <= 8; ++threads) {
+    const auto done = RunUnlucky(values, {.threads = threads});
+    ASSERT_FALSE(done.has_value());
+    EXPECT_EQ(done.error().where, "s90: node 'n'");
+  }
+}
+
+TEST(Calibrate, GoesOnFromAJournalOfAFailedRun) {
+  const auto folder = TestFolder();
+  const std::string journal = (folder / "journal").string();
+  Options options{.journal = journal};
+  ASSERT_FALSE(RunUnlucky({1, 2, 13, 4}, options).has_value());
+  options.skip_bad_samples = true;
+  const auto done = RunUnlucky({1, 2, 13, 4}, options);
+  ASSERT_TRUE(done.has_value()) << done.error().where << done.error().message;
+  EXPECT_EQ(done->progress.resumed, 2);
+  options.journal.clear();
+  EXPECT_EQ(*done->model.Serialize(), *RunUnlucky({1, 2, 13, 4}, options)->model.Serialize());
+  // What is skipped is in the journal as well.
+  options.journal = journal;
+  const auto whole = RunUnlucky({1, 2, 13, 4}, options);
+  EXPECT_EQ(whole->progress.resumed, 4);
+  EXPECT_EQ(whole->skipped, done->skipped);
+  EXPECT_EQ(*done->model.Serialize(), *whole->model.Serialize());
+}
+
+// Cut anywhere, or with a byte changed, a journal is refused, or is one whose numbers nobody could
+// know to be wrong.
+TEST(Calibrate, RefusesDamagedJournals) {
+  const auto folder = TestFolder();
+  const std::string journal = (folder / "journal").string();
+  ASSERT_TRUE(RunUnlucky({1, 2, 3}, {.journal = journal}).has_value());
+  const std::string whole = ContentsOf(journal);
+  for (std::size_t size = 1; size < whole.size(); size += 5) {
+    WriteBytes(journal, whole.substr(0, size));
+    const auto done = RunUnlucky({1, 2, 3}, {.journal = journal});
+    EXPECT_TRUE(done.has_value() || done.error().where.starts_with(journal));
+  }
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x41);
+    WriteBytes(journal, damaged);
+    const auto done = RunUnlucky({1, 2, 3}, {.journal = journal});
+    EXPECT_TRUE(done.has_value() || done.error().where.starts_with(journal));
+  }
+}
+
+TEST(Calibrate, RefusesOptionsOutOfRange) {
+  for (const Options& options :
+       {Options{.statistics = {.axis = {}, .bins = 1}},
+        Options{.statistics = {.axis = {}, .bins = -5}},
+        Options{.statistics = {.axis = {}, .bins = (1 << 20) + 1}}, Options{.threads = 0},
+        Options{.shard_index = 0}, Options{.shard_index = 3, .shard_count = 2}}) {
+    EXPECT_EQ(RunUnlucky({1}, options).error().code, ErrorCode::kInvalid);
+  }
+}
+
+TEST(MergeModels, RefusesWhatNobodyCalibrated) {
+  EXPECT_FALSE(MergeModels({}).has_value());
+  Model model = RunUnlucky({1, 2}, {})->model;
+  EXPECT_THAT(MergeModels(std::vector{model, model}).error().message, HasSubstr("twice"));
+  for (const char* text : {"", "{}", "[]", "{\"version\":2}", "{\"version\":1,\"model\":3}"}) {
+    model.metadata[0].second = text;
+    EXPECT_EQ(MergeModels(std::vector{model}).error().code, ErrorCode::kInvalid) << text;
+  }
+}
+
+// Sums that contradict the extremes beside them.
+TEST(MergeModels, RefusesMomentsThatNoSampleHas) {
+  const Model good = RunUnlucky({1, 2, 3, 4}, {.shard_count = 2})->model;
+  Model bad = RunUnlucky({1, 2, 3, 4}, {.shard_index = 2, .shard_count = 2})->model;
+  bad.graph.inputs[0].type->statistics->moments[0].sum_of_squares = {-4, "\x01"};
+  const auto merged = MergeModels(std::vector{good, bad});
+  ASSERT_FALSE(merged.has_value());
+  EXPECT_EQ(merged.error().where, "models[1]: value 'x': moments");
+}
+
+}  // namespace
+}  // namespace qtx::calibrate
