@@ -79,15 +79,15 @@ bool IsBinary32(const std::vector<double>& values) {
 Result<void> LoseOfType(const std::string& name, const format::TensorType& type, bool constant,
                         Ledger& ledger) {
   if (const auto& s = type.statistics) {
-    const bool held = s->mean.empty() && s->std.empty() && !s->histogram && s->count == 0 &&
-                      s->nan_count == 0 && s->infinity_count == 0 && s->axis.size() <= 1 &&
-                      IsBinary32(s->min) && IsBinary32(s->max);
-    if (!held) {
-      QTX_RETURN_IF_ERROR(ledger.Lose("statistics", name, "statistics",
+    const bool range = s->axis.size() <= 1 && IsBinary32(s->min) && IsBinary32(s->max);
+    const bool more = !s->mean.empty() || !s->std.empty() || s->histogram || s->count != 0 ||
+                      s->nan_count != 0 || s->infinity_count != 0 || !s->moments.empty();
+    if (!range || more) {
+      QTX_RETURN_IF_ERROR(ledger.Lose("statistics", name,
+                                      range ? "statistics but min and max" : "statistics",
                                       "a TFLite tensor has a binary32 min and max only"));
-    } else {
-      ledger.Kept(name, "statistics");
     }
+    if (range) ledger.Kept(name, "min and max");
   }
   if (!type.quantization) return {};
   const format::Quantization& q = *type.quantization;
