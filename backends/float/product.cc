@@ -34,7 +34,7 @@ class Task {
         end_column_(end_column),
         block_depth_(std::min(p_.depth, kBlockFloats / (end_column_ - column))),
         strips_(StripsFrom(column)),
-        panels_(context.buffers, p_.b == nullptr ? PanelSize() + kMaxLanes : 0),
+        panels_(context.buffers, p_.b == nullptr ? PanelSize() : 0),
         edge_(context.buffers,
               strips_.back().partial() ? (end_row - first_row) * strips_.back().width : 0) {}
 
@@ -68,7 +68,7 @@ class Task {
 
   void RunBlock(std::int64_t k, std::int64_t depth) {
     if (p_.b == nullptr) {
-      for (const Strip& strip : strips_) {  // ascending: a block may reach into the next
+      for (const Strip& strip : strips_) {
         p_.pack({k, depth, strip.column, strip.columns, strip.width}, panels_.data() + strip.panel);
       }
     }
@@ -112,6 +112,47 @@ class Task {
   std::int64_t first_row_, end_row_, end_column_, block_depth_;
   std::vector<Strip> strips_;
   Scratch panels_, edge_;
+};
+
+std::int64_t MultiplyAdds(std::span<const MatrixProduct> products) {
+  const MatrixProduct& first = products[0];
+  return std::ssize(products) * first.rows * first.columns * std::max<std::int64_t>(first.depth, 1);
+}
+
+// Products whose columns are packed before they are shared out by rows, or left as they are.
+class PackedOnce {
+ public:
+  PackedOnce(const Context& context, std::span<const MatrixProduct> products, bool by_rows)
+      : products_(products.begin(), products.end()),
+        width_(context.kernels.width()),
+        lanes_(context.kernels.lanes),
+        size_(CeilDivide(products[0].columns, lanes_) * lanes_ * products[0].depth),
+        packed_(context.buffers,
+                by_rows && products[0].b == nullptr ? std::ssize(products) * size_ : 0) {
+    if (!by_rows || products[0].b != nullptr) return;
+    const std::int64_t strips = CeilDivide(products[0].columns, width_);
+    context.workers.For(std::ssize(products) * strips, MultiplyAdds(products),
+                        [&](std::int64_t i) { Pack(i / strips, i % strips); });
+    for (std::size_t i = 0; i < products_.size(); ++i) {
+      products_[i].b = packed_.data() + static_cast<std::int64_t>(i) * size_;
+    }
+  }
+
+  std::span<const MatrixProduct> products() const { return products_; }
+
+ private:
+  void Pack(std::int64_t product, std::int64_t strip) {
+    const MatrixProduct& p = products_[static_cast<std::size_t>(product)];
+    const std::int64_t column = strip * width_;
+    const std::int64_t columns = std::min(width_, p.columns - column);
+    const std::int64_t width = CeilDivide(columns, lanes_) * lanes_;
+    p.pack({0, p.depth, column, columns, width},
+           packed_.data() + product * size_ + column * p.depth);
+  }
+
+  std::vector<MatrixProduct> products_;
+  std::int64_t width_, lanes_, size_;
+  Scratch packed_;
 };
 
 }  // namespace
@@ -173,12 +214,11 @@ void Multiply(const Context& context, std::span<const MatrixProduct> products) {
   const std::int64_t step_rows = std::max(kFewestRows, CeilDivide(first.rows, wanted));
   const std::int64_t step = CeilDivide(step_rows, context.kernels.rows) * context.kernels.rows;
   const std::int64_t chunks = CeilDivide(first.rows, step);
-  const std::int64_t multiply_adds =
-      count * first.rows * first.columns * std::max<std::int64_t>(first.depth, 1);
-  context.workers.For(count * groups * chunks, multiply_adds, [&](std::int64_t i) {
+  const PackedOnce packed(context, products, chunks > 1);
+  context.workers.For(count * groups * chunks, MultiplyAdds(products), [&](std::int64_t i) {
     const std::int64_t row = i % chunks * step;
     const std::int64_t column = i / chunks % groups * group;
-    const MatrixProduct& product = products[static_cast<std::size_t>(i / chunks / groups)];
+    const MatrixProduct& product = packed.products()[static_cast<std::size_t>(i / chunks / groups)];
     Task(context, product, column, std::min(first.columns, column + group), row,
          std::min(first.rows, row + step))
         .Run();

@@ -115,25 +115,31 @@ Result<Planes> Planes::For(const Window& window) {
   return planes;
 }
 
-void Planes::Fill(const Kernels& kernels, const float* channel, float padding, float* plane) const {
+void Planes::FillPart(const Kernels& kernels, const float* channel, float padding,
+                      std::int64_t part, float* plane) const {
   const auto& [y_axis, x_axis] = window_;
-  for (const Phase& phase : phases_) {
-    // Columns begin .. end - 1 are those c with 0 <= c * stride + phase - pad < in.
-    const std::int64_t shift = x_axis.pad_begin - phase.x;
-    const std::int64_t begin = std::min(pitch_, CeilDivide(shift, x_axis.stride));
-    const std::int64_t end =
-        std::clamp(CeilDivide(x_axis.in + shift, x_axis.stride), begin, pitch_);
-    PlaneRow row{.step = x_axis.stride, .padding = padding};
-    for (std::int64_t r = 0; r < rows_; ++r, plane += pitch_) {
-      const std::int64_t y = r * y_axis.stride + phase.y - y_axis.pad_begin;
-      const bool inside = y >= 0 && y < y_axis.in;
-      row.out = plane;
-      row.before = inside ? begin : pitch_;
-      row.count = inside ? end - begin : 0;
-      row.after = inside ? pitch_ - end : 0;
-      row.from = inside ? channel + y * x_axis.in + begin * x_axis.stride - shift : channel;
-      kernels.fill(row);
+  const Phase& phase = phases_[static_cast<std::size_t>(part)];
+  // Columns begin .. end - 1 are those c with 0 <= c * stride + phase - pad < in.
+  const std::int64_t shift = x_axis.pad_begin - phase.x;
+  const std::int64_t begin = std::min(pitch_, CeilDivide(shift, x_axis.stride));
+  const std::int64_t end = std::clamp(CeilDivide(x_axis.in + shift, x_axis.stride), begin, pitch_);
+  plane += part * rows_ * pitch_;
+  for (std::int64_t r = 0; r < rows_; ++r, plane += pitch_) {
+    const std::int64_t y = r * y_axis.stride + phase.y - y_axis.pad_begin;
+    PlaneRow row{.step = x_axis.stride, .out = plane, .before = pitch_, .padding = padding};
+    if (y >= 0 && y < y_axis.in) {
+      row.from = channel + y * x_axis.in + begin * x_axis.stride - shift;
+      row.before = begin;
+      row.count = end - begin;
+      row.after = pitch_ - end;
     }
+    kernels.fill(row);
+  }
+}
+
+void Planes::Fill(const Kernels& kernels, const float* channel, float padding, float* plane) const {
+  for (std::int64_t part = 0; part < parts(); ++part) {
+    FillPart(kernels, channel, padding, part, plane);
   }
 }
 

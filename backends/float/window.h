@@ -34,12 +34,16 @@ class Planes {
   static Result<Planes> For(const Window& window);
 
   std::int64_t pitch() const { return pitch_; }
-  /// Of one channel, in elements, with kMaxLanes at the end that kernels may read and overwrite.
+  /// Of one channel, in elements, with kMaxLanes at the end that kernels may read.
   std::int64_t size() const { return size_; }
   std::span<const std::int64_t> offsets() const { return offsets_; }
   /// A plane is the channel as it is.
   bool same() const { return same_; }
   void Fill(const Kernels& kernels, const float* channel, float padding, float* plane) const;
+  /// One of its parts() alone.
+  void FillPart(const Kernels& kernels, const float* channel, float padding, std::int64_t part,
+                float* plane) const;
+  std::int64_t parts() const { return std::ssize(phases_); }
 
  private:
   struct Phase {

@@ -73,7 +73,7 @@ void SetTiles(Kernels& kernels) {
 }
 
 HWY_INLINE void FillWith(Vector padding, std::int64_t n, float* out) {
-  for (std::int64_t i = 0; i < n; i += kLanes) Store(padding, out + i);
+  for (std::int64_t i = 0; i < n; i += kLanes) StoreSome(padding, out + i, n - i);
 }
 
 void FillRow(const PlaneRow& row) {
@@ -83,7 +83,9 @@ void FillRow(const PlaneRow& row) {
   float* out = r.out + r.before;
   std::int64_t i = 0;
   if (r.step == 1) {
-    for (; i < r.count; i += kLanes) Store(LoadSome(r.from + i, r.count - i), out + i);
+    for (; i < r.count; i += kLanes) {
+      StoreSome(LoadSome(r.from + i, r.count - i), out + i, r.count - i);
+    }
   } else if (r.step == 2) {
     // Both of the last pair are there if a further one begins after it.
     for (; i + kLanes < r.count; i += kLanes) {

@@ -83,10 +83,13 @@ class Image {
     if (!planes_.same()) {
       filled.emplace(context_.buffers, shape_.channels * planes_.size());
       planes = filled->data();
-      context_.workers.For(shape_.channels, shape_.channels * planes_.size(), [&](std::int64_t c) {
-        planes_.Fill(context_.kernels, x_ + c * shape_.in_pixels(), 0,
-                     filled->data() + c * planes_.size());
-      });
+      const std::int64_t parts = planes_.parts();
+      context_.workers.For(shape_.channels * parts, shape_.channels * planes_.size(),
+                           [&](std::int64_t i) {
+                             const std::int64_t c = i / parts;
+                             planes_.FillPart(context_.kernels, x_ + c * shape_.in_pixels(), 0,
+                                              i % parts, filled->data() + c * planes_.size());
+                           });
     }
     std::vector<Epilogue> epilogues;
     std::vector<MatrixProduct> products;
