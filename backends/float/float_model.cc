@@ -133,6 +133,31 @@ Result<std::vector<Tensor>> Compute(const floats::Context& context,
   return outputs;
 }
 
+Result<void> CheckInputs(const floats::Plan& plan, std::span<const Tensor> inputs) {
+  if (inputs.size() != plan.inputs.size()) {
+    return Error{ErrorCode::kInvalid, "inputs",
+                 "found " + std::to_string(inputs.size()) + ", expected " +
+                     std::to_string(plan.inputs.size())};
+  }
+  InputCheck check;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    QTX_RETURN_IF_ERROR(check.Check(plan.inputs[i], inputs[i]));
+  }
+  return {};
+}
+
+Result<void> RunStep(const floats::Context& context, const FloatModel::Fallback& fallback,
+                     const Step& step, Values& values) {
+  std::vector<const Tensor*> inputs;
+  for (const std::int64_t value : step.inputs) inputs.push_back(values.Get(value));
+  auto outputs = Compute(context, fallback, step, inputs);
+  if (!outputs.has_value()) return At(floats::Place(*step.node), outputs.error());
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i] >= 0) values.Own(step.outputs[i], std::move((*outputs)[i]));
+  }
+  return {};
+}
+
 }  // namespace
 
 FloatModel::FloatModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -170,30 +195,16 @@ Result<std::vector<Tensor>> FloatModel::Run(std::span<const Tensor> inputs) {
 Result<std::vector<Tensor>> FloatModel::Run(std::span<const Tensor> inputs,
                                             const Observer& observer) const {
   const floats::Plan& plan = *state_->plan;
-  if (inputs.size() != plan.inputs.size()) {
-    return Error{ErrorCode::kInvalid, "inputs",
-                 "found " + std::to_string(inputs.size()) + ", expected " +
-                     std::to_string(plan.inputs.size())};
-  }
+  QTX_RETURN_IF_ERROR(CheckInputs(plan, inputs));
   Values values(plan, state_->buffers);
-  InputCheck check;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    QTX_RETURN_IF_ERROR(check.Check(plan.inputs[i], inputs[i]));
     values.Borrow(plan.input_values[i], inputs[i]);
-  }
-  if (observer) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) observer(plan.inputs[i].name, inputs[i]);
+    if (observer) observer(plan.inputs[i].name, inputs[i]);
   }
   const floats::Context context{state_->kernels, state_->workers, state_->buffers};
   for (const Step& step : observer ? plan.steps : plan.fused_steps) {
     if (!step.constant) {
-      std::vector<const Tensor*> given;
-      for (const std::int64_t value : step.inputs) given.push_back(values.Get(value));
-      auto outputs = Compute(context, state_->fallback, step, given);
-      if (!outputs.has_value()) return At(floats::Place(*step.node), outputs.error());
-      for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-        if (step.outputs[i] >= 0) values.Own(step.outputs[i], std::move((*outputs)[i]));
-      }
+      QTX_RETURN_IF_ERROR(RunStep(context, state_->fallback, step, values));
     }
     for (const std::int64_t value : step.outputs) {
       if (!observer || value < 0) continue;

@@ -1,8 +1,8 @@
 #include "float/plan.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
+#include <utility>
 
 namespace qtx::backend::floats {
 
@@ -137,11 +137,16 @@ class Planner {
     if (!step.constant && step.op == nullptr && !has_fallback_) {
       return Error{ErrorCode::kUnsupported, Place(node), "there is no float kernel for it"};
     }
+    if ((step.constant || step.op != nullptr) &&
+        std::ssize(node.outputs) - std::ranges::count(node.outputs, "") > 1) {
+      return Error{ErrorCode::kInvalid, Place(node), "has several outputs, expected one"};
+    }
     plan_->operators.push_back(*std::move(op));
+    std::unique_ptr<Tensor> tensor = *std::move(constant);
     for (const std::string& name : node.outputs) {
       step.outputs.push_back(-1);
       if (name.empty()) continue;
-      auto value = Define(name, *std::move(constant));
+      auto value = Define(name, std::exchange(tensor, nullptr));
       if (!value.has_value()) return At(Place(node), value.error());
       step.outputs.back() = *value;
     }

@@ -68,26 +68,28 @@ class Gemm : public Operator {
     return b_transposed_ ? Matrix{DataOf(b), 1, step} : Matrix{DataOf(b), step, 1};
   }
 
-  // y = beta * c, or where alpha is not 1, y = fma(alpha, y, beta * c); c is broadcast.
-  Result<void> AddC(const Tensor* c, std::int64_t rows, std::int64_t columns, float* y) const {
-    std::int64_t row_step = 0;
-    std::int64_t column_step = 0;
-    if (c != nullptr) {
-      const std::int64_t c_columns = c->dims.empty() ? 1 : c->dims.back();
-      const std::int64_t c_rows = c->dims.size() < 2 ? 1 : c->dims[0];
-      if (c->dims.size() > 2 || (c_rows != 1 && c_rows != rows) ||
-          (c_columns != 1 && c_columns != columns)) {
-        return Invalid("C of shape " + format::ToString(c->dims) + " does not broadcast to [" +
-                       std::to_string(rows) + "," + std::to_string(columns) + "]");
-      }
-      row_step = c_rows == 1 ? 0 : c_columns;
-      column_step = c_columns == 1 ? 0 : 1;
+  // C as [rows, columns]; without one, zeros.
+  static Result<Matrix> Broadcast(const Tensor* c, std::int64_t rows, std::int64_t columns) {
+    static constexpr float kZero = 0;
+    if (c == nullptr) return Matrix{&kZero, 0, 0};
+    const std::int64_t c_columns = c->dims.empty() ? 1 : c->dims.back();
+    const std::int64_t c_rows = c->dims.size() < 2 ? 1 : c->dims[0];
+    if (c->dims.size() > 2 || (c_rows != 1 && c_rows != rows) ||
+        (c_columns != 1 && c_columns != columns)) {
+      return Invalid("C of shape " + format::ToString(c->dims) + " does not broadcast to [" +
+                     std::to_string(rows) + "," + std::to_string(columns) + "]");
     }
+    return Matrix{DataOf(*c), c_rows == 1 ? 0 : c_columns, c_columns == 1 ? 0 : 1};
+  }
+
+  // y = beta * c, or where alpha is not 1, y = fma(alpha, y, beta * c).
+  Result<void> AddC(const Tensor* c, std::int64_t rows, std::int64_t columns, float* y) const {
+    QTX_ASSIGN_OR_RETURN(const Matrix added, Broadcast(c, rows, columns));
+    const float beta = c == nullptr ? 0.0F : beta_;
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j, ++y) {
-        const float added =
-            c == nullptr ? 0.0F : beta_ * DataOf(*c)[i * row_step + j * column_step];
-        *y = alpha_ == 1 ? added : std::fma(alpha_, *y, added);
+        const float term = beta * added.data[i * added.row_step + j * added.column_step];
+        *y = alpha_ == 1 ? term : std::fma(alpha_, *y, term);
       }
     }
     return {};

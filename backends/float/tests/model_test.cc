@@ -251,6 +251,13 @@ TEST(FloatModel, RefusesModelsThatDoNotHoldTogether) {
   format::Model no_output = OneNode("Relu", {x}, 0);
   no_output.graph.outputs = {{.name = "z"}};
   EXPECT_EQ(PrepareError(no_output), "output 'z': no node produces it");
+  format::Model two_outputs = OneNode("Relu", {x}, 0);
+  two_outputs.graph.nodes[0].outputs = {"y", "z"};
+  EXPECT_EQ(PrepareError(two_outputs), "node 'y' (Relu): has several outputs, expected one");
+  format::Model two_constants = OneNode("Relu", {x}, 0);
+  AddNode(two_constants, "Constant", {}, "c", {Attribute::Float("value_float", 1)});
+  two_constants.graph.nodes[1].outputs = {"c", "d"};
+  EXPECT_EQ(PrepareError(two_constants), "node 'c' (Constant): has several outputs, expected one");
   format::Model quantized = OneNode("Relu", {x}, 0);
   quantized.graph.inputs[0].type->elem_type = ElementType::kInt8Q;
   EXPECT_THAT(PrepareError(quantized), HasSubstr("value 'x0': of type INT8Q"));
