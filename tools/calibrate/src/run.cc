@@ -30,6 +30,7 @@ class Run {
     const std::int64_t rest = samples.size() - (options.shard_index - 1);
     planned_ = rest <= 0 ? 0 : (rest - 1) / options.shard_count + 1;
     state_.done.assign(static_cast<std::size_t>(planned_), false);
+    for (const format::ValueInfo* input : inputs_) input_names_.insert(input->name);
   }
 
   Result<void> Resume();
@@ -55,6 +56,7 @@ class Run {
   const Options& options_;
   const Coverage& coverage_;
   std::vector<const format::ValueInfo*> inputs_;
+  std::set<std::string, std::less<>> input_names_;
   std::int64_t planned_ = 0;
 
   std::mutex mutex_;  // of all that follows
@@ -100,7 +102,7 @@ void Run::FailAt(std::int64_t position, Error error) {
 std::optional<BadSample> Run::Observe(const std::vector<Tensor>& inputs, Executor& executor,
                                       Recorder& stage) {
   std::optional<Error> refused;
-  const auto observe = [&](const std::string& value, const Tensor& tensor) {
+  const auto add = [&](const std::string& value, const Tensor& tensor) {
     if (refused) return;
     if (auto added = stage.Add(value, tensor); !added.has_value()) {
       refused = At("value '" + value + "'", added.error());
@@ -112,8 +114,11 @@ std::optional<BadSample> Run::Observe(const std::vector<Tensor>& inputs, Executo
           Reason::kAllNan,
           {ErrorCode::kInvalid, "input '" + inputs_[i]->name + "'", "found nothing but NaN"}};
     }
-    observe(inputs_[i]->name, inputs[i]);
+    add(inputs_[i]->name, inputs[i]);
   }
+  const auto observe = [&](const std::string& value, const Tensor& tensor) {
+    if (!input_names_.contains(value)) add(value, tensor);
+  };
   if (const auto run = executor.Run(inputs, observe); !run.has_value()) refused = run.error();
   if (refused) return BadSample{Reason::kExecution, *refused};
   return std::nullopt;

@@ -22,7 +22,7 @@ namespace qtx::calibrate {
 /// Computes a model; each thread has its own.
 class Executor {
  public:
-  /// Called with each value that a node produces, while the tensor lives.
+  /// Called with each value that a node produces, while the tensor lives; with inputs, too, or not.
   using Observer = std::function<void(const std::string& value, const format::Tensor&)>;
   virtual ~Executor() = default;
   virtual Result<void> Run(std::span<const format::Tensor> inputs, const Observer& observer) = 0;
