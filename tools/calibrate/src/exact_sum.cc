@@ -135,7 +135,7 @@ Result<MeanAndStd> Round(const format::Moments& moments) {
     return Error{ErrorCode::kInvalid, "moments", "expected count * sum_of_squares >= sum^2"};
   }
   MeanAndStd result{.mean = Mean(sum, moments.sum.exponent, count)};
-  if (mpz_sgn(numerator.get()) != 0) result.std = Root(std::move(numerator), exponent, count);
+  if (mpz_sgn(numerator.get()) != 0) result.std = Root(numerator, exponent, count);
   return result;
 }
 

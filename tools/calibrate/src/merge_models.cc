@@ -2,7 +2,6 @@
 
 #include "coverage.h"
 #include "qtx/calibrate/calibrate.h"
-#include "qtx/format/annotation.h"
 #include "qtx/format/check.h"
 #include "records.h"
 
@@ -65,6 +64,9 @@ Result<Merged> MergeModels(std::span<const format::Model> models) {
         !joined.has_value()) {
       return At(place, joined.error());
     }
+  }
+  if (coverage.Samples() == 0 && Missing(coverage).empty()) {
+    return Error{ErrorCode::kInvalid, "models", "no sample is left, all were bad"};
   }
   for (auto& [name, record] : records) record.statistics.source = SourceOf(coverage.Samples());
   records.merge(constants);

@@ -162,7 +162,7 @@ Result<void> Run::Close(std::int64_t position, Recorder* stage,
 Result<void> Run::Save() {
   state_.records = total_.Finish();
   state_.left_out.assign(total_.left_out().begin(), total_.left_out().end());
-  const auto written = WriteJournal(options_.journal, coverage_, state_);
+  auto written = WriteJournal(options_.journal, coverage_, state_);
   state_.records.clear();
   saved_ = Clock::now();
   return written;

@@ -244,6 +244,16 @@ TEST(MergeModels, RefusesWhatNobodyCalibrated) {
   }
 }
 
+// One process would have failed: so do its shards, but not before all of them are there.
+TEST(MergeModels, FailsWhereNoSampleIsLeft) {
+  Options options{.skip_bad_samples = true, .shard_count = 2};
+  const Model first = RunUnlucky({13, 13}, options)->model;
+  options.shard_index = 2;
+  const Model second = RunUnlucky({13, 13}, options)->model;
+  EXPECT_TRUE(MergeModels(std::vector{first}).has_value());
+  EXPECT_THAT(MergeModels(std::vector{second, first}).error().message, HasSubstr("no sample"));
+}
+
 // Sums that contradict the extremes beside them.
 TEST(MergeModels, RefusesMomentsThatNoSampleHas) {
   const Model good = RunUnlucky({1, 2, 3, 4}, {.shard_count = 2})->model;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <regex>
 
 #include "program.h"
 #include "qtx/format/model.h"
@@ -268,6 +269,47 @@ TEST_F(Calibrate, FailsWhereNothingIsLeft) {
   EXPECT_TRUE(IsOneLine(all.err)) << all.err;
   EXPECT_THAT(all.err, HasSubstr("nan.npy: "));
   EXPECT_FALSE(fs::exists(Path("o")));
+}
+
+// `script` gives a command a terminal.
+TEST_F(Calibrate, ShowsProgressOnATerminalAndNothingInALog) {
+  WriteModel();
+  WriteNpy("many.npy", Floats({20'000, 3}, std::vector<float>(60'000, 1)));
+  EXPECT_EQ(Run(Calibration("o")).err, "");
+  const std::string command = "script -qec '" + std::string(QTX_PROGRAM) + " " +
+                              Calibration("o", "--threads 1") + "' /dev/null >" + Path("terminal") +
+                              " </dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string seen = Contents(Path("terminal"));
+  EXPECT_TRUE(std::regex_search(
+      seen, std::regex(R"(\r[0-9]+/20000  0 skipped  [0-9.]+/s  [0-9]+ (s|min) )")))
+      << seen;
+}
+
+TEST_F(Calibrate, SumsUpForPrograms) {
+  WriteModel();
+  WriteNpy("a.npy", Floats({1, 3}, {1, 2, 3}));
+  WriteNpy("b.npy", Floats({1, 4}, {1, 2, 3, 4}));
+  const Outcome run = Run(Calibration("o", "--on-error skip --json"));
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  for (const char* part : {"\"values\": 4,", "\"samples\": 1,", "\"sample\": \"b.npy\",",
+                           "\"reason\": \"shape\",", "\"shape\": 1", "\"left_out\": []"}) {
+    EXPECT_THAT(run.out, HasSubstr(part));
+  }
+}
+
+// A model of another kind, float inside, and data that only its converted form fits.
+TEST_F(Calibrate, TakesModelsOfAnyKind) {
+  const fs::path network = fs::path(QTX_SOURCE_DIR).parent_path() / "shared/corpus/tflite-net";
+  if (!fs::exists(network)) GTEST_SKIP() << network << " is not there";
+  const std::string folder = (network / "ad01_fp32").string();
+  const Outcome run = Run("calibrate " + folder + "/ad01_fp32.tflite --data " + folder +
+                          "/golden_tflite/normal/input_0.npy " + folder +
+                          "/golden_tflite/uniform/input_0.npy -o " + Path("o"));
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(" values, 2 samples, 0 skipped"));
+  EXPECT_EQ(Run("check " + Path("o")).status, 0);
 }
 
 TEST_F(Calibrate, RefusesWhatItCannotMean) {

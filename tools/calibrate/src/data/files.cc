@@ -45,11 +45,26 @@ std::optional<std::size_t> FormOf(const fs::path& path) {
   return std::nullopt;
 }
 
+// Of a file, or of the inputs in a folder of test data; 0 where the system does not say.
+std::int64_t SizeOf(const fs::path& path) {
+  std::error_code error;
+  std::int64_t size = 0;
+  if (!fs::is_directory(path, error)) {
+    const auto bytes = fs::file_size(path, error);
+    return error ? 0 : static_cast<std::int64_t>(bytes);
+  }
+  for (int i = 0;; ++i) {
+    const auto bytes = fs::file_size(path / ("input_" + std::to_string(i) + ".pb"), error);
+    if (error) return size;
+    size += static_cast<std::int64_t>(bytes);
+  }
+}
+
 struct File {
   std::string name;  // without the folder that was given
   std::string path;
   std::size_t form = 0;
-  std::int64_t size = 0;   // in bytes; 0 of a folder
+  std::int64_t size = 0;   // in bytes
   std::int64_t first = 0;  // of its samples, among all
   std::int64_t count = 1;
 };
@@ -203,11 +218,10 @@ Result<std::vector<File>> List(std::span<const std::string> paths) {
       std::string name = path.lexically_normal().generic_string();
       if (folder && paths.size() == 1) name = path.lexically_relative(given).generic_string();
       const auto form = FormOf(path);
-      const auto size = fs::is_directory(path, error) ? 0 : fs::file_size(path, error);
       files.push_back({.name = std::move(name),
                        .path = path.string(),
                        .form = form.value_or(Forms().size() - 1),
-                       .size = error ? 0 : static_cast<std::int64_t>(size)});
+                       .size = SizeOf(path)});
     }
   }
   std::ranges::sort(files, {}, &File::name);

@@ -95,7 +95,8 @@ struct Merged {
 /// Shards of one calibration, or calibrations of one model on other data, as if one process had
 /// seen all samples. Any order and any tree of merges gives the same bytes.
 /// Errors: kInvalid at "models[i]" for a model that was not calibrated, is another one or had other
-/// options, and for samples that are in two of them.
+/// options, and for samples that are in two of them; at "models" when all shards are there and no
+/// sample is left.
 Result<Merged> MergeModels(std::span<const format::Model> models);
 
 }  // namespace qtx::calibrate
