@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "qtx/format/result.h"
-
 namespace qtx::format {
 
 /// Equal-width bins over [lower, upper]; values outside are counted in `below` and `above`.
@@ -55,11 +53,5 @@ struct Statistics {
 
   bool operator==(const Statistics&) const = default;
 };
-
-/// Statistics of the union of the two samples.
-/// min/max and counts are exact; mean and std combine by count (Chan, Golub, LeVeque 1979).
-/// Histograms must have equal bounds and bin counts.
-/// Errors: kInvalid when axes, vector sizes or histogram bounds differ, or a count overflows.
-Result<Statistics> Merge(const Statistics& a, const Statistics& b);
 
 }  // namespace qtx::format
