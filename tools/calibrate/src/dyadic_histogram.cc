@@ -98,9 +98,13 @@ void DyadicHistogram::AddBlock(std::span<const float> values, bool all_finite,
     return;
   }
   const std::size_t size = counts_.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    ++scratch[(i % kSets) * size + static_cast<std::size_t>(bins[i])];
+  std::size_t i = 0;
+  for (; i + kSets <= count; i += kSets) {
+    for (std::size_t set = 0; set < kSets; ++set) {
+      ++scratch[set * size + static_cast<std::size_t>(bins[i + set])];
+    }
   }
+  for (; i < count; ++i) ++scratch[static_cast<std::size_t>(bins[i])];
 }
 
 void DyadicHistogram::Fold(std::span<std::uint32_t> scratch) {

@@ -52,7 +52,7 @@ Result<Image> DecodePng(std::string_view bytes) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   const auto fail = [&png] {
-    const Error error{ErrorCode::kInvalid, "PNG", png.message};
+    Error error{ErrorCode::kInvalid, "PNG", png.message};
     png_image_free(&png);
     return error;
   };
