@@ -75,7 +75,7 @@ TEST(Accumulator, KeepsTheElementsOfAnAxisApart) {
 // The last axis is summed by columns, any other by runs: as the same numbers transposed.
 TEST(Accumulator, TreatsTheLastAxisAsAnyOther) {
   std::mt19937 random(3);
-  std::vector<float> rows(7 * 600), columns(rows.size());
+  std::vector<float> rows(4200), columns(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i] = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
     columns[(i % 600) * 7 + i / 600] = rows[i];
@@ -159,6 +159,7 @@ TEST(Accumulator, ForgetsOrderAndTheTreeOfMerges) {
         .axis = round % 3 == 0 ? std::nullopt : std::optional(round % 3),
         .bins = 2 + round * round};
     std::vector<Tensor> samples;
+    samples.reserve(6);
     for (int i = 0; i < 6; ++i) samples.push_back(Floats({2, 5, 60}, Sample(random, 600)));
     const Statistics whole = Of(samples, options);
     std::ranges::shuffle(samples, random);

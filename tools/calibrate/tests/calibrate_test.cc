@@ -157,6 +157,7 @@ class Unlucky : public Executor {
 Result<Calibration> RunUnlucky(const std::vector<float>& values, const Options& options) {
   const Model model = ModelWith({1}, {Node("Neg", {"x"}, "y")});
   std::vector<Tensor> samples;
+  samples.reserve(values.size());
   for (const float value : values) samples.push_back(Floats({1}, {value}));
   return Calibrate(
       model, Given(samples),

@@ -87,10 +87,9 @@ TEST(FloatSums, AgreesOnSubnormalsAlone) {
 
 // The largest values cancel and leave the smallest one: 2^-149.
 TEST(FloatSums, KeepsWhatIsLeftAfterCancellation) {
-  std::vector<float> values;
-  for (int i = 0; i < 1000; ++i) values.push_back(std::numeric_limits<float>::max());
+  std::vector<float> values(1000, std::numeric_limits<float>::max());
   values.push_back(std::numeric_limits<float>::denorm_min());
-  for (int i = 0; i < 1000; ++i) values.push_back(-std::numeric_limits<float>::max());
+  values.resize(2001, -std::numeric_limits<float>::max());
   ExpectExact(values);
   FloatSums sums;
   ExponentBins().Add(values, FindExtremes(values), sums);
