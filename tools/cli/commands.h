@@ -91,6 +91,20 @@ struct CalibrateOptions {
 };
 int Calibrate(const CalibrateOptions& options);
 
+struct QuantizeOptions {
+  std::string model;
+  std::string from;  // a kind of convert.h; empty: detected
+  std::vector<std::string> with;
+  std::string output;
+  std::string activations = "int8:asymmetric";
+  std::string weights = "int8:symmetric:per-axis";
+  std::string range = "minmax", weight_range = "minmax";
+  std::string rules;
+  std::string io = "float";
+  bool json = false;
+};
+int Quantize(const QuantizeOptions& options);
+
 struct ValidateOptions {
   std::vector<std::string> backends;  // empty: every available one
   std::string suite;                  // empty: the suite QTX comes with

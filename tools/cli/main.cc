@@ -144,6 +144,42 @@ void AddRun(CLI::App& app, RunOptions& options) {
   command->add_flag("--json", options.json, "Outputs and counters as JSON on stdout");
 }
 
+void AddQuantize(CLI::App& app, QuantizeOptions& options) {
+  auto* command = app.add_subcommand(
+      "quantize", "Quantize a float model by its statistics (which qtx calibrate writes)");
+  command->footer(
+      "TYPE is int2, uint2, int4, uint4, int8, uint8, int16 or uint16; SCHEME is asymmetric, "
+      "symmetric, asymmetric_pow2, symmetric_pow2 or symmetric_uint8.\n"
+      "METHOD is minmax, percentile=P, std=K, entropy, mse or lp=P; of several with commas between "
+      "them, the first that a value's statistics allow.\n"
+      "Rules, operators and formulas: tools/quantize/README.md");
+  command->add_option("model", options.model, "A float model of any kind; - is stdin")->required();
+  command->add_option("--from", options.from, "Its kind (default: detected)")
+      ->check(CLI::IsMember(KindNames(&Kind::read)));
+  command
+      ->add_option("--with", options.with, "A further file that belongs to it: a profile's model")
+      ->allow_extra_args(false);
+  command->add_option("-o,--output", options.output, "The quantized model; - is stdout")
+      ->required();
+  command
+      ->add_option("--activations", options.activations,
+                   "TYPE[:SCHEME][:narrow], or float for weights alone")
+      ->capture_default_str();
+  command
+      ->add_option("--weights", options.weights,
+                   "TYPE[:SCHEME][:per-tensor|:per-axis|:block=N][:full], or float")
+      ->capture_default_str();
+  command->add_option("--range", options.range, "METHOD for activations")->capture_default_str();
+  command->add_option("--weight-range", options.weight_range, "METHOD for weights")
+      ->capture_default_str();
+  command->add_option("--rules", options.rules,
+                      "YAML: other types and methods for nodes by name or op_type");
+  command->add_option("--io", options.io, "Types of the graph's inputs and outputs")
+      ->check(CLI::IsMember({"float", "quantized"}))
+      ->capture_default_str();
+  command->add_flag("--json", options.json, "The ledger as JSON on stdout");
+}
+
 void AddValidate(CLI::App& app, ValidateOptions& options) {
   auto* command = app.add_subcommand("validate", "Run the conformance suite against backends");
   command->add_option("--backend", options.backends,
@@ -372,6 +408,7 @@ int Main(int argc, char** argv) {
   DiffOptions diff;
   RunOptions run;
   CalibrateOptions calibrate;
+  QuantizeOptions quantize;
   ValidateOptions validate;
   ServeOptions serve;
   MergeOptions merge;
@@ -387,6 +424,7 @@ int Main(int argc, char** argv) {
   AddDiff(app, diff);
   AddRun(app, run);
   AddCalibrate(app, calibrate);
+  AddQuantize(app, quantize);
   AddValidate(app, validate);
   AddServe(app, serve);
   AddReport(app, merge);
@@ -409,6 +447,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("diff")) return Diff(diff);
   if (app.got_subcommand("run")) return Run(run);
   if (app.got_subcommand("calibrate")) return Calibrate(calibrate);
+  if (app.got_subcommand("quantize")) return Quantize(quantize);
   if (app.got_subcommand("validate")) {
     return validate.coverage ? ValidateCoverage(validate) : Validate(validate);
   }

@@ -1,0 +1,108 @@
+// qtx quantize: a float model with statistics to the extended form.
+#include "qtx/quantize/quantize.h"
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "commands.h"
+#include "json.h"
+#include "qtx/convert/convert.h"
+#include "qtx/format/check.h"
+
+namespace qtx::cli {
+namespace {
+
+using quantize::LedgerEntry;
+using quantize::Quantized;
+
+constexpr std::array<const char*, 3> kFates = {"kept", "changed", "dropped"};
+constexpr std::int64_t kMaxRulesBytes = std::int64_t{1} << 24;
+
+template <typename T>
+Result<T> Named(const char* option, Result<T> result) {
+  if (!result.has_value()) return At(option, result.error());
+  return result;
+}
+
+// What is wrong here is the command line.
+Result<quantize::Settings> SettingsOf(const QuantizeOptions& options) {
+  quantize::Settings settings;
+  QTX_ASSIGN_OR_RETURN(settings.activations,
+                       Named("--activations", quantize::ParseActivations(options.activations)));
+  QTX_ASSIGN_OR_RETURN(settings.weights,
+                       Named("--weights", quantize::ParseWeights(options.weights)));
+  QTX_ASSIGN_OR_RETURN(settings.activation_range,
+                       Named("--range", quantize::ParseRangeMethods(options.range)));
+  QTX_ASSIGN_OR_RETURN(settings.weight_range,
+                       Named("--weight-range", quantize::ParseRangeMethods(options.weight_range)));
+  return settings;
+}
+
+Result<convert::Conversion> ReadModel(const QuantizeOptions& options) {
+  QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(options.model, options.with));
+  const convert::Kind* kind = convert::FindKind(options.from);
+  if (kind == nullptr) {
+    QTX_ASSIGN_OR_RETURN(kind, convert::KindOf(source));
+  }
+  return convert::Read(source, *kind);
+}
+
+Result<Quantized> Perform(const QuantizeOptions& options, quantize::Settings settings) {
+  quantize::Options how{.settings = std::move(settings), .quantized_io = options.io == "quantized"};
+  if (!options.rules.empty()) {
+    QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(options.rules, kMaxRulesBytes));
+    QTX_ASSIGN_OR_RETURN(how.rules, quantize::ParseRules(text, options.rules));
+  }
+  QTX_ASSIGN_OR_RETURN(const convert::Conversion source, ReadModel(options));
+  auto quantized = quantize::Quantize(source.model, how);
+  if (!quantized.has_value()) return At(options.model, quantized.error());
+  return quantized;
+}
+
+void PrintLedger(const QuantizeOptions& options, const Quantized& quantized) {
+  std::FILE* out = options.output == "-" ? stderr : stdout;
+  std::array<int, 3> counts{};
+  for (const LedgerEntry& entry : quantized.ledger) {
+    ++counts[static_cast<std::size_t>(entry.fate)];
+    if (entry.fate == LedgerEntry::Fate::kKept) continue;
+    fmt::print(out, "{} {} {}: {}\n", kFates[static_cast<std::size_t>(entry.fate)], entry.value,
+               entry.field, entry.why);
+  }
+  fmt::print(out, "{} -> {}: {} nodes, {} fields kept, {} changed, {} dropped\n", options.model,
+             options.output, quantized.model.graph.nodes.size(), counts[0], counts[1], counts[2]);
+}
+
+void PrintJson(const QuantizeOptions& options, const Quantized& quantized) {
+  Json json;
+  json.BeginObject();
+  json.Array("ledger", quantized.ledger, [&json](const LedgerEntry& entry) {
+    json.BeginObject();
+    json.Field("value", entry.value);
+    json.Field("field", entry.field);
+    json.Field("fate", kFates[static_cast<std::size_t>(entry.fate)]);
+    json.Field("why", entry.why);
+    json.EndObject();
+  });
+  json.EndObject();
+  fmt::print(options.output == "-" ? stderr : stdout, "{}", json.Text());
+}
+
+}  // namespace
+
+int Quantize(const QuantizeOptions& options) {
+  auto settings = SettingsOf(options);
+  if (!settings.has_value()) return Fail(settings.error(), kUsage);
+  const auto quantized = Perform(options, *std::move(settings));
+  if (!quantized.has_value()) return Fail(quantized.error(), StatusOf(quantized.error()));
+  for (const format::Finding& finding : format::Check(quantized->model, options.output)) {
+    return Fail({ErrorCode::kInvalid, finding.where, finding.rule + ": " + finding.message},
+                kInternal);
+  }
+  if (const auto saved = quantized->model.Save(options.output); !saved.has_value())
+    return Fail(saved.error(), kInternal);
+  options.json ? PrintJson(options, *quantized) : PrintLedger(options, *quantized);
+  return kDone;
+}
+
+}  // namespace qtx::cli

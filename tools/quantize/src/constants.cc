@@ -1,0 +1,153 @@
+#include "constants.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fold.h"
+
+namespace qtx::quantize {
+namespace {
+
+using format::Node;
+using format::Tensor;
+
+std::string PlaceOfInitializer(const std::string& name) { return "initializer '" + name + "'"; }
+
+bool HasInput(const Node& node, int input) {
+  return input >= 0 && static_cast<std::size_t>(input) < node.inputs.size() &&
+         !node.inputs[static_cast<std::size_t>(input)].empty();
+}
+
+std::string MethodText(const std::vector<ChosenRange>& ranges) {
+  return ranges.empty() ? "" : ", " + ToText(ranges[0].method);
+}
+
+}  // namespace
+
+Result<Tensor> Constants::Load(const std::string& name) const {
+  auto tensor = format::Decode(*index_.Initializer(name), index_.model().folder);
+  if (!tensor.has_value()) return At(PlaceOfInitializer(name), tensor.error());
+  return tensor;
+}
+
+std::string Constants::Replace(const std::string& name, Tensor tensor,
+                               std::vector<ChosenRange> ranges, const std::string& why) {
+  const auto [at, is_new] =
+      names_of_.emplace(std::pair(name, format::SerializeQuantization(*tensor.quantization)), name);
+  if (!is_new) return at->second;
+  if (index_.Uses(name).size() != 1 || index_.IsOutput(name))
+    at->second = names_.Unique(name + "/quantized");
+  ledger_.Changed(at->second, "elem_type",
+                  std::string(format::Name(tensor.elem_type)) + why + MethodText(ranges));
+  if (!ranges.empty()) result_.ranges.emplace(at->second, std::move(ranges));
+  stored_.emplace(at->second, std::move(tensor));
+  return at->second;
+}
+
+// Whether the bias can be in units of x_scale * w_scale: one value a channel, x one scale, nothing
+// multiplied in between.
+Result<bool> Constants::BiasFits(const Node& node, const NodePlan& plan, const ValuePlans& values,
+                                 const WeightAxes& axes) const {
+  if (plan.mode != Mode::kQuantized || !HasInput(node, plan.row->bias)) return false;
+  const std::string& name = node.inputs[static_cast<std::size_t>(plan.row->bias)];
+  if (!index_.IsFloatConstant(name) || !values.contains(node.inputs[0])) return false;
+  if (node.FloatOr("alpha", 1) != 1 || node.FloatOr("beta", 1) != 1) return false;
+  const format::Dims& dims = index_.Initializer(name)->dims;
+  const format::Dims& weights = index_.Initializer(node.inputs[1])->dims;
+  if (dims.empty() || std::ranges::any_of(dims, [](std::int64_t d) { return d < 1; })) return false;
+  if (!axes.output) return dims.size() == 1;
+  const std::int64_t channels = weights[static_cast<std::size_t>(*axes.output)];
+  return dims == format::Dims{channels} || dims == format::Dims{1, channels};
+}
+
+Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const ValuePlans& values) {
+  const std::string weights = node.inputs[1];
+  QTX_ASSIGN_OR_RETURN(const Tensor w, Load(weights));
+  const WeightAxes axes = AxesOf(node, w.dims);
+  QTX_ASSIGN_OR_RETURN(bool fits, BiasFits(node, plan, values, axes));
+  fits = fits && plan.settings.weights.granularity != Granularity::kBlocks;
+  std::vector<float> least;
+  Tensor bias;
+  float x_scale = 1;
+  if (fits) {
+    QTX_ASSIGN_OR_RETURN(bias, Load(node.inputs[2]));
+    x_scale = values.at(node.inputs[0]).parameters.scale;
+    least = LeastWeightScales(bias, x_scale);
+  }
+  auto stored = StoreWeights(w, plan.settings, axes, least);
+  if (!stored.has_value()) return At(PlaceOfInitializer(weights), stored.error());
+  const std::vector<float> scales = stored->tensor.quantization->scale;
+  node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), "");
+  if (!HasInput(node, plan.row->bias)) return {};
+  const std::string name = node.inputs[2];
+  if (!fits) {
+    ledger_.Kept(name, "elem_type");
+    return {};
+  }
+  if (std::ranges::any_of(bias.As<float>(), [](float b) { return !std::isfinite(b); }))
+    return Error{ErrorCode::kInvalid, PlaceOfInitializer(name), "found a value that is not finite"};
+  node.inputs[2] =
+      Replace(name, StoreBias(bias, x_scale, scales, std::ssize(bias.dims) - 1), {},
+              ", in units of the scales of '" + node.inputs[0] + "' and '" + node.inputs[1] + "'");
+  return {};
+}
+
+Result<void> Constants::StoreOperand(Node& node, std::size_t input, const NodePlan& plan,
+                                     const ValuePlans& values) {
+  const std::string name = node.inputs[input];
+  QTX_ASSIGN_OR_RETURN(const Tensor real, Load(name));
+  TypeSpec spec = plan.settings.activations.type;
+  Parameters parameters;
+  std::vector<ChosenRange> ranges;
+  const auto output = values.find(node.outputs[0]);
+  if (plan.row->output == OperatorRow::Output::kShared && output != values.end()) {
+    spec = output->second.spec;
+    parameters = output->second.parameters;
+  } else {
+    const auto range = RangeOf(real.As<float>(), {RangeMethod{}}, spec);
+    if (!range.has_value()) return At(PlaceOfInitializer(name), range.error());
+    const auto chosen = ChooseParameters(range->range, spec);
+    if (!chosen.has_value()) return At(PlaceOfInitializer(name), chosen.error());
+    parameters = *chosen;
+    ranges = {*range};
+  }
+  auto stored = StoreConstant(real, spec, parameters);
+  if (!stored.has_value()) return At(PlaceOfInitializer(name), stored.error());
+  node.inputs[input] = Replace(name, *std::move(stored), std::move(ranges), "");
+  return {};
+}
+
+Result<void> Constants::Store(Node& node, const NodePlan& plan, const ValuePlans& values) {
+  if (plan.mode == Mode::kFloat) return {};
+  const bool product = HasInput(node, plan.row->weights) && index_.IsFloatConstant(node.inputs[1]);
+  if (product && plan.settings.weights.quantized)
+    QTX_RETURN_IF_ERROR(StoreProduct(node, plan, values));
+  if (plan.mode != Mode::kQuantized) return {};
+  for (const std::size_t input : DataInputs(index_, node, *plan.row)) {
+    if (index_.IsFloatConstant(node.inputs[input]))
+      QTX_RETURN_IF_ERROR(StoreOperand(node, input, plan, values));
+  }
+  return {};
+}
+
+void Constants::Finish() {
+  format::Graph& graph = model_.graph;
+  for (format::TensorData& data : graph.initializers) {
+    const auto at = stored_.find(data.name);
+    if (at != stored_.end()) data = format::ToTensorData(data.name, at->second);
+  }
+  for (auto& [name, tensor] : stored_) {
+    if (index_.Initializer(name) == nullptr)
+      graph.initializers.push_back(format::ToTensorData(name, tensor));
+    auto info = std::ranges::find(graph.values, name, &format::ValueInfo::name);
+    if (info == graph.values.end())
+      info = graph.values.insert(info, format::ValueInfo{.name = name});
+    format::ValueInfo& declared = *info;
+    if (!declared.type) declared.type.emplace();
+    declared.type->elem_type = tensor.elem_type;
+    declared.type->shape = format::ToShape(tensor.dims);
+    declared.type->quantization = std::move(tensor.quantization);
+  }
+}
+
+}  // namespace qtx::quantize

@@ -1,0 +1,49 @@
+// Initializers of the model as they are replaced by integers.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph_index.h"
+#include "ledger.h"
+#include "plan.h"
+#include "weights.h"
+
+namespace qtx::quantize {
+
+class Constants {
+ public:
+  /// `model` is changed; `index` is of what it was.
+  Constants(format::Model& model, const GraphIndex& index, NameSource& names, Quantized& result,
+            Ledger& ledger)
+      : model_(model), index_(index), names_(names), result_(result), ledger_(ledger) {}
+
+  /// Puts the node's weights, its bias and its constant operands in stored integers.
+  /// `node` is the model's, `plan` its plan.  Errors: those of weights.h, naming the initializer.
+  Result<void> Store(format::Node& node, const NodePlan& plan, const ValuePlans& values);
+
+  /// Adds what was stored to the model, and takes away what nothing reads any more.
+  void Finish();
+
+ private:
+  Result<format::Tensor> Load(const std::string& name) const;
+  Result<void> StoreProduct(format::Node& node, const NodePlan& plan, const ValuePlans& values);
+  Result<bool> BiasFits(const format::Node& node, const NodePlan& plan, const ValuePlans& values,
+                        const WeightAxes& axes) const;
+  Result<void> StoreOperand(format::Node& node, std::size_t input, const NodePlan& plan,
+                            const ValuePlans& values);
+  std::string Replace(const std::string& name, format::Tensor tensor,
+                      std::vector<ChosenRange> ranges, const std::string& why);
+
+  format::Model& model_;
+  const GraphIndex& index_;
+  NameSource& names_;
+  Quantized& result_;
+  Ledger& ledger_;
+  std::map<std::string, format::Tensor> stored_;                         // by new name
+  std::map<std::pair<std::string, std::string>, std::string> names_of_;  // old name and type: new
+};
+
+}  // namespace qtx::quantize

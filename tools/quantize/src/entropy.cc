@@ -1,0 +1,123 @@
+// NVIDIA's entropy calibration: of all thresholds, the one where the histogram of the clipped
+// values loses the least information when its bins are merged to as many levels as are stored.
+// Source: S. Migacz, "8-bit Inference with TensorRT", GTC 2017, slides 35 to 40.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "elementary.h"
+#include "searches.h"
+
+namespace qtx::quantize {
+namespace {
+
+constexpr std::size_t kBins = 2048;
+
+// Masses over bins of equal width from 0 to `top`, each shared out by how much of it a bin holds.
+std::vector<double> BinsOf(const std::vector<Mass>& masses, double top) {
+  std::vector<double> bins(kBins);
+  const double width = top / static_cast<double>(kBins);
+  const auto bin = [width](double x) {
+    return std::min(kBins - 1, static_cast<std::size_t>(std::max(0.0, x / width)));
+  };
+  for (const Mass& mass : masses) {
+    const std::size_t first = bin(mass.lower), last = bin(mass.upper);
+    if (first == last) {
+      bins[first] += mass.count;
+      continue;
+    }
+    const double density = mass.count / (mass.upper - mass.lower);
+    for (std::size_t i = first; i <= last; ++i) {
+      const double lower = std::max(mass.lower, width * static_cast<double>(i));
+      const double upper =
+          i == last ? mass.upper : std::min(mass.upper, width * static_cast<double>(i + 1));
+      bins[i] += density * std::max(0.0, upper - lower);
+    }
+  }
+  return bins;
+}
+
+// The divergence of P, the first `kept` bins with what lies beyond in the last, from Q, the same
+// bins merged to `levels` and spread again over those that are not empty. Bins do not divide
+// evenly: level j has those from floor(j * kept / levels) on. Infinite where Q says that what P has
+// cannot be.
+double Divergence(std::span<const double> bins, std::size_t kept, std::size_t levels,
+                  double outside, double total) {
+  const double inside = total - outside;
+  if (!(inside > 0)) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (std::size_t j = 0; j < levels; ++j) {
+    const std::size_t first = j * kept / levels, end = (j + 1) * kept / levels;
+    double level = 0;
+    double filled = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      level += bins[i];
+      filled += bins[i] > 0 ? 1 : 0;
+    }
+    for (std::size_t i = first; i < end; ++i) {
+      const double p = (bins[i] + (i + 1 == kept ? outside : 0)) / total;
+      if (p == 0) continue;
+      if (bins[i] == 0) return std::numeric_limits<double>::infinity();
+      sum += p * Log2(p / (level / filled / inside));
+    }
+  }
+  return sum;
+}
+
+// One side of zero may use every stored integer where the offset can lie at the other end.
+std::size_t LevelsOf(const Range& extremes, const TypeSpec& spec) {
+  const bool one_sided = extremes.min >= 0 || extremes.max <= 0;
+  const bool movable = spec.scheme == format::Scheme::kAsymmetric ||
+                       spec.scheme == format::Scheme::kAsymmetricPow2 ||
+                       (spec.scheme == format::Scheme::kSymmetricUint8 && extremes.min >= 0) ||
+                       format::StorageRange(spec.storage).min == 0;
+  const int bits = format::BitWidth(spec.storage) - (one_sided && movable ? 0 : 1);
+  return std::size_t{1} << bits;
+}
+
+}  // namespace
+
+std::vector<Mass> Magnitudes(const Distribution& data) {
+  std::vector<Mass> masses;
+  for (const Mass& mass : data.masses) {
+    if (mass.lower >= 0) {
+      masses.push_back(mass);
+    } else if (mass.upper <= 0) {
+      masses.push_back({-mass.upper, -mass.lower, mass.count});
+    } else {
+      const double below = mass.count * (-mass.lower / (mass.upper - mass.lower));
+      masses.push_back({0, -mass.lower, below});
+      masses.push_back({0, mass.upper, mass.count - below});
+    }
+  }
+  std::ranges::sort(masses, {}, [](const Mass& mass) { return std::pair(mass.lower, mass.upper); });
+  return masses;
+}
+
+Range LeastDivergence(const Distribution& data, const TypeSpec& spec) {
+  const Range all = *data.extremes;
+  const double top = std::max(-all.min, all.max);
+  const std::size_t levels = LevelsOf(all, spec);
+  if (!(top / static_cast<double>(kBins) > 0) || levels >= kBins) return all;
+  const std::vector<double> bins = BinsOf(Magnitudes(data), top);
+  const double total = std::accumulate(bins.begin(), bins.end(), 0.0);
+  double inside =
+      std::accumulate(bins.begin(), bins.begin() + static_cast<std::ptrdiff_t>(levels), 0.0);
+  double least = std::numeric_limits<double>::infinity();
+  std::size_t best = kBins;
+  for (std::size_t kept = levels; kept <= kBins; ++kept) {
+    const double outside = kept == kBins ? 0 : std::max(0.0, total - inside);
+    const double divergence = Divergence(bins, kept, levels, outside, total);
+    if (divergence < least) {
+      least = divergence;
+      best = kept;
+    }
+    if (kept < kBins) inside += bins[kept];
+  }
+  const double threshold =
+      std::min(top, (static_cast<double>(best) + 0.5) * (top / static_cast<double>(kBins)));
+  return {std::max(all.min, -threshold), std::min(all.max, threshold)};
+}
+
+}  // namespace qtx::quantize

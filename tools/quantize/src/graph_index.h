@@ -1,0 +1,67 @@
+// Who produces and who reads each value of a graph.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "qtx/format/model.h"
+
+namespace qtx::quantize {
+
+/// A place where a node reads a value.
+struct Use {
+  std::size_t node = 0;
+  std::size_t input = 0;
+};
+
+class GraphIndex {
+ public:
+  /// Borrows `model`, whose nodes and lists must stay as they are.
+  explicit GraphIndex(const format::Model& model);
+
+  const format::Model& model() const { return *model_; }
+  const format::Node& node(std::size_t i) const { return model_->graph.nodes[i]; }
+
+  std::optional<std::size_t> Producer(const std::string& value) const;
+  const std::vector<Use>& Uses(const std::string& value) const;
+  bool IsInput(const std::string& value) const { return inputs_.contains(value); }
+  bool IsOutput(const std::string& value) const { return outputs_.contains(value); }
+  const format::TensorData* Initializer(const std::string& value) const;
+  /// The declared type, or nullptr.
+  const format::TensorType* TypeOf(const std::string& value) const;
+  /// An initializer of FLOAT numbers that is no graph input.
+  bool IsFloatConstant(const std::string& value) const;
+  /// Declared FLOAT, and no initializer.
+  bool IsFloatValue(const std::string& value) const;
+  /// The only use of a value that is no graph output; nullopt otherwise.
+  std::optional<Use> OnlyUse(const std::string& value) const;
+  /// Every name of the graph.
+  std::set<std::string> AllNames() const;
+
+ private:
+  const format::Model* model_ = nullptr;
+  std::map<std::string, std::size_t> producers_;
+  std::map<std::string, std::vector<Use>> uses_;
+  std::map<std::string, const format::TensorData*> initializers_;
+  std::map<std::string, const format::TensorType*> types_;
+  std::set<std::string> inputs_, outputs_;
+};
+
+/// "node 'conv1' (Conv)", by its first output where it has no name.
+std::string PlaceOf(const format::Node& node);
+
+/// Names that are not taken yet: `wanted`, or with the first free suffix of #2, #3, ...
+class NameSource {
+ public:
+  explicit NameSource(const GraphIndex& index) : taken_(index.AllNames()) {}
+  std::string Unique(const std::string& wanted);
+
+ private:
+  std::set<std::string> taken_;
+};
+
+}  // namespace qtx::quantize

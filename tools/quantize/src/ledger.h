@@ -1,0 +1,31 @@
+// What became of each field, in the order it was come across.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "qtx/quantize/quantize.h"
+
+namespace qtx::quantize {
+
+class Ledger {
+ public:
+  void Kept(std::string value, std::string field) {
+    entries_.push_back({std::move(value), std::move(field), LedgerEntry::Fate::kKept, ""});
+  }
+  void Changed(std::string value, std::string field, std::string why) {
+    entries_.push_back(
+        {std::move(value), std::move(field), LedgerEntry::Fate::kChanged, std::move(why)});
+  }
+  void Dropped(std::string value, std::string field, std::string why) {
+    entries_.push_back(
+        {std::move(value), std::move(field), LedgerEntry::Fate::kDropped, std::move(why)});
+  }
+  std::vector<LedgerEntry> Take() { return std::move(entries_); }
+
+ private:
+  std::vector<LedgerEntry> entries_;
+};
+
+}  // namespace qtx::quantize

@@ -1,0 +1,32 @@
+#include "qtx/quantize/quantize.h"
+
+#include <algorithm>
+
+#include "fold.h"
+#include "plan.h"
+#include "qtx/format/annotation.h"
+#include "rewrite.h"
+
+namespace qtx::quantize {
+
+Result<Quantized> Quantize(const format::Model& model, const Options& options) {
+  Quantized result{model, {}, {}};
+  Ledger ledger;
+  QTX_RETURN_IF_ERROR(Fold(result.model, ledger));
+  QTX_ASSIGN_OR_RETURN(auto plans, PlanNodes(GraphIndex(result.model), options));
+  const Clamps clamps = FoldActivations(result.model, plans, ledger);
+  QTX_ASSIGN_OR_RETURN(const ValuePlans values,
+                       PlanValues(GraphIndex(result.model), plans, clamps));
+  QTX_RETURN_IF_ERROR(Rewrite(result.model, plans, values, options, result, ledger));
+  DropUnused(model, result.model, ledger);
+  auto& imports = result.model.opset_imports;
+  if (std::ranges::find(imports, format::kDomain, &format::OpsetImport::domain) == imports.end())
+    imports.push_back({.domain = std::string(format::kDomain), .version = format::kVersion});
+  // The digest of annotations that are types now.
+  std::erase_if(result.model.metadata,
+                [](const auto& entry) { return entry.first == format::kDigestKey; });
+  result.ledger = ledger.Take();
+  return result;
+}
+
+}  // namespace qtx::quantize
