@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bias_correction.h"
 #include "fold.h"
 
 namespace qtx::quantize {
@@ -39,7 +40,7 @@ std::string Constants::Replace(const std::string& name, Tensor tensor,
     at->second = names_.Unique(name + "/quantized");
   ledger_.Changed(at->second, "elem_type",
                   std::string(format::Name(tensor.elem_type)) + why + MethodText(ranges));
-  if (!ranges.empty()) result_.ranges.emplace(at->second, std::move(ranges));
+  result_.sources.emplace(at->second, Quantized::Source{name, std::move(ranges)});
   stored_.emplace(at->second, std::move(tensor));
   return at->second;
 }
@@ -60,6 +61,22 @@ Result<bool> Constants::BiasFits(const Node& node, const NodePlan& plan, const V
   return dims == format::Dims{channels} || dims == format::Dims{1, channels};
 }
 
+// The bias less the mean error of the weights, where there is one to take it.
+void Constants::Correct(const Node& node, const Tensor& real, const Tensor& stored, Tensor* bias) {
+  const auto means = ChannelMeans(index_.model(), node.inputs[0]);
+  const auto errors = means && bias != nullptr && !IsStock(node, "MatMul")
+                          ? MeanError(node, real, stored, *means)
+                          : std::nullopt;
+  if (!errors || static_cast<std::int64_t>(errors->size()) != format::ElementCount(*bias)) {
+    ledger_.Kept(PlaceOf(node), "bias");
+    return;
+  }
+  const auto values = bias->As<float>();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(static_cast<double>(values[i]) - (*errors)[i]);
+  ledger_.Changed(node.inputs[2], "values", "less the mean error of the weights");
+}
+
 Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const ValuePlans& values) {
   const std::string weights = node.inputs[1];
   QTX_ASSIGN_OR_RETURN(const Tensor w, Load(weights));
@@ -77,6 +94,8 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
   auto stored = StoreWeights(w, plan.settings, axes, least);
   if (!stored.has_value()) return At(PlaceOfInitializer(weights), stored.error());
   const std::vector<float> scales = stored->tensor.quantization->scale;
+  if (correct_bias_ && plan.mode == Mode::kQuantized)
+    Correct(node, w, stored->tensor, fits ? &bias : nullptr);
   node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), "");
   if (!HasInput(node, plan.row->bias)) return {};
   const std::string name = node.inputs[2];

@@ -17,8 +17,13 @@ class Constants {
  public:
   /// `model` is changed; `index` is of what it was.
   Constants(format::Model& model, const GraphIndex& index, NameSource& names, Quantized& result,
-            Ledger& ledger)
-      : model_(model), index_(index), names_(names), result_(result), ledger_(ledger) {}
+            Ledger& ledger, bool correct_bias)
+      : model_(model),
+        index_(index),
+        names_(names),
+        result_(result),
+        ledger_(ledger),
+        correct_bias_(correct_bias) {}
 
   /// Puts the node's weights, its bias and its constant operands in stored integers.
   /// `node` is the model's, `plan` its plan.  Errors: those of weights.h, naming the initializer.
@@ -29,6 +34,8 @@ class Constants {
 
  private:
   Result<format::Tensor> Load(const std::string& name) const;
+  void Correct(const format::Node& node, const format::Tensor& real, const format::Tensor& stored,
+               format::Tensor* bias);
   Result<void> StoreProduct(format::Node& node, const NodePlan& plan, const ValuePlans& values);
   Result<bool> BiasFits(const format::Node& node, const NodePlan& plan, const ValuePlans& values,
                         const WeightAxes& axes) const;
@@ -42,6 +49,7 @@ class Constants {
   NameSource& names_;
   Quantized& result_;
   Ledger& ledger_;
+  bool correct_bias_;
   std::map<std::string, format::Tensor> stored_;                         // by new name
   std::map<std::pair<std::string, std::string>, std::string> names_of_;  // old name and type: new
 };

@@ -1,6 +1,8 @@
 // NVIDIA's entropy calibration: of all thresholds, the one where the histogram of the clipped
 // values loses the least information when its bins are merged to as many levels as are stored.
-// Source: S. Migacz, "8-bit Inference with TensorRT", GTC 2017, slides 35 to 40.
+// Source: S. Migacz, "8-bit Inference with TensorRT", GTC 2017, slides 35 to 40. As in NVIDIA's
+// pytorch-quantization (calib/histogram.py), the first bin counts as much as the second, or the
+// zeros of a Relu would forbid every merge, and of equal divergences the widest threshold wins.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,14 +14,22 @@
 namespace qtx::quantize {
 namespace {
 
-constexpr std::size_t kBins = 2048;
+constexpr std::size_t kMostBins = 2048;
+
+// 2048, or so many fewer that a bin holds 16 values on average: the gaps of a sparse histogram
+// would decide instead of its shape. NVIDIA's text assumes many values.
+std::size_t BinsFor(double count) {
+  std::size_t bins = kMostBins;
+  while (bins > 1 && static_cast<double>(16 * bins) > count) bins /= 2;
+  return bins;
+}
 
 // Masses over bins of equal width from 0 to `top`, each shared out by how much of it a bin holds.
-std::vector<double> BinsOf(const std::vector<Mass>& masses, double top) {
-  std::vector<double> bins(kBins);
-  const double width = top / static_cast<double>(kBins);
-  const auto bin = [width](double x) {
-    return std::min(kBins - 1, static_cast<std::size_t>(std::max(0.0, x / width)));
+std::vector<double> BinsOf(const std::vector<Mass>& masses, double top, std::size_t size) {
+  std::vector<double> bins(size);
+  const double width = top / static_cast<double>(size);
+  const auto bin = [width, size](double x) {
+    return std::min(size - 1, static_cast<std::size_t>(std::max(0.0, x / width)));
   };
   for (const Mass& mass : masses) {
     const std::size_t first = bin(mass.lower), last = bin(mass.upper);
@@ -41,11 +51,12 @@ std::vector<double> BinsOf(const std::vector<Mass>& masses, double top) {
 // The divergence of P, the first `kept` bins with what lies beyond in the last, from Q, the same
 // bins merged to `levels` and spread again over those that are not empty. Bins do not divide
 // evenly: level j has those from floor(j * kept / levels) on. Infinite where Q says that what P has
-// cannot be.
+// cannot be, and where more than half of the values lie beyond: Q, made of the rest alone, would be
+// as sure of a single value.
 double Divergence(std::span<const double> bins, std::size_t kept, std::size_t levels,
                   double outside, double total) {
   const double inside = total - outside;
-  if (!(inside > 0)) return std::numeric_limits<double>::infinity();
+  if (!(inside >= outside)) return std::numeric_limits<double>::infinity();
   double sum = 0;
   for (std::size_t j = 0; j < levels; ++j) {
     const std::size_t first = j * kept / levels, end = (j + 1) * kept / levels;
@@ -99,24 +110,25 @@ Range LeastDivergence(const Distribution& data, const TypeSpec& spec) {
   const Range all = *data.extremes;
   const double top = std::max(-all.min, all.max);
   const std::size_t levels = LevelsOf(all, spec);
-  if (!(top / static_cast<double>(kBins) > 0) || levels >= kBins) return all;
-  const std::vector<double> bins = BinsOf(Magnitudes(data), top);
+  const std::size_t size = BinsFor(data.count);
+  const double width = top / static_cast<double>(size);
+  if (!(width > 0) || levels >= size) return all;
+  std::vector<double> bins = BinsOf(Magnitudes(data), top, size);
+  bins[0] = bins[1];
   const double total = std::accumulate(bins.begin(), bins.end(), 0.0);
-  double inside =
-      std::accumulate(bins.begin(), bins.begin() + static_cast<std::ptrdiff_t>(levels), 0.0);
+  double inside = 0;
   double least = std::numeric_limits<double>::infinity();
-  std::size_t best = kBins;
-  for (std::size_t kept = levels; kept <= kBins; ++kept) {
-    const double outside = kept == kBins ? 0 : std::max(0.0, total - inside);
+  std::size_t best = size;
+  for (std::size_t kept = 1; kept <= size; ++kept) {
+    inside += bins[kept - 1];
+    if (kept < levels) continue;
+    const double outside = kept == size ? 0 : std::max(0.0, total - inside);
     const double divergence = Divergence(bins, kept, levels, outside, total);
-    if (divergence < least) {
-      least = divergence;
-      best = kept;
-    }
-    if (kept < kBins) inside += bins[kept];
+    if (divergence > least) continue;
+    least = divergence;
+    best = kept;
   }
-  const double threshold =
-      std::min(top, (static_cast<double>(best) + 0.5) * (top / static_cast<double>(kBins)));
+  const double threshold = std::min(top, (static_cast<double>(best) + 0.5) * width);
   return {std::max(all.min, -threshold), std::min(all.max, threshold)};
 }
 

@@ -106,4 +106,15 @@ WeightAxes AxesOf(const Node& node, const format::Dims& dims) {
   return {.output = rank - 1, .reduced = rank - 2};
 }
 
+WeightChannels ChannelsOf(const Node& node, const format::Dims& dims, std::int64_t element) {
+  std::int64_t spatial = 1;
+  for (std::size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
+  const std::int64_t first = element / spatial / dims[1], second = element / spatial % dims[1];
+  if (IsStock(node, "Gemm"))
+    return node.IntOr("transB", 0) != 0 ? WeightChannels{first, second}
+                                        : WeightChannels{second, first};
+  const std::int64_t of_group = first / (dims[0] / node.IntOr("group", 1)) * dims[1] + second;
+  return IsStock(node, "Conv") ? WeightChannels{first, of_group} : WeightChannels{of_group, first};
+}
+
 }  // namespace qtx::quantize

@@ -35,6 +35,13 @@ struct WeightAxes {
 };
 WeightAxes AxesOf(const format::Node& node, const format::Dims& dims);
 
+/// Of an element of the weights of a Conv, ConvTranspose or Gemm: the channel of the output it adds
+/// to, and the channel of the input it meets.  REQUIRES: rank 2 or more, `group` divides dims[0].
+struct WeightChannels {
+  std::int64_t output = 0, input = 0;
+};
+WeightChannels ChannelsOf(const format::Node& node, const format::Dims& dims, std::int64_t element);
+
 bool IsStock(const format::Node& node, std::string_view op_type);
 
 }  // namespace qtx::quantize

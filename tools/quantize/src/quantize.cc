@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "bias_correction.h"
+#include "equalize.h"
 #include "fold.h"
 #include "plan.h"
 #include "qtx/format/annotation.h"
@@ -10,9 +12,12 @@
 namespace qtx::quantize {
 
 Result<Quantized> Quantize(const format::Model& model, const Options& options) {
-  Quantized result{model, {}, {}};
+  Quantized result{.model = model};
   Ledger ledger;
   QTX_RETURN_IF_ERROR(Fold(result.model, ledger));
+  if (options.equalize) QTX_RETURN_IF_ERROR(Equalize(result.model, options, ledger));
+  if (options.correct_bias) QTX_RETURN_IF_ERROR(EnsureMeans(result.model, options));
+  result.real = result.model;
   QTX_ASSIGN_OR_RETURN(auto plans, PlanNodes(GraphIndex(result.model), options));
   const Clamps clamps = FoldActivations(result.model, plans, ledger);
   QTX_ASSIGN_OR_RETURN(const ValuePlans values,

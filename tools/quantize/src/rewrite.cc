@@ -30,7 +30,7 @@ class Rewriter {
         values_(values),
         options_(options),
         names_(index_),
-        constants_(model, index_, names_, result, ledger),
+        constants_(model, index_, names_, result, ledger, options.correct_bias),
         result_(result),
         ledger_(ledger) {}
 
@@ -105,7 +105,9 @@ void Rewriter::Declare(const std::string& value, const ValuePlan& plan, const Ca
       std::string(format::Name(type.elem_type)) +
           (plan.chosen ? ", " + ToText(plan.chosen->method) : ", fixed by the operator"));
   if (type.statistics) ledger_.Kept(carriers.stored, "statistics");
-  if (plan.chosen) result_.ranges.emplace(carriers.stored, std::vector{*plan.chosen});
+  Quantized::Source& from = result_.sources[carriers.stored];
+  from.real = value;
+  if (plan.chosen) from.ranges = {*plan.chosen};
 }
 
 void Rewriter::AddCast(const std::string& value, std::vector<Node>& nodes) const {

@@ -61,15 +61,22 @@ inline format::Statistics StatisticsOf(std::span<const float> values, std::size_
   return statistics;
 }
 
-/// The model with statistics on every FLOAT value it computes.
+/// The model with statistics on every FLOAT value it computes, which are all declared.
 inline Result<format::Model> Measured(format::Model model, std::span<const format::Tensor> samples,
                                       std::size_t bins = 2048) {
-  QTX_ASSIGN_OR_RETURN(const Values values, ValuesOf(model, samples));
+  QTX_ASSIGN_OR_RETURN(Values values, ValuesOf(model, samples));
   for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
     for (format::ValueInfo& info : *list) {
       const auto at = values.find(info.name);
-      if (at != values.end() && info.type) info.type->statistics = StatisticsOf(at->second, bins);
+      if (at == values.end() || !info.type) continue;
+      info.type->statistics = StatisticsOf(at->second, bins);
+      values.erase(at);
     }
+  }
+  for (const auto& [name, numbers] : values) {
+    format::TensorType type{format::ElementType::kFloat};
+    type.statistics = StatisticsOf(numbers, bins);
+    model.graph.values.push_back({.name = name, .type = std::move(type)});
   }
   return model;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -61,10 +62,16 @@ struct Rule {
 /// Errors: kInvalid naming file, line and what is expected.
 Result<std::vector<Rule>> ParseRules(std::string_view text, const std::string& path);
 
+/// The model with statistics measured anew, per axis 1 and with histograms.
+using Measure = std::function<Result<format::Model>(const format::Model&)>;
+
 struct Options {
   Settings settings;
   std::vector<Rule> rules;    // a later one wins
   bool quantized_io = false;  // graph inputs and outputs too; else Casts stand at the borders
+  bool equalize = false;      // weights of neighbouring layers, channel by channel (equalize.cc)
+  bool correct_bias = false;  // by the mean error of the weights (bias_correction.cc)
+  Measure measure;            // asked where a value lacks what these two need; none: an error
 };
 
 /// What became of a field, as converters say it.
@@ -79,14 +86,20 @@ struct LedgerEntry {
 struct Quantized {
   format::Model model;
   std::vector<LedgerEntry> ledger;
-  /// The ranges taken, of values that have the name they had; a value per range of its parameters.
-  std::map<std::string, std::vector<ChosenRange>> ranges;
+  format::Model real;  // the float model behind it: folded, equalized, with the statistics used
+  /// By the name of a quantized value or initializer: the FLOAT one of `real` that it stands for,
+  /// and the ranges taken, one for each of its parameters (none: given by operator or scales).
+  struct Source {
+    std::string real;
+    std::vector<ChosenRange> ranges;
+  };
+  std::map<std::string, Source> sources;
 };
 
 /// The model with every node that the table of operators.cc knows, and no rule keeps, over
 /// quantized values. Statistics come from the values' own types and stay on them.
 /// Errors: kInvalid naming the value that lacks statistics, the rule that matches nothing; what
-/// ChooseParameters and RangeOf say; kUnsupported for nodes with subgraphs.
+/// ChooseParameters and RangeOf say; kUnsupported for nodes with subgraphs; those of `measure`.
 Result<Quantized> Quantize(const format::Model& model, const Options& options);
 
 }  // namespace qtx::quantize

@@ -1,0 +1,96 @@
+// How far a quantized model lies from the float model it was made of, value by value.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+#include "qtx/format/statistics.h"
+#include "qtx/format/tensor.h"
+#include "qtx/quantize/quantize.h"
+
+namespace qtx::quantize {
+
+/// Of real values r and what is in their place, q, over all elements of all samples.
+struct ErrorMeasures {
+  std::uint64_t count = 0;   // pairs of finite values
+  double signal = 0;         // sum of r^2
+  double noise = 0;          // sum of (r - q)^2
+  double sqnr_db = 0;        // 10 log10(signal / noise); infinity where noise is 0
+  double cosine = 0;         // sum of r q / sqrt(sum of r^2 * sum of q^2); 1 of zeros
+  double mean_error = 0;     // mean of q - r
+  double max_error = 0;      // largest |r - q|, in the value's unit
+  double max_error_lsb = 0;  // the same over the scale; 0 where q is FLOAT
+  double saturated = 0;      // share of r more than half an LSB beyond the stored range
+};
+
+/// A quantized value or initializer.
+struct ValueReport {
+  std::string name;  // in the quantized model
+  std::string real;  // in the float model
+  format::TensorType type;
+  std::vector<ChosenRange> ranges;  // one for each parameter; empty: given by operator or scales
+  std::optional<format::Histogram> histogram;  // of the float values
+  std::vector<Range> channels;                 // extremes of the float values, by channel
+  ErrorMeasures errors;
+};
+
+/// A node of the quantized model.
+struct LayerReport {
+  std::string node;
+  std::string op_type;
+  ValueReport output;  // its first
+  std::optional<ValueReport> weights, bias;
+};
+
+struct QuantizationReport {
+  std::string model;         // path
+  std::string real_by;       // what computed the float model
+  std::string quantized_by;  // and the quantized one
+  std::int64_t samples = 0;
+  std::vector<LayerReport> layers;   // least sqnr_db first
+  std::vector<ValueReport> outputs;  // of the graph, in its order
+};
+
+using Observer = std::function<void(const std::string& value, const format::Tensor&)>;
+/// Computes a model on one sample, and hands over every value that a node produces.
+using Run = std::function<Result<void>(std::span<const format::Tensor> inputs, const Observer&)>;
+
+/// Gathers errors sample by sample.
+class Comparison {
+ public:
+  /// `quantized` must outlive it.
+  explicit Comparison(const Quantized& quantized);
+
+  /// Errors: those of the two runs; kInvalid for a value of another shape in one of them.
+  Result<void> Add(std::span<const format::Tensor> inputs, const Run& real, const Run& stored);
+
+  /// Errors: those of Decode, of weights.
+  Result<QuantizationReport> Finish() const;
+
+ private:
+  struct Sums {
+    std::uint64_t count = 0, saturated = 0;
+    double signal = 0, noise = 0, stored = 0, product = 0, error = 0, largest = 0, largest_lsb = 0;
+  };
+  static void Accumulate(const format::Tensor& real, const format::Tensor& stored, Sums& sums);
+  static ErrorMeasures MeasuresOf(const Sums& sums);
+  Result<ValueReport> Describe(const std::string& name) const;
+  Result<void> DescribeConstant(ValueReport& report) const;
+  Result<std::optional<ValueReport>> DescribeInput(const format::Node& node, int input) const;
+
+  const Quantized& quantized_;
+  std::map<std::string, Sums> sums_;
+  std::int64_t samples_ = 0;
+};
+
+/// One object: the fields above by their names; SQNR of no noise is null; scales as hex floats.
+std::string ToJson(const QuantizationReport& report);
+
+}  // namespace qtx::quantize
