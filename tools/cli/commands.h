@@ -101,6 +101,11 @@ struct QuantizeOptions {
   std::string range = "minmax", weight_range = "minmax";
   std::string rules;
   std::string io = "float";
+  bool equalize = false, correct_bias = false;
+  std::vector<std::string> data;  // folders and files
+  std::vector<std::string> shapes;
+  std::string preprocess;
+  std::string report;  // path; empty: none
   bool json = false;
 };
 int Quantize(const QuantizeOptions& options);

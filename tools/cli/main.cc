@@ -177,6 +177,22 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
   command->add_option("--io", options.io, "Types of the graph's inputs and outputs")
       ->check(CLI::IsMember({"float", "quantized"}))
       ->capture_default_str();
+  command->add_flag("--equalize", options.equalize,
+                    "Bring the channels between layers to like weights, by powers of two");
+  command->add_flag("--bias-correction", options.correct_bias,
+                    "Take the mean error of the weights from the biases");
+  auto* data = command->add_option(
+      "--data", options.data,
+      "Folders and files of inputs, as for qtx calibrate: statistics where the model has none, "
+      "or not those that the two above need, and the inputs of --report");
+  command->add_option("--shape", options.shapes, "DIMS or NAME=DIMS of raw inputs")->needs(data);
+  command->add_option("--preprocess", options.preprocess, "YAML: how images become inputs")
+      ->needs(data);
+  command
+      ->add_option("--report", options.report,
+                   "FILE.json: the error of each value against the float model, worst first, which "
+                   "a table on stdout shows")
+      ->needs(data);
   command->add_flag("--json", options.json, "The ledger as JSON on stdout");
 }
 

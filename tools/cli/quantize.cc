@@ -3,12 +3,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <thread>
 
 #include "commands.h"
+#include "float_executor.h"
 #include "json.h"
+#include "qtx/calibrate/calibrate.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
+#include "quantize_report.h"
 
 namespace qtx::cli {
 namespace {
@@ -48,16 +53,58 @@ Result<convert::Conversion> ReadModel(const QuantizeOptions& options) {
   return convert::Read(source, *kind);
 }
 
-Result<Quantized> Perform(const QuantizeOptions& options, quantize::Settings settings) {
-  quantize::Options how{.settings = std::move(settings), .quantized_io = options.io == "quantized"};
+// Statistics per axis 1, as equalization and bias correction want them.
+Result<format::Model> Measure(const format::Model& model, const calibrate::Samples& samples) {
+  calibrate::Options options;
+  options.statistics.axis = 1;
+  options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  QTX_ASSIGN_OR_RETURN(const auto execution, FloatExecution::Prepare(model, 1));
+  options.executor = execution.name();
+  QTX_ASSIGN_OR_RETURN(auto done, calibrate::Calibrate(model, samples, execution.make(), options));
+  return std::move(done.model);
+}
+
+bool HasStatistics(const format::Model& model) {
+  const auto has = [](const auto& value) { return value.type && value.type->statistics; };
+  return std::ranges::any_of(model.graph.inputs, has) ||
+         std::ranges::any_of(model.graph.values, has) ||
+         std::ranges::any_of(model.graph.outputs, has);
+}
+
+struct Outcome {
+  Quantized quantized;
+  std::optional<quantize::QuantizationReport> report;
+};
+
+Result<Outcome> Perform(const QuantizeOptions& options, quantize::Settings settings) {
+  quantize::Options how{.settings = std::move(settings),
+                        .quantized_io = options.io == "quantized",
+                        .equalize = options.equalize,
+                        .correct_bias = options.correct_bias};
   if (!options.rules.empty()) {
     QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(options.rules, kMaxRulesBytes));
     QTX_ASSIGN_OR_RETURN(how.rules, quantize::ParseRules(text, options.rules));
   }
-  QTX_ASSIGN_OR_RETURN(const convert::Conversion source, ReadModel(options));
+  QTX_ASSIGN_OR_RETURN(convert::Conversion source, ReadModel(options));
+  std::unique_ptr<calibrate::Samples> samples;
+  if (!options.data.empty()) {
+    QTX_ASSIGN_OR_RETURN(samples, calibrate::OpenFiles(source.model, options.data,
+                                                       {.shapes = options.shapes,
+                                                        .preprocess = options.preprocess}));
+    how.measure = [&samples](const format::Model& model) { return Measure(model, *samples); };
+    if (!HasStatistics(source.model)) {
+      QTX_ASSIGN_OR_RETURN(source.model, how.measure(source.model));
+    }
+  }
   auto quantized = quantize::Quantize(source.model, how);
   if (!quantized.has_value()) return At(options.model, quantized.error());
-  return quantized;
+  Outcome outcome{*std::move(quantized), std::nullopt};
+  if (options.report.empty()) return outcome;
+  auto report = CompareOn(outcome.quantized, *samples);
+  if (!report.has_value()) return At("--report", report.error());
+  outcome.report = *std::move(report);
+  outcome.report->model = options.model;
+  return outcome;
 }
 
 void PrintLedger(const QuantizeOptions& options, const Quantized& quantized) {
@@ -65,7 +112,7 @@ void PrintLedger(const QuantizeOptions& options, const Quantized& quantized) {
   std::array<int, 3> counts{};
   for (const LedgerEntry& entry : quantized.ledger) {
     ++counts[static_cast<std::size_t>(entry.fate)];
-    if (entry.fate == LedgerEntry::Fate::kKept) continue;
+    if (entry.why.empty()) continue;
     fmt::print(out, "{} {} {}: {}\n", kFates[static_cast<std::size_t>(entry.fate)], entry.value,
                entry.field, entry.why);
   }
@@ -93,16 +140,22 @@ void PrintJson(const QuantizeOptions& options, const Quantized& quantized) {
 int Quantize(const QuantizeOptions& options) {
   auto settings = SettingsOf(options);
   if (!settings.has_value()) return Fail(settings.error(), kUsage);
-  const auto quantized = Perform(options, *std::move(settings));
-  if (!quantized.has_value()) return Fail(quantized.error(), StatusOf(quantized.error()));
-  for (const format::Finding& finding : format::Check(quantized->model, options.output)) {
+  if (const auto path = CheckReportPath(options.report); !path.has_value())
+    return Fail(path.error(), kUsage);
+  const auto outcome = Perform(options, *std::move(settings));
+  if (!outcome.has_value()) return Fail(outcome.error(), kBadInput);
+  const Quantized& quantized = outcome->quantized;
+  for (const format::Finding& finding : format::Check(quantized.model, options.output)) {
     return Fail({ErrorCode::kInvalid, finding.where, finding.rule + ": " + finding.message},
                 kInternal);
   }
-  if (const auto saved = quantized->model.Save(options.output); !saved.has_value())
+  if (const auto saved = quantized.model.Save(options.output); !saved.has_value())
     return Fail(saved.error(), kInternal);
-  options.json ? PrintJson(options, *quantized) : PrintLedger(options, *quantized);
-  return kDone;
+  options.json ? PrintJson(options, quantized) : PrintLedger(options, quantized);
+  if (!outcome->report) return kDone;
+  if (!options.json) PrintErrors(*outcome->report, options.output == "-" ? stderr : stdout);
+  const auto written = WriteReport(*outcome->report, options.report);
+  return written.has_value() ? kDone : Fail(written.error(), kInternal);
 }
 
 }  // namespace qtx::cli

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "fold.h"
 #include "plan.h"
@@ -42,6 +43,7 @@ Clamps FoldActivations(format::Model& model, std::vector<NodePlan>& plans, Ledge
   const format::Model source = model;
   const GraphIndex index(source);
   Clamps clamps;
+  std::set<std::string> gone;
   std::map<std::string, std::size_t> writers;  // of values whose producer changed
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const Node& node = index.node(i);
@@ -63,7 +65,7 @@ Clamps FoldActivations(format::Model& model, std::vector<NodePlan>& plans, Ledge
         node.outputs[0], "producer",
         "the " + node.op_type + " became the limits of the output of " + PlaceOf(producer));
     ledger.Dropped(node.inputs[0], "value", "nothing reads it any more");
-    Undeclare(model.graph, node.inputs[0]);
+    gone.insert(node.inputs[0]);
     producer.outputs[0] = node.outputs[0];
     writers[node.outputs[0]] = *at;
     clamps[node.outputs[0]] = joined;
@@ -76,6 +78,7 @@ Clamps FoldActivations(format::Model& model, std::vector<NodePlan>& plans, Ledge
     if (!model.graph.nodes[i].op_type.empty()) left.push_back(std::move(plans[i]));
   }
   plans = std::move(left);
+  Undeclare(model.graph, gone);
   Compact(model.graph);
   return clamps;
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "bias_correction.h"
-#include "fold.h"
 
 namespace qtx::quantize {
 namespace {

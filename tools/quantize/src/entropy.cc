@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "elementary.h"
 #include "searches.h"
@@ -89,21 +91,51 @@ std::size_t LevelsOf(const Range& extremes, const TypeSpec& spec) {
 
 }  // namespace
 
+// Both sides of 0 are cut at each other's ends, so that what overlaps is equal and can be joined.
 std::vector<Mass> Magnitudes(const Distribution& data) {
-  std::vector<Mass> masses;
+  std::vector<Mass> sides;
   for (const Mass& mass : data.masses) {
     if (mass.lower >= 0) {
-      masses.push_back(mass);
+      sides.push_back(mass);
     } else if (mass.upper <= 0) {
-      masses.push_back({-mass.upper, -mass.lower, mass.count});
+      sides.push_back({-mass.upper, -mass.lower, mass.count});
     } else {
       const double below = mass.count * (-mass.lower / (mass.upper - mass.lower));
-      masses.push_back({0, -mass.lower, below});
-      masses.push_back({0, mass.upper, mass.count - below});
+      sides.push_back({0, -mass.lower, below});
+      sides.push_back({0, mass.upper, mass.count - below});
     }
   }
-  std::ranges::sort(masses, {}, [](const Mass& mass) { return std::pair(mass.lower, mass.upper); });
-  return masses;
+  std::vector<double> ends;
+  for (const Mass& mass : sides) {
+    ends.push_back(mass.lower);
+    ends.push_back(mass.upper);
+  }
+  std::ranges::sort(ends);
+  std::vector<Mass> masses;
+  for (const Mass& mass : sides) {
+    double from = mass.lower;
+    auto end = std::ranges::upper_bound(ends, from);
+    while (end != ends.end() && *end < mass.upper) {
+      masses.push_back({from, *end, mass.count * ((*end - from) / (mass.upper - mass.lower))});
+      from = *end;
+      end = std::ranges::upper_bound(ends, from);
+    }
+    const bool whole = from == mass.lower;
+    masses.push_back(
+        {from, mass.upper,
+         whole ? mass.count : mass.count * ((mass.upper - from) / (mass.upper - mass.lower))});
+  }
+  const auto place = [](const Mass& mass) { return std::pair(mass.lower, mass.upper); };
+  std::ranges::sort(masses, {}, place);
+  std::vector<Mass> joined;
+  for (const Mass& mass : masses) {
+    if (!joined.empty() && place(joined.back()) == place(mass)) {
+      joined.back().count += mass.count;
+    } else {
+      joined.push_back(mass);
+    }
+  }
+  return joined;
 }
 
 Range LeastDivergence(const Distribution& data, const TypeSpec& spec) {

@@ -13,6 +13,21 @@ using format::ElementType;
 using format::Node;
 using format::Tensor;
 
+// Files before IR version 4 name every initializer as an input.
+void FoldDefaults(format::Model& model, Ledger& ledger) {
+  std::set<std::string> constants;
+  for (const format::TensorData& data : model.graph.initializers) {
+    if (data.data_type == ElementType::kFloat) constants.insert(data.name);
+  }
+  auto& inputs = model.graph.inputs;
+  for (format::ValueInfo& info : inputs) {
+    if (!constants.contains(info.name)) continue;
+    ledger.Changed(info.name, "input", "its default became a constant");
+    model.graph.values.push_back(info);
+  }
+  std::erase_if(inputs, [&constants](const auto& info) { return constants.contains(info.name); });
+}
+
 void FoldConstants(format::Model& model, Ledger& ledger) {
   for (Node& node : model.graph.nodes) {
     if (!IsStock(node, "Constant") || node.outputs.size() != 1) continue;
@@ -47,6 +62,7 @@ class ProductFolder {
   const GraphIndex index_;
   NameSource names_;
   Ledger& ledger_;
+  std::set<std::string> gone_;  // values that nothing reads any more
 };
 
 // The product writes what `after` wrote, and `after` goes.
@@ -56,7 +72,7 @@ void ProductFolder::Join(std::size_t product, std::size_t after) {
   ledger_.Changed(gone.outputs[0], "producer",
                   "the " + gone.op_type + " went into " + PlaceOf(node));
   ledger_.Dropped(node.outputs[0], "value", "nothing reads it any more");
-  Undeclare(model_.graph, node.outputs[0]);
+  gone_.insert(node.outputs[0]);
   node.outputs[0] = gone.outputs[0];
   gone.op_type.clear();
 }
@@ -170,14 +186,15 @@ Result<void> ProductFolder::Run() {
     if (AddBias(i)) continue;
     QTX_RETURN_IF_ERROR(FoldNormalization(i));
   }
+  Undeclare(model_.graph, gone_);
   Compact(model_.graph);
   return {};
 }
 
 }  // namespace
 
-void Undeclare(format::Graph& graph, const std::string& value) {
-  std::erase_if(graph.values, [&value](const auto& info) { return info.name == value; });
+void Undeclare(format::Graph& graph, const std::set<std::string>& values) {
+  std::erase_if(graph.values, [&values](const auto& info) { return values.contains(info.name); });
 }
 
 void Compact(format::Graph& graph) {
@@ -186,20 +203,20 @@ void Compact(format::Graph& graph) {
 
 void DropUnused(const format::Model& before, format::Model& model, Ledger& ledger) {
   const GraphIndex then(before), now(model);
-  std::vector<std::string> unused;
+  std::set<std::string> unused;
   std::erase_if(model.graph.initializers, [&](const format::TensorData& data) {
     const bool gone =
         now.Uses(data.name).empty() && !then.Uses(data.name).empty() && !now.IsOutput(data.name);
-    if (gone) unused.push_back(data.name);
+    if (gone) unused.insert(data.name);
     return gone;
   });
-  for (const std::string& name : unused) {
-    Undeclare(model.graph, name);
+  Undeclare(model.graph, unused);
+  for (const std::string& name : unused)
     ledger.Dropped(name, "initializer", "nothing reads it any more");
-  }
 }
 
 Result<void> Fold(format::Model& model, Ledger& ledger) {
+  FoldDefaults(model, ledger);
   FoldConstants(model, ledger);
   return ProductFolder(model, ledger).Run();
 }

@@ -11,8 +11,9 @@ namespace qtx::quantize {
 
 class Ledger {
  public:
-  void Kept(std::string value, std::string field) {
-    entries_.push_back({std::move(value), std::move(field), LedgerEntry::Fate::kKept, ""});
+  void Kept(std::string value, std::string field, std::string why = "") {
+    entries_.push_back(
+        {std::move(value), std::move(field), LedgerEntry::Fate::kKept, std::move(why)});
   }
   void Changed(std::string value, std::string field, std::string why) {
     entries_.push_back(

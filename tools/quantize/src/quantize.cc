@@ -11,6 +11,19 @@
 
 namespace qtx::quantize {
 
+namespace {
+
+void TellFloatNodes(const format::Graph& graph, const std::vector<NodePlan>& plans,
+                    Ledger& ledger) {
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].mode == Mode::kFloat)
+      ledger.Kept(PlaceOf(graph.nodes[i]), "FLOAT",
+                  plans[i].row == nullptr ? "no operator that is quantized" : "");
+  }
+}
+
+}  // namespace
+
 Result<Quantized> Quantize(const format::Model& model, const Options& options) {
   Quantized result{.model = model};
   Ledger ledger;
@@ -19,6 +32,7 @@ Result<Quantized> Quantize(const format::Model& model, const Options& options) {
   if (options.correct_bias) QTX_RETURN_IF_ERROR(EnsureMeans(result.model, options));
   result.real = result.model;
   QTX_ASSIGN_OR_RETURN(auto plans, PlanNodes(GraphIndex(result.model), options));
+  TellFloatNodes(result.model.graph, plans, ledger);
   const Clamps clamps = FoldActivations(result.model, plans, ledger);
   QTX_ASSIGN_OR_RETURN(const ValuePlans values,
                        PlanValues(GraphIndex(result.model), plans, clamps));

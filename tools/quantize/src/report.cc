@@ -103,7 +103,7 @@ void Comparison::Accumulate(const Tensor& real, const Tensor& stored, Sums& sums
     sums.largest = std::max(sums.largest, std::abs(error));
     if (!q.quantized()) continue;
     sums.largest_lsb = std::max(sums.largest_lsb, std::abs(error) / q.Scale(i));
-    sums.saturated += q.IsBeyond(i, r[i]) ? 1 : 0;
+    if (q.IsBeyond(i, r[i])) ++sums.saturated;
   }
 }
 
@@ -121,7 +121,8 @@ ErrorMeasures Comparison::MeasuresOf(const Sums& sums) {
   return measures;
 }
 
-Result<void> Comparison::Add(std::span<const Tensor> inputs, const Run& real, const Run& stored) {
+Result<void> Comparison::Add(std::span<const Tensor> inputs, const ModelRun& real,
+                             const ModelRun& stored) {
   std::map<std::string, Tensor> reals;
   std::size_t next = 0;
   for (const format::ValueInfo& info : quantized_.real.graph.inputs) {

@@ -1,6 +1,7 @@
 #include "rewrite.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "constants.h"
 #include "fold.h"
@@ -55,6 +56,8 @@ class Rewriter {
   Quantized& result_;
   Ledger& ledger_;
   std::map<std::string, Carriers> carriers_;
+  std::map<std::string, ValueInfo*> declared_;
+  std::vector<ValueInfo> added_;
 };
 
 bool Rewriter::IsProducedStored(const std::string& value) const {
@@ -89,14 +92,12 @@ void Rewriter::Declare(const std::string& value, const ValuePlan& plan, const Ca
   type.elem_type = *format::QuantizedOf(plan.spec.storage);
   type.quantization = plan.quantization;
   const auto set = [this](const std::string& name, const TensorType& to) {
-    for (auto* list : {&model_.graph.inputs, &model_.graph.outputs, &model_.graph.values}) {
-      for (ValueInfo& info : *list) {
-        if (info.name != name) continue;
-        info.type = to;
-        return;
-      }
+    const auto at = declared_.find(name);
+    if (at != declared_.end()) {
+      at->second->type = to;
+    } else {
+      added_.push_back({.name = name, .type = to});
     }
-    model_.graph.values.push_back({.name = name, .type = to});
   };
   set(carriers.stored, type);
   if (!carriers.real.empty() && carriers.real != value) set(carriers.real, real);
@@ -151,7 +152,11 @@ Result<void> Rewriter::Run() {
     for (const std::string& output : index_.node(i).outputs) AddCast(output, nodes);
   }
   model_.graph.nodes = std::move(nodes);
+  for (auto* list : {&model_.graph.inputs, &model_.graph.outputs, &model_.graph.values}) {
+    for (ValueInfo& info : *list) declared_.emplace(info.name, &info);
+  }
   for (const auto& [value, plan] : values_) Declare(value, plan, carriers_.at(value));
+  std::ranges::move(added_, std::back_inserter(model_.graph.values));
   constants_.Finish();
   return {};
 }

@@ -7,7 +7,7 @@
 
 namespace qtx::quantize {
 
-/// The masses of |x|, ascending; those that lie on both sides of 0 are cut there.
+/// The masses of |x|, ascending, without overlap.
 std::vector<Mass> Magnitudes(const Distribution& data);
 
 /// The part -t to t of the extremes that NVIDIA's entropy calibration takes.

@@ -80,6 +80,7 @@ Result<StoredConstant> StoreWeights(const Tensor& weights, const Settings& setti
                                     const WeightAxes& axes, std::span<const float> least_scales) {
   const TypeSpec& spec = settings.weights.type;
   const auto values = weights.As<float>();
+  if (values.empty()) return Error{ErrorCode::kInvalid, "", "has no elements"};
   QTX_RETURN_IF_ERROR(CheckFinite(values));
   Quantization q = LayoutOf(settings.weights, axes, weights);
   QTX_RETURN_IF_ERROR(format::ParameterDims(q, weights.dims));

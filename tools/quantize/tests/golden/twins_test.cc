@@ -1,11 +1,11 @@
 // Float networks against their published 8-bit twins, which have the same weights: what is
 // quantized here from calibration inputs lies at least as near to the float outputs, on other
 // inputs. The corpus lies beside the source tree; without it there is nothing to compare.
-#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -237,8 +237,8 @@ void Judge(const std::string& name, const Outcome& outcome) {
     const double ours = Sqnr(real, outcome.ours.*member);
     const double exact = Sqnr(real, outcome.twin.*member);
     const double tflite = Sqnr(real, outcome.twin_tflite.*member);
-    fmt::print("{:<24} {}: {:6.2f} dB here, {:6.2f} dB the twin (in TFLite's arithmetic {:6.2f})\n",
-               name, what, ours, exact, tflite);
+    std::printf("%-24s %s: %6.2f dB here, %6.2f dB the twin (in TFLite's arithmetic %6.2f)\n",
+                name.c_str(), what, ours, exact, tflite);
     EXPECT_GE(ours, exact) << name << " " << what;
     EXPECT_GE(ours, tflite) << name << " " << what;
   }

@@ -79,7 +79,7 @@ struct LedgerEntry {
   std::string value;  // of which value or node
   std::string field;
   enum class Fate { kKept, kChanged, kDropped } fate = Fate::kKept;
-  std::string why;
+  std::string why;  // may be empty for kept
   bool operator==(const LedgerEntry&) const = default;
 };
 

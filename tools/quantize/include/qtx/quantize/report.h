@@ -60,7 +60,8 @@ struct QuantizationReport {
 
 using Observer = std::function<void(const std::string& value, const format::Tensor&)>;
 /// Computes a model on one sample, and hands over every value that a node produces.
-using Run = std::function<Result<void>(std::span<const format::Tensor> inputs, const Observer&)>;
+using ModelRun =
+    std::function<Result<void>(std::span<const format::Tensor> inputs, const Observer&)>;
 
 /// Gathers errors sample by sample.
 class Comparison {
@@ -69,7 +70,8 @@ class Comparison {
   explicit Comparison(const Quantized& quantized);
 
   /// Errors: those of the two runs; kInvalid for a value of another shape in one of them.
-  Result<void> Add(std::span<const format::Tensor> inputs, const Run& real, const Run& stored);
+  Result<void> Add(std::span<const format::Tensor> inputs, const ModelRun& real,
+                   const ModelRun& stored);
 
   /// Errors: those of Decode, of weights.
   Result<QuantizationReport> Finish() const;

@@ -1,0 +1,389 @@
+// Whole models, small enough to check by hand.
+#include "qtx/quantize/quantize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "measure.h"
+#include "qtx/format/check.h"
+#include "qtx/reference/interpreter.h"
+
+namespace qtx::quantize {
+namespace {
+
+using format::ElementType;
+using format::Model;
+using format::Node;
+using format::Scheme;
+using format::Tensor;
+using testing::HasSubstr;
+
+Tensor Floats(format::Dims dims, const std::vector<float>& values) {
+  Tensor tensor = *format::MakeTensor(ElementType::kFloat, std::move(dims));
+  std::ranges::copy(values, tensor.As<float>().begin());
+  return tensor;
+}
+
+// Numbers that differ, of both signs, without chance.
+std::vector<float> Waves(std::size_t count, double step) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(std::sin(step * static_cast<double>(i + 1)));
+  return values;
+}
+
+class Builder {
+ public:
+  Builder() {
+    model_.ir_version = 8;
+    model_.opset_imports = {{.domain = "", .version = 17}};
+    model_.graph.name = "test";
+  }
+  Builder& Input(const std::string& name, const format::Dims& dims) {
+    model_.graph.inputs.push_back(Info(name, dims));
+    return *this;
+  }
+  Builder& Constant(const std::string& name, const Tensor& tensor) {
+    model_.graph.initializers.push_back(format::ToTensorData(name, tensor));
+    return *this;
+  }
+  Builder& Add(const std::string& op_type, std::vector<std::string> inputs,
+               const std::string& output, const format::Dims& dims,
+               std::vector<format::Attribute> attributes = {}) {
+    Node node;
+    node.name = "n_" + output;
+    node.op_type = op_type;
+    node.inputs = std::move(inputs);
+    node.outputs = {output};
+    node.attributes = std::move(attributes);
+    model_.graph.nodes.push_back(std::move(node));
+    model_.graph.values.push_back(Info(output, dims));
+    return *this;
+  }
+  Model Output(const std::string& name) {
+    const auto at = std::ranges::find(model_.graph.values, name, &format::ValueInfo::name);
+    model_.graph.outputs.push_back(*at);
+    model_.graph.values.erase(at);
+    return model_;
+  }
+
+ private:
+  static format::ValueInfo Info(const std::string& name, const format::Dims& dims) {
+    format::TensorType type{ElementType::kFloat};
+    type.shape = format::ToShape(dims);
+    return {.name = name, .type = std::move(type)};
+  }
+  Model model_;
+};
+
+// Conv, Relu, MaxPool, Reshape, Gemm, Softmax.
+Model Network() {
+  return Builder()
+      .Input("x", {1, 2, 4, 4})
+      .Constant("w1", Floats({3, 2, 3, 3}, Waves(54, 0.7)))
+      .Constant("b1", Floats({3}, {0.1F, -0.2F, 0.3F}))
+      .Constant("shape",
+                [] {
+                  Tensor shape = *format::MakeTensor(ElementType::kInt64, {2});
+                  shape.As<std::int64_t>()[0] = 1;
+                  shape.As<std::int64_t>()[1] = 12;
+                  return shape;
+                }())
+      .Constant("w2", Floats({12, 5}, Waves(60, 1.3)))
+      .Constant("b2", Floats({5}, Waves(5, 0.3)))
+      .Add("Conv", {"x", "w1", "b1"}, "c", {1, 3, 4, 4},
+           {format::Attribute::Ints("pads", {1, 1, 1, 1})})
+      .Add("Relu", {"c"}, "r", {1, 3, 4, 4})
+      .Add("MaxPool", {"r"}, "p", {1, 3, 2, 2},
+           {format::Attribute::Ints("kernel_shape", {2, 2}),
+            format::Attribute::Ints("strides", {2, 2})})
+      .Add("Reshape", {"p", "shape"}, "f", {1, 12})
+      .Add("Gemm", {"f", "w2", "b2"}, "g", {1, 5})
+      .Add("Softmax", {"g"}, "y", {1, 5})
+      .Output("y");
+}
+
+std::vector<Tensor> Samples() {
+  std::vector<Tensor> samples;
+  for (int i = 0; i < 4; ++i)
+    samples.push_back(Floats({1, 2, 4, 4}, Waves(32, 0.9 + 0.37 * static_cast<double>(i))));
+  return samples;
+}
+
+Model Calibrated() { return *Measured(Network(), Samples()); }
+
+const format::TensorType& TypeOf(const Model& model, const std::string& name) {
+  const format::ValueInfo* info = model.graph.FindValue(name);
+  EXPECT_NE(info, nullptr) << name;
+  return *info->type;
+}
+
+std::vector<std::string> Operators(const Model& model) {
+  std::vector<std::string> operators;
+  for (const Node& node : model.graph.nodes) operators.push_back(node.op_type);
+  return operators;
+}
+
+std::string ErrorOf(const Result<Quantized>& result) {
+  return result.has_value() ? "" : result.error().where + ": " + result.error().message;
+}
+
+double SqnrOf(const Model& real, const Model& quantized) {
+  double signal = 0, noise = 0;
+  auto a = *reference::Interpreter::Prepare(real, "float32");
+  auto b = *reference::Interpreter::Prepare(quantized);
+  for (const Tensor& sample : Samples()) {
+    const Tensor left = (*a.Run(std::span(&sample, 1)))[0];
+    const Tensor right = (*b.Run(std::span(&sample, 1)))[0];
+    for (std::size_t i = 0; i < left.As<float>().size(); ++i) {
+      const auto r = static_cast<double>(left.As<float>()[i]);
+      const auto q = static_cast<double>(right.As<float>()[i]);
+      signal += r * r;
+      noise += (r - q) * (r - q);
+    }
+  }
+  return 10 * std::log10(signal / noise);
+}
+
+TEST(Quantize, MakesAModelThatConformsAndIsNear) {
+  const Model real = Calibrated();
+  const auto result = Quantize(real, {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(
+      Operators(result->model),
+      (std::vector<std::string>{"Cast", "Conv", "MaxPool", "Reshape", "Gemm", "Softmax", "Cast"}));
+  EXPECT_GT(SqnrOf(real, result->model), 30);
+  EXPECT_EQ(*Quantize(real, {})->model.Serialize(), *result->model.Serialize());
+}
+
+// What moves values shares their parameters; a Softmax has TFLite's.
+TEST(Quantize, SharesParametersWhereValuesOnlyMove) {
+  const auto result = Quantize(Calibrated(), {});
+  ASSERT_TRUE(result.has_value());
+  const auto& r = *TypeOf(result->model, "r").quantization;
+  EXPECT_EQ(TypeOf(result->model, "p").quantization->scale, r.scale);
+  EXPECT_EQ(TypeOf(result->model, "f").quantization->scale, r.scale);
+  EXPECT_EQ(TypeOf(result->model, "f").quantization->offset, std::vector<std::int32_t>{-128});
+  const auto& y = *TypeOf(result->model, "y/quantized").quantization;
+  EXPECT_EQ(y.scale, std::vector<float>{0x1p-8F});
+  EXPECT_EQ(y.offset, std::vector<std::int32_t>{-128});
+  EXPECT_TRUE(TypeOf(result->model, "r").statistics.has_value());
+}
+
+TEST(Quantize, StoresBiasesInUnitsOfTheAccumulator) {
+  const auto result = Quantize(Calibrated(), {});
+  ASSERT_TRUE(result.has_value());
+  const float x = TypeOf(result->model, "x/quantized").quantization->scale[0];
+  const auto& w = TypeOf(result->model, "w1").quantization->scale;
+  const auto& b = TypeOf(result->model, "b1").quantization->scale;
+  ASSERT_EQ(w.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(b[i], x * w[i]);
+  EXPECT_EQ(TypeOf(result->model, "b1").elem_type, ElementType::kInt32Q);
+  const auto stored = format::UnpackInt32(*format::LoadInitializer(result->model, "b1"));
+  EXPECT_EQ(stored[0], std::lround(0.1F / static_cast<double>(b[0])));
+}
+
+// 1e6 in units of x_scale * w_scale, some 1e-2 * 1e-9, would be 1e17.
+TEST(Quantize, WidensWeightsWhoseBiasWouldNotFit) {
+  Model model = Builder()
+                    .Input("x", {1, 2})
+                    .Constant("w", Floats({2, 2}, {1e-7F, 0.5F, -1e-7F, 0.25F}))
+                    .Constant("b", Floats({2}, {1e6F, 1.0F}))
+                    .Add("Gemm", {"x", "w", "b"}, "y", {1, 2})
+                    .Output("y");
+  const std::vector<Tensor> samples = {Floats({1, 2}, {1, -1})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  const Tensor bias = *format::LoadInitializer(result->model, "b");
+  const double real = static_cast<double>(bias.quantization->scale[0]) *
+                      static_cast<double>(format::UnpackInt32(bias)[0]);
+  EXPECT_NEAR(real, 1e6, 1e-2);
+}
+
+// The limits of a symmetric output: nothing below real zero.
+TEST(Quantize, MakesAReluALimitOfASymmetricOutput) {
+  Options options;
+  options.settings.activations = *ParseActivations("int8:symmetric");
+  const auto result = Quantize(Calibrated(), options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "r").quantization->quant_min, 0);
+  EXPECT_FALSE(TypeOf(result->model, "p").quantization->quant_min.has_value());
+  EXPECT_GT(SqnrOf(Calibrated(), result->model), 25);
+}
+
+TEST(Quantize, HasIntegersAtTheBordersIfAsked) {
+  Options options;
+  options.quantized_io = true;
+  const auto result = Quantize(Calibrated(), options);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->model.graph.inputs[0].type->elem_type, ElementType::kInt8Q);
+  EXPECT_EQ(result->model.graph.outputs[0].type->elem_type, ElementType::kInt8Q);
+  EXPECT_EQ(result->model.graph.outputs[0].name, "y");
+  EXPECT_EQ(std::ranges::count(Operators(result->model), "Cast"), 0);
+  EXPECT_TRUE(format::Check(result->model).empty());
+}
+
+TEST(Quantize, LeavesActivationsAloneForWeightsInBlocks) {
+  Options options;
+  options.settings.activations = *ParseActivations("float");
+  options.settings.weights = *ParseWeights("int4:block=5");
+  const auto result = Quantize(Network(), options);  // no statistics
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  const auto& type = TypeOf(result->model, "w2");
+  EXPECT_EQ(type.elem_type, ElementType::kInt4Q);
+  EXPECT_EQ(type.quantization->block_shape, (std::vector<std::int64_t>{5, 1}));
+  EXPECT_EQ(type.quantization->scale.size(), 15U);  // ceil(12 / 5) * 5
+  EXPECT_EQ(TypeOf(result->model, "w1").quantization->axis, std::vector<std::int64_t>{0});
+  EXPECT_EQ(std::ranges::count(Operators(result->model), "Cast"), 0);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_GT(SqnrOf(Network(), result->model), 15);
+}
+
+TEST(Quantize, CastsWhereARuleKeepsANodeInFloat) {
+  Options options;
+  options.rules = *ParseRules(
+      "- {match: {op_type: MaxPool}, float: true}\n"
+      "- {match: {name: 'n_g'}, activations: int16, weights: int8:per-tensor}\n",
+      "rules.yaml");
+  const auto result = Quantize(Calibrated(), options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(TypeOf(result->model, "p").elem_type, ElementType::kFloat);
+  EXPECT_EQ(TypeOf(result->model, "r/real").elem_type, ElementType::kFloat);
+  EXPECT_EQ(TypeOf(result->model, "g").elem_type, ElementType::kInt16Q);
+  EXPECT_EQ(TypeOf(result->model, "w2").quantization->scale.size(), 1U);
+  EXPECT_EQ(Operators(result->model),
+            (std::vector<std::string>{"Cast", "Conv", "Cast", "MaxPool", "Cast", "Reshape", "Gemm",
+                                      "Softmax", "Cast"}));
+  EXPECT_GT(SqnrOf(Calibrated(), result->model), 30);
+}
+
+TEST(Quantize, NamesWhatIsMissing) {
+  EXPECT_EQ(ErrorOf(Quantize(Network(), {})),
+            "value 'x': found no statistics (qtx calibrate writes them)");
+  Options options;
+  options.settings.activation_range = *ParseRangeMethods("entropy");
+  EXPECT_THAT(ErrorOf(Quantize(*Measured(Network(), Samples(), 0), options)),
+              HasSubstr("entropy needs a histogram"));
+  options = {};
+  options.rules = *ParseRules("\n- match: {name: 'none*'}\n  float: true\n", "r.yaml");
+  EXPECT_EQ(ErrorOf(Quantize(Calibrated(), options)),
+            "r.yaml:2: no node matches name 'none*' and op_type '*'");
+}
+
+TEST(Quantize, RefusesWeightsThatAreNoNumbers) {
+  Model model = Calibrated();
+  for (format::TensorData& data : model.graph.initializers) {
+    if (data.name != "w2") continue;
+    Tensor w = *format::Decode(data);
+    w.As<float>()[7] = std::nanf("");
+    data = format::ToTensorData("w2", w);
+  }
+  EXPECT_EQ(ErrorOf(Quantize(model, {})), "initializer 'w2': element 7 is not finite");
+}
+
+// gamma / sqrt(variance + epsilon) = 3 / sqrt(4) and 2 / sqrt(1), epsilon 0: w * f, (0 - mean) * f
+// + beta.
+TEST(Quantize, FoldsBatchNormalizationIntoTheConvBefore) {
+  Model model = Builder()
+                    .Input("x", {1, 1, 2, 2})
+                    .Constant("w", Floats({2, 1, 1, 1}, {1, -2}))
+                    .Constant("gamma", Floats({2}, {3, 2}))
+                    .Constant("beta", Floats({2}, {0.5F, -1}))
+                    .Constant("mean", Floats({2}, {1, 2}))
+                    .Constant("variance", Floats({2}, {4, 1}))
+                    .Add("Conv", {"x", "w"}, "c", {1, 2, 2, 2})
+                    .Add("BatchNormalization", {"c", "gamma", "beta", "mean", "variance"}, "y",
+                         {1, 2, 2, 2}, {format::Attribute::Float("epsilon", 0)})
+                    .Output("y");
+  const std::vector<Tensor> samples = {Floats({1, 1, 2, 2}, {1, -1, 0.5F, 2})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(Operators(result->real), std::vector<std::string>{"Conv"});
+  const Tensor w = *format::Decode(*result->real.graph.FindInitializer("w/folded"));
+  EXPECT_THAT(w.As<float>(), testing::ElementsAre(1.5F, -4.0F));
+  const Tensor b = *format::Decode(*result->real.graph.FindInitializer("y/bias/folded"));
+  EXPECT_THAT(b.As<float>(), testing::ElementsAre(-1.0F, -5.0F));
+  EXPECT_TRUE(format::Check(result->model).empty());
+}
+
+TEST(Quantize, MakesAMatMulAndItsBiasOneGemm) {
+  Model model = Builder()
+                    .Input("x", {1, 3})
+                    .Constant("w", Floats({3, 2}, Waves(6, 1)))
+                    .Constant("b", Floats({2}, {1, 2}))
+                    .Add("MatMul", {"x", "w"}, "m", {1, 2})
+                    .Add("Add", {"b", "m"}, "y", {1, 2})
+                    .Output("y");
+  const std::vector<Tensor> samples = {Floats({1, 3}, {1, -1, 0.5F})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(Operators(result->real), std::vector<std::string>{"Gemm"});
+  EXPECT_EQ(TypeOf(result->model, "b").elem_type, ElementType::kInt32Q);
+}
+
+// Clip to 1.0 in a range of 0 to 2 that its neighbour in a Concat asks for: stored 0 to 127 or so.
+TEST(Quantize, KeepsAClipWhereItsOutputHasAWiderRange) {
+  Model model = Builder()
+                    .Input("x", {1, 2})
+                    .Constant("zero", Floats({}, {0}))
+                    .Constant("one", Floats({}, {1}))
+                    .Constant("w", Floats({2, 2}, {1, 0, 0, 1}))
+                    .Add("Gemm", {"x", "w"}, "g", {1, 2})
+                    .Add("Clip", {"g", "zero", "one"}, "c", {1, 2})
+                    .Add("Concat", {"c", "x"}, "y", {1, 4}, {format::Attribute::Int("axis", 1)})
+                    .Output("y");
+  const std::vector<Tensor> samples = {Floats({1, 2}, {2, -1}), Floats({1, 2}, {0.5F, 0.25F})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  const auto& q = *TypeOf(result->model, "c").quantization;
+  const Parameters parameters{q.scale[0], q.offset[0]};
+  EXPECT_EQ(q.quant_min, StoredOf(0, parameters, {-128, 127}));
+  EXPECT_EQ(q.quant_max, StoredOf(1, parameters, {-128, 127}));
+  auto interpreter = *reference::Interpreter::Prepare(result->model);
+  const Tensor y = (*interpreter.Run(std::span(samples.data(), 1)))[0];
+  EXPECT_NEAR(static_cast<double>(y.As<float>()[0]), 1, 0.01);  // of 2, clipped
+  EXPECT_NEAR(static_cast<double>(y.As<float>()[1]), 0, 0.01);  // of -1
+  EXPECT_NEAR(static_cast<double>(y.As<float>()[2]), 2, 0.01);
+}
+
+TEST(ParseRules, SaysWhereAndWhatItExpected) {
+  const auto error = [](const char* text) {
+    const auto rules = ParseRules(text, "r.yaml");
+    return rules.has_value() ? std::string() : rules.error().where + ": " + rules.error().message;
+  };
+  EXPECT_EQ(error("match: x"), "r.yaml:1: found a map, expected a list of rules");
+  EXPECT_EQ(error("- match: {name: a}\n  colour: red"),
+            "r.yaml:2: found 'colour', expected match, activations, weights, range, weight_range "
+            "or float");
+  EXPECT_EQ(error("- match: {node: a}"), "r.yaml:1: found 'node', expected name or op_type");
+  EXPECT_EQ(error("- float: maybe"), "r.yaml:1: float: found 'maybe', expected true or false");
+  EXPECT_EQ(error("- float: true\n  float: true"),
+            "r.yaml:2: found 'float' twice, expected match, activations, weights, range, "
+            "weight_range or float");
+  EXPECT_THAT(error("- activations: int7"), HasSubstr("r.yaml:1: activations: found 'int7'"));
+  EXPECT_THAT(error("- range: kl"), HasSubstr("r.yaml:1: range: found 'kl'"));
+  EXPECT_THAT(error("- &a {float: true}\n- *a"), HasSubstr("r.yaml:2: found an alias"));
+  EXPECT_THAT(error("- {"), HasSubstr("r.yaml:"));
+  EXPECT_THAT(error(""), HasSubstr("expected a list of rules"));
+}
+
+TEST(ParseWeights, TakesWhatTheHelpSays) {
+  const auto int4 = ParseWeights("int4:asymmetric:block=32");
+  ASSERT_TRUE(int4.has_value());
+  EXPECT_EQ(int4->type, (TypeSpec{ElementType::kInt4, Scheme::kAsymmetric, true}));
+  EXPECT_EQ(int4->granularity, Granularity::kBlocks);
+  EXPECT_EQ(int4->block, 32);
+  EXPECT_EQ(ParseWeights("uint8")->type.scheme, Scheme::kAsymmetric);
+  EXPECT_FALSE(ParseWeights("int8:full")->type.narrow);
+  for (const char* text : {"", "int32", "int8:block=0", "int8:block=", "int8:block=4x",
+                           "float:int8", "int16:symmetric_uint8", "int8:"})
+    EXPECT_FALSE(ParseWeights(text).has_value()) << text;
+}
+
+}  // namespace
+}  // namespace qtx::quantize
