@@ -190,8 +190,8 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
       ->needs(data);
   command
       ->add_option("--report", options.report,
-                   "FILE.json: the error of each value against the float model, worst first, which "
-                   "a table on stdout shows")
+                   "FILE.html or FILE.json: the error of each value against the float model, worst "
+                   "first, which a table on stdout shows")
       ->needs(data);
   command->add_flag("--json", options.json, "The ledger as JSON on stdout");
 }

@@ -154,7 +154,7 @@ int Quantize(const QuantizeOptions& options) {
   options.json ? PrintJson(options, quantized) : PrintLedger(options, quantized);
   if (!outcome->report) return kDone;
   if (!options.json) PrintErrors(*outcome->report, options.output == "-" ? stderr : stdout);
-  const auto written = WriteReport(*outcome->report, options.report);
+  const auto written = WriteReport(*outcome->report, quantized.model, options.report);
   return written.has_value() ? kDone : Fail(written.error(), kInternal);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "float_executor.h"
+#include "qtx/inspect/inspect.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::cli {
@@ -71,12 +72,18 @@ void PrintErrors(const quantize::QuantizationReport& report, std::FILE* out) {
 }
 
 Result<void> CheckReportPath(const std::string& path) {
-  if (path.empty() || path.ends_with(".json")) return {};
-  return Error{ErrorCode::kUnsupported, "--report " + path, "expected a name ending in .json"};
+  if (path.empty() || path.ends_with(".json") || path.ends_with(".html")) return {};
+  return Error{ErrorCode::kUnsupported, "--report " + path,
+               "expected a name ending in .html or .json"};
 }
 
-Result<void> WriteReport(const quantize::QuantizationReport& report, const std::string& path) {
-  return format::WriteFileAtomically(path, quantize::ToJson(report));
+Result<void> WriteReport(const quantize::QuantizationReport& report, const format::Model& quantized,
+                         const std::string& path) {
+  std::string text = quantize::ToJson(report);
+  if (path.ends_with(".html")) {
+    QTX_ASSIGN_OR_RETURN(text, inspect::ToHtml(quantized, report.model, text));
+  }
+  return format::WriteFileAtomically(path, text);
 }
 
 }  // namespace qtx::cli

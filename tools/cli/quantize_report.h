@@ -20,7 +20,8 @@ void PrintErrors(const quantize::QuantizationReport& report, std::FILE* out);
 /// Errors: kUnsupported unless `path` is empty or of a form that WriteReport writes.
 Result<void> CheckReportPath(const std::string& path);
 
-/// As JSON.  Errors: kIo.
-Result<void> WriteReport(const quantize::QuantizationReport& report, const std::string& path);
+/// As JSON, or as the page of `qtx inspect` with the errors on it.  Errors: kIo.
+Result<void> WriteReport(const quantize::QuantizationReport& report, const format::Model& quantized,
+                         const std::string& path);
 
 }  // namespace qtx::cli

@@ -89,6 +89,9 @@ TEST_F(Quantize, MeasuresWhatAModelLacks) {
   EXPECT_THAT(outcome.out, HasSubstr("less the mean error of the weights"));
   EXPECT_THAT(outcome.out, HasSubstr("4 samples; worst first"));
   EXPECT_THAT(Contents(Path("r.json")), HasSubstr("\"sqnr_db\""));
+  EXPECT_EQ(
+      Run(Arguments("m.onnx", "--data " + Path("data") + " --report " + Path("r.html"))).status, 0);
+  EXPECT_THAT(Contents(Path("r.html")), HasSubstr("\"sqnr_db\""));
 }
 
 TEST_F(Quantize, WritesTheSameBytesAgain) {

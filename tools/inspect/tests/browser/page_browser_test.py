@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(SOURCE, "conformance/tests/browser"))
 import chromium
 
 FOLDER = tempfile.TemporaryDirectory(prefix="qtx-page-")
+NODES = "/usr/share/libonnx-testdata/data/node"
 MODELS = os.path.join(SOURCE, "conformance/cases/models")
 
 
@@ -110,6 +111,22 @@ class Page(unittest.TestCase):
         self.open("mobilenet_v1_0.25_128")
         self.click(".list > li:nth-child(2) .row")
         self.assertLessEqual(self.page.run("document.documentElement.scrollWidth"), 390)
+
+    @unittest.skipUnless(os.path.isdir(NODES), "libonnx-testdata is not installed")
+    def test_report_shows_its_errors_worst_first(self):
+        node = os.path.join(NODES, "test_add")
+        for end in ("html", "json"):
+            subprocess.run([QTX, "quantize", node + "/model.onnx", "--data", node + "/test_data_set_0", "-o", path("add.onnx"), "--report",
+                            path("add." + end)], check=True, stdout=subprocess.DEVNULL)
+        with open(path("add.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.page.open("file://" + path("add.html"))
+        self.assertEqual(self.all("#errors tbody td:first-child"), [layer["output"]["name"] for layer in report["layers"]])
+        self.assertEqual(self.all("#errors tbody td:nth-child(4)"),
+                         ["%.1f dB" % layer["output"]["errors"]["sqnr_db"] for layer in report["layers"]])
+        self.click("#errors tbody button")
+        self.assertIn(report["layers"][0]["output"]["name"], self.all(".open .value", "e.dataset.value"))
+        self.assertIn("SQNR", self.all(".open .errors dt"))
 
     def test_shots(self):
         if "--shots" not in sys.argv:
