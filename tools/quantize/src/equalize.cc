@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 
 #include "graph_index.h"
 #include "operators.h"
@@ -227,30 +226,36 @@ void ScaleSum(format::ExactSum& sum, int exponent) {
   if (!sum.integer.empty()) sum.exponent += exponent;
 }
 
+// Each channel divided by 2^exponent; the histogram is one of the channels as they were.
+void Divide(format::Statistics& statistics, const std::vector<int>& exponents) {
+  for (auto* list : {&statistics.min, &statistics.max, &statistics.mean, &statistics.std}) {
+    for (std::size_t i = 0; i < std::min(list->size(), exponents.size()); ++i)
+      (*list)[i] = std::ldexp((*list)[i], -exponents[i]);
+  }
+  for (std::size_t i = 0; i < std::min(statistics.moments.size(), exponents.size()); ++i) {
+    ScaleSum(statistics.moments[i].sum, -exponents[i]);
+    ScaleSum(statistics.moments[i].sum_of_squares, -2 * exponents[i]);
+  }
+  statistics.histogram.reset();
+}
+
 Result<void> Equalizer::ScaleStatistics(format::Model& model) const {
+  std::map<std::string, const Pair*> pairs;
   for (const Pair& pair : pairs_) {
     if (std::ranges::all_of(pair.exponents, [](int e) { return e == 0; })) continue;
-    const std::set<std::string> between(pair.between.begin(), pair.between.end());
-    for (format::ValueInfo& info : model.graph.values) {
-      if (!between.contains(info.name) || !info.type || !info.type->statistics) continue;
-      format::Statistics& statistics = *info.type->statistics;
-      if (statistics.axis != std::vector<std::int64_t>{1} ||
-          statistics.min.size() != pair.exponents.size()) {
-        return Error{ErrorCode::kInvalid, "value '" + info.name + "'",
-                     "found statistics of all channels together, which equalization makes void; "
-                     "expected them per axis 1 (qtx calibrate --per-axis 1), or data"};
-      }
-      for (std::size_t i = 0; i < pair.exponents.size(); ++i) {
-        const int by = -pair.exponents[i];
-        for (auto* list : {&statistics.min, &statistics.max, &statistics.mean, &statistics.std}) {
-          if (i < list->size()) (*list)[i] = std::ldexp((*list)[i], by);
-        }
-        if (i >= statistics.moments.size()) continue;
-        ScaleSum(statistics.moments[i].sum, by);
-        ScaleSum(statistics.moments[i].sum_of_squares, 2 * by);
-      }
-      statistics.histogram.reset();  // of the channels as they were
+    for (const std::string& value : pair.between) pairs.emplace(value, &pair);
+  }
+  for (format::ValueInfo& info : model.graph.values) {
+    const auto at = pairs.find(info.name);
+    if (at == pairs.end() || !info.type || !info.type->statistics) continue;
+    format::Statistics& statistics = *info.type->statistics;
+    if (statistics.axis != std::vector<std::int64_t>{1} ||
+        statistics.min.size() != at->second->exponents.size()) {
+      return Error{ErrorCode::kInvalid, "value '" + info.name + "'",
+                   "found statistics of all channels together, which equalization makes void; "
+                   "expected them per axis 1 (qtx calibrate --per-axis 1), or data"};
     }
+    Divide(statistics, at->second->exponents);
   }
   return {};
 }

@@ -11,7 +11,6 @@
 namespace qtx::quantize {
 namespace {
 
-using format::ElementType;
 using format::IntegerRange;
 using format::Scheme;
 

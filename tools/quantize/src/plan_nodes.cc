@@ -57,34 +57,42 @@ bool IsShared(const NodePlan& plan) {
   return plan.row != nullptr && plan.row->output == OperatorRow::Output::kShared;
 }
 
+bool ReadsData(const GraphIndex& index, const Use& use, const NodePlan& plan) {
+  const auto data = DataInputs(index, index.node(use.node), *plan.row);
+  return std::ranges::find(data, use.input) != data.end();
+}
+
+// Nodes that give a node its data, and those that move what it gives.
+std::vector<std::size_t> Neighbours(const GraphIndex& index, const std::vector<NodePlan>& plans,
+                                    std::size_t at) {
+  const Node& node = index.node(at);
+  std::vector<std::size_t> neighbours;
+  for (const std::size_t input : DataInputs(index, node, *plans[at].row)) {
+    if (const auto producer = index.Producer(node.inputs[input])) neighbours.push_back(*producer);
+  }
+  for (const std::string& output : DataOutputs(node)) {
+    for (const Use& use : index.Uses(output)) {
+      if (IsShared(plans[use.node]) && ReadsData(index, use, plans[use.node]))
+        neighbours.push_back(use.node);
+    }
+  }
+  return neighbours;
+}
+
 // A node that only moves values is quantized where it moves them to or from one that computes.
 void SettleMovers(const GraphIndex& index, std::vector<NodePlan>& plans) {
   std::vector<bool> settled(plans.size());
   std::deque<std::size_t> queue;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (plans[i].mode != Mode::kQuantized || IsShared(plans[i])) continue;
-    settled[i] = true;
-    queue.push_back(i);
-  }
   const auto reach = [&](std::size_t i) {
     if (settled[i] || plans[i].mode != Mode::kQuantized) return;
     settled[i] = true;
     queue.push_back(i);
   };
-  while (!queue.empty()) {
-    const Node& node = index.node(queue.front());
-    for (const std::size_t input : DataInputs(index, node, *plans[queue.front()].row)) {
-      if (const auto producer = index.Producer(node.inputs[input])) reach(*producer);
-    }
-    for (const std::string& output : DataOutputs(node)) {
-      for (const Use& use : index.Uses(output)) {
-        if (!IsShared(plans[use.node])) continue;
-        const auto data = DataInputs(index, index.node(use.node), *plans[use.node].row);
-        if (std::ranges::find(data, use.input) != data.end()) reach(use.node);
-      }
-    }
-    queue.pop_front();
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (!IsShared(plans[i])) reach(i);
   }
+  for (; !queue.empty(); queue.pop_front())
+    std::ranges::for_each(Neighbours(index, plans, queue.front()), reach);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].mode == Mode::kQuantized && !settled[i]) plans[i].mode = Mode::kFloat;
   }
