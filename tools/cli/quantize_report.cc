@@ -26,7 +26,7 @@ void PrintRow(const std::string& place, const std::string& op_type, const ValueR
       std::isfinite(errors.sqnr_db) ? fmt::format("{:.2f}", errors.sqnr_db) : "exact";
   const std::string method =
       value.ranges.empty() ? "-" : quantize::ToText(value.ranges.front().method);
-  fmt::print(out, "{:<40} {:<18} {:<7} {:<10} {:>8} {:>9.6f} {:>9.2f} {:>11.5g} {:>8.3f}%\n",
+  fmt::print(out, "{:<40} {:<18} {:<7} {:<16} {:>8} {:>9.6f} {:>9.2f} {:>11.5g} {:>8.3f}%\n",
              Shortened(place, 40), op_type, format::Name(value.type.elem_type), method, sqnr,
              errors.cosine, errors.max_error_lsb, errors.max_error, errors.saturated * 100);
 }
@@ -63,7 +63,7 @@ Result<quantize::QuantizationReport> CompareOn(const quantize::Quantized& quanti
 
 void PrintErrors(const quantize::QuantizationReport& report, std::FILE* out) {
   fmt::print(
-      out, "\n{} samples; worst first\n{:<40} {:<18} {:<7} {:<10} {:>8} {:>9} {:>9} {:>11} {:>9}\n",
+      out, "\n{} samples; worst first\n{:<40} {:<18} {:<7} {:<16} {:>8} {:>9} {:>9} {:>11} {:>9}\n",
       report.samples, "value", "operator", "type", "range", "SQNR dB", "cosine", "max LSB",
       "max error", "saturated");
   for (const quantize::LayerReport& layer : report.layers)

@@ -50,17 +50,19 @@ function span(value) {
 }
 
 /** Bars of the histogram as paths, those inside the range and those beyond it. Heights are square
-    roots of the counts, so that tails are seen. */
+    roots of the counts, so that tails are seen; one bar far above all others, as the zeros of a Relu are,
+    is cut off. */
 function bars(value, x, bottom, height) {
   const {lower, upper, counts} = value.histogram;
   const width = (upper - lower) / counts.length;
-  const most = Math.sqrt(highestOf(counts)) || 1;
+  const [first, second] = [...counts].sort((a, b) => b - a);
+  const most = Math.sqrt(second > 0 && first > 9 * second ? 2 * second : first) || 1;
   const [low, high] = value.lower ? [lowestOf(value.lower), highestOf(value.upper)] : [-Infinity, Infinity];
   const paths = {in: '', out: ''};
   counts.forEach((n, i) => {
     if (n === 0) return;
     const left = lower + i * width;
-    const tall = Math.max(1, Math.sqrt(n) / most * height);
+    const tall = Math.min(height, Math.max(1, Math.sqrt(n) / most * height));
     const wide = Math.max(.6, x(left + width) - x(left));
     const where = left + width <= low || left >= high ? 'out' : 'in';
     paths[where] += `M${x(left).toFixed(2)} ${bottom}v${-tall.toFixed(2)}h${wide.toFixed(2)}V${bottom}z`;
@@ -133,8 +135,9 @@ function channels(value) {
   if (paths.in) chart.append(svg('path', {class: 'channel', d: paths.in, 'stroke-width': width}));
   if (paths.out) chart.append(svg('path', {class: 'channel out', d: paths.out, 'stroke-width': width}));
   for (const key of ['lower', 'upper']) {
-    if (ranged && value[key].length === n)
-      chart.append(svg('path', {class: 'band', d: steps(value[key], i => 10 + i / n * 480, y)}));
+    if (!ranged || ![1, n].includes(value[key].length)) continue;
+    const ends = value[key].length === n ? value[key] : Array(n).fill(value[key][0]);
+    chart.append(svg('path', {class: 'band', d: steps(ends, i => 10 + i / n * 480, y)}));
   }
   chart.append(svg('line', {class: 'zero', x1: 10, x2: 490, y1: y(0), y2: y(0)}),
     label(real(high), 10, 10, 'start'), label(real(low), 10, 163, 'start'),
