@@ -151,7 +151,8 @@ std::vector<float> Sample(std::mt19937& random, std::size_t count) {
   return values;
 }
 
-// Source: statistics.S2 and statistics.S3: any order, any tree of merges, accumulators or what they finished.
+// Source: statistics.S2 and statistics.S3: any order, any tree of merges, accumulators or what they
+// finished.
 TEST(Accumulator, ForgetsOrderAndTheTreeOfMerges) {
   std::mt19937 random(5);
   for (int round = 0; round < 30; ++round) {
