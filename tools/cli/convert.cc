@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -12,7 +11,7 @@
 #include <thread>
 
 #include "commands.h"
-#include "json.h"
+#include "ledger.h"
 #include "progress.h"
 
 namespace qtx::cli {
@@ -23,8 +22,6 @@ using convert::LedgerEntry;
 using namespace std::chrono_literals;
 
 namespace fs = std::filesystem;
-
-constexpr std::array<const char*, 3> kFates = {"kept", "changed", "dropped"};
 
 // One file of a call.
 struct Job {
@@ -170,43 +167,18 @@ Result<std::vector<Job>> Plan(const ConvertOptions& options) {
   return jobs;
 }
 
-// The result itself may go to stdout: then what is said of it does not.
-void PrintLedger(const Job& job) {
-  std::FILE* out = job.output == "-" ? stderr : stdout;
-  std::array<int, 3> counts{};
-  for (const LedgerEntry& entry : job.ledger) ++counts[static_cast<std::size_t>(entry.fate)];
-  for (const LedgerEntry& entry : job.ledger) {
-    if (entry.fate == LedgerEntry::Fate::kKept) continue;
-    fmt::print(out, "{} {} {}: {}\n", kFates[static_cast<std::size_t>(entry.fate)], entry.value,
-               entry.field, entry.why);
-  }
-  fmt::print(out, "{} -> {}: {}, {} fields kept, {} changed, {} dropped\n", job.input, job.output,
-             job.size, counts[0], counts[1], counts[2]);
-}
-
-void WriteLedger(const Job& job, Json& json) {
-  json.Array("ledger", job.ledger, [&json](const LedgerEntry& entry) {
-    json.BeginObject();
-    json.Field("value", entry.value);
-    json.Field("field", entry.field);
-    json.Field("fate", kFates[static_cast<std::size_t>(entry.fate)]);
-    json.Field("why", entry.why);
-    json.EndObject();
-  });
-}
-
 // {"ledger": [...]} of one file, {"files": [{"input", "output", "ledger"}, ...]} of several.
 void PrintLedgersJson(const std::vector<Job>& jobs) {
   Json json;
   json.BeginObject();
   if (jobs.size() == 1) {
-    WriteLedger(jobs[0], json);
+    WriteLedger(jobs[0].ledger, json);
   } else {
     json.Array("files", jobs, [&json](const Job& job) {
       json.BeginObject();
       json.Field("input", job.input);
       json.Field("output", job.output);
-      WriteLedger(job, json);
+      WriteLedger(job.ledger, json);
       json.EndObject();
     });
   }
@@ -225,7 +197,7 @@ int Convert(const ConvertOptions& options) {
     if (job.error) {
       status = std::max(status, Fail(*job.error, job.status));
     } else if (!options.json) {
-      PrintLedger(job);
+      PrintLedger(job.ledger, job.input, job.output, job.size);
     }
   }
   if (options.json && std::ranges::any_of(*jobs, [](const Job& job) { return !job.error; }))

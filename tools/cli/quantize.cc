@@ -4,12 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <thread>
 
 #include "commands.h"
 #include "float_executor.h"
-#include "json.h"
+#include "ledger.h"
 #include "qtx/calibrate/calibrate.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
@@ -18,10 +17,8 @@
 namespace qtx::cli {
 namespace {
 
-using quantize::LedgerEntry;
 using quantize::Quantized;
 
-constexpr std::array<const char*, 3> kFates = {"kept", "changed", "dropped"};
 constexpr std::int64_t kMaxRulesBytes = std::int64_t{1} << 24;
 
 template <typename T>
@@ -107,30 +104,10 @@ Result<Outcome> Perform(const QuantizeOptions& options, quantize::Settings setti
   return outcome;
 }
 
-void PrintLedger(const QuantizeOptions& options, const Quantized& quantized) {
-  std::FILE* out = options.output == "-" ? stderr : stdout;
-  std::array<int, 3> counts{};
-  for (const LedgerEntry& entry : quantized.ledger) {
-    ++counts[static_cast<std::size_t>(entry.fate)];
-    if (entry.why.empty()) continue;
-    fmt::print(out, "{} {} {}: {}\n", kFates[static_cast<std::size_t>(entry.fate)], entry.value,
-               entry.field, entry.why);
-  }
-  fmt::print(out, "{} -> {}: {} nodes, {} fields kept, {} changed, {} dropped\n", options.model,
-             options.output, quantized.model.graph.nodes.size(), counts[0], counts[1], counts[2]);
-}
-
 void PrintJson(const QuantizeOptions& options, const Quantized& quantized) {
   Json json;
   json.BeginObject();
-  json.Array("ledger", quantized.ledger, [&json](const LedgerEntry& entry) {
-    json.BeginObject();
-    json.Field("value", entry.value);
-    json.Field("field", entry.field);
-    json.Field("fate", kFates[static_cast<std::size_t>(entry.fate)]);
-    json.Field("why", entry.why);
-    json.EndObject();
-  });
+  WriteLedger(quantized.ledger, json);
   json.EndObject();
   fmt::print(options.output == "-" ? stderr : stdout, "{}", json.Text());
 }
@@ -151,7 +128,12 @@ int Quantize(const QuantizeOptions& options) {
   }
   if (const auto saved = quantized.model.Save(options.output); !saved.has_value())
     return Fail(saved.error(), kInternal);
-  options.json ? PrintJson(options, quantized) : PrintLedger(options, quantized);
+  if (options.json) {
+    PrintJson(options, quantized);
+  } else {
+    PrintLedger(quantized.ledger, options.model, options.output,
+                fmt::format("{} nodes", quantized.model.graph.nodes.size()));
+  }
   if (!outcome->report) return kDone;
   if (!options.json) PrintErrors(*outcome->report, options.output == "-" ? stderr : stdout);
   const auto written = WriteReport(*outcome->report, quantized.model, options.report);

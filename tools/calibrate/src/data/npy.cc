@@ -43,9 +43,10 @@ Sample ReadPlace(const std::string& path, const Place& place, const Target& targ
   return OneInput(*std::move(tensor), target.inputs[0], target.preprocess());
 }
 
-class Npy : public Reader {
+// A file that holds its samples one after the other.
+class Placed : public Reader {
  public:
-  explicit Npy(const Target& target) : target_(target) {}
+  explicit Placed(const Target& target) : target_(target) {}
 
   Result<std::int64_t> Count(const std::string& path) const override {
     const auto place = Find(path, 0);
@@ -58,8 +59,18 @@ class Npy : public Reader {
     return ReadPlace(path, *place, target_);
   }
 
+ protected:
+  virtual tl::expected<Place, BadSample> Find(const std::string& path,
+                                              std::int64_t index) const = 0;
+  const Target& target_;
+};
+
+class Npy : public Placed {
+ public:
+  using Placed::Placed;
+
  private:
-  tl::expected<Place, BadSample> Find(const std::string& path, std::int64_t index) const {
+  tl::expected<Place, BadSample> Find(const std::string& path, std::int64_t index) const override {
     const auto size = SizeOf(path);
     if (!size.has_value()) return BadFile(size.error());
     const auto start = ReadPart(path, 0, std::min(*size, kMaxHeaderBytes));
@@ -79,28 +90,15 @@ class Npy : public Reader {
     }
     return Place{header->elem_type, *fit, header->size + slice->offset, slice->bytes};
   }
-
-  const Target& target_;
 };
 
 // Little-endian elements of the input's type, without a header.
-class Raw : public Reader {
+class Raw : public Placed {
  public:
-  explicit Raw(const Target& target) : target_(target) {}
-
-  Result<std::int64_t> Count(const std::string& path) const override {
-    const auto place = Find(path, 0);
-    if (!place.has_value()) return place.error().error;
-    return place->fit.count;
-  }
-  Sample Read(const std::string& path, std::int64_t index) const override {
-    const auto place = Find(path, index);
-    if (!place.has_value()) return tl::unexpected(place.error());
-    return ReadPlace(path, *place, target_);
-  }
+  using Placed::Placed;
 
  private:
-  tl::expected<Place, BadSample> Find(const std::string& path, std::int64_t index) const {
+  tl::expected<Place, BadSample> Find(const std::string& path, std::int64_t index) const override {
     const Input& input = target_.inputs[0];
     format::Shape shape = input.shape.value_or(format::Shape{{}});
     // Without a size the leading dimension is 1: one more sample is one more of these.
@@ -124,8 +122,6 @@ class Raw : public Reader {
     fit.count = *size / slice->bytes;
     return Place{input.elem_type, fit, index * slice->bytes, slice->bytes};
   }
-
-  const Target& target_;
 };
 
 }  // namespace

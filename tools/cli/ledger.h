@@ -1,0 +1,48 @@
+// What became of each field, for people and for programs. A ledger is of a converter or of the
+// quantizer: their entries have the same fields.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "json.h"
+
+namespace qtx::cli {
+
+inline constexpr std::array<const char*, 3> kFates = {"kept", "changed", "dropped"};
+
+/// A line for each entry that says why, and one that counts them all. The result itself may go to
+/// stdout ("-"): then what is said of it does not.
+template <typename Entry>
+void PrintLedger(const std::vector<Entry>& ledger, const std::string& input,
+                 const std::string& output, const std::string& size) {
+  std::FILE* out = output == "-" ? stderr : stdout;
+  std::array<int, 3> counts{};
+  for (const Entry& entry : ledger) {
+    const auto fate = static_cast<std::size_t>(entry.fate);
+    ++counts[fate];
+    if (entry.why.empty()) continue;
+    fmt::print(out, "{} {} {}: {}\n", kFates[fate], entry.value, entry.field, entry.why);
+  }
+  fmt::print(out, "{} -> {}: {}, {} fields kept, {} changed, {} dropped\n", input, output, size,
+             counts[0], counts[1], counts[2]);
+}
+
+/// "ledger": [...] of an object that is open.
+template <typename Entry>
+void WriteLedger(const std::vector<Entry>& ledger, Json& json) {
+  json.Array("ledger", ledger, [&json](const Entry& entry) {
+    json.BeginObject();
+    json.Field("value", entry.value);
+    json.Field("field", entry.field);
+    json.Field("fate", kFates[static_cast<std::size_t>(entry.fate)]);
+    json.Field("why", entry.why);
+    json.EndObject();
+  });
+}
+
+}  // namespace qtx::cli
