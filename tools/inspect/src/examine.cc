@@ -144,8 +144,8 @@ Histogram Coarsened(Histogram histogram) {
 // least so much is lost.
 std::optional<double> ShareBeyond(const Histogram& h, double lower, double upper) {
   const double width = (h.upper - h.lower) / static_cast<double>(h.counts.size());
-  double beyond = static_cast<double>(h.below) * (lower <= h.lower ? 0.0 : 1.0) +
-                  static_cast<double>(h.above) * (upper >= h.upper ? 0.0 : 1.0);
+  double beyond = static_cast<double>(h.below) * (h.lower <= lower ? 1.0 : 0.0) +
+                  static_cast<double>(h.above) * (upper <= h.upper ? 1.0 : 0.0);
   double total = static_cast<double>(h.below) + static_cast<double>(h.above);
   for (std::size_t i = 0; i < h.counts.size(); ++i) {
     const double left = h.lower + width * static_cast<double>(i);

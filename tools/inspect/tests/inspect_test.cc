@@ -75,6 +75,13 @@ TEST(Findings, NameMoreThanAHundredthBeyondTheRange) {
   EXPECT_THAT(KindsIn(Of(type)), IsEmpty());
   type.statistics->histogram->counts = {400, 300, 200, 89, 6, 5};
   EXPECT_THAT(KindsIn(Of(type)), ElementsAre("saturates"));
+  // What lies below -1, where the range begins, is lost; what lies above 0.5 perhaps.
+  type.statistics->histogram =
+      format::Histogram{.lower = -1, .upper = 0.5, .counts = {989}, .below = 11};
+  EXPECT_THAT(KindsIn(Of(type)), ElementsAre("saturates"));
+  type.statistics->histogram =
+      format::Histogram{.lower = -1, .upper = 0.5, .counts = {989}, .above = 11};
+  EXPECT_THAT(KindsIn(Of(type)), IsEmpty());
 }
 
 TEST(Findings, NameWhatIsNotFinite) {
