@@ -155,5 +155,23 @@ TEST(WideSum, CarriesThroughManyAdditions) {
   EXPECT_EQ(sums.sum.ToExact(), expected);
 }
 
+// 8193 values of sum 8193 * (2^53 + 1) + 1: the mean is 1/8193 above the middle of 2^53 and 2^53
+// + 2. That far behind the quotient's last bit it shows in the remainder alone; one less is the
+// tie, which goes to even, 2^53.
+TEST(Round, SeesWhatIsFarBelowATie) {
+  Integer sum;
+  mpz_setbit(sum.get(), 53);
+  mpz_add_ui(sum.get(), sum.get(), 1);
+  mpz_mul_ui(sum.get(), sum.get(), 8193);
+  Integer squares;
+  mpz_setbit(squares.get(), 130);
+  format::Moments moments{.count = 8193, .sum_of_squares = ToExactSum(squares, 0)};
+  moments.sum = ToExactSum(sum, 0);
+  EXPECT_EQ(Round(moments)->mean, 0x1p53);
+  mpz_add_ui(sum.get(), sum.get(), 1);
+  moments.sum = ToExactSum(sum, 0);
+  EXPECT_EQ(Round(moments)->mean, 0x1p53 + 2);
+}
+
 }  // namespace
 }  // namespace qtx::calibrate

@@ -172,6 +172,20 @@ TEST(MeanError, SumsTheErrorsTimesTheMeans) {
   EXPECT_FALSE(MeanError(node, real, stored, {2, 4, 6}).has_value());
 }
 
+// The same weights in units of 1 and offsets 3 and -5: what is stored moves, the errors do not.
+TEST(MeanError, TakesTheOffsetOfEachOutput) {
+  Node node;
+  node.op_type = "Conv";
+  const Tensor real = Floats({2, 2, 1, 1}, {0.5F, 0.25F, 1.5F, -0.75F});
+  Tensor stored =
+      *format::MakeTensor(ElementType::kInt8Q, {2, 2, 1, 1},
+                          format::Quantization{.scale = {1, 1}, .offset = {3, -5}, .axis = {0}});
+  format::PackInt32(std::vector<std::int32_t>{3, 3, -3, -6}, stored);
+  const auto errors = MeanError(node, real, stored, {2, 4});
+  ASSERT_TRUE(errors.has_value());
+  EXPECT_THAT(*errors, testing::ElementsAre(-2, 0));
+}
+
 // [C, M] transposed: transB 0 has the channels of the input first.
 TEST(MeanError, KnowsWhichChannelAWeightMeets) {
   Node gemm;
