@@ -30,8 +30,8 @@ std::size_t BinsFor(double count) {
 std::vector<double> BinsOf(const std::vector<Mass>& masses, double top, std::size_t size) {
   std::vector<double> bins(size);
   const double width = top / static_cast<double>(size);
-  const auto bin = [width, size](double x) {
-    return std::min(size - 1, static_cast<std::size_t>(std::max(0.0, x / width)));
+  const auto bin = [width, size](double x) {  // counts above a histogram may lie beyond `top`
+    return static_cast<std::size_t>(std::clamp(x / width, 0.0, static_cast<double>(size - 1)));
   };
   for (const Mass& mass : masses) {
     const std::size_t first = bin(mass.lower), last = bin(mass.upper);

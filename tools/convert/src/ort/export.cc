@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "annotate.h"
 #include "errors.h"
@@ -21,6 +23,12 @@ std::string Obstacle(const Statistics& s) {
         return "min or max is no binary32";
     }
   }
+  const auto beyond = [](double value) {
+    return std::abs(value) > static_cast<double>(std::numeric_limits<float>::max());
+  };
+  if (std::ranges::any_of(s.mean, beyond) || std::ranges::any_of(s.std, beyond) ||
+      (s.histogram && (beyond(s.histogram->lower) || beyond(s.histogram->upper))))
+    return "a value beyond binary32";
   return "";
 }
 

@@ -153,6 +153,9 @@ TEST(OrtCalibration, NamesWhatItHasNoPlaceFor) {
       format::Statistics{.min = {0}, .max = {1}, .nan_count = 1};
   EXPECT_THAT(Written(model), HasSubstr("x: nan and infinity counts"));
   EXPECT_THAT(Written(model, {.allow = {"statistics"}}), HasSubstr("\"x\""));
+  model.graph.inputs[0].type->statistics =
+      format::Statistics{.min = {0}, .max = {1}, .std = {1e39}};
+  EXPECT_THAT(Written(model), HasSubstr("beyond binary32"));
   EXPECT_THAT(Written(Net()), HasSubstr("no value has a min and a max"));
 }
 
