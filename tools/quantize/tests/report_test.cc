@@ -79,25 +79,25 @@ TEST(Comparison, MeasuresWhatTheDefinitionsSay) {
   EXPECT_THAT(ToJson(*report), testing::HasSubstr("\"max_error_lsb\": 2.0"));
 }
 
-// x [1, 3] times w [3, 2], whose columns reach from 1 to 5 and from -6 to 2; their scales 0.5 and 1
-// along axis 1, offsets 0 and 2. Stored 2 6 10 and 4 -4 0: 1 3 5 and 2 -6 -2, of which the reals
-// are 1 3 5 and 2 -6 -1: one error of 1, in the second column.
+// Filters w [2, 3, 1, 1] that reach from 1 to 5 and from -6 to 2; their scales 0.5 and 1, offsets 0
+// and 2. Stored 2 6 10 and 4 -4 0: 1 3 5 and 2 -6 -2, of which the reals are 1 3 5 and 2 -6 -1: one
+// error of 1, in the second.
 TEST(Comparison, DescribesWeightsByChannel) {
   Quantized quantized;
   format::Node node;
-  node.op_type = "MatMul";
+  node.op_type = "Conv";
   node.inputs = {"x", "w/quantized"};
   node.outputs = {"y"};
   quantized.model.graph.nodes = {node};
-  Tensor real = *format::MakeTensor(ElementType::kFloat, {3, 2});
-  std::ranges::copy(std::vector<float>{1, 2, 3, -6, 5, -1}, real.As<float>().begin());
+  Tensor real = *format::MakeTensor(ElementType::kFloat, {2, 3, 1, 1});
+  std::ranges::copy(std::vector<float>{1, 3, 5, 2, -6, -1}, real.As<float>().begin());
   quantized.real.graph.initializers = {format::ToTensorData("w", real)};
-  Tensor stored = *format::MakeTensor(ElementType::kInt8, {3, 2});
-  format::PackInt32(std::vector<std::int32_t>{2, 4, 6, -4, 10, 0}, stored);
+  Tensor stored = *format::MakeTensor(ElementType::kInt8, {2, 3, 1, 1});
+  format::PackInt32(std::vector<std::int32_t>{2, 6, 10, 4, -4, 0}, stored);
   quantized.model.graph.initializers = {format::ToTensorData("w/quantized", stored)};
   format::TensorType type{ElementType::kInt8Q};
-  type.shape = format::ToShape(format::Dims{3, 2});
-  type.quantization = format::Quantization{.scale = {0.5F, 1}, .offset = {0, 2}, .axis = {1}};
+  type.shape = format::ToShape(format::Dims{2, 3, 1, 1});
+  type.quantization = format::Quantization{.scale = {0.5F, 1}, .offset = {0, 2}, .axis = {0}};
   quantized.model.graph.values = {{.name = "w/quantized", .type = type}};
   quantized.sources["w/quantized"] = {"w", {}};
   const auto report = Comparison(quantized).Finish();
