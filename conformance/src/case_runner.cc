@@ -149,7 +149,8 @@ Result<ReferenceResults::Outputs> ReferenceResults::Get(std::size_t index,
   }
   // "exact reversed" is the answer of `exact` to other inputs.
   const std::string_view row = std::string_view(arithmetic).substr(0, arithmetic.find(' '));
-  QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(model, row));
+  QTX_ASSIGN_OR_RETURN(auto interpreter,
+                       reference::Interpreter::Prepare(model, row, {}, features_));
   QTX_ASSIGN_OR_RETURN(Outputs outputs, interpreter.Run(inputs));
   Put(index, arithmetic, outputs);
   return outputs;
@@ -279,7 +280,7 @@ Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
 // What breaks the format the checker must say, by the clause the case names, and the backend must
 // refuse to prepare; all else is for the backend to refuse, by whatever words.
 void CaseRunner::RunRefusal(const Case& c, const format::Model& model, CaseResult& result) {
-  const std::vector<format::Finding> findings = format::Check(model, c.id);
+  const std::vector<format::Finding> findings = format::Check(model, c.id, references_.features());
   if (!findings.empty() &&
       std::ranges::find(findings, c.error, &format::Finding::rule) == findings.end()) {
     const format::Finding& first = findings.front();

@@ -12,6 +12,7 @@
 #include "qtx/backend/backend.h"
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/runner.h"
+#include "qtx/format/feature.h"
 #include "qtx/format/model.h"
 #include "qtx/format/tensor.h"
 
@@ -21,6 +22,8 @@ namespace qtx::conformance {
 class ReferenceResults {
  public:
   using Outputs = std::vector<format::Tensor>;
+  explicit ReferenceResults(format::Features features) : features_(features) {}
+  format::Features features() const { return features_; }
   /// `index` is the case's; `arithmetic` may have a word after it, for other inputs of the case.
   /// Errors: those of Interpreter::Prepare and Run.
   Result<Outputs> Get(std::size_t index, const std::string& arithmetic, const format::Model& model,
@@ -29,6 +32,7 @@ class ReferenceResults {
   void Put(std::size_t index, const std::string& arithmetic, const Outputs& outputs);
 
  private:
+  format::Features features_;
   std::mutex mutex_;
   std::map<std::pair<std::size_t, std::string>, Outputs> outputs_;
 };

@@ -24,6 +24,8 @@ class InterpretedModel : public backend::PreparedModel {
 
 class ReferenceBackend : public backend::Backend {
  public:
+  explicit ReferenceBackend(format::Features features) : features_(features) {}
+
   Result<backend::Description> Describe() override {
     backend::Description description;
     description.name = "reference";
@@ -41,20 +43,23 @@ class ReferenceBackend : public backend::Backend {
   Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model& model,
                                                           std::string_view arithmetic) override {
     QTX_ASSIGN_OR_RETURN(reference::Interpreter interpreter,
-                         reference::Interpreter::Prepare(model, arithmetic));
+                         reference::Interpreter::Prepare(model, arithmetic, {}, features_));
     return std::unique_ptr<backend::PreparedModel>(
         std::make_unique<InterpretedModel>(std::move(interpreter)));
   }
+
+ private:
+  format::Features features_;
 };
 
 }  // namespace
 
-BackendSource ReferenceSource() {
+BackendSource ReferenceSource(format::Features features) {
   BackendSource source;
   source.name = "reference";
   source.is_reference = true;
-  source.make = []() -> Result<std::unique_ptr<backend::Backend>> {
-    return std::unique_ptr<backend::Backend>(std::make_unique<ReferenceBackend>());
+  source.make = [features]() -> Result<std::unique_ptr<backend::Backend>> {
+    return std::unique_ptr<backend::Backend>(std::make_unique<ReferenceBackend>(features));
   };
   return source;
 }

@@ -272,7 +272,7 @@ Report RunSuite(const std::string& suite, std::span<const Case> cases,
   Report report;
   report.suite = suite;
   report.selected = std::ssize(cases);
-  ReferenceResults references;
+  ReferenceResults references(options.features);
   for (Plan& plan : plans) {
     if (!plan.chosen.empty()) {
       Row(*plan.source, cases, std::move(plan.chosen), plan.report).Run(references, options);

@@ -16,7 +16,8 @@ std::string Place(const char* list, std::size_t i, const std::string& name) {
 // The rules of graph.md, versioning.md and origin.md, and the walk over everything that has a type.
 class Checker {
  public:
-  Checker(const Model& model, const std::string& file) : model_(model), findings_(file) {}
+  Checker(const Model& model, const std::string& file, Features features)
+      : model_(model), features_(features), findings_(file) {}
 
   std::vector<Finding> Run() {
     Walk("input", model_.graph.inputs);
@@ -110,11 +111,12 @@ class Checker {
   void CheckVersion() {
     const std::int64_t version = model_.OpsetVersion(kDomain);
     if (version == 0 && !quantized_) return;
-    if (version == kVersion) return;
+    const std::int64_t latest = features_.LatestVersion();
+    if (version >= 1 && version <= latest) return;
     findings_.Add(
         version == 0 ? "versioning.C1" : "versioning.C2", "opset_import",
         FoundExpected(version == 0 ? "none of domain qtx" : "qtx " + std::to_string(version),
-                      "qtx " + std::to_string(kVersion)));
+                      "qtx 1" + (latest > 1 ? " to " + std::to_string(latest) : "")));
   }
 
   void CheckAnnotations() {
@@ -124,6 +126,7 @@ class Checker {
   }
 
   const Model& model_;
+  Features features_;
   Findings findings_;
   std::map<std::string, const ValueInfo*> typed_;
   std::set<std::string> defined_;
@@ -132,8 +135,8 @@ class Checker {
 
 }  // namespace
 
-std::vector<Finding> Check(const Model& model, const std::string& file) {
-  return Checker(model, file).Run();
+std::vector<Finding> Check(const Model& model, const std::string& file, Features features) {
+  return Checker(model, file, features).Run();
 }
 
 std::vector<std::string> CheckedRules() {

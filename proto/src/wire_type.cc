@@ -7,6 +7,29 @@ namespace qtx::format {
 namespace wire {
 namespace {
 
+using WireLevels = google::protobuf::RepeatedPtrField<qtx::BlockFactors>;
+
+std::vector<BlockFactors> ReadLevels(const WireLevels& in) {
+  std::vector<BlockFactors> levels;
+  for (const qtx::BlockFactors& level : in) {
+    levels.push_back({.value = Vector(level.value()),
+                      .tensor = level.tensor(),
+                      .block_shape = Vector(level.block_shape()),
+                      .unknown_fields = level.unknown_fields()});
+  }
+  return levels;
+}
+
+void WriteLevels(const std::vector<BlockFactors>& levels, WireLevels& out) {
+  for (const BlockFactors& level : levels) {
+    qtx::BlockFactors& written = *out.Add();
+    Assign(level.value, written.mutable_value());
+    if (!level.tensor.empty()) written.set_tensor(level.tensor);
+    Assign(level.block_shape, written.mutable_block_shape());
+    *written.mutable_unknown_fields() = level.unknown_fields;
+  }
+}
+
 Quantization ReadQuantization(const qtx::Quantization& in) {
   Quantization q;
   q.scale = Vector(in.scale());
@@ -23,6 +46,9 @@ Quantization ReadQuantization(const qtx::Quantization& in) {
                                       .shift = Vector(in.requantization().shift())};
   }
   q.storage_type = static_cast<ElementType>(in.storage_type());
+  q.scale_levels = ReadLevels(in.scale_levels());
+  q.base_levels = ReadLevels(in.base_levels());
+  q.must_understand = Vector(in.must_understand());
   q.unknown_fields = in.unknown_fields();
   return q;
 }
@@ -46,6 +72,9 @@ void WriteQuantization(const Quantization& q, qtx::Quantization& out) {
   if (q.storage_type != ElementType::kUndefined) {
     out.set_storage_type(static_cast<int>(q.storage_type));
   }
+  WriteLevels(q.scale_levels, *out.mutable_scale_levels());
+  WriteLevels(q.base_levels, *out.mutable_base_levels());
+  Assign(q.must_understand, out.mutable_must_understand());
   *out.mutable_unknown_fields() = q.unknown_fields;
 }
 

@@ -84,10 +84,11 @@ bool IsNamed(const format::Node& node, std::string_view name) {
 
 // The arithmetic of each step.
 Result<std::vector<const Arithmetic*>> ArithmeticsOf(const Plan& plan, const Arithmetic* fallback,
-                                                     const Interpreter::NodeArithmetics& by_node) {
+                                                     const Interpreter::NodeArithmetics& by_node,
+                                                     format::Features features) {
   std::vector<const Arithmetic*> rows(plan.steps.size(), fallback);
   for (const auto& [name, arithmetic] : by_node) {
-    auto row = FindArithmetic(arithmetic);
+    auto row = FindArithmetic(arithmetic, features);
     if (!row.has_value()) return At("node '" + name + "'", std::move(row).error());
     bool found = false;
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -116,7 +117,7 @@ struct Interpreter::State {
   Counters counters;
   std::map<std::string, Tensor> values;  // of the run in progress
 
-  Result<void> Load(format::Model given, const NodeArithmetics& by_node);
+  Result<void> Load(format::Model given, const NodeArithmetics& by_node, format::Features features);
   Result<void> Bind(std::span<const Tensor> inputs);
   Result<void> Execute(std::size_t at);
   Result<std::vector<Tensor>> Collect();
@@ -129,14 +130,15 @@ const Tensor* Interpreter::State::Find(const std::string& name) const {
   return initializer == plan.initializers.end() ? nullptr : &initializer->second;
 }
 
-Result<void> Interpreter::State::Load(format::Model given, const NodeArithmetics& by_node) {
-  if (const auto findings = format::Check(given, ""); !findings.empty()) {
+Result<void> Interpreter::State::Load(format::Model given, const NodeArithmetics& by_node,
+                                      format::Features features) {
+  if (const auto findings = format::Check(given, "", features); !findings.empty()) {
     const format::Finding& first = findings.front();
     return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
   }
   model = std::move(given);
   QTX_ASSIGN_OR_RETURN(plan, MakePlan(model));
-  QTX_ASSIGN_OR_RETURN(node_arithmetics, ArithmeticsOf(plan, arithmetic, by_node));
+  QTX_ASSIGN_OR_RETURN(node_arithmetics, ArithmeticsOf(plan, arithmetic, by_node, features));
   opset = model.OpsetVersion("");
   return {};
 }
@@ -203,18 +205,20 @@ Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
 Interpreter::~Interpreter() = default;
 
 Result<Interpreter> Interpreter::Prepare(format::Model model, std::string_view arithmetic,
-                                         const NodeArithmetics& by_node) {
+                                         const NodeArithmetics& by_node,
+                                         format::Features features) {
   auto state = std::make_unique<State>();
-  QTX_ASSIGN_OR_RETURN(state->arithmetic, FindArithmetic(arithmetic));
-  QTX_RETURN_IF_ERROR(state->Load(std::move(model), by_node));
+  QTX_ASSIGN_OR_RETURN(state->arithmetic, FindArithmetic(arithmetic, features));
+  QTX_RETURN_IF_ERROR(state->Load(std::move(model), by_node, features));
   return Interpreter(std::move(state));
 }
 
-Result<Interpreter> Interpreter::Prepare(format::Model model, const Arithmetic& arithmetic) {
+Result<Interpreter> Interpreter::Prepare(format::Model model, const Arithmetic& arithmetic,
+                                         format::Features features) {
   auto state = std::make_unique<State>();
   state->own_row = arithmetic;
   state->arithmetic = &*state->own_row;
-  QTX_RETURN_IF_ERROR(state->Load(std::move(model), {}));
+  QTX_RETURN_IF_ERROR(state->Load(std::move(model), {}, features));
   return Interpreter(std::move(state));
 }
 
@@ -232,8 +236,8 @@ Result<std::vector<Tensor>> Interpreter::Run(std::span<const Tensor> inputs) {
 }
 
 Result<Tensor> QuantizeInput(const Tensor& real, const format::TensorType& to,
-                             std::string_view arithmetic) {
-  QTX_ASSIGN_OR_RETURN(const Arithmetic* recipe, FindArithmetic(arithmetic));
+                             std::string_view arithmetic, format::Features features) {
+  QTX_ASSIGN_OR_RETURN(const Arithmetic* recipe, FindArithmetic(arithmetic, features));
   QTX_RETURN_IF_ERROR(CheckShape(to.shape, real.dims));
   QTX_RETURN_IF_ERROR(CheckBytes(real));
   if (!to.quantization || real.elem_type != format::ElementType::kFloat) {

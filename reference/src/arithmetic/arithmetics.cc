@@ -59,6 +59,20 @@ constexpr RequantizeRecipe Fixed(const FactorRecipe& factor, Rounds rounds, TieR
 // exact.S1: everything rounds once, from the exact real.
 constexpr Arithmetic Exact() { return Named("exact", Domain::kExact); }
 
+// Proposal 0003: the offset is added to the exact quotient, and their sum is rounded.
+constexpr Arithmetic ExactOffsetBeforeRounding() {
+  Arithmetic row = Exact();
+  row.quantize.offset = Offset::kBeforeRounding;
+  for (RequantizeRecipe Arithmetic::*recipe :
+       {&Arithmetic::requantize, &Arithmetic::depthwise_requantize,
+        &Arithmetic::unsigned_requantize, &Arithmetic::wide_requantize, &Arithmetic::rescale,
+        &Arithmetic::activation, &Arithmetic::multiply}) {
+    (row.*recipe).offset = Offset::kBeforeRounding;
+  }
+  return row;
+}
+constexpr Arithmetic kExactOffsetBeforeRounding = ExactOffsetBeforeRounding();
+
 // float32.S1 to .S7: ONNX Runtime's QDQ and QLinear operators.
 constexpr Arithmetic Float32() {
   Arithmetic row = Named("float32", Domain::kFloat32);
@@ -282,7 +296,10 @@ std::string Names() {
 std::span<const Arithmetic> Arithmetics() { return kArithmetics; }
 std::span<const Alias> Aliases() { return kAliases; }
 
-Result<const Arithmetic*> FindArithmetic(std::string_view name) {
+Result<const Arithmetic*> FindArithmetic(std::string_view name, format::Features features) {
+  if (name == "exact" && features.Has(format::Feature::kOffsetBeforeRounding)) {
+    return &kExactOffsetBeforeRounding;
+  }
   const auto alias = std::ranges::find(kAliases, name, &Alias::name);
   const std::string_view wanted = alias == kAliases.end() ? name : alias->of;
   const auto row = std::ranges::find(kArithmetics, wanted, &Arithmetic::name);

@@ -88,6 +88,12 @@ struct Operator {
   std::string origin;  // "tflite/RSQRT": framework and op_type of the node's origin; empty: none
 };
 
+/// What a case must give: outputs, or the clause by which it is refused.
+struct Expectation {
+  std::vector<CaseValue> outputs;
+  std::string error;
+};
+
 struct Case {
   std::string id;    // "add/tie_with_odd_offset[type=int8q]"; the first component is the stem
   std::string spec;  // the clause, "add.S2"
@@ -106,6 +112,9 @@ struct Case {
   std::vector<CaseValue> outputs;       // without data: left to the reference
   std::vector<Alternative> alternatives;
   std::string error;  // the clause by which the case must be refused; empty: it must run
+  // An example of a proposal: what the current spec makes of it. `outputs` and `error` are those
+  // with the proposal's feature on.
+  std::optional<Expectation> before;
   std::optional<std::int64_t> ulp;  // tolerance of float outputs; nullopt is exact
   std::optional<Closeness> close;   // or this one, of third-party data only
   // Data made by an arithmetic that rounds on the way: in `exact`, the exact result is right too.

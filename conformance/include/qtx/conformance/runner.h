@@ -15,6 +15,7 @@
 #include "qtx/backend/backend.h"
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/diagnosis.h"
+#include "qtx/format/feature.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
 
@@ -59,7 +60,7 @@ struct BackendSource {
 };
 
 /// The reference interpreter as a backend: every named arithmetic, "exact" first.
-BackendSource ReferenceSource();
+BackendSource ReferenceSource(format::Features features = format::Features::Current());
 
 /// A backend whose faults cannot reach this process, and what the harness asks of it beyond the
 /// four requests. RunSuite finds out which backends are such.
@@ -160,8 +161,9 @@ struct RunOptions {
   std::vector<std::string> arithmetics;      // empty = each that the case and the backend both name
   int jobs = 1;                              // worker threads per backend
   std::function<void(std::size_t)> planned;  // once, how many results there will be
-  std::function<void(const std::string&)> started;  // the id of a case
-  std::function<void(const CaseResult&)> progress;  // what came of it
+  std::function<void(const std::string&)> started;          // the id of a case
+  std::function<void(const CaseResult&)> progress;          // what came of it
+  format::Features features = format::Features::Current();  // of the spec that cases are held to
   Journal* journal = nullptr;  // results in it are taken over, others added to it
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "qtx/format/feature.h"
 #include "qtx/format/model.h"
 
 namespace qtx::format {
@@ -17,8 +18,9 @@ struct Finding {
 };
 
 /// All findings, in the order of the file; empty for a conforming model. `where` is prefixed by
-/// `file`.  Source: the clauses of spec/format/.
-std::vector<Finding> Check(const Model& model, const std::string& file = "model");
+/// `file`.  Source: the clauses of spec/format/, and of the proposals of `features`.
+std::vector<Finding> Check(const Model& model, const std::string& file = "model",
+                           Features features = Features::Current());
 
 /// The rules Check knows, e.g. for the test that holds them to the clauses of the spec.
 std::vector<std::string> CheckedRules();

@@ -142,7 +142,7 @@ struct OpsetImport {
 };
 
 inline constexpr std::string_view kDomain = "qtx";
-inline constexpr std::int64_t kVersion = 1;
+inline constexpr std::int64_t kVersion = 1;  // what a model imports that uses no later feature
 
 struct Model {
   std::int64_t ir_version = 0;

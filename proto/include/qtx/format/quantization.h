@@ -33,6 +33,15 @@ struct Requantization {
   bool operator==(const Requantization&) const = default;
 };
 
+/// One level of a parameter that is a product of factors: a factor for each block.
+struct BlockFactors {
+  std::vector<float> value;
+  std::string tensor;                     // an initializer instead of `value`; empty = inline
+  std::vector<std::int64_t> block_shape;  // elements along each axis; empty = the Quantization's
+  std::string unknown_fields;
+  bool operator==(const BlockFactors&) const = default;
+};
+
 struct Quantization {
   std::vector<float> scale;          // > 0, finite; size 1 or the product of the parameter dims
   std::vector<std::int32_t> offset;  // empty = all 0; else as many as scale
@@ -45,7 +54,12 @@ struct Quantization {
   Scheme scheme = Scheme::kUnspecified;
   std::optional<Requantization> requantization;
   ElementType storage_type = ElementType::kUndefined;  // annotation role (elem_type FLOAT) only
-  std::string unknown_fields;  // wire bytes of fields this version does not know
+  // From fine to coarse (proposal 0001). Resolve makes of scale_levels the inline `scale`, and of
+  // base_levels one inline level with a value for each parameter.
+  std::vector<BlockFactors> scale_levels;     // instead of scale and scale_tensor
+  std::vector<BlockFactors> base_levels;      // real = scale * (stored - offset) + base; empty = 0
+  std::vector<std::int32_t> must_understand;  // field numbers of the message (proposal 0002)
+  std::string unknown_fields;                 // wire bytes of fields this version does not know
 
   bool operator==(const Quantization&) const = default;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "qtx/format/feature.h"
 #include "qtx/format/result.h"
 
 namespace qtx::reference {
@@ -165,7 +166,9 @@ struct Alias {
 
 std::span<const Arithmetic> Arithmetics();
 std::span<const Alias> Aliases();
-/// By name or alias.  Errors: kInvalid, listing the names there are.
-Result<const Arithmetic*> FindArithmetic(std::string_view name);
+/// By name or alias, as `features` has it: a proposal may change what `exact` is.
+/// Errors: kInvalid, listing the names there are.
+Result<const Arithmetic*> FindArithmetic(std::string_view name,
+                                         format::Features features = format::Features::Current());
 
 }  // namespace qtx::reference

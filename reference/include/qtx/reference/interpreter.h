@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "qtx/format/feature.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -28,10 +29,12 @@ class Interpreter {
   /// Errors: kInvalid with the broken clause, or for a name of `by_node` that is no node or no
   /// arithmetic; kUnsupported with node and reason.
   static Result<Interpreter> Prepare(format::Model model, std::string_view arithmetic = "exact",
-                                     const NodeArithmetics& by_node = {});
+                                     const NodeArithmetics& by_node = {},
+                                     format::Features features = format::Features::Current());
 
   /// In a row that need not be one of Arithmetics(): what diagnosis searches.  Errors: as above.
-  static Result<Interpreter> Prepare(format::Model model, const Arithmetic& arithmetic);
+  static Result<Interpreter> Prepare(format::Model model, const Arithmetic& arithmetic,
+                                     format::Features features = format::Features::Current());
 
   Interpreter(Interpreter&&) noexcept;
   Interpreter& operator=(Interpreter&&) noexcept;
@@ -58,7 +61,8 @@ class Interpreter {
 /// What Run does to a FLOAT tensor given for an input of the quantized type `to`, whose parameters
 /// are inline. Errors: kInvalid when `real` is not FLOAT or its dims do not fit `to`.
 Result<format::Tensor> QuantizeInput(const format::Tensor& real, const format::TensorType& to,
-                                     std::string_view arithmetic = "exact");
+                                     std::string_view arithmetic = "exact",
+                                     format::Features features = format::Features::Current());
 
 /// op_types the interpreter knows, of every domain, sorted.
 std::vector<std::string> SupportedOperators();

@@ -1,0 +1,62 @@
+// The Markdown of the specification as a document: sections, clauses, fenced blocks and links, each
+// with its line. The parser is cmark-gfm, GitHub's own; only document.cc includes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/format/result.h"
+
+namespace qtx::spec {
+
+inline constexpr std::int64_t kMaxDocumentBytes = std::int64_t{4} << 20;
+
+/// A heading, and how far its section reaches: up to the next heading of its level or a higher one.
+struct Section {
+  std::string title;  // plain text
+  int level = 1;      // of `#`
+  int line = 0;       // of the heading, from 1
+  int end = 0;        // the line after the section's last
+};
+
+/// A fenced block: "yaml", its text without the fences.
+struct Fence {
+  std::string info;
+  std::string text;
+  int line = 0;  // of the opening fence
+};
+
+struct Link {
+  std::string target;  // as written: "format/", "../glossary.md#scale", "https://..."
+  int line = 0;
+};
+
+/// A paragraph, list item or table row that begins with its id in bold.
+struct StatedClause {
+  std::string id;  // "conv.S2"
+  int line = 0;
+  bool held_by_test = false;  // marked "(tests)"
+};
+
+struct Document {
+  std::string where;  // the path, for errors
+  std::string markdown;
+  std::vector<Section> sections;
+  std::vector<Fence> fences;
+  std::vector<Link> links;
+  std::vector<StatedClause> clauses;
+
+  /// The section of this title, of any level; nullptr when there is none.
+  const Section* Find(std::string_view title) const;
+  /// The lines of a section, its heading left out.
+  std::string_view Text(const Section& section) const;
+};
+
+/// Errors: kTooLarge past kMaxDocumentBytes; kInvalid for a fence that is never closed.
+Result<Document> ParseDocument(std::string markdown, const std::string& where);
+/// Errors: as ParseDocument, kIo.
+Result<Document> ReadDocument(const std::string& path);
+
+}  // namespace qtx::spec
