@@ -77,7 +77,7 @@ std::vector<std::string> ArithmeticsWithout(std::span<const Case> cases) {
 }  // namespace
 
 Result<std::vector<Clause>> ReadClauses(const std::string& spec_folder) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(spec_folder, ".md"));
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindChapters(spec_folder));
   std::vector<Clause> clauses;
   for (const std::string& path : paths) {
     QTX_ASSIGN_OR_RETURN(const std::string text,

@@ -52,8 +52,8 @@ Result<void> Add(std::vector<Case> cases, Suite& suite) {
   return CheckCount(suite);
 }
 
-Result<Suite> LoadFrom(const std::string& folder, std::string_view extension, Parser parse) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(folder, extension));
+Result<Suite> LoadFrom(const std::string& folder, const std::vector<std::string>& paths,
+                       Parser parse) {
   Suite suite;
   suite.folder = folder;
   for (const std::string& path : paths) {
@@ -93,7 +93,7 @@ bool MatchesAny(std::span<const std::string> filters, std::string_view id) {
 Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(folder, ".yaml"));
   if (paths.empty()) return LoadThirdParty(folder, load);
-  QTX_ASSIGN_OR_RETURN(Suite suite, LoadFrom(folder, ".yaml", ParseCases));
+  QTX_ASSIGN_OR_RETURN(Suite suite, LoadFrom(folder, paths, ParseCases));
   for (Case& c : suite.cases) c.load = load;
   return suite;
 }
@@ -101,7 +101,8 @@ Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load) {
 Result<Suite> LoadTestData(const std::string& folder) { return LoadThirdParty(folder, {}); }
 
 Result<Suite> LoadExamples(const std::string& folder) {
-  return LoadFrom(folder, ".md", ParseExamples);
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindChapters(folder));
+  return LoadFrom(folder, paths, ParseExamples);
 }
 
 Result<Shard> ParseShard(std::string_view text) {
