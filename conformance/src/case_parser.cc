@@ -5,6 +5,7 @@
 #include "clause.h"
 #include "matrix.h"
 #include "qtx/conformance/case.h"
+#include "qtx/conformance/proposal_examples.h"
 #include "qtx/reference/arithmetic.h"
 #include "value_parser.h"
 #include "yaml.h"
@@ -64,26 +65,27 @@ Result<std::vector<CaseValue>> ParseValues(const Yaml& node, const Place& place)
   return values;
 }
 
-Result<void> ParseExpectation(const Yaml& node, const Place& place, Case& c) {
+Result<Expectation> ParseExpectation(const Yaml& node, const Place& place) {
   if (!node.is_map()) return Refuse(place, node, "expected a map of outputs, or {error: clause}");
+  Expectation expectation;
   Yaml outputs = node;
   for (std::size_t i = 0; i < outputs.keys.size(); ++i) {
     if (outputs.keys[i] != "error") continue;
-    QTX_ASSIGN_OR_RETURN(c.error, ReadClause(outputs.items[i], place.Child("error")));
+    QTX_ASSIGN_OR_RETURN(expectation.error, ReadClause(outputs.items[i], place.Child("error")));
     outputs.keys.erase(outputs.keys.begin() + static_cast<std::ptrdiff_t>(i));
     outputs.items.erase(outputs.items.begin() + static_cast<std::ptrdiff_t>(i));
     break;
   }
-  QTX_ASSIGN_OR_RETURN(c.outputs, ParseValues(outputs, place));
-  if (c.outputs.empty() && c.error.empty()) {
+  QTX_ASSIGN_OR_RETURN(expectation.outputs, ParseValues(outputs, place));
+  if (expectation.outputs.empty() && expectation.error.empty()) {
     return Refuse(place, node, "expected at least one output, or an error");
   }
-  for (const CaseValue& output : c.outputs) {
+  for (const CaseValue& output : expectation.outputs) {
     if (!output.absent && !output.generator && !output.initializer) continue;
     return Refuse(place.Child(output.name), *node.Find(output.name),
                   "an output has a type and data, a file, or neither");
   }
-  return {};
+  return expectation;
 }
 
 Result<Alternative> ParseAlternative(const Yaml& node, const Place& place, const Case& c) {
@@ -237,6 +239,15 @@ Result<void> CheckGiven(const Yaml& node, const Place& place, const CaseValue& v
   return {};
 }
 
+Result<void> CheckOutputs(const Yaml& node, const Place& place,
+                          const std::vector<CaseValue>& outputs, bool of_operator) {
+  for (const CaseValue& output : outputs) {
+    if (!of_operator || output.type.elem_type != format::ElementType::kUndefined) continue;
+    return Refuse(place.Child(output.name), node, "missing key 'type'");
+  }
+  return {};
+}
+
 // What can be said of a case's values only once all of them are known.
 Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c) {
   for (const CaseValue& value : c.inputs) {
@@ -246,17 +257,14 @@ Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c) {
     QTX_RETURN_IF_ERROR(
         CheckGiven(node, place.Child("initializers").Child(value.name), value, !c.op));
   }
-  for (const CaseValue& output : c.outputs) {
-    if (c.op && output.type.elem_type == format::ElementType::kUndefined) {
-      return Refuse(place.Child("expect").Child(output.name), node, "missing key 'type'");
-    }
-  }
-  return {};
+  QTX_RETURN_IF_ERROR(CheckOutputs(node, place.Child("expect"), c.outputs, c.op.has_value()));
+  if (!c.before) return {};
+  return CheckOutputs(node, place.Child("before"), c.before->outputs, c.op.has_value());
 }
 
 // The folder holds inputs and outputs.
 Result<Case> OnlyTestData(const Yaml& node, const Place& place, Case c) {
-  for (const std::string_view key : {"inputs", "initializers", "expect", "either"}) {
+  for (const std::string_view key : {"inputs", "initializers", "expect", "before", "either"}) {
     if (const Yaml* found = node.Find(key)) {
       return Refuse(place.Child(key), *found, "test_data gives the values of its cases");
     }
@@ -264,12 +272,28 @@ Result<Case> OnlyTestData(const Yaml& node, const Place& place, Case c) {
   return c;
 }
 
-Result<Case> ParseCase(const Yaml& node, const std::string& file) {
+// Whose documents these are.
+enum class Of { kSuite, kProposal };
+
+// An example of a proposal says what the current spec makes of it; a case of the suite is held to
+// the current spec alone.
+Result<void> ParseBefore(const Yaml& node, const Place& place, Of of, Case& c) {
+  const Yaml* before = node.Find("before");
+  if (of == Of::kSuite) {
+    if (before == nullptr) return {};
+    return Refuse(place.Child("before"), *before, "only an example of a proposal has this key");
+  }
+  if (before == nullptr) return Refuse(place, node, "missing key 'before'");
+  QTX_ASSIGN_OR_RETURN(c.before, ParseExpectation(*before, place.Child("before")));
+  return {};
+}
+
+Result<Case> ParseCase(const Yaml& node, const std::string& file, Of of) {
   const Place place{file, ""};
-  QTX_RETURN_IF_ERROR(
-      ExpectMap(node, place,
-                {"id", "spec", "why", "op", "model", "test_data", "inputs", "initializers",
-                 "expect", "derivation", "arithmetics", "tolerance", "either", "level", "tags"}));
+  QTX_RETURN_IF_ERROR(ExpectMap(
+      node, place,
+      {"id", "spec", "why", "op", "model", "test_data", "inputs", "initializers", "expect",
+       "before", "derivation", "arithmetics", "tolerance", "either", "level", "tags"}));
   Case c;
   c.where = file + ":" + std::to_string(node.line);
   QTX_RETURN_IF_ERROR(ParseTexts(node, place, c));
@@ -281,7 +305,10 @@ Result<Case> ParseCase(const Yaml& node, const std::string& file) {
   if (!c.test_data.empty()) return OnlyTestData(node, inside, std::move(c));
   const Yaml* expect = node.Find("expect");
   if (expect == nullptr) return Refuse(inside, node, "missing key 'expect'");
-  QTX_RETURN_IF_ERROR(ParseExpectation(*expect, inside.Child("expect"), c));
+  QTX_ASSIGN_OR_RETURN(Expectation expectation, ParseExpectation(*expect, inside.Child("expect")));
+  c.outputs = std::move(expectation.outputs);
+  c.error = std::move(expectation.error);
+  QTX_RETURN_IF_ERROR(ParseBefore(node, inside, of, c));
   if (const Yaml* either = node.Find("either")) {
     QTX_RETURN_IF_ERROR(ParseAlternatives(*either, inside.Child("either"), c));
   }
@@ -289,14 +316,14 @@ Result<Case> ParseCase(const Yaml& node, const std::string& file) {
   return c;
 }
 
-Result<std::vector<Case>> ParseFrom(std::string_view yaml, const std::string& where,
-                                    int first_line) {
+Result<std::vector<Case>> ParseFrom(std::string_view yaml, const std::string& where, int first_line,
+                                    Of of = Of::kSuite) {
   QTX_ASSIGN_OR_RETURN(const std::vector<Yaml> documents, ParseYaml(yaml, where, first_line));
   std::vector<Case> cases;
   for (const Yaml& document : documents) {
     QTX_ASSIGN_OR_RETURN(const std::vector<Yaml> expanded, ExpandMatrix(document, where));
     for (const Yaml& one : expanded) {
-      QTX_ASSIGN_OR_RETURN(cases.emplace_back(), ParseCase(one, where));
+      QTX_ASSIGN_OR_RETURN(cases.emplace_back(), ParseCase(one, where, of));
     }
     if (std::ssize(cases) > kMaxExpansion) {
       return Error{ErrorCode::kTooLarge, where,
@@ -310,6 +337,10 @@ Result<std::vector<Case>> ParseFrom(std::string_view yaml, const std::string& wh
 
 Result<std::vector<Case>> ParseCases(std::string_view yaml, const std::string& where) {
   return ParseFrom(yaml, where, 1);
+}
+
+Result<std::vector<Case>> ParseProposalExamples(std::string_view yaml, const std::string& where) {
+  return ParseFrom(yaml, where, 1, Of::kProposal);
 }
 
 Result<std::vector<Case>> ParseExamples(std::string_view markdown, const std::string& where) {

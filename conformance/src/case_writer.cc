@@ -169,6 +169,7 @@ void AddQuantization(const format::Quantization& q, FlowMap& map) {
   if (q.storage_type != ElementType::kUndefined) {
     map.Add("storage_type", Lower(format::Name(q.storage_type)));
   }
+  map.AddList("must_understand", q.must_understand);
 }
 
 Result<std::string> DataText(const Tensor& tensor) {

@@ -161,17 +161,18 @@ Result<bool> ReadQuantization(const Yaml& node, const Place& place, Quantization
   QTX_RETURN_IF_ERROR(
       Optional(node, place, "requantization", ReadRequantization, q.requantization, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "storage_type", ReadElementType, q.storage_type, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "must_understand", kInt32s, q.must_understand, &any));
   return any;
 }
 
 }  // namespace
 
 Result<format::TensorType> ParseType(const Yaml& node, const Place& place) {
-  QTX_RETURN_IF_ERROR(
-      ExpectMap(node, place,
-                {"type", "shape", "scale", "offset", "axis", "block_shape", "scale_tensor",
-                 "offset_tensor", "quant_min", "quant_max", "scheme", "requantization",
-                 "storage_type", "statistics", "data", "generate", "file", "initializer"}));
+  QTX_RETURN_IF_ERROR(ExpectMap(
+      node, place,
+      {"type", "shape", "scale", "offset", "axis", "block_shape", "scale_tensor", "offset_tensor",
+       "quant_min", "quant_max", "scheme", "requantization", "storage_type", "must_understand",
+       "statistics", "data", "generate", "file", "initializer"}));
   format::TensorType type;
   QTX_RETURN_IF_ERROR(Optional(node, place, "type", ReadElementType, type.elem_type));
   if (const Yaml* shape = node.Find("shape")) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "qtx/conformance/case.h"
+#include "qtx/conformance/proposal_examples.h"
 
 namespace qtx::conformance {
 namespace {
@@ -262,6 +263,42 @@ TEST(ParseCases, GivesAnAxisToSaturatingPairsOnly) {
   };
   EXPECT_EQ(Parse(generate("{kind: saturating_pairs, axis: 0}"))[0].inputs[0].generator->axis, 0);
   EXPECT_THAT(ErrorText(generate("{kind: uniform, axis: 0}")), HasSubstr("only saturating_pairs"));
+}
+
+const std::string kExample =
+    Changed("arithmetics:", "before: {error: quantization.C1}\narithmetics:");
+
+TEST(ParseProposalExamples, ReadsWhatTheCurrentSpecMakesOfIt) {
+  const auto cases = ParseProposalExamples(kExample, "f.yaml");
+  ASSERT_TRUE(cases.has_value()) << cases.error().message;
+  ASSERT_TRUE((*cases)[0].before.has_value());
+  EXPECT_EQ((*cases)[0].before->error, "quantization.C1");
+  EXPECT_TRUE((*cases)[0].before->outputs.empty());
+  EXPECT_EQ((*cases)[0].outputs.size(), 1U);
+  EXPECT_EQ((*cases)[0].error, "");
+}
+
+TEST(ParseProposalExamples, WantsTheKeyAndItsTypes) {
+  const auto error = [](const std::string& yaml) {
+    const auto cases = ParseProposalExamples(yaml, "f.yaml");
+    return cases ? "no error" : cases.error().where + ": " + cases.error().message;
+  };
+  EXPECT_EQ(error(std::string(kAdd)), "f.yaml:2: add/tie: missing key 'before'");
+  const std::string untyped = Changed("arithmetics:", "before: {y: {data: [1, 2]}}\narithmetics:");
+  EXPECT_THAT(error(untyped), HasSubstr("before.y"));
+  const std::string empty = Changed("arithmetics:", "before: {}\narithmetics:");
+  EXPECT_THAT(error(empty), HasSubstr("expected at least one output, or an error"));
+}
+
+TEST(ParseCases, RefusesTheKeyOfProposals) {
+  EXPECT_EQ(ErrorText(kExample),
+            "f.yaml:11: add/tie.before: only an example of a proposal has this key");
+}
+
+TEST(ParseCases, ReadsWhatMustBeUnderstood) {
+  const auto cases = Parse(Changed("scale: [1.0],", "scale: [1.0], must_understand: [2, 99],"));
+  ASSERT_EQ(cases.size(), 1U);
+  EXPECT_THAT(cases[0].inputs[0].type.quantization->must_understand, ElementsAre(2, 99));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ inputs:
   b: {type: int8q, shape: [2], scale: {generate: {kind: extreme, seed: 3}}, generate: {kind: uniform, seed: 1}}
   c: none
 expect: {y: {type: int8q, scale: 0x1p+1, data: [5, 1]}}
+before: {error: quantization.C1}
 arithmetics: [exact, float32]
 tolerance: {ulp: 1}
 either: [{data: [4, 1], because: add.S3}]
@@ -38,6 +39,8 @@ BROKEN = [
     ("why", None),
     ("expect", None),
     ("expect", {}),
+    ("before", {}),
+    ("before", {"y": {"type": "int8q", "generate": {"kind": "zero"}}}),
     ("op", None),
     ("model", "net.onnx"),
     ("test_data", "folder"),
@@ -98,7 +101,8 @@ def changed(document, path, value):
 
 def documents(source):
     """(place, document) of every case file and of every ```yaml block of the specification."""
-    for path in sorted((source / "conformance/cases").rglob("*.yaml")):
+    examples = (source / "spec/proposals").glob("*/examples/*.yaml")
+    for path in [*sorted((source / "conformance/cases").rglob("*.yaml")), *sorted(examples)]:
         for i, document in enumerate(yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader)):
             if document is not None:
                 yield f"{path.relative_to(source)} document {i + 1}", document

@@ -1,0 +1,18 @@
+// Examples of a proposal: cases that say what the current spec makes of them, too.
+// Source: spec/conformance_cases.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/conformance/case.h"
+#include "qtx/format/result.h"
+
+namespace qtx::conformance {
+
+/// As ParseCases, of documents with the key `before`, which fills Case::before and which every one
+/// of them has. ParseCases refuses it.
+Result<std::vector<Case>> ParseProposalExamples(std::string_view yaml, const std::string& where);
+
+}  // namespace qtx::conformance
