@@ -43,7 +43,7 @@ class Checker {
       if (list[0] == 'i') defined_.insert(values[i].name);
       if (!values[i].type) continue;
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
-      CheckType(model_, *values[i].type, place, findings_);
+      CheckType(model_, *values[i].type, place, features_, findings_);
     }
   }
 

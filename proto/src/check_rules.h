@@ -25,7 +25,7 @@ class Findings {
 
 /// The clauses of element_types, shape, quantization and statistics that one type can break.
 void CheckType(const Model& model, const TensorType& type, const std::string& place,
-               Findings& findings);
+               Features features, Findings& findings);
 
 /// Those of requantization: `node` produces the value whose type is `type`.
 void CheckRequantization(const Model& model, const Node& node, const TensorType& type,

@@ -6,6 +6,7 @@
 
 #include "check_rules.h"
 #include "qtx/format/limits.h"
+#include "wire.h"
 
 namespace qtx::format {
 namespace {
@@ -13,6 +14,16 @@ namespace {
 bool IsPowerOfTwo(float scale) {
   int exponent = 0;
   return std::frexp(scale, &exponent) == 0.5F;
+}
+
+// A field has a meaning to a reader when its message has it, and its proposal is in force.
+bool Understands(std::int32_t field, Features features) {
+  constexpr std::int32_t kScaleLevels = 12;
+  constexpr std::int32_t kBaseLevels = 13;
+  if (field == kScaleLevels || field == kBaseLevels) {
+    return features.Has(Feature::kHierarchicalScales);
+  }
+  return wire::HasQuantizationField(field);
 }
 
 bool AllOffsets(const Quantization& q, std::int32_t value) {
@@ -25,6 +36,7 @@ struct TypeChecker {
   const Model& model;
   const TensorType& type;
   const std::string& place;
+  Features features;
   Findings& findings;
   ElementType storage = ElementType::kUndefined;
 
@@ -62,6 +74,18 @@ struct TypeChecker {
                            quantized ? "none beside a quantized elem_type"
                                      : "a storage type on elem_type FLOAT"));
       return quantized;
+    }
+    return true;
+  }
+
+  // quantization.C20; false when what is known may mean something else than it says.
+  bool CheckUnderstood() {
+    if (!features.Has(Feature::kMustUnderstand)) return true;
+    for (const std::int32_t number : type.quantization->must_understand) {
+      if (Understands(number, features)) continue;
+      Report("quantization.C20", "quantization.must_understand",
+             FoundExpected(std::to_string(number), "numbers of fields that this reader knows"));
+      return false;
     }
     return true;
   }
@@ -335,7 +359,7 @@ struct StatisticsChecker {
 }  // namespace
 
 void CheckType(const Model& model, const TensorType& type, const std::string& place,
-               Findings& findings) {
+               Features features, Findings& findings) {
   for (const Dimension& dimension : type.shape.value_or(Shape())) {
     if (dimension.value.value_or(0) >= 0) continue;
     findings.Add("shape.C1", place + ": shape",
@@ -348,8 +372,8 @@ void CheckType(const Model& model, const TensorType& type, const std::string& pl
                                "at most " + std::to_string(kMaxRank)));
     return;
   }
-  TypeChecker checker{model, type, place, findings};
-  if (checker.CheckRole()) checker.CheckQuantization();
+  TypeChecker checker{model, type, place, features, findings};
+  if (checker.CheckRole() && checker.CheckUnderstood()) checker.CheckQuantization();
   if (!type.statistics) return;
   StatisticsChecker statistics{type, *type.statistics, place, findings};
   if (!IsQuantized(type.elem_type) && type.elem_type != ElementType::kFloat) {

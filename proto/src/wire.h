@@ -2,6 +2,7 @@
 // see generated protobuf code.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,5 +33,8 @@ struct TensorFields {
 Result<TensorFields> ParseTensor(std::string_view bytes);
 std::string SerializeTensor(const std::string& name, const Dims& dims, ElementType type,
                             std::string raw_data);
+
+/// True when the message qtx.Quantization, as this version has it, has a field of that number.
+bool HasQuantizationField(std::int32_t number);
 
 }  // namespace qtx::format::wire

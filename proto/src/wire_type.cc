@@ -1,3 +1,9 @@
+#include <google/protobuf/io/coded_stream.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "qtx/format/limits.h"
 #include "qtx/quantization.pb.h"
 #include "wire.h"
@@ -181,6 +187,27 @@ void WriteTensorType(const TensorType& type, overlay::TypeProto::Tensor& out) {
   if (type.quantization) WriteQuantization(*type.quantization, *out.mutable_quantization());
   if (type.statistics) WriteStatistics(*type.statistics, *out.mutable_statistics());
   *out.mutable_unknown_fields() = type.unknown_fields;
+}
+
+// The generated code is asked, so that there is no list to keep up to date: what it does not know,
+// or knows of another wire type, it keeps as unknown bytes.
+bool HasQuantizationField(std::int32_t number) {
+  constexpr std::int32_t kLargest = (1 << 29) - 1;
+  if (number < 1 || number > kLargest) return false;
+  using google::protobuf::io::CodedOutputStream;
+  // Of each wire type that proto2 and proto3 write an empty value: a varint 0, eight zero bytes, no
+  // bytes at all, four zero bytes.
+  constexpr std::pair<std::uint32_t, std::string_view> kEmpty[] = {
+      {0, {"\0", 1}}, {1, {"\0\0\0\0\0\0\0\0", 8}}, {2, {"\0", 1}}, {5, {"\0\0\0\0", 4}}};
+  return std::ranges::any_of(kEmpty, [number](const auto& empty) {
+    std::array<std::uint8_t, 5> tag = {};
+    const std::uint32_t key = static_cast<std::uint32_t>(number) << 3 | empty.first;
+    const std::uint8_t* end = CodedOutputStream::WriteVarint32ToArray(key, tag.data());
+    std::string bytes(tag.begin(), tag.begin() + (end - tag.data()));
+    bytes += empty.second;
+    qtx::Quantization message;
+    return message.ParseFromString(bytes) && message.unknown_fields().empty();
+  });
 }
 
 }  // namespace wire
