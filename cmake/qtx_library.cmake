@@ -24,13 +24,17 @@ function(qtx_library name)
   endif()
 endfunction()
 
-# qtx_page(FOLDER HEADER VARIABLE): FOLDER's page.html, page.css and page.js as the source page.cc of the current
-# binary folder, which defines the string_view VARIABLE that HEADER declares.
+# qtx_page(FOLDER HEADER VARIABLE [SOURCE]): FOLDER's page.html, page.css and page.js as the source SOURCE (page.cc)
+# of the current binary folder, which defines the string_view VARIABLE that HEADER declares.
 function(qtx_page folder header variable)
   set(embed ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake)
   set(base ${PROJECT_SOURCE_DIR}/cmake/page/base)
-  add_custom_command(OUTPUT page.cc
-    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${CMAKE_CURRENT_BINARY_DIR}/page.cc
+  set(source page.cc)
+  if(ARGC GREATER 3)
+    set(source ${ARGV3})
+  endif()
+  add_custom_command(OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${CMAKE_CURRENT_BINARY_DIR}/${source}
       -DHEADER=${header} -DVARIABLE=${variable} -P ${embed}
     DEPENDS ${folder}/page.html ${folder}/page.css ${folder}/page.js ${base}.css ${base}.js ${embed}
     VERBATIM)

@@ -73,21 +73,26 @@ bool Crashes(const std::string& name) {
 }
 
 // The same backend, served by another process of this program.
-Result<BackendSource> Isolated(const BackendSource& source,
-                               const conformance::ProcessOptions& options) {
+Result<BackendSource> Isolated(const BackendSource& source, const BackendOptions& options) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error) return Error{ErrorCode::kIo, "/proc/self/exe", error.message()};
-  BackendSource isolated = conformance::ProcessSource(
-      source.name, {program.string(), "serve", "--backend", source.name}, options);
+  std::vector<std::string> words = {program.string(), "serve", "--backend", source.name};
+  for (const format::FeatureRow& row : format::AllFeatures()) {
+    if (!source.is_reference || options.features.Has(row.feature) == row.promoted) continue;
+    words.insert(words.end(), {row.promoted ? "--without" : "--feature", std::string(row.name)});
+  }
+  BackendSource isolated =
+      conformance::ProcessSource(source.name, std::move(words), options.process);
   isolated.is_reference = source.is_reference;
   return isolated;
 }
 
 }  // namespace
 
-Result<std::optional<BackendSource>> FindInProcess(const std::string& name) {
-  if (name == "reference") return std::optional(conformance::ReferenceSource());
+Result<std::optional<BackendSource>> FindInProcess(const std::string& name,
+                                                   format::Features features) {
+  if (name == "reference") return std::optional(conformance::ReferenceSource(features));
   constexpr std::string_view kFaulty = "faulty:";
   if (name.starts_with(kFaulty)) {
     QTX_ASSIGN_OR_RETURN(BackendSource source, Faulty(name, name.substr(kFaulty.size())));
@@ -109,10 +114,10 @@ Result<std::optional<BackendSource>> FindInProcess(const std::string& name) {
 }
 
 Result<BackendSource> FindBackend(const std::string& name, const BackendOptions& options) {
-  QTX_ASSIGN_OR_RETURN(std::optional<BackendSource> own, FindInProcess(name));
+  QTX_ASSIGN_OR_RETURN(std::optional<BackendSource> own, FindInProcess(name, options.features));
   if (own) {
     if (!options.isolate && !Crashes(name)) return *std::move(own);
-    return Isolated(*own, options.process);
+    return Isolated(*own, options);
   }
   std::string command = name.starts_with("cmd:") ? name.substr(4) : "";
   if (const auto [base, given] = SplitName(name); base == "arm") {

@@ -10,6 +10,7 @@
 
 #include "qtx/backend/backend.h"
 #include "qtx/conformance/runner.h"
+#include "qtx/format/feature.h"
 #include "qtx/format/result.h"
 
 namespace qtx::cli {
@@ -24,7 +25,9 @@ std::span<const BuiltIn> BuiltIns();
 
 struct BackendOptions {
   conformance::ProcessOptions process;  // of those that run in a process of their own
-  bool isolate = false;                 // built-in ones too: this program serves them
+  // Of the reference, which alone has them.
+  format::Features features = format::Features::Current();
+  bool isolate = false;  // built-in ones too: this program serves them
 };
 
 /// `name` is "reference", a built-in, "arm" (its server under emulation on another machine), either
@@ -35,7 +38,8 @@ Result<conformance::BackendSource> FindBackend(const std::string& name,
 
 /// A backend of this program, not isolated; nullopt for a name that is none's.  Errors: kInvalid
 /// for a fault or an option that there is not.
-Result<std::optional<conformance::BackendSource>> FindInProcess(const std::string& name);
+Result<std::optional<conformance::BackendSource>> FindInProcess(
+    const std::string& name, format::Features features = format::Features::Current());
 
 /// `backend` with the files that a command names relative to this folder by their absolute paths.
 std::string NameFromAnywhere(const std::string& backend);

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "commands.h"
+#include "feature_option.h"
 #include "json.h"
 
 namespace qtx::cli {
@@ -32,7 +33,7 @@ int Check(const CheckOptions& options) {
       status = Fail(model.error(), kBadInput);
       continue;
     }
-    const auto findings = format::Check(*model, file);
+    const auto findings = format::Check(*model, file, FeaturesOf(options.features));
     if (!findings.empty() && status == kDone) status = kFailed;
     for (const auto& finding : findings) {
       WriteFinding(file, finding, json);

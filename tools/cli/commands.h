@@ -25,6 +25,7 @@ int StatusOf(const Error& error);
 
 struct CheckOptions {
   std::vector<std::string> files;
+  std::vector<std::string> features;  // of proposals, on beside those of the current spec
   bool json = false;
 };
 int Check(const CheckOptions& options);
@@ -67,7 +68,8 @@ struct RunOptions {
   std::string arithmetic = "exact";
   std::vector<std::string> node_arithmetics;  // NODE=NAME
   std::string backend = "reference";
-  bool counters = false;  // of the reference, on stderr
+  std::vector<std::string> features;  // as of CheckOptions; the reference's alone
+  bool counters = false;              // of the reference, on stderr
   bool json = false;
 };
 int Run(const RunOptions& options);
@@ -121,6 +123,7 @@ struct ValidateOptions {
   double timeout_seconds = 60;
   std::int64_t memory_limit_mib = 0;  // 0: none
   bool isolate = false;
+  std::vector<std::string> features;  // as of CheckOptions: what cases are held to
   std::string json, junit, html, expected_failures, resume;
   bool strict_expectations = false;
   bool coverage = false;  // runs nothing: says what the cases do not show
@@ -130,6 +133,7 @@ int ValidateCoverage(const ValidateOptions& options);  // of `suite`, with `json
 
 struct ServeOptions {
   std::string backend;
+  std::vector<std::string> features, without;  // of the reference: on, and off though promoted
 };
 int Serve(const ServeOptions& options);
 
@@ -199,6 +203,18 @@ struct BenchOptions {
 };
 /// kFailed when a backend that names `exact` is not, or does not answer.
 int Bench(const BenchOptions& options);
+
+struct ReviewOptions {
+  std::string proposal;               // NNNN, or its folder
+  std::string models;                 // a folder; empty: none
+  std::vector<std::string> backends;  // empty: every available one
+  std::string suite;                  // empty: the suite QTX comes with
+  std::string json, html;
+  int jobs = 0;               // 0: as many as cores
+  double model_seconds = 20;  // of each model under each feature set
+};
+/// kFailed when an example does not give what it says.
+int Review(const ReviewOptions& options);
 
 struct SpecOptions {
   std::string path;  // a file or folder of the spec; empty: all of it

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "commands.h"
+#include "feature_option.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/convert/convert.h"
 
@@ -29,9 +30,19 @@ CLI::Validator Between(double low, double high) {
                          "");
 }
 
+CLI::Option* AddFeature(CLI::App* command, std::vector<std::string>& features) {
+  return command
+      ->add_option("--feature", features,
+                   "A proposal's feature, on beside the current spec "
+                   "(repeatable)")
+      ->check(CLI::IsMember(FeatureNames()))
+      ->allow_extra_args(false);
+}
+
 void AddCheck(CLI::App& app, CheckOptions& options) {
   auto* command = app.add_subcommand("check", "Apply every rule of the spec to models");
   command->add_option("files", options.files, "ONNX models")->required();
+  AddFeature(command, options.features);
   command->add_flag("--json", options.json, "Findings as JSON on stdout");
 }
 
@@ -139,6 +150,7 @@ void AddRun(CLI::App& app, RunOptions& options) {
                       "NODE=NAME: another arithmetic for one node (reference only; repeatable)");
   command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
       ->capture_default_str();
+  AddFeature(command, options.features);
   command->add_flag("--counters", options.counters,
                     "How many results were rounded, and how many by the exact fallback, on stderr");
   command->add_flag("--json", options.json, "Outputs and counters as JSON on stdout");
@@ -219,9 +231,12 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
       ->check(CLI::Range(1, 1 << 24));
   command->add_flag("--isolate", options.isolate,
                     "Run built-in backends in processes of their own, too");
-  command->add_option("--resume", options.resume,
-                      "Journal: each result is appended to this file, and what it holds already "
-                      "is not run again");
+  auto* resume =
+      command->add_option("--resume", options.resume,
+                          "Journal: each result is appended to this file, and what it holds "
+                          "already is not run again");
+  // Its results are those of the current spec.
+  AddFeature(command, options.features)->excludes(resume);
   command->add_flag("--coverage", options.coverage,
                     "Run nothing: list the rules and operators that no case shows");
   command->add_option("--json", options.json, "Report as JSON to this file (none or '-': stdout)")
@@ -275,6 +290,10 @@ void AddCalibrate(CLI::App& app, CalibrateOptions& options) {
 void AddServe(CLI::App& app, ServeOptions& options) {
   auto* command = app.add_subcommand("serve", "Answer the backend protocol on stdin and stdout");
   command->add_option("--backend", options.backend, "Built-in name")->required();
+  AddFeature(command, options.features);
+  command->add_option("--without", options.without, "A promoted feature, off (repeatable)")
+      ->check(CLI::IsMember(FeatureNames()))
+      ->allow_extra_args(false);
 }
 
 void AddReport(CLI::App& app, MergeOptions& options) {
@@ -387,6 +406,26 @@ void AddBench(CLI::App& app, BenchOptions& options) {
   command->add_option("--svg", options.svg, "Rooflines as SVG to this file");
 }
 
+void AddReview(CLI::App& app, ReviewOptions& options) {
+  auto* command = app.add_subcommand(
+      "review", "Try a proposal: its examples, the cases, backends and models it changes");
+  command->add_option("proposal", options.proposal, "NNNN of spec/proposals, or a folder")
+      ->required();
+  command->add_option("--models", options.models, "Folder: what of its .onnx and .tflite changes");
+  command->add_option("--backend", options.backends,
+                      "Built-in name or 'cmd:PROGRAM ARGS' (default: every available one)");
+  command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
+  command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)")
+      ->check(CLI::Range(1, 256));
+  command
+      ->add_option("--model-seconds", options.model_seconds,
+                   "Seconds a model of --models has, without the feature and with it")
+      ->check(Between(0.001, 86400.0))
+      ->capture_default_str();
+  command->add_option("--json", options.json, "Review as JSON to this file ('-': stdout)");
+  command->add_option("--html", options.html, "Review as one offline HTML page to this file");
+}
+
 void AddSpec(CLI::App& app, SpecOptions& options) {
   auto* command = app.add_subcommand("spec", "The spec's own examples");
   command->require_subcommand(1);
@@ -433,6 +472,7 @@ int Main(int argc, char** argv) {
   ShrinkOptions shrink;
   FuzzOptions fuzz;
   BenchOptions bench;
+  ReviewOptions review;
   SpecOptions spec;
   AddCheck(app, check);
   AddInspect(app, inspect);
@@ -449,6 +489,7 @@ int Main(int argc, char** argv) {
   AddShrink(app, shrink);
   AddFuzz(app, fuzz);
   AddBench(app, bench);
+  AddReview(app, review);
   AddSpec(app, spec);
   try {
     app.parse(argc, argv);
@@ -474,6 +515,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("shrink")) return Shrink(shrink);
   if (app.got_subcommand("fuzz")) return Fuzz(fuzz);
   if (app.got_subcommand("bench")) return Bench(bench);
+  if (app.got_subcommand("review")) return Review(review);
   return SpecRun(spec);
 }
 

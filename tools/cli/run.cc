@@ -9,6 +9,7 @@
 
 #include "backends.h"
 #include "commands.h"
+#include "feature_option.h"
 #include "json.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
@@ -49,7 +50,8 @@ Result<reference::Interpreter::NodeArithmetics> NodeArithmetics(const RunOptions
 Result<Outcome> RunReference(const format::Model& model, const std::vector<Tensor>& inputs,
                              const RunOptions& options) {
   QTX_ASSIGN_OR_RETURN(const auto by_node, NodeArithmetics(options));
-  auto prepared = reference::Interpreter::Prepare(model, options.arithmetic, by_node);
+  auto prepared = reference::Interpreter::Prepare(model, options.arithmetic, by_node,
+                                                  FeaturesOf(options.features));
   if (!prepared.has_value()) {
     const bool usage = prepared.error().where.starts_with("node '");
     return At(usage ? "--node-arithmetic" : options.model, prepared.error());
@@ -71,8 +73,11 @@ Result<Outcome> RunOn(const format::Model& model, const std::vector<Tensor>& inp
                              fmt::join(description.arithmetics, ", "))};
   }
   if (source.is_reference) return RunReference(model, inputs, options);
-  if (options.counters || !options.node_arithmetics.empty()) {
-    return Error{ErrorCode::kInvalid, options.counters ? "--counters" : "--node-arithmetic",
+  if (options.counters || !options.node_arithmetics.empty() || !options.features.empty()) {
+    return Error{ErrorCode::kInvalid,
+                 options.counters           ? "--counters"
+                 : options.features.empty() ? "--node-arithmetic"
+                                            : "--feature",
                  fmt::format("backend '{}' has none, expected 'reference'", options.backend)};
   }
   auto prepared = backend->Prepare(model, options.arithmetic);
@@ -161,7 +166,8 @@ void Report(const format::Model& model, const Outcome& outcome,
 int Run(const RunOptions& options) {
   const auto model = format::Model::Load(options.model);
   if (!model.has_value()) return Fail(model.error(), kBadInput);
-  const auto inputs = ReadInputs(*model, options.inputs, options.arithmetic);
+  const auto inputs =
+      ReadInputs(*model, options.inputs, options.arithmetic, FeaturesOf(options.features));
   if (!inputs.has_value()) return Fail(inputs.error(), kBadInput);
   const auto outcome = RunOn(*model, *inputs, options);
   if (!outcome.has_value()) return Fail(outcome.error(), StatusOf(outcome.error()));

@@ -3,11 +3,12 @@
 
 #include "backends.h"
 #include "commands.h"
+#include "feature_option.h"
 
 namespace qtx::cli {
 
 int Serve(const ServeOptions& options) {
-  const auto source = FindInProcess(options.backend);
+  const auto source = FindInProcess(options.backend, FeaturesOf(options.features, options.without));
   if (!source.has_value()) return Fail(source.error(), kBadInput);
   if (!*source) {
     return Fail({ErrorCode::kInvalid, "--backend " + options.backend, "expected a built-in name"},

@@ -104,7 +104,7 @@ Result<std::map<std::string, std::string>> InputFiles(
 
 Result<std::vector<Tensor>> ReadInputs(const format::Model& model,
                                        const std::vector<std::string>& arguments,
-                                       const std::string& arithmetic) {
+                                       const std::string& arithmetic, format::Features features) {
   const auto required = RequiredInputs(model);
   QTX_ASSIGN_OR_RETURN(const auto files, InputFiles(arguments, required));
   std::vector<Tensor> tensors;
@@ -125,7 +125,7 @@ Result<std::vector<Tensor>> ReadInputs(const format::Model& model,
     if (!typed.has_value())
       return At(file->second + ": input '" + input->name + "'", typed.error());
     if (tensor.elem_type == format::ElementType::kFloat && format::IsQuantized(type.elem_type)) {
-      typed = reference::QuantizeInput(tensor, type, arithmetic);
+      typed = reference::QuantizeInput(tensor, type, arithmetic, features);
       if (!typed.has_value())
         return At(file->second + ": input '" + input->name + "'", typed.error());
       fmt::print(stderr, "{}: input '{}': reals quantized by the input's own parameters\n",

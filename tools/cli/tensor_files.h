@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "qtx/format/feature.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -14,8 +15,8 @@ namespace qtx::cli {
 /// arguments; a single input needs no NAME. FLOAT for a quantized input is quantized by that
 /// input's own parameters in `arithmetic`, and stderr says so.
 /// Errors: kIo; kInvalid for an argument or a file that does not fit the model.
-Result<std::vector<format::Tensor>> ReadInputs(const format::Model& model,
-                                               const std::vector<std::string>& arguments,
-                                               const std::string& arithmetic);
+Result<std::vector<format::Tensor>> ReadInputs(
+    const format::Model& model, const std::vector<std::string>& arguments,
+    const std::string& arithmetic, format::Features features = format::Features::Current());
 
 }  // namespace qtx::cli

@@ -10,6 +10,7 @@
 #include "backends.h"
 #include "commands.h"
 #include "data.h"
+#include "feature_option.h"
 #include "model_cache.h"
 #include "progress.h"
 #include "qtx/conformance/journal.h"
@@ -64,6 +65,7 @@ Result<std::vector<BackendSource>> ChooseBackends(const ValidateOptions& options
   access.process.timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_seconds * 1000));
   access.process.memory_limit = options.memory_limit_mib << 20;
+  access.features = FeaturesOf(options.features);
   access.isolate = options.isolate || options.memory_limit_mib > 0;
   std::vector<BackendSource> sources;
   for (const auto& name : options.backends.empty() ? AvailableBackends() : options.backends) {
@@ -115,6 +117,7 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
   if (!options.arithmetic.empty()) run.arithmetics = {options.arithmetic};
   run.jobs = options.jobs > 0 ? options.jobs
                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  run.features = FeaturesOf(options.features);
   run.journal = journal;
   const RunProgress progress(run);
   const std::vector<Case> cases =

@@ -1,0 +1,126 @@
+// qtx review: what a proposal changes.
+#include "qtx/spec/review.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "backends.h"
+#include "commands.h"
+#include "data.h"
+#include "model_cache.h"
+#include "progress.h"
+#include "qtx/conformance/coverage.h"
+#include "qtx/conformance/suite.h"
+#include "qtx/format/file.h"
+
+namespace qtx::cli {
+namespace {
+
+using conformance::BackendSource;
+using conformance::Case;
+
+Result<spec::Proposal> Load(const ReviewOptions& options) {
+  QTX_ASSIGN_OR_RETURN(const std::string folder,
+                       spec::FindProposal(SpecFolder() + "/proposals", options.proposal));
+  QTX_ASSIGN_OR_RETURN(const auto clauses, conformance::ReadClauses(SpecFolder()));
+  std::vector<std::string> ids;
+  ids.reserve(clauses.size());
+  for (const conformance::Clause& clause : clauses) ids.push_back(clause.id);
+  return spec::LoadProposal(folder, ids);
+}
+
+// The suite, and the examples of the text.
+Result<std::vector<Case>> ExistingCases(const ReviewOptions& options, ModelCache& models) {
+  const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
+  QTX_ASSIGN_OR_RETURN(conformance::Suite suite, conformance::LoadSuite(folder, models.Loader()));
+  if (!options.suite.empty()) return std::move(suite.cases);
+  QTX_ASSIGN_OR_RETURN(conformance::Suite text, conformance::LoadExamples(SpecFolder()));
+  std::ranges::move(text.cases, std::back_inserter(suite.cases));
+  return std::move(suite.cases);
+}
+
+// Not the reference, which is what they are held to.
+Result<std::vector<BackendSource>> Backends(const ReviewOptions& options) {
+  std::vector<BackendSource> sources;
+  for (const std::string& name :
+       options.backends.empty() ? AvailableBackends() : options.backends) {
+    if (options.backends.empty() && name == "reference") continue;
+    QTX_ASSIGN_OR_RETURN(sources.emplace_back(), FindBackend(name));
+  }
+  return sources;
+}
+
+BackendOptions Isolation(const ReviewOptions& options, format::Features features) {
+  BackendOptions isolation;
+  isolation.process.timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(options.model_seconds * 1000));
+  isolation.features = features;
+  isolation.isolate = true;
+  return isolation;
+}
+
+// How far it is, on a terminal.
+class Progress {
+ public:
+  explicit Progress(spec::ReviewOptions& review) {
+    review.progress = [this](std::string_view what, std::size_t done, std::size_t all) {
+      const std::scoped_lock lock(mutex_);
+      text_ = fmt::format("{} {}/{}", what, done, all);
+    };
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_ = "reading the proposal";
+  ProgressLine line_{[this] {
+    const std::scoped_lock lock(mutex_);
+    return text_;
+  }};
+};
+
+Result<spec::Review> Make(const ReviewOptions& options, ModelCache& models) {
+  QTX_ASSIGN_OR_RETURN(spec::Proposal proposal, Load(options));
+  QTX_ASSIGN_OR_RETURN(const std::vector<Case> cases, ExistingCases(options, models));
+  QTX_ASSIGN_OR_RETURN(const std::vector<BackendSource> backends, Backends(options));
+  spec::ReviewOptions review;
+  review.cases = cases;
+  review.backends = backends;
+  review.jobs = options.jobs > 0
+                    ? options.jobs
+                    : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  review.models = options.models;
+  review.load = LoadAnyModel;
+  review.isolated = [&options](format::Features features) {
+    return FindBackend("reference", Isolation(options, features));
+  };
+  const Progress progress(review);
+  return spec::MakeReview(std::move(proposal), review);
+}
+
+Result<void> Write(const spec::Review& review, const ReviewOptions& options) {
+  if (!options.html.empty()) {
+    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(options.html, spec::ToHtml(review)));
+  }
+  if (options.json.empty() || options.json == "-") return {};
+  return format::WriteFileAtomically(options.json, spec::ToJson(review));
+}
+
+}  // namespace
+
+int Review(const ReviewOptions& options) {
+  ModelCache models;
+  const auto review = Make(options, models);
+  if (!review.has_value()) return Fail(review.error(), kBadInput);
+  if (const auto written = Write(*review, options); !written.has_value()) {
+    return Fail(written.error(), kInternal);
+  }
+  fmt::print("{}", options.json == "-" ? spec::ToJson(*review) : spec::ToText(*review));
+  return spec::ExamplesHold(*review) ? kDone : kFailed;
+}
+
+}  // namespace qtx::cli

@@ -1,0 +1,112 @@
+#include "answer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "qtx/format/check.h"
+#include "qtx/reference/interpreter.h"
+
+namespace qtx::spec {
+namespace {
+
+// Messages end in the clause that a node or a type breaks: "found ... [conv.C2]".
+std::string ClauseIn(const std::string& message) {
+  const std::size_t open = message.rfind('[');
+  if (open == std::string::npos || !message.ends_with(']')) return {};
+  std::string clause = message.substr(open + 1, message.size() - open - 2);
+  const bool named =
+      clause.find('.') != std::string::npos && clause.find_first_of(" ,") == std::string::npos;
+  return named ? clause : std::string();
+}
+
+Result<std::vector<format::Tensor>> RunOn(const conformance::Case& c, const format::Model& model,
+                                          const std::string& arithmetic,
+                                          format::Features features) {
+  QTX_ASSIGN_OR_RETURN(const auto inputs, conformance::BuildInputs(c, model));
+  QTX_ASSIGN_OR_RETURN(auto interpreter,
+                       reference::Interpreter::Prepare(model, arithmetic, {}, features));
+  return interpreter.Run(inputs);
+}
+
+std::vector<std::string> Elements(const format::Tensor& tensor, std::size_t most) {
+  std::vector<std::string> texts;
+  if (tensor.elem_type == format::ElementType::kString) return texts;
+  const format::ElementType storage = format::StorageOf(tensor.elem_type);
+  if (format::IsIntegerStorage(storage) || storage == format::ElementType::kBool ||
+      storage == format::ElementType::kBipolar1) {
+    const auto values = format::UnpackIntegers(tensor);
+    for (std::size_t i = 0; i < std::min(values.size(), most); ++i) {
+      texts.push_back(fmt::format("{}", values[i]));
+    }
+    return texts;
+  }
+  const auto values = format::StoredValues(tensor);
+  for (std::size_t i = 0; i < std::min(values.size(), most); ++i) {
+    texts.push_back(tensor.elem_type == format::ElementType::kFloat
+                        ? fmt::format("{}", static_cast<float>(values[i]))
+                        : fmt::format("{}", values[i]));
+  }
+  return texts;
+}
+
+}  // namespace
+
+Answer AnswerOf(const conformance::Case& c, const format::Model& model,
+                const std::string& arithmetic, format::Features features) {
+  Answer answer;
+  if (const auto findings = format::Check(model, "", features); !findings.empty()) {
+    const format::Finding& first = findings.front();
+    answer.error = Error{ErrorCode::kInvalid, first.where, first.message};
+    answer.clause = first.rule;
+    return answer;
+  }
+  auto outputs = RunOn(c, model, arithmetic, features);
+  if (outputs.has_value()) {
+    answer.outputs = *std::move(outputs);
+  } else {
+    answer.error = outputs.error();
+    answer.clause = ClauseIn(outputs.error().message);
+  }
+  return answer;
+}
+
+std::string Shown(const std::string& name, const format::Tensor& tensor, std::size_t most) {
+  std::string type(format::Name(tensor.elem_type));
+  std::ranges::transform(type, type.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  std::string text = name + " " + type + format::ToString(tensor.dims);
+  for (const std::string& element : Elements(tensor, most)) text += " " + element;
+  if (static_cast<std::size_t>(format::ElementCount(tensor)) > most) text += " ...";
+  return text;
+}
+
+std::string Refusal(const std::string& clause) {
+  return clause.empty() ? "refused" : "refused by " + clause;
+}
+
+std::string Shown(const Answer& answer, const format::Model& model, std::size_t most) {
+  if (answer.error) {
+    return answer.clause.empty() ? "refused: " + answer.error->message : Refusal(answer.clause);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < answer.outputs.size(); ++i) {
+    if (!text.empty()) text += "; ";
+    text += Shown(model.graph.outputs[i].name, answer.outputs[i], most);
+  }
+  return text;
+}
+
+std::optional<conformance::Difference> FirstDifference(const format::Model& model,
+                                                       const Answer& before, const Answer& after) {
+  for (std::size_t i = 0; i < before.outputs.size() && i < after.outputs.size(); ++i) {
+    auto difference = conformance::Compare(model.graph.outputs[i].name, after.outputs[i],
+                                           before.outputs[i], std::nullopt);
+    if (difference) return difference;
+  }
+  return std::nullopt;
+}
+
+}  // namespace qtx::spec

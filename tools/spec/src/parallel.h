@@ -1,0 +1,35 @@
+// Work that is spread over threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "qtx/spec/review.h"
+
+namespace qtx::spec {
+
+/// Calls work(i) for each i below `count`, on `jobs` threads, and tells `options` of the progress.
+template <typename Work>
+void InParallel(std::string_view what, std::size_t count, const ReviewOptions& options, Work work) {
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::size_t done = 0;
+  const auto run = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      work(i);
+      if (!options.progress) continue;
+      const std::scoped_lock lock(mutex);
+      options.progress(what, ++done, count);
+    }
+  };
+  std::vector<std::jthread> threads;
+  const auto jobs = std::min(static_cast<std::size_t>(std::max(options.jobs, 1)), count);
+  for (std::size_t i = 1; i < jobs; ++i) threads.emplace_back(run);
+  run();
+}
+
+}  // namespace qtx::spec

@@ -1,0 +1,181 @@
+// A review for programs, and the data of its page.
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
+
+#include <cmath>
+#include <map>
+
+#include "qtx/spec/review.h"
+
+namespace qtx::spec {
+namespace {
+
+class Json {
+ public:
+  Json() { writer_.SetIndent(' ', 1); }
+  void Value(std::string_view text) {
+    writer_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+  }
+  void Value(bool flag) { writer_.Bool(flag); }
+  void Value(std::int64_t number) { writer_.Int64(number); }
+  void Value(double number) { std::isfinite(number) ? writer_.Double(number) : writer_.Null(); }
+  void Key(std::string_view key) {
+    writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+  }
+  template <typename T>
+  void Field(std::string_view key, const T& value) {
+    Key(key);
+    if constexpr (std::is_convertible_v<T, std::string_view>) {
+      Value(std::string_view(value));
+    } else {
+      Value(value);
+    }
+  }
+  void Object(std::string_view key, auto fields) {
+    Key(key);
+    writer_.StartObject();
+    fields();
+    writer_.EndObject();
+  }
+  void Objects(std::string_view key, const auto& items, auto fields) {
+    Key(key);
+    writer_.StartArray();
+    for (const auto& item : items) {
+      writer_.StartObject();
+      fields(item);
+      writer_.EndObject();
+    }
+    writer_.EndArray();
+  }
+  void Strings(std::string_view key, const std::vector<std::string>& texts) {
+    Key(key);
+    writer_.StartArray();
+    for (const std::string& text : texts) Value(std::string_view(text));
+    writer_.EndArray();
+  }
+  void Begin() { writer_.StartObject(); }
+  void End() { writer_.EndObject(); }
+  std::string Take() const { return {buffer_.GetString(), buffer_.GetSize()}; }
+
+ private:
+  rapidjson::StringBuffer buffer_;
+  rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
+};
+
+void WriteProposal(const Proposal& proposal, Json& json) {
+  json.Object("proposal", [&] {
+    json.Field("number", proposal.number);
+    json.Field("slug", proposal.slug);
+    json.Field("title", proposal.title);
+    json.Field("status", Name(proposal.status));
+    json.Field("feature", proposal.feature->name);
+    json.Field("version", proposal.feature->version);
+    json.Field("promoted", proposal.feature->promoted);
+    json.Field("date", proposal.date);
+    json.Field("folder", proposal.folder);
+  });
+  json.Field("text", proposal.text.markdown);
+}
+
+void WriteExamples(const Review& review, Json& json) {
+  json.Objects("examples", review.examples, [&](const ExampleResult& result) {
+    const conformance::Case& example = review.proposal.examples[result.example];
+    json.Field("id", example.id);
+    json.Field("arithmetic", result.arithmetic);
+    json.Field("spec", example.spec);
+    json.Field("why", example.why);
+    json.Field("where", example.where);
+    json.Field("derivation", example.derivation);
+    for (const auto& [key, side] :
+         {std::pair("before", &result.before), {"after", &result.after}}) {
+      json.Object(key, [&json, side = side] {
+        json.Field("ok", side->ok);
+        json.Field("expected", side->expected);
+        json.Field("obtained", side->obtained);
+        json.Field("differs", side->differs);
+      });
+    }
+  });
+}
+
+void WriteFlip(const Flip& flip, Json& json) {
+  json.Field("id", flip.id);
+  json.Field("arithmetic", flip.arithmetic);
+  json.Field("kind", Name(flip.kind));
+  json.Field("spec", flip.spec);
+  json.Field("op", flip.op);
+  json.Field("where", flip.where);
+  json.Field("stated", flip.stated);
+  json.Field("before", flip.before);
+  json.Field("after", flip.after);
+  if (!flip.difference) return;
+  json.Field("output", flip.difference->output);
+  json.Field("elements", flip.difference->elements);
+  json.Field("differing", flip.difference->differing);
+  json.Field("unit", flip.difference->unit);
+  json.Field("mismatch", flip.difference->mismatch);
+  json.Objects("first", flip.difference->first, [&](const conformance::ElementDifference& one) {
+    json.Field("index", one.index);
+    json.Field("before", one.expected);
+    json.Field("after", one.got);
+  });
+}
+
+void WriteCases(const CaseEffect& effect, Json& json) {
+  json.Object("cases", [&] {
+    json.Field("cases", effect.cases);
+    json.Field("results", effect.results);
+    json.Field("flipped_cases", effect.flipped_cases);
+    json.Field("flipped_results", static_cast<std::int64_t>(effect.flips.size()));
+    json.Strings("not_built", effect.not_built);
+    json.Objects("flips", effect.flips, [&](const Flip& flip) { WriteFlip(flip, json); });
+  });
+}
+
+void WriteBackends(const Review& review, Json& json) {
+  json.Objects("backends", review.backends, [&](const BackendEffect& one) {
+    json.Field("name", one.name);
+    if (one.error) json.Field("error", one.error->where + ": " + one.error->message);
+    json.Field("asked", one.asked);
+    json.Field("stays", one.stays);
+    json.Field("fails_both", one.fails_both);
+    json.Field("unsupported", one.unsupported);
+    json.Strings("newly_fails", one.newly_fails);
+    json.Strings("newly_passes", one.newly_passes);
+  });
+}
+
+void WriteModels(const Review& review, Json& json) {
+  json.Field("models_folder", review.models_folder);
+  json.Objects("models", review.models, [&](const ModelEffect& model) {
+    json.Field("path", model.path);
+    json.Field("outcome", Name(model.outcome));
+    json.Field("why", model.why);
+    json.Field("seconds", model.seconds);
+    json.Objects("outputs", model.differences, [&](const ModelDifference& one) {
+      json.Field("output", one.output);
+      json.Field("elements", one.elements);
+      json.Field("differing", one.differing);
+      json.Field("largest", one.largest);
+      json.Field("unit", one.unit);
+    });
+  });
+}
+
+}  // namespace
+
+std::string ToJson(const Review& review) {
+  Json json;
+  json.Begin();
+  WriteProposal(review.proposal, json);
+  json.Field("examples_hold", ExamplesHold(review));
+  WriteExamples(review, json);
+  WriteCases(review.cases, json);
+  WriteBackends(review, json);
+  WriteModels(review, json);
+  json.Field("seconds", review.seconds);
+  json.End();
+  return json.Take() + "\n";
+}
+
+}  // namespace qtx::spec

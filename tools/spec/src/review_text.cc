@@ -1,0 +1,214 @@
+// A review for a terminal: at most 100 columns where the words allow it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "qtx/spec/review.h"
+
+namespace qtx::spec {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kColumn = 42;  // of one side of an example
+constexpr std::size_t kListed = 40;  // flips, models; all of them are in the JSON
+
+// At blanks; a word that is longer than the width stands alone.
+std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines = {""};
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
+      lines.emplace_back();
+    }
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word;
+  }
+  return lines;
+}
+
+std::string Indented(std::string_view text, std::size_t indent) {
+  std::string out;
+  for (const std::string& line : Wrap(text, kWidth - indent)) {
+    out += std::string(indent, ' ') + line + "\n";
+  }
+  return out;
+}
+
+// The proposal as it is written, but for long lines of prose.
+std::string Prose(const std::string& markdown) {
+  std::string out;
+  bool fenced = false;
+  for (std::size_t at = 0; at < markdown.size();) {
+    const std::size_t end = std::min(markdown.find('\n', at), markdown.size());
+    const std::string line = markdown.substr(at, end - at);
+    at = end + 1;
+    if (line.starts_with("```")) fenced = !fenced;
+    const bool prose = !fenced && !line.starts_with('|') && !line.starts_with("    ");
+    if (!prose || line.size() <= kWidth) {
+      out += line + "\n";
+      continue;
+    }
+    for (const std::string& part : Wrap(line, kWidth)) out += part + "\n";
+  }
+  return out;
+}
+
+std::string Heading(std::string_view text) {
+  return fmt::format("\n{}\n{}\n", text, std::string(text.size(), '-'));
+}
+
+// A label and two texts side by side.
+std::string Row(std::string_view label, std::string_view left, std::string_view right) {
+  const auto lefts = Wrap(left, kColumn);
+  const auto rights = Wrap(right, kColumn);
+  std::string out;
+  for (std::size_t i = 0; i < std::max(lefts.size(), rights.size()); ++i) {
+    std::string line =
+        fmt::format("    {:<9} {:<{}} {}", i == 0 ? label : "", i < lefts.size() ? lefts[i] : "",
+                    kColumn, i < rights.size() ? rights[i] : "");
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string ExamplesText(const Review& review) {
+  const Proposal& proposal = review.proposal;
+  std::string out = Heading("Examples");
+  const std::string without = proposal.feature->promoted ? "feature off" : "current spec";
+  out += Row("", without, fmt::format("with {}", proposal.feature->name));
+  for (const ExampleResult& result : review.examples) {
+    const auto verdict = [](const ExampleSide& side) { return side.ok ? "ok" : "DIFFERS"; };
+    const conformance::Case& example = proposal.examples[result.example];
+    out += fmt::format("\n  {} @{} ({})\n", example.id, result.arithmetic, example.spec);
+    out += Indented(example.why, 4);
+    out += Row("expected", result.before.expected, result.after.expected);
+    out += Row("obtained", result.before.obtained, result.after.obtained);
+    out += Row("", verdict(result.before), verdict(result.after));
+    for (const ExampleSide* side : {&result.before, &result.after}) {
+      if (!side->ok) out += Indented(side->differs, 4);
+    }
+  }
+  return out;
+}
+
+std::string Change(const Flip& flip) {
+  if (flip.kind != FlipKind::kValue) return flip.before + " -> " + flip.after;
+  const conformance::Difference& d = *flip.difference;
+  if (!d.mismatch.empty()) return fmt::format("{}: {}", d.output, d.mismatch);
+  const auto& first = d.first.front();
+  return fmt::format("{}: {} of {} elements, first [{}] {} -> {}", d.output, d.differing,
+                     d.elements, first.index, first.expected, first.got);
+}
+
+std::string FlipsText(const CaseEffect& effect) {
+  std::string out = Heading("Cases");
+  const auto stated = std::ranges::count(effect.flips, true, &Flip::stated);
+  out += fmt::format("This proposal flips {} of {} cases ({} of {} results).\n",
+                     effect.flipped_cases, effect.cases, effect.flips.size(), effect.results);
+  if (!effect.flips.empty()) {
+    std::map<std::string, std::int64_t> kinds;
+    for (const Flip& flip : effect.flips) ++kinds[std::string(Name(flip.kind))];
+    std::string text;
+    for (const auto& [kind, count] : kinds) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+    }
+    out += fmt::format(
+        "Of what kind: {}. {} are written out in their case and would have to change.\n", text,
+        stated);
+  }
+  for (std::size_t i = 0; i < std::min(effect.flips.size(), kListed); ++i) {
+    const Flip& flip = effect.flips[i];
+    out += fmt::format("\n  {} @{} ({})\n", flip.id, flip.arithmetic, flip.spec);
+    out += Indented(Change(flip), 4);
+  }
+  if (effect.flips.size() > kListed) {
+    out += fmt::format("\n  and {} more; --json and --html have all of them\n",
+                       effect.flips.size() - kListed);
+  }
+  if (!effect.not_built.empty()) {
+    out += fmt::format("\n{} cases could not be built, the first is {}\n", effect.not_built.size(),
+                       effect.not_built.front());
+  }
+  return out;
+}
+
+std::string BackendsText(const Review& review) {
+  std::string out = Heading("Backends");
+  if (review.cases.flips.empty()) return out + "No answer changes, so none stops conforming.\n";
+  out += fmt::format("  {:<28} {:>6} {:>11} {:>12} {:>6} {:>10} {:>12}\n", "on the flipped results",
+                     "asked", "newly fails", "newly passes", "stays", "fails both", "unsupported");
+  for (const BackendEffect& one : review.backends) {
+    if (one.error) {
+      out += fmt::format("  {:<28} {}: {}\n", one.name, one.error->where, one.error->message);
+      continue;
+    }
+    out += fmt::format("  {:<28} {:>6} {:>11} {:>12} {:>6} {:>10} {:>12}\n", one.name, one.asked,
+                       one.newly_fails.size(), one.newly_passes.size(), one.stays, one.fails_both,
+                       one.unsupported);
+  }
+  for (const BackendEffect& one : review.backends) {
+    if (one.newly_fails.empty()) continue;
+    out +=
+        fmt::format("\n  {} would stop conforming; it would newly fail {} results, the first {}\n",
+                    one.name, one.newly_fails.size(), one.newly_fails.front());
+  }
+  return out;
+}
+
+std::string Detail(const ModelEffect& model) {
+  std::string text = model.why;
+  for (const ModelDifference& d : model.differences) {
+    text += fmt::format("{}{}: {} of {} elements, at most {} {}", text.empty() ? "" : "; ",
+                        d.output, d.differing, d.elements, d.largest, d.unit);
+  }
+  return text;
+}
+
+std::string ModelsText(const Review& review) {
+  if (review.models_folder.empty()) return {};
+  std::string out = Heading("Models below " + review.models_folder);
+  std::map<ModelOutcome, std::vector<const ModelEffect*>> by_outcome;
+  for (const ModelEffect& model : review.models) by_outcome[model.outcome].push_back(&model);
+  for (const auto& [outcome, models] : by_outcome) {
+    out += fmt::format("  {:>6} {}\n", models.size(), Name(outcome));
+  }
+  for (const auto& [outcome, models] : by_outcome) {
+    if (outcome == ModelOutcome::kUnaffected) continue;
+    out += fmt::format("\n  {}\n", Name(outcome));
+    for (std::size_t i = 0; i < std::min(models.size(), kListed); ++i) {
+      out += Indented(models[i]->path, 4) + Indented(Detail(*models[i]), 6);
+    }
+    if (models.size() > kListed) out += fmt::format("    and {} more\n", models.size() - kListed);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string ToText(const Review& review) {
+  const Proposal& proposal = review.proposal;
+  std::string out = Prose(proposal.text.markdown);
+  out += ExamplesText(review);
+  out += FlipsText(review.cases);
+  out += BackendsText(review);
+  out += ModelsText(review);
+  const auto wrong = std::ranges::count_if(review.examples, [](const ExampleResult& example) {
+    return !example.before.ok || !example.after.ok;
+  });
+  out += fmt::format(
+      "\nProposal {:04} ({}, {}): {};\n{} of {} cases flip; {:.1f} s\n", proposal.number,
+      Name(proposal.status), proposal.feature->name,
+      wrong == 0
+          ? fmt::format("all {} results of examples hold", review.examples.size())
+          : fmt::format("{} of {} results of examples differ", wrong, review.examples.size()),
+      review.cases.flipped_cases, review.cases.cases, review.seconds);
+  return out;
+}
+
+}  // namespace qtx::spec
