@@ -10,6 +10,7 @@
 #include "engine/plan.h"
 #include "qtx/backend/options.h"
 #include "qtx/format/check.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -109,7 +110,7 @@ class Prepared : public PreparedModel {
     if (format::IsQuantized(like.elem_type)) {
       if (!input.type->quantization.has_value())
         return Error{ErrorCode::kInvalid, "", "no quantization"};
-      QTX_ASSIGN_OR_RETURN(like.quantization, format::Resolve(model_, *input.type->quantization));
+      QTX_ASSIGN_OR_RETURN(like.quantization, format::Resolve(model_, *input.type));
     }
     return workspace_.Define(input.name, std::move(like), *dims);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::backend::engine {
@@ -66,6 +67,9 @@ Result<Workspace::Forms*> Workspace::FindForms(const std::string& name) {
     return Error{ErrorCode::kInvalid, "value '" + name + "'", "no earlier node computes it"};
   }
   QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model_, name));
+  if (tensor.quantization && format::HasBase(*tensor.quantization)) {
+    return Error{ErrorCode::kUnsupported, "initializer '" + name + "'", "its type has a base"};
+  }
   QTX_RETURN_IF_ERROR(DefineConstant(name, std::move(tensor)));
   return &forms_.find(name)->second;
 }
@@ -295,7 +299,7 @@ Result<Tensor> NodePlan::DeclaredParameters(const std::string& name) const {
   if (!declared->type->quantization.has_value()) {
     return Invalid("output '" + name + "' has no quantization");
   }
-  auto resolved = format::Resolve(workspace_.model(), *declared->type->quantization);
+  auto resolved = format::Resolve(workspace_.model(), *declared->type);
   if (!resolved.has_value()) return Because(resolved.error());
   like.quantization = *std::move(resolved);
   return like;

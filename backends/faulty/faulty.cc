@@ -8,6 +8,7 @@
 #include "call.h"
 #include "faults.h"
 #include "qtx/format/check.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::backend::faulty {
 namespace {
@@ -108,7 +109,7 @@ Result<OutputType> TypeOf(const format::Model& model, const std::string& name) {
   }
   type.elem_type = info->type->elem_type;
   if (info->type->quantization) {
-    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *info->type->quantization));
+    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *info->type));
   }
   if (!info->type->shape) return type;
   type.dims = format::FixedDims(*info->type->shape);
@@ -116,6 +117,33 @@ Result<OutputType> TypeOf(const format::Model& model, const std::string& name) {
     return Error{ErrorCode::kUnsupported, "value '" + name + "'", "a shape that is not fixed"};
   }
   return type;
+}
+
+// Factors of 1 in the place of those that a fault leaves out.
+void DistortLevels(const format::Graph& graph, Fault fault,
+                   std::vector<format::BlockFactors>& levels) {
+  if (levels.size() < 2) return;
+  if (fault == Fault::kCoarseLevelIgnored) levels.resize(1);
+  if (fault != Fault::kFineLevelIgnored) return;
+  std::size_t count = levels[0].value.size();
+  if (const format::TensorData* data = graph.FindInitializer(levels[0].tensor)) {
+    count = format::ElementCount(data->dims).value_or(0);
+  }
+  levels[0].tensor.clear();
+  levels[0].value.assign(count, 1.0F);
+}
+
+format::Model Distorted(format::Model model, Fault fault) {
+  for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+    for (format::ValueInfo& value : *list) {
+      if (!value.type || !value.type->quantization) continue;
+      format::Quantization& q = *value.type->quantization;
+      if (fault == Fault::kBaseIgnored) q.base_levels.clear();
+      DistortLevels(model.graph, fault, q.scale_levels);
+      DistortLevels(model.graph, fault, q.base_levels);
+    }
+  }
+  return model;
 }
 
 struct Step {
@@ -127,7 +155,7 @@ struct Step {
 class Prepared : public PreparedModel {
  public:
   Prepared(const format::Model& model, bool exact, Fault fault, Memory& memory)
-      : model_(model), exact_(exact), fault_(fault), memory_(memory) {}
+      : model_(Distorted(model, fault)), exact_(exact), fault_(fault), memory_(memory) {}
 
   Result<void> Plan() {
     const format::Graph& graph = model_.graph;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::backend::faulty {
 namespace {
 
@@ -11,7 +13,9 @@ bool IsReal(const Values& values) {
          values.type == ElementType::kFloat16 || values.type == ElementType::kBfloat16;
 }
 
-bool OneScale(const std::optional<format::Quantization>& q) { return q && q->axis.empty(); }
+bool OneScale(const std::optional<format::Quantization>& q) {
+  return q && q->axis.empty() && !format::HasBase(*q);
+}
 
 // How stored values go over: not at all, clamped to the new range, or as they are.
 enum class Copy { kNo, kClamped, kRaw };

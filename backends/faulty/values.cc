@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::backend::faulty {
 namespace {
 
@@ -133,6 +135,7 @@ Parameters Expand(const format::Quantization& q, const Dims& dims, Fault fault) 
     const std::size_t k = ParameterOf(q, i, dims, fault);
     all.scale.push_back(q.scale[q.scale.size() == 1 ? 0 : k]);
     all.offset.push_back(format::OffsetAt(q, static_cast<std::int64_t>(k)));
+    all.base.push_back(format::BaseAt(q, static_cast<std::int64_t>(k)));
   }
   return all;
 }
@@ -140,13 +143,14 @@ Parameters Expand(const format::Quantization& q, const Dims& dims, Fault fault) 
 template <>
 Exact Values::Real<Exact>(std::size_t i) const {
   if (!quantized) return Exact(real[i]);
-  return Exact(mpq_class(static_cast<double>(scale[i])) * static_cast<long>(stored[i] - offset[i]));
+  return Exact(mpq_class(static_cast<double>(scale[i])) * static_cast<long>(stored[i] - offset[i]) +
+               mpq_class(static_cast<double>(base[i])));
 }
-// Source: float32.S1.
+// Source: float32.S1, quantization.S8.
 template <>
 float Values::Real<float>(std::size_t i) const {
   if (!quantized) return static_cast<float>(real[i]);
-  return static_cast<float>(stored[i] - offset[i]) * scale[i];
+  return static_cast<float>(stored[i] - offset[i]) * scale[i] + base[i];
 }
 
 Result<Values> Read(const Call& call, const Tensor& tensor) {
@@ -170,6 +174,7 @@ Result<Values> Read(const Call& call, const Tensor& tensor) {
   Parameters parameters = Expand(*tensor.quantization, tensor.dims, call.fault);
   values.scale = std::move(parameters.scale);
   values.offset = std::move(parameters.offset);
+  values.base = std::move(parameters.base);
   if (!values.stored.empty()) DistortOffsets(call, values);
   return values;
 }

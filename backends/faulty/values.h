@@ -4,13 +4,15 @@
 #include <vector>
 
 #include "call.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::backend::faulty {
 
-/// For each element the scale and offset it has.
+/// For each element the scale, offset and base it has.
 struct Parameters {
   std::vector<float> scale;
   std::vector<std::int64_t> offset;
+  std::vector<float> base;
 };
 Parameters Expand(const format::Quantization& q, const Dims& dims, Fault fault);
 
@@ -23,10 +25,12 @@ struct Values {
   std::vector<std::int64_t> stored;  // of integer types, plain ones too
   std::vector<std::int64_t> offset;  // of quantized types
   std::vector<float> scale;          // of quantized types
+  std::vector<float> base;           // of quantized types
   std::vector<double> real;          // of float types
   std::optional<format::Quantization> quantization;
 
   std::size_t size() const { return At(Size(dims)); }
+  bool has_base() const { return quantization && format::HasBase(*quantization); }
   /// The exact real, or in binary32 float32.S1.
   template <class N>
   N Real(std::size_t i) const;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "qtx/format/check.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::backend::peer {
@@ -26,7 +27,7 @@ Result<format::Tensor> Declared(const format::Model& model, const std::string& n
   if (!info->type->quantization.has_value()) {
     return Error{ErrorCode::kInvalid, "value '" + name + "'", "no quantization"};
   }
-  QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(model, *info->type->quantization));
+  QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(model, *info->type));
   return tensor;
 }
 
@@ -169,6 +170,10 @@ Result<void> Graph::ReadInputs() {
   for (const format::TensorData& data : model_.graph.initializers) {
     auto tensor = format::LoadInitializer(model_, data.name);
     if (!tensor.has_value()) return At("initializer '" + data.name + "'", tensor.error());
+    if (tensor->quantization && format::HasBase(*tensor->quantization)) {
+      return Error{ErrorCode::kUnsupported, "initializer '" + data.name + "'",
+                   "its type has a base"};
+    }
     by_name_[data.name] = &values_.emplace_back(Value{data.name, *std::move(tensor), true});
   }
   for (const format::ValueInfo& input : model_.graph.inputs) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "qtx/backend.pb.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/quantization.h"
 #include "qtx/format/shape.h"
 
@@ -51,6 +52,11 @@ Result<void> CheckParameters(const format::Quantization& q, const format::Dims& 
   if (!q.offset.empty() && q.offset.size() != q.scale.size()) {
     return invalid("offset", "found " + std::to_string(q.offset.size()) + " values, " + expected);
   }
+  if (!q.scale_levels.empty()) return invalid("scale_levels", "found levels, expected inline");
+  const bool base_fits =
+      !format::HasBase(q) || (q.base_levels.size() == 1 && q.base_levels[0].tensor.empty() &&
+                              q.base_levels[0].value.size() == q.scale.size());
+  if (!base_fits) return invalid("base_levels", "expected one inline level of as many values");
   for (const float scale : q.scale) {
     if (!(scale > 0) || std::isinf(scale)) return invalid("scale", "not positive and finite");
   }

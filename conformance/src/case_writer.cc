@@ -148,6 +148,18 @@ std::string StatisticsText(const format::Statistics& statistics) {
   return map.Take();
 }
 
+std::string LevelsText(const std::vector<format::BlockFactors>& levels) {
+  std::vector<std::string> items;
+  for (const format::BlockFactors& level : levels) {
+    FlowMap map;
+    map.AddList("value", level.value);
+    if (!level.tensor.empty()) map.Add("tensor", Quoted(level.tensor));
+    map.AddList("block_shape", level.block_shape);
+    items.push_back(map.Take());
+  }
+  return List(items);
+}
+
 void AddQuantization(const format::Quantization& q, FlowMap& map) {
   map.AddList("scale", q.scale);
   map.AddList("offset", q.offset);
@@ -169,6 +181,8 @@ void AddQuantization(const format::Quantization& q, FlowMap& map) {
   if (q.storage_type != ElementType::kUndefined) {
     map.Add("storage_type", Lower(format::Name(q.storage_type)));
   }
+  if (!q.scale_levels.empty()) map.Add("scale_levels", LevelsText(q.scale_levels));
+  if (!q.base_levels.empty()) map.Add("base_levels", LevelsText(q.base_levels));
   map.AddList("must_understand", q.must_understand);
 }
 

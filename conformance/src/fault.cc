@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "qtx/format/levels.h"
 #include "qtx/reference/interpreter.h"
 #include "reading.h"
 #include "stock.h"
@@ -34,8 +35,7 @@ Result<void> RetypeInputs(Question& question) {
     Tensor& tensor = question.inputs[next++];
     if (!info.type || !info.type->quantization || !tensor.quantization) continue;
     Retype(*info.type, tensor);
-    QTX_ASSIGN_OR_RETURN(tensor.quantization,
-                         format::Resolve(question.model, *info.type->quantization));
+    QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(question.model, *info.type));
   }
   return {};
 }
@@ -47,7 +47,7 @@ bool Widen(format::Model& model) {
   for (format::ValueInfo& output : model.graph.outputs) {
     if (!output.type || !IsStoredInteger(output.type->elem_type)) continue;
     format::Quantization& q = *output.type->quantization;
-    if (!q.offset_tensor.empty() || !q.scale_tensor.empty()) continue;
+    if (!q.offset_tensor.empty() || !q.scale_tensor.empty() || HasLevels(q)) continue;
     output.type->elem_type = ElementType::kInt32Q;
     q.offset.clear();
     q.quant_min.reset();

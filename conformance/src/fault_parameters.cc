@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "qtx/format/levels.h"
 #include "reading.h"
 
 namespace qtx::conformance {
@@ -360,6 +361,51 @@ bool FlushSubnormals(const Question& question, Outputs& outputs) {
   return any;
 }
 
+// All parameters that have levels, inputs first; false where none has.
+template <typename Change>
+bool ForEachLevels(Reading& reading, Change change) {
+  const auto visit = [&](const std::string* name) {
+    format::TensorType* type = reading.Type(name);
+    if (type == nullptr || !type->quantization) return false;
+    const bool scales = change(type->quantization->scale_levels);
+    return change(type->quantization->base_levels) || scales;
+  };
+  const bool inputs = ForEachInput(reading, [&](const std::string& name) { return visit(&name); });
+  return visit(reading.Output()) || inputs;
+}
+
+bool DropCoarseLevels(Reading& reading) {
+  return ForEachLevels(reading, [](std::vector<format::BlockFactors>& levels) {
+    if (levels.size() < 2) return false;
+    levels.resize(1);
+    return true;
+  });
+}
+
+bool DropFineLevel(Reading& reading) {
+  return ForEachLevels(reading, [&](std::vector<format::BlockFactors>& levels) {
+    if (levels.size() < 2) return false;
+    std::size_t count = levels[0].value.size();
+    if (!levels[0].tensor.empty()) {
+      const std::optional<Tensor> factors = reading.Load(&levels[0].tensor);
+      if (!factors) return false;
+      count = static_cast<std::size_t>(format::ElementCount(*factors));
+    }
+    levels[0].tensor.clear();
+    levels[0].value.assign(count, 1.0F);
+    return true;
+  });
+}
+
+bool DropBase(Reading& reading) {
+  return ForEachInput(reading, [&](const std::string& name) {
+    format::TensorType* type = reading.Type(&name);
+    if (type == nullptr || !type->quantization || !HasBase(*type->quantization)) return false;
+    type->quantization->base_levels.clear();
+    return true;
+  });
+}
+
 constexpr std::array kFaults = {
     Fault{.name = "int16_offset_ignored",
           .says = "ignores the offsets of 16-bit inputs",
@@ -406,6 +452,13 @@ constexpr std::array kFaults = {
     Fault{.name = "last_block_short",
           .says = "counts whole blocks only: the last, short one gets the parameters before it",
           .question = Remap<WholeBlocks>},
+    Fault{.name = "coarse_level_ignored",
+          .says = "takes the factors of the finest level alone",
+          .question = DropCoarseLevels},
+    Fault{.name = "fine_level_ignored",
+          .says = "leaves out the factors of the finest level",
+          .question = DropFineLevel},
+    Fault{.name = "base_ignored", .says = "ignores the base of its inputs", .question = DropBase},
     Fault{.name = "scale_of_first",
           .says = "takes the scale of the first operand for the second",
           .question = UseScaleOfFirst},

@@ -8,6 +8,7 @@
 
 #include "generator.h"
 #include "qtx/conformance/case.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
 
@@ -190,10 +191,21 @@ std::vector<format::ValueInfo> DeclareOutputs(const Case& c) {
   return outputs;
 }
 
+// The version of the format that the types of a case need.
+std::int64_t VersionOf(const Case& c) {
+  const auto later = [](const CaseValue& value) {
+    return value.type.quantization && format::HasLevels(*value.type.quantization);
+  };
+  const bool any = std::ranges::any_of(c.inputs, later) ||
+                   std::ranges::any_of(c.initializers, later) ||
+                   std::ranges::any_of(c.outputs, later);
+  return any ? format::kLevelsVersion : format::kVersion;
+}
+
 Result<format::Model> BuildOneNodeModel(const Case& c) {
   format::Model model;
   model.ir_version = kIrVersion;
-  model.opset_imports = {{"", c.op->opset}, {std::string(format::kDomain), format::kVersion}};
+  model.opset_imports = {{"", c.op->opset}, {std::string(format::kDomain), VersionOf(c)}};
   model.producer_name = "qtx conformance";
   format::Graph& graph = model.graph;
   graph.name = c.id;
@@ -274,7 +286,9 @@ Result<std::vector<Tensor>> BuildInputs(const Case& c, const format::Model& mode
     QTX_ASSIGN_OR_RETURN(Tensor tensor,
                          Materialize(c, value, typed ? value.type : *wanted[i]->type));
     if (tensor.quantization) {
-      QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(model, *tensor.quantization));
+      const format::TensorType given{tensor.elem_type, format::ToShape(tensor.dims),
+                                     tensor.quantization};
+      QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(model, given));
     }
     inputs.push_back(std::move(tensor));
   }

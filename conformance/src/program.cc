@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::conformance {
 namespace {
 
@@ -41,8 +43,7 @@ Result<ValueInfo> Declared(const format::Model& model, const std::string& name,
     info.type.emplace();
     info.type->elem_type = declared->type->elem_type;
     if (format::IsQuantized(info.type->elem_type) && declared->type->quantization) {
-      QTX_ASSIGN_OR_RETURN(info.type->quantization,
-                           format::Resolve(model, *declared->type->quantization));
+      QTX_ASSIGN_OR_RETURN(info.type->quantization, format::Resolve(model, *declared->type));
     }
   } else if (seen != observed.end()) {
     info.type.emplace();
@@ -218,6 +219,7 @@ std::optional<Quantization> PickParameters(const Quantization& q, const Dims& di
   Quantization result = q;
   PickEach(result.scale, picked, old_count);
   PickEach(result.offset, picked, old_count);
+  if (HasBase(result)) PickEach(result.base_levels[0].value, picked, old_count);
   if (result.requantization) {
     PickEach(result.requantization->multiplier, picked, old_count);
     PickEach(result.requantization->shift, picked, old_count);

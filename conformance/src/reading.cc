@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::conformance {
 
 using format::Tensor;
@@ -25,7 +27,8 @@ format::Quantization* Reading::Parameters(const std::string* name) {
   format::TensorType* type = Type(name);
   if (type == nullptr || !type->quantization) return nullptr;
   format::Quantization& q = *type->quantization;
-  return q.scale_tensor.empty() && q.offset_tensor.empty() ? &q : nullptr;
+  const bool is_inline = q.scale_tensor.empty() && q.offset_tensor.empty() && !HasLevels(q);
+  return is_inline ? &q : nullptr;
 }
 
 std::optional<format::Dims> Reading::Dims(const std::string* name) {

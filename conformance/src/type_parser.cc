@@ -118,6 +118,16 @@ Result<format::Requantization> ReadRequantization(const Yaml& node, const Place&
   return requantization;
 }
 
+Result<format::BlockFactors> ReadLevel(const Yaml& node, const Place& place) {
+  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"value", "tensor", "block_shape"}));
+  format::BlockFactors level;
+  QTX_RETURN_IF_ERROR(Optional(node, place, "value", kFloats, level.value));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "tensor", ReadString, level.tensor));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "block_shape", kInts, level.block_shape));
+  return level;
+}
+constexpr auto* kLevels = ReadListOf<format::BlockFactors, ReadLevel>;
+
 Result<format::Histogram> ReadHistogram(const Yaml& node, const Place& place) {
   QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"lower", "upper", "counts", "below", "above"}));
   format::Histogram histogram;
@@ -161,6 +171,8 @@ Result<bool> ReadQuantization(const Yaml& node, const Place& place, Quantization
   QTX_RETURN_IF_ERROR(
       Optional(node, place, "requantization", ReadRequantization, q.requantization, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "storage_type", ReadElementType, q.storage_type, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "scale_levels", kLevels, q.scale_levels, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "base_levels", kLevels, q.base_levels, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "must_understand", kInt32s, q.must_understand, &any));
   return any;
 }
@@ -168,11 +180,13 @@ Result<bool> ReadQuantization(const Yaml& node, const Place& place, Quantization
 }  // namespace
 
 Result<format::TensorType> ParseType(const Yaml& node, const Place& place) {
-  QTX_RETURN_IF_ERROR(ExpectMap(
-      node, place,
-      {"type", "shape", "scale", "offset", "axis", "block_shape", "scale_tensor", "offset_tensor",
-       "quant_min", "quant_max", "scheme", "requantization", "storage_type", "must_understand",
-       "statistics", "data", "generate", "file", "initializer"}));
+  QTX_RETURN_IF_ERROR(
+      ExpectMap(node, place, {"type",         "shape",        "scale",        "offset",
+                              "axis",         "block_shape",  "scale_tensor", "offset_tensor",
+                              "quant_min",    "quant_max",    "scheme",       "requantization",
+                              "storage_type", "scale_levels", "base_levels",  "must_understand",
+                              "statistics",   "data",         "generate",     "file",
+                              "initializer"}));
   format::TensorType type;
   QTX_RETURN_IF_ERROR(Optional(node, place, "type", ReadElementType, type.elem_type));
   if (const Yaml* shape = node.Find("shape")) {

@@ -1,10 +1,13 @@
 #include "qtx/format/check.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "check_rules.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::format {
 namespace {
@@ -43,8 +46,22 @@ class Checker {
       if (list[0] == 'i') defined_.insert(values[i].name);
       if (!values[i].type) continue;
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
+      CheckLevelsOf(values[i], place);
       CheckType(model_, *values[i].type, place, features_, findings_);
     }
+  }
+
+  // quantization.C17, of a value; an annotation may be on any.
+  void CheckLevelsOf(const ValueInfo& value, const std::string& place) {
+    if (!value.type->quantization) return;
+    const Quantization& q = *value.type->quantization;
+    levels_ = levels_ || HasLevels(q);
+    if (!HasBase(q) || !IsQuantized(value.type->elem_type) ||
+        model_.graph.FindInitializer(value.name) != nullptr) {
+      return;
+    }
+    findings_.Add("quantization.C17", place + ": quantization.base_levels",
+                  FoundExpected("a base on a value that is computed or given", "initializers"));
   }
 
   void CheckInitializers() {
@@ -112,6 +129,12 @@ class Checker {
     const std::int64_t version = model_.OpsetVersion(kDomain);
     if (version == 0 && !quantized_) return;
     const std::int64_t latest = features_.LatestVersion();
+    if (version >= 1 && version < kLevelsVersion && levels_) {
+      findings_.Add("versioning.C3", "opset_import",
+                    FoundExpected("qtx " + std::to_string(version),
+                                  "qtx " + std::to_string(kLevelsVersion) +
+                                      ", because of scale_levels or base_levels"));
+    }
     if (version >= 1 && version <= latest) return;
     findings_.Add(
         version == 0 ? "versioning.C1" : "versioning.C2", "opset_import",
@@ -131,25 +154,62 @@ class Checker {
   std::map<std::string, const ValueInfo*> typed_;
   std::set<std::string> defined_;
   bool quantized_ = false;
+  bool levels_ = false;
 };
+
+bool ValueHasLevels(const ValueInfo& value) {
+  return value.type && value.type->quantization && HasLevels(*value.type->quantization);
+}
+
+void MakeLevelsUnknown(Quantization& q) {
+  Quantization levels;
+  levels.scale_levels = std::exchange(q.scale_levels, {});
+  levels.base_levels = std::exchange(q.base_levels, {});
+  q.unknown_fields += SerializeQuantization(levels);
+}
+
+bool Understands(const Model& model, Features features) {
+  return features.Has(Feature::kHierarchicalScales) || !HasLevels(model);
+}
 
 }  // namespace
 
+bool HasLevels(const Model& model) {
+  const Graph& graph = model.graph;
+  return std::ranges::any_of(graph.inputs, ValueHasLevels) ||
+         std::ranges::any_of(graph.outputs, ValueHasLevels) ||
+         std::ranges::any_of(graph.values, ValueHasLevels);
+}
+
+Model AsUnderstood(Model model, Features features) {
+  if (Understands(model, features)) return model;
+  for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+    for (ValueInfo& value : *list) {
+      if (ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
+    }
+  }
+  return model;
+}
+
 std::vector<Finding> Check(const Model& model, const std::string& file, Features features) {
-  return Checker(model, file, features).Run();
+  if (Understands(model, features)) return Checker(model, file, features).Run();
+  const Model understood = AsUnderstood(model, features);
+  return Checker(understood, file, features).Run();
 }
 
 std::vector<std::string> CheckedRules() {
-  return {"element_types.C1",  "element_types.C2",  "element_types.C3", "element_types.C4",
-          "element_types.C5",  "graph.C1",          "graph.C2",         "graph.C3",
-          "lowering.C1",       "origin.C1",         "origin.C2",        "quantization.C1",
-          "quantization.C2",   "quantization.C3",   "quantization.C4",  "quantization.C5",
-          "quantization.C6",   "quantization.C7",   "quantization.C8",  "quantization.C9",
-          "quantization.C10",  "quantization.C11",  "quantization.C12", "requantization.C1",
-          "requantization.C2", "requantization.C3", "shape.C1",         "shape.C2",
-          "shape.C3",          "shape.C4",          "statistics.C1",    "statistics.C2",
-          "statistics.C3",     "statistics.C4",     "statistics.C5",    "statistics.C6",
-          "versioning.C1",     "versioning.C2"};
+  return {"element_types.C1", "element_types.C2",  "element_types.C3",  "element_types.C4",
+          "element_types.C5", "graph.C1",          "graph.C2",          "graph.C3",
+          "lowering.C1",      "origin.C1",         "origin.C2",         "quantization.C1",
+          "quantization.C2",  "quantization.C3",   "quantization.C4",   "quantization.C5",
+          "quantization.C6",  "quantization.C7",   "quantization.C8",   "quantization.C9",
+          "quantization.C10", "quantization.C11",  "quantization.C12",  "quantization.C13",
+          "quantization.C14", "quantization.C15",  "quantization.C16",  "quantization.C17",
+          "quantization.C18", "requantization.C1", "requantization.C2", "requantization.C3",
+          "shape.C1",         "shape.C2",          "shape.C3",          "shape.C4",
+          "statistics.C1",    "statistics.C2",     "statistics.C3",     "statistics.C4",
+          "statistics.C5",    "statistics.C6",     "versioning.C1",     "versioning.C2",
+          "versioning.C3"};
 }
 
 }  // namespace qtx::format

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "check_rules.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::format {
 namespace {
@@ -19,7 +20,7 @@ std::optional<Quantization> QuantizationOf(const Model& model, const std::string
       !value->type->quantization) {
     return std::nullopt;
   }
-  auto resolved = Resolve(model, *value->type->quantization);
+  auto resolved = Resolve(model, *value->type);
   if (!resolved.has_value() || resolved->scale.empty()) return std::nullopt;
   return *std::move(resolved);
 }
@@ -34,6 +35,11 @@ void CheckAgainstScales(const Model& model, const Node& node, const Quantization
                         const std::string& place, Findings& findings) {
   const auto x = QuantizationOf(model, node.inputs[0]);
   const auto w = QuantizationOf(model, node.inputs[1]);
+  if (w && HasBase(*w)) {
+    findings.Add("requantization.C3", place + ": quantization.requantization",
+                 FoundExpected("one", "none: the weights have a base, the node no accumulator"));
+    return;
+  }
   if (!x || !w || x->scale.size() != 1 || y.scale.size() != 1) return;
   const Requantization& r = *y.requantization;
   if (r.multiplier.size() != 1 && r.multiplier.size() != w->scale.size()) {
@@ -78,7 +84,7 @@ void CheckRequantization(const Model& model, const Node& node, const TensorType&
                                "a multiplier of at least 2^30 and a shift of -62 to 62"));
     return;
   }
-  auto resolved = Resolve(model, *type.quantization);
+  auto resolved = Resolve(model, type);
   if (resolved.has_value() && HasAccumulator(node) && IsQuantized(type.elem_type)) {
     CheckAgainstScales(model, node, *resolved, place, findings);
   }
@@ -89,6 +95,10 @@ void CheckInitializerType(const Model& model, const TensorData& data, const Tens
   if (!IsQuantized(type.elem_type)) return;
   if (!type.shape || !FixedDims(*type.shape)) {
     findings.Add("shape.C4", place + ": shape", "expected fixed dimensions for an initializer");
+    return;
+  }
+  // What is wrong with levels, CheckType has said.
+  if (type.quantization && HasLevels(*type.quantization) && !Resolve(model, type).has_value()) {
     return;
   }
   if (auto there = CheckInitializer(model, data.name); !there.has_value()) {

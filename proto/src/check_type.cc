@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "check_rules.h"
+#include "levels.h"
 #include "qtx/format/limits.h"
 #include "wire.h"
 
@@ -140,10 +141,13 @@ struct TypeChecker {
   // quantization.C1 and C11: the parameters inline, wherever they are.
   std::optional<Quantization> Resolved() {
     const Quantization& q = *type.quantization;
-    if (q.scale.empty() == q.scale_tensor.empty()) {
-      Report(
-          "quantization.C1", "quantization.scale",
-          FoundExpected(q.scale.empty() ? "none" : "both scale and scale_tensor", "one of them"));
+    const int forms = static_cast<int>(!q.scale.empty()) +
+                      static_cast<int>(!q.scale_tensor.empty()) +
+                      static_cast<int>(!q.scale_levels.empty());
+    if (forms != 1) {
+      Report("quantization.C1", "quantization.scale",
+             FoundExpected(forms == 0 ? "none" : std::to_string(forms),
+                           "one of scale, scale_tensor and scale_levels"));
       return std::nullopt;
     }
     if (!q.offset.empty() && !q.offset_tensor.empty()) {
@@ -158,6 +162,21 @@ struct TypeChecker {
       return std::nullopt;
     }
     return *std::move(resolved);
+  }
+
+  // quantization.C13 to C18; false when there are no parameters to look at further.
+  bool CheckLevels(Quantization* resolved) {
+    const Quantization& q = *type.quantization;
+    if (!HasLevels(q)) return true;
+    if (HasBase(q) && !IsIntegerStorage(storage)) {
+      Report("quantization.C17", "quantization.base_levels",
+             FoundExpected("a base on " + std::string(Name(storage)), "an integer storage"));
+      return false;
+    }
+    auto fault = MultiplyLevels(model, type, resolved);
+    if (!fault) fault = CheckBases(storage, *resolved);
+    if (fault) Report(fault->rule, "quantization." + fault->field, fault->message);
+    return !fault;
   }
 
   void CheckScales(const Quantization& q, std::int64_t count) {
@@ -224,6 +243,10 @@ struct TypeChecker {
       Report("quantization.C10", "quantization.offset",
              FoundExpected("one that is not 0", "0 for " + scheme));
     }
+    if ((symmetric || q.scheme == kSymmetricUint8) && HasBase(q)) {
+      Report("quantization.C10", "quantization.base_levels",
+             FoundExpected("a base", "none for " + scheme));
+    }
     if (pow2 && !std::ranges::all_of(q.scale, IsPowerOfTwo)) {
       Report("quantization.C10", "quantization.scale",
              FoundExpected("one that is no power of two", "powers of two for " + scheme));
@@ -237,8 +260,9 @@ struct TypeChecker {
 
   void CheckQuantization() {
     const auto count = CheckGranularity(*type.quantization);
-    const auto resolved = Resolved();
-    if (!resolved) return;
+    auto resolved = Resolved();
+    if (!resolved || (!count && HasLevels(*type.quantization))) return;
+    if (!CheckLevels(&*resolved)) return;
     if (count) CheckScales(*resolved, *count);
     CheckOffsets(*resolved);
     CheckRange(*resolved);

@@ -8,7 +8,7 @@ namespace qtx::format {
 namespace {
 
 constexpr std::array kFeatures = {
-    FeatureRow{Feature::kHierarchicalScales, "hierarchical-scales", 1, false, 2},
+    FeatureRow{Feature::kHierarchicalScales, "hierarchical-scales", 1, true, 2},
     FeatureRow{Feature::kMustUnderstand, "must-understand", 2, false, 2},
     FeatureRow{Feature::kOffsetBeforeRounding, "offset-before-rounding", 3, false, 1},
 };

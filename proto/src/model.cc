@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "external_data.h"
+#include "levels.h"
 #include "qtx/format/limits.h"
 #include "wire.h"
 #include "wire_large.h"
@@ -100,7 +101,7 @@ Result<Quantization> MatchInitializer(const Model& model, const TensorData& data
     return Error{ErrorCode::kInvalid, "", "expected a type with a fixed shape and a quantization"};
   }
   QTX_RETURN_IF_ERROR(MatchStorage(type, *dims, data));
-  QTX_ASSIGN_OR_RETURN(Quantization q, Resolve(model, *type.quantization));
+  QTX_ASSIGN_OR_RETURN(Quantization q, Resolve(model, type));
   QTX_RETURN_IF_ERROR(MatchParameters(q, *dims));
   return q;
 }
@@ -281,6 +282,15 @@ Result<Quantization> Resolve(const Model& model, const Quantization& q) {
     }
     resolved.offset = UnpackInt32(offset);
     resolved.offset_tensor.clear();
+  }
+  return resolved;
+}
+
+Result<Quantization> Resolve(const Model& model, const TensorType& type) {
+  QTX_ASSIGN_OR_RETURN(Quantization resolved, Resolve(model, *type.quantization));
+  if (!HasLevels(*type.quantization)) return resolved;
+  if (const auto fault = MultiplyLevels(model, type, &resolved)) {
+    return Error{ErrorCode::kInvalid, "quantization." + fault->field, fault->message};
   }
   return resolved;
 }

@@ -8,6 +8,22 @@
 namespace qtx::format {
 namespace {
 
+// "ab * 0x1p-3.. per 256": inline factors by the first of them.
+std::string LevelsText(const std::vector<BlockFactors>& levels) {
+  std::string text;
+  for (const BlockFactors& level : levels) {
+    if (!text.empty()) text += " * ";
+    text += !level.tensor.empty() ? level.tensor
+            : level.value.empty() ? "none"
+                                  : HexFloat(static_cast<double>(level.value[0])) +
+                                        (level.value.size() > 1 ? ".." : "");
+    for (std::size_t i = 0; i < level.block_shape.size(); ++i) {
+      text += (i == 0 ? " per " : ",") + std::to_string(level.block_shape[i]);
+    }
+  }
+  return text;
+}
+
 std::string QuantizationText(const Quantization& q) {
   std::string text = q.axis.empty() ? " per-tensor" : " per-axis(";
   for (std::size_t i = 0; i < q.axis.size(); ++i) {
@@ -20,11 +36,16 @@ std::string QuantizationText(const Quantization& q) {
     text += q.scale_tensor;
   } else if (!q.scale.empty()) {
     text += HexFloat(q.scale[0]) + (q.scale.size() > 1 ? ".." : "");
+  } else {
+    text += LevelsText(q.scale_levels);
   }
   text += " offset ";
-  if (!q.offset_tensor.empty()) return text + q.offset_tensor;
-  return text + std::to_string(q.offset.empty() ? 0 : q.offset[0]) +
-         (q.offset.size() > 1 ? ".." : "");
+  if (!q.offset_tensor.empty()) {
+    text += q.offset_tensor;
+  } else {
+    text += std::to_string(q.offset.empty() ? 0 : q.offset[0]) + (q.offset.size() > 1 ? ".." : "");
+  }
+  return q.base_levels.empty() ? text : text + " base " + LevelsText(q.base_levels);
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
 
 #include "qtx/format/annotation.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::format {
 namespace {
@@ -73,6 +75,28 @@ Statistics Measured() {
 
 // 0.5 * 0.25 / 2 = 2^-4 = 2^30 * 2^-31 * 2^-3, and the two channels after it twice as much each.
 Requantization Fixed() { return {.multiplier = {1 << 30, 1 << 30, 1 << 30}, .shift = {3, 2, 1}}; }
+
+// w in blocks of 2 along axis 0, with a factor for each in `fine`, one for each column above it,
+// and a base for each column. Every rule holds.
+TensorType Levelled(Model& model) {
+  model.opset_imports[1].version = 2;
+  Tensor fine = *MakeTensor(kUint8, {2, 3});
+  PackInt32(std::vector<std::int32_t>{1, 2, 3, 4, 5, 63}, fine);
+  model.graph.initializers.push_back(ToTensorData("fine", fine));
+  TensorType w = *model.graph.values[0].type;
+  Quantization& q = *w.quantization;
+  q.scale.clear();
+  q.axis = {0, 1};
+  q.block_shape = {2, 1};
+  q.scale_levels.resize(2);
+  q.scale_levels[0].tensor = "fine";
+  q.scale_levels[1].value = {0.25F, 0.5F, 1.0F};
+  q.scale_levels[1].block_shape = {4, 1};
+  q.base_levels.resize(1);
+  q.base_levels[0].value = {-0.5F, 0.0F, 8.0F};
+  q.base_levels[0].block_shape = {100, 1};
+  return w;
+}
 
 struct Broken {
   const char* rule;
@@ -157,6 +181,68 @@ const Broken kBroken[] = {
     {"quantization.C12", "quantization.storage_type",
      [](Parts p) { p.x.quantization->storage_type = kInt8; }},
     {"quantization.C12", "quantization.storage_type", [](Parts p) { p.x.elem_type = kFloat; }},
+    {"quantization.C1", "quantization.scale",
+     [](Parts p) { (p.w = Levelled(p.model)).quantization->scale = {1, 1, 1, 1, 1, 1}; }},
+    {"quantization.C10", "quantization.base_levels",
+     [](Parts p) { (p.w = Levelled(p.model)).quantization->scheme = Scheme::kSymmetric; }},
+    {"quantization.C13", "quantization.scale_levels",
+     [](Parts p) {
+       p.w = Levelled(p.model);
+       p.w.quantization->scale_levels.resize(5, p.w.quantization->scale_levels[1]);
+     }},
+    {"quantization.C13", "quantization.scale_levels[1].value",
+     [](Parts p) { (p.w = Levelled(p.model)).quantization->scale_levels[1].value.pop_back(); }},
+    {"quantization.C13", "quantization.base_levels[0]",
+     [](Parts p) { (p.w = Levelled(p.model)).quantization->base_levels[0].tensor = "fine"; }},
+    {"quantization.C13", "quantization.scale_levels[0].tensor",
+     [](Parts p) {
+       p.w = Levelled(p.model);
+       p.model.graph.initializers[1] = ToTensorData("fine", *MakeTensor(kUint8, {5}));
+     }},
+    {"quantization.C14", "quantization.scale_levels[1].block_shape",
+     [](Parts p) {
+       (p.w = Levelled(p.model)).quantization->scale_levels[1].block_shape = {3, 1};
+     }},
+    {"quantization.C14", "quantization.scale_levels[0].block_shape",
+     [](Parts p) {
+       (p.w = Levelled(p.model)).quantization->scale_levels[0].block_shape = {4, 1};
+     }},
+    {"quantization.C14", "quantization.base_levels[0].block_shape",
+     [](Parts p) { (p.w = Levelled(p.model)).quantization->base_levels[0].block_shape = {4}; }},
+    {"quantization.C15", "quantization.scale_levels[0].tensor",
+     [](Parts p) { (p.w = Levelled(p.model)).quantization->scale_levels[0].tensor = "nowhere"; }},
+    {"quantization.C15", "quantization.scale_levels[0].tensor",
+     [](Parts p) {
+       p.w = Levelled(p.model);
+       p.model.graph.initializers[1] = ToTensorData("fine", *MakeTensor(kInt16, {2, 3}));
+     }},
+    {"quantization.C16", "quantization.scale_levels[0][0]",
+     [](Parts p) {
+       p.w = Levelled(p.model);
+       p.model.graph.initializers[1] = ToTensorData("fine", *MakeTensor(kUint8, {2, 3}));
+     }},
+    {"quantization.C16", "quantization.scale_levels",
+     [](Parts p) {
+       (p.w = Levelled(p.model)).quantization->scale_levels[1].value = {1, 0x1p127F, 1};
+     }},
+    {"quantization.C16", "quantization.base_levels[0][0]",
+     [](Parts p) {
+       (p.w = Levelled(p.model)).quantization->base_levels[0].value[0] =
+           std::numeric_limits<float>::infinity();
+     }},
+    {"quantization.C17", "quantization.base_levels",
+     [](Parts p) {
+       p.model.opset_imports[1].version = 2;
+       p.x.quantization->base_levels = {{.value = {0.5F}}};
+     }},
+    {"quantization.C17", "quantization.base_levels",
+     [](Parts p) {
+       p.w = Levelled(p.model);
+       p.w.elem_type = kFloat8E4M3FNQ;
+       p.model.graph.initializers[0] = ToTensorData("w", *MakeTensor(kFloat8E4M3FN, {4, 3}));
+     }},
+    {"quantization.C18", "quantization.base_levels",
+     [](Parts p) { (p.w = Levelled(p.model)).quantization->base_levels[0].value[0] = 0x1p-60F; }},
     {"requantization.C1", "quantization.requantization",
      [](Parts p) {
        p.y.quantization->requantization = Fixed();
@@ -239,7 +325,9 @@ const Broken kBroken[] = {
        p.model.graph.nodes[1].origin = origin;
      }},
     {"versioning.C1", "opset_import", [](Parts p) { p.model.opset_imports.pop_back(); }},
-    {"versioning.C2", "opset_import", [](Parts p) { p.model.opset_imports[1].version = 2; }},
+    {"versioning.C2", "opset_import", [](Parts p) { p.model.opset_imports[1].version = 3; }},
+    {"versioning.C3", "opset_import",
+     [](Parts p) { p.w = Levelled(p.model), p.model.opset_imports[1].version = 1; }},
     {"lowering.C1", "metadata_props 'qtx.annotations'",
      [](Parts p) {
        p.model.metadata = {{std::string(kDigestKey), "3:0123456789abcdef"}};
@@ -265,6 +353,78 @@ TEST(Check, FindsNothingInAConformingModel) {
   parts.y.quantization->requantization = Fixed();
   const auto findings = Check(model);
   EXPECT_TRUE(findings.empty()) << findings[0].rule << " " << findings[0].message;
+}
+
+TEST(Check, FindsNothingInLevelsThatKeepTheRules) {
+  Model model = Conforming();
+  model.graph.values[0].type = Levelled(model);
+  const auto findings = Check(model);
+  EXPECT_TRUE(findings.empty()) << findings[0].rule << " " << findings[0].message;
+}
+
+// An initializer that is declared as a quantized type holds steps, not factors.
+TEST(Check, RefusesFactorsOfAQuantizedType) {
+  Model model = Conforming();
+  model.graph.values[0].type = Levelled(model);
+  model.graph.values.push_back(Value("fine", kUint8Q, {2, 3}, 0.5F));
+  const auto findings = Check(model);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].rule, "quantization.C15");
+}
+
+// What version 1 of the format makes of version 2: a version it does not know; and were it not for
+// that, no scale. The fields are unknown ones, which it keeps.
+TEST(Check, TakesLevelsForUnknownFieldsWithoutTheirFeature) {
+  const Features before = Features::Current().Without(Feature::kHierarchicalScales);
+  Model model = Conforming();
+  model.graph.values[0].type = Levelled(model);
+  const auto rules = [&](const Model& checked) {
+    std::vector<std::string> list;
+    for (const Finding& finding : Check(checked, "", before)) list.push_back(finding.rule);
+    return list;
+  };
+  EXPECT_EQ(std::ranges::count(rules(model), "quantization.C1"), 1);
+  model.graph.values[0].type->quantization->scale = {1, 1, 1, 1, 1, 1};
+  model.opset_imports[1].version = 1;
+  EXPECT_TRUE(rules(model).empty());
+  const Model understood = AsUnderstood(model, before);
+  const Quantization& q = *understood.graph.values[0].type->quantization;
+  EXPECT_TRUE(q.scale_levels.empty() && q.base_levels.empty());
+  const auto again = ParseQuantization(SerializeQuantization(q));
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(*again, *model.graph.values[0].type->quantization);
+}
+
+// Above 2^25 every fourth integer is a binary32. With a = 2^-23, (1 + a)^2 1.25 is just more than
+// the tie 1.25 + 2.5 a.
+TEST(Resolve, RoundsTheProductOfAllLevelsOnce) {
+  Model model = Conforming();
+  TensorType type;
+  type.elem_type = kInt8Q;
+  type.quantization.emplace();
+  const auto scale = [&](const std::vector<float>& factors) {
+    auto& levels = type.quantization->scale_levels;
+    levels.assign(factors.size(), BlockFactors());
+    for (std::size_t i = 0; i < factors.size(); ++i) levels[i].value = {factors[i]};
+    return Resolve(model, type)->scale[0];
+  };
+  EXPECT_EQ(scale({3.0F, 11184814.0F}), 33554440.0F);  // 33554442, a tie: down to even
+  EXPECT_EQ(scale({3.0F, 11184818.0F}), 33554456.0F);  // 33554454, a tie: up to even
+  EXPECT_EQ(scale({0x1.000002p0F, 0x1.000002p0F, 1.25F}), 0x1.400006p0F);
+  EXPECT_EQ(scale({0x1p-75F, 0x1.8p-75F}), 0x1p-149F);  // 0.75 of the least binary32
+  EXPECT_EQ(scale({0x1p-74F, 0x1.4p-75F}), 0x1p-149F);  // 1.25 of it
+  EXPECT_EQ(scale({0x1p100F, 0x1p-149F, 0x1p100F, 0x1p-100F}), 0x1p-49F);
+}
+
+TEST(Resolve, GivesEachParameterItsFactorsOfEveryLevel) {
+  Model model = Conforming();
+  const TensorType w = Levelled(model);
+  const auto q = Resolve(model, w);
+  ASSERT_TRUE(q.has_value());
+  EXPECT_EQ(q->scale, (std::vector<float>{0.25F, 1.0F, 3.0F, 1.0F, 2.5F, 63.0F}));
+  EXPECT_TRUE(q->scale_levels.empty());
+  ASSERT_EQ(q->base_levels.size(), 1U);
+  EXPECT_EQ(q->base_levels[0].value, (std::vector<float>{-0.5F, 0, 8, -0.5F, 0, 8}));
 }
 
 TEST(Check, FindsTheOneRuleThatIsBroken) {

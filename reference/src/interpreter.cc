@@ -8,6 +8,7 @@
 #include "parameters.h"
 #include "plan.h"
 #include "qtx/format/check.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::reference {
 namespace {
@@ -136,7 +137,7 @@ Result<void> Interpreter::State::Load(format::Model given, const NodeArithmetics
     const format::Finding& first = findings.front();
     return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
   }
-  model = std::move(given);
+  model = format::AsUnderstood(std::move(given), features);
   QTX_ASSIGN_OR_RETURN(plan, MakePlan(model));
   QTX_ASSIGN_OR_RETURN(node_arithmetics, ArithmeticsOf(plan, arithmetic, by_node, features));
   opset = model.OpsetVersion("");

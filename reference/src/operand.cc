@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::reference {
 namespace {
 
@@ -18,7 +20,10 @@ Operand::Operand(const format::Tensor& tensor)
       count_(format::ElementCount(tensor)),
       map_(ParametersOf(tensor), tensor.dims),
       scales_(ParametersOf(tensor).scale),
-      offsets_(ParametersOf(tensor).offset) {}
+      offsets_(ParametersOf(tensor).offset) {
+  const format::Quantization& q = ParametersOf(tensor);
+  if (format::HasBase(q)) bases_ = q.base_levels[0].value;
+}
 
 Result<Operand> Operand::Make(const format::Tensor& tensor) {
   using format::ElementType;
@@ -67,6 +72,10 @@ Dyadic Operand::exact(std::int64_t i) const {
     return {value, 0};
   }
   if (is_integer()) return Scaled(scale(i), integer(i));
+  if (!bases_.empty()) {  // both steps are exact: quantization.C18
+    const double product = static_cast<double>(scale(i)) * static_cast<double>(Steps(i));
+    return ToDyadic(product + static_cast<double>(base(i)));
+  }
   Dyadic value = ToDyadic(values_[static_cast<std::size_t>(i)]);
   if (scales_.empty()) return value;
   // A small float has at most 11 bits and the scale 24: the mantissas' product is exact.
@@ -77,6 +86,7 @@ Dyadic Operand::exact(std::int64_t i) const {
 float Operand::binary32(std::int64_t i) const {
   if (is_wide()) return static_cast<float>(integer(i));
   if (is_integer()) return static_cast<float>(integer(i)) * scale(i);
+  if (!bases_.empty()) return static_cast<float>(Steps(i)) * scale(i) + base(i);
   return static_cast<float>(values_[static_cast<std::size_t>(i)]) * scale(i);
 }
 

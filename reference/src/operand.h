@@ -1,6 +1,7 @@
 // The elements of a tensor as numbers: exact, binary32, or integer times scale.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -17,19 +18,22 @@ class Operand {
   static Result<Operand> Make(const format::Tensor& tensor);
 
   const format::Tensor& tensor() const { return *tensor_; }
-  /// True when real = scale(i) * integer(i) with integers of at most 33 bits.
-  bool is_integer() const { return !integers_.empty() || count_ == 0; }
+  /// True when real = scale(i) * integer(i) with integers of at most 33 bits: no base.
+  bool is_integer() const { return (!integers_.empty() || count_ == 0) && bases_.empty(); }
   /// True for plain integers of more than 32 bits: real = integer(i).
   bool is_wide() const { return !wide_.empty(); }
   bool per_tensor() const { return map_.per_tensor(); }
 
   /// stored - offset.  REQUIRES: is_integer() or is_wide().
   std::int64_t integer(std::int64_t i) const {
-    if (is_wide()) return wide_[static_cast<std::size_t>(i)];
-    const std::int64_t stored = integers_[static_cast<std::size_t>(i)];
-    return stored - (offsets_.empty() ? 0 : offsets_[Parameter(offsets_.size(), i)]);
+    assert(bases_.empty());
+    return Steps(i);
   }
-  std::int32_t stored(std::int64_t i) const { return integers_[static_cast<std::size_t>(i)]; }
+  /// REQUIRES: is_integer().
+  std::int32_t stored(std::int64_t i) const {
+    assert(bases_.empty());
+    return integers_[static_cast<std::size_t>(i)];
+  }
   /// The bits of an element, of at most 8.  REQUIRES: float8 or float4 storage.
   std::int32_t code(std::int64_t i) const;
   /// 1 for a tensor that is not quantized.
@@ -37,11 +41,18 @@ class Operand {
     return scales_.empty() ? 1.0F : scales_[Parameter(scales_.size(), i)];
   }
   Dyadic exact(std::int64_t i) const;
-  /// binary32(stored - offset) * scale, the product rounded to binary32: float32.S1.
+  /// binary32(stored - offset) * scale, the product rounded to binary32, plus the base, rounded
+  /// again: float32.S1, quantization.S8.
   float binary32(std::int64_t i) const;
 
  private:
   explicit Operand(const format::Tensor& tensor);
+  std::int64_t Steps(std::int64_t i) const {
+    if (is_wide()) return wide_[static_cast<std::size_t>(i)];
+    const std::int64_t stored = integers_[static_cast<std::size_t>(i)];
+    return stored - (offsets_.empty() ? 0 : offsets_[Parameter(offsets_.size(), i)]);
+  }
+  float base(std::int64_t i) const { return bases_[Parameter(bases_.size(), i)]; }
   std::size_t Parameter(std::size_t count, std::int64_t i) const {
     return count == 1 ? 0 : static_cast<std::size_t>(map_(i));
   }
@@ -50,6 +61,7 @@ class Operand {
   format::ParameterMap map_;
   std::vector<float> scales_;
   std::vector<std::int32_t> offsets_;
+  std::vector<float> bases_;            // empty: 0
   std::vector<std::int32_t> integers_;  // integer storage of at most 32 bits, BOOL
   std::vector<std::int64_t> wide_;      // UINT32, INT64, UINT64
   std::vector<double> values_;          // float storage

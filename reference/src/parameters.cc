@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::reference {
 namespace {
 
@@ -23,6 +25,10 @@ Result<void> CheckParameterValues(format::ElementType type, const format::Quanti
   if (!q.offset.empty() && q.offset.size() != q.scale.size()) {
     return Bad("offset", "found " + std::to_string(q.offset.size()) + " values, expected " +
                              std::to_string(q.scale.size()));
+  }
+  if (format::HasBase(q) && q.base_levels[0].value.size() != q.scale.size()) {
+    return Bad("base_levels", "found " + std::to_string(q.base_levels[0].value.size()) +
+                                  " values, expected " + std::to_string(q.scale.size()));
   }
   if (!format::IsIntegerStorage(format::StorageOf(type))) return {};
   const format::IntegerRange range = format::StoredRange(type, q);
@@ -56,6 +62,7 @@ bool SameParameters(const format::Quantization& a, const format::Quantization& b
   for (std::size_t i = 0; i < a.scale.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     if (format::OffsetAt(a, at) != format::OffsetAt(b, at)) return false;
+    if (format::BaseAt(a, at) != format::BaseAt(b, at)) return false;
   }
   return true;
 }

@@ -21,7 +21,7 @@ Result<void> CheckParameters(format::ElementType type, const format::Quantizatio
 /// The part of CheckParameters that needs no shape.
 Result<void> CheckParameterValues(format::ElementType type, const format::Quantization& q);
 
-/// Equal scale, offset (absent is 0), axis and block_shape (absent is 1).
+/// Equal scale, offset and base (absent is 0), axis and block_shape (absent is 1).
 bool SameParameters(const format::Quantization& a, const format::Quantization& b);
 
 /// Errors: kTooLarge past kMaxComputedElements.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "parameters.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::reference {
 namespace {
@@ -21,7 +22,7 @@ Result<OutputType> TypeOf(const format::Model& model, const format::ValueInfo& v
     return Error{ErrorCode::kInvalid, "quantization",
                  std::string(format::Name(type.elem_type)) + " needs parameters"};
   }
-  QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *value.type->quantization));
+  QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *value.type));
   QTX_RETURN_IF_ERROR(CheckParameterValues(type.elem_type, *type.quantization));
   return type;
 }

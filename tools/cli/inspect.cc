@@ -50,6 +50,20 @@ void WriteStatistics(const Statistics& statistics, Json& json) {
   json.EndObject();
 }
 
+void WriteLevels(std::string_view key, const std::vector<format::BlockFactors>& levels,
+                 Json& json) {
+  json.Array(key, levels, [&json](const format::BlockFactors& level) {
+    json.BeginObject();
+    if (level.tensor.empty()) {
+      json.Array("value", level.value, [&json](float factor) { json.Value(HexText(factor)); });
+    } else {
+      json.Field("tensor", level.tensor);
+    }
+    if (!level.block_shape.empty()) json.Array("block_shape", level.block_shape);
+    json.EndObject();
+  });
+}
+
 void WriteQuantization(const Quantization& q, Json& json) {
   json.Array("scale", q.scale, [&json](float scale) { json.Value(HexText(scale)); });
   json.Array("offset", q.offset);
@@ -58,6 +72,9 @@ void WriteQuantization(const Quantization& q, Json& json) {
   json.Field("scheme", format::Name(q.scheme));
   if (!q.scale_tensor.empty()) json.Field("scale_tensor", q.scale_tensor);
   if (!q.offset_tensor.empty()) json.Field("offset_tensor", q.offset_tensor);
+  if (!q.scale_levels.empty()) WriteLevels("scale_levels", q.scale_levels, json);
+  if (!q.base_levels.empty()) WriteLevels("base_levels", q.base_levels, json);
+  if (!q.must_understand.empty()) json.Array("must_understand", q.must_understand);
   if (q.quant_min) json.Field("quant_min", *q.quant_min);
   if (q.quant_max) json.Field("quant_max", *q.quant_max);
   if (q.storage_type != format::ElementType::kUndefined) {
@@ -181,6 +198,19 @@ std::string Shortened(const std::string& name) {
   return name.substr(0, kHead) + "..." + name.substr(name.size() - kTail);
 }
 
+// "fine * 0x1p-3..0x1p-2 per 1,256", from fine to coarse.
+std::string LevelsText(const std::vector<format::BlockFactors>& levels) {
+  std::string text;
+  for (const format::BlockFactors& level : levels) {
+    text += (text.empty() ? "" : " * ") +
+            (level.tensor.empty() ? RangeText(level.value) : Shortened(level.tensor));
+    for (std::size_t i = 0; i < level.block_shape.size(); ++i) {
+      text += (i == 0 ? " per " : ",") + std::to_string(level.block_shape[i]);
+    }
+  }
+  return text;
+}
+
 using Row = std::array<std::string, 8>;
 
 Row ToRow(const char* role, const ValueInfo& value) {
@@ -192,9 +222,13 @@ Row ToRow(const char* role, const ValueInfo& value) {
     const Quantization& q = *value.type->quantization;
     row[4] = Granularity(q);
     row[5] = format::Name(q.scheme);
-    row[6] = (q.scale_tensor.empty() ? RangeText(q.scale) : q.scale_tensor) + " / " +
+    const std::string scale = !q.scale_levels.empty()  ? LevelsText(q.scale_levels)
+                              : q.scale_tensor.empty() ? RangeText(q.scale)
+                                                       : q.scale_tensor;
+    row[6] = scale + " / " +
              (q.offset_tensor.empty() ? (q.offset.empty() ? "0" : RangeText(q.offset))
                                       : q.offset_tensor);
+    if (!q.base_levels.empty()) row[6] += " + base " + LevelsText(q.base_levels);
     if (q.quant_min || q.quant_max) {
       row[6] += fmt::format(" [{},{}]", q.quant_min ? std::to_string(*q.quant_min) : "",
                             q.quant_max ? std::to_string(*q.quant_max) : "");

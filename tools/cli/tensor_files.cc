@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
 #include "qtx/reference/interpreter.h"
@@ -119,7 +120,7 @@ Result<std::vector<Tensor>> ReadInputs(const format::Model& model,
     QTX_ASSIGN_OR_RETURN(const Tensor tensor, ReadTensor(file->second));
     TensorType type = *input->type;
     if (type.quantization) {
-      QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *type.quantization));
+      QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, type));
     }
     auto typed = Typed(tensor, type);
     if (!typed.has_value())

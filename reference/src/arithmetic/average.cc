@@ -17,7 +17,7 @@ bool SameNarrowType(const Arithmetic& arithmetic, const Operand& input, const Ou
       x.elem_type != format::ElementType::kUint8Q) {
     return false;
   }
-  return x.quantization->scale == y.quantization->scale &&
+  return input.is_integer() && x.quantization->scale == y.quantization->scale &&
          format::OffsetAt(*x.quantization, 0) == format::OffsetAt(*y.quantization, 0);
 }
 

@@ -146,8 +146,8 @@ void PutStoredRow(const Operand& input, std::span<const std::int64_t> row, Outpu
 
 bool HasTfliteKernel(const Operand& input, const Output& output) {
   const ElementType type = input.tensor().elem_type;
-  return (type == ElementType::kInt8Q || type == ElementType::kUint8Q) && input.per_tensor() &&
-         output.per_tensor() && output.tensor().elem_type == type;
+  return (type == ElementType::kInt8Q || type == ElementType::kUint8Q) && input.is_integer() &&
+         input.per_tensor() && output.per_tensor() && output.tensor().elem_type == type;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "arithmetic/output.h"
 #include "arithmetic/tflite_kernels.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::reference {
 namespace {
@@ -21,7 +22,8 @@ bool IsHybrid(const Call& call) {
   const bool types = x->elem_type == ElementType::kFloat && w->elem_type == ElementType::kInt8Q &&
                      call.outputs[0].elem_type == ElementType::kFloat &&
                      (bias == nullptr || bias->elem_type == ElementType::kFloat);
-  if (!types || !w->quantization->axis.empty() || format::OffsetAt(*w->quantization, 0) != 0) {
+  if (!types || !w->quantization->axis.empty() || format::HasBase(*w->quantization) ||
+      format::OffsetAt(*w->quantization, 0) != 0) {
     return false;
   }
   const format::Node& node = call.node;

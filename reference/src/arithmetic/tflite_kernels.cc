@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::reference {
 namespace {
 
@@ -21,7 +23,7 @@ constexpr std::array kKernels = {
 };
 
 bool HasOneScale(const std::optional<format::Quantization>& q) {
-  return q && q->axis.empty() && q->scale.size() == 1;
+  return q && q->axis.empty() && q->scale.size() == 1 && !format::HasBase(*q);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "arithmetic/fixed16.h"
 #include "arithmetic/tflite_lstm.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::reference {
 namespace {
@@ -17,7 +18,7 @@ using std::int64_t;
 enum Gate : std::size_t { kInput, kOutput, kForget, kCell };
 
 bool HasOneScale(const std::optional<Quantization>& q) {
-  return q && q->axis.empty() && q->scale.size() == 1;
+  return q && q->axis.empty() && q->scale.size() == 1 && !format::HasBase(*q);
 }
 
 bool IsStored(const format::Tensor& tensor, ElementType type) {
@@ -43,7 +44,10 @@ bool IsOutputOf(const Call& call, std::size_t i, const format::Tensor& state) {
 std::optional<std::array<float, TfliteLstm::kGates>> GateScales(const Operand& matrix,
                                                                 int64_t gate_size) {
   const format::Tensor& tensor = matrix.tensor();
-  if (tensor.elem_type != ElementType::kInt8Q || !tensor.quantization->offset.empty()) return {};
+  if (tensor.elem_type != ElementType::kInt8Q || !tensor.quantization->offset.empty() ||
+      !matrix.is_integer()) {
+    return {};
+  }
   std::array<float, TfliteLstm::kGates> scales{};
   const int64_t count = format::ElementCount(tensor);
   for (int64_t i = 0; i < count; ++i) {
@@ -63,7 +67,9 @@ std::optional<int> PowerOfTwo(float scale) {
 // Stored biases of x's products; those of h's products must be 0.
 bool IsBias(const RecurrentLayer& layer) {
   if (!layer.bias) return true;
-  if (layer.bias->tensor().elem_type != ElementType::kInt32Q) return false;
+  if (layer.bias->tensor().elem_type != ElementType::kInt32Q || !layer.bias->is_integer()) {
+    return false;
+  }
   const int64_t half = layer.gates * layer.hidden;
   for (int64_t i = 0; i < half; ++i) {
     if (layer.bias->stored(half + i) != 0) return false;

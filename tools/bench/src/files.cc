@@ -9,6 +9,7 @@
 #include "qtx/bench/work.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::bench {
@@ -44,7 +45,7 @@ Result<format::Tensor> MakeInput(const format::Model& model, const format::Value
   }
   std::optional<format::Quantization> q;
   if (info.type->quantization) {
-    QTX_ASSIGN_OR_RETURN(q, format::Resolve(model, *info.type->quantization));
+    QTX_ASSIGN_OR_RETURN(q, format::Resolve(model, *info.type));
   }
   QTX_ASSIGN_OR_RETURN(format::Tensor tensor,
                        format::MakeTensor(info.type->elem_type, *dims, std::move(q)));

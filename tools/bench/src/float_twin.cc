@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "qtx/bench/work.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::bench {
 namespace {
@@ -38,7 +39,8 @@ Tensor Reals(const Tensor& tensor) {
   const std::span<float> values = real.As<float>();
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const std::int64_t at = parameter(static_cast<std::int64_t>(i));
-    values[i] = static_cast<float>(stored[i] - format::OffsetAt(q, at)) * format::ScaleAt(q, at);
+    values[i] = static_cast<float>(stored[i] - format::OffsetAt(q, at)) * format::ScaleAt(q, at) +
+                format::BaseAt(q, at);
   }
   return real;
 }

@@ -4,6 +4,8 @@
 #include <set>
 #include <system_error>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::convert {
 namespace {
 
@@ -86,7 +88,7 @@ std::vector<const format::ValueInfo*> Described(const format::Model& model) {
 
 Result<std::optional<Quantization>> AsInt8(const format::Model& model,
                                            const format::ValueInfo& info, Ledger& ledger) {
-  QTX_ASSIGN_OR_RETURN(Quantization q, format::Resolve(model, *info.type->quantization));
+  QTX_ASSIGN_OR_RETURN(Quantization q, format::Resolve(model, *info.type));
   format::ValueInfo resolved = info;
   resolved.type->quantization = q;
   const ElementType storage = format::IsQuantized(info.type->elem_type)

@@ -36,6 +36,8 @@ std::string Text(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "none";
 }
 
+std::string Text(const format::BlockFactors& level);
+
 template <typename T>
 std::string Text(const std::vector<T>& values) {
   std::string text = "[";
@@ -43,6 +45,11 @@ std::string Text(const std::vector<T>& values) {
     text += (i == 0 ? "" : ", ") + Text(values[i]);
   if (text.size() >= kMaxText) text += ", ... (" + std::to_string(values.size()) + " values)";
   return text + "]";
+}
+
+std::string Text(const format::BlockFactors& level) {
+  return "{" + (level.tensor.empty() ? Text(level.value) : level.tensor) +
+         (level.block_shape.empty() ? "" : " per " + Text(level.block_shape)) + "}";
 }
 
 std::string Text(const format::Metadata& metadata) {
@@ -231,6 +238,9 @@ void Differ::Quantizations(const std::string& place, const format::Quantization&
   Field(place, "block_shape", a.block_shape, b.block_shape);
   Field(place, "scale_tensor", a.scale_tensor, b.scale_tensor);
   Field(place, "offset_tensor", a.offset_tensor, b.offset_tensor);
+  Field(place, "scale_levels", a.scale_levels, b.scale_levels);
+  Field(place, "base_levels", a.base_levels, b.base_levels);
+  Field(place, "must_understand", a.must_understand, b.must_understand);
   Field(place, "quant_min", a.quant_min, b.quant_min);
   Field(place, "quant_max", a.quant_max, b.quant_max);
   Field(place, "scheme", a.scheme, b.scheme);

@@ -7,6 +7,7 @@
 #include "ledger.h"
 #include "onnx/graph_index.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::convert {
 namespace {
@@ -130,9 +131,12 @@ Result<std::optional<TensorType>> IntegerOnly::QuantizedType(const std::string& 
       !format::IsIntegerStorage(type->elem_type) || !type->quantization)
     return std::optional<TensorType>();
   TensorType resolved = *type;
-  auto q = format::Resolve(source_, *type->quantization);
+  auto q = format::Resolve(source_, *type);
   if (!q.has_value()) return At("value '" + value + "'", q.error());
   resolved.quantization = *std::move(q);
+  if (format::HasBase(*resolved.quantization)) {
+    return Unsupported("value '" + value + "'", "base_levels: integers alone cannot add a base");
+  }
   return std::optional(std::move(resolved));
 }
 

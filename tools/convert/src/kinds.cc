@@ -4,6 +4,7 @@
 
 #include "caffe2/import.h"
 #include "glow/glow.h"
+#include "levels.h"
 #include "onnx/detect.h"
 #include "ort/ort.h"
 #include "paddle/import.h"
@@ -13,6 +14,7 @@
 #include "qoperator/write.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 #include "table/table.h"
 #include "tensorrt/cache.h"
@@ -67,11 +69,25 @@ Result<Export> WriteQOperator(const format::Model& model, const Options& options
   return Stock(ToQOperator(model, options));
 }
 
+// Of a form without levels, what `write` makes of the products.
+template <Result<Export> (*write)(const format::Model&, const Options&)>
+Result<Export> Flat(const format::Model& model, const Options& options) {
+  if (!format::HasLevels(model)) return write(model, options);
+  Ledger ledger(options);
+  QTX_ASSIGN_OR_RETURN(const format::Model flat, WithoutLevels(model, ledger));
+  auto written = write(flat, options);
+  if (!written.has_value()) return written;
+  std::vector<LedgerEntry> entries = ledger.Take();
+  std::ranges::move(written->ledger, std::back_inserter(entries));
+  written->ledger = std::move(entries);
+  return written;
+}
+
 constexpr std::array kKinds = {
-    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, ToTflite, ".tflite",
+    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, Flat<ToTflite>, ".tflite",
          Takes::kSubgraph},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
-         WriteGlow, ".yaml", Takes::kFiles},
+         Flat<WriteGlow>, ".yaml", Takes::kFiles},
     Kind{"paddle",
          "PaddlePaddle program, beside its parameters",
          IsPaddle,
@@ -79,14 +95,14 @@ constexpr std::array kKinds = {
          nullptr,
          {},
          Takes::kFiles},
-    Kind{"tensorrt", "calibration cache of TensorRT", MatchesNothing, nullptr, WriteTensorrt,
+    Kind{"tensorrt", "calibration cache of TensorRT", MatchesNothing, nullptr, Flat<WriteTensorrt>,
          ".cache"},
     Kind{"ort", "calibration data of ONNX Runtime, beside its model", LooksLikeOrtCalibration,
-         ReadOrtCalibration, WriteOrtCalibration, ".json", Takes::kFiles},
+         ReadOrtCalibration, Flat<WriteOrtCalibration>, ".json", Takes::kFiles},
     Kind{"csv", "table of values, beside their model", LooksLikeCsvTable, ReadCsvTable,
-         WriteCsvTable, ".csv", Takes::kFiles},
+         Flat<WriteCsvTable>, ".csv", Takes::kFiles},
     Kind{"json", "table of values, beside their model", LooksLikeJsonTable, ReadJsonTable,
-         WriteJsonTable, ".json", Takes::kFiles},
+         Flat<WriteJsonTable>, ".json", Takes::kFiles},
     Kind{"caffe2",
          "Caffe2 predict net, init net beside it",
          IsCaffe2,
@@ -97,9 +113,9 @@ constexpr std::array kKinds = {
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
-         HasQOperator, ReadOnnx, WriteQOperator},
+         HasQOperator, ReadOnnx, Flat<WriteQOperator>},
     Kind{"qonnx", "QONNX: Quant and BipolarQuant nodes, Brevitas' and FINN's spelling too", IsQonnx,
-         ReadOnnx, ToQonnx},
+         ReadOnnx, Flat<ToQonnx>},
     Kind{"qdq", "stock ONNX with QuantizeLinear and DequantizeLinear", HasQuantizer, ReadOnnx,
          WriteQdq},
     Kind{"onnx", "ONNX without quantization", IsOnnx, ReadAsItIs, nullptr},

@@ -4,6 +4,7 @@
 
 #include "ledger.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::convert {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::int32_t kShift = 128;
 Result<TensorType> Shifted(const format::Model& model, const TensorType& type, ElementType to) {
   TensorType shifted = type;
   shifted.elem_type = to;
-  QTX_ASSIGN_OR_RETURN(Quantization q, format::Resolve(model, *type.quantization));
+  QTX_ASSIGN_OR_RETURN(Quantization q, format::Resolve(model, type));
   const std::int32_t by = to == ElementType::kInt8Q ? -kShift : kShift;
   q.offset.resize(q.scale.size(), 0);
   for (std::int32_t& offset : q.offset) offset += by;

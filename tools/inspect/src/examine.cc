@@ -6,6 +6,7 @@
 #include <set>
 
 #include "qtx/format/annotation.h"
+#include "qtx/format/levels.h"
 #include "qtx/inspect/inspect.h"
 
 namespace qtx::inspect {
@@ -37,12 +38,13 @@ void SetRange(Value& value) {
     const auto at = static_cast<std::int64_t>(i);
     const double scale = format::ScaleAt(q, at);
     const auto offset = static_cast<double>(format::OffsetAt(q, at));
-    value.range_lower.push_back(scale * (static_cast<double>(range.min) - offset));
-    value.range_upper.push_back(scale * (static_cast<double>(range.max) - offset));
+    const double base = format::BaseAt(q, at);
+    value.range_lower.push_back(scale * (static_cast<double>(range.min) - offset) + base);
+    value.range_upper.push_back(scale * (static_cast<double>(range.max) - offset) + base);
   }
 }
 
-// Real values of a constant: its floats, or scale * (stored - offset).
+// Real values of a constant: its floats, or scale * (stored - offset) + base.
 std::vector<double> Reals(const Tensor& tensor) {
   if (!tensor.quantization) return format::StoredValues(tensor);
   const Quantization& q = *tensor.quantization;
@@ -50,7 +52,8 @@ std::vector<double> Reals(const Tensor& tensor) {
   std::vector<double> reals = format::StoredValues(tensor);
   for (std::size_t i = 0; i < reals.size(); ++i) {
     const std::int64_t at = parameter(static_cast<std::int64_t>(i));
-    reals[i] = format::ScaleAt(q, at) * (reals[i] - format::OffsetAt(q, at));
+    reals[i] = format::ScaleAt(q, at) * (reals[i] - format::OffsetAt(q, at)) +
+               static_cast<double>(format::BaseAt(q, at));
   }
   return reals;
 }
@@ -175,7 +178,7 @@ Result<Value> ExamineOne(const Model& model, const format::ValueInfo& info, Valu
   Value value{.name = info.name, .role = role, .type = *info.type};
   value.annotated = format::IsAnnotated(value.type);
   if (value.type.quantization) {
-    QTX_ASSIGN_OR_RETURN(value.type.quantization, format::Resolve(model, *value.type.quantization));
+    QTX_ASSIGN_OR_RETURN(value.type.quantization, format::Resolve(model, value.type));
   }
   SetRange(value);
   if (role == Value::Role::kConstant) {

@@ -50,6 +50,10 @@ void Uses(const std::vector<format::ValueInfo>& list, std::set<std::string>& use
     if (!info.type || !info.type->quantization) continue;
     used.insert(info.type->quantization->scale_tensor);
     used.insert(info.type->quantization->offset_tensor);
+    for (const auto* levels :
+         {&info.type->quantization->scale_levels, &info.type->quantization->base_levels}) {
+      for (const format::BlockFactors& level : *levels) used.insert(level.tensor);
+    }
   }
 }
 

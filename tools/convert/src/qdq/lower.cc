@@ -3,6 +3,8 @@
 //   node -> v/real -> QuantizeLinear -> v/stored -> DequantizeLinear -> v    (a Clip before where
 //   narrowed) graph input v  -> QuantizeLinear -> v/stored -> DequantizeLinear -> v/quantized
 //   initializer v/stored             ------------> DequantizeLinear -> v
+//   initializer v/stored with a base ------------> DequantizeLinear -> v/product -> Add -> v
+//   (blocked: a Reshape to v/blocks before the Add, and one of v/biased after it)
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -13,11 +15,13 @@
 #include "onnx/graph_index.h"
 #include "onnx/quantized_types.h"
 #include "onnx/rename.h"
+#include "qdq/base.h"
 #include "qdq/imports.h"
 #include "qdq/opset.h"
 #include "qdq/parameters.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::convert {
 namespace {
@@ -48,6 +52,8 @@ class Lowering {
                 std::string output) const;
   Result<std::string> AddClip(const std::string& value, const std::string& to,
                               std::vector<Node>& nodes);
+  Result<void> AddBase(const std::string& value, const std::string& product);
+  std::string AddShape(const std::string& name, const format::Dims& dims);
   std::string AddBound(const std::string& name, const format::Tensor& bound);
   void AnnotateValues(std::vector<format::ValueInfo>& list);
   Result<void> Finish(std::int64_t opset);
@@ -177,6 +183,35 @@ Result<std::string> Lowering::AddClip(const std::string& value, const std::strin
   return unclipped;
 }
 
+std::string Lowering::AddShape(const std::string& name, const format::Dims& dims) {
+  format::Tensor shape = *format::MakeTensor(ElementType::kInt64, {std::ssize(dims)});
+  std::ranges::copy(dims, shape.As<std::int64_t>().begin());
+  return AddBound(name, shape);
+}
+
+// From the dequantized `product` to `value`.
+Result<void> Lowering::AddBase(const std::string& value, const std::string& product) {
+  const TensorType& type = types_.at(value);
+  auto stock = ToStockBase(type);
+  if (!stock.has_value()) return At(PlaceOfValue(value), stock.error());
+  std::vector<Node>& nodes = model_.graph.nodes;
+  std::string from = product, to = value;
+  if (!stock->blocks.empty()) {
+    from = names_.Unique(value + "/blocks");
+    to = names_.Unique(value + "/biased");
+    nodes.push_back(MakeNode(value + "/blocks", "Reshape",
+                             {product, AddShape(value + "/blocks/shape", stock->blocks)}, from));
+  }
+  nodes.push_back(MakeNode(value, "Add", {from, AddBound(value + "/base", stock->value)}, to));
+  if (!stock->blocks.empty()) {
+    nodes.push_back(
+        MakeNode(value + "/biased", "Reshape",
+                 {to, AddShape(value + "/biased/shape", *format::FixedDims(*type.shape))}, value));
+  }
+  ledger_.Changed(value, "base_levels", "an Add after DequantizeLinear, and an annotation");
+  return {};
+}
+
 Result<void> Lowering::LowerInitializers() {
   for (const format::TensorData& data : source_.graph.initializers) {
     if (!types_.contains(data.name)) {
@@ -188,13 +223,16 @@ Result<void> Lowering::LowerInitializers() {
     const std::string stored = names_.Unique(data.name + "/stored");
     QTX_ASSIGN_OR_RETURN(format::TensorData renamed, Renamed(data, stored));
     model_.graph.initializers.push_back(std::move(renamed));
+    const bool based = format::HasBase(*types_.at(data.name).quantization);
+    const std::string product = based ? names_.Unique(data.name + "/product") : data.name;
     Node node =
-        MakeNode(data.name, "DequantizeLinear", ParameterInputs(data.name, stored), data.name);
+        MakeNode(data.name, "DequantizeLinear", ParameterInputs(data.name, stored), product);
     const StockParameters& stock = parameters_.at(data.name);
     if (stock.axis) node.attributes.push_back(Attribute::Int("axis", *stock.axis));
     if (stock.block_size)
       node.attributes.push_back(Attribute::Int("block_size", *stock.block_size));
     model_.graph.nodes.push_back(std::move(node));
+    if (based) QTX_RETURN_IF_ERROR(AddBase(data.name, product));
   }
   return {};
 }
@@ -243,7 +281,11 @@ void Lowering::AnnotateValues(std::vector<format::ValueInfo>& list) {
     ledger_.Changed(info.name, "elem_type",
                     std::string(format::Name(info.type->elem_type)) +
                         " is FLOAT with QuantizeLinear and DequantizeLinear");
-    for (const char* field : {"scale", "offset"}) ledger_.Kept(info.name, field);
+    const bool levels = !info.type->quantization->scale_levels.empty();
+    if (levels)
+      ledger_.Changed(info.name, "scale_levels", "one scale for each block, and an annotation");
+    if (!levels) ledger_.Kept(info.name, "scale");
+    ledger_.Kept(info.name, "offset");
     if (info.type->statistics) ledger_.Kept(info.name, "statistics");
     info.type = format::Annotated(*std::move(info.type));
   }

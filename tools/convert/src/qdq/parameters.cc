@@ -233,8 +233,8 @@ Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const fo
 bool Agree(const format::TensorType& annotation, const QdqParameters& parameters) {
   const Quantization& q = *annotation.quantization;
   if (format::QuantizedOf(q.storage_type) != parameters.elem_type) return false;
-  if (!q.scale_tensor.empty() || !q.offset_tensor.empty() || IsBlocked(q) ||
-      IsBlocked(parameters.quantization)) {
+  if (!q.scale_tensor.empty() || !q.offset_tensor.empty() || !q.scale_levels.empty() ||
+      IsBlocked(q) || IsBlocked(parameters.quantization)) {
     return true;
   }
   const std::size_t count = q.scale.size();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "qdq/base.h"
 #include "qtx/format/annotation.h"
 
 namespace qtx::convert {
@@ -27,6 +28,7 @@ class Planner {
   Result<void> VisitIntegers(const std::string& integers, const QdqParameters& parameters,
                              std::size_t i);
   void FoldInitializer(const std::string& integers, const QdqParameters& parameters, std::size_t i);
+  void FoldBase(const std::string& integers, const LoweredBase& lowered);
   Result<void> FoldQuantizer(std::size_t i);
   Result<bool> AllAgree(const std::string& integers, const QdqParameters& parameters) const;
   bool Wanted(const std::string& integers) const;
@@ -172,6 +174,23 @@ void Planner::FoldInitializer(const std::string& integers, const QdqParameters& 
   AliasOne(i, name);
 }
 
+// What lowering made of an initializer with a base: its type is the annotation.
+void Planner::FoldBase(const std::string& integers, const LoweredBase& lowered) {
+  if (index_.Consumers(integers).size() > 1 || index_.IsOutput(integers)) {
+    plan_.copies.emplace_back(integers, lowered.value);
+  } else {
+    plan_.initializers[integers] = lowered.value;
+    plan_.dropped.insert(integers);
+  }
+  TensorType type = format::Unannotated(*Annotation(lowered.value));
+  type.shape = format::ToShape(index_.Initializer(integers)->dims);
+  if (plan_.types.emplace(lowered.value, std::move(type)).second)
+    plan_.order.push_back(lowered.value);
+  ledger_.Kept(lowered.value, "annotation");
+  plan_.removed.insert(lowered.nodes.begin(), lowered.nodes.end());
+  plan_.dropped.insert(lowered.between.begin(), lowered.between.end());
+}
+
 // True when a lowered graph input was quantized itself: it is annotated, and read by nothing else.
 bool Planner::ComesFromInput(const std::string& real, const QdqParameters& parameters) const {
   const TensorType* annotation = Annotation(real);
@@ -242,6 +261,11 @@ Result<void> Planner::FoldQuantizer(std::size_t i) {
 Result<void> Planner::VisitIntegers(const std::string& integers, const QdqParameters& parameters,
                                     std::size_t i) {
   if (index_.Initializer(integers) != nullptr && !index_.IsInput(integers)) {
+    QTX_ASSIGN_OR_RETURN(const auto lowered, BaseAfter(index_, i));
+    if (lowered) {
+      FoldBase(integers, *lowered);
+      return {};
+    }
     if (!annotated_only_ || Annotation(index_.node(i).outputs[0]) != nullptr) {
       FoldInitializer(integers, parameters, i);
     }

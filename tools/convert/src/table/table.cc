@@ -3,6 +3,7 @@
 #include <set>
 
 #include "annotate.h"
+#include "qtx/format/levels.h"
 #include "table/text.h"
 
 namespace qtx::convert {
@@ -19,7 +20,7 @@ Result<std::vector<Cells>> RowsOf(const format::Model& model, Ledger& ledger) {
       if (!info.type || !seen.insert(info.name).second) continue;
       format::ValueInfo resolved = info;
       if (info.type->quantization) {
-        auto q = format::Resolve(model, *info.type->quantization);
+        auto q = format::Resolve(model, *info.type);
         if (!q.has_value()) return At("value '" + info.name + "'", q.error());
         resolved.type->quantization = *std::move(q);
         ledger.Kept(info.name, "quantization");

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "errors.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::convert {
 namespace {
@@ -123,7 +124,7 @@ Result<format::TensorType> TypeIn(const format::Model& model, const std::string&
   if (info != nullptr && info->type) {
     format::TensorType type = *info->type;
     if (type.quantization) {
-      QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *type.quantization));
+      QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, type));
     }
     return type;
   }

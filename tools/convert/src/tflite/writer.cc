@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "errors.h"
+#include "qtx/format/levels.h"
 #include "tflite/tensor_out.h"
 #include "tflite/versions.h"
 
@@ -63,7 +64,7 @@ Result<format::TensorType> TfliteWriter::Type(const std::string& value) const {
     type = found->second;
   }
   if (type.quantization) {
-    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.model(), *type.quantization));
+    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.model(), type));
   }
   return to_signed_ ? ToSigned(std::move(type)) : type;
 }

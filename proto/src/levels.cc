@@ -1,0 +1,349 @@
+#include "levels.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "qtx/format/limits.h"
+#include "qtx/format/tensor.h"
+#include "qtx/format/tensor_type.h"
+
+namespace qtx::format {
+namespace {
+
+constexpr std::size_t kMaxLevels = 4;  // 4 factors of 24 bits are at most 96
+
+std::string FoundExpected(const std::string& found, const std::string& expected) {
+  return "found " + found + ", expected " + expected;
+}
+
+std::int64_t CountOf(const Dims& counts) {
+  std::int64_t count = 1;
+  for (const std::int64_t n : counts) count *= n;
+  return count;
+}
+
+struct Level {
+  Dims counts;  // factors along each named axis
+  Dims blocks;  // elements along each
+  std::vector<float> factors;
+};
+
+// What the levels of one parameter are read with.
+struct LevelReader {
+  const Model& model;
+  const Quantization& q;
+  const Dims& dims;
+  const std::string& field;
+  bool positive;  // factors of scale
+
+  std::string Place(std::size_t i, const char* part) const {
+    return field + "[" + std::to_string(i) + "]" + part;
+  }
+  std::optional<LevelFault> ReadBlocks(std::size_t i, const BlockFactors& level, const Dims& finer,
+                                       Level* read) const;
+  std::optional<LevelFault> ReadFactors(std::size_t i, const BlockFactors& level,
+                                        Level* read) const;
+  std::optional<LevelFault> ReadTensor(std::size_t i, const BlockFactors& level, std::int64_t count,
+                                       Level* read) const;
+  std::optional<LevelFault> CheckFactors(std::size_t i, const Level& read) const;
+};
+
+// quantization.C14.
+std::optional<LevelFault> LevelReader::ReadBlocks(std::size_t i, const BlockFactors& level,
+                                                  const Dims& finer, Level* read) const {
+  read->blocks = level.block_shape.empty() ? q.block_shape : level.block_shape;
+  if (read->blocks.empty()) read->blocks.assign(q.axis.size(), 1);
+  const std::string place = Place(i, ".block_shape");
+  if (read->blocks.size() != q.axis.size()) {
+    return LevelFault{
+        "quantization.C14", place,
+        FoundExpected(std::to_string(read->blocks.size()) + " values",
+                      "none or " + std::to_string(q.axis.size()) + ", one for each axis")};
+  }
+  for (std::size_t k = 0; k < q.axis.size(); ++k) {
+    const std::int64_t dim = dims[static_cast<std::size_t>(q.axis[k])];
+    const std::int64_t block = read->blocks[k];
+    const bool first_scale = positive && i == 0;
+    const bool fits =
+        first_scale ? block == finer[k] : block >= 1 && (block % finer[k] == 0 || block >= dim);
+    if (!fits) {
+      return LevelFault{
+          "quantization.C14", place,
+          FoundExpected(std::to_string(block) + " along axis " + std::to_string(q.axis[k]),
+                        first_scale ? std::to_string(finer[k]) + ", the type's own"
+                                    : "a multiple of " + std::to_string(finer[k]) +
+                                          " or the whole dimension")};
+    }
+    read->counts.push_back(dim / block + (dim % block == 0 ? 0 : 1));
+  }
+  return std::nullopt;
+}
+
+bool MayHoldFactors(ElementType type) {
+  if (IsQuantized(type)) return false;
+  if (type == ElementType::kFloat || type == ElementType::kFloat16 ||
+      type == ElementType::kBfloat16 || type == ElementType::kFloat8E8M0) {
+    return true;
+  }
+  return (IsSmallFloat(type) && BitWidth(type) == 8) ||
+         (IsIntegerStorage(type) && BitWidth(type) <= 8);
+}
+
+// quantization.C15. Its size is known before anything of it is read.
+std::optional<LevelFault> LevelReader::ReadTensor(std::size_t i, const BlockFactors& level,
+                                                  std::int64_t count, Level* read) const {
+  const std::string place = Place(i, ".tensor");
+  const std::string named = "initializer '" + level.tensor + "'";
+  const TensorData* data = model.graph.FindInitializer(level.tensor);
+  const ValueInfo* info = model.graph.FindValue(level.tensor);
+  if (data == nullptr) return LevelFault{"quantization.C15", place, "there is no " + named};
+  const bool quantized = info != nullptr && info->type && IsQuantized(info->type->elem_type);
+  const ElementType type = quantized ? info->type->elem_type : data->data_type;
+  if (!MayHoldFactors(type)) {
+    return LevelFault{"quantization.C15", place,
+                      FoundExpected(named + " of " + std::string(Name(type)),
+                                    "FLOAT, FLOAT16, BFLOAT16, a float or an integer of 8 bits "
+                                    "or an integer of fewer")};
+  }
+  const auto found = ElementCount(std::span<const std::int64_t>(data->dims));
+  if (!found.has_value() || *found != count) {
+    return LevelFault{"quantization.C13", place,
+                      FoundExpected(named + " of shape " + ToString(data->dims),
+                                    std::to_string(count) + " values")};
+  }
+  const auto tensor = Decode(*data, model.folder);
+  if (!tensor.has_value()) {
+    return LevelFault{"quantization.C15", place,
+                      named + ": " + tensor.error().where +
+                          (tensor.error().where.empty() ? "" : ": ") + tensor.error().message};
+  }
+  const std::vector<double> values = StoredValues(*tensor);
+  // Every type that may hold factors has at most 24 bits: nothing is rounded.
+  std::ranges::transform(values, std::back_inserter(read->factors),
+                         [](double value) { return static_cast<float>(value); });
+  return std::nullopt;
+}
+
+// quantization.C16, of each factor.
+std::optional<LevelFault> LevelReader::CheckFactors(std::size_t i, const Level& read) const {
+  for (std::size_t k = 0; k < read.factors.size(); ++k) {
+    const float factor = read.factors[k];
+    if (std::isfinite(factor) && (!positive || factor > 0)) continue;
+    return LevelFault{"quantization.C16", Place(i, "") + "[" + std::to_string(k) + "]",
+                      FoundExpected(HexFloat(static_cast<double>(factor)),
+                                    positive ? "a finite factor above 0" : "a finite factor")};
+  }
+  return std::nullopt;
+}
+
+std::optional<LevelFault> LevelReader::ReadFactors(std::size_t i, const BlockFactors& level,
+                                                   Level* read) const {
+  const std::int64_t count = CountOf(read->counts);
+  if (level.value.empty() == level.tensor.empty() && count > 0) {
+    return LevelFault{
+        "quantization.C13", Place(i, ""),
+        FoundExpected(level.value.empty() ? "neither value nor tensor" : "both value and tensor",
+                      "one of them")};
+  }
+  if (!level.tensor.empty()) {
+    if (auto fault = ReadTensor(i, level, count, read)) return fault;
+  } else if (static_cast<std::int64_t>(level.value.size()) != count) {
+    return LevelFault{
+        "quantization.C13", Place(i, ".value"),
+        FoundExpected(std::to_string(level.value.size()) + " values", std::to_string(count))};
+  } else {
+    read->factors = level.value;
+  }
+  return CheckFactors(i, *read);
+}
+
+// Steps through the parameters in row-major order, keeping each level's index.
+class Walk {
+ public:
+  Walk(const Quantization& q, const Dims& counts, const std::vector<Level>& levels)
+      : counts_(counts), at_(counts.size(), 0), block_(q.block_shape) {
+    if (block_.empty()) block_.assign(counts.size(), 1);
+    for (const Level& level : levels) strides_.push_back(RowMajorStrides(level.counts));
+    levels_ = &levels;
+  }
+  float Factor(std::size_t level) const {
+    std::int64_t index = 0;
+    for (std::size_t k = 0; k < at_.size(); ++k) {
+      index += at_[k] * block_[k] / (*levels_)[level].blocks[k] * strides_[level][k];
+    }
+    return (*levels_)[level].factors[static_cast<std::size_t>(index)];
+  }
+  void Next() {
+    for (std::size_t k = at_.size(); k-- > 0;) {
+      if (++at_[k] < counts_[k]) return;
+      at_[k] = 0;
+    }
+  }
+
+ private:
+  const Dims& counts_;
+  Dims at_, block_;
+  std::vector<Dims> strides_;
+  const std::vector<Level>* levels_;
+};
+
+// The exact product of at most kMaxLevels finite factors, rounded once to a binary32, ties to even.
+// A zero is +0.
+class Product {
+ public:
+  void Times(float factor) {
+    int exponent = 0;
+    const float fraction = std::frexp(std::fabs(factor), &exponent);
+    magnitude_ *= static_cast<unsigned __int128>(std::ldexp(fraction, 24));
+    exponent_ += exponent - 24;
+    negative_ ^= std::signbit(factor);
+  }
+  float Rounded() const {
+    if (magnitude_ == 0) return 0;
+    const auto high = static_cast<std::uint64_t>(magnitude_ >> 64U);
+    const auto width =
+        static_cast<int>(high != 0 ? 64 + std::bit_width(high)
+                                   : std::bit_width(static_cast<std::uint64_t>(magnitude_)));
+    const int shift = std::max(0, width - 53);
+    auto kept = static_cast<std::uint64_t>(magnitude_ >> static_cast<unsigned>(shift));
+    // To odd: rounded again to 24 bits or fewer, it is as if it had been rounded once (Boldo and
+    // Melquiond, 2008). The least product, 2^-596, is a normal binary64.
+    if ((static_cast<unsigned __int128>(kept) << static_cast<unsigned>(shift)) != magnitude_) {
+      kept |= 1U;
+    }
+    const double odd = std::ldexp(static_cast<double>(kept), exponent_ + shift);
+    return static_cast<float>(negative_ ? -odd : odd);
+  }
+
+ private:
+  unsigned __int128 magnitude_ = 1;
+  int exponent_ = 0;
+  bool negative_ = false;
+};
+
+// The exponent of the lowest bit of a finite value other than 0.
+int LowestBit(float value) {
+  int exponent = 0;
+  const float fraction = std::frexp(std::fabs(value), &exponent);
+  const auto mantissa = static_cast<std::uint32_t>(std::ldexp(fraction, 24));
+  return exponent - 24 + std::countr_zero(mantissa);
+}
+
+// One value for each parameter, of which there are `counts`.
+std::optional<LevelFault> Multiply(const LevelReader& reader, const Dims& counts,
+                                   const std::vector<BlockFactors>& levels,
+                                   std::vector<float>* values) {
+  if (levels.size() > kMaxLevels) {
+    return LevelFault{"quantization.C13", reader.field,
+                      FoundExpected(std::to_string(levels.size()) + " levels",
+                                    "at most " + std::to_string(kMaxLevels))};
+  }
+  std::vector<Level> read(levels.size());
+  Dims finer = reader.q.block_shape;
+  if (finer.empty()) finer.assign(reader.q.axis.size(), 1);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (auto fault = reader.ReadBlocks(i, levels[i], finer, &read[i])) return fault;
+    if (auto fault = reader.ReadFactors(i, levels[i], &read[i])) return fault;
+    finer = read[i].blocks;
+  }
+  const std::int64_t count = CountOf(counts);
+  values->reserve(static_cast<std::size_t>(count));
+  Walk walk(reader.q, counts, read);
+  for (std::int64_t i = 0; i < count; ++i, walk.Next()) {
+    Product product;
+    for (std::size_t level = 0; level < read.size(); ++level) product.Times(walk.Factor(level));
+    const float value = product.Rounded();
+    if (!std::isfinite(value) || (reader.positive && !(value > 0))) {
+      return LevelFault{
+          "quantization.C16", reader.field,
+          FoundExpected("a product of " + HexFloat(static_cast<double>(value)) + " in parameter " +
+                            std::to_string(i),
+                        reader.positive ? "a finite value above 0" : "a finite value")};
+    }
+    values->push_back(value);
+  }
+  return std::nullopt;
+}
+
+// The sizes of the axes that `q` names, 1 for all others: enough for ParameterDims. Nothing where
+// `shape` does not say them.
+std::optional<Dims> NamedDims(const Quantization& q, const std::optional<Shape>& shape) {
+  if (q.axis.empty()) return Dims();
+  if (!shape) return std::nullopt;
+  Dims dims;
+  for (std::size_t i = 0; i < shape->size(); ++i) {
+    const auto& value = (*shape)[i].value;
+    const bool named = std::ranges::find(q.axis, static_cast<std::int64_t>(i)) != q.axis.end();
+    if (named && (!value || *value < 0)) return std::nullopt;
+    dims.push_back(named ? *value : 1);
+  }
+  return dims;
+}
+
+}  // namespace
+
+std::optional<LevelFault> MultiplyLevels(const Model& model, const TensorType& type,
+                                         Quantization* q) {
+  const auto dims = NamedDims(*q, type.shape);
+  if (!dims) return LevelFault{"shape.C3", "axis", "expected fixed sizes of the axes it names"};
+  const auto counts = ParameterDims(*q, *dims);
+  if (!counts.has_value()) {
+    return LevelFault{"quantization.C7", counts.error().where, counts.error().message};
+  }
+  const auto count = ElementCount(std::span<const std::int64_t>(*counts));
+  if (!count.has_value() || *count > kMaxParameters) {
+    return LevelFault{"quantization.C3", "axis",
+                      "expected at most " + std::to_string(kMaxParameters) + " parameters"};
+  }
+  const Quantization& declared = *type.quantization;
+  if (!declared.scale_levels.empty()) {
+    const std::string field = "scale_levels";
+    std::vector<float> scale;
+    const LevelReader reader{model, declared, *dims, field, true};
+    if (auto fault = Multiply(reader, *counts, declared.scale_levels, &scale)) return fault;
+    q->scale = std::move(scale);
+    q->scale_levels.clear();
+  }
+  if (declared.base_levels.empty()) return std::nullopt;
+  // A file that has this many scales may ask for as many bases.
+  if (static_cast<std::int64_t>(q->scale.size()) != *count) {
+    return LevelFault{
+        "quantization.C3", "scale",
+        FoundExpected(std::to_string(q->scale.size()) + " values", std::to_string(*count))};
+  }
+  const std::string field = "base_levels";
+  std::vector<float> base;
+  const LevelReader reader{model, declared, *dims, field, false};
+  if (auto fault = Multiply(reader, *counts, declared.base_levels, &base)) return fault;
+  q->base_levels.assign(1, BlockFactors());
+  q->base_levels[0].value = std::move(base);
+  return std::nullopt;
+}
+
+std::optional<LevelFault> CheckBases(ElementType storage, const Quantization& q) {
+  const bool offsets_fit = q.offset.empty() || q.offset.size() == q.scale.size();
+  if (!HasBase(q) || !offsets_fit) return std::nullopt;  // C4 says the rest
+  const IntegerRange range = StoredRange(storage, q);
+  for (std::size_t i = 0; i < q.base_levels[0].value.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const float base = BaseAt(q, at);
+    const float scale = ScaleAt(q, at);
+    if (base == 0 || !std::isfinite(scale) || !(scale > 0)) continue;
+    const std::int64_t offset = OffsetAt(q, at);
+    const auto steps =
+        static_cast<double>(std::max(std::abs(range.min - offset), std::abs(range.max - offset)));
+    const int unit = std::min(LowestBit(scale), LowestBit(base));
+    // Rounding cannot bring a sum above 2^53 to one that is not: 2^53 is a binary64 itself.
+    const double greatest = std::ldexp(static_cast<double>(scale), -unit) * steps +
+                            std::ldexp(std::fabs(static_cast<double>(base)), -unit);
+    if (greatest <= 0x1p53) continue;
+    return LevelFault{"quantization.C18", "base_levels",
+                      "scale " + HexFloat(static_cast<double>(scale)) + " and base " +
+                          HexFloat(static_cast<double>(base)) + " of parameter " +
+                          std::to_string(i) + " give reals of more than 53 bits"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace qtx::format

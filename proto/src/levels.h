@@ -1,0 +1,29 @@
+// Parameters that are products of factors, from fine to coarse.
+// Source: spec/format/quantization.md, quantization.C13 to C18, S6 and S7.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qtx/format/levels.h"
+
+namespace qtx::format {
+
+/// The clause that a type's parameters break, and where: "scale_levels[1].value".
+struct LevelFault {
+  const char* rule;
+  std::string field;
+  std::string message;
+};
+
+/// Multiplies the levels of `q`, a copy of `type`'s whose other parameters are inline: scale_levels
+/// become `scale`, base_levels one inline level with a value for each parameter. Each value is the
+/// exact product of its factors, rounded once to a binary32, ties to even.
+std::optional<LevelFault> MultiplyLevels(const Model& model, const TensorType& type,
+                                         Quantization* q);
+
+/// quantization.C18 of inline parameters: every real is a binary64.
+std::optional<LevelFault> CheckBases(ElementType storage, const Quantization& q);
+
+}  // namespace qtx::format

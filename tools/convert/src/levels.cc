@@ -1,0 +1,67 @@
+#include "levels.h"
+
+#include <set>
+
+#include "onnx/quantized_types.h"
+#include "qtx/format/levels.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Quantization;
+
+bool ValueHasLevels(const format::ValueInfo& info) {
+  return info.type && info.type->quantization && format::HasLevels(*info.type->quantization);
+}
+
+template <typename Visit>
+void ForEachValue(format::Graph& graph, const Visit& visit) {
+  for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    for (format::ValueInfo& info : *list) visit(info);
+  }
+}
+
+// Initializers that held factors and that nothing reads any more.
+void DropFactors(std::set<std::string> factors, format::Graph& graph) {
+  for (const format::Node& node : graph.nodes) {
+    for (const std::string& name : node.inputs) factors.erase(name);
+  }
+  for (const format::ValueInfo& output : graph.outputs) factors.erase(output.name);
+  ForEachValue(graph, [&](const format::ValueInfo& info) {
+    if (!info.type || !info.type->quantization) return;
+    factors.erase(info.type->quantization->scale_tensor);
+    factors.erase(info.type->quantization->offset_tensor);
+  });
+  const auto gone = [&](const auto& item) { return factors.contains(item.name); };
+  std::erase_if(graph.initializers, gone);
+  std::erase_if(graph.values, gone);
+}
+
+}  // namespace
+
+Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger) {
+  format::Model flat = model;
+  std::set<std::string> factors, told;
+  for (auto* list : {&flat.graph.inputs, &flat.graph.outputs, &flat.graph.values}) {
+    for (format::ValueInfo& info : *list) {
+      if (!ValueHasLevels(info)) continue;
+      if (format::HasBase(*info.type->quantization)) {
+        return Error{ErrorCode::kUnsupported, PlaceOfValue(info.name),
+                     "base_levels: the form has no place for a base"};
+      }
+      for (const auto& level : info.type->quantization->scale_levels) factors.insert(level.tensor);
+      auto q = format::Resolve(model, *info.type);
+      if (!q.has_value()) return At(PlaceOfValue(info.name), q.error());
+      info.type->quantization = *std::move(q);
+      if (told.insert(info.name).second)
+        ledger.Changed(info.name, "scale_levels", "one scale for each block, their product");
+    }
+  }
+  DropFactors(std::move(factors), flat.graph);
+  for (format::OpsetImport& import : flat.opset_imports) {
+    if (import.domain == format::kDomain) import.version = format::kVersion;
+  }
+  return flat;
+}
+
+}  // namespace qtx::convert
