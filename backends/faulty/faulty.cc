@@ -127,7 +127,7 @@ void DistortLevels(const format::Graph& graph, Fault fault,
   if (fault != Fault::kFineLevelIgnored) return;
   std::size_t count = levels[0].value.size();
   if (const format::TensorData* data = graph.FindInitializer(levels[0].tensor)) {
-    count = format::ElementCount(data->dims).value_or(0);
+    count = At(format::ElementCount(data->dims).value_or(0));
   }
   levels[0].tensor.clear();
   levels[0].value.assign(count, 1.0F);

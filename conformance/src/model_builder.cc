@@ -286,9 +286,9 @@ Result<std::vector<Tensor>> BuildInputs(const Case& c, const format::Model& mode
     QTX_ASSIGN_OR_RETURN(Tensor tensor,
                          Materialize(c, value, typed ? value.type : *wanted[i]->type));
     if (tensor.quantization) {
-      const format::TensorType given{tensor.elem_type, format::ToShape(tensor.dims),
-                                     tensor.quantization};
-      QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(model, given));
+      const format::TensorType own{tensor.elem_type, format::ToShape(tensor.dims),
+                                   tensor.quantization};
+      QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(model, own));
     }
     inputs.push_back(std::move(tensor));
   }
