@@ -65,14 +65,22 @@ class Reader {
         document_.links.push_back({cmark_node_get_url(node), LineOf(node)});
         return;
       default:
-        // The first inline of a paragraph, or of the first cell of a table's row.
-        if (type == CMARK_NODE_STRONG && cmark_node_previous(node) == nullptr) State(node);
+        if (type == CMARK_NODE_STRONG && Begins(node)) State(node);
     }
   }
 
   void Finish(int lines) { Close(1, lines + 1); }
 
  private:
+  // Whether an inline is the first of a paragraph, or of the first cell of a table's row.
+  static bool Begins(cmark_node* node) {
+    if (cmark_node_previous(node) != nullptr) return false;
+    cmark_node* parent = cmark_node_parent(node);
+    if (cmark_node_get_type(parent) == CMARK_NODE_PARAGRAPH) return true;
+    return cmark_node_get_type_string(parent) == std::string_view("table_cell") &&
+           cmark_node_previous(parent) == nullptr;
+  }
+
   static int LineOf(cmark_node* node) {
     while (cmark_node_get_start_line(node) == 0 && cmark_node_parent(node) != nullptr) {
       node = cmark_node_parent(node);

@@ -32,7 +32,6 @@ TEST(Document, FindsClausesInParagraphsItemsAndRowsButNotInsideText) {
       "| **e.S3** | row |\n| x | **f.S4** |\n\nsee **g.S5**\n\n**Two roles.** no id\n");
   std::vector<std::string> ids;
   for (const StatedClause& clause : document.clauses) ids.push_back(clause.id);
-  // A bold id that begins the second cell of a row does begin a paragraph of its own, and no row.
   EXPECT_THAT(ids, ElementsAre("a.S1", "c_d.C10", "e.S3"));
   EXPECT_TRUE(document.clauses[1].held_by_test);
   EXPECT_FALSE(document.clauses[0].held_by_test);
