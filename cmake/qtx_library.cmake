@@ -39,3 +39,31 @@ function(qtx_page folder header variable)
     DEPENDS ${folder}/page.html ${folder}/page.css ${folder}/page.js ${base}.css ${base}.js ${embed}
     VERBATIM)
 endfunction()
+
+# qtx_texts(SOURCE HEADER [VARIABLE FILE[+FILE]...]...): the source SOURCE of the current binary folder, which
+# includes HEADER and defines each string_view VARIABLE as the text of its files, one after the other. Files are
+# relative to the current folder.
+function(qtx_texts source header)
+  set(embed ${PROJECT_SOURCE_DIR}/cmake/embed_texts.cmake)
+  set(rest ${ARGN})
+  set(texts)
+  set(depends)
+  while(rest)
+    list(POP_FRONT rest variable files)
+    string(REPLACE "+" ";" files "${files}")
+    set(paths)
+    foreach(file IN LISTS files)
+      cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+      list(APPEND paths ${file})
+    endforeach()
+    list(APPEND depends ${paths})
+    list(JOIN paths "+" paths)
+    list(APPEND texts "${variable}=${paths}")
+  endwhile()
+  list(JOIN texts "|" texts)
+  add_custom_command(OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${CMAKE_CURRENT_BINARY_DIR}/${source} -DHEADER=${header}
+      "-DTEXTS=${texts}" -P ${embed}
+    DEPENDS ${depends} ${embed}
+    VERBATIM)
+endfunction()

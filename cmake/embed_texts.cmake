@@ -1,0 +1,16 @@
+# cmake -DOUTPUT=… -DHEADER=… "-DTEXTS=VARIABLE=FILE+FILE|VARIABLE=FILE" -P embed_texts.cmake: writes the C++ source
+# OUTPUT, which includes HEADER and defines each string_view VARIABLE as its files one after the other.
+set(source "// Made by embed_texts.cmake.\n#include \"${HEADER}\"\n")
+string(REPLACE "|" ";" TEXTS "${TEXTS}")
+foreach(entry IN LISTS TEXTS)
+  string(REGEX MATCH "^([^=]*)=(.*)$" matched "${entry}")
+  set(variable "${CMAKE_MATCH_1}")
+  string(REPLACE "+" ";" files "${CMAKE_MATCH_2}")
+  set(text "")
+  foreach(file IN LISTS files)
+    file(READ "${file}" part)
+    string(APPEND text "${part}")
+  endforeach()
+  string(APPEND source "\nconst std::string_view ${variable} = R\"qtx_text(${text})qtx_text\";\n")
+endforeach()
+file(WRITE "${OUTPUT}" "${source}")

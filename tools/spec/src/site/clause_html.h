@@ -1,0 +1,32 @@
+// What stands beside a clause, and the list of all results of a chapter's cases.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "site/facts.h"
+
+namespace qtx::spec {
+
+/// Pages of the site.
+struct BesideLinks {
+  std::string page;     // of the clause: "ops/conv.html"
+  std::string results;  // of all results of its chapter
+};
+
+/// Cases, code, tests and results of one clause. `places` maps an example's case id without its
+/// suffix to its place on the site.
+std::string BesideHtml(const std::string& anchor, const std::string& id, const ClauseFacts& facts,
+                       const std::map<std::string, std::string>& places, const BesideLinks& links);
+
+/// What came of an example: "passed in exact, float32".
+std::string ExampleResultHtml(const std::vector<const conformance::Case*>& cases,
+                              const Facts& facts);
+
+/// Every answer to every case of a clause.
+std::string ClauseResultsHtml(const ClauseFacts& facts, const Facts& all);
+
+/// Whether any backend answered a case of it.
+bool HasResults(const ClauseFacts& facts);
+
+}  // namespace qtx::spec

@@ -1,0 +1,103 @@
+#include "site/html.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace qtx::spec {
+namespace {
+
+bool InWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// The end of the quoted text that begins at `at`, on the same line.
+std::size_t EndOfQuoted(std::string_view text, std::size_t at) {
+  const std::size_t line = std::min(text.find('\n', at), text.size());
+  const std::size_t end = text.find(text[at], at + 1);
+  return end == std::string_view::npos || end >= line ? line : end + 1;
+}
+
+std::string Span(const char* name, std::string_view text) {
+  return std::string("<span class=\"") + name + "\">" + Escape(text) + "</span>";
+}
+
+}  // namespace
+
+std::string Escape(std::string_view text) {
+  std::string safe;
+  safe.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      case '\'':
+        safe += "&#39;";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string Cut(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return std::string(text);
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
+  return std::string(text.substr(0, limit)) + "...";
+}
+
+std::string Relative(std::string_view page, std::string_view target) {
+  const std::size_t hash = target.find('#');
+  if (hash != std::string_view::npos && target.substr(0, hash) == page) {
+    return std::string(target.substr(hash));
+  }
+  // Folders that both lie in need not be left.
+  std::size_t common = 0;
+  for (std::size_t i = 0; i < std::min(page.size(), target.size()) && page[i] == target[i]; ++i) {
+    if (page[i] == '/') common = i + 1;
+  }
+  std::string up;
+  for (auto n = std::ranges::count(page.substr(common), '/'); n > 0; --n) up += "../";
+  return up.append(target.substr(common));
+}
+
+std::string PreHtml(std::string_view html) {
+  return "<pre class=\"block\" tabindex=\"0\">" + std::string(html) + "</pre>\n";
+}
+
+std::string HighlightYaml(std::string_view yaml) {
+  std::string html;
+  bool after_blank = true;  // a comment begins after a blank only
+  for (std::size_t at = 0; at < yaml.size();) {
+    const char c = yaml[at];
+    std::size_t end = at + 1;
+    if (c == '#' && after_blank) {
+      end = std::min(yaml.find('\n', at), yaml.size());
+      html += Span("comment", yaml.substr(at, end - at));
+    } else if ((c == '"' || c == '\'') && (at == 0 || !InWord(yaml[at - 1]))) {
+      end = EndOfQuoted(yaml, at);
+      html += Span("quoted", yaml.substr(at, end - at));
+    } else if (InWord(c)) {
+      while (end < yaml.size() && (InWord(yaml[end]) || yaml[end] == '.')) ++end;
+      const std::string_view word = yaml.substr(at, end - at);
+      const bool key = end < yaml.size() && yaml[end] == ':' &&
+                       (end + 1 == yaml.size() || yaml[end + 1] == ' ' || yaml[end + 1] == '\n');
+      html += key ? Span("key", word) : Escape(word);
+    } else {
+      html += Escape(yaml.substr(at, 1));
+    }
+    after_blank = yaml[end - 1] == ' ' || yaml[end - 1] == '\n';
+    at = end;
+  }
+  return html;
+}
+
+}  // namespace qtx::spec
