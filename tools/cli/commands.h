@@ -221,4 +221,12 @@ struct SpecOptions {
 };
 int SpecRun(const SpecOptions& options);
 
+struct SpecHtmlOptions {
+  std::string output;                // a folder
+  std::string spec;                  // the text's folder; empty: the spec QTX comes with
+  std::vector<std::string> reports;  // of `validate --json`; empty: the suite is run
+  bool no_results = false;           // nothing is run or read
+};
+int SpecHtml(const SpecHtmlOptions& options);
+
 }  // namespace qtx::cli

@@ -434,6 +434,20 @@ void AddSpec(CLI::App& app, SpecOptions& options) {
   run->add_option("path", options.path, "A Markdown file or folder (default: the whole spec)");
 }
 
+void AddSpecHtml(CLI::App& app, SpecHtmlOptions& options) {
+  auto* command = app.get_subcommand("spec")->add_subcommand(
+      "html", "Write the text as a site: each clause with its cases, code and results");
+  command->add_option("-o,--output", options.output, "Folder of the site, written as a whole")
+      ->required();
+  auto* reports = command->add_option(
+      "--report", options.reports,
+      "Results as `qtx validate --json` wrote them (repeatable; default: run the suite)");
+  reports->allow_extra_args(false);
+  command->add_flag("--no-results", options.no_results, "Run nothing, and show no results")
+      ->excludes(reports);
+  command->add_option("--spec", options.spec, "Folder of the text (default: the spec of QTX)");
+}
+
 // Leaves no backend behind, then ends as without a handler.
 extern "C" void EndBackends(int signal_number) {
   conformance::KillBackendProcesses();
@@ -474,6 +488,7 @@ int Main(int argc, char** argv) {
   BenchOptions bench;
   ReviewOptions review;
   SpecOptions spec;
+  SpecHtmlOptions spec_html;
   AddCheck(app, check);
   AddInspect(app, inspect);
   AddConversions(app, convert, lower, lift);
@@ -491,6 +506,7 @@ int Main(int argc, char** argv) {
   AddBench(app, bench);
   AddReview(app, review);
   AddSpec(app, spec);
+  AddSpecHtml(app, spec_html);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -516,6 +532,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("fuzz")) return Fuzz(fuzz);
   if (app.got_subcommand("bench")) return Bench(bench);
   if (app.got_subcommand("review")) return Review(review);
+  if (app.get_subcommand("spec")->got_subcommand("html")) return SpecHtml(spec_html);
   return SpecRun(spec);
 }
 

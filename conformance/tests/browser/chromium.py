@@ -14,6 +14,22 @@ import subprocess
 import tempfile
 import time
 
+# The elements whose own text has less than 4.5:1 to the ground below it. Source: WCAG 2.2, 1.4.3 and "contrast ratio".
+CONTRAST = """(() => {
+  const parse = color => color.match(/[\\d.]+/g).map(Number);
+  const light = color => { const [r, g, b] = parse(color).map(v => (v /= 255) <= .03928 ? v / 12.92
+    : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+  const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+    if ((parse(c)[3] ?? 1) > 0) return c; } return 'rgb(255, 255, 255)'; };
+  const bad = [];
+  for (const e of document.querySelectorAll('body *')) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || e.closest('svg, script, noscript, :disabled, .skip') || !e.checkVisibility()) continue;
+    const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
+    if ((a + .05) / (b + .05) < 4.5) bad.push(e.outerHTML.slice(0, 120));
+  }
+  return [...new Set(bad)]; })()"""
+
 SECONDS = 60  # a slow machine under load; a reply takes milliseconds otherwise
 
 

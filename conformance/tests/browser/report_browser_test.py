@@ -351,21 +351,6 @@ class Safety(Browser):
             self.page.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
-CONTRAST = """(() => {
-  const parse = color => color.match(/[\\d.]+/g).map(Number);
-  const light = color => { const [r, g, b] = parse(color).map(v => (v /= 255) <= .03928 ? v / 12.92
-    : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
-  const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
-    if ((parse(c)[3] ?? 1) > 0) return c; } return 'rgb(255, 255, 255)'; };
-  const bad = [];
-  for (const e of document.querySelectorAll('body *')) {
-    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
-    if (!own || e.closest('svg, script, noscript, :disabled, .skip') || !e.checkVisibility()) continue;
-    const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
-    if ((a + .05) / (b + .05) < 4.5) bad.push(e.outerHTML.slice(0, 120));
-  }
-  return [...new Set(bad)]; })()"""
-
 OVERFLOW = """[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll, .tensor, .skip') &&
   e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.short, .id, .facts')
   ).map(e => e.outerHTML.slice(0, 100))"""
@@ -397,7 +382,7 @@ class Looks(Browser):
         for scheme in ("light", "dark"):
             self.page.media(scheme)
             self.open_all("known")
-            self.assertEqual(self.page.run(CONTRAST), [], scheme)
+            self.assertEqual(self.page.run(chromium.CONTRAST), [], scheme)
 
     def test_has_landmarks_and_names(self):
         self.open_all("known")

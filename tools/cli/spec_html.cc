@@ -1,0 +1,145 @@
+// qtx spec html: the text as a site.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "backends.h"
+#include "commands.h"
+#include "data.h"
+#include "model_cache.h"
+#include "progress.h"
+#include "qtx/conformance/report.h"
+#include "qtx/conformance/runner.h"
+#include "qtx/conformance/suite.h"
+#include "qtx/format/file.h"
+#include "qtx/spec/site.h"
+
+namespace qtx::cli {
+namespace {
+
+using conformance::BackendSource;
+using conformance::Report;
+
+conformance::RunOptions OnAllCores() {
+  conformance::RunOptions run;
+  run.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return run;
+}
+
+Result<Report> ReadReports(const std::vector<std::string>& paths) {
+  std::vector<Report> reports;
+  for (const std::string& path : paths) {
+    QTX_ASSIGN_OR_RETURN(const std::string text,
+                         format::ReadFile(path, conformance::kMaxReportBytes));
+    QTX_ASSIGN_OR_RETURN(Report report, conformance::ParseReport(text, path));
+    reports.push_back(std::move(report));
+  }
+  return conformance::MergeReports(std::move(reports));
+}
+
+// As `qtx validate` without options.
+Result<Report> RunBackends(const std::string& folder, const std::vector<conformance::Case>& cases) {
+  std::vector<BackendSource> sources;
+  for (const std::string& name : AvailableBackends()) {
+    QTX_ASSIGN_OR_RETURN(BackendSource source, FindBackend(name));
+    sources.push_back(std::move(source));
+  }
+  conformance::RunOptions run = OnAllCores();
+  const RunProgress progress(run);
+  return conformance::RunSuite(folder, cases, sources, run);
+}
+
+Report RunExamples(const std::string& folder, const std::vector<conformance::Case>& examples) {
+  const std::vector<BackendSource> sources = {conformance::ReferenceSource()};
+  return conformance::RunSuite(folder, examples, sources, OnAllCores());
+}
+
+// A text without an example is a text all the same.
+Result<std::vector<conformance::Case>> Examples(const std::string& folder) {
+  auto suite = conformance::LoadExamples(folder);
+  if (suite.has_value()) return std::move(suite->cases);
+  const bool none = suite.error().where == folder && suite.error().code == ErrorCode::kInvalid;
+  if (none) return std::vector<conformance::Case>();
+  return suite.error();
+}
+
+// The source tree this was built from, while it is there.
+std::string SourceFolder() {
+  std::error_code status;
+  return std::filesystem::is_directory(QTX_SOURCE_DIR "/reference/src", status) ? QTX_SOURCE_DIR
+                                                                                : "";
+}
+
+// What of the report is of no case of the suite, so that a report of another suite is noticed.
+std::int64_t Strangers(const Report& report, const std::vector<conformance::Case>& cases) {
+  std::int64_t count = 0;
+  std::vector<std::string_view> known;
+  for (const conformance::Case& c : cases) known.emplace_back(c.id);
+  std::ranges::sort(known);
+  for (const conformance::BackendReport& row : report.backends) {
+    count += std::ranges::count_if(row.cases, [&known](const conformance::CaseResult& result) {
+      return !std::ranges::binary_search(known, result.id);
+    });
+  }
+  return count;
+}
+
+Result<void> Collect(const SpecHtmlOptions& options, ModelCache& models, spec::SiteInput& input) {
+  input.spec = options.spec.empty() ? SpecFolder() : options.spec;
+  while (input.spec.size() > 1 && input.spec.ends_with('/')) input.spec.pop_back();
+  input.source = SourceFolder();
+  input.suite = SuiteFolder();
+  QTX_ASSIGN_OR_RETURN(conformance::Suite suite,
+                       conformance::LoadSuite(input.suite, models.Loader()));
+  input.cases = std::move(suite.cases);
+  QTX_ASSIGN_OR_RETURN(input.examples, Examples(input.spec));
+  return {};
+}
+
+int Write(const SpecHtmlOptions& options, const spec::SiteInput& input) {
+  const auto files = spec::MakeSite(input);
+  if (!files.has_value()) return Fail(files.error(), StatusOf(files.error()));
+  if (auto written = spec::WriteSite(*files, options.output); !written.has_value()) {
+    const bool refused = written.error().code == ErrorCode::kInvalid;
+    return Fail(written.error(), refused ? kBadInput : kInternal);
+  }
+  std::size_t bytes = 0;
+  for (const spec::SiteFile& file : *files) bytes += file.bytes.size();
+  const auto pages = std::ranges::count_if(
+      *files, [](const spec::SiteFile& file) { return file.path.ends_with(".html"); });
+  fmt::print("{}/index.html: {} pages, {:.1f} MB\n", options.output, pages,
+             static_cast<double>(bytes) / 1e6);
+  return kDone;
+}
+
+}  // namespace
+
+int SpecHtml(const SpecHtmlOptions& options) {
+  ModelCache models;
+  spec::SiteInput input;
+  if (auto read = Collect(options, models, input); !read.has_value()) {
+    return Fail(read.error(), kBadInput);
+  }
+  std::optional<Report> results, example_results;
+  if (!options.no_results) {
+    auto report = options.reports.empty() ? RunBackends(input.suite, input.cases)
+                                          : ReadReports(options.reports);
+    if (!report.has_value()) return Fail(report.error(), kBadInput);
+    results = *std::move(report);
+    if (const auto strangers = Strangers(*results, input.cases); strangers > 0) {
+      fmt::print(stderr, "left out: {} results of cases that are not of {}\n", strangers,
+                 input.suite);
+    }
+    if (!input.examples.empty()) example_results = RunExamples(input.spec, input.examples);
+    input.results = &*results;
+    if (example_results) input.example_results = &*example_results;
+  }
+  return Write(options, input);
+}
+
+}  // namespace qtx::cli
