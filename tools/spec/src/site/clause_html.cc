@@ -48,11 +48,13 @@ std::string NameOf(Outcome outcome) {
   return name;
 }
 
+// "✓ 41"; what is no pass says what it is.
 std::string MarkHtml(Outcome outcome, std::int64_t count) {
   const Look look = LookOf(outcome);
-  return fmt::format(
-      " <span class=\"mark {0}\" title=\"{2} {3}\">{1} {2}<span class=\"hide\"> {3}</span></span>",
-      look.mark, look.sign, count, NameOf(outcome));
+  const std::string name = NameOf(outcome);
+  return fmt::format(" <span class=\"mark {}\" title=\"{} {}\">{} {}<span{}> {}</span></span>",
+                     look.mark, count, name, look.sign, count,
+                     outcome == Outcome::kPass ? " class=\"hide\"" : "", name);
 }
 
 // Where a long path or name may be broken.
@@ -109,12 +111,20 @@ std::string FoldedHtml(const std::string& summary, const std::vector<std::string
          "</details>\n";
 }
 
+// Files as a whole come last.
+std::vector<const CodePlace*> NamedFirst(const std::vector<CodePlace>& places) {
+  std::vector<const CodePlace*> sorted;
+  for (const CodePlace& place : places) sorted.push_back(&place);
+  std::ranges::stable_sort(sorted, {}, [](const CodePlace* place) { return place->name.empty(); });
+  return sorted;
+}
+
 // What decides, and folded what else cites the clause.
 std::string CodeHtml(const std::vector<CodePlace>& places) {
   std::vector<std::string> decides, others;
-  for (const CodePlace& place : places) {
-    const bool of_us = place.file.starts_with("reference/") || place.file.starts_with("proto/");
-    (of_us ? decides : others).push_back(PlaceHtml(place));
+  for (const CodePlace* place : NamedFirst(places)) {
+    const bool of_us = place->file.starts_with("reference/") || place->file.starts_with("proto/");
+    (of_us ? decides : others).push_back(PlaceHtml(*place));
   }
   std::string html;
   if (!decides.empty()) html += "<h4>Implemented by</h4>\n" + ListHtml(decides, kPlacesShown);
@@ -124,14 +134,10 @@ std::string CodeHtml(const std::vector<CodePlace>& places) {
   return html;
 }
 
-// Where nothing else holds a clause, its tests are shown; files as a whole come last.
+// Where nothing else holds a clause, its tests are shown.
 std::string TestsHtml(const std::vector<CodePlace>& places, bool shown) {
   std::vector<std::string> items;
-  for (const bool named : {true, false}) {
-    for (const CodePlace& place : places) {
-      if (place.name.empty() != named) items.push_back(PlaceHtml(place));
-    }
-  }
+  for (const CodePlace* place : NamedFirst(places)) items.push_back(PlaceHtml(*place));
   if (items.empty()) return "";
   if (shown) return "<h4>Held by</h4>\n" + ListHtml(items, kPlacesShown);
   return FoldedHtml("cited by " + Plural(items.size(), "test"), items);

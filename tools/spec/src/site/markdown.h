@@ -1,5 +1,5 @@
 // A chapter's Markdown as the HTML of its page. The parser and writer are cmark-gfm; what the site
-// adds is put into its tree. Only markdown.cc includes it.
+// adds is put into its tree. Only markdown.cc includes it, which is long for that reason.
 #pragma once
 
 #include <functional>

@@ -1,16 +1,16 @@
 #include "qtx/spec/site.h"
 
 #include <fmt/core.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "qtx/format/file.h"
 #include "site/clause_html.h"
 #include "site/facts.h"
 #include "site/formula_html.h"
@@ -18,6 +18,7 @@
 #include "site/markdown.h"
 #include "site/mentions.h"
 #include "site/page.h"
+#include "site/search.h"
 
 namespace qtx::spec {
 namespace {
@@ -110,7 +111,7 @@ class Site {
     if (error_) return *error_;
     files_.push_back({"site.css", std::string(kSiteStyle)});
     files_.push_back({"site.js", std::string(kSiteScript)});
-    files_.push_back({"search.js", SearchScript()});
+    files_.push_back({"search.js", SearchScript(pages_, findable_)});
     std::ranges::sort(files_, {}, &SiteFile::path);
     return std::move(files_);
   }
@@ -204,11 +205,36 @@ class Site {
     };
     PageText text = RenderText(chapter.document, chapter.anchors, hooks);
     for (Findable& entry : text.findable) {
-      findable_.emplace_back(pages_.size(), std::move(entry));
+      findable_.push_back({pages_.size(), std::move(entry)});
     }
-    pages_.emplace_back(chapter.page, chapter.title);
-    AddPage({chapter.page, chapter.title, std::move(text.html), &chapter});
+    pages_.push_back({chapter.page, chapter.title});
+    AddPage({chapter.page, chapter.title, text.html + ExamplesHtml(chapter), &chapter});
     if (spec) AddResults(chapter, results);
+  }
+
+  // The examples that lie beside a proposal.
+  std::string ExamplesHtml(const Chapter& chapter) {
+    if (!chapter.path.starts_with("proposals/")) return "";
+    const fs::path folder =
+        fs::path(input_.spec) / fs::path(chapter.path).parent_path() / "examples";
+    std::error_code status;
+    std::set<fs::path> paths;
+    fs::directory_iterator entry(folder, status);
+    for (; !status && entry != fs::directory_iterator(); entry.increment(status)) {
+      if (entry->path().extension() == ".yaml") paths.insert(entry->path());
+    }
+    std::string html;
+    for (const fs::path& path : paths) {
+      const auto yaml = format::ReadFile(path.string(), conformance::kMaxCaseFileBytes);
+      if (!yaml.has_value()) {
+        if (!error_) error_ = yaml.error();
+        return "";
+      }
+      html += "<details class=\"example\"><summary><code>examples/" +
+              Escape(path.filename().string()) + "</code></summary>" +
+              PreHtml(HighlightYaml(*yaml)) + "</details>\n";
+    }
+    return html.empty() ? "" : "<h2 id=\"proposal.examples\">Examples</h2>\n" + html;
   }
 
   void AddPage(const PageContent& content) {
@@ -251,39 +277,6 @@ class Site {
     AddPage({page, FolderTitle(folder), html + "</ul>\n", nullptr});
   }
 
-  // A script, since a page of a folder may not fetch a file.
-  std::string SearchScript() const {
-    rapidjson::StringBuffer buffer;
-    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-    const auto text = [&writer](std::string_view value) {
-      writer.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
-    };
-    writer.StartObject();
-    writer.Key("pages");
-    writer.StartArray();
-    for (const auto& [page, title] : pages_) {
-      writer.StartArray();
-      text(page);
-      text(title);
-      writer.EndArray();
-    }
-    writer.EndArray();
-    writer.Key("entries");
-    writer.StartArray();
-    for (const auto& [page, entry] : findable_) {
-      writer.StartArray();
-      writer.Uint64(page);
-      text(entry.anchor);
-      text(entry.title);
-      writer.Uint(entry.is_clause ? 1 : 0);
-      text(Cut(entry.text, kMaxFindableBytes));
-      writer.EndArray();
-    }
-    writer.EndArray();
-    writer.EndObject();
-    return "searchIndex(" + std::string(buffer.GetString(), buffer.GetSize()) + ");\n";
-  }
-
   const SiteInput& input_;
   std::vector<Chapter> chapters_;
   Facts facts_;
@@ -291,8 +284,8 @@ class Site {
   std::map<std::string, std::vector<const Chapter*>> folders_;
   Targets clauses_, terms_;
   std::map<std::string, std::string> examples_;  // id without suffix -> its place
-  std::vector<std::pair<std::string, std::string>> pages_;
-  std::vector<std::pair<std::size_t, Findable>> findable_;  // with the index of its page
+  std::vector<SearchedPage> pages_;
+  std::vector<SearchEntry> findable_;
   std::vector<SiteFile> files_;
   std::optional<Error> error_;  // the first
 };

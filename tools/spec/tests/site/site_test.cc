@@ -87,6 +87,7 @@ TEST_F(Site, StatesNoCasesBesideTheClausesOfAProposal) {
   Write("spec/README.md", "# T\n");
   Write("spec/ops/a.md", "# A\n\n**a.S1** old\n");
   Write("spec/proposals/0001-x/proposal.md", "# P\n\n**a.S1** new, as a.S1\n");
+  Write("spec/proposals/0001-x/examples/one.yaml", "id: x/<one>\n");
   Write("spec/templates/t.md", "# T\n");
   SiteInput input;
   input.source = At("code");
@@ -97,6 +98,7 @@ TEST_F(Site, StatesNoCasesBesideTheClausesOfAProposal) {
   // What the proposal speaks of is the spec's.
   EXPECT_THAT(pages["proposals/0001-x/proposal.html"],
               HasSubstr("as <a href=\"../../ops/a.html#a.S1\">a.S1</a>"));
+  EXPECT_THAT(pages["proposals/0001-x/proposal.html"], HasSubstr("x/&lt;one&gt;"));
   EXPECT_TRUE(pages.contains("proposals/0001-x/index.html"));
   EXPECT_FALSE(pages.contains("templates/t.html"));
 }
