@@ -79,6 +79,7 @@ std::string SourceFolder() {
 std::int64_t Strangers(const Report& report, const std::vector<conformance::Case>& cases) {
   std::int64_t count = 0;
   std::vector<std::string_view> known;
+  known.reserve(cases.size());
   for (const conformance::Case& c : cases) known.emplace_back(c.id);
   std::ranges::sort(known);
   for (const conformance::BackendReport& row : report.backends) {

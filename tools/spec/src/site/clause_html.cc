@@ -114,6 +114,7 @@ std::string FoldedHtml(const std::string& summary, const std::vector<std::string
 // Files as a whole come last.
 std::vector<const CodePlace*> NamedFirst(const std::vector<CodePlace>& places) {
   std::vector<const CodePlace*> sorted;
+  sorted.reserve(places.size());
   for (const CodePlace& place : places) sorted.push_back(&place);
   std::ranges::stable_sort(sorted, {}, [](const CodePlace* place) { return place->name.empty(); });
   return sorted;

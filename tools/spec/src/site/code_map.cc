@@ -49,37 +49,43 @@ bool TakeEnd(std::string_view& text, std::string_view stem, Number& end) {
   return true;
 }
 
-// The id that a definition gives its name to, when `text` begins with one: what stands before its
-// parenthesis, or before = ; { where that comes first. TEST(A, B) is "A.B".
-std::string DeclaredName(std::string_view text) {
+// The names in "TEST(A, B" as "A.B".
+std::string TestName(std::string_view arguments) {
+  std::string name;
+  for (const char c : arguments.substr(0, arguments.find(')'))) {
+    if (c == ',') {
+      name += '.';
+    } else if (!IsSpace(c)) {
+      name += c;
+    }
+  }
+  return name;
+}
+
+// Where a declaration's name ends: at its parenthesis, or at = ; { where that comes first, outside
+// of <>.
+std::size_t EndOfHead(std::string_view text) {
   int angles = 0;
-  std::size_t at = 0;
-  for (; at < text.size(); ++at) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '<') ++angles;
     if (text[at] == '>') --angles;
-    if (angles <= 0 && std::string_view("(=;{").find(text[at]) != std::string_view::npos) break;
+    if (angles <= 0 && std::string_view("(=;{").find(text[at]) != std::string_view::npos) return at;
   }
+  return text.size();
+}
+
+// The name that a definition gives, when `text` begins with one.
+std::string DeclaredName(std::string_view text) {
+  const std::size_t at = EndOfHead(text);
   if (at == text.size()) return "";
   std::size_t end = at;
   while (end > 0 && (IsSpace(text[end - 1]) || text[end - 1] == ']' || text[end - 1] == '[')) --end;
   std::size_t begin = end;
-  while (begin > 0 &&
-         (InWord(text[begin - 1]) || text[begin - 1] == ':' || text[begin - 1] == '~')) {
-    --begin;
-  }
-  std::string name(text.substr(begin, end - begin));
-  if (text[at] == '(' && (name.starts_with("TEST") || name.ends_with("_PROP"))) {
-    const std::size_t close = std::min(text.find(')', at), text.size());
-    name.clear();
-    for (const char c : text.substr(at + 1, close - at - 1)) {
-      if (c == ',') {
-        name += '.';
-      } else if (!IsSpace(c)) {
-        name += c;
-      }
-    }
-  }
-  return name;
+  const auto in_name = [](char c) { return InWord(c) || c == ':' || c == '~'; };
+  while (begin > 0 && in_name(text[begin - 1])) --begin;
+  const std::string_view name = text.substr(begin, end - begin);
+  const bool test = text[at] == '(' && (name.starts_with("TEST") || name.ends_with("_PROP"));
+  return test ? TestName(text.substr(at + 1)) : std::string(name);
 }
 
 std::string_view Trimmed(std::string_view line) {
@@ -116,7 +122,7 @@ class Scanner {
     std::string text;
     for (std::size_t end = std::min(i + 6, lines_.size()); i < end; ++i) {
       text.append(lines_[i]) += ' ';
-      const std::string name = DeclaredName(text);
+      std::string name = DeclaredName(text);
       // The parenthesis of TEST( has its names with it, on one line or the next.
       if (!name.empty() || text.find_first_of("(;{=") != std::string::npos) return name;
     }
@@ -154,7 +160,7 @@ class Scanner {
       is_class_ =
           line.starts_with("class ") || line.starts_with("struct ") || line.starts_with("enum ");
       scope_ = is_class_ ? ClassName(line) : Declared(i);
-      const std::string name = scope_;
+      std::string name = scope_;
       if (Trimmed(line).ends_with(';') || (!is_class_ && EndsAtOnce(i))) scope_.clear();
       return name;
     }
@@ -265,7 +271,7 @@ Result<CodeMap> ReadSourceTree(const std::string& source) {
     for (const std::string& file : files) {
       if (file.starts_with("tools/spec/")) continue;
       QTX_ASSIGN_OR_RETURN(const std::string code,
-                           format::ReadFile(source + "/" + file, kMaxSourceBytes));
+                           format::ReadFile((fs::path(source) / file).string(), kMaxSourceBytes));
       ReadCode(code, file, map);
     }
   }

@@ -10,16 +10,21 @@ namespace {
 
 using conformance::Case;
 
-// "cases/ops/add/ties.yaml:12" below "cases" -> "ops/add/ties.yaml" and 12.
-std::pair<std::string, int> PlaceBelow(const std::string& folder, const std::string& where) {
-  const std::size_t colon = where.rfind(':');
-  std::string file = where.substr(0, colon);
+struct Place {
+  std::string file;
   int line = 0;
+};
+
+// "cases/ops/add/ties.yaml:12" below "cases" -> LABELops/add/ties.yaml and 12.
+Place PlaceBelow(const std::string& folder, const std::string& where, std::string_view label) {
+  const std::size_t colon = where.rfind(':');
+  Place place{where.substr(0, colon)};
   if (colon != std::string::npos) {
-    std::from_chars(where.data() + colon + 1, where.data() + where.size(), line);
+    std::from_chars(where.data() + colon + 1, where.data() + where.size(), place.line);
   }
-  if (file.starts_with(folder + "/")) file.erase(0, folder.size() + 1);
-  return {std::move(file), line};
+  if (place.file.starts_with(folder + "/")) place.file.erase(0, folder.size() + 1);
+  place.file.insert(0, label);
+  return place;
 }
 
 }  // namespace
@@ -46,12 +51,11 @@ void Facts::AddCases(const std::vector<Case>& cases, const std::string& folder,
   for (const Case& c : cases) {
     answers_.try_emplace(c.id);
     const std::string id = c.id.substr(0, c.id.find('['));
-    auto [file, line] = PlaceBelow(folder, c.where);
-    file.insert(0, label);
+    const Place place = PlaceBelow(folder, c.where, label);
     const auto add = [&](std::vector<CaseGroup>& groups) {
-      if (groups.empty() || groups.back().id != id || groups.back().file != file ||
-          groups.back().line != line) {
-        groups.push_back({id, file, line, examples, {}});
+      if (groups.empty() || groups.back().id != id || groups.back().file != place.file ||
+          groups.back().line != place.line) {
+        groups.push_back({id, place.file, place.line, examples, {}});
       }
       groups.back().cases.push_back(&c);
     };

@@ -15,6 +15,17 @@ std::size_t EndOfQuoted(std::string_view text, std::size_t at) {
   return end == std::string_view::npos || end >= line ? line : end + 1;
 }
 
+std::size_t EndOfWord(std::string_view text, std::size_t at) {
+  while (at < text.size() && (InWord(text[at]) || text[at] == '.')) ++at;
+  return at;
+}
+
+// Whether the word that ends at `end` is a key.
+bool IsKey(std::string_view text, std::size_t end) {
+  return end < text.size() && text[end] == ':' &&
+         (end + 1 == text.size() || text[end + 1] == ' ' || text[end + 1] == '\n');
+}
+
 std::string Span(const char* name, std::string_view text) {
   return std::string("<span class=\"") + name + "\">" + Escape(text) + "</span>";
 }
@@ -79,22 +90,20 @@ std::string HighlightYaml(std::string_view yaml) {
   for (std::size_t at = 0; at < yaml.size();) {
     const char c = yaml[at];
     std::size_t end = at + 1;
+    const char* kind = nullptr;
     if (c == '#' && after_blank) {
       end = std::min(yaml.find('\n', at), yaml.size());
-      html += Span("comment", yaml.substr(at, end - at));
+      kind = "comment";
     } else if ((c == '"' || c == '\'') && (at == 0 || !InWord(yaml[at - 1]))) {
       end = EndOfQuoted(yaml, at);
-      html += Span("quoted", yaml.substr(at, end - at));
+      kind = "quoted";
     } else if (InWord(c)) {
-      while (end < yaml.size() && (InWord(yaml[end]) || yaml[end] == '.')) ++end;
-      const std::string_view word = yaml.substr(at, end - at);
-      const bool key = end < yaml.size() && yaml[end] == ':' &&
-                       (end + 1 == yaml.size() || yaml[end + 1] == ' ' || yaml[end + 1] == '\n');
-      html += key ? Span("key", word) : Escape(word);
-    } else {
-      html += Escape(yaml.substr(at, 1));
+      end = EndOfWord(yaml, at);
+      if (IsKey(yaml, end)) kind = "key";
     }
-    after_blank = yaml[end - 1] == ' ' || yaml[end - 1] == '\n';
+    const std::string_view token = yaml.substr(at, end - at);
+    html += kind == nullptr ? Escape(token) : Span(kind, token);
+    after_blank = token.back() == ' ' || token.back() == '\n';
     at = end;
   }
   return html;
