@@ -56,6 +56,13 @@ class Site(unittest.TestCase):
         self.assertEqual(complaints, [])
         self.assertGreater(links, pages)
 
+    def test_results_hold_together_too(self):
+        subprocess.run([QTX, "validate", "--backend", "reference", "--filter", "add/*", "--filter", "exact/*", "--json", path("r.json")],
+                       check=True, stdout=subprocess.DEVNULL)
+        self.assertEqual(html("-o", path("full"), "--report", path("r.json")).returncode, 0)
+        self.assertTrue(os.path.exists(path("full/results/ops/add.html")))
+        self.assertEqual(links_check.check(path("full"))[0], [])
+
     def test_every_chapter_has_its_page(self):
         for root, _, names in os.walk(SPEC):
             for name in names:
