@@ -7,7 +7,6 @@ and keep the table in motivation.md. Status 77: no onnx or onnxruntime.
 """
 import argparse
 import pathlib
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -23,6 +22,7 @@ try:
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
+import qtx
 import tables
 
 TEXT = tables.Text(pathlib.Path(__file__).resolve().parent / "motivation.md", "differences")
@@ -116,8 +116,7 @@ def qtx_run(program, case):
         for key, value in case.feeds.items():
             np.save(folder / f"{key}.npy", value)
             arguments += ["--input", f"{key}={folder / key}.npy"]
-        subprocess.run([program, "run", folder / "model.onnx", *arguments, "--arithmetic", "float32", "--output-dir",
-                        folder], check=True, capture_output=True)
+        qtx.run(program, "run", folder / "model.onnx", *arguments, "--arithmetic", "float32", "--output-dir", folder)
         return np.load(folder / "y.npy")
 
 
