@@ -22,6 +22,8 @@ except ImportError as error:
     sys.exit(77)
 
 MODELS = upstream.HERE.parent.parent / "conformance/cases/models"
+REALS = ("min", "max", "mean", "std")
+COUNTS = ("count", "nan_count", "infinity_count", "source")
 SCHEMES = ["unspecified", "asymmetric", "symmetric", "asymmetric_pow2", "symmetric_pow2", "symmetric_uint8"]
 
 
@@ -49,7 +51,16 @@ def seen(value, codes):
             result["requantization"] = {"multiplier": list(q.requantization.multiplier),
                                         "shift": list(q.requantization.shift)}
     if tensor.HasField("statistics"):
-        result["statistics"] = [list(getattr(tensor.statistics, key)) for key in ("min", "max", "mean", "std")]
+        result["statistics"] = measured(tensor.statistics)
+    return result
+
+
+def measured(s):
+    result = {key: list(getattr(s, key)) for key in (*REALS, "axis")}
+    result |= {key: getattr(s, key) for key in COUNTS}
+    if s.HasField("histogram"):
+        result["histogram"] = {key: getattr(s.histogram, key) for key in ("lower", "upper", "below", "above")}
+        result["histogram"]["counts"] = list(s.histogram.counts)
     return result
 
 
@@ -61,8 +72,11 @@ def inspected(value):
     if "scale" in result:
         result["scale"] = [float.fromhex(x) for x in result["scale"]]
     if "statistics" in value:
-        result["statistics"] = [[float.fromhex(x) for x in value["statistics"][key]]
-                                for key in ("min", "max", "mean", "std")]
+        s = value["statistics"]
+        result["statistics"] = {key: s[key] for key in (*COUNTS, "axis", "histogram") if key in s}
+        result["statistics"] |= {key: [float.fromhex(x) for x in s[key]] for key in REALS}
+        if "histogram" in s:
+            result["statistics"]["histogram"] |= {key: float.fromhex(s["histogram"][key]) for key in ("lower", "upper")}
     return result
 
 
@@ -105,8 +119,12 @@ def written_here(ours, folder):
     value(graph.input, "blocks", 1022, [2, 4], scale=[1, 2, 4, 2.0 ** -149], zero_point=[-8, 7, 0, -1], axis=[0, 1],
           block_shape=[1, 2])
     value(graph.input, "meant", 1, [2, 4], scale=[0.25], zero_point=[255], storage_type=2, scheme=1)
-    graph.input[2].type.tensor_type.statistics.min.append(-1.5)
-    graph.input[2].type.tensor_type.statistics.max.append(2.5)
+    statistics = graph.input[2].type.tensor_type.statistics
+    for key, number in zip(REALS, (-1.5, 2.5, 0.1, 1.25)):
+        getattr(statistics, key).append(number)
+    statistics.count, statistics.nan_count, statistics.infinity_count, statistics.source = 3, 2, 1, "by hand"
+    statistics.histogram.lower, statistics.histogram.upper = -2, 3
+    statistics.histogram.counts.extend([1, 2])
     value(graph.output, "y", 1003, [2, 4], scale=[1], quant_min=-127)
     node = graph.node.add()
     node.op_type = "Add"
