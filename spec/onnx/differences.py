@@ -7,6 +7,7 @@ and keep the table in motivation.md. Status 77: no onnx or onnxruntime.
 """
 import argparse
 import pathlib
+import platform
 import sys
 import tempfile
 import warnings
@@ -142,7 +143,7 @@ def main():
         if options.qtx and flat(qtx_run(options.qtx, case)) != case.says:
             print(f"{case.name}: qtx run gives {words(flat(qtx_run(options.qtx, case)))}, the text {words(case.says)}")
             good = False
-    versions = f"onnx {onnx.__version__}, onnxruntime {ort.__version__}"
+    versions = f"onnx {onnx.__version__}, onnxruntime {ort.__version__}, machine {platform.machine()}"
     table = tables.table(["node", "ONNX's text", *SYSTEMS], rows)
     if options.check:
         good = TEXT.check(versions, table) and good
