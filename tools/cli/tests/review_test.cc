@@ -86,6 +86,15 @@ TEST_F(QtxReview, CheckAppliesTheRulesOfAFeature) {
   EXPECT_THAT(outcome.err, HasSubstr("[quantization.C20]"));
 }
 
+// The list travels with the annotation.
+TEST_F(QtxReview, AListSurvivesLoweringAndLifting) {
+  const std::string check = "check --feature must-understand ";
+  ASSERT_EQ(Run("lower " + Model("m.onnx", 2, {1, 99}) + " -o " + Path("q.onnx")).status, 0);
+  EXPECT_THAT(Run(check + Path("q.onnx")).err, HasSubstr("[quantization.C20]"));
+  ASSERT_EQ(Run("lift " + Path("q.onnx") + " -o " + Path("l.onnx")).status, 0);
+  EXPECT_THAT(Run(check + Path("l.onnx")).err, HasSubstr("[quantization.C20]"));
+}
+
 TEST_F(QtxReview, RunComputesByAFeature) {
   const std::string run =
       "run " + Model("m.onnx", 2) + " --input " + Input() + " --output-dir " + Path("o");
@@ -161,7 +170,7 @@ TEST_F(QtxReview, WritesJsonAndAPage) {
 }
 
 // 64 drawn values of scale 1 are ties at scale 2 where they are odd; at scale 1 none is. The third
-// is no model; and in a millisecond no process answers.
+// is no model.
 TEST_F(QtxReview, SaysWhatModelsChange) {
   fs::create_directories(Path("models/below"));
   Model("models/ties.onnx", 2);
@@ -179,7 +188,18 @@ TEST_F(QtxReview, SaysWhatModelsChange) {
   EXPECT_THAT(outcome.out, HasSubstr("\"largest\": 1.0,\n     \"unit\": \"LSB\""));
   EXPECT_THAT(outcome.out, HasSubstr("\"path\": \"text.onnx\",\n   \"outcome\": \"unread\""));
   EXPECT_THAT(outcome.out, Not(HasSubstr("text.txt")));
-  EXPECT_THAT(Run(review + " --model-seconds 0.001").out, HasSubstr("\"outcome\": \"not_run\""));
+}
+
+// A network of 300 million products in a twentieth of a second.
+TEST_F(QtxReview, LimitsTheTimeOfAModel) {
+  fs::create_directories(Path("models"));
+  fs::copy(Network("mobilenet_v2_1.0_224") + "/model.onnx", Path("models"));
+  const Outcome outcome =
+      Run("review 3 --backend faulty:none --json - --model-seconds 0.05 --models " +
+          Path("models") + Suite());
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              HasSubstr("\"outcome\": \"not_run\",\n   \"why\": \"gave no answer in time\""));
 }
 
 TEST_F(QtxReview, SaysWhichModelsAreRefusedWithTheFeature) {

@@ -31,32 +31,60 @@ std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
-std::string Indented(std::string_view text, std::size_t indent) {
+std::string Indented(std::string_view text, std::size_t first, std::size_t others) {
   std::string out;
-  for (const std::string& line : Wrap(text, kWidth - indent)) {
-    out += std::string(indent, ' ') + line + "\n";
+  for (const std::string& line : Wrap(text, kWidth - others)) {
+    out += std::string(out.empty() ? first : others, ' ') + line + "\n";
   }
   return out;
 }
 
-// The proposal as it is written, but for long lines of prose.
-std::string Prose(const std::string& markdown) {
-  std::string out;
-  bool fenced = false;
-  for (std::size_t at = 0; at < markdown.size();) {
-    const std::size_t end = std::min(markdown.find('\n', at), markdown.size());
-    const std::string line = markdown.substr(at, end - at);
-    at = end + 1;
-    if (line.starts_with("```")) fenced = !fenced;
-    const bool prose = !fenced && !line.starts_with('|') && !line.starts_with("    ");
-    if (!prose || line.size() <= kWidth) {
-      out += line + "\n";
-      continue;
-    }
-    for (const std::string& part : Wrap(line, kWidth)) out += part + "\n";
-  }
-  return out;
+std::string Indented(std::string_view text, std::size_t indent) {
+  return Indented(text, indent, indent);
 }
+
+// The proposal as it is written, but filled to the width: paragraphs, items, long rows of tables.
+class Prose {
+ public:
+  std::string Fill(std::string_view markdown) {
+    while (!markdown.empty()) {
+      const std::size_t end = std::min(markdown.find('\n'), markdown.size());
+      Add(markdown.substr(0, end));
+      markdown.remove_prefix(std::min(end + 1, markdown.size()));
+    }
+    Flush();
+    return std::move(out_);
+  }
+
+ private:
+  void Add(std::string_view line) {
+    const bool fence = line.starts_with("```");
+    if (fence) fenced_ = !fenced_;
+    const bool code = fence || fenced_ || (paragraph_.empty() && line.starts_with("    "));
+    if (code || line.empty() || line.starts_with('#')) {
+      Flush();
+      out_.append(line).append("\n");
+      return;
+    }
+    const bool row = line.starts_with('|');
+    const bool item = line.starts_with("- ");
+    if (row || item) Flush();
+    indent_ = paragraph_.empty() ? (row ? 4 : item ? 2 : 0) : indent_;
+    const std::size_t begin = paragraph_.empty() ? 0 : line.find_first_not_of(' ');
+    if (!paragraph_.empty()) paragraph_ += ' ';
+    paragraph_ += line.substr(std::min(begin, line.size()));
+  }
+
+  void Flush() {
+    if (!paragraph_.empty()) out_ += Indented(paragraph_, 0, indent_);
+    paragraph_.clear();
+  }
+
+  std::string out_;
+  std::string paragraph_;
+  std::size_t indent_ = 0;  // of its lines after the first
+  bool fenced_ = false;
+};
 
 std::string Heading(std::string_view text) {
   return fmt::format("\n{}\n{}\n", text, std::string(text.size(), '-'));
@@ -154,9 +182,10 @@ std::string BackendsText(const Review& review) {
   }
   for (const BackendEffect& one : review.backends) {
     if (one.newly_fails.empty()) continue;
-    out +=
-        fmt::format("\n  {} would stop conforming; it would newly fail {} results, the first {}\n",
+    const std::string says =
+        fmt::format("{} would stop conforming; it would newly fail {} results, the first {}",
                     one.name, one.newly_fails.size(), one.newly_fails.front());
+    out += "\n" + Indented(says, 2);
   }
   return out;
 }
@@ -193,7 +222,7 @@ std::string ModelsText(const Review& review) {
 
 std::string ToText(const Review& review) {
   const Proposal& proposal = review.proposal;
-  std::string out = Prose(proposal.text.markdown);
+  std::string out = Prose().Fill(proposal.text.markdown);
   out += ExamplesText(review);
   out += FlipsText(review.cases);
   out += BackendsText(review);

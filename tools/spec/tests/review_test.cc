@@ -193,8 +193,8 @@ expect: {y: {type: int8q, scale: [1.0], data: [1]}}
 }
 
 TEST_F(ReviewTest, FitsATerminalOf100Columns) {
-  Write("proposal.md",
-        SampleText() + "\n" + std::string(60, 'a') + " " + std::string(60, 'b') + "\n");
+  Write("proposal.md", SampleText() + "\n" + std::string(60, 'a') + " " + std::string(60, 'b') +
+                           "\n\n| " + std::string(70, 'c') + " | " + std::string(40, 'd') + " |\n");
   const std::string text = ToText(Make({Saying({5, 7, 5})}));
   EXPECT_THAT(text, HasSubstr("This proposal flips 2 of 4 cases (2 of 5 results)."));
   EXPECT_THAT(text, HasSubstr("y: 2 of 3 elements, first [0] 5 -> 6"));
