@@ -86,6 +86,19 @@ class Prose {
   bool fenced_ = false;
 };
 
+// No escape sequence of a proposal, a case or a model reaches the terminal. Letters beyond ASCII
+// do, but for the control characters among them, U+0080 to U+009F.
+std::string Plain(std::string text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto last = i == 0 ? 0 : static_cast<unsigned char>(text[i - 1]);
+    const bool control = (byte < 0x20 && byte != '\n') || byte == 0x7F ||
+                         (last == 0xC2 && byte >= 0x80 && byte < 0xA0);
+    if (control) text[i] = '?';
+  }
+  return text;
+}
+
 std::string Heading(std::string_view text) {
   return fmt::format("\n{}\n{}\n", text, std::string(text.size(), '-'));
 }
@@ -237,7 +250,7 @@ std::string ToText(const Review& review) {
           ? fmt::format("all {} results of examples hold", review.examples.size())
           : fmt::format("{} of {} results of examples differ", wrong, review.examples.size()),
       review.cases.flipped_cases, review.cases.cases, review.seconds);
-  return out;
+  return Plain(std::move(out));
 }
 
 }  // namespace qtx::spec

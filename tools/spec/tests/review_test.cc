@@ -148,11 +148,11 @@ TEST_F(ReviewTest, ReportsABackendThatCannotBeMade) {
   BackendSource broken;
   broken.name = "gone";
   broken.make = []() -> Result<std::unique_ptr<backend::Backend>> {
-    return Error{ErrorCode::kIo, "gone", "does not start"};
+    return Error{ErrorCode::kIo, "gone", "does not start \x1b[31m"};
   };
   const Review review = Make({broken});
   ASSERT_TRUE(review.backends[0].error.has_value());
-  EXPECT_THAT(ToText(review), HasSubstr("gone: does not start"));
+  EXPECT_THAT(ToText(review), HasSubstr("gone: does not start ?[31m\n"));
 }
 
 TEST_F(ReviewTest, HoldsTheExamplesToBothSides) {
