@@ -158,7 +158,7 @@ Result<Document> ParseDocument(std::string markdown, const std::string& where) {
   document.where = where;
   document.markdown = std::move(markdown);
   cmark_gfm_core_extensions_ensure_registered();
-  const std::unique_ptr<cmark_parser, Free> parser(cmark_parser_new(CMARK_OPT_DEFAULT));
+  const std::unique_ptr<cmark_parser, Free> parser(cmark_parser_new(CMARK_OPT_VALIDATE_UTF8));
   cmark_parser_attach_syntax_extension(parser.get(), cmark_find_syntax_extension("table"));
   cmark_parser_feed(parser.get(), document.markdown.data(), document.markdown.size());
   const std::unique_ptr<cmark_node, Free> root(cmark_parser_finish(parser.get()));
