@@ -264,7 +264,7 @@ std::string ClauseResultsHtml(const ClauseFacts& facts, const Facts& all) {
     for (const conformance::Case* c : group.cases) {
       const std::vector<Answer>& answers = all.AnswersTo(c->id);
       html += "<li><p><code>" + Escape(c->id) + "</code>";
-      html += " <span class=\"place\">" + Escape(group.file) +
+      html += " <span class=\"place\">" + Breakable(group.file) +
               fmt::format(":{}</span></p>\n", group.line);
       for (std::size_t i = 0; i < conformance::kOutcomes; ++i) {
         html += AnswersHtml(answers, static_cast<Outcome>(i));
