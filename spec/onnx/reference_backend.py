@@ -6,7 +6,10 @@ Models are lowered as for ONNX Runtime, whose backend this is but for what evalu
 """
 import importlib.util
 import pathlib
+import re
+import subprocess
 import sys
+import tempfile
 import warnings
 
 sys.dont_write_bytecode = True
@@ -17,6 +20,23 @@ spec.loader.exec_module(backend)
 
 import onnx  # after the above, which says what is missing
 from onnx.reference import ReferenceEvaluator
+
+
+OLDEST = 19  # opset of the oldest DequantizeLinear that onnx.reference 1.23 has
+
+
+def lower(model, qtx):
+    """As that of the backend, to an opset that onnx.reference has."""
+    opset = next(i.version for i in onnx.ModelProto.FromString(model).opset_import if i.domain in ("", "ai.onnx"))
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = pathlib.Path(folder, "in.onnx"), pathlib.Path(folder, "out.onnx")
+        source.write_bytes(model)
+        done = subprocess.run([qtx, "lower", source, "-o", target, "--opset", str(max(OLDEST, opset))],
+                              capture_output=True, text=True)
+        if done.returncode:
+            broken = re.search(r"\[\w+\.[CS]\d+\]", done.stderr)
+            raise backend.Refusal(backend.INVALID if broken else backend.UNSUPPORTED, "qtx lower", done.stderr)
+        return onnx.ModelProto.FromString(target.read_bytes())
 
 
 class Slot:
@@ -73,5 +93,5 @@ class Server(backend.Server):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # of NumPy, about the casts in question
-    backend.Prepared, backend.Server = Evaluated, Server
+    backend.Prepared, backend.Server, backend.lower = Evaluated, Server, lower
     backend.main()
