@@ -57,9 +57,11 @@ Answer AnswerOf(const conformance::Case& c, const format::Model& model,
                 const std::string& arithmetic, format::Features features) {
   Answer answer;
   if (const auto findings = format::Check(model, "", features); !findings.empty()) {
-    const format::Finding& first = findings.front();
-    answer.error = Error{ErrorCode::kInvalid, first.where, first.message};
-    answer.clause = first.rule;
+    // A model may break several rules: the one that the case names is the one to tell.
+    const auto named = std::ranges::find(findings, c.error, &format::Finding::rule);
+    const format::Finding& told = named == findings.end() ? findings.front() : *named;
+    answer.error = Error{ErrorCode::kInvalid, told.where, told.message};
+    answer.clause = told.rule;
     return answer;
   }
   auto outputs = RunOn(c, model, arithmetic, features);
