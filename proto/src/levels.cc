@@ -1,9 +1,9 @@
 #include "levels.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
+#include "product.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/tensor.h"
 #include "qtx/format/tensor_type.h"
@@ -188,48 +188,6 @@ class Walk {
   const std::vector<Level>* levels_;
 };
 
-// The exact product of at most kMaxLevels finite factors, rounded once to a binary32, ties to even.
-// A zero is +0.
-class Product {
- public:
-  void Times(float factor) {
-    int exponent = 0;
-    const float fraction = std::frexp(std::fabs(factor), &exponent);
-    magnitude_ *= static_cast<unsigned __int128>(std::ldexp(fraction, 24));
-    exponent_ += exponent - 24;
-    negative_ ^= std::signbit(factor);
-  }
-  float Rounded() const {
-    if (magnitude_ == 0) return 0;
-    const auto high = static_cast<std::uint64_t>(magnitude_ >> 64U);
-    const auto width =
-        static_cast<int>(high != 0 ? 64 + std::bit_width(high)
-                                   : std::bit_width(static_cast<std::uint64_t>(magnitude_)));
-    const int shift = std::max(0, width - 53);
-    auto kept = static_cast<std::uint64_t>(magnitude_ >> static_cast<unsigned>(shift));
-    // To odd: rounded again to 24 bits or fewer, it is as if it had been rounded once (Boldo and
-    // Melquiond, 2008). The least product, 2^-596, is a normal binary64.
-    if ((static_cast<unsigned __int128>(kept) << static_cast<unsigned>(shift)) != magnitude_) {
-      kept |= 1U;
-    }
-    const double odd = std::ldexp(static_cast<double>(kept), exponent_ + shift);
-    return static_cast<float>(negative_ ? -odd : odd);
-  }
-
- private:
-  unsigned __int128 magnitude_ = 1;
-  int exponent_ = 0;
-  bool negative_ = false;
-};
-
-// The exponent of the lowest bit of a finite value other than 0.
-int LowestBit(float value) {
-  int exponent = 0;
-  const float fraction = std::frexp(std::fabs(value), &exponent);
-  const auto mantissa = static_cast<std::uint32_t>(std::ldexp(fraction, 24));
-  return exponent - 24 + std::countr_zero(mantissa);
-}
-
 // One value for each parameter, of which there are `counts`.
 std::optional<LevelFault> Multiply(const LevelReader& reader, const Dims& counts,
                                    const std::vector<BlockFactors>& levels,
@@ -318,31 +276,6 @@ std::optional<LevelFault> MultiplyLevels(const Model& model, const TensorType& t
   if (auto fault = Multiply(reader, *counts, declared.base_levels, &base)) return fault;
   q->base_levels.assign(1, BlockFactors());
   q->base_levels[0].value = std::move(base);
-  return std::nullopt;
-}
-
-std::optional<LevelFault> CheckBases(ElementType storage, const Quantization& q) {
-  const bool offsets_fit = q.offset.empty() || q.offset.size() == q.scale.size();
-  if (!HasBase(q) || !offsets_fit) return std::nullopt;  // C4 says the rest
-  const IntegerRange range = StoredRange(storage, q);
-  for (std::size_t i = 0; i < q.base_levels[0].value.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    const float base = BaseAt(q, at);
-    const float scale = ScaleAt(q, at);
-    if (base == 0 || !std::isfinite(scale) || !(scale > 0)) continue;
-    const std::int64_t offset = OffsetAt(q, at);
-    const auto steps =
-        static_cast<double>(std::max(std::abs(range.min - offset), std::abs(range.max - offset)));
-    const int unit = std::min(LowestBit(scale), LowestBit(base));
-    // Rounding cannot bring a sum above 2^53 to one that is not: 2^53 is a binary64 itself.
-    const double greatest = std::ldexp(static_cast<double>(scale), -unit) * steps +
-                            std::ldexp(std::fabs(static_cast<double>(base)), -unit);
-    if (greatest <= 0x1p53) continue;
-    return LevelFault{"quantization.C18", "base_levels",
-                      "scale " + HexFloat(static_cast<double>(scale)) + " and base " +
-                          HexFloat(static_cast<double>(base)) + " of parameter " +
-                          std::to_string(i) + " give reals of more than 53 bits"};
-  }
   return std::nullopt;
 }
 

@@ -162,8 +162,8 @@ TEST(KQuants, AreMultipliedWithoutRounding) {
   for (const KQuant& k_quant : KQuants()) {
     const Matrix matrix = ReadMatrix(k_quant);
     const std::int64_t length = matrix.dims[1];
-    std::vector<std::int32_t> x;
-    for (std::int32_t i = 0; i < length; ++i) x.push_back(i * 37 % 255 - 127);
+    std::vector<std::int32_t> x(static_cast<std::size_t>(length));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i * 37 % 255) - 127;
     format::Model model = ModelOf(matrix);
     format::ValueInfo input = Info("x", ElementType::kInt8Q, {1, length});
     input.type->quantization.emplace().scale = {0.5F};

@@ -37,6 +37,17 @@ void DropFactors(std::set<std::string> factors, format::Graph& graph) {
   std::erase_if(graph.values, gone);
 }
 
+// The type with one scale for each block.  Errors: kUnsupported for a base; those of Resolve.
+Result<Quantization> Flattened(const format::Model& model, const format::ValueInfo& info) {
+  if (format::HasBase(*info.type->quantization)) {
+    return Error{ErrorCode::kUnsupported, PlaceOfValue(info.name),
+                 "base_levels: the form has no place for a base"};
+  }
+  auto q = format::Resolve(model, *info.type);
+  if (!q.has_value()) return At(PlaceOfValue(info.name), q.error());
+  return q;
+}
+
 }  // namespace
 
 Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger) {
@@ -45,14 +56,8 @@ Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger) 
   for (auto* list : {&flat.graph.inputs, &flat.graph.outputs, &flat.graph.values}) {
     for (format::ValueInfo& info : *list) {
       if (!ValueHasLevels(info)) continue;
-      if (format::HasBase(*info.type->quantization)) {
-        return Error{ErrorCode::kUnsupported, PlaceOfValue(info.name),
-                     "base_levels: the form has no place for a base"};
-      }
       for (const auto& level : info.type->quantization->scale_levels) factors.insert(level.tensor);
-      auto q = format::Resolve(model, *info.type);
-      if (!q.has_value()) return At(PlaceOfValue(info.name), q.error());
-      info.type->quantization = *std::move(q);
+      QTX_ASSIGN_OR_RETURN(info.type->quantization, Flattened(model, info));
       if (told.insert(info.name).second)
         ledger.Changed(info.name, "scale_levels", "one scale for each block, their product");
     }

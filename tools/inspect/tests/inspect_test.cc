@@ -150,6 +150,25 @@ TEST(Examine, GivesWhatConstantsHoldPerParameter) {
   EXPECT_EQ(w.histogram->counts[127], 1U);
 }
 
+// The same with scales 2 * 0.25 and 8 * 0.25, and bases 3 and -0.5.
+TEST(Examine, MultipliesLevelsOutAndAddsTheBase) {
+  format::Model model = Weights({-2, 0, 2, 3, -1, 0, 1, 127});
+  format::Quantization& q = *model.graph.values[0].type->quantization;
+  q.scale.clear();
+  q.scale_levels.resize(2);
+  q.scale_levels[0].value = {2, 8};
+  q.scale_levels[1].value = {0.25F};
+  q.scale_levels[1].block_shape = {2};
+  q.base_levels.resize(1);
+  q.base_levels[0].value = {3, -0.5F};
+  const auto values = Examine(model);
+  ASSERT_TRUE(values.has_value());
+  EXPECT_THAT((*values)[0].lowest, ElementsAre(2, -4.5));
+  EXPECT_THAT((*values)[0].highest, ElementsAre(4.5, 251.5));
+  EXPECT_THAT((*values)[0].range_lower, ElementsAre(-61, -258.5));
+  EXPECT_THAT((*values)[0].range_upper, ElementsAre(66.5, 251.5));
+}
+
 // Two more than the first 127 of the first row, one more than the first of the second.
 TEST(Examine, CountsWhatIsMoreThanOnceAtAnEnd) {
   const auto values = Examine(Weights({127, 127, 127, -128, 127, 127, 0, 0}));

@@ -125,6 +125,10 @@ Result<format::TensorType> TypeIn(const format::Model& model, const std::string&
     format::TensorType type = *info->type;
     if (type.quantization) {
       QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, type));
+      if (format::HasBase(*type.quantization)) {
+        return Error{ErrorCode::kUnsupported, "'" + name + "'",
+                     "base_levels: TFLite has no place for a base"};
+      }
     }
     return type;
   }

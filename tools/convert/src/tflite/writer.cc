@@ -65,6 +65,9 @@ Result<format::TensorType> TfliteWriter::Type(const std::string& value) const {
   }
   if (type.quantization) {
     QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.model(), type));
+    if (format::HasBase(*type.quantization)) {
+      return Unsupported("value '" + value + "'", "base_levels: TFLite has no place for a base");
+    }
   }
   return to_signed_ ? ToSigned(std::move(type)) : type;
 }

@@ -161,6 +161,12 @@ TEST(Kinds, WithoutLevelsGetTheProductsAndRefuseABase) {
   EXPECT_GE(written, 3);  // csv, json, qonnx or qoperator
 }
 
+TEST(ToTflite, RefusesABase) {
+  const auto refused = ToTflite(WithBase());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("base_levels"));
+}
+
 TEST(ToIntegerOnly, RefusesABase) {
   const auto refused = ToIntegerOnly(WithBase());
   ASSERT_FALSE(refused.has_value());
