@@ -76,6 +76,18 @@ TEST(ToYaml, IsReadBackAsTheSameCaseForTheWholeSuite) {
   EXPECT_GT(written, 1000);
 }
 
+TEST(ToYaml, KeepsTheFieldsOfLaterVersions) {
+  const Case c = Parse(
+      "{id: a, spec: identity.S1, why: b, op: {type: Identity}, inputs: {x: {type: int8q, data: "
+      "[1], scale_levels: [{tensor: s}, {value: [0.5], block_shape: [1]}], base_levels: [{value: "
+      "[-0.25]}], must_understand: [99]}}, expect: {y: {type: int8q, scale: [1.0]}}}");
+  const format::Quantization& q = *c.inputs.at(0).type.quantization;
+  EXPECT_EQ(q.scale_levels.size(), 2U);
+  EXPECT_EQ(q.must_understand, std::vector<std::int32_t>{99});
+  EXPECT_EQ(*Parse(*ToYaml(c)).inputs.at(0).type.quantization, q);
+  EXPECT_EQ(BuildModel(c)->OpsetVersion(format::kDomain), 2);
+}
+
 TEST(ToYaml, QuotesWhatYamlWouldTakeForSomethingElse) {
   Case c = Parse(
       "{id: \"a: #b\", spec: identity.S1, why: \"line\\nof \\\"two\\\"\", op: {type: Identity},"

@@ -147,6 +147,20 @@ TEST(KQuants, AreTheRealsOfGgml) {
   }
 }
 
+// A reader of version 1 must not take the weights for something else. Source: versioning.C2.
+TEST(KQuants, AreRefusedByVersionOne) {
+  const auto before = format::Features::Current().Without(format::Feature::kHierarchicalScales);
+  const auto interpreter =
+      Interpreter::Prepare(ModelOf(ReadMatrix(KQuants()[2])), "exact", {}, before);
+  ASSERT_FALSE(interpreter.has_value());
+  EXPECT_EQ(interpreter.error().code, ErrorCode::kInvalid);
+  format::Model claims_version_1 = ModelOf(ReadMatrix(KQuants()[2]));
+  claims_version_1.opset_imports[1].version = 1;
+  for (const auto features : {before, format::Features::Current()}) {
+    EXPECT_FALSE(Interpreter::Prepare(claims_version_1, "exact", {}, features).has_value());
+  }
+}
+
 // A binary16 is a multiple of 2^-24, so each weight is an integer of less than 2^34 of them; times
 // an INT8 and summed over 512 it is less than 2^50.
 std::int64_t WeightIn24Bits(const SuperBlock& block, std::size_t i) {
