@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "clause.h"
 #include "matrix.h"
 #include "qtx/conformance/case.h"
+#include "qtx/conformance/clause.h"
 #include "qtx/conformance/proposal_examples.h"
 #include "qtx/reference/arithmetic.h"
 #include "value_parser.h"
@@ -224,11 +224,15 @@ Result<void> ParseProgram(const Yaml& node, const Place& place, Case& c) {
   return {};
 }
 
+// A proposal's example says what the current spec makes of it. A formula gives the outputs' data;
+// without any of its own it is evaluated on all there are.
+enum class Form { kCase, kProposal, kFormula };
+
 // An input or initializer; in a case with a model of its own, the model has type and shape.
 Result<void> CheckGiven(const Yaml& node, const Place& place, const CaseValue& value,
-                        bool has_model) {
+                        bool has_model, Form form) {
   if (value.absent) return {};
-  if (!value.data && !value.generator && value.file.empty()) {
+  if (form == Form::kCase && !value.data && !value.generator && value.file.empty()) {
     return Refuse(place, node, "expected one of data, generate and file");
   }
   if (has_model) return {};
@@ -249,17 +253,29 @@ Result<void> CheckOutputs(const Yaml& node, const Place& place,
 }
 
 // What can be said of a case's values only once all of them are known.
-Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c) {
+Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c, Form form) {
   for (const CaseValue& value : c.inputs) {
-    QTX_RETURN_IF_ERROR(CheckGiven(node, place.Child("inputs").Child(value.name), value, !c.op));
+    const Place input = place.Child("inputs").Child(value.name);
+    QTX_RETURN_IF_ERROR(CheckGiven(node, input, value, !c.op, form));
   }
   for (const CaseValue& value : c.initializers) {
     QTX_RETURN_IF_ERROR(
-        CheckGiven(node, place.Child("initializers").Child(value.name), value, !c.op));
+        CheckGiven(node, place.Child("initializers").Child(value.name), value, !c.op, Form::kCase));
   }
   QTX_RETURN_IF_ERROR(CheckOutputs(node, place.Child("expect"), c.outputs, c.op.has_value()));
-  if (!c.before) return {};
-  return CheckOutputs(node, place.Child("before"), c.before->outputs, c.op.has_value());
+  if (c.before) {
+    QTX_RETURN_IF_ERROR(
+        CheckOutputs(node, place.Child("before"), c.before->outputs, c.op.has_value()));
+  }
+  if (form != Form::kFormula) return {};
+  for (const CaseValue& output : c.outputs) {
+    if (!output.data && output.file.empty()) continue;
+    return Refuse(place.Child("expect").Child(output.name), node, "the formula gives the data");
+  }
+  if (!c.error.empty() || c.outputs.empty()) {
+    return Refuse(place.Child("expect"), node, "expected the types of outputs");
+  }
+  return {};
 }
 
 // The folder holds inputs and outputs.
@@ -272,14 +288,11 @@ Result<Case> OnlyTestData(const Yaml& node, const Place& place, Case c) {
   return c;
 }
 
-// Whose documents these are.
-enum class Of { kSuite, kProposal };
-
 // An example of a proposal says what the current spec makes of it; a case of the suite is held to
 // the current spec alone.
-Result<void> ParseBefore(const Yaml& node, const Place& place, Of of, Case& c) {
+Result<void> ParseBefore(const Yaml& node, const Place& place, Form form, Case& c) {
   const Yaml* before = node.Find("before");
-  if (of == Of::kSuite) {
+  if (form != Form::kProposal) {
     if (before == nullptr) return {};
     return Refuse(place.Child("before"), *before, "only an example of a proposal has this key");
   }
@@ -288,7 +301,7 @@ Result<void> ParseBefore(const Yaml& node, const Place& place, Of of, Case& c) {
   return {};
 }
 
-Result<Case> ParseCase(const Yaml& node, const std::string& file, Of of) {
+Result<Case> ParseCase(const Yaml& node, const std::string& file, Form form) {
   const Place place{file, ""};
   QTX_RETURN_IF_ERROR(ExpectMap(
       node, place,
@@ -308,22 +321,43 @@ Result<Case> ParseCase(const Yaml& node, const std::string& file, Of of) {
   QTX_ASSIGN_OR_RETURN(Expectation expectation, ParseExpectation(*expect, inside.Child("expect")));
   c.outputs = std::move(expectation.outputs);
   c.error = std::move(expectation.error);
-  QTX_RETURN_IF_ERROR(ParseBefore(node, inside, of, c));
+  QTX_RETURN_IF_ERROR(ParseBefore(node, inside, form, c));
   if (const Yaml* either = node.Find("either")) {
     QTX_RETURN_IF_ERROR(ParseAlternatives(*either, inside.Child("either"), c));
   }
-  QTX_RETURN_IF_ERROR(CheckValues(node, inside, c));
+  QTX_RETURN_IF_ERROR(CheckValues(node, inside, c, form));
   return c;
 }
 
+// A formula's case is known by its clause, and what it is for the formula says.
+Result<void> NameFormula(Yaml& document, const std::string& where) {
+  const Place place{where, ""};
+  if (!document.is_map()) return Refuse(place, document, "expected a map of spec, op and others");
+  for (const std::string_view key : {"id", "why", "derivation", "test_data", "model"}) {
+    const Yaml* found = document.Find(key);
+    if (found == nullptr) continue;
+    return Refuse(place.Child(key), *found, "a formula has no " + std::string(key));
+  }
+  for (const std::string_view key : {"id", "why"}) {
+    Yaml text;
+    text.kind = Yaml::Kind::kScalar;
+    text.line = document.line;
+    text.text = "formula";
+    document.keys.emplace_back(key);
+    document.items.push_back(std::move(text));
+  }
+  return {};
+}
+
 Result<std::vector<Case>> ParseFrom(std::string_view yaml, const std::string& where, int first_line,
-                                    Of of = Of::kSuite) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<Yaml> documents, ParseYaml(yaml, where, first_line));
+                                    Form form) {
+  QTX_ASSIGN_OR_RETURN(std::vector<Yaml> documents, ParseYaml(yaml, where, first_line));
   std::vector<Case> cases;
-  for (const Yaml& document : documents) {
+  for (Yaml& document : documents) {
+    if (form == Form::kFormula) QTX_RETURN_IF_ERROR(NameFormula(document, where));
     QTX_ASSIGN_OR_RETURN(const std::vector<Yaml> expanded, ExpandMatrix(document, where));
     for (const Yaml& one : expanded) {
-      QTX_ASSIGN_OR_RETURN(cases.emplace_back(), ParseCase(one, where, of));
+      QTX_ASSIGN_OR_RETURN(cases.emplace_back(), ParseCase(one, where, form));
     }
     if (std::ssize(cases) > kMaxExpansion) {
       return Error{ErrorCode::kTooLarge, where,
@@ -335,47 +369,18 @@ Result<std::vector<Case>> ParseFrom(std::string_view yaml, const std::string& wh
 
 }  // namespace
 
-Result<std::vector<Case>> ParseCases(std::string_view yaml, const std::string& where) {
-  return ParseFrom(yaml, where, 1);
+Result<std::vector<Case>> ParseCases(std::string_view yaml, const std::string& where,
+                                     int first_line) {
+  return ParseFrom(yaml, where, first_line, Form::kCase);
 }
 
 Result<std::vector<Case>> ParseProposalExamples(std::string_view yaml, const std::string& where) {
-  return ParseFrom(yaml, where, 1, Of::kProposal);
+  return ParseFrom(yaml, where, 1, Form::kProposal);
 }
 
-Result<std::vector<Case>> ParseExamples(std::string_view markdown, const std::string& where) {
-  constexpr std::string_view kFence = "```";
-  std::vector<Case> cases;
-  std::string block;
-  bool inside_any = false;  // between fences of whatever language
-  bool inside_yaml = false;
-  int line = 0;
-  int first_line = 0;
-  for (std::size_t begin = 0; begin < markdown.size();) {
-    const std::size_t end = std::min(markdown.find('\n', begin), markdown.size());
-    const std::string_view text = markdown.substr(begin, end - begin);
-    begin = end + 1;
-    ++line;
-    // Only a bare fence closes a block; one with a language inside a block is text of the block.
-    const bool bare = text.find_last_not_of(" \r") == kFence.size() - 1;
-    if (!text.starts_with(kFence) || (inside_any && !bare)) {
-      if (inside_yaml) block.append(text).push_back('\n');
-      continue;
-    }
-    if (inside_yaml) {
-      QTX_ASSIGN_OR_RETURN(std::vector<Case> found, ParseFrom(block, where, first_line));
-      std::ranges::move(found, std::back_inserter(cases));
-    }
-    inside_any = !inside_any;
-    inside_yaml = inside_any && text == "```yaml";
-    first_line = line + 1;
-    block.clear();
-  }
-  if (inside_yaml) {
-    return Error{ErrorCode::kInvalid, where + ":" + std::to_string(first_line - 1),
-                 "found ```yaml without an end"};
-  }
-  return cases;
+Result<std::vector<Case>> ParseFormulaCases(std::string_view yaml, const std::string& where,
+                                            int first_line) {
+  return ParseFrom(yaml, where, first_line, Form::kFormula);
 }
 
 }  // namespace qtx::conformance

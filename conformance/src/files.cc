@@ -39,15 +39,6 @@ std::string Join(std::string folder, std::string_view name) {
   return folder.append(name);
 }
 
-Result<std::vector<std::string>> FindChapters(const std::string& folder) {
-  QTX_ASSIGN_OR_RETURN(std::vector<std::string> paths, FindFiles(folder, ".md"));
-  std::erase_if(paths, [](std::string_view path) {
-    return path.starts_with("proposals/") || path.starts_with("templates/") ||
-           path.starts_with("onnx/");
-  });
-  return paths;
-}
-
 std::vector<std::string> FindFolders(const std::string& folder, std::string_view prefix) {
   std::vector<std::string> names;
   std::error_code status;

@@ -13,10 +13,6 @@ namespace qtx::conformance {
 /// does not depend on the file system.  Errors: kIo, kTooLarge.
 Result<std::vector<std::string>> FindFiles(const std::string& folder, std::string_view extension);
 
-/// The Markdown files of a specification, as FindFiles; without those of proposals, templates and
-/// the text for ONNX, which state nothing of it.
-Result<std::vector<std::string>> FindChapters(const std::string& folder);
-
 /// folder/name, or `name` alone where `folder` is empty.
 std::string Join(std::string folder, std::string_view name);
 

@@ -15,8 +15,6 @@
 namespace qtx::conformance {
 namespace {
 
-using Parser = Result<std::vector<Case>> (*)(std::string_view, const std::string&);
-
 // Ids must be unique; positions are counted.
 Result<void> Number(Suite& suite) {
   if (suite.cases.empty()) return Error{ErrorCode::kInvalid, suite.folder, "found no case"};
@@ -52,14 +50,13 @@ Result<void> Add(std::vector<Case> cases, Suite& suite) {
   return CheckCount(suite);
 }
 
-Result<Suite> LoadFrom(const std::string& folder, const std::vector<std::string>& paths,
-                       Parser parse) {
+Result<Suite> LoadFrom(const std::string& folder, const std::vector<std::string>& paths) {
   Suite suite;
   suite.folder = folder;
   for (const std::string& path : paths) {
     QTX_ASSIGN_OR_RETURN(const std::string text,
                          format::ReadFile(Join(folder, path), kMaxCaseFileBytes));
-    QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, parse(text, Join(folder, path)));
+    QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ParseCases(text, Join(folder, path)));
     QTX_RETURN_IF_ERROR(Add(std::move(cases), suite));
   }
   QTX_RETURN_IF_ERROR(Number(suite));
@@ -93,17 +90,12 @@ bool MatchesAny(std::span<const std::string> filters, std::string_view id) {
 Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(folder, ".yaml"));
   if (paths.empty()) return LoadThirdParty(folder, load);
-  QTX_ASSIGN_OR_RETURN(Suite suite, LoadFrom(folder, paths, ParseCases));
+  QTX_ASSIGN_OR_RETURN(Suite suite, LoadFrom(folder, paths));
   for (Case& c : suite.cases) c.load = load;
   return suite;
 }
 
 Result<Suite> LoadTestData(const std::string& folder) { return LoadThirdParty(folder, {}); }
-
-Result<Suite> LoadExamples(const std::string& folder) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindChapters(folder));
-  return LoadFrom(folder, paths, ParseExamples);
-}
 
 Result<Shard> ParseShard(std::string_view text) {
   Shard shard;

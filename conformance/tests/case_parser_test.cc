@@ -176,26 +176,39 @@ TEST(ParseCases, RefusesShapesThatNoMachineCanHold) {
   EXPECT_NE(ErrorText(Changed("shape: [1, 2]", "shape: [-1, -2]")), "no error");
 }
 
-TEST(ParseExamples, FindsYamlBlocksWithTheLinesOfTheMarkdown) {
-  const auto cases = ParseExamples(
-      "# Add\n\n```text\n```yaml is prose here\n```\n\n```yaml\n"
-      "{id: add/a, spec: add.S1, why: w, op: {type: Add}, expect: {error: add.C1}}\n```\n",
-      "add.md");
-  ASSERT_TRUE(cases.has_value()) << cases.error().where << cases.error().message;
-  ASSERT_EQ(cases->size(), 1U);
-  EXPECT_EQ(cases->front().where, "add.md:8");
-}
-
-TEST(ParseExamples, RefusesABlockWithoutEnd) {
-  const auto cases = ParseExamples("text\n```yaml\nid: x\n", "add.md");
-  ASSERT_FALSE(cases.has_value());
-  EXPECT_EQ(cases.error().where, "add.md:2");
-}
-
-TEST(ParseExamples, CountsLinesFromTheTopOfTheFile) {
-  const auto cases = ParseExamples("a\nb\n```yaml\nid: x\nnonsense: 1\n```\n", "add.md");
+TEST(ParseCases, CountsLinesFromTheOneGiven) {
+  const auto cases = ParseCases("id: x\nnonsense: 1\n", "add.md", 4);
   ASSERT_FALSE(cases.has_value());
   EXPECT_THAT(cases.error().where, HasSubstr("add.md:5"));
+}
+
+constexpr std::string_view kFormula =
+    "spec: abs.S1\nop: {type: Abs}\ninputs: {x: {type: int8q, scale: [1.0]}}\n"
+    "expect: {y: {type: int8q, scale: [1.0]}}\n";
+
+TEST(ParseFormulaCases, NeedNoIdAndNoData) {
+  const auto cases = ParseFormulaCases(kFormula, "abs.md", 7);
+  ASSERT_TRUE(cases.has_value()) << cases.error().where << cases.error().message;
+  ASSERT_EQ(cases->size(), 1U);
+  EXPECT_EQ(cases->front().spec, "abs.S1");
+  EXPECT_EQ(cases->front().where, "abs.md:7");
+  EXPECT_FALSE(cases->front().inputs[0].data.has_value());
+}
+
+std::string FormulaError(const std::string& more) {
+  const auto cases = ParseFormulaCases(std::string(kFormula) + more, "abs.md");
+  return cases.has_value() ? "no error" : cases.error().where + ": " + cases.error().message;
+}
+
+TEST(ParseFormulaCases, RefuseWhatTheFormulaSays) {
+  EXPECT_EQ(FormulaError("id: a\n"), "abs.md:5: id: a formula has no id");
+  EXPECT_EQ(FormulaError("why: a\n"), "abs.md:5: why: a formula has no why");
+  EXPECT_THAT(FormulaError("---\nnonsense\n"), HasSubstr("expected a map"));
+  EXPECT_THAT(FormulaError("---\nspec: abs.S1\nop: {type: Abs}\nexpect: {error: abs.C1}\n"),
+              HasSubstr("expected the types of outputs"));
+  EXPECT_THAT(
+      FormulaError("---\nspec: abs.S1\nop: {type: Abs}\nexpect: {y: {type: float, data: [1.0]}}\n"),
+      HasSubstr("the formula gives the data"));
 }
 
 TEST(ParseCases, KnowsTheFiveLevels) {

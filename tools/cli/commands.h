@@ -216,10 +216,28 @@ struct ReviewOptions {
 /// kFailed when an example does not give what it says.
 int Review(const ReviewOptions& options);
 
-struct SpecOptions {
+struct SpecRunOptions {
   std::string path;  // a file or folder of the spec; empty: all of it
+  std::string json;
+  std::vector<std::string> features;  // of proposals, on
 };
-int SpecRun(const SpecOptions& options);
+int SpecRun(const SpecRunOptions& options);
+
+struct SpecCoverageOptions {
+  std::string folder;  // of the spec; empty: the one of this program
+  std::string suite;   // likewise
+  std::string json;
+};
+/// kFailed when something of the text is not shown by a case, or refers to nothing.
+int SpecCoverage(const SpecCoverageOptions& options);
+
+struct SpecNewOptions {
+  std::string kind;  // "proposal", "op" or "case"
+  std::string name;
+  std::string folder;  // of the spec
+  std::string suite;   // the folder of cases; empty: the one beside the spec
+};
+int SpecNew(const SpecNewOptions& options);
 
 struct SpecHtmlOptions {
   std::string output;                // a folder

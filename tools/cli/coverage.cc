@@ -1,5 +1,5 @@
 // qtx validate --coverage: what of the specification the cases show.
-#include "qtx/conformance/coverage.h"
+#include "qtx/spec/coverage.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -10,20 +10,21 @@
 #include "data.h"
 #include "json.h"
 #include "qtx/conformance/suite.h"
+#include "qtx/spec/chapters.h"
 
 namespace qtx::cli {
 namespace {
 
-using conformance::Clause;
-using conformance::Coverage;
+using spec::Clause;
+using spec::Coverage;
 
 // The suite, and the examples of the text, which `qtx spec run` holds to the reference.
 Result<Coverage> Measure(const std::string& suite) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<Clause> clauses, conformance::ReadClauses(SpecFolder()));
+  QTX_ASSIGN_OR_RETURN(const std::vector<Clause> clauses, spec::ReadClauses(SpecFolder()));
   QTX_ASSIGN_OR_RETURN(conformance::Suite cases, conformance::LoadSuite(suite));
-  QTX_ASSIGN_OR_RETURN(conformance::Suite examples, conformance::LoadExamples(SpecFolder()));
+  QTX_ASSIGN_OR_RETURN(conformance::Suite examples, spec::LoadExamples(SpecFolder()));
   std::ranges::move(examples.cases, std::back_inserter(cases.cases));
-  return conformance::MeasureCoverage(cases.cases, clauses);
+  return spec::MeasureCoverage(cases.cases, clauses);
 }
 
 void PrintClauses(const char* title, const std::vector<Clause>& clauses) {

@@ -426,16 +426,42 @@ void AddReview(CLI::App& app, ReviewOptions& options) {
   command->add_option("--html", options.html, "Review as one offline HTML page to this file");
 }
 
-void AddSpec(CLI::App& app, SpecOptions& options) {
-  auto* command = app.add_subcommand("spec", "The spec's own examples");
+CLI::App* AddSpec(CLI::App& app) {
+  auto* command = app.add_subcommand("spec", "The text: run it, measure it, add to it");
   command->require_subcommand(1);
-  auto* run =
-      command->add_subcommand("run", "Run every example and compare with what the text says");
-  run->add_option("path", options.path, "A Markdown file or folder (default: the whole spec)");
+  return command;
 }
 
-void AddSpecHtml(CLI::App& app, SpecHtmlOptions& options) {
-  auto* command = app.get_subcommand("spec")->add_subcommand(
+void AddSpecRun(CLI::App& spec, SpecRunOptions& options) {
+  auto* run = spec.add_subcommand(
+      "run", "Run every example and formula; end at the first that differs from the reference");
+  run->add_option("path", options.path,
+                  "A Markdown or case file, or a folder of them (default: the whole spec)");
+  run->add_option("--json", options.json, "Write the results to this file (-: stdout)");
+  AddFeature(run, options.features);
+}
+
+void AddSpecCoverage(CLI::App& spec, SpecCoverageOptions& options) {
+  auto* coverage = spec.add_subcommand(
+      "coverage", "List clauses without a case, operators without a section and dangling links");
+  coverage->add_option("folder", options.folder, "The spec (default: this program's own)");
+  coverage->add_option("--suite", options.suite, "The folder of cases");
+  coverage->add_option("--json", options.json, "Write the lists to this file (-: stdout)");
+}
+
+void AddSpecNew(CLI::App& spec, SpecNewOptions& options) {
+  auto* command = spec.add_subcommand("new", "Begin a proposal, an operator or a case");
+  command->add_option("kind", options.kind, "What to begin")
+      ->required()
+      ->check(CLI::IsMember({"proposal", "op", "case"}));
+  command->add_option("name", options.name, "A slug, an op_type, or STEM/what_it_shows")
+      ->required();
+  command->add_option("--folder", options.folder, "The spec (default: this program's own)");
+  command->add_option("--suite", options.suite, "The folder of cases (default: beside the spec)");
+}
+
+void AddSpecHtml(CLI::App& spec, SpecHtmlOptions& options) {
+  auto* command = spec.add_subcommand(
       "html", "Write the text as a site: each clause with its cases, code and results");
   command->add_option("-o,--output", options.output, "Folder of the site, written as a whole")
       ->required();
@@ -487,8 +513,10 @@ int Main(int argc, char** argv) {
   FuzzOptions fuzz;
   BenchOptions bench;
   ReviewOptions review;
-  SpecOptions spec;
+  SpecRunOptions spec_run;
   SpecHtmlOptions spec_html;
+  SpecCoverageOptions spec_coverage;
+  SpecNewOptions spec_new;
   AddCheck(app, check);
   AddInspect(app, inspect);
   AddConversions(app, convert, lower, lift);
@@ -505,8 +533,11 @@ int Main(int argc, char** argv) {
   AddFuzz(app, fuzz);
   AddBench(app, bench);
   AddReview(app, review);
-  AddSpec(app, spec);
-  AddSpecHtml(app, spec_html);
+  CLI::App* spec = AddSpec(app);
+  AddSpecRun(*spec, spec_run);
+  AddSpecHtml(*spec, spec_html);
+  AddSpecCoverage(*spec, spec_coverage);
+  AddSpecNew(*spec, spec_new);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -532,8 +563,10 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("fuzz")) return Fuzz(fuzz);
   if (app.got_subcommand("bench")) return Bench(bench);
   if (app.got_subcommand("review")) return Review(review);
-  if (app.get_subcommand("spec")->got_subcommand("html")) return SpecHtml(spec_html);
-  return SpecRun(spec);
+  if (spec->got_subcommand("html")) return SpecHtml(spec_html);
+  if (spec->got_subcommand("coverage")) return SpecCoverage(spec_coverage);
+  if (spec->got_subcommand("new")) return SpecNew(spec_new);
+  return SpecRun(spec_run);
 }
 
 }  // namespace

@@ -14,9 +14,10 @@
 #include "data.h"
 #include "model_cache.h"
 #include "progress.h"
-#include "qtx/conformance/coverage.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
+#include "qtx/spec/chapters.h"
+#include "qtx/spec/coverage.h"
 
 namespace qtx::cli {
 namespace {
@@ -27,10 +28,10 @@ using conformance::Case;
 Result<spec::Proposal> Load(const ReviewOptions& options) {
   QTX_ASSIGN_OR_RETURN(const std::string folder,
                        spec::FindProposal(SpecFolder() + "/proposals", options.proposal));
-  QTX_ASSIGN_OR_RETURN(const auto clauses, conformance::ReadClauses(SpecFolder()));
+  QTX_ASSIGN_OR_RETURN(const auto clauses, spec::ReadClauses(SpecFolder()));
   std::vector<std::string> ids;
   ids.reserve(clauses.size());
-  for (const conformance::Clause& clause : clauses) ids.push_back(clause.id);
+  for (const spec::Clause& clause : clauses) ids.push_back(clause.id);
   return spec::LoadProposal(folder, ids);
 }
 
@@ -39,7 +40,7 @@ Result<std::vector<Case>> ExistingCases(const ReviewOptions& options, ModelCache
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
   QTX_ASSIGN_OR_RETURN(conformance::Suite suite, conformance::LoadSuite(folder, models.Loader()));
   if (!options.suite.empty()) return std::move(suite.cases);
-  QTX_ASSIGN_OR_RETURN(conformance::Suite text, conformance::LoadExamples(SpecFolder()));
+  QTX_ASSIGN_OR_RETURN(conformance::Suite text, spec::LoadExamples(SpecFolder()));
   std::ranges::move(text.cases, std::back_inserter(suite.cases));
   return std::move(suite.cases);
 }

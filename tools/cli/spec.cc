@@ -1,43 +1,186 @@
-// qtx spec run: the examples of the text, on the reference.
+// qtx spec run: the examples and the formulas of the text, on the reference.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "commands.h"
 #include "data.h"
+#include "feature_option.h"
+#include "json.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
+#include "qtx/format/file.h"
+#include "qtx/spec/chapters.h"
+#include "qtx/spec/formula.h"
 
 namespace qtx::cli {
 namespace {
 
-Result<std::vector<conformance::Case>> LoadPath(const std::string& path) {
-  if (std::filesystem::is_directory(path)) {
-    QTX_ASSIGN_OR_RETURN(conformance::Suite suite, conformance::LoadExamples(path));
-    return std::move(suite.cases);
+// One example in one arithmetic, or one formula on one case.
+struct Line {
+  std::string id;
+  std::string spec;
+  std::string where;
+  std::string arithmetic;  // of a formula all, separated by commas
+  bool passed = false;
+  std::string what;        // of a formula: how much was compared
+  std::string difference;  // what differs
+  std::int64_t elements = 0;
+  bool exhaustive = false;
+  bool is_formula = false;
+};
+
+class Runner {
+ public:
+  explicit Runner(format::Features features) : features_(features) {}
+
+  // Runs until something differs, which is then the last of the lines.
+  Result<bool> Run(const std::string& path) {
+    std::error_code status;
+    if (std::filesystem::is_directory(path, status)) return Folder(path);
+    if (path.ends_with(".yaml")) return CaseFile(path);
+    QTX_ASSIGN_OR_RETURN(const spec::Document chapter, spec::ReadDocument(path));
+    return Chapter(chapter);
   }
-  QTX_ASSIGN_OR_RETURN(const std::string text,
-                       format::ReadFile(path, conformance::kMaxCaseFileBytes));
-  return conformance::ParseExamples(text, path);
+
+  const std::vector<Line>& lines() const { return lines_; }
+
+ private:
+  // Chapters, and the cases of a proposal's folder of examples.
+  Result<bool> Folder(const std::string& folder) {
+    QTX_ASSIGN_OR_RETURN(const std::vector<spec::Document> chapters, spec::ReadChapters(folder));
+    for (const spec::Document& chapter : chapters) {
+      QTX_ASSIGN_OR_RETURN(const bool passed, Chapter(chapter));
+      if (!passed) return false;
+    }
+    QTX_ASSIGN_OR_RETURN(const std::vector<std::string> files, spec::FindFiles(folder, ".yaml"));
+    for (const std::string& file : files) {
+      if (!chapters.empty()) break;
+      QTX_ASSIGN_OR_RETURN(const bool passed, CaseFile(folder + "/" + file));
+      if (!passed) return false;
+    }
+    if (!lines_.empty()) return true;
+    return Error{ErrorCode::kInvalid, folder, "found neither an example nor a formula"};
+  }
+
+  Result<bool> CaseFile(const std::string& path) {
+    QTX_ASSIGN_OR_RETURN(const std::string text,
+                         format::ReadFile(path, conformance::kMaxCaseFileBytes));
+    QTX_ASSIGN_OR_RETURN(std::vector<conformance::Case> cases, conformance::ParseCases(text, path));
+    for (conformance::Case& c : cases) {
+      c.folder = std::filesystem::path(path).parent_path().string();
+    }
+    return Examples(path, std::move(cases));
+  }
+
+  Result<bool> Chapter(const spec::Document& chapter) {
+    QTX_ASSIGN_OR_RETURN(std::vector<conformance::Case> examples, spec::ExamplesOf(chapter));
+    QTX_ASSIGN_OR_RETURN(const bool passed, Examples(chapter.where, std::move(examples)));
+    if (!passed) return false;
+    QTX_ASSIGN_OR_RETURN(const std::vector<spec::Formula> formulas, spec::ReadFormulas(chapter));
+    for (const spec::Formula& formula : formulas) {
+      QTX_ASSIGN_OR_RETURN(const std::vector<spec::FormulaRun> runs,
+                           spec::RunFormula(formula, features_));
+      for (const spec::FormulaRun& run : runs) {
+        Add(formula, run);
+        if (!lines_.back().passed) return false;
+      }
+    }
+    return true;
+  }
+
+  Result<bool> Examples(const std::string& path, std::vector<conformance::Case> cases) {
+    if (cases.empty()) return true;
+    const std::vector<conformance::BackendSource> sources = {
+        conformance::ReferenceSource(features_)};
+    const conformance::Report report = conformance::RunSuite(path, cases, sources, {});
+    for (const auto& backend : report.backends) {
+      for (const auto& result : backend.cases) {
+        const bool passed = result.outcome == conformance::Outcome::kPass;
+        lines_.push_back({result.id, result.spec, result.where, result.arithmetic, passed, "",
+                          result.diagnosis});
+        if (!passed) return false;
+      }
+    }
+    return true;
+  }
+
+  void Add(const spec::Formula& formula, const spec::FormulaRun& run) {
+    std::string arithmetics;
+    for (const std::string& name : run.arithmetics) {
+      arithmetics += (arithmetics.empty() ? "" : ",") + name;
+    }
+    lines_.push_back({run.id, formula.spec, run.where, arithmetics, run.difference.empty(),
+                      fmt::format("{} elements{}", run.elements, run.exhaustive ? ", all" : ""),
+                      run.difference, run.elements, run.exhaustive, true});
+  }
+
+  format::Features features_;
+  std::vector<Line> lines_;
+};
+
+void Print(const Line& line) {
+  const std::string_view result = line.passed ? "pass" : "fail";
+  fmt::print("{} {} @{} ({}){}{}\n", result, line.id, line.arithmetic, line.spec,
+             line.what.empty() ? "" : ": ", line.what);
+  if (!line.passed) fmt::print("  {}: {}\n", line.where, line.difference);
+}
+
+std::string ToJson(const std::vector<Line>& lines, bool passed) {
+  Json json;
+  json.BeginObject();
+  json.Field("passed", passed);
+  const auto write = [&json](const Line& line) {
+    json.BeginObject();
+    json.Field("id", line.id);
+    json.Field("spec", line.spec);
+    json.Field("where", line.where);
+    json.Field("arithmetic", line.arithmetic);
+    json.Field("passed", line.passed);
+    if (line.is_formula) {
+      json.Field("elements", line.elements);
+      json.Field("exhaustive", line.exhaustive);
+    }
+    if (!line.passed) json.Field("difference", line.difference);
+    json.EndObject();
+  };
+  std::vector<Line> examples, formulas;
+  std::ranges::partition_copy(lines, std::back_inserter(formulas), std::back_inserter(examples),
+                              &Line::is_formula);
+  json.Array("examples", examples, write);
+  json.Array("formulas", formulas, write);
+  json.EndObject();
+  return json.Text();
+}
+
+void PrintTotals(const std::vector<Line>& lines) {
+  const auto formulas = std::ranges::count_if(lines, &Line::is_formula);
+  std::int64_t elements = 0;
+  for (const Line& line : lines) elements += line.elements;
+  fmt::print("\n{} examples, {} formula cases, {} elements of formulas compared\n",
+             std::ssize(lines) - formulas, formulas, elements);
 }
 
 }  // namespace
 
-int SpecRun(const SpecOptions& options) {
-  const std::string path = options.path.empty() ? SpecFolder() : options.path;
-  const auto cases = LoadPath(path);
-  if (!cases.has_value()) return Fail(cases.error(), kBadInput);
-  const std::vector<conformance::BackendSource> sources = {conformance::ReferenceSource()};
-  const auto report = conformance::RunSuite(path, *cases, sources, {});
-  for (const auto& backend : report.backends) {
-    for (const auto& result : backend.cases) {
-      fmt::print("{} {} @{} ({})\n", conformance::Name(result.outcome), result.id,
-                 result.arithmetic, result.spec);
-    }
+int SpecRun(const SpecRunOptions& options) {
+  Runner runner(FeaturesOf(options.features));
+  const auto passed = runner.Run(options.path.empty() ? SpecFolder() : options.path);
+  const bool text = options.json != "-";
+  if (text) std::ranges::for_each(runner.lines(), Print);
+  if (!passed.has_value()) return Fail(passed.error(), StatusOf(passed.error()));
+  if (text) PrintTotals(runner.lines());
+  if (!options.json.empty()) {
+    const std::string json = ToJson(runner.lines(), *passed);
+    const auto written = format::WriteFileAtomically(options.json, json);
+    if (!written.has_value()) return Fail(written.error(), kInternal);
   }
-  fmt::print("\n{}", conformance::ToText(report));
-  return conformance::Conforms(report) ? kDone : kFailed;
+  return *passed ? kDone : kFailed;
 }
 
 }  // namespace qtx::cli

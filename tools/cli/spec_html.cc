@@ -17,6 +17,7 @@
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
+#include "qtx/spec/chapters.h"
 #include "qtx/spec/site.h"
 
 namespace qtx::cli {
@@ -61,7 +62,7 @@ Report RunExamples(const std::string& folder, const std::vector<conformance::Cas
 
 // A text without an example is a text all the same.
 Result<std::vector<conformance::Case>> Examples(const std::string& folder) {
-  auto suite = conformance::LoadExamples(folder);
+  auto suite = spec::LoadExamples(folder);
   if (suite.has_value()) return std::move(suite->cases);
   const bool none = suite.error().where == folder && suite.error().code == ErrorCode::kInvalid;
   if (none) return std::vector<conformance::Case>();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "qtx/conformance/clause.h"
 #include "qtx/format/file.h"
 
 namespace qtx::spec {
@@ -34,19 +35,6 @@ std::string PlainText(cmark_node* node) {
     if (cmark_iter_get_event_type(walk.get()) == CMARK_EVENT_ENTER) text += Literal(at);
   }
   return text;
-}
-
-// Stem, dot, C or S, number.
-bool IsClauseId(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  if (dot == std::string_view::npos || dot == 0 || text.size() < dot + 3) return false;
-  const auto in_stem = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return std::ranges::all_of(text.substr(0, dot), in_stem) &&
-         (text[dot + 1] == 'C' || text[dot + 1] == 'S') &&
-         std::ranges::all_of(text.substr(dot + 2), digit);
 }
 
 class Reader {
@@ -105,7 +93,7 @@ class Reader {
 
   void State(cmark_node* strong) {
     std::string id = PlainText(strong);
-    if (!IsClauseId(id)) return;
+    if (!conformance::IsClauseId(id)) return;
     cmark_node* next = cmark_node_next(strong);
     document_.clauses.push_back(
         {std::move(id), LineOf(strong), next != nullptr && Literal(next).starts_with(kHeldByTest)});

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "qtx/conformance/coverage.h"
+#include "qtx/spec/coverage.h"
 #include "sample_proposal.h"
 
 namespace qtx::spec {
@@ -207,10 +207,10 @@ TEST(Proposal, WhoseFolderIsMissingIsRefused) {
 // Those of this project, each with all of its examples.
 TEST(Proposals, ReadAndGiveWhatTheySay) {
   const std::string spec = std::string(QTX_SOURCE_DIR) + "/spec";
-  const auto clauses = conformance::ReadClauses(spec);
+  const auto clauses = ReadClauses(spec);
   ASSERT_TRUE(clauses.has_value());
   std::vector<std::string> ids;
-  for (const conformance::Clause& clause : *clauses) ids.push_back(clause.id);
+  for (const Clause& clause : *clauses) ids.push_back(clause.id);
   int found = 0;
   for (const auto& entry : fs::directory_iterator(spec + "/proposals")) {
     if (!entry.is_directory()) continue;

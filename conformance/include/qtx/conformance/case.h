@@ -128,11 +128,15 @@ struct Case {
 /// All cases of a YAML text of one or more documents, matrices expanded, in the order of the text.
 /// Errors: kInvalid at "where:line: key" for YAML that is malformed or uses anchors, an unknown or
 /// missing key, a value out of its type's range; kTooLarge past the bounds above.
-Result<std::vector<Case>> ParseCases(std::string_view yaml, const std::string& where);
+/// `first_line` is that of the text's first line in its file.
+Result<std::vector<Case>> ParseCases(std::string_view yaml, const std::string& where,
+                                     int first_line = 1);
 
-/// The cases of the ```yaml blocks of a Markdown text; line numbers are those of the Markdown.
-/// Errors: as ParseCases, and kInvalid for a block without an end.
-Result<std::vector<Case>> ParseExamples(std::string_view markdown, const std::string& where);
+/// What a formula of the text is evaluated on: cases without id, why and derivation, whose inputs
+/// may lack data and whose outputs do. Their ids are "formula" and what a matrix adds.
+/// Errors: as ParseCases.
+Result<std::vector<Case>> ParseFormulaCases(std::string_view yaml, const std::string& where,
+                                            int first_line = 1);
 
 /// The model a case runs: the file it names, or one node in the extended form (opset imports
 /// op.opset and qtx 1) whose values are declared as the case types them. An output without shape is

@@ -33,9 +33,6 @@ Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load = {})
 /// Errors: kIo; kInvalid for a set without input_0.pb, output_0.pb, ..., or when there is no case.
 Result<Suite> LoadTestData(const std::string& folder);
 
-/// The ```yaml examples of every *.md below `folder`.  Errors: as LoadSuite.
-Result<Suite> LoadExamples(const std::string& folder);
-
 /// One part of a suite that is run in `count` parts, 1 <= index <= count.
 struct Shard {
   std::int64_t index = 1;

@@ -1,13 +1,10 @@
 #include "site/formula_html.h"
 
-#include "site/html.h"
-#if __has_include("qtx/spec/formula.h")
 #include "qtx/spec/formula.h"
-#endif
+#include "site/html.h"
 
 namespace qtx::spec {
 
-#if __has_include("qtx/spec/formula.h")
 Result<std::string> FormulaHtml(const Fence& fence, const std::string& where) {
   auto math = FormulaToMathMl(fence.text);
   if (!math.has_value()) return At(where + ":" + std::to_string(fence.line), math.error());
@@ -15,10 +12,5 @@ Result<std::string> FormulaHtml(const Fence& fence, const std::string& where) {
          "</div>\n<details><summary>as text</summary>" + PreHtml(Escape(fence.text)) +
          "</details></figure>\n";
 }
-#else
-Result<std::string> FormulaHtml(const Fence& fence, const std::string&) {
-  return PreHtml(Escape(fence.text));
-}
-#endif
 
 }  // namespace qtx::spec

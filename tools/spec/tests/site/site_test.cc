@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "qtx/conformance/suite.h"
+#include "qtx/spec/chapters.h"
 #include "site/page.h"
 
 namespace qtx::spec {
@@ -129,7 +130,7 @@ TEST_F(Site, ShowsCasesResultsAndCodeBesideTheirClause) {
   Write("code/reference/src/ops/add.cc",
         "// Source: add.S1.\nResult<Tensor> Add(const Call& call) {\n}\n");
   const auto suite = conformance::LoadSuite(At("cases"));
-  const auto examples = conformance::LoadExamples(At("spec"));
+  const auto examples = LoadExamples(At("spec"));
   ASSERT_TRUE(suite.has_value() && examples.has_value());
   conformance::Report report;
   for (const auto& [name, outcome] : {std::pair{"good", conformance::Outcome::kPass},

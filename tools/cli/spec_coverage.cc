@@ -1,0 +1,102 @@
+// qtx spec coverage: what of the text nothing shows, and what refers to nothing.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "data.h"
+#include "json.h"
+#include "qtx/format/file.h"
+#include "qtx/spec/coverage.h"
+
+namespace qtx::cli {
+namespace {
+
+using spec::Clause;
+using spec::Dangling;
+using spec::TextCoverage;
+
+void PrintDangling(const char* title, const std::vector<Dangling>& list) {
+  fmt::print("{}: {}\n", title, list.size());
+  for (const Dangling& one : list) fmt::print("  {}: {}\n", one.place, one.target);
+}
+
+void PrintNames(const char* title, const std::vector<std::string>& names) {
+  fmt::print("{}: {}\n", title, names.size());
+  for (const std::string& name : names) fmt::print("  {}\n", name);
+}
+
+void Print(const TextCoverage& text) {
+  std::int64_t formulas = 0;
+  for (const auto& [clause, count] : text.formulas) formulas += count;
+  fmt::print("{} clauses, {} cases, {} formulas of {} clauses\n", text.cases.clauses,
+             text.cases.cases, formulas, text.formulas.size());
+  for (const auto& [clause, count] : text.formulas) fmt::print("  {:<32}{}\n", clause, count);
+  fmt::print("clauses without a case: {}\n", text.cases.uncovered.size());
+  for (const Clause& clause : text.cases.uncovered) {
+    fmt::print("  {}  {}\n", clause.id, clause.place);
+  }
+  PrintDangling("cases without a clause", text.cases_without_clause);
+  PrintNames("operators without a section", text.operators_without_section);
+  PrintNames("sections without an operator", text.sections_without_operator);
+  PrintDangling("dangling links", text.links);
+  PrintDangling("dangling citations", text.citations);
+}
+
+std::string ToJson(const TextCoverage& text) {
+  Json json;
+  const auto dangling = [&json](const Dangling& one) {
+    json.BeginObject();
+    json.Field("place", one.place);
+    json.Field("target", one.target);
+    json.EndObject();
+  };
+  const auto clause = [&json](const Clause& one) {
+    json.BeginObject();
+    json.Field("id", one.id);
+    json.Field("place", one.place);
+    json.EndObject();
+  };
+  json.BeginObject();
+  json.Field("complete", text.complete());
+  json.Field("clauses", text.cases.clauses);
+  json.Field("cases", text.cases.cases);
+  json.Array("clauses_without_case", text.cases.uncovered, clause);
+  json.Array("cases_without_clause", text.cases_without_clause, dangling);
+  json.Array("operators_without_section", text.operators_without_section);
+  json.Array("sections_without_operator", text.sections_without_operator);
+  json.Array("dangling_links", text.links, dangling);
+  json.Array("dangling_citations", text.citations, dangling);
+  json.Key("formulas");
+  json.BeginObject();
+  for (const auto& [id, count] : text.formulas) json.Field(id, count);
+  json.EndObject();
+  json.EndObject();
+  return json.Text();
+}
+
+// The source tree around the text, if it is that: an installed text has none.
+std::string SourceTree(const std::string& spec_folder) {
+  const auto root = std::filesystem::absolute(spec_folder).lexically_normal().parent_path();
+  std::error_code status;
+  return std::filesystem::exists(root / "reference/src", status) ? root.string() : "";
+}
+
+}  // namespace
+
+int SpecCoverage(const SpecCoverageOptions& options) {
+  const std::string folder = options.folder.empty() ? SpecFolder() : options.folder;
+  const std::string suite = options.suite.empty() ? SuiteFolder() : options.suite;
+  const auto text = spec::MeasureText(folder, suite, SourceTree(folder));
+  if (!text.has_value()) return Fail(text.error(), StatusOf(text.error()));
+  if (options.json != "-") Print(*text);
+  if (!options.json.empty()) {
+    const auto written = format::WriteFileAtomically(options.json, ToJson(*text));
+    if (!written.has_value()) return Fail(written.error(), kInternal);
+  }
+  return text->complete() ? kDone : kFailed;
+}
+
+}  // namespace qtx::cli

@@ -1,0 +1,46 @@
+// qtx spec new: proposals, operators and cases from the templates of the text.
+#include <fmt/core.h>
+
+#include <array>
+#include <ctime>
+#include <string>
+
+#include "commands.h"
+#include "data.h"
+#include "qtx/spec/create.h"
+
+namespace qtx::cli {
+namespace {
+
+std::string Today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 16> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc);
+  return text.data();
+}
+
+Result<spec::Created> Create(const SpecNewOptions& options) {
+  const std::string folder = options.folder.empty() ? SpecFolder() : options.folder;
+  // Another text has its cases beside it, as the source tree does.
+  std::string suite = options.suite;
+  if (suite.empty()) {
+    suite = options.folder.empty() ? SuiteFolder() : folder + "/../conformance/cases";
+  }
+  if (options.kind == "proposal") return spec::NewProposal(options.name, folder, Today());
+  if (options.kind == "op") return spec::NewOperator(options.name, folder, suite);
+  return spec::NewCase(options.name, folder, suite);
+}
+
+}  // namespace
+
+int SpecNew(const SpecNewOptions& options) {
+  const auto created = Create(options);
+  if (!created.has_value()) return Fail(created.error(), StatusOf(created.error()));
+  for (const std::string& file : created->files) fmt::print("{}\n", file);
+  for (const std::string& step : created->next) fmt::print("next: {}\n", step);
+  return kDone;
+}
+
+}  // namespace qtx::cli

@@ -1,0 +1,165 @@
+#include "qtx/spec/create.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "qtx/format/file.h"
+#include "qtx/spec/document.h"
+#include "qtx/spec/links.h"
+
+namespace qtx::spec {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxName = 64;
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
+bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Words of a-z and 0-9 with one `between` them, the first beginning with a letter.
+bool IsWords(std::string_view text, char between) {
+  if (text.empty() || text.size() > kMaxName || !IsLower(text.front())) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool joint = text[i] == between && i + 1 < text.size() && text[i + 1] != between;
+    if (!IsLower(text[i]) && !IsDigit(text[i]) && !joint) return false;
+  }
+  return true;
+}
+
+Error Refuse(std::string_view found, const std::string& expected) {
+  return Error{ErrorCode::kInvalid, "name",
+               "found '" + std::string(found.substr(0, kMaxName)) + "', expected " + expected};
+}
+
+Result<void> WriteNew(const std::string& folder, const std::string& name, const fs::path& path,
+                      const Fields& fields, Created& created) {
+  QTX_ASSIGN_OR_RETURN(std::string text,
+                       format::ReadFile(folder + "/templates/" + name, kMaxDocumentBytes));
+  for (const auto& [key, value] : fields) {
+    const std::string mark = "@" + key + "@";
+    for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += value.size()) {
+      text.replace(at, mark.size(), value);
+    }
+  }
+  std::error_code status;
+  if (fs::exists(path, status)) {
+    return Error{ErrorCode::kInvalid, path.string(), "there is a file of that name already"};
+  }
+  fs::create_directories(path.parent_path(), status);
+  if (status) return Error{ErrorCode::kIo, path.parent_path().string(), status.message()};
+  QTX_RETURN_IF_ERROR(format::WriteFileAtomically(path.string(), text));
+  created.files.push_back(path.string());
+  return {};
+}
+
+// One more than the greatest NNNN of a folder NNNN-slug.  Errors: kInvalid for a slug in use.
+Result<std::string> NextNumber(const fs::path& proposals, std::string_view slug) {
+  constexpr std::size_t kDigits = 4;
+  int greatest = 0;
+  std::error_code status;
+  for (const auto& entry : fs::directory_iterator(proposals, status)) {
+    const std::string name = entry.path().filename().string();
+    int number = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (bad != std::errc() || end != name.data() + kDigits || *end != '-') continue;
+    if (name.substr(kDigits + 1) == slug) {
+      return Error{ErrorCode::kInvalid, entry.path().string(), "there is such a proposal already"};
+    }
+    greatest = std::max(greatest, number);
+  }
+  constexpr int kMost = 9998;
+  if (greatest > kMost) return Refuse(slug, "at most 9999 proposals");
+  std::array<char, kDigits + 1> text{};
+  std::snprintf(text.data(), text.size(), "%04d", greatest + 1);
+  return std::string(text.data());
+}
+
+// The folder of the text in which a stem has its chapter.
+std::string KindOf(const std::string& folder, const std::string& stem) {
+  for (const char* kind : {"ops", "arithmetic", "format"}) {
+    std::error_code status;
+    if (fs::exists(fs::path(folder) / kind / (stem + ".md"), status)) return kind;
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<Created> NewProposal(std::string_view slug, const std::string& folder,
+                            std::string_view date) {
+  if (!IsWords(slug, '-')) return Refuse(slug, "words of a-z and 0-9 with - between them");
+  const fs::path proposals = fs::path(folder) / "proposals";
+  QTX_ASSIGN_OR_RETURN(const std::string number, NextNumber(proposals, slug));
+  std::string snake(slug), title(slug);
+  std::ranges::replace(snake, '-', '_');
+  std::ranges::replace(title, '-', ' ');
+  title.front() = static_cast<char>(title.front() - 'a' + 'A');
+  const fs::path own = proposals / (number + "-" + std::string(slug));
+  const Fields fields = {{"NUMBER", number},
+                         {"TITLE", title},
+                         {"SLUG", std::string(slug)},
+                         {"SNAKE", snake},
+                         {"DATE", std::string(date)}};
+  Created created;
+  QTX_RETURN_IF_ERROR(WriteNew(folder, "proposal.md", own / "proposal.md", fields, created));
+  const fs::path example = own / "examples" / (snake + ".yaml");
+  QTX_RETURN_IF_ERROR(WriteNew(folder, "example.yaml", example, fields, created));
+  created.next = {"a row of AllFeatures() in proto/src/feature.cc: " + std::string(slug)};
+  return created;
+}
+
+Result<Created> NewOperator(std::string_view op_type, const std::string& folder,
+                            const std::string& suite) {
+  const bool named =
+      !op_type.empty() && op_type.size() <= kMaxName && IsUpper(op_type.front()) &&
+      std::ranges::all_of(op_type, [](char c) { return IsUpper(c) || IsLower(c) || IsDigit(c); });
+  if (!named) return Refuse(op_type, "ONNX's op_type, such as MatMul");
+  const std::string stem = SnakeCase(op_type);
+  Created created;
+  const Fields fields = {{"OP_TYPE", std::string(op_type)}, {"STEM", stem}};
+  QTX_RETURN_IF_ERROR(
+      WriteNew(folder, "op.md", fs::path(folder) / "ops" / (stem + ".md"), fields, created));
+  const fs::path cases = fs::path(suite) / "ops" / stem;
+  std::error_code status;
+  fs::create_directories(cases, status);
+  if (status) return Error{ErrorCode::kIo, cases.string(), status.message()};
+  created.files.push_back(cases.string());
+  created.next = {"reference/src/ops/" + stem + ".cc", "reference/tests/ops/" + stem + "_test.cc",
+                  "a case in " + cases.string() + " for each clause: qtx spec new case " + stem +
+                      "/WHAT_IT_SHOWS"};
+  return created;
+}
+
+Result<Created> NewCase(std::string_view name, const std::string& folder,
+                        const std::string& suite) {
+  const std::size_t slash = std::min(name.find('/'), name.size());
+  const std::string stem(name.substr(0, slash));
+  const std::string shows(name.substr(std::min(slash + 1, name.size())));
+  if (!IsWords(stem, '_') || !IsWords(shows, '_')) {
+    return Refuse(name, "STEM/what_it_shows, such as add/tie_with_odd_offset");
+  }
+  const std::string kind = KindOf(folder, stem);
+  if (kind.empty()) return Refuse(stem, "the stem of a chapter in ops, arithmetic or format");
+  std::string op_type = "Identity";
+  if (kind == "ops") {
+    QTX_ASSIGN_OR_RETURN(const Document chapter, ReadDocument(folder + "/ops/" + stem + ".md"));
+    if (!chapter.sections.empty()) op_type = chapter.sections.front().title;
+  }
+  Created created;
+  const Fields fields = {{"STEM", stem}, {"NAME", shows}, {"OP_TYPE", op_type}};
+  const fs::path path = fs::path(suite) / kind / stem / (shows + ".yaml");
+  QTX_RETURN_IF_ERROR(WriteNew(folder, "case.yaml", path, fields, created));
+  created.next = {"the clause, why, values and derivation of " + path.string()};
+  return created;
+}
+
+}  // namespace qtx::spec

@@ -1,0 +1,309 @@
+#include "formula/functions.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "formula/tree.h"
+
+namespace qtx::spec {
+namespace {
+
+constexpr int kMany = kMaxFormulaNodes;
+constexpr std::array kFunctions = {
+    FunctionRow{"abs", Function::kAbs, 1, 1},
+    FunctionRow{"floor", Function::kFloor, 1, 1},
+    FunctionRow{"ceiling", Function::kCeiling, 1, 1},
+    FunctionRow{"toward_zero", Function::kTowardZero, 1, 1},
+    FunctionRow{"half_even", Function::kHalfEven, 1, 1},
+    FunctionRow{"half_away", Function::kHalfAway, 1, 1},
+    FunctionRow{"half_up", Function::kHalfUp, 1, 1},
+    FunctionRow{"half_down", Function::kHalfDown, 1, 1},
+    FunctionRow{"min", Function::kMin, 1, kMany},
+    FunctionRow{"max", Function::kMax, 1, kMany},
+    FunctionRow{"clamp", Function::kClamp, 1, 3},
+    FunctionRow{"float16", Function::kFloat16, 1, 1},
+    FunctionRow{"bfloat16", Function::kBfloat16, 1, 1},
+    FunctionRow{"float32", Function::kFloat32, 1, 1},
+    FunctionRow{"float64", Function::kFloat64, 1, 1},
+    FunctionRow{"wrap", Function::kWrap, 2, 2},
+    FunctionRow{"saturate", Function::kSaturate, 2, 2},
+    FunctionRow{"exponent", Function::kExponent, 1, 1},
+    FunctionRow{"sqrt", Function::kSqrt, 1, 1},
+    FunctionRow{"exp", Function::kExp, 1, 1},
+    FunctionRow{"ln", Function::kLn, 1, 1},
+    FunctionRow{"tanh", Function::kTanh, 1, 1},
+    FunctionRow{"erf", Function::kErf, 1, 1},
+    FunctionRow{"if", Function::kIf, 3, 3},
+    FunctionRow{"choose", Function::kChoose, 2, kMany},
+    FunctionRow{"is_nan", Function::kIsNan, 1, 1},
+    FunctionRow{"is_finite", Function::kIsFinite, 1, 1},
+    FunctionRow{"inside", Function::kInside, 2, 17},
+    FunctionRow{"size", Function::kSize, 2, 2},
+};
+
+Interval ToInterval(const mpq_class& x, mpfr_prec_t bits) {
+  Interval interval(bits);
+  mpfi_set_q(interval.get(), x.get_mpq_t());
+  return interval;
+}
+
+Interval ToInterval(const Number& x, mpfr_prec_t bits) {
+  const auto* rational = AsRational(x);
+  return rational != nullptr ? ToInterval(*rational, bits) : std::get<Interval>(x);
+}
+
+using OnInterval = int (*)(mpfi_ptr, mpfi_srcptr);
+
+// erf grows everywhere, so that its bounds are those at the bounds; MPFI lacks it.
+int Erf(mpfi_ptr to, mpfi_srcptr x) {
+  mpfr_erf(&to->left, &x->left, MPFR_RNDD);
+  return mpfr_erf(&to->right, &x->right, MPFR_RNDU);
+}
+
+// A function that is `at_zero` at 0, tends to `below` and `above`, and is irrational elsewhere.
+Number Transcendental(const Number& x, OnInterval function, const Number& at_zero,
+                      const Number& below, const Number& above, Precision& precision) {
+  if (IsNan(x)) return x;
+  if (const auto* infinity = std::get_if<Infinity>(&x)) return infinity->sign < 0 ? below : above;
+  if (const auto* rational = AsRational(x); rational != nullptr && *rational == 0) return at_zero;
+  Interval value(precision.bits);
+  function(value.get(), ToInterval(x, precision.bits).get());
+  return value;
+}
+
+Number Logarithm(const Number& x, Precision& precision) {
+  if (IsNan(x)) return x;
+  const int sign = SignOf(x, precision);
+  if (precision.undecided || sign < 0) return Nan{};
+  if (sign == 0) return Infinity{-1};
+  if (std::holds_alternative<Infinity>(x)) return x;
+  if (const auto* rational = AsRational(x); rational != nullptr && *rational == 1) {
+    return mpq_class(0);
+  }
+  Interval value(precision.bits);
+  mpfi_log(value.get(), ToInterval(x, precision.bits).get());
+  return value;
+}
+
+// The n-th root of a rational number of 0 or more, when it is rational.
+std::optional<mpq_class> ExactRoot(const mpq_class& x, unsigned long n) {
+  mpq_class root;
+  if (mpz_root(root.get_num_mpz_t(), x.get_num_mpz_t(), n) == 0) return std::nullopt;
+  if (mpz_root(root.get_den_mpz_t(), x.get_den_mpz_t(), n) == 0) return std::nullopt;
+  return root;
+}
+
+Number SquareRoot(const Number& x, Precision& precision) {
+  if (IsNan(x)) return x;
+  const int sign = SignOf(x, precision);
+  if (precision.undecided || sign < 0) return Nan{};
+  if (std::holds_alternative<Infinity>(x)) return x;
+  if (const auto* rational = AsRational(x)) {
+    if (const auto root = ExactRoot(*rational, 2)) return *root;
+  }
+  Interval value(precision.bits);
+  mpfi_sqrt(value.get(), ToInterval(x, precision.bits).get());
+  return value;
+}
+
+std::optional<long> AsLong(const Number& x) {
+  const auto* rational = AsRational(x);
+  if (rational == nullptr || rational->get_den() != 1 || !rational->get_num().fits_slong_p()) {
+    return std::nullopt;
+  }
+  return rational->get_num().get_si();
+}
+
+std::size_t BitsOf(const mpq_class& x) {
+  return std::max(mpz_sizeinbase(x.get_num_mpz_t(), 2), mpz_sizeinbase(x.get_den_mpz_t(), 2));
+}
+
+// x to an integer power, when that is of a size to be computed.
+std::optional<mpq_class> ExactPower(const mpq_class& x, long power) {
+  const auto magnitude = static_cast<unsigned long>(std::labs(power));
+  if (magnitude > kMaxRationalBits || BitsOf(x) * magnitude > kMaxRationalBits) return std::nullopt;
+  mpq_class result;
+  mpz_pow_ui(result.get_num_mpz_t(), x.get_num_mpz_t(), magnitude);
+  mpz_pow_ui(result.get_den_mpz_t(), x.get_den_mpz_t(), magnitude);
+  if (power < 0) result = 1 / result;
+  return result;
+}
+
+bool IsInteger(const mpq_class& x) { return x.get_den() == 1; }
+bool IsOdd(const mpq_class& x) { return IsInteger(x) && mpz_odd_p(x.get_num_mpz_t()) != 0; }
+
+// One of the two is infinite, the other no NaN; x is not 1, y not 0.
+Number InfinitePower(const Number& x, const Number& y, Precision& precision) {
+  const bool odd = AsRational(y) != nullptr && IsOdd(*AsRational(y));
+  const int grows = SignOf(y, precision);
+  if (const auto* base = std::get_if<Infinity>(&x)) {
+    return grows < 0 ? Number(mpq_class(0)) : Number(Infinity{odd ? base->sign : 1});
+  }
+  const Number size = SignOf(x, precision) < 0 ? Negate(x) : x;
+  const std::optional<int> order = Compare(size, mpq_class(1), precision);
+  if (order == 0) return mpq_class(1);
+  return (*order > 0) == (grows > 0) ? Number(Infinity{1}) : Number(mpq_class(0));
+}
+
+// e^(y ln |x|), negative for an odd power of a negative number.
+Number IrrationalPower(const Number& x, const Number& y, bool negative, Precision& precision) {
+  Interval value = ToInterval(x, precision.bits);
+  mpfi_abs(value.get(), value.get());
+  mpfi_log(value.get(), value.get());
+  mpfi_mul(value.get(), value.get(), ToInterval(y, precision.bits).get());
+  mpfi_exp(value.get(), value.get());
+  if (negative) mpfi_neg(value.get(), value.get());
+  return value;
+}
+
+Error Invalid(std::string message) { return Error{ErrorCode::kInvalid, "", std::move(message)}; }
+
+Result<Number> Exponent(const Number& x) {
+  const auto* rational = AsRational(x);
+  if (rational == nullptr || *rational == 0) {
+    return Invalid("found exponent(" + ToText(x) + "), expected a rational other than 0");
+  }
+  return Number(mpq_class(ExponentOf(*rational)));
+}
+
+// In two's complement of `bits` bits: modulo 2^bits, or the nearer end.
+Result<Number> ToWidth(Function function, const Number& x, const Number& width) {
+  const auto bits = AsLong(width);
+  constexpr long kWidest = 1024;
+  if (!bits || *bits < 1 || *bits > kWidest) {
+    return Invalid("found " + ToText(width) + " bits, expected 1 to 1024");
+  }
+  const mpz_class limit = TwoTo(*bits - 1).get_num();
+  if (const auto* infinity = std::get_if<Infinity>(&x);
+      infinity != nullptr && function == Function::kSaturate) {
+    return Number(mpq_class(infinity->sign < 0 ? mpz_class(-limit) : mpz_class(limit - 1)));
+  }
+  const auto* rational = AsRational(x);
+  if (rational == nullptr || !IsInteger(*rational)) {
+    return Invalid("found " + ToText(x) + ", expected an integer to bring to " +
+                   std::to_string(*bits) + " bits");
+  }
+  const mpz_class value = rational->get_num();
+  if (function == Function::kSaturate) {
+    return Number(mpq_class(std::clamp(value, mpz_class(-limit), mpz_class(limit - 1))));
+  }
+  mpz_class rest = value + limit;
+  mpz_fdiv_r_2exp(rest.get_mpz_t(), rest.get_mpz_t(), static_cast<mp_bitcnt_t>(*bits));
+  return Number(mpq_class(rest - limit));
+}
+
+Number Extreme(std::span<const Number> numbers, int wanted, Precision& precision) {
+  Number best = numbers[0];
+  for (const Number& number : numbers) {
+    const auto order = Compare(number, best, precision);
+    if (!order) return Nan{};
+    if (*order == wanted) best = number;
+  }
+  return best;
+}
+
+Number Pi(Precision& precision) {
+  Interval pi(precision.bits);
+  mpfi_const_pi(pi.get());
+  return pi;
+}
+
+}  // namespace
+
+std::span<const FunctionRow> Functions() { return kFunctions; }
+
+const FunctionRow* FindFunction(std::string_view name) {
+  const auto row = std::ranges::find(kFunctions, name, &FunctionRow::name);
+  return row == kFunctions.end() ? nullptr : &*row;
+}
+
+Number Power(const Number& x, const Number& y, Precision& precision) {
+  const auto *base = AsRational(x), *power = AsRational(y);
+  if ((power != nullptr && *power == 0) || (base != nullptr && *base == 1)) return mpq_class(1);
+  if (IsNan(x) || IsNan(y)) return Nan{};
+  if (std::holds_alternative<Infinity>(x) || std::holds_alternative<Infinity>(y)) {
+    return InfinitePower(x, y, precision);
+  }
+  const int sign = SignOf(x, precision);
+  if (precision.undecided) return Nan{};
+  if (sign == 0) {
+    return SignOf(y, precision) > 0 ? Number(mpq_class(0)) : Number(Infinity{1});
+  }
+  const bool integer = power != nullptr && IsInteger(*power);
+  if (sign < 0 && !integer) return Nan{};
+  if (base != nullptr && power != nullptr && power->get_num().fits_slong_p() &&
+      power->get_den().fits_ulong_p()) {
+    const auto root = integer ? *base : ExactRoot(*base, power->get_den().get_ui());
+    if (root) {
+      if (auto exact = ExactPower(*root, power->get_num().get_si())) return *std::move(exact);
+    }
+  }
+  return IrrationalPower(x, y, sign < 0 && IsOdd(*power), precision);
+}
+
+Result<Number> Apply(Function function, std::span<const Number> arguments, Precision& precision) {
+  if (function == Function::kPi) return Pi(precision);
+  const Number& x = arguments[0];
+  const auto round = [&](Rounding rounding) { return Number(Round(x, rounding, precision)); };
+  const auto format = [&](std::size_t i) {
+    return Number(RoundTo(kFloatFormats[i], x, precision));
+  };
+  const Number zero = mpq_class(0), one = mpq_class(1), minus_one = mpq_class(-1);
+  switch (function) {
+    case Function::kAbs:
+      if (IsNan(x)) return x;
+      return SignOf(x, precision) < 0 ? Negate(x) : x;
+    case Function::kFloor:
+      return round(Rounding::kFloor);
+    case Function::kCeiling:
+      return round(Rounding::kCeiling);
+    case Function::kTowardZero:
+      return round(Rounding::kTowardZero);
+    case Function::kHalfEven:
+      return round(Rounding::kHalfEven);
+    case Function::kHalfAway:
+      return round(Rounding::kHalfAway);
+    case Function::kHalfUp:
+      return round(Rounding::kHalfUp);
+    case Function::kHalfDown:
+      return round(Rounding::kHalfDown);
+    case Function::kMin:
+      return Extreme(arguments, -1, precision);
+    case Function::kMax:
+      return Extreme(arguments, 1, precision);
+    case Function::kClamp: {
+      const Number bounded = Extreme(std::array{x, arguments[1]}, 1, precision);
+      return Extreme(std::array{bounded, arguments[2]}, -1, precision);
+    }
+    case Function::kFloat16:
+      return format(0);
+    case Function::kBfloat16:
+      return format(1);
+    case Function::kFloat32:
+      return format(2);
+    case Function::kFloat64:
+      return format(3);
+    case Function::kWrap:
+    case Function::kSaturate:
+      return ToWidth(function, x, arguments[1]);
+    case Function::kExponent:
+      return Exponent(x);
+    case Function::kSqrt:
+      return SquareRoot(x, precision);
+    case Function::kExp:
+      return Transcendental(x, mpfi_exp, one, zero, Infinity{1}, precision);
+    case Function::kLn:
+      return Logarithm(x, precision);
+    case Function::kTanh:
+      return Transcendental(x, mpfi_tanh, zero, minus_one, one, precision);
+    case Function::kErf:
+      return Transcendental(x, Erf, zero, minus_one, one, precision);
+    default:
+      return Invalid("expected a function of numbers");
+  }
+}
+
+}  // namespace qtx::spec

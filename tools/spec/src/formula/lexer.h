@@ -1,0 +1,28 @@
+// The words of a formula.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formula/tree.h"
+#include "qtx/format/result.h"
+
+namespace qtx::spec {
+
+struct Token {
+  enum class Kind { kName, kNumber, kSign, kComment, kNewline, kEnd };
+  Kind kind = Kind::kEnd;
+  std::string text;
+  Place place;
+};
+
+/// A line that begins with a blank, or lies inside brackets, continues the one before: there is no
+/// kNewline between them.  Errors: kInvalid at "where:line:column"; kTooLarge.
+Result<std::vector<Token>> SplitFormula(std::string_view text, const std::string& where,
+                                        int first_line = 1);
+
+/// "where:line:column".
+std::string PlaceIn(const std::string& where, Place place);
+
+}  // namespace qtx::spec

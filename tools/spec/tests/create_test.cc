@@ -1,0 +1,108 @@
+#include "qtx/spec/create.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "qtx/spec/chapters.h"
+#include "qtx/spec/formula.h"
+#include "tests/temporary_folder.h"
+
+namespace qtx::spec {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A text of its own with the templates of the real one.
+class NewText : public TemporaryFolder {
+ protected:
+  NewText() {
+    std::filesystem::create_directories(folder() + "/spec/ops");
+    std::filesystem::copy(QTX_SOURCE_DIR "/spec/templates", folder() + "/spec/templates");
+  }
+  std::string spec() const { return folder() + "/spec"; }
+  std::string suite() const { return folder() + "/cases"; }
+};
+
+TEST_F(NewText, ProposalsAreNumberedAndNeverOverwritten) {
+  const auto first = NewProposal("wider-blocks", spec(), "2026-01-31");
+  ASSERT_TRUE(first.has_value()) << first.error().message;
+  EXPECT_THAT(first->files,
+              ElementsAre(spec() + "/proposals/0001-wider-blocks/proposal.md",
+                          spec() + "/proposals/0001-wider-blocks/examples/wider_blocks.yaml"));
+  const auto second = NewProposal("other", spec(), "2026-01-31");
+  ASSERT_TRUE(second.has_value());
+  EXPECT_THAT(second->files[0], HasSubstr("0002-other"));
+  EXPECT_THAT(NewProposal("other", spec(), "2026-01-31").error().message, HasSubstr("already"));
+  const auto document = ReadDocument(first->files[0]);
+  ASSERT_TRUE(document.has_value());
+  EXPECT_EQ(document->sections.front().title, "0001: Wider blocks");
+  std::vector<std::string> titles;
+  for (const Section& section : document->sections) {
+    if (section.level == 2) titles.push_back(section.title);
+  }
+  EXPECT_THAT(titles,
+              ElementsAre("Problem", "Change to the text", "Change to the proto", "Semantics",
+                          "Alternatives", "Compatibility", "Cost for backends", "Decision"));
+  EXPECT_EQ(document->markdown.find('@'), std::string::npos);
+}
+
+// The operator is not there yet, and that is what the checks say: the text itself is well formed.
+TEST_F(NewText, OperatorsFailOnlyForWhatIsToBeWritten) {
+  const auto created = NewOperator("BitShift", spec(), suite());
+  ASSERT_TRUE(created.has_value()) << created.error().message;
+  const auto document = ReadDocument(spec() + "/ops/bit_shift.md");
+  ASSERT_TRUE(document.has_value());
+  EXPECT_EQ(document->clauses.size(), 3U);
+  const auto examples = ExamplesOf(*document);
+  ASSERT_TRUE(examples.has_value()) << examples.error().where << examples.error().message;
+  const auto formulas = ReadFormulas(*document);
+  ASSERT_TRUE(formulas.has_value()) << formulas.error().where << formulas.error().message;
+  const auto run = RunFormula(formulas->front());
+  ASSERT_FALSE(run.has_value());
+  EXPECT_THAT(run.error().where, HasSubstr("bit_shift.md:"));
+  EXPECT_THAT(run.error().message, HasSubstr("BitShift"));
+  EXPECT_THAT(NewOperator("BitShift", spec(), suite()).error().message, HasSubstr("already"));
+}
+
+// Filled in for an operator that there is, the template's formula and example hold.
+TEST_F(NewText, OperatorsThatThereAreHold) {
+  ASSERT_TRUE(NewOperator("Identity", spec(), suite()).has_value());
+  const auto document = ReadDocument(spec() + "/ops/identity.md");
+  const auto formulas = ReadFormulas(*document);
+  ASSERT_TRUE(formulas.has_value()) << formulas.error().message;
+  const auto runs = RunFormula(formulas->front());
+  ASSERT_TRUE(runs.has_value()) << runs.error().message;
+  EXPECT_EQ(runs->front().difference, "");
+}
+
+TEST_F(NewText, CasesLieWithThoseOfTheirStem) {
+  ASSERT_TRUE(NewOperator("Identity", spec(), suite()).has_value());
+  const auto created = NewCase("identity/copies", spec(), suite());
+  ASSERT_TRUE(created.has_value()) << created.error().message;
+  EXPECT_EQ(created->files.front(), suite() + "/ops/identity/copies.yaml");
+  const auto loaded = conformance::LoadSuite(suite());
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().where << loaded.error().message;
+  EXPECT_EQ(loaded->cases.front().id, "identity/copies");
+  EXPECT_EQ(loaded->cases.front().op->type, "Identity");
+  EXPECT_THAT(NewCase("identity/copies", spec(), suite()).error().message, HasSubstr("already"));
+}
+
+TEST_F(NewText, RefusesNamesThatAreNone) {
+  for (const char* name : {"", "Wider", "a--b", "-a", "a-", "../x", "a/b", "a b", "1st"}) {
+    EXPECT_EQ(NewProposal(name, spec(), "").error().code, ErrorCode::kInvalid) << name;
+  }
+  for (const char* name : {"", "relu", "Bit/Shift", "Bit Shift", "../X"}) {
+    EXPECT_EQ(NewOperator(name, spec(), suite()).error().code, ErrorCode::kInvalid) << name;
+  }
+  for (const char* name : {"", "add", "add/", "/x", "add/../x", "nothing/x", "add/x/y"}) {
+    EXPECT_EQ(NewCase(name, spec(), suite()).error().code, ErrorCode::kInvalid) << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists(spec() + "/proposals"));
+}
+
+}  // namespace
+}  // namespace qtx::spec
