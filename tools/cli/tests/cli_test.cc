@@ -475,6 +475,53 @@ TEST_F(Qtx, SaysWhatTheCasesDoNotShow) {
   EXPECT_NE(poor.out.find("\"rules_without_case\": ["), std::string::npos);
 }
 
+TEST_F(Qtx, RunsExamplesAndFormulasToTheFirstThatDiffers) {
+  const std::string cases =
+      "---\nspec: abs.S1\nop: {type: Abs}\ninputs: {x: {type: int4q, scale: [1.0]}}\n"
+      "expect: {y: {type: int8q, scale: [1.0]}}\n```\n";
+  Write("good.md", "```formula\ny = abs(x)\n" + cases);
+  const Outcome good = Run("spec run " + Path("good.md"));
+  EXPECT_EQ(good.status, 0) << good.err;
+  EXPECT_NE(good.out.find("pass abs/formula @exact (abs.S1): 16 elements, all"), std::string::npos)
+      << good.out;
+  Write("bad.md", "```formula\ny = -x\n" + cases + "\n```formula\ny = abs(x)\n" + cases);
+  const Outcome bad = Run("spec run --json - " + Path("bad.md"));
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_NE(bad.out.find("\"passed\": false"), std::string::npos) << bad.out;
+  EXPECT_NE(bad.out.find("x = 1 (real 1): the formula gives -1, the reference 1 in exact"),
+            std::string::npos)
+      << bad.out;
+  EXPECT_EQ(bad.out.find("\"passed\": true"), std::string::npos) << bad.out;
+  Write("broken.md", "```formula\ny = abs(x\n" + cases);
+  const Outcome broken = Run("spec run " + Path("broken.md"));
+  EXPECT_EQ(broken.status, 3);
+  EXPECT_NE(broken.err.find("broken.md:3:1: found the end of the line, expected ')'"),
+            std::string::npos)
+      << broken.err;
+  EXPECT_EQ(Run("spec run --feature nothing " + Path("good.md")).status, 2);
+}
+
+TEST_F(Qtx, FindsNothingThatTheTextLeavesOpen) {
+  const Outcome text = Run("spec coverage --json -");
+  EXPECT_EQ(text.status, 0) << text.out << text.err;
+  EXPECT_NE(text.out.find("\"complete\": true"), std::string::npos) << text.out;
+  EXPECT_EQ(Run("spec coverage " + Path("nowhere")).status, 4);
+}
+
+TEST_F(Qtx, BeginsAProposalOfATextAndLeavesItAlone) {
+  fs::create_directories(Path("text"));
+  fs::copy(QTX_SOURCE_DIR "/spec/templates", Path("text/templates"));
+  const std::string command = "spec new proposal wider-blocks --folder " + Path("text");
+  const Outcome first = Run(command);
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_TRUE(fs::exists(Path("text/proposals/0001-wider-blocks/proposal.md")));
+  const Outcome again = Run(command);
+  EXPECT_EQ(again.status, 3);
+  EXPECT_NE(again.err.find("already"), std::string::npos) << again.err;
+  EXPECT_EQ(Run("spec new case add/../x --folder " + Path("text")).status, 3);
+  EXPECT_EQ(Run("spec new chapter x").status, 2);
+}
+
 TEST_F(Qtx, FuzzesTheSameModelsForTheSameSeed) {
   const std::string fuzz = "fuzz --backend reference --cases 30 --seed 3 --operators MatMul";
   const Outcome clean = Run(fuzz);

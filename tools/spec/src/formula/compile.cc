@@ -223,8 +223,9 @@ class Compiler {
       if (routine->parameters > 0) return Refuse(node.place, "expected '(' after " + node.text);
       return CallOf(*routine);
     }
-    if (const auto operand = FindOperand(node.text)) return Unindexed(*operand, node);
+    // Attention's own scale, rather than that of its output.
     if (const auto attribute = AttributeOf(node.text)) return Make(mpq_class(*attribute));
+    if (const auto operand = FindOperand(node.text)) return Unindexed(*operand, node);
     if (node.text == "infinity") return Make(Infinity{1});
     if (node.text == "nan") return Make(Nan{});
     if (node.text == "pi") {

@@ -27,10 +27,10 @@ int LinesIn(std::string_view text) { return static_cast<int>(std::ranges::count(
 std::vector<std::string> TextsOf(const Document& chapter, const std::string& clause) {
   std::vector<std::string> texts;
   for (const Fence& fence : chapter.fences) {
-    const std::string stated = "spec: " + clause + "\n";
+    const std::string stated = std::string("\nspec: ").append(clause).append("\n");
     const std::string_view expressions = ExpressionsOf(fence.text);
     if (fence.info != kInfo) continue;
-    if (fence.text.find("\n" + stated, expressions.size() - 1) == std::string::npos) continue;
+    if (fence.text.find(stated, expressions.size() - 1) == std::string::npos) continue;
     texts.emplace_back(expressions);
   }
   return texts;

@@ -159,6 +159,15 @@ Number IrrationalPower(const Number& x, const Number& y, bool negative, Precisio
   return value;
 }
 
+// Where base is a rational to the power of the exponent's denominator, and the result not too long.
+std::optional<mpq_class> RationalPower(const mpq_class& base, const mpq_class& exponent) {
+  if (!exponent.get_num().fits_slong_p() || !exponent.get_den().fits_ulong_p()) return std::nullopt;
+  const auto root =
+      IsInteger(exponent) ? std::optional(base) : ExactRoot(base, exponent.get_den().get_ui());
+  if (!root) return std::nullopt;
+  return ExactPower(*root, exponent.get_num().get_si());
+}
+
 Error Invalid(std::string message) { return Error{ErrorCode::kInvalid, "", std::move(message)}; }
 
 Result<Number> Exponent(const Number& x) {
@@ -232,14 +241,9 @@ Number Power(const Number& x, const Number& y, Precision& precision) {
   if (sign == 0) {
     return SignOf(y, precision) > 0 ? Number(mpq_class(0)) : Number(Infinity{1});
   }
-  const bool integer = power != nullptr && IsInteger(*power);
-  if (sign < 0 && !integer) return Nan{};
-  if (base != nullptr && power != nullptr && power->get_num().fits_slong_p() &&
-      power->get_den().fits_ulong_p()) {
-    const auto root = integer ? *base : ExactRoot(*base, power->get_den().get_ui());
-    if (root) {
-      if (auto exact = ExactPower(*root, power->get_num().get_si())) return *std::move(exact);
-    }
+  if (sign < 0 && (power == nullptr || !IsInteger(*power))) return Nan{};
+  if (base != nullptr && power != nullptr) {
+    if (auto exact = RationalPower(*base, *power)) return *std::move(exact);
   }
   return IrrationalPower(x, y, sign < 0 && IsOdd(*power), precision);
 }

@@ -124,8 +124,9 @@ Domain FloatDomain(const conformance::Case& c) {
     widest = std::max(std::abs(low), std::abs(high)) * scale * 1.25;
     constexpr double kTies = 260;
     const double step = std::max(1.0, std::floor((high - low) / kTies));
-    for (double k = low - 2; k <= high + 2; k += step) {
-      const auto tie = static_cast<float>((k + 0.5) * scale);
+    const auto ties = static_cast<int>((high - low + 4) / step);
+    for (int i = 0; i <= ties; ++i) {
+      const auto tie = static_cast<float>((low - 1.5 + i * step) * scale);
       values.insert(values.end(), {tie, std::nextafter(tie, kMost), std::nextafter(tie, -kMost)});
     }
   }

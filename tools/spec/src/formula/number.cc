@@ -180,7 +180,7 @@ mpz_class RoundRational(const mpq_class& x, Rounding rounding) {
   mpz_class floor, rest;
   mpz_fdiv_qr(floor.get_mpz_t(), rest.get_mpz_t(), x.get_num_mpz_t(), x.get_den_mpz_t());
   if (rest == 0) return floor;
-  const mpz_class above = floor + 1;
+  mpz_class above = floor + 1;
   if (rounding == Rounding::kFloor) return floor;
   if (rounding == Rounding::kCeiling) return above;
   if (rounding == Rounding::kTowardZero) return sgn(x) < 0 ? above : floor;
