@@ -1,4 +1,5 @@
 // Presentation MathML of a formula. Source of the elements: MathML Core (W3C), section 3.
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -38,7 +39,17 @@ std::string Element(std::string_view tag, std::string_view content) {
 }
 
 std::string Operator(std::string_view sign) { return Element("mo", Escaped(sign)); }
-std::string Words(std::string_view text) { return Element("mtext", Escaped(text)); }
+std::string Words(std::string_view text) {
+  // Renderers drop blanks at the ends of a text.
+  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  const std::size_t end = text.find_last_not_of(' ') + 1;
+  std::string words;
+  for (std::size_t i = 0; i < begin; ++i) words += "\u00A0";
+  words += Escaped(text.substr(begin, std::max(begin, end) - begin));
+  for (std::size_t i = std::max(begin, end); i < text.size(); ++i) words += "\u00A0";
+  return Element("mtext", words);
+}
+
 std::string Row(std::string_view content) { return Element("mrow", content); }
 std::string Bracketed(std::string_view content) {
   return Row(Operator("(") + std::string(content) + Operator(")"));
@@ -111,8 +122,10 @@ std::string Binary(const Node& node) {
   for (const Sign& row : kShown) {
     if (row.text == node.text) sign = Operator(row.shown);
   }
-  const int own = Binding(node);
-  return Row(Operand(left, own) + sign + Operand(right, own + 1));
+  // A shift binds loosest of the arithmetic, which few readers would guess: sums get brackets.
+  const bool shift = node.text == "<<" || node.text == ">>";
+  const int own = shift ? 5 : Binding(node);
+  return Row(Operand(left, own) + sign + Operand(right, own + (shift ? 0 : 1)));
 }
 
 // if(c, a, b) as the usual brace; a choice within the last is another line of it.
