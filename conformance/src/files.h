@@ -5,13 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "qtx/format/result.h"
+#include "qtx/conformance/files.h"
 
 namespace qtx::conformance {
-
-/// Paths below `folder` that end in `extension`, relative to it, sorted by bytes so that the order
-/// does not depend on the file system.  Errors: kIo, kTooLarge.
-Result<std::vector<std::string>> FindFiles(const std::string& folder, std::string_view extension);
 
 /// folder/name, or `name` alone where `folder` is empty.
 std::string Join(std::string folder, std::string_view name);

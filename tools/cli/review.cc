@@ -17,7 +17,6 @@
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
 #include "qtx/spec/chapters.h"
-#include "qtx/spec/coverage.h"
 
 namespace qtx::cli {
 namespace {
@@ -28,11 +27,7 @@ using conformance::Case;
 Result<spec::Proposal> Load(const ReviewOptions& options) {
   QTX_ASSIGN_OR_RETURN(const std::string folder,
                        spec::FindProposal(SpecFolder() + "/proposals", options.proposal));
-  QTX_ASSIGN_OR_RETURN(const auto clauses, spec::ReadClauses(SpecFolder()));
-  std::vector<std::string> ids;
-  ids.reserve(clauses.size());
-  for (const spec::Clause& clause : clauses) ids.push_back(clause.id);
-  return spec::LoadProposal(folder, ids);
+  return spec::ReadProposal(folder, SpecFolder());
 }
 
 // The suite, and the examples of the text.

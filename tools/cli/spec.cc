@@ -11,15 +11,19 @@
 #include "data.h"
 #include "feature_option.h"
 #include "json.h"
+#include "qtx/conformance/files.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
 #include "qtx/spec/chapters.h"
 #include "qtx/spec/formula.h"
+#include "qtx/spec/proposal.h"
 
 namespace qtx::cli {
 namespace {
+
+constexpr std::string_view kProposal = "proposal.md";
 
 // One example in one arithmetic, or one formula on one case.
 struct Line {
@@ -45,25 +49,70 @@ class Runner {
     if (std::filesystem::is_directory(path, status)) return Folder(path);
     if (path.ends_with(".yaml")) return CaseFile(path);
     QTX_ASSIGN_OR_RETURN(const spec::Document chapter, spec::ReadDocument(path));
-    return Chapter(chapter);
+    QTX_ASSIGN_OR_RETURN(const bool passed, Chapter(chapter));
+    if (!passed) return false;
+    return CheckFound(path);
   }
 
   const std::vector<Line>& lines() const { return lines_; }
 
  private:
-  // Chapters, and the cases of a proposal's folder of examples.
+  // A proposal or its examples; chapters, with the proposals below them; or files of cases.
   Result<bool> Folder(const std::string& folder) {
+    const std::filesystem::path path = std::filesystem::path(folder) / "";
+    std::error_code status;
+    for (const auto& proposal : {path.parent_path(), path.parent_path().parent_path()}) {
+      if (std::filesystem::exists(proposal / kProposal, status)) return Proposal(proposal.string());
+    }
     QTX_ASSIGN_OR_RETURN(const std::vector<spec::Document> chapters, spec::ReadChapters(folder));
     for (const spec::Document& chapter : chapters) {
       QTX_ASSIGN_OR_RETURN(const bool passed, Chapter(chapter));
       if (!passed) return false;
     }
-    QTX_ASSIGN_OR_RETURN(const std::vector<std::string> files, spec::FindFiles(folder, ".yaml"));
-    for (const std::string& file : files) {
-      if (!chapters.empty()) break;
-      QTX_ASSIGN_OR_RETURN(const bool passed, CaseFile(folder + "/" + file));
+    if (std::filesystem::is_directory(path / "proposals", status)) {
+      QTX_ASSIGN_OR_RETURN(const bool passed, Proposals((path / "proposals").string()));
       if (!passed) return false;
     }
+    if (!chapters.empty()) return CheckFound(folder);
+    QTX_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                         conformance::FindFiles(folder, ".yaml"));
+    for (const std::string& file : files) {
+      QTX_ASSIGN_OR_RETURN(const bool passed,
+                           CaseFile((std::filesystem::path(folder) / file).string()));
+      if (!passed) return false;
+    }
+    return CheckFound(folder);
+  }
+
+  Result<bool> Proposals(const std::string& folder) {
+    QTX_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                         conformance::FindFiles(folder, ".md"));
+    for (const std::string& file : files) {
+      const std::filesystem::path path = std::filesystem::path(folder) / file;
+      if (path.filename() != kProposal) continue;
+      QTX_ASSIGN_OR_RETURN(const bool passed, Proposal(path.parent_path().string()));
+      if (!passed) return false;
+    }
+    return true;
+  }
+
+  // Each example twice: without the feature, and with it.
+  Result<bool> Proposal(const std::string& folder) {
+    QTX_ASSIGN_OR_RETURN(const spec::Proposal proposal, spec::ReadProposal(folder, SpecFolder()));
+    for (const spec::ExampleResult& result : spec::RunExamples(proposal)) {
+      const conformance::Case& example = proposal.examples[result.example];
+      for (const bool after : {false, true}) {
+        const spec::ExampleSide& side = after ? result.after : result.before;
+        const std::string_view with = after ? "with " : "without ";
+        lines_.push_back({example.id, example.spec, example.where, result.arithmetic, side.ok,
+                          fmt::format("{}{}", with, proposal.feature->name), side.differs});
+        if (!side.ok) return false;
+      }
+    }
+    return true;
+  }
+
+  Result<bool> CheckFound(const std::string& folder) const {
     if (!lines_.empty()) return true;
     return Error{ErrorCode::kInvalid, folder, "found neither an example nor a formula"};
   }
@@ -98,7 +147,9 @@ class Runner {
     if (cases.empty()) return true;
     const std::vector<conformance::BackendSource> sources = {
         conformance::ReferenceSource(features_)};
-    const conformance::Report report = conformance::RunSuite(path, cases, sources, {});
+    conformance::RunOptions options;
+    options.features = features_;
+    const conformance::Report report = conformance::RunSuite(path, cases, sources, options);
     for (const auto& backend : report.backends) {
       for (const auto& result : backend.cases) {
         const bool passed = result.outcome == conformance::Outcome::kPass;

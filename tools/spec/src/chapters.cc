@@ -4,40 +4,13 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
-#include <system_error>
 #include <utility>
 
+#include "qtx/conformance/files.h"
+
 namespace qtx::spec {
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::int64_t kMaxFiles = 100'000;
-
-}  // namespace
-
-Result<std::vector<std::string>> FindFiles(const std::string& folder, std::string_view extension) {
-  std::error_code status;
-  if (!fs::is_directory(folder, status)) {
-    return Error{ErrorCode::kIo, folder, "found no folder of that name"};
-  }
-  std::vector<std::string> paths;
-  fs::recursive_directory_iterator entry(folder, status);
-  for (; !status && entry != fs::recursive_directory_iterator(); entry.increment(status)) {
-    if (!entry->is_regular_file(status) || entry->path().extension() != extension) continue;
-    paths.push_back(entry->path().lexically_relative(folder).generic_string());
-    if (std::ssize(paths) > kMaxFiles) {
-      return Error{ErrorCode::kTooLarge, folder,
-                   "found more than " + std::to_string(kMaxFiles) + " files"};
-    }
-  }
-  if (status) return Error{ErrorCode::kIo, folder, status.message()};
-  std::ranges::sort(paths);
-  return paths;
-}
-
 Result<std::vector<std::string>> FindChapters(const std::string& folder) {
-  QTX_ASSIGN_OR_RETURN(std::vector<std::string> paths, FindFiles(folder, ".md"));
+  QTX_ASSIGN_OR_RETURN(std::vector<std::string> paths, conformance::FindFiles(folder, ".md"));
   std::erase_if(paths, [](std::string_view path) {
     return path.starts_with("proposals/") || path.starts_with("templates/") ||
            path.starts_with("onnx/");
@@ -49,7 +22,8 @@ Result<std::vector<Document>> ReadChapters(const std::string& folder) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindChapters(folder));
   std::vector<Document> chapters;
   for (const std::string& path : paths) {
-    QTX_ASSIGN_OR_RETURN(chapters.emplace_back(), ReadDocument((fs::path(folder) / path).string()));
+    QTX_ASSIGN_OR_RETURN(chapters.emplace_back(),
+                         ReadDocument((std::filesystem::path(folder) / path).string()));
   }
   return chapters;
 }

@@ -1,8 +1,11 @@
 #include "qtx/spec/coverage.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <set>
+#include <string>
+#include <system_error>
 
 #include "qtx/conformance/suite.h"
 #include "qtx/reference/arithmetic.h"
@@ -43,6 +46,17 @@ void MatchOperators(const std::string& spec_folder, TextCoverage& text) {
     text.operators_without_section.push_back(op_type);
   }
   std::ranges::set_difference(sections, stems, std::back_inserter(text.sections_without_operator));
+}
+
+// What proposals state: code behind a feature cites it.
+Result<std::set<std::string>> ProposedClauses(const std::string& spec_folder) {
+  std::set<std::string> ids;
+  const std::filesystem::path folder = std::filesystem::path(spec_folder) / "proposals";
+  std::error_code status;
+  if (!std::filesystem::is_directory(folder, status)) return ids;
+  QTX_ASSIGN_OR_RETURN(const std::vector<Clause> clauses, ReadClauses(folder.string()));
+  for (const Clause& clause : clauses) ids.insert(clause.id);
+  return ids;
 }
 
 }  // namespace
@@ -88,9 +102,10 @@ Result<TextCoverage> MeasureText(const std::string& spec_folder, const std::stri
   MatchOperators(spec_folder, text);
   QTX_ASSIGN_OR_RETURN(text.links, DanglingLinks(spec_folder, !root.empty()));
   if (root.empty()) return text;
+  QTX_ASSIGN_OR_RETURN(const std::set<std::string> proposed, ProposedClauses(spec_folder));
   for (const auto& [place, ids] : Citations(root)) {
     for (const std::string& id : ids) {
-      if (!stated.contains(id)) text.citations.push_back({place, id});
+      if (!stated.contains(id) && !proposed.contains(id)) text.citations.push_back({place, id});
     }
   }
   return text;

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "qtx/conformance/files.h"
 #include "qtx/spec/chapters.h"
 
 namespace qtx::spec {
@@ -90,7 +91,7 @@ Result<void> Check(const std::string& path, const std::string& shown,
 
 Result<std::vector<Dangling>> DanglingLinks(const std::string& folder, bool with_readmes) {
   std::vector<Dangling> dangling;
-  QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(folder, ".md"));
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, conformance::FindFiles(folder, ".md"));
   for (const std::string& path : paths) {
     if (path.starts_with("templates/")) continue;
     QTX_RETURN_IF_ERROR(Check((fs::path(folder) / path).string(), path, dangling));
@@ -99,7 +100,7 @@ Result<std::vector<Dangling>> DanglingLinks(const std::string& folder, bool with
   const fs::path root = fs::absolute(folder).lexically_normal().parent_path();
   std::vector<std::string> readmes = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"};
   for (const char* module : kModules) {
-    QTX_ASSIGN_OR_RETURN(const auto found, FindFiles((root / module).string(), ".md"));
+    QTX_ASSIGN_OR_RETURN(const auto found, conformance::FindFiles((root / module).string(), ".md"));
     for (const std::string& path : found) readmes.push_back(std::string(module) + "/" + path);
   }
   for (const std::string& path : readmes) {

@@ -11,6 +11,7 @@
 
 #include "qtx/conformance/proposal_examples.h"
 #include "qtx/format/file.h"
+#include "qtx/spec/coverage.h"
 
 namespace qtx::spec {
 namespace {
@@ -314,6 +315,14 @@ Result<std::string> FindProposal(const std::string& proposals, const std::string
 
 Result<Proposal> LoadProposal(const std::string& folder, std::span<const std::string> clauses) {
   return Loader(folder, clauses).Load();
+}
+
+Result<Proposal> ReadProposal(const std::string& folder, const std::string& spec_folder) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<Clause> clauses, ReadClauses(spec_folder));
+  std::vector<std::string> ids;
+  ids.reserve(clauses.size());
+  for (const Clause& clause : clauses) ids.push_back(clause.id);
+  return LoadProposal(folder, ids);
 }
 
 }  // namespace qtx::spec

@@ -1,5 +1,7 @@
 #include "qtx/spec/formula.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -49,7 +51,7 @@ Result<void> FindUsed(const Document& document, const Statement& use, Formula& f
     }
     if (texts.empty()) {
       return Error{ErrorCode::kInvalid, PlaceIn(document.where, use.place),
-                   "found no formula of " + clause + " in " + path};
+                   fmt::format("found no formula of {} in {}", clause, path)};
     }
     std::ranges::move(texts, std::back_inserter(formula.used));
   }

@@ -11,12 +11,8 @@
 
 namespace qtx::spec {
 
-/// Paths below `folder` that end in `extension`, relative to it, sorted by bytes; symbolic links to
-/// folders are not followed.  Errors: kIo, kTooLarge.
-Result<std::vector<std::string>> FindFiles(const std::string& folder, std::string_view extension);
-
 /// The Markdown files of a specification; without those of proposals, templates and the text for
-/// ONNX, which state nothing of it.  Errors: as FindFiles.
+/// ONNX, which state nothing of it.  Errors: as conformance::FindFiles.
 Result<std::vector<std::string>> FindChapters(const std::string& folder);
 
 /// All of these, read.  Errors: as FindChapters and ReadDocument.

@@ -51,6 +51,9 @@ Result<std::string> FindProposal(const std::string& proposals, const std::string
 /// of order, a row of the status table that is missing or does not agree with feature.h, a clause
 /// that nobody states, no example, and those of ParseProposalExamples.
 Result<Proposal> LoadProposal(const std::string& folder, std::span<const std::string> clauses);
+/// The same, with the clauses that the chapters of `spec_folder` state.  Errors: also as
+/// ReadClauses.
+Result<Proposal> ReadProposal(const std::string& folder, const std::string& spec_folder);
 
 /// One example in one of its arithmetics under one set of features.
 struct ExampleSide {
