@@ -111,6 +111,8 @@ class Prepared : public PreparedModel {
       if (!input.type->quantization.has_value())
         return Error{ErrorCode::kInvalid, "", "no quantization"};
       QTX_ASSIGN_OR_RETURN(like.quantization, format::Resolve(model_, *input.type));
+      if (format::HasBase(*like.quantization))  // an initializer whose default may be replaced
+        return Error{ErrorCode::kUnsupported, "", "base_levels on an input"};
     }
     return workspace_.Define(input.name, std::move(like), *dims);
   }

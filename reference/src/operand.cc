@@ -72,7 +72,9 @@ Dyadic Operand::exact(std::int64_t i) const {
     return {value, 0};
   }
   if (is_integer()) return Scaled(scale(i), integer(i));
-  if (!bases_.empty()) {  // both steps are exact: quantization.C18
+  if (!bases_.empty()) {
+    if (base(i) == 0) return Scaled(scale(i), Steps(i));
+    // Both steps are exact: quantization.C18.
     const double product = static_cast<double>(scale(i)) * static_cast<double>(Steps(i));
     return ToDyadic(product + static_cast<double>(base(i)));
   }

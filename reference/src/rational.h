@@ -15,8 +15,8 @@ namespace qtx::reference {
 using Rational = mpq_class;
 
 /// mantissa * 2^exponent, or an infinity with the mantissa's sign, or NaN. Every element of every
-/// tensor is one: a float, an integer, or a binary32 scale times an integer of at most 33 bits (57
-/// bits).
+/// tensor is one: a float, an integer, a binary32 scale times an integer of at most 33 bits (57
+/// bits), or that plus a base (53 bits: quantization.C18).
 struct Dyadic {
   enum class Kind : std::int32_t { kFinite, kInfinite, kNan };
   std::int64_t mantissa = 0;

@@ -218,7 +218,8 @@ class Loader {
     std::error_code status;
     for (fs::directory_iterator entry(folder, status); !status && entry != fs::directory_iterator();
          entry.increment(status)) {
-      if (entry->path().extension() == ".yaml") paths.push_back(entry->path().string());
+      const bool file = entry->is_regular_file(status);
+      if (file && entry->path().extension() == ".yaml") paths.push_back(entry->path().string());
       if (paths.size() > kMaxExampleFiles) {
         return Error{ErrorCode::kTooLarge, folder, "found more than 1000 files .yaml"};
       }

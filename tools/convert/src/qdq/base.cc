@@ -1,6 +1,9 @@
 #include "qdq/base.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "errors.h"
 #include "qdq/parameters.h"
@@ -55,6 +58,20 @@ Result<bool> IsConstant(const GraphIndex& index, const std::string& name, const 
   return found && *found == value;
 }
 
+// Of elements of the annotated shape, `dequantize` makes what lowering's would.
+Result<bool> SaysProduct(const GraphIndex& index, const Node& dequantize,
+                         const format::TensorType& type, const StockParameters& stock) {
+  const format::TensorData* stored = index.Initializer(dequantize.inputs[0]);
+  if (stored == nullptr || stored->dims != *format::FixedDims(*type.shape)) return false;
+  if (stock.axis && dequantize.IntOr("axis", 1) != *stock.axis) return false;
+  if (dequantize.IntOr("block_size", 0) != stock.block_size.value_or(0)) return false;
+  const bool has_zero_point = dequantize.inputs.size() > 2 && !dequantize.inputs[2].empty();
+  if (has_zero_point != stock.zero_point.has_value()) return false;
+  QTX_ASSIGN_OR_RETURN(const bool same, IsConstant(index, dequantize.inputs[1], stock.scale));
+  if (!same || !has_zero_point) return same;
+  return IsConstant(index, dequantize.inputs[2], *stock.zero_point);
+}
+
 // The annotation of `lowered.value` and the nodes agree in every scale, offset and base.
 Result<bool> Says(const GraphIndex& index, const LoweredBase& lowered) {
   const format::TensorType* annotation = index.TypeOf(lowered.value);
@@ -67,22 +84,29 @@ Result<bool> Says(const GraphIndex& index, const LoweredBase& lowered) {
   const auto stock = ToStock(type);
   const auto base = ToStockBase(type);
   if (!stock.has_value() || !base.has_value()) return false;
-  const Node& dequantize = index.node(lowered.nodes[0]);
-  QTX_ASSIGN_OR_RETURN(bool same, IsConstant(index, dequantize.inputs[1], stock->scale));
-  if (same && stock->zero_point) {
-    if (dequantize.inputs.size() < 3) return false;
-    QTX_ASSIGN_OR_RETURN(same, IsConstant(index, dequantize.inputs[2], *stock->zero_point));
+  QTX_ASSIGN_OR_RETURN(bool same, SaysProduct(index, index.node(lowered.nodes[0]), type, *stock));
+  // The nodes after it, and the constant that each has.
+  std::vector<std::pair<std::string_view, Tensor>> expected;
+  const bool blocked = !base->blocks.empty();
+  if (blocked) expected.emplace_back("Reshape", ShapeTensor(base->blocks));
+  expected.emplace_back("Add", base->value);
+  if (blocked) expected.emplace_back("Reshape", ShapeTensor(*format::FixedDims(*type.shape)));
+  if (lowered.nodes.size() != 1 + expected.size()) return false;
+  for (std::size_t i = 0; same && i < expected.size(); ++i) {
+    const Node& node = index.node(lowered.nodes[1 + i]);
+    if (!IsStock(node, expected[i].first) || !node.attributes.empty()) return false;
+    QTX_ASSIGN_OR_RETURN(same, IsConstant(index, node.inputs[1], expected[i].second));
   }
-  for (const std::size_t at : lowered.nodes) {
-    const Node& node = index.node(at);
-    if (!same || !IsStock(node, "Add")) continue;
-    QTX_ASSIGN_OR_RETURN(same, IsConstant(index, node.inputs[1], base->value));
-  }
-  const std::size_t nodes = base->blocks.empty() ? 2 : 4;
-  return same && lowered.nodes.size() == nodes;
+  return same;
 }
 
 }  // namespace
+
+Tensor ShapeTensor(const Dims& dims) {
+  Tensor shape = *format::MakeTensor(ElementType::kInt64, {std::ssize(dims)});
+  std::ranges::copy(dims, shape.As<std::int64_t>().begin());
+  return shape;
+}
 
 Result<StockBase> ToStockBase(const format::TensorType& type) {
   const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt;

@@ -10,6 +10,9 @@
 
 namespace qtx::convert {
 
+/// An INT64 tensor of `dims`, as Reshape takes it.
+format::Tensor ShapeTensor(const format::Dims& dims);
+
 struct StockBase {
   format::Tensor value;  // FLOAT, broadcast to the product, which is first reshaped to `blocks`
   format::Dims blocks;   // each blocked dimension as blocks and elements of one; empty: no Reshape

@@ -184,9 +184,7 @@ Result<std::string> Lowering::AddClip(const std::string& value, const std::strin
 }
 
 std::string Lowering::AddShape(const std::string& name, const format::Dims& dims) {
-  format::Tensor shape = *format::MakeTensor(ElementType::kInt64, {std::ssize(dims)});
-  std::ranges::copy(dims, shape.As<std::int64_t>().begin());
-  return AddBound(name, shape);
+  return AddBound(name, ShapeTensor(dims));
 }
 
 // From the dequantized `product` to `value`.

@@ -143,6 +143,24 @@ TEST(FromOnnx, TakesNoAnnotatedBaseThatTheNodesContradict) {
                                   [](const format::Node& node) { return node.op_type == "Add"; }));
 }
 
+TEST(FromOnnx, TakesNoAnnotatedBaseThatIsAddedToOtherBlocks) {
+  const auto folds = [](const format::Model& model) {
+    const auto lifted = FromOnnx(model);
+    return !lifted.has_value() ||
+           std::ranges::none_of(lifted->model.graph.nodes,
+                                [](const format::Node& node) { return node.op_type == "Add"; });
+  };
+  format::Model reshaped = ToQdq(WithBase())->model;
+  ASSERT_TRUE(folds(reshaped));
+  for (format::TensorData& data : reshaped.graph.initializers) {
+    if (data.name != "w/blocks/shape") continue;
+    format::Tensor changed = *format::Decode(data);
+    std::ranges::copy(format::Dims{1, 2, 4}, changed.As<std::int64_t>().begin());
+    data = format::ToTensorData("w/blocks/shape", changed);
+  }
+  EXPECT_FALSE(folds(reshaped));
+}
+
 TEST(Kinds, WithoutLevelsGetTheProductsAndRefuseABase) {
   int written = 0;
   for (const Kind& kind : Kinds()) {

@@ -259,6 +259,7 @@ Result<void> Evaluator::Each(const Code& code, std::size_t index, std::size_t in
   const std::size_t slot = locals_.size();
   locals_.emplace_back(mpq_class(0));
   for (long i = 0; i < limit; ++i) {
+    QTX_RETURN_IF_ERROR(Step(code));
     locals_[slot] = mpq_class(i);
     QTX_RETURN_IF_ERROR(Each(code, index + 1, indices, total));
   }

@@ -161,7 +161,8 @@ Number IrrationalPower(const Number& x, const Number& y, bool negative, Precisio
 
 // Where base is a rational to the power of the exponent's denominator, and the result not too long.
 std::optional<mpq_class> RationalPower(const mpq_class& base, const mpq_class& exponent) {
-  if (!exponent.get_num().fits_slong_p() || !exponent.get_den().fits_ulong_p()) return std::nullopt;
+  constexpr unsigned long kMaxRoot = 1UL << 16;
+  if (!exponent.get_num().fits_slong_p() || exponent.get_den() > kMaxRoot) return std::nullopt;
   const auto root =
       IsInteger(exponent) ? std::optional(base) : ExactRoot(base, exponent.get_den().get_ui());
   if (!root) return std::nullopt;

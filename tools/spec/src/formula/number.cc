@@ -79,11 +79,12 @@ Result<long> TakeExponent(std::string_view& text, std::string_view letters) {
   const std::size_t at = text.find_first_of(letters);
   if (at == std::string_view::npos) return 0;
   std::string_view digits = text.substr(at + 1);
-  if (digits.starts_with('+')) digits.remove_prefix(1);
+  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
   long exponent = 0;
   const auto [end, status] =
       std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
-  if (status == std::errc::result_out_of_range || std::abs(exponent) > kMaxNumberExponent) {
+  if (status == std::errc::result_out_of_range || exponent > kMaxNumberExponent ||
+      exponent < -kMaxNumberExponent) {
     return Error{ErrorCode::kTooLarge, "",
                  "found an exponent of " + std::string(digits) + ", expected at most " +
                      std::to_string(kMaxNumberExponent)};

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::spec {
 namespace {
 
@@ -130,7 +132,9 @@ Number Operand::Real(std::int64_t element) const {
   const auto* finite = AsRational(stored);
   if (!quantization_ || finite == nullptr) return stored;  // a float8 has NaN
   const std::int64_t parameter = Parameter(element);
-  return mpq_class((*finite - Offset(parameter)) * Scale(parameter));
+  const mpq_class real = (*finite - Offset(parameter)) * Scale(parameter);
+  if (!format::HasBase(*quantization_)) return real;
+  return mpq_class(real + static_cast<double>(format::BaseAt(*quantization_, parameter)));
 }
 
 std::int64_t Operand::Parameter(std::int64_t element) const {

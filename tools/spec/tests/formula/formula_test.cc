@@ -60,6 +60,16 @@ TEST(RunFormula, KnowsEveryPartOfAnOperand) {
             "16 all");
 }
 
+// quantization.S7: the reals of 1 and 2 are 6 and 7.
+TEST(RunFormula, AddsTheBaseOfAConstant) {
+  EXPECT_EQ(Outcome("y = x",
+                    "---\nspec: a.S1\nop: {type: Cast, attributes: {to: float}}\n"
+                    "inputs: {x: {type: int8q, shape: [2], scale: [1.0], data: [1, 2], "
+                    "initializer: true, base_levels: [{value: [5.0]}]}}\n"
+                    "expect: {y: {type: float}}\n"),
+            "2 all");
+}
+
 TEST(RunFormula, SumsOverIndices) {
   // Stored 0 to 15 less 8, two by two.
   const std::string product =
@@ -95,6 +105,8 @@ TEST(RunFormula, SaysWhatHasNoMeaning) {
 
 TEST(RunFormula, EndsWhateverTheTextSays) {
   EXPECT_THAT(Outcome("y = sum(i < 2^20, j < 2^20: 1)"), HasSubstr("steps for an element"));
+  EXPECT_THAT(Outcome("y = x + sum(i < 2^20, j < 2^20, k < 0: 1)"),
+              HasSubstr("steps for an element"));
   EXPECT_THAT(Outcome("y = fold(i < 100, s = 3: s * s)"), HasSubstr("bits"));
   EXPECT_THAT(Outcome("y = 2^(2^(2^(2^(2^2))))"), HasSubstr("the formula gives"));
   std::string doubling = "f0(a) = a + a\n";

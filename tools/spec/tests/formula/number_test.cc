@@ -51,10 +51,12 @@ TEST(ParseNumber, IsExact) {
 }
 
 TEST(ParseNumber, RefusesWhatIsNone) {
-  for (const char* text : {"1.", ".5", "1e", "1e+", "0x", "0xG", "1_000", "1.2.3", "1p3", "12ab"}) {
+  for (const char* text :
+       {"1.", ".5", "1e", "1e+", "0x", "0xG", "1_000", "1.2.3", "1p3", "12ab", "1e+-5"}) {
     EXPECT_THAT(Parsed(text), HasSubstr("expected a number")) << text;
   }
   EXPECT_THAT(Parsed("1e99999999999999999999"), HasSubstr("expected at most 4096"));
+  EXPECT_THAT(Parsed("1e-9223372036854775808"), HasSubstr("expected at most 4096"));
   EXPECT_THAT(Parsed("1e4097"), HasSubstr("expected at most 4096"));
 }
 
