@@ -99,15 +99,22 @@ def changed(document, path, value):
     return document
 
 
+def text_of(path):
+    """The file's text; a template's with every mark @KEY@ filled in, as `qtx spec new` does."""
+    text = path.read_text()
+    return re.sub(r"@[A-Z_]+@", "word", text) if path.parent.name == "templates" else text
+
+
 def documents(source):
-    """(place, document) of every case file and of every ```yaml block of the specification."""
-    examples = (source / "spec/proposals").glob("*/examples/*.yaml")
+    """(place, document) of every case file, of every example and template of one, and of every
+    ```yaml block of the specification."""
+    examples = [*(source / "spec/proposals").glob("*/examples/*.yaml"), *(source / "spec/templates").glob("*.yaml")]
     for path in [*sorted((source / "conformance/cases").rglob("*.yaml")), *sorted(examples)]:
-        for i, document in enumerate(yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader)):
+        for i, document in enumerate(yaml.load_all(text_of(path), Loader=yaml.CSafeLoader)):
             if document is not None:
                 yield f"{path.relative_to(source)} document {i + 1}", document
     for path in sorted((source / "spec").rglob("*.md")):
-        for block in re.findall(r"^```yaml\n(.*?)^```$", path.read_text(), re.M | re.S):
+        for block in re.findall(r"^```yaml\n(.*?)^```$", text_of(path), re.M | re.S):
             for document in yaml.load_all(block, Loader=yaml.CSafeLoader):
                 yield str(path.relative_to(source)), document
 
