@@ -110,11 +110,18 @@ class Page:
         self._load(url)
         return time.monotonic() - start
 
-    def _load(self, url):
+    def follow(self, act):
+        """Calls what makes the page leave for another, and waits until that one's script has run.
+
+        Asking the page meanwhile would fail: a page that is left answers nothing.
+        """
         self._loaded = False
-        self.call("Page.navigate", url=url)
+        act()
         while not self._loaded:
             self._receive()
+
+    def _load(self, url):
+        self.follow(lambda: self.call("Page.navigate", url=url))
 
     def run(self, script):
         """The value of a JavaScript expression, waiting for a promise."""
