@@ -10,6 +10,8 @@ function(qtx_test name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE QTX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   qtx_compile_options(${name})
+  # What a test calls is optimised; its own code, and GoogleTest's templates in it, compile in three quarters of the time.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   # GCC 12 takes the empty optionals of temporary aggregates for uninitialised.
   target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_test(NAME ${name} COMMAND ${name})

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "qtx/reference/interpreter.h"
-#include "tests/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace qtx::spec {
 namespace {
@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::Not;
 using testing::SizeIs;
 
-using SpecText = TemporaryFolder;
+using SpecText = conformance::TemporaryFolder;
 
 std::vector<std::string> Ids(const std::vector<Clause>& clauses) {
   std::vector<std::string> ids;

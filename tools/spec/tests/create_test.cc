@@ -8,7 +8,7 @@
 
 #include "qtx/spec/chapters.h"
 #include "qtx/spec/formula.h"
-#include "tests/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace qtx::spec {
 namespace {
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // A text of its own with the templates of the real one.
-class NewText : public TemporaryFolder {
+class NewText : public conformance::TemporaryFolder {
  protected:
   NewText() {
     std::filesystem::create_directories(folder() + "/spec/ops");

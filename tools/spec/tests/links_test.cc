@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace qtx::spec {
 namespace {
 
 using testing::ElementsAre;
 
-class LinkedText : public TemporaryFolder {};
+class LinkedText : public conformance::TemporaryFolder {};
 
 TEST_F(LinkedText, NamesLinksThatLeadNowhere) {
   Write("README.md",

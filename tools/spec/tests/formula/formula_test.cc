@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace qtx::spec {
 namespace {
@@ -147,7 +147,7 @@ TEST(ReadFormulas, SaysWhenTheReferenceRefusesTheCase) {
               StartsWith("a.md:5 @exact"));
 }
 
-class UsedFormulas : public TemporaryFolder {};
+class UsedFormulas : public conformance::TemporaryFolder {};
 
 TEST_F(UsedFormulas, ComeFromTheChapterOfTheirStem) {
   Write("two.md",
