@@ -5,24 +5,23 @@
 namespace qtx::cli {
 namespace {
 
-// The installed copy is found from the program's own place, so that an installation can be moved.
-std::string Installed(const char* name) {
+// An installed copy, or that of the source tree in whose folder build/bin the program is: both are
+// found from the program's own place, so that they can be moved. Else the tree that it was built
+// from.
+std::string Find(const char* name, const char* in_tree) {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto folder = program.parent_path().parent_path() / "share/qtx" / name;
-  return std::filesystem::exists(folder, error) ? folder.string() : "";
+  const auto parent = program.parent_path().parent_path();
+  for (const auto& folder : {parent / "share/qtx" / name, parent.parent_path() / in_tree}) {
+    if (std::filesystem::exists(folder, error)) return folder.string();
+  }
+  return std::string(QTX_SOURCE_DIR "/") + in_tree;
 }
 
 }  // namespace
 
-std::string SuiteFolder() {
-  const std::string installed = Installed("cases");
-  return installed.empty() ? QTX_SOURCE_DIR "/conformance/cases" : installed;
-}
+std::string SuiteFolder() { return Find("cases", "conformance/cases"); }
 
-std::string SpecFolder() {
-  const std::string installed = Installed("spec");
-  return installed.empty() ? QTX_SOURCE_DIR "/spec" : installed;
-}
+std::string SpecFolder() { return Find("spec", "spec"); }
 
 }  // namespace qtx::cli

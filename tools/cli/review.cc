@@ -17,6 +17,7 @@
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
 #include "qtx/spec/chapters.h"
+#include "write_reports.h"
 
 namespace qtx::cli {
 namespace {
@@ -109,6 +110,10 @@ Result<void> Write(const spec::Review& review, const ReviewOptions& options) {
 }  // namespace
 
 int Review(const ReviewOptions& options) {
+  for (const std::string& path : {options.html, options.json}) {
+    const auto fits = CheckOutput(path);
+    if (!fits.has_value()) return Fail(fits.error(), kInternal);
+  }
   ModelCache models;
   const auto review = Make(options, models);
   if (!review.has_value()) return Fail(review.error(), kBadInput);
@@ -116,6 +121,10 @@ int Review(const ReviewOptions& options) {
     return Fail(written.error(), kInternal);
   }
   fmt::print("{}", options.json == "-" ? spec::ToJson(*review) : spec::ToText(*review));
+  for (const spec::BackendEffect& backend : review->backends) {
+    if (!backend.error) continue;
+    return Fail({backend.error->code, "backend " + backend.name, backend.error->message}, kFailed);
+  }
   return spec::ExamplesHold(*review) ? kDone : kFailed;
 }
 

@@ -17,8 +17,10 @@
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
 #include "qtx/spec/chapters.h"
+#include "qtx/spec/coverage.h"
 #include "qtx/spec/formula.h"
 #include "qtx/spec/proposal.h"
+#include "write_reports.h"
 
 namespace qtx::cli {
 namespace {
@@ -124,15 +126,33 @@ class Runner {
     for (conformance::Case& c : cases) {
       c.folder = std::filesystem::path(path).parent_path().string();
     }
+    for (const conformance::Case& c : cases) QTX_RETURN_IF_ERROR(CheckCited(c.spec, c.where));
     return Examples(path, std::move(cases));
+  }
+
+  // A clause of the chapter that cites it, if it comes from one, or of the whole text.
+  Result<void> CheckCited(const std::string& clause, const std::string& where,
+                          const spec::Document* chapter = nullptr) {
+    const auto is_it = [&clause](const auto& stated) { return stated.id == clause; };
+    if (chapter != nullptr && std::ranges::any_of(chapter->clauses, is_it)) return {};
+    if (clauses_.empty()) {
+      QTX_ASSIGN_OR_RETURN(clauses_, spec::ReadClauses(SpecFolder()));
+    }
+    if (std::ranges::any_of(clauses_, is_it)) return {};
+    return Error{ErrorCode::kInvalid, where, "cites " + clause + ", which the text does not state"};
   }
 
   Result<bool> Chapter(const spec::Document& chapter) {
     QTX_ASSIGN_OR_RETURN(std::vector<conformance::Case> examples, spec::ExamplesOf(chapter));
+    for (const conformance::Case& c : examples) {
+      QTX_RETURN_IF_ERROR(CheckCited(c.spec, c.where, &chapter));
+    }
     QTX_ASSIGN_OR_RETURN(const bool passed, Examples(chapter.where, std::move(examples)));
     if (!passed) return false;
     QTX_ASSIGN_OR_RETURN(const std::vector<spec::Formula> formulas, spec::ReadFormulas(chapter));
     for (const spec::Formula& formula : formulas) {
+      QTX_RETURN_IF_ERROR(
+          CheckCited(formula.spec, fmt::format("{}:{}", formula.where, formula.line), &chapter));
       QTX_ASSIGN_OR_RETURN(const std::vector<spec::FormulaRun> runs,
                            spec::RunFormula(formula, features_));
       for (const spec::FormulaRun& run : runs) {
@@ -172,6 +192,7 @@ class Runner {
   }
 
   format::Features features_;
+  std::vector<spec::Clause> clauses_;  // of the whole text, once one of it is asked for
   std::vector<Line> lines_;
 };
 
@@ -220,11 +241,13 @@ void PrintTotals(const std::vector<Line>& lines) {
 }  // namespace
 
 int SpecRun(const SpecRunOptions& options) {
+  const auto fits = CheckOutput(options.json);
+  if (!fits.has_value()) return Fail(fits.error(), kInternal);
   Runner runner(FeaturesOf(options.features));
   const auto passed = runner.Run(options.path.empty() ? SpecFolder() : options.path);
   const bool text = options.json != "-";
   if (text) std::ranges::for_each(runner.lines(), Print);
-  if (!passed.has_value()) return Fail(passed.error(), StatusOf(passed.error()));
+  if (!passed.has_value()) return Fail(passed.error(), kBadInput);
   if (text) PrintTotals(runner.lines());
   if (!options.json.empty()) {
     const std::string json = ToJson(runner.lines(), *passed);

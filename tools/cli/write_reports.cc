@@ -1,10 +1,23 @@
 #include "write_reports.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 
 #include "qtx/format/model.h"
 
 namespace qtx::cli {
+
+Result<void> CheckOutput(const std::string& path) {
+  if (path.empty() || path == "-") return {};
+  const auto parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return Error{ErrorCode::kIo, path, std::strerror(errno)};
+}
 
 Result<void> WriteReports(const conformance::Report& report, const ReportFiles& files) {
   if (files.json == "-") {

@@ -10,6 +10,10 @@ namespace qtx::cli {
 struct ReportFiles {
   std::string json, junit, html;  // empty: not written; json "-": stdout, and no table there
 };
+/// That a file could be put there, asked before the work of making it.  Errors: kIo for a folder
+/// that does not exist, or in which nothing may be written. "" and "-" are fine.
+Result<void> CheckOutput(const std::string& path);
+
 /// Prints the table and writes the files.  Errors: kIo.
 Result<void> WriteReports(const conformance::Report& report, const ReportFiles& files);
 

@@ -499,13 +499,20 @@ TEST_F(Qtx, RunsExamplesAndFormulasToTheFirstThatDiffers) {
             std::string::npos)
       << broken.err;
   EXPECT_EQ(Run("spec run --feature nothing " + Path("good.md")).status, 2);
+  EXPECT_EQ(Run("spec run " + Path("nowhere.md")).status, 3);
+  Write("unstated.yaml",
+        "{id: a, spec: abs.S99, why: w, op: {type: Abs}, expect: {error: abs.C1}}");
+  const Outcome unstated = Run("spec run " + Path("unstated.yaml"));
+  EXPECT_EQ(unstated.status, 3);
+  EXPECT_NE(unstated.err.find("cites abs.S99, which the text does not state"), std::string::npos)
+      << unstated.err;
 }
 
 TEST_F(Qtx, FindsNothingThatTheTextLeavesOpen) {
   const Outcome text = Run("spec coverage --json -");
   EXPECT_EQ(text.status, 0) << text.out << text.err;
   EXPECT_NE(text.out.find("\"complete\": true"), std::string::npos) << text.out;
-  EXPECT_EQ(Run("spec coverage " + Path("nowhere")).status, 4);
+  EXPECT_EQ(Run("spec coverage " + Path("nowhere")).status, 3);
 }
 
 TEST_F(Qtx, BeginsAProposalOfATextAndLeavesItAlone) {

@@ -131,6 +131,9 @@ TEST_F(QtxReview, NamesWhatIsNoProposal) {
   }
   EXPECT_EQ(Run("review 3 --backend no-such" + Suite()).status, 2);
   EXPECT_EQ(Run("review 3 --models " + Path("missing") + Suite()).status, 3);
+  const Outcome silent = Run("review 2 --backend cmd:false" + Suite());
+  EXPECT_EQ(silent.status, 1);
+  EXPECT_NE(silent.err.find("backend cmd:false: "), std::string::npos) << silent.err;
 }
 
 TEST_F(QtxReview, ShowsTheTextTheExamplesAndWhatFlips) {

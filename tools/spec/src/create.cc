@@ -1,9 +1,9 @@
 #include "qtx/spec/create.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -78,9 +78,7 @@ Result<std::string> NextNumber(const fs::path& proposals, std::string_view slug)
   }
   constexpr int kMost = 9998;
   if (greatest > kMost) return Refuse(slug, "at most 9999 proposals");
-  std::array<char, kDigits + 1> text{};
-  std::snprintf(text.data(), text.size(), "%04d", greatest + 1);
-  return std::string(text.data());
+  return fmt::format("{:0{}}", greatest + 1, kDigits);
 }
 
 // The folder of the text in which a stem has its chapter.
@@ -155,7 +153,13 @@ Result<Created> NewCase(std::string_view name, const std::string& folder,
     if (!chapter.sections.empty()) op_type = chapter.sections.front().title;
   }
   Created created;
-  const Fields fields = {{"STEM", stem}, {"NAME", shows}, {"OP_TYPE", op_type}};
+  std::string arithmetics = "[exact]";
+  if (kind == "arithmetic") {
+    arithmetics = "[" + stem + "]";
+    std::ranges::replace(arithmetics, '_', '-');
+  }
+  const Fields fields = {
+      {"STEM", stem}, {"NAME", shows}, {"OP_TYPE", op_type}, {"ARITHMETICS", arithmetics}};
   const fs::path path = fs::path(suite) / kind / stem / (shows + ".yaml");
   QTX_RETURN_IF_ERROR(WriteNew(folder, "case.yaml", path, fields, created));
   created.next = {"the clause, why, values and derivation of " + path.string()};

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "proto_change.h"
 #include "qtx/conformance/proposal_examples.h"
 #include "qtx/format/file.h"
 #include "qtx/spec/coverage.h"
@@ -100,6 +101,7 @@ class Loader {
     QTX_RETURN_IF_ERROR(ReadTitle());
     QTX_RETURN_IF_ERROR(CheckSections());
     QTX_RETURN_IF_ERROR(ReadStatus());
+    QTX_RETURN_IF_ERROR(CheckProtoChange(proposal_.text));
     QTX_RETURN_IF_ERROR(ReadExamples());
     return std::move(proposal_);
   }

@@ -181,14 +181,15 @@ std::string FlipsText(const CaseEffect& effect) {
 
 std::string BackendsText(const Review& review) {
   std::string out = Heading("Backends");
+  for (const BackendEffect& one : review.backends) {
+    if (!one.error) continue;
+    out += fmt::format("  {:<28} {}: {}\n", one.name, one.error->where, one.error->message);
+  }
   if (review.cases.flips.empty()) return out + "No answer changes, so none stops conforming.\n";
   out += fmt::format("  {:<28} {:>6} {:>11} {:>12} {:>6} {:>10} {:>12}\n", "on the flipped results",
                      "asked", "newly fails", "newly passes", "stays", "fails both", "unsupported");
   for (const BackendEffect& one : review.backends) {
-    if (one.error) {
-      out += fmt::format("  {:<28} {}: {}\n", one.name, one.error->where, one.error->message);
-      continue;
-    }
+    if (one.error) continue;
     out += fmt::format("  {:<28} {:>6} {:>11} {:>12} {:>6} {:>10} {:>12}\n", one.name, one.asked,
                        one.newly_fails.size(), one.newly_passes.size(), one.stays, one.fails_both,
                        one.unsupported);

@@ -95,6 +95,56 @@ TEST_F(SampleProposal, WithoutARowIsRefused) {
   EXPECT_EQ(ErrorText(), "proposal.md: found no row 'date' in the table below the title");
 }
 
+// The line that is added is the fourth of the diff, whose fence is two below the title.
+TEST_F(SampleProposal, WithADiffThatIsNoSchemaIsRefused) {
+  const auto change_to = [this](const std::string& line) {
+    std::string text = SampleText();
+    const std::string title = "## Change to the proto\n\n";
+    text.replace(
+        text.find(title), title.size(),
+        title + "```diff\n message Quantization {\n   ...\n   optional int32 storage_type = 11;\n" +
+            line + "\n }\n```\n");
+    Write("proposal.md", text);
+  };
+  const int line =
+      1 + static_cast<int>(std::ranges::count(
+              SampleText().substr(0, SampleText().find("## Change to the proto")), '\n'));
+  const std::string place = "proposal.md:" + std::to_string(line + 6) + ": ";
+  change_to("+  optional int32 hue = 77;");
+  EXPECT_EQ(ErrorText(), "no error");
+  change_to("+  optional int32 hue = x;");
+  EXPECT_EQ(ErrorText(), place + "the diff is no schema: Expected field number.");
+  change_to("+  optional int32 hue = 19000;");
+  EXPECT_EQ(ErrorText(), place +
+                             "found hue = 19000 of Quantization, expected a number of 1 to "
+                             "536870911 outside 19000 to 19999");
+  change_to("+  optional int32 hue = 11;");
+  EXPECT_EQ(ErrorText(),
+            place + "found hue = 11 of Quantization beside storage_type = 11 of Quantization");
+}
+
+// The sample's folder stands beside no chapter; here it has one, and another proposal.
+TEST_F(SampleProposal, WithANumberInUseIsRefused) {
+  const auto change_to = [this](const std::string& line) {
+    std::string text = SampleText();
+    const std::string title = "## Change to the proto\n\n";
+    Write("proposal.md",
+          text.replace(text.find(title), title.size(),
+                       title + "```diff\n message Quantization {\n" + line + "\n }\n```\n"));
+  };
+  const fs::path spec = fs::path(Folder()).parent_path().parent_path() / "format";
+  fs::create_directories(spec);
+  std::ofstream(spec / "quantization.md")
+      << "| field | name |\n|---|---|\n| 12 | `scale_levels` | x |\n";
+  change_to("+  optional int32 hue = 12;");
+  EXPECT_THAT(ErrorText(), HasSubstr("found hue = 12 of Quantization, but "));
+  EXPECT_THAT(ErrorText(), HasSubstr("quantization.md has scale_levels = 12"));
+  change_to("+  optional int32 scale_levels = 13;");
+  EXPECT_THAT(ErrorText(), HasSubstr("quantization.md has scale_levels = 12"));
+  change_to("   optional int32 hue = 12;");
+  EXPECT_EQ(ErrorText(), "no error");
+}
+
 TEST_F(SampleProposal, WithoutATextIsRefused) {
   fs::remove(Path("proposal.md"));
   EXPECT_THAT(ErrorText(), HasSubstr("proposal.md: "));

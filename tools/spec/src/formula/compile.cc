@@ -382,6 +382,7 @@ class Compiler {
   Error UnknownFunction(const Node& node) const {
     std::string known;
     for (const FunctionRow& row : spec::Functions()) known += ", " + std::string(row.name);
+    known += ", sum, product, fold";
     for (const Routine& routine : program_.routines) {
       if (routine.parameters > 0) known += ", " + routine.name;
     }

@@ -51,8 +51,9 @@ Result<Number> Evaluator::Element(const Program::Result& result, std::int64_t el
     auto value = InType(result, element);
     if (!precision_.undecided) return value;
     if (bits < kMaxBits) continue;
-    return Error{ErrorCode::kTooLarge, where_,
-                 std::to_string(kMaxBits) + " bits do not decide how a value is rounded"};
+    return Error{
+        ErrorCode::kTooLarge, where_,
+        std::to_string(kMaxBits) + " bits do not decide how a value is rounded or compared"};
   }
 }
 

@@ -38,10 +38,29 @@ std::vector<std::string> TextsOf(const Document& chapter, const std::string& cla
   return texts;
 }
 
+// The chapter that states a clause: beside the one that uses it, or in another folder of the text;
+// "" for none.
+std::string ChapterOf(const std::string& clause, const std::string& where) {
+  const std::string name = StemOf(clause) + ".md";
+  const std::filesystem::path own = std::filesystem::path(where).parent_path();
+  if (std::filesystem::path(where).filename() == name) return where;
+  for (const char* folder : {".", "../arithmetic", "../format", "../ops"}) {
+    const auto path = (own / folder / name).lexically_normal();
+    std::error_code status;
+    if (std::filesystem::exists(path, status)) return path.string();
+  }
+  return "";
+}
+
 Result<void> FindUsed(const Document& document, const Statement& use, Formula& formula) {
   for (const std::string& clause : use.parameters) {
-    const auto own = document.where.substr(0, document.where.rfind('/') + 1);
-    const std::string path = own + StemOf(clause) + ".md";
+    const std::string path = ChapterOf(clause, document.where);
+    if (path.empty()) {
+      return Error{ErrorCode::kInvalid, PlaceIn(document.where, use.place),
+                   fmt::format("found {}, expected a clause of a chapter: there is no {}.md in "
+                               "arithmetic, format or ops",
+                               clause, StemOf(clause))};
+    }
     std::vector<std::string> texts;
     if (path == document.where) {
       texts = TextsOf(document, clause);

@@ -180,18 +180,20 @@ Result<Number> Exponent(const Number& x) {
 }
 
 // In two's complement of `bits` bits: modulo 2^bits, or the nearer end.
-Result<Number> ToWidth(Function function, const Number& x, const Number& width) {
+Result<Number> ToWidth(Function function, const Number& x, const Number& width,
+                       Precision& precision) {
   const auto bits = AsLong(width);
   constexpr long kWidest = 1024;
   if (!bits || *bits < 1 || *bits > kWidest) {
     return Invalid("found " + ToText(width) + " bits, expected 1 to 1024");
   }
   const mpz_class limit = TwoTo(*bits - 1).get_num();
-  if (const auto* infinity = std::get_if<Infinity>(&x);
-      infinity != nullptr && function == Function::kSaturate) {
-    return Number(mpq_class(infinity->sign < 0 ? mpz_class(-limit) : mpz_class(limit - 1)));
-  }
   const auto* rational = AsRational(x);
+  if (rational == nullptr && !IsNan(x) && function == Function::kSaturate) {
+    const mpq_class least = -limit, greatest = limit - 1;
+    if (*Compare(x, least, precision) < 0) return Number(least);
+    if (*Compare(x, greatest, precision) > 0) return Number(greatest);
+  }
   if (rational == nullptr || !IsInteger(*rational)) {
     return Invalid("found " + ToText(x) + ", expected an integer to bring to " +
                    std::to_string(*bits) + " bits");
@@ -207,7 +209,7 @@ Result<Number> ToWidth(Function function, const Number& x, const Number& width) 
 
 Number Extreme(std::span<const Number> numbers, int wanted, Precision& precision) {
   Number best = numbers[0];
-  for (const Number& number : numbers) {
+  for (const Number& number : numbers.subspan(1)) {
     const auto order = Compare(number, best, precision);
     if (!order) return Nan{};
     if (*order == wanted) best = number;
@@ -293,7 +295,7 @@ Result<Number> Apply(Function function, std::span<const Number> arguments, Preci
       return format(3);
     case Function::kWrap:
     case Function::kSaturate:
-      return ToWidth(function, x, arguments[1]);
+      return ToWidth(function, x, arguments[1], precision);
     case Function::kExponent:
       return Exponent(x);
     case Function::kSqrt:

@@ -19,7 +19,8 @@ Interval ToInterval(const Number& x, mpfr_prec_t bits) {
 
 bool IsInfinite(const Number& x) { return std::holds_alternative<Infinity>(x); }
 
-// Of a number that is not NaN: whether it is surely beyond what rounding can bring to an integer.
+// Of a number that is not NaN: whether it is surely beyond all formats, and what is written down as
+// an integer.
 std::optional<Infinity> BeyondIntegers(const Interval& x) {
   if (mpfr_cmp_si_2exp(x.low(), 1, 2 * kMaxBits) > 0) return Infinity{1};
   if (mpfr_cmp_si_2exp(x.high(), -1, 2 * kMaxBits) < 0) return Infinity{-1};
@@ -41,7 +42,6 @@ std::optional<mpq_class> Bound(mpfr_srcptr bound) {
 // What `round` makes of both ends, when it is the same.
 template <typename Rounder>
 Number RoundInterval(const Interval& x, Precision& precision, const Rounder& round) {
-  if (const auto infinite = BeyondIntegers(x)) return *infinite;
   const auto low = Bound(x.low());
   const auto high = Bound(x.high());
   if (low && high) {
@@ -203,6 +203,12 @@ Number Round(const Number& x, Rounding rounding, Precision& precision) {
   if (const auto* rational = AsRational(x)) return mpq_class(RoundRational(*rational, rounding));
   const auto* interval = std::get_if<Interval>(&x);
   if (interval == nullptr) return x;
+  if (BeyondIntegers(*interval)) {
+    Interval moved(precision.bits);  // by less than 1
+    mpfr_sub_ui(&moved.get()->left, interval->low(), 1, MPFR_RNDD);
+    mpfr_add_ui(&moved.get()->right, interval->high(), 1, MPFR_RNDU);
+    return moved;
+  }
   return RoundInterval(*interval, precision, [rounding](const mpq_class& bound) {
     return Number(mpq_class(RoundRational(bound, rounding)));
   });
@@ -228,6 +234,7 @@ Number RoundTo(const FloatFormat& format, const Number& x, Precision& precision)
   if (const auto* rational = AsRational(x)) return RoundRationalTo(format, *rational);
   const auto* interval = std::get_if<Interval>(&x);
   if (interval == nullptr) return x;
+  if (const auto infinite = BeyondIntegers(*interval)) return *infinite;
   return RoundInterval(*interval, precision, [&format](const mpq_class& bound) {
     return RoundRationalTo(format, bound);
   });

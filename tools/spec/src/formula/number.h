@@ -74,7 +74,8 @@ std::optional<Number> Divide(const Number& a, const Number& b, Precision& precis
 
 enum class Rounding { kHalfEven, kHalfAway, kHalfUp, kHalfDown, kTowardZero, kFloor, kCeiling };
 mpz_class RoundRational(const mpq_class& x, Rounding rounding);
-/// To an integer. Infinities and NaN stay, and an interval beyond 2^(2 * kMaxBits) is infinite.
+/// To an integer. Infinities and NaN stay; an interval beyond 2^(2 * kMaxBits) grows by 1 on both
+/// sides, which holds the integer but does not name it.
 Number Round(const Number& x, Rounding rounding, Precision& precision);
 
 /// A binary floating-point format; overflow goes to infinity.

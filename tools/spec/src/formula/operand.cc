@@ -55,6 +55,7 @@ Number MapToInteger(const Number& real, const PlainInteger& type, Precision& pre
   if (const auto* infinity = std::get_if<Infinity>(&whole)) {
     return mpq_class(infinity->sign < 0 ? low : mpz_class(low + span - 1));
   }
+  if (AsRational(whole) == nullptr) precision.undecided = true;
   if (precision.undecided) return Nan{};
   mpz_class rest = std::get<mpq_class>(whole).get_num() - low;
   mpz_fdiv_r_2exp(rest.get_mpz_t(), rest.get_mpz_t(), type.bits);
@@ -70,10 +71,10 @@ Number MapToStored(const Number& real, const Operand& output, std::int64_t eleme
   if (!IsNan(real)) {
     const Number quotient = *Divide(real, output.Scale(parameter), precision);
     const Number steps = Round(quotient, Rounding::kHalfEven, precision);
-    if (const auto* infinity = std::get_if<Infinity>(&steps)) {
-      return mpq_class(infinity->sign < 0 ? output.Least() : output.Greatest());
-    }
     if (precision.undecided) return Nan{};
+    if (AsRational(steps) == nullptr) {  // infinite, or beyond every range
+      return mpq_class(SignOf(steps, precision) < 0 ? output.Least() : output.Greatest());
+    }
     stored += std::get<mpq_class>(steps).get_num();
   }
   return mpq_class(std::clamp(stored, output.Least(), output.Greatest()));
