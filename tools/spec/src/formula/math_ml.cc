@@ -1,42 +1,11 @@
-// Presentation MathML of a formula. Source of the elements: MathML Core (W3C), section 3.
+#include "formula/math_ml.h"
+
 #include <algorithm>
 #include <array>
 #include <span>
-#include <string>
-#include <string_view>
-
-#include "formula/parser.h"
-#include "qtx/spec/formula.h"
 
 namespace qtx::spec {
 namespace {
-
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
-std::string Element(std::string_view tag, std::string_view content) {
-  return "<" + std::string(tag) + ">" + std::string(content) + "</" + std::string(tag) + ">";
-}
 
 std::string Operator(std::string_view sign) { return Element("mo", Escaped(sign)); }
 std::string Words(std::string_view text) {
@@ -85,30 +54,32 @@ int Binding(const Node& node) {
   return 2;  // relations
 }
 
-std::string Math(const Node& node);
-
 std::string Operand(const Node& node, int least) {
-  return Binding(node) < least ? Bracketed(Math(node)) : Math(node);
+  return Binding(node) < least ? Bracketed(MathMl(node)) : MathMl(node);
 }
 
 std::string List(std::span<const Node> nodes) {
   std::string list;
   for (const Node& node : nodes) {
     if (!list.empty()) list += Operator(",");
-    list += Math(node);
+    list += MathMl(node);
   }
   return list;
 }
 
-std::string Binary(const Node& node) {
-  const Node &left = node.children[0], &right = node.children[1];
-  if (node.text == "/") return Element("mfrac", Row(Math(left)) + Row(Math(right)));
-  if (node.text == "^") {
-    constexpr int kAtom = 9;
-    const bool fraction = left.kind == Node::Kind::kBinary;
-    return Element("msup",
-                   (fraction ? Bracketed(Math(left)) : Operand(left, kAtom)) + Row(Math(right)));
-  }
+constexpr int kAtom = 9;
+
+std::string Power(const Node& node) {
+  const Node& base = node.children[0];
+  const bool fraction = base.kind == Node::Kind::kBinary;
+  return Element("msup", (fraction ? Bracketed(MathMl(base)) : Operand(base, kAtom)) +
+                             Row(MathMl(node.children[1])));
+}
+
+// Between its operands also where it begins a line.
+std::string Infix(std::string_view sign) { return "<mo form=\"infix\">" + Escaped(sign) + "</mo>"; }
+
+std::string SignOf(const Node& node) {
   struct Sign {
     std::string_view text;
     std::string_view shown;
@@ -116,78 +87,169 @@ std::string Binary(const Node& node) {
   constexpr std::array kShown = {Sign{"*", "\u00B7"},  Sign{"-", "\u2212"},  Sign{"<=", "\u2264"},
                                  Sign{">=", "\u2265"}, Sign{"!=", "\u2260"}, Sign{"<<", "\u226A"},
                                  Sign{">>", "\u226B"}};
-  std::string sign = node.text == "and" || node.text == "or" || node.text == "mod"
-                         ? Words(" " + node.text + " ")
-                         : Operator(node.text);
-  for (const Sign& row : kShown) {
-    if (row.text == node.text) sign = Operator(row.shown);
+  if (node.text == "and" || node.text == "or" || node.text == "mod") {
+    return Words(" " + node.text + " ");
   }
+  const auto row = std::ranges::find(kShown, node.text, &Sign::text);
+  return Infix(row == kShown.end() ? std::string_view(node.text) : row->shown);
+}
+
+std::vector<Part> BinaryParts(const Node& node) {
+  const Node &left = node.children[0], &right = node.children[1];
   // A shift binds loosest of the arithmetic, which few readers would guess: sums get brackets.
   const bool shift = node.text == "<<" || node.text == ">>";
-  const int own = shift ? 5 : Binding(node);
-  return Row(Operand(left, own) + sign + Operand(right, own + (shift ? 0 : 1)));
+  const int own = shift || node.text == "/" ? 5 : Binding(node);
+  return {{"", &left, Binding(left) < own, ""},
+          {SignOf(node), &right,
+           Binding(right) < own + (shift ? 0 : 1) || (node.text == "/" && right.text == "/"), ""}};
 }
 
 // if(c, a, b) as the usual brace; a choice within the last is another line of it.
 std::string Cases(const Node& node) {
   std::string rows;
   const Node* rest = &node;
-  for (; rest->kind == Node::Kind::kCall && rest->text == "if" && rest->children.size() == 3;
-       rest = &rest->children[2]) {
-    rows += Element("mtr", Element("mtd", Math(rest->children[1])) +
-                               Element("mtd", Words("if ") + Math(rest->children[0])));
+  for (; IsChoice(*rest); rest = &rest->children[2]) {
+    rows += Element("mtr", Element("mtd", MathMl(rest->children[1])) +
+                               Element("mtd", Words("if ") + MathMl(rest->children[0])));
   }
-  rows += Element("mtr", Element("mtd", Math(*rest)) + Element("mtd", Words("otherwise")));
+  rows += Element("mtr", Element("mtd", MathMl(*rest)) + Element("mtd", Words("otherwise")));
   return Row(Operator("{") + Element("mtable", rows));
 }
 
-std::string Fenced(std::string_view open, const Node& inner, std::string_view close) {
-  return Row(Operator(open) + Math(inner) + Operator(close));
-}
+struct Fence {
+  std::string_view name;
+  std::string_view open;
+  std::string_view close;
+};
+constexpr std::array kFences = {Fence{"abs", "|", "|"}, Fence{"floor", "\u230A", "\u230B"},
+                                Fence{"ceiling", "\u2308", "\u2309"}};
 
-std::string Call(const Node& node) {
-  if (node.text == "if" && node.children.size() == 3) return Cases(node);
-  if (node.children.size() == 1) {
-    if (node.text == "abs") return Fenced("|", node.children[0], "|");
-    if (node.text == "floor") return Fenced("\u230A", node.children[0], "\u230B");
-    if (node.text == "ceiling") return Fenced("\u2308", node.children[0], "\u2309");
-    if (node.text == "sqrt") return Element("msqrt", Math(node.children[0]));
-    if (node.text == "exp") {
-      return Element("msup", Element("mi", "e") + Row(Math(node.children[0])));
-    }
+std::vector<Part> CallParts(const Node& node) {
+  std::string open = Name(node.text, true) + Operator("\u2061") + Operator("(");
+  std::string_view close = ")";
+  const auto fence = std::ranges::find(kFences, node.text, &Fence::name);
+  if (fence != kFences.end() && node.children.size() == 1) {
+    open = Operator(fence->open);
+    close = fence->close;
   }
-  return Row(Name(node.text, true) + Operator("\u2061") + Bracketed(List(node.children)));
+  std::vector<Part> parts;
+  for (const Node& argument : node.children) {
+    const bool last = &argument == &node.children.back();
+    parts.push_back(
+        {parts.empty() ? open : "", &argument, false, last ? Operator(close) : Infix(",")});
+  }
+  return parts;
 }
 
+// One below the other.
 std::string Limits(const Node& node, std::size_t count) {
-  std::string limits;
+  std::string rows;
   for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) limits += Operator(",");
-    limits += Row(Element("mn", "0") + Operator("\u2264") + Name(node.names[i], false) +
-                  Operator("<") + Math(node.children[i]));
+    const std::string limit = Element("mn", "0") + Operator("\u2264") + Name(node.names[i], false) +
+                              Operator("<") + MathMl(node.children[i]);
+    if (count == 1) return Row(limit);
+    rows += Element("mtr", Element("mtd", limit));
   }
-  return Row(limits);
+  return Element("mtable", rows);
 }
 
-std::string Range(const Node& node) {
-  const std::string sign = node.text == "sum"       ? Operator("\u2211")
-                           : node.text == "product" ? Operator("\u220F")
-                                                    : Element("mi", node.text);
+std::vector<Part> RangeParts(const Node& node) {
   constexpr int kTerm = 5;
-  return Row(Element("munder", sign + Limits(node, node.children.size() - 1)) +
-             Operand(node.children.back(), kTerm));
+  const Node& term = node.children.back();
+  return {{"", &term, Binding(term) < kTerm, ""}};
 }
 
 // From the first value on, for each index in order, the name becomes the body.
-std::string Fold(const Node& node) {
-  const std::size_t indices = node.children.size() - 2;
+std::vector<Part> FoldParts(const Node& node) {
   const std::string name = Name(node.names.back(), false);
-  return Row(Element("munder", Element("mi", "fold") + Limits(node, indices)) +
-             Bracketed(name + Operator("=") + Math(node.children[indices]) + Operator(";") + name +
-                       Operator("\u2190") + Math(node.children.back())));
+  return {{Operator("(") + name + Infix("="), &node.children.end()[-2], false, Operator(";")},
+          {name + Infix("\u2190"), &node.children.back(), false, Operator(")")}};
 }
 
-std::string Math(const Node& node) {
+// What a call has of its own; empty for what is shown as written.
+std::string Call(const Node& node) {
+  if (IsChoice(node)) return Cases(node);
+  if (node.children.empty()) return Row(Name(node.text, true) + Bracketed(""));
+  if (node.children.size() > 1) return "";
+  const Node& of = node.children[0];
+  if (node.text == "sqrt") return Element("msqrt", MathMl(of));
+  if (node.text == "exp") return Element("msup", Element("mi", "e") + Row(MathMl(of)));
+  return "";
+}
+
+std::string Joined(std::span<const Part> parts) {
+  std::string joined;
+  for (const Part& part : parts) {
+    const std::string math = MathMl(*part.node);
+    joined += part.open + (part.brackets ? Bracketed(math) : math) + part.close;
+  }
+  return Row(joined);
+}
+
+}  // namespace
+
+std::string Escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string Element(std::string_view tag, std::string_view content) {
+  return "<" + std::string(tag) + ">" + std::string(content) + "</" + std::string(tag) + ">";
+}
+
+bool IsChoice(const Node& node) {
+  return node.kind == Node::Kind::kCall && node.text == "if" && node.children.size() == 3;
+}
+
+std::vector<Part> PartsOf(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kCall:
+      return IsChoice(node) ? std::vector<Part>() : CallParts(node);
+    case Node::Kind::kUnary: {
+      const Node& of = node.children[0];
+      return {{node.text == "-" ? Operator("\u2212") : Words("not "), &of,
+               Binding(of) < Binding(node), ""}};
+    }
+    case Node::Kind::kBinary:
+      return node.text == "^" ? std::vector<Part>() : BinaryParts(node);
+    case Node::Kind::kRange:
+      return RangeParts(node);
+    case Node::Kind::kFold:
+      return FoldParts(node);
+    default:
+      return {};
+  }
+}
+
+std::string MathMlOfHead(const Node& node) {
+  const bool fold = node.kind == Node::Kind::kFold;
+  if (!fold && node.kind != Node::Kind::kRange) return "";
+  const std::string sign = fold                     ? Element("mi", "fold")
+                           : node.text == "sum"     ? Operator("\u2211")
+                           : node.text == "product" ? Operator("\u220F")
+                                                    : Element("mi", node.text);
+  return Element("munder", sign + Limits(node, node.children.size() - (fold ? 2 : 1)));
+}
+
+std::string MathMl(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kNumber:
       return Element("mn", Escaped(node.text));
@@ -195,21 +257,22 @@ std::string Math(const Node& node) {
       return node.text == "infinity" ? Element("mi", "\u221E") : Name(node.text, false);
     case Node::Kind::kIndex:
       return Element("msub", Name(node.text, false) + Row(List(node.children)));
-    case Node::Kind::kCall:
-      return Call(node);
-    case Node::Kind::kUnary:
-      return Row((node.text == "-" ? Operator("\u2212") : Words("not ")) +
-                 Operand(node.children[0], Binding(node)));
-    case Node::Kind::kBinary:
-      return Binary(node);
     case Node::Kind::kRange:
-      return Range(node);
-    default:
-      return Fold(node);
+    case Node::Kind::kFold:
+      return Row(MathMlOfHead(node) + Joined(PartsOf(node)));
+    case Node::Kind::kBinary:
+      if (node.text == "/") {
+        return Element("mfrac", Row(MathMl(node.children[0])) + Row(MathMl(node.children[1])));
+      }
+      return node.text == "^" ? Power(node) : Joined(PartsOf(node));
+    default: {
+      const std::string call = node.kind == Node::Kind::kCall ? Call(node) : "";
+      return call.empty() ? Joined(PartsOf(node)) : call;
+    }
   }
 }
 
-std::string Left(const Statement& statement) {
+std::string MathMlOfLeft(const Statement& statement) {
   std::string names;
   for (const std::string& parameter : statement.parameters) {
     if (!names.empty()) names += Operator(",");
@@ -223,30 +286,6 @@ std::string Left(const Statement& statement) {
     default:
       return Name(statement.name, false);
   }
-}
-
-std::string Line(const Statement& statement) {
-  const std::string comment = statement.comment.empty() ? "" : Words("  " + statement.comment);
-  if (statement.kind == Statement::Kind::kUse) {
-    std::string clauses;
-    for (const std::string& clause : statement.parameters) {
-      clauses += (clauses.empty() ? "with " : ", ") + clause;
-    }
-    return Element("mtr",
-                   Element("mtd", Words(clauses)) + Element("mtd", "") + Element("mtd", comment));
-  }
-  return Element("mtr", Element("mtd", Left(statement)) + Element("mtd", Operator("=")) +
-                            Element("mtd", Row(Math(statement.body) + comment)));
-}
-
-}  // namespace
-
-Result<std::string> FormulaToMathMl(std::string_view text) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<Statement> statements,
-                       ParseFormula(ExpressionsOf(text), ""));
-  std::string rows;
-  for (const Statement& statement : statements) rows += Line(statement);
-  return "<math display=\"block\">" + Element("mtable", rows) + "</math>";
 }
 
 }  // namespace qtx::spec

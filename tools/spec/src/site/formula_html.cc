@@ -6,9 +6,9 @@
 namespace qtx::spec {
 
 Result<std::string> FormulaHtml(const Fence& fence, const std::string& where) {
-  auto math = FormulaToMathMl(fence.text);
-  if (!math.has_value()) return At(where + ":" + std::to_string(fence.line), math.error());
-  return "<figure class=\"formula\"><div tabindex=\"0\">" + *math +
+  auto lines = FormulaToHtml(fence.text);
+  if (!lines.has_value()) return At(where + ":" + std::to_string(fence.line), lines.error());
+  return "<figure class=\"formula\"><div class=\"lines\">\n" + *lines +
          "</div>\n<details><summary>as text</summary>" + PreHtml(Escape(fence.text)) +
          "</details></figure>\n";
 }

@@ -1,4 +1,4 @@
-// A `formula` block as MathML.
+// A `formula` block as HTML.
 #pragma once
 
 #include <string>

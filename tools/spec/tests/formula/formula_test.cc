@@ -189,28 +189,50 @@ TEST_F(UsedFormulas, ComeFromTheOtherFoldersOfTheText) {
   EXPECT_EQ(RunFormula(found->front())->front().difference, "");
 }
 
-std::string MathMl(const std::string& text) {
-  const auto math = FormulaToMathMl(text);
+std::string Html(const std::string& text) {
+  const auto math = FormulaToHtml(text);
   return math.has_value() ? *math : Text(math.error());
 }
 
-TEST(FormulaToMathMl, SetsTheUsualSigns) {
-  EXPECT_THAT(MathMl("y = a / b^2"),
+TEST(FormulaToHtml, SetsTheUsualSigns) {
+  EXPECT_THAT(Html("y = a / b^2"),
               HasSubstr("<mfrac><mrow><mi>a</mi></mrow><mrow><msup><mi>b</mi><mrow><mn>2</mn>"));
-  EXPECT_THAT(MathMl("y = sum(k < n: x[k])"), HasSubstr("<munder><mo>\u2211</mo>"));
-  EXPECT_THAT(MathMl("y = sqrt(x_scale)"),
+  EXPECT_THAT(Html("y = sum(k < n: x[k])"), HasSubstr("<munder><mo>\u2211</mo>"));
+  EXPECT_THAT(Html("y = sqrt(x_scale)"),
               HasSubstr("<msqrt><msub><mi>x</mi><mi>scale</mi></msub></msqrt>"));
-  EXPECT_THAT(MathMl("y = if(x >= 0, x, 0)  # the ramp"), HasSubstr("<mtext>otherwise</mtext>"));
-  EXPECT_THAT(MathMl("y = (a - (b - c))"), HasSubstr("<mo>(</mo><mrow><mi>b</mi>"));
-  EXPECT_THAT(MathMl("use tflite.S1\ny = half_even(x)"), HasSubstr("<mi>half_even</mi>"));
-  EXPECT_EQ(MathMl("y = 1 +"), "1:8: found the end of the line, expected a value");
+  EXPECT_THAT(Html("y = if(x >= 0, x, 0)  # the ramp"), HasSubstr("<mtext>otherwise</mtext>"));
+  EXPECT_THAT(Html("y = (a - (b - c))"), HasSubstr("<mo>(</mo><mrow><mi>b</mi>"));
+  EXPECT_THAT(Html("use tflite.S1\ny = half_even(x)"), HasSubstr("<mi>half_even</mi>"));
+  EXPECT_EQ(Html("y = 1 +"), "1:8: found the end of the line, expected a value");
 }
 
-TEST(FormulaToMathMl, EscapesWhatItShowsAndLeavesTheCasesOut) {
+TEST(FormulaToHtml, EscapesWhatItShowsAndLeavesTheCasesOut) {
   const std::string math =
-      MathMl("y = if(x < 1 and x > 0, x, 2)  # <script> & \"more\"\n---\nspec: a");
+      Html("y = if(x < 1 and x > 0, x, 2)  # <script> & \"more\"\n---\nspec: a");
   EXPECT_THAT(math, HasSubstr("&lt;script&gt; &amp; &quot;more&quot;"));
   EXPECT_THAT(math, testing::Not(HasSubstr("spec")));
+}
+
+// Two products of 20 letters each do not fit a line of a telephone.
+TEST(FormulaToHtml, MayBreakALongLineBetweenItsOperands) {
+  EXPECT_THAT(Html("y = a + b"),
+              HasSubstr("</math><math><mrow><mi>a</mi><mo form=\"infix\">+</mo>"));
+  EXPECT_THAT(Html("y = a * long_name_factor + b * long_name_other"),
+              HasSubstr("<mi>long_name_factor</mi></mrow></math><math><mo form=\"infix\">+</mo>"));
+  EXPECT_THAT(Html("y = clamp(first_of_the_arguments, second_of_the_arguments)"),
+              HasSubstr("<mo form=\"infix\">,</mo></math><math><mi>second"));
+  EXPECT_THAT(Html("y = if(a > first_of_the_limits, 1, if(a < 0, 2, 3))"),
+              testing::ContainsRegex("class=\"choice\">.*branch.*branch.*branch.*otherwise"));
+}
+
+TEST(FormulaToHtml, KeepsAFractionWithinALongFractionInBrackets) {
+  EXPECT_THAT(Html("y = first_of_the_operands / (second_of_the_operands / third_of_the_operands)"),
+              HasSubstr("<mo form=\"infix\">/</mo><mo stretchy=\"false\">(</mo>"));
+}
+
+TEST(FormulaToHtml, SetsACommentApartAsText) {
+  EXPECT_THAT(Html("y = x  # the ramp"),
+              HasSubstr("</math> <span class=\"comment\">the ramp</span>"));
 }
 
 // Every element that opens closes in its order, and no text holds a bare < or &.
@@ -236,12 +258,12 @@ bool IsWellFormed(const std::string& xml) {
   return open.empty();
 }
 
-TEST(FormulaToMathMl, IsWellFormed) {
+TEST(FormulaToHtml, IsWellFormed) {
   for (const char* text :
        {"y = if(a < b, if(a = c, 1, 2), 3)", "y = fold(k < n, s = 0: s + k)", "y = -a ^ -b",
         "y[i, j] = max(k < n, l < m: x[k, l]) mod 2 >> 3", "f(a, b) = floor(a) * ceiling(b)",
         "y = not_a + infinity - exp(x) / abs(x)", "y = if(not a < b, 1, 2) # a < b & c"}) {
-    const auto math = FormulaToMathMl(text);
+    const auto math = FormulaToHtml(text);
     ASSERT_TRUE(math.has_value()) << text << math.error().message;
     EXPECT_TRUE(IsWellFormed(*math)) << *math;
   }

@@ -27,7 +27,7 @@ TEST(FormulasOfTheText, LeaveNoIndentedPseudocode) {
       EXPECT_TRUE(std::ranges::any_of(
           chapter.clauses, [&](const StatedClause& clause) { return clause.id == formula.spec; }))
           << chapter.where << ":" << formula.line << ": formula of " << formula.spec;
-      EXPECT_TRUE(FormulaToMathMl(formula.text).has_value());
+      EXPECT_TRUE(FormulaToHtml(formula.text).has_value());
     }
   }
 }

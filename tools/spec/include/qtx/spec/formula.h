@@ -56,9 +56,10 @@ struct FormulaRun {
 Result<std::vector<FormulaRun>> RunFormula(const Formula& formula,
                                            format::Features features = format::Features::Current());
 
-/// The expressions of a `formula` block (what follows a line of dashes is left out) as one element
-/// `math` of presentation MathML (MathML Core), escaped, in a table of a row for each line.
-/// Errors: as ReadFormulas, at "line:column".
-Result<std::string> FormulaToMathMl(std::string_view text);
+/// The expressions of a `formula` block (what follows a line of dashes is left out) as HTML,
+/// escaped: a `div` of class "line" for each, of `math` elements (MathML Core) between which it may
+/// be broken, and at its end the comment, a `span` of that class. Errors: as ReadFormulas, at
+/// "line:column".
+Result<std::string> FormulaToHtml(std::string_view text);
 
 }  // namespace qtx::spec
