@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -144,22 +145,33 @@ std::string TestsHtml(const std::vector<CodePlace>& places, bool shown) {
   return FoldedHtml("cited by " + Plural(items.size(), "test"), items);
 }
 
-std::string TallyHtml(const std::vector<Tally>& tallies) {
-  std::string html = "<ul class=\"tally\">\n";
-  for (const Tally& tally : tallies) {
+std::size_t CasesOf(const ClauseFacts& facts) {
+  std::size_t cases = 0;
+  for (const CaseGroup& group : facts.cases) cases += group.cases.size();
+  return cases;
+}
+
+std::string TallyHtml(const ClauseFacts& facts) {
+  std::string html = fmt::format("<p>{} × arithmetics: {}</p>\n", Plural(CasesOf(facts), "case"),
+                                 Plural(facts.asked, "run"));
+  html += "<ul class=\"tally\">\n";
+  for (const Tally& tally : facts.results) {
     html += "<li>" + Escape(tally.backend);
     for (std::size_t i = 0; i < conformance::kOutcomes; ++i) {
       if (tally.counts[i] > 0) html += MarkHtml(static_cast<Outcome>(i), tally.counts[i]);
     }
+    const auto answered =
+        std::accumulate(tally.counts.begin(), tally.counts.end(), std::int64_t{0});
+    const std::int64_t left = static_cast<std::int64_t>(facts.asked) - answered;
+    if (left > 0) html += fmt::format(" <span class=\"faint\">{} not asked</span>", left);
     html += "</li>\n";
   }
   return html + "</ul>\n";
 }
 
-// "7 cases, 3 backends, 1 fails": what the fold says while it is closed.
+// "7 cases, ✗ 1 of 3 backends fails": what the fold says while it is closed.
 std::string SummaryOf(const ClauseFacts& facts) {
-  std::size_t cases = 0;
-  for (const CaseGroup& group : facts.cases) cases += group.cases.size();
+  const std::size_t cases = CasesOf(facts);
   std::string text = cases > 0 ? Plural(cases, "case") : Plural(facts.tests.size(), "test");
   if (!facts.results.empty()) {
     const auto right = std::ranges::count_if(facts.results, [](const Tally& tally) {
@@ -172,8 +184,9 @@ std::string SummaryOf(const ClauseFacts& facts) {
     });
     const auto failing = facts.results.size() - static_cast<std::size_t>(right);
     text +=
-        ", " + (failing == 0 ? Plural(facts.results.size(), "backend") + " ✓"
-                             : fmt::format("✗ {} of {} backends", failing, facts.results.size()));
+        ", " + (failing == 0 ? "✓ none fails in " + Plural(facts.results.size(), "backend")
+                             : fmt::format("✗ {} of {} backends {}", failing, facts.results.size(),
+                                           failing == 1 ? "fails" : "fail"));
   }
   return text;
 }
@@ -224,7 +237,7 @@ std::string BesideHtml(const std::string& anchor, const std::string& id, const C
                      SummaryOf(facts) + "</button>\n<div class=\"more\">\n";
   if (!facts.results.empty()) {
     html += "<h4>Results <a href=\"" + Escape(Relative(links.page, links.results + "#" + anchor)) +
-            "\">case by case</a></h4>\n" + TallyHtml(facts.results);
+            "\">case by case</a></h4>\n" + TallyHtml(facts);
   }
   if (!facts.cases.empty()) {
     std::vector<std::string> items;

@@ -84,9 +84,11 @@ void Facts::AddTallies() {
     return std::ranges::find(backends_, tally.backend) - backends_.begin();
   };
   for (auto& [id, facts] : clauses_) {
+    std::set<std::pair<std::string_view, std::string_view>> asked;  // case, arithmetic
     for (const CaseGroup& group : facts.cases) {
       for (const Case* c : group.cases) {
         for (const Answer& answer : answers_[c->id]) {
+          asked.emplace(answer.result->id, answer.result->arithmetic);
           const std::string name = BackendName(*answer.row);
           auto tally = std::ranges::find(facts.results, name, &Tally::backend);
           if (tally == facts.results.end()) {
@@ -96,6 +98,7 @@ void Facts::AddTallies() {
         }
       }
     }
+    facts.asked = asked.size();
     std::ranges::sort(facts.results, {}, rank);
   }
 }

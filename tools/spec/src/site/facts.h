@@ -25,7 +25,8 @@ struct CaseGroup {
 
 using Counts = std::array<std::int64_t, conformance::kOutcomes>;
 
-/// What one backend makes of the cases of a clause, all arithmetics together.
+/// What one backend makes of the cases of a clause: a case counts once in each arithmetic that it
+/// is asked in.
 struct Tally {
   std::string backend;
   Counts counts{};
@@ -35,6 +36,7 @@ struct ClauseFacts {
   std::vector<CaseGroup> cases;  // in the order of the suite, the text's examples first
   std::vector<CodePlace> code, tests;
   std::vector<Tally> results;  // of backends that ran some of the cases, in the report's order
+  std::size_t asked = 0;       // of any backend: a case in one arithmetic
 };
 
 /// One backend's answer to a case in one arithmetic.

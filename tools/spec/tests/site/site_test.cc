@@ -156,9 +156,10 @@ TEST_F(Site, ShowsCasesResultsAndCodeBesideTheirClause) {
   input.results = &report;
   auto pages = Made(input);
   const std::string& page = pages["ops/add.html"];
+  EXPECT_THAT(page, HasSubstr("<p>2 cases × arithmetics: 1 run</p>"));
   EXPECT_THAT(page, HasSubstr("good <span class=\"mark good\" title=\"1 pass\">"));
   EXPECT_THAT(page, HasSubstr("bad <span class=\"mark bad\" title=\"1 fail\">"));
-  EXPECT_THAT(page, HasSubstr("2 cases, ✗ 1 of 2 backends"));
+  EXPECT_THAT(page, HasSubstr("2 cases, ✗ 1 of 2 backends fails"));
   EXPECT_THAT(page, HasSubstr("&lt;b&gt;bold&lt;/b&gt;"));
   EXPECT_THAT(page, HasSubstr("<code>Add</code>"));
   EXPECT_THAT(page, HasSubstr("<a href=\"#example.example_one\">The example</a>"));
