@@ -13,9 +13,8 @@ namespace {
 
 // As high as its branches.
 constexpr std::string_view kBrace =
-    "<svg viewBox=\"0 0 10 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><path d=\"M10 "
-    "0Q5 0 "
-    "5 8V42Q5 50 0 50Q5 50 5 58V92Q5 100 10 100\"></path></svg>";
+    "<svg viewBox=\"0 0 10 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+    "<path d=\"M10 0Q5 0 5 8V42Q5 50 0 50Q5 50 5 58V92Q5 100 10 100\"></path></svg>";
 
 // About as many letters as a line of a telephone has room for, less what goes with a piece.
 constexpr double kMostOfPiece = 24;

@@ -140,6 +140,8 @@ class Clauses(Browser):
         shown = dict(self.page.run("""[...document.getElementById('conv.S2').querySelectorAll('.tally .mark')].map(e =>
           [e.parentElement.firstChild.textContent.trim() + ' ' + e.title.split(' ').slice(1).join(' '), +e.title.split(' ')[0]])"""))
         self.assertEqual(shown, {"%s %s" % key: count for key, count in counts.items()})
+        runs = sum(count for (name, _), count in counts.items() if name == "reference")
+        self.assertIn("cases × arithmetics: %d runs" % runs, self.page.run("document.getElementById('conv.S2').innerText"))
         link = "document.getElementById('conv.S2').querySelector('.more h4 a')"
         self.page.follow(lambda: self.page.run("void setTimeout(() => %s.click())" % link))
         self.assertEqual(self.page.run("location.href.split('/results/')[1]"), "ops/conv.html#conv.S2")
@@ -220,6 +222,12 @@ class Looks(Browser):
             self.assertEqual(self.page.run("document.documentElement.scrollWidth"), PHONE, page)
             self.assertEqual(self.page.run(OVERFLOW), [], page)
             self.check_quiet()
+
+    def test_a_table_is_read_whole_on_a_phone(self):
+        self.page.size(390, 780, mobile=True)
+        self.open("proposals/0003-offset-before-rounding/proposal.html")
+        self.assertEqual(set(self.all("main .scroll", "e.scrollWidth > e.clientWidth")), {False})
+        self.assertEqual(self.all("main thead", "e.checkVisibility()")[0], False, "a header without a word")
 
     def test_text_has_contrast(self):
         for scheme in ("light", "dark"):
