@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -20,6 +22,7 @@ namespace fs = std::filesystem;
 namespace pb = google::protobuf;
 
 constexpr std::string_view kSection = "Change to the proto";
+constexpr std::size_t kMaxFields = 1000;  // each is held to all others
 
 std::string Place(const std::string& where, int line) { return where + ":" + std::to_string(line); }
 
@@ -108,13 +111,23 @@ bool MayBeNumber(std::int64_t number) {
 }
 
 // The one of `others` in the same message that has the field's number or its name, but not both.
-const ProtoField* Clash(const ProtoField& field, const std::vector<ProtoField>& others) {
+const ProtoField* Clash(const ProtoField& field, std::span<const ProtoField> others) {
   const auto clashes = [&field](const ProtoField& other) {
     const bool same_number = other.number == field.number, same_name = other.name == field.name;
     return other.message == field.message && same_number != same_name;
   };
   const auto found = std::ranges::find_if(others, clashes);
   return found == others.end() ? nullptr : &*found;
+}
+
+// The same field, where both are added; context may be shown twice.
+const ProtoField* AddedAlready(const ProtoField& field, std::span<const ProtoField> before) {
+  const auto same = [&field](const ProtoField& other) {
+    return field.added && other.added && other.message == field.message &&
+           other.number == field.number;
+  };
+  const auto found = std::ranges::find_if(before, same);
+  return found == before.end() ? nullptr : &*found;
 }
 
 std::string Say(const ProtoField& field) {
@@ -149,9 +162,11 @@ Result<std::vector<std::pair<std::string, std::vector<ProtoField>>>> Others(
   std::error_code status;
   const fs::path own = fs::absolute(proposal.where, status).lexically_normal().parent_path();
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(own.parent_path(), status)) {
-    const fs::path path = entry.path() / "proposal.md";
-    if (entry.path() != own && fs::is_regular_file(path, status)) paths.push_back(path);
+  for (fs::directory_iterator entry(own.parent_path(), status);
+       !status && entry != fs::directory_iterator(); entry.increment(status)) {
+    std::error_code ignored;  // what cannot be asked is no file
+    const fs::path path = entry->path() / "proposal.md";
+    if (entry->path() != own && fs::is_regular_file(path, ignored)) paths.push_back(path);
   }
   std::ranges::sort(paths);
   for (const fs::path& path : paths) {
@@ -160,12 +175,13 @@ Result<std::vector<std::pair<std::string, std::vector<ProtoField>>>> Others(
     std::erase_if(theirs, [](const ProtoField& field) { return !field.added; });
     others.emplace_back(path.string(), std::move(theirs));
   }
-  for (const ProtoField& field : fields) {
-    const fs::path path =
-        own.parent_path().parent_path() / "format" / (SnakeCase(field.message) + ".md");
+  std::set<std::string> messages;
+  for (const ProtoField& field : fields) messages.insert(field.message);
+  for (const std::string& message : messages) {
+    const fs::path path = own.parent_path().parent_path() / "format" / (SnakeCase(message) + ".md");
     if (!fs::is_regular_file(path, status)) continue;
     QTX_ASSIGN_OR_RETURN(const Document chapter, ReadDocument(path.string()));
-    others.emplace_back(path.string(), FieldsOfChapter(chapter, field.message));
+    others.emplace_back(path.string(), FieldsOfChapter(chapter, message));
   }
   return others;
 }
@@ -179,6 +195,10 @@ Result<std::vector<ProtoField>> ReadProtoChange(const Document& proposal) {
   for (const Fence& fence : proposal.fences) {
     if (fence.info != "diff" || fence.line < section->line || fence.line >= section->end) continue;
     QTX_RETURN_IF_ERROR(FenceReader(proposal.where, fence, fields).Read());
+    if (fields.size() <= kMaxFields) continue;
+    return Error{ErrorCode::kTooLarge, Place(proposal.where, fence.line),
+                 "found " + std::to_string(fields.size()) + " fields, expected at most " +
+                     std::to_string(kMaxFields)};
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string place = Place(proposal.where, fields[i].line);
@@ -187,12 +207,11 @@ Result<std::vector<ProtoField>> ReadProtoChange(const Document& proposal) {
                    "found " + Say(fields[i]) +
                        ", expected a number of 1 to 536870911 outside 19000 to 19999"};
     }
-    const std::vector<ProtoField> before(fields.begin(),
-                                         fields.begin() + static_cast<std::ptrdiff_t>(i));
-    if (const ProtoField* other = Clash(fields[i], before)) {
-      return Error{ErrorCode::kInvalid, place,
-                   "found " + Say(fields[i]) + " beside " + Say(*other)};
-    }
+    const auto before = std::span(fields).first(i);
+    const ProtoField* other = Clash(fields[i], before);
+    if (other == nullptr) other = AddedAlready(fields[i], before);
+    if (other == nullptr) continue;
+    return Error{ErrorCode::kInvalid, place, "found " + Say(fields[i]) + " beside " + Say(*other)};
   }
   return fields;
 }

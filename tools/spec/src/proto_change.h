@@ -20,8 +20,8 @@ struct ProtoField {
 
 /// The fields of the section "Change to the proto" as they would stand, context included; a line
 /// `...` stands for what is left out. Errors: kInvalid at the line for what is no schema, for a
-/// number that no field may have, and for a number or name twice in a message.  Source of the
-/// numbers: protobuf's language guide, "Assigning Field Numbers".
+/// number that no field may have, and for a number or name twice in a message; kTooLarge past 1000
+/// fields.  Source of the numbers: protobuf's language guide, "Assigning Field Numbers".
 Result<std::vector<ProtoField>> ReadProtoChange(const Document& proposal);
 
 /// Holds each added field to the messages of the text, whose chapters list fields as rows `| number

@@ -118,6 +118,8 @@ TEST_F(SampleProposal, WithADiffThatIsNoSchemaIsRefused) {
   EXPECT_EQ(ErrorText(), place +
                              "found hue = 19000 of Quantization, expected a number of 1 to "
                              "536870911 outside 19000 to 19999");
+  change_to("+  optional int32 hue = 77; optional int32 hue = 77;");
+  EXPECT_THAT(ErrorText(), HasSubstr("found hue = 77 of Quantization beside hue = 77"));
   change_to("+  optional int32 hue = 11;");
   EXPECT_EQ(ErrorText(),
             place + "found hue = 11 of Quantization beside storage_type = 11 of Quantization");
@@ -132,7 +134,7 @@ TEST_F(SampleProposal, WithANumberInUseIsRefused) {
           text.replace(text.find(title), title.size(),
                        title + "```diff\n message Quantization {\n" + line + "\n }\n```\n"));
   };
-  const fs::path spec = fs::path(Folder()).parent_path().parent_path() / "format";
+  const fs::path spec = fs::path(Proposals()).parent_path() / "format";
   fs::create_directories(spec);
   std::ofstream(spec / "quantization.md")
       << "| field | name |\n|---|---|\n| 12 | `scale_levels` | x |\n";
@@ -231,19 +233,19 @@ expect: {error: float32.S1}
 }
 
 TEST_F(SampleProposal, IsFoundByNumberAndByFolder) {
-  EXPECT_EQ(*FindProposal(root_.string(), "3"), Folder());
-  EXPECT_EQ(*FindProposal(root_.string(), "0003"), Folder());
+  EXPECT_EQ(*FindProposal(Proposals(), "3"), Folder());
+  EXPECT_EQ(*FindProposal(Proposals(), "0003"), Folder());
   EXPECT_EQ(*FindProposal("nowhere", Folder()), Folder());
-  const auto missing = FindProposal(root_.string(), "17");
+  const auto missing = FindProposal(Proposals(), "17");
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().message, "found no proposal of number 17");
-  EXPECT_FALSE(FindProposal(root_.string(), "no such folder").has_value());
-  EXPECT_FALSE(FindProposal(root_.string(), "-3").has_value());
+  EXPECT_FALSE(FindProposal(Proposals(), "no such folder").has_value());
+  EXPECT_FALSE(FindProposal(Proposals(), "-3").has_value());
 }
 
 TEST_F(SampleProposal, OfANumberThatAnotherHasIsAmbiguous) {
-  fs::create_directories(root_ / "0003-another");
-  const auto found = FindProposal(root_.string(), "3");
+  fs::create_directories(fs::path(Proposals()) / "0003-another");
+  const auto found = FindProposal(Proposals(), "3");
   ASSERT_FALSE(found.has_value());
   EXPECT_THAT(found.error().message, HasSubstr("0003-another and of "));
 }

@@ -44,7 +44,8 @@ class SampleProposal : public testing::Test {
   }
   ~SampleProposal() override { std::filesystem::remove_all(root_); }
 
-  std::string Folder() const { return (root_ / "0003-offset-before-rounding").string(); }
+  std::string Proposals() const { return (root_ / "proposals").string(); }
+  std::string Folder() const { return Proposals() + "/0003-offset-before-rounding"; }
   std::string Path(const std::string& name) const { return Folder() + "/" + name; }
   void Write(const std::string& name, const std::string& text) const {
     std::ofstream(Path(name), std::ios::binary) << text;
