@@ -97,9 +97,6 @@ std::int64_t BiasInUnits(const Channel& channel) {
   return RoundHalfEven({{&term, 1}, static_cast<double>(unit), 1}, kInt32);
 }
 
-// A sum may begin with this much: products leave room for it in int32.
-constexpr double kLargestAddend = 0x1p30;
-
 }  // namespace
 
 Result<std::optional<Epilogue>> EpilogueOf(const NodePlan& node, const ProductRoles& roles,

@@ -61,9 +61,6 @@ Result<void> CheckBias(const NodePlan& plan, const format::Tensor& bias, std::in
   return {};
 }
 
-// A sum may begin with this much: products leave room for it in int32.
-constexpr double kLargestAddend = 0x1p30;
-
 }  // namespace
 
 OperandRange OperandRange::OfBytes(const PerTensor& type, const Kernels& kernels) {

@@ -14,6 +14,8 @@ namespace qtx::backend::engine {
 /// keeps offsets within int32 and sums within 2^52.
 inline constexpr std::int64_t kMostOperands = std::int64_t{1} << 28;
 inline constexpr std::int64_t kMostDepth = std::int64_t{1} << 21;
+/// A sum may begin with this much: products leave room for it in int32.
+inline constexpr double kLargestAddend = 0x1p30;
 
 /// What activations may be as operands of a product, and which of them means real zero.
 struct OperandRange {

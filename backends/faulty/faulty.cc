@@ -146,7 +146,7 @@ format::Model Distorted(format::Model model, Fault fault) {
   return model;
 }
 
-struct Step {
+struct PreparedStep {
   const Operator* op;
   const format::Node* node;
   std::vector<OutputType> outputs;
@@ -171,7 +171,7 @@ class Prepared : public PreparedModel {
     }
     for (const format::Node& node : graph.nodes) {
       QTX_ASSIGN_OR_RETURN(const Operator* op, FindOperator(node));
-      Step step{op, &node, {}};
+      PreparedStep step{op, &node, {}};
       for (const std::string& name : node.outputs) {
         QTX_ASSIGN_OR_RETURN(OutputType type, TypeOf(model_, name));
         step.outputs.push_back(std::move(type));
@@ -199,7 +199,7 @@ class Prepared : public PreparedModel {
       value.quantization = type.quantization;
     }
     ++memory_.runs;
-    for (const Step& step : steps_) QTX_RETURN_IF_ERROR(RunStep(step, values));
+    for (const PreparedStep& step : steps_) QTX_RETURN_IF_ERROR(RunStep(step, values));
     std::vector<Tensor> outputs;
     for (const format::ValueInfo& output : model_.graph.outputs) {
       const auto found = values.find(output.name);
@@ -210,7 +210,7 @@ class Prepared : public PreparedModel {
   }
 
  private:
-  Result<void> RunStep(const Step& step, std::map<std::string, Tensor>& values) {
+  Result<void> RunStep(const PreparedStep& step, std::map<std::string, Tensor>& values) {
     Call call{*step.node, model_.OpsetVersion(""), exact_, fault_, &memory_, {}, step.outputs};
     for (std::size_t i = 0; i < step.node->inputs.size(); ++i) {
       const std::string& name = step.node->inputs[i];
@@ -233,7 +233,7 @@ class Prepared : public PreparedModel {
   Memory& memory_;
   std::map<std::string, Tensor> constants_;
   std::vector<std::pair<std::string, OutputType>> inputs_;
-  std::vector<Step> steps_;
+  std::vector<PreparedStep> steps_;
 };
 
 class FaultyBackend : public Backend {

@@ -35,6 +35,10 @@ struct Values {
   template <class N>
   N Real(std::size_t i) const;
 };
+template <>
+Exact Values::Real<Exact>(std::size_t i) const;
+template <>
+float Values::Real<float>(std::size_t i) const;
 
 /// Errors: kUnsupported when input `i` is absent or no FLOAT or quantized integer.
 Result<Values> RealsAt(const Call& call, std::size_t i);

@@ -56,7 +56,9 @@ Result<void> SetOut(bool ceil_mode, Axis& axis) {
   return {};
 }
 
-std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
+std::int64_t CeilDivideOrZero(std::int64_t a, std::int64_t b) {
+  return a <= 0 ? 0 : (a + b - 1) / b;
+}
 
 // The last element that a window takes along the axis, in elements of one phase.
 std::int64_t Reach(const Axis& axis) { return (axis.kernel - 1) * axis.dilation / axis.stride; }
@@ -121,8 +123,9 @@ void Planes::FillPart(const Kernels& kernels, const float* channel, float paddin
   const Phase& phase = phases_[static_cast<std::size_t>(part)];
   // Columns begin .. end - 1 are those c with 0 <= c * stride + phase - pad < in.
   const std::int64_t shift = x_axis.pad_begin - phase.x;
-  const std::int64_t begin = std::min(pitch_, CeilDivide(shift, x_axis.stride));
-  const std::int64_t end = std::clamp(CeilDivide(x_axis.in + shift, x_axis.stride), begin, pitch_);
+  const std::int64_t begin = std::min(pitch_, CeilDivideOrZero(shift, x_axis.stride));
+  const std::int64_t end =
+      std::clamp(CeilDivideOrZero(x_axis.in + shift, x_axis.stride), begin, pitch_);
   plane += part * rows_ * pitch_;
   for (std::int64_t r = 0; r < rows_; ++r, plane += pitch_) {
     const std::int64_t y = r * y_axis.stride + phase.y - y_axis.pad_begin;

@@ -36,7 +36,7 @@ Result<void> Run2d(const Reader& node, Net& net, const Pool& p, Create create, S
   return {};
 }
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kUnbounded = std::numeric_limits<float>::infinity();
 
 Result<void> AddMax(const Reader& node, Net& net, const Pool& p, bool reals) {
   const std::uint32_t dilation_y = U32(p.window.dilations[0]);
@@ -44,7 +44,7 @@ Result<void> AddMax(const Reader& node, Net& net, const Pool& p, bool reals) {
   if (reals) {
     return Run2d<float>(node, net, p, xnn_create_max_pooling2d_nhwc_f32,
                         xnn_setup_max_pooling2d_nhwc_f32, dilation_y, dilation_x, p.channels,
-                        p.channels, p.channels, -kInfinity, kInfinity);
+                        p.channels, p.channels, -kUnbounded, kUnbounded);
   }
   const auto range = p.y->range();
   return ForBytes(*p.x, [&]<typename Kind>(Kind) {
@@ -75,12 +75,12 @@ Result<void> AddMean(const Reader& node, Net& net, const Pool& p, bool reals, bo
   const Value &x = *p.x, &y = *p.y;
   if (reals && whole) {
     return Mean<float>(node, net, p, xnn_create_global_average_pooling_nwc_f32,
-                       xnn_setup_global_average_pooling_nwc_f32, -kInfinity, kInfinity);
+                       xnn_setup_global_average_pooling_nwc_f32, -kUnbounded, kUnbounded);
   }
   if (reals) {
     return Run2d<float>(node, net, p, xnn_create_average_pooling2d_nhwc_f32,
                         xnn_setup_average_pooling2d_nhwc_f32, p.channels, p.channels, p.channels,
-                        -kInfinity, kInfinity);
+                        -kUnbounded, kUnbounded);
   }
   const auto range = y.range();
   if (!whole) {

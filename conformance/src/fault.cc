@@ -42,7 +42,7 @@ Result<void> RetypeInputs(Question& question) {
 
 // Outputs of at most 16 bits become INT32Q without offset and range, so that nothing is clamped
 // before the fault has stored it. False when there is none.
-bool Widen(format::Model& model) {
+bool WidenStored(format::Model& model) {
   bool any = false;
   for (format::ValueInfo& output : model.graph.outputs) {
     if (!output.type || !IsStoredInteger(output.type->elem_type)) continue;
@@ -110,7 +110,7 @@ Result<Outputs> AnswerChanged(const Question& question, const reference::Arithme
     if (!fault.question(reading)) return idle;
     QTX_RETURN_IF_ERROR(RetypeInputs(changed));
   }
-  if (fault.store != nullptr && !Widen(changed.model)) return idle;
+  if (fault.store != nullptr && !WidenStored(changed.model)) return idle;
   QTX_ASSIGN_OR_RETURN(Outputs outputs, Ask(changed, row));
   if (fault.answers != nullptr && !fault.answers(question, outputs)) return idle;
   QTX_RETURN_IF_ERROR(Finish(question, changed, fault, outputs));

@@ -135,7 +135,7 @@ std::int64_t DropOffset(std::int64_t rounded, const Slot& slot) {
   return Clamp(rounded, slot.range);
 }
 
-constexpr std::array kFaults = {
+constexpr std::array kNumberFaults = {
     Fault{.name = "half_away",
           .says = "rounds halves away from zero",
           .row = Round<TieRule::kHalfAway>},
@@ -218,6 +218,6 @@ constexpr std::array kFaults = {
 
 }  // namespace
 
-std::span<const Fault> NumberFaults() { return kFaults; }
+std::span<const Fault> NumberFaults() { return kNumberFaults; }
 
 }  // namespace qtx::conformance

@@ -21,7 +21,6 @@ using Integers = std::vector<std::int64_t>;
 bool IsProduct(const Node& node) {
   return node.op_type.find("MatMul") != std::string::npos || node.op_type == "Gemm";
 }
-bool IsConv(const Node& node) { return node.op_type.find("Conv") != std::string::npos; }
 
 bool Drop(Reading& reading, std::initializer_list<std::string_view> names) {
   std::size_t dropped = 0;
@@ -351,7 +350,7 @@ bool SkipTheMaximum(const Question& question, Outputs& outputs) {
   return true;
 }
 
-constexpr std::array kFaults = {
+constexpr std::array kOperatorFaults = {
     Fault{.name = "transposed_b_ignored", .says = "ignores transB", .question = DropTransposeB},
     Fault{.name = "transposed_a_ignored", .says = "ignores transA", .question = DropTransposeA},
     Fault{.name = "alpha_ignored", .says = "ignores alpha", .question = DropAlpha},
@@ -420,6 +419,6 @@ constexpr std::array kFaults = {
 
 }  // namespace
 
-std::span<const Fault> OperatorFaults() { return kFaults; }
+std::span<const Fault> OperatorFaults() { return kOperatorFaults; }
 
 }  // namespace qtx::conformance

@@ -406,7 +406,7 @@ bool DropBase(Reading& reading) {
   });
 }
 
-constexpr std::array kFaults = {
+constexpr std::array kParameterFaults = {
     Fault{.name = "int16_offset_ignored",
           .says = "ignores the offsets of 16-bit inputs",
           .question = ClearSixteenBits},
@@ -511,6 +511,6 @@ constexpr std::array kFaults = {
 
 }  // namespace
 
-std::span<const Fault> ParameterFaults() { return kFaults; }
+std::span<const Fault> ParameterFaults() { return kParameterFaults; }
 
 }  // namespace qtx::conformance

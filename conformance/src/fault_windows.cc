@@ -17,8 +17,6 @@ using format::Quantization;
 using format::Tensor;
 using Integers = std::vector<std::int64_t>;
 
-bool IsConv(const Node& node) { return node.op_type.find("Conv") != std::string::npos; }
-
 // Attributes; false where nothing changes.
 template <typename Change>
 bool EditInts(Reading& reading, std::string_view name, Change change) {
@@ -234,7 +232,7 @@ bool FlipBack(const Question&, Outputs& outputs) {
   return true;
 }
 
-constexpr std::array kFaults = {
+constexpr std::array kWindowFaults = {
     Fault{.name = "pads_swapped",
           .says = "swaps the pads at the beginning and at the end",
           .question = SwapPads},
@@ -275,6 +273,6 @@ constexpr std::array kFaults = {
 
 }  // namespace
 
-std::span<const Fault> WindowFaults() { return kFaults; }
+std::span<const Fault> WindowFaults() { return kWindowFaults; }
 
 }  // namespace qtx::conformance

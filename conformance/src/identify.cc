@@ -14,7 +14,7 @@ namespace {
 
 // Cases of an operator that are looked at: the smaller ones tell as much and cost less.
 constexpr std::size_t kMaxLookedAt = 160;
-constexpr std::int64_t kMaxElements = 4096;
+constexpr std::int64_t kMaxAskedElements = 4096;
 constexpr std::size_t kMaxPairs = 1024;  // of named arithmetics, which are fewer than 46
 
 using Pairs = std::bitset<kMaxPairs>;
@@ -60,7 +60,7 @@ std::map<std::string, std::vector<Asked>> QuestionsByOperator(std::span<const Ca
     std::vector<Asked>& questions = by_op[c.op->type];
     if (questions.size() >= kMaxLookedAt) continue;
     auto question = BuildQuestion(c);
-    if (!question || Elements(*question) > kMaxElements) continue;
+    if (!question || Elements(*question) > kMaxAskedElements) continue;
     Asked asked{*std::move(question), {}, {}};
     asked.answers = AllAnswers(asked.question);
     asked.separated = SeparatedBy(asked.answers);

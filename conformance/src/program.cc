@@ -16,7 +16,7 @@ using format::Quantization;
 using format::Tensor;
 using format::ValueInfo;
 
-constexpr std::int64_t kIrVersion = 8;
+constexpr std::int64_t kProgramIrVersion = 8;
 
 Result<Datum> Load(const format::Model& model, const std::string& name, const Observed& observed) {
   if (model.graph.FindInitializer(name) != nullptr) {
@@ -137,7 +137,7 @@ Result<Program> Extract(const format::Model& model, std::size_t first, std::size
 
 format::Model ToModel(const Program& program, const std::vector<Tensor>& outputs) {
   format::Model model;
-  model.ir_version = kIrVersion;
+  model.ir_version = kProgramIrVersion;
   model.opset_imports = program.opset_imports;
   model.producer_name = "qtx conformance";
   format::Graph& graph = model.graph;

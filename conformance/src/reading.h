@@ -47,6 +47,10 @@ class Reading {
   format::Graph& graph_;
 };
 
+inline bool IsConv(const format::Node& node) {
+  return node.op_type.find("Conv") != std::string::npos;
+}
+
 /// `tensor` becomes INT16Q of the same reals, whose storage holds values that its own does not.
 void Widen(format::Tensor& tensor);
 

@@ -63,11 +63,11 @@ Result<Dims> ParseShape(std::string_view header) {
   }
 }
 
-struct Layout {
+struct NpyLayout {
   std::string_view header, elements;
 };
 
-Result<Layout> Split(std::string_view bytes) {
+Result<NpyLayout> Split(std::string_view bytes) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 10) {
     return Error{ErrorCode::kInvalid, "", "expected a NumPy .npy file"};
   }
@@ -79,7 +79,7 @@ Result<Layout> Split(std::string_view bytes) {
   if (bytes.size() < start) return Bad("the file is cut short");
   std::memcpy(&length, bytes.data() + 8, start - 8);
   if (bytes.size() - start < length) return Bad("the file is cut short");
-  return Layout{bytes.substr(start, length), bytes.substr(start + length)};
+  return NpyLayout{bytes.substr(start, length), bytes.substr(start + length)};
 }
 
 // The type NumPy has for `tensor`, and the tensor in it.
@@ -113,7 +113,7 @@ Result<Tensor> Widen(const Tensor& tensor) {
 }  // namespace
 
 Result<NpyHeader> ParseNpyHeader(std::string_view bytes) {
-  QTX_ASSIGN_OR_RETURN(const Layout layout, Split(bytes));
+  QTX_ASSIGN_OR_RETURN(const NpyLayout layout, Split(bytes));
   NpyHeader header;
   QTX_ASSIGN_OR_RETURN(header.elem_type, ParseDescr(layout.header));
   QTX_ASSIGN_OR_RETURN(const std::string_view order, After(layout.header, "fortran_order"));

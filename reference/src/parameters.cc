@@ -8,33 +8,33 @@
 namespace qtx::reference {
 namespace {
 
-Error Bad(std::string field, std::string message) {
+Error BadField(std::string field, std::string message) {
   return Error{ErrorCode::kInvalid, "quantization." + std::move(field), std::move(message)};
 }
 
 }  // namespace
 
 Result<void> CheckParameterValues(format::ElementType type, const format::Quantization& q) {
-  if (q.scale.empty()) return Bad("scale", "found no values");
+  if (q.scale.empty()) return BadField("scale", "found no values");
   for (std::size_t i = 0; i < q.scale.size(); ++i) {
     if (!(q.scale[i] > 0) || !std::isfinite(q.scale[i])) {
-      return Bad("scale[" + std::to_string(i) + "]",
-                 "found " + std::to_string(q.scale[i]) + ", expected a finite number above 0");
+      return BadField("scale[" + std::to_string(i) + "]",
+                      "found " + std::to_string(q.scale[i]) + ", expected a finite number above 0");
     }
   }
   if (!q.offset.empty() && q.offset.size() != q.scale.size()) {
-    return Bad("offset", "found " + std::to_string(q.offset.size()) + " values, expected " +
-                             std::to_string(q.scale.size()));
+    return BadField("offset", "found " + std::to_string(q.offset.size()) + " values, expected " +
+                                  std::to_string(q.scale.size()));
   }
   if (format::HasBase(q) && q.base_levels[0].value.size() != q.scale.size()) {
-    return Bad("base_levels", "found " + std::to_string(q.base_levels[0].value.size()) +
-                                  " values, expected " + std::to_string(q.scale.size()));
+    return BadField("base_levels", "found " + std::to_string(q.base_levels[0].value.size()) +
+                                       " values, expected " + std::to_string(q.scale.size()));
   }
   if (!format::IsIntegerStorage(format::StorageOf(type))) return {};
   const format::IntegerRange range = format::StoredRange(type, q);
   if (range.min > range.max) {
-    return Bad("quant_min", "found " + std::to_string(range.min) + " above quant_max " +
-                                std::to_string(range.max));
+    return BadField("quant_min", "found " + std::to_string(range.min) + " above quant_max " +
+                                     std::to_string(range.max));
   }
   return {};
 }
@@ -45,8 +45,8 @@ Result<void> CheckParameters(format::ElementType type, const format::Quantizatio
   QTX_ASSIGN_OR_RETURN(const format::Dims parameters, format::ParameterDims(q, dims));
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(parameters));
   if (static_cast<std::int64_t>(q.scale.size()) != count) {
-    return Bad("scale", "found " + std::to_string(q.scale.size()) + " values, expected " +
-                            std::to_string(count) + " for shape " + format::ToString(dims));
+    return BadField("scale", "found " + std::to_string(q.scale.size()) + " values, expected " +
+                                 std::to_string(count) + " for shape " + format::ToString(dims));
   }
   return {};
 }

@@ -40,26 +40,26 @@ Real Clipped(Operands x) {
   return y;
 }
 
-struct Operator {
+struct Formula {
   std::string_view op_type;
   std::size_t inputs;  // 0: any number of at least one
   Plain plain;
   Real (*apply)(Operands);
 };
-constexpr std::array kOperators{
-    Operator{"Add", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] + x[1]; }},
-    Operator{"Div", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] / x[1]; }},
-    Operator{"Max", 0, Plain::kNumbers, GreatestOf},
-    Operator{"Mean", 0, Plain::kDouble,
-             [](Operands x) -> Real {
-               return Total(x) / Number::Of(static_cast<std::int64_t>(x.size()));
-             }},
-    Operator{"Min", 0, Plain::kNumbers, LeastOf},
-    Operator{"Mul", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] * x[1]; }},
-    Operator{"PRelu", 2, Plain::kNumbers,
-             [](Operands x) -> Real { return x[0].Sign() < 0 ? x[0] * x[1] : x[0]; }},
-    Operator{"Sub", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] - x[1]; }},
-    Operator{"Sum", 0, Plain::kDouble, [](Operands x) -> Real { return Total(x); }},
+constexpr std::array kFormulas{
+    Formula{"Add", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] + x[1]; }},
+    Formula{"Div", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] / x[1]; }},
+    Formula{"Max", 0, Plain::kNumbers, GreatestOf},
+    Formula{"Mean", 0, Plain::kDouble,
+            [](Operands x) -> Real {
+              return Total(x) / Number::Of(static_cast<std::int64_t>(x.size()));
+            }},
+    Formula{"Min", 0, Plain::kNumbers, LeastOf},
+    Formula{"Mul", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] * x[1]; }},
+    Formula{"PRelu", 2, Plain::kNumbers,
+            [](Operands x) -> Real { return x[0].Sign() < 0 ? x[0] * x[1] : x[0]; }},
+    Formula{"Sub", 2, Plain::kNumbers, [](Operands x) -> Real { return x[0] - x[1]; }},
+    Formula{"Sum", 0, Plain::kDouble, [](Operands x) -> Real { return Total(x); }},
 };
 
 bool IsPlainInteger(format::ElementType type) {
@@ -106,8 +106,8 @@ Result<format::Dims> DimsOf(const NodePlan& node, std::span<const Value* const> 
 }  // namespace
 
 StepResult PrepareArithmetic(const NodePlan& node) {
-  const auto* op = std::ranges::find(kOperators, node.node().op_type, &Operator::op_type);
-  if (op == kOperators.end()) return node.Unsupported("no such operator here");
+  const auto* op = std::ranges::find(kFormulas, node.node().op_type, &Formula::op_type);
+  if (op == kFormulas.end()) return node.Unsupported("no such operator here");
   QTX_ASSIGN_OR_RETURN(std::vector<const Value*> inputs, AllInputs(node));
   if (op->inputs != 0 && inputs.size() != op->inputs) return node.Invalid("number of inputs");
   QTX_ASSIGN_OR_RETURN(format::Dims dims, DimsOf(node, inputs));

@@ -16,9 +16,6 @@ namespace {
 using format::Dims;
 using format::ElementType;
 
-std::int64_t Product(std::span<const std::int64_t> dims) {
-  return *format::ElementCount(dims);  // of a part of a tensor's dims
-}
 std::span<const std::int64_t> After(const Dims& dims, std::size_t axis) {
   return std::span(dims).subspan(axis);
 }

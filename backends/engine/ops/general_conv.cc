@@ -2,14 +2,11 @@
 #include <utility>
 
 #include "engine/ops/conv.h"
+#include "engine/ops/indexing.h"
 #include "engine/ops/reduction.h"
 
 namespace qtx::backend::engine {
 namespace {
-
-std::int64_t Product(std::span<const std::int64_t> dims) {
-  return *format::ElementCount(dims);  // of a part of a tensor's dims
-}
 
 // The taps of one channel, again for each channel of the group.
 Walk OverChannels(Walk plane, std::int64_t channels, Pair stride) {

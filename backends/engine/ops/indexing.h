@@ -10,6 +10,11 @@
 
 namespace qtx::backend::engine {
 
+/// Elements of a part of a tensor's dims.
+inline std::int64_t Product(std::span<const std::int64_t> dims) {
+  return *format::ElementCount(dims);
+}
+
 /// Multidirectional broadcast of two shapes.  Errors: kInvalid when they do not broadcast.
 Result<format::Dims> BroadcastDims(const format::Dims& a, const format::Dims& b);
 

@@ -10,9 +10,9 @@
 namespace qtx::backend::engine {
 namespace {
 
-class Rows : public Step {
+class SoftmaxStep : public Step {
  public:
-  Rows(const Value* x, Value* y, const SoftmaxRows& rows, bool logarithms)
+  SoftmaxStep(const Value* x, Value* y, const SoftmaxRows& rows, bool logarithms)
       : x_(x), y_(y), rows_(rows), logarithms_(logarithms) {}
 
   Result<void> Run() override {
@@ -78,7 +78,7 @@ class Rows : public Step {
 
 std::unique_ptr<Step> MakeSoftmaxRows(const Value* x, Value* y, const SoftmaxRows& rows,
                                       bool logarithms) {
-  return std::make_unique<Rows>(x, y, rows, logarithms);
+  return std::make_unique<SoftmaxStep>(x, y, rows, logarithms);
 }
 
 StepResult PrepareLogSoftmax(const NodePlan& node) {

@@ -8,7 +8,7 @@
 namespace qtx::backend::engine {
 namespace {
 
-using Rows = std::span<const Enclosed>;
+using Matrix = std::span<const Enclosed>;
 
 struct CellParameters {
   std::vector<Activation> activations;  // of both directions
@@ -19,7 +19,7 @@ struct CellParameters {
   Enclosed Activate(std::size_t which, const Enclosed& x) const {
     return activations[which](clip.has_value() ? Clamped(x, *clip) : x);
   }
-  Rows Row(Rows matrix, std::size_t gate, std::size_t i, std::size_t width) const {
+  Matrix Row(Matrix matrix, std::size_t gate, std::size_t i, std::size_t width) const {
     return matrix.subspan((gate * hidden + i) * width, width);
   }
 };

@@ -166,10 +166,6 @@ Result<std::vector<std::int64_t>> OneWay(const NodePlan& node, const Value* para
   return BroadcastIndex(parameter->tensor.dims, dims);
 }
 
-std::int64_t Product(std::span<const std::int64_t> dims) {
-  return *format::ElementCount(dims);  // of a part of a tensor's dims
-}
-
 }  // namespace
 
 StepResult PrepareLayerNormalization(const NodePlan& node) {

@@ -12,7 +12,7 @@ using format::Tensor;
 constexpr std::int64_t kElementsOfTask = 8192;
 
 // An axis of the result, and how far both operands move along it: 0 where they are broadcast.
-struct Axis {
+struct SteppedAxis {
   std::int64_t size, a, b;
 };
 
@@ -40,13 +40,13 @@ Result<Dims> BroadcastDims(const Dims& a, const Dims& b) {
 }
 
 // As few axes as possible, at least one: those over which both operands go on evenly are one.
-std::vector<Axis> AxesOf(const Dims& dims, const Dims& a, const Dims& b) {
+std::vector<SteppedAxis> AxesOf(const Dims& dims, const Dims& a, const Dims& b) {
   const Dims a_steps = StepsOf(a, dims.size());
   const Dims b_steps = StepsOf(b, dims.size());
-  std::vector<Axis> axes;
+  std::vector<SteppedAxis> axes;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 1) continue;
-    const Axis axis{dims[i], a_steps[i], b_steps[i]};
+    const SteppedAxis axis{dims[i], a_steps[i], b_steps[i]};
     if (!axes.empty() && axes.back().a == axis.a * axis.size &&
         axes.back().b == axis.b * axis.size) {
       axes.back() = {axes.back().size * axis.size, axis.a, axis.b};
@@ -70,8 +70,8 @@ class BinaryOperator : public Operator {
     QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(std::move(dims)));
     const std::int64_t count = format::ElementCount(y);
     if (count == 0) return y;
-    const std::vector<Axis> axes = AxesOf(y.dims, a->dims, b->dims);
-    const Axis inner = axes.back();
+    const std::vector<SteppedAxis> axes = AxesOf(y.dims, a->dims, b->dims);
+    const SteppedAxis inner = axes.back();
     const std::int64_t rows = count / inner.size;
     // Rows of a task, or pieces of a row.
     const std::int64_t together = std::max<std::int64_t>(1, kElementsOfTask / inner.size);
@@ -93,7 +93,7 @@ class BinaryOperator : public Operator {
   }
 
  private:
-  static std::pair<std::int64_t, std::int64_t> RowOffsets(std::span<const Axis> axes,
+  static std::pair<std::int64_t, std::int64_t> RowOffsets(std::span<const SteppedAxis> axes,
                                                           std::int64_t row) {
     std::pair<std::int64_t, std::int64_t> offsets;
     for (std::size_t i = axes.size() - 1; i-- > 0;) {

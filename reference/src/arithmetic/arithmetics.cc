@@ -9,7 +9,7 @@ namespace qtx::reference {
 namespace {
 
 using Accumulator = RequantizeRecipe::Accumulator;
-using Bias = RequantizeRecipe::Bias;
+using BiasUse = RequantizeRecipe::Bias;
 using Multiplier = RequantizeRecipe::Multiplier;
 using Offset = QuantizeRecipe::Offset;
 using Origin = RequantizeRecipe::Origin;
@@ -39,7 +39,7 @@ constexpr RequantizeRecipe Float(Accumulator accumulator) {
   RequantizeRecipe recipe;
   recipe.multiplier = Multiplier::kFloat;
   recipe.factor = kInBinary32;
-  recipe.bias = Bias::kRescaled;
+  recipe.bias = BiasUse::kRescaled;
   recipe.accumulator = accumulator;
   return recipe;
 }
@@ -51,7 +51,7 @@ constexpr RequantizeRecipe Fixed(const FactorRecipe& factor, Rounds rounds, TieR
   recipe.factor = factor;
   recipe.rounds = rounds;
   recipe.tie = tie;
-  recipe.bias = Bias::kRescaled;
+  recipe.bias = BiasUse::kRescaled;
   recipe.accumulator = Accumulator::kWrap32;
   return recipe;
 }
@@ -93,7 +93,7 @@ constexpr Arithmetic TfliteEverywhere(std::string_view name, Rounds rounds) {
   Arithmetic row = Named(name, Domain::kStored);
   row.quantize.tie = TieRule::kHalfAway;
   RequantizeRecipe recipe = Fixed(kInBinary64, rounds, TieRule::kHalfUp);
-  recipe.bias = Bias::kStored;
+  recipe.bias = BiasUse::kStored;
   SetSums(recipe, &row);
   row.scalar_scales = Width::kFloat32;
   row.unsigned_requantize.factor.scales = Width::kFloat32;
@@ -109,7 +109,7 @@ constexpr Arithmetic Tflite() {
   Arithmetic row = TfliteEverywhere("tflite", Rounds::kTwice);
   row.requantize.rounds = Rounds::kOnce;
   row.wide_requantize = Fixed(kInBinary64, Rounds::kOnce, TieRule::kHalfUp);
-  row.wide_requantize.bias = Bias::kStored;
+  row.wide_requantize.bias = BiasUse::kStored;
   row.wide_requantize.narrowed = RequantizeRecipe::Narrowed::kTo15;
   row.wide_requantize.accumulator = Accumulator::kClamp48;
   row.wide_requantize.exponents = {-2000, 7, "tflite.S12"};
@@ -243,7 +243,7 @@ constexpr Arithmetic Onednn(std::string_view name) {
   recipe.multiplier = Multiplier::kTwoSteps;
   recipe.offset = Offset::kBeforeRounding;
   recipe.nan = QuantizeRecipe::Nan::kMax;
-  recipe.bias = Bias::kReal;
+  recipe.bias = BiasUse::kReal;
   SetSums(recipe, &row);
   return row;
 }

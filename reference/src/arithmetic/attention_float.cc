@@ -7,14 +7,14 @@
 namespace qtx::reference {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
 // Source: attention.S10.
 FloatAttention::FloatAttention(const ScoreRule& rule, const QueryRow<float>& row) {
   const std::size_t size = row.query.size();
-  float maximum = -kInfinity;
+  float maximum = -kFloatInfinity;
   bool seen = false, defined = true;
   for (std::size_t j = 0; j < row.visible.size(); ++j) {
     float sum = 0;
@@ -23,12 +23,12 @@ FloatAttention::FloatAttention(const ScoreRule& rule, const QueryRow<float>& row
     }
     const Visibility& visible = row.visible[j];
     float bias = visible.bias < 0 ? 0 : row.mask->binary32(visible.bias);
-    if (visible.masked) bias = -kInfinity;
+    if (visible.masked) bias = -kFloatInfinity;
     products_.push_back(sum);
     capped_.push_back(rule.Capped(sum));
     scores_.push_back(capped_.back() + bias);
-    seen = seen || (bias != -kInfinity && scores_.back() != -kInfinity);
-    defined = defined && scores_.back() < kInfinity;  // NaN is not
+    seen = seen || (bias != -kFloatInfinity && scores_.back() != -kFloatInfinity);
+    defined = defined && scores_.back() < kFloatInfinity;  // NaN is not
     maximum = std::max(maximum, scores_.back());
   }
   if (!seen) return;

@@ -17,7 +17,7 @@ bool IsSmall(const Operand& input) {
              kLargest;
 }
 
-Rational Power(const Rational& magnitude, unsigned p) {
+Rational ToThe(const Rational& magnitude, unsigned p) {
   Rational power;  // stays in lowest terms
   mpz_pow_ui(power.get_num_mpz_t(), magnitude.get_num_mpz_t(), p);
   mpz_pow_ui(power.get_den_mpz_t(), magnitude.get_den_mpz_t(), p);
@@ -33,7 +33,7 @@ Dyadic Magnitude(Dyadic x) {
 float Power32(float x, unsigned p) {
   if (p == 1 || !std::isfinite(x)) return std::abs(x);
   if (p == 2) return x * x;
-  return NearestFloat(Power(Rational(static_cast<double>(std::abs(x))), p));
+  return NearestFloat(ToThe(Rational(static_cast<double>(std::abs(x))), p));
 }
 
 float Root32(float sum, unsigned p) {
@@ -82,7 +82,7 @@ Real PowerSum::ExactPowers(std::span<const std::int64_t> sources) const {
     } else if (norm_.p == 1 || x.kind != Dyadic::Kind::kFinite) {
       sum.Add(x);
     } else {
-      powers += Power(ToRational(x), norm_.p);
+      powers += ToThe(ToRational(x), norm_.p);
     }
   }
   Real total = sum.Value();

@@ -16,7 +16,7 @@ Error Invalid(const std::string& where, const std::string& message) {
 }
 
 // Source: attention.C2.
-Result<void> CheckAttributes(const format::Node& node) {
+Result<void> CheckAttentionAttributes(const format::Node& node) {
   for (const char* name : {"scale", "softcap"}) {
     const float value = node.FloatOr(name, 0);
     if (std::isfinite(value) && value >= 0) continue;
@@ -207,11 +207,12 @@ Result<std::vector<format::Tensor>> Attention(const Call& call) {
 }
 
 // Keys and values pass on their types.
-ElementType InferType(const format::Node&, std::span<const ElementType> inputs, std::size_t i) {
+ElementType InferAttentionType(const format::Node&, std::span<const ElementType> inputs,
+                               std::size_t i) {
   return inputs[i == kPresentKey || i == kPresentValue ? i : 0];
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kAttentionAttributes[] = {
     {"is_causal", AttributeType::kInt},        {"kv_num_heads", AttributeType::kInt},
     {"q_num_heads", AttributeType::kInt},      {"qk_matmul_output_mode", AttributeType::kInt},
     {"scale", AttributeType::kFloat},          {"softcap", AttributeType::kFloat},
@@ -223,9 +224,9 @@ const Operator kAttention = {.op_type = "Attention",
                              .min_inputs = 3,
                              .max_inputs = 7,
                              .max_outputs = 4,
-                             .attributes = kAttributes,
-                             .check = CheckAttributes,
-                             .infer = InferType,
+                             .attributes = kAttentionAttributes,
+                             .check = CheckAttentionAttributes,
+                             .infer = InferAttentionType,
                              .run_all = Attention};
 
 }  // namespace qtx::reference::ops

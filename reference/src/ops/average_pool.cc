@@ -26,7 +26,7 @@ Result<format::Tensor> AveragePool(const Call& call) {
   return output.Take();
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kAveragePoolAttributes[] = {
     {"auto_pad", AttributeType::kString},       {"ceil_mode", AttributeType::kInt},
     {"count_include_pad", AttributeType::kInt}, {"dilations", AttributeType::kInts},
     {"kernel_shape", AttributeType::kInts},     {"pads", AttributeType::kInts},
@@ -38,7 +38,7 @@ constexpr AttributeRule kAttributes[] = {
 const Operator kAveragePool = {.op_type = "AveragePool",
                                .min_inputs = 1,
                                .max_inputs = 1,
-                               .attributes = kAttributes,
+                               .attributes = kAveragePoolAttributes,
                                .check = CheckPoolAttributes,
                                .run = AveragePool};
 

@@ -56,16 +56,16 @@ Result<void> Check(const format::Node& node) {
   return CheckNormalization(node);
 }
 
-constexpr AttributeRule kAttributes[] = {{"epsilon", AttributeType::kFloat},
-                                         {"momentum", AttributeType::kFloat},
-                                         {"training_mode", AttributeType::kInt}};
+constexpr AttributeRule kBatchNormalizationAttributes[] = {{"epsilon", AttributeType::kFloat},
+                                                           {"momentum", AttributeType::kFloat},
+                                                           {"training_mode", AttributeType::kInt}};
 
 }  // namespace
 
 const Operator kBatchNormalization = {.op_type = "BatchNormalization",
                                       .min_inputs = 5,
                                       .max_inputs = 5,
-                                      .attributes = kAttributes,
+                                      .attributes = kBatchNormalizationAttributes,
                                       .check = Check,
                                       .run = BatchNormalization};
 

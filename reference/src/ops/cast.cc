@@ -81,11 +81,11 @@ Result<format::Tensor> Cast(const Call& call) {
   return ConvertAll(typed, *x);
 }
 
-constexpr AttributeRule kAttributes[] = {{"round_mode", AttributeType::kString},
-                                         {"saturate", AttributeType::kInt},
-                                         {"to", AttributeType::kInt}};
+constexpr AttributeRule kCastAttributes[] = {{"round_mode", AttributeType::kString},
+                                             {"saturate", AttributeType::kInt},
+                                             {"to", AttributeType::kInt}};
 
-ElementType InferType(const format::Node& node, std::span<const ElementType>, std::size_t) {
+ElementType InferCastType(const format::Node& node, std::span<const ElementType>, std::size_t) {
   return static_cast<ElementType>(node.IntOr("to", 0));
 }
 
@@ -94,9 +94,9 @@ ElementType InferType(const format::Node& node, std::span<const ElementType>, st
 const Operator kCast = {.op_type = "Cast",
                         .min_inputs = 1,
                         .max_inputs = 1,
-                        .attributes = kAttributes,
+                        .attributes = kCastAttributes,
                         .check = CheckTo,
-                        .infer = InferType,
+                        .infer = InferCastType,
                         .run = Cast};
 
 }  // namespace qtx::reference::ops

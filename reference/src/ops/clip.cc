@@ -72,12 +72,15 @@ Result<format::Tensor> Clip(const Call& call) {
   return output.Take();
 }
 
-constexpr AttributeRule kAttributes[] = {{"max", format::AttributeType::kFloat},
-                                         {"min", format::AttributeType::kFloat}};
+constexpr AttributeRule kClipAttributes[] = {{"max", format::AttributeType::kFloat},
+                                             {"min", format::AttributeType::kFloat}};
 
 }  // namespace
 
-const Operator kClip = {
-    .op_type = "Clip", .min_inputs = 1, .max_inputs = 3, .attributes = kAttributes, .run = Clip};
+const Operator kClip = {.op_type = "Clip",
+                        .min_inputs = 1,
+                        .max_inputs = 3,
+                        .attributes = kClipAttributes,
+                        .run = Clip};
 
 }  // namespace qtx::reference::ops

@@ -58,14 +58,14 @@ Result<format::Tensor> Concat(const Call& call) {
   return mover.Take();
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt}};
+constexpr AttributeRule kConcatAttributes[] = {{"axis", AttributeType::kInt}};
 
 }  // namespace
 
 const Operator kConcat = {.op_type = "Concat",
                           .min_inputs = 1,
                           .max_inputs = kVariadic,
-                          .attributes = kAttributes,
+                          .attributes = kConcatAttributes,
                           .check = CheckAxis,
                           .run = Concat};
 

@@ -54,13 +54,13 @@ Result<format::Tensor> Constant(const Call& call) {
                    ", expected " + std::string(format::Name(value.elem_type))};
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kConstantAttributes[] = {
     {"value", AttributeType::kTensor},        {"value_float", AttributeType::kFloat},
     {"value_floats", AttributeType::kFloats}, {"value_int", AttributeType::kInt},
     {"value_ints", AttributeType::kInts},
 };
 
-ElementType InferType(const format::Node& node, std::span<const ElementType>, std::size_t) {
+ElementType InferConstantType(const format::Node& node, std::span<const ElementType>, std::size_t) {
   const format::Attribute& value = node.attributes[0];
   const bool real = value.type == AttributeType::kFloat || value.type == AttributeType::kFloats;
   return value.t ? value.t->data_type : real ? ElementType::kFloat : ElementType::kInt64;
@@ -71,9 +71,9 @@ ElementType InferType(const format::Node& node, std::span<const ElementType>, st
 const Operator kConstant = {.op_type = "Constant",
                             .min_inputs = 0,
                             .max_inputs = 0,
-                            .attributes = kAttributes,
+                            .attributes = kConstantAttributes,
                             .check = CheckOne,
-                            .infer = InferType,
+                            .infer = InferConstantType,
                             .run = Constant};
 
 }  // namespace qtx::reference::ops

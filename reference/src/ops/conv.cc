@@ -66,7 +66,7 @@ Result<format::Tensor> Conv(const Call& call) {
   return output.Take();
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kConvAttributes[] = {
     {"auto_pad", AttributeType::kString}, {"dilations", AttributeType::kInts},
     {"group", AttributeType::kInt},       {"kernel_shape", AttributeType::kInts},
     {"pads", AttributeType::kInts},       {"strides", AttributeType::kInts},
@@ -77,7 +77,7 @@ constexpr AttributeRule kAttributes[] = {
 const Operator kConv = {.op_type = "Conv",
                         .min_inputs = 2,
                         .max_inputs = 3,
-                        .attributes = kAttributes,
+                        .attributes = kConvAttributes,
                         .check = CheckWindowAttributes,
                         .run = Conv};
 

@@ -70,7 +70,7 @@ Result<format::Tensor> ConvTranspose(const Call& call) {
   return output.Take();
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kConvTransposeAttributes[] = {
     {"auto_pad", AttributeType::kString},     {"dilations", AttributeType::kInts},
     {"group", AttributeType::kInt},           {"kernel_shape", AttributeType::kInts},
     {"output_padding", AttributeType::kInts}, {"output_shape", AttributeType::kInts},
@@ -82,7 +82,7 @@ constexpr AttributeRule kAttributes[] = {
 const Operator kConvTranspose = {.op_type = "ConvTranspose",
                                  .min_inputs = 2,
                                  .max_inputs = 3,
-                                 .attributes = kAttributes,
+                                 .attributes = kConvTransposeAttributes,
                                  .check = CheckWindowAttributes,
                                  .run = ConvTranspose};
 

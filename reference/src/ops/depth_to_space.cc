@@ -9,7 +9,7 @@ namespace {
 using format::AttributeType;
 using format::Dims;
 
-Result<void> CheckAttributes(const format::Node& node) {
+Result<void> CheckDepthToSpaceAttributes(const format::Node& node) {
   const std::string mode = node.StringOr("mode", "DCR");
   if (mode == "DCR" || mode == "CRD") return CheckBlockSize(node);
   return Error{ErrorCode::kInvalid, "attribute 'mode'",
@@ -19,7 +19,7 @@ Result<void> CheckAttributes(const format::Node& node) {
 // Channels as (row, column, depth) or (depth, row, column); row and column of the block become part
 // of y's.  Source: depth_to_space.S1 to depth_to_space.S3.
 Result<format::Tensor> DepthToSpace(const Call& call) {
-  QTX_RETURN_IF_ERROR(CheckAttributes(call.node));
+  QTX_RETURN_IF_ERROR(CheckDepthToSpaceAttributes(call.node));
   QTX_ASSIGN_OR_RETURN(const Dims from, ImageDims(call));
   const std::int64_t block = call.node.IntOr("blocksize", 0);
   QTX_ASSIGN_OR_RETURN(const std::int64_t depth, Divided(call, 1, block * block));
@@ -36,16 +36,16 @@ Result<format::Tensor> DepthToSpace(const Call& call) {
                   std::move(dims));
 }
 
-constexpr AttributeRule kAttributes[] = {{"blocksize", AttributeType::kInt},
-                                         {"mode", AttributeType::kString}};
+constexpr AttributeRule kDepthToSpaceAttributes[] = {{"blocksize", AttributeType::kInt},
+                                                     {"mode", AttributeType::kString}};
 
 }  // namespace
 
 const Operator kDepthToSpace = {.op_type = "DepthToSpace",
                                 .min_inputs = 1,
                                 .max_inputs = 1,
-                                .attributes = kAttributes,
-                                .check = CheckAttributes,
+                                .attributes = kDepthToSpaceAttributes,
+                                .check = CheckDepthToSpaceAttributes,
                                 .run = DepthToSpace};
 
 }  // namespace qtx::reference::ops

@@ -45,11 +45,12 @@ Result<format::Tensor> DequantizeLinear(const Call& call) {
   return ConvertAll(call, x);
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt},
-                                         {"block_size", AttributeType::kInt},
-                                         {"output_dtype", AttributeType::kInt}};
+constexpr AttributeRule kDequantizeLinearAttributes[] = {{"axis", AttributeType::kInt},
+                                                         {"block_size", AttributeType::kInt},
+                                                         {"output_dtype", AttributeType::kInt}};
 
-ElementType InferType(const format::Node& node, std::span<const ElementType> inputs, std::size_t) {
+ElementType InferDequantizeLinearType(const format::Node& node, std::span<const ElementType> inputs,
+                                      std::size_t) {
   return ResultFor(node, inputs.size() > 1 ? inputs[1] : ElementType::kFloat);
 }
 
@@ -58,8 +59,8 @@ constexpr Operator Entry(std::string_view domain) {
           .domain = domain,
           .min_inputs = 2,
           .max_inputs = 3,
-          .attributes = kAttributes,
-          .infer = InferType,
+          .attributes = kDequantizeLinearAttributes,
+          .infer = InferDequantizeLinearType,
           .run = DequantizeLinear};
 }
 

@@ -98,7 +98,8 @@ Result<std::vector<Tensor>> DynamicQuantizeLinear(const Call& call) {
   return outputs;
 }
 
-ElementType InferType(const format::Node&, std::span<const ElementType>, std::size_t output) {
+ElementType InferDynamicQuantizeLinearType(const format::Node&, std::span<const ElementType>,
+                                           std::size_t output) {
   return output == 1 ? ElementType::kFloat : ElementType::kUint8;
 }
 
@@ -109,7 +110,7 @@ const Operator kDynamicQuantizeLinear = {.op_type = "DynamicQuantizeLinear",
                                          .max_inputs = 1,
                                          .max_outputs = 3,
                                          .attributes = {},
-                                         .infer = InferType,
+                                         .infer = InferDynamicQuantizeLinearType,
                                          .run_all = DynamicQuantizeLinear};
 
 }  // namespace qtx::reference::ops

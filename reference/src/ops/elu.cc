@@ -18,14 +18,14 @@ Result<format::Tensor> Elu(const Call& call) {
   return RunUnary(call, elu);
 }
 
-constexpr AttributeRule kAttributes[] = {{"alpha", format::AttributeType::kFloat}};
+constexpr AttributeRule kEluAttributes[] = {{"alpha", format::AttributeType::kFloat}};
 
 }  // namespace
 
 const Operator kElu = {.op_type = "Elu",
                        .min_inputs = 1,
                        .max_inputs = 1,
-                       .attributes = kAttributes,
+                       .attributes = kEluAttributes,
                        .check = CheckFinite,
                        .run = Elu};
 

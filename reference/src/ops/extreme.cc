@@ -20,13 +20,13 @@ int Extremity(const Order& order, Extreme extreme, std::int64_t a, std::int64_t 
   return extreme == Extreme::kGreatest ? order.Compare(a, b) : order.Compare(b, a);
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt},
-                                         {"keepdims", AttributeType::kInt},
-                                         {"select_last_index", AttributeType::kInt}};
+constexpr AttributeRule kArgAttributes[] = {{"axis", AttributeType::kInt},
+                                            {"keepdims", AttributeType::kInt},
+                                            {"select_last_index", AttributeType::kInt}};
 
 }  // namespace
 
-std::span<const AttributeRule> ArgAttributes() { return kAttributes; }
+std::span<const AttributeRule> ArgAttributes() { return kArgAttributes; }
 
 ElementType InferIndices(const format::Node&, std::span<const ElementType>, std::size_t) {
   return ElementType::kInt64;

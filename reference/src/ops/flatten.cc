@@ -25,14 +25,14 @@ Result<format::Tensor> Flatten(const Call& call) {
   return Reshaped(call, {rows, columns});
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt}};
+constexpr AttributeRule kFlattenAttributes[] = {{"axis", AttributeType::kInt}};
 
 }  // namespace
 
 const Operator kFlatten = {.op_type = "Flatten",
                            .min_inputs = 1,
                            .max_inputs = 1,
-                           .attributes = kAttributes,
+                           .attributes = kFlattenAttributes,
                            .run = Flatten};
 
 }  // namespace qtx::reference::ops

@@ -37,14 +37,14 @@ Result<format::Tensor> Gather(const Call& call) {
   return Selected(call, std::move(dims), sources);
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt}};
+constexpr AttributeRule kGatherAttributes[] = {{"axis", AttributeType::kInt}};
 
 }  // namespace
 
 const Operator kGather = {.op_type = "Gather",
                           .min_inputs = 2,
                           .max_inputs = 2,
-                          .attributes = kAttributes,
+                          .attributes = kGatherAttributes,
                           .run = Gather};
 
 }  // namespace qtx::reference::ops

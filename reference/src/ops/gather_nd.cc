@@ -22,14 +22,14 @@ Result<format::Tensor> GatherNd(const Call& call) {
   return Selected(call, std::move(dims), sources);
 }
 
-constexpr AttributeRule kAttributes[] = {{"batch_dims", AttributeType::kInt}};
+constexpr AttributeRule kGatherNDAttributes[] = {{"batch_dims", AttributeType::kInt}};
 
 }  // namespace
 
 const Operator kGatherND = {.op_type = "GatherND",
                             .min_inputs = 2,
                             .max_inputs = 2,
-                            .attributes = kAttributes,
+                            .attributes = kGatherNDAttributes,
                             .run = GatherNd};
 
 }  // namespace qtx::reference::ops

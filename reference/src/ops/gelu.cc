@@ -68,14 +68,14 @@ Result<void> CheckApproximate(const format::Node& node) {
                "found '" + form + "', expected 'none' or 'tanh'"};
 }
 
-constexpr AttributeRule kAttributes[] = {{"approximate", format::AttributeType::kString}};
+constexpr AttributeRule kGeluAttributes[] = {{"approximate", format::AttributeType::kString}};
 
 }  // namespace
 
 const Operator kGelu = {.op_type = "Gelu",
                         .min_inputs = 1,
                         .max_inputs = 1,
-                        .attributes = kAttributes,
+                        .attributes = kGeluAttributes,
                         .check = CheckApproximate,
                         .run = Gelu};
 

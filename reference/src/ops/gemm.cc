@@ -65,7 +65,7 @@ Result<format::Tensor> Gemm(const Call& call) {
   return output.Take();
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kGemmAttributes[] = {
     {"alpha", AttributeType::kFloat},
     {"beta", AttributeType::kFloat},
     {"transA", AttributeType::kInt},
@@ -77,7 +77,7 @@ constexpr AttributeRule kAttributes[] = {
 const Operator kGemm = {.op_type = "Gemm",
                         .min_inputs = 2,
                         .max_inputs = 3,
-                        .attributes = kAttributes,
+                        .attributes = kGemmAttributes,
                         .check = CheckFactors,
                         .run = Gemm};
 

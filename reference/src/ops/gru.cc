@@ -86,14 +86,14 @@ Result<std::vector<format::Tensor>> Gru(const Call& call) {
   return RunRecurrent(call, Form(), Cell{call.node.IntOr("linear_before_reset", 0) == 1});
 }
 
-constexpr AttributeRule kAttributes[] = {{"activation_alpha", AttributeType::kFloats},
-                                         {"activation_beta", AttributeType::kFloats},
-                                         {"activations", AttributeType::kStrings},
-                                         {"clip", AttributeType::kFloat},
-                                         {"direction", AttributeType::kString},
-                                         {"hidden_size", AttributeType::kInt},
-                                         {"layout", AttributeType::kInt},
-                                         {"linear_before_reset", AttributeType::kInt}};
+constexpr AttributeRule kGRUAttributes[] = {{"activation_alpha", AttributeType::kFloats},
+                                            {"activation_beta", AttributeType::kFloats},
+                                            {"activations", AttributeType::kStrings},
+                                            {"clip", AttributeType::kFloat},
+                                            {"direction", AttributeType::kString},
+                                            {"hidden_size", AttributeType::kInt},
+                                            {"layout", AttributeType::kInt},
+                                            {"linear_before_reset", AttributeType::kInt}};
 
 }  // namespace
 
@@ -101,7 +101,7 @@ const Operator kGRU = {.op_type = "GRU",
                        .min_inputs = 3,
                        .max_inputs = 6,
                        .max_outputs = 2,
-                       .attributes = kAttributes,
+                       .attributes = kGRUAttributes,
                        .check = Check,
                        .run_all = Gru};
 

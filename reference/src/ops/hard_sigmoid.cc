@@ -33,15 +33,15 @@ Result<format::Tensor> HardSigmoid(const Call& call) {
   return RunUnary(call, hard);
 }
 
-constexpr AttributeRule kAttributes[] = {{"alpha", format::AttributeType::kFloat},
-                                         {"beta", format::AttributeType::kFloat}};
+constexpr AttributeRule kHardSigmoidAttributes[] = {{"alpha", format::AttributeType::kFloat},
+                                                    {"beta", format::AttributeType::kFloat}};
 
 }  // namespace
 
 const Operator kHardSigmoid = {.op_type = "HardSigmoid",
                                .min_inputs = 1,
                                .max_inputs = 1,
-                               .attributes = kAttributes,
+                               .attributes = kHardSigmoidAttributes,
                                .check = CheckFinite,
                                .run = HardSigmoid};
 

@@ -11,7 +11,7 @@ Rational Exactly(const Rational& x) {
 }
 
 // x is exact, so x + 3, the product and the quotient round once each: 3 units.
-Approximation Approximate(double x) {
+Approximation ApproximateHardSwish(double x) {
   return Within(x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6, 4);
 }
 
@@ -19,7 +19,8 @@ float Binary32(float x) { return x * std::clamp(x * (1.0F / 6.0F) + 0.5F, 0.0F, 
 
 // Source: hard_swish.S1 to hard_swish.S4.
 Result<format::Tensor> HardSwish(const Call& call) {
-  return RunUnary(call, {.rational = Exactly, .approximate = Approximate, .binary32 = Binary32});
+  return RunUnary(call,
+                  {.rational = Exactly, .approximate = ApproximateHardSwish, .binary32 = Binary32});
 }
 
 }  // namespace

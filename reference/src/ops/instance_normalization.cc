@@ -36,14 +36,14 @@ Result<format::Tensor> InstanceNormalization(const Call& call) {
   return y.Take();
 }
 
-constexpr AttributeRule kAttributes[] = {{"epsilon", AttributeType::kFloat}};
+constexpr AttributeRule kInstanceNormalizationAttributes[] = {{"epsilon", AttributeType::kFloat}};
 
 }  // namespace
 
 const Operator kInstanceNormalization = {.op_type = "InstanceNormalization",
                                          .min_inputs = 3,
                                          .max_inputs = 3,
-                                         .attributes = kAttributes,
+                                         .attributes = kInstanceNormalizationAttributes,
                                          .check = CheckNormalization,
                                          .run = InstanceNormalization};
 

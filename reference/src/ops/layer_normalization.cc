@@ -49,13 +49,14 @@ Result<std::vector<format::Tensor>> LayerNormalization(const Call& call) {
 }
 
 // The statistics are FLOAT whatever x is.
-ElementType InferType(const format::Node&, std::span<const ElementType> inputs, std::size_t i) {
+ElementType InferLayerNormalizationType(const format::Node&, std::span<const ElementType> inputs,
+                                        std::size_t i) {
   return i == 0 ? inputs[0] : ElementType::kFloat;
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt},
-                                         {"epsilon", AttributeType::kFloat},
-                                         {"stash_type", AttributeType::kInt}};
+constexpr AttributeRule kLayerNormalizationAttributes[] = {{"axis", AttributeType::kInt},
+                                                           {"epsilon", AttributeType::kFloat},
+                                                           {"stash_type", AttributeType::kInt}};
 
 }  // namespace
 
@@ -63,9 +64,9 @@ const Operator kLayerNormalization = {.op_type = "LayerNormalization",
                                       .min_inputs = 2,
                                       .max_inputs = 3,
                                       .max_outputs = 3,
-                                      .attributes = kAttributes,
+                                      .attributes = kLayerNormalizationAttributes,
                                       .check = CheckNormalization,
-                                      .infer = InferType,
+                                      .infer = InferLayerNormalizationType,
                                       .run_all = LayerNormalization};
 
 }  // namespace qtx::reference::ops

@@ -13,14 +13,14 @@ Result<format::Tensor> LeakyRelu(const Call& call) {
   return RunUnary(call, leak);
 }
 
-constexpr AttributeRule kAttributes[] = {{"alpha", format::AttributeType::kFloat}};
+constexpr AttributeRule kLeakyReluAttributes[] = {{"alpha", format::AttributeType::kFloat}};
 
 }  // namespace
 
 const Operator kLeakyRelu = {.op_type = "LeakyRelu",
                              .min_inputs = 1,
                              .max_inputs = 1,
-                             .attributes = kAttributes,
+                             .attributes = kLeakyReluAttributes,
                              .check = CheckFinite,
                              .run = LeakyRelu};
 

@@ -9,14 +9,14 @@ Result<format::Tensor> LogSoftmax(const Call& call) {
   return RunSoftmax(call, RowFunction::kLogSoftmax);
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", format::AttributeType::kInt}};
+constexpr AttributeRule kLogSoftmaxAttributes[] = {{"axis", format::AttributeType::kInt}};
 
 }  // namespace
 
 const Operator kLogSoftmax = {.op_type = "LogSoftmax",
                               .min_inputs = 1,
                               .max_inputs = 1,
-                              .attributes = kAttributes,
+                              .attributes = kLogSoftmaxAttributes,
                               .run = LogSoftmax};
 
 }  // namespace qtx::reference::ops

@@ -9,7 +9,7 @@ using format::AttributeType;
 
 constexpr std::int64_t kMaxP = 64;  // bounds the size of exact powers
 
-Result<void> CheckAttributes(const format::Node& node) {
+Result<void> CheckLpPoolAttributes(const format::Node& node) {
   const std::int64_t p = node.IntOr("p", 2);
   if (p < 1 || p > kMaxP) {
     return Error{ErrorCode::kInvalid, "attribute 'p'",
@@ -30,7 +30,7 @@ Result<format::Tensor> LpPool(const Call& call) {
   return output.Take();
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kLpPoolAttributes[] = {
     {"auto_pad", AttributeType::kString}, {"ceil_mode", AttributeType::kInt},
     {"dilations", AttributeType::kInts},  {"kernel_shape", AttributeType::kInts},
     {"p", AttributeType::kInt},           {"pads", AttributeType::kInts},
@@ -42,8 +42,8 @@ constexpr AttributeRule kAttributes[] = {
 const Operator kLpPool = {.op_type = "LpPool",
                           .min_inputs = 1,
                           .max_inputs = 1,
-                          .attributes = kAttributes,
-                          .check = CheckAttributes,
+                          .attributes = kLpPoolAttributes,
+                          .check = CheckLpPoolAttributes,
                           .run = LpPool};
 
 }  // namespace qtx::reference::ops

@@ -77,7 +77,7 @@ Result<std::vector<format::Tensor>> Lstm(const Call& call) {
   return RunRecurrent(call, Form(), Cell{call.node.IntOr("input_forget", 0) == 1});
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kLSTMAttributes[] = {
     {"activation_alpha", AttributeType::kFloats}, {"activation_beta", AttributeType::kFloats},
     {"activations", AttributeType::kStrings},     {"clip", AttributeType::kFloat},
     {"direction", AttributeType::kString},        {"hidden_size", AttributeType::kInt},
@@ -89,7 +89,7 @@ const Operator kLSTM = {.op_type = "LSTM",
                         .min_inputs = 3,
                         .max_inputs = 8,
                         .max_outputs = 3,
-                        .attributes = kAttributes,
+                        .attributes = kLSTMAttributes,
                         .check = Check,
                         .run_all = Lstm};
 

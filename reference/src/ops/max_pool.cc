@@ -81,12 +81,12 @@ Result<std::vector<format::Tensor>> MaxPool(const Call& call) {
   return results;
 }
 
-ElementType InferType(const format::Node&, std::span<const ElementType> inputs,
-                      std::size_t output) {
+ElementType InferMaxPoolType(const format::Node&, std::span<const ElementType> inputs,
+                             std::size_t output) {
   return output == 0 ? inputs[0] : ElementType::kInt64;
 }
 
-Result<void> CheckAttributes(const format::Node& node) {
+Result<void> CheckMaxPoolAttributes(const format::Node& node) {
   const std::int64_t order = node.IntOr("storage_order", 0);
   if (order != 0 && order != 1) {
     return Error{ErrorCode::kInvalid, "attribute 'storage_order'",
@@ -95,7 +95,7 @@ Result<void> CheckAttributes(const format::Node& node) {
   return CheckPoolAttributes(node);
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kMaxPoolAttributes[] = {
     {"auto_pad", AttributeType::kString}, {"ceil_mode", AttributeType::kInt},
     {"dilations", AttributeType::kInts},  {"kernel_shape", AttributeType::kInts},
     {"pads", AttributeType::kInts},       {"storage_order", AttributeType::kInt},
@@ -108,9 +108,9 @@ const Operator kMaxPool = {.op_type = "MaxPool",
                            .min_inputs = 1,
                            .max_inputs = 1,
                            .max_outputs = 2,
-                           .attributes = kAttributes,
-                           .check = CheckAttributes,
-                           .infer = InferType,
+                           .attributes = kMaxPoolAttributes,
+                           .check = CheckMaxPoolAttributes,
+                           .infer = InferMaxPoolType,
                            .run_all = MaxPool};
 
 }  // namespace qtx::reference::ops

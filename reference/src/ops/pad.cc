@@ -150,14 +150,14 @@ Result<format::Tensor> Pad(const Call& call) {
   return mover.Take();
 }
 
-constexpr AttributeRule kAttributes[] = {{"mode", AttributeType::kString}};
+constexpr AttributeRule kPadAttributes[] = {{"mode", AttributeType::kString}};
 
 }  // namespace
 
 const Operator kPad = {.op_type = "Pad",
                        .min_inputs = 2,
                        .max_inputs = 4,
-                       .attributes = kAttributes,
+                       .attributes = kPadAttributes,
                        .check = CheckMode,
                        .run = Pad};
 

@@ -25,11 +25,11 @@ Result<format::Tensor> QGemm(const Call& call) {
   return gemm.Run(kGemm.run);
 }
 
-constexpr AttributeRule kAttributes[] = {{"alpha", AttributeType::kFloat},
-                                         {"transA", AttributeType::kInt},
-                                         {"transB", AttributeType::kInt}};
+constexpr AttributeRule kQGemmAttributes[] = {{"alpha", AttributeType::kFloat},
+                                              {"transA", AttributeType::kInt},
+                                              {"transB", AttributeType::kInt}};
 
-ElementType InferType(const format::Node&, std::span<const ElementType> inputs, std::size_t) {
+ElementType InferQGemmType(const format::Node&, std::span<const ElementType> inputs, std::size_t) {
   const bool typed = inputs.size() > 8 && inputs[8] != ElementType::kUndefined;
   return typed ? inputs[8] : ElementType::kFloat;
 }
@@ -40,9 +40,9 @@ const Operator kQGemm = {.op_type = "QGemm",
                          .domain = kMicrosoft,
                          .min_inputs = 6,
                          .max_inputs = 9,
-                         .attributes = kAttributes,
+                         .attributes = kQGemmAttributes,
                          .check = kGemm.check,
-                         .infer = InferType,
+                         .infer = InferQGemmType,
                          .run = QGemm};
 
 }  // namespace qtx::reference::ops

@@ -6,7 +6,7 @@ namespace {
 
 using format::AttributeType;
 
-Result<void> CheckAttributes(const format::Node& node) {
+Result<void> CheckQLinearAveragePoolAttributes(const format::Node& node) {
   QTX_RETURN_IF_ERROR(CheckChannelsFirst(node));
   return kAveragePool.check(node);
 }
@@ -18,7 +18,7 @@ Result<format::Tensor> QLinearAveragePool(const Call& call) {
   return pool.Run(kAveragePool.run);
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kQLinearAveragePoolAttributes[] = {
     {"auto_pad", AttributeType::kString},   {"ceil_mode", AttributeType::kInt},
     {"channels_last", AttributeType::kInt}, {"count_include_pad", AttributeType::kInt},
     {"kernel_shape", AttributeType::kInts}, {"pads", AttributeType::kInts},
@@ -32,8 +32,8 @@ const Operator kQLinearAveragePool = {.op_type = "QLinearAveragePool",
                                       .min_inputs = 4,
                                       .max_inputs = 5,
                                       .optional_inputs = kUnaryZeroPoints,
-                                      .attributes = kAttributes,
-                                      .check = CheckAttributes,
+                                      .attributes = kQLinearAveragePoolAttributes,
+                                      .check = CheckQLinearAveragePoolAttributes,
                                       .run = QLinearAveragePool};
 
 }  // namespace qtx::reference::ops

@@ -37,7 +37,8 @@ Result<format::Tensor> QLinearGlobalAveragePool(const Call& call) {
   return typed.Run(Average);
 }
 
-constexpr AttributeRule kAttributes[] = {{"channels_last", format::AttributeType::kInt}};
+constexpr AttributeRule kQLinearGlobalAveragePoolAttributes[] = {
+    {"channels_last", format::AttributeType::kInt}};
 
 }  // namespace
 
@@ -45,7 +46,7 @@ const Operator kQLinearGlobalAveragePool = {.op_type = "QLinearGlobalAveragePool
                                             .domain = kMicrosoft,
                                             .min_inputs = 5,
                                             .max_inputs = 5,
-                                            .attributes = kAttributes,
+                                            .attributes = kQLinearGlobalAveragePoolAttributes,
                                             .check = CheckChannelsFirst,
                                             .run = QLinearGlobalAveragePool};
 

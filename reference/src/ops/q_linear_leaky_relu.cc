@@ -31,7 +31,7 @@ Result<format::Tensor> QLinearLeakyRelu(const Call& call) {
   return typed.Run(LeakyRelu);
 }
 
-constexpr AttributeRule kAttributes[] = {{"alpha", format::AttributeType::kFloat}};
+constexpr AttributeRule kQLinearLeakyReluAttributes[] = {{"alpha", format::AttributeType::kFloat}};
 
 }  // namespace
 
@@ -40,7 +40,7 @@ const Operator kQLinearLeakyRelu = {.op_type = "QLinearLeakyRelu",
                                     .min_inputs = 4,
                                     .max_inputs = 5,
                                     .optional_inputs = kUnaryZeroPoints,
-                                    .attributes = kAttributes,
+                                    .attributes = kQLinearLeakyReluAttributes,
                                     .check = CheckAlpha,
                                     .run = QLinearLeakyRelu};
 

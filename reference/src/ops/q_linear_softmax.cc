@@ -18,8 +18,8 @@ Result<format::Tensor> QLinearSoftmax(const Call& call) {
   return typed.Run(kSoftmax.run, call.node.IntOr("opset", 0));
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt},
-                                         {"opset", AttributeType::kInt}};
+constexpr AttributeRule kQLinearSoftmaxAttributes[] = {{"axis", AttributeType::kInt},
+                                                       {"opset", AttributeType::kInt}};
 
 }  // namespace
 
@@ -28,7 +28,7 @@ const Operator kQLinearSoftmax = {.op_type = "QLinearSoftmax",
                                   .min_inputs = 5,
                                   .max_inputs = 5,
                                   .optional_inputs = kUnaryZeroPoints,
-                                  .attributes = kAttributes,
+                                  .attributes = kQLinearSoftmaxAttributes,
                                   .check = CheckOpset,
                                   .run = QLinearSoftmax};
 

@@ -9,7 +9,7 @@ using format::ElementType;
 
 constexpr std::int64_t kNone = 0;  // an attribute that names no type
 
-Result<void> CheckAttributes(const format::Node& node) {
+Result<void> CheckQuantizeLinearAttributes(const format::Node& node) {
   QTX_RETURN_IF_ERROR(CheckSaturate(node));
   const auto precision = format::ElementTypeFromCode(node.IntOr("precision", kNone));
   if (precision == ElementType::kUndefined || precision == ElementType::kFloat ||
@@ -78,13 +78,14 @@ Result<format::Tensor> QuantizeLinear(const Call& call) {
   return result;
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kQuantizeLinearAttributes[] = {
     {"axis", AttributeType::kInt},         {"block_size", AttributeType::kInt},
     {"output_dtype", AttributeType::kInt}, {"precision", AttributeType::kInt},
     {"saturate", AttributeType::kInt},
 };
 
-ElementType InferType(const format::Node& node, std::span<const ElementType> inputs, std::size_t) {
+ElementType InferQuantizeLinearType(const format::Node& node, std::span<const ElementType> inputs,
+                                    std::size_t) {
   if (inputs.size() > 2 && inputs[2] != ElementType::kUndefined) return inputs[2];
   const auto named = format::ElementTypeFromCode(node.IntOr("output_dtype", kNone));
   return named.value_or(ElementType::kUndefined) != ElementType::kUndefined ? *named
@@ -96,9 +97,9 @@ constexpr Operator Entry(std::string_view domain) {
           .domain = domain,
           .min_inputs = 2,
           .max_inputs = 3,
-          .attributes = kAttributes,
-          .check = CheckAttributes,
-          .infer = InferType,
+          .attributes = kQuantizeLinearAttributes,
+          .check = CheckQuantizeLinearAttributes,
+          .infer = InferQuantizeLinearType,
           .run = QuantizeLinear};
 }
 

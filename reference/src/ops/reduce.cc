@@ -12,9 +12,9 @@ namespace {
 using format::AttributeType;
 using format::Dims;
 
-constexpr AttributeRule kAttributes[] = {{"axes", AttributeType::kInts},
-                                         {"keepdims", AttributeType::kInt},
-                                         {"noop_with_empty_axes", AttributeType::kInt}};
+constexpr AttributeRule kReductionAttributes[] = {{"axes", AttributeType::kInts},
+                                                  {"keepdims", AttributeType::kInt},
+                                                  {"noop_with_empty_axes", AttributeType::kInt}};
 
 Result<void> CheckForm(const Call& call, std::int64_t input_since) {
   const bool as_input = call.opset >= input_since;
@@ -56,7 +56,7 @@ void PutLimit(std::int64_t element, End end, Output* output) {
 
 }  // namespace
 
-std::span<const AttributeRule> ReductionAttributes() { return kAttributes; }
+std::span<const AttributeRule> ReductionAttributes() { return kReductionAttributes; }
 
 Result<Reduction> Reduction::Make(const Call& call, std::int64_t input_since) {
   QTX_RETURN_IF_ERROR(CheckForm(call, input_since));

@@ -62,15 +62,15 @@ Result<format::Tensor> Reshape(const Call& call) {
   return Reshaped(call, *dims);
 }
 
-constexpr AttributeRule kAttributes[] = {{"allowzero", AttributeType::kInt},
-                                         {"shape", AttributeType::kInts}};
+constexpr AttributeRule kReshapeAttributes[] = {{"allowzero", AttributeType::kInt},
+                                                {"shape", AttributeType::kInts}};
 
 }  // namespace
 
 const Operator kReshape = {.op_type = "Reshape",
                            .min_inputs = 1,
                            .max_inputs = 2,
-                           .attributes = kAttributes,
+                           .attributes = kReshapeAttributes,
                            .run = Reshape};
 
 }  // namespace qtx::reference::ops

@@ -179,7 +179,7 @@ Result<void> CheckPolicy(const Call& call) {
                "found '" + policy + "', expected stretch, or with sizes not_larger or not_smaller"};
 }
 
-Result<void> CheckAttributes(const format::Node& node) {
+Result<void> CheckResizeAttributes(const format::Node& node) {
   QTX_RETURN_IF_ERROR(ResizeRulesOf(node));
   return {};
 }
@@ -211,7 +211,7 @@ Result<format::Tensor> Resize(const Call& call) {
                                  : Interpolate(call, dims, samples);
 }
 
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kResizeAttributes[] = {
     {"antialias", AttributeType::kInt},
     {"axes", AttributeType::kInts},
     {"coordinate_transformation_mode", AttributeType::kString},
@@ -228,8 +228,8 @@ constexpr AttributeRule kAttributes[] = {
 const Operator kResize = {.op_type = "Resize",
                           .min_inputs = 1,
                           .max_inputs = 4,
-                          .attributes = kAttributes,
-                          .check = CheckAttributes,
+                          .attributes = kResizeAttributes,
+                          .check = CheckResizeAttributes,
                           .run = Resize};
 
 }  // namespace qtx::reference::ops

@@ -24,16 +24,16 @@ Result<format::Tensor> RMSNormalization(const Call& call) {
   return y.Take();
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt},
-                                         {"epsilon", AttributeType::kFloat},
-                                         {"stash_type", AttributeType::kInt}};
+constexpr AttributeRule kRMSNormalizationAttributes[] = {{"axis", AttributeType::kInt},
+                                                         {"epsilon", AttributeType::kFloat},
+                                                         {"stash_type", AttributeType::kInt}};
 
 }  // namespace
 
 const Operator kRMSNormalization = {.op_type = "RMSNormalization",
                                     .min_inputs = 2,
                                     .max_inputs = 2,
-                                    .attributes = kAttributes,
+                                    .attributes = kRMSNormalizationAttributes,
                                     .check = CheckNormalization,
                                     .run = RMSNormalization};
 

@@ -196,14 +196,14 @@ Result<format::Tensor> ScatterNd(const Call& call) {
   return Select(call, updates, reduction);
 }
 
-constexpr AttributeRule kAttributes[] = {{"reduction", AttributeType::kString}};
+constexpr AttributeRule kScatterNDAttributes[] = {{"reduction", AttributeType::kString}};
 
 }  // namespace
 
 const Operator kScatterND = {.op_type = "ScatterND",
                              .min_inputs = 3,
                              .max_inputs = 3,
-                             .attributes = kAttributes,
+                             .attributes = kScatterNDAttributes,
                              .check = CheckReduction,
                              .run = ScatterNd};
 

@@ -26,11 +26,11 @@ Result<format::Tensor> Shape(const Call& call) {
   return shape;
 }
 
-constexpr AttributeRule kAttributes[] = {{"end", AttributeType::kInt},
-                                         {"start", AttributeType::kInt}};
+constexpr AttributeRule kShapeAttributes[] = {{"end", AttributeType::kInt},
+                                              {"start", AttributeType::kInt}};
 
-format::ElementType InferType(const format::Node&, std::span<const format::ElementType>,
-                              std::size_t) {
+format::ElementType InferShapeType(const format::Node&, std::span<const format::ElementType>,
+                                   std::size_t) {
   return format::ElementType::kInt64;
 }
 
@@ -39,8 +39,8 @@ format::ElementType InferType(const format::Node&, std::span<const format::Eleme
 const Operator kShape = {.op_type = "Shape",
                          .min_inputs = 1,
                          .max_inputs = 1,
-                         .attributes = kAttributes,
-                         .infer = InferType,
+                         .attributes = kShapeAttributes,
+                         .infer = InferShapeType,
                          .run = Shape};
 
 }  // namespace qtx::reference::ops

@@ -6,14 +6,14 @@
 namespace qtx::reference::ops {
 namespace {
 
-Interval Enclose(const Interval& x) {
+Interval EncloseSigmoid(const Interval& x) {
   const Interval one(1, x.bits());
   return one / (one + Exp(Interval(0, x.bits()) - x));
 }
 
 // libm's exp is within 1 ulp, 2 units (glibc manual, "Known Maximum Errors"); the addition of
 // positive terms and the division add one each.
-Approximation Approximate(double x) { return Within(1 / (1 + std::exp(-x)), 8); }
+Approximation ApproximateSigmoid(double x) { return Within(1 / (1 + std::exp(-x)), 8); }
 
 // Source: sigmoid.S1.
 Result<format::Tensor> Sigmoid(const Call& call) { return RunUnary(call, SigmoidFunction()); }
@@ -28,7 +28,7 @@ const Operator kSigmoid = {
 namespace qtx::reference {
 
 RealFunction SigmoidFunction() {
-  return {.enclose = ops::Enclose, .approximate = ops::Approximate};
+  return {.enclose = ops::EncloseSigmoid, .approximate = ops::ApproximateSigmoid};
 }
 
 }  // namespace qtx::reference

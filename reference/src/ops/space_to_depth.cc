@@ -25,14 +25,14 @@ Result<format::Tensor> SpaceToDepth(const Call& call) {
                   std::move(dims));
 }
 
-constexpr AttributeRule kAttributes[] = {{"blocksize", AttributeType::kInt}};
+constexpr AttributeRule kSpaceToDepthAttributes[] = {{"blocksize", AttributeType::kInt}};
 
 }  // namespace
 
 const Operator kSpaceToDepth = {.op_type = "SpaceToDepth",
                                 .min_inputs = 1,
                                 .max_inputs = 1,
-                                .attributes = kAttributes,
+                                .attributes = kSpaceToDepthAttributes,
                                 .check = CheckBlockSize,
                                 .run = SpaceToDepth};
 

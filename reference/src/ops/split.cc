@@ -87,8 +87,8 @@ Result<std::vector<format::Tensor>> Split(const Call& call) {
   return outputs;
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt},
-                                         {"num_outputs", AttributeType::kInt}};
+constexpr AttributeRule kSplitAttributes[] = {{"axis", AttributeType::kInt},
+                                              {"num_outputs", AttributeType::kInt}};
 
 }  // namespace
 
@@ -96,7 +96,7 @@ const Operator kSplit = {.op_type = "Split",
                          .min_inputs = 1,
                          .max_inputs = 2,
                          .max_outputs = kVariadic,
-                         .attributes = kAttributes,
+                         .attributes = kSplitAttributes,
                          .run_all = Split};
 
 }  // namespace qtx::reference::ops

@@ -20,14 +20,14 @@ Result<format::Tensor> Squeeze(const Call& call) {
   return Reshaped(call, dims);
 }
 
-constexpr AttributeRule kAttributes[] = {{"axes", format::AttributeType::kInts}};
+constexpr AttributeRule kSqueezeAttributes[] = {{"axes", format::AttributeType::kInts}};
 
 }  // namespace
 
 const Operator kSqueeze = {.op_type = "Squeeze",
                            .min_inputs = 1,
                            .max_inputs = 2,
-                           .attributes = kAttributes,
+                           .attributes = kSqueezeAttributes,
                            .run = Squeeze};
 
 }  // namespace qtx::reference::ops

@@ -91,14 +91,14 @@ Result<std::vector<format::Tensor>> TopK(const Call& call) {
   return outputs;
 }
 
-ElementType InferType(const format::Node&, std::span<const ElementType> inputs,
-                      std::size_t output) {
+ElementType InferTopKType(const format::Node&, std::span<const ElementType> inputs,
+                          std::size_t output) {
   return output == 0 ? inputs[0] : ElementType::kInt64;
 }
 
-constexpr AttributeRule kAttributes[] = {{"axis", AttributeType::kInt},
-                                         {"largest", AttributeType::kInt},
-                                         {"sorted", AttributeType::kInt}};
+constexpr AttributeRule kTopKAttributes[] = {{"axis", AttributeType::kInt},
+                                             {"largest", AttributeType::kInt},
+                                             {"sorted", AttributeType::kInt}};
 
 }  // namespace
 
@@ -106,8 +106,8 @@ const Operator kTopK = {.op_type = "TopK",
                         .min_inputs = 2,
                         .max_inputs = 2,
                         .max_outputs = 2,
-                        .attributes = kAttributes,
-                        .infer = InferType,
+                        .attributes = kTopKAttributes,
+                        .infer = InferTopKType,
                         .run_all = TopK};
 
 }  // namespace qtx::reference::ops

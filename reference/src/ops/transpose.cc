@@ -32,14 +32,14 @@ Result<format::Tensor> Transpose(const Call& call) {
   return Permuted(call, from, perm, std::move(dims));
 }
 
-constexpr AttributeRule kAttributes[] = {{"perm", AttributeType::kInts}};
+constexpr AttributeRule kTransposeAttributes[] = {{"perm", AttributeType::kInts}};
 
 }  // namespace
 
 const Operator kTranspose = {.op_type = "Transpose",
                              .min_inputs = 1,
                              .max_inputs = 1,
-                             .attributes = kAttributes,
+                             .attributes = kTransposeAttributes,
                              .run = Transpose};
 
 }  // namespace qtx::reference::ops

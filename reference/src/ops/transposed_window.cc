@@ -7,20 +7,16 @@ namespace {
 
 using format::Dims;
 
-Error Bad(const std::string& attribute, std::string message) {
-  return Error{ErrorCode::kInvalid, "attribute '" + attribute + "'", std::move(message)};
-}
-
 }  // namespace
 
 Result<void> TransposedWindow::Place(Axis* axis, const std::string& auto_pad, bool output_given) {
   if (axis->input < 1 || axis->input >= (std::int64_t{1} << 31)) {
-    return Bad("pads", "found an input of " + std::to_string(axis->input) +
-                           ", expected at least 1 and less than 2^31");
+    return BadAttribute("pads", "found an input of " + std::to_string(axis->input) +
+                                    ", expected at least 1 and less than 2^31");
   }
   if (axis->output_padding >= std::max(axis->stride, axis->dilation)) {
-    return Bad("output_padding", "found " + std::to_string(axis->output_padding) +
-                                     ", expected less than the stride or the dilation");
+    return BadAttribute("output_padding", "found " + std::to_string(axis->output_padding) +
+                                              ", expected less than the stride or the dilation");
   }
   const bool same = auto_pad.starts_with("SAME");
   if (auto_pad == "VALID") axis->pad_begin = axis->pad_end = 0;
@@ -33,7 +29,7 @@ Result<void> TransposedWindow::Place(Axis* axis, const std::string& auto_pad, bo
     const std::int64_t total = std::max<std::int64_t>(0, full - axis->output);
     axis->pad_begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
   }
-  if (axis->output < 1) return Bad("pads", "the output is empty");
+  if (axis->output < 1) return BadAttribute("pads", "the output is empty");
   return {};
 }
 

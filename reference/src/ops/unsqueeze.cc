@@ -24,14 +24,14 @@ Result<format::Tensor> Unsqueeze(const Call& call) {
   return Reshaped(call, dims);
 }
 
-constexpr AttributeRule kAttributes[] = {{"axes", format::AttributeType::kInts}};
+constexpr AttributeRule kUnsqueezeAttributes[] = {{"axes", format::AttributeType::kInts}};
 
 }  // namespace
 
 const Operator kUnsqueeze = {.op_type = "Unsqueeze",
                              .min_inputs = 1,
                              .max_inputs = 2,
-                             .attributes = kAttributes,
+                             .attributes = kUnsqueezeAttributes,
                              .run = Unsqueeze};
 
 }  // namespace qtx::reference::ops

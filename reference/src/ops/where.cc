@@ -49,7 +49,7 @@ Result<format::Tensor> Where(const Call& call) {
   return mover.Take();
 }
 
-ElementType InferType(const format::Node&, std::span<const ElementType> inputs, std::size_t) {
+ElementType InferWhereType(const format::Node&, std::span<const ElementType> inputs, std::size_t) {
   return inputs[1];
 }
 
@@ -59,7 +59,7 @@ const Operator kWhere = {.op_type = "Where",
                          .min_inputs = 3,
                          .max_inputs = 3,
                          .attributes = {},
-                         .infer = InferType,
+                         .infer = InferWhereType,
                          .run = Where};
 
 }  // namespace qtx::reference::ops

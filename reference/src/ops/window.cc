@@ -8,26 +8,26 @@ namespace {
 
 using format::Dims;
 
-Error Bad(std::string attribute, std::string message) {
-  return Error{ErrorCode::kInvalid, "attribute '" + std::move(attribute) + "'", std::move(message)};
-}
-
 std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
+
+Error BadAttribute(const std::string& attribute, std::string message) {
+  return Error{ErrorCode::kInvalid, "attribute '" + attribute + "'", std::move(message)};
+}
 
 Result<Dims> WindowInts(const format::Node& node, const std::string& name, std::size_t count,
                         std::int64_t fallback) {
   Dims values = node.IntsOr(name, Dims(count, fallback));
   if (values.size() != count) {
-    return Bad(name, "found " + std::to_string(values.size()) + " values, expected " +
-                         std::to_string(count));
+    return BadAttribute(name, "found " + std::to_string(values.size()) + " values, expected " +
+                                  std::to_string(count));
   }
   for (const std::int64_t value : values) {
     // Below 2^31, so that sums and products of two of them cannot overflow.
     if (value < fallback || value >= (std::int64_t{1} << 31)) {
-      return Bad(name, "found " + std::to_string(value) + ", expected at least " +
-                           std::to_string(fallback) + " and less than 2^31");
+      return BadAttribute(name, "found " + std::to_string(value) + ", expected at least " +
+                                    std::to_string(fallback) + " and less than 2^31");
     }
   }
   return values;
@@ -37,8 +37,8 @@ Result<void> CheckWindowAttributes(const format::Node& node) {
   const std::string auto_pad = node.StringOr("auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID" && auto_pad != "SAME_UPPER" &&
       auto_pad != "SAME_LOWER") {
-    return Bad("auto_pad",
-               "found '" + auto_pad + "', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+    return BadAttribute(
+        "auto_pad", "found '" + auto_pad + "', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
   }
   return {};
 }
@@ -53,7 +53,8 @@ Result<void> Window::ReadAxes(const format::Node& node, std::span<const std::int
   const Dims kernel_strides = format::RowMajorStrides(kernel);
   for (std::size_t i = 0; i < rank; ++i) {
     if (kernel[i] < 1 || kernel[i] >= (std::int64_t{1} << 31)) {
-      return Bad("kernel_shape", "found " + std::to_string(kernel[i]) + ", expected at least 1");
+      return BadAttribute("kernel_shape",
+                          "found " + std::to_string(kernel[i]) + ", expected at least 1");
     }
     axes_.push_back({input[i], kernel[i], strides[i], dilations[i], pads[i], pads[rank + i], 0,
                      input_strides[i], kernel_strides[i]});
@@ -73,9 +74,9 @@ Result<void> Window::Place(Axis* axis, const std::string& auto_pad, bool ceil_mo
   } else {
     const std::int64_t room = axis->input + axis->pad_begin + axis->pad_end - extent;
     if (room < 0) {
-      return Bad("kernel_shape", "a window of " + std::to_string(extent) +
-                                     " does not fit an input of " + std::to_string(axis->input) +
-                                     " with its padding");
+      return BadAttribute("kernel_shape", "a window of " + std::to_string(extent) +
+                                              " does not fit an input of " +
+                                              std::to_string(axis->input) + " with its padding");
     }
     axis->output = (ceil_mode ? CeilDivide(room, axis->stride) : room / axis->stride) + 1;
     // A window that begins in the end padding is dropped (average_pool.S3).
@@ -83,7 +84,7 @@ Result<void> Window::Place(Axis* axis, const std::string& auto_pad, bool ceil_mo
       --axis->output;
     }
   }
-  if (axis->output < 1) return Bad("kernel_shape", "the output is empty");
+  if (axis->output < 1) return BadAttribute("kernel_shape", "the output is empty");
   return {};
 }
 

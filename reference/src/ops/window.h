@@ -53,6 +53,9 @@ class Window {
 Result<format::Dims> WindowInts(const format::Node& node, const std::string& name,
                                 std::size_t count, std::int64_t fallback);
 
+/// That the window's attribute `attribute` is wrong.
+Error BadAttribute(const std::string& attribute, std::string message);
+
 /// Values of `auto_pad` that a Window reads; for the operators' checks.
 Result<void> CheckWindowAttributes(const format::Node& node);
 

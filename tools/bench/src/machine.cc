@@ -5,23 +5,17 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <chrono>
 #include <cstddef>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <thread>
 
+#include "clock.h"
 #include "loops.h"
 
 namespace qtx::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // The shortest time in which all threads did `work`, over repetitions that take `seconds`.
 double BestTime(int threads, double seconds, const std::function<void(int thread)>& work) {

@@ -8,17 +8,13 @@
 #include <thread>
 #include <utility>
 
+#include "clock.h"
 #include "compare_outputs.h"
 
 namespace qtx::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using format::Tensor;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::string OutcomeOf(ErrorCode code) {
   switch (code) {

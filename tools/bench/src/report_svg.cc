@@ -14,7 +14,7 @@ namespace {
 constexpr double kPanelWidth = 900, kPanelHeight = 520;  // with the labels around the plot
 constexpr double kLeft = 70, kRight = 150, kTop = 50, kBottom = 60;
 constexpr double kLegendHeight = 26;
-constexpr std::size_t kMaxName = 40;
+constexpr std::size_t kMaxLabel = 40;
 
 // Told apart by those who do not see all colours, too: shapes differ as well.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -33,7 +33,7 @@ constexpr const char* kMarkers[kStyles] = {"M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z"
 
 std::string Escaped(std::string_view text) {
   std::string escaped;
-  for (const char c : conformance::Printable(text, kMaxName)) {
+  for (const char c : conformance::Printable(text, kMaxLabel)) {
     switch (c) {
       case '<':
         escaped += "&lt;";

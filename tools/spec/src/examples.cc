@@ -13,7 +13,7 @@ namespace {
 using conformance::Case;
 using conformance::CaseValue;
 
-constexpr std::size_t kShown = 16;
+constexpr std::size_t kShownOfExample = 16;
 
 // One side alone is a case as any other. Where it is refused and types no output, the model has
 // the outputs of the other side: both sides are about the same model.
@@ -42,8 +42,8 @@ std::string Expected(const Case& c) {
   std::string text;
   for (const CaseValue& output : c.outputs) {
     if (!text.empty()) text += "; ";
-    text +=
-        output.data ? Shown(output.name, *output.data, kShown) : output.name + " " + output.file;
+    text += output.data ? Shown(output.name, *output.data, kShownOfExample)
+                        : output.name + " " + output.file;
   }
   return text;
 }
@@ -67,7 +67,7 @@ ExampleSide Run(const Case& c, const std::string& arithmetic, format::Features f
     return side;
   }
   const Answer answer = AnswerOf(c, *model, arithmetic, features);
-  side.obtained = Shown(answer, *model, kShown);
+  side.obtained = Shown(answer, *model, kShownOfExample);
   // The suite leaves it open by which clause a backend refuses; an example does not.
   if (side.ok && !c.error.empty() && answer.clause != c.error) {
     side.ok = false;

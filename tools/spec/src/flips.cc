@@ -11,7 +11,7 @@ namespace {
 
 using conformance::Case;
 
-constexpr std::size_t kShown = 8;
+constexpr std::size_t kShownOfFlip = 8;
 
 struct Found {
   std::vector<std::pair<Flip, FlippedAnswers>> flips;
@@ -38,8 +38,8 @@ std::optional<Flip> FlipOf(const format::Model& model, const Answer& before, con
     flip.difference = FirstDifference(model, before, after);
     if (!flip.difference) return std::nullopt;
   }
-  flip.before = Shown(before, model, kShown);
-  flip.after = Shown(after, model, kShown);
+  flip.before = Shown(before, model, kShownOfFlip);
+  flip.after = Shown(after, model, kShownOfFlip);
   return flip;
 }
 

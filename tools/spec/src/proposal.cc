@@ -197,7 +197,7 @@ class Loader {
   }
 
   Result<void> ReadWord(const Cell& cell) {
-    const auto status = std::ranges::find(kStatuses, cell.text, Name);
+    const auto status = std::ranges::find(kStatuses, cell.text, [](Status s) { return Name(s); });
     if (status == kStatuses.end()) {
       return Invalid(Place(cell, "status"),
                      Found("'" + cell.text + "'", "draft, accepted, rejected or promoted"));

@@ -24,7 +24,9 @@ namespace pb = google::protobuf;
 constexpr std::string_view kSection = "Change to the proto";
 constexpr std::size_t kMaxFields = 1000;  // each is held to all others
 
-std::string Place(const std::string& where, int line) { return where + ":" + std::to_string(line); }
+std::string AtLine(const std::string& where, int line) {
+  return where + ":" + std::to_string(line);
+}
 
 // The first error, which is the one that explains the others.
 class FirstError : public pb::io::ErrorCollector {
@@ -74,7 +76,7 @@ class FenceReader {
     parser.RecordSourceLocationsTo(&places_);
     pb::FileDescriptorProto file;
     if (!parser.Parse(&tokenizer, &file) || !error.message().empty()) {
-      return Error{ErrorCode::kInvalid, Place(where_, LineOf(error.line())),
+      return Error{ErrorCode::kInvalid, AtLine(where_, LineOf(error.line())),
                    "the diff is no schema: " + error.message()};
     }
     for (const pb::DescriptorProto& message : file.message_type()) Add(message, message.name());
@@ -196,12 +198,12 @@ Result<std::vector<ProtoField>> ReadProtoChange(const Document& proposal) {
     if (fence.info != "diff" || fence.line < section->line || fence.line >= section->end) continue;
     QTX_RETURN_IF_ERROR(FenceReader(proposal.where, fence, fields).Read());
     if (fields.size() <= kMaxFields) continue;
-    return Error{ErrorCode::kTooLarge, Place(proposal.where, fence.line),
+    return Error{ErrorCode::kTooLarge, AtLine(proposal.where, fence.line),
                  "found " + std::to_string(fields.size()) + " fields, expected at most " +
                      std::to_string(kMaxFields)};
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    const std::string place = Place(proposal.where, fields[i].line);
+    const std::string place = AtLine(proposal.where, fields[i].line);
     if (!MayBeNumber(fields[i].number)) {
       return Error{ErrorCode::kInvalid, place,
                    "found " + Say(fields[i]) +
@@ -225,7 +227,7 @@ Result<void> CheckProtoChange(const Document& proposal) {
     for (const auto& [path, theirs] : others) {
       const ProtoField* other = Clash(field, theirs);
       if (other == nullptr) continue;
-      return Error{ErrorCode::kInvalid, Place(proposal.where, field.line),
+      return Error{ErrorCode::kInvalid, AtLine(proposal.where, field.line),
                    "found " + Say(field) + ", but " + path + " has " + Say(*other)};
     }
   }

@@ -49,7 +49,7 @@ std::optional<std::int64_t> Side(const std::string& text) {
 }
 
 // One map of scalars and lists of scalars.
-class Reader : public YAML::EventHandler {
+class PreprocessingReader : public YAML::EventHandler {
  public:
   std::optional<Error> error;
   Preprocessing result;
@@ -204,7 +204,7 @@ double Of(const std::vector<double>& values, std::size_t channel, double otherwi
 
 Result<Preprocessing> ReadPreprocessing(const std::string& path) {
   QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(path, kMaxFileBytes));
-  Reader reader;
+  PreprocessingReader reader;
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);

@@ -206,7 +206,7 @@ Result<void> MaxOrMeanPool(Builder& builder, const Op& op) {
   return Pool(builder, op);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kLayerOperators[] = {
     {"conv2d", Conv, Operator::Whole::kTaken},
     {"depthwise_conv2d", Conv, Operator::Whole::kTaken},
     {"conv2d_transpose", Conv},
@@ -223,6 +223,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> LayerOperators() { return kOperators; }
+std::span<const Operator> LayerOperators() { return kLayerOperators; }
 
 }  // namespace qtx::convert::paddle

@@ -260,7 +260,7 @@ Result<void> Cast(Builder& builder, const Op& op) {
 }
 
 using W = Operator::Whole;
-constexpr Operator kOperators[] = {
+constexpr Operator kMathOperators[] = {
     {"elementwise_add", Elementwise},
     {"elementwise_sub", Elementwise},
     {"elementwise_mul", Elementwise},
@@ -306,6 +306,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> MathOperators() { return kOperators; }
+std::span<const Operator> MathOperators() { return kMathOperators; }
 
 }  // namespace qtx::convert::paddle

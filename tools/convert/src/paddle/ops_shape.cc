@@ -175,7 +175,7 @@ Result<void> Gather(Builder& builder, const Op& op) {
 }
 
 using W = Operator::Whole;
-constexpr Operator kOperators[] = {
+constexpr Operator kShapeOperators[] = {
     {"reshape", Reshape, W::kCarried},
     {"reshape2", Reshape, W::kCarried},
     {"transpose", Transpose, W::kCarried},
@@ -200,6 +200,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> ShapeOperators() { return kOperators; }
+std::span<const Operator> ShapeOperators() { return kShapeOperators; }
 
 }  // namespace qtx::convert::paddle

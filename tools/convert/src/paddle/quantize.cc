@@ -166,7 +166,7 @@ Result<Grid> GridOfWeights(const Builder& builder, const Op& dequantizer, const 
 }
 
 using W = Operator::Whole;
-constexpr Operator kOperators[] = {
+constexpr Operator kQuantizeOperators[] = {
     {"quantize_linear", QuantizeLinear},
     {"dequantize_linear", DequantizeLinear},
     {"fake_quantize_dequantize_moving_average_abs_max", Moving},
@@ -183,7 +183,7 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> QuantizeOperators() { return kOperators; }
+std::span<const Operator> QuantizeOperators() { return kQuantizeOperators; }
 
 Result<std::optional<std::string>> WholeWeights(Builder& builder, const Op& op,
                                                 std::string_view input, std::string_view filter,

@@ -11,7 +11,7 @@ namespace {
 using format::ElementType;
 using schema::ActivationFunctionType;
 
-Error Unsupported(const std::string& value, std::string message) {
+Error NoKernel(const std::string& value, std::string message) {
   return {ErrorCode::kUnsupported, "'" + value + "'", std::move(message)};
 }
 
@@ -24,15 +24,14 @@ Result<void> CheckActivation(const std::string& value, const format::TensorType&
   const std::string name(format::Name(type.elem_type));
   if (type.elem_type != ElementType::kInt8Q && type.elem_type != ElementType::kUint8Q &&
       type.elem_type != ElementType::kInt16Q) {
-    return Unsupported(value, "an activation of " + name + "; kernels take INT8Q, UINT8Q, INT16Q");
+    return NoKernel(value, "an activation of " + name + "; kernels take INT8Q, UINT8Q, INT16Q");
   }
   if (type.quantization->scale.size() != 1) {
-    return Unsupported(value, "an activation with " +
-                                  std::to_string(type.quantization->scale.size()) +
-                                  " scales; kernels take one");
+    return NoKernel(value, "an activation with " + std::to_string(type.quantization->scale.size()) +
+                               " scales; kernels take one");
   }
   if (type.elem_type == ElementType::kInt16Q && HasOffset(*type.quantization)) {
-    return Unsupported(value, "INT16Q with an offset; kernels take 0");
+    return NoKernel(value, "INT16Q with an offset; kernels take 0");
   }
   return {};
 }
@@ -64,17 +63,17 @@ Result<void> CheckWeights(TfliteWriter& writer, const Layer& layer, const format
   const bool bytes = x.elem_type == ElementType::kUint8Q;
   const bool four = w.elem_type == ElementType::kInt4Q && x.elem_type != ElementType::kInt16Q;
   if (bytes ? w.elem_type != ElementType::kUint8Q : w.elem_type != ElementType::kInt8Q && !four) {
-    return Unsupported(
-        layer.w, "weights of " + name + " for x of " + std::string(format::Name(x.elem_type)));
+    return NoKernel(layer.w,
+                    "weights of " + name + " for x of " + std::string(format::Name(x.elem_type)));
   }
   if (!bytes && HasOffset(q)) {
-    return Unsupported(layer.w, "weights with an offset; TFLite's signed weights are symmetric");
+    return NoKernel(layer.w, "weights with an offset; TFLite's signed weights are symmetric");
   }
   if (std::ranges::any_of(q.block_shape, [](std::int64_t block) { return block != 1; })) {
-    return Unsupported(layer.w, "weights in blocks");
+    return NoKernel(layer.w, "weights in blocks");
   }
   if (!q.axis.empty() && (bytes || q.axis != std::vector{layer.w_axis})) {
-    return Unsupported(layer.w, "scales along another axis than that of the output channels");
+    return NoKernel(layer.w, "scales along another axis than that of the output channels");
   }
   return {};
 }
@@ -88,12 +87,12 @@ Result<void> CheckBiasScale(TfliteWriter& writer, const Layer& layer, const form
     const float scale = format::ScaleAt(bias, i);
     const float product = x.quantization->scale[0] * format::ScaleAt(*w.quantization, i);
     if (std::abs(scale - product) > 1e-6F * product) {
-      return Unsupported(layer.bias, "scale " + format::HexFloat(scale) +
-                                         ", expected x * w = " + format::HexFloat(product));
+      return NoKernel(layer.bias, "scale " + format::HexFloat(scale) +
+                                      ", expected x * w = " + format::HexFloat(product));
     }
     rounded |= scale != product;
   }
-  if (HasOffset(bias)) return Unsupported(layer.bias, "a bias with an offset");
+  if (HasOffset(bias)) return NoKernel(layer.bias, "a bias with an offset");
   if (rounded) {
     writer.ledger().Changed(layer.bias, "scale", "kernels take x * w, a few ulp from it");
   }
@@ -141,7 +140,7 @@ Result<ActivationFunctionType> FusedInto(const TfliteWriter& writer, const Job& 
   if (job.fused) {
     const format::IntegerRange given = RangeUnder(*job.fused, type);
     if (given.min >= range.min && given.max <= range.max) return *job.fused;
-    return Unsupported(job.output, "a range narrower than that of the activation before it");
+    return NoKernel(job.output, "a range narrower than that of the activation before it");
   }
   std::vector<ActivationFunctionType> candidates = {NONE, RELU, RELU6, RELU_N1_TO_1};
   if (const auto origin = OriginActivation(job.node))
@@ -149,9 +148,9 @@ Result<ActivationFunctionType> FusedInto(const TfliteWriter& writer, const Job& 
   for (const ActivationFunctionType candidate : candidates) {
     if (RangeUnder(candidate, type) == range) return candidate;
   }
-  return Unsupported(job.output, "stored values in [" + std::to_string(range.min) + ", " +
-                                     std::to_string(range.max) +
-                                     "], to which no fused activation clamps");
+  return NoKernel(job.output, "stored values in [" + std::to_string(range.min) + ", " +
+                                  std::to_string(range.max) +
+                                  "], to which no fused activation clamps");
 }
 
 Result<void> CheckLayer(TfliteWriter& writer, const Layer& layer) {
@@ -162,12 +161,12 @@ Result<void> CheckLayer(TfliteWriter& writer, const Layer& layer) {
   QTX_RETURN_IF_ERROR(CheckActivation(layer.y, y));
   QTX_RETURN_IF_ERROR(CheckWeights(writer, layer, x));
   if (x.quantization && !w.quantization) {
-    return Unsupported(layer.w, "FLOAT weights for a quantized x");
+    return NoKernel(layer.w, "FLOAT weights for a quantized x");
   }
   if (x.elem_type != y.elem_type) {
-    return Unsupported(layer.y, "a result of " + std::string(format::Name(y.elem_type)) +
-                                    " from x of " + std::string(format::Name(x.elem_type)) +
-                                    "; the kernel gives what it takes");
+    return NoKernel(layer.y, "a result of " + std::string(format::Name(y.elem_type)) +
+                                 " from x of " + std::string(format::Name(x.elem_type)) +
+                                 "; the kernel gives what it takes");
   }
   if (!x.quantization && w.quantization) {
     writer.ledger().Changed(layer.x, "arithmetic", "TFLite's kernel quantizes it as it runs");
@@ -177,23 +176,23 @@ Result<void> CheckLayer(TfliteWriter& writer, const Layer& layer) {
 
 Result<int> UseBias(TfliteWriter& writer, const Layer& layer) {
   if (layer.bias.empty()) return -1;
-  if (!writer.IsConstant(layer.bias)) return Unsupported(layer.bias, "a bias that is no constant");
+  if (!writer.IsConstant(layer.bias)) return NoKernel(layer.bias, "a bias that is no constant");
   QTX_ASSIGN_OR_RETURN(format::Tensor bias, writer.Constant(layer.bias));
   if (format::ElementCount(bias) != layer.channels) {
-    return Unsupported(layer.bias, "shape " + format::ToString(bias.dims) + ", expected [" +
-                                       std::to_string(layer.channels) + "]");
+    return NoKernel(layer.bias, "shape " + format::ToString(bias.dims) + ", expected [" +
+                                    std::to_string(layer.channels) + "]");
   }
   bias.dims = {layer.channels};
   QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
   if (!x.quantization) {
     if (bias.elem_type != ElementType::kFloat) {
-      return Unsupported(layer.bias, std::string(format::Name(bias.elem_type)) + " for FLOAT x");
+      return NoKernel(layer.bias, std::string(format::Name(bias.elem_type)) + " for FLOAT x");
     }
     return writer.AddConstant(layer.bias, bias);
   }
   if (bias.elem_type != ElementType::kInt32Q) {
-    return Unsupported(layer.bias, "a bias of " + std::string(format::Name(bias.elem_type)) +
-                                       "; the kernel takes INT32Q with scale x * w");
+    return NoKernel(layer.bias, "a bias of " + std::string(format::Name(bias.elem_type)) +
+                                    "; the kernel takes INT32Q with scale x * w");
   }
   QTX_RETURN_IF_ERROR(CheckBiasScale(writer, layer, x, *bias.quantization));
   if (!bias.quantization->axis.empty()) bias.quantization->axis = {0};

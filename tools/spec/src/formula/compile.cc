@@ -12,7 +12,7 @@ namespace qtx::spec {
 namespace {
 
 using Op = Code::Op;
-using Part = Code::Part;
+using CodePart = Code::Part;
 
 struct SignRow {
   std::string_view sign;
@@ -20,7 +20,7 @@ struct SignRow {
   bool of_truths;
   bool is_truth;
 };
-constexpr std::array kSigns = {
+constexpr std::array kSignRows = {
     SignRow{"+", Op::kAdd, false, false},        SignRow{"-", Op::kSubtract, false, false},
     SignRow{"*", Op::kMultiply, false, false},   SignRow{"/", Op::kDivide, false, false},
     SignRow{"mod", Op::kModulo, false, false},   SignRow{"^", Op::kPower, false, false},
@@ -34,12 +34,12 @@ constexpr std::array kSigns = {
 struct PartRow {
   std::string_view suffix;  // of an operand's name
   std::string_view bare;    // of the first output's, alone
-  Part part;
+  CodePart part;
 };
 constexpr std::array kParts = {
-    PartRow{"_stored", "stored", Part::kStored}, PartRow{"_scale", "scale", Part::kScale},
-    PartRow{"_offset", "offset", Part::kOffset}, PartRow{"_min", "quant_min", Part::kMin},
-    PartRow{"_max", "quant_max", Part::kMax},
+    PartRow{"_stored", "stored", CodePart::kStored}, PartRow{"_scale", "scale", CodePart::kScale},
+    PartRow{"_offset", "offset", CodePart::kOffset}, PartRow{"_min", "quant_min", CodePart::kMin},
+    PartRow{"_max", "quant_max", CodePart::kMax},
 };
 
 struct RangeRow {
@@ -78,7 +78,7 @@ class Compiler {
   struct Named {
     const Operand* operand = nullptr;
     int index = 0;
-    Part part = Part::kReal;
+    CodePart part = CodePart::kReal;
   };
 
   Error Refuse(Place place, std::string message) const {
@@ -278,7 +278,7 @@ class Compiler {
       const Operand& operand = scope_.operands[i];
       const bool output = static_cast<int>(i) >= scope_.first_output;
       for (const PartRow& row : kParts) {
-        if (row.part == Part::kStored && output) continue;
+        if (row.part == CodePart::kStored && output) continue;
         const bool alone = static_cast<int>(i) == scope_.first_output && name == row.bare;
         if (alone || name == operand.name() + std::string(row.suffix)) {
           return Named{&operand, static_cast<int>(i), row.part};
@@ -288,8 +288,8 @@ class Compiler {
     return std::nullopt;
   }
 
-  Result<Code> Part(const Named& named, const Node& node) {
-    if (named.part != Part::kReal && named.part != Part::kStored &&
+  Result<Code> PartOf(const Named& named, const Node& node) {
+    if (named.part != CodePart::kReal && named.part != CodePart::kStored &&
         !named.operand->is_quantized()) {
       return Refuse(node.place, "found '" + node.text + "', but " + named.operand->name() +
                                     " is not quantized");
@@ -300,9 +300,9 @@ class Compiler {
   }
 
   Result<Code> Unindexed(const Named& named, const Node& node) {
-    QTX_ASSIGN_OR_RETURN(Code code, Part(named, node));
-    const bool value = named.part == Part::kReal || named.part == Part::kStored;
-    const bool bound = named.part == Part::kMin || named.part == Part::kMax;
+    QTX_ASSIGN_OR_RETURN(Code code, PartOf(named, node));
+    const bool value = named.part == CodePart::kReal || named.part == CodePart::kStored;
+    const bool bound = named.part == CodePart::kMin || named.part == CodePart::kMax;
     const bool one = value ? named.operand->size() == 1 : bound || named.operand->per_tensor();
     code.varies = !one;
     if (!one && indexed() && named.index < scope_.first_output) {
@@ -314,8 +314,8 @@ class Compiler {
   Result<Code> Indexed(const Node& node) {
     const auto named = FindOperand(node.text);
     if (!named) return Unknown(node);
-    QTX_ASSIGN_OR_RETURN(Code code, Part(*named, node));
-    const bool value = named->part == Part::kReal || named->part == Part::kStored;
+    QTX_ASSIGN_OR_RETURN(Code code, PartOf(*named, node));
+    const bool value = named->part == CodePart::kReal || named->part == CodePart::kStored;
     const std::size_t expected = value ? named->operand->dims().size() : 1;
     if (node.children.size() != expected) {
       return Refuse(node.place, "found " + std::to_string(node.children.size()) +
@@ -406,7 +406,7 @@ class Compiler {
 
   Result<Code> Inside(const Node& node) {
     const auto named = FindOperand(node.children[0].text);
-    if (node.children[0].kind != Node::Kind::kName || !named || named->part != Part::kReal) {
+    if (node.children[0].kind != Node::Kind::kName || !named || named->part != CodePart::kReal) {
       return Unknown(node.children[0]);
     }
     QTX_RETURN_IF_ERROR(CheckCount(node, static_cast<int>(named->operand->dims().size()) + 1,
@@ -450,7 +450,7 @@ class Compiler {
   }
 
   Result<Code> Binary(const Node& node) {
-    const SignRow& row = *std::ranges::find(kSigns, node.text, &SignRow::sign);
+    const SignRow& row = *std::ranges::find(kSignRows, node.text, &SignRow::sign);
     Code code = Make(row.op);
     code.is_truth = row.is_truth;
     for (const Node& child : node.children) {

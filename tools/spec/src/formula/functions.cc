@@ -50,11 +50,6 @@ Interval ToInterval(const mpq_class& x, mpfr_prec_t bits) {
   return interval;
 }
 
-Interval ToInterval(const Number& x, mpfr_prec_t bits) {
-  const auto* rational = AsRational(x);
-  return rational != nullptr ? ToInterval(*rational, bits) : std::get<Interval>(x);
-}
-
 using OnInterval = int (*)(mpfi_ptr, mpfi_srcptr);
 
 // erf grows everywhere, so that its bounds are those at the bounds; MPFI lacks it.

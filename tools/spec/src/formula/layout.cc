@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "escape.h"
 #include "formula/math_ml.h"
 #include "formula/parser.h"
 #include "qtx/spec/formula.h"
@@ -131,7 +132,7 @@ std::string LineHtml(const Statement& statement) {
   if (statement.kind == Statement::Kind::kUse) {
     std::string clauses;
     for (const std::string& clause : statement.parameters) {
-      clauses += (clauses.empty() ? "with " : ", ") + Escaped(clause);
+      clauses += (clauses.empty() ? "with " : ", ") + Escape(clause);
     }
     html += "<span class=\"use\">" + clauses + "</span>";
   } else {
@@ -141,7 +142,7 @@ std::string LineHtml(const Statement& statement) {
     html += line.html();
   }
   if (!statement.comment.empty()) {
-    html += " <span class=\"comment\">" + Escaped(statement.comment) + "</span>";
+    html += " <span class=\"comment\">" + Escape(statement.comment) + "</span>";
   }
   return html + "</div>\n";
 }

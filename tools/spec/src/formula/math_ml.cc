@@ -4,17 +4,19 @@
 #include <array>
 #include <span>
 
+#include "escape.h"
+
 namespace qtx::spec {
 namespace {
 
-std::string Operator(std::string_view sign) { return Element("mo", Escaped(sign)); }
+std::string Operator(std::string_view sign) { return Element("mo", Escape(sign)); }
 std::string Words(std::string_view text) {
   // Renderers drop blanks at the ends of a text.
   const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
   const std::size_t end = text.find_last_not_of(' ') + 1;
   std::string words;
   for (std::size_t i = 0; i < begin; ++i) words += "\u00A0";
-  words += Escaped(text.substr(begin, std::max(begin, end) - begin));
+  words += Escape(text.substr(begin, std::max(begin, end) - begin));
   for (std::size_t i = std::max(begin, end); i < text.size(); ++i) words += "\u00A0";
   return Element("mtext", words);
 }
@@ -30,10 +32,10 @@ std::string Name(std::string_view name, bool function) {
   const std::size_t bar = name.find('_');
   constexpr std::size_t kLetters = 2;
   if (function || bar == std::string_view::npos || bar > kLetters || bar + 1 == name.size()) {
-    return Element("mi", Escaped(name));
+    return Element("mi", Escape(name));
   }
-  return Element("msub", Element("mi", Escaped(name.substr(0, bar))) +
-                             Element("mi", Escaped(name.substr(bar + 1))));
+  return Element("msub", Element("mi", Escape(name.substr(0, bar))) +
+                             Element("mi", Escape(name.substr(bar + 1))));
 }
 
 // How tightly an expression holds together: an operand that binds less needs brackets.
@@ -77,21 +79,21 @@ std::string Power(const Node& node) {
 }
 
 // Between its operands also where it begins a line.
-std::string Infix(std::string_view sign) { return "<mo form=\"infix\">" + Escaped(sign) + "</mo>"; }
+std::string Infix(std::string_view sign) { return "<mo form=\"infix\">" + Escape(sign) + "</mo>"; }
 
 std::string SignOf(const Node& node) {
   struct Sign {
     std::string_view text;
     std::string_view shown;
   };
-  constexpr std::array kShown = {Sign{"*", "\u00B7"},  Sign{"-", "\u2212"},  Sign{"<=", "\u2264"},
-                                 Sign{">=", "\u2265"}, Sign{"!=", "\u2260"}, Sign{"<<", "\u226A"},
-                                 Sign{">>", "\u226B"}};
+  constexpr std::array kShownSigns = {
+      Sign{"*", "\u00B7"},  Sign{"-", "\u2212"},  Sign{"<=", "\u2264"}, Sign{">=", "\u2265"},
+      Sign{"!=", "\u2260"}, Sign{"<<", "\u226A"}, Sign{">>", "\u226B"}};
   if (node.text == "and" || node.text == "or" || node.text == "mod") {
     return Words(" " + node.text + " ");
   }
-  const auto row = std::ranges::find(kShown, node.text, &Sign::text);
-  return Infix(row == kShown.end() ? std::string_view(node.text) : row->shown);
+  const auto row = std::ranges::find(kShownSigns, node.text, &Sign::text);
+  return Infix(row == kShownSigns.end() ? std::string_view(node.text) : row->shown);
 }
 
 std::vector<Part> BinaryParts(const Node& node) {
@@ -188,29 +190,6 @@ std::string Joined(std::span<const Part> parts) {
 
 }  // namespace
 
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 std::string Element(std::string_view tag, std::string_view content) {
   return "<" + std::string(tag) + ">" + std::string(content) + "</" + std::string(tag) + ">";
 }
@@ -252,7 +231,7 @@ std::string MathMlOfHead(const Node& node) {
 std::string MathMl(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kNumber:
-      return Element("mn", Escaped(node.text));
+      return Element("mn", Escape(node.text));
     case Node::Kind::kName:
       return node.text == "infinity" ? Element("mi", "\u221E") : Name(node.text, false);
     case Node::Kind::kIndex:

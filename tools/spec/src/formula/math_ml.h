@@ -33,9 +33,6 @@ std::string MathMlOfHead(const Node& node);
 /// Whether it is if(c, a, b).
 bool IsChoice(const Node& node);
 
-/// `text` with & < > " as character references.
-std::string Escaped(std::string_view text);
-
 /// <tag>content</tag>
 std::string Element(std::string_view tag, std::string_view content);
 

@@ -10,13 +10,6 @@
 namespace qtx::spec {
 namespace {
 
-Interval ToInterval(const Number& x, mpfr_prec_t bits) {
-  if (const auto* interval = std::get_if<Interval>(&x)) return *interval;
-  Interval interval(bits);
-  mpfi_set_q(interval.get(), std::get<mpq_class>(x).get_mpq_t());
-  return interval;
-}
-
 bool IsInfinite(const Number& x) { return std::holds_alternative<Infinity>(x); }
 
 // Of a number that is not NaN: whether it is surely beyond all formats, and what is written down as
@@ -95,6 +88,13 @@ Result<long> TakeExponent(std::string_view& text, std::string_view letters) {
 }
 
 }  // namespace
+
+Interval ToInterval(const Number& x, mpfr_prec_t bits) {
+  if (const auto* interval = std::get_if<Interval>(&x)) return *interval;
+  Interval interval(bits);
+  mpfi_set_q(interval.get(), std::get<mpq_class>(x).get_mpq_t());
+  return interval;
+}
 
 int SignOf(const Number& x, Precision& precision) {
   if (const auto* rational = AsRational(x)) return sgn(*rational);

@@ -60,6 +60,9 @@ struct Precision {
 inline const mpq_class* AsRational(const Number& x) { return std::get_if<mpq_class>(&x); }
 inline bool IsNan(const Number& x) { return std::holds_alternative<Nan>(x); }
 
+/// `x`, rational or interval already, as an interval.
+Interval ToInterval(const Number& x, mpfr_prec_t bits);
+
 /// -1, 0 or 1; 0 and undecided for an interval around zero.  REQUIRES: not NaN.
 int SignOf(const Number& x, Precision& precision);
 /// Less, equal or greater; nullopt beside a NaN.

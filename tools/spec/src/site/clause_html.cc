@@ -192,10 +192,10 @@ std::string SummaryOf(const ClauseFacts& facts) {
 }
 
 // "exact, float32" of each backend that answered alike.
-std::string AnswersHtml(const std::vector<Answer>& answers, Outcome outcome) {
+std::string AnswersHtml(const std::vector<BackendAnswer>& answers, Outcome outcome) {
   std::vector<std::pair<std::string, std::set<std::string>>> rows;
   std::set<std::string> says;
-  for (const Answer& answer : answers) {
+  for (const BackendAnswer& answer : answers) {
     if (answer.result->outcome != outcome) continue;
     const std::string name = BackendName(*answer.row);
     auto row = std::ranges::find(rows, name, &std::pair<std::string, std::set<std::string>>::first);
@@ -254,7 +254,7 @@ std::string ExampleResultHtml(const std::vector<const conformance::Case*>& cases
   std::string passed, failed, comma, failed_comma;
   std::set<std::string> arithmetics;
   for (const conformance::Case* c : cases) {
-    for (const Answer& answer : facts.AnswersTo(c->id)) {
+    for (const BackendAnswer& answer : facts.AnswersTo(c->id)) {
       if (answer.result->outcome == Outcome::kPass) {
         arithmetics.insert(answer.result->arithmetic);
       } else {
@@ -275,7 +275,7 @@ std::string ClauseResultsHtml(const ClauseFacts& facts, const Facts& all) {
   std::string html = "<ul class=\"answers\">\n";
   for (const CaseGroup& group : facts.cases) {
     for (const conformance::Case* c : group.cases) {
-      const std::vector<Answer>& answers = all.AnswersTo(c->id);
+      const std::vector<BackendAnswer>& answers = all.AnswersTo(c->id);
       html += "<li><p><code>" + Escape(c->id) + "</code>";
       html += " <span class=\"place\">" + Breakable(group.file) +
               fmt::format(":{}</span></p>\n", group.line);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "qtx/format/file.h"
+#include "site/html.h"
 
 namespace qtx::spec {
 namespace {
@@ -16,7 +17,6 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMaxSourceBytes = std::int64_t{16} << 20;
 constexpr int kMaxRange = 64;  // clauses of "S1 to S9"
 
-bool InWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 

@@ -87,7 +87,7 @@ void Facts::AddTallies() {
     std::set<std::pair<std::string_view, std::string_view>> asked;  // case, arithmetic
     for (const CaseGroup& group : facts.cases) {
       for (const Case* c : group.cases) {
-        for (const Answer& answer : answers_[c->id]) {
+        for (const BackendAnswer& answer : answers_[c->id]) {
           asked.emplace(answer.result->id, answer.result->arithmetic);
           const std::string name = BackendName(*answer.row);
           auto tally = std::ranges::find(facts.results, name, &Tally::backend);
@@ -109,8 +109,8 @@ const ClauseFacts& Facts::Of(std::string_view clause) const {
   return found == clauses_.end() ? kNone : found->second;
 }
 
-const std::vector<Answer>& Facts::AnswersTo(const std::string& case_id) const {
-  static const std::vector<Answer> kNone;
+const std::vector<BackendAnswer>& Facts::AnswersTo(const std::string& case_id) const {
+  static const std::vector<BackendAnswer> kNone;
   const auto found = answers_.find(case_id);
   return found == answers_.end() ? kNone : found->second;
 }

@@ -40,7 +40,7 @@ struct ClauseFacts {
 };
 
 /// One backend's answer to a case in one arithmetic.
-struct Answer {
+struct BackendAnswer {
   const conformance::BackendReport* row = nullptr;
   const conformance::CaseResult* result = nullptr;
 };
@@ -52,7 +52,7 @@ class Facts {
 
   const ClauseFacts& Of(std::string_view clause) const;
   /// In the report's order; of an example those of the reference.
-  const std::vector<Answer>& AnswersTo(const std::string& case_id) const;
+  const std::vector<BackendAnswer>& AnswersTo(const std::string& case_id) const;
   /// The cases whose YAML lies in these lines of a chapter, "ops/add.md".
   std::vector<const conformance::Case*> ExamplesIn(std::string_view chapter, int first,
                                                    int last) const;
@@ -64,7 +64,7 @@ class Facts {
   void AddTallies();
 
   std::map<std::string, ClauseFacts, std::less<>> clauses_;
-  std::map<std::string, std::vector<Answer>> answers_;  // by case
+  std::map<std::string, std::vector<BackendAnswer>> answers_;  // by case
   std::vector<CaseGroup> examples_;
   std::vector<std::string> backends_;  // in the report's order
 };

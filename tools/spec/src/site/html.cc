@@ -6,8 +6,6 @@
 namespace qtx::spec {
 namespace {
 
-bool InWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 // The end of the quoted text that begins at `at`, on the same line.
 std::size_t EndOfQuoted(std::string_view text, std::size_t at) {
   const std::size_t line = std::min(text.find('\n', at), text.size());
@@ -15,7 +13,7 @@ std::size_t EndOfQuoted(std::string_view text, std::size_t at) {
   return end == std::string_view::npos || end >= line ? line : end + 1;
 }
 
-std::size_t EndOfWord(std::string_view text, std::size_t at) {
+std::size_t EndOfScalar(std::string_view text, std::size_t at) {
   while (at < text.size() && (InWord(text[at]) || text[at] == '.')) ++at;
   return at;
 }
@@ -32,32 +30,7 @@ std::string Span(const char* name, std::string_view text) {
 
 }  // namespace
 
-std::string Escape(std::string_view text) {
-  std::string safe;
-  safe.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      case '\'':
-        safe += "&#39;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
+bool InWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 std::string Cut(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return std::string(text);
@@ -98,7 +71,7 @@ std::string HighlightYaml(std::string_view yaml) {
       end = EndOfQuoted(yaml, at);
       kind = "quoted";
     } else if (InWord(c)) {
-      end = EndOfWord(yaml, at);
+      end = EndOfScalar(yaml, at);
       if (IsKey(yaml, end)) kind = "key";
     }
     const std::string_view token = yaml.substr(at, end - at);

@@ -4,10 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "escape.h"
+
 namespace qtx::spec {
 
-/// `text` with & < > " ' as character references: for text and quoted attributes.
-std::string Escape(std::string_view text);
+/// Whether `c` belongs to a word: a letter, digit or underscore.
+bool InWord(char c);
 
 /// `text`; of more than `limit` bytes the first, up to a whole character, and "...".
 std::string Cut(std::string_view text, std::size_t limit);

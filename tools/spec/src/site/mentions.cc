@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "site/html.h"
+
 namespace qtx::spec {
 namespace {
-
-bool InWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // The end of the word at `at`; a dot within it belongs to it: "conv.S2", and not the one of
 // "See S2."

@@ -1,0 +1,14 @@
+// Elapsed time, by a clock that nobody sets.
+#pragma once
+
+#include <chrono>
+
+namespace qtx::bench {
+
+using Clock = std::chrono::steady_clock;
+
+inline double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace qtx::bench
