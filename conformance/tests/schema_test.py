@@ -102,7 +102,9 @@ def changed(document, path, value):
 def text_of(path):
     """The file's text; a template's with every mark @KEY@ filled in, as `qtx spec new` does."""
     text = path.read_text()
-    return re.sub(r"@[A-Z_]+@", "word", text.replace("@ARITHMETICS@", "[exact]")) if path.parent.name == "templates" else text
+    if path.parent.name != "templates":
+        return text
+    return re.sub(r"@[A-Z_]+@", "word", text.replace("@ARITHMETICS@", "[exact]"))
 
 
 def documents(source):

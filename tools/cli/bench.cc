@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <thread>
@@ -18,11 +17,10 @@
 #include "qtx/bench/work.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
+#include "write_reports.h"
 
 namespace qtx::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 using bench::Row;
 using bench::Work;
@@ -162,19 +160,6 @@ int List(const std::vector<Work>& works) {
   return kDone;
 }
 
-// Writing comes last, hours after what could have been said at once.
-Result<void> CheckOutputs(const BenchOptions& options) {
-  for (const std::string& file : {options.json, options.svg}) {
-    if (file.empty() || file == "-") continue;
-    std::error_code error;
-    const fs::path folder = fs::absolute(file, error).parent_path();
-    if (!fs::is_directory(folder, error)) {
-      return Error{ErrorCode::kIo, file, "its folder does not exist"};
-    }
-  }
-  return {};
-}
-
 // Works one after the other, all types of a name in one race.
 void RaceAll(std::span<const Work> works, std::span<bench::Contender> contenders, bool print,
              bench::Report& report) {
@@ -214,7 +199,7 @@ int Bench(const BenchOptions& options) {
   const auto works = ChooseWorks(options);
   if (!works.has_value()) return Fail(works.error(), StatusOf(works.error()));
   if (options.list) return List(*works);
-  const auto outputs = CheckOutputs(options);
+  const auto outputs = CheckOutputs({options.json, options.svg});
   if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
   auto contenders = MakeContenders(options);
   if (!contenders.has_value()) return Fail(contenders.error(), kBadInput);

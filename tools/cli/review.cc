@@ -110,10 +110,8 @@ Result<void> Write(const spec::Review& review, const ReviewOptions& options) {
 }  // namespace
 
 int Review(const ReviewOptions& options) {
-  for (const std::string& path : {options.html, options.json}) {
-    const auto fits = CheckOutput(path);
-    if (!fits.has_value()) return Fail(fits.error(), kInternal);
-  }
+  const auto outputs = CheckOutputs({options.html, options.json});
+  if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
   ModelCache models;
   const auto review = Make(options, models);
   if (!review.has_value()) return Fail(review.error(), kBadInput);

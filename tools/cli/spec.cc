@@ -241,8 +241,8 @@ void PrintTotals(const std::vector<Line>& lines) {
 }  // namespace
 
 int SpecRun(const SpecRunOptions& options) {
-  const auto fits = CheckOutput(options.json);
-  if (!fits.has_value()) return Fail(fits.error(), kInternal);
+  const auto outputs = CheckOutputs({options.json});
+  if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
   Runner runner(FeaturesOf(options.features));
   const auto passed = runner.Run(options.path.empty() ? SpecFolder() : options.path);
   const bool text = options.json != "-";

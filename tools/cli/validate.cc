@@ -137,10 +137,8 @@ int Validate(const ValidateOptions& options) {
   if (!shard.has_value()) {
     return Fail(shard.error(), shard.error().code == ErrorCode::kIo ? kInternal : kUsage);
   }
-  for (const std::string& path : {options.json, options.junit, options.html}) {
-    const auto fits = CheckOutput(path);
-    if (!fits.has_value()) return Fail(fits.error(), kInternal);
-  }
+  const auto outputs = CheckOutputs({options.json, options.junit, options.html});
+  if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
   ModelCache models;
   const auto plan = MakePlan(options, *shard, models);
   if (!plan.has_value()) return Fail(plan.error(), kBadInput);

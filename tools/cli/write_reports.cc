@@ -11,12 +11,16 @@
 
 namespace qtx::cli {
 
-Result<void> CheckOutput(const std::string& path) {
-  if (path.empty() || path == "-") return {};
-  const auto parent = std::filesystem::path(path).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
-  return Error{ErrorCode::kIo, path, std::strerror(errno)};
+Result<void> CheckOutputs(std::initializer_list<std::string> paths) {
+  for (const std::string& path : paths) {
+    if (path.empty() || path == "-") continue;
+    const auto parent = std::filesystem::path(path).parent_path();
+    const std::string folder = parent.empty() ? "." : parent.string();
+    if (access(folder.c_str(), W_OK | X_OK) != 0) {
+      return Error{ErrorCode::kIo, path, std::strerror(errno)};
+    }
+  }
+  return {};
 }
 
 Result<void> WriteReports(const conformance::Report& report, const ReportFiles& files) {

@@ -1,6 +1,7 @@
 // Where the reports of a run go, for the commands that have one.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 #include "qtx/conformance/report.h"
@@ -10,9 +11,9 @@ namespace qtx::cli {
 struct ReportFiles {
   std::string json, junit, html;  // empty: not written; json "-": stdout, and no table there
 };
-/// That a file could be put there, asked before the work of making it.  Errors: kIo for a folder
+/// That files could be put there, asked before the work of making them.  Errors: kIo for a folder
 /// that does not exist, or in which nothing may be written. "" and "-" are fine.
-Result<void> CheckOutput(const std::string& path);
+Result<void> CheckOutputs(std::initializer_list<std::string> paths);
 
 /// Prints the table and writes the files.  Errors: kIo.
 Result<void> WriteReports(const conformance::Report& report, const ReportFiles& files);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -40,6 +41,15 @@ std::optional<std::int64_t> ToNumber(std::string_view text) {
   return number;
 }
 
+// Of "YYYY-MM-DD".
+bool IsDay(const std::string& date) {
+  const auto number = [&](std::size_t at, std::size_t count) {
+    return static_cast<unsigned>(*ToNumber(date.substr(at, count)));
+  };
+  const std::chrono::year year(static_cast<int>(number(0, 4)));
+  return (year / std::chrono::month(number(5, 2)) / std::chrono::day(number(8, 2))).ok();
+}
+
 // "0003-slug": the number.
 std::optional<std::int64_t> NumberOf(std::string_view folder) {
   if (folder.size() < kNumberDigits + 2 || folder[kNumberDigits] != '-') return std::nullopt;
@@ -52,7 +62,7 @@ std::string NameOf(const std::string& folder) {
   return path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
 }
 
-std::string SnakeCase(std::string slug) {
+std::string StemOf(std::string slug) {
   std::ranges::replace(slug, '-', '_');
   return slug;
 }
@@ -180,7 +190,7 @@ class Loader {
     std::string shape = date.text;
     std::ranges::replace_if(
         shape, [](char c) { return c >= '0' && c <= '9'; }, '0');
-    if (shape == "0000-00-00") return {};
+    if (shape == "0000-00-00" && IsDay(date.text)) return {};
     return Invalid(Place(date, "date"), Found("'" + date.text + "'", "YYYY-MM-DD"));
   }
 
@@ -242,7 +252,7 @@ class Loader {
   }
 
   Result<void> CheckExample(const Case& c) {
-    const std::string stem = SnakeCase(proposal_.slug) + "/";
+    const std::string stem = StemOf(proposal_.slug) + "/";
     if (!c.id.starts_with(stem)) {
       return Invalid(c.where, Found("id '" + c.id + "'", "one that begins with " + stem));
     }

@@ -95,6 +95,13 @@ TEST_F(SampleProposal, WithoutARowIsRefused) {
   EXPECT_EQ(ErrorText(), "proposal.md: found no row 'date' in the table below the title");
 }
 
+TEST_F(SampleProposal, OfNoDayIsRefused) {
+  for (const std::string date : {"2026-13-22", "2026-02-29", "2026-11-00", "22.11.2026"}) {
+    Change("proposal.md", "2026-11-22", date);
+    EXPECT_EQ(ErrorText(), "proposal.md:8: date: found '" + date + "', expected YYYY-MM-DD");
+  }
+}
+
 // The line that is added is the fourth of the diff, whose fence is two below the title.
 TEST_F(SampleProposal, WithADiffThatIsNoSchemaIsRefused) {
   const auto change_to = [this](const std::string& line) {
