@@ -1,6 +1,6 @@
 """The HTML report in headless Chromium, and the JUnit report through an XML parser.
 
-report_browser_test.py REPORT_MAKER [--shots FOLDER]; exit status 77 (skipped) without a browser.
+report_browser_test.py REPORT_MAKER [--speed] [TEST]…; exit status 77 (skipped) without a browser.
 """
 
 import json
@@ -401,22 +401,29 @@ class Looks(Browser):
         self.assertEqual(self.one(".tall", "getComputedStyle(e).overflowY"), "visible")
 
 
-class Speed(Browser):
-    def test_nine_thousand_answers_open_in_a_second(self):
-        self.assertLess(os.path.getsize(path("large.html")), 5_000_000)
-        # The best of five, for machines that are busy with something else.
-        seconds = min(self.open("large", "#outcome=" + ",".join(OUTCOMES)) for _ in range(5))
-        script = self.page.run("performance.now()")
-        self.assertIn("9\u2009000", self.one(".count"))
-        self.assertLess(seconds, 1.0, "the script alone was done after %d ms" % script)
-        self.assertLess(len(self.all(".row")), 200, "the list must be lazy")
+class Large(Browser):
+    """Nine thousand answers. How fast they are depends on the machine: `--speed` measures it, and no test asks for it."""
 
-    def test_search_among_them_is_quick(self):
-        self.open("large", "#outcome=" + ",".join(OUTCOMES))
-        milliseconds = self.page.run("""(() => { const start = performance.now();
-          for (const q of ['s', 'so', 'sweep 29', 'x']) change({q});
-          return (performance.now() - start) / 4; })()""")
-        self.assertLess(milliseconds, 100)
+    ALL = "#outcome=" + ",".join(OUTCOMES)
+    SEARCHES = ("s", "so", "sweep 29", "x")
+
+    def test_only_what_is_seen_is_drawn(self):
+        self.assertLess(os.path.getsize(path("large.html")), 5_000_000)
+        self.open("large", self.ALL)
+        self.assertIn("9\u2009000", self.one(".count"))
+        self.assertLess(len(self.all(".row")), 200)
+        for text in self.SEARCHES:
+            self.page.run("change({q: %s})" % json.dumps(text))
+            self.assertLess(len(self.all(".row")), 200, text)
+
+    def test_speed(self):
+        if "--speed" not in sys.argv:
+            self.skipTest("no --speed")
+        opened = sorted(self.open("large", self.ALL) for _ in range(7))
+        searched = sorted(self.page.run("""(() => { const start = performance.now(); change({q: %s});
+          return performance.now() - start; })()""" % json.dumps(text)) for text in self.SEARCHES * 7)
+        print("9000 answers: opened in %.0f ms, searched in %.1f ms (medians)"
+              % (1000 * opened[len(opened) // 2], searched[len(searched) // 2]))
 
 
 class Junit(unittest.TestCase):
@@ -483,7 +490,7 @@ def main():
         print("skipped: report_browser_test needs chromium (Debian package chromium); JUnit alone is tested")
         done = unittest.main(argv=["report_browser_test", "Junit"], exit=False).result
         sys.exit(77 if done.wasSuccessful() else 1)
-    unittest.main(argv=["report_browser_test", *sys.argv[2:]])
+    unittest.main(argv=["report_browser_test", *(word for word in sys.argv[2:] if word != "--speed")])
 
 
 if __name__ == "__main__":
