@@ -1,13 +1,11 @@
-# qtx_test(NAME SOURCES ... LINK ... [LABEL label] [ALONE ...]): one GoogleTest program, run whole by ctest. Private
-# headers of the module under test (src/) are visible to it. ALONE are sources whose helpers are named as others' are:
-# a unity build compiles each by itself.
+# qtx_test(NAME SOURCES ... LINK ... [LABEL label]): one GoogleTest program, run whole by ctest. Private headers of the
+# module under test (src/) are visible to it.
 function(qtx_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;LINK;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;LINK")
   if(NOT QTX_BUILD_TESTS OR NOT arg_SOURCES)
     return()
   endif()
   add_executable(${name} ${arg_SOURCES})
-  set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE QTX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -25,4 +23,15 @@ function(qtx_test name)
   if(arg_LABEL)
     set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL})
   endif()
+endfunction()
+
+# qtx_browser_test(NAME SCRIPT ARGUMENT...): pages in headless Chromium, by a script of tests/browser; skipped where there is
+# none. Not with sanitizers, which see nothing of a page.
+function(qtx_browser_test name script)
+  if(NOT QTX_BUILD_TESTS OR CMAKE_BUILD_TYPE STREQUAL "Asan")
+    return()
+  endif()
+  find_program(QTX_PYTHON python3 HINTS /usr/bin REQUIRED)
+  add_test(NAME ${name} COMMAND ${QTX_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/browser/${script} ${ARGN})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()

@@ -7,7 +7,7 @@
 #include "model_builder.h"
 #include "qtx/conformance/suite.h"
 
-namespace qtx::conformance {
+namespace qtx::conformance::case_writer_test {
 namespace {
 
 using testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST(ToYaml, RefusesWhatCaseFilesCannotSay) {
 }
 
 }  // namespace
-}  // namespace qtx::conformance
+}  // namespace qtx::conformance::case_writer_test

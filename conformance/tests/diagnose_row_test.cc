@@ -12,7 +12,7 @@
 #include "qtx/conformance/identify.h"
 #include "qtx/conformance/runner.h"
 
-namespace qtx::conformance {
+namespace qtx::conformance::diagnose_row_test {
 namespace {
 
 using testing::ElementsAre;
@@ -212,4 +212,4 @@ TEST(Identify, TellsTheFaultWhereNoArithmeticFits) {
 }
 
 }  // namespace
-}  // namespace qtx::conformance
+}  // namespace qtx::conformance::diagnose_row_test

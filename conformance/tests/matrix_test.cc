@@ -7,7 +7,7 @@
 
 #include "yaml.h"
 
-namespace qtx::conformance {
+namespace qtx::conformance::matrix_test {
 namespace {
 
 using testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(Matrix, RefusesSubstitutionsThatMultiply) {
 }
 
 }  // namespace
-}  // namespace qtx::conformance
+}  // namespace qtx::conformance::matrix_test

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-namespace qtx::conformance {
+namespace qtx::conformance::power_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -134,4 +134,4 @@ TEST(PowerReport, IsATableAndJson) {
 }
 
 }  // namespace
-}  // namespace qtx::conformance
+}  // namespace qtx::conformance::power_test

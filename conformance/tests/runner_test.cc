@@ -14,7 +14,7 @@
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/journal.h"
 
-namespace qtx::conformance {
+namespace qtx::conformance::runner_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -351,4 +351,4 @@ TEST(ParseExpectedFailures, RefusesALineWithoutReason) {
 }
 
 }  // namespace
-}  // namespace qtx::conformance
+}  // namespace qtx::conformance::runner_test

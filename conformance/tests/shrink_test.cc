@@ -11,7 +11,7 @@
 #include "qtx/conformance/suite.h"
 #include "wrong_backend.h"
 
-namespace qtx::conformance {
+namespace qtx::conformance::shrink_test {
 namespace {
 
 using testing::HasSubstr;
@@ -208,4 +208,4 @@ TEST_F(Reproducer, LeavesAFolderOfOthersAlone) {
 }
 
 }  // namespace
-}  // namespace qtx::conformance
+}  // namespace qtx::conformance::shrink_test

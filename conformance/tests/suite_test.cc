@@ -7,7 +7,7 @@
 
 #include "temporary_folder.h"
 
-namespace qtx::conformance {
+namespace qtx::conformance::suite_test {
 namespace {
 
 using testing::ElementsAre;
@@ -126,4 +126,4 @@ TEST(GlobMatches, IsNotExponential) {
 }
 
 }  // namespace
-}  // namespace qtx::conformance
+}  // namespace qtx::conformance::suite_test

@@ -10,7 +10,7 @@
 #include "qtx/conformance/case.h"
 #include "yaml_reader.h"
 
-namespace qtx::conformance {
+namespace qtx::conformance::yaml_test {
 namespace {
 
 using testing::HasSubstr;
@@ -97,4 +97,4 @@ TEST(YamlReader, ReadsFloatsCorrectlyRoundedToTheirWidth) {
 }
 
 }  // namespace
-}  // namespace qtx::conformance
+}  // namespace qtx::conformance::yaml_test

@@ -17,7 +17,7 @@
 #include "qtx/spec/chapters.h"
 #include "qtx/spec/coverage.h"
 
-namespace qtx::spec {
+namespace qtx::spec::links_test {
 namespace {
 
 const std::string kRoot = QTX_SOURCE_DIR;
@@ -158,4 +158,4 @@ TEST(SpecLinks, EveryExpectationIsDerivedAndEveryCaseSaysWhy) {
 }
 
 }  // namespace
-}  // namespace qtx::spec
+}  // namespace qtx::spec::links_test

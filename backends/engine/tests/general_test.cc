@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-namespace qtx::backend::engine {
+namespace qtx::backend::engine::general_test {
 namespace {
 
 using format::Attribute;
@@ -311,4 +311,4 @@ TEST(PrepareModel, RefusesTypesThatBreakTheFormat) {
 }
 
 }  // namespace
-}  // namespace qtx::backend::engine
+}  // namespace qtx::backend::engine::general_test

@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-namespace qtx::backend::engine {
+namespace qtx::backend::engine::number_operators_test {
 namespace {
 
 using format::Attribute;
@@ -233,4 +233,4 @@ TEST(PrepareModel, RefusesAttributesOfInnerModels) {
 }
 
 }  // namespace
-}  // namespace qtx::backend::engine
+}  // namespace qtx::backend::engine::number_operators_test

@@ -13,7 +13,7 @@
 #include "engine/ops/function.h"
 #include "support.h"
 
-namespace qtx::backend::engine {
+namespace qtx::backend::engine::number_test {
 namespace {
 
 using format::ElementType;
@@ -264,4 +264,4 @@ TEST(Tables, AreWhatMpfrRounds) {
 }
 
 }  // namespace
-}  // namespace qtx::backend::engine
+}  // namespace qtx::backend::engine::number_test

@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-namespace qtx::backend::engine {
+namespace qtx::backend::engine::operators_test {
 namespace {
 
 using format::Attribute;
@@ -415,4 +415,4 @@ INSTANTIATE_TEST_SUITE_P(AllTables, OperatorsTest, testing::ValuesIn(KernelsUnde
                          [](const auto& test) { return std::string(test.param->name); });
 
 }  // namespace
-}  // namespace qtx::backend::engine
+}  // namespace qtx::backend::engine::operators_test

@@ -10,7 +10,7 @@
 
 #include "support.h"
 
-namespace qtx::backend::engine {
+namespace qtx::backend::engine::scaling_test {
 namespace {
 
 using Wide = __int128;
@@ -254,4 +254,4 @@ INSTANTIATE_TEST_SUITE_P(AllTables, ScalingKernelsTest, testing::ValuesIn(Kernel
                          [](const auto& test) { return std::string(test.param->name); });
 
 }  // namespace
-}  // namespace qtx::backend::engine
+}  // namespace qtx::backend::engine::scaling_test

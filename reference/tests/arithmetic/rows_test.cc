@@ -5,7 +5,7 @@
 #include "../run_op.h"
 #include "textbook.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::rows_test {
 namespace {
 
 namespace tb = textbook;
@@ -293,4 +293,4 @@ TEST(Rows, QuantizeWithTheOffsetBeforeTheRounding) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::rows_test

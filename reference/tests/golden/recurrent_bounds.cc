@@ -11,20 +11,20 @@ namespace {
 constexpr double kSigmoid = 10;
 constexpr double kTanh = 8;
 
-std::vector<double> Values(const NodeRun& run, std::size_t input) {
+std::vector<double> ValuesOf(const NodeRun& run, std::size_t input) {
   if (input >= run.inputs.size() || run.inputs[input] == nullptr) return {};
   return ToDoubles(*run.inputs[input]);
 }
 
-double Largest(const NodeRun& run, std::size_t input) {
+double LargestOf(const NodeRun& run, std::size_t input) {
   double largest = 0;
-  for (const double value : Values(run, input)) largest = std::max(largest, std::abs(value));
+  for (const double value : ValuesOf(run, input)) largest = std::max(largest, std::abs(value));
   return largest;
 }
 
 // The greatest sum of magnitudes of a row.
 double RowSum(const NodeRun& run, std::size_t input) {
-  const std::vector<double> values = Values(run, input);
+  const std::vector<double> values = ValuesOf(run, input);
   const auto size = static_cast<std::size_t>(run.inputs[input]->dims[2]);
   double largest = 0;
   for (std::size_t first = 0; first < values.size(); first += size) {
@@ -44,9 +44,9 @@ Sums SumsOf(const NodeRun& run) {
   const format::Dims& x = run.inputs[0]->dims;
   Sums sums{};
   sums.terms = static_cast<double>(x[2] + run.inputs[2]->dims[2] + 5);
-  sums.fixed = Largest(run, 0) * RowSum(run, 1) + 2 * Largest(run, 3);
+  sums.fixed = LargestOf(run, 0) * RowSum(run, 1) + 2 * LargestOf(run, 3);
   sums.recurrent = RowSum(run, 2);
-  sums.h = std::max(1.0, Largest(run, 5));
+  sums.h = std::max(1.0, LargestOf(run, 5));
   sums.steps = x[run.node.IntOr("layout", 0) == 0 ? 0 : 1];
   return sums;
 }
@@ -57,8 +57,8 @@ Sums SumsOf(const NodeRun& run) {
 // candidate d = tanh.
 double LstmUnits(const NodeRun& run) {
   const Sums sums = SumsOf(run);
-  const double peephole = Largest(run, 7);
-  double cell = Largest(run, 6), d_cell = 0, d_h = 0;
+  const double peephole = LargestOf(run, 7);
+  double cell = LargestOf(run, 6), d_cell = 0, d_h = 0;
   for (std::int64_t t = 0; t < sums.steps; ++t) {
     const double magnitude = sums.fixed + sums.recurrent * sums.h + peephole * (cell + 1);
     const double sum = sums.terms * magnitude + sums.recurrent * d_h;

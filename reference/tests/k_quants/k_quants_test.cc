@@ -9,7 +9,7 @@
 #include "qtx/reference/interpreter.h"
 #include "super_block.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::k_quants_test {
 namespace {
 
 using format::BlockFactors;
@@ -205,4 +205,4 @@ TEST(KQuants, AreMultipliedWithoutRounding) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::k_quants_test

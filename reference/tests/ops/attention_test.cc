@@ -1,7 +1,7 @@
 // attention.S1 to attention.S11 against plain loops of 600 bits, and of binary32.
 #include "attention_textbook.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::attention_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -142,4 +142,4 @@ TEST(Attention, RefusesMoreThanItCanCompute) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::attention_test

@@ -90,7 +90,7 @@ constexpr SmallFloat kSmallFloats[] = {{ElementType::kFloat8E4M3FN, 3, false},
                                        {ElementType::kFloat8E5M2FNUZ, 2, false}};
 
 // Nearest finite value of the type; of two, the one whose code is even.
-double TextbookFloat(ElementType type, double value) {
+double TextbookRounded(ElementType type, double value) {
   double best = std::nan("");
   bool best_even = false;
   for (std::uint32_t code = 0; code < 256; ++code) {
@@ -122,7 +122,7 @@ TEST(CastNumber, ToFloat8IsTheNearestOfAllCodes) {
   }
   const std::vector<double> values = format::StoredValues(x);
   for (const SmallFloat& small : kSmallFloats) {
-    const double largest = TextbookFloat(small.type, 1e9);
+    const double largest = TextbookRounded(small.type, 1e9);
     const auto saturated = format::StoredValues(*CastTo(small.type, x).Run());
     const auto open =
         format::StoredValues(*CastTo(small.type, x, {Attribute::Int("saturate", 0)}).Run());
@@ -132,7 +132,7 @@ TEST(CastNumber, ToFloat8IsTheNearestOfAllCodes) {
         continue;
       }
       const double finite = std::isinf(values[i]) ? std::copysign(1e9, values[i]) : values[i];
-      const double nearest = TextbookFloat(small.type, finite);
+      const double nearest = TextbookRounded(small.type, finite);
       ASSERT_EQ(saturated[i], nearest) << values[i];
       if (std::abs(TextbookUnbounded(small.mantissa_bits, finite)) <= largest) {
         ASSERT_EQ(open[i], nearest) << values[i];

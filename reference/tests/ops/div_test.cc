@@ -1,7 +1,7 @@
 // div.S1 to div.S4, div.C4.
 #include "unary_textbook.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::div_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -160,4 +160,4 @@ TEST(Div, RoundsADoubleOnce) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::div_test

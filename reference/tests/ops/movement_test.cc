@@ -2,7 +2,7 @@
 // .S1.
 #include "../run_op.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::movement_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -211,4 +211,4 @@ TEST(Constant, GivesItsAttribute) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::movement_test

@@ -7,7 +7,7 @@
 
 #include "moving.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::order_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -184,4 +184,4 @@ TEST(TopK, NamesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::order_test

@@ -4,7 +4,7 @@
 
 #include "../run_op.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::pool_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -198,4 +198,4 @@ TEST(MaxPool, NamesTheFirstOfTheGreatest) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::pool_test

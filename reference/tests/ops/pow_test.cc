@@ -1,7 +1,7 @@
 // pow.S1 to pow.S5.
 #include "unary_textbook.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::pow_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -138,4 +138,4 @@ TEST(Pow, RefusesAPlainBaseWithARealResult) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::pow_test

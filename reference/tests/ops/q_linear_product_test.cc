@@ -4,7 +4,7 @@
 
 #include "stock_textbook.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::q_linear_product_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -234,4 +234,4 @@ TEST(QLinearConv, NamesTheInputThatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::q_linear_product_test

@@ -3,7 +3,7 @@
 
 #include "unary_textbook.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::reduce_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -280,4 +280,4 @@ TEST(Reduce, RefusesHugeShapes) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::reduce_test

@@ -5,7 +5,7 @@
 
 #include "moving.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::resize_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -402,4 +402,4 @@ TEST(Resize, RefusesWhatItCannotCompute) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::resize_test

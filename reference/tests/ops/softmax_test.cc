@@ -3,7 +3,7 @@
 
 #include "../run_op.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::softmax_test {
 namespace {
 
 using ::testing::Each;
@@ -120,4 +120,4 @@ TEST(Softmax, RefusesAnAxisOutsideTheRank) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::softmax_test

@@ -2,7 +2,7 @@
 // log.S1, mish.S1, softplus.S1, sqrt.S1, tanh.S1, and what they are at the ends of their domains.
 #include "unary_textbook.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::transcendental_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -259,4 +259,4 @@ TEST(Tanh, TakesDoublesAndRefusesIntegers) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::transcendental_test

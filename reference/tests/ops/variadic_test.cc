@@ -1,7 +1,7 @@
 // Max, Mean, Min and Sum: max.S1 to max.S3, mean.S1 to mean.S3, min.S1, sum.S1 to sum.S3.
 #include "unary_textbook.h"
 
-namespace qtx::reference::testing {
+namespace qtx::reference::testing::variadic_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -152,4 +152,4 @@ TEST(Max, PassesANanOnFromAnyInput) {
 }
 
 }  // namespace
-}  // namespace qtx::reference::testing
+}  // namespace qtx::reference::testing::variadic_test

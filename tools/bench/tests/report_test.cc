@@ -10,7 +10,7 @@
 
 #include "qtx/bench/shapes.h"
 
-namespace qtx::bench {
+namespace qtx::bench::report_test {
 namespace {
 
 using testing::HasSubstr;
@@ -147,4 +147,4 @@ TEST(Svg, HasAPointForEveryMeasuredRowAndAPanelForEachKind) {
 TEST(Svg, OfNothingIsAnEmptyPicture) { EXPECT_EQ(Unbalanced(ToSvg(Report())), ""); }
 
 }  // namespace
-}  // namespace qtx::bench
+}  // namespace qtx::bench::report_test

@@ -12,7 +12,7 @@
 
 #include "qtx/calibrate/statistics.h"
 
-namespace qtx::calibrate {
+namespace qtx::calibrate::accumulator_test {
 namespace {
 
 using format::ExactSum;
@@ -234,4 +234,4 @@ TEST(DyadicHistogram, RoundsTinyNegativesDown) {
 }
 
 }  // namespace
-}  // namespace qtx::calibrate
+}  // namespace qtx::calibrate::accumulator_test

@@ -10,7 +10,7 @@
 #include "qtx/format/check.h"
 #include "tests/data/files.h"
 
-namespace qtx::calibrate {
+namespace qtx::calibrate::calibrate_test {
 namespace {
 
 using format::Model;
@@ -266,4 +266,4 @@ TEST(MergeModels, RefusesMomentsThatNoSampleHas) {
 }
 
 }  // namespace
-}  // namespace qtx::calibrate
+}  // namespace qtx::calibrate::calibrate_test

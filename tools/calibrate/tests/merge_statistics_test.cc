@@ -7,7 +7,7 @@
 
 #include "qtx/calibrate/statistics.h"
 
-namespace qtx::calibrate {
+namespace qtx::calibrate::merge_statistics_test {
 namespace {
 
 using format::Histogram;
@@ -201,4 +201,4 @@ TEST(WithoutAxis, IsTheSameAsWithoutFromTheBeginning) {
 }
 
 }  // namespace
-}  // namespace qtx::calibrate
+}  // namespace qtx::calibrate::merge_statistics_test

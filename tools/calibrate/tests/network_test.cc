@@ -15,7 +15,7 @@
 #include "qtx/format/check.h"
 #include "qtx/reference/interpreter.h"
 
-namespace qtx::calibrate {
+namespace qtx::calibrate::network_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ INSTANTIATE_TEST_SUITE_P(Corpus, Network,
                                          "tflite-net/resnet8_fp32/pretrainedResnet.tflite"));
 
 }  // namespace
-}  // namespace qtx::calibrate
+}  // namespace qtx::calibrate::network_test

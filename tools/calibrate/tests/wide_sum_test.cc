@@ -12,7 +12,7 @@
 #include "exact_sum.h"
 #include "float_sums.h"
 
-namespace qtx::calibrate {
+namespace qtx::calibrate::wide_sum_test {
 namespace {
 
 // Sum and sum of squares by rational arithmetic alone: mpq_set_d is exact.
@@ -174,4 +174,4 @@ TEST(Round, SeesWhatIsFarBelowATie) {
 }
 
 }  // namespace
-}  // namespace qtx::calibrate
+}  // namespace qtx::calibrate::wide_sum_test

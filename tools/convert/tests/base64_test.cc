@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qtx::convert {
+namespace qtx::convert::base64_test {
 namespace {
 
 // Source: RFC 4648, section 10.
@@ -29,4 +29,4 @@ TEST(Base64, RefusesWhatNoBytesGive) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::base64_test

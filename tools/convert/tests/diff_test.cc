@@ -7,7 +7,7 @@
 
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::diff_test {
 namespace {
 
 using format::ElementType;
@@ -94,4 +94,4 @@ TEST(Diff, SaysWhatOnlyOneHas) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::diff_test

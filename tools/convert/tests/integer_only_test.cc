@@ -4,7 +4,7 @@
 #include "qtx/convert/convert.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::integer_only_test {
 namespace {
 
 using format::ElementType;
@@ -183,4 +183,4 @@ TEST(IntegerOnly, BoundsEachMatrixOfABatchByItself) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::integer_only_test

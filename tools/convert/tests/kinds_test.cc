@@ -6,7 +6,7 @@
 #include "tests/networks.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::kinds_test {
 namespace {
 
 std::string KindOfBytes(const std::string& bytes) {
@@ -41,4 +41,4 @@ TEST(Kinds, AreFoundByTheirNames) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::kinds_test

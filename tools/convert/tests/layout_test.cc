@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace qtx::convert {
+namespace qtx::convert::layout_test {
 namespace {
 
 using testing::ElementsAre;
@@ -35,4 +35,4 @@ TEST(Permute, MovesTheAxesOfATypeWithItsDimensions) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::layout_test

@@ -5,7 +5,7 @@
 #include "qtx/format/check.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::storage_test {
 namespace {
 
 using format::ElementType;
@@ -68,4 +68,4 @@ TEST(ToEightBits, SaysNoSchemeThatTheOffsetBreaks) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::storage_test

@@ -11,7 +11,7 @@
 #include "qtx/format/check.h"
 #include "qtx/reference/interpreter.h"
 
-namespace qtx::quantize {
+namespace qtx::quantize::quantize_test {
 namespace {
 
 using format::ElementType;
@@ -386,4 +386,4 @@ TEST(ParseWeights, TakesWhatTheHelpSays) {
 }
 
 }  // namespace
-}  // namespace qtx::quantize
+}  // namespace qtx::quantize::quantize_test

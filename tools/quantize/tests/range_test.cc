@@ -9,7 +9,7 @@
 
 #include "elementary.h"
 
-namespace qtx::quantize {
+namespace qtx::quantize::range_test {
 namespace {
 
 using format::ElementType;
@@ -124,4 +124,4 @@ TEST(Elementary, AgreesWithTheLibrary) {
 }
 
 }  // namespace
-}  // namespace qtx::quantize
+}  // namespace qtx::quantize::range_test

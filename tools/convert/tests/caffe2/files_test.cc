@@ -11,7 +11,7 @@
 #include "schema/caffe2.pb.h"
 #include "tests/caffe2/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -198,4 +198,4 @@ TEST(Caffe2Corpus, IsReadOrRefusedByName) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::files_test

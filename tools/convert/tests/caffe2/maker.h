@@ -9,6 +9,7 @@
 
 #include "qtx/convert/convert.h"
 #include "qtx/reference/interpreter.h"
+#include "tests/files.h"
 
 namespace qtx::convert {
 
@@ -24,7 +25,6 @@ inline Result<Conversion> ReadNet(const std::string& bytes) {
   return Read(SourceOf(bytes), *FindKind("caffe2"));
 }
 
-inline std::string TextOf(const Error& error) { return error.where + ": " + error.message; }
 /// "" where the net is read.
 inline std::string RefusalOf(const std::string& net) {
   const auto read = ReadNet(net);

@@ -5,7 +5,7 @@
 
 #include "tests/caffe2/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::caffe2_operators_test {
 namespace {
 
 using testing::ElementsAre;
@@ -205,4 +205,4 @@ TEST(Caffe2, RefusesByOperatorAndReason) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::caffe2_operators_test

@@ -10,7 +10,7 @@
 #include "tests/files.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::glow_test {
 namespace {
 
 using format::ElementType;
@@ -240,4 +240,4 @@ TEST(GlowHostile, SurvivesTruncationAndDamage) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::glow_test

@@ -15,8 +15,6 @@ using format::ElementType;
 using format::Tensor;
 using Bound = std::vector<double>;
 
-constexpr double kUnit = 0x1p-24;
-
 // What a function of the C library, of Eigen or XNNPACK may err by, in units of its result, and how
 // steep it is where it is not exact in its argument (infinite: only exact arguments have a bound).
 // glibc and musl state less than 1 ulp = 2 units; the polynomials of Eigen and XNNPACK are stated

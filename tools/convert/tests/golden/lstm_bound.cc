@@ -7,7 +7,6 @@
 namespace qtx::convert::golden {
 namespace {
 
-constexpr double kUnit = 0x1p-24;
 // What an activation may err by in units of its result, as for the operators of error_bound.cc, and
 // the rounding of what it is compared with.
 constexpr double kActivationUnits = 13;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qtx::convert {
+namespace qtx::convert::rename_test {
 namespace {
 
 TEST(Renamed, ChangesTheNameAndNothingElse) {
@@ -27,4 +27,4 @@ TEST(Renamed, RefusesBytesThatAreNoFields) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::rename_test

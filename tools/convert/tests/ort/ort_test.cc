@@ -10,7 +10,7 @@
 #include "tests/files.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::ort_test {
 namespace {
 
 using format::ElementType;
@@ -205,4 +205,4 @@ TEST(OrtCalibration, SurvivesDamage) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::ort_test

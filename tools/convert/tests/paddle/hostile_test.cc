@@ -8,7 +8,7 @@
 #include "qtx/format/limits.h"
 #include "tests/paddle/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::paddle_hostile_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ TEST(PaddleHostile, RefusesLoopsAndWhatIsNoProgram) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::paddle_hostile_test

@@ -6,7 +6,7 @@
 #include "tests/paddle/maker.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::paddle_operators_test {
 namespace {
 
 using format::ElementType;
@@ -309,4 +309,4 @@ TEST(PaddleProgram, NamesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::paddle_operators_test

@@ -5,7 +5,7 @@
 #include "tests/paddle/maker.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::quantize_test {
 namespace {
 
 using format::ElementType;
@@ -273,4 +273,4 @@ TEST(PaddleLegacy, QuantizesFloatWeightsOnTheWay) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::quantize_test

@@ -9,7 +9,7 @@
 #include "qtx/reference/interpreter.h"
 #include "tests/files.h"
 
-namespace qtx::convert {
+namespace qtx::convert::samplenet_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ TEST(PaddleSamplenet, TakesItsParametersFromTheFileGiven) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::samplenet_test

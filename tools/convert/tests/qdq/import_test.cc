@@ -7,7 +7,7 @@
 #include "qtx/reference/interpreter.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::qdq_import_test {
 namespace {
 
 using format::ElementType;
@@ -159,4 +159,4 @@ TEST(FromQdq, RefusesValuesProducedTwiceAndSubgraphs) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::qdq_import_test

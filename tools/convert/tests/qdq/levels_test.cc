@@ -7,7 +7,7 @@
 #include "qtx/format/check.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::levels_test {
 namespace {
 
 using format::ElementType;
@@ -211,4 +211,4 @@ TEST(Diff, TellsLevelsApart) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::levels_test

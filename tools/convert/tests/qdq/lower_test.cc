@@ -6,7 +6,7 @@
 #include "qtx/format/check.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::lower_test {
 namespace {
 
 using format::ElementType;
@@ -179,4 +179,4 @@ TEST(FromQdq, BelievesTheNodesOverAnAnnotationThatDisagrees) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::lower_test

@@ -8,7 +8,7 @@
 #include "qtx/format/check.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::normalize_test {
 namespace {
 
 using format::ElementType;
@@ -155,4 +155,4 @@ TEST(NormalizePairs, LeavesAClipReadWithOtherParameters) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::normalize_test

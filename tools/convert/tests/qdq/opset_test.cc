@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace qtx::convert {
+namespace qtx::convert::opset_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -65,4 +65,4 @@ TEST(CheckMove, RefusesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::opset_test

@@ -9,7 +9,7 @@
 #include "qtx/format/npy.h"
 #include "qtx/reference/interpreter.h"
 
-namespace qtx::convert {
+namespace qtx::convert::corpus_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ INSTANTIATE_TEST_SUITE_P(Models, QonnxCorpus,
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::corpus_test

@@ -8,7 +8,7 @@
 #include "qtx/format/check.h"
 #include "tests/qonnx/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::export_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,4 +143,4 @@ INSTANTIATE_TEST_SUITE_P(Models, QonnxThereAndBack,
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::export_test

@@ -7,7 +7,7 @@
 #include "qtx/format/check.h"
 #include "tests/qonnx/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::qonnx_hostile_test {
 namespace {
 
 // Weights, activations of several granularities, bipolar and small float ones.
@@ -65,4 +65,4 @@ TEST(QonnxHostile, SurvivesDamagedBytes) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::qonnx_hostile_test

@@ -5,9 +5,10 @@
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/reference/interpreter.h"
+#include "tests/files.h"
 #include "tests/qonnx/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::qonnx_import_test {
 namespace {
 
 using format::ElementType;
@@ -21,8 +22,6 @@ Result<format::Model> Imported(const format::Model& model) {
     ADD_FAILURE() << finding.rule << " " << finding.where << ": " << finding.message;
   return std::move(conversion.model);
 }
-
-std::string TextOf(const Error& error) { return error.where + ": " + error.message; }
 
 // "" where the model is imported.
 std::string Refusal(const format::Model& model) {
@@ -294,4 +293,4 @@ TEST(FromQonnx, PutsChannelsLastOperatorsBetweenTransposes) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::qonnx_import_test

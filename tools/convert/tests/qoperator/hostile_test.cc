@@ -3,7 +3,7 @@
 
 #include "tests/qoperator/lifted.h"
 
-namespace qtx::convert {
+namespace qtx::convert::qoperator_hostile_test {
 namespace {
 
 /// All patterns in one file: QLinearConv, MatMulNBits, an annotation.
@@ -55,4 +55,4 @@ TEST(QOperatorHostile, SurvivesDamagedBytes) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::qoperator_hostile_test

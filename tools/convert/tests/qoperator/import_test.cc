@@ -1,7 +1,7 @@
 // Operators on integers become plain operators on quantized values, one pattern a test.
 #include "tests/qoperator/lifted.h"
 
-namespace qtx::convert {
+namespace qtx::convert::qoperator_import_test {
 namespace {
 
 using format::Attribute;
@@ -237,4 +237,4 @@ TEST(FromQOperator, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::qoperator_import_test

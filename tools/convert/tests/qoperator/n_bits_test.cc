@@ -1,7 +1,7 @@
 // MatMulNBits in and out: order of codes, blocks, zero points, padding.
 #include "tests/qoperator/lifted.h"
 
-namespace qtx::convert {
+namespace qtx::convert::n_bits_test {
 namespace {
 
 using format::Attribute;
@@ -182,4 +182,4 @@ TEST(NBits, NamesWhatItDoesNotTake) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::n_bits_test

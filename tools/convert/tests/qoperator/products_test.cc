@@ -2,7 +2,7 @@
 // quantization_annotation.
 #include "tests/qoperator/lifted.h"
 
-namespace qtx::convert {
+namespace qtx::convert::products_test {
 namespace {
 
 using format::Attribute;
@@ -164,4 +164,4 @@ TEST(QuantizationAnnotation, ThatNamesNothingConstantStays) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::products_test

@@ -1,7 +1,7 @@
 // The extended form written on integers: what the file says, that it reads back, what it refuses.
 #include "tests/qoperator/lifted.h"
 
-namespace qtx::convert {
+namespace qtx::convert::write_test {
 namespace {
 
 using format::Attribute;
@@ -176,4 +176,4 @@ TEST(ToQOperator, GivesUpStatisticsAndSchemesOnlyWithLeave) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::write_test

@@ -8,7 +8,7 @@
 #include "tests/files.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::table_test {
 namespace {
 
 using format::ElementType;
@@ -151,4 +151,4 @@ TEST(TableHostile, SurvivesTruncationAndDamage) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::table_test

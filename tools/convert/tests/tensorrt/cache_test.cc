@@ -5,7 +5,7 @@
 #include "tests/files.h"
 #include "tests/qdq/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::cache_test {
 namespace {
 
 using format::ElementType;
@@ -77,4 +77,4 @@ TEST(TensorrtCache, RefusesScalesAlongAnAxisConstantsStatisticsAndLineBreaks) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::cache_test

@@ -6,7 +6,7 @@
 #include "qtx/format/check.h"
 #include "tests/tflite/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::builtins_test {
 namespace {
 
 using schema::BuiltinOperator;
@@ -252,4 +252,4 @@ TEST_F(Builtins, BatchesToSpaceAndBack) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::builtins_test

@@ -5,7 +5,7 @@
 #include "qtx/convert/convert.h"
 #include "tests/tflite/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::file_test {
 namespace {
 
 using schema::BuiltinOperator;
@@ -91,4 +91,4 @@ TEST(TfliteFile, AnInputWithoutParametersTakesThoseItIsMovedTo) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::file_test

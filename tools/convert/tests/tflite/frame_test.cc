@@ -13,7 +13,7 @@
 #include "tests/networks.h"
 #include "tests/tflite/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::frame_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -196,4 +196,4 @@ INSTANTIATE_TEST_SUITE_P(Corpus, NetworkWithoutFrame, testing::ValuesIn(Networks
                          [](const auto& network) { return TestName(network.param); });
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::frame_test

@@ -8,7 +8,7 @@
 #include "tests/networks.h"
 #include "tests/tflite/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::tflite_hostile_test {
 namespace {
 
 // An error, or a conversion.
@@ -80,4 +80,4 @@ TEST(TfliteHostile, SurvivesOptionsOfAKindWithoutAValue) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::tflite_hostile_test

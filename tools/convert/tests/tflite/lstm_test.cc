@@ -10,7 +10,7 @@
 #include "qtx/format/limits.h"
 #include "tests/tflite/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::lstm_test {
 namespace {
 
 using schema::BuiltinOperator;
@@ -227,4 +227,4 @@ TEST(LstmHostile, DamagedBytesOfARealFileAreRefusedOrSound) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::lstm_test

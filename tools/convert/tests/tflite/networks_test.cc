@@ -9,7 +9,7 @@
 #include "qtx/format/npy.h"
 #include "qtx/reference/interpreter.h"
 
-namespace qtx::convert {
+namespace qtx::convert::networks_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -97,4 +97,4 @@ INSTANTIATE_TEST_SUITE_P(Corpus, TfliteNetwork, testing::ValuesIn(Networks()),
                          [](const auto& network) { return TestName(network.param); });
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::networks_test

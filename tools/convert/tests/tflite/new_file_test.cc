@@ -5,7 +5,7 @@
 #include "qtx/convert/convert.h"
 #include "tflite_generated.h"
 
-namespace qtx::convert {
+namespace qtx::convert::new_file_test {
 namespace {
 
 using format::Attribute;
@@ -442,4 +442,4 @@ TEST_F(NewFile, SameModelSameBytes) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::new_file_test

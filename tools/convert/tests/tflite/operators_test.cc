@@ -6,7 +6,7 @@
 #include "qtx/format/check.h"
 #include "tests/tflite/maker.h"
 
-namespace qtx::convert {
+namespace qtx::convert::tflite_operators_test {
 namespace {
 
 using schema::ActivationFunctionType;
@@ -289,4 +289,4 @@ TEST(TfliteNames, AreMadeUnique) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::tflite_operators_test

@@ -9,7 +9,7 @@
 #include "tests/networks.h"
 #include "tflite_generated.h"
 
-namespace qtx::convert {
+namespace qtx::convert::round_trip_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ TEST(TfliteRoundTrip, EveryFileGoesOutAsItCameIn) {
 }
 
 }  // namespace
-}  // namespace qtx::convert
+}  // namespace qtx::convert::round_trip_test

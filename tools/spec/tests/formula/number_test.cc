@@ -9,7 +9,7 @@
 
 #include "formula/functions.h"
 
-namespace qtx::spec {
+namespace qtx::spec::number_test {
 namespace {
 
 using testing::HasSubstr;
@@ -160,4 +160,4 @@ TEST(Power, IsExactWhereItIsRational) {
 }
 
 }  // namespace
-}  // namespace qtx::spec
+}  // namespace qtx::spec::number_test

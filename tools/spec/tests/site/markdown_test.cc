@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace qtx::spec {
+namespace qtx::spec::markdown_test {
 namespace {
 
 using testing::ContainsRegex;
@@ -143,4 +143,4 @@ TEST(Markdown, LinksTermsInTextAndCellsButNotInCodeBlocksOrHeadings) {
 }
 
 }  // namespace
-}  // namespace qtx::spec
+}  // namespace qtx::spec::markdown_test
