@@ -43,7 +43,7 @@ struct Place {
   std::string where;  // "where the kernel is 1x1 and where strides are not 1"
 };
 
-std::int64_t Elements(const Outputs& outputs) {
+std::int64_t ElementsIn(const Outputs& outputs) {
   std::int64_t elements = 0;
   for (const format::Tensor& output : outputs) elements += format::ElementCount(output);
   return elements;
@@ -97,7 +97,7 @@ AnsweredList Sample(const AnsweredList& list, std::size_t count) {
   std::map<std::string_view, AnsweredList> by_op;
   for (const Answered* a : list) by_op[a->result->op].push_back(a);
   for (auto& [op, group] : by_op) {
-    std::ranges::stable_sort(group, {}, [](const Answered* a) { return Elements(a->outputs); });
+    std::ranges::stable_sort(group, {}, [](const Answered* a) { return ElementsIn(a->outputs); });
   }
   AnsweredList sample;
   for (std::size_t i = 0; sample.size() < std::min(count, list.size()); ++i) {
@@ -431,7 +431,7 @@ std::vector<std::string> Explain(const Case& c, const std::string& arithmetic,
                                  const std::vector<format::Tensor>& got) {
   std::vector<std::string> names;
   const auto question = BuildQuestion(c);
-  if (!question || Elements(got) > kMaxDiagnosedElements) return names;
+  if (!question || ElementsIn(got) > kMaxDiagnosedElements) return names;
   const auto own = reference::FindArithmetic(arithmetic);
   const auto reference = own ? Answer(*question, **own, nullptr) : Result<Outputs>(own.error());
   if (!reference) return names;

@@ -42,7 +42,7 @@ std::vector<OpenSize> OpenSizes(const format::Model& model) {
   return sizes;
 }
 
-Result<AllDims> Run(const std::vector<Tensor>& inputs, Executor& executor) {
+Result<AllDims> DimsOf(const std::vector<Tensor>& inputs, Executor& executor) {
   AllDims all;
   QTX_RETURN_IF_ERROR(executor.Run(inputs, [&all](const std::string& value, const Tensor& tensor) {
     all[value] = tensor.dims;
@@ -62,7 +62,7 @@ Result<AllDims> RunChanged(const std::vector<Tensor>& inputs, const OpenSize& si
     QTX_ASSIGN_OR_RETURN(Tensor zeros, format::MakeTensor(inputs[i].elem_type, std::move(dims)));
     changed.push_back(std::move(zeros));
   }
-  return Run(changed, executor);
+  return DimsOf(changed, executor);
 }
 
 // Marks what differs between two runs. `from` and `to`: the size that was changed.
@@ -92,7 +92,7 @@ bool HasOpenSizes(const format::Model& model) { return !OpenSizes(model).empty()
 Result<std::map<std::string, Shape>> ProbeShapes(const format::Model& model,
                                                  const std::vector<Tensor>& inputs,
                                                  Executor& executor) {
-  QTX_ASSIGN_OR_RETURN(const AllDims before, Run(inputs, executor));
+  QTX_ASSIGN_OR_RETURN(const AllDims before, DimsOf(inputs, executor));
   std::map<std::string, Shape> shapes;
   for (const auto& [value, dims] : before) shapes[value] = format::ToShape(dims);
   const std::vector<OpenSize> sizes = OpenSizes(model);

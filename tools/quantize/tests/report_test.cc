@@ -29,7 +29,7 @@ Tensor Stored(const std::vector<std::int32_t>& values) {
 }
 
 // A node whose output y is x, in INT8Q.
-Quantized Model() {
+Quantized OneNode() {
   Quantized quantized;
   format::TensorType type{ElementType::kFloat};
   type.shape = format::ToShape(format::Dims{4});
@@ -50,7 +50,7 @@ Quantized Model() {
 // errors 0, 0, -0.25, -1: noise 1.0625, signal 1 + 4 + 0.0625 + 36 = 41.0625, products 1 + 4 + 30,
 // stored 1 + 4 + 25; 6 lies 2 LSB beyond the largest, 20; the mean error is -1.25 / 4.
 TEST(Comparison, MeasuresWhatTheDefinitionsSay) {
-  const Quantized quantized = Model();
+  const Quantized quantized = OneNode();
   Comparison comparison(quantized);
   const Tensor x = Floats({0, 0, 0, 0});
   const ModelRun real = [](auto, const Observer& observe) -> Result<void> {
@@ -110,7 +110,7 @@ TEST(Comparison, DescribesWeightsByChannel) {
 }
 
 TEST(Comparison, OfEqualValuesHasNoNoise) {
-  const Quantized quantized = Model();
+  const Quantized quantized = OneNode();
   Comparison comparison(quantized);
   const Tensor x = Floats({0});
   const ModelRun real = [](auto, const Observer& observe) -> Result<void> {
@@ -129,7 +129,7 @@ TEST(Comparison, OfEqualValuesHasNoNoise) {
 }
 
 TEST(Comparison, RefusesValuesOfAnotherShape) {
-  const Quantized quantized = Model();
+  const Quantized quantized = OneNode();
   Comparison comparison(quantized);
   const Tensor x = Floats({0});
   const ModelRun real = [](auto, const Observer& observe) -> Result<void> {

@@ -44,12 +44,6 @@ constexpr std::array kFunctions = {
     FunctionRow{"size", Function::kSize, 2, 2},
 };
 
-Interval ToInterval(const mpq_class& x, mpfr_prec_t bits) {
-  Interval interval(bits);
-  mpfi_set_q(interval.get(), x.get_mpq_t());
-  return interval;
-}
-
 using OnInterval = int (*)(mpfi_ptr, mpfi_srcptr);
 
 // erf grows everywhere, so that its bounds are those at the bounds; MPFI lacks it.
