@@ -47,17 +47,17 @@ class Refusal(Exception):
 
 
 def load_messages():
-    """Request and Response, from the text that defines them."""
+    """Request, Response and Quantization, from the texts that define them."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "set")
         subprocess.run(["protoc", f"--descriptor_set_out={path}", f"--proto_path={ROOT}/proto",
-                        "qtx/backend.proto"], check=True)
+                        "qtx/backend.proto", "qtx/quantization.proto"], check=True)
         files = descriptor_pb2.FileDescriptorSet.FromString(pathlib.Path(path).read_bytes())
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:
         pool.Add(file)
     return [message_factory.GetMessageClass(pool.FindMessageTypeByName(f"qtx.{name}"))
-            for name in ("Request", "Response")]
+            for name in ("Request", "Response", "Quantization")]
 
 
 def is_extended(model):
@@ -65,10 +65,19 @@ def is_extended(model):
     return any(v.type.tensor_type.elem_type in QUANTIZED for v in values)
 
 
-def quantization_of(value):
-    """The serialised qtx.Quantization of a quantized value, field 1001 of its type."""
+def inline_quantization(Quantization, value, dequantize, constants):
+    """The qtx.Quantization of a quantized value, field 1001 of its type, its parameters inline
+    (backend_protocol.S13): those that `dequantize` of the lowered graph has, in the same order."""
     fields = UnknownFieldSet(value.type.tensor_type)
-    return b"".join(f.data for f in fields if f.field_number == 1001)
+    q = Quantization.FromString(b"".join(f.data for f in fields if f.field_number == 1001))
+    if q.scale_levels or q.HasField("scale_tensor"):
+        for field in ("scale_levels", "scale_tensor"):
+            q.ClearField(field)
+        q.scale.extend(constants[dequantize.input[1]].flatten())
+    if q.HasField("offset_tensor"):
+        q.ClearField("offset_tensor")
+        q.offset.extend(constants[dequantize.input[2]].flatten().astype(int))
+    return q.SerializeToString()
 
 
 def lower(model, qtx):
@@ -85,9 +94,13 @@ def lower(model, qtx):
         return onnx.ModelProto.FromString(pathlib.Path(target).read_bytes())
 
 
-def keep_integers(lowered, extended):
-    """Graph inputs and outputs that are quantized become the stored integers."""
+def keep_integers(lowered, extended, Quantization):
+    """Graph inputs and outputs that are quantized become the stored integers. Returns the serialised
+    quantization of each such output."""
     graph = lowered.graph
+    constants = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
+    declared = {v.name: v for v in extended.graph.output}
+    quantizations = {}
     consumers = {name: node for node in graph.node for name in node.input}
     producers = {name: node for node in graph.node for name in node.output}
     types = {v.name: v.type.tensor_type.elem_type
@@ -104,10 +117,13 @@ def keep_integers(lowered, extended):
         if types.get(value.name) in QUANTIZED:
             if node is None or node.op_type != "DequantizeLinear":
                 raise Refusal(UNSUPPORTED, f"output '{value.name}'", "no node computes it")
+            quantizations[value.name] = inline_quantization(
+                Quantization, declared[value.name], node, constants)
             last = not any(value.name in n.input for n in graph.node)
             set_stored(value, node.input[0], types[value.name])
             if last:
                 graph.node.remove(node)
+    return quantizations
 
 
 def set_stored(value, name, elem_type):
@@ -118,7 +134,7 @@ def set_stored(value, name, elem_type):
 
 
 class Prepared:
-    def __init__(self, model_bytes, options):
+    def __init__(self, model_bytes, options, Quantization):
         try:
             extended = onnx.ModelProto.FromString(model_bytes)
         except message.DecodeError:
@@ -126,10 +142,11 @@ class Prepared:
         constants = {t.name for t in extended.graph.initializer}
         self.inputs = [v for v in extended.graph.input if v.name not in constants]
         self.outputs = list(extended.graph.output)
+        self.quantizations = {}
         model = extended
         if is_extended(extended):
             model = lower(model_bytes, options.qtx)
-            keep_integers(model, extended)
+            self.quantizations = keep_integers(model, extended, Quantization)
         for i in reversed(range(len(model.opset_import))):
             if model.opset_import[i].domain == "qtx":
                 del model.opset_import[i]
@@ -205,7 +222,7 @@ class Prepared:
 class Server:
     def __init__(self, options):
         self.options, self.prepared, self.last = options, {}, 0
-        self.Request, self.Response = load_messages()
+        self.Request, self.Response, self.Quantization = load_messages()
 
     def answer(self, frame):
         response = self.Response()
@@ -238,7 +255,7 @@ class Server:
     def prepare(self, request, response):
         if request.arithmetic not in ("", "float32"):
             raise Refusal(UNSUPPORTED, "arithmetic", f"'{request.arithmetic}'")
-        prepared = Prepared(request.model, self.options)
+        prepared = Prepared(request.model, self.options, self.Quantization)
         self.last += 1
         self.prepared[self.last] = prepared
         response.prepare.handle = self.last
@@ -254,7 +271,7 @@ class Server:
             tensor = response.run.outputs.add()
             tensor.elem_type = value.type.tensor_type.elem_type
             if tensor.elem_type in QUANTIZED:
-                tensor.quantization = quantization_of(value)
+                tensor.quantization = prepared.quantizations[value.name]
             tensor.dims.extend(array.shape)
             tensor.data = np.ascontiguousarray(array).tobytes()
 
