@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <regex>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -20,17 +22,27 @@ namespace fs = std::filesystem;
 
 constexpr std::array kModules = {"proto", "reference", "backends", "conformance", "tools"};
 
+// Paths below `root` of the files of a module that end in `extension`, without those of Python's
+// packages, which a backend's `install` puts into a folder `venv`.
+Result<std::vector<std::string>> FilesOf(const fs::path& root, const std::string& module,
+                                         std::string_view extension) {
+  QTX_ASSIGN_OR_RETURN(std::vector<std::string> paths,
+                       conformance::FindFiles((root / module).string(), extension));
+  for (std::string& path : paths) path.insert(0, module + "/");
+  std::erase_if(paths, [](const std::string& path) { return path.find("/venv/") != std::string::npos; });
+  return paths;
+}
+
 // Calls `visit` with "path:line" and the text of every line of the files that end in `extension`.
 void ForEachLine(const fs::path& root, const std::string& module, const std::string& extension,
                  const std::function<void(const std::string&, const std::string&)>& visit) {
-  std::error_code status;
-  for (const auto& entry : fs::recursive_directory_iterator(root / module, status)) {
-    if (!entry.is_regular_file() || entry.path().extension() != extension) continue;
-    std::ifstream file(entry.path());
-    const std::string name = fs::relative(entry.path(), root).string();
+  const auto paths = FilesOf(root, module, extension);
+  if (!paths) return;
+  for (const std::string& path : *paths) {
+    std::ifstream file(root / path);
     int number = 0;
     for (std::string line; std::getline(file, line);) {
-      visit(name + ":" + std::to_string(++number), line);
+      visit(path + ":" + std::to_string(++number), line);
     }
   }
 }
@@ -100,8 +112,8 @@ Result<std::vector<Dangling>> DanglingLinks(const std::string& folder, bool with
   const fs::path root = fs::absolute(folder).lexically_normal().parent_path();
   std::vector<std::string> readmes = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"};
   for (const char* module : kModules) {
-    QTX_ASSIGN_OR_RETURN(const auto found, conformance::FindFiles((root / module).string(), ".md"));
-    for (const std::string& path : found) readmes.push_back(std::string(module) + "/" + path);
+    QTX_ASSIGN_OR_RETURN(const auto found, FilesOf(root, module, ".md"));
+    std::ranges::copy(found, std::back_inserter(readmes));
   }
   for (const std::string& path : readmes) {
     QTX_RETURN_IF_ERROR(Check((root / path).string(), "../" + path, dangling));

@@ -29,6 +29,20 @@ TEST_F(LinkedText, NamesLinksThatLeadNowhere) {
                                  "README.md:6 #gone"));
 }
 
+TEST_F(LinkedText, OfPythonsPackagesIsNotRead) {
+  Write("spec/README.md", "# A\n");
+  for (const char* path : {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}) Write(path, "# A\n");
+  for (const char* module : {"proto", "reference", "conformance", "tools"}) {
+    Write(std::string(module) + "/README.md", "# A\n");
+  }
+  Write("backends/python/README.md", "[none](gone.md)\n");
+  Write("backends/python/venv/lib/README.md", "[none](gone.md)\n");
+  const auto dangling = DanglingLinks(folder() + "/spec", true);
+  ASSERT_TRUE(dangling.has_value()) << dangling.error().message;
+  ASSERT_EQ(dangling->size(), 1U);
+  EXPECT_EQ(dangling->front().place, "../backends/python/README.md:1");
+}
+
 TEST(AnchorOf, IsThatOfGitHub) {
   EXPECT_EQ(AnchorOf("What a change touches"), "what-a-change-touches");
   EXPECT_EQ(AnchorOf("Arithmetic float32-fma (S1)"), "arithmetic-float32-fma-s1");
