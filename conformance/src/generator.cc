@@ -244,8 +244,7 @@ StoredContext ContextOf(const Tensor& tensor, std::int64_t parameter,
     context.offset = context.range.min;
     return context;
   }
-  const bool is_bool = tensor.elem_type == ElementType::kBool;
-  context.range = is_bool ? IntegerRange{0, 1} : format::StorageRange(tensor.elem_type);
+  context.range = format::StorageRange(tensor.elem_type);
   if (!tensor.quantization) return context;
   const format::Quantization& q = *tensor.quantization;
   const IntegerRange narrowed = format::StoredRange(tensor.elem_type, q);

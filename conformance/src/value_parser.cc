@@ -65,8 +65,7 @@ Result<void> FillIntegers(const Yaml& node, const Place& place, format::Tensor& 
   }
   QTX_ASSIGN_OR_RETURN(const auto values, ReadList(node, place, ReadInt));
   const bool bipolar = storage == ElementType::kBipolar1;
-  const format::IntegerRange range =
-      storage == ElementType::kBool ? format::IntegerRange{0, 1} : format::StorageRange(storage);
+  const format::IntegerRange range = format::StorageRange(storage);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] >= range.min && values[i] <= range.max && !(bipolar && values[i] == 0)) continue;
     return Refuse(place.Child(std::to_string(i)), node.is_list() ? node.items[i] : node,

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cctype>
+#include <limits>
+
+#include "qtx/format/tensor.h"
 
 namespace qtx::format {
 namespace {
@@ -106,16 +108,19 @@ bool IsSmallFloat(ElementType type) {
 }
 
 IntegerRange StorageRange(ElementType type) {
-  assert(IsIntegerStorage(type));
   const ElementType storage = StorageOf(type);
   if (storage == kBipolar1) return {-1, 1};
-  const int bits = BitWidth(storage);
-  if (bits == 64) {  // UINT64 is cut to what an int64 holds; no quantized type has 64 bits
-    return {IsSigned(storage) ? INT64_MIN : 0, INT64_MAX};
+  if (storage == kBool) return {0, 1};
+  if (IsSmallFloat(storage) && storage != kFloat8E8M0) {
+    const std::uint32_t code = EncodeSmallFloat(storage, std::numeric_limits<double>::max());
+    const auto largest = static_cast<std::int64_t>(DecodeSmallFloat(storage, code));
+    return {-largest, largest};
   }
-  if (IsSigned(storage))
-    return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
-  return {0, (std::int64_t{1} << bits) - 1};
+  const int bits = IsIntegerStorage(storage) ? BitWidth(storage) : 64;
+  const bool is_signed = IsSigned(storage) || !IsIntegerStorage(storage);
+  const int magnitude_bits = std::min(bits - (is_signed ? 1 : 0), 63);
+  const auto max = static_cast<std::int64_t>((std::uint64_t{1} << magnitude_bits) - 1);
+  return {is_signed ? -max - 1 : 0, max};
 }
 
 std::string_view Name(ElementType type) {

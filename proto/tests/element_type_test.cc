@@ -26,10 +26,11 @@ constexpr Row kIntegers[] = {
     {1026, "INT2Q", 2, -2, 1},
     {1101, "BIPOLAR1Q", 1, -1, 1},
 };
+// The largest finite magnitudes are those of OCP 8-bit Floating Point v1.0, OCP MX v1.0 and ONNX.
 constexpr Row kFloats[] = {
-    {1017, "FLOAT8E4M3FNQ", 8, 0, 0}, {1018, "FLOAT8E4M3FNUZQ", 8, 0, 0},
-    {1019, "FLOAT8E5M2Q", 8, 0, 0},   {1020, "FLOAT8E5M2FNUZQ", 8, 0, 0},
-    {1023, "FLOAT4E2M1Q", 4, 0, 0},
+    {1017, "FLOAT8E4M3FNQ", 8, -448, 448},   {1018, "FLOAT8E4M3FNUZQ", 8, -240, 240},
+    {1019, "FLOAT8E5M2Q", 8, -57344, 57344}, {1020, "FLOAT8E5M2FNUZQ", 8, -57344, 57344},
+    {1023, "FLOAT4E2M1Q", 4, -6, 6},
 };
 
 TEST(ElementType, HasTheIntegerTypesOfTheTable) {
@@ -50,7 +51,20 @@ TEST(ElementType, HasTheScaledFloatsOfTheTable) {
     EXPECT_EQ(Name(*type), row.name);
     EXPECT_EQ(BitWidth(*type), row.bits);
     EXPECT_TRUE(IsQuantized(*type) && IsSmallFloat(*type) && !IsIntegerStorage(*type)) << row.name;
+    EXPECT_EQ(StorageRange(*type), (IntegerRange{row.min, row.max})) << row.name;
   }
+}
+
+TEST(ElementType, HasARangeForEveryCode) {
+  constexpr IntegerRange kWhole{INT64_MIN, INT64_MAX};
+  for (const ElementType type :
+       {ElementType::kUndefined, ElementType::kFloat, ElementType::kString,
+        ElementType::kFloat8E8M0, ElementType::kInt64, static_cast<ElementType>(-5)}) {
+    EXPECT_EQ(StorageRange(type), kWhole) << Name(type);
+  }
+  EXPECT_EQ(StorageRange(ElementType::kUint64), (IntegerRange{0, INT64_MAX}));
+  EXPECT_EQ(StorageRange(ElementType::kUint32), (IntegerRange{0, 4294967295}));
+  EXPECT_EQ(StorageRange(ElementType::kBool), (IntegerRange{0, 1}));
 }
 
 TEST(ElementType, HasNoOtherQuantizedCode) {

@@ -17,7 +17,6 @@ const format::Quantization& ParametersOf(const format::Tensor& tensor) {
 
 Operand::Operand(const format::Tensor& tensor)
     : tensor_(&tensor),
-      count_(format::ElementCount(tensor)),
       map_(ParametersOf(tensor), tensor.dims),
       scales_(ParametersOf(tensor).scale),
       offsets_(ParametersOf(tensor).offset) {
@@ -31,9 +30,11 @@ Result<Operand> Operand::Make(const format::Tensor& tensor) {
   Operand operand(tensor);
   if (format::IsIntegerStorage(storage) || storage == ElementType::kBool) {
     if (format::BitWidth(storage) <= 32 && storage != ElementType::kUint32) {
+      operand.kind_ = Kind::kInteger;
       operand.integers_ = format::UnpackInt32(tensor);
       return operand;
     }
+    operand.kind_ = Kind::kWide;
     operand.wide_ = format::UnpackIntegers(tensor);
     const auto negative = [](std::int64_t value) { return value < 0; };
     if (storage == ElementType::kUint64 && std::ranges::any_of(operand.wide_, negative)) {

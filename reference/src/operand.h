@@ -19,9 +19,9 @@ class Operand {
 
   const format::Tensor& tensor() const { return *tensor_; }
   /// True when real = scale(i) * integer(i) with integers of at most 33 bits: no base.
-  bool is_integer() const { return (!integers_.empty() || count_ == 0) && bases_.empty(); }
+  bool is_integer() const { return kind_ == Kind::kInteger && bases_.empty(); }
   /// True for plain integers of more than 32 bits: real = integer(i).
-  bool is_wide() const { return !wide_.empty(); }
+  bool is_wide() const { return kind_ == Kind::kWide; }
   bool per_tensor() const { return map_.per_tensor(); }
 
   /// stored - offset.  REQUIRES: is_integer() or is_wide().
@@ -46,6 +46,8 @@ class Operand {
   float binary32(std::int64_t i) const;
 
  private:
+  enum class Kind { kInteger, kWide, kFloat };
+
   explicit Operand(const format::Tensor& tensor);
   std::int64_t Steps(std::int64_t i) const {
     if (is_wide()) return wide_[static_cast<std::size_t>(i)];
@@ -57,14 +59,14 @@ class Operand {
     return count == 1 ? 0 : static_cast<std::size_t>(map_(i));
   }
   const format::Tensor* tensor_;
-  std::int64_t count_;
+  Kind kind_ = Kind::kFloat;  // by the element type: a tensor may be empty
   format::ParameterMap map_;
   std::vector<float> scales_;
   std::vector<std::int32_t> offsets_;
   std::vector<float> bases_;            // empty: 0
-  std::vector<std::int32_t> integers_;  // integer storage of at most 32 bits, BOOL
-  std::vector<std::int64_t> wide_;      // UINT32, INT64, UINT64
-  std::vector<double> values_;          // float storage
+  std::vector<std::int32_t> integers_;  // kInteger: integer storage of at most 32 bits, BOOL
+  std::vector<std::int64_t> wide_;      // kWide: UINT32, INT64, UINT64
+  std::vector<double> values_;          // kFloat
 };
 
 }  // namespace qtx::reference

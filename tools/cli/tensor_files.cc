@@ -41,7 +41,7 @@ Result<Tensor> Typed(const Tensor& tensor, const TensorType& type) {
     return tensor;
   const bool bytes = tensor.elem_type == format::ElementType::kInt8 ||
                      tensor.elem_type == format::ElementType::kUint8;
-  const bool packed = format::BitWidth(storage) < 8;
+  const bool packed = format::IsIntegerStorage(storage) && format::BitWidth(storage) < 8;
   if (tensor.elem_type != storage && !(bytes && packed)) {
     return Error{ErrorCode::kInvalid, "",
                  fmt::format("found elements of type {}, expected {} or FLOAT",

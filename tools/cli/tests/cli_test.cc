@@ -98,6 +98,30 @@ TEST_F(Qtx, CountsWhatTheExactFallbackDecided) {
   EXPECT_EQ(Run(run).err, "");
 }
 
+// NumPy has no 4-bit floats, and integers are not codes of them.
+TEST_F(Qtx, TakesNoIntegersForAFloatOfFourBits) {
+  using namespace qtx;  // NOLINT(google-build-using-namespace)
+  format::TensorType type;
+  type.elem_type = format::ElementType::kFloat4E2M1Q;
+  type.shape = format::ToShape(format::Dims{2});
+  type.quantization.emplace();
+  type.quantization->scale = {1};
+  format::Model model;
+  model.ir_version = 8;
+  model.opset_imports = {{"", 17}, {"qtx", 1}};
+  model.graph.inputs = {{.name = "x", .type = type}};
+  model.graph.outputs = {{.name = "y", .type = type}};
+  model.graph.nodes = {{.op_type = "Identity", .inputs = {"x"}, .outputs = {"y"}}};
+  Write("m.onnx", *model.Serialize());
+  Write("x.npy", *format::ToNpy(*format::MakeTensor(format::ElementType::kInt8, {2})));
+  const Outcome run = Run("run " + Path("m.onnx") + " --input " + Path("x.npy"));
+  EXPECT_EQ(run.status, 3);
+  EXPECT_TRUE(IsOneLine(run.err)) << run.err;
+  EXPECT_NE(run.err.find("found elements of type INT8, expected FLOAT4E2M1 or FLOAT"),
+            std::string::npos)
+      << run.err;
+}
+
 TEST_F(Qtx, ConvertingAgainGivesTheModelOfTheSuite) {
   for (const auto& entry : fs::directory_iterator(Network(""))) {
     if (!entry.is_directory()) continue;

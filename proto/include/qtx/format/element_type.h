@@ -71,8 +71,8 @@ bool IsIntegerStorage(ElementType type);
 /// True when the storage is a float8 or float4 format (a scaled float when quantized).
 bool IsSmallFloat(ElementType type);
 
-/// Inclusive range of the stored integers, e.g. INT4Q [-8, 7], BIPOLAR1Q [-1, 1].
-/// REQUIRES: IsIntegerStorage(type).
+/// Inclusive range of the finite stored values, for every type: INT4Q [-8, 7], FLOAT8E4M3FNQ
+/// [-448, 448], BOOL [0, 1]. What an int64 does not hold is cut to its range (UINT64, FLOAT).
 struct IntegerRange {
   std::int64_t min = 0;
   std::int64_t max = 0;
