@@ -73,7 +73,8 @@ Result<StockParameters> ToBlocked(const format::TensorType& type) {
 
 Result<void> CheckSizes(const format::TensorType& type) {
   const Quantization& q = *type.quantization;
-  std::int64_t expected = static_cast<std::int64_t>(q.scale.size());
+  // How many an axis of unknown size needs is not known.
+  std::int64_t expected = q.axis.empty() ? 1 : static_cast<std::int64_t>(q.scale.size());
   if (const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt) {
     QTX_ASSIGN_OR_RETURN(const Dims counts, format::ParameterDims(q, *dims));
     QTX_ASSIGN_OR_RETURN(expected, format::ElementCount(counts));

@@ -141,6 +141,16 @@ TEST(ToQdq, RefusesByNameWhatQdqCannotSay) {
   EXPECT_EQ(old.error().message, "INT16Q needs opset 21, found 17");
 }
 
+// Source: quantization.C3. An assertion on the zero points ended the program here.
+TEST(ToQdq, RefusesTwoScalesWithoutAnAxisWhereTheShapeIsUnknown) {
+  format::Model model = Extended(ElementType::kInt8Q);
+  model.graph.inputs[0].type->shape.reset();
+  model.graph.inputs[0].type->quantization->scale = {1, 2};
+  const auto lowered = ToQdq(model);
+  ASSERT_FALSE(lowered.has_value());
+  EXPECT_EQ(lowered.error().message, "found 2 scales and 0 offsets, expected 1");
+}
+
 TEST(ToQdq, RefusesToRaiseAnOpsetThatMayChangeAnOperator) {
   format::Model model = Extended(ElementType::kInt16Q);
   model.graph.nodes[0].op_type = "ReduceMean";
