@@ -75,7 +75,7 @@ void FloatWriter::Put(std::int64_t element, float value) {
     stored_[i] =
         static_cast<std::int32_t>(format::EncodeSmallFloat(storage_, static_cast<double>(finite)));
   } else if (storage_ == ElementType::kBipolar1) {
-    stored_[i] = quotient < 0 ? -1 : 1;
+    stored_[i] = BipolarOf(quotient < 0, range_);
   } else {
     stored_[i] = static_cast<std::int32_t>(half_away_ ? StoredHalfAway(quotient, type)
                                                       : StoredOf(quotient, type));
