@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace qtx::reference {
@@ -30,9 +31,13 @@ FixedMultiplier To15(const FixedMultiplier& factor) {
   return {static_cast<std::int32_t>(std::min(rounded, kLargest)), factor.shift, 15};
 }
 
-// exponents: of q * 2^e with 0.5 <= q < 1.
+// exponents: of q * 2^e with 0.5 <= q < 1. A factor that underflows to 0 lies below every bound, so
+// that only a range without one takes it (xnnpack.C1).
 bool Takes(const ExponentRange& range, double number, int exponent) {
   if (range.clause.empty()) return true;
+  constexpr int kLeastExponent = std::numeric_limits<double>::min_exponent -
+                                 std::numeric_limits<double>::digits;  // below 2^-1074
+  if (number == 0) return range.min < kLeastExponent;
   return number > 0 && std::isfinite(number) && exponent >= range.min && exponent <= range.max;
 }
 

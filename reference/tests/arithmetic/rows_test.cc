@@ -206,6 +206,14 @@ TEST(Rows, FloatResultsAreOneBinary32Product) {
   }
 }
 
+// xnnpack.C1 has no bound from below.
+TEST(Rows, XnnpackTakesAFactorThatUnderflows) {
+  const Tensor a = Int8({1, 1}, {127}, Q({0x1p-100F}));
+  OpRun run{"MatMul", {}, {&a, &a}, Int8Type(Q({1.0F}, {5}))};
+  run.arithmetic = "xnnpack";
+  EXPECT_EQ(Integers(run), Values{5});
+}
+
 TEST(Rows, Pow2ShiftsAndHalfUpIsAnAddAndAShift) {
   Random random(3);
   for (int round = 0; round < 60; ++round) {
