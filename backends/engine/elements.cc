@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/exact.h"
+
 namespace qtx::backend::engine {
 namespace {
 
@@ -161,7 +163,7 @@ std::uint64_t NumberWriter::Quantized(const Number& number, std::int64_t paramet
   }
   if (format::IsSmallFloat(storage_)) return format::EncodeSmallFloat(storage_, steps);
   if (storage_ == ElementType::kBipolar1) {
-    return steps + static_cast<double>(offset) < 0 ? 0 : 1;
+    return BipolarOf(steps + static_cast<double>(offset) < 0, range_) < 0 ? 0 : 1;
   }
   const double low = static_cast<double>(range_.min - offset);
   const double high = static_cast<double>(range_.max - offset);

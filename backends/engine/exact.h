@@ -3,6 +3,7 @@
 // sections 2.3-2.5.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -57,5 +58,11 @@ float RoundToFloat(std::span<const Term> terms, std::int64_t divisor = 1);
 /// The code of the small float nearest to `value`, ties to the even code, saturating at the largest
 /// finite magnitude.  REQUIRES: format::IsSmallFloat(storage).
 std::uint32_t RoundToSmallFloat(const Quotient& value, format::ElementType storage);
+
+/// -1 or 1, clamped to the range in use: exact.S9.
+inline std::int32_t BipolarOf(bool negative, format::IntegerRange range) {
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(negative ? -1 : 1, range.min, range.max));
+}
 
 }  // namespace qtx::backend::engine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "engine/weights.h"
 
@@ -21,12 +22,9 @@ bool OneScale(const Tensor& tensor) {
          tensor.quantization->scale.size() == 1;
 }
 
-// Quantized integers of at most 16 bits, so that products of two fit 34.
-bool HasFewBits(const Tensor& tensor) {
-  if (!tensor.quantization.has_value() || !format::IsIntegerStorage(tensor.elem_type) ||
-      format::BitWidth(tensor.elem_type) > 16) {
-    return false;
-  }
+// Quantized integers with every offset in their range, so that differences have 33 bits.
+bool HoldsIntegers(const Tensor& tensor) {
+  if (!tensor.quantization.has_value() || !format::IsIntegerStorage(tensor.elem_type)) return false;
   const format::IntegerRange range = format::StorageRange(tensor.elem_type);
   return std::ranges::all_of(tensor.quantization->offset, [range](std::int32_t offset) {
     return range.min <= offset && offset <= range.max;
@@ -45,7 +43,7 @@ bool SumsIntegers(const Tensor& x, const Tensor& w, const Tensor* bias, const Pr
   if (roles.alpha != 1 || (bias != nullptr && roles.beta != 1)) return false;
   const bool whole_bias = bias == nullptr || (bias->quantization.has_value() &&
                                               format::IsIntegerStorage(bias->elem_type));
-  return whole_bias && HasFewBits(x) && OneScale(x) && HasFewBits(w) &&
+  return whole_bias && HoldsIntegers(x) && OneScale(x) && HoldsIntegers(w) &&
          OneScaleAChannel(w, roles.channel_axis);
 }
 
@@ -87,14 +85,17 @@ Epilogue TfliteEpilogue(const NodePlan& node, const Tensor& x, const Tensor& w, 
 }
 
 // The bias in units of binary32(x_scale * w_scale): float32.S5. Where that is 0 the factor is, too.
-std::int64_t BiasInUnits(const Channel& channel) {
+Result<std::int64_t> BiasInUnits(const Channel& channel) {
   const float unit = static_cast<float>(channel.scale);
   if (channel.bias_scale == static_cast<double>(unit))
     return static_cast<std::int64_t>(channel.bias);
   if (unit == 0) return 0;
   const Term term{channel.bias, channel.bias_scale};
-  constexpr format::IntegerRange kInt32{-(std::int64_t{1} << 31), (std::int64_t{1} << 31) - 1};
-  return RoundHalfEven({{&term, 1}, static_cast<double>(unit), 1}, kInt32);
+  constexpr std::int64_t kLimit = std::int64_t{1} << 51;  // of RoundHalfEven
+  const std::int64_t rounded =
+      RoundHalfEven({{&term, 1}, static_cast<double>(unit), 1}, {-kLimit, kLimit});
+  if (std::abs(rounded) < kLimit) return rounded;
+  return Error{ErrorCode::kUnsupported, "", "a bias of 2^51 units of the accumulator or more"};
 }
 
 }  // namespace
@@ -120,16 +121,19 @@ Result<std::optional<Epilogue>> EpilogueOf(const NodePlan& node, const ProductRo
   return std::optional(Epilogue{Kind::kFloat32});
 }
 
-std::int64_t IntegerBias(const Channel& channel, Epilogue epilogue) {
+Result<std::int64_t> IntegerBias(const Channel& channel, Epilogue epilogue) {
   const bool rescales = epilogue.kind == Kind::kFloat32 && channel.bias_scale != 0;
-  return rescales ? BiasInUnits(channel) : static_cast<std::int64_t>(channel.bias);
+  if (rescales) return BiasInUnits(channel);
+  return static_cast<std::int64_t>(channel.bias);
 }
 
-std::vector<std::int32_t> TakeIntegerBias(std::vector<Channel>& channels, Epilogue epilogue) {
+Result<std::vector<std::int32_t>> TakeIntegerBias(std::vector<Channel>& channels,
+                                                  Epilogue epilogue) {
   if (epilogue.is_exact()) return TakeIntegerBias(channels);
   std::vector<std::int32_t> addend;
   for (Channel& channel : channels) {
-    channel.bias = static_cast<double>(IntegerBias(channel, epilogue));
+    QTX_ASSIGN_OR_RETURN(const std::int64_t bias, IntegerBias(channel, epilogue));
+    channel.bias = static_cast<double>(bias);
     const bool taken = std::fabs(channel.bias) < kLargestAddend;
     addend.push_back(taken ? static_cast<std::int32_t>(channel.bias) : 0);
     if (taken) channel.bias = 0;

@@ -19,11 +19,13 @@ Result<std::optional<Epilogue>> EpilogueOf(const NodePlan& node, const ProductRo
                                            const format::Tensor& y);
 
 /// A bias as it is added to the accumulator: float32.S5, tflite.S4.  REQUIRES: not kExact.
-std::int64_t IntegerBias(const Channel& channel, Epilogue epilogue);
+/// Errors: kUnsupported for one of 2^51 units of the accumulator or more.
+Result<std::int64_t> IntegerBias(const Channel& channel, Epilogue epilogue);
 
 /// Takes biases off the channels, in units of their accumulators: to be added to the integer sums.
 /// What a kernel's sum cannot begin with (0 here) stays in Channel::bias. Exactly where the
-/// epilogue is exact, else by float32.S5 or tflite.S4.
-std::vector<std::int32_t> TakeIntegerBias(std::vector<Channel>& channels, Epilogue epilogue);
+/// epilogue is exact, else by float32.S5 or tflite.S4.  Errors: those of IntegerBias.
+Result<std::vector<std::int32_t>> TakeIntegerBias(std::vector<Channel>& channels,
+                                                  Epilogue epilogue);
 
 }  // namespace qtx::backend::engine

@@ -48,9 +48,13 @@ Result<void> Finish(const NodePlan& plan, WindowAxis& axis) {
   }
   const std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
   const std::int64_t room = axis.padded() - reach;
-  if (room < 0) return plan.Invalid("the window is larger than the padded input");
-  axis.out = room / axis.stride + 1;
-  if (plan.node().IntOr("ceil_mode", 0) != 0 && room % axis.stride != 0) {
+  const bool ceil_mode = plan.node().IntOr("ceil_mode", 0) != 0;
+  // With ceil_mode the first window may reach less than a stride beyond the padding.
+  if (room < 0 && !(ceil_mode && room > -axis.stride)) {
+    return plan.Invalid("the window is larger than the padded input");
+  }
+  axis.out = room < 0 ? 1 : room / axis.stride + 1;
+  if (ceil_mode && room > 0 && room % axis.stride != 0) {
     // A further window counts only if it starts inside the input or its begin padding.
     if (axis.out * axis.stride < axis.in + axis.pad_begin) ++axis.out;
   }

@@ -90,7 +90,7 @@ std::int64_t Sum(const Call& call, const Factors& factors, const std::vector<Ter
 
 }  // namespace
 
-bool HasIntegerAccumulator(const Factors& factors) {
+bool AddsIntegers(const Factors& factors) {
   const Values& x = *factors.x;
   const Values& w = *factors.w;
   const Values* bias = factors.bias;
@@ -98,13 +98,17 @@ bool HasIntegerAccumulator(const Factors& factors) {
     return bias != nullptr && !bias->quantized && bias->real.empty();
   if (!x.quantized || !w.quantized || !x.per_tensor) return false;
   if (x.has_base() || w.has_base() || (bias != nullptr && bias->has_base())) return false;
-  if (format::BitWidth(x.type) > 16 || format::BitWidth(w.type) > 16) return false;
   if (factors.alpha != 1 || (bias != nullptr && factors.beta != 1)) return false;
   if (bias != nullptr && !bias->real.empty()) return false;
   if (bias != nullptr && bias->quantized && bias->stored.empty()) return false;
   const format::Quantization& q = *w.quantization;
   return w.per_tensor || (q.axis.size() == 1 && q.axis[0] == factors.channel_axis &&
                           (q.block_shape.empty() || q.block_shape[0] == 1));
+}
+
+bool HasIntegerAccumulator(const Factors& factors) {
+  return AddsIntegers(factors) && format::BitWidth(factors.x->type) <= 16 &&
+         format::BitWidth(factors.w->type) <= 16;
 }
 
 std::int64_t Dot(const Call& call, const Factors& factors, const std::vector<Pair>& pairs) {
@@ -140,19 +144,17 @@ N RealDot(const Factors& factors, const std::vector<Pair>& pairs, std::optional<
 template Exact RealDot(const Factors&, const std::vector<Pair>&, std::optional<std::size_t>);
 template float RealDot(const Factors&, const std::vector<Pair>&, std::optional<std::size_t>);
 
-// The accumulator with the bias brought to its scale, rounded once.  Source: float32.S5.
+// The bias brought to the accumulator's scale, rounded once.  Source: float32.S5.
 template <class N>
-std::int64_t Requantizer<N>::WithBias(std::int64_t accumulator, float scales,
-                                      std::size_t bias) const {
+Exact Requantizer<N>::BiasInUnits(float scales, std::size_t bias) const {
   const Values& b = *factors_.bias;
   const std::int64_t stored = b.stored[bias];
-  if (!b.quantized) return accumulator + stored;
+  if (!b.quantized) return FromInteger<Exact>(stored);
   if (b.scale[bias] == scales || call_.Is(Fault::kBiasScaleIgnored)) {
-    return accumulator + stored - b.offset[bias];
+    return FromInteger<Exact>(stored - b.offset[bias]);
   }
-  if (scales == 0) return accumulator;
-  const Exact quotient = b.Real<Exact>(bias) / Exact(static_cast<double>(scales));
-  return accumulator + std::clamp<std::int64_t>(Round(quotient, Tie::kEven), INT32_MIN, INT32_MAX);
+  if (scales == 0) return Exact();
+  return NearestInteger(b.Real<Exact>(bias) / Exact(static_cast<double>(scales)));
 }
 
 // gemmlowp's: a doubling high multiplication rounded half up, then a shift rounded half away.
@@ -174,7 +176,7 @@ void Requantizer<Exact>::Put(std::size_t element, std::int64_t accumulator, std:
   const mpq_class scales = mpq_class(static_cast<double>(factors_.x->scale[0])) *
                            mpq_class(static_cast<double>(factors_.w->scale[w]));
   const bool in_units = bias && (!factors_.bias->quantized || call_.Is(Fault::kBiasScaleIgnored));
-  if (in_units) accumulator = WithBias(accumulator, 0, *bias);
+  if (in_units) accumulator += Round(BiasInUnits(0, *bias), Tie::kEven);
   Exact real(mpq_class(scales * static_cast<long>(accumulator)));
   if (bias && !in_units) {
     const Exact addend = factors_.bias->Real<Exact>(*bias);
@@ -196,8 +198,8 @@ void Requantizer<float>::Put(std::size_t element, std::int64_t accumulator, std:
   const float x_scale = factors_.x->scale[0];
   const float w_scale = factors_.w->scale[w];
   const float scales = x_scale * w_scale;
-  if (bias) accumulator = WithBias(accumulator, scales, *bias);
-  const auto sum = static_cast<float>(accumulator);
+  const Exact whole = FromInteger<Exact>(accumulator);
+  const float sum = ToFloat(bias ? whole + BiasInUnits(scales, *bias) : whole);
   if (!writer_.quantized()) return writer_.Put(element, sum * scales);
   const float y_scale = writer_.scale(element);
   if (call_.Is(Fault::kScalesInOtherOrder)) {

@@ -25,7 +25,9 @@ struct Factors {
   float beta = 1;
 };
 
-/// Source: float32.S4; `exact` gives the same either way.
+/// Products are added as integers.  Source: float32.S4; `exact` gives the same either way.
+bool AddsIntegers(const Factors& factors);
+/// Of at most 16 bits, which Dot takes.
 bool HasIntegerAccumulator(const Factors& factors);
 
 /// Sum of (x - x_offset) * (w - w_offset).
@@ -46,7 +48,7 @@ class Requantizer {
            std::optional<std::size_t> bias);
 
  private:
-  std::int64_t WithBias(std::int64_t accumulator, float scales, std::size_t bias) const;
+  Exact BiasInUnits(float scales, std::size_t bias) const;
   void PutTwice(std::size_t element, std::int64_t accumulator, const mpq_class& multiplier);
 
   const Call& call_;

@@ -25,6 +25,7 @@ Copy CopyOf(const Call& call, const Values& from, const OutputType& to) {
   if (quantized && call.Is(concat ? Fault::kConcatCopiesStored : Fault::kRequantizeIgnored)) {
     return Copy::kClamped;
   }
+  if (call.node.op_type == "Cast") return Copy::kNo;
   if (!OneScale(from.quantization) || !OneScale(to.quantization)) return Copy::kNo;
   const format::Quantization& x = *from.quantization;
   const format::Quantization& y = *to.quantization;

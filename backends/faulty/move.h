@@ -12,8 +12,8 @@ struct Source {
   std::size_t element = 0;
 };
 
-/// Each element's real mapped to the output's type; stored values are copied between equal
-/// parameters of a whole tensor.  Source: float32.S7, identity.S2.
+/// Each element's real mapped to the output's type; but for Cast, which is no data movement, stored
+/// values are copied between equal parameters of a whole tensor.  Source: float32.S7, identity.S2.
 /// Errors: those of Writer::Make, kUnsupported for plain types that differ.
 Result<Tensor> Moved(const Call& call, std::size_t output, Dims dims,
                      const std::vector<Source>& sources);

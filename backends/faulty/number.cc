@@ -96,6 +96,14 @@ std::int64_t Round(const Exact& x, Tie tie) {
                    tie);
 }
 
+Exact NearestInteger(const Exact& x) {
+  const mpq_class up = x.value() + mpq_class(1, 2);
+  mpz_class nearest;
+  mpz_fdiv_q(nearest.get_mpz_t(), up.get_num_mpz_t(), up.get_den_mpz_t());
+  if (up.get_den() == 1 && mpz_odd_p(nearest.get_mpz_t()) != 0) nearest -= 1;
+  return Exact(mpq_class(nearest));
+}
+
 std::int64_t Round(float x, Tie tie) {
   if (std::abs(x) >= static_cast<float>(kFar)) return x < 0 ? -kFar : kFar;
   const float below = std::floor(x);

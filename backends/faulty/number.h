@@ -48,6 +48,9 @@ inline constexpr std::int64_t kFar = std::int64_t{1} << 62;
 std::int64_t Round(const Exact& x, Tie tie);
 std::int64_t Round(float x, Tie tie);
 
+/// `x` as an integer of any size, half to even.  REQUIRES: finite.
+Exact NearestInteger(const Exact& x);
+
 inline bool IsNan(const Exact& x) { return !x.finite() && std::isnan(x.special()); }
 inline bool IsNan(float x) { return std::isnan(x); }
 

@@ -95,11 +95,6 @@ void PutMaximum(const Call& call, const Values& x, const Taken& taken, std::size
   if (call.Is(Fault::kMaxPoolPadsWithZero) && padded && same) {
     return writer.PutStored(element, std::max<std::int64_t>(x.stored[At(best)], 0));
   }
-  if (same && x.type == type.elem_type &&
-      x.quantization->quant_min == type.quantization->quant_min &&
-      x.quantization->quant_max == type.quantization->quant_max) {
-    return writer.PutRaw(element, x.stored[At(best)]);
-  }
   if (same) return writer.PutStored(element, x.stored[At(best)]);
   writer.Put(element, x.Real<N>(At(best)));
 }

@@ -59,6 +59,9 @@ class Multiplier {
       }
       return multiplier;
     }
+    if (!call.exact && AddsIntegers(factors) && !multiplier.integer_) {
+      return Declined(call, "products of 32-bit integers");
+    }
     QTX_ASSIGN_OR_RETURN(multiplier.writer_, Writer<N>::Make(call, 0, std::move(dims)));
     return multiplier;
   }

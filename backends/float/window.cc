@@ -47,10 +47,14 @@ Result<void> SetPads(const std::string& auto_pad, Axis& axis) {
 Result<void> SetOut(bool ceil_mode, Axis& axis) {
   const std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
   const std::int64_t room = axis.pad_begin + axis.in + axis.pad_end - reach;
-  if (room < 0) return Invalid("the window is larger than the padded input");
-  axis.out = room / axis.stride + 1;
+  // With ceil_mode the first window may reach less than a stride beyond the padding.
+  if (room < 0 && !(ceil_mode && room > -axis.stride)) {
+    return Invalid("the window is larger than the padded input");
+  }
+  axis.out = room < 0 ? 1 : room / axis.stride + 1;
   // A further window counts only if it starts inside the input or its begin padding.
-  if (ceil_mode && room % axis.stride != 0 && axis.out * axis.stride < axis.in + axis.pad_begin) {
+  if (ceil_mode && room > 0 && room % axis.stride != 0 &&
+      axis.out * axis.stride < axis.in + axis.pad_begin) {
     ++axis.out;
   }
   return {};

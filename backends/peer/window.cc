@@ -41,14 +41,16 @@ Result<void> Finish(const Reader& node, Window& w, std::size_t i, std::int64_t i
   }
   const std::int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
   const std::int64_t room = w.pads_begin[i] + in + w.pads_end[i] - reach;
-  if (room < 0) return node.Invalid("the window is larger than the padded input");
-  w.out[i] = room / w.strides[i] + 1;
-  const bool partial = room % w.strides[i] != 0;
-  if (partial && node.node().IntOr("ceil_mode", 0) != 0 &&
-      w.out[i] * w.strides[i] < in + w.pads_begin[i]) {
-    ++w.out[i];
-    w.cut = true;
+  const bool ceil_mode = node.node().IntOr("ceil_mode", 0) != 0;
+  // With ceil_mode the first window may reach less than a stride beyond the padding.
+  if (room < 0 && !(ceil_mode && room > -w.strides[i])) {
+    return node.Invalid("the window is larger than the padded input");
   }
+  w.out[i] = room < 0 ? 1 : room / w.strides[i] + 1;
+  const bool partial = room > 0 && room % w.strides[i] != 0;
+  const bool further = partial && ceil_mode && w.out[i] * w.strides[i] < in + w.pads_begin[i];
+  if (further) ++w.out[i];
+  if (further || room < 0) w.cut = true;
   // The end padding that the last window really needs, which may be negative.
   w.pads_end[i] = (w.out[i] - 1) * w.strides[i] + reach - in - w.pads_begin[i];
   return {};

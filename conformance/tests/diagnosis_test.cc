@@ -47,7 +47,8 @@ TEST(Explain, TheReferenceAgreesWithTheHandDerivedResult) {
 TEST(Explain, NamesTheTieRule) {
   EXPECT_THAT(ExplainStored(Ties(), {4, 5, 2, 1, 6}), ElementsAre("half_away"));
   EXPECT_THAT(ExplainStored(Ties(), {4, 5, 3, 2, 6}),
-              ElementsAre("half_up", "pow2-half-up", "tvm-upward", "tvm-to-nearest"));
+              ElementsAre("half_up", "fixed-point", "fixed-point-double", "fixed-point-16",
+                          "pow2-half-up", "tvm-upward", "tvm-to-nearest"));
   EXPECT_THAT(ExplainStored(Ties(), {3, 4, 3, 2, 5}), ElementsAre("truncates"));
 }
 

@@ -231,6 +231,10 @@ struct TypeChecker {
              FoundExpected(std::to_string(low) + " to " + std::to_string(high),
                            "a range within " + std::to_string(range.min) + " to " +
                                std::to_string(range.max)));
+    } else if (storage == ElementType::kBipolar1 && (low == 0 || high == 0)) {
+      Report("quantization.C9", "quantization.quant_min",
+             FoundExpected(std::to_string(low) + " to " + std::to_string(high),
+                           "ends of -1 or 1 for " + std::string(Name(storage))));
     }
   }
 

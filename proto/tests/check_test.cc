@@ -164,6 +164,12 @@ const Broken kBroken[] = {
        p.x.quantization->quant_min = 5;
        p.x.quantization->quant_max = 4;
      }},
+    {"quantization.C9", "quantization.quant_min",
+     [](Parts p) {
+       p.x.elem_type = kBipolar1Q;
+       p.x.quantization->offset.clear();
+       p.x.quantization->quant_max = 0;
+     }},
     {"quantization.C10", "quantization.offset",
      [](Parts p) { p.x.quantization->scheme = Scheme::kSymmetric; }},
     {"quantization.C10", "quantization.scale",

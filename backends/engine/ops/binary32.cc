@@ -75,22 +75,22 @@ void FloatWriter::Put(std::int64_t element, float value) {
     stored_[i] =
         static_cast<std::int32_t>(format::EncodeSmallFloat(storage_, static_cast<double>(finite)));
   } else if (storage_ == ElementType::kBipolar1) {
-    stored_[i] = quotient < 0 ? -1 : 1;
+    stored_[i] = BipolarOf(quotient < 0, range_);
   } else {
     stored_[i] = static_cast<std::int32_t>(half_away_ ? StoredHalfAway(quotient, type)
                                                       : StoredOf(quotient, type));
   }
 }
 
-void FloatWriter::PutProduct(std::int64_t element, std::int64_t sum, float unit) {
+void FloatWriter::PutProduct(std::int64_t element, float sum, float unit) {
   const auto i = static_cast<std::size_t>(element);
   if (storage_ == ElementType::kFloat) {
-    to_.As<float>()[i] = static_cast<float>(sum) * unit;
+    to_.As<float>()[i] = sum * unit;
     return;
   }
   const StoredType type = TypeOf(element);
   const float factor = unit / static_cast<float>(type.scale);
-  stored_[i] = static_cast<std::int32_t>(StoredOf(static_cast<float>(sum) * factor, type));
+  stored_[i] = static_cast<std::int32_t>(StoredOf(sum * factor, type));
 }
 
 void FloatWriter::Finish() {

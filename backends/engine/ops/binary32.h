@@ -26,8 +26,8 @@ class FloatWriter {
   /// `half_away` sends ties away from zero (tflite.S9).  REQUIRES: as RealWriter.
   explicit FloatWriter(format::Tensor& to, bool half_away = false);
   void Put(std::int64_t element, float value);
-  /// An accumulator with its unit: float32.S4.  REQUIRES: integers or FLOAT.
-  void PutProduct(std::int64_t element, std::int64_t sum, float unit);
+  /// An accumulator, rounded to binary32, with its unit: float32.S4.  REQUIRES: integers or FLOAT.
+  void PutProduct(std::int64_t element, float sum, float unit);
   /// Packs what was put.
   void Finish();
 

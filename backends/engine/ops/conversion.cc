@@ -6,6 +6,7 @@
 
 #include "engine/ops/binary32.h"
 #include "engine/ops/reals.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -25,16 +26,17 @@ bool IsEightBitPerTensor(const Tensor& tensor) {
          PerTensorOf(tensor).has_value();
 }
 
-// Equal stored values mean equal reals, and none needs clamping.
-bool SameType(const Tensor& from, const Tensor& to) {
-  if (from.elem_type != to.elem_type) return false;
-  if (!format::IsQuantized(from.elem_type)) return true;
+// Integers of equal parameters, none of which needs clamping: to copy them is exact.
+bool SameIntegers(const Tensor& from, const Tensor& to) {
+  if (from.elem_type != to.elem_type || !format::IsQuantized(from.elem_type) ||
+      !format::IsIntegerStorage(from.elem_type)) {
+    return false;
+  }
   const format::Quantization& a = *from.quantization;
   const format::Quantization& b = *to.quantization;
-  const bool unclamped = !format::IsIntegerStorage(to.elem_type) ||
-                         format::StoredRange(to.elem_type, b) == format::StorageRange(to.elem_type);
   return a.scale == b.scale && a.offset == b.offset && a.axis == b.axis &&
-         a.block_shape == b.block_shape && unclamped;
+         a.block_shape == b.block_shape &&
+         format::StoredRange(to.elem_type, b) == format::StorageRange(to.elem_type);
 }
 
 // True where a bound took the value's place.
@@ -55,13 +57,18 @@ std::int64_t Quantize(const Term& real, const PerTensor& to, const ChangeRule& r
   return RoundHalfEven({{&real, 1}, to.scale, 1}, to.Rounded()) + to.offset;
 }
 
-// One scale for one type of any kind: elements are copied.
-bool SameScaledType(const Tensor& from, const Tensor& to) {
-  if (from.elem_type != to.elem_type || !from.quantization || !to.quantization) return false;
+// One scale and offset on both sides, and the same ones.
+bool SameParameters(const Tensor& from, const Tensor& to) {
+  if (!from.quantization || !to.quantization) return false;
   const format::Quantization& a = *from.quantization;
   const format::Quantization& b = *to.quantization;
-  return a.axis.empty() && b.axis.empty() && a.scale == b.scale &&
-         format::OffsetAt(a, 0) == format::OffsetAt(b, 0);
+  return a.axis.empty() && b.axis.empty() && !format::HasBase(a) && !format::HasBase(b) &&
+         a.scale == b.scale && format::OffsetAt(a, 0) == format::OffsetAt(b, 0);
+}
+
+bool SameRange(const Tensor& from, const Tensor& to) {
+  return from.quantization->quant_min == to.quantization->quant_min &&
+         from.quantization->quant_max == to.quantization->quant_max;
 }
 
 // One scale and offset of integers.
@@ -75,13 +82,17 @@ std::optional<PerTensor> OneScale(const Tensor& tensor) {
 // Source: tflite.S9, tflite.S11, float32.S7; see Purpose.
 ChangeRule RuleFor(Arithmetic arithmetic, Purpose purpose, const Tensor& from, const Tensor& to) {
   using Kind = ChangeRule::Kind;
-  if (arithmetic == Arithmetic::kExact) return {};
+  const bool one_type = from.elem_type == to.elem_type;
+  if (one_type && !format::IsQuantized(from.elem_type)) return {Kind::kCopy};
   const auto x = OneScale(from);
   const auto y = OneScale(to);
-  if (SameScaledType(from, to)) return {};
-  if (x && y && x->scale == y->scale && x->offset == y->offset) return {};
+  const bool same = SameParameters(from, to) && (one_type || (x && y));
+  if (same && purpose == Purpose::kMove && one_type && SameRange(from, to)) return {Kind::kCopy};
+  if (arithmetic == Arithmetic::kExact) return {};
+  const bool computes = purpose == Purpose::kQuantize || purpose == Purpose::kActivate;
+  if (same && (!computes || IsTflite(arithmetic))) return {};
   if (!IsTflite(arithmetic)) return {Kind::kFloat32};
-  if (purpose == Purpose::kMove) return {};
+  if (!computes) return {};
   if (!from.quantization.has_value()) return {Kind::kFloat32HalfAway};
   if (!x || !y || format::BitWidth(from.elem_type) < 8 || format::BitWidth(to.elem_type) < 8) {
     return {};
@@ -115,9 +126,13 @@ Result<ByteTable> MakeByteTable(const Tensor& from, const Tensor& to, const Real
   for (std::int64_t stored = range.min; stored <= range.max; ++stored) {
     Term real{static_cast<double>(stored - a.offset), a.scale};
     const bool bounded = Bound(bounds, real);
-    table[static_cast<std::uint8_t>(stored)] = static_cast<std::uint8_t>(
-        rule.in_integers() && !bounded ? Rescaled(rule, stored - a.offset, b)
-                                       : Quantize(real, b, rule));
+    std::int64_t result = stored;
+    if (bounded || (!rule.copies() && !rule.in_integers())) {
+      result = Quantize(real, b, rule);
+    } else if (rule.in_integers()) {
+      result = Rescaled(rule, stored - a.offset, b);
+    }
+    table[static_cast<std::uint8_t>(stored)] = static_cast<std::uint8_t>(result);
   }
   return table;
 }
@@ -130,7 +145,8 @@ Result<Converter> Converter::Make(const Tensor& from, const Tensor& to, const Re
   result.from_ = TypeOnly(from);
   result.to_ = TypeOnly(to);
   const bool bounded = bounds.low.has_value() || bounds.high.has_value();
-  result.copies_ = !bounded && SameType(from, to);
+  const bool exact = rule.kind == ChangeRule::Kind::kExact;
+  result.copies_ = !bounded && (rule.copies() || (exact && SameIntegers(from, to)));
   if (result.copies_) return result;
   if (IsEightBitPerTensor(from) && IsEightBitPerTensor(to)) {
     QTX_ASSIGN_OR_RETURN(result.table_, MakeByteTable(from, to, bounds, rule));

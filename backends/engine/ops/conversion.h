@@ -21,13 +21,20 @@ struct RealBounds {
   std::optional<Term> low, high;
 };
 
-/// What an operator wants of a conversion: TFLite has kernels for some, and others for the rest.
-enum class Purpose { kMove, kQuantize, kActivate };
+/// What an operator wants of a conversion. Arithmetics have kernels for some, and equal parameters
+/// mean copies to one alone.
+enum class Purpose {
+  kMove,      // data movement: equal parameters copy (float32.S7)
+  kSelect,    // the greatest of MaxPool: between equal parameters exact in every arithmetic
+  kQuantize,  // Cast, QuantizeLinear, ...
+  kActivate   // Relu, Clip
+};
 
 /// How one element becomes one of another type.
 struct ChangeRule {
   enum class Kind {
     kExact,            // exact.S1
+    kCopy,             // stored values as they are, unclamped; what a bound replaced is exact
     kFloat32,          // float32.S1, float32.S2
     kFloat32HalfAway,  // QUANTIZE of FLOAT: tflite.S9
     kOnce,             // stored - offset times a multiplier: tflite.S9, tflite_single.S1
@@ -36,10 +43,11 @@ struct ChangeRule {
   Kind kind = Kind::kExact;
   Multiplier multiplier;
 
+  bool copies() const { return kind == Kind::kCopy; }
   bool in_binary32() const { return kind == Kind::kFloat32 || kind == Kind::kFloat32HalfAway; }
   bool in_integers() const { return kind == Kind::kOnce || kind == Kind::kTwice; }
 };
-/// The rule that changes the type `from` to `to`; kExact where stored values are copied.
+/// The rule that changes the type `from` to `to`.
 ChangeRule RuleFor(Arithmetic arithmetic, Purpose purpose, const format::Tensor& from,
                    const format::Tensor& to);
 /// (stored - offset) of a rule in integers to the output's stored integer.

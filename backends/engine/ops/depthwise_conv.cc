@@ -313,7 +313,9 @@ StepResult MakeDepthwiseConv(const NodePlan& node, ConvPlan plan) {
     return node.Unsupported("several filters a channel, or a window this large");
   }
   QTX_ASSIGN_OR_RETURN(const Geometry geometry, GeometryOf(node, plan));
-  const std::vector<std::int32_t> addend = TakeIntegerBias(plan.outputs, plan.epilogue);
+  const auto taken = TakeIntegerBias(plan.outputs, plan.epilogue);
+  if (!taken.has_value()) return node.Because(taken.error());
+  const std::vector<std::int32_t>& addend = *taken;
   RunWeights weights = PackRun(plan, geometry, node.kernels(), addend);
   std::vector<Channel> channels;
   for (std::int64_t i = 0; i < weights.run; ++i) {

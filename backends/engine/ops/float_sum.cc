@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/number.h"
 #include "engine/ops/binary32.h"
 #include "engine/product_epilogue.h"
 
@@ -75,14 +76,36 @@ std::vector<std::int64_t> IntegersOf(const format::Tensor& tensor) {
   return integers;
 }
 
+// Half to even.
+mpz_class NearestInteger(const mpq_class& value) {
+  const mpq_class up = value + mpq_class(1, 2);
+  mpz_class nearest;
+  mpz_fdiv_q(nearest.get_mpz_t(), up.get_num_mpz_t(), up.get_den_mpz_t());
+  const bool tie = up.get_den() == 1;
+  return tie && mpz_odd_p(nearest.get_mpz_t()) != 0 ? mpz_class(nearest - 1) : nearest;
+}
+
+// The binary32 nearest to products and bias, an integer of any size: float32.S4, float32.S5.
+float Binary32Sum(__int128 products, const Term* bias, double unit) {
+  if (bias == nullptr) return static_cast<float>(products);
+  const auto addend =
+      IntegerBias({unit, 0, bias->integer, bias->scale}, {Epilogue::Kind::kFloat32});
+  if (addend.has_value()) return static_cast<float>(products + *addend);
+  const auto rounded_unit = static_cast<double>(static_cast<float>(unit));
+  mpz_class sum = static_cast<long>(products >> 64);
+  sum = (sum << 64) + mpz_class(static_cast<unsigned long>(products));
+  sum +=
+      NearestInteger(mpq_class(bias->integer) * mpq_class(bias->scale) / mpq_class(rounded_unit));
+  return static_cast<float>(RoundToOdd(mpq_class(sum)));
+}
+
 class IntegerSumStep : public Step {
  public:
-  IntegerSumStep(Sum sum, Walk walk, Value* y, Epilogue epilogue, std::vector<double> units,
+  IntegerSumStep(Sum sum, Walk walk, Value* y, std::vector<double> units,
                  std::optional<Scaling> scaling)
       : sum_(std::move(sum)),
         walk_(std::move(walk)),
         y_(y),
-        epilogue_(epilogue),
         units_(std::move(units)),
         scaling_(std::move(scaling)) {}
 
@@ -94,8 +117,9 @@ class IntegerSumStep : public Step {
       RunScaled();
     } else {
       FloatWriter writer(y_->tensor);
-      ForEachSum([&](std::int64_t element, std::int64_t channel, std::int64_t sum) {
-        writer.PutProduct(element, sum, static_cast<float>(units_[At(channel)]));
+      ForEachSum([&](std::int64_t element, std::int64_t channel, __int128 sum, const Term* bias) {
+        const double unit = units_[At(channel)];
+        writer.PutProduct(element, Binary32Sum(sum, bias, unit), static_cast<float>(unit));
       });
       writer.Finish();
     }
@@ -109,22 +133,24 @@ class IntegerSumStep : public Step {
                               std::int64_t) {
       const Pair& plane = walk_.planes[p];
       const std::int64_t channel = sum_.channel[p];
-      std::int64_t total = 0;
+      __int128 total = 0;  // differences of 33 bits
       for (const Pair& tap : taps) {
-        total += operands_.a[At(plane.a + tap.a)] * operands_.b[At(plane.b + tap.b)];
+        total += static_cast<__int128>(operands_.a[At(plane.a + tap.a)]) *
+                 operands_.b[At(plane.b + tap.b)];
       }
-      if (!operands_.addend.empty()) {
-        const Term& bias = operands_.addend[At(sum_.addend_index[p])];
-        total += IntegerBias({units_[At(channel)], 0, bias.integer, bias.scale}, epilogue_);
-      }
-      put(element, channel, total);
+      const bool has_bias = !operands_.addend.empty();
+      put(element, channel, total,
+          has_bias ? &operands_.addend[At(sum_.addend_index[p])] : nullptr);
     });
   }
 
+  // TFLite's: operands of at most 16 bits, a bias as it is stored.
   void RunScaled() {
     std::vector<std::int32_t> stored(At(format::ElementCount(y_->tensor)));
-    ForEachSum([&](std::int64_t element, std::int64_t channel, std::int64_t sum) {
-      stored[At(element)] = static_cast<std::int32_t>(scaling_->Stored(sum, channel));
+    ForEachSum([&](std::int64_t element, std::int64_t channel, __int128 sum, const Term* bias) {
+      const auto addend = bias == nullptr ? 0 : static_cast<std::int64_t>(bias->integer);
+      stored[At(element)] = static_cast<std::int32_t>(
+          scaling_->Stored(static_cast<std::int64_t>(sum) + addend, channel));
     });
     format::PackInt32(stored, y_->tensor);
   }
@@ -132,7 +158,6 @@ class IntegerSumStep : public Step {
   Sum sum_;
   Walk walk_;
   Value* y_;
-  Epilogue epilogue_;
   std::vector<double> units_;       // x_scale * w_scale of each channel
   std::optional<Scaling> scaling_;  // of integer multipliers
   IntegerOperands operands_;
@@ -223,8 +248,8 @@ Result<std::unique_ptr<Step>> MakeIntegerSum(const NodePlan& node, Sum sum, Walk
     if (!made.has_value()) return node.Because(made.error());
     scaling = *std::move(made);
   }
-  return std::make_unique<IntegerSumStep>(std::move(sum), std::move(walk), y, epilogue,
-                                          std::move(units), std::move(scaling));
+  return std::make_unique<IntegerSumStep>(std::move(sum), std::move(walk), y, std::move(units),
+                                          std::move(scaling));
 }
 
 }  // namespace qtx::backend::engine

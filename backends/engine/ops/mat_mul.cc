@@ -183,7 +183,9 @@ StepResult WithValues(const NodePlan& node, std::unique_ptr<Step> step) {
 
 StepResult Finish(const NodePlan& node, Problem p) {
   const Kernels& kernels = node.kernels();
-  const std::vector<std::int32_t> addend = TakeIntegerBias(p.channels, p.epilogue);
+  const auto taken = TakeIntegerBias(p.channels, p.epilogue);
+  if (!taken.has_value()) return node.Because(taken.error());
+  const std::vector<std::int32_t>& addend = *taken;
   auto requantizer = Requantizer::Make(p.channels, p.y, kernels, p.epilogue);
   if (!requantizer.has_value()) return node.Because(requantizer.error());
   // A computed b is packed in every run: no time to prove anything of its pairs.

@@ -313,10 +313,13 @@ StepResult PrepareGlobalAveragePool(const NodePlan& node) { return MakeAveragePo
 StepResult PrepareMaxPool(const NodePlan& node) {
   if (node.HasOutput(1)) return node.Unsupported("indices");
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadEightBitPool(node, false));
-  auto table =
-      MakeByteTable(pool.x, pool.y, {}, RuleFor(node.arithmetic(), Purpose::kMove, pool.x, pool.y));
+  auto table = MakeByteTable(pool.x, pool.y, {},
+                             RuleFor(node.arithmetic(), Purpose::kSelect, pool.x, pool.y));
   if (!table.has_value()) return node.Because(table.error());
-  const bool converts = !SameReals(pool.x, pool.y);
+  // Equal parameters need no table unless a stored value may lie outside quant_min to quant_max.
+  const bool converts =
+      !SameReals(pool.x, pool.y) || format::StoredRange(pool.y.elem_type, *pool.y.quantization) !=
+                                        format::StorageRange(pool.y.elem_type);
   auto step = std::make_unique<MaxPool>(node, std::move(pool), *table, converts);
   QTX_RETURN_IF_ERROR(step->Hold(node));
   return step;

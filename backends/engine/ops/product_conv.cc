@@ -169,7 +169,9 @@ StepResult Finish(const NodePlan& node, const ConvPlan& plan, const ProductKerne
 
 StepResult MakeProductConv(const NodePlan& node, ConvPlan plan) {
   const Kernels& kernels = node.kernels();
-  const std::vector<std::int32_t> addend = TakeIntegerBias(plan.outputs, plan.epilogue);
+  const auto taken = TakeIntegerBias(plan.outputs, plan.epilogue);
+  if (!taken.has_value()) return node.Because(taken.error());
+  const std::vector<std::int32_t>& addend = *taken;
   auto requantizer = Requantizer::Make(plan.outputs, plan.y, kernels, plan.epilogue);
   if (!requantizer.has_value()) return node.Because(requantizer.error());
   std::optional<std::vector<PackedWeights<std::int8_t>>> bytes;

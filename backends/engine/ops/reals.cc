@@ -116,7 +116,7 @@ std::int32_t RealWriter::Special(double value, std::int64_t parameter) const {
         format::EncodeSmallFloat(storage_, std::isnan(value) ? 0 : value));
   }
   // Real zero is stored as +1 where there are but -1 and +1.
-  if (storage_ == ElementType::kBipolar1) return value < 0 ? -1 : 1;
+  if (storage_ == ElementType::kBipolar1) return BipolarOf(value < 0, range_);
   if (std::isnan(value)) {
     return static_cast<std::int32_t>(std::clamp(offset, range_.min, range_.max));
   }
@@ -127,7 +127,7 @@ std::int32_t RealWriter::Rounded(const Quotient& value, std::int64_t parameter) 
   if (format::IsSmallFloat(storage_)) {
     return static_cast<std::int32_t>(RoundToSmallFloat(value, storage_));
   }
-  if (storage_ == ElementType::kBipolar1) return SignOfSum(value.terms) < 0 ? -1 : 1;
+  if (storage_ == ElementType::kBipolar1) return BipolarOf(SignOfSum(value.terms) < 0, range_);
   const std::int64_t offset = format::OffsetAt(parameters_, parameter);
   const format::IntegerRange range{range_.min - offset, range_.max - offset};
   return static_cast<std::int32_t>(RoundHalfEven(value, range) + offset);

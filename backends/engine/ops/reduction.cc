@@ -325,7 +325,8 @@ StepResult MakeSum(const NodePlan& node, Sum sum, Walk walk, Value* y) {
 StepResult MakeExtreme(const NodePlan& node, Extreme extreme, Walk walk, Value* y) {
   QTX_RETURN_IF_ERROR(CheckWork(node, walk));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&extreme.a, 1), y, extreme.plain));
-  const ChangeRule rule = RuleFor(node.arithmetic(), Purpose::kMove, extreme.a->tensor, y->tensor);
+  const ChangeRule rule =
+      RuleFor(node.arithmetic(), Purpose::kSelect, extreme.a->tensor, y->tensor);
   if (!extreme.least && extreme.indices == nullptr && AreTerms({extreme.a, y})) {
     return std::make_unique<GreatestStep>(extreme.a, std::move(walk), y, rule);
   }

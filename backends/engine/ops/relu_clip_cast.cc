@@ -86,9 +86,10 @@ Result<void> CheckElements(const NodePlan& node, ElementType from, ElementType t
 Purpose PurposeOf(const NodePlan& node) {
   const std::string& op = node.node().op_type;
   if (op == "Cast") return Purpose::kQuantize;
-  const bool clip = op == "Clip" && IsTflite(node.arithmetic());
-  const bool activates = clip ? ComesFromTflite(node.node(), "RELU6") : op != "Identity";
-  return activates ? Purpose::kActivate : Purpose::kMove;
+  if (op == "Identity") return Purpose::kMove;
+  const bool no_kernel =
+      op == "Clip" && IsTflite(node.arithmetic()) && !ComesFromTflite(node.node(), "RELU6");
+  return no_kernel ? Purpose::kSelect : Purpose::kActivate;
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::reference {
 namespace {
 
@@ -13,11 +15,18 @@ bool OneScale(const Operand& operand) {
 }
 bool OneScale(const Output& output) { return output.is_integer() && output.per_tensor(); }
 
-// A scaled float type with one scale, the same on both sides: NaN and -0 move as they are.
-bool SameFloat(const format::Tensor& x, const format::Tensor& y) {
-  return x.elem_type == y.elem_type && x.quantization && y.quantization &&
-         format::IsSmallFloat(format::StorageOf(x.elem_type)) && x.quantization->axis.empty() &&
-         y.quantization->axis.empty() && x.quantization->scale == y.quantization->scale;
+// One scale and offset on both sides, and the same ones.
+bool SameParameters(const format::Tensor& x, const format::Tensor& y) {
+  if (!x.quantization || !y.quantization) return false;
+  const format::Quantization& a = *x.quantization;
+  const format::Quantization& b = *y.quantization;
+  return a.axis.empty() && b.axis.empty() && !format::HasBase(a) && !format::HasBase(b) &&
+         a.scale == b.scale && format::OffsetAt(a, 0) == format::OffsetAt(b, 0);
+}
+
+bool SameRange(const format::Tensor& x, const format::Tensor& y) {
+  return x.elem_type == y.elem_type && x.quantization->quant_min == y.quantization->quant_min &&
+         x.quantization->quant_max == y.quantization->quant_max;
 }
 
 bool Is8Bit(const format::Tensor& tensor) {
@@ -59,40 +68,69 @@ void PutOne(Domain domain, const Operand& input, std::int64_t source, Output* ou
   output->PutTerms(element, {&term, 1});
 }
 
+// How a kernel rescales elements taken over for `purpose`; nullptr where none does. Of the rows
+// that rescale a Cast only TOSA's do so with data movement (fixed_point.S4; glow.S5, tvm_upward.S5
+// and tflite.S10 do not).
+const RequantizeRecipe* KernelFor(const Arithmetic& arithmetic, Purpose purpose) {
+  const RequantizeRecipe* kernel = nullptr;
+  if (purpose == Purpose::kChange) kernel = &arithmetic.rescale;
+  if (purpose == Purpose::kActivate) kernel = &arithmetic.activation;
+  if (purpose == Purpose::kMove && arithmetic.domain == Domain::kExact) {
+    kernel = &arithmetic.rescale;
+  }
+  const bool exists =
+      kernel != nullptr && kernel->multiplier != RequantizeRecipe::Multiplier::kNone;
+  return exists ? kernel : nullptr;
+}
+
 }  // namespace
 
 Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output* output,
-                     const RequantizeRecipe* kernel)
-    : domain_(DomainFor(arithmetic, *output)),
-      input_(&input),
-      output_(output),
-      same_float_(SameFloat(input.tensor(), output->tensor())) {
-  if (OneScale(input) && OneScale(*output)) {
-    const format::Quantization& x = *input.tensor().quantization;
-    const format::Quantization& y = *output->tensor().quantization;
-    same_parameters_ = x.scale[0] == y.scale[0] && format::OffsetAt(x, 0) == format::OffsetAt(y, 0);
-    same_range_ = same_parameters_ && input.tensor().elem_type == output->tensor().elem_type &&
-                  x.quant_min == y.quant_min && x.quant_max == y.quant_max;
-    const bool narrow = IsSubByte(input.tensor()) || IsSubByte(output->tensor());
-    const bool has_kernel = kernel != nullptr &&
-                            kernel->multiplier != RequantizeRecipe::Multiplier::kNone &&
-                            !(domain_ == Domain::kStored && narrow);
-    if (has_kernel && !same_parameters_) {
-      rescale_.emplace_back(*kernel, AccumulatorScales{x.scale[0], {1.0F}}, output);
-    }
+                     Purpose purpose)
+    : domain_(DomainFor(arithmetic, *output)), input_(&input), output_(output) {
+  const format::Tensor& x = input.tensor();
+  const format::Tensor& y = output->tensor();
+  const bool narrow = domain_ == Domain::kStored && (IsSubByte(x) || IsSubByte(y));
+  const RequantizeRecipe* kernel = KernelFor(arithmetic, purpose);
+  if (narrow || !OneScale(input) || !OneScale(*output)) kernel = nullptr;
+  if (domain_ == Domain::kStored) {
+    // QUANTIZE of a FLOAT is a binary32 division (tflite.S9); all else without a kernel is exact.
+    const bool quantizes =
+        (purpose == Purpose::kChange || purpose == Purpose::kActivate) && !x.quantization;
+    domain_ = quantizes ? Domain::kFloat32 : Domain::kExact;
   }
-  if (domain_ != Domain::kStored) return;
-  // QUANTIZE of a FLOAT is a binary32 division (tflite.S9); everything else is exact (tflite.S11).
-  const bool quantizes = kernel != nullptr && !input.tensor().quantization;
-  domain_ = quantizes ? Domain::kFloat32 : Domain::kExact;
+  if (SameParameters(x, y)) {
+    PrepareEqual(purpose, kernel != nullptr);
+  } else if (kernel != nullptr) {
+    rescale_.emplace_back(*kernel, AccumulatorScales{x.quantization->scale[0], {1.0F}}, output);
+  }
+}
+
+// Equal scales and offsets: a kernel has nothing to rescale, and neither movement nor selection
+// computes anything; any other operator computes in the domain (float32.S7).
+void Converter::PrepareEqual(Purpose purpose, bool has_kernel) {
+  const format::Tensor& x = input_->tensor();
+  const format::Tensor& y = output_->tensor();
+  const bool integers = OneScale(*input_) && OneScale(*output_);
+  copies_ = purpose == Purpose::kMove && SameRange(x, y);
+  if (!integers && x.elem_type != y.elem_type) return;
+  if (purpose == Purpose::kMove || purpose == Purpose::kSelect) domain_ = Domain::kExact;
+  clamps_ = integers && (has_kernel || domain_ == Domain::kExact);
 }
 
 void Converter::Put(std::int64_t element, std::int64_t source) {
-  if (same_float_) return output_->PutCopy(element, input_->code(source));
-  if (same_range_) return output_->PutCopy(element, input_->stored(source));
-  if (same_parameters_) return output_->PutStored(element, input_->stored(source));
+  if (copies_) {
+    const bool codes = format::IsSmallFloat(input_->tensor().elem_type);
+    return output_->PutCopy(element, codes ? input_->code(source) : input_->stored(source));
+  }
+  if (clamps_) return output_->PutStored(element, input_->stored(source));
   if (!rescale_.empty()) return rescale_[0].Put(element, 0, input_->integer(source));
   PutOne(domain_, *input_, source, output_, element);
+}
+
+void Converter::PutZero(std::int64_t element) {
+  if (domain_ == Domain::kFloat32) return output_->PutFloat(element, 0);
+  output_->PutReal(element, Real{});
 }
 
 void Converter::PutValue(std::int64_t element, const Operand& constant, std::int64_t source) {
@@ -101,7 +139,7 @@ void Converter::PutValue(std::int64_t element, const Operand& constant, std::int
 
 Result<format::Tensor> ConvertAll(const Call& call, const Operand& input) {
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, input.tensor().dims));
-  Converter converter(call.arithmetic, input, &output, &call.arithmetic.rescale);
+  Converter converter(call.arithmetic, input, &output, Purpose::kChange);
   const std::int64_t count = format::ElementCount(input.tensor());
   for (std::int64_t i = 0; i < count; ++i) converter.Put(i, i);
   return output.Take();

@@ -1,5 +1,6 @@
 // Element by element: conversion of one value to the output's type, and of two values combined.
-// Source: exact.S1, float32.S3 and .S7, tflite.S5, .S6, .S9 and .S11, xnnpack.S4, glow.S4.
+// Source: exact.S1, float32.S3 and .S7, fixed_point.S4, tflite.S5, .S6, .S9 to .S11, xnnpack.S4,
+// glow.S3 and .S4.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +12,35 @@
 
 namespace qtx::reference {
 
+/// What an operator takes an element over for. It decides which kernel of the arithmetic rescales
+/// it and what equal parameters mean.
+enum class Purpose {
+  kMove,      // data movement: equal parameters copy (float32.S7), others may rescale
+  kSelect,    // the winner of Max, MaxPool, ...: no kernel; equal parameters are exact everywhere
+  kChange,    // Cast, QuantizeLinear, ...
+  kActivate,  // Relu, Clip
+};
+
 /// Puts elements of `input` into `output`, rounded by the arithmetic. Borrows both.
 class Converter {
  public:
-  /// `kernel`: how TFLite's kernel of the operator rescales; nullptr for data movement, whose
-  /// kernels need equal parameters. Where there is no kernel the exact conversion stands in
-  /// (tflite.S11).
-  Converter(const Arithmetic& arithmetic, const Operand& input, Output* output,
-            const RequantizeRecipe* kernel = nullptr);
+  /// Where the arithmetic has no kernel for `purpose`, its domain decides; in that of TFLite's
+  /// kernels the exact conversion stands in (tflite.S11).
+  Converter(const Arithmetic& arithmetic, const Operand& input, Output* output, Purpose purpose);
   void Put(std::int64_t element, std::int64_t source);
   /// Puts a value that is not in the input (a bound, a padding constant).
   void PutValue(std::int64_t element, const Operand& constant, std::int64_t source);
+  /// Puts real zero, as a value of the input would be put.
+  void PutZero(std::int64_t element);
 
  private:
+  void PrepareEqual(Purpose purpose, bool has_kernel);
+
   Domain domain_;
   const Operand* input_;
   Output* output_;
-  bool same_float_ = false;           // a float8 or float4 type with one scale: codes are copied
-  bool same_parameters_ = false;      // scale and offset
-  bool same_range_ = false;           // and also type, quant_min and quant_max
+  bool copies_ = false;               // codes or stored values, unclamped
+  bool clamps_ = false;               // stored values, to the output's range
   std::vector<Requantizer> rescale_;  // one where a kernel rescales
 };
 

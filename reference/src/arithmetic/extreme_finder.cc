@@ -31,7 +31,9 @@ std::int64_t ExtremeFinder::At(std::span<const std::int64_t> sources) const {
 ExtremeAcross::ExtremeAcross(End end, const Arithmetic& arithmetic,
                              std::span<const Operand> operands, Output* output)
     : end_(end), operands_(operands) {
-  for (const Operand& operand : operands) converters_.emplace_back(arithmetic, operand, output);
+  for (const Operand& operand : operands) {
+    converters_.emplace_back(arithmetic, operand, output, Purpose::kSelect);
+  }
 }
 
 void ExtremeAcross::Put(std::int64_t element, std::span<const std::int64_t> indices) {

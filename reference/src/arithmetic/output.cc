@@ -185,7 +185,7 @@ void Output::PutRational(std::int64_t element, const Rational& value) {
     PutStored(element, QuantizedInteger(quotient, offset(element), exact_recipe_, min_, max_));
   } else if (kind_ == Kind::kBipolar) {
     // Only -1 and +1 exist: the nearer one, and +1 for real zero, which is as far from both.
-    integers_[i] = quotient + offset(element) < 0 ? -1 : 1;
+    PutStored(element, quotient + offset(element) < 0 ? -1 : 1);
   } else {
     const double odd = OddDouble(quotient + offset(element));
     integers_[i] = SmallFloatCode(format::StorageOf(tensor_.elem_type), odd, small_float_);
@@ -305,13 +305,9 @@ void Output::PutFloat(std::int64_t element, float value) {
     return PutReal(element, {true, 0, Rational(static_cast<double>(value))});
   }
   const float quotient = value / scale(element) + static_cast<float>(offset(element));
-  const auto i = static_cast<std::size_t>(element);
-  if (kind_ == Kind::kBipolar) {
-    integers_[i] = quotient < 0 ? -1 : 1;
-  } else {
-    integers_[i] = SmallFloatCode(format::StorageOf(tensor_.elem_type),
-                                  static_cast<double>(quotient), small_float_);
-  }
+  if (kind_ == Kind::kBipolar) return PutStored(element, quotient < 0 ? -1 : 1);
+  integers_[static_cast<std::size_t>(element)] = SmallFloatCode(
+      format::StorageOf(tensor_.elem_type), static_cast<double>(quotient), small_float_);
 }
 
 format::Tensor Output::Take() {

@@ -71,14 +71,16 @@ bool ScalesPerChannel(const Operand& w, std::int64_t channel_axis) {
          (q.block_shape.empty() || q.block_shape[0] == 1);
 }
 
-bool HasIntegerAccumulator(const ProductOperands& operands) {
+// Operands of at most `bits` bits whose products are added as integers: float32.S4.
+bool HasIntegerAccumulator(int bits, const ProductOperands& operands) {
   if (operands.alpha != 1 || (operands.bias != nullptr && operands.beta != 1)) return false;
-  if (!IntegerOfAtMost(16, *operands.x) || !operands.x->per_tensor()) return false;
+  if (!IntegerOfAtMost(bits, *operands.x) || !operands.x->per_tensor()) return false;
   if (operands.bias != nullptr && !IsPlain(operands.bias) &&
       !(operands.bias->is_integer() && operands.bias->tensor().quantization)) {
     return false;
   }
-  return IntegerOfAtMost(16, *operands.w) && ScalesPerChannel(*operands.w, operands.w_channel_axis);
+  return IntegerOfAtMost(bits, *operands.w) &&
+         ScalesPerChannel(*operands.w, operands.w_channel_axis);
 }
 
 // A FLOAT result of integers, in every arithmetic that has them in binary32: float32.S4, or the
@@ -157,11 +159,12 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
   // An empty operand has no parameter to look at; its sums are empty in every domain.
   const bool empty = format::ElementCount(operands.x->tensor()) == 0 ||
                      format::ElementCount(operands.w->tensor()) == 0;
-  if ((!empty || IsPlain(operands.bias)) && HasIntegerAccumulator(operands)) {
+  if ((!empty || IsPlain(operands.bias)) && HasIntegerAccumulator(32, operands)) {
     const RequantizeRecipe recipe = RecipeFor(call, operands, *output);
     const bool exact = recipe.multiplier == RequantizeRecipe::Multiplier::kExact;
     const bool plain = output->is_integer() || !output->tensor().quantization;
-    if (exact || plain) {
+    wide_ = !HasIntegerAccumulator(16, operands);
+    if (exact ? !wide_ : plain) {
       AccumulatorScales scales = ScalesOf(operands);
       exact_factor_ = exact && operands.factor != 1;
       if (!exact) scales.x *= operands.factor;
@@ -284,9 +287,25 @@ float ProductSum::FloatPairs(std::int64_t bias, std::span<const std::int64_t> x_
   return sum + (operands_.beta == 1 ? addend : operands_.beta * addend);
 }
 
-void ProductSum::PutPairs(std::int64_t element, std::int64_t bias,
+// Differences of 33 bits: 2^61 products of them fit 128.
+void ProductSum::PutWidePairs(std::int64_t element, std::int64_t channel, std::int64_t bias,
+                              std::span<const std::int64_t> x_indices,
+                              std::span<const std::int64_t> w_indices) {
+  __int128 sum = 0;
+  for (std::size_t i = 0; i < x_indices.size(); ++i) {
+    sum += static_cast<__int128>(operands_.x->integer(x_indices[i])) *
+           operands_.w->integer(w_indices[i]);
+  }
+  const Operand* b = operands_.bias;
+  const Bias addend = b == nullptr ? Bias{} : Bias{b->integer(bias), b->scale(bias)};
+  requantizer_->PutWide(element, static_cast<std::size_t>(channel), ToRational(sum).get_num(),
+                        addend);
+}
+
+void ProductSum::PutPairs(std::int64_t element, std::int64_t channel, std::int64_t bias,
                           std::span<const std::int64_t> x_indices,
                           std::span<const std::int64_t> w_indices) {
+  if (requantizer_) return PutWidePairs(element, channel, bias, x_indices, w_indices);
   if (in_binary32_) return output_->PutFloat(element, FloatPairs(bias, x_indices, w_indices));
   output_->PutReal(element, ExactPairs(bias, x_indices, w_indices));
 }

@@ -33,8 +33,8 @@ class ProductSum {
  public:
   ProductSum(const Call& call, const ProductOperands& operands, Output* output);
 
-  /// True when the sums are integers: use PutAccumulator, else PutPairs.
-  bool integer() const { return requantizer_.has_value(); }
+  /// True when the sums are integers of 64 bits: use PutAccumulator, else PutPairs.
+  bool integer() const { return requantizer_.has_value() && !wide_; }
   /// True when moreover no integer of x and w exceeds 255 in magnitude.
   bool narrow() const { return narrow_; }
 
@@ -49,10 +49,10 @@ class ProductSum {
   /// Puts the sum of x.integer * w.integer.  `bias`: index into the bias.  REQUIRES: integer().
   void PutAccumulator(std::int64_t element, std::int64_t channel, std::int64_t accumulator,
                       std::int64_t bias);
-  /// Puts the sum over i of x[x_indices[i]] * w[w_indices[i]]: exactly, or in binary32 in the order
-  /// given, the bias last.  The spans have equal sizes.
-  void PutPairs(std::int64_t element, std::int64_t bias, std::span<const std::int64_t> x_indices,
-                std::span<const std::int64_t> w_indices);
+  /// Puts the sum over i of x[x_indices[i]] * w[w_indices[i]]: exactly, as integers of any size, or
+  /// in binary32 in the order given, the bias last.  The spans have equal sizes.
+  void PutPairs(std::int64_t element, std::int64_t channel, std::int64_t bias,
+                std::span<const std::int64_t> x_indices, std::span<const std::int64_t> w_indices);
 
  private:
   template <typename T>
@@ -61,6 +61,9 @@ class ProductSum {
   std::int64_t SumOfPairs(const T* x, const T* w, std::int64_t depth, std::int64_t kernel,
                           std::int64_t shift, bool wraps) const;
   void PutScaled(std::int64_t element, std::int64_t channel, std::int64_t accumulator);
+  void PutWidePairs(std::int64_t element, std::int64_t channel, std::int64_t bias,
+                    std::span<const std::int64_t> x_indices,
+                    std::span<const std::int64_t> w_indices);
   Real ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
                   std::span<const std::int64_t> w_indices);
   float FloatPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
@@ -71,6 +74,7 @@ class ProductSum {
   bool in_binary32_;
   bool fused_;
   bool narrow_ = false;
+  bool wide_ = false;  // an operand of 32 bits, whose products need more than 64
   // How a sum is held while it grows; kExact: whatever the requantizer does with it at the end.
   RequantizeRecipe::Accumulator held_ = RequantizeRecipe::Accumulator::kExact;
   bool exact_factor_ = false;  // operands_.factor is not 1, and not rounded into a scale

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace qtx::reference {
@@ -30,11 +31,30 @@ FixedMultiplier To15(const FixedMultiplier& factor) {
   return {static_cast<std::int32_t>(std::min(rounded, kLargest)), factor.shift, 15};
 }
 
-// exponents: of q * 2^e with 0.5 <= q < 1.
+// exponents: of q * 2^e with 0.5 <= q < 1. A factor that underflows to 0 lies below every bound, so
+// that only a range without one takes it (xnnpack.C1).
 bool Takes(const ExponentRange& range, double number, int exponent) {
   if (range.clause.empty()) return true;
+  constexpr int kLeastExponent = std::numeric_limits<double>::min_exponent -
+                                 std::numeric_limits<double>::digits;  // below 2^-1074
+  if (number == 0) return range.min < kLeastExponent;
   return number > 0 && std::isfinite(number) && exponent >= range.min && exponent <= range.max;
 }
+
+// A sum beyond 64 bits as an accumulator of that width holds it: its low bits, or the end of the
+// range.
+std::int64_t AccumulatedWide(const mpz_class& sum, RequantizeRecipe::Accumulator width) {
+  using enum RequantizeRecipe::Accumulator;
+  if (width == kClamp48 || width == kClamp24) {
+    constexpr std::int64_t kBeyondBoth = std::int64_t{1} << 62;
+    return Accumulated(sgn(sum) < 0 ? -kBeyondBoth : kBeyondBoth, width);
+  }
+  mpz_class low;
+  mpz_fdiv_r_2exp(low.get_mpz_t(), sum.get_mpz_t(), 64);
+  return Accumulated(static_cast<std::int64_t>(low.get_ui()), width);
+}
+
+bool FitsIn62Bits(const mpz_class& value) { return mpz_sizeinbase(value.get_mpz_t(), 2) <= 62; }
 
 }  // namespace
 
@@ -88,22 +108,23 @@ Requantizer::Factor Requantizer::MakeFactor(std::size_t channel, float y) const 
   return factor;
 }
 
-std::int64_t Requantizer::WithBias(std::size_t channel, std::int64_t accumulator,
-                                   const Bias& bias) const {
-  if (bias.scale == 0 || recipe_.bias == RequantizeRecipe::Bias::kReal) return accumulator;
+std::optional<std::int64_t> Requantizer::SmallBias(std::size_t channel, const Bias& bias) const {
+  if (bias.scale == 0 || recipe_.bias == RequantizeRecipe::Bias::kReal) return 0;
   const float product = scales_.x * w(channel);
-  if (recipe_.bias == RequantizeRecipe::Bias::kStored || bias.scale == product) {
-    return accumulator + bias.integer;
-  }
+  if (recipe_.bias == RequantizeRecipe::Bias::kStored || bias.scale == product) return bias.integer;
   // Scales whose product underflows: the multiplier is 0 then, and nothing added to it is seen.
-  if (product == 0) return accumulator;
-  constexpr std::int64_t kLimit = std::int64_t{1} << 31;  // a bias is an int32
+  if (product == 0) return 0;
+  constexpr std::int64_t kCertain = std::int64_t{1} << 39;  // beyond it the exact path decides
   const Term term{bias.integer, static_cast<double>(bias.scale)};
-  if (const auto sure = CertainlyRounded(Quotient({&term, 1}, 1, product), -kLimit, kLimit - 1)) {
-    return accumulator + *sure;
-  }
-  const Rational exact = ExactQuotient({&term, 1}, 1, product);
-  return accumulator + QuantizedInteger(exact, 0, QuantizeRecipe{}, -kLimit, kLimit - 1);
+  const auto sure = CertainlyRounded(Quotient({&term, 1}, 1, product), -kCertain, kCertain);
+  if (sure && std::abs(*sure) < kCertain) return sure;
+  const mpz_class exact = WideBias(channel, bias);
+  return FitsIn62Bits(exact) ? std::optional(std::int64_t{exact.get_si()}) : std::nullopt;
+}
+
+mpz_class Requantizer::WideBias(std::size_t channel, const Bias& bias) const {
+  const Term term{bias.integer, static_cast<double>(bias.scale)};
+  return Round(ExactQuotient({&term, 1}, 1, scales_.x * w(channel)), TieRule::kHalfEven);
 }
 
 template <typename T>
@@ -118,14 +139,28 @@ void Requantizer::PutQuotient(std::int64_t element, T scaled) {
 }
 
 // onednn.S2: each line one binary32 operation.
-void Requantizer::PutTwoSteps(std::int64_t element, const Factor& factor, std::int64_t sum,
+void Requantizer::PutTwoSteps(std::int64_t element, const Factor& factor, float sum,
                               const Bias& bias) {
-  float value = static_cast<float>(sum) * static_cast<float>(factor.number);
+  float value = sum * static_cast<float>(factor.number);
   if (bias.scale != 0) {
     const float addend = static_cast<float>(bias.integer) * bias.scale;
     value += addend;
   }
   PutQuotient(element, value * factor.step);
+}
+
+void Requantizer::PutProduct(std::int64_t element, std::size_t channel, const FloatSum& sum,
+                             const Bias& bias) {
+  Factor own;
+  const Factor& factor = FactorAt(element, channel, &own);
+  if (recipe_.multiplier == Multiplier::kTwoSteps) {
+    return PutTwoSteps(element, factor, sum.binary32, bias);
+  }
+  if (recipe_.factor.order == FactorRecipe::Order::kReciprocal) {
+    return PutQuotient(element, sum.binary32 * static_cast<float>(factor.number) * factor.step);
+  }
+  if (recipe_.product == Width::kFloat64) return PutQuotient(element, sum.binary64 * factor.number);
+  PutQuotient(element, sum.binary32 * static_cast<float>(factor.number));
 }
 
 std::int64_t Requantizer::Scaled(std::int64_t element, std::size_t channel,
@@ -137,6 +172,15 @@ std::int64_t Requantizer::Scaled(std::int64_t element, std::size_t channel,
   return MultiplyFixed(sum, factor.fixed, recipe_.rounds, recipe_.tie);
 }
 
+void Requantizer::PutHeld(std::int64_t element, std::size_t channel, std::int64_t sum,
+                          const Bias& bias) {
+  if (IsFixed()) {
+    return output_->PutStored(element, Scaled(element, channel, sum) + output_->offset(element));
+  }
+  const std::int64_t held = Accumulated(sum, recipe_.accumulator);
+  PutProduct(element, channel, {static_cast<float>(held), static_cast<double>(held)}, bias);
+}
+
 void Requantizer::Put(std::int64_t element, std::size_t channel, std::int64_t accumulator,
                       const Bias& bias) {
   if (recipe_.multiplier == Multiplier::kExact) {
@@ -146,24 +190,24 @@ void Requantizer::Put(std::int64_t element, std::size_t channel, std::int64_t ac
         Term{bias.integer, static_cast<double>(bias.scale)}};
     return output_->PutTerms(element, {terms.data(), bias.scale == 0 ? 1U : 2U});
   }
-  const std::int64_t sum = WithBias(channel, accumulator, bias);
-  if (recipe_.multiplier == Multiplier::kMantissa || recipe_.multiplier == Multiplier::kPreShift) {
-    return output_->PutStored(element, Scaled(element, channel, sum) + output_->offset(element));
+  const auto addend = SmallBias(channel, bias);
+  if (!addend) {
+    return PutWide(element, channel, mpz_class(static_cast<long>(accumulator)), bias);
   }
-  const std::int64_t held = Accumulated(sum, recipe_.accumulator);
-  Factor own;
-  const Factor& factor = FactorAt(element, channel, &own);
-  if (recipe_.multiplier == Multiplier::kTwoSteps) {
-    return PutTwoSteps(element, factor, held, bias);
+  PutHeld(element, channel, accumulator + *addend, bias);
+}
+
+void Requantizer::PutWide(std::int64_t element, std::size_t channel, const mpz_class& accumulator,
+                          const Bias& bias) {
+  const auto addend = SmallBias(channel, bias);
+  const mpz_class sum =
+      accumulator + (addend ? mpz_class(static_cast<long>(*addend)) : WideBias(channel, bias));
+  if (FitsIn62Bits(sum)) return PutHeld(element, channel, sum.get_si(), bias);
+  if (!IsFixed() && recipe_.accumulator == RequantizeRecipe::Accumulator::kExact) {
+    const Rational real(sum);
+    return PutProduct(element, channel, {NearestFloat(real), NearestDouble(real)}, bias);
   }
-  if (recipe_.factor.order == FactorRecipe::Order::kReciprocal) {
-    return PutQuotient(element,
-                       static_cast<float>(held) * static_cast<float>(factor.number) * factor.step);
-  }
-  if (recipe_.product == Width::kFloat64) {
-    return PutQuotient(element, static_cast<double>(held) * factor.number);
-  }
-  PutQuotient(element, static_cast<float>(held) * static_cast<float>(factor.number));
+  PutHeld(element, channel, AccumulatedWide(sum, recipe_.accumulator), bias);
 }
 
 }  // namespace qtx::reference

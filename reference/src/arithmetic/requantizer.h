@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "arithmetic/output.h"
@@ -30,6 +31,9 @@ class Requantizer {
   Requantizer(const RequantizeRecipe& recipe, AccumulatorScales scales, Output* output);
   void Put(std::int64_t element, std::size_t channel, std::int64_t accumulator,
            const Bias& bias = {});
+  /// The same for an accumulator of any size.  REQUIRES: not kExact.
+  void PutWide(std::int64_t element, std::size_t channel, const mpz_class& accumulator,
+               const Bias& bias = {});
   /// The scaled integer before the offset and the clamp.  REQUIRES: kMantissa or kPreShift.
   std::int64_t Scaled(std::int64_t element, std::size_t channel, std::int64_t accumulator) const;
 
@@ -41,7 +45,19 @@ class Requantizer {
     FixedMultiplier fixed;
     PreShift shifted;
   };
-  std::int64_t WithBias(std::size_t channel, std::int64_t accumulator, const Bias& bias) const;
+  // A sum in both widths that products have, each rounded once.
+  struct FloatSum {
+    float binary32 = 0;
+    double binary64 = 0;
+  };
+  bool IsFixed() const {
+    return recipe_.multiplier == RequantizeRecipe::Multiplier::kMantissa ||
+           recipe_.multiplier == RequantizeRecipe::Multiplier::kPreShift;
+  }
+  // The bias as it is added to the accumulator, 0 where that is done elsewhere (float32.S5,
+  // tflite.S4); nullopt beyond 62 bits, where WideBias gives it.
+  std::optional<std::int64_t> SmallBias(std::size_t channel, const Bias& bias) const;
+  mpz_class WideBias(std::size_t channel, const Bias& bias) const;
   double Number(std::size_t channel, float y) const;
   Factor MakeFactor(std::size_t channel, float y) const;
   // The factor of an element; `own` holds it where the output has several scales.
@@ -53,7 +69,11 @@ class Requantizer {
   float w(std::size_t channel) const { return scales_.w[scales_.w.size() == 1 ? 0 : channel]; }
   template <typename T>
   void PutQuotient(std::int64_t element, T scaled);
-  void PutTwoSteps(std::int64_t element, const Factor& factor, std::int64_t sum, const Bias& bias);
+  void PutTwoSteps(std::int64_t element, const Factor& factor, float sum, const Bias& bias);
+  // A sum times the factor, by a recipe that multiplies floats.
+  void PutProduct(std::int64_t element, std::size_t channel, const FloatSum& sum, const Bias& bias);
+  // A sum of at most 63 bits, bias included, not yet as the accumulator holds it.
+  void PutHeld(std::int64_t element, std::size_t channel, std::int64_t sum, const Bias& bias);
 
   RequantizeRecipe recipe_;
   AccumulatorScales scales_;

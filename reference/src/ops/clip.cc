@@ -34,10 +34,10 @@ Result<std::optional<format::Tensor>> BoundOf(const Call& call, std::size_t i, c
 }
 
 // RELU6 rescales in fixed point; any other Clip has no kernel in TFLite (tflite.S9, tflite.S11).
-const RequantizeRecipe* KernelOf(const Call& call) {
+Purpose PurposeOf(const Call& call) {
   const auto& origin = call.node.origin;
   const bool relu6 = origin && origin->framework == "tflite" && origin->op_type == "RELU6";
-  return relu6 || call.arithmetic.domain != Domain::kStored ? &call.arithmetic.activation : nullptr;
+  return relu6 || call.arithmetic.domain != Domain::kStored ? Purpose::kActivate : Purpose::kSelect;
 }
 
 Result<std::optional<Operand>> OperandOf(const Call& call, std::size_t i,
@@ -56,7 +56,7 @@ Result<format::Tensor> Clip(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const std::optional<Operand> low, OperandOf(call, 1, min));
   QTX_ASSIGN_OR_RETURN(const std::optional<Operand> high, OperandOf(call, 2, max));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, x.tensor().dims));
-  Converter converter(call.arithmetic, x, &output, KernelOf(call));
+  Converter converter(call.arithmetic, x, &output, PurposeOf(call));
   const std::int64_t count = format::ElementCount(x.tensor());
   for (std::int64_t i = 0; i < count; ++i) {
     const bool raised = low && Less(x.exact(i), low->exact(0));

@@ -237,7 +237,7 @@ Result<void> Mover::Copy(const format::Tensor& input, std::span<const std::int64
   if (raw_) {
     QTX_ASSIGN_OR_RETURN(converted, Output::Make(*call_, raw_->dims, output_index_));
   }
-  Converter converter(call_->arithmetic, operand, raw_ ? &*converted : &*output_);
+  Converter converter(call_->arithmetic, operand, raw_ ? &*converted : &*output_, Purpose::kMove);
   for (std::int64_t i = 0; i < count; ++i) converter.Put(element(i), source(i));
   if (!raw_) return {};
   const format::Tensor reals = converted->Take();

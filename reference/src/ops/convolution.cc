@@ -108,7 +108,7 @@ void ConvolveReals(const Convolution& g, ProductSum* sum) {
             ws.push_back(at.Kernel(m, c) + tap.kernel);
           }
         }
-        sum->PutPairs(at.Output(n, m, position), m, xs, ws);
+        sum->PutPairs(at.Output(n, m, position), at.Scale(m), m, xs, ws);
       }
     }
   }

@@ -13,7 +13,7 @@ Result<format::Tensor> GlobalMaxPool(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Planes planes, PlanesOf(call));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, planes.dims));
   const ExtremeFinder finder(End::kGreatest, x);
-  Converter converter(call.arithmetic, x, &output);
+  Converter converter(call.arithmetic, x, &output, Purpose::kSelect);
   std::vector<std::int64_t> sources(static_cast<std::size_t>(planes.pixels));
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     std::iota(sources.begin(), sources.end(), plane * planes.pixels);

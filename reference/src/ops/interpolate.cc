@@ -164,7 +164,7 @@ Result<format::Tensor> Interpolate(const Call& call, const Dims& dims, const Axi
   const std::int64_t count = Product(dims, 0, dims.size());
   const format::Tensor value = ExtrapolationValue(call);
   QTX_ASSIGN_OR_RETURN(const Operand extrapolation, Operand::Make(value));
-  Converter converter(call.arithmetic, x, &output);
+  Converter converter(call.arithmetic, x, &output, Purpose::kSelect);
   const bool one_scale = x.is_integer() && x.per_tensor();
   const bool float32 = DomainFor(call.arithmetic, output) == Domain::kFloat32;
   SampleWalk at(dims, samples);

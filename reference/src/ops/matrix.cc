@@ -50,8 +50,8 @@ void MultiplyReals(const MatrixProduct& product, std::span<const std::int64_t> b
         ws[k] = product.w_start + step * product.right.row_stride + c * product.right.column_stride;
       }
       const std::int64_t i = r * product.right.columns + c;
-      sum->PutPairs(product.y_start + i, bias.empty() ? 0 : bias[static_cast<std::size_t>(i)], xs,
-                    ws);
+      sum->PutPairs(product.y_start + i, c, bias.empty() ? 0 : bias[static_cast<std::size_t>(i)],
+                    xs, ws);
     }
   }
 }

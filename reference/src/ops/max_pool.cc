@@ -61,7 +61,7 @@ Result<std::vector<format::Tensor>> MaxPool(const Call& call) {
   const format::Dims dims = PoolDims(call, window);
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, dims));
   QTX_ASSIGN_OR_RETURN(format::Tensor indices, MakeIndices(call, dims));
-  Converter converter(call.arithmetic, x, &output);
+  Converter converter(call.arithmetic, x, &output, Purpose::kSelect);
   const bool one_scale = x.is_integer() && x.per_tensor();
   const bool column_major = call.node.IntOr("storage_order", 0) == 1;
   PoolWalk walk(call, window);

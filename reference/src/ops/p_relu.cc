@@ -23,7 +23,7 @@ Result<format::Tensor> PRelu(const Call& call) {
   const bool binary32 = call.arithmetic.domain == Domain::kFloat32;
   QTX_ASSIGN_OR_RETURN(const Arithmetic* reals, FindArithmetic(binary32 ? "float32" : "exact"));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, x.tensor().dims));
-  Converter positive(*reals, x, &output);
+  Converter positive(*reals, x, &output, Purpose::kActivate);
   Combiner negative(Binary::kMul, *reals, x, slope, &output);
   for (std::size_t i = 0; i < slopes.size(); ++i) {
     const auto element = static_cast<std::int64_t>(i);

@@ -96,7 +96,7 @@ Result<format::Tensor> ReduceExtreme(const Call& call, End end) {
   QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call, 18));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, reduction.dims()));
   const ExtremeFinder finder(end, x);
-  Converter converter(call.arithmetic, x, &output);
+  Converter converter(call.arithmetic, x, &output, Purpose::kSelect);
   while (reduction.Next()) {
     if (reduction.count() > 0) {
       converter.Put(reduction.element(), finder.At(reduction.sources()));

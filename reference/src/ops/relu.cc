@@ -8,13 +8,13 @@ namespace {
 Result<format::Tensor> Relu(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, x.tensor().dims));
-  Converter converter(call.arithmetic, x, &output, &call.arithmetic.activation);
+  Converter converter(call.arithmetic, x, &output, Purpose::kActivate);
   const std::int64_t count = format::ElementCount(x.tensor());
   for (std::int64_t i = 0; i < count; ++i) {
     const Dyadic value = x.exact(i);
     const bool negative = value.kind != Dyadic::Kind::kNan && value.mantissa < 0;
     if (negative) {
-      output.PutReal(i, Real{});
+      converter.PutZero(i);
     } else {
       converter.Put(i, i);
     }

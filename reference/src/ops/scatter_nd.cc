@@ -162,7 +162,7 @@ Result<format::Tensor> Accumulate(const Call& call, const Updates& updates, bool
   QTX_ASSIGN_OR_RETURN(const Operand data, NumberAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Operand values, NumberAt(call, 2));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, data.tensor().dims));
-  Converter converter(call.arithmetic, data, &output);
+  Converter converter(call.arithmetic, data, &output, Purpose::kMove);
   const bool float32 = DomainFor(call.arithmetic, output) == Domain::kFloat32;
   const std::int64_t count = format::ElementCount(data.tensor());
   auto next = updates.begin();

@@ -73,7 +73,8 @@ Result<void> Window::Place(Axis* axis, const std::string& auto_pad, bool ceil_mo
     axis->pad_end = total - axis->pad_begin;
   } else {
     const std::int64_t room = axis->input + axis->pad_begin + axis->pad_end - extent;
-    if (room < 0) {
+    // With ceil_mode the first window may reach less than a stride beyond the padding.
+    if (room < 0 && !(ceil_mode && room > -axis->stride)) {
       return BadAttribute("kernel_shape", "a window of " + std::to_string(extent) +
                                               " does not fit an input of " +
                                               std::to_string(axis->input) + " with its padding");

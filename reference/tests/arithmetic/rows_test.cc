@@ -206,6 +206,46 @@ TEST(Rows, FloatResultsAreOneBinary32Product) {
   }
 }
 
+// float32.S5: rounded to units of the accumulator, and no width cuts it off but the accumulator's.
+TEST(Rows, BiasIsAnIntegerOfAnySize) {
+  Random random(17);
+  for (int round = 0; round < 200; ++round) {
+    const float unit = AnyScale(random, false);
+    const auto growth = static_cast<int>(random.In(-3, 90));
+    const float scale = std::ldexp(AnyScale(random, false), growth);
+    const long stored = random.In(INT32_MIN, INT32_MAX);
+    const Tensor a = Int8({1, 1}, {1}, Q({unit}));
+    const Tensor b = Int8({1, 1}, {random.In(-128, 127)}, Q({1.0F}));
+    const Tensor c = Stored(ElementType::kInt32Q, {1}, {stored}, Q({scale}));
+    const float y = std::ldexp(scale, 25);
+    OpRun run{"Gemm", {}, {&a, &b, &c}, Int8Type(Q({y}))};
+    run.arithmetic = "float32";
+    const mpq_class real = tb::Q(static_cast<double>(scale)) * stored;
+    const mpz_class sum = format::UnpackInt32(b)[0] +
+                          tb::HalfEven(mpq_class(real / tb::Q(static_cast<double>(unit))));
+    const mpq_class factor =
+        tb::Binary32(tb::Q(static_cast<double>(unit)) / tb::Q(static_cast<double>(y)));
+    const auto rounded = [&](const mpz_class& held) {
+      const mpq_class product = tb::Binary32(tb::Binary32(mpq_class(held)) * factor);
+      return tb::Clamp(tb::HalfEven(product), -128, 127);
+    };
+    EXPECT_EQ(Integers(run)[0], rounded(sum)) << growth;
+    run.arithmetic = "fbgemm";
+    mpz_class low;
+    mpz_fdiv_r_2exp(low.get_mpz_t(), sum.get_mpz_t(), 32);
+    const auto wrapped = static_cast<std::int32_t>(static_cast<std::uint32_t>(low.get_ui()));
+    EXPECT_EQ(Integers(run)[0], rounded(wrapped)) << growth;
+  }
+}
+
+// xnnpack.C1 has no bound from below.
+TEST(Rows, XnnpackTakesAFactorThatUnderflows) {
+  const Tensor a = Int8({1, 1}, {127}, Q({0x1p-100F}));
+  OpRun run{"MatMul", {}, {&a, &a}, Int8Type(Q({1.0F}, {5}))};
+  run.arithmetic = "xnnpack";
+  EXPECT_EQ(Integers(run), Values{5});
+}
+
 TEST(Rows, Pow2ShiftsAndHalfUpIsAnAddAndAShift) {
   Random random(3);
   for (int round = 0; round < 60; ++round) {
