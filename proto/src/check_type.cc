@@ -138,13 +138,14 @@ struct TypeChecker {
     return *count;
   }
 
-  // quantization.C1 and C11: the parameters inline, wherever they are.
-  std::optional<Quantization> Resolved() {
+  // quantization.C1 and C11: the parameters inline, wherever they are. `count`, where it is known,
+  // are the scales that there must be.
+  std::optional<Quantization> Resolved(std::optional<std::int64_t> count) {
     const Quantization& q = *type.quantization;
     const int forms = static_cast<int>(!q.scale.empty()) +
                       static_cast<int>(!q.scale_tensor.empty()) +
                       static_cast<int>(!q.scale_levels.empty());
-    if (forms != 1) {
+    if (forms > 1 || (forms == 0 && count != 0)) {
       Report("quantization.C1", "quantization.scale",
              FoundExpected(forms == 0 ? "none" : std::to_string(forms),
                            "one of scale, scale_tensor and scale_levels"));
@@ -260,7 +261,7 @@ struct TypeChecker {
 
   void CheckQuantization() {
     const auto count = CheckGranularity(*type.quantization);
-    auto resolved = Resolved();
+    auto resolved = Resolved(count);
     if (!resolved || (!count && HasLevels(*type.quantization))) return;
     if (!CheckLevels(&*resolved)) return;
     if (count) CheckScales(*resolved, *count);

@@ -98,6 +98,28 @@ TensorType Levelled(Model& model) {
   return w;
 }
 
+// x with its offset in an initializer of `type`.
+TensorType WithOffsets(Model& model, ElementType type, std::int64_t offset) {
+  Tensor offsets = *MakeTensor(type, {1});
+  PackIntegers(std::vector<std::int64_t>{offset}, offsets);
+  model.graph.initializers.push_back(ToTensorData("offsets", offsets));
+  TensorType x = *model.graph.inputs[0].type;
+  x.quantization->offset.clear();
+  x.quantization->offset_tensor = "offsets";
+  return x;
+}
+
+// An INT32Q initializer whose greatest real is `stored` + 2^53 - 2^30.
+void AddBased(Model& model, std::int64_t stored) {
+  model.opset_imports[1].version = 2;
+  ValueInfo based = Value("based", kInt32Q, {1}, 1);
+  based.type->quantization->quant_min = 0;
+  based.type->quantization->quant_max = stored;
+  based.type->quantization->base_levels = {{.value = {0x1.fffffcp52F}}};
+  model.graph.values.push_back(based);
+  model.graph.initializers.push_back(ToTensorData("based", *MakeTensor(kInt32, {1})));
+}
+
 struct Broken {
   const char* rule;
   const char* where;  // part of the place
@@ -116,6 +138,11 @@ const Broken kBroken[] = {
     {"element_types.C4", "initializer[0] 'w'",
      [](Parts p) {
        p.model.graph.initializers[0] = ToTensorData("w", *MakeTensor(kInt8, {3, 4}));
+     }},
+    {"element_types.C4", "initializer[0] 'w'",
+     [](Parts p) {  // 12 bits are two bytes along one axis, not along two
+       p.w.elem_type = kBipolar1Q;
+       p.model.graph.initializers[0] = ToTensorData("w", *MakeTensor(kUint8, {2, 1}));
      }},
     {"element_types.C5", "initializer[0] 'w' [0]",
      [](Parts p) { p.w.quantization->quant_min = 1; }},
@@ -178,6 +205,11 @@ const Broken kBroken[] = {
        p.x.quantization->scale.clear();
        p.x.quantization->scale_tensor = "nowhere";
      }},
+    {"quantization.C11", "quantization",
+     [](Parts p) { p.x = WithOffsets(p.model, kUint32, std::int64_t{1} << 31); }},
+    {"quantization.C11", "quantization", [](Parts p) { p.x = WithOffsets(p.model, kInt64, 3); }},
+    {"quantization.C5", "quantization.offset[0]",
+     [](Parts p) { p.x = WithOffsets(p.model, kUint32, 128); }},
     {"quantization.C12", "quantization.storage_type",
      [](Parts p) { p.x.quantization->storage_type = kInt8; }},
     {"quantization.C12", "quantization.storage_type", [](Parts p) { p.x.elem_type = kFloat; }},
@@ -243,6 +275,11 @@ const Broken kBroken[] = {
      }},
     {"quantization.C18", "quantization.base_levels",
      [](Parts p) { (p.w = Levelled(p.model)).quantization->base_levels[0].value[0] = 0x1p-60F; }},
+    // 2^53 + 1, which is no binary64: computed in binary64 it is 2^53.
+    {"quantization.C18", "value_info[1] 'based': quantization.base_levels",
+     [](Parts p) { AddBased(p.model, (1 << 30) + 1); }},
+    {"quantization.C18", "value_info[1] 'based': quantization.base_levels",
+     [](Parts p) { AddBased(p.model, (1 << 30) + 2); }},
     {"requantization.C1", "quantization.requantization",
      [](Parts p) {
        p.y.quantization->requantization = Fixed();
@@ -328,6 +365,23 @@ const Broken kBroken[] = {
     {"versioning.C2", "opset_import", [](Parts p) { p.model.opset_imports[1].version = 3; }},
     {"versioning.C3", "opset_import",
      [](Parts p) { p.w = Levelled(p.model), p.model.opset_imports[1].version = 1; }},
+    {"versioning.C4", "opset_import",
+     [](Parts p) {
+       p.model.opset_imports.push_back({"qtx", 2});
+     }},
+    {"versioning.C4", "opset_import",
+     [](Parts p) {
+       p.model.opset_imports.insert(p.model.opset_imports.begin(), {"qtx", 2});
+     }},
+    {"versioning.C4", "opset_import",
+     [](Parts p) {  // another name of the domain ""
+       p.model.opset_imports.push_back({"ai.onnx", 18});
+     }},
+    {"versioning.C4", "opset_import",
+     [](Parts p) {
+       p.model.opset_imports.push_back({"com.microsoft", 1});
+       p.model.opset_imports.push_back({"com.microsoft", 2});
+     }},
     {"lowering.C1", "metadata_props 'qtx.annotations'",
      [](Parts p) {
        p.model.metadata = {{std::string(kDigestKey), "3:0123456789abcdef"}};
@@ -336,6 +390,8 @@ const Broken kBroken[] = {
      [](Parts p) {
        p.model.graph.nodes.push_back(MakeNode("MatMul", {"x", "w"}, "y"));
      }},
+    {"graph.C1", "input[1] 'x'",
+     [](Parts p) { p.model.graph.inputs.push_back(p.model.graph.inputs[0]); }},
     {"graph.C1", "value_info[1] 'x'",
      [](Parts p) {
        p.model.graph.values.push_back(Value("x", kUint8Q, {2, 4}, 1));
@@ -353,6 +409,39 @@ TEST(Check, FindsNothingInAConformingModel) {
   parts.y.quantization->requantization = Fixed();
   const auto findings = Check(model);
   EXPECT_TRUE(findings.empty()) << findings[0].rule << " " << findings[0].message;
+}
+
+TEST(Check, FindsNothingInWhatNearlyBreaksARule) {
+  const std::function<void(Parts)> edits[] = {
+      // One output twice; one version twice.  graph.C1, versioning.C4.
+      [](Parts p) { p.model.graph.outputs.push_back(p.model.graph.outputs[0]); },
+      [](Parts p) {
+        p.model.opset_imports.push_back({"ai.onnx", 17});
+      },
+      // Two bytes of 12 bits.  element_types.C4.
+      [](Parts p) {
+        p.w.elem_type = kBipolar1Q;
+        p.model.graph.initializers[0] = ToTensorData("w", *MakeTensor(kUint8, {2}));
+      },
+      // An offset of UINT32.  quantization.C11.
+      [](Parts p) { p.x = WithOffsets(p.model, kUint32, 127); },
+      // 2^53 is a binary64.  quantization.C18.
+      [](Parts p) { AddBased(p.model, 1 << 30); },
+      // No scales along an axis of size 0, inline or of levels.  quantization.C1, C13.
+      [](Parts p) {
+        p.model.graph.inputs.push_back(Value("none", kInt8Q, {0, 6}, 1));
+        Quantization& q = *p.model.graph.inputs[1].type->quantization;
+        q.scale.clear();
+        q.offset.clear();
+        q.axis = {0};
+      }};
+  for (const auto& edit : edits) {
+    Model model = Conforming();
+    edit(Parts{model});
+    const auto findings = Check(model);
+    EXPECT_TRUE(findings.empty()) << findings[0].rule << " " << findings[0].where << ": "
+                                  << findings[0].message;
+  }
 }
 
 TEST(Check, FindsNothingInLevelsThatKeepTheRules) {
