@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
@@ -60,6 +61,8 @@ struct Parts {  // the places that tests change
   TensorType& y = *model.graph.outputs[0].type;
   TensorType& w = *model.graph.values[0].type;
 };
+
+constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
 
 Statistics Measured() {
   Statistics statistics;
@@ -315,6 +318,37 @@ const Broken kBroken[] = {
        p.x.statistics = Measured();
        p.x.statistics->std = {-1};
      }},
+    {"statistics.C2", "statistics.mean",
+     [](Parts p) {  // below min, without a max
+       p.x.statistics.emplace();
+       p.x.statistics->min = {5};
+       p.x.statistics->mean = {1};
+     }},
+    {"statistics.C2", "statistics.mean",
+     [](Parts p) {  // above max, without a min
+       p.x.statistics.emplace();
+       p.x.statistics->max = {5};
+       p.x.statistics->mean = {6};
+     }},
+    // 0 and 1, as often as each other, deviate by 1/2: no values between them deviate more.
+    {"statistics.C2", "statistics.std",
+     [](Parts p) {
+       p.x.statistics.emplace();
+       p.x.statistics->min = {0};
+       p.x.statistics->max = {1};
+       p.x.statistics->std = {std::nextafter(0.5, 1.0)};
+     }},
+    // The extremes are of finite values.
+    {"statistics.C2", "statistics.max",
+     [](Parts p) {
+       p.x.statistics.emplace();
+       p.x.statistics->max = {std::numeric_limits<double>::infinity()};
+     }},
+    {"statistics.C2", "statistics.min",
+     [](Parts p) {
+       p.x.statistics.emplace();
+       p.x.statistics->min = {std::numeric_limits<double>::quiet_NaN()};
+     }},
     {"statistics.C3", "statistics.axis",
      [](Parts p) {
        p.x.statistics = Measured();
@@ -329,6 +363,23 @@ const Broken kBroken[] = {
      [](Parts p) {
        p.x.statistics = Measured();
        p.x.statistics->histogram->upper = -1;
+     }},
+    // 2^63 + 2^63 + 1 is 1 in 64 bits.
+    {"statistics.C4", "statistics.histogram",
+     [](Parts p) {
+       p.x.statistics.emplace();
+       p.x.statistics->count = 1;
+       p.x.statistics->histogram = Histogram{0, 1, {kHalf, kHalf, 1}, 0, 0};
+     }},
+    {"statistics.C4", "statistics.histogram",
+     [](Parts p) {
+       p.x.statistics.emplace();
+       p.x.statistics->histogram = Histogram{0, 1, {1}, kHalf, kHalf};
+     }},
+    {"statistics.C6", "statistics.moments",
+     [](Parts p) {  // six values are counted
+       p.x.statistics = Measured();
+       p.x.statistics->moments = {{.count = 5}};
      }},
     {"statistics.C5", "statistics",
      [](Parts p) {
@@ -434,6 +485,26 @@ TEST(Check, FindsNothingInWhatNearlyBreaksARule) {
         q.scale.clear();
         q.offset.clear();
         q.axis = {0};
+      },
+      // Half the range, and half of one that no binary64 holds.  statistics.C2.
+      [](Parts p) {
+        p.x.statistics.emplace();
+        p.x.statistics->min = {0};
+        p.x.statistics->max = {1};
+        p.x.statistics->std = {0.5};
+      },
+      [](Parts p) {
+        p.x.statistics.emplace();
+        p.x.statistics->min = {-0x1p1023};
+        p.x.statistics->max = {0x1p1023};
+        p.x.statistics->std = {0x1p1023};
+      },
+      // Nothing finite was seen.  statistics.S4.
+      [](Parts p) {
+        p.x.statistics.emplace();
+        p.x.statistics->nan_count = 3;
+        p.x.statistics->infinity_count = 2;
+        p.x.statistics->moments = {Moments()};
       }};
   for (const auto& edit : edits) {
     Model model = Conforming();
