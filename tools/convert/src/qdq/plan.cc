@@ -67,7 +67,7 @@ void Planner::SetType(const std::string& name, const QdqParameters& parameters,
                       std::initializer_list<std::string> shapes) {
   TensorType type;
   const TensorType* annotation = Annotation(name);
-  if (annotation != nullptr && Agree(*annotation, parameters)) {
+  if (annotation != nullptr && Agree(index_.model(), *annotation, parameters)) {
     type = format::Unannotated(*annotation);
     ledger_.Kept(name, "annotation");
   } else {
@@ -195,7 +195,7 @@ void Planner::FoldBase(const std::string& integers, const LoweredBase& lowered) 
 bool Planner::ComesFromInput(const std::string& real, const QdqParameters& parameters) const {
   const TensorType* annotation = Annotation(real);
   return index_.IsInput(real) && annotation != nullptr && index_.Initializer(real) == nullptr &&
-         index_.Consumers(real).size() == 1 && Agree(*annotation, parameters);
+         index_.Consumers(real).size() == 1 && Agree(index_.model(), *annotation, parameters);
 }
 
 // The Clip that lowering put before a QuantizeLinear for the narrowed range of `value`.
