@@ -82,7 +82,7 @@ Result<void> CheckSizes(const format::TensorType& type) {
     QTX_ASSIGN_OR_RETURN(expected, format::ElementCount(counts));
   }
   const auto scales = static_cast<std::int64_t>(q.scale.size());
-  if ((q.scale.empty() && q.axis.empty()) || (scales != expected && scales != 1) ||
+  if ((scales != expected && scales != 1) ||
       (!q.offset.empty() && q.offset.size() != q.scale.size())) {
     return Invalid("quantization", "found " + std::to_string(scales) + " scales and " +
                                        std::to_string(q.offset.size()) + " offsets, expected " +

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "qtx/convert/convert.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/check.h"
 #include "tests/qdq/maker.h"
 
@@ -244,6 +245,10 @@ TEST(ToQdq, ComesBackWithPairsAndOperatorsOnIntegersOfItsOwn) {
   maker.model.graph.outputs.push_back(OnnxMaker::Value("p", ElementType::kInt8, {2, 4}));
   maker.Quantize("f", "a", "fq");
   maker.Dequantize("fq", "a", "g");
+  // A remark about how g might be quantized, of the same parameters.
+  format::TensorType& g = *maker.model.graph.outputs.front().type;
+  maker.model.graph.outputs[1].type = format::Annotated(g);
+  maker.model.graph.outputs[1].type->quantization->offset = {3};
   maker.Node("QLinearMatMul", {"fq", "a/scale", "a/zp", "i", "a/scale", "a/zp", "a/scale", "a/zp"},
              {"p"});
   ExpectComesBack(maker.model);
