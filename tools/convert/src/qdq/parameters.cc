@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "errors.h"
-#include "qtx/format/annotation.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 
@@ -219,6 +218,30 @@ bool SameOver(const Dims& dims, const Quantization& a, const Quantization& b) {
   return true;
 }
 
+// Scale and offset of every element of `shape`, of two types with inline parameters.
+bool SameParameters(const std::optional<format::Shape>& shape, const Quantization& a,
+                    const Quantization& b) {
+  const auto odd = [](const Quantization& q) {
+    return !q.offset.empty() && q.offset.size() != q.scale.size();
+  };
+  if (odd(a) || odd(b)) return false;
+  if (SameLayout(a, b)) {
+    for (std::int64_t i = 0; i < std::ssize(a.scale); ++i) {
+      if (!SameAt(a, i, b, i)) return false;
+    }
+    return true;
+  }
+  Dims dims;
+  for (const format::Dimension& dimension : shape.value_or(format::Shape())) {
+    if (dimension.value == 0) return true;  // no element, which nothing contradicts
+    const auto axis = std::ssize(dims);
+    const auto names = [axis](const auto& axes) { return std::ranges::count(axes, axis) > 0; };
+    const bool named = names(a.axis) || names(b.axis);  // the size of others does not matter
+    dims.push_back(named ? dimension.value.value_or(1) : 1);
+  }
+  return SameOver(dims, a, b);
+}
+
 }  // namespace
 
 Result<std::int64_t> OpsetFor(const format::TensorType& type) {
@@ -289,28 +312,14 @@ Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const fo
 
 bool Agree(const format::Model& model, const format::TensorType& annotation,
            const QdqParameters& parameters) {
-  format::TensorType type = format::Unannotated(annotation);
-  if (type.elem_type != parameters.elem_type) return false;
-  auto resolved = format::Resolve(model, type);
-  if (!resolved.has_value()) return false;
-  const Quantization& q = *(type.quantization = *std::move(resolved));
-  if (!q.offset.empty() && q.offset.size() != q.scale.size()) return false;
-  const Quantization& other = parameters.quantization;
-  if (SameLayout(q, other)) {
-    for (std::int64_t i = 0; i < std::ssize(q.scale); ++i) {
-      if (!SameAt(q, i, other, i)) return false;
-    }
-    return true;
+  const Quantization& declared = *annotation.quantization;
+  if (format::QuantizedOf(declared.storage_type) != parameters.elem_type) return false;
+  const bool elsewhere = !declared.scale_tensor.empty() || !declared.offset_tensor.empty();
+  if (!elsewhere && !format::HasLevels(declared)) {
+    return SameParameters(annotation.shape, declared, parameters.quantization);
   }
-  Dims dims;
-  for (const format::Dimension& dimension : type.shape.value_or(format::Shape())) {
-    if (dimension.value == 0) return true;  // no element, which nothing contradicts
-    const auto axis = std::ssize(dims);
-    const auto names = [axis](const auto& axes) { return std::ranges::count(axes, axis) > 0; };
-    const bool named = names(q.axis) || names(other.axis);  // the size of others does not matter
-    dims.push_back(named ? dimension.value.value_or(1) : 1);
-  }
-  return SameOver(dims, q, other);
+  const auto q = format::Resolve(model, annotation);
+  return q.has_value() && SameParameters(annotation.shape, *q, parameters.quantization);
 }
 
 }  // namespace qtx::convert
