@@ -25,6 +25,11 @@ void CollectAnnotations(const std::vector<ValueInfo>& list, Graph& to) {
   }
 }
 
+Result<Digest> DigestOf(std::size_t count, const Model& bare) {
+  QTX_ASSIGN_OR_RETURN(const std::string bytes, bare.Serialize());
+  return Digest{count, Fnv1a(bytes)};
+}
+
 }  // namespace
 
 TensorType Annotated(TensorType type) {
@@ -44,17 +49,39 @@ TensorType Unannotated(TensorType type) {
   return type;
 }
 
-Result<AnnotationDigest> DigestOf(const Graph& graph) {
+const std::string* FindMetadata(const Metadata& metadata, std::string_view key) {
+  const auto found = std::ranges::find(metadata, key, &Metadata::value_type::first);
+  return found == metadata.end() ? nullptr : &found->second;
+}
+
+void EraseLoweringRecord(Metadata& metadata) {
+  std::erase_if(metadata, [](const auto& entry) {
+    return entry.first == kDigestKey || entry.first == kNodesKey || entry.first == kImportsKey;
+  });
+}
+
+Result<Digest> DigestOf(const Graph& graph) {
   Model bare;
   for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
     CollectAnnotations(*list, bare.graph);
   }
   std::ranges::stable_sort(bare.graph.values, {}, &ValueInfo::name);
-  QTX_ASSIGN_OR_RETURN(const std::string bytes, bare.Serialize());
-  return AnnotationDigest{bare.graph.values.size(), Fnv1a(bytes)};
+  return DigestOf(bare.graph.values.size(), bare);
 }
 
-std::string ToText(const AnnotationDigest& digest) {
+Result<Digest> NodeDigestOf(const Graph& graph) {
+  Model bare;
+  for (const Node& node : graph.nodes) {
+    Node& kept = bare.graph.nodes.emplace_back();
+    kept.op_type = node.op_type;
+    if (node.domain != "ai.onnx") kept.domain = node.domain;
+    kept.inputs = node.inputs;
+    kept.outputs = node.outputs;
+  }
+  return DigestOf(graph.nodes.size(), bare);
+}
+
+std::string ToText(const Digest& digest) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text = std::to_string(digest.count) + ":";
   for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(digest.hash >> shift) & 15U];
@@ -62,10 +89,10 @@ std::string ToText(const AnnotationDigest& digest) {
 }
 
 Result<void> CheckDigest(const Model& model) {
-  const auto entry = std::ranges::find(model.metadata, kDigestKey, &Metadata::value_type::first);
-  if (entry == model.metadata.end()) return {};
-  QTX_ASSIGN_OR_RETURN(const AnnotationDigest found, DigestOf(model.graph));
-  const std::string& written = entry->second;
+  const std::string* entry = FindMetadata(model.metadata, kDigestKey);
+  if (entry == nullptr) return {};
+  QTX_ASSIGN_OR_RETURN(const Digest found, DigestOf(model.graph));
+  const std::string& written = *entry;
   if (written == ToText(found)) return {};
   const std::string where = "metadata_props '" + std::string(kDigestKey) + "'";
   std::size_t count = 0;

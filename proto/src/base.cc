@@ -18,6 +18,20 @@ int LowestBit(float value) {
   return exponent - 24 + std::countr_zero(mantissa);
 }
 
+// scale * steps + |base| is at most 2^53 u, u being the lowest bit that scale and base have.
+// REQUIRES: finite values other than 0.
+bool AddUpInBinary64(float scale, std::uint64_t steps, float base) {
+  const int unit = std::min(LowestBit(scale), LowestBit(base));
+  const double scale_units = std::ldexp(static_cast<double>(scale), -unit);
+  const double base_units = std::ldexp(std::fabs(static_cast<double>(base)), -unit);
+  if (base_units > 0x1p53 || (steps != 0 && scale_units > 0x1p53)) return false;
+  if (steps == 0) return true;
+  // At most 2^53 * 2^32: integers of 128 bits, for the sum itself need not be a binary64.
+  const auto sum = static_cast<unsigned __int128>(scale_units) * steps +
+                   static_cast<unsigned __int128>(base_units);
+  return sum <= static_cast<unsigned __int128>(0x1p53);
+}
+
 }  // namespace
 
 std::optional<LevelFault> CheckBases(ElementType storage, const Quantization& q) {
@@ -30,13 +44,9 @@ std::optional<LevelFault> CheckBases(ElementType storage, const Quantization& q)
     const float scale = ScaleAt(q, at);
     if (base == 0 || !std::isfinite(scale) || !(scale > 0)) continue;
     const std::int64_t offset = OffsetAt(q, at);
-    const auto steps =
-        static_cast<double>(std::max(std::abs(range.min - offset), std::abs(range.max - offset)));
-    const int unit = std::min(LowestBit(scale), LowestBit(base));
-    // Rounding cannot bring a sum above 2^53 to one that is not: 2^53 is a binary64 itself.
-    const double greatest = std::ldexp(static_cast<double>(scale), -unit) * steps +
-                            std::ldexp(std::fabs(static_cast<double>(base)), -unit);
-    if (greatest <= 0x1p53) continue;
+    const auto steps = static_cast<std::uint64_t>(
+        std::max(std::abs(range.min - offset), std::abs(range.max - offset)));
+    if (AddUpInBinary64(scale, steps, base)) continue;
     return LevelFault{"quantization.C18", "base_levels",
                       "scale " + HexFloat(static_cast<double>(scale)) + " and base " +
                           HexFloat(static_cast<double>(base)) + " of parameter " +

@@ -30,6 +30,7 @@ class Checker {
     CheckNodes();
     CheckOutputsDefined();
     CheckOrigins();
+    CheckImports();
     CheckVersion();
     CheckAnnotations();
     return findings_.Take();
@@ -43,7 +44,10 @@ class Checker {
       if (!inserted && declared->second->type != values[i].type) {
         findings_.Add("graph.C1", place, "the value is declared again with another type");
       }
-      if (list[0] == 'i') defined_.insert(values[i].name);
+      const bool defines = &values == &model_.graph.inputs;
+      if (defines && !defined_.insert(values[i].name).second) {
+        findings_.Add("graph.C1", place, "the value is defined twice");
+      }
       if (!values[i].type) continue;
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
       CheckLevelsOf(values[i], place);
@@ -122,6 +126,20 @@ class Checker {
       if (inserted || *first->second == *node.origin) continue;
       findings_.Add("origin.C2", place,
                     "differs from that of an earlier node of group '" + node.origin->group + "'");
+    }
+  }
+
+  void CheckImports() {
+    std::map<std::string, std::int64_t> versions;
+    for (const OpsetImport& import : model_.opset_imports) {
+      const std::string domain = import.domain.empty() ? "ai.onnx" : import.domain;
+      const auto [first, inserted] = versions.emplace(domain, import.version);
+      if (inserted || first->second == import.version) continue;
+      findings_.Add(
+          "versioning.C4", "opset_import",
+          FoundExpected("domain '" + domain + "' in versions " + std::to_string(first->second) +
+                            " and " + std::to_string(import.version),
+                        "one version of a domain"));
     }
   }
 
@@ -209,7 +227,7 @@ std::vector<std::string> CheckedRules() {
           "shape.C1",         "shape.C2",          "shape.C3",          "shape.C4",
           "statistics.C1",    "statistics.C2",     "statistics.C3",     "statistics.C4",
           "statistics.C5",    "statistics.C6",     "versioning.C1",     "versioning.C2",
-          "versioning.C3"};
+          "versioning.C3",    "versioning.C4"};
 }
 
 }  // namespace qtx::format

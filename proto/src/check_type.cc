@@ -2,6 +2,7 @@
 // statistics.md.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "check_rules.h"
@@ -138,13 +139,14 @@ struct TypeChecker {
     return *count;
   }
 
-  // quantization.C1 and C11: the parameters inline, wherever they are.
-  std::optional<Quantization> Resolved() {
+  // quantization.C1 and C11: the parameters inline, wherever they are. `count`, where it is known,
+  // are the scales that there must be.
+  std::optional<Quantization> Resolved(std::optional<std::int64_t> count) {
     const Quantization& q = *type.quantization;
     const int forms = static_cast<int>(!q.scale.empty()) +
                       static_cast<int>(!q.scale_tensor.empty()) +
                       static_cast<int>(!q.scale_levels.empty());
-    if (forms != 1) {
+    if (forms > 1 || (forms == 0 && count != 0)) {
       Report("quantization.C1", "quantization.scale",
              FoundExpected(forms == 0 ? "none" : std::to_string(forms),
                            "one of scale, scale_tensor and scale_levels"));
@@ -264,7 +266,7 @@ struct TypeChecker {
 
   void CheckQuantization() {
     const auto count = CheckGranularity(*type.quantization);
-    auto resolved = Resolved();
+    auto resolved = Resolved(count);
     if (!resolved || (!count && HasLevels(*type.quantization))) return;
     if (!CheckLevels(&*resolved)) return;
     if (count) CheckScales(*resolved, *count);
@@ -316,27 +318,55 @@ struct StatisticsChecker {
                FoundExpected(std::to_string(values->size()) + " values",
                              "none or " + std::to_string(count)));
       }
-      if (std::ranges::any_of(*values, [](double v) { return std::isnan(v); })) {
-        Report("statistics.C2", field, FoundExpected("NaN", "a number"));
+      const auto infinite =
+          std::ranges::find_if(*values, [](double v) { return !std::isfinite(v); });
+      if (infinite != values->end()) {
+        Report("statistics.C2", field, FoundExpected(HexFloat(*infinite), "a finite value"));
       }
     }
   }
 
-  void CheckOrder() {
-    const auto& [min, max, mean, std] =
-        std::tie(statistics.min, statistics.max, statistics.mean, statistics.std);
-    for (std::size_t i = 0; i < std::min(min.size(), max.size()); ++i) {
-      if (min[i] > max[i]) {
-        Report("statistics.C2", "min", FoundExpected("a value above max", "min <= max"));
-        return;
-      }
-      if (i < mean.size() && (mean[i] < min[i] || mean[i] > max[i])) {
-        Report("statistics.C2", "mean", FoundExpected("a value outside", "min <= mean <= max"));
-        return;
-      }
+  // The rest of statistics.C2; false once it has reported.
+  bool CheckOrdered(const char* field, const std::vector<double>& low,
+                    const std::vector<double>& high, const char* expected) {
+    for (std::size_t i = 0; i < std::min(low.size(), high.size()); ++i) {
+      if (!(low[i] > high[i])) continue;
+      Report("statistics.C2", field,
+             FoundExpected(HexFloat(low[i]) + " above " + HexFloat(high[i]), expected));
+      return false;
     }
-    if (std::ranges::any_of(std, [](double v) { return v < 0; })) {
+    return true;
+  }
+
+  void CheckOrder() {
+    const Statistics& s = statistics;
+    if (!CheckOrdered("min", s.min, s.max, "min <= max") ||
+        !CheckOrdered("mean", s.min, s.mean, "min <= mean") ||
+        !CheckOrdered("mean", s.mean, s.max, "mean <= max")) {
+      return;
+    }
+    if (std::ranges::any_of(s.std, [](double v) { return v < 0; })) {
       Report("statistics.C2", "std", FoundExpected("a negative value", "at least 0"));
+      return;
+    }
+    std::vector<double> greatest;
+    for (std::size_t i = 0; i < std::min(s.min.size(), s.max.size()); ++i) {
+      const double range = s.max[i] - s.min[i];
+      // Half of a range beyond the largest binary64 is none: both halves are exact then.
+      greatest.push_back(std::isfinite(range) ? range / 2 : s.max[i] / 2 - s.min[i] / 2);
+    }
+    CheckOrdered("std", s.std, greatest, "at most (max - min) / 2");
+  }
+
+  // A sum of up to 2^26 counts, which 64 bits need not hold.
+  using Wide = unsigned __int128;
+  void CheckTotal(const char* rule, const char* field, Wide total) {
+    if (total > std::numeric_limits<std::uint64_t>::max()) {
+      Report(rule, field, FoundExpected("2^64 values or more", "fewer"));
+    } else if (statistics.count != 0 && total != statistics.count) {
+      Report(rule, field,
+             FoundExpected(std::to_string(static_cast<std::uint64_t>(total)) + " values",
+                           "count, " + std::to_string(statistics.count)));
     }
   }
 
@@ -358,11 +388,15 @@ struct StatisticsChecker {
              FoundExpected(std::to_string(moments.size()) + " values",
                            "none or " + std::to_string(count)));
     }
+    Wide total = 0;
     for (const Moments& m : moments) {
+      total += m.count;
       if (canonical(m.sum) && canonical(m.sum_of_squares)) continue;
       Report("statistics.C6", "moments", "expected odd integers in their shortest form");
       return;
     }
+    if (!moments.empty() && std::ssize(moments) == count)
+      CheckTotal("statistics.C6", "moments", total);
   }
 
   void CheckHistogram(const Histogram& h) {
@@ -373,14 +407,8 @@ struct StatisticsChecker {
           "expected finite lower < upper and 1 to " + std::to_string(kMaxHistogramBins) + " bins");
       return;
     }
-    // Sums wrap, as unsigned integers do: the total of a true histogram does not pass 2^64.
-    const std::uint64_t total =
-        std::accumulate(h.counts.begin(), h.counts.end(), h.below + h.above);
-    if (statistics.count != 0 && total != statistics.count) {
-      Report("statistics.C4", "histogram",
-             FoundExpected(std::to_string(total) + " values",
-                           "count, " + std::to_string(statistics.count)));
-    }
+    const Wide total = std::accumulate(h.counts.begin(), h.counts.end(), Wide{h.below} + h.above);
+    CheckTotal("statistics.C4", "histogram", total);
   }
 };
 

@@ -52,10 +52,9 @@ Result<void> MatchStorage(const TensorType& type, const Dims& dims, const Tensor
   }
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, ElementCount(std::span<const std::int64_t>(dims)));
   QTX_ASSIGN_OR_RETURN(const std::int64_t size, PackedBytes(storage, count));
-  QTX_ASSIGN_OR_RETURN(const std::int64_t found,
-                       ElementCount(std::span<const std::int64_t>(data.dims)));
-  if (size == found) return {};
-  return Mismatch("dims", std::to_string(found) + " bytes", std::to_string(size));
+  const Dims packed = {size};
+  if (data.dims == packed) return {};
+  return Mismatch("dims", ToString(data.dims), ToString(packed) + ", eight elements to a byte");
 }
 
 Result<void> MatchParameters(const Quantization& q, const Dims& dims) {
@@ -71,6 +70,23 @@ Result<void> MatchParameters(const Quantization& q, const Dims& dims) {
                     std::to_string(q.scale.size()));
   }
   return {};
+}
+
+// quantization.C11.
+Result<std::vector<std::int32_t>> OffsetsIn(const Tensor& tensor) {
+  if (!IsIntegerStorage(tensor.elem_type) || BitWidth(tensor.elem_type) > 32) {
+    return Mismatch("quantization.offset_tensor", std::string(Name(tensor.elem_type)),
+                    "an integer type of at most 32 bits");
+  }
+  std::vector<std::int32_t> offsets = UnpackInt32(tensor);
+  if (tensor.elem_type != ElementType::kUint32) return offsets;
+  // A UINT32 of 2^31 or more has wrapped to a negative int32.
+  const auto wrapped =
+      std::ranges::find_if(offsets, [](std::int32_t offset) { return offset < 0; });
+  if (wrapped == offsets.end()) return offsets;
+  return Mismatch("quantization.offset_tensor",
+                  std::to_string(static_cast<std::uint32_t>(*wrapped)),
+                  "at most 2147483647, the greatest stored value of any storage");
 }
 
 std::string FolderOf(const std::string& path) {
@@ -275,12 +291,7 @@ Result<Quantization> Resolve(const Model& model, const Quantization& q) {
   }
   if (!q.offset_tensor.empty()) {
     QTX_ASSIGN_OR_RETURN(const Tensor offset, DecodeNamed(model, q.offset_tensor));
-    if (!IsIntegerStorage(offset.elem_type) || BitWidth(offset.elem_type) > 32 ||
-        offset.elem_type == ElementType::kUint32) {
-      return Mismatch("quantization.offset_tensor", std::string(Name(offset.elem_type)),
-                      "an integer type of at most 32 bits");
-    }
-    resolved.offset = UnpackInt32(offset);
+    QTX_ASSIGN_OR_RETURN(resolved.offset, OffsetsIn(offset));
     resolved.offset_tensor.clear();
   }
   return resolved;

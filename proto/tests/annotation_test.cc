@@ -33,7 +33,7 @@ TEST(AnnotationDigest, IsFnv1aOfTheSerialisedValues) {
   const std::uint64_t hash = ((0xcbf29ce484222325U ^ 0x3aU) * prime) * prime;
   const auto digest = DigestOf(Graph());
   ASSERT_TRUE(digest.has_value());
-  EXPECT_EQ(*digest, (AnnotationDigest{0, hash}));
+  EXPECT_EQ(*digest, (Digest{0, hash}));
 }
 
 TEST(AnnotationDigest, IgnoresShapesAndWhereAValueIsDeclared) {
@@ -66,6 +66,23 @@ TEST(AnnotationDigest, RefusesTextThatIsNoDigest) {
     model.metadata[0].second = text;
     EXPECT_FALSE(CheckDigest(model).has_value()) << text;
   }
+}
+
+// lowering.S9: FNV-1a, computed apart, of 3a 0e (a graph of 14 bytes), 0a 0c (a node of 12), 0a 01
+// "x", 12 01 "y", 22 04 "Relu".
+TEST(NodeDigest, IsFnv1aOfTheSerialisedNodes) {
+  Graph graph;
+  Node& node = graph.nodes.emplace_back();
+  node.name = "not counted";
+  node.op_type = "Relu";
+  node.domain = "ai.onnx";
+  node.inputs = {"x"};
+  node.outputs = {"y"};
+  node.attributes = {Attribute::Int("neither", 1)};
+  EXPECT_EQ(*NodeDigestOf(graph), (Digest{1, 0x604392a0d5ee8caaU}));
+  EXPECT_EQ(ToText(*NodeDigestOf(graph)), "1:604392a0d5ee8caa");
+  node.domain = "com.example";
+  EXPECT_NE(*NodeDigestOf(graph), (Digest{1, 0x604392a0d5ee8caaU}));
 }
 
 }  // namespace

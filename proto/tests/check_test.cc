@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
@@ -61,6 +62,8 @@ struct Parts {  // the places that tests change
   TensorType& w = *model.graph.values[0].type;
 };
 
+constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+
 Statistics Measured() {
   Statistics statistics;
   statistics.min = {-1};
@@ -98,6 +101,28 @@ TensorType Levelled(Model& model) {
   return w;
 }
 
+// x with its offset in an initializer of `type`.
+TensorType WithOffsets(Model& model, ElementType type, std::int64_t offset) {
+  Tensor offsets = *MakeTensor(type, {1});
+  PackIntegers(std::vector<std::int64_t>{offset}, offsets);
+  model.graph.initializers.push_back(ToTensorData("offsets", offsets));
+  TensorType x = *model.graph.inputs[0].type;
+  x.quantization->offset.clear();
+  x.quantization->offset_tensor = "offsets";
+  return x;
+}
+
+// An INT32Q initializer whose greatest real is `stored` + 2^53 - 2^30.
+void AddBased(Model& model, std::int64_t stored) {
+  model.opset_imports[1].version = 2;
+  ValueInfo based = Value("based", kInt32Q, {1}, 1);
+  based.type->quantization->quant_min = 0;
+  based.type->quantization->quant_max = stored;
+  based.type->quantization->base_levels = {{.value = {0x1.fffffcp52F}}};
+  model.graph.values.push_back(based);
+  model.graph.initializers.push_back(ToTensorData("based", *MakeTensor(kInt32, {1})));
+}
+
 struct Broken {
   const char* rule;
   const char* where;  // part of the place
@@ -116,6 +141,11 @@ const Broken kBroken[] = {
     {"element_types.C4", "initializer[0] 'w'",
      [](Parts p) {
        p.model.graph.initializers[0] = ToTensorData("w", *MakeTensor(kInt8, {3, 4}));
+     }},
+    {"element_types.C4", "initializer[0] 'w'",
+     [](Parts p) {  // 12 bits are two bytes along one axis, not along two
+       p.w.elem_type = kBipolar1Q;
+       p.model.graph.initializers[0] = ToTensorData("w", *MakeTensor(kUint8, {2, 1}));
      }},
     {"element_types.C5", "initializer[0] 'w' [0]",
      [](Parts p) { p.w.quantization->quant_min = 1; }},
@@ -184,6 +214,11 @@ const Broken kBroken[] = {
        p.x.quantization->scale.clear();
        p.x.quantization->scale_tensor = "nowhere";
      }},
+    {"quantization.C11", "quantization",
+     [](Parts p) { p.x = WithOffsets(p.model, kUint32, std::int64_t{1} << 31); }},
+    {"quantization.C11", "quantization", [](Parts p) { p.x = WithOffsets(p.model, kInt64, 3); }},
+    {"quantization.C5", "quantization.offset[0]",
+     [](Parts p) { p.x = WithOffsets(p.model, kUint32, 128); }},
     {"quantization.C12", "quantization.storage_type",
      [](Parts p) { p.x.quantization->storage_type = kInt8; }},
     {"quantization.C12", "quantization.storage_type", [](Parts p) { p.x.elem_type = kFloat; }},
@@ -249,6 +284,11 @@ const Broken kBroken[] = {
      }},
     {"quantization.C18", "quantization.base_levels",
      [](Parts p) { (p.w = Levelled(p.model)).quantization->base_levels[0].value[0] = 0x1p-60F; }},
+    // 2^53 + 1, which is no binary64: computed in binary64 it is 2^53.
+    {"quantization.C18", "value_info[1] 'based': quantization.base_levels",
+     [](Parts p) { AddBased(p.model, (1 << 30) + 1); }},
+    {"quantization.C18", "value_info[1] 'based': quantization.base_levels",
+     [](Parts p) { AddBased(p.model, (1 << 30) + 2); }},
     {"requantization.C1", "quantization.requantization",
      [](Parts p) {
        p.y.quantization->requantization = Fixed();
@@ -284,6 +324,37 @@ const Broken kBroken[] = {
        p.x.statistics = Measured();
        p.x.statistics->std = {-1};
      }},
+    {"statistics.C2", "statistics.mean",
+     [](Parts p) {  // below min, without a max
+       p.x.statistics.emplace();
+       p.x.statistics->min = {5};
+       p.x.statistics->mean = {1};
+     }},
+    {"statistics.C2", "statistics.mean",
+     [](Parts p) {  // above max, without a min
+       p.x.statistics.emplace();
+       p.x.statistics->max = {5};
+       p.x.statistics->mean = {6};
+     }},
+    // 0 and 1, as often as each other, deviate by 1/2: no values between them deviate more.
+    {"statistics.C2", "statistics.std",
+     [](Parts p) {
+       p.x.statistics.emplace();
+       p.x.statistics->min = {0};
+       p.x.statistics->max = {1};
+       p.x.statistics->std = {std::nextafter(0.5, 1.0)};
+     }},
+    // The extremes are of finite values.
+    {"statistics.C2", "statistics.max",
+     [](Parts p) {
+       p.x.statistics.emplace();
+       p.x.statistics->max = {std::numeric_limits<double>::infinity()};
+     }},
+    {"statistics.C2", "statistics.min",
+     [](Parts p) {
+       p.x.statistics.emplace();
+       p.x.statistics->min = {std::numeric_limits<double>::quiet_NaN()};
+     }},
     {"statistics.C3", "statistics.axis",
      [](Parts p) {
        p.x.statistics = Measured();
@@ -298,6 +369,23 @@ const Broken kBroken[] = {
      [](Parts p) {
        p.x.statistics = Measured();
        p.x.statistics->histogram->upper = -1;
+     }},
+    // 2^63 + 2^63 + 1 is 1 in 64 bits.
+    {"statistics.C4", "statistics.histogram",
+     [](Parts p) {
+       p.x.statistics.emplace();
+       p.x.statistics->count = 1;
+       p.x.statistics->histogram = Histogram{0, 1, {kHalf, kHalf, 1}, 0, 0};
+     }},
+    {"statistics.C4", "statistics.histogram",
+     [](Parts p) {
+       p.x.statistics.emplace();
+       p.x.statistics->histogram = Histogram{0, 1, {1}, kHalf, kHalf};
+     }},
+    {"statistics.C6", "statistics.moments",
+     [](Parts p) {  // six values are counted
+       p.x.statistics = Measured();
+       p.x.statistics->moments = {{.count = 5}};
      }},
     {"statistics.C5", "statistics",
      [](Parts p) {
@@ -334,6 +422,23 @@ const Broken kBroken[] = {
     {"versioning.C2", "opset_import", [](Parts p) { p.model.opset_imports[1].version = 3; }},
     {"versioning.C3", "opset_import",
      [](Parts p) { p.w = Levelled(p.model), p.model.opset_imports[1].version = 1; }},
+    {"versioning.C4", "opset_import",
+     [](Parts p) {
+       p.model.opset_imports.push_back({"qtx", 2});
+     }},
+    {"versioning.C4", "opset_import",
+     [](Parts p) {
+       p.model.opset_imports.insert(p.model.opset_imports.begin(), {"qtx", 2});
+     }},
+    {"versioning.C4", "opset_import",
+     [](Parts p) {  // another name of the domain ""
+       p.model.opset_imports.push_back({"ai.onnx", 18});
+     }},
+    {"versioning.C4", "opset_import",
+     [](Parts p) {
+       p.model.opset_imports.push_back({"com.microsoft", 1});
+       p.model.opset_imports.push_back({"com.microsoft", 2});
+     }},
     {"lowering.C1", "metadata_props 'qtx.annotations'",
      [](Parts p) {
        p.model.metadata = {{std::string(kDigestKey), "3:0123456789abcdef"}};
@@ -342,6 +447,8 @@ const Broken kBroken[] = {
      [](Parts p) {
        p.model.graph.nodes.push_back(MakeNode("MatMul", {"x", "w"}, "y"));
      }},
+    {"graph.C1", "input[1] 'x'",
+     [](Parts p) { p.model.graph.inputs.push_back(p.model.graph.inputs[0]); }},
     {"graph.C1", "value_info[1] 'x'",
      [](Parts p) {
        p.model.graph.values.push_back(Value("x", kUint8Q, {2, 4}, 1));
@@ -359,6 +466,59 @@ TEST(Check, FindsNothingInAConformingModel) {
   parts.y.quantization->requantization = Fixed();
   const auto findings = Check(model);
   EXPECT_TRUE(findings.empty()) << findings[0].rule << " " << findings[0].message;
+}
+
+TEST(Check, FindsNothingInWhatNearlyBreaksARule) {
+  const std::function<void(Parts)> edits[] = {
+      // One output twice; one version twice.  graph.C1, versioning.C4.
+      [](Parts p) { p.model.graph.outputs.push_back(p.model.graph.outputs[0]); },
+      [](Parts p) {
+        p.model.opset_imports.push_back({"ai.onnx", 17});
+      },
+      // Two bytes of 12 bits.  element_types.C4.
+      [](Parts p) {
+        p.w.elem_type = kBipolar1Q;
+        p.model.graph.initializers[0] = ToTensorData("w", *MakeTensor(kUint8, {2}));
+      },
+      // An offset of UINT32.  quantization.C11.
+      [](Parts p) { p.x = WithOffsets(p.model, kUint32, 127); },
+      // 2^53 is a binary64.  quantization.C18.
+      [](Parts p) { AddBased(p.model, 1 << 30); },
+      // No scales along an axis of size 0, inline or of levels.  quantization.C1, C13.
+      [](Parts p) {
+        p.model.graph.inputs.push_back(Value("none", kInt8Q, {0, 6}, 1));
+        Quantization& q = *p.model.graph.inputs[1].type->quantization;
+        q.scale.clear();
+        q.offset.clear();
+        q.axis = {0};
+      },
+      // Half the range, and half of one that no binary64 holds.  statistics.C2.
+      [](Parts p) {
+        p.x.statistics.emplace();
+        p.x.statistics->min = {0};
+        p.x.statistics->max = {1};
+        p.x.statistics->std = {0.5};
+      },
+      [](Parts p) {
+        p.x.statistics.emplace();
+        p.x.statistics->min = {-0x1p1023};
+        p.x.statistics->max = {0x1p1023};
+        p.x.statistics->std = {0x1p1023};
+      },
+      // Nothing finite was seen.  statistics.S4.
+      [](Parts p) {
+        p.x.statistics.emplace();
+        p.x.statistics->nan_count = 3;
+        p.x.statistics->infinity_count = 2;
+        p.x.statistics->moments = {Moments()};
+      }};
+  for (const auto& edit : edits) {
+    Model model = Conforming();
+    edit(Parts{model});
+    const auto findings = Check(model);
+    EXPECT_TRUE(findings.empty()) << findings[0].rule << " " << findings[0].where << ": "
+                                  << findings[0].message;
+  }
 }
 
 TEST(Check, FindsNothingInLevelsThatKeepTheRules) {

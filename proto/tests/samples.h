@@ -142,7 +142,7 @@ class TypeGenerator {
       s.min.push_back(-1.0 - static_cast<double>(Below(100)));
       s.max.push_back(std::nextafter(0.1, 1.0) + static_cast<double>(Below(100)));
       s.mean.push_back(-0.0);
-      s.std.push_back(static_cast<double>(Below(9)) / 3);
+      s.std.push_back(static_cast<double>(Below(3)) / 6);  // below half the least range, 1.1
     }
     s.count = 10;
     s.nan_count = Below(2);

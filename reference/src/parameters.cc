@@ -15,7 +15,8 @@ Error BadField(std::string field, std::string message) {
 }  // namespace
 
 Result<void> CheckParameterValues(format::ElementType type, const format::Quantization& q) {
-  if (q.scale.empty()) return BadField("scale", "found no values");
+  // Along an axis of size 0 there are none: quantization.C1.
+  if (q.scale.empty() && q.axis.empty()) return BadField("scale", "found no values");
   for (std::size_t i = 0; i < q.scale.size(); ++i) {
     if (!(q.scale[i] > 0) || !std::isfinite(q.scale[i])) {
       return BadField("scale[" + std::to_string(i) + "]",

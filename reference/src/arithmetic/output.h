@@ -72,7 +72,9 @@ class Output {
   /// A plain integer type or BOOL, or DOUBLE: computed exactly in every arithmetic (exact.S10).
   bool is_plain() const { return kind_ == Kind::kPlain || kind_ == Kind::kDouble; }
   bool per_tensor() const { return map_.per_tensor(); }
-  float scale(std::int64_t element) const { return scales_[Parameter(scales_.size(), element)]; }
+  float scale(std::int64_t element) const {  // without one, of an axis of size 0, as Operand's
+    return scales_.empty() ? 1.0F : scales_[Parameter(scales_.size(), element)];
+  }
   std::int32_t offset(std::int64_t element) const {
     return offsets_.empty() ? 0 : offsets_[Parameter(offsets_.size(), element)];
   }

@@ -97,8 +97,8 @@ std::string_view Name(Reason reason) {
       return "shape";
     case Reason::kType:
       return "type";
-    case Reason::kAllNan:
-      return "all NaN";
+    case Reason::kNothingFinite:
+      return "nothing finite";
     case Reason::kExecution:
       break;
   }

@@ -45,6 +45,7 @@ void MergeExtremes(const Statistics& a, const Statistics& b, Statistics& merged)
 // Chan, Golub, LeVeque 1979, "Updating formulae and a pairwise algorithm": with n = na + nb and
 // d = mean_b - mean_a,  mean = mean_a + d * nb / n,  M2 = M2_a + M2_b + d^2 * na * nb / n.
 // The weights are those of the whole tensor: every element of a named axis is seen equally often.
+// Roundings may pass the bounds of statistics.C2, to which they are brought back.
 void MergeRounded(const Statistics& a, const Statistics& b, Statistics& merged) {
   const auto na = static_cast<double>(a.count);
   const auto nb = static_cast<double>(b.count);
@@ -52,10 +53,14 @@ void MergeRounded(const Statistics& a, const Statistics& b, Statistics& merged) 
   for (std::size_t i = 0; i < merged.mean.size(); ++i) {
     const double difference = b.mean[i] - a.mean[i];
     merged.mean[i] = a.mean[i] + difference * (nb / n);
+    const bool bounded = i < merged.min.size();  // max has as many
+    if (bounded) merged.mean[i] = std::max(merged.min[i], std::min(merged.mean[i], merged.max[i]));
     if (merged.std.empty()) continue;
     const double variance = (a.std[i] * a.std[i]) * (na / n) + (b.std[i] * b.std[i]) * (nb / n) +
                             difference * difference * (na / n) * (nb / n);
     merged.std[i] = std::sqrt(variance);
+    const double range = bounded ? merged.max[i] - merged.min[i] : 0;
+    if (bounded && std::isfinite(range)) merged.std[i] = std::min(merged.std[i], range / 2);
   }
 }
 

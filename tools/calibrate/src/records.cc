@@ -181,7 +181,7 @@ Result<void> Annotate(const Records& records, format::Model& model) {
   });
   for (auto& [key, text] : model.metadata) {
     if (key != format::kDigestKey) continue;
-    QTX_ASSIGN_OR_RETURN(const format::AnnotationDigest digest, format::DigestOf(graph));
+    QTX_ASSIGN_OR_RETURN(const format::Digest digest, format::DigestOf(graph));
     text = format::ToText(digest);
   }
   return {};

@@ -12,9 +12,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using format::Tensor;
 
-bool IsAllNan(const Tensor& tensor) {
+bool HasNothingFinite(const Tensor& tensor) {
   if (tensor.elem_type != format::ElementType::kFloat || tensor.bytes.empty()) return false;
-  return std::ranges::all_of(tensor.As<float>(), [](float value) { return std::isnan(value); });
+  return std::ranges::none_of(tensor.As<float>(), [](float value) { return std::isfinite(value); });
 }
 
 class Run {
@@ -109,10 +109,10 @@ std::optional<BadSample> Run::Observe(const std::vector<Tensor>& inputs, Executo
     }
   };
   for (std::size_t i = 0; i < inputs.size() && i < inputs_.size(); ++i) {
-    if (IsAllNan(inputs[i])) {
-      return BadSample{
-          Reason::kAllNan,
-          {ErrorCode::kInvalid, "input '" + inputs_[i]->name + "'", "found nothing but NaN"}};
+    if (HasNothingFinite(inputs[i])) {
+      return BadSample{Reason::kNothingFinite,
+                       {ErrorCode::kInvalid, "input '" + inputs_[i]->name + "'",
+                        "found nothing but NaN and infinities"}};
     }
     add(inputs_[i]->name, inputs[i]);
   }

@@ -111,6 +111,28 @@ TEST(Calibrate, IsPerTensorWhereTheAxisChangesItsSize) {
   EXPECT_EQ(*merged->model.Serialize(), *whole->model.Serialize());
 }
 
+// e^1000 is beyond binary32, its difference from itself NaN.  Source: statistics.S4.
+TEST(Calibrate, CountsWhereAValueHasNothingFinite) {
+  const Model model = ModelWith(
+      {1, 2},
+      {Node("Exp", {"x"}, "inf"), Node("Sub", {"inf", "inf"}, "nan"), Node("Neg", {"x"}, "y")});
+  for (const Options& options :
+       {Options{.statistics = {.bins = 8}}, Options{.statistics = {.axis = 1, .bins = 8}}}) {
+    const auto done = Measure(model, Given({Floats({1, 2}, {1000, 2000})}), options);
+    ASSERT_TRUE(done.has_value()) << done.error().where << done.error().message;
+    for (const char* name : {"inf", "nan"}) {
+      const Statistics& s = Of(done->model, name);
+      EXPECT_TRUE(s.min.empty() && s.max.empty() && s.mean.empty() && s.std.empty()) << name;
+      EXPECT_FALSE(s.histogram.has_value()) << name;
+      EXPECT_EQ(s.count, 0U) << name;
+    }
+    EXPECT_EQ(Of(done->model, "inf").infinity_count, 2U);
+    EXPECT_EQ(Of(done->model, "nan").nan_count, 2U);
+    for (const format::Finding& finding : format::Check(done->model))
+      ADD_FAILURE() << finding.rule << " " << finding.where << ": " << finding.message;
+  }
+}
+
 TEST(Calibrate, NamesValuesOfOtherTypes) {
   Model model = ModelWith({2}, {Node("Shape", {"x"}, "size"), Node("Neg", {"x"}, "y")});
   const auto done = Measure(model, Given({Floats({2}, {1, 2})}));

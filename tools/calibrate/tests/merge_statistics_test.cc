@@ -97,6 +97,23 @@ TEST(MergeStatistics, DoesNotOverflowOnHugeValues) {
   EXPECT_NEAR(merged->mean[0], 0, 1e285);
 }
 
+// The mean of one value and 2^60 others is next to the others.  Source: statistics.C2, S2.
+TEST(MergeStatistics, KeepsTheMeanWithinTheExtremes) {
+  const double one = 0.6597520378321892, others = -0.8229638137805433;
+  const auto merged =
+      Merge(Of(one, one, one, 0, 1), Of(others, others, others, 0, std::uint64_t{1} << 60));
+  EXPECT_EQ(merged->mean[0], others);
+}
+
+// low, high, high, low: they deviate by half of the range, an ulp less than what the update's
+// roundings make of them.  Source: statistics.C2, S2.
+TEST(MergeStatistics, KeepsTheDeviationWithinHalfOfTheRange) {
+  const double low = 0.9560342718892494, high = 1.9038617589485987;
+  Statistics all = Of(low, low, low, 0, 1);
+  for (const double value : {high, high, low}) all = *Merge(all, Of(value, value, value, 0, 1));
+  EXPECT_EQ(all.std[0], (high - low) / 2);
+}
+
 TEST(MergeStatistics, RefusesSamplesThatDoNotMatch) {
   const Statistics a = Of(0, 2, 1, 1, 2);
   Statistics axes = a;

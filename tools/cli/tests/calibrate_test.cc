@@ -228,13 +228,14 @@ TEST_F(Calibrate, GoesOnAfterItWasKilled) {
   EXPECT_EQ(Contents(Path("text")), "not a journal");
 }
 
-// Seven bad files among good ones, one for each thing that can be wrong.
+// Eight bad files among good ones, one for each thing that can be wrong.
 TEST_F(Calibrate, NamesCountsAndSkipsBadSamples) {
   WriteModel();
   WriteNpy("good.npy", Floats({1, 3}, {1, 2, 3}));
   Write("data/broken.npy", "no array");
   Write("data/cut.npy", qtx::format::ToNpy(Floats({1, 3}, {1, 2, 3}))->substr(0, 130));
   WriteNpy("nan.npy", Floats({1, 3}, {NAN, NAN, NAN}));
+  WriteNpy("nothing.npy", Floats({1, 3}, {NAN, INFINITY, -INFINITY}));
   WriteNpy("shape.npy", Floats({1, 4}, {1, 2, 3, 4}));
   WriteNpy("type.npy", *qtx::format::MakeTensor(ElementType::kInt8, {1, 3}));
   Write("data/bytes.bin", "1234567");
@@ -246,9 +247,10 @@ TEST_F(Calibrate, NamesCountsAndSkipsBadSamples) {
   EXPECT_FALSE(fs::exists(Path("o")));
   const Outcome skipped = Run(Calibration("o", "--on-error skip --threads 3"));
   ASSERT_EQ(skipped.status, 0) << skipped.err;
-  EXPECT_THAT(skipped.out, HasSubstr("1 samples, 7 skipped (1 all NaN, 2 malformed, 2 shape, 1 "
-                                     "type, 1 unreadable)"));
-  EXPECT_EQ(std::ranges::count(skipped.err, '\n'), 7);
+  EXPECT_THAT(skipped.out,
+              HasSubstr("1 samples, 8 skipped (2 malformed, 2 nothing finite, 2 shape, 1 "
+                        "type, 1 unreadable)"));
+  EXPECT_EQ(std::ranges::count(skipped.err, '\n'), 8);
   EXPECT_THAT(skipped.err, HasSubstr("type.npy: skipped, type: "));
   EXPECT_THAT(Load("o").metadata[0].second, HasSubstr("{\"sample\":\"nan.npy\",\"reason\":"));
   EXPECT_EQ(Of(Load("o"), "x").count, 3U);

@@ -172,6 +172,7 @@ Result<std::optional<ProductNode>> IntegerOnly::ProductOf(const Node& node) cons
   const Quantization& q = *product.w.quantization;
   const bool blocks = std::ranges::any_of(q.block_shape, [](std::int64_t b) { return b != 1; });
   const bool along = q.axis.empty() || (q.axis.size() == 1 && q.axis[0] == product.w_axis);
+  if (q.scale.empty()) return none;  // no channel, and no accumulator
   if (along && !blocks) return std::optional(std::move(product));
   return Unsupported(product.Place(), "weights '" + node.inputs[1] +
                                           "' have scales along other axes than their outputs, "

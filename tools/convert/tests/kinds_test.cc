@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "qtx/convert/convert.h"
+#include "qtx/format/check.h"
 #include "tests/networks.h"
 #include "tests/qdq/maker.h"
 
@@ -38,6 +39,45 @@ TEST(KindOf, SaysWhatItKnowsOfAFileThatIsNone) {
 TEST(Kinds, AreFoundByTheirNames) {
   for (const Kind& kind : Kinds()) EXPECT_EQ(FindKind(kind.name), &kind);
   EXPECT_EQ(FindKind("tflight"), nullptr);
+}
+
+// y = Gemm(x, w, b) with weights of no column, whose scales are none, in narrowed ranges.
+// Source: quantization.C1.
+format::Model WithoutColumns() {
+  using format::ElementType;
+  OnnxMaker maker(17);
+  maker.model.opset_imports.push_back({"qtx", 1});
+  maker.model.graph.inputs = {OnnxMaker::Quantized("x", ElementType::kInt8Q, {2, 3})};
+  maker.model.graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {2, 0}, {}, {1})};
+  maker.model.graph.outputs[0].type->quantization->quant_max = 12;
+  maker.model.graph.values = {OnnxMaker::Quantized("w", ElementType::kInt8Q, {3, 0}, {}, {1}),
+                              OnnxMaker::Quantized("b", ElementType::kInt32Q, {0}, {}, {0})};
+  maker.model.graph.values[0].type->quantization->quant_min = -127;
+  maker.Initializer<std::int8_t>("w", ElementType::kInt8, {3, 0}, {});
+  maker.Initializer<std::int32_t>("b", ElementType::kInt32, {0}, {});
+  maker.Node("Gemm", {"x", "w", "b"}, {"y"});
+  EXPECT_TRUE(format::Check(maker.model).empty());
+  return maker.model;
+}
+
+TEST(Kinds, WriteOrRefuseTypesWithoutScales) {
+  format::Model model = WithoutColumns();
+  for (const bool one_output_scale : {false, true}) {
+    if (one_output_scale) *model.graph.outputs[0].type->quantization = {.scale = {1}};
+    Options all;
+    for (const Loss& loss : Losses()) all.allow.emplace_back(loss.name);
+    for (const Kind& kind : Kinds()) {
+      if (kind.write == nullptr) continue;
+      const auto written = kind.write(model, all);
+      EXPECT_TRUE(written.has_value() || !written.error().message.empty()) << kind.name;
+      const bool said = kind.name != "tflite" && kind.name != "qonnx" && kind.name != "qoperator" &&
+                        kind.name != "ort";
+      EXPECT_TRUE(!said || written.has_value()) << kind.name;
+    }
+    const auto integer = ToIntegerOnly(model, all);
+    EXPECT_EQ(integer.has_value(), one_output_scale);
+    EXPECT_TRUE(!integer.has_value() || format::Check(integer->model).empty());
+  }
 }
 
 }  // namespace

@@ -41,9 +41,7 @@ Result<Quantized> Quantize(const format::Model& model, const Options& options) {
   auto& imports = result.model.opset_imports;
   if (std::ranges::find(imports, format::kDomain, &format::OpsetImport::domain) == imports.end())
     imports.push_back({.domain = std::string(format::kDomain), .version = format::kVersion});
-  // The digest of annotations that are types now.
-  std::erase_if(result.model.metadata,
-                [](const auto& entry) { return entry.first == format::kDigestKey; });
+  format::EraseLoweringRecord(result.model.metadata);  // its annotations are types now
   result.ledger = ledger.Take();
   return result;
 }

@@ -1,9 +1,12 @@
 // FromOnnx: each dialect rewritten to Q/DQ pairs in turn, then the pairs folded into types.
+#include <algorithm>
 #include <set>
 
 #include "onnx/dimensions.h"
 #include "onnx/graph_index.h"
 #include "qdq/fold.h"
+#include "qdq/record.h"
+#include "qonnx/dialect.h"
 #include "qonnx/rewrite.h"
 #include "qoperator/pairs.h"
 #include "qtx/convert/convert.h"
@@ -22,6 +25,14 @@ void ForgetInvented(const format::Model& model, std::vector<LedgerEntry>& ledger
   });
 }
 
+// The extended form had Quant nodes itself, which lowering left.
+bool HasOwnQuants(const format::Model& model) {
+  const auto imports = ImportsIn(model);
+  return imports && std::ranges::any_of(*imports, [](const format::OpsetImport& import) {
+           return IsQonnxDomain(import.domain);
+         });
+}
+
 }  // namespace
 
 Result<Conversion> FromOnnx(const format::Model& model, const Options& options) {
@@ -29,9 +40,15 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   Conversion conversion;
   format::Model open = model;
   OpenNegativeDimensions(open, ledger);
-  QTX_ASSIGN_OR_RETURN(const format::Model stock, RewriteQonnx(open, ledger));
-  QTX_ASSIGN_OR_RETURN(const Pairs pairs, QOperatorsToPairs(stock, ledger));
-  QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, ledger, pairs.reals));
+  const bool as_recorded = IsAsRecorded(open, ledger);
+  Pairs pairs{std::move(open), {}};
+  if (!as_recorded || !HasOwnQuants(pairs.model)) {
+    QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, as_recorded, ledger));
+  }
+  if (!as_recorded) {
+    QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
+  }
+  QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);
   return conversion;

@@ -102,7 +102,7 @@ Result<Conversion> ReadPaddle(const Source& source, const Options& options) {
   model.producer_name = "qtx";
   model.graph = builder.Finish();
   Conversion conversion;
-  QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(model, ledger));
+  QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(model, /*as_recorded=*/false, ledger));
   conversion.ledger = ledger.Take();
   return conversion;
 }

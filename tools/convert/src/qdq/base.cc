@@ -58,20 +58,6 @@ Result<bool> IsConstant(const GraphIndex& index, const std::string& name, const 
   return found && *found == value;
 }
 
-// Of elements of the annotated shape, `dequantize` makes what lowering's would.
-Result<bool> SaysProduct(const GraphIndex& index, const Node& dequantize,
-                         const format::TensorType& type, const StockParameters& stock) {
-  const format::TensorData* stored = index.Initializer(dequantize.inputs[0]);
-  if (stored == nullptr || stored->dims != *format::FixedDims(*type.shape)) return false;
-  if (stock.axis && dequantize.IntOr("axis", 1) != *stock.axis) return false;
-  if (dequantize.IntOr("block_size", 0) != stock.block_size.value_or(0)) return false;
-  const bool has_zero_point = dequantize.inputs.size() > 2 && !dequantize.inputs[2].empty();
-  if (has_zero_point != stock.zero_point.has_value()) return false;
-  QTX_ASSIGN_OR_RETURN(const bool same, IsConstant(index, dequantize.inputs[1], stock.scale));
-  if (!same || !has_zero_point) return same;
-  return IsConstant(index, dequantize.inputs[2], *stock.zero_point);
-}
-
 // The annotation of `lowered.value` and the nodes agree in every scale, offset and base.
 Result<bool> Says(const GraphIndex& index, const LoweredBase& lowered) {
   const format::TensorType* annotation = index.TypeOf(lowered.value);
@@ -79,12 +65,15 @@ Result<bool> Says(const GraphIndex& index, const LoweredBase& lowered) {
       !format::HasBase(*annotation->quantization)) {
     return false;
   }
+  const Node& dequantize = index.node(lowered.nodes[0]);
+  QTX_ASSIGN_OR_RETURN(const auto product, FromStock(index, dequantize));
+  if (!product || !Agree(index.model(), *annotation, *product)) return false;
   format::TensorType type = format::Unannotated(*annotation);
   QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(index.model(), type));
-  const auto stock = ToStock(type);
   const auto base = ToStockBase(type);
-  if (!stock.has_value() || !base.has_value()) return false;
-  QTX_ASSIGN_OR_RETURN(bool same, SaysProduct(index, index.node(lowered.nodes[0]), type, *stock));
+  const format::TensorData* stored = index.Initializer(dequantize.inputs[0]);
+  if (!base.has_value() || stored == nullptr) return false;
+  bool same = stored->dims == *format::FixedDims(*type.shape);
   // The nodes after it, and the constant that each has.
   std::vector<std::pair<std::string_view, Tensor>> expected;
   const bool blocked = !base->blocks.empty();

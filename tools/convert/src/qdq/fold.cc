@@ -6,10 +6,12 @@
 #include <set>
 
 #include "onnx/rename.h"
-#include "qdq/imports.h"
 #include "qdq/normalize.h"
+#include "qdq/opset.h"
 #include "qdq/plan.h"
+#include "qdq/record.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::convert {
 namespace {
@@ -168,50 +170,46 @@ void RewriteValues(const QdqPlan& plan, Graph& graph) {
   }
 }
 
-void RestoreImports(bool sealed, format::Model& model) {
-  const auto imports = ImportsIn(model);
-  std::erase_if(model.metadata, [](const auto& entry) {
-    return entry.first == format::kDigestKey || entry.first == kImportsKey;
+// Whether every node means in `imports` what it means in those of the model.
+bool MeanTheSame(const format::Model& model, const std::vector<format::OpsetImport>& imports) {
+  format::Model other;
+  other.opset_imports = imports;
+  const std::int64_t from = model.OpsetVersion("");
+  const std::int64_t to = other.OpsetVersion("");
+  return std::ranges::all_of(model.graph.nodes, [&](const Node& node) {
+    const bool stock = node.domain.empty() || node.domain == "ai.onnx";
+    if (!stock) return model.OpsetVersion(node.domain) == other.OpsetVersion(node.domain);
+    return from == to || CheckMove(node, from, to).has_value();
   });
-  if (sealed && imports) {
-    model.opset_imports = *imports;
-  } else if (model.OpsetVersion(format::kDomain) == 0) {
-    model.opset_imports.push_back({std::string(format::kDomain), format::kVersion});
-  }
 }
 
-// True when every annotation that lowering wrote is still there as written.
-bool IsSealed(const format::Model& model, Ledger& ledger) {
-  const auto& metadata = model.metadata;
-  if (std::ranges::find(metadata, format::kDigestKey, &format::Metadata::value_type::first) ==
-      metadata.end()) {
-    return false;
-  }
-  const auto checked = format::CheckDigest(model);
-  if (checked.has_value()) return true;
-  ledger.Dropped("model", "annotations",
-                 checked.error().message + "; the rest is what the QDQ nodes say");
-  return false;
+// lowering.S9.
+void RestoreImports(bool as_recorded, format::Model& model) {
+  const auto imports = ImportsIn(model);
+  format::EraseLoweringRecord(model.metadata);
+  if (imports && (as_recorded || MeanTheSame(model, *imports))) model.opset_imports = *imports;
+  if (as_recorded || model.OpsetVersion(format::kDomain) != 0) return;
+  model.opset_imports.push_back({std::string(format::kDomain), format::HasLevels(model)
+                                                                   ? format::kLevelsVersion
+                                                                   : format::kVersion});
 }
 
 }  // namespace
 
-Result<format::Model> FoldPairs(const format::Model& model, Ledger& ledger,
+Result<format::Model> FoldPairs(const format::Model& model, bool as_recorded, Ledger& ledger,
                                 const std::set<std::string>& reals) {
-  const bool sealed = IsSealed(model, ledger);
-  // What lowering wrote has one order already; other pairs of such a model were in its original.
   format::Model source = model;
-  if (!sealed) {
+  if (!as_recorded) {
     QTX_ASSIGN_OR_RETURN(source, NormalizePairs(model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(source));
-  QTX_ASSIGN_OR_RETURN(const QdqPlan plan, MakePlan(index, {sealed, reals}, ledger));
+  QTX_ASSIGN_OR_RETURN(const QdqPlan plan, MakePlan(index, {as_recorded, reals}, ledger));
   format::Model folded = source;
   RewriteNodes(plan, index, folded.graph);
   QTX_RETURN_IF_ERROR(RewriteInitializers(plan, folded.graph));
   RewriteValues(plan, folded.graph);
   DropParameters(Parameters(plan, source.graph), folded.graph);
-  RestoreImports(sealed, folded);
+  RestoreImports(as_recorded, folded);
   for (const std::string& name : plan.dropped) {
     if (!plan.types.contains(name))
       ledger.Dropped(name, "value", "lies between a value and its quantization");

@@ -16,9 +16,9 @@
 #include "onnx/quantized_types.h"
 #include "onnx/rename.h"
 #include "qdq/base.h"
-#include "qdq/imports.h"
 #include "qdq/opset.h"
 #include "qdq/parameters.h"
+#include "qdq/record.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/levels.h"
@@ -82,6 +82,7 @@ Result<void> Lowering::CollectTypes() {
 
 Result<std::int64_t> Lowering::Opset(const Options& options) const {
   const std::int64_t own = source_.OpsetVersion("");
+  if (types_.empty() && options.opset == 0) return own;  // no Q/DQ to be had
   std::int64_t opset = options.opset == 0 ? std::max<std::int64_t>(own, 13) : options.opset;
   if (options.opset > kNewestOpset) {
     return Unsupported("opset " + std::to_string(opset),
@@ -171,6 +172,7 @@ Result<std::string> Lowering::AddClip(const std::string& value, const std::strin
   const format::IntegerRange full = format::StorageRange(type.elem_type);
   const format::IntegerRange range = format::StoredRange(type.elem_type, q);
   if (range == full) return to;
+  if (q.scale.empty()) return to;  // no element to be clipped
   if (q.scale.size() > 1)
     return Unsupported(PlaceOfValue(value), "a narrowed range with several scales");
   std::string unclipped = names_.Unique(value + "/unclipped");
@@ -301,11 +303,11 @@ Result<void> Lowering::Finish(std::int64_t opset) {
     model_.opset_imports.push_back(
         {import.domain, main ? opset : import.version, import.unknown_fields});
   }
-  QTX_ASSIGN_OR_RETURN(const format::AnnotationDigest digest, format::DigestOf(model_.graph));
-  model_.metadata.emplace_back(format::kDigestKey, ToText(digest));
-  model_.metadata.emplace_back(kImportsKey, ImportsText(opset, source_.opset_imports));
+  if (model_.OpsetVersion("") == 0 && opset != 0) model_.opset_imports.push_back({"", opset});
+  QTX_RETURN_IF_ERROR(WriteRecord(source_.opset_imports, model_));
   ledger_.Changed("model", "opset_import",
-                  "opset " + std::to_string(opset) + " without qtx; recorded in metadata_props");
+                  (opset == 0 ? "" : "opset " + std::to_string(opset) + " ") +
+                      "without qtx; recorded in metadata_props");
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "errors.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::convert {
@@ -80,7 +81,7 @@ Result<void> CheckSizes(const format::TensorType& type) {
     QTX_ASSIGN_OR_RETURN(expected, format::ElementCount(counts));
   }
   const auto scales = static_cast<std::int64_t>(q.scale.size());
-  if (q.scale.empty() || (scales != expected && scales != 1) ||
+  if ((scales != expected && scales != 1) ||
       (!q.offset.empty() && q.offset.size() != q.scale.size())) {
     return Invalid("quantization", "found " + std::to_string(scales) + " scales and " +
                                        std::to_string(q.offset.size()) + " offsets, expected " +
@@ -110,9 +111,11 @@ bool ReadAxes(const GraphIndex& index, const format::Node& node, const Tensor& s
               Quantization& q) {
   const std::int64_t block = node.IntOr("block_size", 0);
   if (block == 0 && q.scale.size() == 1) return true;
-  const auto rank = index.RankOf(node.inputs[0]);
+  auto rank = index.RankOf(node.inputs[0]);
+  // Blocked scales have the rank of the value, which need not be declared.
+  if (block != 0 && !rank) rank = std::ssize(scale.dims);
   std::int64_t axis = node.IntOr("axis", 1);
-  if (!rank && (axis < 0 || block != 0)) return false;
+  if (!rank && axis < 0) return false;
   if (axis < 0) axis += *rank;
   if (axis < 0 || (rank && axis >= *rank)) return false;
   if (block == 0) {
@@ -158,9 +161,85 @@ Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format:
     QTX_ASSIGN_OR_RETURN(parameters.quantization.offset,
                          OffsetsOf(*zero_point, scales.size(), node.inputs[2]));
   }
-  if (scales.empty() || !ReadAxes(index, node, scale, parameters.quantization))
-    return std::optional<QdqParameters>();
+  if (!ReadAxes(index, node, scale, parameters.quantization)) return std::optional<QdqParameters>();
   return std::optional(std::move(parameters));
+}
+
+bool SameAt(const Quantization& a, std::int64_t i, const Quantization& b, std::int64_t j) {
+  return format::ScaleAt(a, i) == format::ScaleAt(b, j) &&
+         format::OffsetAt(a, i) == format::OffsetAt(b, j);
+}
+
+bool SameLayout(const Quantization& a, const Quantization& b) {
+  const auto blocks = [](const Quantization& q) {
+    return q.block_shape.empty() ? Dims(q.axis.size(), 1) : q.block_shape;
+  };
+  return a.scale.size() == b.scale.size() &&
+         (a.scale.size() == 1 || (a.axis == b.axis && blocks(a) == blocks(b)));
+}
+
+// Adds where a parameter of `q` begins along each axis.  False: `q` does not fit `dims`.
+bool AddStarts(const Quantization& q, const Dims& dims, std::vector<Dims>& starts) {
+  const auto counts = format::ParameterDims(q, dims);
+  if (!counts.has_value()) return false;
+  const auto count = format::ElementCount(*counts);
+  if (!count.has_value() || *count != std::ssize(q.scale)) return false;
+  for (std::size_t i = 0; *count > 0 && i < q.axis.size(); ++i) {
+    const std::int64_t block = q.block_shape.empty() ? 1 : q.block_shape[i];
+    Dims& list = starts[static_cast<std::size_t>(q.axis[i])];
+    for (std::int64_t k = 1; k < (*counts)[i]; ++k) list.push_back(k * block);
+  }
+  return true;
+}
+
+// The same parameters at every element, however each lays them out: of each part in which neither
+// changes, one element is looked at.
+bool SameOver(const Dims& dims, const Quantization& a, const Quantization& b) {
+  std::vector<Dims> starts(dims.size(), {0});
+  const bool fit = format::ElementCount(dims).has_value() && AddStarts(a, dims, starts) &&
+                   AddStarts(b, dims, starts);
+  if (!fit || a.scale.empty() || b.scale.empty()) return fit && a.scale.size() == b.scale.size();
+  std::int64_t parts = 1;  // no more than elements
+  for (Dims& list : starts) {
+    std::ranges::sort(list);
+    list.erase(std::ranges::unique(list).begin(), list.end());
+    parts *= std::ssize(list);
+  }
+  const Dims strides = format::RowMajorStrides(dims);
+  const format::ParameterMap map_a(a, dims), map_b(b, dims);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    std::int64_t element = 0, rest = part;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      element += starts[d][static_cast<std::size_t>(rest % std::ssize(starts[d]))] * strides[d];
+      rest /= std::ssize(starts[d]);
+    }
+    if (!SameAt(a, map_a(element), b, map_b(element))) return false;
+  }
+  return true;
+}
+
+// Scale and offset of every element of `shape`, of two types with inline parameters.
+bool SameParameters(const std::optional<format::Shape>& shape, const Quantization& a,
+                    const Quantization& b) {
+  const auto odd = [](const Quantization& q) {
+    return !q.offset.empty() && q.offset.size() != q.scale.size();
+  };
+  if (odd(a) || odd(b)) return false;
+  if (SameLayout(a, b)) {
+    for (std::int64_t i = 0; i < std::ssize(a.scale); ++i) {
+      if (!SameAt(a, i, b, i)) return false;
+    }
+    return true;
+  }
+  Dims dims;
+  for (const format::Dimension& dimension : shape.value_or(format::Shape())) {
+    if (dimension.value == 0) return true;  // no element, which nothing contradicts
+    const auto axis = std::ssize(dims);
+    const auto names = [axis](const auto& axes) { return std::ranges::count(axes, axis) > 0; };
+    const bool named = names(a.axis) || names(b.axis);  // the size of others does not matter
+    dims.push_back(named ? dimension.value.value_or(1) : 1);
+  }
+  return SameOver(dims, a, b);
 }
 
 }  // namespace
@@ -231,23 +310,16 @@ Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const fo
   return Read(index, node, *scale, zero_point);
 }
 
-bool Agree(const format::TensorType& annotation, const QdqParameters& parameters) {
-  const Quantization& q = *annotation.quantization;
-  if (format::QuantizedOf(q.storage_type) != parameters.elem_type) return false;
-  if (!q.scale_tensor.empty() || !q.offset_tensor.empty() || !q.scale_levels.empty() ||
-      IsBlocked(q) || IsBlocked(parameters.quantization)) {
-    return true;
+bool Agree(const format::Model& model, const format::TensorType& annotation,
+           const QdqParameters& parameters) {
+  const Quantization& declared = *annotation.quantization;
+  if (format::QuantizedOf(declared.storage_type) != parameters.elem_type) return false;
+  const bool elsewhere = !declared.scale_tensor.empty() || !declared.offset_tensor.empty();
+  if (!elsewhere && !format::HasLevels(declared)) {
+    return SameParameters(annotation.shape, declared, parameters.quantization);
   }
-  const std::size_t count = q.scale.size();
-  if (count != parameters.quantization.scale.size()) return false;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    if (q.scale[i] != parameters.quantization.scale[i] ||
-        format::OffsetAt(q, at) != format::OffsetAt(parameters.quantization, at)) {
-      return false;
-    }
-  }
-  return count == 1 || q.axis == parameters.quantization.axis;
+  const auto q = format::Resolve(model, annotation);
+  return q.has_value() && SameParameters(annotation.shape, *q, parameters.quantization);
 }
 
 }  // namespace qtx::convert

@@ -34,8 +34,9 @@ struct QdqParameters {
 /// Errors: kInvalid when a scale is not positive and finite, or sizes disagree.
 Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const format::Node& node);
 
-/// True when `annotation` says the same stored values mean the same reals. Blocked parameters and
-/// those in initializers are taken on trust.
-bool Agree(const format::TensorType& annotation, const QdqParameters& parameters);
+/// True when `annotation`, whose parameters may be in initializers of `model`, says the same stored
+/// values mean the same reals.  REQUIRES: IsAnnotated(annotation).
+bool Agree(const format::Model& model, const format::TensorType& annotation,
+           const QdqParameters& parameters);
 
 }  // namespace qtx::convert

@@ -16,10 +16,7 @@ using format::TensorType;
 class Planner {
  public:
   Planner(const GraphIndex& index, const PlanOptions& options, Ledger& ledger)
-      : index_(index),
-        annotated_only_(options.annotated_only),
-        reals_(options.reals),
-        ledger_(ledger) {}
+      : index_(index), as_recorded_(options.as_recorded), reals_(options.reals), ledger_(ledger) {}
 
   Result<QdqPlan> Run();
 
@@ -31,6 +28,7 @@ class Planner {
   void FoldBase(const std::string& integers, const LoweredBase& lowered);
   Result<void> FoldQuantizer(std::size_t i);
   Result<bool> AllAgree(const std::string& integers, const QdqParameters& parameters) const;
+  bool Counts(const std::string& value, const std::string& integers) const;
   bool Wanted(const std::string& integers) const;
   bool ComesFromInput(const std::string& real, const QdqParameters& parameters) const;
   std::string NameFor(const std::string& integers) const;
@@ -46,7 +44,7 @@ class Planner {
   bool IsPlainOutput(const std::string& value) const;
 
   const GraphIndex& index_;
-  const bool annotated_only_;
+  const bool as_recorded_;
   const std::set<std::string>& reals_;
   Ledger& ledger_;
   QdqPlan plan_;
@@ -67,7 +65,7 @@ void Planner::SetType(const std::string& name, const QdqParameters& parameters,
                       std::initializer_list<std::string> shapes) {
   TensorType type;
   const TensorType* annotation = Annotation(name);
-  if (annotation != nullptr && Agree(*annotation, parameters)) {
+  if (annotation != nullptr && Agree(index_.model(), *annotation, parameters)) {
     type = format::Unannotated(*annotation);
     ledger_.Kept(name, "annotation");
   } else {
@@ -145,11 +143,16 @@ std::string Planner::NameFor(const std::string& integers) const {
   return integers;
 }
 
+// The pair of `integers` says the type of `value`. In a model that is as recorded, only one that
+// lowering added does: the value is annotated, and the integers named after it (lowering.S1).
+bool Planner::Counts(const std::string& value, const std::string& integers) const {
+  return !as_recorded_ || (Annotation(value) != nullptr && integers.starts_with(value + "/"));
+}
+
 bool Planner::Wanted(const std::string& integers) const {
-  if (!annotated_only_) return true;
   const auto& consumers = index_.Consumers(integers);
-  return std::ranges::any_of(consumers, [&](std::size_t consumer) {
-    return Annotation(index_.node(consumer).outputs[0]) != nullptr;
+  return !as_recorded_ || std::ranges::any_of(consumers, [&](std::size_t consumer) {
+    return Counts(index_.node(consumer).outputs[0], integers);
   });
 }
 
@@ -195,7 +198,7 @@ void Planner::FoldBase(const std::string& integers, const LoweredBase& lowered) 
 bool Planner::ComesFromInput(const std::string& real, const QdqParameters& parameters) const {
   const TensorType* annotation = Annotation(real);
   return index_.IsInput(real) && annotation != nullptr && index_.Initializer(real) == nullptr &&
-         index_.Consumers(real).size() == 1 && Agree(*annotation, parameters);
+         index_.Consumers(real).size() == 1 && Agree(index_.model(), *annotation, parameters);
 }
 
 // The Clip that lowering put before a QuantizeLinear for the narrowed range of `value`.
@@ -244,7 +247,7 @@ Result<void> Planner::FoldQuantizer(std::size_t i) {
   QTX_ASSIGN_OR_RETURN(const bool agree, AllAgree(integers, *parameters));
   const bool used = !index_.Consumers(integers).empty() || index_.IsOutput(integers);
   if (!agree || !used) return {};
-  if (ComesFromInput(real, *parameters)) {
+  if (ComesFromInput(real, *parameters) && Counts(real, integers)) {
     SetType(real, *parameters, {});
     plan_.removed.insert(i);
     Alias(integers, real);
@@ -262,17 +265,15 @@ Result<void> Planner::VisitIntegers(const std::string& integers, const QdqParame
                                     std::size_t i) {
   if (index_.Initializer(integers) != nullptr && !index_.IsInput(integers)) {
     QTX_ASSIGN_OR_RETURN(const auto lowered, BaseAfter(index_, i));
-    if (lowered) {
+    if (lowered && Counts(lowered->value, integers)) {
       FoldBase(integers, *lowered);
       return {};
     }
-    if (!annotated_only_ || Annotation(index_.node(i).outputs[0]) != nullptr) {
-      FoldInitializer(integers, parameters, i);
-    }
+    if (Counts(index_.node(i).outputs[0], integers)) FoldInitializer(integers, parameters, i);
     return {};
   }
   // A graph input of plain integers, read as one quantized type only.
-  if (!index_.IsInput(integers) || annotated_only_ || plan_.types.contains(integers)) return {};
+  if (!index_.IsInput(integers) || as_recorded_ || plan_.types.contains(integers)) return {};
   QTX_ASSIGN_OR_RETURN(const bool agree, AllAgree(integers, parameters));
   if (!agree || index_.IsOutput(integers) || index_.Initializer(integers) != nullptr) return {};
   SetType(integers, parameters, {integers});

@@ -25,9 +25,9 @@ struct QdqPlan {
 };
 
 struct PlanOptions {
-  // A pair counts only where the value it produces is annotated: in a model that was lowered here
-  // and still has all its annotations, every other pair was in the original.
-  bool annotated_only = false;
+  // The model has the nodes and annotations that lowering left (IsAsRecorded): a pair counts only
+  // if lowering added it; every other was in the extended form.
+  bool as_recorded = false;
   std::set<std::string> reals;  // that no quantized result may take the place of
 };
 

@@ -14,7 +14,7 @@
 #include "ledger.h"
 #include "onnx/graph_index.h"
 #include "onnx/quantized_types.h"
-#include "qdq/imports.h"
+#include "qdq/record.h"
 #include "qonnx/dialect.h"
 #include "qonnx/export_types.h"
 #include "qtx/format/annotation.h"
@@ -260,10 +260,10 @@ Result<void> Exporter::Finish() {
     return import.domain == format::kDomain || import.domain == kQonnxDomain;
   });
   model_.opset_imports.push_back({std::string(kQonnxDomain), 1, ""});
-  QTX_ASSIGN_OR_RETURN(const format::AnnotationDigest digest, format::DigestOf(model_.graph));
-  model_.metadata.emplace_back(format::kDigestKey, ToText(digest));
-  model_.metadata.emplace_back(kImportsKey,
-                               ImportsText(source_.OpsetVersion(""), source_.opset_imports));
+  // Quant nodes that the extended form had are not told from those added here: lifting takes all.
+  std::vector<format::OpsetImport> extended = source_.opset_imports;
+  std::erase_if(extended, [](const auto& import) { return IsQonnxDomain(import.domain); });
+  QTX_RETURN_IF_ERROR(WriteRecord(extended, model_));
   ledger_.Changed("model", "opset_import",
                   std::string(kQonnxDomain) + " instead of qtx; recorded in metadata_props");
   return {};

@@ -52,6 +52,7 @@ Result<void> CheckSayable(const TensorType& type) {
   if (format::IsSmallFloat(type.elem_type)) return Unsupported("Quant has no small floats");
   if (std::ranges::any_of(q.block_shape, [](std::int64_t block) { return block > 1; }))
     return Unsupported("Quant has no blocks");
+  if (q.scale.empty()) return Unsupported("Quant has no scales of an axis of size 0");
   if (q.scale.size() == 1) return {};
   if (!std::ranges::is_sorted(q.axis)) return Unsupported("axes that do not ascend");
   for (const std::int64_t axis : q.axis) {

@@ -16,8 +16,9 @@ using format::Node;
 using format::TensorType;
 
 // The annotation says the same parameters, and a range within the quantizer's.
-bool AgreesWith(const TensorType& annotation, const QonnxQuantizer& quantizer) {
-  if (!Agree(annotation, {quantizer.elem_type, quantizer.quantization})) return false;
+bool AgreesWith(const format::Model& model, const TensorType& annotation,
+                const QonnxQuantizer& quantizer) {
+  if (!Agree(model, annotation, {quantizer.elem_type, quantizer.quantization})) return false;
   if (format::IsSmallFloat(quantizer.elem_type)) return true;
   const auto own = format::StoredRange(quantizer.elem_type, *annotation.quantization);
   const auto said = format::StoredRange(quantizer.elem_type, quantizer.quantization);
@@ -46,7 +47,7 @@ TensorType QonnxRewriter::TypeFor(const Node& node, const QonnxQuantizer& quanti
   const std::string& value = node.outputs[0];
   const TensorType* known = index_.TypeOf(value);
   if (const TensorType* annotation = Annotation(value);
-      annotation != nullptr && AgreesWith(*annotation, quantizer)) {
+      annotation != nullptr && AgreesWith(index_.model(), *annotation, quantizer)) {
     ledger_.Kept(value, "annotation");
     return format::Unannotated(*annotation);
   }
@@ -152,7 +153,7 @@ void QonnxRewriter::Annotate(const Node& node, const std::string& stored,
                              const QonnxQuantizer& quantizer) {
   const std::string& value = node.outputs[0];
   if (const TensorType* annotation = Annotation(value);
-      annotation != nullptr && AgreesWith(*annotation, quantizer))
+      annotation != nullptr && AgreesWith(index_.model(), *annotation, quantizer))
     return;
   const TensorType type = TypeFor(node, quantizer);
   // An output that nothing annotated stays FLOAT; its integers have the type then.
@@ -199,7 +200,8 @@ void QonnxRewriter::AddTyped(const Node& node, const QonnxQuantizer& quantizer) 
   const auto to = Attribute::Int("to", static_cast<std::int64_t>(quantizer.elem_type));
   const bool alone = index_.Consumers(from).size() == 1 && !index_.IsOutput(from);
   const TensorType* input = Annotation(from);
-  if (alone && index_.IsInput(from) && input != nullptr && AgreesWith(*input, quantizer)) {
+  if (alone && index_.IsInput(from) && input != nullptr &&
+      AgreesWith(index_.model(), *input, quantizer)) {
     Declare(from, format::Unannotated(*input));
     renamed_[node.outputs[0]] = from;
     return;

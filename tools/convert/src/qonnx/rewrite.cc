@@ -159,33 +159,18 @@ void QonnxRewriter::DropParameters() {
   });
 }
 
-Result<void> QonnxRewriter::Finish(bool sealed) {
-  Apply();
-  DropParameters();
-  if (!sealed) DeclareReals(model_.graph);
-  std::erase_if(model_.opset_imports,
-                [](const auto& import) { return IsQonnxDomain(import.domain); });
-  if (!sealed) return {};
-  // The annotations were whole before; those made or folded here belong to them.
-  QTX_ASSIGN_OR_RETURN(const format::AnnotationDigest digest, format::DigestOf(model_.graph));
-  for (auto& [key, value] : model_.metadata) {
-    if (key == format::kDigestKey) value = ToText(digest);
-  }
-  return {};
-}
-
-Result<Model> QonnxRewriter::Run() {
+Result<Model> QonnxRewriter::Run(bool as_recorded) {
   for (std::string& name : index_.AllNames()) names_.insert(std::move(name));
   for (const Node& node : index_.model().graph.nodes) {
     auto visited = Visit(node);
     if (!visited.has_value())
       return At("node '" + node.name + "' (" + node.op_type + ")", visited.error());
   }
-  const bool sealed =
-      std::ranges::any_of(model_.metadata,
-                          [](const auto& entry) { return entry.first == format::kDigestKey; }) &&
-      format::CheckDigest(index_.model()).has_value();
-  QTX_RETURN_IF_ERROR(Finish(sealed));
+  Apply();
+  DropParameters();
+  if (!as_recorded) DeclareReals(model_.graph);
+  std::erase_if(model_.opset_imports,
+                [](const auto& import) { return IsQonnxDomain(import.domain); });
   return std::move(model_);
 }
 
@@ -206,13 +191,13 @@ Model WithoutDefaults(const Model& model, Ledger& ledger) {
 
 }  // namespace
 
-Result<Model> RewriteQonnx(const Model& model, Ledger& ledger) {
+Result<Model> RewriteQonnx(const Model& model, bool as_recorded, Ledger& ledger) {
   const bool any = std::ranges::any_of(model.graph.nodes,
                                        [](const Node& node) { return IsQonnxDomain(node.domain); });
   if (!any) return model;
   const Model constants = WithoutDefaults(model, ledger);
   QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(constants));
-  return QonnxRewriter(index, ledger).Run();
+  return QonnxRewriter(index, ledger).Run(as_recorded);
 }
 
 }  // namespace qtx::convert

@@ -17,7 +17,7 @@ class QonnxRewriter {
   QonnxRewriter(const GraphIndex& index, Ledger& ledger)
       : index_(index), ledger_(ledger), model_(index.model()) {}
 
-  Result<format::Model> Run();
+  Result<format::Model> Run(bool as_recorded);
 
  private:
   Result<void> Visit(const format::Node& node);
@@ -40,7 +40,6 @@ class QonnxRewriter {
   void NoteRounding(const format::Node& node, const QonnxQuantizer& quantizer);
   void Apply();
   void DropParameters();
-  Result<void> Finish(bool sealed);
   std::string Unique(std::string name);
 
   const GraphIndex& index_;

@@ -37,7 +37,7 @@ std::optional<QdqParameters> BiasParameters(const Lift& lift, std::int64_t rank)
     if (!std::isfinite(product) || product <= 0) return std::nullopt;
     bias.quantization.scale.push_back(product);
   }
-  if (bias.quantization.scale.size() > 1) bias.quantization.axis = {rank - 1};
+  if (bias.quantization.scale.size() != 1) bias.quantization.axis = {rank - 1};
   return bias;
 }
 

@@ -14,7 +14,6 @@
 #include <set>
 
 #include "onnx/rename.h"
-#include "qdq/imports.h"
 #include "qoperator/annotations.h"
 #include "qoperator/operators.h"
 #include "qoperator/typing.h"
@@ -382,7 +381,6 @@ Result<Pairs> PairWriter::Run() {
   QTX_RETURN_IF_ERROR(WriteInputs());
   for (std::size_t i = 0; i < source_.graph.nodes.size(); ++i) QTX_RETURN_IF_ERROR(WriteNode(i));
   DropUnread(DropAnnotations(annotations));
-  if (auto imports = ImportsIn(source_)) model_.opset_imports = *std::move(imports);
   return Pairs{std::move(model_), std::move(reals_)};
 }
 
@@ -391,11 +389,6 @@ Result<Pairs> PairWriter::Run() {
 Result<Pairs> QOperatorsToPairs(const format::Model& model, Ledger& ledger) {
   if (std::ranges::none_of(model.graph.nodes, IsQOperator) && !HasAnnotations(model.graph) &&
       !MovesQuantized(model.graph))
-    return Pairs{model, {}};
-  const auto digest =
-      std::ranges::find(model.metadata, format::kDigestKey, &format::Metadata::value_type::first);
-  // A model that was lowered: what it has of these was in the original.
-  if (digest != model.metadata.end() && format::CheckDigest(model).has_value())
     return Pairs{model, {}};
   QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
   return PairWriter(index, ledger).Run();

@@ -8,7 +8,7 @@
 #include "ledger.h"
 #include "onnx/quantized_types.h"
 #include "onnx/rename.h"
-#include "qdq/imports.h"
+#include "qdq/record.h"
 #include "qoperator/annotations.h"
 #include "qoperator/form_writer.h"
 #include "qtx/format/annotation.h"
@@ -272,7 +272,7 @@ void Writer::Finish() {
       model_.graph.nodes, [](const Node& node) { return node.domain == kMicrosoft; });
   if (microsoft && model_.OpsetVersion(kMicrosoft) == 0)
     model_.opset_imports.push_back({std::string(kMicrosoft), 1, ""});
-  model_.metadata.emplace_back(kImportsKey,
+  model_.metadata.emplace_back(format::kImportsKey,
                                ImportsText(model_.OpsetVersion(""), source_.opset_imports));
 }
 

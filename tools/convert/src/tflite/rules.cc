@@ -128,7 +128,8 @@ Result<Kernel> KernelFor(const TfliteWriter& writer, const std::vector<std::stri
 }
 
 bool HasParameters(const format::TensorType& type, double scale, std::int32_t offset) {
-  return type.quantization && std::abs(type.quantization->scale[0] - scale) <= scale / 1000 &&
+  return type.quantization && !type.quantization->scale.empty() &&
+         std::abs(type.quantization->scale[0] - scale) <= scale / 1000 &&
          format::OffsetAt(*type.quantization, 0) == offset;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "qtx/convert/convert.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/check.h"
 #include "tests/qdq/maker.h"
 
@@ -166,6 +167,109 @@ TEST(ToQdq, KeepsItsNamesApartFromTheModels) {
   ExpectComesBack(model);
 }
 
+// x -> Identity -> m -> Add w -> y, all of one granularity.
+format::Model OfGranularity(ElementType type, const format::Dims& dims,
+                            const std::vector<std::int64_t>& axes,
+                            const std::vector<std::int64_t>& blocks) {
+  const auto quantized = [&](const std::string& name) {
+    format::ValueInfo info = OnnxMaker::Quantized(name, type, dims, {}, axes);
+    format::Quantization& q = *info.type->quantization;
+    q.block_shape = blocks;
+    const std::int64_t count = *format::ElementCount(*format::ParameterDims(q, dims));
+    for (std::int64_t i = 0; i < count; ++i) {
+      q.scale.push_back(1 + static_cast<float>(i) / 8);
+      if (format::IsIntegerStorage(type)) q.offset.push_back(static_cast<std::int32_t>(i % 2));
+    }
+    return info;
+  };
+  OnnxMaker maker(17);
+  maker.model.opset_imports.push_back({"qtx", 1});
+  maker.model.graph.inputs = {quantized("x")};
+  maker.model.graph.values = {quantized("m"), quantized("w")};
+  maker.model.graph.outputs = {quantized("y")};
+  maker.model.graph.initializers = {format::ToTensorData("w", *format::MakeTensor(type, dims))};
+  maker.Node("Identity", {"x"}, {"m"});
+  maker.Node("Add", {"m", "w"}, {"y"});
+  for (const format::Finding& finding : format::Check(maker.model))
+    ADD_FAILURE() << finding.rule << " " << finding.where << ": " << finding.message;
+  return maker.model;
+}
+
+// Source: lowering.S6, S8.
+TEST(ToQdq, ComesBackForEveryGranularityThatOnnxHas) {
+  int refused = 0, returned = 0;
+  const auto check = [&](ElementType type, const format::Dims& dims,
+                         const std::vector<std::int64_t>& axes,
+                         const std::vector<std::int64_t>& blocks) {
+    SCOPED_TRACE(std::string(format::Name(type)) + format::ToString(dims) + " axes " +
+                 format::ToString(axes) + " blocks " + format::ToString(blocks));
+    const format::Model model = OfGranularity(type, dims, axes, blocks);
+    const auto blocked = std::ranges::count_if(blocks, [](auto block) { return block > 1; });
+    if (blocked > 1 || (axes.size() > 1 && blocked == 0)) {
+      EXPECT_EQ(ToQdq(model).error().code, ErrorCode::kUnsupported);
+      ++refused;
+      return;
+    }
+    ExpectComesBack(model);
+    ++returned;
+  };
+  for (const ElementType type :
+       {ElementType::kInt8Q, ElementType::kUint4Q, ElementType::kFloat8E4M3FNQ}) {
+    for (const format::Dims& dims : {format::Dims{4}, {2, 3}, {2, 3, 4}, {0, 4}, {4, 0}}) {
+      check(type, dims, {}, {});
+      const std::int64_t rank = std::ssize(dims);
+      for (std::int64_t axis = 0; axis < rank; ++axis) {
+        check(type, dims, {axis}, {});
+        for (const std::int64_t block : {1, 2, 3, 5}) {
+          check(type, dims, {axis}, {block});
+          const std::int64_t other = (axis + 1) % rank;
+          if (other == axis) continue;
+          check(type, dims, {axis, other}, {block, 1});
+          check(type, dims, {other, axis}, {2, block});
+        }
+      }
+    }
+  }
+  EXPECT_GT(refused, 50);
+  EXPECT_GT(returned, 200);
+}
+
+// What the extended form has of stock quantization is its own, not a type.  Source: lowering.S9.
+TEST(ToQdq, ComesBackWithPairsAndOperatorsOnIntegersOfItsOwn) {
+  OnnxMaker maker;
+  maker.model = Extended(ElementType::kInt8Q);
+  maker.Parameters("a", 0.5F, 3);
+  maker.model.graph.inputs.push_back(OnnxMaker::Value("f", ElementType::kFloat, {2, 4}));
+  maker.model.graph.inputs.push_back(OnnxMaker::Value("i", ElementType::kInt8, {4, 4}));
+  maker.model.graph.outputs.push_back(OnnxMaker::Value("g", ElementType::kFloat, {2, 4}));
+  maker.model.graph.outputs.push_back(OnnxMaker::Value("p", ElementType::kInt8, {2, 4}));
+  maker.Quantize("f", "a", "fq");
+  maker.Dequantize("fq", "a", "g");
+  // A remark about how g might be quantized, of the same parameters.
+  format::TensorType& g = *maker.model.graph.outputs.front().type;
+  maker.model.graph.outputs[1].type = format::Annotated(g);
+  maker.model.graph.outputs[1].type->quantization->offset = {3};
+  maker.Node("QLinearMatMul", {"fq", "a/scale", "a/zp", "i", "a/scale", "a/zp", "a/scale", "a/zp"},
+             {"p"});
+  ExpectComesBack(maker.model);
+}
+
+// Source: lowering.S3, S5.
+TEST(ToQdq, LeavesTheImportsOfAModelWithoutQuantizedValues) {
+  OnnxMaker maker(9);
+  maker.model.opset_imports = {{"ai.onnx.ml", 1}};
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {2})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {2})};
+  maker.Node("Binarizer", {"x"}, {"y"}).domain = "ai.onnx.ml";
+  EXPECT_EQ(Lowered(maker.model).opset_imports, maker.model.opset_imports);
+  ExpectComesBack(maker.model);
+  // The pairs need one; the extended form did without.
+  maker.model.opset_imports.push_back({"qtx", 1});
+  maker.model.graph.inputs[0] = OnnxMaker::Quantized("x", ElementType::kInt8Q, {2});
+  EXPECT_EQ(Lowered(maker.model).OpsetVersion(""), 13);
+  ExpectComesBack(maker.model);
+}
+
 // A tool that drops unknown fields leaves stock QDQ and the seal in metadata_props.
 TEST(FromQdq, SaysHowManyAnnotationsWereLost) {
   format::Model lowered = Lowered(Extended(ElementType::kInt8Q));
@@ -186,6 +290,97 @@ TEST(FromQdq, BelievesTheNodesOverAnAnnotationThatDisagrees) {
   const auto lifted = FromOnnx(lowered);
   ASSERT_TRUE(lifted.has_value());
   EXPECT_THAT(lifted->model.graph.outputs[0].type->quantization->scale, ElementsAre(0.5F));
+}
+
+std::vector<std::string> Changed(const Conversion& lifted) {
+  std::vector<std::string> lines;
+  for (const LedgerEntry& entry : lifted.ledger) {
+    if (entry.fate == LedgerEntry::Fate::kChanged)
+      lines.push_back(entry.value + " " + entry.field + ": " + entry.why);
+  }
+  return lines;
+}
+
+// Lowered y -> Relu -> r2 -> Q -> DQ -> y2, as another tool leaves it.
+format::Model WithAddedPair() {
+  OnnxMaker maker;
+  maker.model = Lowered(Extended(ElementType::kInt8Q));
+  maker.model.graph.values.push_back(maker.model.graph.outputs[0]);
+  maker.model.graph.outputs = {OnnxMaker::Value("y2", ElementType::kFloat, {2, 4})};
+  maker.Parameters("b", 0.25F, -5);
+  maker.Node("Relu", {"y"}, {"r2"});
+  maker.Quantize("r2", "b", "q2");
+  maker.Dequantize("q2", "b", "y2");
+  return maker.model;
+}
+
+// Source: lowering.S9.
+TEST(FromQdq, TakesPairsThatAToolAddedToALoweredModelForTypes) {
+  const auto lifted = FromOnnx(WithAddedPair());
+  ASSERT_TRUE(lifted.has_value());
+  EXPECT_TRUE(format::Check(lifted->model).empty());
+  EXPECT_THAT(OpTypes(lifted->model), ElementsAre("Relu", "Relu", "Cast"));
+  const format::TensorType& y = *lifted->model.graph.FindValue("y")->type;
+  EXPECT_EQ(y.elem_type, ElementType::kInt8Q);
+  EXPECT_THAT(y.quantization->scale, ElementsAre(0.5F));
+  const format::TensorType& q2 = *lifted->model.graph.FindValue("q2")->type;
+  EXPECT_EQ(q2.elem_type, ElementType::kInt8Q);
+  EXPECT_THAT(q2.quantization->scale, ElementsAre(0.25F));
+  EXPECT_THAT(q2.quantization->offset, ElementsAre(-5));
+  EXPECT_EQ(lifted->model.OpsetVersion("qtx"), 1);
+  EXPECT_THAT(Changed(*lifted),
+              testing::IsSupersetOf({HasSubstr("model nodes: 5 written, 8 found"),
+                                     HasSubstr("q2 elem_type: INT8Q from QuantizeLinear")}));
+}
+
+// A record of nothing, or of an earlier program, which recorded no nodes.
+TEST(FromQdq, TakesPairsForTypesWhereNoNodesAreRecorded) {
+  for (const bool mixed : {false, true}) {
+    format::Model model = WithAddedPair();
+    std::erase_if(model.metadata, [](const auto& entry) { return entry.first == "qtx.nodes"; });
+    if (!mixed) {
+      for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+        for (format::ValueInfo& info : *list) info.type->quantization.reset();
+      }
+      // lowering.S4 of a graph without annotations.
+      model.metadata = {{"qtx.annotations", "0:081e2407b4da1cf7"}};
+    }
+    const auto lifted = FromOnnx(model);
+    ASSERT_TRUE(lifted.has_value());
+    EXPECT_EQ(std::ranges::count(OpTypes(lifted->model), "QuantizeLinear"), 0) << mixed;
+    EXPECT_EQ(lifted->model.graph.FindValue("q2")->type->elem_type, ElementType::kInt8Q);
+    EXPECT_THAT(Changed(*lifted), testing::Contains(HasSubstr("model nodes: not recorded")));
+  }
+}
+
+// INT16Q needs opset 21. Where a tool adds what only opset 21 means so, the file's opset stays.
+TEST(FromQdq, RestoresTheOpsetOnlyWhereAllNodesMeanTheSame) {
+  OnnxMaker maker;
+  maker.model = Lowered(Extended(ElementType::kInt16Q));
+  ASSERT_EQ(maker.model.OpsetVersion(""), 21);
+  maker.Node("Relu", {"x"}, {"z"});
+  maker.model.graph.outputs.push_back(OnnxMaker::Value("z", ElementType::kFloat, {2, 4}));
+  EXPECT_EQ(FromOnnx(maker.model)->model.OpsetVersion(""), 17);
+  maker.model.graph.nodes.back().op_type = "Gelu";
+  const format::Model lifted = FromOnnx(maker.model)->model;
+  EXPECT_EQ(lifted.OpsetVersion(""), 21);
+  EXPECT_EQ(lifted.OpsetVersion("qtx"), 1);
+}
+
+// The blocks of a node are compared, too.  Source: lowering.S7.
+TEST(FromQdq, BelievesTheNodesOverBlocksThatDisagree) {
+  format::Model model = Lowered(OfGranularity(ElementType::kInt8Q, {4}, {0}, {2}));
+  for (format::TensorData& data : model.graph.initializers) {
+    if (data.name != "m/scale") continue;
+    format::Tensor changed = *format::Decode(data);
+    changed.As<float>()[1] = 7;
+    data = format::ToTensorData("m/scale", changed);
+  }
+  const auto lifted = FromOnnx(model);
+  ASSERT_TRUE(lifted.has_value());
+  EXPECT_THAT(lifted->model.graph.FindValue("m")->type->quantization->scale, ElementsAre(1, 7));
+  EXPECT_THAT(lifted->model.graph.FindValue("y")->type->quantization->scale,
+              ElementsAre(1, 1.125F));
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ namespace qtx::calibrate {
 
 /// Why a sample cannot be taken.
 enum class Reason {
-  kUnreadable,  // the file is missing, or the system refused
-  kMalformed,   // it is not what its name says
-  kShape,       // it does not fit the input's shape
-  kType,        // nor its element type
-  kAllNan,      // an input of nothing but NaN
-  kExecution,   // the model failed on it
+  kUnreadable,     // the file is missing, or the system refused
+  kMalformed,      // it is not what its name says
+  kShape,          // it does not fit the input's shape
+  kType,           // nor its element type
+  kNothingFinite,  // an input of nothing but NaN and infinities
+  kExecution,      // the model failed on it
 };
 std::string_view Name(Reason reason);
 

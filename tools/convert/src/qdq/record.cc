@@ -1,7 +1,9 @@
-#include "qdq/imports.h"
+#include "qdq/record.h"
 
 #include <algorithm>
 #include <charconv>
+
+#include "qtx/format/annotation.h"
 
 namespace qtx::convert {
 namespace {
@@ -25,10 +27,9 @@ std::string ImportsText(std::int64_t lowered, const std::vector<format::OpsetImp
 }
 
 std::optional<std::vector<format::OpsetImport>> ImportsIn(const format::Model& model) {
-  const auto entry =
-      std::ranges::find(model.metadata, kImportsKey, &format::Metadata::value_type::first);
-  if (entry == model.metadata.end()) return std::nullopt;
-  const std::string_view text = entry->second;
+  const std::string* entry = format::FindMetadata(model.metadata, format::kImportsKey);
+  if (entry == nullptr) return std::nullopt;
+  const std::string_view text = *entry;
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return std::nullopt;
   const auto lowered = ParseVersion(text.substr(0, colon));
@@ -49,6 +50,36 @@ std::optional<std::vector<format::OpsetImport>> ImportsIn(const format::Model& m
     at = end + 1;
   }
   return imports;
+}
+
+Result<void> WriteRecord(const std::vector<format::OpsetImport>& extended, format::Model& model) {
+  QTX_ASSIGN_OR_RETURN(const format::Digest annotations, format::DigestOf(model.graph));
+  QTX_ASSIGN_OR_RETURN(const format::Digest nodes, format::NodeDigestOf(model.graph));
+  format::EraseLoweringRecord(model.metadata);
+  model.metadata.emplace_back(format::kDigestKey, ToText(annotations));
+  model.metadata.emplace_back(format::kNodesKey, ToText(nodes));
+  model.metadata.emplace_back(format::kImportsKey, ImportsText(model.OpsetVersion(""), extended));
+  return {};
+}
+
+bool IsAsRecorded(const format::Model& model, Ledger& ledger) {
+  if (format::FindMetadata(model.metadata, format::kDigestKey) == nullptr) return false;
+  const auto annotations = format::CheckDigest(model);
+  if (!annotations.has_value()) {
+    ledger.Dropped("model", "annotations",
+                   annotations.error().message + "; the rest is what the QDQ nodes say");
+    return false;
+  }
+  const std::string* written = format::FindMetadata(model.metadata, format::kNodesKey);
+  const auto found = format::NodeDigestOf(model.graph);
+  if (written != nullptr && found.has_value() && *written == ToText(*found)) return true;
+  const std::string before =
+      written == nullptr ? "not recorded" : written->substr(0, written->find(':')) + " written";
+  ledger.Changed("model", "nodes",
+                 before + ", " + std::to_string(model.graph.nodes.size()) +
+                     " found; QuantizeLinear and DequantizeLinear nodes say the type of what is "
+                     "not annotated");
+  return false;
 }
 
 }  // namespace qtx::convert
