@@ -143,13 +143,13 @@ void Combiner::PrepareShifted(const RequantizeRecipe& rescale) {
   path_ = Path::kShifted;
   rounds_ = rescale.rounds;
   tie_ = rescale.tie;
-  const float sa = a_->scale(0);
-  const float sb = b_->scale(0);
-  const auto twice = static_cast<double>(2 * std::max(sa, sb));
-  const auto headroom = static_cast<float>(std::int64_t{1} << add_.left_shift);
-  a_factor_ = ToFixed(static_cast<double>(sa) / twice);
-  b_factor_ = ToFixed(static_cast<double>(sb) / twice);
-  y_factor_ = ToFixed(twice / static_cast<double>(headroom * output_->scale(0)));
+  const auto sa = static_cast<double>(a_->scale(0));
+  const auto sb = static_cast<double>(b_->scale(0));
+  const double twice = 2 * std::max(sa, sb);
+  const auto headroom = static_cast<double>(std::int64_t{1} << add_.left_shift);
+  a_factor_ = ToFixed(sa / twice);
+  b_factor_ = ToFixed(sb / twice);
+  y_factor_ = ToFixed(twice / (headroom * static_cast<double>(output_->scale(0))));
 }
 
 // xnnpack.S4: the larger ratio has mantissa_bits bits, the other the same shift.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "arithmetic/function.h"
-#include "arithmetic/round.h"
+#include "arithmetic/tflite_kernels.h"
 
 namespace qtx::reference {
 namespace {
@@ -139,8 +139,7 @@ void PutStoredRow(const Operand& input, std::span<const std::int64_t> row, Outpu
   }
   const float factor = 1.0F / (sum * output->scale(0));
   for (std::size_t k = 0; k < row.size(); ++k) {
-    const float rounded = RoundFloat(exponentials[k] * factor, TieRule::kHalfAway);
-    output->PutStored(row[k], static_cast<std::int64_t>(rounded) + output->offset(row[k]));
+    output->PutStored(row[k], StoredHalfAway(exponentials[k] * factor, row[k], *output));
   }
 }
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <vector>
 
-#include "arithmetic/output.h"
 #include "arithmetic/tflite_kernels.h"
 #include "qtx/format/levels.h"
 
@@ -44,6 +43,7 @@ float QuantizeRow(std::span<const float> row, std::vector<int64_t>* integers) {
   if (range == 0) return 1;
   const float inverse = 127.0F / range;
   for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] == 0) continue;  // `inverse` may be infinite
     (*integers)[i] =
         static_cast<int64_t>(std::clamp(std::round(row[i] * inverse), -127.0F, 127.0F));
   }

@@ -48,6 +48,11 @@ bool IsStoredUnary(const Call& call, bool wide) {
   return narrow || (wide && x->elem_type == ElementType::kInt16Q);
 }
 
+std::int64_t StoredHalfAway(float steps, std::int64_t element, const Output& y) {
+  constexpr QuantizeRecipe kHalfAway{.tie = TieRule::kHalfAway};
+  return QuantizedQuotient(steps, y.offset(element), kHalfAway, y.min(), y.max());
+}
+
 std::int64_t MultiplyTwice(std::int64_t value, FixedMultiplier multiplier) {
   return MultiplyFixed(value, multiplier, RequantizeRecipe::Rounds::kTwice, TieRule::kHalfUp);
 }

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "arithmetic/output.h"
 #include "arithmetic/tflite_kernels.h"
 #include "mpfr_cache.h"
 
@@ -87,8 +86,7 @@ Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call) {
   return PutAll(call, [logistic](const Operand& x, int64_t i, const Output& y) {
     const float real = x.scale(i) * static_cast<float>(x.integer(i));
     const float value = logistic ? Logistic32(real) : Tanh32(real);
-    const float steps = std::round(value * (1.0F / y.scale(i)));
-    return static_cast<int64_t>(steps + static_cast<float>(y.offset(i)));
+    return StoredHalfAway(value * (1.0F / y.scale(i)), i, y);
   });
 }
 
