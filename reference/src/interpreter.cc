@@ -173,7 +173,9 @@ Result<void> Interpreter::State::Execute(std::size_t at) {
                   .opset = opset,
                   .inputs = inputs,
                   .outputs = step.outputs,
-                  .counters = &counters};
+                  .counters = &counters,
+                  .positions = {},
+                  .initializers = &step.initializers};
   QTX_ASSIGN_OR_RETURN(std::vector<Tensor> results, RunOperator(*step.op, call));
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!call.Wants(i)) continue;
