@@ -184,6 +184,10 @@ void FindLastUses(const format::Graph& graph, Plan* plan) {
 
 }  // namespace
 
+const std::string& NameToUsers(const format::Node& node) {
+  return node.name.empty() ? node.outputs[0] : node.name;
+}
+
 std::string NodeName(const format::Model& model, std::size_t i) {
   return "graph.node[" + std::to_string(i) + "] '" + model.graph.nodes[i].name + "'";
 }

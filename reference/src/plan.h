@@ -29,6 +29,9 @@ struct Plan {
 /// operator, type or attribute that the reference does not have.
 Result<Plan> MakePlan(const format::Model& model);
 
+/// What users call a node: its name or, where it has none, that of its first output.
+const std::string& NameToUsers(const format::Node& node);
+
 /// "graph.node[3] 'name'"
 std::string NodeName(const format::Model& model, std::size_t i);
 
