@@ -134,6 +134,9 @@ class NodePlan {
   /// The layout that input `i` is there in without a copy.
   Layout LayoutOf(std::size_t i) const { return workspace_.LayoutOf(node_.inputs[i]); }
   bool IsConstant(std::size_t i) const { return workspace_.IsConstant(node_.inputs[i]); }
+  bool IsInitializer(std::size_t i) const {
+    return workspace_.model().graph.FindInitializer(node_.inputs[i]) != nullptr;
+  }
   /// An input known now.  Errors: kUnsupported when it is computed by the model.
   Result<const format::Tensor*> Constant(std::size_t i) const;
   /// A constant INT64 tensor's elements (shapes, pads, axes).

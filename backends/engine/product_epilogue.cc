@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "engine/weights.h"
+#include "qtx/format/bias.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -47,53 +48,78 @@ bool SumsIntegers(const Tensor& x, const Tensor& w, const Tensor* bias, const Pr
          OneScaleAChannel(w, roles.channel_axis);
 }
 
-enum class Kernel { kConv, kDepthwiseConv, kFullyConnected };
+enum class Kernel { kConv, kDepthwiseConv, kFullyConnected, kBatchMatMul };
 
 // Source: spec/arithmetic/tflite.md, its first paragraph.
-Kernel KernelOf(const NodePlan& node, const Tensor& x) {
+Kernel KernelOf(const NodePlan& node, const Tensor& x, const Tensor& w) {
   if (ComesFromTflite(node.node(), "DEPTHWISE_CONV_2D")) return Kernel::kDepthwiseConv;
   if (ComesFromTflite(node.node(), "CONV_2D")) return Kernel::kConv;
   if (ComesFromTflite(node.node(), "FULLY_CONNECTED")) return Kernel::kFullyConnected;
+  if (ComesFromTflite(node.node(), "BATCH_MATMUL")) return Kernel::kBatchMatMul;
+  if (node.node().op_type == "MatMul") {
+    const bool matrix = node.IsInitializer(1) && w.dims.size() == 2;
+    return matrix ? Kernel::kFullyConnected : Kernel::kBatchMatMul;
+  }
   if (node.node().op_type != "Conv") return Kernel::kFullyConnected;
   const std::int64_t group = node.node().IntOr("group", 1);
   const bool depthwise = group > 1 && x.dims.size() > 1 && x.dims[1] == group;
   return depthwise ? Kernel::kDepthwiseConv : Kernel::kConv;
 }
 
-// tflite.S12 has int16 by int8 without offsets, tflite.S2 to S4 the types of 8 bits.
-Epilogue TfliteEpilogue(const NodePlan& node, const Tensor& x, const Tensor& w, const Tensor& y) {
+// tflite.S12: int16 by int8, in BATCH_MATMUL by int16 too, without offsets.
+Epilogue WideEpilogue(const Tensor& x, const Tensor& w, const Tensor& y, Kernel kernel,
+                      bool has_bias) {
+  const bool batched = kernel == Kernel::kBatchMatMul;
+  const bool weights =
+      w.elem_type == ElementType::kInt8Q || (batched && w.elem_type == x.elem_type);
+  if (!weights || HasOffset(x) || HasOffset(w) || HasOffset(y)) return {};
+  if (kernel != Kernel::kFullyConnected) return {Kind::kWide, batched};
+  return has_bias ? Epilogue{Kind::kBinary64} : Epilogue{Kind::kOnce, OneScale(w)};
+}
+
+// tflite.S2 to S4 have the types of 8 bits.
+Epilogue TfliteEpilogue(const NodePlan& node, const Tensor& x, const Tensor& w, const Tensor& y,
+                        bool has_bias) {
   const Arithmetic arithmetic = node.arithmetic();
   if (y.elem_type != x.elem_type || !OneScale(y)) return {};
-  const Kernel kernel = KernelOf(node, x);
-  const bool fully_connected = kernel == Kernel::kFullyConnected && OneScale(w);
+  const Kernel kernel = KernelOf(node, x, w);
+  const bool batched = kernel == Kernel::kBatchMatMul;
+  if (batched && !OneScale(w)) return {};
   if (x.elem_type == ElementType::kInt16Q) {
-    const bool kernel_exists = w.elem_type == ElementType::kInt8Q && !HasOffset(x) &&
-                               !HasOffset(w) && !HasOffset(y) && arithmetic == Arithmetic::kTflite;
-    return kernel_exists ? Epilogue{Kind::kWide, fully_connected} : Epilogue{};
+    return arithmetic == Arithmetic::kTflite ? WideEpilogue(x, w, y, kernel, has_bias) : Epilogue{};
   }
   const bool is_unsigned = x.elem_type == ElementType::kUint8Q;
-  if (is_unsigned && !(w.elem_type == ElementType::kUint8Q && OneScale(w))) return {};
+  const bool four_bits = w.elem_type == ElementType::kInt4Q && !batched;
+  if (is_unsigned && (batched || w.elem_type != x.elem_type || !OneScale(w))) return {};
   if (!is_unsigned &&
-      !(x.elem_type == ElementType::kInt8Q &&
-        (w.elem_type == ElementType::kInt8Q || w.elem_type == ElementType::kInt4Q))) {
+      (x.elem_type != ElementType::kInt8Q || (w.elem_type != x.elem_type && !four_bits))) {
     return {};
   }
-  const bool twice =
-      arithmetic == Arithmetic::kTfliteDouble ||
-      (arithmetic == Arithmetic::kTflite && (is_unsigned || kernel == Kernel::kDepthwiseConv));
-  return {twice ? Kind::kTwice : Kind::kOnce, is_unsigned || fully_connected};
+  const bool builtin_twice = is_unsigned || batched || kernel == Kernel::kDepthwiseConv;
+  const bool twice = arithmetic == Arithmetic::kTfliteDouble ||
+                     (arithmetic == Arithmetic::kTflite && builtin_twice);
+  const bool dense = batched || kernel == Kernel::kFullyConnected;
+  return {twice ? Kind::kTwice : Kind::kOnce, is_unsigned || (dense && OneScale(w))};
 }
 
 // The bias in units of binary32(x_scale * w_scale): float32.S5. Where that is 0 the factor is, too.
-Result<std::int64_t> BiasInUnits(const Channel& channel) {
-  const float unit = static_cast<float>(channel.scale);
-  if (channel.bias_scale == static_cast<double>(unit))
-    return static_cast<std::int64_t>(channel.bias);
+// TFLite's are those of the exact product: tflite.S4.
+Result<std::int64_t> BiasInUnits(const Channel& channel, Epilogue epilogue) {
+  const bool narrow = epilogue.kind == Kind::kFloat32;
+  const double unit =
+      narrow ? static_cast<double>(static_cast<float>(channel.scale)) : channel.scale;
+  const bool as_stored =
+      narrow ? channel.bias_scale == unit
+             : format::IsUnitOfProducts(static_cast<float>(channel.bias_scale), unit);
+  if (as_stored) return static_cast<std::int64_t>(channel.bias);
   if (unit == 0) return 0;
   const Term term{channel.bias, channel.bias_scale};
+  if (!narrow) {
+    constexpr format::IntegerRange kInt32{-(std::int64_t{1} << 31), (std::int64_t{1} << 31) - 1};
+    return RoundHalfEven({{&term, 1}, unit, 1}, kInt32);
+  }
   constexpr std::int64_t kLimit = std::int64_t{1} << 51;  // of RoundHalfEven
-  const std::int64_t rounded =
-      RoundHalfEven({{&term, 1}, static_cast<double>(unit), 1}, {-kLimit, kLimit});
+  const std::int64_t rounded = RoundHalfEven({{&term, 1}, unit, 1}, {-kLimit, kLimit});
   if (std::abs(rounded) < kLimit) return rounded;
   return Error{ErrorCode::kUnsupported, "", "a bias of 2^51 units of the accumulator or more"};
 }
@@ -111,7 +137,7 @@ Result<std::optional<Epilogue>> EpilogueOf(const NodePlan& node, const ProductRo
   }
   const bool integers = SumsIntegers(*x, *w, bias, roles);
   if (node.arithmetic() != Arithmetic::kFloat32) {
-    return std::optional(integers ? TfliteEpilogue(node, *x, *w, y) : Epilogue{});
+    return std::optional(integers ? TfliteEpilogue(node, *x, *w, y, bias != nullptr) : Epilogue{});
   }
   // One bit has no rounding of its own: a sign of binary32.
   const bool result = y.elem_type == ElementType::kFloat ||
@@ -122,9 +148,8 @@ Result<std::optional<Epilogue>> EpilogueOf(const NodePlan& node, const ProductRo
 }
 
 Result<std::int64_t> IntegerBias(const Channel& channel, Epilogue epilogue) {
-  const bool rescales = epilogue.kind == Kind::kFloat32 && channel.bias_scale != 0;
-  if (rescales) return BiasInUnits(channel);
-  return static_cast<std::int64_t>(channel.bias);
+  if (channel.bias_scale == 0) return static_cast<std::int64_t>(channel.bias);
+  return BiasInUnits(channel, epilogue);
 }
 
 Result<std::vector<std::int32_t>> TakeIntegerBias(std::vector<Channel>& channels,

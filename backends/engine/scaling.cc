@@ -12,10 +12,10 @@ std::int64_t Clamped(std::int64_t rounded, const StoredType& type) {
   return std::clamp(rounded + type.offset, type.range.min, type.range.max);
 }
 
-template <typename Round>
-std::int64_t Stored(float quotient, const StoredType& type, Round round) {
+template <typename T, typename Round>
+std::int64_t RoundedBy(T quotient, const StoredType& type, Round round) {
   // Past this the bounds alone decide, and there might be no int64.
-  constexpr float kFar = 0x1p40F;
+  constexpr T kFar = 0x1p40F;
   if (std::isnan(quotient)) return Clamped(0, type);
   if (quotient > kFar) return type.range.max;
   if (quotient < -kFar) return type.range.min;
@@ -25,11 +25,11 @@ std::int64_t Stored(float quotient, const StoredType& type, Round round) {
 }  // namespace
 
 std::int64_t StoredOf(float quotient, const StoredType& type) {
-  return Stored(quotient, type, [](float q) { return std::nearbyint(q); });
+  return RoundedBy(quotient, type, [](float q) { return std::nearbyint(q); });
 }
 
 std::int64_t StoredHalfAway(float quotient, const StoredType& type) {
-  return Stored(quotient, type, [](float q) { return std::round(q); });
+  return RoundedBy(quotient, type, [](float q) { return std::round(q); });
 }
 
 Result<Scaling> Scaling::Make(Epilogue epilogue, std::span<const ScaledSum> sums,
@@ -66,6 +66,11 @@ Result<void> Scaling::AddChannel(const ScaledSum& sum, bool narrow_scales) {
     vectors_ = vectors_ && std::isfinite(factor);
     return {};
   }
+  if (kind_ == Kind::kBinary64) {
+    binary64_.push_back(sum.scale / output_.scale);
+    vectors_ = false;
+    return {};
+  }
   const double product = narrow_scales ? static_cast<double>(narrow) : sum.scale;
   const Multiplier multiplier = MakeMultiplier(product / output_.scale);
   if (kind_ == Kind::kWide && multiplier.exponent > kLargestWideExponent) {
@@ -89,7 +94,7 @@ void Scaling::Pad(std::int32_t lanes) {
   const std::size_t padded = addend_.size() + static_cast<std::size_t>(lanes);
   if (kind_ == Kind::kFloat32) {
     factor_.resize(padded);
-  } else {
+  } else if (kind_ != Kind::kBinary64) {
     mantissa_.resize(padded);
     shift_.resize(padded);
   }
@@ -115,6 +120,9 @@ std::int64_t Scaling::Stored(std::int64_t sum, std::int64_t channel) const {
       return Clamped(MultiplyTwice(Wrapped32(total), multiplier_[c]), output_);
     case Kind::kWide:
       return Clamped(MultiplyWide(total, multiplier_[c]), output_);
+    case Kind::kBinary64:
+      return RoundedBy(static_cast<double>(total) * binary64_[c], output_,
+                       [](double q) { return std::round(q); });
     default:
       return StoredOf(static_cast<float>(total) * factor_[c], output_);
   }

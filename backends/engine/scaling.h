@@ -20,7 +20,8 @@ struct Epilogue {
     kFloat32,  // float32.S4
     kOnce,     // tflite.S2
     kTwice,    // tflite.S3
-    kWide      // tflite.S12
+    kWide,     // tflite.S12
+    kBinary64  // tflite.S12, FULLY_CONNECTED with a bias
   };
   Kind kind = Kind::kExact;
   /// Integer multipliers: the product of the operands' scales is rounded to binary32 first.
@@ -77,6 +78,7 @@ class Scaling {
   bool vectors_ = true;
   std::vector<std::int64_t> addend_;
   std::vector<float> factor_;
+  std::vector<double> binary64_;
   std::vector<Multiplier> multiplier_;
   std::vector<std::int32_t> mantissa_, shift_;
 };

@@ -119,6 +119,15 @@ Result<void> CheckTensors(const std::vector<Tensor>& outputs) {
   return {};
 }
 
+// A case of one operator is there to say what is computed; of a network it must be told.
+void NoteUnmodelled(const format::Model& model, format::Features features, CaseResult& result) {
+  const auto nodes = reference::FindUnmodelled(model, result.arithmetic, {}, features);
+  if (!nodes.has_value()) return;
+  for (const reference::Unmodelled& node : *nodes) {
+    result.unmodelled.push_back(node.where + ": " + node.says);
+  }
+}
+
 }  // namespace
 
 std::optional<std::vector<Tensor>> Reversed(const std::vector<Tensor>& inputs) {
@@ -176,6 +185,7 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
   if (!c.error.empty()) return RunRefusal(c, *model, result);
   const auto inputs = BuildInputs(c, *model);
   if (!inputs) return CannotBuild(inputs.error(), result);
+  if (!c.op) NoteUnmodelled(*model, references_.features(), result);
   std::optional<Repeat> again;
   const bool repeats = c.op.has_value() && !source_.is_reference;
   const auto outputs = Answer(*model, result.arithmetic, *inputs, repeats ? &again : nullptr);

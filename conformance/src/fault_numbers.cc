@@ -18,7 +18,7 @@ template <typename Change>
 void ForEachRequantize(Arithmetic& row, Change change) {
   for (RequantizeRecipe* recipe :
        {&row.requantize, &row.depthwise_requantize, &row.unsigned_requantize, &row.wide_requantize,
-        &row.rescale, &row.activation, &row.multiply}) {
+        &row.wide_biased_requantize, &row.rescale, &row.activation, &row.multiply}) {
     change(*recipe);
   }
 }

@@ -152,6 +152,7 @@ void WriteCase(JsonWriter& writer, const CaseResult& result) {
   writer.EndArray();
   if (result.evidence) WriteEvidence(writer, *result.evidence);
   if (result.unstable) WriteField(writer, "unstable", true);
+  if (!result.unmodelled.empty()) WriteField(writer, "unmodelled", result.unmodelled);
   if (result.reversed) WriteField(writer, "reversed", true);
   if (!result.error_output.empty()) WriteField(writer, "error_output", result.error_output);
   Seconds(writer, result.seconds);

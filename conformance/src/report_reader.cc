@@ -236,6 +236,7 @@ Result<CaseResult> ReadCase(const Value& json, const std::string& where) {
     QTX_ASSIGN_OR_RETURN(result.evidence, ReadEvidence(*evidence, where + ": evidence"));
   }
   result.unstable = fields.Flag("unstable");
+  result.unmodelled = fields.Texts("unmodelled");
   result.reversed = fields.Flag("reversed");
   result.error_output = fields.Text("error_output");
   result.seconds = Seconds(fields);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -137,12 +138,35 @@ std::string Attention(const BackendReport& row, std::size_t max_listed) {
          Findings(row) + text;
 }
 
+// Once for each network and arithmetic, whatever the backends.
+std::string UnmodelledNodes(const Report& report, std::size_t max_listed) {
+  std::set<std::string> networks;
+  std::string text;
+  std::size_t found = 0;
+  for (const BackendReport& row : report.backends) {
+    for (const CaseResult& result : row.cases) {
+      const std::string network = result.id + " @" + result.arithmetic;
+      if (result.unmodelled.empty() || !networks.insert(network).second) continue;
+      for (const std::string& node : result.unmodelled) {
+        if (++found > max_listed) continue;
+        text += fmt::format("  {}: {}\n", Printable(network, 200), Printable(node, kMaxDiagnosis));
+      }
+    }
+  }
+  if (found == 0) return "";
+  if (found > max_listed)
+    text += fmt::format("  ... and {} more: see --json\n", found - max_listed);
+  return fmt::format("\nnodes computed as in exact for want of a clause: {}, networks: {}\n", found,
+                     networks.size()) +
+         text;
+}
+
 }  // namespace
 
 std::string ToText(const Report& report, std::size_t max_listed) {
   std::string text = Table(report);
   for (const BackendReport& row : report.backends) text += Attention(row, max_listed);
-  return text + StaleExpectations(report);
+  return text + UnmodelledNodes(report, max_listed) + StaleExpectations(report);
 }
 
 }  // namespace qtx::conformance

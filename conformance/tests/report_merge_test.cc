@@ -58,6 +58,7 @@ Report Full() {
   fail.evidence = Evidence{{{"x", Quantized()}}, {{"y", Quantized()}}, {{"y", Quantized()}}};
   fail.error_output = "said\n";
   fail.unstable = true;
+  fail.unmodelled = {"graph.node[0] 'a': says"};
   fail.seconds = 0.25;
   BackendReport row;
   row.source = "cmd:x";

@@ -79,10 +79,6 @@ Result<Tensor> AcceptInput(const Arithmetic& arithmetic, const Tensor& given,
                    (type.quantization ? " or FLOAT" : "")};
 }
 
-bool IsNamed(const format::Node& node, std::string_view name) {
-  return (node.name.empty() ? node.outputs[0] : node.name) == name;
-}
-
 // The arithmetic of each step.
 Result<std::vector<const Arithmetic*>> ArithmeticsOf(const Plan& plan, const Arithmetic* fallback,
                                                      const Interpreter::NodeArithmetics& by_node,
@@ -93,7 +89,7 @@ Result<std::vector<const Arithmetic*>> ArithmeticsOf(const Plan& plan, const Ari
     if (!row.has_value()) return At("node '" + name + "'", std::move(row).error());
     bool found = false;
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-      if (!IsNamed(*plan.steps[i].node, name)) continue;
+      if (NameToUsers(*plan.steps[i].node) != name) continue;
       rows[i] = *row;
       found = true;
     }
@@ -173,7 +169,9 @@ Result<void> Interpreter::State::Execute(std::size_t at) {
                   .opset = opset,
                   .inputs = inputs,
                   .outputs = step.outputs,
-                  .counters = &counters};
+                  .counters = &counters,
+                  .positions = {},
+                  .initializers = &step.initializers};
   QTX_ASSIGN_OR_RETURN(std::vector<Tensor> results, RunOperator(*step.op, call));
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!call.Wants(i)) continue;

@@ -163,6 +163,9 @@ Result<Step> PlanStep(const format::Model& model, const format::Node& node, cons
   QTX_RETURN_IF_ERROR(CheckAttributes(node, *step.op));
   if (step.op->check != nullptr) QTX_RETURN_IF_ERROR(step.op->check(node));
   QTX_ASSIGN_OR_RETURN(step.outputs, OutputsOf(model, node, *step.op, plan));
+  for (const std::string& name : node.inputs) {
+    step.initializers.push_back(plan.initializers.contains(name));
+  }
   return step;
 }
 
@@ -180,6 +183,10 @@ void FindLastUses(const format::Graph& graph, Plan* plan) {
 }
 
 }  // namespace
+
+const std::string& NameToUsers(const format::Node& node) {
+  return node.name.empty() ? node.outputs[0] : node.name;
+}
 
 std::string NodeName(const format::Model& model, std::size_t i) {
   return "graph.node[" + std::to_string(i) + "] '" + model.graph.nodes[i].name + "'";

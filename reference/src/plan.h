@@ -14,6 +14,7 @@ struct Step {
   const format::Node* node = nullptr;  // in the model the plan was made of
   const Operator* op = nullptr;
   std::vector<OutputType> outputs;     // one for each name the node gives
+  std::vector<bool> initializers;      // which of the node's inputs are such
   std::vector<std::string> last_uses;  // values no later step or graph output needs
 };
 
@@ -27,6 +28,9 @@ struct Plan {
 /// Borrows `model`.  Errors: kInvalid with the place of the broken rule, kUnsupported for an
 /// operator, type or attribute that the reference does not have.
 Result<Plan> MakePlan(const format::Model& model);
+
+/// What users call a node: its name or, where it has none, that of its first output.
+const std::string& NameToUsers(const format::Node& node);
 
 /// "graph.node[3] 'name'"
 std::string NodeName(const format::Model& model, std::size_t i);

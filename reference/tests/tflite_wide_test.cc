@@ -24,42 +24,93 @@ mpz_class Once15(const mpz_class& sum, const Pair& factor) {
   return Floor(sum * m + (mpz_class(1) << (shift - 1)), shift);
 }
 
-// 700 products of up to 2^22 leave 32 bits behind.
-TEST(TfliteWide, FullyConnectedKeepsItsSumIn64Bits) {
-  Random random(12);
-  for (int run = 0; run < 20; ++run) {
+// One row of x by the weights of two outputs. 700 products of up to 2^22 leave 32 bits behind.
+struct Layer {
+  Layer(Random& random, int run) : scale(Scaled(random)), result(Q({scale.scale[0] * 40})) {
     const std::int64_t inputs = run % 2 == 0 ? 700 : 5;
-    const Quantization xq = Scaled(random), yq = Q({xq.scale[0] * 40});
-    const Quantization wq = run % 3 == 0 ? Q({0.02F}) : Q({0.02F, 0.013F}, {}, {0});
-    Tensor x = Random16(random, {1, inputs}, xq);
+    weights = run % 3 == 0 ? Q({0.02F}) : Q({0.02F, 0.013F}, {}, {0});
+    x = Random16(random, {1, inputs}, scale);
+    w = random.Tensor8({2, inputs}, weights);
     if (run % 4 == 0) {
       for (std::int16_t& value : x.As<std::int16_t>()) value = 32767;
-    }
-    Tensor w = random.Tensor8({2, inputs}, wq);
-    if (run % 4 == 0) {
       for (std::int8_t& value : w.As<std::int8_t>()) value = value < 0 ? -127 : 127;
     }
-    const Tensor b = Stored(ElementType::kInt32Q, {2}, {random.In(-99999, 99999), -7}, Q({1.0F}));
+    Quantization unit = weights;
+    for (float& value : unit.scale) value *= scale.scale[0];
+    b = Stored(ElementType::kInt32Q, {2}, {random.In(-99999, 99999), -7}, unit);
+  }
+  mpz_class Sum(std::size_t output) const {
     const Values xs = format::UnpackIntegers(x), ws = format::UnpackIntegers(w);
-    const Values bias = format::UnpackIntegers(b);
+    mpz_class sum(0);
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      sum += static_cast<long>(xs[i] * ws[output * xs.size() + i]);
+    }
+    return sum;
+  }
+  long Bias(std::size_t output) const { return format::UnpackIntegers(b)[output]; }
+  // x_scale * w_scale in binary64.
+  double Unit(std::size_t output) const {
+    return static_cast<double>(scale.scale[0]) *
+           static_cast<double>(weights.scale[weights.axis.empty() ? 0 : output]);
+  }
+  double y() const { return static_cast<double>(result.scale[0]); }
+  Values Run(const char* op, std::vector<Attribute> attributes,
+             std::vector<const Tensor*> inputs) const {
+    return Integers({op, std::move(attributes), std::move(inputs),
+                     Type(ElementType::kInt16Q, result), "tflite"});
+  }
+
+  Quantization scale, weights, result;
+  Tensor x, w, b;
+};
+
+TEST(TfliteWide, ConvKeepsItsSumIn64Bits) {
+  Random random(12);
+  for (int run = 0; run < 20; ++run) {
+    Layer layer(random, run);
     Values expected;
     for (std::size_t o = 0; o < 2; ++o) {
-      mpz_class sum(static_cast<long>(bias[o]));
-      for (std::size_t i = 0; i < xs.size(); ++i) {
-        sum += static_cast<long>(xs[i] * ws[o * xs.size() + i]);
-      }
-      const double xs_ws =
-          wq.axis.empty() ? (B32(xq.scale[0]) * B32(wq.scale[0])).value()
-                          : static_cast<double>(xq.scale[0]) * static_cast<double>(wq.scale[o]);
-      const Pair factor = ToPair(xs_ws / static_cast<double>(yq.scale[0]));
-      expected.push_back(Clamped(Once15(sum, factor), kMin, kMax));
+      const Pair factor = ToPair(layer.Unit(o) / layer.y());
+      expected.push_back(Clamped(Once15(layer.Sum(o) + layer.Bias(o), factor), kMin, kMax));
     }
-    EXPECT_EQ(Integers({"Gemm",
-                        {Attribute::Int("transB", 1)},
-                        {&x, &w, &b},
-                        Type(ElementType::kInt16Q, yq),
-                        "tflite"}),
+    for (Tensor* tensor : {&layer.x, &layer.w}) tensor->dims.push_back(1);
+    EXPECT_EQ(layer.Run("Conv", {}, {&layer.x, &layer.w, &layer.b}), expected);
+  }
+}
+
+// With a bias: 64 bits, and binary64.
+TEST(TfliteWide, FullyConnectedWithABiasRoundsABinary64) {
+  Random random(12);
+  for (int run = 0; run < 20; ++run) {
+    const Layer layer(random, run);
+    Values expected;
+    for (std::size_t o = 0; o < 2; ++o) {
+      const double sum = mpz_class(layer.Sum(o) + layer.Bias(o)).get_d();
+      const double steps = std::round(sum * (layer.Unit(o) / layer.y()));
+      expected.push_back(Clamped(mpz_class(steps), kMin, kMax));
+    }
+    EXPECT_EQ(layer.Run("Gemm", {Attribute::Int("transB", 1)}, {&layer.x, &layer.w, &layer.b}),
               expected);
+  }
+}
+
+// Without: 32 bits that wrap, and 31 of the factor.
+TEST(TfliteWide, FullyConnectedWithoutABiasWraps) {
+  Random random(12);
+  for (int run = 0; run < 20; ++run) {
+    const Layer layer(random, run);
+    Values expected;
+    for (std::size_t o = 0; o < 2; ++o) {
+      const double unit = layer.weights.axis.empty()
+                              ? (B32(layer.scale.scale[0]) * B32(layer.weights.scale[0])).value()
+                              : layer.Unit(o);
+      const Pair factor = ToPair(unit / layer.y());
+      const mpz_class sum = layer.Sum(o) - (Floor(layer.Sum(o) + (1L << 31), 32) << 32);
+      const auto shift = static_cast<unsigned long>(31 - factor.e);
+      const mpz_class half = mpz_class(1) << (shift - 1);
+      expected.push_back(Clamped(Floor(sum * factor.m + half, shift), kMin, kMax));
+    }
+    EXPECT_EQ(layer.Run("Gemm", {Attribute::Int("transB", 1)}, {&layer.x, &layer.w}), expected);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "ledger.h"
 #include "progress.h"
+#include "qtx/reference/interpreter.h"
 
 namespace qtx::cli {
 namespace {
@@ -56,6 +57,15 @@ Result<void> Change(const ConvertOptions& options, const convert::Options& how,
   return {};
 }
 
+// What TFLite computes in its own way, and QTX does not state: the file means more than the model.
+Result<void> AddUnmodelled(const format::Model& model, std::vector<LedgerEntry>& ledger) {
+  QTX_ASSIGN_OR_RETURN(const auto nodes, reference::FindUnmodelled(model, "tflite"));
+  for (const reference::Unmodelled& node : nodes) {
+    ledger.push_back({node.where, "arithmetic", LedgerEntry::Fate::kChanged, node.says});
+  }
+  return {};
+}
+
 Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
   const convert::Options how{
       .allow = options.allow, .opset = options.opset, .subgraph = options.subgraph};
@@ -67,6 +77,9 @@ Result<Export> Perform(const ConvertOptions& options, const std::string& input) 
   QTX_ASSIGN_OR_RETURN(convert::Conversion conversion, convert::Read(source, *from, how));
   const auto changed = Change(options, how, conversion);
   if (!changed.has_value()) return At(input, changed.error());
+  if (from->name == "tflite" || options.to == "tflite") {
+    QTX_RETURN_IF_ERROR(AddUnmodelled(conversion.model, conversion.ledger));
+  }
   auto written = convert::FindKind(options.to)->write(conversion.model, how);
   if (!written.has_value()) return At(input, written.error());
   std::ranges::move(written->ledger, std::back_inserter(conversion.ledger));

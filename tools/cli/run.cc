@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "feature_option.h"
 #include "json.h"
+#include "qtx/conformance/report.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
 #include "qtx/reference/interpreter.h"
@@ -22,9 +23,12 @@ namespace {
 using format::Tensor;
 using format::ValueInfo;
 
+constexpr std::size_t kMaxName = 200;  // of a node, on a terminal
+
 struct Outcome {
   std::vector<Tensor> outputs;
   std::optional<reference::Counters> counters;  // of the reference, which alone has them
+  std::vector<reference::Unmodelled> unmodelled;
 };
 
 // NODE=NAME; a node's name may itself hold '=', an arithmetic's does not.
@@ -48,8 +52,8 @@ Result<reference::Interpreter::NodeArithmetics> NodeArithmetics(const RunOptions
 
 // Only the reference counts, and computes each node in an arithmetic of its own.
 Result<Outcome> RunReference(const format::Model& model, const std::vector<Tensor>& inputs,
+                             const reference::Interpreter::NodeArithmetics& by_node,
                              const RunOptions& options) {
-  QTX_ASSIGN_OR_RETURN(const auto by_node, NodeArithmetics(options));
   auto prepared = reference::Interpreter::Prepare(model, options.arithmetic, by_node,
                                                   FeaturesOf(options.features));
   if (!prepared.has_value()) {
@@ -58,7 +62,7 @@ Result<Outcome> RunReference(const format::Model& model, const std::vector<Tenso
   }
   auto outputs = prepared->Run(inputs);
   if (!outputs.has_value()) return At(options.model, outputs.error());
-  return Outcome{*std::move(outputs), prepared->counters()};
+  return Outcome{*std::move(outputs), prepared->counters(), {}};
 }
 
 Result<Outcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
@@ -72,7 +76,14 @@ Result<Outcome> RunOn(const format::Model& model, const std::vector<Tensor>& inp
                  fmt::format("backend '{}' has {}", options.backend,
                              fmt::join(description.arithmetics, ", "))};
   }
-  if (source.is_reference) return RunReference(model, inputs, options);
+  if (source.is_reference) {
+    QTX_ASSIGN_OR_RETURN(const auto by_node, NodeArithmetics(options));
+    QTX_ASSIGN_OR_RETURN(Outcome outcome, RunReference(model, inputs, by_node, options));
+    QTX_ASSIGN_OR_RETURN(outcome.unmodelled,
+                         reference::FindUnmodelled(model, options.arithmetic, by_node,
+                                                   FeaturesOf(options.features)));
+    return outcome;
+  }
   if (options.counters || !options.node_arithmetics.empty() || !options.features.empty()) {
     return Error{ErrorCode::kInvalid,
                  options.counters           ? "--counters"
@@ -84,7 +95,7 @@ Result<Outcome> RunOn(const format::Model& model, const std::vector<Tensor>& inp
   if (!prepared.has_value()) return At(options.model, prepared.error());
   auto outputs = (*prepared)->Run(inputs);
   if (!outputs.has_value()) return At(options.model, outputs.error());
-  return Outcome{*std::move(outputs), std::nullopt};
+  return Outcome{*std::move(outputs), std::nullopt, {}};
 }
 
 // Values' names as file names: real models have names with '/', ':' and ';', longer than a file
@@ -146,6 +157,12 @@ void Report(const format::Model& model, const Outcome& outcome,
                format::ToString(outputs[i].dims), paths[i]);
   }
   json.EndArray();
+  json.Array("unmodelled", outcome.unmodelled, [&json](const reference::Unmodelled& node) {
+    json.BeginObject();
+    json.Field("where", node.where);
+    json.Field("says", node.says);
+    json.EndObject();
+  });
   if (outcome.counters) {
     json.Key("counters");
     json.BeginObject();
@@ -155,6 +172,9 @@ void Report(const format::Model& model, const Outcome& outcome,
   }
   json.EndObject();
   if (options.json) fmt::print("{}", json.Text());
+  for (const reference::Unmodelled& node : outcome.unmodelled) {
+    fmt::print(stderr, "{}: {}\n", conformance::Printable(node.where, kMaxName), node.says);
+  }
   if (options.counters) {
     fmt::print(stderr, "rounded {} results, {} by the exact fallback\n", outcome.counters->rounded,
                outcome.counters->exact_fallbacks);

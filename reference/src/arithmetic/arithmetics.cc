@@ -113,6 +113,11 @@ constexpr Arithmetic Tflite() {
   row.wide_requantize.narrowed = RequantizeRecipe::Narrowed::kTo15;
   row.wide_requantize.accumulator = Accumulator::kClamp48;
   row.wide_requantize.exponents = {-2000, 7, "tflite.S12"};
+  row.wide_biased_requantize = Float(Accumulator::kExact);
+  row.wide_biased_requantize.factor = kInBinary64;
+  row.wide_biased_requantize.product = Width::kFloat64;
+  row.wide_biased_requantize.tie = TieRule::kHalfAway;
+  row.wide_biased_requantize.bias = BiasUse::kStored;
   row.add.wide_left_shift = 15;
   row.kernels = Arithmetic::Kernels::kTflite;
   return row;

@@ -1,35 +1,17 @@
 #include "arithmetic/average.h"
 
+#include "arithmetic/kernel_types.h"
 #include "arithmetic/round.h"
 
 namespace qtx::reference {
-namespace {
-
-// AVERAGE_POOL_2D needs an output of 8 bits (tflite.S7), or 16 (tflite.S12), with the input's scale
-// and offset.
-bool SameNarrowType(const Arithmetic& arithmetic, const Operand& input, const Output& output) {
-  const format::Tensor& x = input.tensor();
-  const format::Tensor& y = output.tensor();
-  if (x.elem_type != y.elem_type || !input.per_tensor() || !output.per_tensor()) return false;
-  const bool wide = x.elem_type == format::ElementType::kInt16Q &&
-                    arithmetic.wide_requantize.multiplier != RequantizeRecipe::Multiplier::kNone;
-  if (!wide && x.elem_type != format::ElementType::kInt8Q &&
-      x.elem_type != format::ElementType::kUint8Q) {
-    return false;
-  }
-  return input.is_integer() && x.quantization->scale == y.quantization->scale &&
-         format::OffsetAt(*x.quantization, 0) == format::OffsetAt(*y.quantization, 0);
-}
-
-}  // namespace
-
 Averager::Averager(const Arithmetic& arithmetic, const Operand& input, Output* output,
                    Kernel kernel)
     : domain_(DomainFor(arithmetic, *output)),
       tie_(arithmetic.average.tie),
       input_(&input),
       output_(output),
-      same_type_(kernel == Kernel::kPool && SameNarrowType(arithmetic, input, *output)) {}
+      same_type_(kernel == Kernel::kPool &&
+                 HasAverageKernel(arithmetic, input.tensor(), output->tensor())) {}
 
 void Averager::PutStoredMean(std::int64_t element, std::span<const std::int64_t> sources) {
   std::int64_t sum = 0;

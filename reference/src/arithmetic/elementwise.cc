@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "arithmetic/kernel_types.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::reference {
@@ -27,27 +28,6 @@ bool SameParameters(const format::Tensor& x, const format::Tensor& y) {
 bool SameRange(const format::Tensor& x, const format::Tensor& y) {
   return x.elem_type == y.elem_type && x.quantization->quant_min == y.quantization->quant_min &&
          x.quantization->quant_max == y.quantization->quant_max;
-}
-
-bool Is8Bit(const format::Tensor& tensor) {
-  return tensor.elem_type == format::ElementType::kInt8Q ||
-         tensor.elem_type == format::ElementType::kUint8Q;
-}
-
-// Kernels of 16 bits: no offsets. Add and Sub of scales that are all powers of two have another
-// one, of which nothing is known here: tflite.S12.
-bool HasWideKernel(Binary kind, const Arithmetic& arithmetic,
-                   std::span<const format::Tensor* const> tensors) {
-  if (arithmetic.wide_requantize.multiplier == RequantizeRecipe::Multiplier::kNone) return false;
-  const bool wide = std::ranges::all_of(tensors, [](const format::Tensor* t) {
-    return t->elem_type == format::ElementType::kInt16Q &&
-           format::OffsetAt(*t->quantization, 0) == 0;
-  });
-  const bool shifts = std::ranges::all_of(tensors, [](const format::Tensor* t) {
-    int exponent = 0;
-    return std::frexp(t->quantization->scale[0], &exponent) == 0.5F;
-  });
-  return wide && (kind == Binary::kMul || !shifts);
 }
 
 bool IsSubByte(const format::Tensor& tensor) { return format::BitWidth(tensor.elem_type) < 8; }
@@ -153,12 +133,11 @@ Combiner::Combiner(Binary kind, const Arithmetic& arithmetic, const Operand& a, 
       a_(&a),
       b_(&b),
       output_(output) {
-  if (!OneScale(a) || !OneScale(b) || !OneScale(*output)) return;
-  const std::array<const format::Tensor*, 3> tensors = {&a.tensor(), &b.tensor(),
-                                                        &output->tensor()};
-  const bool narrow = std::ranges::all_of(tensors, [](const auto* t) { return Is8Bit(*t); });
-  if (!narrow && !HasWideKernel(kind, arithmetic, tensors)) return;
-  if (!narrow) add_.left_shift = add_.wide_left_shift;
+  if (!HasBinaryKernel(arithmetic, kind == Binary::kMul,
+                       {a.tensor(), b.tensor(), output->tensor()})) {
+    return;
+  }
+  if (!Is8Bit(a.tensor())) add_.left_shift = add_.wide_left_shift;
   const float sa = a.scale(0);
   const float sb = b.scale(0);
   if (kind == Binary::kMul) {
@@ -181,13 +160,13 @@ void Combiner::PrepareShifted(const RequantizeRecipe& rescale) {
   path_ = Path::kShifted;
   rounds_ = rescale.rounds;
   tie_ = rescale.tie;
-  const float sa = a_->scale(0);
-  const float sb = b_->scale(0);
-  const auto twice = static_cast<double>(2 * std::max(sa, sb));
-  const auto headroom = static_cast<float>(std::int64_t{1} << add_.left_shift);
-  a_factor_ = ToFixed(static_cast<double>(sa) / twice);
-  b_factor_ = ToFixed(static_cast<double>(sb) / twice);
-  y_factor_ = ToFixed(twice / static_cast<double>(headroom * output_->scale(0)));
+  const auto sa = static_cast<double>(a_->scale(0));
+  const auto sb = static_cast<double>(b_->scale(0));
+  const double twice = 2 * std::max(sa, sb);
+  const auto headroom = static_cast<double>(std::int64_t{1} << add_.left_shift);
+  a_factor_ = ToFixed(sa / twice);
+  b_factor_ = ToFixed(sb / twice);
+  y_factor_ = ToFixed(twice / (headroom * static_cast<double>(output_->scale(0))));
 }
 
 // xnnpack.S4: the larger ratio has mantissa_bits bits, the other the same shift.

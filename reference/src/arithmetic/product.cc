@@ -4,47 +4,32 @@
 #include <cmath>
 #include <limits>
 
+#include "arithmetic/kernel_types.h"
+
 namespace qtx::reference {
 namespace {
 
 using format::ElementType;
 
-enum class Kernel { kConv, kDepthwiseConv, kFullyConnected };
+enum class Kernel { kConv, kDepthwiseConv, kFullyConnected, kBatchMatMul };
 
 // The TFLite kernel a node stands for: its origin, or else its own form
 // (spec/arithmetic/tflite.md).
-Kernel KernelOf(const Call& call, const Operand& x) {
+Kernel KernelOf(const Call& call, const ProductOperands& operands) {
   const format::Node& node = call.node;
+  const format::Dims& x = operands.x->tensor().dims;
   if (node.origin && node.origin->framework == "tflite") {
     if (node.origin->op_type == "DEPTHWISE_CONV_2D") return Kernel::kDepthwiseConv;
     if (node.origin->op_type == "CONV_2D") return Kernel::kConv;
     if (node.origin->op_type == "FULLY_CONNECTED") return Kernel::kFullyConnected;
   }
+  const bool matrix = call.IsInitializer(1) && operands.w->tensor().dims.size() == 2;
+  if (IsBatchMatMul(node, matrix)) return Kernel::kBatchMatMul;
   if (node.op_type == "ConvTranspose") return Kernel::kConv;
   if (!node.op_type.ends_with("Conv")) return Kernel::kFullyConnected;  // also QLinearConv
   const std::int64_t group = node.IntOr("group", 1);
-  const bool depthwise = group > 1 && x.tensor().dims.size() > 1 && x.tensor().dims[1] == group;
+  const bool depthwise = group > 1 && x.size() > 1 && x[1] == group;
   return depthwise ? Kernel::kDepthwiseConv : Kernel::kConv;
-}
-
-bool HasOffset(const format::Tensor& tensor) {
-  return std::ranges::any_of(tensor.quantization->offset, [](std::int32_t o) { return o != 0; });
-}
-
-// int8 by int8 or int4, uint8 by uint8, and int16 by int8 without offsets; the output as x, one
-// scale for x and y. ConvTranspose has the last alone (tflite.S12).
-bool HasTfliteKernel(const Call& call, const ProductOperands& operands, const Output& output) {
-  const ElementType x = operands.x->tensor().elem_type;
-  const ElementType w = operands.w->tensor().elem_type;
-  if (output.tensor().elem_type != x || !output.per_tensor()) return false;
-  if (x == ElementType::kInt16Q) {
-    return w == ElementType::kInt8Q && !HasOffset(operands.x->tensor()) &&
-           !HasOffset(operands.w->tensor()) && !HasOffset(output.tensor()) &&
-           call.arithmetic.wide_requantize.multiplier != RequantizeRecipe::Multiplier::kNone;
-  }
-  if (call.node.op_type == "ConvTranspose") return false;
-  if (x == ElementType::kUint8Q) return w == x && operands.w->per_tensor();
-  return x == ElementType::kInt8Q && (w == x || w == ElementType::kInt4Q);
 }
 
 // Storage of at most `bits` bits with every offset in its range: |stored - offset| < 2^bits.
@@ -95,11 +80,31 @@ RequantizeRecipe ToFloat(RequantizeRecipe recipe) {
   return recipe;
 }
 
+// tflite.S2 to tflite.S4, tflite.S12; in other arithmetics every kernel has the same recipe.
+RequantizeRecipe KernelRecipe(const Arithmetic& row, Kernel kernel,
+                              const ProductOperands& operands) {
+  const bool dense = kernel == Kernel::kFullyConnected;
+  const bool wide =
+      row.domain == Domain::kStored && operands.x->tensor().elem_type == ElementType::kInt16Q;
+  if (wide && dense && operands.bias != nullptr) return row.wide_biased_requantize;
+  const bool batched = kernel == Kernel::kBatchMatMul;
+  const bool twice = kernel == Kernel::kDepthwiseConv || batched;
+  RequantizeRecipe recipe = wide && !dense ? row.wide_requantize
+                            : twice        ? row.depthwise_requantize
+                                           : row.requantize;
+  if (operands.w->per_tensor() && (dense || batched)) recipe.factor.scales = row.scalar_scales;
+  return recipe;
+}
+
 RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
                            const Output& output) {
   const Arithmetic& row = call.arithmetic;
   if (output.is_plain()) return {};  // exact.S10
-  const bool kernel_exists = operands.factor == 1 && HasTfliteKernel(call, operands, output);
+  const Kernel kernel = KernelOf(call, operands);
+  const bool kernel_exists =
+      operands.factor == 1 &&
+      HasProductKernel(row, call.node, kernel == Kernel::kBatchMatMul,
+                       {operands.x->tensor(), operands.w->tensor(), output.tensor()});
   if (row.domain == Domain::kStored && !kernel_exists) return {};
   const bool is_unsigned = operands.x->tensor().elem_type == ElementType::kUint8Q;
   if (!output.tensor().quantization) {
@@ -107,16 +112,7 @@ RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
     return ToFloat(is_unsigned ? row.unsigned_requantize : row.requantize);
   }
   if (is_unsigned) return row.unsigned_requantize;
-  const Kernel kernel = KernelOf(call, *operands.x);
-  const bool wide =
-      row.domain == Domain::kStored && operands.x->tensor().elem_type == ElementType::kInt16Q;
-  RequantizeRecipe recipe = wide                               ? row.wide_requantize
-                            : kernel == Kernel::kDepthwiseConv ? row.depthwise_requantize
-                                                               : row.requantize;
-  if (operands.w->per_tensor() && kernel == Kernel::kFullyConnected) {
-    recipe.factor.scales = row.scalar_scales;
-  }
-  return recipe;
+  return KernelRecipe(row, kernel, operands);
 }
 
 // Pairs are unsigned by signed, as the processor's instruction has it, the weights without an

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "qtx/format/bias.h"
+
 namespace qtx::reference {
 namespace {
 
@@ -29,6 +31,15 @@ FixedMultiplier To15(const FixedMultiplier& factor) {
   constexpr std::int64_t kLargest = (1 << 15) - 1;
   const std::int64_t rounded = RoundShift(factor.mantissa, 16, TieRule::kHalfUp);
   return {static_cast<std::int32_t>(std::min(rounded, kLargest)), factor.shift, 15};
+}
+
+// tflite.S4.
+std::int64_t TfliteBias(const Bias& bias, double unit) {
+  if (format::IsUnitOfProducts(bias.scale, unit)) return bias.integer;
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+  const Term term{bias.integer, static_cast<double>(bias.scale)};
+  return QuantizedInteger(ExactQuotient({&term, 1}, 1, 1.0F) / Rational(unit), 0, QuantizeRecipe{},
+                          -kLimit, kLimit - 1);
 }
 
 // exponents: of q * 2^e with 0.5 <= q < 1. A factor that underflows to 0 lies below every bound, so
@@ -110,8 +121,12 @@ Requantizer::Factor Requantizer::MakeFactor(std::size_t channel, float y) const 
 
 std::optional<std::int64_t> Requantizer::SmallBias(std::size_t channel, const Bias& bias) const {
   if (bias.scale == 0 || recipe_.bias == RequantizeRecipe::Bias::kReal) return 0;
+  if (recipe_.bias == RequantizeRecipe::Bias::kStored) {
+    const double unit = static_cast<double>(scales_.x) * static_cast<double>(w(channel));  // exact
+    return TfliteBias(bias, unit);
+  }
   const float product = scales_.x * w(channel);
-  if (recipe_.bias == RequantizeRecipe::Bias::kStored || bias.scale == product) return bias.integer;
+  if (bias.scale == product) return bias.integer;
   // Scales whose product underflows: the multiplier is 0 then, and nothing added to it is seen.
   if (product == 0) return 0;
   constexpr std::int64_t kCertain = std::int64_t{1} << 39;  // beyond it the exact path decides

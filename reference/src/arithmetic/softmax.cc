@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "arithmetic/function.h"
-#include "arithmetic/round.h"
+#include "arithmetic/kernel_types.h"
+#include "arithmetic/tflite_kernels.h"
 
 namespace qtx::reference {
 namespace {
-
-using format::ElementType;
 
 // libm's log is within 1 ulp, 2 units (glibc manual, "Known Maximum Errors").
 RealFunction Logarithm() {
@@ -139,15 +138,8 @@ void PutStoredRow(const Operand& input, std::span<const std::int64_t> row, Outpu
   }
   const float factor = 1.0F / (sum * output->scale(0));
   for (std::size_t k = 0; k < row.size(); ++k) {
-    const float rounded = RoundFloat(exponentials[k] * factor, TieRule::kHalfAway);
-    output->PutStored(row[k], static_cast<std::int64_t>(rounded) + output->offset(row[k]));
+    output->PutStored(row[k], StoredHalfAway(exponentials[k] * factor, row[k], *output));
   }
-}
-
-bool HasTfliteKernel(const Operand& input, const Output& output) {
-  const ElementType type = input.tensor().elem_type;
-  return (type == ElementType::kInt8Q || type == ElementType::kUint8Q) && input.is_integer() &&
-         input.per_tensor() && output.per_tensor() && output.tensor().elem_type == type;
 }
 
 }  // namespace
@@ -156,7 +148,7 @@ void PutSoftmaxRow(const Arithmetic& arithmetic, RowFunction function, const Ope
                    std::span<const std::int64_t> row, Output* output) {
   const Domain domain = DomainFor(arithmetic, *output);
   const bool log = function == RowFunction::kLogSoftmax;
-  if (domain == Domain::kStored && !log && HasTfliteKernel(input, *output)) {
+  if (domain == Domain::kStored && !log && HasSoftmaxKernel(input.tensor(), output->tensor())) {
     return PutStoredRow(input, row, output);
   }
   ExactRow exact(input, row);

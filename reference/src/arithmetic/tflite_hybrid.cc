@@ -3,36 +3,26 @@
 #include <cmath>
 #include <vector>
 
-#include "arithmetic/output.h"
+#include "arithmetic/kernel_types.h"
 #include "arithmetic/tflite_kernels.h"
-#include "qtx/format/levels.h"
 
 namespace qtx::reference {
 namespace {
 
-using format::ElementType;
 using std::int64_t;
 
-// Weights [outputs, inputs] of 8 bits with one scale and no offset, x and the result FLOAT.
+// Weights [outputs, inputs]; x finite.
 bool IsHybrid(const Call& call) {
   const format::Tensor* x = call.Input(0);
   const format::Tensor* w = call.Input(1);
   const format::Tensor* bias = call.Input(2);
   if (x == nullptr || w == nullptr || call.outputs.empty()) return false;
-  const bool types = x->elem_type == ElementType::kFloat && w->elem_type == ElementType::kInt8Q &&
-                     call.outputs[0].elem_type == ElementType::kFloat &&
-                     (bias == nullptr || bias->elem_type == ElementType::kFloat);
-  if (!types || !w->quantization->axis.empty() || format::HasBase(*w->quantization) ||
-      format::OffsetAt(*w->quantization, 0) != 0) {
+  const std::optional<ValueType> bias_type = bias == nullptr ? std::optional<ValueType>() : *bias;
+  if (!HasHybridKernel(call.node, *x, *w, bias_type ? &*bias_type : nullptr, call.outputs[0])) {
     return false;
   }
-  const format::Node& node = call.node;
-  const bool plain = node.IntOr("transA", 0) == 0 && node.IntOr("transB", 0) == 1 &&
-                     node.FloatOr("alpha", 1) == 1 && node.FloatOr("beta", 1) == 1;
-  const bool shapes = x->dims.size() == 2 && w->dims.size() == 2 && x->dims[1] == w->dims[1] &&
-                      (bias == nullptr || bias->dims == format::Dims{w->dims[0]});
-  return plain && shapes && node.origin && node.origin->framework == "tflite" &&
-         node.origin->op_type == "FULLY_CONNECTED" &&
+  return x->dims.size() == 2 && w->dims.size() == 2 && x->dims[1] == w->dims[1] &&
+         (bias == nullptr || bias->dims == format::Dims{w->dims[0]}) &&
          std::ranges::all_of(x->As<float>(), [](float value) { return std::isfinite(value); });
 }
 
@@ -44,6 +34,7 @@ float QuantizeRow(std::span<const float> row, std::vector<int64_t>* integers) {
   if (range == 0) return 1;
   const float inverse = 127.0F / range;
   for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] == 0) continue;  // `inverse` may be infinite
     (*integers)[i] =
         static_cast<int64_t>(std::clamp(std::round(row[i] * inverse), -127.0F, 127.0F));
   }

@@ -4,12 +4,8 @@
 #include <array>
 #include <string_view>
 
-#include "qtx/format/levels.h"
-
 namespace qtx::reference {
 namespace {
-
-using format::ElementType;
 
 struct Entry {
   std::string_view op_type;
@@ -22,10 +18,6 @@ constexpr std::array kKernels = {
     Entry{"Tanh", RunTfliteTable},
 };
 
-bool HasOneScale(const std::optional<format::Quantization>& q) {
-  return q && q->axis.empty() && q->scale.size() == 1 && !format::HasBase(*q);
-}
-
 }  // namespace
 
 Result<std::optional<format::Tensor>> RunTfliteKernel(const Call& call) {
@@ -36,16 +28,9 @@ Result<std::optional<format::Tensor>> RunTfliteKernel(const Call& call) {
   return entry->run(call);
 }
 
-bool IsStoredUnary(const Call& call, bool wide) {
-  const format::Tensor* x = call.Input(0);
-  if (x == nullptr || call.outputs.empty()) return false;
-  const OutputType& y = call.outputs[0];
-  if (x->elem_type != y.elem_type || !HasOneScale(x->quantization) ||
-      !HasOneScale(y.quantization)) {
-    return false;
-  }
-  const bool narrow = x->elem_type == ElementType::kInt8Q || x->elem_type == ElementType::kUint8Q;
-  return narrow || (wide && x->elem_type == ElementType::kInt16Q);
+std::int64_t StoredHalfAway(float steps, std::int64_t element, const Output& y) {
+  constexpr QuantizeRecipe kHalfAway{.tie = TieRule::kHalfAway};
+  return QuantizedQuotient(steps, y.offset(element), kHalfAway, y.min(), y.max());
 }
 
 std::int64_t MultiplyTwice(std::int64_t value, FixedMultiplier multiplier) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "arithmetic/output.h"
 #include "arithmetic/round.h"
 #include "operand.h"
 #include "qtx/reference/op.h"
@@ -21,9 +22,8 @@ Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call);  // 
 Result<std::optional<format::Tensor>> RunTfliteRsqrt(const Call& call);      // tflite.S16
 Result<std::optional<format::Tensor>> RunTfliteHybrid(const Call& call);     // tflite.S14
 
-/// Input 0 and output 0 of one type and one scale each, the type among the signed and unsigned
-/// integers of 8 bits and, where `wide`, the signed ones of 16.
-bool IsStoredUnary(const Call& call, bool wide);
+/// clamp(half_away(steps) + offset) of an element of `y`; a NaN gives the offset: tflite.S8, .S13.
+std::int64_t StoredHalfAway(float steps, std::int64_t element, const Output& y);
 
 /// value * multiplier with the two roundings of tflite.S3.
 std::int64_t MultiplyTwice(std::int64_t value, FixedMultiplier multiplier);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "arithmetic/output.h"
+#include "arithmetic/kernel_types.h"
 #include "arithmetic/tflite_kernels.h"
 #include "mpfr_cache.h"
 
@@ -28,6 +28,11 @@ float Tanh32(float x) {
 }
 
 float Logistic32(float x) { return 1.0F / (1.0F + Exp32(-x)); }
+
+bool HasKernel(const Call& call, bool wide) {
+  const format::Tensor* x = call.Input(0);
+  return x != nullptr && !call.outputs.empty() && HasUnaryKernel(*x, call.outputs[0], wide);
+}
 
 template <typename Function>
 Result<std::optional<format::Tensor>> PutAll(const Call& call, Function stored_of) {
@@ -82,20 +87,19 @@ FixedMultiplier InverseRoot(int64_t value) {
 // Source: LiteRT f674577 kernels/internal/common.h LUTPopulateInt8, kernels/activations.cc
 // SigmoidPrepare and TanhPrepare.
 Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call) {
-  if (!IsStoredUnary(call, false)) return std::optional<format::Tensor>();
+  if (!HasKernel(call, false)) return std::optional<format::Tensor>();
   const bool logistic = call.node.op_type == "Sigmoid";
   return PutAll(call, [logistic](const Operand& x, int64_t i, const Output& y) {
     const float real = x.scale(i) * static_cast<float>(x.integer(i));
     const float value = logistic ? Logistic32(real) : Tanh32(real);
-    const float steps = std::round(value * (1.0F / y.scale(i)));
-    return static_cast<int64_t>(steps + static_cast<float>(y.offset(i)));
+    return StoredHalfAway(value * (1.0F / y.scale(i)), i, y);
   });
 }
 
 // Source: LiteRT f674577 kernels/activations.cc LeakyReluPrepare, kernels/internal/reference/
 // leaky_relu.h.
 Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call) {
-  if (!IsStoredUnary(call, true)) return std::optional<format::Tensor>();
+  if (!HasKernel(call, true)) return std::optional<format::Tensor>();
   const float alpha = call.node.FloatOr("alpha", 0.01F);
   if (!std::isfinite(alpha)) return std::optional<format::Tensor>();
   const float x_scale = call.Input(0)->quantization->scale[0];
@@ -113,7 +117,7 @@ Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call) {
 // Source: LiteRT f674577 kernels/elementwise.cc RsqrtEvalQuantizedInt8, kernels/internal/common.h
 // GetInvSqrtQuantizedMultiplierExp.
 Result<std::optional<format::Tensor>> RunTfliteRsqrt(const Call& call) {
-  if (!IsRsqrt(call) || !IsStoredUnary(call, false) ||
+  if (!IsRsqrt(call) || !HasKernel(call, false) ||
       call.outputs[0].elem_type != format::ElementType::kInt8Q) {
     return std::optional<format::Tensor>();
   }

@@ -10,7 +10,7 @@ namespace {
 using format::AttributeType;
 using format::Dims;
 
-Result<void> CheckShapes(const Call& call, const Dims& x, const Dims& w) {
+Result<void> CheckTransposedShapes(const Call& call, const Dims& x, const Dims& w) {
   if (x.size() < 3 || w.size() != x.size()) {
     return Error{ErrorCode::kInvalid, InputName(call, 1),
                  "found x" + format::ToString(x) + " and w" + format::ToString(w) +
@@ -44,7 +44,7 @@ Result<format::Tensor> ConvTranspose(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const std::optional<Operand> b, OptionalNumberAt(call, 2));
   const Dims& xd = x.tensor().dims;
   const Dims& wd = w.tensor().dims;
-  QTX_RETURN_IF_ERROR(CheckShapes(call, xd, wd));
+  QTX_RETURN_IF_ERROR(CheckTransposedShapes(call, xd, wd));
   const std::span<const std::int64_t> spatial(xd.data() + 2, xd.size() - 2);
   const std::span<const std::int64_t> kernel(wd.data() + 2, wd.size() - 2);
   QTX_ASSIGN_OR_RETURN(const TransposedWindow window,

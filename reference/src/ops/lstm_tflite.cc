@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "arithmetic/fixed16.h"
+#include "arithmetic/kernel_types.h"
 #include "arithmetic/tflite_lstm.h"
+#include "qtx/format/bias.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::reference {
@@ -17,12 +19,8 @@ using std::int64_t;
 // Gates in the order of the rows.
 enum Gate : std::size_t { kInput, kOutput, kForget, kCell };
 
-bool HasOneScale(const std::optional<Quantization>& q) {
-  return q && q->axis.empty() && q->scale.size() == 1 && !format::HasBase(*q);
-}
-
 bool IsStored(const format::Tensor& tensor, ElementType type) {
-  return tensor.elem_type == type && HasOneScale(tensor.quantization);
+  return tensor.elem_type == type && HasOneScale(tensor);
 }
 
 // The parameters that decide how a stored value is read.
@@ -33,7 +31,7 @@ bool SameMap(const Quantization& a, const Quantization& b) {
 bool IsOutputOf(const Call& call, std::size_t i, const format::Tensor& state) {
   if (!call.Wants(i)) return true;
   const OutputType& type = call.outputs[i];
-  return type.elem_type == state.elem_type && HasOneScale(type.quantization) &&
+  return type.elem_type == state.elem_type && HasOneScale(type) &&
          SameMap(*type.quantization, *state.quantization) &&
          type.quantization->quant_min == state.quantization->quant_min &&
          type.quantization->quant_max == state.quantization->quant_max;
@@ -64,15 +62,20 @@ std::optional<int> PowerOfTwo(float scale) {
   return exponent - 1;
 }
 
-// Stored biases of x's products; those of h's products must be 0.
-bool IsBias(const RecurrentLayer& layer) {
+// Stored biases in units of x's products; those of h's products must be 0.
+bool IsBias(const RecurrentLayer& layer, const TfliteLstm::Scales& scales) {
   if (!layer.bias) return true;
   if (layer.bias->tensor().elem_type != ElementType::kInt32Q || !layer.bias->is_integer()) {
     return false;
   }
   const int64_t half = layer.gates * layer.hidden;
   for (int64_t i = 0; i < half; ++i) {
-    if (layer.bias->stored(half + i) != 0) return false;
+    const float w = scales.w[static_cast<std::size_t>(i / layer.hidden)];
+    const double unit = static_cast<double>(scales.x) * static_cast<double>(w);
+    if (!format::IsUnitOfProducts(layer.bias->scale(i), unit) ||
+        layer.bias->stored(half + i) != 0) {
+      return false;
+    }
   }
   return true;
 }
@@ -88,7 +91,7 @@ bool IsPlain(const Call& call, const RecurrentLayer& layer) {
 }
 
 std::optional<TfliteLstm> KernelFor(const Call& call, const RecurrentLayer& layer) {
-  if (!IsPlain(call, layer) || !layer.initial_h || !layer.initial_c || !IsBias(layer)) return {};
+  if (!IsPlain(call, layer) || !layer.initial_h || !layer.initial_c) return {};
   const format::Tensor& x = layer.x.tensor();
   const format::Tensor& h = layer.initial_h->tensor();
   const format::Tensor& c = layer.initial_c->tensor();
@@ -102,11 +105,13 @@ std::optional<TfliteLstm> KernelFor(const Call& call, const RecurrentLayer& laye
   const auto exponent = PowerOfTwo(c.quantization->scale[0]);
   // tanh takes 0 to 6 integer bits.
   if (!w || !r || !exponent || *exponent < -15 || *exponent > -9) return {};
-  return TfliteLstm({.x = x.quantization->scale[0],
-                     .hidden = h.quantization->scale[0],
-                     .w = *w,
-                     .r = *r,
-                     .cell_exponent = *exponent});
+  const TfliteLstm::Scales scales{.x = x.quantization->scale[0],
+                                  .hidden = h.quantization->scale[0],
+                                  .w = *w,
+                                  .r = *r,
+                                  .cell_exponent = *exponent};
+  if (!IsBias(layer, scales)) return {};
+  return TfliteLstm(scales);
 }
 
 using Integers = std::vector<int64_t>;

@@ -58,6 +58,7 @@ void ExpectMatMul(const std::string& arithmetic, const Range& range, const Formu
     const Tensor b = Stored(w_type, {1, 1}, {w}, Q({s.w}));
     OpRun run{"MatMul", {}, {&a, &b}, Type(range.y, Q({s.y}, {offset}))};
     run.arithmetic = arithmetic;
+    run.tflite_kernel = "FULLY_CONNECTED";  // else BATCH_MATMUL, as b is no initializer
     const Values got = Integers(run);
     ASSERT_EQ(got.size(), 40U) << arithmetic;
     for (std::size_t i = 0; i < got.size(); ++i) {

@@ -66,10 +66,11 @@ TEST(Conv, TakesTheBiasAtItsOwnScale) {
   const Tensor w = Int8({1, 1, 1}, {1}, Q({1.0F}));
   const Tensor b = Stored(ElementType::kInt32Q, {1}, {1}, Q({0.25F}));
   EXPECT_THAT(Integers({"Conv", {}, {&x, &w, &b}, Int8Type(Q({0.5F}))}), ElementsAre(4));
-  // float32.S5: 0.25 in units of 0.5 is the tie 1/2, to even 0; the accumulator stays 3.
-  EXPECT_THAT(Integers({"Conv", {}, {&x, &w, &b}, Int8Type(Q({0.5F})), "float32"}), ElementsAre(3));
-  // tflite.S4 takes the stored bias as it is: 3 + 1.
-  EXPECT_THAT(Integers({"Conv", {}, {&x, &w, &b}, Int8Type(Q({0.5F})), "tflite"}), ElementsAre(4));
+  // float32.S5, tflite.S4: 0.25 in units of 0.5 is the tie 1/2, to even 0; the accumulator stays 3.
+  for (const char* arithmetic : {"float32", "tflite"}) {
+    EXPECT_THAT(Integers({"Conv", {}, {&x, &w, &b}, Int8Type(Q({0.5F})), arithmetic}),
+                ElementsAre(3));
+  }
 }
 
 TEST(Conv, ScalesEachOutputChannelByItsOwn) {

@@ -68,6 +68,41 @@ TEST_F(Qtx, WritesOutputsWhoseNamesNoFileSystemTakes) {
   EXPECT_TRUE(fs::exists(Path("o/a_b#2.npy")));
 }
 
+// tflite.S11: no clause states TFLite's HARD_SWISH.
+TEST_F(Qtx, SaysWhichNodesNoClauseStates) {
+  using namespace qtx;  // NOLINT(google-build-using-namespace)
+  format::TensorType type;
+  type.elem_type = format::ElementType::kFloat;
+  type.shape = format::ToShape(format::Dims{2});
+  format::Model model;
+  model.ir_version = 8;
+  model.opset_imports = {{"", 17}, {"qtx", 1}};
+  model.graph.inputs = {{.name = "x", .type = type}};
+  model.graph.outputs = {{.name = "y", .type = type}};
+  model.graph.nodes = {{.name = "h", .op_type = "HardSwish", .inputs = {"x"}, .outputs = {"y"}}};
+  fs::create_directories(Path("suite"));
+  const std::string file = Write("suite/m.onnx", *model.Serialize());
+  const format::Tensor x = *format::MakeTensor(format::ElementType::kFloat, {2});
+  const std::string run = "run " + file + " --input " + Write("x.npy", *format::ToNpy(x)) +
+                          " --output-dir " + Path("o") + " --arithmetic ";
+  const std::string says =
+      "'tflite' states no HardSwish of FLOAT to FLOAT: computed as in exact [tflite.S11]";
+  EXPECT_EQ(Run(run + "tflite").err, "graph.node[0] 'h': " + says + "\n");
+  EXPECT_EQ(Run(run + "exact").err, "");
+  EXPECT_NE(Run(run + "tflite --json").out.find("\"says\": \"" + says), std::string::npos);
+  const std::string convert = "convert " + file + " --to tflite -o " + Path("m.tflite");
+  EXPECT_NE(Run(convert).out.find("changed graph.node[0] 'h' arithmetic: " + says),
+            std::string::npos);
+  Write("suite/a.yaml",
+        "{id: n, spec: hard_swish.S1, why: w, model: m.onnx, inputs: {x: {type: float, data: [0.0, "
+        "3.0]}}, "
+        "expect: {y: {type: float, data: [0.0, 3.0]}}, arithmetics: [exact, tflite]}");
+  const std::string validate = "validate --backend reference --suite " + Path("suite");
+  EXPECT_NE(Run(validate).out.find("  n @tflite: graph.node[0] 'h': " + says), std::string::npos);
+  EXPECT_NE(Run(validate + " --json -").out.find("\"unmodelled\":[\"graph.node[0] 'h': " + says),
+            std::string::npos);
+}
+
 // Stored 1, 2 and 3 at scale 1 are 1/2, 1 and 3/2 at scale 2: two ties.
 TEST_F(Qtx, CountsWhatTheExactFallbackDecided) {
   using namespace qtx;  // NOLINT(google-build-using-namespace)

@@ -30,7 +30,7 @@ std::string ToText(const Report& report, std::size_t max_listed = 20);
 /// {operators[], candidate, says, failing, explained}, cases[] {id, position, arithmetic, outcome,
 /// spec, why, where, op, level, tags[], diagnosis, explained_by[], differences[] {output, mismatch,
 /// elements, differing, unit, tolerance{ulp, relative, absolute}, histogram{}, first[]}, evidence?
-/// {inputs[], expected[], got[]}, error_output?, unstable?, reversed?, seconds}}. A tensor of the
+/// {inputs[], expected[], got[]}, error_output?, unstable?, unmodelled?[], reversed?, seconds}}. A tensor of the
 /// evidence has name, elem_type, dims[], quantization? {scale[] as hex floats, offset[], axis[],
 /// block_shape[], quant_min, quant_max, scheme, requantization} and data, its bytes as hexadecimal
 /// digits.

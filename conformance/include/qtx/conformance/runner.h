@@ -122,9 +122,11 @@ struct CaseResult {
   std::string diagnosis;  // empty for a pass; else one or more sentences, a reason, or an error
   std::vector<std::string> explained_by;  // what reproduces a wrong answer: "float32", "half_away"
   std::vector<Difference> differences;
-  std::optional<Evidence> evidence;  // of answers that differ
-  bool unstable = false;             // asked again, it answered otherwise
-  bool reversed = false;             // wrong only on the case's elements back to front
+  std::optional<Evidence> evidence;     // of answers that differ
+  bool unstable = false;                // asked again, it answered otherwise
+  bool reversed = false;                // wrong only on the case's elements back to front
+  std::vector<std::string> unmodelled;  // nodes of a network that `arithmetic` computes exactly
+                                        // for want of a clause: reference::FindUnmodelled
   std::string error_output;  // the end of what its process wrote to standard error; not of a pass
   double seconds = 0;
 };

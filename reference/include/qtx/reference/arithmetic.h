@@ -73,7 +73,8 @@ struct RequantizeRecipe {
   QuantizeRecipe::Offset offset = QuantizeRecipe::Offset::kAfterRounding;
   QuantizeRecipe::Nan nan = QuantizeRecipe::Nan::kOffset;  // 0 times an infinite factor
   // kReal: as its exact real, or its binary32 (kTwoSteps).  kRescaled: in the accumulator, brought
-  // to x_scale * w_scale.  kStored: in the accumulator, whatever its scale.
+  // to x_scale * w_scale.  kStored: in the accumulator, as stored where its scale is nearly that:
+  // tflite.S4.
   enum class Bias { kReal, kRescaled, kStored } bias = Bias::kReal;
   // kPairs16: products of neighbouring channels are added in 16 bits, saturating: onednn_avx2.S1.
   // kShiftedPairs16: the same of signed x, shifted by 128 to be unsigned, and shifted back.
@@ -126,12 +127,15 @@ struct Arithmetic {
   // kFused: a sum of products in binary32 adds each product unrounded.
   enum class Contraction { kNone, kFused } contraction = Contraction::kNone;
   QuantizeRecipe quantize;
-  RequantizeRecipe requantize;            // every operator with an accumulator, and signed x
-  RequantizeRecipe depthwise_requantize;  // Conv where each group has one input channel, signed x
-  RequantizeRecipe unsigned_requantize;   // all of them with an unsigned x
-  // Domain kStored: all of them with x of 16 bits. Where it is not kNone, Add, Sub, Mul and
-  // AveragePool have kernels of 16 bits too.
+  RequantizeRecipe requantize;  // every operator with an accumulator, and signed x
+  // Conv where each group has one input channel, and MatMul that is TFLite's BATCH_MATMUL, signed x
+  RequantizeRecipe depthwise_requantize;
+  RequantizeRecipe unsigned_requantize;  // all of them with an unsigned x
+  // Domain kStored: all of them with x of 16 bits but FULLY_CONNECTED, which has `requantize`, or
+  // with a bias the second. Where it is not kNone, Add, Sub, Mul and AveragePool have kernels of 16
+  // bits too.
   RequantizeRecipe wide_requantize = {.multiplier = RequantizeRecipe::Multiplier::kNone};
+  RequantizeRecipe wide_biased_requantize = wide_requantize;
   // Instead of the recipe's own in Gemm and MatMul when w has one scale.
   Width scalar_scales = Width::kFloat64;
   RequantizeRecipe rescale;     // one quantized type to another: Cast, Reshape, ...

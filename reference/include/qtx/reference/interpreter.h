@@ -58,6 +58,21 @@ class Interpreter {
   std::unique_ptr<State> state_;
 };
 
+/// A node that an arithmetic computes as `exact`, since no clause states what the system that it
+/// describes does with these types.  Source: tflite.S11.
+struct Unmodelled {
+  std::string where;  // "graph.node[3] 'name'"
+  std::string says;   // "'tflite' states no HardSwish of INT8Q to INT8Q: computed as in exact ..."
+};
+
+/// All such nodes of a model in the extended form, by declared types alone: no tensor is read. A
+/// value without a declaration counts as FLOAT.
+/// Errors: kInvalid for a name that is no arithmetic, and for parameters that cannot be read.
+Result<std::vector<Unmodelled>> FindUnmodelled(
+    const format::Model& model, std::string_view arithmetic,
+    const Interpreter::NodeArithmetics& by_node = {},
+    format::Features features = format::Features::Current());
+
 /// What Run does to a FLOAT tensor given for an input of the quantized type `to`, whose parameters
 /// are inline. Errors: kInvalid when `real` is not FLOAT or its dims do not fit `to`.
 Result<format::Tensor> QuantizeInput(const format::Tensor& real, const format::TensorType& to,

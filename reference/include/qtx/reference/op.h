@@ -37,10 +37,15 @@ struct Call {
   Counters* counters = nullptr;
   /// Of each input in node.inputs, where an operator runs another on some of them; empty: in order.
   std::span<const std::size_t> positions = {};
+  /// Of each input in node.inputs, whether it is an initializer; nullptr: none is.
+  const std::vector<bool>* initializers = nullptr;
 
   /// The input at `i`, or nullptr when it is absent or not given at all.
   const format::Tensor* Input(std::size_t i) const {
     return i < inputs.size() ? inputs[i] : nullptr;
+  }
+  bool IsInitializer(std::size_t i) const {
+    return initializers != nullptr && i < initializers->size() && (*initializers)[i];
   }
   /// True when output `i` is named, so that somebody may read it.
   bool Wants(std::size_t i) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qtx/format/bias.h"
 #include "tflite/types.h"
 
 namespace qtx::convert {
@@ -85,8 +86,10 @@ Result<void> CheckBiasScale(TfliteWriter& writer, const Layer& layer, const form
   bool rounded = false;
   for (std::int64_t i = 0; i < layer.channels; ++i) {
     const float scale = format::ScaleAt(bias, i);
-    const float product = x.quantization->scale[0] * format::ScaleAt(*w.quantization, i);
-    if (std::abs(scale - product) > 1e-6F * product) {
+    const float w_scale = format::ScaleAt(*w.quantization, i);
+    const float product = x.quantization->scale[0] * w_scale;
+    if (!format::IsUnitOfProducts(
+            scale, static_cast<double>(x.quantization->scale[0]) * static_cast<double>(w_scale))) {
       return NoKernel(layer.bias, "scale " + format::HexFloat(scale) +
                                       ", expected x * w = " + format::HexFloat(product));
     }

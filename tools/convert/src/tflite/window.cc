@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "errors.h"
+#include "qtx/format/bias.h"
+#include "tflite/types.h"
 
 namespace qtx::convert {
 namespace {
@@ -37,12 +39,27 @@ std::vector<std::int64_t> Pair(const std::array<std::int64_t, 2>& pair) {
   return {pair[0], pair[1]};
 }
 
-format::Quantization ProductScale(const format::Quantization& x, const format::Quantization& w) {
+// x_scale * w_scale.  Errors: kInvalid where binary32 does not hold it.
+Result<format::Quantization> ProductScale(const TfliteTensor& bias, const format::Quantization& x,
+                                          const format::Quantization& w) {
   format::Quantization q;
   for (const float scale : w.scale) q.scale.push_back(x.scale[0] * scale);
   if (!w.axis.empty()) q.axis = {0};
   q.scheme = format::Scheme::kSymmetric;
-  return q;
+  if (std::ranges::all_of(q.scale, [](float s) { return s > 0 && std::isfinite(s); })) return q;
+  return Invalid("bias '" + bias.name + "'", "x_scale * w_scale is 0 or not finite in binary32");
+}
+
+// True where the bias's own scales are the units in which kernels add it.
+bool HasUnitsOfProducts(const format::Quantization& bias, const format::Quantization& x,
+                        const format::Quantization& w) {
+  const auto count = static_cast<std::int64_t>(std::max(bias.scale.size(), w.scale.size()));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double unit =
+        static_cast<double>(x.scale[0]) * static_cast<double>(format::ScaleAt(w, i));
+    if (!format::IsUnitOfProducts(format::ScaleAt(bias, i), unit)) return false;
+  }
+  return true;
 }
 
 bool HasScale(const TfliteTensor& tensor) {
@@ -99,12 +116,8 @@ Result<void> ScaleBias(TfliteBuilder& builder, const BiasPlace& place, int bias)
       !w.quantization) {
     return {};
   }
-  const format::Quantization q = ProductScale(*x.quantization, *w.quantization);
-  if (!std::all_of(q.scale.begin(), q.scale.end(),
-                   [](float s) { return s > 0 && std::isfinite(s); })) {
-    return Invalid("bias '" + tensor.name + "'",
-                   "x_scale * w_scale is 0 or not finite in binary32");
-  }
+  QTX_ASSIGN_OR_RETURN(const format::Quantization q,
+                       ProductScale(tensor, *x.quantization, *w.quantization));
   if (type.quantization.has_value()) {  // an operator before this one has set it
     if (*type.quantization == q) return {};
     return Error{ErrorCode::kUnsupported, "bias '" + tensor.name + "'",
@@ -128,7 +141,19 @@ Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op,
                                                      ", expected [" + std::to_string(size) + "]");
   }
   QTX_RETURN_IF_ERROR(ScaleBias(builder, place, bias));
-  return builder.UseConstant(bias, {});
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, builder.Type(bias));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType x, builder.Type(place.x));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType w, builder.Type(place.w));
+  if (type.elem_type != ElementType::kInt32Q || !x.quantization || !w.quantization ||
+      HasUnitsOfProducts(*type.quantization, *x.quantization, *w.quantization)) {
+    return builder.UseConstant(bias, {});
+  }
+  QTX_ASSIGN_OR_RETURN(format::Tensor copy, ConstantOf(tensor, type));
+  QTX_ASSIGN_OR_RETURN(copy.quantization, ProductScale(tensor, *x.quantization, *w.quantization));
+  builder.Note(tensor.name, "scale",
+               "TFLite adds it as stored, in units of x_scale * w_scale: '" +
+                   builder.tensor(op.outputs[0]).name + "' has a copy of that scale");
+  return builder.AddConstant(tensor.name, copy);
 }
 
 Result<std::vector<Attribute>> TransposedWindowAttributes(const Window& window,

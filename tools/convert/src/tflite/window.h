@@ -37,9 +37,10 @@ struct BiasPlace {
 };
 
 /// The value of the bias, or "" when the operator has none. A quantized operator's bias without a
-/// scale of its own gets x_scale * w_scale, rounded to binary32, as TFLite takes it; one of 64 bits
-/// becomes INT32Q.  Errors: kInvalid when it has not `size` elements, kUnsupported when it is no
-/// constant or does not fit 32 bits.
+/// scale of its own gets x_scale * w_scale, rounded to binary32, as TFLite takes it; where it has
+/// another scale, it is a copy with that one. A bias of 64 bits becomes INT32Q.
+/// Errors: kInvalid when it has not `size` elements, kUnsupported when it is no constant or does
+/// not fit 32 bits.
 Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op,
                             const BiasPlace& place, std::int64_t size);
 

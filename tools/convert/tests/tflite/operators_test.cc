@@ -72,6 +72,27 @@ TEST(TfliteConv, MakesSamePaddingExplicitWithTheOddOneAtTheEnd) {
   EXPECT_EQ(node->origin->op_type, "CONV_2D");
 }
 
+// Kernels add 7 in units of x_scale * w_scale = 0.125, whatever the file says.
+TEST(TfliteConv, ReadsABiasInTheUnitsOfTheKernel) {
+  Conv conv;
+  conv.maker.tensor(conv.b).quantization->scale = {0.5F};
+  const std::string bytes = conv.Bytes(ConvOptions());
+  const Conversion conversion = Converted(bytes);
+  const format::Node* node = FindNode(conversion, "Conv");
+  ASSERT_NE(node, nullptr);
+  const auto bias = format::LoadInitializer(conversion.model, node->inputs[2]);
+  ASSERT_TRUE(bias.has_value());
+  EXPECT_THAT(format::UnpackInt32(*bias), ElementsAre(7));
+  EXPECT_THAT(bias->quantization->scale, ElementsAre(0.125F));
+  EXPECT_TRUE(std::ranges::any_of(conversion.ledger, [](const LedgerEntry& entry) {
+    return entry.value == "b" && entry.field == "scale" &&
+           entry.fate == LedgerEntry::Fate::kChanged;
+  }));
+  const auto back = ToTflite(conversion.model);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(std::get<std::string>(back->content), bytes);
+}
+
 TEST(TfliteConv, MovesChannelsOfTheWeightsToTheFront) {
   const Conversion conversion = Converted(Conv().Bytes(ConvOptions()));
   const auto weights = format::LoadInitializer(conversion.model, "w");
@@ -97,7 +118,7 @@ TEST(TfliteConv, TakesAnOutOfRangeAxisOfABiasAsItsOnlyOne) {
   conv.maker.tensor(conv.x).shape = {1, 5, 4, 1};
   conv.maker.tensor(conv.y).shape = {1, 3, 4, 2};
   conv.b = conv.maker.Int32s("b2", {2}, {7, 8});
-  conv.maker.tensor(conv.b).quantization->scale = {0.5F, 0.25F};
+  conv.maker.tensor(conv.b).quantization->scale = {0.125F, 0.125F};
   conv.maker.tensor(conv.b).quantization->quantized_dimension = 3;
   const Conversion conversion = Converted(conv.Bytes(ConvOptions()));
   EXPECT_THAT(conversion.model.graph.FindValue("b2")->type->quantization->axis, ElementsAre(0));

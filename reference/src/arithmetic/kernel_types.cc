@@ -1,0 +1,110 @@
+#include "arithmetic/kernel_types.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "qtx/format/levels.h"
+
+namespace qtx::reference {
+namespace {
+
+using format::ElementType;
+
+bool HasWideKernels(const Arithmetic& arithmetic) {
+  return arithmetic.wide_requantize.multiplier != RequantizeRecipe::Multiplier::kNone;
+}
+
+bool IsPowerOfTwo(float scale) {
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5F;
+}
+
+bool MapsAlike(const format::Quantization& a, const format::Quantization& b) {
+  return a.scale[0] == b.scale[0] && format::OffsetAt(a, 0) == format::OffsetAt(b, 0);
+}
+
+}  // namespace
+
+bool HasOneScale(const ValueType& type) {
+  return type.quantization != nullptr && type.quantization->axis.empty() &&
+         type.quantization->scale.size() == 1 && !format::HasBase(*type.quantization);
+}
+
+bool HasOffset(const ValueType& type) {
+  return std::ranges::any_of(type.quantization->offset, [](std::int32_t o) { return o != 0; });
+}
+
+bool Is8Bit(const ValueType& type) {
+  return type.elem_type == ElementType::kInt8Q || type.elem_type == ElementType::kUint8Q;
+}
+
+bool HasBinaryKernel(const Arithmetic& arithmetic, bool multiplies,
+                     const std::array<ValueType, 3>& types) {
+  if (!std::ranges::all_of(types, HasOneScale)) return false;
+  if (std::ranges::all_of(types, Is8Bit)) return true;
+  const bool wide = std::ranges::all_of(types, [](const ValueType& type) {
+    return type.elem_type == ElementType::kInt16Q && !HasOffset(type);
+  });
+  // ADD and SUB of scales that are all powers of two have another kernel: tflite.S12.
+  const bool shifts = std::ranges::all_of(
+      types, [](const ValueType& type) { return IsPowerOfTwo(type.quantization->scale[0]); });
+  return wide && HasWideKernels(arithmetic) && (multiplies || !shifts);
+}
+
+bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {
+  if (x.elem_type != y.elem_type || !HasOneScale(x) || !HasOneScale(y)) return false;
+  const bool wide = x.elem_type == ElementType::kInt16Q && HasWideKernels(arithmetic);
+  return (wide || Is8Bit(x)) && MapsAlike(*x.quantization, *y.quantization);
+}
+
+bool HasSoftmaxKernel(const ValueType& x, const ValueType& y) {
+  return Is8Bit(x) && x.elem_type == y.elem_type && HasOneScale(x) && HasOneScale(y);
+}
+
+bool HasUnaryKernel(const ValueType& x, const ValueType& y, bool wide) {
+  if (x.elem_type != y.elem_type || !HasOneScale(x) || !HasOneScale(y)) return false;
+  return Is8Bit(x) || (wide && x.elem_type == ElementType::kInt16Q);
+}
+
+bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueType& w,
+                     const ValueType* bias, const ValueType& y) {
+  const bool types = x.elem_type == ElementType::kFloat && w.elem_type == ElementType::kInt8Q &&
+                     y.elem_type == ElementType::kFloat &&
+                     (bias == nullptr || bias->elem_type == ElementType::kFloat);
+  if (!types || !HasOneScale(w) || HasOffset(w)) return false;
+  const bool plain = node.IntOr("transA", 0) == 0 && node.IntOr("transB", 0) == 1 &&
+                     node.FloatOr("alpha", 1) == 1 && node.FloatOr("beta", 1) == 1;
+  return plain && node.op_type == "Gemm" && node.origin && node.origin->framework == "tflite" &&
+         node.origin->op_type == "FULLY_CONNECTED";
+}
+
+bool IsBatchMatMul(const format::Node& node, bool constant_matrix) {
+  if (node.origin && node.origin->framework == "tflite") {
+    if (node.origin->op_type == "BATCH_MATMUL") return true;
+    if (node.origin->op_type == "FULLY_CONNECTED") return false;
+  }
+  return node.op_type == "MatMul" && !constant_matrix;
+}
+
+// int8 by int8 or int4, uint8 by uint8, and int16 by int8 without offsets; the output as x, one
+// scale for x and y. ConvTranspose has int16 alone; BATCH_MATMUL one scale for w, and int8 by int8,
+// int16 by int8 or int16.
+bool HasProductKernel(const Arithmetic& arithmetic, const format::Node& node, bool batched,
+                      const std::array<ValueType, 3>& types) {
+  const auto& [x, w, y] = types;
+  if (y.elem_type != x.elem_type || !HasOneScale(y)) return false;
+  if (batched && !HasOneScale(w)) return false;
+  const bool weights = w.elem_type == ElementType::kInt8Q;
+  if (x.elem_type == ElementType::kInt16Q) {
+    return (weights || (batched && w.elem_type == x.elem_type)) && !HasOffset(x) && !HasOffset(w) &&
+           !HasOffset(y) && HasWideKernels(arithmetic);
+  }
+  if (node.op_type == "ConvTranspose") return false;
+  if (x.elem_type == ElementType::kUint8Q) {
+    return w.elem_type == x.elem_type && HasOneScale(w) && !batched;
+  }
+  return x.elem_type == ElementType::kInt8Q &&
+         (weights || (w.elem_type == ElementType::kInt4Q && !batched));
+}
+
+}  // namespace qtx::reference

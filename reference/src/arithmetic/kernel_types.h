@@ -1,0 +1,47 @@
+// Which of TFLite's kernels a clause states, by types and parameters alone: what runs asks before
+// it computes, FindUnmodelled before anything runs.
+#pragma once
+
+#include <array>
+
+#include "qtx/reference/op.h"
+
+namespace qtx::reference {
+
+/// A value's type without its dims. Borrows the parameters.
+struct ValueType {
+  ValueType(const format::Tensor& tensor) : ValueType(tensor.elem_type, tensor.quantization) {}
+  ValueType(const OutputType& type) : ValueType(type.elem_type, type.quantization) {}
+  ValueType(format::ElementType type, const std::optional<format::Quantization>& parameters)
+      : elem_type(type), quantization(parameters ? &*parameters : nullptr) {}
+
+  format::ElementType elem_type;
+  const format::Quantization* quantization;  // nullptr: none
+};
+
+/// Quantized by one scale and no base.
+bool HasOneScale(const ValueType& type);
+bool HasOffset(const ValueType& type);
+/// INT8Q or UINT8Q.
+bool Is8Bit(const ValueType& type);
+
+/// Add and Sub, or Mul, of a and b to y, in that order: tflite.S5, .S6, .S12, and the kernels of
+/// other systems.
+bool HasBinaryKernel(const Arithmetic& arithmetic, bool multiplies,
+                     const std::array<ValueType, 3>& types);
+bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x,
+                      const ValueType& y);                      // tflite.S7, .S12
+bool HasSoftmaxKernel(const ValueType& x, const ValueType& y);  // tflite.S8
+/// Sigmoid, Tanh, LeakyRelu, RSQRT; `wide`: of INT16Q too.  Source: tflite.S13, .S15, .S16.
+bool HasUnaryKernel(const ValueType& x, const ValueType& y, bool wide);
+/// FULLY_CONNECTED of FLOAT by INT8Q; `bias` may be nullptr.  Source: tflite.S14.
+bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueType& w,
+                     const ValueType* bias, const ValueType& y);
+
+/// MatMul that is BATCH_MATMUL; `constant_matrix`: w is an initializer of rank 2.
+bool IsBatchMatMul(const format::Node& node, bool constant_matrix);
+/// Conv, ConvTranspose, Gemm, MatMul of integers that one accumulator sums: tflite.S2 to .S4, .S12.
+bool HasProductKernel(const Arithmetic& arithmetic, const format::Node& node, bool batched,
+                      const std::array<ValueType, 3>& types);
+
+}  // namespace qtx::reference

@@ -1,0 +1,271 @@
+// Which nodes an arithmetic computes as `exact` for want of a clause: tflite.S11.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "arithmetic/kernel_types.h"
+#include "plan.h"
+#include "qtx/format/levels.h"
+#include "qtx/reference/interpreter.h"
+
+namespace qtx::reference {
+namespace {
+
+using format::ElementType;
+
+using Types = std::map<std::string, OutputType, std::less<>>;
+
+// A node and the types of its values; an absent one has none.
+struct TypedNode {
+  const format::Node& node;
+  const Arithmetic& arithmetic;
+  std::vector<std::optional<ValueType>> inputs;
+  ValueType y;
+  bool constant_matrix = false;  // input 1 is an initializer of rank 2
+
+  bool Has(std::size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
+  bool HasTables() const { return arithmetic.kernels == Arithmetic::Kernels::kTflite; }
+};
+
+bool IsReal(const ValueType& type) {
+  return type.elem_type == ElementType::kFloat || type.elem_type == ElementType::kFloat16 ||
+         type.elem_type == ElementType::kBfloat16 || type.quantization != nullptr;
+}
+
+bool IsOrigin(const TypedNode& typed, std::string_view op_type) {
+  const auto& origin = typed.node.origin;
+  return origin && origin->framework == "tflite" && origin->op_type == op_type;
+}
+
+bool SameType(const ValueType& a, const ValueType& b) {
+  if (a.quantization == nullptr || b.quantization == nullptr) {
+    return a.quantization == b.quantization;
+  }
+  return HasOneScale(a) && HasOneScale(b) && a.quantization->scale == b.quantization->scale &&
+         format::OffsetAt(*a.quantization, 0) == format::OffsetAt(*b.quantization, 0);
+}
+
+// tflite.S7, tflite.S10: stored values, or floats, are moved or compared.
+bool Moves(const TypedNode& typed) {
+  return std::ranges::all_of(typed.inputs, [&typed](const std::optional<ValueType>& x) {
+    return !x || !IsReal(*x) || SameType(*x, typed.y);
+  });
+}
+
+bool AllFloat(const TypedNode& typed) { return typed.y.quantization == nullptr && Moves(typed); }
+
+template <bool kMultiplies>
+bool Combines(const TypedNode& typed) {
+  return typed.Has(1) && HasBinaryKernel(typed.arithmetic, kMultiplies,
+                                         {*typed.inputs[0], *typed.inputs[1], typed.y});
+}
+
+bool Averages(const TypedNode& typed) {
+  return typed.node.IntOr("count_include_pad", 0) == 0 &&
+         HasAverageKernel(typed.arithmetic, *typed.inputs[0], typed.y);
+}
+
+bool Shares(const TypedNode& typed) { return HasSoftmaxKernel(*typed.inputs[0], typed.y); }
+
+template <bool kWide>
+bool LooksUp(const TypedNode& typed) {
+  return typed.HasTables() && HasUnaryKernel(*typed.inputs[0], typed.y, kWide);
+}
+
+bool IsRsqrt(const TypedNode& typed) {
+  return IsOrigin(typed, "RSQRT") && LooksUp<false>(typed) &&
+         typed.y.elem_type == ElementType::kInt8Q;
+}
+
+bool IsHybrid(const TypedNode& typed) {
+  return typed.HasTables() && HasHybridKernel(typed.node, *typed.inputs[0], *typed.inputs[1],
+                                              typed.Has(2) ? &*typed.inputs[2] : nullptr, typed.y);
+}
+
+bool Multiplies(const TypedNode& typed) {
+  if (!typed.Has(1)) return false;
+  const ValueType& x = *typed.inputs[0];
+  const ValueType& w = *typed.inputs[1];
+  const bool bias = !typed.Has(2) || typed.inputs[2]->quantization != nullptr;
+  const bool integers = HasOneScale(x) && w.quantization != nullptr && bias &&
+                        typed.node.FloatOr("alpha", 1) == 1 && typed.node.FloatOr("beta", 1) == 1;
+  const bool batched = IsBatchMatMul(typed.node, typed.constant_matrix);
+  return IsHybrid(typed) ||
+         (integers && HasProductKernel(typed.arithmetic, typed.node, batched, {x, w, typed.y}));
+}
+
+// Types alone do not decide here: tflite.S18 has conditions on parameters and constants too.
+bool IsLstm(const TypedNode& typed) {
+  const auto is = [&typed](std::size_t i, ElementType type) {
+    return typed.Has(i) && typed.inputs[i]->elem_type == type;
+  };
+  return typed.HasTables() &&
+         (IsOrigin(typed, "LSTM") || IsOrigin(typed, "UNIDIRECTIONAL_SEQUENCE_LSTM")) &&
+         is(0, ElementType::kInt8Q) && is(1, ElementType::kInt8Q) && is(2, ElementType::kInt8Q) &&
+         is(5, ElementType::kInt8Q) && is(6, ElementType::kInt16Q);
+}
+
+// tflite.S9, between quantized types of 8 bits and more.
+bool Rescales(const TypedNode& typed) {
+  const auto wide = [](const ValueType& type) {
+    return HasOneScale(type) && format::BitWidth(type.elem_type) >= 8;
+  };
+  return Moves(typed) || (wide(*typed.inputs[0]) && wide(typed.y));
+}
+
+bool ChangesType(const TypedNode& typed) {
+  return typed.inputs[0]->quantization == nullptr || typed.y.quantization == nullptr ||
+         Rescales(typed);
+}
+
+bool Clips(const TypedNode& typed) {
+  const TypedNode x{typed.node, typed.arithmetic, {typed.inputs[0]}, typed.y};
+  return Moves(x) || (IsOrigin(typed, "RELU6") && Rescales(x));
+}
+
+bool IsNearest(const TypedNode& typed) {
+  return typed.node.StringOr("mode", "nearest") == "nearest" &&
+         Moves({typed.node, typed.arithmetic, {typed.inputs[0]}, typed.y});
+}
+
+struct Row {
+  std::string_view op_type;
+  bool (*is_stated)(const TypedNode&);
+};
+
+constexpr std::array kRows = {
+    Row{"Abs", AllFloat},
+    Row{"Add", Combines<false>},
+    Row{"AveragePool", Averages},
+    Row{"Cast", ChangesType},
+    Row{"Clip", Clips},
+    Row{"Concat", Moves},
+    Row{"Conv", Multiplies},
+    Row{"ConvTranspose", Multiplies},
+    Row{"DepthToSpace", Moves},
+    Row{"Expand", Moves},
+    Row{"Flatten", Moves},
+    Row{"Gather", Moves},
+    Row{"GatherND", Moves},
+    Row{"Gemm", Multiplies},
+    Row{"GlobalMaxPool", Moves},
+    Row{"Identity", Moves},
+    Row{"LSTM", IsLstm},
+    Row{"LeakyRelu", LooksUp<true>},
+    Row{"LogSoftmax", AllFloat},
+    Row{"MatMul", Multiplies},
+    Row{"Max", Moves},
+    Row{"MaxPool", Moves},
+    Row{"Min", Moves},
+    Row{"Mul", Combines<true>},
+    Row{"Neg", AllFloat},
+    Row{"Pad", Moves},
+    Row{"Pow", IsRsqrt},
+    Row{"ReduceMax", Moves},
+    Row{"ReduceMin", Moves},
+    Row{"Relu", Rescales},
+    Row{"Reshape", Moves},
+    Row{"Resize", IsNearest},
+    Row{"ScatterND", Moves},
+    Row{"Sigmoid", LooksUp<false>},
+    Row{"Slice", Moves},
+    Row{"Softmax", Shares},
+    Row{"SpaceToDepth", Moves},
+    Row{"Split", Moves},
+    Row{"Squeeze", Moves},
+    Row{"Sub", Combines<false>},
+    Row{"Tanh", LooksUp<false>},
+    Row{"Tile", Moves},
+    Row{"TopK", Moves},
+    Row{"Transpose", Moves},
+    Row{"Unsqueeze", Moves},
+    Row{"Where", Moves},
+};
+
+// Operators that take parameters as inputs are none of TFLite's: their clauses say what they are.
+bool TakesParameters(const format::Node& node) {
+  return !node.domain.empty() || node.op_type.find("Linear") != std::string::npos ||
+         node.op_type.ends_with("Integer");
+}
+
+bool IsStated(const TypedNode& typed) {
+  const format::Node& node = typed.node;
+  if (typed.arithmetic.domain != Domain::kStored || !IsReal(typed.y) || TakesParameters(node)) {
+    return true;
+  }
+  if (!typed.Has(0)) return node.inputs.empty();  // Constant
+  const auto* row = std::ranges::find(kRows, node.op_type, &Row::op_type);
+  return row != kRows.end() && row->is_stated(typed);
+}
+
+Result<OutputType> TypeOf(const format::Model& model, const format::TensorType& type) {
+  OutputType result{type.elem_type, std::nullopt};
+  if (format::IsQuantized(type.elem_type) && type.quantization) {
+    QTX_ASSIGN_OR_RETURN(result.quantization, format::Resolve(model, type));
+  }
+  return result;
+}
+
+Result<Types> DeclaredTypes(const format::Model& model) {
+  Types types;
+  for (const format::TensorData& data : model.graph.initializers) {
+    types[data.name] = {data.data_type, std::nullopt};
+  }
+  for (const auto* values : {&model.graph.inputs, &model.graph.values, &model.graph.outputs}) {
+    for (const format::ValueInfo& value : *values) {
+      if (!value.type) continue;
+      QTX_ASSIGN_OR_RETURN(types[value.name], TypeOf(model, *value.type));
+    }
+  }
+  return types;
+}
+
+// "FLOAT by INT8Q to FLOAT"
+std::string Spelled(const TypedNode& typed) {
+  std::string text;
+  for (const std::optional<ValueType>& x : typed.inputs) {
+    if (!x || !IsReal(*x)) continue;
+    text += (text.empty() ? "" : ", ") + std::string(format::Name(x->elem_type));
+  }
+  return text + " to " + std::string(format::Name(typed.y.elem_type));
+}
+
+}  // namespace
+
+Result<std::vector<Unmodelled>> FindUnmodelled(const format::Model& model,
+                                               std::string_view arithmetic,
+                                               const Interpreter::NodeArithmetics& by_node,
+                                               format::Features features) {
+  QTX_ASSIGN_OR_RETURN(const Types types, DeclaredTypes(model));
+  const OutputType undeclared{ElementType::kFloat, std::nullopt};
+  const auto type_of = [&](const std::string& name) -> const OutputType& {
+    const auto found = types.find(name);
+    return found == types.end() ? undeclared : found->second;
+  };
+  std::map<std::string_view, std::size_t> ranks;  // of initializers
+  for (const format::TensorData& data : model.graph.initializers) {
+    ranks[data.name] = data.dims.size();
+  }
+  std::vector<Unmodelled> found;
+  for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
+    const format::Node& node = model.graph.nodes[i];
+    if (node.outputs.empty()) continue;
+    const auto own = by_node.find(NameToUsers(node));
+    QTX_ASSIGN_OR_RETURN(const Arithmetic* row,
+                         FindArithmetic(own == by_node.end() ? arithmetic : own->second, features));
+    TypedNode typed{node, *row, {}, type_of(node.outputs[0])};
+    for (const std::string& name : node.inputs) {
+      typed.inputs.push_back(name.empty() ? std::nullopt : std::optional<ValueType>(type_of(name)));
+    }
+    const auto rank = node.inputs.size() > 1 ? ranks.find(node.inputs[1]) : ranks.end();
+    typed.constant_matrix = rank != ranks.end() && rank->second == 2;
+    if (IsStated(typed)) continue;
+    found.push_back({NodeName(model, i), "'" + std::string(row->name) + "' states no " +
+                                             node.op_type + " of " + Spelled(typed) +
+                                             ": computed as in exact [tflite.S11]"});
+  }
+  return found;
+}
+
+}  // namespace qtx::reference

@@ -1,0 +1,87 @@
+// FindUnmodelled: tflite.S11.
+#include "qtx/reference/interpreter.h"
+#include "run_op.h"
+
+namespace qtx::reference::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+format::ValueInfo Value(const std::string& name, ElementType type,
+                        std::optional<Quantization> q = std::nullopt) {
+  format::ValueInfo info;
+  info.name = name;
+  info.type.emplace();
+  info.type->elem_type = type;
+  info.type->quantization = std::move(q);
+  return info;
+}
+
+// y = op(x, w), named "n".
+format::Model OneNode(const std::string& op, const OutputType& x, const OutputType& w,
+                      const OutputType& y) {
+  format::Model model;
+  model.opset_imports = {{"", 17}, {"qtx", 1}};
+  model.graph.inputs = {Value("x", x.elem_type, x.quantization)};
+  model.graph.values = {Value("w", w.elem_type, w.quantization)};
+  model.graph.outputs = {Value("y", y.elem_type, y.quantization)};
+  format::Node node;
+  node.op_type = op;
+  node.name = "n";
+  node.inputs = {"x", "w"};
+  node.outputs = {"y"};
+  model.graph.nodes = {node};
+  return model;
+}
+
+std::vector<std::string> Says(const format::Model& model, const std::string& arithmetic = "tflite",
+                              const Interpreter::NodeArithmetics& by_node = {}) {
+  std::vector<std::string> all;
+  const auto nodes = FindUnmodelled(model, arithmetic, by_node);
+  for (const Unmodelled& node : *nodes) {
+    all.push_back(node.where + ": " + node.says);
+  }
+  return all;
+}
+
+const OutputType kInt8 = Int8Type(Q({0.5F}));
+
+// One scale of all weights is tflite.S14; a scale for each output is another kernel.
+TEST(Unmodelled, NamesAHybridKernelThatNoClauseStates) {
+  format::Model model = OneNode("Gemm", FloatType(), kInt8, FloatType());
+  model.graph.nodes[0].attributes = {Attribute::Int("transB", 1)};
+  model.graph.nodes[0].origin = format::Origin{.framework = "tflite", .op_type = "FULLY_CONNECTED"};
+  EXPECT_THAT(Says(model), IsEmpty());
+  model.graph.values[0].type->quantization = Q({0.5F, 0.25F}, {}, {0});
+  EXPECT_THAT(Says(model),
+              ElementsAre("graph.node[0] 'n': 'tflite' states no Gemm of FLOAT, INT8Q to FLOAT: "
+                          "computed as in exact [tflite.S11]"));
+}
+
+TEST(Unmodelled, FollowsTheTypesThatKernelsTake) {
+  EXPECT_THAT(Says(OneNode("Add", kInt8, kInt8, kInt8)), IsEmpty());
+  EXPECT_EQ(Says(OneNode("Add", kInt8, FloatType(), kInt8)).size(), 1U);
+  EXPECT_THAT(Says(OneNode("Concat", kInt8, kInt8, kInt8)), IsEmpty());
+  EXPECT_EQ(Says(OneNode("Concat", kInt8, kInt8, Int8Type(Q({0.25F})))).size(), 1U);
+  EXPECT_THAT(Says(OneNode("MatMul", kInt8, kInt8, kInt8)), IsEmpty());
+  const OutputType bytes = Type(ElementType::kUint8Q, Q({0.5F}));
+  EXPECT_EQ(Says(OneNode("MatMul", bytes, bytes, bytes)).size(), 1U);
+  EXPECT_EQ(Says(OneNode("HardSwish", kInt8, kInt8, kInt8)).size(), 1U);
+  EXPECT_EQ(Says(OneNode("HardSwish", FloatType(), FloatType(), FloatType())).size(), 1U);
+}
+
+// tflite-double has no tables (tflite_double.S2); exact and float32 have a meaning for every node.
+TEST(Unmodelled, AsksTheArithmeticOfEachNode) {
+  const format::Model model = OneNode("Sigmoid", kInt8, kInt8, kInt8);
+  EXPECT_THAT(Says(model), IsEmpty());
+  EXPECT_EQ(Says(model, "tflite-double").size(), 1U);
+  EXPECT_THAT(Says(model, "float32"), IsEmpty());
+  EXPECT_THAT(Says(model, "exact"), IsEmpty());
+  EXPECT_EQ(Says(model, "exact", {{"n", "tflite-single"}}).size(), 1U);
+  EXPECT_THAT(Says(model, "tflite-single", {{"n", "exact"}}), IsEmpty());
+  EXPECT_FALSE(FindUnmodelled(model, "tflight").has_value());
+}
+
+}  // namespace
+}  // namespace qtx::reference::testing
