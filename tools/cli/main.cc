@@ -153,7 +153,8 @@ void AddRun(CLI::App& app, RunOptions& options) {
   AddFeature(command, options.features);
   command->add_flag("--counters", options.counters,
                     "How many results were rounded, and how many by the exact fallback, on stderr");
-  command->add_flag("--json", options.json, "Outputs and counters as JSON on stdout");
+  command->add_flag("--json", options.json,
+                    "Outputs, unmodelled nodes and counters as JSON on stdout");
 }
 
 void AddQuantize(CLI::App& app, QuantizeOptions& options) {

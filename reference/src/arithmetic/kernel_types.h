@@ -8,10 +8,13 @@
 
 namespace qtx::reference {
 
-/// A value's type without its dims. Borrows the parameters.
+/// A value's type without its dims. Borrows the parameters. Implicit: of a tensor, or of an output
+/// to be, the conditions below ask the same.
 struct ValueType {
-  ValueType(const format::Tensor& tensor) : ValueType(tensor.elem_type, tensor.quantization) {}
-  ValueType(const OutputType& type) : ValueType(type.elem_type, type.quantization) {}
+  ValueType(const format::Tensor& tensor)  // NOLINT(google-explicit-constructor)
+      : ValueType(tensor.elem_type, tensor.quantization) {}
+  ValueType(const OutputType& type)  // NOLINT(google-explicit-constructor)
+      : ValueType(type.elem_type, type.quantization) {}
   ValueType(format::ElementType type, const std::optional<format::Quantization>& parameters)
       : elem_type(type), quantization(parameters ? &*parameters : nullptr) {}
 
