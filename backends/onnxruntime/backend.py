@@ -33,7 +33,6 @@ except ImportError as error:
 
 MAX_FRAME = 1 << 30
 MAX_REPETITIONS = 1 << 20
-ARITHMETIC = "onnxruntime"
 FLOAT = onnx.TensorProto.FLOAT
 NUMPY = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32,
          7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64}
@@ -252,11 +251,11 @@ class Server:
     def describe(self, _, response):
         response.describe.name = "onnxruntime"
         response.describe.version = ort.__version__
-        response.describe.arithmetics.append(ARITHMETIC)
+        response.describe.arithmetics.append(self.options.arithmetic)
         response.describe.device = f"CPU, threads {self.options.threads}"
 
     def prepare(self, request, response):
-        if request.arithmetic not in ("", ARITHMETIC):
+        if request.arithmetic not in ("", self.options.arithmetic):
             raise Refusal(UNSUPPORTED, "arithmetic", f"'{request.arithmetic}'")
         prepared = Prepared(request.model, self.options, self.Quantization)
         self.last += 1
@@ -328,6 +327,8 @@ def main():
     parser.add_argument("--qtx", default=find_qtx(), help="the program that lowers models")
     parser.add_argument("--precise", action="store_true",
                         help="session.x64quantprecision, which avoids saturating products")
+    parser.add_argument("--arithmetic", choices=("onnxruntime", "float32"), default="onnxruntime",
+                        help="what its answers are compared with")
     options = parser.parse_args()
     if not options.qtx:
         sys.exit("no qtx: build it, or name it with --qtx or the environment variable QTX")
