@@ -20,9 +20,11 @@ Result<std::vector<std::int64_t>> Bounded(const NodePlan& plan, const char* name
                         " values, expected " + std::to_string(size));
   }
   for (const std::int64_t value : values) {
-    if (value < smallest || value > kLargestAttribute) {
-      return plan.Invalid(std::string(name) + ": " + std::to_string(value) + " is out of range");
+    const std::string found = std::string(name) + ": found " + std::to_string(value);
+    if (value < smallest) {
+      return plan.Invalid(found + ", expected at least " + std::to_string(smallest));
     }
+    if (value > kLargestAttribute) return plan.Unsupported(found + ", supported up to 2^24");
   }
   return values;
 }
@@ -100,10 +102,10 @@ Result<std::vector<WindowAxis>> WindowAxesOf(const NodePlan& plan,
   QTX_ASSIGN_OR_RETURN(const auto pads, Bounded(plan, "pads", 2 * rank, 0, 0));
   std::vector<WindowAxis> axes;
   for (std::size_t i = 0; i < rank; ++i) {
-    if (kernel[i] < 1 || kernel[i] > kLargestAttribute || dims[i] < 1) {
-      return plan.Invalid("an empty window or input");
+    if (kernel[i] < 1 || dims[i] < 1) return plan.Invalid("an empty window or input");
+    if (kernel[i] > kLargestAttribute || dims[i] > format::kMaxElements) {
+      return plan.Unsupported("an axis this long");
     }
-    if (dims[i] > format::kMaxElements) return plan.Unsupported("an axis this long");
     axes.push_back({dims[i], kernel[i], strides[i], dilations[i], pads[i], pads[rank + i], 1});
     QTX_RETURN_IF_ERROR(Finish(plan, axes.back()));
     if (axes.back().out > kMostPositions) return plan.Unsupported("an output axis this long");

@@ -19,6 +19,7 @@ Result<Tensor> Operator::RunFused(const Context& context, Inputs inputs, const E
 }
 
 Error Invalid(std::string message) { return {ErrorCode::kInvalid, "", std::move(message)}; }
+Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
 
 std::int64_t Product(std::span<const std::int64_t> dims) {
   std::int64_t product = 1;
@@ -26,10 +27,16 @@ std::int64_t Product(std::span<const std::int64_t> dims) {
   return product;
 }
 
-Result<void> CheckRank(const Tensor& tensor, std::int64_t low, std::int64_t high) {
-  if (Rank(tensor) >= low && Rank(tensor) <= high) return {};
-  return Invalid("an input of rank " + std::to_string(Rank(tensor)) + ", expected " +
-                 std::to_string(low) + " to " + std::to_string(high));
+Result<void> CheckMatrix(const Tensor& tensor) {
+  if (Rank(tensor) == 2) return {};
+  return Invalid("an input of rank " + std::to_string(Rank(tensor)) + ", expected 2");
+}
+
+Result<void> CheckSpatialAxes(const Tensor& tensor) {
+  const std::string found = "an input of rank " + std::to_string(Rank(tensor));
+  if (Rank(tensor) < 3) return Invalid(found + ", expected 3 or more");
+  if (Rank(tensor) > 4) return Unsupported(found + ", supported up to 4");
+  return {};
 }
 
 Result<std::vector<std::int64_t>> IntegersOf(const Tensor* tensor, std::string_view what) {

@@ -76,8 +76,11 @@ inline const float* DataOf(const format::Tensor& tensor) { return tensor.As<floa
 inline float* DataOf(format::Tensor& tensor) { return tensor.As<float>().data(); }
 
 Error Invalid(std::string message);
-/// Errors: kInvalid unless the rank is one of those.
-Result<void> CheckRank(const format::Tensor& tensor, std::int64_t low, std::int64_t high);
+Error Unsupported(std::string message);
+/// Errors: kInvalid unless the tensor is a matrix.
+Result<void> CheckMatrix(const format::Tensor& tensor);
+/// That there are one or two spatial axes.  Errors: kInvalid for none, kUnsupported for more.
+Result<void> CheckSpatialAxes(const format::Tensor& tensor);
 /// An INT64 tensor's elements.  Errors: kInvalid for another type.
 Result<std::vector<std::int64_t>> IntegersOf(const format::Tensor* tensor, std::string_view what);
 

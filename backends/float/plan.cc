@@ -133,13 +133,15 @@ class Planner {
     auto op = MakeOperator({node, step.opset, constants, kernels_});
     if (!op.has_value()) return At(Place(node), op.error());
     step.constant = *constant != nullptr;
-    step.op = op->get();
-    if (!step.constant && step.op == nullptr && !has_fallback_) {
-      return Error{ErrorCode::kUnsupported, Place(node), "there is no float kernel for it"};
-    }
-    if ((step.constant || step.op != nullptr) &&
-        std::ssize(node.outputs) - std::ranges::count(node.outputs, "") > 1) {
+    const bool several = std::ssize(node.outputs) - std::ranges::count(node.outputs, "") > 1;
+    if (step.constant && several) {
       return Error{ErrorCode::kInvalid, Place(node), "has several outputs, expected one"};
+    }
+    step.op = several ? nullptr : op->get();
+    if (!step.constant && step.op == nullptr && !has_fallback_) {
+      return Error{ErrorCode::kUnsupported, Place(node),
+                   several ? "there is no float kernel that gives several outputs"
+                           : "there is no float kernel for it"};
     }
     plan_->operators.push_back(*std::move(op));
     std::unique_ptr<Tensor> tensor = *std::move(constant);

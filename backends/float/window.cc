@@ -19,9 +19,9 @@ Result<std::vector<std::int64_t>> Bounded(const format::Node& node, const char* 
                    " values, expected " + std::to_string(size));
   }
   for (const std::int64_t value : values) {
-    if (value < fallback || value > kLargestAttribute) {
-      return Invalid(std::string(name) + ": " + std::to_string(value) + " is out of range");
-    }
+    const std::string found = std::string(name) + ": found " + std::to_string(value);
+    if (value < fallback) return Invalid(found + ", expected at least " + std::to_string(fallback));
+    if (value > kLargestAttribute) return Unsupported(found + ", supported up to 2^24");
   }
   return values;
 }
@@ -79,9 +79,8 @@ Result<Window> WindowOf(const format::Node& node, std::span<const std::int64_t> 
   QTX_ASSIGN_OR_RETURN(const auto pads, Bounded(node, "pads", 2 * rank, 0));
   Window window;
   for (std::size_t i = 0; i < rank; ++i) {
-    if (kernel[i] < 1 || kernel[i] > kLargestAttribute || in[i] < 1) {
-      return Invalid("an empty window or input");
-    }
+    if (kernel[i] < 1 || in[i] < 1) return Invalid("an empty window or input");
+    if (kernel[i] > kLargestAttribute) return Unsupported("a kernel this long");
     Axis& axis = window[2 - rank + i];
     axis = {in[i], kernel[i], strides[i], dilations[i], pads[i], pads[rank + i], 1};
     QTX_RETURN_IF_ERROR(SetPads(node.StringOr("auto_pad", "NOTSET"), axis));

@@ -162,6 +162,8 @@ class Prepared:
         settings.intra_op_num_threads = options.threads
         settings.inter_op_num_threads = 1
         settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+        # INT8 activations go to integer kernels too, as they do on Arm without being asked.
+        settings.add_session_config_entry("session.qdqisint8allowed", "1")
         if options.precise:
             settings.add_session_config_entry("session.x64quantprecision", "1")
         try:
@@ -249,11 +251,11 @@ class Server:
     def describe(self, _, response):
         response.describe.name = "onnxruntime"
         response.describe.version = ort.__version__
-        response.describe.arithmetics.append("float32")
+        response.describe.arithmetics.append(self.options.arithmetic)
         response.describe.device = f"CPU, threads {self.options.threads}"
 
     def prepare(self, request, response):
-        if request.arithmetic not in ("", "float32"):
+        if request.arithmetic not in ("", self.options.arithmetic):
             raise Refusal(UNSUPPORTED, "arithmetic", f"'{request.arithmetic}'")
         prepared = Prepared(request.model, self.options, self.Quantization)
         self.last += 1
@@ -325,6 +327,8 @@ def main():
     parser.add_argument("--qtx", default=find_qtx(), help="the program that lowers models")
     parser.add_argument("--precise", action="store_true",
                         help="session.x64quantprecision, which avoids saturating products")
+    parser.add_argument("--arithmetic", choices=("onnxruntime", "float32"), default="onnxruntime",
+                        help="what its answers are compared with")
     options = parser.parse_args()
     if not options.qtx:
         sys.exit("no qtx: build it, or name it with --qtx or the environment variable QTX")

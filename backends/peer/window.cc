@@ -12,11 +12,13 @@ constexpr std::int64_t kLargest = std::int64_t{1} << 24;
 Result<std::vector<std::int64_t>> Bounded(const Reader& node, const char* name, std::size_t size,
                                           std::int64_t smallest) {
   auto values = node.node().IntsOr(name, std::vector<std::int64_t>(size, smallest));
-  const bool fit =
-      std::ranges::all_of(values, [&](std::int64_t v) { return v >= smallest && v <= kLargest; });
-  if (values.size() != size || !fit) {
+  const auto too_small = [&](std::int64_t value) { return value < smallest; };
+  if (values.size() != size || std::ranges::any_of(values, too_small)) {
     return node.Invalid(std::string(name) + ": expected " + std::to_string(size) + " values from " +
                         std::to_string(smallest));
+  }
+  if (std::ranges::any_of(values, [](std::int64_t value) { return value > kLargest; })) {
+    return node.Unsupported(std::string(name) + ": supported up to 2^24");
   }
   return values;
 }
@@ -67,11 +69,13 @@ Result<Window> WindowOf(const Reader& node, std::span<const std::int64_t> in,
                         std::vector<std::int64_t> kernel) {
   const std::size_t rank = in.size();
   if (kernel.empty()) kernel = node.node().IntsOr("kernel_shape", {});
-  const bool fits = kernel.size() == rank && std::ranges::all_of(kernel, [](std::int64_t k) {
-                      return k >= 1 && k <= kLargest;
-                    });
+  const bool fits =
+      kernel.size() == rank && std::ranges::all_of(kernel, [](std::int64_t k) { return k >= 1; });
   if (!fits || node.node().IntsOr("kernel_shape", kernel) != kernel) {
     return node.Invalid("kernel_shape does not fit");
+  }
+  if (std::ranges::any_of(kernel, [](std::int64_t k) { return k > kLargest; })) {
+    return node.Unsupported("kernel_shape: supported up to 2^24");
   }
   Window w{.kernel = std::move(kernel)};
   QTX_ASSIGN_OR_RETURN(w.strides, Bounded(node, "strides", rank, 1));

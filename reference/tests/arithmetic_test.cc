@@ -272,7 +272,7 @@ TEST(FindArithmetic, ListsTheNamesThereAre) {
   const auto missing = FindArithmetic("exakt");
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().code, ErrorCode::kInvalid);
-  EXPECT_THAT(missing.error().message, HasSubstr("exact, float32, float32-fma, tflite"));
+  EXPECT_THAT(missing.error().message, HasSubstr("exact, float32, float32-fma, onnxruntime"));
   EXPECT_THAT(missing.error().message, HasSubstr("cmsis-nn"));
 }
 

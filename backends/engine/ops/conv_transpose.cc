@@ -21,12 +21,14 @@ struct Axis {
 Result<std::vector<std::int64_t>> Bounded(const NodePlan& node, const char* name, std::size_t size,
                                           std::int64_t fallback, std::int64_t least) {
   const auto values = node.node().IntsOr(name, std::vector<std::int64_t>(size, fallback));
-  const bool fits = values.size() == size && std::ranges::all_of(values, [=](std::int64_t value) {
-                      return value >= least && value <= kLargestAttribute;
-                    });
-  if (fits) return values;
-  return node.Invalid(std::string(name) + ": expected " + std::to_string(size) +
-                      " values of at least " + std::to_string(least));
+  if (values.size() != size || (size > 0 && *std::ranges::min_element(values) < least)) {
+    return node.Invalid(std::string(name) + ": expected " + std::to_string(size) +
+                        " values of at least " + std::to_string(least));
+  }
+  if (size > 0 && *std::ranges::max_element(values) > kLargestAttribute) {
+    return node.Unsupported(std::string(name) + ": supported up to 2^24");
+  }
+  return values;
 }
 
 // Pads and sizes; `full` is the size without pads.

@@ -94,8 +94,11 @@ Result<Dims> UnsqueezedDims(const NodePlan& node, const Dims& from) {
     added = axes.size();
   }
   const auto rank = static_cast<std::int64_t>(from.size() + added);
-  if (rank > format::kMaxRank)
-    return node.Invalid("more than " + std::to_string(format::kMaxRank) + " dimensions");
+  if (rank > format::kMaxRank) {
+    return node.Because({ErrorCode::kTooLarge, "",
+                         "found " + std::to_string(rank) + " dimensions, at most " +
+                             std::to_string(format::kMaxRank) + " are supported"});
+  }
   QTX_ASSIGN_OR_RETURN(const std::vector<bool> is_new, AxesOf(node, rank, false, from));
   Dims dims;
   auto next = from.begin();

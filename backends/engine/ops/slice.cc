@@ -206,7 +206,8 @@ StepResult PrepareDepthAndSpace(const NodePlan& node) {
   const Dims& from = data->tensor.dims;
   const std::int64_t b = node.node().IntOr("blocksize", 0);
   if (from.size() != 4) return node.Invalid("data is " + format::ToString(from));
-  if (b < 1 || b > (std::int64_t{1} << 24)) return node.Invalid("blocksize is out of range");
+  if (b < 1) return node.Invalid("blocksize: expected at least 1");
+  if (b > (std::int64_t{1} << 24)) return node.Unsupported("blocksize: supported up to 2^24");
   const std::string mode = node.node().StringOr("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") return node.Invalid("mode '" + mode + "'");
   const std::int64_t n = from[0];

@@ -110,9 +110,12 @@ Result<Dims> PaddedDims(const NodePlan& node, const Dims& from, std::span<const 
   for (std::size_t d = 0; d < from.size(); ++d) {
     const std::int64_t before = pads[d];
     const std::int64_t after = pads[from.size() + d];
-    const bool bounded =
-        std::max(before, after) <= kLargest && std::min(before, after) >= -kLargest;
     const std::int64_t added = std::max(before, after);
+    if (added > kLargest) {
+      return node.Because({ErrorCode::kTooLarge, "",
+                           "pads: found " + std::to_string(added) + ", supported up to 2^31"});
+    }
+    const bool bounded = std::min(before, after) >= -kLargest;
     const std::int64_t kept = bounded ? Kept(from[d], before, after).kept : -1;
     const bool sourceless = (mode == PadMode::kReflect && added > 0 && added >= kept) ||
                             (mode != PadMode::kConstant && added > 0 && kept == 0);

@@ -223,6 +223,31 @@ TEST(IntegerOperators, ReachTheKernels) {
   }
 }
 
+// Models that ONNX allows: what the engine cannot do is no fault of theirs.
+TEST(PrepareModel, DeclinesWhatOnlyItCannotDo) {
+  constexpr std::int64_t kLarge = (std::int64_t{1} << 24) + 1;
+  const Tensor x = Make({1, 1, 1}, 1, 0, {1});
+  const auto code = [&](const char* op, const std::vector<Attribute>& attributes) {
+    std::vector<Argument> arguments = {{"x", x}};
+    if (std::string_view(op).starts_with("Conv")) arguments.push_back({"w", x, true});
+    const auto result = ComputeOneNode(PortableKernels(), op, arguments, x, attributes);
+    return result.has_value() ? ErrorCode::kIo : result.error().code;
+  };
+  for (const char* attribute : {"strides", "dilations"}) {
+    for (const char* op : {"Conv", "ConvTranspose"}) {
+      EXPECT_EQ(code(op, {Attribute::Ints(attribute, {kLarge})}), ErrorCode::kUnsupported) << op;
+    }
+    for (const char* op : {"MaxPool", "AveragePool"}) {
+      const std::vector<Attribute> attributes = {Attribute::Ints("kernel_shape", {1}),
+                                                 Attribute::Ints(attribute, {kLarge})};
+      EXPECT_EQ(code(op, attributes), ErrorCode::kUnsupported) << op;
+    }
+  }
+  const std::vector<Attribute> wide = {Attribute::Ints("kernel_shape", {kLarge}),
+                                       Attribute::Ints("pads", {kLarge - 2, kLarge - 2})};
+  EXPECT_EQ(code("MaxPool", wide), ErrorCode::kUnsupported);
+}
+
 // The engine's own attribute means nothing in a file.
 TEST(PrepareModel, RefusesAttributesOfInnerModels) {
   const Tensor x = Make({1, 1, 1}, 1, 0, {1});

@@ -200,7 +200,7 @@ class Conv : public Operator {
     const Tensor* w = InputOr(inputs, 1);
     const Tensor* bias = InputOr(inputs, 2);
     if (x == nullptr || w == nullptr) return Invalid("expected an input and weights");
-    QTX_RETURN_IF_ERROR(CheckRank(*x, 3, 4));
+    QTX_RETURN_IF_ERROR(CheckSpatialAxes(*x));
     QTX_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(node_, x->dims, w->dims));
     if (bias != nullptr && bias->dims != Dims{shape.outputs}) {
       return Invalid("a bias of shape " + format::ToString(bias->dims) + ", expected [" +

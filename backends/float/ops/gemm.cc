@@ -32,8 +32,8 @@ class Gemm : public Operator {
     const Tensor* b = InputOr(inputs, 1);
     const Tensor* c = InputOr(inputs, 2);
     if (a == nullptr || b == nullptr) return Invalid("expected two matrices");
-    QTX_RETURN_IF_ERROR(CheckRank(*a, 2, 2));
-    QTX_RETURN_IF_ERROR(CheckRank(*b, 2, 2));
+    QTX_RETURN_IF_ERROR(CheckMatrix(*a));
+    QTX_RETURN_IF_ERROR(CheckMatrix(*b));
     MatrixProduct p;
     p.rows = DimAt(*a, a_transposed_ ? 1 : 0);
     p.depth = DimAt(*a, a_transposed_ ? 0 : 1);

@@ -43,7 +43,7 @@ class Pool : public Operator {
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor* x = InputOr(inputs, 0);
     if (x == nullptr) return Invalid("expected an input");
-    QTX_RETURN_IF_ERROR(CheckRank(*x, 3, 4));
+    QTX_RETURN_IF_ERROR(CheckSpatialAxes(*x));
     const auto spatial = std::span(x->dims).subspan(2);
     const auto kernel = node_.IntsOr("kernel_shape", {});
     if (kernel.size() != spatial.size())

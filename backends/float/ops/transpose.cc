@@ -163,7 +163,7 @@ class Pad : public Movement {
       QTX_ASSIGN_OR_RETURN(const std::int64_t at, format::NormalizeAxis(axes[i], Rank(*inputs[0])));
       constexpr std::int64_t kLargest = std::int64_t{1} << 32;
       if (std::abs(given[i] / 2) > kLargest || std::abs(given[axes.size() + i] / 2) > kLargest) {
-        return Invalid("pads are out of range");
+        return Error{ErrorCode::kTooLarge, "", "pads: supported up to 2^33"};
       }
       pads[static_cast<std::size_t>(at)] = given[i];
       pads[rank + static_cast<std::size_t>(at)] = given[axes.size() + i];

@@ -88,6 +88,18 @@ constexpr Arithmetic Float32Fma() {
   return row;
 }
 
+// onnxruntime.S1 to .S8: as float32, with kernels of 8 bits and accumulators of 32.
+constexpr Arithmetic OnnxRuntime() {
+  Arithmetic row = Float32();
+  row.name = "onnxruntime";
+  row.quantize.nan = QuantizeRecipe::Nan::kMin;
+  RequantizeRecipe recipe = Float(Accumulator::kWrap32);
+  recipe.nan = QuantizeRecipe::Nan::kMin;
+  SetSums(recipe, &row);
+  row.kernels = Arithmetic::Kernels::kOnnxRuntime;
+  return row;
+}
+
 // TFLite's kernels with one pair of rounding rules everywhere: tflite_double.S1, tflite_single.S1.
 constexpr Arithmetic TfliteEverywhere(std::string_view name, Rounds rounds) {
   Arithmetic row = Named(name, Domain::kStored);
@@ -264,6 +276,7 @@ constexpr std::array kArithmetics = {
     Exact(),
     Float32(),
     Float32Fma(),
+    OnnxRuntime(),
     Tflite(),
     TfliteEverywhere("tflite-double", Rounds::kTwice),
     TfliteEverywhere("tflite-single", Rounds::kOnce),

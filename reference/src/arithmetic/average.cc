@@ -1,5 +1,6 @@
 #include "arithmetic/average.h"
 
+#include "arithmetic/byte_kernels.h"
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/round.h"
 
@@ -7,11 +8,13 @@ namespace qtx::reference {
 Averager::Averager(const Arithmetic& arithmetic, const Operand& input, Output* output,
                    Kernel kernel)
     : domain_(DomainFor(arithmetic, *output)),
+      kernel_(kernel),
       tie_(arithmetic.average.tie),
       input_(&input),
       output_(output),
-      same_type_(kernel == Kernel::kPool &&
-                 HasAverageKernel(arithmetic, input.tensor(), output->tensor())) {}
+      same_type_(kernel != Kernel::kNone &&
+                 HasAverageKernel(arithmetic, input.tensor(), output->tensor())),
+      is_bytes_(kernel != Kernel::kNone && HasByteKernel(arithmetic, {&input}, *output)) {}
 
 void Averager::PutStoredMean(std::int64_t element, std::span<const std::int64_t> sources) {
   std::int64_t sum = 0;
@@ -39,12 +42,31 @@ void Averager::PutFloatMean(std::int64_t element, std::span<const std::int64_t> 
                             std::int64_t count) {
   float sum = 0;
   for (const std::int64_t source : sources) sum += input_->binary32(source);
-  output_->PutFloat(element, sum / static_cast<float>(count));
+  const float mean = sum / static_cast<float>(count);
+  if (!is_bytes_) return output_->PutFloat(element, mean);
+  const auto offset = static_cast<float>(output_->offset(element));
+  output_->PutStored(element, ConvertedByte(mean / output_->scale(element) + offset, *output_));
+}
+
+// onnxruntime.S4.
+void Averager::PutScaledSum(std::int64_t element, std::span<const std::int64_t> sources) {
+  constexpr std::size_t kMaxCount = std::size_t{1} << 24;
+  const float divisor = output_->scale(element) * static_cast<float>(sources.size());
+  const float factor = input_->scale(0) / divisor;
+  if (sources.size() >= kMaxCount || !(factor >= 0x1p-32F && factor < 0x1p8F)) {
+    return output_->Refuse("onnxruntime.C1");
+  }
+  std::int64_t sum = 0;
+  for (const std::int64_t source : sources) sum += input_->integer(source);
+  const auto held = static_cast<float>(Accumulated(sum, RequantizeRecipe::Accumulator::kWrap32));
+  output_->PutStored(element, QuantizedQuotient(held * factor, output_->offset(element),
+                                                QuantizeRecipe{}, output_->min(), output_->max()));
 }
 
 void Averager::Put(std::int64_t element, std::span<const std::int64_t> sources,
                    std::int64_t count) {
   constexpr std::int64_t kMaxDivisor = std::int64_t{1} << 29;  // of the certified quotient
+  if (is_bytes_ && kernel_ == Kernel::kGlobalPool) return PutScaledSum(element, sources);
   if (domain_ == Domain::kFloat32) return PutFloatMean(element, sources, count);
   const bool unpadded = count == static_cast<std::int64_t>(sources.size());
   if (domain_ == Domain::kStored && same_type_ && unpadded) return PutStoredMean(element, sources);

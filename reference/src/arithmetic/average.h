@@ -1,5 +1,5 @@
 // Means of elements, rounded by the arithmetic.
-// Source: exact.S2, float32.S3, tflite.S7.
+// Source: exact.S2, float32.S3, tflite.S7, onnxruntime.S3 and .S4.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace qtx::reference {
 /// Borrows the input and the output.
 class Averager {
  public:
-  /// kPool: AVERAGE_POOL_2D of TFLite applies where it can (tflite.S7); kNone: exact.
-  enum class Kernel { kPool, kNone };
-  Averager(const Arithmetic& arithmetic, const Operand& input, Output* output,
-           Kernel kernel = Kernel::kPool);
+  /// Where the arithmetic has a kernel of AveragePool (kPool), or of GlobalAveragePool, which is
+  /// that of an AveragePool over the whole input too (kGlobalPool), it applies.
+  enum class Kernel { kPool, kGlobalPool, kNone };
+  Averager(const Arithmetic& arithmetic, const Operand& input, Output* output, Kernel kernel);
   /// Puts the sum of the `sources` over `count`: their number, or more where padding counts as real
   /// zeros, or 1 for their sum.  REQUIRES: count > 0.
   void Put(std::int64_t element, std::span<const std::int64_t> sources, std::int64_t count);
@@ -29,12 +29,15 @@ class Averager {
                     std::int64_t count);
   void PutFloatMean(std::int64_t element, std::span<const std::int64_t> sources,
                     std::int64_t count);
+  void PutScaledSum(std::int64_t element, std::span<const std::int64_t> sources);
 
   Domain domain_;
+  Kernel kernel_;
   TieRule tie_;
   const Operand* input_;
   Output* output_;
   bool same_type_ = false;  // 8 bits (or 16), one scale, and the output's type is the input's
+  bool is_bytes_ = false;   // ONNX Runtime's kernel applies
 };
 
 }  // namespace qtx::reference

@@ -133,6 +133,12 @@ Combiner::Combiner(Binary kind, const Arithmetic& arithmetic, const Operand& a, 
       a_(&a),
       b_(&b),
       output_(output) {
+  if (kind != Binary::kSub && HasByteKernel(arithmetic, {&a, &b}, *output)) {
+    bytes_.emplace(kind == Binary::kMul ? ByteCombiner::Kind::kProduct : ByteCombiner::Kind::kSum,
+                   a, b, *output);
+    path_ = Path::kBytes;
+    return;
+  }
   if (!HasBinaryKernel(arithmetic, kind == Binary::kMul,
                        {a.tensor(), b.tensor(), output->tensor()})) {
     return;
@@ -232,6 +238,10 @@ void Combiner::Put(std::int64_t element, std::int64_t ia, std::int64_t ib) {
   if (path_ == Path::kReals) {
     if (domain_ == Domain::kFloat32) return PutFloat32(element, ia, ib);
     return PutExact(element, ia, ib);  // also where TFLite has no kernel: tflite.S11
+  }
+  if (path_ == Path::kBytes) {
+    return output_->PutStored(
+        element, ConvertedByte(bytes_->Shifted(a_->stored(ia), b_->stored(ib)), *output_));
   }
   const std::int64_t a = a_->integer(ia);
   const std::int64_t b = b_->integer(ib);

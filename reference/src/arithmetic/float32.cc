@@ -32,7 +32,8 @@ std::int64_t QuantizedIn(T quotient, std::int64_t offset, const QuantizeRecipe& 
     zero = 0;
   }
   if (std::isnan(quotient)) {
-    return recipe.nan == QuantizeRecipe::Nan::kMax ? max : std::clamp(offset, min, max);
+    if (recipe.nan == QuantizeRecipe::Nan::kOffset) return std::clamp(offset, min, max);
+    return recipe.nan == QuantizeRecipe::Nan::kMin ? min : max;
   }
   // Past 2^40 the clamp alone decides, and the conversion to an integer would not be defined.
   if (quotient > T{0x1p40}) return max;

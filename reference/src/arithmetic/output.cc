@@ -136,7 +136,11 @@ void Output::PutSpecial(std::int64_t element, double value) {
       if (std::isnan(value) && recipe_.nan == QuantizeRecipe::Nan::kOffset) {
         return PutRational(element, 0);  // exact.S4: as real zero
       }
-      PutStored(element, value < 0 ? min_ : max_);  // xnnpack.S1: a NaN too
+      // A NaN is one of the ends: xnnpack.S1, onnxruntime.S6.
+      PutStored(element,
+                value < 0 || (std::isnan(value) && recipe_.nan == QuantizeRecipe::Nan::kMin)
+                    ? min_
+                    : max_);
   }
 }
 

@@ -156,7 +156,12 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
   const bool empty = format::ElementCount(operands.x->tensor()) == 0 ||
                      format::ElementCount(operands.w->tensor()) == 0;
   if ((!empty || IsPlain(operands.bias)) && HasIntegerAccumulator(32, operands)) {
-    const RequantizeRecipe recipe = RecipeFor(call, operands, *output);
+    RequantizeRecipe recipe = RecipeFor(call, operands, *output);
+    const bool narrow = IntegerOfAtMost(8, *operands.x) && IntegerOfAtMost(8, *operands.w);
+    // onnxruntime.S7: its integer kernels are of 8 bits.
+    if (call.arithmetic.kernels == Arithmetic::Kernels::kOnnxRuntime && !narrow) {
+      recipe.accumulator = RequantizeRecipe::Accumulator::kExact;
+    }
     const bool exact = recipe.multiplier == RequantizeRecipe::Multiplier::kExact;
     const bool plain = output->is_integer() || !output->tensor().quantization;
     wide_ = !HasIntegerAccumulator(16, operands);
@@ -165,7 +170,7 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
       exact_factor_ = exact && operands.factor != 1;
       if (!exact) scales.x *= operands.factor;
       requantizer_.emplace(recipe, std::move(scales), output);
-      narrow_ = IntegerOfAtMost(8, *operands.x) && IntegerOfAtMost(8, *operands.w);
+      narrow_ = narrow;
       held_ = HeldIn(call.arithmetic, recipe, operands);
       return;
     }

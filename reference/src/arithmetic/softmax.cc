@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "arithmetic/byte_kernels.h"
 #include "arithmetic/function.h"
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/tflite_kernels.h"
@@ -142,6 +143,36 @@ void PutStoredRow(const Operand& input, std::span<const std::int64_t> row, Outpu
   }
 }
 
+// e^x in binary32.
+float NearestExponential(double x) {
+  const double value = std::exp(x);  // within 1 ulp, as in Exp32
+  if (const auto certain = CertainlyFloat({value, value * 0x1p-50})) return *certain;
+  return NearestFloat([x](int bits) { return Exp(Interval(Rational(x), bits)); });
+}
+
+// onnxruntime.S5: the exponentials are multiplied by what leaves their sum just within binary32.
+void PutTableRow(const Operand& input, std::span<const std::int64_t> row, Output* output) {
+  constexpr double kReserve = 5;  // of the sum's natural logarithm
+  const float share = std::numeric_limits<float>::max() / static_cast<float>(row.size());
+  const auto logarithm = static_cast<double>(NearestFloat(Logarithm(), share));
+  const auto scale = static_cast<double>(input.scale(0));
+  const double shift = std::max(0.0, logarithm - kReserve) / scale;
+  std::int32_t max = std::numeric_limits<std::int32_t>::min();
+  for (const std::int64_t i : row) max = std::max(max, input.stored(i));
+  std::vector<float> exponentials;
+  float sum = 0;
+  for (const std::int64_t i : row) {
+    exponentials.push_back(NearestExponential((input.stored(i) - max + shift) * scale));
+    sum += exponentials.back();
+  }
+  const auto steps = static_cast<double>(std::floor(1.0F / output->scale(0)));
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    const double quotient = static_cast<double>(exponentials[k]) * steps / static_cast<double>(sum);
+    output->PutStored(row[k], QuantizedQuotient(quotient, output->offset(row[k]), QuantizeRecipe{},
+                                                output->min(), output->max()));
+  }
+}
+
 }  // namespace
 
 void PutSoftmaxRow(const Arithmetic& arithmetic, RowFunction function, const Operand& input,
@@ -151,6 +182,7 @@ void PutSoftmaxRow(const Arithmetic& arithmetic, RowFunction function, const Ope
   if (domain == Domain::kStored && !log && HasSoftmaxKernel(input.tensor(), output->tensor())) {
     return PutStoredRow(input, row, output);
   }
+  if (!log && HasByteKernel(arithmetic, {&input}, *output)) return PutTableRow(input, row, output);
   ExactRow exact(input, row);
   if (!exact.defined()) {
     const Real nan{false, std::numeric_limits<double>::quiet_NaN(), {}};

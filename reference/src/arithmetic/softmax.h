@@ -1,5 +1,5 @@
 // Normalised exponentials, rounded by the arithmetic.
-// Source: softmax.S1, log_softmax.S1, exact.S6, float32.S3, tflite.S8.
+// Source: softmax.S1, log_softmax.S1, exact.S6, float32.S3, tflite.S8, onnxruntime.S5.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,9 @@ Result<format::Tensor> AveragePool(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Window window, PoolWindow(call));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, PoolDims(call, window)));
-  Averager averager(call.arithmetic, x, &output);
+  using Kernel = Averager::Kernel;
+  const Kernel kernel = window.IsWholeInput() ? Kernel::kGlobalPool : Kernel::kPool;
+  Averager averager(call.arithmetic, x, &output, kernel);
   const bool padded = call.node.IntOr("count_include_pad", 0) != 0;
   PoolWalk walk(call, window);
   while (walk.Next()) {

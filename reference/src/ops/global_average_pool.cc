@@ -12,7 +12,7 @@ Result<format::Tensor> GlobalAveragePool(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Planes planes, PlanesOf(call));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, planes.dims));
-  Averager averager(call.arithmetic, x, &output);
+  Averager averager(call.arithmetic, x, &output, Averager::Kernel::kGlobalPool);
   std::vector<std::int64_t> sources(static_cast<std::size_t>(planes.pixels));
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     std::iota(sources.begin(), sources.end(), plane * planes.pixels);

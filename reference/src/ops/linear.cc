@@ -210,12 +210,8 @@ Result<void> ExtendedCall::CheckOneType() const {
 
 Result<format::Tensor> ExtendedCall::Run(Result<format::Tensor> (*run)(const Call&),
                                          std::optional<std::int64_t> opset) const {
-  Arithmetic row = call_->arithmetic;
-  if (offset_first_ && row.domain == Domain::kFloat32) {
-    row.quantize.offset = QuantizeRecipe::Offset::kBeforeRounding;
-  }
   const Call inner{.node = call_->node,
-                   .arithmetic = row,
+                   .arithmetic = call_->arithmetic,
                    .opset = opset.value_or(call_->opset),
                    .inputs = inputs_,
                    .outputs = output_ ? std::span(&*output_, 1) : call_->outputs.first(1),
@@ -244,23 +240,6 @@ Result<ExtendedCall> UnaryCall(const Call& call) {
   QTX_RETURN_IF_ERROR(unary.SetOutput({3, 4}));
   QTX_RETURN_IF_ERROR(unary.CheckOneType());
   return unary;
-}
-
-// A tensor of that scale, quantized by scale 1.
-Result<format::Tensor> QuantizeScaled(const Call& call, Dims dims,
-                                      std::span<const std::int32_t> integers, float multiplier) {
-  format::Quantization parameters;
-  parameters.scale = {multiplier};
-  QTX_ASSIGN_OR_RETURN(
-      format::Tensor scaled,
-      format::MakeTensor(ElementType::kInt32Q, std::move(dims), std::move(parameters)));
-  format::PackInt32(integers, scaled);
-  OutputType type = call.outputs[0];
-  type.quantization->scale = {1.0F};
-  Call typed = call;
-  typed.outputs = {&type, 1};
-  QTX_ASSIGN_OR_RETURN(const Operand x, Operand::Make(scaled));
-  return ConvertAll(typed, x);
 }
 
 Result<void> CheckBias(const Call& call, std::size_t i) {

@@ -70,8 +70,6 @@ class ExtendedCall {
   /// The quantized type of output 0, of one scale.  Errors: as Add; kInvalid when output 0 has not
   /// the type of its zero point.
   Result<void> SetOutput(ParameterInputs parameters);
-  /// In binary32 the offset is added before the rounding: q_linear_add.S2.
-  void AddOffsetFirst() { offset_first_ = true; }
   /// Errors: kInvalid unless all inputs and the output have one type.
   Result<void> CheckOneType() const;
 
@@ -91,7 +89,6 @@ class ExtendedCall {
   std::vector<const format::Tensor*> inputs_;
   std::vector<std::size_t> positions_;
   std::optional<OutputType> output_;  // as the stock operator's when none is set
-  bool offset_first_ = false;
 };
 
 /// Parameters of the rows of a left, of the columns of a right matrix: q_linear_mat_mul.S3.
@@ -101,11 +98,6 @@ ParameterShape ColumnsOf(const Call& call, std::size_t tensor);
 /// Input 0 with its parameters at 1 and 2, and those of the result, of one type, at 3 and 4.
 /// Errors: those of ExtendedCall.
 Result<ExtendedCall> UnaryCall(const Call& call);
-
-/// binary32(integers[i]) * multiplier rounded and shifted by the offset of output 0, whose scale is
-/// in the multiplier already: the requantization of float32.S4.
-Result<format::Tensor> QuantizeScaled(const Call& call, format::Dims dims,
-                                      std::span<const std::int32_t> integers, float multiplier);
 
 /// Errors: kInvalid for a bias that is not INT32.
 Result<void> CheckBias(const Call& call, std::size_t i);

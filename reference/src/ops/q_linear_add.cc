@@ -11,7 +11,6 @@ Result<format::Tensor> QLinearAdd(const Call& call) {
   QTX_RETURN_IF_ERROR(binary.Add(3, {4, 5}));
   QTX_RETURN_IF_ERROR(binary.SetOutput({6, 7}));
   QTX_RETURN_IF_ERROR(binary.CheckOneType());
-  binary.AddOffsetFirst();
   return binary.Run(kAdd.run);
 }
 

@@ -13,8 +13,7 @@ Result<void> CheckQLinearAveragePoolAttributes(const format::Node& node) {
 
 // Source: q_linear_average_pool.S1, q_linear_average_pool.S2.
 Result<format::Tensor> QLinearAveragePool(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(ExtendedCall pool, UnaryCall(call));
-  pool.AddOffsetFirst();
+  QTX_ASSIGN_OR_RETURN(const ExtendedCall pool, UnaryCall(call));
   return pool.Run(kAveragePool.run);
 }
 

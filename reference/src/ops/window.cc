@@ -127,6 +127,12 @@ void Window::TapsAt(std::int64_t position, std::vector<Tap>* taps) const {
   }
 }
 
+bool Window::IsWholeInput() const {
+  return std::ranges::all_of(axes_, [](const Axis& axis) {
+    return axis.kernel == axis.input && axis.pad_begin == 0 && axis.pad_end == 0;
+  });
+}
+
 std::int64_t Window::PaddedCount(std::int64_t position) const {
   std::int64_t count = 1;
   std::int64_t stride = positions_;

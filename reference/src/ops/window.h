@@ -33,6 +33,8 @@ class Window {
   void TapsAt(std::int64_t position, std::vector<Tap>* taps) const;
   /// Window elements at `position` that lie in the input or its padding.
   std::int64_t PaddedCount(std::int64_t position) const;
+  /// Whether the one window is the whole input, without padding.
+  bool IsWholeInput() const;
 
  private:
   struct Axis {

@@ -53,9 +53,10 @@ TEST(QLinearBinary, EqualsTheTextbookForAllPairsOfBytes) {
   }
 }
 
-// The binary32 recipes of S2 in the order of their words. Scales of few decimals, as real models
-// have, give quotients next to ties.
-TEST(QLinearBinary, AddsTheZeroPointBeforeRoundingInFloat32) {
+// onnxruntime.S1 and .S2 in the order of their words. A column plus a row: the column, which is
+// constant along the last axis, is added first. Scales of few decimals, as real models have, give
+// quotients next to ties.
+TEST(QLinearBinary, AddsTheZeroPointBeforeRoundingInOnnxRuntime) {
   StockRandom random(72);
   for (int round = 0; round < 8; ++round) {
     const bool adds = round % 2 == 0;
@@ -65,21 +66,24 @@ TEST(QLinearBinary, AddsTheZeroPointBeforeRoundingInFloat32) {
       p.b = {p.a.stored.elem_type, {256}, All(p.a.stored.elem_type), Q({0.05F}, {16})};
     }
     const format::IntegerRange range = format::StorageRange(p.c.stored.elem_type);
-    const auto parameters = [](const StockTensor& t) { return *t.quantized.quantization; };
-    const float sa = parameters(p.a).scale[0], sb = parameters(p.b).scale[0];
-    const float sc = parameters(p.c).scale[0];
-    const auto zero = static_cast<float>(parameters(p.c).offset[0]);
+    const auto scale = [](const StockTensor& t) { return t.quantized.quantization->scale[0]; };
+    const auto zero = [](const StockTensor& t) {
+      return static_cast<float>(t.quantized.quantization->offset[0]);
+    };
+    const float a_ratio = scale(p.a) / scale(p.c), b_ratio = scale(p.b) / scale(p.c);
+    const float constant = zero(p.c) - std::fma(b_ratio, zero(p.b), a_ratio * zero(p.a));
+    const float factor = scale(p.a) * scale(p.b) / scale(p.c);
     Values expected;
-    for (std::int64_t a = range.min; a <= range.max; ++a) {
-      for (std::int64_t b = range.min; b <= range.max; ++b) {
-        const auto da = static_cast<float>(a - parameters(p.a).offset[0]);
-        const auto db = static_cast<float>(b - parameters(p.b).offset[0]);
-        const float real = adds ? (da * sa + db * sb) / sc : (da * db) * (sa * sb / sc);
-        const float shifted = real + zero;
+    for (std::int64_t i = range.min; i <= range.max; ++i) {
+      for (std::int64_t k = range.min; k <= range.max; ++k) {
+        const auto a = static_cast<float>(i), b = static_cast<float>(k);
+        const float sum = std::fma(b, b_ratio, std::fma(a, a_ratio, constant));
+        const float product = (a - zero(p.a)) * (b - zero(p.b)) * factor;
+        const float shifted = adds ? sum : product + zero(p.c);
         expected.push_back(std::clamp<std::int64_t>(std::llrint(shifted), range.min, range.max));
       }
     }
-    EXPECT_EQ(RunPairs(adds ? "QLinearAdd" : "QLinearMul", p, "float32"), expected);
+    EXPECT_EQ(RunPairs(adds ? "QLinearAdd" : "QLinearMul", p, "onnxruntime"), expected);
   }
 }
 

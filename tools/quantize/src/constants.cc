@@ -11,8 +11,6 @@ namespace {
 using format::Node;
 using format::Tensor;
 
-std::string PlaceOfInitializer(const std::string& name) { return "initializer '" + name + "'"; }
-
 bool HasInput(const Node& node, int input) {
   return input >= 0 && static_cast<std::size_t>(input) < node.inputs.size() &&
          !node.inputs[static_cast<std::size_t>(input)].empty();
@@ -23,12 +21,6 @@ std::string MethodText(const std::vector<ChosenRange>& ranges) {
 }
 
 }  // namespace
-
-Result<Tensor> Constants::Load(const std::string& name) const {
-  auto tensor = format::Decode(*index_.Initializer(name), index_.model().folder);
-  if (!tensor.has_value()) return At(PlaceOfInitializer(name), tensor.error());
-  return tensor;
-}
 
 std::string Constants::Replace(const std::string& name, Tensor tensor,
                                std::vector<ChosenRange> ranges, const std::string& why) {
@@ -78,7 +70,7 @@ void Constants::Correct(const Node& node, const Tensor& real, const Tensor& stor
 
 Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const ValuePlans& values) {
   const std::string weights = node.inputs[1];
-  QTX_ASSIGN_OR_RETURN(const Tensor w, Load(weights));
+  QTX_ASSIGN_OR_RETURN(const Tensor w, LoadInitializer(index_, weights));
   const WeightAxes axes = AxesOf(node, w.dims);
   QTX_ASSIGN_OR_RETURN(bool fits, BiasFits(node, plan, values, axes));
   fits = fits && plan.settings.weights.granularity != Granularity::kBlocks;
@@ -86,7 +78,7 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
   Tensor bias;
   float x_scale = 1;
   if (fits) {
-    QTX_ASSIGN_OR_RETURN(bias, Load(node.inputs[2]));
+    QTX_ASSIGN_OR_RETURN(bias, LoadInitializer(index_, node.inputs[2]));
     x_scale = values.at(node.inputs[0]).parameters.scale;
     least = LeastWeightScales(bias, x_scale);
   }
@@ -113,7 +105,7 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
 Result<void> Constants::StoreOperand(Node& node, std::size_t input, const NodePlan& plan,
                                      const ValuePlans& values) {
   const std::string name = node.inputs[input];
-  QTX_ASSIGN_OR_RETURN(const Tensor real, Load(name));
+  QTX_ASSIGN_OR_RETURN(const Tensor real, LoadInitializer(index_, name));
   TypeSpec spec = plan.settings.activations.type;
   Parameters parameters;
   std::vector<ChosenRange> ranges;

@@ -33,7 +33,6 @@ class Constants {
   void Finish();
 
  private:
-  Result<format::Tensor> Load(const std::string& name) const;
   void Correct(const format::Node& node, const format::Tensor& real, const format::Tensor& stored,
                format::Tensor* bias);
   Result<void> StoreProduct(format::Node& node, const NodePlan& plan, const ValuePlans& values);

@@ -1,8 +1,10 @@
 // NVIDIA's entropy calibration: of all thresholds, the one where the histogram of the clipped
 // values loses the least information when its bins are merged to as many levels as are stored.
 // Source: S. Migacz, "8-bit Inference with TensorRT", GTC 2017, slides 35 to 40. As in NVIDIA's
-// pytorch-quantization (calib/histogram.py), the first bin counts as much as the second, or the
+// pytorch-quantization (calib/histogram.py), the bin of zero counts as much as the next, or the
 // zeros of a Relu would forbid every merge, and of equal divergences the widest threshold wins.
+// Their histogram has the bins that are merged. Here a bin of the statistics may cover several of
+// them, and then all that the bin of zero covers count as much as the next.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,8 +20,8 @@ namespace {
 
 constexpr std::size_t kMostBins = 2048;
 
-// 2048, or so many fewer that a bin holds 16 values on average: the gaps of a sparse histogram
-// would decide instead of its shape. NVIDIA's text assumes many values.
+// 2048, or so many fewer that a bin holds 16 of `count` values on average, zeros apart: the gaps of
+// a sparse histogram would decide instead of its shape. NVIDIA's text assumes many values.
 std::size_t BinsFor(double count) {
   std::size_t bins = kMostBins;
   while (bins > 1 && static_cast<double>(16 * bins) > count) bins /= 2;
@@ -48,6 +50,21 @@ std::vector<double> BinsOf(const std::vector<Mass>& masses, double top, std::siz
     }
   }
   return bins;
+}
+
+// How far from 0 the masses that hold 0 reach, and how many numbers they have.
+struct Zeros {
+  double reach = 0;
+  double count = 0;
+};
+Zeros ZerosOf(const Distribution& data) {
+  Zeros zeros;
+  for (const Mass& mass : data.masses) {
+    if (mass.lower > 0 || mass.upper < 0) continue;
+    zeros.reach = std::max({zeros.reach, -mass.lower, mass.upper});
+    zeros.count += mass.count;
+  }
+  return zeros;
 }
 
 // The divergence of P, the first `kept` bins with what lies beyond in the last, from Q, the same
@@ -142,11 +159,15 @@ Range LeastDivergence(const Distribution& data, const TypeSpec& spec) {
   const Range all = *data.extremes;
   const double top = std::max(-all.min, all.max);
   const std::size_t levels = LevelsOf(all, spec);
-  const std::size_t size = BinsFor(data.count);
+  const Zeros zeros = ZerosOf(data);
+  const std::size_t size = BinsFor(data.count - zeros.count);
   const double width = top / static_cast<double>(size);
   if (!(width > 0) || levels >= size) return all;
   std::vector<double> bins = BinsOf(Magnitudes(data), top, size);
-  bins[0] = bins[1];
+  const double covered = std::max(1.0, std::ceil(zeros.reach / width));
+  if (covered >= static_cast<double>(size)) return all;
+  const auto next = static_cast<std::size_t>(covered);
+  std::fill_n(bins.begin(), next, bins[next]);
   const double total = std::accumulate(bins.begin(), bins.end(), 0.0);
   double inside = 0;
   double least = std::numeric_limits<double>::infinity();

@@ -110,9 +110,8 @@ std::optional<Pair> Equalizer::PairFrom(std::size_t first) const {
 
 Result<void> Equalizer::Load(const std::string& name) {
   if (name.empty() || tensors_.contains(name)) return {};
-  auto tensor = format::Decode(*index_.Initializer(name), index_.model().folder);
-  if (!tensor.has_value()) return At("initializer '" + name + "'", tensor.error());
-  tensors_.emplace(name, *std::move(tensor));
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, LoadInitializer(index_, name));
+  tensors_.emplace(name, std::move(tensor));
   return {};
 }
 

@@ -53,7 +53,6 @@ class ProductFolder {
   bool AddBias(std::size_t add);
   Result<void> FoldNormalization(std::size_t normalization);
   bool CanFold(const Node& normalization, const Node& product) const;
-  Result<Tensor> Load(const std::string& name) const;
   std::string AddConstant(const std::string& from, const Tensor& tensor);
   void Join(std::size_t product, std::size_t after);
 
@@ -117,12 +116,6 @@ bool ProductFolder::CanFold(const Node& normalization, const Node& product) cons
                              [this](const auto& name) { return index_.IsFloatConstant(name); });
 }
 
-Result<Tensor> ProductFolder::Load(const std::string& name) const {
-  auto tensor = format::Decode(*index_.Initializer(name), source_.folder);
-  if (!tensor.has_value()) return At("initializer '" + name + "'", tensor.error());
-  return tensor;
-}
-
 std::string ProductFolder::AddConstant(const std::string& from, const Tensor& tensor) {
   std::string name = names_.Unique(from + "/folded");
   model_.graph.initializers.push_back(format::ToTensorData(name, tensor));
@@ -137,12 +130,12 @@ Result<void> ProductFolder::FoldNormalization(std::size_t normalization) {
   const auto at = index_.Producer(node.inputs[0]);
   if (!at || !index_.OnlyUse(node.inputs[0]) || !CanFold(node, index_.node(*at))) return {};
   const Node& product = index_.node(*at);
-  QTX_ASSIGN_OR_RETURN(Tensor w, Load(product.inputs[1]));
+  QTX_ASSIGN_OR_RETURN(Tensor w, LoadInitializer(index_, product.inputs[1]));
   const std::int64_t axis = *AxesOf(product, w.dims).output;
   const std::int64_t channels = w.dims[static_cast<std::size_t>(axis)];
   std::vector<Tensor> vectors;
   for (std::size_t i = 1; i < 5; ++i) {
-    QTX_ASSIGN_OR_RETURN(Tensor vector, Load(node.inputs[i]));
+    QTX_ASSIGN_OR_RETURN(Tensor vector, LoadInitializer(index_, node.inputs[i]));
     if (vector.dims != format::Dims{channels}) {
       return Error{ErrorCode::kInvalid, PlaceOf(node) + ": input '" + node.inputs[i] + "'",
                    "found shape " + format::ToString(vector.dims) + ", expected [" +
@@ -153,7 +146,7 @@ Result<void> ProductFolder::FoldNormalization(std::size_t normalization) {
   QTX_ASSIGN_OR_RETURN(Tensor b, format::MakeTensor(ElementType::kFloat, {channels}));
   const bool biased = product.inputs.size() > 2 && !product.inputs[2].empty();
   if (biased) {
-    QTX_ASSIGN_OR_RETURN(b, Load(product.inputs[2]));
+    QTX_ASSIGN_OR_RETURN(b, LoadInitializer(index_, product.inputs[2]));
     if (b.dims != format::Dims{channels}) return {};
   }
   const auto epsilon = static_cast<double>(node.FloatOr("epsilon", 1e-5F));

@@ -71,6 +71,14 @@ std::set<std::string> GraphIndex::AllNames() const {
   return names;
 }
 
+std::string PlaceOfInitializer(const std::string& name) { return "initializer '" + name + "'"; }
+
+Result<format::Tensor> LoadInitializer(const GraphIndex& index, const std::string& name) {
+  auto tensor = format::Decode(*index.Initializer(name), index.model().folder);
+  if (!tensor.has_value()) return At(PlaceOfInitializer(name), tensor.error());
+  return tensor;
+}
+
 std::string PlaceOf(const format::Node& node) {
   const std::string name =
       !node.name.empty() || node.outputs.empty() ? node.name : node.outputs.front();

@@ -54,6 +54,11 @@ class GraphIndex {
 /// "node 'conv1' (Conv)", by its first output where it has no name.
 std::string PlaceOf(const format::Node& node);
 
+/// "initializer 'w1'".
+std::string PlaceOfInitializer(const std::string& name);
+/// Its numbers.  Errors: those of Decode.  REQUIRES: there is an initializer of this name.
+Result<format::Tensor> LoadInitializer(const GraphIndex& index, const std::string& name);
+
 /// Names that are not taken yet: `wanted`, or with the first free suffix of #2, #3, ...
 class NameSource {
  public:

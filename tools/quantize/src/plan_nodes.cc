@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <deque>
 
 #include "plan.h"
@@ -37,24 +38,62 @@ bool HasConstantWeights(const GraphIndex& index, const Node& node, const Operato
   return row.weights >= 0 && at < node.inputs.size() && index.IsFloatConstant(node.inputs[at]);
 }
 
-Result<Mode> ModeOf(const GraphIndex& index, const Node& node, const NodePlan& plan) {
+bool IsShared(const NodePlan& plan) {
+  return plan.row != nullptr && plan.row->output == OperatorRow::Output::kShared;
+}
+
+// Element types of values, declared or following from what they are computed from; kUndefined: not
+// known. Shapes and indices are computed by the operators that compute with reals, and are often
+// not declared.
+class ElementTypes {
+ public:
+  explicit ElementTypes(const GraphIndex& index) : index_(index) {}
+
+  ElementType Of(const std::string& value) const {
+    if (const format::TensorType* type = index_.TypeOf(value)) return type->elem_type;
+    if (const format::TensorData* data = index_.Initializer(value)) return data->data_type;
+    const auto at = inferred_.find(value);
+    return at == inferred_.end() ? ElementType::kUndefined : at->second;
+  }
+
+  /// Nodes are added in their order.
+  void Add(const Node& node, const OperatorRow* row) {
+    if (!node.outputs.empty()) inferred_.emplace(node.outputs[0], ResultOf(node, row));
+  }
+
+ private:
+  ElementType ResultOf(const Node& node, const OperatorRow* row) const {
+    constexpr std::array<std::string_view, 5> kIndices = {"ArgMax", "ArgMin", "NonZero", "Shape",
+                                                          "Size"};
+    const auto is = [&node](std::string_view op_type) { return IsStock(node, op_type); };
+    if (std::ranges::any_of(kIndices, is)) return ElementType::kInt64;
+    if (is("Cast")) return static_cast<ElementType>(node.IntOr("to", 0));
+    if (row == nullptr) return ElementType::kUndefined;
+    for (const std::size_t input : DataInputs(index_, node, *row)) {
+      const ElementType type = Of(node.inputs[input]);
+      if (type != ElementType::kUndefined) return type;
+    }
+    return ElementType::kUndefined;
+  }
+
+  const GraphIndex& index_;
+  std::map<std::string, ElementType> inferred_;
+};
+
+Result<Mode> ModeOf(const GraphIndex& index, const ElementTypes& types, const Node& node,
+                    const NodePlan& plan) {
   if (plan.row == nullptr || node.outputs.empty() || TouchesQuantized(index, node))
     return Mode::kFloat;
   const Settings& settings = plan.settings;
   const bool weights = settings.weights.quantized && HasConstantWeights(index, node, *plan.row);
   if (!settings.activations.quantized) return weights ? Mode::kWeights : Mode::kFloat;
-  const format::TensorType* type = index.TypeOf(node.outputs[0]);
-  if (type != nullptr)
-    return type->elem_type == ElementType::kFloat ? Mode::kQuantized : Mode::kFloat;
-  // Shapes and indices move through the same operators, and are often not declared.
-  if (plan.row->output == OperatorRow::Output::kShared) return Mode::kFloat;
+  const ElementType type = types.Of(node.outputs[0]);
+  if (type == ElementType::kFloat) return Mode::kQuantized;
+  // What only moves values is not worth an error.
+  if (type != ElementType::kUndefined || IsShared(plan)) return Mode::kFloat;
   return Error{
       ErrorCode::kInvalid, "value '" + node.outputs[0] + "'",
       "found no declared type, expected FLOAT with statistics (qtx calibrate writes them)"};
-}
-
-bool IsShared(const NodePlan& plan) {
-  return plan.row != nullptr && plan.row->output == OperatorRow::Output::kShared;
 }
 
 bool ReadsData(const GraphIndex& index, const Use& use, const NodePlan& plan) {
@@ -123,11 +162,13 @@ Result<std::vector<NodePlan>> PlanNodes(const GraphIndex& index, const Options& 
   const format::Graph& graph = index.model().graph;
   QTX_ASSIGN_OR_RETURN(const auto settings, SettingsOf(graph, options));
   std::vector<NodePlan> plans;
+  ElementTypes types(index);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     QTX_RETURN_IF_ERROR(CheckNode(graph.nodes[i]));
     NodePlan plan{FindRow(graph.nodes[i]), settings[i].settings, Mode::kFloat};
+    types.Add(graph.nodes[i], plan.row);
     if (!settings[i].keep_float) {
-      QTX_ASSIGN_OR_RETURN(plan.mode, ModeOf(index, graph.nodes[i], plan));
+      QTX_ASSIGN_OR_RETURN(plan.mode, ModeOf(index, types, graph.nodes[i], plan));
     }
     plans.push_back(std::move(plan));
   }

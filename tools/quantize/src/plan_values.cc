@@ -15,6 +15,7 @@ struct Member {
   std::string name;
   const Settings* settings = nullptr;  // of its producer, else of the first node that reads it
   bool is_moved = false;               // produced by a node whose outputs share parameters
+  std::vector<std::string> constants;  // of which alone that node takes its values
   std::optional<Range> fixed;
 };
 
@@ -57,15 +58,23 @@ class Groups {
       if (shared && first) Join(*first, id);
       first = first.value_or(id);
     };
+    std::vector<std::string> constants;
+    bool computed = false;
     for (const std::size_t input : DataInputs(index_, node, *plan.row)) {
-      if (!index_.IsFloatConstant(node.inputs[input]))
+      if (index_.IsFloatConstant(node.inputs[input])) {
+        constants.push_back(node.inputs[input]);
+      } else {
+        computed = true;
         join(Find(node.inputs[input], plan.settings));
+      }
     }
     for (const std::string& output : DataOutputs(node)) {
       if (output.empty()) continue;
       const std::size_t id = Find(output, plan.settings);
       members_[id].settings = &plan.settings;
-      members_[id].is_moved = shared;
+      // Where constants are among what is moved, the measured result says how far they matter.
+      members_[id].is_moved = shared && constants.empty();
+      if (shared && !computed) members_[id].constants = constants;
       if (plan.row->output == OperatorRow::Output::kFixed) members_[id].fixed = plan.row->fixed;
       join(id);
     }
@@ -130,8 +139,15 @@ Result<void> ValuePlanner::IncludeMember(const Member& member, const Settings& s
     Include({*member.fixed, {}}, all);
     return {};
   }
+  // Rows of a table that no sample has asked for count as well.
+  for (const std::string& name : member.constants) {
+    QTX_ASSIGN_OR_RETURN(const format::Tensor table, LoadInitializer(index_, name));
+    auto extremes = RangeOf(table.As<float>(), {RangeMethod{}}, settings.activations.type);
+    if (!extremes.has_value()) return At(PlaceOfInitializer(name), extremes.error());
+    Include(*extremes, all);
+  }
   const format::Statistics* statistics = StatisticsOf(member);
-  if (statistics == nullptr) return {};
+  if (statistics == nullptr || !member.constants.empty()) return {};
   auto range = RangeOf(*statistics, settings.activation_range, settings.activations.type);
   if (!range.has_value()) return At(PlaceOfValue(member.name), range.error());
   if (const auto clamp = clamps_.find(member.name); clamp != clamps_.end()) {
@@ -148,7 +164,9 @@ Result<ChosenRange> ValuePlanner::GroupRange(const Member& first,
                                              const std::vector<std::size_t>& ids) const {
   const auto& members = groups_.members();
   const bool known = std::ranges::all_of(ids, [&](std::size_t id) {
-    return members[id].is_moved || members[id].fixed || StatisticsOf(members[id]) != nullptr;
+    const Member& member = members[id];
+    return member.is_moved || member.fixed || !member.constants.empty() ||
+           StatisticsOf(member) != nullptr;
   });
   std::optional<ChosenRange> all;
   for (const std::size_t id : ids) {

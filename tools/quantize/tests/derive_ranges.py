@@ -123,7 +123,10 @@ def entropy(h, bits, symmetric):
         for i in range(first, last + 1):
             inside = min(b, width * (i + 1) if i < last else b) - max(a, width * i)
             bins[i] += c * inside / (b - a)
-    bins[0] = bins[1]
+    # The statistics' own bin of zero, as far as it reaches on either side, counts as the next.
+    reach = max((max(-a, b) for a, b, _ in h.masses() if a <= 0 <= b), default=F(0))
+    covered = max(1, math.ceil(reach / width))
+    bins[:covered] = [bins[covered]] * covered
     one_sided = h.lo >= 0 or h.hi <= 0
     levels = 2 ** (bits if one_sided and not symmetric else bits - 1)
     total = sum(bins)
@@ -164,6 +167,8 @@ HISTOGRAMS = {
     "kBell": Histogram(-8, 8, bell(-8, 8, 64, 0.5, 1.0, 40000), -3.75, 4.75),
     "kTail": Histogram(0, 16, [int(90000 * math.exp(-i / 3)) + 7 * i % 11 for i in range(32)], 0, 16),
     "kSkewed": Histogram(-2, 6, bell(-2, 6, 128, 1.0, 0.75, 30000), -2, 4.125),
+    # After a Relu: half of all are 0, in a bin that covers six of those that are merged.
+    "kRelu": Histogram(0, 8, [70000] + bell(0, 8, 512, 0, 1.0, 900)[1:], 0, 5),
 }
 
 

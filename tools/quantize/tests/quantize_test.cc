@@ -262,6 +262,79 @@ TEST(Quantize, CastsWhereARuleKeepsANodeInFloat) {
   EXPECT_GT(SqnrOf(Calibrated(), result->model), 30);
 }
 
+Tensor Integers(format::Dims dims, const std::vector<std::int64_t>& values) {
+  Tensor tensor = *format::MakeTensor(ElementType::kInt64, std::move(dims));
+  std::ranges::copy(values, tensor.As<std::int64_t>().begin());
+  return tensor;
+}
+
+// The sample asks for row 0 alone, and row 1 has the largest number. -2 to 4 in 256 steps: the
+// scale is 6 / 255, the offset -128 + 2 * 255 / 6 = -43.
+TEST(Quantize, TakesTheRangeOfATableFromTheWholeTable) {
+  Model model = Builder()
+                    .Input("ids", {1, 2})
+                    .Constant("table", Floats({2, 2}, {-2, 1, 4, 0}))
+                    .Constant("w", Floats({2, 2}, {1, 2, 3, 4}))
+                    .Add("Gather", {"table", "ids"}, "e", {1, 2, 2})
+                    .Add("MatMul", {"e", "w"}, "y", {1, 2, 2})
+                    .Output("y");
+  model.graph.inputs[0].type->elem_type = ElementType::kInt64;
+  const std::vector<Tensor> samples = {Integers({1, 2}, {0, 0})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << result.error().message;
+  EXPECT_TRUE(format::Check(result->model).empty());
+  const auto& rows = TypeOf(result->model, "e");
+  ASSERT_EQ(rows.elem_type, ElementType::kInt8Q);
+  EXPECT_FLOAT_EQ(rows.quantization->scale[0], 6.0F / 255);
+  EXPECT_EQ(rows.quantization->offset[0], -43);
+  EXPECT_EQ(TypeOf(result->model, "table").quantization->scale, rows.quantization->scale);
+  EXPECT_EQ(TypeOf(result->model, "ids").elem_type, ElementType::kInt64);
+}
+
+// The constant is larger than any x: the range of x alone would cut it off.
+TEST(Quantize, CoversAConstantThatIsMovedBesideAValue) {
+  const Model model =
+      Builder()
+          .Input("x", {1, 2})
+          .Constant("c", Floats({1, 2}, {100, 50}))
+          .Constant("w", Floats({4, 1}, {1, 2, 3, 4}))
+          .Add("Concat", {"x", "c"}, "j", {1, 4}, {format::Attribute::Int("axis", 1)})
+          .Add("MatMul", {"j", "w"}, "y", {1, 1})
+          .Output("y");
+  const std::vector<Tensor> samples = {Floats({1, 2}, {0, 1})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << result.error().message;
+  const auto& joined = *TypeOf(result->model, "j").quantization;
+  EXPECT_GE(joined.scale[0] * static_cast<float>(127 - joined.offset[0]), 100.0F);
+}
+
+// Div and Mul compute with a shape here. Nothing declares what they give.
+TEST(Quantize, LeavesIntegersAlone) {
+  Model model = Builder()
+                    .Input("x", {2, 4})
+                    .Constant("w", Floats({4, 4}, Waves(16, 0.7)))
+                    .Constant("two", Integers({1}, {2}))
+                    .Add("MatMul", {"x", "w"}, "m", {2, 4})
+                    .Add("Shape", {"m"}, "s", {2})
+                    .Add("Div", {"s", "two"}, "d", {2})
+                    .Add("Mul", {"d", "two"}, "r", {2})
+                    .Add("Reshape", {"m", "r"}, "t", {2, 4})
+                    .Add("Relu", {"t"}, "y", {2, 4})
+                    .Output("y");
+  std::erase_if(model.graph.values, [](const format::ValueInfo& info) {
+    return info.name == "s" || info.name == "d" || info.name == "r";
+  });
+  const std::vector<Tensor> samples = {Floats({2, 4}, Waves(8, 1.1))};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << result.error().message;
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(TypeOf(result->model, "t").elem_type, ElementType::kInt8Q);
+  for (const Node& node : result->model.graph.nodes) {
+    if (node.op_type == "Div") EXPECT_EQ(node.inputs, (std::vector<std::string>{"s", "two"}));
+    if (node.op_type == "Mul") EXPECT_EQ(node.inputs, (std::vector<std::string>{"d", "two"}));
+  }
+}
+
 TEST(Quantize, NamesWhatIsMissing) {
   EXPECT_EQ(ErrorOf(Quantize(Network(), {})),
             "value 'x': found no statistics (qtx calibrate writes them)");

@@ -29,7 +29,7 @@ struct QuantizeRecipe {
   enum class Step { kDivide, kReciprocal } step = Step::kDivide;
   enum class Offset { kAfterRounding, kBeforeRounding } offset = Offset::kAfterRounding;
   TieRule tie = TieRule::kHalfEven;
-  enum class Nan { kOffset, kMax } nan = Nan::kOffset;
+  enum class Nan { kOffset, kMin, kMax } nan = Nan::kOffset;
 };
 
 /// The real factor of an accumulator: (x_scale * w_scale) / y_scale, in this order.
@@ -143,8 +143,9 @@ struct Arithmetic {
   RequantizeRecipe multiply;    // Mul
   AddRecipe add;
   AverageRecipe average;
-  // kTflite: kernels that share no code with other arithmetics, tflite.S13 to .S19.
-  enum class Kernels { kNone, kTflite } kernels = Kernels::kNone;
+  // Kernels that share no code with other arithmetics.  kTflite: tflite.S13 to .S19.
+  // kOnnxRuntime: of tensors of one type of 8 bits, onnxruntime.S1 to .S5.
+  enum class Kernels { kNone, kTflite, kOnnxRuntime } kernels = Kernels::kNone;
   // kSubtracted: builds of TFLite up to 2022 took the offset of an LSTM's output with the wrong
   // sign (the note at tflite.S18). No named row has it.
   enum class LstmOffset { kAdded, kSubtracted } lstm_offset = LstmOffset::kAdded;
