@@ -107,6 +107,11 @@ Result<void> CheckBytes(const Reader& node, Convolution& c) {
   if (!is_signed && c.linear.weight_scales.size() > 1) {
     return node.Unsupported("unsigned weights with several scales");
   }
+  // Debian's build asserts it of one factor, and computes with any for each channel (xnnpack.C1).
+  const std::vector<float>& scales = c.linear.weight_scales;
+  if (scales.size() == 1 && c.x->scale() * scales[0] / c.y->scale() < 0x1p-32F) {
+    return node.Unsupported("one factor below 2^-32, which the library asserts not to be");
+  }
   return {};
 }
 
