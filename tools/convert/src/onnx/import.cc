@@ -4,6 +4,7 @@
 
 #include "onnx/dimensions.h"
 #include "onnx/graph_index.h"
+#include "onnx/reals.h"
 #include "qdq/fold.h"
 #include "qdq/record.h"
 #include "qonnx/dialect.h"
@@ -43,12 +44,13 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   const bool as_recorded = IsAsRecorded(open, ledger);
   Pairs pairs{std::move(open), {}};
   if (!as_recorded || !HasOwnQuants(pairs.model)) {
-    QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, as_recorded, ledger));
+    QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, ledger));
   }
   if (!as_recorded) {
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
+  QTX_RETURN_IF_ERROR(CheckOperands(conversion.model.graph));
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);
   return conversion;
