@@ -129,7 +129,7 @@ TEST(FromQOperator, ReadsContribOperatorsOfTheDefaultDomainWithoutZeroPoints) {
   const format::Model lifted = Lifted(maker.model);
   EXPECT_THAT(OpTypes(lifted), ElementsAre("AveragePool"));
   EXPECT_EQ(lifted.graph.nodes[0].Find("channels_last"), nullptr);
-  EXPECT_EQ(lifted.graph.nodes[0].origin->domain, "");
+  EXPECT_EQ(lifted.graph.nodes[0].origin->domain, "com.microsoft");  // which has the operator
   EXPECT_EQ(ElementTypeOf(lifted, "y"), ElementType::kUint8Q);
   EXPECT_THAT(QuantizationOf(lifted, "x").offset, IsEmpty());
 }
