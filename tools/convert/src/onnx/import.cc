@@ -9,6 +9,7 @@
 #include "qdq/record.h"
 #include "qonnx/dialect.h"
 #include "qonnx/rewrite.h"
+#include "qoperator/operators.h"
 #include "qoperator/pairs.h"
 #include "qtx/convert/convert.h"
 
@@ -24,6 +25,16 @@ void ForgetInvented(const format::Model& model, std::vector<LedgerEntry>& ledger
   std::erase_if(ledger, [&](const LedgerEntry& entry) {
     return entry.field == "value" && !names.contains(entry.value);
   });
+}
+
+// Files are found that use com.microsoft's operators without importing them, which no runtime
+// takes.
+void ImportMicrosoft(format::Model& model, Ledger& ledger) {
+  const bool used = std::ranges::any_of(
+      model.graph.nodes, [](const format::Node& node) { return node.domain == kMicrosoft; });
+  if (!used || model.OpsetVersion(kMicrosoft) != 0) return;
+  model.opset_imports.push_back({std::string(kMicrosoft), 1, ""});
+  ledger.Changed("model", "opset_import", "com.microsoft 1, whose operators it has");
 }
 
 // The extended form had Quant nodes itself, which lowering left.
@@ -51,6 +62,7 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
   QTX_RETURN_IF_ERROR(CheckOperands(conversion.model.graph));
+  if (!as_recorded) ImportMicrosoft(conversion.model, ledger);
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);
   return conversion;
