@@ -40,10 +40,10 @@ int Inspect(const InspectOptions& options);
 
 struct ConvertOptions {
   std::vector<std::string> inputs;
-  std::vector<std::string> with;  // further files that belong to the input
-  std::string output;             // a folder, for several inputs
-  std::string from;               // a kind of convert.h; empty: detected
-  std::string to = "qtx";
+  std::vector<std::string> with;   // further files that belong to the input
+  std::string output;              // a folder, for several inputs
+  std::string from;                // a kind of convert.h; empty: detected
+  std::string to;                  // a kind of convert.h; empty: by the extension of the output
   std::vector<std::string> allow;  // losses of convert.h
   std::string
       eight_bits;  // "int8" or "uint8": what all values of 8 bits become; empty: as they are

@@ -66,6 +66,34 @@ Result<void> AddUnmodelled(const format::Model& model, std::vector<LedgerEntry>&
   return {};
 }
 
+bool IsFolder(const std::string& output) {
+  std::error_code code;
+  return output.ends_with('/') || fs::is_directory(output, code);
+}
+
+// The kind that --to names, else the one whose files have the extension of the output. A file is
+// not named as one of another kind.
+Result<const convert::Kind*> KindToWrite(const ConvertOptions& options) {
+  const convert::Kind* kind =
+      convert::FindKind(options.to.empty() ? std::string_view("qtx") : options.to);
+  if (IsFolder(options.output)) return kind;
+  const std::string extension = fs::path(options.output).extension().string();
+  std::vector<const convert::Kind*> others;
+  std::string names;
+  for (const convert::Kind& other : convert::Kinds()) {
+    if (other.write == nullptr || other.extension != extension) continue;
+    others.push_back(&other);
+    names += (names.empty() ? "" : ", ") + std::string(other.name);
+  }
+  if (others.empty() || kind->extension == extension) return kind;
+  if (options.to.empty() && others.size() == 1) return others[0];
+  return Error{ErrorCode::kInvalid, "--output",
+               "found '" + options.output + "', a name for " + names + ", expected " +
+                   (options.to.empty() ? "--to with one of these"
+                                       : std::string(kind->extension) + ", which is of " +
+                                             std::string(kind->name))};
+}
+
 Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
   const convert::Options how{
       .allow = options.allow, .opset = options.opset, .subgraph = options.subgraph};
@@ -155,8 +183,7 @@ void RunAll(const ConvertOptions& options, std::vector<Job>& jobs) {
 // Files of several inputs go into the folder `output`, each under its own name.
 Result<std::vector<Job>> Plan(const ConvertOptions& options) {
   std::vector<Job> jobs;
-  std::error_code code;
-  const bool folder = options.output.ends_with('/') || fs::is_directory(options.output, code);
+  const bool folder = IsFolder(options.output);
   if (options.inputs.size() > 1 && !folder) {
     return Error{ErrorCode::kInvalid, "--output",
                  "found '" + options.output + "', expected a folder for several inputs"};
@@ -201,7 +228,11 @@ void PrintLedgersJson(const std::vector<Job>& jobs) {
 
 }  // namespace
 
-int Convert(const ConvertOptions& options) {
+int Convert(const ConvertOptions& given) {
+  const auto kind = KindToWrite(given);
+  if (!kind.has_value()) return Fail(kind.error(), kUsage);
+  ConvertOptions options = given;
+  options.to = (*kind)->name;
   auto jobs = Plan(options);
   if (!jobs.has_value()) return Fail(jobs.error(), kUsage);
   RunAll(options, *jobs);

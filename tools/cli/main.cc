@@ -79,9 +79,10 @@ void AddAllow(CLI::App* command, ConvertOptions& options) {
 void AddConvert(CLI::App* command, ConvertOptions& options) {
   command->add_option("--from", options.from, "Kind of the input (default: detected)")
       ->check(CLI::IsMember(KindNames(&Kind::read)));
-  command->add_option("--to", options.to, "Kind of the output")
-      ->check(CLI::IsMember(KindNames(&Kind::write)))
-      ->capture_default_str();
+  command
+      ->add_option("--to", options.to,
+                   "Kind of the output (default: the one whose extension --output has, else qtx)")
+      ->check(CLI::IsMember(KindNames(&Kind::write)));
   command
       ->add_option("--with", options.with,
                    "A further file that belongs to the input: weights, a profile's model")
@@ -126,6 +127,7 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
   AddLower(add("lower", "The extended form to stock ONNX", lower), lower);
   add("lift", "Stock ONNX to the extended form", lift);
   lift.from = "qdq";  // which reads every dialect, and what had nothing to lower
+  lift.to = "qtx";
 }
 
 void AddDiff(CLI::App& app, DiffOptions& options) {

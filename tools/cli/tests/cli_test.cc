@@ -166,6 +166,24 @@ TEST_F(Qtx, ConvertingAgainGivesTheModelOfTheSuite) {
   }
 }
 
+TEST_F(Qtx, WritesTheKindThatTheOutputIsNamedFor) {
+  const std::string model = Network("aww") + "/model.onnx";
+  ASSERT_EQ(Run("convert " + model + " -o " + Path("a.tflite")).status, 0);
+  EXPECT_EQ(Contents(Path("a.tflite")).substr(4, 4), "TFL3");  // the flatbuffer's identifier
+  ASSERT_EQ(Run("convert " + model + " -o " + Path("a.onnx")).status, 0);
+  EXPECT_TRUE(Contents(Path("a.onnx")) == Contents(model));
+  for (const std::string& command :
+       {"convert " + model + " -o " + Path("b.json"),  // ONNX Runtime's or a table
+        "convert " + model + " --to qdq -o " + Path("b.tflite"),
+        "lower " + model + " -o " + Path("b.tflite"), "lift " + model + " -o " + Path("b.csv")}) {
+    const Outcome outcome = Run(command);
+    EXPECT_EQ(outcome.status, 2) << command;
+    EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+    EXPECT_NE(outcome.err.find("a name for"), std::string::npos) << outcome.err;
+  }
+  EXPECT_FALSE(fs::exists(Path("b.tflite")));
+}
+
 TEST_F(Qtx, RefusesEveryTruncationOfANetworkWithOneLine) {
   const std::string whole = Contents(Network("aww") + "/source.tflite");
   for (std::size_t length = 0; length < whole.size(); length += whole.size() / 16) {

@@ -46,6 +46,13 @@ class GraphIndex {
   std::set<std::string> inputs_, outputs_;
 };
 
+/// "node 'n' (MatMul)": a place for errors. A node without a name is called by its first output.
+inline std::string PlaceOf(const format::Node& node) {
+  const std::string& name =
+      node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
+  return "node '" + name + "' (" + node.op_type + ")";
+}
+
 inline bool IsStock(const format::Node& node, std::string_view op_type) {
   return node.op_type == op_type && (node.domain.empty() || node.domain == "ai.onnx");
 }

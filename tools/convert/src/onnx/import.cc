@@ -4,10 +4,12 @@
 
 #include "onnx/dimensions.h"
 #include "onnx/graph_index.h"
+#include "onnx/reals.h"
 #include "qdq/fold.h"
 #include "qdq/record.h"
 #include "qonnx/dialect.h"
 #include "qonnx/rewrite.h"
+#include "qoperator/operators.h"
 #include "qoperator/pairs.h"
 #include "qtx/convert/convert.h"
 
@@ -23,6 +25,16 @@ void ForgetInvented(const format::Model& model, std::vector<LedgerEntry>& ledger
   std::erase_if(ledger, [&](const LedgerEntry& entry) {
     return entry.field == "value" && !names.contains(entry.value);
   });
+}
+
+// Files are found that use com.microsoft's operators without importing them, which no runtime
+// takes.
+void ImportMicrosoft(format::Model& model, Ledger& ledger) {
+  const bool used = std::ranges::any_of(
+      model.graph.nodes, [](const format::Node& node) { return node.domain == kMicrosoft; });
+  if (!used || model.OpsetVersion(kMicrosoft) != 0) return;
+  model.opset_imports.push_back({std::string(kMicrosoft), 1, ""});
+  ledger.Changed("model", "opset_import", "com.microsoft 1, whose operators it has");
 }
 
 // The extended form had Quant nodes itself, which lowering left.
@@ -43,12 +55,14 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   const bool as_recorded = IsAsRecorded(open, ledger);
   Pairs pairs{std::move(open), {}};
   if (!as_recorded || !HasOwnQuants(pairs.model)) {
-    QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, as_recorded, ledger));
+    QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, ledger));
   }
   if (!as_recorded) {
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
+  QTX_RETURN_IF_ERROR(CheckOperands(conversion.model.graph));
+  if (!as_recorded) ImportMicrosoft(conversion.model, ledger);
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);
   return conversion;

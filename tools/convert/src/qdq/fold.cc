@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "onnx/reals.h"
 #include "onnx/rename.h"
 #include "qdq/normalize.h"
 #include "qdq/opset.h"
@@ -210,6 +211,8 @@ Result<format::Model> FoldPairs(const format::Model& model, bool as_recorded, Le
   RewriteValues(plan, folded.graph);
   DropParameters(Parameters(plan, source.graph), folded.graph);
   RestoreImports(as_recorded, folded);
+  // A model that was lowered declares what its extended form declared.
+  if (!as_recorded) DeclareReals(folded.graph);
   for (const std::string& name : plan.dropped) {
     if (!plan.types.contains(name))
       ledger.Dropped(name, "value", "lies between a value and its quantization");

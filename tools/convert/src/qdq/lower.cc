@@ -14,6 +14,7 @@
 #include "ledger.h"
 #include "onnx/graph_index.h"
 #include "onnx/quantized_types.h"
+#include "onnx/reals.h"
 #include "onnx/rename.h"
 #include "qdq/base.h"
 #include "qdq/opset.h"
@@ -102,8 +103,7 @@ Result<std::int64_t> Lowering::Opset(const Options& options) const {
   for (const Node& node : source_.graph.nodes) {
     if (!node.domain.empty() && node.domain != "ai.onnx") continue;
     const auto moved = CheckMove(node, own, opset);
-    if (!moved.has_value())
-      return At("node '" + node.name + "' (" + node.op_type + ")", moved.error());
+    if (!moved.has_value()) return At(PlaceOf(node), moved.error());
   }
   return opset;
 }
@@ -312,6 +312,7 @@ Result<void> Lowering::Finish(std::int64_t opset) {
 }
 
 Result<Conversion> Lowering::Run(const Options& options) {
+  QTX_RETURN_IF_ERROR(CheckOperands(source_.graph));
   QTX_RETURN_IF_ERROR(CollectTypes());
   QTX_ASSIGN_OR_RETURN(const std::int64_t opset, Opset(options));
   model_ = source_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "onnx/graph_index.h"
 #include "qdq/parameters.h"
@@ -58,8 +59,7 @@ class Normalizer {
   Result<format::Model> Run() {
     for (const Node& node : index_.model().graph.nodes) {
       auto visited = Visit(node);
-      if (!visited.has_value())
-        return At("node '" + node.name + "' (" + node.op_type + ")", visited.error());
+      if (!visited.has_value()) return At(PlaceOf(node), visited.error());
     }
     for (const auto& [value, range] : narrowed_) Annotate(value, range);
     DropUnread();
@@ -70,6 +70,7 @@ class Normalizer {
   Result<void> Visit(Node node);
   Result<bool> FoldQuantizer(const Node& node);
   Result<bool> FoldClip(const Node& node);
+  Result<bool> FindStored(const Node& clip);
   Result<bool> ReadsAgree(const std::string& integers, const QdqParameters& parameters) const;
   Result<std::optional<std::int64_t>> Bound(const Node& node, std::size_t position) const;
   void Annotate(const std::string& value, format::IntegerRange range);
@@ -82,7 +83,7 @@ class Normalizer {
   std::map<std::string, Tensor> constants_;      // integers of folded initializers
   std::map<std::string, std::string> renamed_;   // the result of a Clip that is gone, to its input
   std::map<std::string, format::IntegerRange> narrowed_;
-  std::vector<std::string> unread_;  // initializers that a folded node read
+  std::vector<std::string> unread_;  // initializers that a folded node read, once or more
 };
 
 Result<void> Normalizer::Visit(Node node) {
@@ -146,12 +147,32 @@ Result<bool> Normalizer::ReadsAgree(const std::string& integers,
   return true;
 }
 
+// Integers of an initializer have the parameters that the first who reads the clipped ones names.
+Result<bool> Normalizer::FindStored(const Node& clip) {
+  const std::string& integers = clip.inputs[0];
+  if (stored_.contains(integers)) return true;
+  const format::TensorData* data =
+      index_.IsInput(integers) ? nullptr : index_.Initializer(integers);
+  const auto& readers = index_.Consumers(clip.outputs[0]);
+  if (data == nullptr || readers.empty() || !IsDequantizeLinear(index_.node(readers[0])))
+    return false;
+  QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, index_.node(readers[0])));
+  if (!parameters || format::StorageOf(parameters->elem_type) != data->data_type) return false;
+  auto tensor = format::Decode(*data, index_.model().folder);
+  if (!tensor.has_value()) return At("initializer '" + integers + "'", tensor.error());
+  constants_.emplace(integers, *std::move(tensor));
+  stored_.emplace(integers, *parameters);
+  return true;
+}
+
 // True when the Clip is gone: the integers it clips are read by nothing else.
 Result<bool> Normalizer::FoldClip(const Node& node) {
   if (node.inputs.empty() || node.outputs.size() != 1) return false;
   const std::string integers = node.inputs[0];
+  QTX_ASSIGN_OR_RETURN(const bool found, FindStored(node));
+  if (!found) return false;
   const auto known = stored_.find(integers);
-  if (known == stored_.end() || index_.IsOutput(integers) || index_.IsOutput(node.outputs[0]) ||
+  if (index_.IsOutput(integers) || index_.IsOutput(node.outputs[0]) ||
       index_.Consumers(integers).size() != 1 || !format::IsIntegerStorage(known->second.elem_type))
     return false;
   QTX_ASSIGN_OR_RETURN(const bool agree, ReadsAgree(node.outputs[0], known->second));
@@ -167,9 +188,10 @@ Result<bool> Normalizer::FoldClip(const Node& node) {
     auto values = format::UnpackIntegers(constant->second);
     for (std::int64_t& value : values) value = std::clamp(value, range.min, range.max);
     format::PackIntegers(values, constant->second);
-    std::ranges::find(result_.graph.initializers, integers, &format::TensorData::name)->wire =
-        format::ToTensorData(integers, constant->second).wire;
+    *std::ranges::find(result_.graph.initializers, integers, &format::TensorData::name) =
+        format::ToTensorData(integers, constant->second);
   }
+  unread_.insert(unread_.end(), node.inputs.begin() + 1, node.inputs.end());
   renamed_[node.outputs[0]] = integers;
   narrowed_[integers] = range;
   ledger_.Changed(node.outputs[0], "Clip", "quant_min and quant_max of the value it clips");
@@ -217,10 +239,55 @@ void Normalizer::DropUnread() {
   }
 }
 
+bool IsQuantizer(const Node& node) { return IsQuantizeLinear(node) || IsDequantizeLinear(node); }
+
+// Initializers by the name of their Identity, or of an Identity of it.
+std::map<std::string, std::string> IdentitiesOfInitializers(const GraphIndex& index) {
+  std::map<std::string, std::string> identities;
+  for (const Node& node : index.model().graph.nodes) {
+    if (!IsStock(node, "Identity") || node.inputs.size() != 1 || node.outputs.size() != 1) continue;
+    const auto earlier = identities.find(node.inputs[0]);
+    const std::string& from = earlier == identities.end() ? node.inputs[0] : earlier->second;
+    if (index.Initializer(from) == nullptr || index.IsInput(from)) continue;
+    identities.emplace(node.outputs[0], from);
+  }
+  return identities;
+}
+
+// The model with scales and zero points that are initializers themselves; an Identity that nothing
+// else reads is gone.
+Result<format::Model> WithoutIdentities(const format::Model& model, Ledger& ledger) {
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
+  const std::map<std::string, std::string> identities = IdentitiesOfInitializers(index);
+  if (identities.empty()) return model;
+  format::Model result = model;
+  std::set<std::string> read, renamed;
+  for (Node& node : result.graph.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto found = identities.find(node.inputs[i]);
+      if (IsQuantizer(node) && i > 0 && found != identities.end()) {
+        renamed.insert(found->first);
+        node.inputs[i] = found->second;
+      }
+      read.insert(node.inputs[i]);
+    }
+  }
+  std::erase_if(result.graph.nodes, [&](const Node& node) {
+    if (!IsStock(node, "Identity") || node.outputs.size() != 1) return false;
+    const std::string& value = node.outputs[0];
+    if (!renamed.contains(value) || read.contains(value) || index.IsOutput(value)) return false;
+    ledger.Dropped(value, "value", "an Identity of the parameter '" + node.inputs[0] + "'");
+    std::erase_if(result.graph.values, [&](const auto& info) { return info.name == value; });
+    return true;
+  });
+  return result;
+}
+
 }  // namespace
 
 Result<format::Model> NormalizePairs(const format::Model& model, Ledger& ledger) {
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
+  QTX_ASSIGN_OR_RETURN(const format::Model plain, WithoutIdentities(model, ledger));
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(plain));
   return Normalizer(index, ledger).Run();
 }
 

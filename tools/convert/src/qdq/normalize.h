@@ -11,7 +11,11 @@ namespace qtx::convert {
 /// initializer followed by them:
 /// - a QuantizeLinear of a FLOAT initializer (PyTorch, TensorFlow) becomes its integers, as
 ///   QuantizeLinear computes them;
-/// - a Clip of the integers (Brevitas: 2 to 7 bits, narrow ranges) becomes quant_min and quant_max.
+/// - a Clip of the integers, computed or in an initializer (Brevitas: 2 to 7 bits, narrow ranges),
+///   becomes quant_min and quant_max;
+/// - scales and zero points are read without the Identity that PyTorch's exporter gives
+/// initializers
+///   that are equal.
 /// Errors: kInvalid (parameters that no type can have, NaN to be quantized), kUnsupported
 /// (subgraphs).
 Result<format::Model> NormalizePairs(const format::Model& model, Ledger& ledger);

@@ -144,11 +144,34 @@ ElementType StorageIn(const GraphIndex& index, const format::Node& node,
   return ElementType::kUndefined;
 }
 
+// The type in which the node itself computes, where that is another than FLOAT.
+std::string OtherThanFloat(const format::Node& node) {
+  const char* name = IsQuantizeLinear(node) ? "precision" : "output_dtype";
+  const std::int64_t code = node.IntOr(name, 0);
+  if (code == 0 || code == static_cast<std::int64_t>(ElementType::kFloat)) return "";
+  const ElementType type = format::ElementTypeFromCode(code).value_or(ElementType::kUndefined);
+  return std::string(name) + " is " + std::string(format::Name(type));
+}
+
 Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format::Node& node,
                                           const Tensor& scale,
-                                          const std::optional<Tensor>& zero_point) {
-  const auto quantized = format::QuantizedOf(StorageIn(index, node, zero_point));
-  if (!quantized || scale.elem_type != ElementType::kFloat) return std::optional<QdqParameters>();
+                                          const std::optional<Tensor>& zero_point,
+                                          std::string& why) {
+  const ElementType storage = StorageIn(index, node, zero_point);
+  const auto quantized = format::QuantizedOf(storage);
+  if (!quantized) {
+    why = "no quantized type stores " + std::string(format::Name(storage));
+    return std::optional<QdqParameters>();
+  }
+  if (scale.elem_type != ElementType::kFloat) {
+    why = "its scale is " + std::string(format::Name(scale.elem_type)) + ", that of a type FLOAT";
+    return std::optional<QdqParameters>();
+  }
+  if (why = OtherThanFloat(node); !why.empty()) {
+    if (IsQuantizeLinear(node)) return std::optional<QdqParameters>();
+    return Unsupported("value '" + node.outputs[0] + "'",
+                       why + "; reals are quantized or FLOAT, and nothing is rounded to 16 bits");
+  }
   QdqParameters parameters{*quantized, {}};
   const std::span<const float> scales = scale.As<float>();
   parameters.quantization.scale.assign(scales.begin(), scales.end());
@@ -161,7 +184,10 @@ Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format:
     QTX_ASSIGN_OR_RETURN(parameters.quantization.offset,
                          OffsetsOf(*zero_point, scales.size(), node.inputs[2]));
   }
-  if (!ReadAxes(index, node, scale, parameters.quantization)) return std::optional<QdqParameters>();
+  if (!ReadAxes(index, node, scale, parameters.quantization)) {
+    why = "the axis of its scales cannot be told";
+    return std::optional<QdqParameters>();
+  }
   return std::optional(std::move(parameters));
 }
 
@@ -296,8 +322,10 @@ Result<StockParameters> ToStock(const format::TensorType& type) {
   return stock;
 }
 
-Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const format::Node& node) {
+Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const format::Node& node,
+                                               std::string& why) {
   if (node.inputs.size() < 2 || node.outputs.size() != 1) return std::optional<QdqParameters>();
+  why = "its scale or zero point is computed at run time";
   QTX_ASSIGN_OR_RETURN(const std::optional<Tensor> scale, index.Constant(node.inputs[1]));
   if (!scale) return std::optional<QdqParameters>();
   std::optional<Tensor> zero_point;
@@ -307,7 +335,7 @@ Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const fo
   }
   // A zero point says one value for all scales, or one for each; one scale of either rank is per
   // tensor.
-  return Read(index, node, *scale, zero_point);
+  return Read(index, node, *scale, zero_point, why);
 }
 
 bool Agree(const format::Model& model, const format::TensorType& annotation,

@@ -30,9 +30,16 @@ struct QdqParameters {
   bool operator==(const QdqParameters&) const = default;
 };
 /// What the QuantizeLinear or DequantizeLinear `node` says, or nullopt when only a run could tell
-/// (scale computed, rank unknown) or the format has no such type.
-/// Errors: kInvalid when a scale is not positive and finite, or sizes disagree.
-Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const format::Node& node);
+/// (scale computed, rank unknown) or the format has no such type: `why` then says which.
+/// Errors: kInvalid when a scale is not positive and finite, or sizes disagree; kUnsupported for a
+/// DequantizeLinear of FLOAT scale to 16 bits.
+Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const format::Node& node,
+                                               std::string& why);
+inline Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index,
+                                                      const format::Node& node) {
+  std::string why;
+  return FromStock(index, node, why);
+}
 
 /// True when `annotation`, whose parameters may be in initializers of `model`, says the same stored
 /// values mean the same reals.  REQUIRES: IsAnnotated(annotation).

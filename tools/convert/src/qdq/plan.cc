@@ -42,12 +42,14 @@ class Planner {
                std::initializer_list<std::string> shapes);
   const TensorType* Annotation(const std::string& value) const;
   bool IsPlainOutput(const std::string& value) const;
+  void NoteTheRest();
 
   const GraphIndex& index_;
   const bool as_recorded_;
   const std::set<std::string>& reals_;
   Ledger& ledger_;
   QdqPlan plan_;
+  std::map<std::size_t, std::string> why_;  // a QuantizeLinear or DequantizeLinear may stay
 };
 
 const TensorType* Planner::Annotation(const std::string& value) const {
@@ -240,8 +242,9 @@ void Planner::TakeFromProducer(std::size_t quantizer, const std::string& name) {
 
 Result<void> Planner::FoldQuantizer(std::size_t i) {
   const Node& node = index_.node(i);
-  QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node));
+  QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node, why_[i]));
   if (!parameters) return {};
+  why_[i] = "its integers are read in more than one way, or not by DequantizeLinear alone";
   const std::string& integers = node.outputs[0];
   const std::string& real = node.inputs[0];
   QTX_ASSIGN_OR_RETURN(const bool agree, AllAgree(integers, *parameters));
@@ -286,17 +289,30 @@ Result<void> Planner::Visit(std::size_t i) {
   if (node.inputs.empty() || node.outputs.size() != 1) return {};
   if (IsQuantizeLinear(node)) return FoldQuantizer(i);
   if (!IsDequantizeLinear(node)) return {};
-  QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node));
+  QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node, why_[i]));
   if (!parameters) return {};
+  why_[i] = "its integers are no constant, and come from no QuantizeLinear that could go";
   return VisitIntegers(node.inputs[0], *parameters, i);
 }
 
 Result<QdqPlan> Planner::Run() {
   for (std::size_t i = 0; i < index_.model().graph.nodes.size(); ++i) {
     auto visited = Visit(i);
-    if (!visited.has_value()) return At("node '" + index_.node(i).name + "'", visited.error());
+    if (!visited.has_value()) return At(PlaceOf(index_.node(i)), visited.error());
   }
+  NoteTheRest();
   return std::move(plan_);
+}
+
+// A line for each QuantizeLinear and DequantizeLinear that stays. Those of a lowered model were in
+// its original.
+void Planner::NoteTheRest() {
+  if (as_recorded_) return;
+  for (const auto& [i, why] : why_) {
+    if (plan_.removed.contains(i) || plan_.replaced.contains(i)) continue;
+    const Node& node = index_.node(i);
+    ledger_.Changed(node.outputs[0], "op_type", node.op_type + " stays as it is: " + why);
+  }
 }
 
 }  // namespace

@@ -171,14 +171,8 @@ void QonnxRewriter::AddPair(const Node& node, const QonnxQuantizer& quantizer) {
   Node quantize = Derived(node, "QuantizeLinear");
   quantize.inputs.push_back(AddScale(value, quantizer.quantization));
   quantize.outputs = {stored};
-  if (quantizer.elem_type == ElementType::kBipolar1Q) {
-    // No tensor has this type, so no zero point names it.
-    const auto code = static_cast<std::int64_t>(ElementType::kBipolar1);
-    quantize.attributes.push_back(Attribute::Int("output_dtype", code));
-    Declare(stored, {.elem_type = ElementType::kBipolar1});
-  } else {
-    quantize.inputs.push_back(AddZeroPoint(value, quantizer));
-  }
+  const bool bipolar = quantizer.elem_type == ElementType::kBipolar1Q;
+  if (!bipolar) quantize.inputs.push_back(AddZeroPoint(value, quantizer));
   if (!quantizer.quantization.axis.empty())
     quantize.attributes.push_back(Attribute::Int("axis", quantizer.quantization.axis[0]));
   Node dequantize = quantize;
@@ -188,6 +182,12 @@ void QonnxRewriter::AddPair(const Node& node, const QonnxQuantizer& quantizer) {
   dequantize.outputs = {value};
   dequantize.origin.reset();
   dequantize.metadata.clear();
+  if (bipolar) {
+    // No tensor has this type, so no zero point names it.
+    const auto code = static_cast<std::int64_t>(ElementType::kBipolar1);
+    quantize.attributes.push_back(Attribute::Int("output_dtype", code));
+    Declare(stored, {.elem_type = ElementType::kBipolar1});
+  }
   Annotate(node, stored, quantizer);
   nodes_.push_back(std::move(quantize));
   nodes_.push_back(std::move(dequantize));

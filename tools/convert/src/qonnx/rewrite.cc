@@ -5,7 +5,6 @@
 #include <set>
 
 #include "qonnx/channels_last.h"
-#include "qonnx/declare.h"
 #include "qonnx/dialect.h"
 #include "qonnx/rewriter.h"
 #include "qonnx/trunc.h"
@@ -159,16 +158,14 @@ void QonnxRewriter::DropParameters() {
   });
 }
 
-Result<Model> QonnxRewriter::Run(bool as_recorded) {
+Result<Model> QonnxRewriter::Run() {
   for (std::string& name : index_.AllNames()) names_.insert(std::move(name));
   for (const Node& node : index_.model().graph.nodes) {
     auto visited = Visit(node);
-    if (!visited.has_value())
-      return At("node '" + node.name + "' (" + node.op_type + ")", visited.error());
+    if (!visited.has_value()) return At(PlaceOf(node), visited.error());
   }
   Apply();
   DropParameters();
-  if (!as_recorded) DeclareReals(model_.graph);
   std::erase_if(model_.opset_imports,
                 [](const auto& import) { return IsQonnxDomain(import.domain); });
   return std::move(model_);
@@ -191,13 +188,13 @@ Model WithoutDefaults(const Model& model, Ledger& ledger) {
 
 }  // namespace
 
-Result<Model> RewriteQonnx(const Model& model, bool as_recorded, Ledger& ledger) {
+Result<Model> RewriteQonnx(const Model& model, Ledger& ledger) {
   const bool any = std::ranges::any_of(model.graph.nodes,
                                        [](const Node& node) { return IsQonnxDomain(node.domain); });
   if (!any) return model;
   const Model constants = WithoutDefaults(model, ledger);
   QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(constants));
-  return QonnxRewriter(index, ledger).Run(as_recorded);
+  return QonnxRewriter(index, ledger).Run();
 }
 
 }  // namespace qtx::convert

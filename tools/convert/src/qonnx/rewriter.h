@@ -17,7 +17,7 @@ class QonnxRewriter {
   QonnxRewriter(const GraphIndex& index, Ledger& ledger)
       : index_(index), ledger_(ledger), model_(index.model()) {}
 
-  Result<format::Model> Run(bool as_recorded);
+  Result<format::Model> Run();
 
  private:
   Result<void> Visit(const format::Node& node);

@@ -36,6 +36,16 @@ std::vector<Attribute> AttributesOf(const Node& node) {
   return attributes;
 }
 
+// QGemm has no beta: its bias is in units of the accumulator, so FormOf takes no other than 1.
+void DropBeta(Node& written, Ledger& ledger) {
+  const Attribute* beta = written.Find("beta");
+  if (beta == nullptr) return;
+  if (written.origin && written.origin->framework == kOwnFramework)
+    written.origin->attributes = written.attributes;
+  std::erase_if(written.attributes, [](const Attribute& a) { return a.name == "beta"; });
+  ledger.Changed(written.outputs[0], "beta", "QGemm has none; its bias counts once");
+}
+
 void SetInt(Node& node, const char* name, std::int64_t value) {
   if (node.Find(name) == nullptr) node.attributes.push_back(Attribute::Int(name, value));
 }
@@ -99,8 +109,7 @@ const Node* FormWriter::BiasOf(const Node& product) const {
 Result<void> FormWriter::Choose() {
   for (const Node& node : context_.index.model().graph.nodes) {
     auto form = FormOf(node, context_.index, context_.types);
-    if (!form.has_value())
-      return At("node '" + node.name + "' (" + node.op_type + ")", form.error());
+    if (!form.has_value()) return At(PlaceOf(node), form.error());
     if (!*form) continue;
     forms_.emplace(&node, **form);
     const bool takes =
@@ -146,6 +155,7 @@ Result<void> FormWriter::WriteLayout(const Node& node, const Form& form) {
     written.inputs[6] = add->second->inputs[1];
     written.outputs = add->second->outputs;
   }
+  if (form.op_type == "QGemm") DropBeta(written, context_.ledger);
   if (form.op_type == "QLinearSoftmax")
     SetInt(written, "opset", context_.index.model().OpsetVersion(""));
   Finished(std::move(written));
@@ -198,6 +208,7 @@ Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
   QTX_ASSIGN_OR_RETURN(const format::Tensor w,
                        format::LoadInitializer(context_.index.model(), name));
   const format::Origin* origin = CameAs(node, form.op_type) ? &*node.origin : nullptr;
+  const bool is_signed = format::StorageRange(w.elem_type).min < 0;
   auto packed = PackNBits(w, origin);
   if (!packed.has_value()) return At("value '" + name + "'", packed.error());
   auto& initializers = context_.model.graph.initializers;
@@ -205,6 +216,14 @@ Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
       format::ToTensorData(name, packed->b);
   packed_.emplace(name, packed->b.dims);
   Node written = Started(node, form);
+  if (is_signed) {
+    const std::int64_t half = packed->shape.default_offset();
+    context_.ledger.Changed(
+        name, "elem_type",
+        "unsigned, code and offset " + std::to_string(half) + " above: MatMulNBits");
+    if (written.origin && written.origin->framework == kOwnFramework)
+      written.origin->attributes = {Attribute::Int(kSigned, 1)};
+  }
   SetInt(written, "K", packed->shape.k);
   SetInt(written, "N", packed->shape.n);
   SetInt(written, "bits", packed->shape.bits);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ledger.h"
 #include "qoperator/forms.h"
 #include "qoperator/lift.h"
 #include "qoperator/operators.h"
@@ -17,6 +18,7 @@ struct FormContext {
   const QuantizedTypes& types;
   NameSource& names;
   format::Model& model;  // written to
+  Ledger& ledger;
 };
 
 class FormWriter {

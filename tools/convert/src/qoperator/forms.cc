@@ -18,7 +18,8 @@ using MaybeForm = std::optional<Form>;
 struct PlainRow {
   std::string_view plain, form;
 };
-// Operators of com.microsoft without an accumulator, on operands of one type.
+// Operators of com.microsoft without an accumulator, on operands of one type. QLinearReduceMean is
+// read, but not written: ONNX Runtime has its schema and no kernel.
 constexpr std::array kElementwise = {
     PlainRow{"Add", "QLinearAdd"},
     PlainRow{"AveragePool", "QLinearAveragePool"},
@@ -26,7 +27,6 @@ constexpr std::array kElementwise = {
     PlainRow{"GlobalAveragePool", "QLinearGlobalAveragePool"},
     PlainRow{"LeakyRelu", "QLinearLeakyRelu"},
     PlainRow{"Mul", "QLinearMul"},
-    PlainRow{"ReduceMean", "QLinearReduceMean"},
     PlainRow{"Sigmoid", "QLinearSigmoid"},
     PlainRow{"Softmax", "QLinearSoftmax"},
     PlainRow{"Where", "QLinearWhere"},
@@ -44,11 +44,9 @@ bool EightBits(const TensorType& type) {
 }
 
 Form Named(const Node& node, std::string_view op_type) {
-  const bool stock = op_type == "QLinearConv" || op_type == "QLinearMatMul" ||
-                     op_type == "ConvInteger" || op_type == "MatMulInteger";
-  Form form{std::string(op_type), stock ? "" : std::string(kMicrosoft)};
-  if (CameAs(node, op_type)) form.domain = node.origin->domain;
-  return form;
+  const std::string domain(DomainOf(op_type));
+  const bool own = domain.empty() && CameAs(node, op_type);
+  return {std::string(op_type), own ? node.origin->domain : domain};
 }
 
 // All of it 8 bits per tensor, and of one type save in Concat.
@@ -156,12 +154,12 @@ bool CameAs(const Node& node, std::string_view op_type) {
 
 bool IsNBitsWeight(const TensorType& type) {
   const format::Quantization& q = *type.quantization;
-  const bool bits = type.elem_type == ElementType::kUint2Q ||
-                    type.elem_type == ElementType::kUint4Q ||
-                    type.elem_type == ElementType::kUint8Q;
-  return bits && type.shape && type.shape->size() == 2 &&
-         q.axis == std::vector<std::int64_t>{0, 1} && q.block_shape.size() == 2 &&
-         q.block_shape[1] == 1 && q.block_shape[0] >= 16 && q.block_shape[0] <= (1 << 16) &&
+  using enum ElementType;
+  static constexpr std::array kTypes = {kUint2Q, kUint4Q, kUint8Q, kInt2Q, kInt4Q, kInt8Q};
+  return std::ranges::find(kTypes, type.elem_type) != kTypes.end() && type.shape &&
+         type.shape->size() == 2 && q.axis == std::vector<std::int64_t>{0, 1} &&
+         q.block_shape.size() == 2 && q.block_shape[1] == 1 && q.block_shape[0] >= 16 &&
+         q.block_shape[0] <= (1 << 16) &&
          std::has_single_bit(static_cast<std::uint64_t>(q.block_shape[0]));
 }
 

@@ -23,7 +23,8 @@ Result<std::optional<Form>> FormOf(const format::Node& node, const GraphIndex& i
 /// True for a node that `origin` of ONNX names `op_type`.
 bool CameAs(const format::Node& node, std::string_view op_type);
 
-/// W of MatMulNBits: unsigned, in blocks along the first of two axes.
+/// W of MatMulNBits: 2, 4 or 8 bits, in blocks along the first of two axes. Signed codes are
+/// written as unsigned ones, half the range above.
 bool IsNBitsWeight(const format::TensorType& type);
 
 /// True when both say the same of each stored value.

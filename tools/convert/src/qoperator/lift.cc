@@ -166,10 +166,14 @@ Node PlainNode(const Node& from, std::string_view op_type) {
   node.domain.clear();
   node.inputs.clear();
   if (node.origin && node.origin->framework == kOwnFramework) {
+    if (!node.origin->attributes.empty()) node.attributes = node.origin->attributes;
     node.origin.reset();
   } else if (!node.origin) {
-    node.origin = format::Origin{"",        kOnnxFramework,  from.domain, from.op_type,
-                                 from.name, from.attributes, ""};
+    // Files are found with com.microsoft's operators in ONNX's domain, where no runtime takes them.
+    const std::string theirs(DomainOf(from.op_type));
+    const std::string& domain = theirs.empty() ? from.domain : theirs;
+    node.origin =
+        format::Origin{"", kOnnxFramework, domain, from.op_type, from.name, from.attributes, ""};
   }
   return node;
 }

@@ -37,7 +37,8 @@ struct LiftContext {
 };
 
 /// Origin `framework` of a node that was one of stock ONNX, and of one that stock ONNX stands for
-/// for want of its own form: the latter's origin says what it was in the extended form.
+/// for want of its own form: the latter's origin says what it was in the extended form, with its
+/// attributes where the form has not all of them.
 inline constexpr const char* kOnnxFramework = "onnx";
 inline constexpr const char* kOwnFramework = "qtx";
 

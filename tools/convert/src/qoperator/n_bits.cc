@@ -1,5 +1,6 @@
 #include "qoperator/n_bits.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -129,6 +130,24 @@ void KeepInOrigin(const std::optional<Tensor>& zero_points, const Tensor& scales
   if (!tail.empty()) attributes.push_back(Attribute::String(kTail, std::move(tail)));
 }
 
+// The same reals as signed codes: code and offset move together.
+void MakeSigned(const NBitsShape& shape, NewWeight& weight) {
+  using enum ElementType;
+  weight.stored.elem_type = shape.bits == 2 ? kInt2 : shape.bits == 4 ? kInt4 : kInt8;
+  weight.parameters.elem_type = *format::QuantizedOf(weight.stored.elem_type);
+  AddHalfRange(shape.bits, weight.stored);
+  std::vector<std::int32_t>& offsets = weight.parameters.quantization.offset;
+  for (std::int32_t& offset : offsets) offset -= static_cast<std::int32_t>(shape.default_offset());
+  if (std::ranges::all_of(offsets, [](std::int32_t offset) { return offset == 0; }))
+    offsets.clear();
+}
+
+bool WasSigned(const Node& node) {
+  return node.origin && node.origin->framework == kOwnFramework &&
+         std::ranges::find(node.origin->attributes, kSigned, &Attribute::name) !=
+             node.origin->attributes.end();
+}
+
 struct Constants {
   Tensor b, scales;
   std::optional<Tensor> zero_points;
@@ -163,6 +182,14 @@ Result<NewWeight> WeightOf(const NBitsShape& shape, const Node& node, const Cons
 }
 
 }  // namespace
+
+void AddHalfRange(std::int64_t bits, Tensor& stored) {
+  const auto count = static_cast<std::size_t>(format::ElementCount(stored));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t top = (i + 1) * static_cast<std::size_t>(bits) - 1;
+    stored.bytes[top / 8] ^= static_cast<std::byte>(1U << (top % 8));
+  }
+}
 
 Result<std::vector<std::int32_t>> NBitsOffsets(const NBitsShape& shape,
                                                const std::optional<Tensor>& zero_points) {
@@ -206,6 +233,7 @@ Result<MaybeLift> LiftNBits(const LiftContext& context, const Node& node) {
   QTX_ASSIGN_OR_RETURN(const auto constants, ReadConstants(context, node));
   if (!constants) return MaybeLift();
   QTX_ASSIGN_OR_RETURN(NewWeight weight, WeightOf(shape, node, *constants));
+  if (WasSigned(node)) MakeSigned(shape, weight);
   Lift lift{PlainNode(node, "MatMul"), {}, {}, {}, {}, std::move(weight)};
   lift.node.attributes.clear();
   lift.node.inputs = {node.inputs[0], lift.weight->name};

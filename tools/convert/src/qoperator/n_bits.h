@@ -38,6 +38,12 @@ inline constexpr const char* kZeroPoints = "zero_points";  // tensor, where it h
 inline constexpr const char* kScalesType = "scales_type";  // where it is not FLOAT
 inline constexpr const char* kScalesDims = "scales_dims";  // of scales
 inline constexpr const char* kTail = "tail";               // codes past K, a byte each, if not 0
+/// In the origin of a node written here: W is signed in the extended form.
+inline constexpr const char* kSigned = "signed";
+
+/// Codes of 2, 4 or 8 bits with half their range added modulo 2^bits, which makes signed ones
+/// unsigned and back.  REQUIRES: `stored` has codes of `bits` bits.
+void AddHalfRange(std::int64_t bits, format::Tensor& stored);
 
 Result<std::optional<Lift>> LiftNBits(const LiftContext& context, const format::Node& node);
 

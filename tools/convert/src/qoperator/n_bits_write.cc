@@ -137,8 +137,14 @@ Result<Tensor> ScalesIn(std::span<const float> scales, const format::Origin* ori
 
 }  // namespace
 
-Result<NBitsInputs> PackNBits(const Tensor& w, const format::Origin* origin) {
-  const format::Quantization& q = *w.quantization;
+Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin) {
+  format::Quantization& q = *w.quantization;
+  if (format::StorageRange(w.elem_type).min < 0) {  // code and offset move together
+    const int bits = format::BitWidth(w.elem_type);
+    AddHalfRange(bits, w);
+    q.offset.resize(q.scale.size());
+    for (std::int32_t& offset : q.offset) offset += 1 << (bits - 1);
+  }
   NBitsInputs packed;
   packed.shape = {w.dims[0], w.dims[1], format::BitWidth(w.elem_type), q.block_shape[0]};
   const NBitsShape& shape = packed.shape;

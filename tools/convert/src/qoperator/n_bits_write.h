@@ -11,8 +11,9 @@ struct NBitsInputs {
   std::optional<format::Tensor> zero_points;  // absent: all are the default
 };
 
-/// `w` with its quantized type; `origin` is that of a node that was MatMulNBits, or nullptr.
+/// `w` with its quantized type, signed or not; `origin` is that of a node that was MatMulNBits, or
+/// nullptr.
 /// Errors: kUnsupported where the scales do not fit the type they had.
-Result<NBitsInputs> PackNBits(const format::Tensor& w, const format::Origin* origin);
+Result<NBitsInputs> PackNBits(format::Tensor w, const format::Origin* origin);
 
 }  // namespace qtx::convert

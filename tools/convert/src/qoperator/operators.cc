@@ -70,6 +70,12 @@ std::optional<QOperatorLayout> LayoutOf(const format::Node& node) {
   return layout;
 }
 
+std::string_view DomainOf(std::string_view op_type) {
+  static constexpr std::array<std::string_view, 4> kOwn = {"ConvInteger", "MatMulInteger",
+                                                           "QLinearConv", "QLinearMatMul"};
+  return std::ranges::binary_search(kOwn, op_type) ? "" : kMicrosoft;
+}
+
 bool IsContrib(const format::Node& node, std::string_view op_type) {
   return node.op_type == op_type && OfTheseDomains(node);
 }

@@ -30,6 +30,9 @@ struct QOperatorLayout {
 /// operators in the default domain, so the domain is not looked at beyond these two.
 std::optional<QOperatorLayout> LayoutOf(const format::Node& node);
 
+/// The domain whose operator on integers this is: "" for ONNX's own.
+std::string_view DomainOf(std::string_view op_type);
+
 /// In ONNX's or com.microsoft's domain.
 bool IsContrib(const format::Node& node, std::string_view op_type);
 /// One of the operators this folder speaks of, whether it can be lifted or not.

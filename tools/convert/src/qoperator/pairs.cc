@@ -25,12 +25,6 @@ namespace {
 using format::Attribute;
 using format::Node;
 
-std::string Place(const Node& node) {
-  const std::string& name =
-      node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
-  return "node '" + name + "' (" + node.op_type + ")";
-}
-
 class PairWriter {
  public:
   PairWriter(const GraphIndex& index, Ledger& ledger)
@@ -76,7 +70,7 @@ Result<void> PairWriter::FindLifts() {
     if (!IsQOperator(node)) continue;
     std::string why;
     auto lift = LiftNode({index_, names_, why}, i);
-    if (!lift.has_value()) return At(Place(node), lift.error());
+    if (!lift.has_value()) return At(PlaceOf(node), lift.error());
     if (lift->has_value()) {
       absorbed_.insert((*lift)->absorbed.begin(), (*lift)->absorbed.end());
       lifts_.emplace(i, **std::move(lift));
@@ -317,7 +311,7 @@ Result<void> PairWriter::WriteNode(std::size_t i) {
   if (absorbed_.contains(i)) return {};
   const auto lift = lifts_.find(i);
   auto written = lift == lifts_.end() ? WriteStock(index_.node(i)) : WriteLift(lift->second);
-  if (!written.has_value()) return At(Place(index_.node(i)), written.error());
+  if (!written.has_value()) return At(PlaceOf(index_.node(i)), written.error());
   return {};
 }
 

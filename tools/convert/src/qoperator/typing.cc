@@ -78,7 +78,7 @@ Result<void> Typer::ForwardNode(std::size_t i) {
 Result<void> Typer::Forward() {
   for (std::size_t i = 0; i < index_.model().graph.nodes.size(); ++i) {
     auto done = ForwardNode(i);
-    if (!done.has_value()) return At("node '" + index_.node(i).name + "'", done.error());
+    if (!done.has_value()) return At(PlaceOf(index_.node(i)), done.error());
   }
   return {};
 }

@@ -1,13 +1,16 @@
 #include "qoperator/write.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
 #include "errors.h"
 #include "ledger.h"
 #include "onnx/quantized_types.h"
+#include "onnx/reals.h"
 #include "onnx/rename.h"
+#include "qdq/opset.h"
 #include "qdq/record.h"
 #include "qoperator/annotations.h"
 #include "qoperator/form_writer.h"
@@ -41,7 +44,9 @@ class Writer {
   bool WouldMerge(const std::string& real) const;
   void Declare(std::vector<format::ValueInfo>& list);
   void Annotate();
-  void Finish();
+  Result<std::string> DomainFor(const TensorType& type, bool blocked);
+  Result<void> RaiseOpset();
+  Result<void> Finish();
 
   const GraphIndex& index_;
   const format::Model& source_;
@@ -52,6 +57,7 @@ class Writer {
   std::optional<FormWriter> forms_;
   std::map<std::string, std::string> dequantized_;  // value, name of its reals
   std::set<std::string> annotated_;                 // initializers that are FLOAT values now
+  std::int64_t opset_ = 0;                          // that the quantizers need
 };
 
 Result<void> Writer::CheckType(const std::string& name, const TensorType& type) {
@@ -101,19 +107,32 @@ bool Writer::Moves(const Node& node) const {
   });
 }
 
-// A QuantizeLinear or DequantizeLinear of `value`'s parameters; com.microsoft's where the opset's
-// own has not the type.
+// The domain whose QuantizeLinear and DequantizeLinear have `type`: ONNX's own in the model's
+// opset, else com.microsoft's, else ONNX's in a newer opset, which the model then gets. Source:
+// ONNX Runtime docs/ContribOperators.md.
+Result<std::string> Writer::DomainFor(const TensorType& type, bool blocked) {
+  QTX_ASSIGN_OR_RETURN(const std::int64_t needed, OpsetFor(type));
+  const std::int64_t own = source_.OpsetVersion("");
+  const bool plain = needed == 13 && type.quantization->axis.empty() && own >= 10;
+  if (own >= needed || plain) return std::string();
+  using enum ElementType;
+  static constexpr std::array kTheirs = {kInt8Q, kUint8Q, kInt16Q, kUint16Q,
+                                         kInt4Q, kUint4Q, kInt32Q};
+  if (!blocked && std::ranges::find(kTheirs, type.elem_type) != kTheirs.end())
+    return std::string(kMicrosoft);
+  opset_ = std::max(opset_, needed);
+  return std::string();
+}
+
+// A QuantizeLinear or DequantizeLinear of `value`'s parameters.
 Result<void> Writer::WriteQuantizer(Node node, const char* op_type, const std::string& value) {
   const TensorType& type = types_.at(value);
-  QTX_ASSIGN_OR_RETURN(const std::int64_t needed, OpsetFor(type));
   QTX_ASSIGN_OR_RETURN(const StockParameters stock, ToStock(type));
   const bool quantizes = std::string_view(op_type) == "QuantizeLinear";
   if (quantizes && type.elem_type == ElementType::kInt32Q)
     return Unsupported(PlaceOfValue(value), "QuantizeLinear has no INT32");
   node.op_type = op_type;
-  const std::int64_t own = source_.OpsetVersion("");
-  const bool plain = needed == 13 && type.quantization->axis.empty() && own >= 10;
-  node.domain = own >= needed || plain ? "" : std::string(kMicrosoft);
+  QTX_ASSIGN_OR_RETURN(node.domain, DomainFor(type, stock.block_size.has_value()));
   for (const std::string& name : forms_->ParametersOf(value)) node.inputs.push_back(name);
   node.attributes.clear();
   if (stock.axis) node.attributes.push_back(Attribute::Int("axis", *stock.axis));
@@ -188,6 +207,10 @@ Result<void> Writer::WriteCast(const Node& node) {
 }
 
 Result<void> Writer::WriteBetweenPairs(const Node& source) {
+  ledger_.Changed(source.outputs.empty() ? source.name : source.outputs[0], "op_type",
+                  source.op_type +
+                      " computes on reals, between DequantizeLinear and "
+                      "QuantizeLinear: ONNX Runtime runs no operator on integers for it");
   Node node = source;
   for (std::string& input : node.inputs) {
     if (!types_.contains(input)) continue;
@@ -261,7 +284,25 @@ void Writer::Annotate() {
   AddAnnotations(annotations, model_.graph);
 }
 
-void Writer::Finish() {
+// The opset that the quantizers need, where every node means the same in it.
+Result<void> Writer::RaiseOpset() {
+  const std::int64_t own = source_.OpsetVersion("");
+  if (opset_ <= own) return {};
+  for (const Node& node : source_.graph.nodes) {
+    if (!node.domain.empty() && node.domain != "ai.onnx") continue;
+    const auto moved = CheckMove(node, own, opset_);
+    if (!moved.has_value()) return At(PlaceOf(node), moved.error());
+  }
+  for (format::OpsetImport& import : model_.opset_imports) {
+    if (import.domain.empty() || import.domain == "ai.onnx") import.version = opset_;
+  }
+  ledger_.Changed("model", "opset_import",
+                  "opset " + std::to_string(opset_) + ", whose DequantizeLinear has all types");
+  return {};
+}
+
+Result<void> Writer::Finish() {
+  QTX_RETURN_IF_ERROR(RaiseOpset());
   Declare(model_.graph.inputs);
   Declare(model_.graph.outputs);
   Declare(model_.graph.values);
@@ -274,6 +315,7 @@ void Writer::Finish() {
     model_.opset_imports.push_back({std::string(kMicrosoft), 1, ""});
   model_.metadata.emplace_back(format::kImportsKey,
                                ImportsText(model_.OpsetVersion(""), source_.opset_imports));
+  return {};
 }
 
 Result<Conversion> Writer::Run(const Options& options) {
@@ -282,17 +324,17 @@ Result<Conversion> Writer::Run(const Options& options) {
     return Unsupported("opset " + std::to_string(options.opset == 0 ? own : options.opset),
                        "expected the model's own, of at least 10");
   }
+  QTX_RETURN_IF_ERROR(CheckOperands(source_.graph));
   QTX_RETURN_IF_ERROR(CollectTypes());
   model_ = source_;
   model_.graph.nodes.clear();
-  forms_.emplace(FormContext{index_, types_, names_, model_});
+  forms_.emplace(FormContext{index_, types_, names_, model_, ledger_});
   QTX_RETURN_IF_ERROR(forms_->Choose());
   for (const Node& node : source_.graph.nodes) {
     auto written = WriteNode(node);
-    if (!written.has_value())
-      return At("node '" + node.name + "' (" + node.op_type + ")", written.error());
+    if (!written.has_value()) return At(PlaceOf(node), written.error());
   }
-  Finish();
+  QTX_RETURN_IF_ERROR(Finish());
   return Conversion{std::move(model_), ledger_.Take()};
 }
 

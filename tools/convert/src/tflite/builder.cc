@@ -16,10 +16,17 @@ using schema::ActivationFunctionType;
 
 std::string Quoted(const TfliteTensor& tensor) { return "tensor '" + tensor.name + "'"; }
 
+// 17 has every operator that is emitted but Gelu, which came with 20.
+std::int64_t OpsetFor(const TfliteFile& file) {
+  const bool gelu = std::ranges::find(file.operators, schema::BuiltinOperator::GELU,
+                                      &TfliteOperator::code) != file.operators.end();
+  return gelu ? 20 : 17;
+}
+
 }  // namespace
 
 TfliteBuilder::TfliteBuilder(TfliteFile& file, Ledger& ledger)
-    : file_(file), ledger_(ledger), types_(file.tensors.size()) {
+    : file_(file), ledger_(ledger), types_(file.tensors.size()), opset_(OpsetFor(file)) {
   // Names made here must not meet any name of the file.
   for (const TfliteTensor& tensor : file.tensors) names_.insert(tensor.name);
   graph_.name = file.name.empty() ? "main" : file.name;

@@ -93,8 +93,7 @@ class TfliteBuilder {
   Result<std::string> UsePermuted(const TfliteOperator& op, int tensor, const Permutation& perm);
   /// The value of a tensor of integers as INT64, which ONNX asks for where TFLite has INT32.
   Result<std::string> UseInt64(const TfliteOperator& op, int tensor);
-  /// The model needs this version of ai.onnx.
-  void RequireOpset(std::int64_t version) { opset_ = std::max(opset_, version); }
+  /// The version of ai.onnx whose operators all nodes are: that of the newest operator needed.
   std::int64_t opset() const { return opset_; }
 
   /// Adds a node that produces `output` in `layout`, with TFLite's fused activation.
@@ -143,7 +142,7 @@ class TfliteBuilder {
   std::map<std::pair<int, Layout>, std::string> values_;
   std::map<std::pair<int, Permutation>, std::string> constants_;
   std::vector<format::ValueInfo> states_;  // after the run
-  std::int64_t opset_ = 17;
+  const std::int64_t opset_;
 };
 
 }  // namespace qtx::convert

@@ -18,7 +18,8 @@ using schema::ActivationFunctionType;
 bool NeedsSigned(const TfliteWriter& writer, const format::Node& node) {
   static constexpr std::array kLayers = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
   if (std::ranges::find(kLayers, node.op_type) == kLayers.end()) return false;
-  bool has_bytes = false, others = false;
+  // BATCH_MATMUL, which a product of two values becomes, takes no unsigned ones.
+  bool has_bytes = false, others = node.op_type == "MatMul" && !writer.IsConstant(node.inputs[1]);
   for (const std::string& value : {node.inputs[0], node.inputs[1], node.outputs[0]}) {
     const auto type = writer.Type(value);
     if (!type.has_value() || !type->quantization) continue;
@@ -90,6 +91,11 @@ Result<void> LoseOfType(const std::string& name, const format::TensorType& type,
     if (range) ledger.Kept(name, "min and max");
   }
   if (!type.quantization) return {};
+  if (!format::IsQuantized(type.elem_type)) {
+    return ledger.Lose("parameters", name, "quantization",
+                       "annotates a " + std::string(format::Name(type.elem_type)) +
+                           " value; a tensor of TFLite that has a scale is of integers");
+  }
   const format::Quantization& q = *type.quantization;
   ledger.Kept(name, "scale");
   // What a reader takes it for.

@@ -143,7 +143,6 @@ Result<void> ConvertUnary(TfliteBuilder& builder, const TfliteOperator& op) {
     const auto* options = op.options->builtin_options_as_GeluOptions();
     const bool approximate = options != nullptr && options->approximate();
     draft.attributes.push_back(Attribute::String("approximate", approximate ? "tanh" : "none"));
-    builder.RequireOpset(20);
   }
   return builder.Emit(op, std::move(draft), elements.y, elements.layout);
 }

@@ -58,7 +58,8 @@ Result<void> EmitReduction(TfliteBuilder& builder, const TfliteOperator& op, con
   }
   QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(reduction.x, layout));
   Draft draft{op_type, {name}, {}};
-  if (op.code == BuiltinOperator::SUM) {  // an input since version 13; the others are older
+  // Axes are an input since version 13 of ReduceSum, and version 18 of the others (reduce_mean.S3).
+  if (op.code == BuiltinOperator::SUM || builder.opset() >= 18) {
     draft.inputs.push_back(builder.AddInitializer(builder.tensor(reduction.y).name + "/axes",
                                                   Int64Vector(reduction.axes)));
     if (reduction.axes.empty()) {

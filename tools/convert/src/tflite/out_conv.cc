@@ -12,7 +12,7 @@ namespace {
 using format::Dims;
 using schema::BuiltinOperator;
 
-// Weights with their dimensions moved. A depthwise filter's channels are TFLite's last axis.
+// Weights with their dimensions moved.
 Result<int> AddWeights(TfliteWriter& writer, const std::string& name, const Permutation& perm) {
   if (!writer.IsConstant(name)) return Unsupported("'" + name + "'", "weights are no constant");
   QTX_ASSIGN_OR_RETURN(const format::Tensor constant, writer.Constant(name));
@@ -33,6 +33,23 @@ Options ConvOptions(const OutWindow& window, schema::ActivationFunctionType acti
 
 Layer LayerOf(const Job& job, std::int64_t w_axis, std::int64_t channels) {
   return {job.Input(0), job.Input(1), job.Input(2), job.output, w_axis, channels};
+}
+
+// A depthwise filter, channels last. LiteRT's kernel for FLOAT x reads a scale for each channel,
+// also where the file has one for all.
+Result<int> AddDepthwise(TfliteWriter& writer, const Layer& layer) {
+  if (!writer.IsConstant(layer.w))
+    return Unsupported("'" + layer.w + "'", "weights are no constant");
+  QTX_ASSIGN_OR_RETURN(format::Tensor constant, writer.Constant(layer.w));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
+  if (constant.quantization && !x.quantization && constant.quantization->axis.empty()) {
+    format::Quantization& q = *constant.quantization;
+    q.scale.resize(static_cast<std::size_t>(layer.channels), q.scale[0]);
+    q.offset.clear();  // 0, as CheckLayer has seen
+    q.axis = {layer.w_axis};
+    writer.ledger().Changed(layer.w, "scale", "one for each channel, all alike");
+  }
+  return writer.AddConstant(layer.w, Permute(constant, Inverse(DepthwiseToOihw())));
 }
 
 // One channel in each group. A single group of one channel is both kinds, whose kernels round
@@ -138,12 +155,10 @@ Result<void> WriteConv(TfliteWriter& writer, const Job& job) {
   const bool depthwise = IsDepthwise(job.node, group, x, w);
   Call call{depthwise ? BuiltinOperator::DEPTHWISE_CONV_2D : BuiltinOperator::CONV_2D, {input}, {}};
   // [O,1,H,W] to [1,H,W,O], or [O,I,H,W] to [O,H,W,I].
-  QTX_ASSIGN_OR_RETURN(
-      const int weights,
-      AddWeights(writer, layer.w, depthwise ? Inverse(DepthwiseToOihw()) : NchwToNhwc()));
-  QTX_ASSIGN_OR_RETURN(const int bias, UseBias(writer, layer));
-  call.inputs.push_back(weights);
-  if (bias >= 0) call.inputs.push_back(bias);
+  QTX_ASSIGN_OR_RETURN(const int weights, depthwise ? AddDepthwise(writer, layer)
+                                                    : AddWeights(writer, layer.w, NchwToNhwc()));
+  QTX_ASSIGN_OR_RETURN(const int bias, UseBiasOrZeros(writer, layer));
+  call.inputs.insert(call.inputs.end(), {weights, bias});
   if (depthwise) {
     auto options = ConvOptions<schema::DepthwiseConv2DOptionsT>(window, activation);
     options.depth_multiplier = static_cast<std::int32_t>(w[0] / group);

@@ -204,4 +204,29 @@ Result<int> UseBias(TfliteWriter& writer, const Layer& layer) {
                                              : writer.AddConstant(layer.bias, bias);
 }
 
+Result<int> UseBiasOrZeros(TfliteWriter& writer, const Layer& layer) {
+  if (!layer.bias.empty()) return UseBias(writer, layer);
+  QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType w, writer.Type(layer.w));
+  writer.ledger().Changed(layer.y, "bias", "zeros; LiteRT takes no convolution without");
+  const std::string name = layer.y + "/bias";
+  if (!x.quantization) {
+    QTX_ASSIGN_OR_RETURN(const format::Tensor zeros,
+                         format::MakeTensor(ElementType::kFloat, {layer.channels}));
+    return writer.AddConstant(name, zeros);
+  }
+  format::Quantization q;
+  for (const float scale : w.quantization->scale) {
+    q.scale.push_back(x.quantization->scale[0] * scale);
+    if (!std::isnormal(q.scale.back()))
+      return NoKernel(layer.w,
+                      "x * w is no scale of binary32: " + format::HexFloat(q.scale.back()));
+  }
+  if (q.scale.size() > 1) q.axis = {0};
+  QTX_ASSIGN_OR_RETURN(const format::Tensor zeros,
+                       format::MakeTensor(ElementType::kInt32Q, {layer.channels}, std::move(q)));
+  return x.elem_type == ElementType::kInt16Q ? AddWideBias(writer, name, zeros)
+                                             : writer.AddConstant(name, zeros);
+}
+
 }  // namespace qtx::convert

@@ -40,5 +40,7 @@ Result<void> CheckLayer(TfliteWriter& writer, const Layer& layer);
 /// The tensor of the bias, -1 for none: INT32 with scale x * w, INT64 for 16-bit x.
 /// Errors: kUnsupported for any other bias.
 Result<int> UseBias(TfliteWriter& writer, const Layer& layer);
+/// The same for a convolution, which LiteRT does not take without: zeros where the layer has none.
+Result<int> UseBiasOrZeros(TfliteWriter& writer, const Layer& layer);
 
 }  // namespace qtx::convert

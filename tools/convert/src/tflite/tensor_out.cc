@@ -85,9 +85,11 @@ Result<void> SetTensorType(const format::TensorType& type, schema::TensorT& tens
   QTX_ASSIGN_OR_RETURN(tensor.type, TypeFor(type.elem_type));
   QTX_ASSIGN_OR_RETURN(tensor.shape, ShapeOf(type));
   tensor.quantization = nullptr;
-  if (!type.quantization && !type.statistics) return {};
+  // An annotation of a FLOAT value is none of its type.
+  const bool quantized = type.quantization && type.elem_type != ElementType::kFloat;
+  if (!quantized && !type.statistics) return {};
   auto parameters = std::make_unique<schema::QuantizationParametersT>();
-  if (type.quantization) QTX_RETURN_IF_ERROR(SetScales(*type.quantization, *parameters));
+  if (quantized) QTX_RETURN_IF_ERROR(SetScales(*type.quantization, *parameters));
   if (type.statistics && type.statistics->axis.size() <= 1) {
     for (const double min : type.statistics->min) {
       parameters->min.push_back(static_cast<float>(min));

@@ -63,6 +63,7 @@ Result<format::TensorType> TfliteWriter::Type(const std::string& value) const {
   } else if (const auto found = inferred_.find(value); found != inferred_.end()) {
     type = found->second;
   }
+  if (!format::IsQuantized(type.elem_type)) type.quantization.reset();  // an annotation
   if (type.quantization) {
     QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.model(), type));
     if (format::HasBase(*type.quantization)) {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/reference/interpreter.h"
@@ -134,6 +136,94 @@ TEST(FromQdq, LeavesParametersThatAreComputed) {
   }
   EXPECT_THAT(OpTypes(Lifted(maker.model)),
               ElementsAre("Cast", "Relu", "QuantizeLinear", "DequantizeLinear"));
+}
+
+// Without a type of its own, the result of an operator on a quantized value could be of any.
+TEST(FromQdq, DeclaresFloatWhatNodesMakeOfQuantizedValues) {
+  OnnxMaker maker = ReluBetweenPairs();
+  maker.model.graph.nodes[2].inputs = {"t"};
+  maker.Node("Tanh", {"xd"}, {"t"});
+  auto& nodes = maker.model.graph.nodes;
+  std::rotate(nodes.begin() + 2, nodes.end() - 1, nodes.end());
+  const format::Model lifted = Lifted(maker.model);
+  EXPECT_EQ(TypeOf(lifted, "t").elem_type, ElementType::kFloat);
+  const auto prepared = reference::Interpreter::Prepare(lifted, "exact");
+  EXPECT_TRUE(prepared.has_value()) << prepared.error().message;
+  maker.Node("Greater", {"xd", "t"}, {"g"});  // BOOL, as the operator says
+  EXPECT_EQ(Lifted(maker.model).graph.FindValue("g"), nullptr);
+}
+
+std::string StayingLine(const format::Model& model, const std::string& value) {
+  const auto conversion = FromOnnx(model);
+  EXPECT_TRUE(conversion.has_value());
+  if (!conversion.has_value()) return "";
+  for (const LedgerEntry& entry : conversion->ledger) {
+    if (entry.value == value && entry.field == "op_type") return entry.why;
+  }
+  return "";
+}
+
+// x FLOAT16 [1,2] times w INT8 [2,2], dequantized with a scale of `type`.
+OnnxMaker HalfProduct(ElementType type) {
+  OnnxMaker maker(23);
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat16, {1, 2})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat16, {1, 2})};
+  maker.Initializer<std::int8_t>("w", ElementType::kInt8, {2, 2}, {1, 2, 3, 4});
+  if (type == ElementType::kFloat) {
+    maker.Initializer<float>("s", type, {}, {0.5F});
+  } else {
+    maker.Initializer<std::uint16_t>("s", type, {}, {0x3800});  // 0.5
+  }
+  maker.Node("DequantizeLinear", {"w", "s"}, {"d"});
+  maker.Node("MatMul", {"x", "d"}, {"y"});
+  return maker;
+}
+
+TEST(FromQdq, SaysWhyAPairStays) {
+  EXPECT_EQ(StayingLine(HalfProduct(ElementType::kFloat16).model, "d"),
+            "DequantizeLinear stays as it is: its scale is FLOAT16, that of a type FLOAT");
+  OnnxMaker computed = ReluBetweenPairs();
+  computed.Node("Relu", {"a/scale"}, {"s"});
+  auto& nodes = computed.model.graph.nodes;
+  std::rotate(nodes.begin(), nodes.end() - 1, nodes.end());
+  nodes[1].inputs[1] = "s";
+  EXPECT_EQ(StayingLine(computed.model, "xq"),
+            "QuantizeLinear stays as it is: its scale or zero point is computed at run time");
+}
+
+// Lowered, FLOAT weights would meet a FLOAT16 x, which ONNX has no MatMul for.
+TEST(FromQdq, RefusesFloat16BesideQuantizedValues) {
+  OnnxMaker maker = HalfProduct(ElementType::kFloat);
+  const auto mixed = FromOnnx(maker.model);
+  ASSERT_FALSE(mixed.has_value());
+  EXPECT_EQ(mixed.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(mixed.error().where, "node 'y_node' (MatMul): value 'x'");
+  EXPECT_EQ(mixed.error().message,
+            "found FLOAT16 beside INT8Q 'd'; reals are quantized or FLOAT, and nothing is rounded "
+            "to 16 bits");
+  maker.model.graph.nodes[0].attributes = {
+      format::Attribute::Int("output_dtype", static_cast<std::int64_t>(ElementType::kFloat16))};
+  const auto rounded = FromOnnx(maker.model);
+  ASSERT_FALSE(rounded.has_value());
+  EXPECT_EQ(rounded.error().where, "node 'd_node' (DequantizeLinear): value 'd'");
+}
+
+// gemm.C1: ONNX Runtime's quantizer has written such nodes, which it does not take itself.
+TEST(FromQdq, RefusesAGemmOfPlainIntegersWithAFloatBias) {
+  OnnxMaker maker;
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {1, 2})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kInt8, {1, 2})};
+  maker.Parameters("a", 0.5F, 3);
+  maker.Initializer<std::int8_t>("w", ElementType::kInt8, {2, 2}, {1, 2, 3, 4});
+  maker.Initializer<float>("b", ElementType::kFloat, {2}, {1, 2});
+  maker.Quantize("x", "a", "xq");
+  maker.Node("Gemm", {"xq", "w", "b"}, {"y"});
+  const auto refused = FromOnnx(maker.model);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(refused.error().where, "node 'y_node' (Gemm): value 'b'");
+  EXPECT_EQ(refused.error().message,
+            "found FLOAT beside INT8 'xq'; expected reals, or operands of one plain type");
 }
 
 TEST(FromQdq, NamesAScaleThatIsNotPositive) {

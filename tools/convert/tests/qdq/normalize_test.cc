@@ -105,6 +105,47 @@ TEST(NormalizePairs, ClipsTheIntegersOfWeights) {
   EXPECT_EQ(w->quantization->quant_min, -7);
 }
 
+// Brevitas's weights of four bits: INT8 in the file, clipped before they are read.
+TEST(NormalizePairs, TakesAClipOfAnInitializerForItsRange) {
+  OnnxMaker maker(13);
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {1, 2})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {1, 2})};
+  maker.Parameters("a", 0.5F, 0);
+  maker.Initializer<std::int8_t>("w", ElementType::kInt8, {2, 2}, {5, -8, 7, 9});
+  maker.Initializer<std::int8_t>("low", ElementType::kInt8, {}, {-7});
+  maker.Initializer<std::int8_t>("high", ElementType::kInt8, {}, {7});
+  maker.Node("Clip", {"w", "low", "high"}, {"wc"});
+  maker.Dequantize("wc", "a", "wd");
+  maker.Node("MatMul", {"x", "wd"}, {"y"});
+  const format::Model model = Imported(maker);
+  EXPECT_THAT(OpTypes(model), ElementsAre("MatMul"));
+  ASSERT_EQ(model.graph.initializers.size(), 1U);  // the bounds are gone
+  const auto w = format::LoadInitializer(model, model.graph.nodes[0].inputs[1]);
+  ASSERT_TRUE(w.has_value()) << w.error().message;
+  EXPECT_EQ(w->elem_type, ElementType::kInt8Q);
+  EXPECT_THAT(format::UnpackInt32(*w), ElementsAre(5, -7, 7, 7));
+  EXPECT_EQ(w->quantization->quant_min, -7);
+  EXPECT_EQ(w->quantization->quant_max, 7);
+}
+
+// PyTorch's exporter: of zero points that are equal, one is in the file, the others name it.
+TEST(NormalizePairs, ReadsAZeroPointWithoutItsIdentity) {
+  OnnxMaker maker(13);
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {2})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {2})};
+  maker.Parameters("a", 0.5F, 3);
+  maker.Node("Identity", {"a/zp"}, {"z"});
+  maker.Node("QuantizeLinear", {"x", "a/scale", "z"}, {"xq"});
+  maker.Node("DequantizeLinear", {"xq", "a/scale", "z"}, {"xd"});
+  maker.Node("Relu", {"xd"}, {"y"});
+  const format::Model model = Imported(maker);
+  EXPECT_THAT(OpTypes(model), ElementsAre("Cast", "Relu"));
+  EXPECT_TRUE(model.graph.initializers.empty());
+  const format::ValueInfo* value = model.graph.FindValue("xd");
+  ASSERT_NE(value, nullptr);
+  EXPECT_THAT(value->type->quantization->offset, ElementsAre(3));
+}
+
 // x -> Q -> Reshape -> MaxPool -> DQ: the integers are moved and selected, not computed with.
 TEST(NormalizePairs, QuantizesWhatMovesIntegers) {
   OnnxMaker maker(21);

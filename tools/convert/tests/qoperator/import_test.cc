@@ -108,6 +108,12 @@ TEST(FromQOperator, LeavesAnAlphaThatScalesTheAccumulator) {
   EXPECT_TRUE(HasLine(lifted, "y", "QGemm stays as it is: alpha"));
 }
 
+TEST(FromQOperator, ImportsTheDomainOfANodeThatStays) {
+  OnnxMaker maker = OneQGemm(0, 0.5F);
+  std::erase_if(maker.model.opset_imports, [](const auto& i) { return !i.domain.empty(); });
+  EXPECT_EQ(Lifted(maker.model).OpsetVersion("com.microsoft"), 1);
+}
+
 TEST(FromQOperator, LeavesScalesThatAreComputed) {
   OnnxMaker maker = OneQLinearConv();
   maker.model.graph.inputs.push_back(OnnxMaker::Value("later", ElementType::kFloat, {}));
@@ -129,7 +135,7 @@ TEST(FromQOperator, ReadsContribOperatorsOfTheDefaultDomainWithoutZeroPoints) {
   const format::Model lifted = Lifted(maker.model);
   EXPECT_THAT(OpTypes(lifted), ElementsAre("AveragePool"));
   EXPECT_EQ(lifted.graph.nodes[0].Find("channels_last"), nullptr);
-  EXPECT_EQ(lifted.graph.nodes[0].origin->domain, "");
+  EXPECT_EQ(lifted.graph.nodes[0].origin->domain, "com.microsoft");  // which has the operator
   EXPECT_EQ(ElementTypeOf(lifted, "y"), ElementType::kUint8Q);
   EXPECT_THAT(QuantizationOf(lifted, "x").offset, IsEmpty());
 }

@@ -147,6 +147,83 @@ TEST(ToQOperator, WritesWeightsOfWeightOnlyProducts) {
   ExpectReadsBack(maker.model);
 }
 
+// a [1,16] FLOAT -> MatMul by w [16,1] INT4Q in blocks of `block` along K -> y.
+OnnxMaker SignedWeights(std::int64_t block) {
+  OnnxMaker maker(17);
+  maker.model.opset_imports.push_back({"qtx", 1});
+  auto& graph = maker.model.graph;
+  graph.inputs = {OnnxMaker::Value("a", ElementType::kFloat, {1, 16})};
+  graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {1, 1})};
+  const auto blocks = static_cast<std::size_t>(16 / block);
+  graph.values = {OnnxMaker::Quantized("w", ElementType::kInt4Q, {16, 1},
+                                       std::vector<float>(blocks, 0.5F), {0, 1})};
+  graph.values[0].type->quantization->block_shape = {block, 1};
+  maker.Initializer<std::uint8_t>("w", ElementType::kInt4, {16, 1},
+                                  std::vector<std::uint8_t>(8, 0xF1));  // 1, -1, 1, -1, ...
+  maker.Node("MatMul", {"a", "w"}, {"y"});
+  return maker;
+}
+
+// 1 - 0 = 9 - 8 and -1 - 0 = 7 - 8: the default zero point of MatMulNBits is 8.
+TEST(ToQOperator, WritesSignedWeightsAsUnsignedOnesOfZeroPoint8) {
+  const OnnxMaker maker = SignedWeights(16);
+  const format::Model written = WrittenOrFail(maker.model);
+  ASSERT_THAT(OpTypes(written), ElementsAre("MatMulNBits"));
+  EXPECT_THAT(written.graph.nodes[0].inputs, ElementsAre("a", "w", "w/scale"));
+  const auto b = format::Decode(*written.graph.FindInitializer("w"));
+  ASSERT_TRUE(b.has_value());
+  EXPECT_EQ(b->bytes, std::vector<std::byte>(8, std::byte{0x79}));
+  ExpectReadsBack(maker.model);
+}
+
+// com.microsoft's DequantizeLinear has no block_size, ONNX's has it since 21.
+TEST(ToQOperator, RaisesTheOpsetForBlocksThatNoProductTakes) {
+  const OnnxMaker maker = SignedWeights(8);
+  const format::Model written = WrittenOrFail(maker.model);
+  EXPECT_THAT(OpTypes(written), ElementsAre("DequantizeLinear", "MatMul"));
+  EXPECT_EQ(written.graph.nodes[0].domain, "");
+  EXPECT_EQ(written.OpsetVersion(""), 21);
+  EXPECT_EQ(written.OpsetVersion("com.microsoft"), 0);
+  ExpectReadsBack(maker.model);
+}
+
+TEST(ToQOperator, LeavesBetaOutOfQGemmWhichHasNone) {
+  OnnxMaker maker = ExtendedConv();
+  auto& graph = maker.model.graph;
+  graph.inputs[0].type->shape = format::ToShape(format::Dims{1, 2});
+  graph.outputs[0].type->shape = format::ToShape(format::Dims{1, 2});
+  graph.values[0].type->shape = format::ToShape(format::Dims{2, 2});
+  graph.initializers.clear();
+  graph.nodes.clear();
+  maker.Initializer<std::int8_t>("w", ElementType::kInt8, {2, 2}, {1, 2, 3, 4});
+  maker.Initializer<std::int32_t>("b", ElementType::kInt32, {2}, {10, -20});
+  maker.Node("Gemm", {"x", "w", "b"}, {"y"}).attributes = {
+      Attribute::Float("alpha", 1), Attribute::Float("beta", 1), Attribute::Int("transB", 1)};
+  const format::Model written = WrittenOrFail(maker.model);
+  ASSERT_THAT(OpTypes(written), ElementsAre("QGemm"));
+  EXPECT_EQ(written.graph.nodes[0].Find("beta"), nullptr);
+  EXPECT_NE(written.graph.nodes[0].Find("alpha"), nullptr);
+  ExpectReadsBack(maker.model);
+}
+
+// ONNX Runtime has a schema of QLinearReduceMean and no kernel.
+TEST(ToQOperator, WritesAMeanOverAxesBetweenPairs) {
+  OnnxMaker maker = ExtendedConv();
+  auto& graph = maker.model.graph;
+  graph.values.push_back(graph.outputs[0]);
+  graph.outputs = {OnnxMaker::Quantized("m", ElementType::kInt8Q, {1, 2, 2}, {1.0F})};
+  maker.Node("ReduceMean", {"y"}, {"m"}).attributes = {Attribute::Ints("axes", {1}),
+                                                       Attribute::Int("keepdims", 0)};
+  const auto written = FindKind("qoperator")->write(maker.model, {});
+  ASSERT_TRUE(written.has_value());
+  EXPECT_THAT(OpTypes(std::get<format::Model>(written->content)),
+              ElementsAre("QLinearConv", "DequantizeLinear", "ReduceMean", "QuantizeLinear"));
+  EXPECT_TRUE(std::ranges::any_of(written->ledger, [](const LedgerEntry& entry) {
+    return entry.value == "m" && entry.why.find("between DequantizeLinear") != std::string::npos;
+  }));
+  ExpectReadsBack(maker.model);
+}
+
 TEST(ToQOperator, NamesWhatIntegersCannotSay) {
   OnnxMaker bias = ExtendedConv();
   bias.model.graph.values[1].type->quantization->scale[1] = 0.5F;

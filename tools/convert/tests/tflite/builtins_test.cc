@@ -172,6 +172,21 @@ TEST_F(Builtins, ReductionsOverOtherAxesThanHeightAndWidth) {
   EXPECT_EQ(Constant(1, 1), (Values{0, 2}));
 }
 
+// reduce_mean.C3, and reduce_max: beside a Gelu, which needs opset 20, the axes are an input.
+TEST_F(Builtins, ReductionsBesideAGeluHaveTheirAxesAsOpset20Has) {
+  const int x = Float("x", {2, 3, 4}), axes = maker.Int32s("axes", {2}, {-1, 0});
+  const int mean = Float("mean", {3}), max = Float("max", {3}), y = Float("y", {3});
+  maker.Operator(BuiltinOperator::MEAN, {x, axes}, {mean});
+  maker.Operator(BuiltinOperator::REDUCE_MAX, {x, axes}, {max});
+  maker.Operator(BuiltinOperator::GELU, {mean}, {y}, schema::GeluOptionsT());
+  Convert({x}, {y, max});
+  EXPECT_EQ(model.OpsetVersion(""), 20);
+  for (const std::size_t node : {0U, 1U}) {
+    EXPECT_EQ(Node(node).Find("axes"), nullptr);
+    EXPECT_EQ(Constant(node, 1), (Values{0, 2}));
+  }
+}
+
 TEST_F(Builtins, NearestNeighbourOfHalfPixelsRoundsUp) {
   const int x = Float("x", {1, 2, 2, 1}), y = Float("y", {1, 4, 4, 1});
   const int size = maker.Int32s("size", {2}, {4, 4});

@@ -150,6 +150,88 @@ TEST_F(NewFile, OneChannelInEachGroupIsDepthwise) {
   EXPECT_EQ(Op(1).builtin_options.AsDepthwiseConv2DOptions()->depth_multiplier, 1);
 }
 
+// LiteRT refuses CONV_2D without a bias and crashes on DEPTHWISE_CONV_2D. Scales 0.5 * 0.25 and
+// 0.5 * 0.5; 64 bits for 16-bit activations.
+TEST_F(NewFile, AConvolutionWithoutABiasGetsZeros) {
+  format::Quantization q = Grid(0.25F);
+  q.scale = {0.25F, 0.5F};
+  q.axis = {0};
+  for (const ElementType type : {ElementType::kInt8Q, ElementType::kInt16Q}) {
+    for (const std::int64_t group : {1, 2}) {
+      model_.graph = {};
+      Input(Value("x", type, {1, 2, 1, 4}, Grid(0.5F)));
+      Constant("w", ElementType::kInt8Q, {2, 2 / group, 1, 1},
+               std::vector<std::int64_t>(static_cast<std::size_t>(4 / group), 1), q);
+      Output(Value("y", type, {1, 2, 1, 4}, Grid(1.0F)));
+      Node("Conv", {"x", "w"}, "y", {Attribute::Int("group", group)});
+      Write();
+      const bool wide = type == ElementType::kInt16Q;
+      const schema::TensorT& bias = OpInput(1, 2);
+      EXPECT_EQ(bias.type, wide ? schema::TensorType::INT64 : schema::TensorType::INT32);
+      EXPECT_THAT(bias.shape, ElementsAre(2));
+      EXPECT_THAT(bias.quantization->scale, ElementsAre(0.125F, 0.25F));
+      EXPECT_EQ(Data(bias), std::vector<std::uint8_t>(wide ? 16 : 8, 0));
+    }
+  }
+  model_.graph = {};
+  Input(Value("x", ElementType::kFloat, {1, 1, 1, 4}));
+  Floats("w", {2, 1, 1, 1}, {1, 2});
+  Output(Value("y", ElementType::kFloat, {1, 2, 1, 4}));
+  Node("Conv", {"x", "w"}, "y");
+  Write();
+  EXPECT_EQ(OpInput(1, 2).type, schema::TensorType::FLOAT32);
+  EXPECT_EQ(Data(OpInput(1, 2)), std::vector<std::uint8_t>(8, 0));
+}
+
+// LiteRT reads a scale for each channel here: with one it computes with what lies behind it.
+TEST_F(NewFile, ADepthwiseFilterOfAFloatInputHasAScaleForEachChannel) {
+  Input(Value("x", ElementType::kFloat, {1, 2, 1, 4}));
+  Constant("w", ElementType::kInt8Q, {2, 1, 1, 1}, {1, 2}, Grid(0.25F));
+  Output(Value("y", ElementType::kFloat, {1, 2, 1, 4}));
+  Node("Conv", {"x", "w"}, "y", {Attribute::Int("group", 2)});
+  Write();
+  EXPECT_EQ(Operators()[1], "DEPTHWISE_CONV_2D");
+  EXPECT_THAT(OpInput(1, 1).quantization->scale, ElementsAre(0.25F, 0.25F));
+  EXPECT_EQ(OpInput(1, 1).quantization->quantized_dimension, 3);
+  EXPECT_EQ(Version(1), 6);
+}
+
+TEST_F(NewFile, AProductOfUnsignedValuesIsSignedForBatchMatMul) {
+  Input(Value("a", ElementType::kUint8Q, {2, 2, 3}, Grid(0.5F, 130)));
+  Input(Value("b", ElementType::kUint8Q, {2, 3, 1}, Grid(0.5F)));
+  Output(Value("y", ElementType::kUint8Q, {2, 2, 1}, Grid(1.0F)));
+  Node("MatMul", {"a", "b"}, "y");
+  Write();
+  EXPECT_EQ(Operators(), (Codes{"QUANTIZE", "QUANTIZE", "BATCH_MATMUL", "QUANTIZE"}));
+  EXPECT_EQ(OpInput(2, 0).type, schema::TensorType::INT8);
+  EXPECT_THAT(OpInput(2, 0).quantization->zero_point, ElementsAre(2));  // 130 - 128
+  EXPECT_THAT(OpInput(2, 1).quantization->zero_point, ElementsAre(-128));
+}
+
+// A FLOAT value is no less FLOAT for an annotation; storage FLOAT8E4M3FN is no tensor of TFLite.
+TEST_F(NewFile, RefusesScalesThatNoTensorHasByName) {
+  Input(Value("x", ElementType::kFloat, {1, 2}));
+  Floats("w", {2, 1}, {1, 2});
+  Inner(Value("w", ElementType::kFloat, {2, 1}, Grid(0.25F)));
+  model_.graph.values[0].type->quantization->storage_type = ElementType::kInt8;
+  Output(Value("y", ElementType::kFloat, {1, 1}));
+  Node("MatMul", {"x", "w"}, "y");
+  EXPECT_EQ(Refusal().where, "w: quantization");
+  EXPECT_THAT(Refusal().message, HasSubstr("annotates a FLOAT value"));
+  EXPECT_THAT(Refusal().message, HasSubstr("--allow parameters"));
+  Write({"parameters"});
+  EXPECT_EQ(OpInput(0, 1).type, schema::TensorType::FLOAT32);
+  EXPECT_EQ(OpInput(0, 1).quantization, nullptr);
+
+  model_.graph.initializers.clear();
+  model_.graph.values.clear();
+  format::Tensor w = *format::MakeTensor(ElementType::kFloat8E4M3FNQ, {2, 1}, Grid(0.25F));
+  model_.graph.initializers.push_back(format::ToTensorData("w", w));
+  Inner(Value("w", ElementType::kFloat8E4M3FNQ, {2, 1}, Grid(0.25F)));
+  EXPECT_THAT(Refusal().where, HasSubstr("'w'"));
+  EXPECT_THAT(Refusal().message, HasSubstr("FLOAT8E4M3FNQ"));
+}
+
 // Width 5, kernel 3, stride 2: SAME gives 3 columns and needs (3-1)*2+3-5 = 2, one on each side.
 TEST_F(NewFile, PadsAreSameWhereTfliteComputesThem) {
   for (const bool same : {true, false}) {

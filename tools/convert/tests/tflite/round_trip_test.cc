@@ -37,7 +37,7 @@ std::string Tables(const std::string& bytes) {
 }
 
 struct Tally {
-  int files = 0, refused = 0, parts = 0, same = 0;
+  int files = 0, refused = 0, parts = 0, biased = 0, same = 0;
 };
 
 void RoundTrip(const fs::path& file, Tally& tally) {
@@ -60,6 +60,13 @@ void RoundTrip(const fs::path& file, Tally& tally) {
   ASSERT_TRUE(written.has_value())
       << file << ": " << written.error().where << ": " << written.error().message;
   const auto& out = std::get<std::string>(written->content);
+  // LiteRT takes no convolution without a bias.
+  if (std::ranges::any_of(written->ledger,
+                          [](const LedgerEntry& entry) { return entry.field == "bias"; })) {
+    EXPECT_EQ(file.stem(), "single_conv_no_bias");
+    ++tally.biased;
+    return;
+  }
   const bool same = Tables(*bytes) == Tables(out);
   EXPECT_TRUE(same) << file;
   tally.same += same ? 1 : 0;
@@ -74,7 +81,7 @@ TEST(TfliteRoundTrip, EveryFileGoesOutAsItCameIn) {
   for (const fs::path& file : Files()) RoundTrip(file, tally);
   std::cout << tally.files << " files, " << tally.refused << " refused by the reader, "
             << tally.parts << " of several subgraphs, " << tally.same << " written as they came\n";
-  EXPECT_EQ(tally.same + tally.parts + tally.refused, tally.files);
+  EXPECT_EQ(tally.same + tally.parts + tally.biased + tally.refused, tally.files);
 }
 
 }  // namespace

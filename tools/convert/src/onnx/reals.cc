@@ -1,0 +1,197 @@
+#include "onnx/reals.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "errors.h"
+#include "layout.h"
+#include "onnx/graph_index.h"
+#include "qoperator/typing.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::ElementType;
+using format::Node;
+using format::TensorType;
+
+// Operators on reals that give another type, say their type themselves, or give no tensor. Sorted.
+// clang-format off
+constexpr std::array<std::string_view, 20> kNotReal = {
+    "ArgMax", "ArgMin", "Cast", "CastLike", "DequantizeLinear", "DynamicQuantizeLinear", "Equal",
+    "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "NonMaxSuppression",
+    "NonZero", "QuantizeLinear", "SequenceConstruct", "Shape", "Size", "SplitToSequence"};
+// clang-format on
+// Operators whose first result alone is real. Sorted.
+constexpr std::array<std::string_view, 4> kFirstReal = {"Dropout", "MaxPool", "TopK", "Unique"};
+
+std::size_t RealOutputs(const Node& node) {
+  const std::string_view name = node.op_type;
+  if (!IsStock(node, name) || std::ranges::binary_search(kNotReal, name)) return 0;
+  return std::ranges::binary_search(kFirstReal, name) ? 1 : node.outputs.size();
+}
+
+// The type of a quantized initializer behind a Transpose.
+std::optional<TensorType> Transposed(const Node& node, const TensorType& from) {
+  const auto dims = from.shape ? format::FixedDims(*from.shape) : std::nullopt;
+  if (!IsStock(node, "Transpose") || !dims || from.quantization->axis.size() > 1 ||
+      from.statistics) {
+    return std::nullopt;
+  }
+  Permutation perm = node.IntsOr("perm", {});
+  if (perm.empty()) {
+    for (std::size_t i = dims->size(); i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
+  }
+  Permutation sorted = perm;
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != static_cast<std::int64_t>(i)) return std::nullopt;
+  }
+  if (perm.size() != dims->size()) return std::nullopt;
+  return Permute(from, perm);
+}
+
+class Declarer {
+ public:
+  explicit Declarer(format::Graph& graph) : graph_(graph) {
+    for (const auto& data : graph.initializers) constants_.insert(data.name);
+    for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+      for (const format::ValueInfo& info : *list) Note(info);
+    }
+  }
+
+  void Run() {
+    for (const Node& node : graph_.nodes) Visit(node);
+  }
+
+ private:
+  void Note(const format::ValueInfo& info) {
+    declared_.insert(info.name);
+    if (info.type && info.type->quantization && format::IsQuantized(info.type->elem_type))
+      quantized_.emplace(info.name, *info.type);
+  }
+  void Declare(const std::string& name, TensorType type) {
+    if (name.empty() || declared_.contains(name)) return;
+    format::ValueInfo info;
+    info.name = name;
+    info.type = std::move(type);
+    Note(info);
+    graph_.values.push_back(std::move(info));
+  }
+  void Visit(const Node& node) {
+    const auto is_quantized = [&](const std::string& input) { return quantized_.contains(input); };
+    if (std::ranges::none_of(node.inputs, is_quantized)) return;
+    const std::string& from = node.inputs[0];
+    if (constants_.contains(from) && is_quantized(from) && node.outputs.size() == 1) {
+      if (auto transposed = Transposed(node, quantized_.at(from)))
+        return Declare(node.outputs[0], *std::move(transposed));
+    }
+    for (std::size_t i = 0; i < RealOutputs(node); ++i)
+      Declare(node.outputs[i], {.elem_type = ElementType::kFloat});
+  }
+
+  format::Graph& graph_;
+  std::map<std::string, TensorType> quantized_;
+  std::set<std::string> declared_, constants_;
+};
+
+bool IsHalf(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kBfloat16;
+}
+
+// Walks the nodes with the types that are known: declared, of an initializer, or passed on.
+class OperandCheck {
+ public:
+  explicit OperandCheck(const format::Graph& graph) : graph_(graph) {
+    for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+      for (const format::ValueInfo& info : *list) {
+        if (info.type) types_.emplace(info.name, info.type->elem_type);
+      }
+    }
+    for (const auto& data : graph.initializers) types_.emplace(data.name, data.data_type);
+  }
+
+  Result<void> Run() {
+    for (const Node& node : graph_.nodes) {
+      auto checked = Check(node);
+      if (!checked.has_value()) return At(PlaceOf(node), checked.error());
+      PassOn(node);
+    }
+    return {};
+  }
+
+ private:
+  ElementType TypeOf(const std::string& value) const {
+    const auto found = types_.find(value);
+    return found == types_.end() ? ElementType::kUndefined : found->second;
+  }
+  // Every value of `node` after another: those whose type is known.
+  std::vector<std::string> Known(const Node& node, bool outputs) const {
+    std::vector<std::string> known = node.inputs;
+    if (outputs) known.insert(known.end(), node.outputs.begin(), node.outputs.end());
+    std::erase_if(known,
+                  [&](const auto& value) { return TypeOf(value) == ElementType::kUndefined; });
+    return known;
+  }
+  Error Beside(ErrorCode code, const std::string& value, const std::string& other,
+               const char* why) const {
+    return {code, "value '" + value + "'",
+            "found " + std::string(format::Name(TypeOf(value))) + " beside " +
+                std::string(format::Name(TypeOf(other))) + " '" + other + "'; " + why};
+  }
+  Result<void> Check(const Node& node) const {
+    if (RealOutputs(node) == 0) return {};
+    const std::vector<std::string> values = Known(node, true);
+    const auto half = std::ranges::find_if(values, [&](auto& v) { return IsHalf(TypeOf(v)); });
+    const auto quantized =
+        std::ranges::find_if(values, [&](auto& v) { return format::IsQuantized(TypeOf(v)); });
+    if (half != values.end() && quantized != values.end()) {
+      return Beside(ErrorCode::kUnsupported, *half, *quantized,
+                    "reals are quantized or FLOAT, and nothing is rounded to 16 bits");
+    }
+    return CheckProduct(node);
+  }
+  Result<void> CheckProduct(const Node& node) const {
+    static constexpr std::array<std::string_view, 3> kProducts = {"Conv", "Gemm", "MatMul"};
+    if (std::ranges::find(kProducts, node.op_type) == kProducts.end()) return {};
+    const std::vector<std::string> values = Known(node, false);
+    const auto plain = std::ranges::find_if(values, [&](auto& v) {
+      return format::IsIntegerStorage(TypeOf(v)) && !format::IsQuantized(TypeOf(v));
+    });
+    if (plain == values.end()) return {};
+    const auto other =
+        std::ranges::find_if(values, [&](auto& v) { return TypeOf(v) != TypeOf(*plain); });
+    if (other == values.end()) return {};
+    return Beside(ErrorCode::kInvalid, *other, *plain,
+                  "expected reals, or operands of one plain type");
+  }
+  void PassOn(const Node& node) {
+    ElementType type = ElementType::kUndefined;
+    if (IsQuantizeLinear(node)) {
+      type = node.inputs.size() > 2 ? TypeOf(node.inputs[2]) : ElementType::kUint8;
+    } else if (MovesElements(node)) {
+      type = TypeOf(node.inputs[0]);
+    } else if (RealOutputs(node) > 0) {
+      for (const std::string& input : node.inputs) {
+        if (IsHalf(TypeOf(input))) type = TypeOf(input);
+      }
+    } else if (IsStock(node, "Cast")) {
+      type = format::ElementTypeFromCode(node.IntOr("to", 0)).value_or(type);
+    }
+    if (type == ElementType::kUndefined || node.outputs.empty()) return;
+    for (const std::string& output : node.outputs) types_.emplace(output, type);
+  }
+
+  const format::Graph& graph_;
+  std::map<std::string, ElementType> types_;
+};
+
+}  // namespace
+
+void DeclareReals(format::Graph& graph) { Declarer(graph).Run(); }
+
+Result<void> CheckOperands(const format::Graph& graph) { return OperandCheck(graph).Run(); }
+
+}  // namespace qtx::convert
