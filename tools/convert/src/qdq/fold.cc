@@ -188,7 +188,7 @@ void RestoreImports(bool as_recorded, format::Model& model) {
   const auto imports = ImportsIn(model);
   format::EraseLoweringRecord(model.metadata);
   if (imports && (as_recorded || MeanTheSame(model, *imports))) model.opset_imports = *imports;
-  if (as_recorded || model.OpsetVersion(format::kDomain) != 0) return;
+  if ((imports && as_recorded) || model.OpsetVersion(format::kDomain) != 0) return;
   model.opset_imports.push_back({std::string(format::kDomain), format::HasLevels(model)
                                                                    ? format::kLevelsVersion
                                                                    : format::kVersion});

@@ -272,6 +272,7 @@ void Writer::Finish() {
       model_.graph.nodes, [](const Node& node) { return node.domain == kMicrosoft; });
   if (microsoft && model_.OpsetVersion(kMicrosoft) == 0)
     model_.opset_imports.push_back({std::string(kMicrosoft), 1, ""});
+  format::EraseLoweringRecord(model_.metadata);
   model_.metadata.emplace_back(format::kImportsKey,
                                ImportsText(model_.OpsetVersion(""), source_.opset_imports));
 }
