@@ -40,7 +40,8 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   Conversion conversion;
   format::Model open = model;
   OpenNegativeDimensions(open, ledger);
-  const bool as_recorded = IsAsRecorded(open, ledger);
+  const Recorded recorded = ReadRecord(open, ledger);
+  const bool as_recorded = recorded.all();
   Pairs pairs{std::move(open), {}};
   if (!as_recorded || !HasOwnQuants(pairs.model)) {
     QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, as_recorded, ledger));
@@ -49,6 +50,7 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
+  RestoreImports(recorded, conversion.model);
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);
   return conversion;

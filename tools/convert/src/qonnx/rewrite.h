@@ -9,7 +9,7 @@ namespace qtx::convert {
 /// The model with its quantizers as Q/DQ pairs whose types are annotated on the values after them,
 /// constants behind quantizers as quantized initializers, and the operators of channels_last
 /// between Transposes. A model without QONNX's operators stays as it is. Of one that is not as
-/// recorded (IsAsRecorded), FLOAT values that lack a type get one.
+/// recorded (Recorded::all), FLOAT values that lack a type get one.
 /// Errors: kUnsupported, naming the node and why the extended form cannot say it; kInvalid.
 Result<format::Model> RewriteQonnx(const format::Model& model, bool as_recorded, Ledger& ledger);
 

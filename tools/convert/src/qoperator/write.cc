@@ -41,7 +41,7 @@ class Writer {
   bool WouldMerge(const std::string& real) const;
   void Declare(std::vector<format::ValueInfo>& list);
   void Annotate();
-  void Finish();
+  Result<void> Finish();
 
   const GraphIndex& index_;
   const format::Model& source_;
@@ -261,7 +261,7 @@ void Writer::Annotate() {
   AddAnnotations(annotations, model_.graph);
 }
 
-void Writer::Finish() {
+Result<void> Writer::Finish() {
   Declare(model_.graph.inputs);
   Declare(model_.graph.outputs);
   Declare(model_.graph.values);
@@ -272,9 +272,7 @@ void Writer::Finish() {
       model_.graph.nodes, [](const Node& node) { return node.domain == kMicrosoft; });
   if (microsoft && model_.OpsetVersion(kMicrosoft) == 0)
     model_.opset_imports.push_back({std::string(kMicrosoft), 1, ""});
-  format::EraseLoweringRecord(model_.metadata);
-  model_.metadata.emplace_back(format::kImportsKey,
-                               ImportsText(model_.OpsetVersion(""), source_.opset_imports));
+  return RecordNodes(source_.opset_imports, model_);
 }
 
 Result<Conversion> Writer::Run(const Options& options) {
@@ -293,7 +291,7 @@ Result<Conversion> Writer::Run(const Options& options) {
     if (!written.has_value())
       return At("node '" + node.name + "' (" + node.op_type + ")", written.error());
   }
-  Finish();
+  QTX_RETURN_IF_ERROR(Finish());
   return Conversion{std::move(model_), ledger_.Take()};
 }
 
