@@ -52,7 +52,8 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   Conversion conversion;
   format::Model open = model;
   OpenNegativeDimensions(open, ledger);
-  const bool as_recorded = IsAsRecorded(open, ledger);
+  const Recorded recorded = ReadRecord(open, ledger);
+  const bool as_recorded = recorded.all();
   Pairs pairs{std::move(open), {}};
   if (!as_recorded || !HasOwnQuants(pairs.model)) {
     QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, ledger));
@@ -61,6 +62,7 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
+  RestoreImports(recorded, conversion.model);
   QTX_RETURN_IF_ERROR(CheckOperands(conversion.model.graph));
   if (!as_recorded) ImportMicrosoft(conversion.model, ledger);
   conversion.ledger = ledger.Take();

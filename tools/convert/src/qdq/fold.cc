@@ -8,11 +8,7 @@
 #include "onnx/reals.h"
 #include "onnx/rename.h"
 #include "qdq/normalize.h"
-#include "qdq/opset.h"
 #include "qdq/plan.h"
-#include "qdq/record.h"
-#include "qtx/format/annotation.h"
-#include "qtx/format/levels.h"
 
 namespace qtx::convert {
 namespace {
@@ -171,30 +167,6 @@ void RewriteValues(const QdqPlan& plan, Graph& graph) {
   }
 }
 
-// Whether every node means in `imports` what it means in those of the model.
-bool MeanTheSame(const format::Model& model, const std::vector<format::OpsetImport>& imports) {
-  format::Model other;
-  other.opset_imports = imports;
-  const std::int64_t from = model.OpsetVersion("");
-  const std::int64_t to = other.OpsetVersion("");
-  return std::ranges::all_of(model.graph.nodes, [&](const Node& node) {
-    const bool stock = node.domain.empty() || node.domain == "ai.onnx";
-    if (!stock) return model.OpsetVersion(node.domain) == other.OpsetVersion(node.domain);
-    return from == to || CheckMove(node, from, to).has_value();
-  });
-}
-
-// lowering.S9.
-void RestoreImports(bool as_recorded, format::Model& model) {
-  const auto imports = ImportsIn(model);
-  format::EraseLoweringRecord(model.metadata);
-  if (imports && (as_recorded || MeanTheSame(model, *imports))) model.opset_imports = *imports;
-  if (as_recorded || model.OpsetVersion(format::kDomain) != 0) return;
-  model.opset_imports.push_back({std::string(format::kDomain), format::HasLevels(model)
-                                                                   ? format::kLevelsVersion
-                                                                   : format::kVersion});
-}
-
 }  // namespace
 
 Result<format::Model> FoldPairs(const format::Model& model, bool as_recorded, Ledger& ledger,
@@ -210,7 +182,6 @@ Result<format::Model> FoldPairs(const format::Model& model, bool as_recorded, Le
   QTX_RETURN_IF_ERROR(RewriteInitializers(plan, folded.graph));
   RewriteValues(plan, folded.graph);
   DropParameters(Parameters(plan, source.graph), folded.graph);
-  RestoreImports(as_recorded, folded);
   // A model that was lowered declares what its extended form declared.
   if (!as_recorded) DeclareReals(folded.graph);
   for (const std::string& name : plan.dropped) {

@@ -304,7 +304,7 @@ Result<void> Lowering::Finish(std::int64_t opset) {
         {import.domain, main ? opset : import.version, import.unknown_fields});
   }
   if (model_.OpsetVersion("") == 0 && opset != 0) model_.opset_imports.push_back({"", opset});
-  QTX_RETURN_IF_ERROR(WriteRecord(source_.opset_imports, model_));
+  QTX_RETURN_IF_ERROR(RecordAll(source_.opset_imports, model_));
   ledger_.Changed("model", "opset_import",
                   (opset == 0 ? "" : "opset " + std::to_string(opset) + " ") +
                       "without qtx; recorded in metadata_props");

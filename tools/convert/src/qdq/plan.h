@@ -25,7 +25,7 @@ struct QdqPlan {
 };
 
 struct PlanOptions {
-  // The model has the nodes and annotations that lowering left (IsAsRecorded): a pair counts only
+  // The model has the nodes and annotations that lowering left (Recorded::all): a pair counts only
   // if lowering added it; every other was in the extended form.
   bool as_recorded = false;
   std::set<std::string> reals;  // that no quantized result may take the place of

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "qdq/opset.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::convert {
 namespace {
@@ -15,8 +17,7 @@ std::optional<std::int64_t> ParseVersion(std::string_view text) {
   return value;
 }
 
-}  // namespace
-
+// "<lowered opset>:<domain>=<version>,..."
 std::string ImportsText(std::int64_t lowered, const std::vector<format::OpsetImport>& imports) {
   std::string text = std::to_string(lowered) + ":";
   for (const format::OpsetImport& import : imports) {
@@ -25,6 +26,21 @@ std::string ImportsText(std::int64_t lowered, const std::vector<format::OpsetImp
   }
   return text;
 }
+
+// Whether every node means in `imports` what it means in those of the model.
+bool MeanTheSame(const format::Model& model, const std::vector<format::OpsetImport>& imports) {
+  format::Model other;
+  other.opset_imports = imports;
+  const std::int64_t from = model.OpsetVersion("");
+  const std::int64_t to = other.OpsetVersion("");
+  return std::ranges::all_of(model.graph.nodes, [&](const format::Node& node) {
+    const bool stock = node.domain.empty() || node.domain == "ai.onnx";
+    if (!stock) return model.OpsetVersion(node.domain) == other.OpsetVersion(node.domain);
+    return from == to || CheckMove(node, from, to).has_value();
+  });
+}
+
+}  // namespace
 
 std::optional<std::vector<format::OpsetImport>> ImportsIn(const format::Model& model) {
   const std::string* entry = format::FindMetadata(model.metadata, format::kImportsKey);
@@ -52,34 +68,51 @@ std::optional<std::vector<format::OpsetImport>> ImportsIn(const format::Model& m
   return imports;
 }
 
-Result<void> WriteRecord(const std::vector<format::OpsetImport>& extended, format::Model& model) {
-  QTX_ASSIGN_OR_RETURN(const format::Digest annotations, format::DigestOf(model.graph));
+Result<void> RecordNodes(const std::vector<format::OpsetImport>& extended, format::Model& model) {
   QTX_ASSIGN_OR_RETURN(const format::Digest nodes, format::NodeDigestOf(model.graph));
   format::EraseLoweringRecord(model.metadata);
-  model.metadata.emplace_back(format::kDigestKey, ToText(annotations));
   model.metadata.emplace_back(format::kNodesKey, ToText(nodes));
   model.metadata.emplace_back(format::kImportsKey, ImportsText(model.OpsetVersion(""), extended));
   return {};
 }
 
-bool IsAsRecorded(const format::Model& model, Ledger& ledger) {
-  if (format::FindMetadata(model.metadata, format::kDigestKey) == nullptr) return false;
-  const auto annotations = format::CheckDigest(model);
-  if (!annotations.has_value()) {
-    ledger.Dropped("model", "annotations",
-                   annotations.error().message + "; the rest is what the QDQ nodes say");
-    return false;
-  }
+Result<void> RecordAll(const std::vector<format::OpsetImport>& extended, format::Model& model) {
+  QTX_ASSIGN_OR_RETURN(const format::Digest annotations, format::DigestOf(model.graph));
+  QTX_RETURN_IF_ERROR(RecordNodes(extended, model));
+  model.metadata.emplace_back(format::kDigestKey, ToText(annotations));
+  return {};
+}
+
+Recorded ReadRecord(const format::Model& model, Ledger& ledger) {
+  Recorded recorded;
   const std::string* written = format::FindMetadata(model.metadata, format::kNodesKey);
   const auto found = format::NodeDigestOf(model.graph);
-  if (written != nullptr && found.has_value() && *written == ToText(*found)) return true;
-  const std::string before =
-      written == nullptr ? "not recorded" : written->substr(0, written->find(':')) + " written";
-  ledger.Changed("model", "nodes",
-                 before + ", " + std::to_string(model.graph.nodes.size()) +
-                     " found; QuantizeLinear and DequantizeLinear nodes say the type of what is "
-                     "not annotated");
-  return false;
+  recorded.nodes = written != nullptr && found.has_value() && *written == ToText(*found);
+  if (format::FindMetadata(model.metadata, format::kDigestKey) == nullptr) return recorded;
+  const auto annotations = format::CheckDigest(model);
+  recorded.annotations = annotations.has_value();
+  if (!recorded.annotations) {
+    ledger.Dropped("model", "annotations",
+                   annotations.error().message + "; the rest is what the QDQ nodes say");
+  } else if (!recorded.nodes) {
+    const std::string before =
+        written == nullptr ? "not recorded" : written->substr(0, written->find(':')) + " written";
+    ledger.Changed("model", "nodes",
+                   before + ", " + std::to_string(model.graph.nodes.size()) +
+                       " found; QuantizeLinear and DequantizeLinear nodes say the type of what is "
+                       "not annotated");
+  }
+  return recorded;
+}
+
+void RestoreImports(Recorded recorded, format::Model& model) {
+  const auto imports = ImportsIn(model);
+  format::EraseLoweringRecord(model.metadata);
+  if (imports && (recorded.nodes || MeanTheSame(model, *imports))) model.opset_imports = *imports;
+  if ((imports && recorded.all()) || model.OpsetVersion(format::kDomain) != 0) return;
+  model.opset_imports.push_back({std::string(format::kDomain), format::HasLevels(model)
+                                                                   ? format::kLevelsVersion
+                                                                   : format::kVersion});
 }
 
 }  // namespace qtx::convert

@@ -11,17 +11,26 @@
 
 namespace qtx::convert {
 
-/// "<lowered opset>:<domain>=<version>,..."
-std::string ImportsText(std::int64_t lowered, const std::vector<format::OpsetImport>& imports);
 /// The imports recorded, if the model still has the opset it was lowered to.
 std::optional<std::vector<format::OpsetImport>> ImportsIn(const format::Model& model);
 
-/// Records the imports of the extended form, and the annotations and nodes of `model`, which is
-/// complete but for that.  Errors: kTooLarge.
-Result<void> WriteRecord(const std::vector<format::OpsetImport>& extended, format::Model& model);
+/// Records the nodes of `model` and the imports of the extended form.  Errors: kTooLarge.
+Result<void> RecordNodes(const std::vector<format::OpsetImport>& extended, format::Model& model);
+/// The same, and the annotations of `model`.  Errors: kTooLarge.
+Result<void> RecordAll(const std::vector<format::OpsetImport>& extended, format::Model& model);
 
-/// True when the model has the annotations and the nodes that were recorded: all that is not
-/// annotated was in the extended form. Else the ledger says what a tool dropped or added.
-bool IsAsRecorded(const format::Model& model, Ledger& ledger);
+/// What a file still has of what was recorded.
+struct Recorded {
+  bool nodes = false;
+  bool annotations = false;
+  /// All that is not annotated was in the extended form.
+  bool all() const { return nodes && annotations; }
+};
+/// The ledger says what a tool dropped or added.
+Recorded ReadRecord(const format::Model& model, Ledger& ledger);
+
+/// Ends the record of a lifted model: its imports are those of the extended form where its nodes
+/// mean the same in them.  Source: lowering.S5, S9.
+void RestoreImports(Recorded recorded, format::Model& model);
 
 }  // namespace qtx::convert

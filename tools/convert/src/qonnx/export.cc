@@ -263,7 +263,7 @@ Result<void> Exporter::Finish() {
   // Quant nodes that the extended form had are not told from those added here: lifting takes all.
   std::vector<format::OpsetImport> extended = source_.opset_imports;
   std::erase_if(extended, [](const auto& import) { return IsQonnxDomain(import.domain); });
-  QTX_RETURN_IF_ERROR(WriteRecord(extended, model_));
+  QTX_RETURN_IF_ERROR(RecordAll(extended, model_));
   ledger_.Changed("model", "opset_import",
                   std::string(kQonnxDomain) + " instead of qtx; recorded in metadata_props");
   return {};

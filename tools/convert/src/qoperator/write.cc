@@ -313,9 +313,7 @@ Result<void> Writer::Finish() {
       model_.graph.nodes, [](const Node& node) { return node.domain == kMicrosoft; });
   if (microsoft && model_.OpsetVersion(kMicrosoft) == 0)
     model_.opset_imports.push_back({std::string(kMicrosoft), 1, ""});
-  model_.metadata.emplace_back(format::kImportsKey,
-                               ImportsText(model_.OpsetVersion(""), source_.opset_imports));
-  return {};
+  return RecordNodes(source_.opset_imports, model_);
 }
 
 Result<Conversion> Writer::Run(const Options& options) {

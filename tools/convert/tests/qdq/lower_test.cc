@@ -367,6 +367,18 @@ TEST(FromQdq, RestoresTheOpsetOnlyWhereAllNodesMeanTheSame) {
   EXPECT_EQ(lifted.OpsetVersion("qtx"), 1);
 }
 
+// A converter of versions may leave nodes and annotations, and raise the opset: what is recorded is
+// of another.
+TEST(FromQdq, ImportsQtxWhereTheRecordIsOfAnotherOpset) {
+  format::Model model = Lowered(Extended(ElementType::kInt8Q));
+  model.opset_imports[0].version = 18;
+  const auto lifted = FromOnnx(model);
+  ASSERT_TRUE(lifted.has_value());
+  EXPECT_EQ(lifted->model.OpsetVersion(""), 18);
+  EXPECT_EQ(lifted->model.OpsetVersion("qtx"), 1);
+  EXPECT_TRUE(format::Check(lifted->model).empty());
+}
+
 // The blocks of a node are compared, too.  Source: lowering.S7.
 TEST(FromQdq, BelievesTheNodesOverBlocksThatDisagree) {
   format::Model model = Lowered(OfGranularity(ElementType::kInt8Q, {4}, {0}, {2}));
