@@ -71,8 +71,8 @@ std::optional<QOperatorLayout> LayoutOf(const format::Node& node) {
 }
 
 std::string_view DomainOf(std::string_view op_type) {
-  static constexpr std::array<std::string_view, 4> kOwn = {"ConvInteger", "MatMulInteger",
-                                                           "QLinearConv", "QLinearMatMul"};
+  static constexpr std::array<std::string_view, 5> kOwn = {
+      "ConvInteger", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv", "QLinearMatMul"};
   return std::ranges::binary_search(kOwn, op_type) ? "" : kMicrosoft;
 }
 

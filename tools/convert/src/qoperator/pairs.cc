@@ -283,6 +283,7 @@ Result<void> PairWriter::WriteLift(const Lift& lift) {
 // reads them where they are stored.
 Result<void> PairWriter::WriteStock(const Node& source) {
   Node node = source;
+  if (IsQOperator(node) && DomainOf(node.op_type) == kMicrosoft) node.domain = kMicrosoft;
   std::string dequantized;
   if (IsDequantizeLinear(node) && types_.contains(node.inputs[0])) {
     QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node));

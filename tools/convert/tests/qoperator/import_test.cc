@@ -112,6 +112,10 @@ TEST(FromQOperator, ImportsTheDomainOfANodeThatStays) {
   OnnxMaker maker = OneQGemm(0, 0.5F);
   std::erase_if(maker.model.opset_imports, [](const auto& i) { return !i.domain.empty(); });
   EXPECT_EQ(Lifted(maker.model).OpsetVersion("com.microsoft"), 1);
+  maker.model.graph.nodes[0].domain.clear();  // where ONNX has no such operator
+  const format::Model lifted = Lifted(maker.model);
+  EXPECT_EQ(lifted.graph.nodes[0].domain, "com.microsoft");
+  EXPECT_EQ(lifted.OpsetVersion("com.microsoft"), 1);
 }
 
 TEST(FromQOperator, LeavesScalesThatAreComputed) {
