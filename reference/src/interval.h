@@ -75,8 +75,9 @@ inline Interval operator-(Interval a, const Interval& b) { return std::move(a -=
 inline Interval operator*(Interval a, const Interval& b) { return std::move(a *= b); }
 inline Interval operator/(Interval a, const Interval& b) { return std::move(a /= b); }
 
-/// The first and the last precision that a result is evaluated with.  Source: exact.S6.
-inline constexpr int kFirstBits = 96;
+/// The first and the last precision that a result is evaluated with, each twice the one before.
+/// Source: exact.S6.
+inline constexpr int kFirstBits = 128;
 inline constexpr int kLastBits = 8192;
 
 /// An interval that holds one certain real, computed with `bits` bits.

@@ -263,7 +263,6 @@ Interval ExactAttention::Excess(const std::vector<GroupSum>& sums, int bits) {
 // are not capped, only there (Lindemann and Weierstrass).
 void ExactAttention::PutCertain(std::int64_t element, const Column<Dyadic>& values,
                                 Output* output) {
-  constexpr int kLast = 8192;  // exact.S6
   const Rational tiny = ToRational({1, -2001});
   output->CountFallback();
   if (groups_.empty()) MakeGroups();
@@ -272,7 +271,7 @@ void ExactAttention::PutCertain(std::int64_t element, const Column<Dyadic>& valu
   if (std::ranges::all_of(sums, [&](const GroupSum& sum) { return sum.mean == mean; })) {
     return output->PutReal(element, {true, 0, mean});
   }
-  for (int bits = 96; bits <= kLast; bits *= 2) {
+  for (int bits = kFirstBits; bits <= kLastBits; bits *= 2) {
     const Interval excess = Excess(sums, bits);
     Rational low = excess.low();
     Rational high = excess.high();

@@ -117,7 +117,8 @@ struct Case {
   std::optional<Expectation> before;
   std::optional<std::int64_t> ulp;  // tolerance of float outputs; nullopt is exact
   std::optional<Closeness> close;   // or this one, of third-party data only
-  // Data made by an arithmetic that rounds on the way: in `exact`, the exact result is right too.
+  // Data made by an arithmetic that rounds on the way: in `exact`, the exact result is right too
+  // where the data are a rounding away from it.
   bool or_exact = false;
 
   std::string folder;         // the suite's, where `model` and `file` are looked up
