@@ -144,11 +144,16 @@ class IntegerSumStep : public Step {
     });
   }
 
-  // TFLite's: operands of at most 16 bits, a bias as it is stored.
+  // TFLite's: operands of at most 16 bits, a bias in units of theirs (tflite.S4).
   void RunScaled() {
+    const bool plain = sum_.addend != nullptr && !sum_.addend->tensor.quantization.has_value();
+    const auto addend_of = [&](std::int64_t channel, const Term& bias) {
+      const Channel own{units_[At(channel)], 0, bias.integer, plain ? 0 : bias.scale};
+      return *IntegerBias(own, {Epilogue::Kind::kOnce});  // saturates, so that it has no error
+    };
     std::vector<std::int32_t> stored(At(format::ElementCount(y_->tensor)));
     ForEachSum([&](std::int64_t element, std::int64_t channel, __int128 sum, const Term* bias) {
-      const auto addend = bias == nullptr ? 0 : static_cast<std::int64_t>(bias->integer);
+      const std::int64_t addend = bias == nullptr ? 0 : addend_of(channel, *bias);
       stored[At(element)] = static_cast<std::int32_t>(
           scaling_->Stored(static_cast<std::int64_t>(sum) + addend, channel));
     });
