@@ -82,6 +82,13 @@ Result<void> AddMean(const Reader& node, Net& net, const Pool& p, bool reals, bo
                         xnn_setup_average_pooling2d_nhwc_f32, p.channels, p.channels, p.channels,
                         -kUnbounded, kUnbounded);
   }
+  // Debian's build asserts it, and its own check of the scales lets smaller factors through.
+  const std::size_t count = whole ? p.height * p.width
+                                  : static_cast<std::size_t>(p.window.kernel[0]) *
+                                        static_cast<std::size_t>(p.window.kernel[1]);
+  if (x.scale() / (y.scale() * static_cast<float>(count)) < 0x1p-32F) {
+    return node.Unsupported("a factor below 2^-32, which the library asserts not to be");
+  }
   const auto range = y.range();
   if (!whole) {
     return Run2d<std::uint8_t>(

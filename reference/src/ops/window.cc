@@ -129,7 +129,8 @@ void Window::TapsAt(std::int64_t position, std::vector<Tap>* taps) const {
 
 bool Window::IsWholeInput() const {
   return std::ranges::all_of(axes_, [](const Axis& axis) {
-    return axis.kernel == axis.input && axis.pad_begin == 0 && axis.pad_end == 0;
+    const bool dense = axis.dilation == 1 || axis.kernel == 1;
+    return axis.kernel == axis.input && dense && axis.pad_begin == 0 && axis.pad_end == 0;
   });
 }
 
