@@ -61,8 +61,13 @@ bool Combines(const TypedNode& typed) {
                                          {*typed.inputs[0], *typed.inputs[1], typed.y});
 }
 
+// The kernel divides by what a window holds; with padding that counts there is none.
 bool Averages(const TypedNode& typed) {
-  return typed.node.IntOr("count_include_pad", 0) == 0 &&
+  const auto pads = typed.node.IntsOr("pads", {});
+  const std::string padding = typed.node.StringOr("auto_pad", "NOTSET");
+  const bool unpadded = (padding == "NOTSET" || padding == "VALID") &&
+                        std::ranges::all_of(pads, [](std::int64_t pad) { return pad == 0; });
+  return (unpadded || typed.node.IntOr("count_include_pad", 0) == 0) &&
          HasAverageKernel(typed.arithmetic, *typed.inputs[0], typed.y);
 }
 
@@ -83,12 +88,20 @@ bool IsHybrid(const TypedNode& typed) {
                                               typed.Has(2) ? &*typed.inputs[2] : nullptr, typed.y);
 }
 
+// One scale, or one for each index of one axis.
+bool HasOneScalePerSlice(const ValueType& w) {
+  if (w.quantization == nullptr || format::HasBase(*w.quantization)) return false;
+  const auto is_one = [](std::int64_t block) { return block == 1; };
+  return w.quantization->axis.size() <= 1 &&
+         std::ranges::all_of(w.quantization->block_shape, is_one);
+}
+
 bool Multiplies(const TypedNode& typed) {
   if (!typed.Has(1)) return false;
   const ValueType& x = *typed.inputs[0];
   const ValueType& w = *typed.inputs[1];
   const bool bias = !typed.Has(2) || typed.inputs[2]->quantization != nullptr;
-  const bool integers = HasOneScale(x) && w.quantization != nullptr && bias &&
+  const bool integers = HasOneScale(x) && HasOneScalePerSlice(w) && bias &&
                         typed.node.FloatOr("alpha", 1) == 1 && typed.node.FloatOr("beta", 1) == 1;
   const bool batched = IsBatchMatMul(typed.node, typed.constant_matrix);
   return IsHybrid(typed) ||
@@ -149,6 +162,7 @@ constexpr std::array kRows = {
     Row{"Gather", Moves},
     Row{"GatherND", Moves},
     Row{"Gemm", Multiplies},
+    Row{"GlobalAveragePool", Averages},
     Row{"GlobalMaxPool", Moves},
     Row{"Identity", Moves},
     Row{"LSTM", IsLstm},

@@ -68,6 +68,8 @@ TEST(Unmodelled, FollowsTheTypesThatKernelsTake) {
   const OutputType bytes = Type(ElementType::kUint8Q, Q({0.5F}));
   EXPECT_EQ(Says(OneNode("MatMul", bytes, bytes, bytes)).size(), 1U);
   EXPECT_EQ(Says(OneNode("HardSwish", kInt8, kInt8, kInt8)).size(), 1U);
+  EXPECT_THAT(Says(OneNode("GlobalAveragePool", kInt8, kInt8, kInt8)), IsEmpty());
+  EXPECT_EQ(Says(OneNode("GlobalAveragePool", kInt8, kInt8, Int8Type(Q({0.25F})))).size(), 1U);
   EXPECT_EQ(Says(OneNode("HardSwish", FloatType(), FloatType(), FloatType())).size(), 1U);
 }
 

@@ -93,7 +93,9 @@ ChangeRule RuleFor(Arithmetic arithmetic, Purpose purpose, const Tensor& from, c
   if (same && (!computes || IsTflite(arithmetic))) return {};
   if (!IsTflite(arithmetic)) return {Kind::kFloat32};
   if (!computes) return {};
-  if (!from.quantization.has_value()) return {Kind::kFloat32HalfAway};
+  if (!from.quantization.has_value()) {  // Relu and Clip have no kernel then: tflite.S11
+    return purpose == Purpose::kQuantize ? ChangeRule{Kind::kFloat32HalfAway} : ChangeRule{};
+  }
   if (!x || !y || format::BitWidth(from.elem_type) < 8 || format::BitWidth(to.elem_type) < 8) {
     return {};
   }

@@ -21,8 +21,8 @@ struct RealBounds {
   std::optional<Term> low, high;
 };
 
-/// What an operator wants of a conversion. Arithmetics have kernels for some, and equal parameters
-/// mean copies to one alone.
+/// What an operator wants of a conversion. Arithmetics have kernels for some; only kMove copies
+/// between equal parameters.
 enum class Purpose {
   kMove,      // data movement: equal parameters copy (float32.S7)
   kSelect,    // the greatest of MaxPool: between equal parameters exact in every arithmetic

@@ -75,8 +75,7 @@ Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output*
   if (narrow || !OneScale(input) || !OneScale(*output)) kernel = nullptr;
   if (domain_ == Domain::kStored) {
     // QUANTIZE of a FLOAT is a binary32 division (tflite.S9); all else without a kernel is exact.
-    const bool quantizes =
-        (purpose == Purpose::kChange || purpose == Purpose::kActivate) && !x.quantization;
+    const bool quantizes = purpose == Purpose::kChange && !x.quantization;
     domain_ = quantizes ? Domain::kFloat32 : Domain::kExact;
   }
   if (SameParameters(x, y)) {
