@@ -19,10 +19,12 @@ using format::TensorType;
 
 // Operators on reals that give another type, say their type themselves, or give no tensor. Sorted.
 // clang-format off
-constexpr std::array<std::string_view, 20> kNotReal = {
-    "ArgMax", "ArgMin", "Cast", "CastLike", "DequantizeLinear", "DynamicQuantizeLinear", "Equal",
-    "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "NonMaxSuppression",
-    "NonZero", "QuantizeLinear", "SequenceConstruct", "Shape", "Size", "SplitToSequence"};
+constexpr std::array<std::string_view, 28> kNotReal = {
+    "ArgMax", "ArgMin", "Bernoulli", "Cast", "CastLike", "DequantizeLinear",
+    "DynamicQuantizeLinear", "Equal", "EyeLike", "Greater", "GreaterOrEqual", "IsInf", "IsNaN",
+    "Less", "LessOrEqual", "Multinomial", "NonMaxSuppression", "NonZero", "Optional",
+    "OptionalHasElement", "QuantizeLinear", "RandomNormalLike", "RandomUniformLike",
+    "SequenceConstruct", "SequenceInsert", "Shape", "Size", "SplitToSequence"};
 // clang-format on
 // Operators whose first result alone is real. Sorted.
 constexpr std::array<std::string_view, 4> kFirstReal = {"Dropout", "MaxPool", "TopK", "Unique"};
@@ -30,7 +32,8 @@ constexpr std::array<std::string_view, 4> kFirstReal = {"Dropout", "MaxPool", "T
 std::size_t RealOutputs(const Node& node) {
   const std::string_view name = node.op_type;
   if (!IsStock(node, name) || std::ranges::binary_search(kNotReal, name)) return 0;
-  return std::ranges::binary_search(kFirstReal, name) ? 1 : node.outputs.size();
+  const std::size_t most = std::ranges::binary_search(kFirstReal, name) ? 1 : node.outputs.size();
+  return std::min(most, node.outputs.size());
 }
 
 // The type of a quantized initializer behind a Transpose.
@@ -143,7 +146,11 @@ class OperandCheck {
   }
   Result<void> Check(const Node& node) const {
     if (RealOutputs(node) == 0) return {};
-    const std::vector<std::string> values = Known(node, true);
+    std::vector<std::string> values = Known(node, true);
+    // A ratio and a region are no operands of the reals.
+    if ((IsStock(node, "Dropout") || IsStock(node, "Resize")) && node.inputs.size() > 1) {
+      std::erase(values, node.inputs[1]);
+    }
     const auto half = std::ranges::find_if(values, [&](auto& v) { return IsHalf(TypeOf(v)); });
     const auto quantized =
         std::ranges::find_if(values, [&](auto& v) { return format::IsQuantized(TypeOf(v)); });

@@ -311,7 +311,9 @@ void Planner::NoteTheRest() {
   for (const auto& [i, why] : why_) {
     if (plan_.removed.contains(i) || plan_.replaced.contains(i)) continue;
     const Node& node = index_.node(i);
-    ledger_.Changed(node.outputs[0], "op_type", node.op_type + " stays as it is: " + why);
+    ledger_.Changed(
+        node.outputs[0], "op_type",
+        node.op_type + " stays as it is: " + (why.empty() ? "it has too few inputs" : why));
   }
 }
 

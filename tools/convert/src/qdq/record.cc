@@ -27,6 +27,15 @@ std::string ImportsText(std::int64_t lowered, const std::vector<format::OpsetImp
   return text;
 }
 
+bool HasQuantized(const format::Graph& graph) {
+  const auto is_quantized = [](const format::ValueInfo& value) {
+    return value.type && format::IsQuantized(value.type->elem_type);
+  };
+  return std::ranges::any_of(graph.inputs, is_quantized) ||
+         std::ranges::any_of(graph.outputs, is_quantized) ||
+         std::ranges::any_of(graph.values, is_quantized);
+}
+
 // Whether every node means in `imports` what it means in those of the model.
 bool MeanTheSame(const format::Model& model, const std::vector<format::OpsetImport>& imports) {
   format::Model other;
@@ -95,8 +104,10 @@ Recorded ReadRecord(const format::Model& model, Ledger& ledger) {
     ledger.Dropped("model", "annotations",
                    annotations.error().message + "; the rest is what the QDQ nodes say");
   } else if (!recorded.nodes) {
-    const std::string before =
-        written == nullptr ? "not recorded" : written->substr(0, written->find(':')) + " written";
+    const auto count = written == nullptr
+                           ? std::nullopt
+                           : ParseVersion(std::string_view(*written).substr(0, written->find(':')));
+    const std::string before = count ? std::to_string(*count) + " written" : "not recorded";
     ledger.Changed("model", "nodes",
                    before + ", " + std::to_string(model.graph.nodes.size()) +
                        " found; QuantizeLinear and DequantizeLinear nodes say the type of what is "
@@ -109,7 +120,8 @@ void RestoreImports(Recorded recorded, format::Model& model) {
   const auto imports = ImportsIn(model);
   format::EraseLoweringRecord(model.metadata);
   if (imports && (recorded.nodes || MeanTheSame(model, *imports))) model.opset_imports = *imports;
-  if ((imports && recorded.all()) || model.OpsetVersion(format::kDomain) != 0) return;
+  const bool needs_none = imports && recorded.all() && !HasQuantized(model.graph);
+  if (needs_none || model.OpsetVersion(format::kDomain) != 0) return;
   model.opset_imports.push_back({std::string(format::kDomain), format::HasLevels(model)
                                                                    ? format::kLevelsVersion
                                                                    : format::kVersion});

@@ -108,6 +108,7 @@ const Node* FormWriter::BiasOf(const Node& product) const {
 
 Result<void> FormWriter::Choose() {
   for (const Node& node : context_.index.model().graph.nodes) {
+    if (node.outputs.empty()) continue;
     auto form = FormOf(node, context_.index, context_.types);
     if (!form.has_value()) return At(PlaceOf(node), form.error());
     if (!*form) continue;

@@ -50,16 +50,25 @@ Result<format::Quantization> ProductScale(const TfliteTensor& bias, const format
   return Invalid("bias '" + bias.name + "'", "x_scale * w_scale is 0 or not finite in binary32");
 }
 
-// True where the bias's own scales are the units in which kernels add it.
+// True where the bias's own scales are the units in which kernels add it.  REQUIRES: one scale, or
+// `size`, in each.
 bool HasUnitsOfProducts(const format::Quantization& bias, const format::Quantization& x,
-                        const format::Quantization& w) {
-  const auto count = static_cast<std::int64_t>(std::max(bias.scale.size(), w.scale.size()));
-  for (std::int64_t i = 0; i < count; ++i) {
+                        const format::Quantization& w, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) {
     const double unit =
         static_cast<double>(x.scale[0]) * static_cast<double>(format::ScaleAt(w, i));
     if (!format::IsUnitOfProducts(format::ScaleAt(bias, i), unit)) return false;
   }
   return true;
+}
+
+Result<void> CheckScales(const TfliteTensor& tensor, const format::Quantization& q,
+                         std::int64_t size) {
+  const std::int64_t count = std::ssize(q.scale);
+  if (count == 1 || count == size) return {};
+  return Invalid("tensor '" + tensor.name + "'", std::to_string(count) +
+                                                     " scales, expected 1 or one for each of " +
+                                                     std::to_string(size) + " outputs");
 }
 
 bool HasScale(const TfliteTensor& tensor) {
@@ -144,8 +153,12 @@ Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op,
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, builder.Type(bias));
   QTX_ASSIGN_OR_RETURN(const format::TensorType x, builder.Type(place.x));
   QTX_ASSIGN_OR_RETURN(const format::TensorType w, builder.Type(place.w));
-  if (type.elem_type != ElementType::kInt32Q || !x.quantization || !w.quantization ||
-      HasUnitsOfProducts(*type.quantization, *x.quantization, *w.quantization)) {
+  if (type.elem_type != ElementType::kInt32Q || !x.quantization || !w.quantization) {
+    return builder.UseConstant(bias, {});
+  }
+  QTX_RETURN_IF_ERROR(CheckScales(tensor, *type.quantization, size));
+  QTX_RETURN_IF_ERROR(CheckScales(builder.tensor(place.w), *w.quantization, size));
+  if (HasUnitsOfProducts(*type.quantization, *x.quantization, *w.quantization, size)) {
     return builder.UseConstant(bias, {});
   }
   QTX_ASSIGN_OR_RETURN(format::Tensor copy, ConstantOf(tensor, type));

@@ -142,6 +142,28 @@ TEST(ToQdq, RefusesByNameWhatQdqCannotSay) {
   EXPECT_EQ(old.error().message, "INT16Q needs opset 21, found 17");
 }
 
+// Source: versioning.C1. The second lowering records imports without qtx.
+TEST(FromQdq, ImportsQtxWhatWasLoweredTwice) {
+  const format::Model once = Lowered(Extended(ElementType::kInt8Q));
+  const auto lifted = FromOnnx(Lowered(once));
+  ASSERT_TRUE(lifted.has_value()) << lifted.error().message;
+  const auto findings = format::Check(lifted->model);
+  EXPECT_TRUE(findings.empty()) << findings[0].where << ": " << findings[0].message;
+}
+
+TEST(FromQdq, TakesNodesWithoutOutputs) {
+  for (const char* op : {"Dropout", "MaxPool", "TopK", "Unique"}) {
+    OnnxMaker maker;
+    maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {2, 4})};
+    maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {2, 4})};
+    maker.Parameters("p", 0.5F, 0);
+    maker.Quantize("x", "p", "xq");
+    maker.Dequantize("xq", "p", "y");
+    maker.Node(op, {"y"}, {"none"}).outputs.clear();
+    EXPECT_TRUE(FromOnnx(maker.model).has_value()) << op;
+  }
+}
+
 // Source: quantization.C3. An assertion on the zero points ended the program here.
 TEST(ToQdq, RefusesTwoScalesWithoutAnAxisWhereTheShapeIsUnknown) {
   format::Model model = Extended(ElementType::kInt8Q);
