@@ -56,7 +56,8 @@ TEST(Explain, NamesTheOrderOfRoundingAndOffset) {
   // 3.5 4.5 2.5 1.5 5.5 to even.
   EXPECT_THAT(ExplainStored(Ties(), {4, 4, 2, 2, 6}),
               ElementsAre("offset_before_rounding", "glow", "onednn", "onednn-avx2"));
-  EXPECT_THAT(ExplainStored(Ties(), {0, 2, 0, -2, 2}), ElementsAre("output_offset_ignored", "all_offsets_ignored"));
+  EXPECT_THAT(ExplainStored(Ties(), {0, 2, 0, -2, 2}),
+              ElementsAre("output_offset_ignored", "all_offsets_ignored"));
 }
 
 TEST(Explain, NamesAWrapInThePlaceOfAClamp) {

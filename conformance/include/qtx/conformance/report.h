@@ -30,10 +30,10 @@ std::string ToText(const Report& report, std::size_t max_listed = 20);
 /// {operators[], candidate, says, failing, explained}, cases[] {id, position, arithmetic, outcome,
 /// spec, why, where, op, level, tags[], diagnosis, explained_by[], differences[] {output, mismatch,
 /// elements, differing, unit, tolerance{ulp, relative, absolute}, histogram{}, first[]}, evidence?
-/// {inputs[], expected[], got[]}, error_output?, unstable?, unmodelled?[], reversed?, seconds}}. A tensor of the
-/// evidence has name, elem_type, dims[], quantization? {scale[] as hex floats, offset[], axis[],
-/// block_shape[], quant_min, quant_max, scheme, requantization} and data, its bytes as hexadecimal
-/// digits.
+/// {inputs[], expected[], got[]}, error_output?, unstable?, unmodelled?[], reversed?, seconds}}. A
+/// tensor of the evidence has name, elem_type, dims[], quantization? {scale[] as hex floats,
+/// offset[], axis[], block_shape[], quant_min, quant_max, scheme, requantization} and data, its
+/// bytes as hexadecimal digits.
 std::string ToJson(const Report& report);
 
 /// The report in ToJson's text. Unknown keys are skipped, counts are recomputed; `where` names the
