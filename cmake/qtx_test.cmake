@@ -9,15 +9,8 @@ function(qtx_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE QTX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  qtx_compile_options(${name})
-  list(LENGTH arg_SOURCES files)
-  if(files GREATER 3)  # one costs as much to make as it saves two files
-    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-  endif()
-  # What a test calls is optimised; its own code, and GoogleTest's templates in it, compile in three quarters of the time.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  # GCC 12 takes the empty optionals of temporary aggregates for uninitialised.
-  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  # What a test calls is optimised; its own code, and GoogleTest's templates in it, need not be.
+  qtx_compile_options(${name} TEST)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
   if(arg_LABEL)

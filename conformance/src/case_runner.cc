@@ -15,10 +15,6 @@ namespace {
 
 using format::Tensor;
 
-std::string Text(const Error& error) {
-  return error.where.empty() ? error.message : error.where + ": " + error.message;
-}
-
 void Fail(CaseResult& result, std::string diagnosis) {
   result.outcome = Outcome::kFail;
   result.diagnosis = std::move(diagnosis);
@@ -26,7 +22,7 @@ void Fail(CaseResult& result, std::string diagnosis) {
 
 // The outcome of an error that came out of a request to the backend.
 void Classify(const Error& error, CaseResult& result) {
-  result.diagnosis = Text(error);
+  result.diagnosis = error.Text();
   switch (error.code) {
     case ErrorCode::kUnsupported:
       result.outcome = Outcome::kUnsupported;
@@ -44,7 +40,7 @@ void Classify(const Error& error, CaseResult& result) {
     case ErrorCode::kTooLarge:
       break;
   }
-  Fail(result, "refused: " + Text(error));
+  Fail(result, "refused: " + error.Text());
 }
 
 // Equal to what is expected, or to one of the further results the case permits.
@@ -72,7 +68,7 @@ bool IsRoundingAway(const Case& c, const std::string& name, const Tensor& data,
 
 // A model or data of types that QTX has not is no fault of anyone's.
 void CannotBuild(const Error& error, CaseResult& result) {
-  Fail(result, "the case cannot be built: " + Text(error));
+  Fail(result, "the case cannot be built: " + error.Text());
   if (error.code == ErrorCode::kUnsupported) result.outcome = Outcome::kUnsupported;
 }
 
@@ -206,7 +202,7 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
   }
   if (source_.is_reference) references_.Put(index, result.arithmetic, *outputs);
   if (const auto judged = Judge(c, index, *model, *inputs, *outputs, result); !judged) {
-    return Fail(result, "no expectation: " + Text(judged.error()));
+    return Fail(result, "no expectation: " + judged.error().Text());
   }
   if (!again) return;
   if (again->outputs) JudgeAgain(*model, *inputs, *outputs, *again->outputs, result);
@@ -323,7 +319,7 @@ std::optional<Error> CaseRunner::ErrorOf(const Case& c, const format::Model& mod
   if (run) {
     const auto inputs = BuildInputs(c, model);
     if (!inputs) {
-      Fail(result, "the case cannot be built: " + Text(inputs.error()));
+      Fail(result, "the case cannot be built: " + inputs.error().Text());
       return std::nullopt;
     }
     const auto outputs = Answer(model, result.arithmetic, *inputs);

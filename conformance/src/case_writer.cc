@@ -14,7 +14,7 @@ using format::AttributeType;
 using format::ElementType;
 using format::Tensor;
 
-constexpr std::size_t kColumns = 100;
+constexpr std::size_t kMaxColumns = 100;
 
 // Double quotes, since there YAML has an escape for everything.
 std::string Quoted(std::string_view text) {
@@ -101,7 +101,8 @@ std::string Wrapped(const std::string& line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '"' && (i == 0 || line[i - 1] != '\\')) quoted = !quoted;
     const std::size_t next = std::min(line.find(',', i + 1), line.size());
-    if (!quoted && line[i] == ' ' && i > 0 && line[i - 1] == ',' && column + next - i > kColumns) {
+    if (!quoted && line[i] == ' ' && i > 0 && line[i - 1] == ',' &&
+        column + next - i > kMaxColumns) {
       text += "\n     ";
       column = 5;
     }

@@ -38,7 +38,7 @@ struct Answered {
 using AnsweredList = std::vector<const Answered*>;
 
 // Where answers are wrong.
-struct Place {
+struct WrongPlace {
   std::string name;   // "pointwise + stride"
   std::string where;  // "where the kernel is 1x1 and where strides are not 1"
 };
@@ -280,8 +280,8 @@ class Diagnosis {
     return ", not always in " + names + (named > kMaxNamed ? ", ..." : "");
   }
 
-  static std::optional<Place> SeparatingPair(const AnsweredList& wrongs,
-                                             const AnsweredList& rights) {
+  static std::optional<WrongPlace> SeparatingPair(const AnsweredList& wrongs,
+                                                  const AnsweredList& rights) {
     // Conditions of all wrong answers, each with the right ones that have it too.
     std::vector<std::pair<const Condition*, AnsweredList>> common;
     for (const Condition& condition : Conditions()) {
@@ -296,14 +296,15 @@ class Diagnosis {
         const auto holds = [&](const Answered* a) { return second.holds(a->question); };
         if (std::ranges::any_of(common[i].second, holds)) continue;
         const Condition& first = *common[i].first;
-        return Place{std::string(first.name) + " + " + std::string(second.name),
-                     std::string(first.where) + " and " + std::string(second.where)};
+        return WrongPlace{std::string(first.name) + " + " + std::string(second.name),
+                          std::string(first.where) + " and " + std::string(second.where)};
       }
     }
     return std::nullopt;
   }
 
-  static std::optional<Place> Separating(const AnsweredList& wrongs, const AnsweredList& rights) {
+  static std::optional<WrongPlace> Separating(const AnsweredList& wrongs,
+                                              const AnsweredList& rights) {
     // Conditions are of one node.
     const auto is_network = [](const Answered* a) {
       return a->question.model.graph.nodes.size() != 1;
@@ -315,7 +316,7 @@ class Diagnosis {
     for (const Condition& condition : Conditions()) {
       const auto holds = [&](const Answered* a) { return condition.holds(a->question); };
       if (std::ranges::all_of(wrongs, holds) && std::ranges::none_of(rights, holds)) {
-        return Place{std::string(condition.name), std::string(condition.where)};
+        return WrongPlace{std::string(condition.name), std::string(condition.where)};
       }
     }
     return SeparatingPair(wrongs, rights);

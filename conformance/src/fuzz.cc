@@ -14,10 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kBisectionRuns = 200;
 
-std::string Text(const Error& error) {
-  return error.where.empty() ? error.message : error.where + ": " + error.message;
-}
-
 class Fuzzer {
  public:
   Fuzzer(const BackendSource& source, const FuzzOptions& options, Trial trial)
@@ -59,7 +55,7 @@ class Fuzzer {
       finding.detail = shrunk->detail;
       finding.shrunk = *std::move(shrunk);
     } else {
-      finding.detail += "; not shrunk: " + Text(shrunk.error());
+      finding.detail += "; not shrunk: " + shrunk.error().Text();
     }
   }
 

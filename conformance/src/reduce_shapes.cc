@@ -14,7 +14,7 @@ using format::ElementType;
 using Kept = std::vector<std::int64_t>;  // indices that stay, increasing
 
 // Somewhere in a program where the size of an axis stands.
-struct Place {
+struct SizePlace {
   enum class Kind {
     kAxis,       // axis `at` of datum `owner`
     kOutput,     // the parameters of output `owner`, per axis
@@ -28,7 +28,7 @@ struct Place {
 };
 
 struct Cut {
-  Place place;
+  SizePlace place;
   Kept kept;
 };
 
@@ -50,31 +50,31 @@ void VisitPlaces(const Program& program, const Visit& visit) {
   for (std::size_t i = 0; i < program.data.size(); ++i) {
     const format::Tensor& tensor = program.data[i].tensor;
     for (std::size_t k = 0; k < tensor.dims.size(); ++k) {
-      visit(Place{Place::Kind::kAxis, i, k}, tensor.dims[k]);
+      visit(SizePlace{SizePlace::Kind::kAxis, i, k}, tensor.dims[k]);
     }
     if (!IsControl(program.data[i])) continue;
     for (std::size_t k = 0; k < tensor.As<std::int64_t>().size(); ++k) {
-      visit(Place{Place::Kind::kDatum, i, k}, tensor.As<std::int64_t>()[k]);
+      visit(SizePlace{SizePlace::Kind::kDatum, i, k}, tensor.As<std::int64_t>()[k]);
     }
   }
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
     if (const auto count = ParameterCount(program.outputs[i])) {
-      visit(Place{Place::Kind::kOutput, i}, *count);
+      visit(SizePlace{SizePlace::Kind::kOutput, i}, *count);
     }
   }
   for (std::size_t i = 0; i < program.values.size(); ++i) {
     if (const auto count = ParameterCount(program.values[i])) {
-      visit(Place{Place::Kind::kBetween, i}, *count);
+      visit(SizePlace{SizePlace::Kind::kBetween, i}, *count);
     }
   }
   for (std::size_t i = 0; i < program.nodes.size(); ++i) {
     for (std::size_t k = 0; k < program.nodes[i].attributes.size(); ++k) {
       const format::Attribute& attribute = program.nodes[i].attributes[k];
       if (attribute.type == format::AttributeType::kInt) {
-        visit(Place{Place::Kind::kAttribute, i, k}, attribute.i);
+        visit(SizePlace{SizePlace::Kind::kAttribute, i, k}, attribute.i);
       }
       for (std::size_t e = 0; e < attribute.ints.size(); ++e) {
-        visit(Place{Place::Kind::kAttribute, i, k, e}, attribute.ints[e]);
+        visit(SizePlace{SizePlace::Kind::kAttribute, i, k, e}, attribute.ints[e]);
       }
     }
   }
@@ -114,19 +114,19 @@ bool CutParameters(format::ValueInfo& info, const Kept& kept) {
 }
 
 bool Apply(const Cut& cut, Program& program) {
-  const Place& place = cut.place;
+  const SizePlace& place = cut.place;
   const std::int64_t size = std::ssize(cut.kept);
   switch (place.kind) {
-    case Place::Kind::kAxis:
+    case SizePlace::Kind::kAxis:
       return CutAxis(program.data[place.owner], place.at, cut.kept);
-    case Place::Kind::kOutput:
+    case SizePlace::Kind::kOutput:
       return CutParameters(program.outputs[place.owner], cut.kept);
-    case Place::Kind::kBetween:
+    case SizePlace::Kind::kBetween:
       return CutParameters(program.values[place.owner], cut.kept);
-    case Place::Kind::kDatum:
+    case SizePlace::Kind::kDatum:
       program.data[place.owner].tensor.As<std::int64_t>()[place.at] = size;
       return true;
-    case Place::Kind::kAttribute:
+    case SizePlace::Kind::kAttribute:
       break;
   }
   format::Attribute& attribute = program.nodes[place.owner].attributes[place.at];
@@ -201,12 +201,12 @@ bool ShortenAxis(Search& search, std::vector<Cut> cuts, std::int64_t size) {
 }
 
 // Places of one size, the given one first.
-std::vector<Cut> SameSize(const Program& program, const Place& seed, std::int64_t size,
+std::vector<Cut> SameSize(const Program& program, const SizePlace& seed, std::int64_t size,
                           const Kept& kept) {
   std::vector<Cut> cuts = {{seed, kept}};
-  VisitPlaces(program, [&](const Place& place, std::int64_t other) {
+  VisitPlaces(program, [&](const SizePlace& place, std::int64_t other) {
     const bool itself =
-        place.kind == Place::Kind::kAxis && place.owner == seed.owner && place.at == seed.at;
+        place.kind == SizePlace::Kind::kAxis && place.owner == seed.owner && place.at == seed.at;
     if (other == size && !itself) cuts.push_back({place, kept});
   });
   return cuts;
@@ -219,7 +219,7 @@ bool KeepFirst(Search& search, std::vector<Cut> cuts) {
   return candidate && search.Accepts(*candidate) && search.Try(*std::move(candidate));
 }
 
-bool ShortenPlace(Search& search, const Place& seed, std::int64_t size) {
+bool ShortenPlace(Search& search, const SizePlace& seed, std::int64_t size) {
   const auto sets = SetsOf(SameSize(search.best(), seed, size, Without(size, size - 1, 1)));
   for (const std::vector<Cut>& set : sets) {
     if (search.exhausted()) return false;
@@ -232,11 +232,11 @@ bool ShortenPlace(Search& search, const Place& seed, std::int64_t size) {
 }
 
 // One of the groups that attribute `group` speaks of: everything that holds all of them is divided.
-bool KeepOneGroup(Search& search, const Place& attribute, std::int64_t groups) {
+bool KeepOneGroup(Search& search, const SizePlace& attribute, std::int64_t groups) {
   std::vector<Cut> cuts = {{attribute, {0}}};
-  VisitPlaces(search.best(), [&](const Place& place, std::int64_t size) {
+  VisitPlaces(search.best(), [&](const SizePlace& place, std::int64_t size) {
     if (size % groups != 0 || size < groups || size > kMaxCaseElements ||
-        place.kind == Place::Kind::kAttribute)
+        place.kind == SizePlace::Kind::kAttribute)
       return;
     cuts.push_back({place, AllOf(size / groups)});
   });
@@ -244,7 +244,7 @@ bool KeepOneGroup(Search& search, const Place& attribute, std::int64_t groups) {
   for (std::int64_t group = 0; group < groups; ++group) {
     for (std::vector<Cut> set : sets) {
       for (Cut& cut : set) {
-        if (cut.place.kind == Place::Kind::kAttribute) continue;
+        if (cut.place.kind == SizePlace::Kind::kAttribute) continue;
         const std::int64_t share = std::ssize(cut.kept);
         for (std::int64_t& index : cut.kept) index += group * share;
       }
@@ -258,10 +258,10 @@ bool KeepOneGroup(Search& search, const Place& attribute, std::int64_t groups) {
 }
 
 bool KeepOneGroup(Search& search) {
-  std::vector<std::pair<Place, std::int64_t>> found;
+  std::vector<std::pair<SizePlace, std::int64_t>> found;
   const Program& program = search.best();
-  VisitPlaces(program, [&](const Place& place, std::int64_t size) {
-    if (place.kind != Place::Kind::kAttribute || size < 2) return;
+  VisitPlaces(program, [&](const SizePlace& place, std::int64_t size) {
+    if (place.kind != SizePlace::Kind::kAttribute || size < 2) return;
     if (program.nodes[place.owner].attributes[place.at].name == "group") {
       found.emplace_back(place, size);
     }
@@ -279,7 +279,7 @@ bool ReduceShapes(Search& search) {
     for (std::size_t k = 0; k < search.best().data[i].tensor.dims.size(); ++k) {
       const std::int64_t size = search.best().data[i].tensor.dims[k];
       if (size < 2 || search.exhausted()) continue;
-      if (ShortenPlace(search, {Place::Kind::kAxis, i, k}, size)) changed = true;
+      if (ShortenPlace(search, {SizePlace::Kind::kAxis, i, k}, size)) changed = true;
     }
   }
   return changed;

@@ -95,8 +95,7 @@ void WriteFinding(JsonWriter& writer, const Finding& finding) {
 }
 
 void WriteError(JsonWriter& writer, const Error& error) {
-  WriteField(writer, "error",
-             error.where.empty() ? error.message : error.where + ": " + error.message);
+  WriteField(writer, "error", error.Text());
   WriteField(writer, "error_where", error.where);
   WriteField(writer, "error_message", error.message);
   WriteField(writer, "error_code", static_cast<std::int64_t>(error.code));

@@ -28,7 +28,7 @@ std::int64_t Skipped(const BackendReport& row) {
   return row.count(Outcome::kUnsupported) + row.count(Outcome::kExpectedFail);
 }
 
-std::string_view Element(Outcome outcome) {
+std::string_view ElementName(Outcome outcome) {
   switch (outcome) {
     case Outcome::kPass:
       return "";
@@ -101,7 +101,7 @@ std::string Details(const CaseResult& result) {
   return EscapeXml(Bounded(text, kMaxDetails));
 }
 
-std::string Fault(const CaseResult& result, std::string_view element) {
+std::string FaultElement(const CaseResult& result, std::string_view element) {
   const std::string message = Message(result.diagnosis);
   if (element == "skipped") return fmt::format("      <skipped message=\"{}\"/>\n", message);
   return fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n", element, message,
@@ -113,8 +113,8 @@ std::string TestCase(const std::string& package, const CaseResult& result) {
       "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.6f}\">\n",
       ClassName(package, result.op), Message(result.id), Message(result.where), result.seconds);
   text += Properties(result);
-  const std::string_view element = Element(result.outcome);
-  if (!element.empty()) text += Fault(result, element);
+  const std::string_view element = ElementName(result.outcome);
+  if (!element.empty()) text += FaultElement(result, element);
   if (!result.error_output.empty()) {
     text += "      <system-err>" + EscapeXml(Bounded(result.error_output, kMaxDetails)) +
             "</system-err>\n";

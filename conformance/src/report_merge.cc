@@ -133,7 +133,7 @@ void Recount(const Report& report, BackendReport& row) {
   if (!row.error) row.not_applicable = report.selected - std::ssize(row.cases);
 }
 
-void Join(Report& whole, std::vector<Joined>& rows, Report&& part) {
+void AddPart(Report& whole, std::vector<Joined>& rows, Report&& part) {
   bool overlap = false;
   for (BackendReport& row : part.backends) {
     const auto same =
@@ -189,7 +189,7 @@ Result<Report> MergeReports(std::vector<Report> parts) {
   std::vector<Joined> rows;
   for (Report& part : parts) {
     if (whole.suite.empty()) whole.suite = part.suite;
-    Join(whole, rows, std::move(part));
+    AddPart(whole, rows, std::move(part));
   }
   for (Joined& joined : rows) {
     JoinFindings(joined.row.findings);

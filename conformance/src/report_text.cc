@@ -13,10 +13,10 @@
 namespace qtx::conformance {
 namespace {
 
-constexpr std::size_t kColumns = 13;
+constexpr std::size_t kTableColumns = 13;
 constexpr std::size_t kMaxDiagnosis = 400;
 constexpr std::size_t kMaxErrorLines = 5;
-using Cells = std::array<std::string, kColumns>;
+using Cells = std::array<std::string, kTableColumns>;
 
 Cells RowCells(const BackendReport& row) {
   Cells cells = {Printable(row.description.name, 24), Printable(row.description.version, 12),
@@ -31,14 +31,15 @@ std::string Table(const Report& report) {
                               "unsup.", "crash", "timeout", "protocol", "x-fail", "x-pass",
                               "time"}};
   for (const BackendReport& row : report.backends) rows.push_back(RowCells(row));
-  std::array<std::size_t, kColumns> widths{};
+  std::array<std::size_t, kTableColumns> widths{};
   for (const Cells& cells : rows) {
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], cells[i].size());
+    for (std::size_t i = 0; i < kTableColumns; ++i)
+      widths[i] = std::max(widths[i], cells[i].size());
   }
   std::string text;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::string line;
-    for (std::size_t i = 0; i < kColumns; ++i) {
+    for (std::size_t i = 0; i < kTableColumns; ++i) {
       const bool number = i >= 4;
       line += number ? fmt::format("{:>{}}  ", rows[r][i], widths[i])
                      : fmt::format("{:<{}}  ", rows[r][i], widths[i]);

@@ -49,7 +49,7 @@ void WriteIntegers(JsonWriter& writer, const char* key, const std::vector<Intege
   writer.EndArray();
 }
 
-void WriteQuantization(JsonWriter& writer, const Quantization& q) {
+void WriteParameters(JsonWriter& writer, const Quantization& q) {
   writer.StartObject();
   writer.Key("scale");
   writer.StartArray();
@@ -150,7 +150,7 @@ void WriteTensor(JsonWriter& writer, std::string_view name, const Tensor& tensor
   writer.EndArray();
   if (tensor.quantization) {
     writer.Key("quantization");
-    WriteQuantization(writer, *tensor.quantization);
+    WriteParameters(writer, *tensor.quantization);
   }
   writer.Key("data");
   WriteText(writer, ToHex(tensor.bytes));

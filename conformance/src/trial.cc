@@ -13,10 +13,6 @@ namespace {
 
 using format::Tensor;
 
-std::string Text(const Error& error) {
-  return error.where.empty() ? error.message : error.where + ": " + error.message;
-}
-
 Way WayOf(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUnsupported:
@@ -109,7 +105,7 @@ void Trial::Ask(const format::Model& model, const std::vector<Tensor>& inputs, V
   auto got = Answer(*backend_, model, arithmetic_, inputs);
   if (!got) {
     verdict.way = WayOf(got.error().code);
-    verdict.detail = Text(got.error());
+    verdict.detail = got.error().Text();
     if (verdict.way == Way::kTimeout) ++timeouts_;
     return;
   }

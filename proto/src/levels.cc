@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check_rules.h"
 #include "product.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/tensor.h"
@@ -12,10 +13,6 @@ namespace qtx::format {
 namespace {
 
 constexpr std::size_t kMaxLevels = 4;  // 4 factors of 24 bits are at most 96
-
-std::string FoundExpected(const std::string& found, const std::string& expected) {
-  return "found " + found + ", expected " + expected;
-}
 
 std::int64_t CountOf(const Dims& counts) {
   std::int64_t count = 1;

@@ -17,7 +17,7 @@
 #include "qtx/bench/work.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
-#include "write_reports.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {

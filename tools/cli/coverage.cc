@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "data.h"
 #include "json.h"
+#include "print_names.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/spec/chapters.h"
 
@@ -30,11 +31,6 @@ Result<Coverage> Measure(const std::string& suite) {
 void PrintClauses(const char* title, const std::vector<Clause>& clauses) {
   fmt::print("{}: {}\n", title, clauses.size());
   for (const Clause& clause : clauses) fmt::print("  {}  {}\n", clause.id, clause.place);
-}
-
-void PrintNames(const char* title, const std::vector<std::string>& names) {
-  fmt::print("{}: {}\n", title, names.size());
-  for (const std::string& name : names) fmt::print("  {}\n", name);
 }
 
 void Print(const Coverage& coverage) {

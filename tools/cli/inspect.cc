@@ -15,7 +15,6 @@
 namespace qtx::cli {
 namespace {
 
-using format::Model;
 using format::Quantization;
 using format::Statistics;
 using format::ValueInfo;
@@ -123,7 +122,7 @@ void WriteNode(const format::Node& node, Json& json) {
   json.EndObject();
 }
 
-std::string ToJson(const Model& model, const std::vector<inspect::Finding>& findings) {
+std::string ToJson(const format::Model& model, const std::vector<inspect::Finding>& findings) {
   Json json;
   json.BeginObject();
   json.Field("ir_version", model.ir_version);
@@ -251,7 +250,7 @@ void PrintTable(const std::vector<Row>& rows) {
   }
 }
 
-void PrintText(const Model& model, const std::string& file) {
+void PrintText(const format::Model& model, const std::string& file) {
   fmt::print("{}: {} nodes, {} initializers, producer '{}'\n", file, model.graph.nodes.size(),
              model.graph.initializers.size(), model.producer_name);
   for (const auto& import : model.opset_imports) {
@@ -272,7 +271,7 @@ void PrintText(const Model& model, const std::string& file) {
 }  // namespace
 
 int Inspect(const InspectOptions& options) {
-  const auto model = Model::Load(options.file);
+  const auto model = format::Model::Load(options.file);
   if (!model.has_value()) return Fail(model.error(), kBadInput);
   std::vector<inspect::Finding> findings;
   if (options.findings) {

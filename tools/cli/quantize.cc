@@ -68,12 +68,12 @@ bool HasStatistics(const format::Model& model) {
          std::ranges::any_of(model.graph.outputs, has);
 }
 
-struct Outcome {
+struct QuantizeOutcome {
   Quantized quantized;
   std::optional<quantize::QuantizationReport> report;
 };
 
-Result<Outcome> Perform(const QuantizeOptions& options, quantize::Settings settings) {
+Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settings settings) {
   quantize::Options how{.settings = std::move(settings),
                         .quantized_io = options.io == "quantized",
                         .equalize = options.equalize,
@@ -95,7 +95,7 @@ Result<Outcome> Perform(const QuantizeOptions& options, quantize::Settings setti
   }
   auto quantized = quantize::Quantize(source.model, how);
   if (!quantized.has_value()) return At(options.model, quantized.error());
-  Outcome outcome{*std::move(quantized), std::nullopt};
+  QuantizeOutcome outcome{*std::move(quantized), std::nullopt};
   if (options.report.empty()) return outcome;
   auto report = CompareOn(outcome.quantized, *samples);
   if (!report.has_value()) return At("--report", report.error());

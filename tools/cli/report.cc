@@ -6,24 +6,9 @@
 
 #include "commands.h"
 #include "qtx/format/model.h"
-#include "write_reports.h"
+#include "report_files.h"
 
 namespace qtx::cli {
-namespace {
-
-Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::string>& paths) {
-  std::vector<conformance::Report> reports;
-  for (const std::string& path : paths) {
-    QTX_ASSIGN_OR_RETURN(const std::string text,
-                         format::ReadFile(path, conformance::kMaxReportBytes));
-    QTX_ASSIGN_OR_RETURN(conformance::Report report, conformance::ParseReport(text, path));
-    reports.push_back(std::move(report));
-  }
-  return reports;
-}
-
-}  // namespace
-
 int ReportMerge(const MergeOptions& options) {
   if (options.json && !options.output.empty()) {
     return Fail({ErrorCode::kInvalid, "--json", "expected it or --output, not both"}, kUsage);

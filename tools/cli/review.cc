@@ -17,7 +17,7 @@
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
 #include "qtx/spec/chapters.h"
-#include "write_reports.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {

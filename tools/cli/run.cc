@@ -25,7 +25,7 @@ using format::ValueInfo;
 
 constexpr std::size_t kMaxName = 200;  // of a node, on a terminal
 
-struct Outcome {
+struct RunOutcome {
   std::vector<Tensor> outputs;
   std::optional<reference::Counters> counters;  // of the reference, which alone has them
   std::vector<reference::Unmodelled> unmodelled;
@@ -51,9 +51,9 @@ Result<reference::Interpreter::NodeArithmetics> NodeArithmetics(const RunOptions
 }
 
 // Only the reference counts, and computes each node in an arithmetic of its own.
-Result<Outcome> RunReference(const format::Model& model, const std::vector<Tensor>& inputs,
-                             const reference::Interpreter::NodeArithmetics& by_node,
-                             const RunOptions& options) {
+Result<RunOutcome> RunReference(const format::Model& model, const std::vector<Tensor>& inputs,
+                                const reference::Interpreter::NodeArithmetics& by_node,
+                                const RunOptions& options) {
   auto prepared = reference::Interpreter::Prepare(model, options.arithmetic, by_node,
                                                   FeaturesOf(options.features));
   if (!prepared.has_value()) {
@@ -62,11 +62,11 @@ Result<Outcome> RunReference(const format::Model& model, const std::vector<Tenso
   }
   auto outputs = prepared->Run(inputs);
   if (!outputs.has_value()) return At(options.model, outputs.error());
-  return Outcome{*std::move(outputs), prepared->counters(), {}};
+  return RunOutcome{*std::move(outputs), prepared->counters(), {}};
 }
 
-Result<Outcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
-                      const RunOptions& options) {
+Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
+                         const RunOptions& options) {
   QTX_ASSIGN_OR_RETURN(const auto source, FindBackend(options.backend));
   QTX_ASSIGN_OR_RETURN(const auto backend, source.make());
   QTX_ASSIGN_OR_RETURN(const auto description, backend->Describe());
@@ -78,7 +78,7 @@ Result<Outcome> RunOn(const format::Model& model, const std::vector<Tensor>& inp
   }
   if (source.is_reference) {
     QTX_ASSIGN_OR_RETURN(const auto by_node, NodeArithmetics(options));
-    QTX_ASSIGN_OR_RETURN(Outcome outcome, RunReference(model, inputs, by_node, options));
+    QTX_ASSIGN_OR_RETURN(RunOutcome outcome, RunReference(model, inputs, by_node, options));
     QTX_ASSIGN_OR_RETURN(outcome.unmodelled,
                          reference::FindUnmodelled(model, options.arithmetic, by_node,
                                                    FeaturesOf(options.features)));
@@ -95,7 +95,7 @@ Result<Outcome> RunOn(const format::Model& model, const std::vector<Tensor>& inp
   if (!prepared.has_value()) return At(options.model, prepared.error());
   auto outputs = (*prepared)->Run(inputs);
   if (!outputs.has_value()) return At(options.model, outputs.error());
-  return Outcome{*std::move(outputs), std::nullopt, {}};
+  return RunOutcome{*std::move(outputs), std::nullopt, {}};
 }
 
 // Values' names as file names: real models have names with '/', ':' and ';', longer than a file
@@ -138,8 +138,8 @@ Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
   return paths;
 }
 
-void Report(const format::Model& model, const Outcome& outcome,
-            const std::vector<std::string>& paths, const RunOptions& options) {
+void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
+                  const std::vector<std::string>& paths, const RunOptions& options) {
   const std::vector<Tensor>& outputs = outcome.outputs;
   Json json;
   json.BeginObject();
@@ -193,7 +193,7 @@ int Run(const RunOptions& options) {
   if (!outcome.has_value()) return Fail(outcome.error(), StatusOf(outcome.error()));
   const auto paths = WriteOutputs(*model, outcome->outputs, options.output_dir);
   if (!paths.has_value()) return Fail(paths.error(), kInternal);
-  Report(*model, *outcome, *paths, options);
+  PrintOutcome(*model, *outcome, *paths, options);
   return kDone;
 }
 

@@ -20,7 +20,7 @@
 #include "qtx/spec/coverage.h"
 #include "qtx/spec/formula.h"
 #include "qtx/spec/proposal.h"
-#include "write_reports.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {
@@ -196,7 +196,7 @@ class Runner {
   std::vector<Line> lines_;
 };
 
-void Print(const Line& line) {
+void PrintLine(const Line& line) {
   const std::string_view result = line.passed ? "pass" : "fail";
   fmt::print("{} {} @{} ({}){}{}\n", result, line.id, line.arithmetic, line.spec,
              line.what.empty() ? "" : ": ", line.what);
@@ -246,7 +246,7 @@ int SpecRun(const SpecRunOptions& options) {
   Runner runner(FeaturesOf(options.features));
   const auto passed = runner.Run(options.path.empty() ? SpecFolder() : options.path);
   const bool text = options.json != "-";
-  if (text) std::ranges::for_each(runner.lines(), Print);
+  if (text) std::ranges::for_each(runner.lines(), PrintLine);
   if (!passed.has_value()) return Fail(passed.error(), kBadInput);
   if (text) PrintTotals(runner.lines());
   if (!options.json.empty()) {

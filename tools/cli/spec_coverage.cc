@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "data.h"
 #include "json.h"
+#include "print_names.h"
 #include "qtx/format/file.h"
 #include "qtx/spec/coverage.h"
 
@@ -21,11 +22,6 @@ using spec::TextCoverage;
 void PrintDangling(const char* title, const std::vector<Dangling>& list) {
   fmt::print("{}: {}\n", title, list.size());
   for (const Dangling& one : list) fmt::print("  {}: {}\n", one.place, one.target);
-}
-
-void PrintNames(const char* title, const std::vector<std::string>& names) {
-  fmt::print("{}: {}\n", title, names.size());
-  for (const std::string& name : names) fmt::print("  {}\n", name);
 }
 
 void Print(const TextCoverage& text) {

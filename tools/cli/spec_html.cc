@@ -19,6 +19,7 @@
 #include "qtx/format/file.h"
 #include "qtx/spec/chapters.h"
 #include "qtx/spec/site.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {
@@ -32,14 +33,8 @@ conformance::RunOptions OnAllCores() {
   return run;
 }
 
-Result<Report> ReadReports(const std::vector<std::string>& paths) {
-  std::vector<Report> reports;
-  for (const std::string& path : paths) {
-    QTX_ASSIGN_OR_RETURN(const std::string text,
-                         format::ReadFile(path, conformance::kMaxReportBytes));
-    QTX_ASSIGN_OR_RETURN(Report report, conformance::ParseReport(text, path));
-    reports.push_back(std::move(report));
-  }
+Result<Report> ReadMerged(const std::vector<std::string>& paths) {
+  QTX_ASSIGN_OR_RETURN(std::vector<Report> reports, ReadReports(paths));
   return conformance::MergeReports(std::move(reports));
 }
 
@@ -130,7 +125,7 @@ int SpecHtml(const SpecHtmlOptions& options) {
   std::optional<Report> results, example_results;
   if (!options.no_results) {
     auto report = options.reports.empty() ? RunBackends(input.suite, input.cases)
-                                          : ReadReports(options.reports);
+                                          : ReadMerged(options.reports);
     if (!report.has_value()) return Fail(report.error(), kBadInput);
     results = *std::move(report);
     if (const auto strangers = Strangers(*results, input.cases); strangers > 0) {

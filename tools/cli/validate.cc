@@ -16,8 +16,8 @@
 #include "qtx/conformance/journal.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
+#include "report_files.h"
 #include "shard.h"
-#include "write_reports.h"
 
 namespace qtx::cli {
 namespace {

@@ -23,7 +23,7 @@ Number PowerOfInfinity(const Number& x, const mpq_class& y) {
   return Number::Infinity(x.Sign() < 0 && IsOdd(y) ? -1 : 1);
 }
 
-Interval Enclosed(const mpq_class& x, const mpq_class& y, mpfr_prec_t bits) {
+Interval EnclosedPower(const mpq_class& x, const mpq_class& y, mpfr_prec_t bits) {
   return Exp(Interval(y, bits) * Log(Interval(x, bits)));
 }
 
@@ -35,7 +35,7 @@ Real ToInteger(const mpq_class& x, const mpq_class& y) {
   const bool negative = sgn(x) < 0 && IsOdd(y);
   if (abs(x) == 1) return Number::Of(negative ? -1 : 1);
   return Real::Enclosed([base = mpq_class(abs(x)), y, negative](mpfr_prec_t bits) {
-    const Interval power = Enclosed(base, y, bits);
+    const Interval power = EnclosedPower(base, y, bits);
     return negative ? -power : power;
   });
 }
@@ -47,7 +47,7 @@ Real ToFraction(const mpq_class& x, const mpq_class& y) {
     const auto power = root.has_value() ? IntegerPower(*root, y.get_num().get_si()) : std::nullopt;
     if (power.has_value()) return Number(*power);
   }
-  return Real::Enclosed([x, y](mpfr_prec_t bits) { return Enclosed(x, y, bits); });
+  return Real::Enclosed([x, y](mpfr_prec_t bits) { return EnclosedPower(x, y, bits); });
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ bool IsByteOrFloat8(ElementType type) {
 }
 
 // Input `i`, of a type that `allowed` takes.
-Result<const Value*> Plain(const NodePlan& node, std::size_t i,
-                           bool (*allowed)(ElementType) = IsByte) {
+Result<const Value*> PlainInput(const NodePlan& node, std::size_t i,
+                                bool (*allowed)(ElementType) = IsByte) {
   QTX_ASSIGN_OR_RETURN(const Value* value, node.Input(i));
   if (allowed(value->tensor.elem_type)) return value;
   return node.Invalid("'" + value->name + "' is " +
@@ -41,7 +41,7 @@ bool IsScaleType(ElementType type, bool halves) {
 Result<CallInput> Triple(const NodePlan& node, std::size_t value, std::int64_t channel_axis = -1,
                          bool (*allowed)(ElementType) = IsByte) {
   CallInput input;
-  QTX_ASSIGN_OR_RETURN(input.value, Plain(node, value, allowed));
+  QTX_ASSIGN_OR_RETURN(input.value, PlainInput(node, value, allowed));
   const format::Tensor& tensor = input.value->tensor;
   QTX_ASSIGN_OR_RETURN(input.parameters, ReadParameters(node, tensor.elem_type, value + 1,
                                                         value + 2, tensor.dims, channel_axis));
@@ -115,10 +115,10 @@ std::int64_t ColumnAxis(const Dims& dims) {
 }
 
 // Tensor `value` and its zero point at `zero_point`, in units of 1.
-Result<CallInput> Pair(const NodePlan& node, std::size_t value, std::size_t zero_point,
-                       std::int64_t (*axis)(const Dims&)) {
+Result<CallInput> PairedInput(const NodePlan& node, std::size_t value, std::size_t zero_point,
+                              std::int64_t (*axis)(const Dims&)) {
   CallInput input;
-  QTX_ASSIGN_OR_RETURN(input.value, Plain(node, value));
+  QTX_ASSIGN_OR_RETURN(input.value, PlainInput(node, value));
   const format::Tensor& tensor = input.value->tensor;
   QTX_ASSIGN_OR_RETURN(input.parameters,
                        ReadParameters(node, tensor.elem_type, zero_point, zero_point, tensor.dims,
@@ -248,15 +248,15 @@ StepResult PrepareQGemm(const NodePlan& node) {
 }
 
 StepResult PrepareMatMulInteger(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(CallInput a, Pair(node, 0, 2, RowAxis));
-  QTX_ASSIGN_OR_RETURN(CallInput b, Pair(node, 1, 3, ColumnAxis));
+  QTX_ASSIGN_OR_RETURN(CallInput a, PairedInput(node, 0, 2, RowAxis));
+  QTX_ASSIGN_OR_RETURN(CallInput b, PairedInput(node, 1, 3, ColumnAxis));
   const std::int64_t depth = a.value->tensor.dims.empty() ? 0 : a.value->tensor.dims.back();
   return MakeIntegerCall(node, "MatMul", std::move(a), std::move(b), depth);
 }
 
 StepResult PrepareConvInteger(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(CallInput x, Pair(node, 0, 2, NoAxis));
-  QTX_ASSIGN_OR_RETURN(CallInput w, Pair(node, 1, 3, FirstAxis));
+  QTX_ASSIGN_OR_RETURN(CallInput x, PairedInput(node, 0, 2, NoAxis));
+  QTX_ASSIGN_OR_RETURN(CallInput w, PairedInput(node, 1, 3, FirstAxis));
   const Dims& kernel = w.value->tensor.dims;
   const std::int64_t filters = kernel.empty() || kernel[0] == 0 ? 1 : kernel[0];
   const std::int64_t depth = format::ElementCount(w.value->tensor) / filters;

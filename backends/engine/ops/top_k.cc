@@ -18,9 +18,9 @@ using format::ElementType;
 using format::Tensor;
 
 /// The rows of a tensor along an axis: `length` elements, `inner` apart.
-struct Rows {
+struct SortRows {
   std::int64_t outer = 1, length = 1, inner = 1;
-  Rows(const Dims& dims, std::size_t axis) : length(dims[axis]) {
+  SortRows(const Dims& dims, std::size_t axis) : length(dims[axis]) {
     for (std::size_t d = 0; d < dims.size(); ++d) {
       if (d < axis) outer *= dims[d];
       if (d > axis) inner *= dims[d];
@@ -33,7 +33,7 @@ struct Rows {
   }
 };
 
-std::vector<Number> RowOf(const NumberReader& x, const Rows& rows, std::int64_t row) {
+std::vector<Number> RowOf(const NumberReader& x, const SortRows& rows, std::int64_t row) {
   std::vector<Number> numbers;
   const std::int64_t first = rows.First(row, rows.length);
   for (std::int64_t i = 0; i < rows.length; ++i) numbers.push_back(x(first + i * rows.inner));
@@ -48,7 +48,7 @@ Result<void> CheckComparable(const NodePlan& node, const Value* x) {
 
 class ArgExtreme : public Step {
  public:
-  ArgExtreme(const Value* x, Value* y, Rows rows, bool least, bool last)
+  ArgExtreme(const Value* x, Value* y, SortRows rows, bool least, bool last)
       : x_(x), y_(y), rows_(rows), least_(least), last_(last) {}
 
   Result<void> Run() override {
@@ -77,14 +77,14 @@ class ArgExtreme : public Step {
 
   const Value* x_;
   Value* y_;
-  Rows rows_;
+  SortRows rows_;
   bool least_, last_;
 };
 
 // The places along the axis that TopK names, in its order.
 class TopK {
  public:
-  TopK(const Value* x, Rows rows, std::int64_t k, bool largest)
+  TopK(const Value* x, SortRows rows, std::int64_t k, bool largest)
       : x_(x), rows_(rows), k_(k), largest_(largest) {}
 
   /// Calls visit(element of the outputs, place along the axis, element of x).
@@ -111,7 +111,7 @@ class TopK {
   static bool Greater(const Number& a, const Number& b) { return a.nan() ? !b.nan() : b < a; }
 
   const Value* x_;
-  Rows rows_;
+  SortRows rows_;
   std::int64_t k_;
   bool largest_;
 };
@@ -150,7 +150,7 @@ StepResult PrepareArgExtreme(const NodePlan& node) {
   QTX_RETURN_IF_ERROR(CheckComparable(node, x));
   Dims dims = x->tensor.dims;
   QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(node, "axis", 0, dims.size()));
-  const Rows rows(dims, axis);
+  const SortRows rows(dims, axis);
   if (node.node().IntOr("keepdims", 1) != 0) {
     dims[axis] = 1;
   } else {
@@ -167,7 +167,7 @@ StepResult PrepareTopK(const NodePlan& node) {
   QTX_RETURN_IF_ERROR(CheckComparable(node, x));
   Dims dims = x->tensor.dims;
   QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(node, "axis", -1, dims.size()));
-  const Rows rows(dims, axis);
+  const SortRows rows(dims, axis);
   QTX_ASSIGN_OR_RETURN(const std::int64_t k, CountOf(node, dims[axis]));
   dims[axis] = k;
   const TopK top(x, rows, k, node.node().IntOr("largest", 1) != 0);

@@ -50,7 +50,7 @@ Result<std::vector<Rational>> RationalsAt(const Call& call, std::size_t i, std::
 }
 
 // The axes that roi, scales and sizes speak of: attribute `axes`, or all.
-Result<std::vector<std::size_t>> NamedAxes(const Call& call, std::size_t rank) {
+Result<std::vector<std::size_t>> ResizedAxes(const Call& call, std::size_t rank) {
   std::vector<std::size_t> axes;
   std::vector<bool> named(rank, false);
   if (call.node.Find("axes") == nullptr) {
@@ -151,7 +151,7 @@ Result<std::vector<ResizedAxis>> ResizedAxes(const Call& call, bool crops) {
   for (const std::int64_t size : from) {
     axes.push_back({.from = size, .to = size, .length = static_cast<long>(size)});
   }
-  QTX_ASSIGN_OR_RETURN(const auto named, NamedAxes(call, from.size()));
+  QTX_ASSIGN_OR_RETURN(const auto named, ResizedAxes(call, from.size()));
   if (Given(call, kScales) == Given(call, kSizes)) {
     return Error{ErrorCode::kInvalid, "inputs", "expected scales or sizes, one of them"};
   }

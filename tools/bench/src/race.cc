@@ -35,7 +35,7 @@ std::string OutcomeOf(ErrorCode code) {
 
 void Fail(const Error& error, Row& row) {
   row.outcome = OutcomeOf(error.code);
-  row.reason = error.where.empty() ? error.message : error.where + ": " + error.message;
+  row.reason = error.Text();
 }
 
 // A work that was made, with what its outputs must be if that is known.

@@ -12,7 +12,7 @@ namespace {
 
 using format::Node;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // A bound of a Clip; `absent` where there is none, nullopt where it is computed.
 std::optional<double> BoundOf(const GraphIndex& index, const Node& node, std::size_t input,
@@ -26,13 +26,13 @@ std::optional<double> BoundOf(const GraphIndex& index, const Node& node, std::si
 
 // Before opset 11 the bounds are attributes.
 std::optional<Clamp> ClampOf(const GraphIndex& index, const Node& node) {
-  if (IsStock(node, "Relu")) return Clamp{0, kInfinity};
+  if (IsStock(node, "Relu")) return Clamp{0, kUnbounded};
   if (!IsStock(node, "Clip")) return std::nullopt;
   const auto attribute = [&node](const char* name, double absent) {
     return node.Find(name) == nullptr ? absent : static_cast<double>(node.FloatOr(name, 0));
   };
-  const auto min = BoundOf(index, node, 1, attribute("min", -kInfinity));
-  const auto max = BoundOf(index, node, 2, attribute("max", kInfinity));
+  const auto min = BoundOf(index, node, 1, attribute("min", -kUnbounded));
+  const auto max = BoundOf(index, node, 2, attribute("max", kUnbounded));
   if (!min || !max || !(*min <= *max)) return std::nullopt;  // NaN, too
   return Clamp{*min, *max};
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHeldByTest = " (tests)";
 
-struct Free {
+struct FreeParsed {
   void operator()(cmark_parser* parser) const { cmark_parser_free(parser); }
   void operator()(cmark_node* node) const { cmark_node_free(node); }
   void operator()(cmark_iter* iterator) const { cmark_iter_free(iterator); }
@@ -29,7 +29,7 @@ std::string Literal(cmark_node* node) {
 // What a reader sees of an inline node: markup gone.
 std::string PlainText(cmark_node* node) {
   std::string text;
-  const std::unique_ptr<cmark_iter, Free> walk(cmark_iter_new(node));
+  const std::unique_ptr<cmark_iter, FreeParsed> walk(cmark_iter_new(node));
   while (cmark_iter_next(walk.get()) != CMARK_EVENT_DONE) {
     cmark_node* at = cmark_iter_get_node(walk.get());
     if (cmark_iter_get_event_type(walk.get()) == CMARK_EVENT_ENTER) text += Literal(at);
@@ -146,12 +146,12 @@ Result<Document> ParseDocument(std::string markdown, const std::string& where) {
   document.where = where;
   document.markdown = std::move(markdown);
   cmark_gfm_core_extensions_ensure_registered();
-  const std::unique_ptr<cmark_parser, Free> parser(cmark_parser_new(CMARK_OPT_VALIDATE_UTF8));
+  const std::unique_ptr<cmark_parser, FreeParsed> parser(cmark_parser_new(CMARK_OPT_VALIDATE_UTF8));
   cmark_parser_attach_syntax_extension(parser.get(), cmark_find_syntax_extension("table"));
   cmark_parser_feed(parser.get(), document.markdown.data(), document.markdown.size());
-  const std::unique_ptr<cmark_node, Free> root(cmark_parser_finish(parser.get()));
+  const std::unique_ptr<cmark_node, FreeParsed> root(cmark_parser_finish(parser.get()));
   Reader reader(document);
-  const std::unique_ptr<cmark_iter, Free> walk(cmark_iter_new(root.get()));
+  const std::unique_ptr<cmark_iter, FreeParsed> walk(cmark_iter_new(root.get()));
   while (cmark_iter_next(walk.get()) != CMARK_EVENT_DONE) {
     if (cmark_iter_get_event_type(walk.get()) != CMARK_EVENT_ENTER) continue;
     reader.Visit(cmark_iter_get_node(walk.get()));

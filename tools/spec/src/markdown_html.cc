@@ -9,7 +9,7 @@
 namespace qtx::spec {
 namespace {
 
-struct Free {
+struct FreeRendered {
   void operator()(cmark_parser* parser) const { cmark_parser_free(parser); }
   void operator()(cmark_node* node) const { cmark_node_free(node); }
   void operator()(char* text) const { std::free(text); }
@@ -20,11 +20,11 @@ struct Free {
 std::string MarkdownToHtml(std::string_view markdown) {
   constexpr int kSafe = CMARK_OPT_DEFAULT | CMARK_OPT_VALIDATE_UTF8;  // never CMARK_OPT_UNSAFE
   cmark_gfm_core_extensions_ensure_registered();
-  const std::unique_ptr<cmark_parser, Free> parser(cmark_parser_new(kSafe));
+  const std::unique_ptr<cmark_parser, FreeRendered> parser(cmark_parser_new(kSafe));
   cmark_parser_attach_syntax_extension(parser.get(), cmark_find_syntax_extension("table"));
   cmark_parser_feed(parser.get(), markdown.data(), markdown.size());
-  const std::unique_ptr<cmark_node, Free> root(cmark_parser_finish(parser.get()));
-  const std::unique_ptr<char, Free> html(
+  const std::unique_ptr<cmark_node, FreeRendered> root(cmark_parser_finish(parser.get()));
+  const std::unique_ptr<char, FreeRendered> html(
       cmark_render_html(root.get(), kSafe, cmark_parser_get_syntax_extensions(parser.get())));
   return html.get();
 }

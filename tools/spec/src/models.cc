@@ -40,10 +40,6 @@ Result<std::vector<std::string>> FindModels(const std::string& folder) {
   return paths;
 }
 
-std::string Text(const Error& error) {
-  return error.where.empty() ? error.message : error.where + ": " + error.message;
-}
-
 // Rules broken, in order, each once: "quantization.C2 shape.C1".
 std::string Rules(const std::vector<format::Finding>& findings) {
   std::vector<std::string> rules;
@@ -141,7 +137,7 @@ class Trial {
       Judge(*model, effect);
     } else {
       effect.outcome = ModelOutcome::kUnread;
-      effect.why = Text(model.error());
+      effect.why = model.error().Text();
     }
     effect.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -176,8 +172,8 @@ class Trial {
     if (!old_outputs.has_value() || !new_outputs.has_value()) {
       effect.outcome = ModelOutcome::kOutputsDiffer;
       effect.why = old_outputs.has_value()
-                       ? "refused with the feature: " + Text(new_outputs.error())
-                       : "refused before: " + Text(old_outputs.error());
+                       ? "refused with the feature: " + new_outputs.error().Text()
+                       : "refused before: " + old_outputs.error().Text();
       return;
     }
     Compare(model, *old_outputs, *new_outputs, effect);
@@ -185,7 +181,7 @@ class Trial {
 
   static void NotRun(const Error& error, ModelEffect& effect) {
     effect.outcome = ModelOutcome::kNotRun;
-    effect.why = Text(error);
+    effect.why = error.Text();
   }
 
   static void Compare(const format::Model& model, const Outputs& before, const Outputs& after,

@@ -30,7 +30,7 @@ Error Invalid(std::string where, std::string message) {
   return {ErrorCode::kInvalid, std::move(where), std::move(message)};
 }
 
-std::string Found(const std::string& found, const std::string& expected) {
+std::string FoundExpected(const std::string& found, const std::string& expected) {
   return "found " + found + ", expected " + expected;
 }
 
@@ -124,7 +124,7 @@ class Loader {
       return Error{ErrorCode::kIo, proposal_.folder, "found no folder of that name"};
     }
     const auto number = NumberOf(name);
-    if (!number) return Invalid(proposal_.folder, Found("'" + name + "'", "NNNN-slug"));
+    if (!number) return Invalid(proposal_.folder, FoundExpected("'" + name + "'", "NNNN-slug"));
     proposal_.number = *number;
     proposal_.slug = name.substr(kNumberDigits + 1);
     return {};
@@ -136,8 +136,8 @@ class Loader {
     const bool there = !sections.empty() && sections[0].level == 1;
     if (!there || !sections[0].title.starts_with(prefix) ||
         sections[0].title.size() == prefix.size()) {
-      return Invalid(path_ + ":1", Found(there ? "'" + sections[0].title + "'" : "no title",
-                                         "# " + prefix + "Title"));
+      return Invalid(path_ + ":1", FoundExpected(there ? "'" + sections[0].title + "'" : "no title",
+                                                 "# " + prefix + "Title"));
     }
     proposal_.title = sections[0].title.substr(prefix.size());
     return {};
@@ -150,11 +150,12 @@ class Loader {
       if (section.level != 2) continue;
       const std::string place = path_ + ":" + std::to_string(section.line);
       if (next == kProposalSections.size()) {
-        return Invalid(place, Found("a section '" + section.title + "'", "none after 'Decision'"));
+        return Invalid(place,
+                       FoundExpected("a section '" + section.title + "'", "none after 'Decision'"));
       }
       if (section.title != kProposalSections[next]) {
-        return Invalid(place, Found("a section '" + section.title + "'",
-                                    "'" + std::string(kProposalSections[next]) + "'"));
+        return Invalid(place, FoundExpected("a section '" + section.title + "'",
+                                            "'" + std::string(kProposalSections[next]) + "'"));
       }
       if (Trimmed(OneLine(proposal_.text.Text(section))).empty()) {
         return Invalid(place, "the section '" + section.title + "' is empty");
@@ -181,9 +182,10 @@ class Loader {
     QTX_RETURN_IF_ERROR(ReadWord(rows.find("status")->second));
     const Cell& version = rows.find("version")->second;
     if (ToNumber(version.text) != proposal_.feature->version) {
-      return Invalid(Place(version, "version"),
-                     Found("'" + version.text + "'",
-                           std::to_string(proposal_.feature->version) + ", that of its feature"));
+      return Invalid(
+          Place(version, "version"),
+          FoundExpected("'" + version.text + "'",
+                        std::to_string(proposal_.feature->version) + ", that of its feature"));
     }
     const Cell& date = rows.find("date")->second;
     proposal_.date = date.text;
@@ -191,7 +193,7 @@ class Loader {
     std::ranges::replace_if(
         shape, [](char c) { return c >= '0' && c <= '9'; }, '0');
     if (shape == "0000-00-00" && IsDay(date.text)) return {};
-    return Invalid(Place(date, "date"), Found("'" + date.text + "'", "YYYY-MM-DD"));
+    return Invalid(Place(date, "date"), FoundExpected("'" + date.text + "'", "YYYY-MM-DD"));
   }
 
   Result<void> ReadFeature(const Cell& cell) {
@@ -199,8 +201,8 @@ class Loader {
     if (!row.has_value()) return Invalid(Place(cell, "feature"), row.error().message);
     if ((*row)->proposal != proposal_.number) {
       return Invalid(Place(cell, "feature"),
-                     Found("that of proposal " + std::to_string((*row)->proposal),
-                           "one of proposal " + std::to_string(proposal_.number)));
+                     FoundExpected("that of proposal " + std::to_string((*row)->proposal),
+                                   "one of proposal " + std::to_string(proposal_.number)));
     }
     proposal_.feature = *row;
     return {};
@@ -210,14 +212,15 @@ class Loader {
     const auto status = std::ranges::find(kStatuses, cell.text, [](Status s) { return Name(s); });
     if (status == kStatuses.end()) {
       return Invalid(Place(cell, "status"),
-                     Found("'" + cell.text + "'", "draft, accepted, rejected or promoted"));
+                     FoundExpected("'" + cell.text + "'", "draft, accepted, rejected or promoted"));
     }
     proposal_.status = *status;
     if ((*status == Status::kPromoted) == proposal_.feature->promoted) return {};
-    return Invalid(Place(cell, "status"),
-                   Found(cell.text, proposal_.feature->promoted
-                                        ? "promoted, for its feature is part of the current spec"
-                                        : "another, for its feature is not part of the spec"));
+    return Invalid(
+        Place(cell, "status"),
+        FoundExpected(cell.text, proposal_.feature->promoted
+                                     ? "promoted, for its feature is part of the current spec"
+                                     : "another, for its feature is not part of the spec"));
   }
 
   std::string Place(const Cell& cell, const std::string& row) const {
@@ -254,7 +257,7 @@ class Loader {
   Result<void> CheckExample(const Case& c) {
     const std::string stem = StemOf(proposal_.slug) + "/";
     if (!c.id.starts_with(stem)) {
-      return Invalid(c.where, Found("id '" + c.id + "'", "one that begins with " + stem));
+      return Invalid(c.where, FoundExpected("id '" + c.id + "'", "one that begins with " + stem));
     }
     if (!ids_.insert(c.id).second) {
       return Invalid(c.where, "another example has the id '" + c.id + "'");

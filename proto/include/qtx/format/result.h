@@ -20,6 +20,9 @@ struct Error {
   ErrorCode code = ErrorCode::kInvalid;
   std::string where;    // "net.onnx: graph.input[0] 'x': quantization.offset"
   std::string message;  // "found 3 values, expected 4 (axis 1 has size 4)"
+
+  /// "where: message", or the message alone where there is no place.
+  std::string Text() const { return where.empty() ? message : where + ": " + message; }
 };
 
 /// A value or an Error. Used with the two macros below; the monadic chains of tl::expected do not

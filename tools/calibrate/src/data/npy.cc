@@ -10,7 +10,7 @@
 namespace qtx::calibrate {
 namespace {
 
-constexpr std::int64_t kMaxHeaderBytes = 1 << 20;
+constexpr std::int64_t kMaxNpyHeaderBytes = 1 << 20;
 
 Result<std::int64_t> SizeOf(const std::string& path) {
   std::error_code error;
@@ -73,7 +73,7 @@ class Npy : public Placed {
   tl::expected<Place, BadSample> Find(const std::string& path, std::int64_t index) const override {
     const auto size = SizeOf(path);
     if (!size.has_value()) return BadFile(size.error());
-    const auto start = ReadPart(path, 0, std::min(*size, kMaxHeaderBytes));
+    const auto start = ReadPart(path, 0, std::min(*size, kMaxNpyHeaderBytes));
     if (!start.has_value()) return BadFile(start.error());
     const auto header = format::ParseNpyHeader(*start);
     if (!header.has_value()) return BadFile(header.error());

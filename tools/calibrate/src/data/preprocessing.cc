@@ -17,7 +17,7 @@
 namespace qtx::calibrate {
 namespace {
 
-constexpr std::int64_t kMaxFileBytes = 1 << 16;
+constexpr std::int64_t kMaxProgramBytes = 1 << 16;
 constexpr std::int64_t kMaxSide = 1 << 14;  // pixels
 
 std::optional<double> Real(std::string_view text) {
@@ -203,7 +203,7 @@ double Of(const std::vector<double>& values, std::size_t channel, double otherwi
 }  // namespace
 
 Result<Preprocessing> ReadPreprocessing(const std::string& path) {
-  QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(path, kMaxFileBytes));
+  QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(path, kMaxProgramBytes));
   PreprocessingReader reader;
   try {
     std::istringstream stream(text);

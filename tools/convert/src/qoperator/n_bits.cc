@@ -54,14 +54,14 @@ ElementType StorageOfBits(std::int64_t bits) {
 // Scales in the order of the parameters of W, blocks before columns. A negative one is made
 // positive by taking the complements of its codes and of its offset:
 //   s * (code - z) = -s * ((max - code) - (max - z)).
-struct Parameters {
+struct NBitsParameters {
   QdqParameters type;
   std::vector<bool> complement;
 };
 
-Result<Parameters> ParametersOf(const NBitsShape& shape, const std::vector<float>& scales,
-                                const std::vector<std::int32_t>& offsets) {
-  Parameters result{{*format::QuantizedOf(StorageOfBits(shape.bits)), {}}, {}};
+Result<NBitsParameters> ParametersOf(const NBitsShape& shape, const std::vector<float>& scales,
+                                     const std::vector<std::int32_t>& offsets) {
+  NBitsParameters result{{*format::QuantizedOf(StorageOfBits(shape.bits)), {}}, {}};
   format::Quantization& q = result.type.quantization;
   q.axis = {0, 1};
   q.block_shape = {shape.block, 1};

@@ -13,7 +13,6 @@ namespace {
 using format::Attribute;
 using format::Dims;
 using format::ElementType;
-using format::TensorType;
 
 // Constants of the gates, one after the other, as one constant of one direction.
 class Stack {
@@ -47,7 +46,7 @@ Result<Stack> Stack::Make(TfliteBuilder& builder, std::span<const int> parts) {
 Result<void> Stack::Append(TfliteBuilder& builder, int part) {
   const TfliteTensor& source = builder.tensor(part);
   if (!source.constant()) return Unsupported("", "not a constant");
-  QTX_ASSIGN_OR_RETURN(const TensorType type, builder.Type(part));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, builder.Type(part));
   QTX_ASSIGN_OR_RETURN(const format::Tensor rows, ConstantOf(source, type));
   if (format::BitWidth(rows.elem_type) < 8) return Unsupported("", "of less than 8 bits");
   if (tensor_.bytes.empty()) {
@@ -74,7 +73,8 @@ void Stack::AppendZeros() {
 }
 
 // The clip of stored integers is the range of their type; TFLite cuts its fraction off.
-Result<void> ExpressCellClip(TfliteBuilder& builder, const LstmLayer& layer, TensorType* cell) {
+Result<void> ExpressCellClip(TfliteBuilder& builder, const LstmLayer& layer,
+                             format::TensorType* cell) {
   const float clip = layer.options.cell_clip;
   if (clip == 0) return {};
   if (!cell->quantization) {
@@ -95,8 +95,8 @@ struct States {
 };
 
 Result<States> AddStates(TfliteBuilder& builder, const LstmLayer& layer) {
-  QTX_ASSIGN_OR_RETURN(TensorType hidden, builder.StateType(layer.hidden_state));
-  QTX_ASSIGN_OR_RETURN(TensorType cell, builder.StateType(layer.cell_state));
+  QTX_ASSIGN_OR_RETURN(format::TensorType hidden, builder.StateType(layer.hidden_state));
+  QTX_ASSIGN_OR_RETURN(format::TensorType cell, builder.StateType(layer.cell_state));
   QTX_RETURN_IF_ERROR(ExpressCellClip(builder, layer, &cell));
   hidden.shape = cell.shape = format::ToShape(Dims{1, layer.batch, layer.units});
   States states;
@@ -110,8 +110,9 @@ Result<std::string> SequenceOf(TfliteBuilder& builder, const TfliteOperator& op,
   const TfliteTensor& x = builder.tensor(layer.x);
   QTX_ASSIGN_OR_RETURN(std::string name, builder.Use(layer.x, Layout::kOwn));
   if (x.dims.size() == 3 && layer.options.time_major) return name;
-  QTX_ASSIGN_OR_RETURN(const TensorType own, builder.Type(layer.x));
-  QTX_ASSIGN_OR_RETURN(TensorType type, Reshaped(own, {layer.steps, layer.batch, layer.input}));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType own, builder.Type(layer.x));
+  QTX_ASSIGN_OR_RETURN(format::TensorType type,
+                       Reshaped(own, {layer.steps, layer.batch, layer.input}));
   if (x.dims.size() == 3) {
     Draft transpose{"Transpose", {name}, {Attribute::Ints("perm", {1, 0, 2})}};
     return builder.EmitInner(op, std::move(transpose), x.name + "/steps", std::move(type));
@@ -127,8 +128,8 @@ Result<void> EmitOutput(TfliteBuilder& builder, const TfliteOperator& op, const 
                         std::string sequence) {
   const TfliteTensor& y = builder.tensor(layer.y);
   if (y.dims.size() == 3 && !layer.options.time_major) {
-    QTX_ASSIGN_OR_RETURN(const TensorType own, builder.Type(layer.y));
-    QTX_ASSIGN_OR_RETURN(TensorType type,
+    QTX_ASSIGN_OR_RETURN(const format::TensorType own, builder.Type(layer.y));
+    QTX_ASSIGN_OR_RETURN(format::TensorType type,
                          Reshaped(own, {layer.batch, layer.steps, 1, layer.units}));
     Draft transpose{"Transpose", {sequence}, {Attribute::Ints("perm", {2, 0, 1, 3})}};
     sequence = builder.EmitInner(op, std::move(transpose), y.name + "/batches", std::move(type));
@@ -179,8 +180,9 @@ Result<void> ConvertLstm(TfliteBuilder& builder, const TfliteOperator& op) {
     activations.strings = {"Sigmoid", "Relu", "Relu"};
     lstm.attributes.push_back(std::move(activations));
   }
-  QTX_ASSIGN_OR_RETURN(const TensorType own, builder.Type(layer.y));
-  QTX_ASSIGN_OR_RETURN(TensorType type, Reshaped(own, {layer.steps, 1, layer.batch, layer.units}));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType own, builder.Type(layer.y));
+  QTX_ASSIGN_OR_RETURN(format::TensorType type,
+                       Reshaped(own, {layer.steps, 1, layer.batch, layer.units}));
   const std::string sequence = builder.Inner(name + "/sequence", std::move(type));
   builder.Append(&op, std::move(lstm), {sequence, states.hidden.after, states.cell.after});
   return EmitOutput(builder, op, layer, sequence);

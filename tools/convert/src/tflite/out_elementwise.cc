@@ -17,46 +17,54 @@ using enum schema::BuiltinOperator;
 // Which of its results a kernel for integers gives: the asked one, none, or fixed parameters.
 enum class Grid { kAny, kNone, kOne256, kOne128, kSame };
 
-struct Entry {
+struct OutOperator {
   const char* op_type;
   schema::BuiltinOperator code;
   Grid grid;
 };
-constexpr std::array kUnary = {
-    Entry{"Abs", ABS, Grid::kAny},
-    Entry{"Ceil", CEIL, Grid::kNone},
-    Entry{"Cos", COS, Grid::kNone},
-    Entry{"Elu", ELU, Grid::kNone},
-    Entry{"Exp", EXP, Grid::kNone},
-    Entry{"Floor", FLOOR, Grid::kNone},
-    Entry{"Gelu", GELU, Grid::kNone},
-    Entry{"HardSwish", HARD_SWISH, Grid::kAny},
-    Entry{"LeakyRelu", LEAKY_RELU, Grid::kAny},
-    Entry{"Log", LOG, Grid::kNone},
-    Entry{"Neg", NEG, Grid::kNone},
-    Entry{"Not", LOGICAL_NOT, Grid::kNone},
-    Entry{"Round", ROUND, Grid::kNone},
-    Entry{"Sigmoid", LOGISTIC, Grid::kOne256},
-    Entry{"Sign", SIGN, Grid::kNone},
-    Entry{"Sin", SIN, Grid::kNone},
-    Entry{"Sqrt", SQRT, Grid::kNone},
-    Entry{"Tanh", TANH, Grid::kOne128},
+constexpr std::array kUnaryOut = {
+    OutOperator{"Abs", ABS, Grid::kAny},
+    OutOperator{"Ceil", CEIL, Grid::kNone},
+    OutOperator{"Cos", COS, Grid::kNone},
+    OutOperator{"Elu", ELU, Grid::kNone},
+    OutOperator{"Exp", EXP, Grid::kNone},
+    OutOperator{"Floor", FLOOR, Grid::kNone},
+    OutOperator{"Gelu", GELU, Grid::kNone},
+    OutOperator{"HardSwish", HARD_SWISH, Grid::kAny},
+    OutOperator{"LeakyRelu", LEAKY_RELU, Grid::kAny},
+    OutOperator{"Log", LOG, Grid::kNone},
+    OutOperator{"Neg", NEG, Grid::kNone},
+    OutOperator{"Not", LOGICAL_NOT, Grid::kNone},
+    OutOperator{"Round", ROUND, Grid::kNone},
+    OutOperator{"Sigmoid", LOGISTIC, Grid::kOne256},
+    OutOperator{"Sign", SIGN, Grid::kNone},
+    OutOperator{"Sin", SIN, Grid::kNone},
+    OutOperator{"Sqrt", SQRT, Grid::kNone},
+    OutOperator{"Tanh", TANH, Grid::kOne128},
 };
-constexpr std::array kBinary = {
-    Entry{"Add", ADD, Grid::kAny},          Entry{"And", LOGICAL_AND, Grid::kNone},
-    Entry{"Div", DIV, Grid::kNone},         Entry{"Equal", EQUAL, Grid::kNone},
-    Entry{"Greater", GREATER, Grid::kNone}, Entry{"GreaterOrEqual", GREATER_EQUAL, Grid::kNone},
-    Entry{"Less", LESS, Grid::kNone},       Entry{"LessOrEqual", LESS_EQUAL, Grid::kNone},
-    Entry{"Max", MAXIMUM, Grid::kSame},     Entry{"Min", MINIMUM, Grid::kSame},
-    Entry{"Mul", MUL, Grid::kAny},          Entry{"Or", LOGICAL_OR, Grid::kNone},
-    Entry{"PRelu", PRELU, Grid::kNone},     Entry{"Pow", POW, Grid::kNone},
-    Entry{"Sub", SUB, Grid::kAny},
+constexpr std::array kBinaryOut = {
+    OutOperator{"Add", ADD, Grid::kAny},
+    OutOperator{"And", LOGICAL_AND, Grid::kNone},
+    OutOperator{"Div", DIV, Grid::kNone},
+    OutOperator{"Equal", EQUAL, Grid::kNone},
+    OutOperator{"Greater", GREATER, Grid::kNone},
+    OutOperator{"GreaterOrEqual", GREATER_EQUAL, Grid::kNone},
+    OutOperator{"Less", LESS, Grid::kNone},
+    OutOperator{"LessOrEqual", LESS_EQUAL, Grid::kNone},
+    OutOperator{"Max", MAXIMUM, Grid::kSame},
+    OutOperator{"Min", MINIMUM, Grid::kSame},
+    OutOperator{"Mul", MUL, Grid::kAny},
+    OutOperator{"Or", LOGICAL_OR, Grid::kNone},
+    OutOperator{"PRelu", PRELU, Grid::kNone},
+    OutOperator{"Pow", POW, Grid::kNone},
+    OutOperator{"Sub", SUB, Grid::kAny},
 };
 
 template <std::size_t N>
-const Entry* FindEntry(const std::array<Entry, N>& entries, const std::string& op_type) {
-  const auto* found =
-      std::ranges::find_if(entries, [&](const Entry& entry) { return op_type == entry.op_type; });
+const OutOperator* FindEntry(const std::array<OutOperator, N>& entries,
+                             const std::string& op_type) {
+  const auto* found = std::ranges::find_if(
+      entries, [&](const OutOperator& entry) { return op_type == entry.op_type; });
   return found == entries.end() ? nullptr : found;
 }
 
@@ -179,8 +187,9 @@ bool IsRsqrt(const TfliteWriter& writer, const Job& job) {
 }  // namespace
 
 Result<void> WriteUnary(TfliteWriter& writer, const Job& job) {
-  static constexpr Entry kRsqrt = {"Pow", RSQRT, Grid::kAny};
-  const Entry& entry = job.node.op_type == "Pow" ? kRsqrt : *FindEntry(kUnary, job.node.op_type);
+  static constexpr OutOperator kRsqrt = {"Pow", RSQRT, Grid::kAny};
+  const OutOperator& entry =
+      job.node.op_type == "Pow" ? kRsqrt : *FindEntry(kUnaryOut, job.node.op_type);
   const std::string& x = job.Input(0);
   QTX_ASSIGN_OR_RETURN(const Kernel kernel, KernelOf(writer, entry.grid, {x, job.output}));
   NoteReal(writer, job, kernel);
@@ -206,7 +215,7 @@ Result<void> WriteUnary(TfliteWriter& writer, const Job& job) {
 
 Result<void> WriteBinary(TfliteWriter& writer, const Job& job) {
   if (IsRsqrt(writer, job)) return WriteUnary(writer, job);
-  const Entry& entry = *FindEntry(kBinary, job.node.op_type);
+  const OutOperator& entry = *FindEntry(kBinaryOut, job.node.op_type);
   if (job.node.inputs.size() != 2) return Unsupported("", "operands other than two");
   const std::vector<std::string> values = {job.Input(0), job.Input(1), job.output};
   QTX_ASSIGN_OR_RETURN(const Kernel kernel, KernelOf(writer, entry.grid, values));

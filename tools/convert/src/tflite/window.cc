@@ -13,9 +13,6 @@ namespace {
 using format::Attribute;
 using format::ElementType;
 
-// Elements per axis that a kernel may span; real ones span a few hundred. It bounds the pads.
-constexpr std::int64_t kMaxSpan = 1 << 16;
-
 struct Pads {
   std::int64_t begin = 0, end = 0;
 };

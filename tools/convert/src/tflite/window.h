@@ -9,6 +9,9 @@
 
 namespace qtx::convert {
 
+/// Elements per axis that a kernel may span; real ones span a few hundred. It bounds the pads.
+inline constexpr std::int64_t kMaxSpan = 1 << 16;
+
 /// Height first in each pair.
 struct Window {
   std::array<std::int64_t, 2> kernel{};

@@ -4,15 +4,15 @@
 
 #include "errors.h"
 #include "tflite/nodes_out.h"
+#include "tflite/window.h"
 
 namespace qtx::convert {
 namespace {
 
-constexpr std::int64_t kMax = 1 << 16;  // as the reader takes them
-
 Result<std::array<std::int64_t, 2>> PairOf(const format::Node& node, const char* attribute) {
   const std::vector<std::int64_t> values = node.IntsOr(attribute, {1, 1});
-  if (values.size() != 2 || std::ranges::any_of(values, [](auto v) { return v < 1 || v > kMax; })) {
+  if (values.size() != 2 ||
+      std::ranges::any_of(values, [](auto v) { return v < 1 || v > kMaxSpan; })) {
     return Unsupported(std::string(attribute) + " " + format::ToString(values));
   }
   return std::array<std::int64_t, 2>{values[0], values[1]};
@@ -25,7 +25,8 @@ Result<void> SetPads(const format::Node& node, std::array<std::int64_t, 2> total
   if (mode == "VALID") return {};
   if (mode == "NOTSET") {
     const std::vector<std::int64_t> pads = node.IntsOr("pads", {0, 0, 0, 0});
-    if (pads.size() != 4 || std::ranges::any_of(pads, [](auto v) { return v < 0 || v > kMax; })) {
+    if (pads.size() != 4 ||
+        std::ranges::any_of(pads, [](auto v) { return v < 0 || v > kMaxSpan; })) {
       return Unsupported("pads " + format::ToString(pads));
     }
     window->begin = {pads[0], pads[1]};
@@ -57,7 +58,7 @@ Result<OutWindow> OutWindowOf(const format::Node& node, const format::Dims& x,
   QTX_ASSIGN_OR_RETURN(window.dilations, PairOf(node, "dilations"));
   std::array<std::int64_t, 2> total{}, span{};
   for (std::size_t i = 0; i < 2; ++i) {
-    if (kernel[i] < 1 || kernel[i] > kMax || x[i + 2] < 1) return Unsupported("kernel size");
+    if (kernel[i] < 1 || kernel[i] > kMaxSpan || x[i + 2] < 1) return Unsupported("kernel size");
     span[i] = (kernel[i] - 1) * window.dilations[i] + 1;
     const std::int64_t same = (x[i + 2] + window.strides[i] - 1) / window.strides[i];
     total[i] = std::max<std::int64_t>((same - 1) * window.strides[i] + span[i] - x[i + 2], 0);

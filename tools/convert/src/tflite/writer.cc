@@ -14,8 +14,6 @@ namespace {
 using format::ElementType;
 using schema::BuiltinOperator;
 
-std::string Quoted(const std::string& value) { return "'" + value + "'"; }
-
 format::TensorType Plain(const format::TensorType& type) {
   format::TensorType plain;
   plain.elem_type = type.quantization ? ElementType::kFloat : type.elem_type;

@@ -17,6 +17,9 @@
 
 namespace qtx::convert {
 
+/// A value's name, as messages have it.
+inline std::string Quoted(const std::string& value) { return "'" + value + "'"; }
+
 enum class Order { kOnnx, kNhwc };
 
 /// An operator to be written.

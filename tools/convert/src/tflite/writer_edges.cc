@@ -7,8 +7,6 @@ namespace {
 
 using schema::BuiltinOperator;
 
-std::string Quoted(const std::string& value) { return "'" + value + "'"; }
-
 }  // namespace
 
 Result<void> TfliteWriter::AddInputs() {

@@ -56,7 +56,7 @@ int Binding(const Node& node) {
   return 2;  // relations
 }
 
-std::string Operand(const Node& node, int least) {
+std::string Argument(const Node& node, int least) {
   return Binding(node) < least ? Bracketed(MathMl(node)) : MathMl(node);
 }
 
@@ -74,7 +74,7 @@ constexpr int kAtom = 9;
 std::string Power(const Node& node) {
   const Node& base = node.children[0];
   const bool fraction = base.kind == Node::Kind::kBinary;
-  return Element("msup", (fraction ? Bracketed(MathMl(base)) : Operand(base, kAtom)) +
+  return Element("msup", (fraction ? Bracketed(MathMl(base)) : Argument(base, kAtom)) +
                              Row(MathMl(node.children[1])));
 }
 

@@ -22,7 +22,7 @@ std::optional<Infinity> BeyondIntegers(const Interval& x) {
 
 // Below 2^(-2 * kMaxBits) all numbers of one sign round alike, to integers and to formats: one that
 // can be written down stands for them.
-std::optional<mpq_class> Bound(mpfr_srcptr bound) {
+std::optional<mpq_class> Finite(mpfr_srcptr bound) {
   if (mpfr_number_p(bound) == 0) return std::nullopt;
   if (mpfr_zero_p(bound) == 0 && mpfr_get_exp(bound) < -2 * kMaxBits) {
     return mpq_class(mpfr_sgn(bound) * TwoTo(-2 * kMaxBits));
@@ -35,8 +35,8 @@ std::optional<mpq_class> Bound(mpfr_srcptr bound) {
 // What `round` makes of both ends, when it is the same.
 template <typename Rounder>
 Number RoundInterval(const Interval& x, Precision& precision, const Rounder& round) {
-  const auto low = Bound(x.low());
-  const auto high = Bound(x.high());
+  const auto low = Finite(x.low());
+  const auto high = Finite(x.high());
   if (low && high) {
     Number rounded = round(*low);
     const Number other = round(*high);

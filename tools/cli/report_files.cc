@@ -1,4 +1,4 @@
-#include "write_reports.h"
+#include "report_files.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -6,10 +6,22 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "qtx/format/model.h"
 
 namespace qtx::cli {
+
+Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::string>& paths) {
+  std::vector<conformance::Report> reports;
+  for (const std::string& path : paths) {
+    QTX_ASSIGN_OR_RETURN(const std::string text,
+                         format::ReadFile(path, conformance::kMaxReportBytes));
+    QTX_ASSIGN_OR_RETURN(conformance::Report report, conformance::ParseReport(text, path));
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
 
 Result<void> CheckOutputs(std::initializer_list<std::string> paths) {
   for (const std::string& path : paths) {
