@@ -131,7 +131,7 @@ void WriteQuantization(Writer& writer, const format::Quantization& q) {
   if (q.quant_max) Field(writer, "max", *q.quant_max);
 }
 
-void WriteTensor(Writer& writer, const std::string& name, const Tensor& tensor) {
+void WriteShownTensor(Writer& writer, const std::string& name, const Tensor& tensor) {
   writer.StartObject();
   Field(writer, "name", name);
   Field(writer, "type", format::Name(tensor.elem_type));
@@ -189,14 +189,14 @@ void WriteValues(Writer& writer, const Difference& difference, const Evidence& e
   const Tensor* got = Find(evidence.got, difference.output);
   if (expected != nullptr) {
     writer.Key("tensor");
-    WriteTensor(writer, difference.output, *expected);
+    WriteShownTensor(writer, difference.output, *expected);
   }
   if (got == nullptr) return;
   const auto distances =
       expected == nullptr ? std::nullopt : Distances(*got, *expected, difference.tolerance);
   if (distances) return WriteDistances(writer, *got, *expected, *distances);
   writer.Key("instead");
-  WriteTensor(writer, difference.output, *got);
+  WriteShownTensor(writer, difference.output, *got);
 }
 
 // "1 ulp", "0.001 of the value"; empty for none.
@@ -374,7 +374,7 @@ class PageData {
     if (evidence != nullptr) {
       writer_.Key("inputs");
       Array(writer_, evidence->inputs, [this](const Evidence::Value& value) {
-        WriteTensor(writer_, value.name, value.tensor);
+        WriteShownTensor(writer_, value.name, value.tensor);
       });
     }
     writer_.Key("differences");

@@ -72,14 +72,19 @@ namespace qtx::backend::floats {
 
 std::span<const Kernels* const> AvailableKernels() {
 #if HWY_ARCH_X86
-  static const Kernels kAvx512 = N_AVX3::MakeKernels("avx512");
-  static const Kernels kAvx2 = N_AVX2::MakeKernels("avx2");
-  static const Kernels kPortable = HWY_STATIC_DISPATCH(MakeKernels)("portable");
+  // A table is made by code of its target, too: on a processor without it, not at all.
   static const std::vector<const Kernels*> kBestFirst = [] {
     const std::int64_t supported = hwy::SupportedTargets();
     std::vector<const Kernels*> tables;
-    if ((supported & HWY_AVX3) != 0) tables.push_back(&kAvx512);
-    if ((supported & HWY_AVX2) != 0) tables.push_back(&kAvx2);
+    if ((supported & HWY_AVX3) != 0) {
+      static const Kernels kAvx512 = N_AVX3::MakeKernels("avx512");
+      tables.push_back(&kAvx512);
+    }
+    if ((supported & HWY_AVX2) != 0) {
+      static const Kernels kAvx2 = N_AVX2::MakeKernels("avx2");
+      tables.push_back(&kAvx2);
+    }
+    static const Kernels kPortable = HWY_STATIC_DISPATCH(MakeKernels)("portable");
     tables.push_back(&kPortable);
     return tables;
   }();
