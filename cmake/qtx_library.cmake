@@ -1,5 +1,5 @@
-# Headers of the standard library, precompiled once for each set of options that targets are compiled with: a unit
-# reads them in a quarter of the time. Each file still includes what it needs: tools/scripts/lint compiles without.
+# Headers of the standard library, precompiled once for each set of options that targets are compiled with. Each file
+# still includes what it needs: tools/scripts/lint compiles without.
 set(QTX_PRECOMPILED <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <filesystem> <functional> <limits> <map>
   <memory> <numeric> <optional> <set> <span> <string> <string_view> <utility> <vector>)
 
@@ -13,9 +13,9 @@ function(qtx_precompiled name)
   target_precompile_headers(${name} PRIVATE ${ARGN})
 endfunction()
 
-# qtx_compile_options(TARGET [COLD | TEST]): the warnings and floating-point rules every QTX target is built with. COLD: no
-# loop over the elements of tensors runs in it; it is compiled with -Og, in two thirds of the time of -O2. TEST: likewise,
-# with GoogleTest's headers precompiled.
+# qtx_compile_options(TARGET [COLD | TEST]): the warnings and floating-point rules every QTX target is built with. COLD:
+# its speed is that of files and messages, not of loops over tensors; it is compiled with -Og, in two thirds of the time
+# of -O2. TEST: likewise, with GoogleTest's headers precompiled.
 function(qtx_compile_options target)
   # A designated initialiser leaves the other members at their defaults by intent.
   set(options -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Wno-missing-field-initializers -ffp-contract=off
