@@ -181,20 +181,12 @@ class EngineBackend : public Backend {
   int threads_;
 };
 
-// Everything that prepares relies on types whose parameters are there and in range.
-Result<void> CheckModel(const format::Model& model) {
-  const auto findings = format::Check(model);
-  if (findings.empty()) return {};
-  const format::Finding& first = findings.front();
-  return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels,
                                                     const Preparation& how) {
-  QTX_RETURN_IF_ERROR(CheckModel(model));
+  QTX_RETURN_IF_ERROR(format::CheckFirst(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, how.threads);
   QTX_RETURN_IF_ERROR(prepared->Plan(how));
   return prepared;
@@ -202,7 +194,7 @@ Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
 
 Result<InnerModel> PrepareInner(const format::Model& model, const Kernels& kernels,
                                 Threads& threads) {
-  QTX_RETURN_IF_ERROR(CheckModel(model));
+  QTX_RETURN_IF_ERROR(format::CheckFirst(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, threads);
   QTX_RETURN_IF_ERROR(prepared->Plan({}, true));
   format::Dims dims = prepared->OutputDims();

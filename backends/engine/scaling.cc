@@ -76,7 +76,8 @@ Result<void> Scaling::AddChannel(const ScaledSum& sum, bool narrow_scales) {
   if (kind_ == Kind::kWide && multiplier.exponent > kLargestWideExponent) {
     return Error{ErrorCode::kUnsupported, "",
                  "the scales' quotient is 2^" + std::to_string(kLargestWideExponent) +
-                     " or more, which 16-bit activations do not have [tflite.S12]"};
+                     " or more, which 16-bit activations do not have",
+                 "tflite.S12"};
   }
   AddMultiplier(multiplier);
   return {};

@@ -251,10 +251,7 @@ class FaultyBackend : public Backend {
     if (std::ranges::find(arithmetics_, name) == arithmetics_.end()) {
       return Error{ErrorCode::kUnsupported, "arithmetic", "'" + name + "'"};
     }
-    if (const auto findings = format::Check(model); !findings.empty()) {
-      const format::Finding& first = findings.front();
-      return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
-    }
+    QTX_RETURN_IF_ERROR(format::CheckFirst(model));
     auto prepared = std::make_unique<Prepared>(model, name == "exact", fault_, memory_);
     QTX_RETURN_IF_ERROR(prepared->Plan());
     return prepared;

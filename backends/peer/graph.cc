@@ -156,10 +156,7 @@ Error Reader::Invalid(std::string message) const {
 }
 
 Result<std::unique_ptr<Graph>> Graph::Read(const format::Model& model) {
-  if (const auto findings = format::Check(model); !findings.empty()) {
-    const format::Finding& first = findings.front();
-    return Error{ErrorCode::kInvalid, first.where, first.message + " [" + first.rule + "]"};
-  }
+  QTX_RETURN_IF_ERROR(format::CheckFirst(model));
   std::unique_ptr<Graph> graph(new Graph(model));
   QTX_RETURN_IF_ERROR(graph->ReadInputs());
   graph->JoinActivations();

@@ -133,6 +133,7 @@ struct ResponseEncoder {
     target.set_code(static_cast<qtx::Response::Error::Code>(error.code));
     target.set_where(error.where);
     target.set_message(error.message);
+    target.set_clause(error.clause);
   }
   void operator()(const Description& description) const {
     auto& target = *message.mutable_describe();
@@ -157,7 +158,7 @@ Error FromMessage(const qtx::Response::Error& message) {
   const int code = message.code();
   const bool known = code >= 0 && code <= static_cast<int>(ErrorCode::kProtocol);
   return {known ? static_cast<ErrorCode>(code) : ErrorCode::kInvalid, message.where(),
-          message.message()};
+          message.message(), message.clause()};
 }
 
 Description FromMessage(const qtx::Response::Describe& message) {

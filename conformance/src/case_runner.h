@@ -72,6 +72,9 @@ class CaseRunner {
   Result<Outputs> Answer(const format::Model& model, const std::string& arithmetic,
                          const std::vector<format::Tensor>& inputs,
                          std::optional<Repeat>* again = nullptr);
+  /// Answer, of a backend that may end its process.
+  Result<Outputs> Ask(const format::Model& model, const std::string& arithmetic,
+                      const std::vector<format::Tensor>& inputs, std::optional<Repeat>* again);
   void JudgeOthers(const Case& c, std::size_t index, const format::Model& model,
                    const Repeat& again, CaseResult& result);
   static void JudgeAgain(const format::Model& model, const std::vector<format::Tensor>& inputs,

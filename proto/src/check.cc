@@ -5,8 +5,10 @@
 #include <set>
 #include <utility>
 
+#include "catalogue/onnx_operators.h"
 #include "check_rules.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/inference.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::format {
@@ -28,6 +30,7 @@ class Checker {
     Walk("value_info", model_.graph.values);
     CheckInitializers();
     CheckNodes();
+    CheckOperators();
     CheckOutputsDefined();
     CheckOrigins();
     CheckImports();
@@ -104,6 +107,17 @@ class Checker {
     }
   }
 
+  // The clauses of spec/ops/, and those of graph.md about a node alone.
+  void CheckOperators() {
+    const Inference inference(model_);
+    for (const BrokenNode& broken : inference.broken()) {
+      const std::string place = Place("node", broken.node, model_.graph.nodes[broken.node].name);
+      const std::string& where = broken.error.where;
+      findings_.Add(broken.error.clause, where.empty() ? place : place + ": " + where,
+                    broken.error.message);
+    }
+  }
+
   void CheckOutputsDefined() {
     for (std::size_t i = 0; i < model_.graph.outputs.size(); ++i) {
       const std::string& name = model_.graph.outputs[i].name;
@@ -133,6 +147,11 @@ class Checker {
     std::map<std::string, std::int64_t> versions;
     for (const OpsetImport& import : model_.opset_imports) {
       const std::string domain = import.domain.empty() ? "ai.onnx" : import.domain;
+      if (domain == "ai.onnx" && import.version > catalogue::kNewestOpset) {
+        findings_.Add("versioning.C5", "opset_import",
+                      FoundExpected("ai.onnx " + std::to_string(import.version),
+                                    "at most " + std::to_string(catalogue::kNewestOpset)));
+      }
       const auto [first, inserted] = versions.emplace(domain, import.version);
       if (inserted || first->second == import.version) continue;
       findings_.Add(
@@ -215,19 +234,28 @@ std::vector<Finding> Check(const Model& model, const std::string& file, Features
   return Checker(understood, file, features).Run();
 }
 
+Result<void> CheckFirst(const Model& model, Features features) {
+  std::vector<Finding> findings = Check(model, "", features);
+  if (findings.empty()) return {};
+  Finding& first = findings.front();
+  return Error{ErrorCode::kInvalid, std::move(first.where), std::move(first.message),
+               std::move(first.rule)};
+}
+
 std::vector<std::string> CheckedRules() {
-  return {"element_types.C1", "element_types.C2",  "element_types.C3",  "element_types.C4",
-          "element_types.C5", "graph.C1",          "graph.C2",          "graph.C3",
-          "lowering.C1",      "origin.C1",         "origin.C2",         "quantization.C1",
-          "quantization.C2",  "quantization.C3",   "quantization.C4",   "quantization.C5",
-          "quantization.C6",  "quantization.C7",   "quantization.C8",   "quantization.C9",
-          "quantization.C10", "quantization.C11",  "quantization.C12",  "quantization.C13",
-          "quantization.C14", "quantization.C15",  "quantization.C16",  "quantization.C17",
-          "quantization.C18", "requantization.C1", "requantization.C2", "requantization.C3",
-          "shape.C1",         "shape.C2",          "shape.C3",          "shape.C4",
-          "statistics.C1",    "statistics.C2",     "statistics.C3",     "statistics.C4",
-          "statistics.C5",    "statistics.C6",     "versioning.C1",     "versioning.C2",
-          "versioning.C3",    "versioning.C4"};
+  return {"element_types.C1",  "element_types.C2", "element_types.C3",  "element_types.C4",
+          "element_types.C5",  "graph.C1",         "graph.C2",          "graph.C3",
+          "graph.C4",          "graph.C5",         "graph.C6",          "graph.C7",
+          "graph.C8",          "lowering.C1",      "origin.C1",         "origin.C2",
+          "quantization.C1",   "quantization.C2",  "quantization.C3",   "quantization.C4",
+          "quantization.C5",   "quantization.C6",  "quantization.C7",   "quantization.C8",
+          "quantization.C9",   "quantization.C10", "quantization.C11",  "quantization.C12",
+          "quantization.C13",  "quantization.C14", "quantization.C15",  "quantization.C16",
+          "quantization.C17",  "quantization.C18", "requantization.C1", "requantization.C2",
+          "requantization.C3", "shape.C1",         "shape.C2",          "shape.C3",
+          "shape.C4",          "statistics.C1",    "statistics.C2",     "statistics.C3",
+          "statistics.C4",     "statistics.C5",    "statistics.C6",     "versioning.C1",
+          "versioning.C2",     "versioning.C3",    "versioning.C4",     "versioning.C5"};
 }
 
 }  // namespace qtx::format

@@ -210,6 +210,25 @@ std::string LevelsText(const std::vector<format::BlockFactors>& levels) {
   return text;
 }
 
+// Of scale, offset and base, and the range where it is a part of the type's.
+std::string ParametersText(const Quantization& q) {
+  std::string text = !q.scale_levels.empty()  ? LevelsText(q.scale_levels)
+                     : q.scale_tensor.empty() ? RangeText(q.scale)
+                                              : q.scale_tensor;
+  text += " / ";
+  if (!q.offset_tensor.empty()) {
+    text += q.offset_tensor;
+  } else {
+    text += q.offset.empty() ? "0" : RangeText(q.offset);
+  }
+  if (!q.base_levels.empty()) text += " + base " + LevelsText(q.base_levels);
+  if (q.quant_min || q.quant_max) {
+    text += fmt::format(" [{},{}]", q.quant_min ? std::to_string(*q.quant_min) : "",
+                        q.quant_max ? std::to_string(*q.quant_max) : "");
+  }
+  return text;
+}
+
 using Row = std::array<std::string, 8>;
 
 Row ToRow(const char* role, const ValueInfo& value) {
@@ -221,17 +240,7 @@ Row ToRow(const char* role, const ValueInfo& value) {
     const Quantization& q = *value.type->quantization;
     row[4] = Granularity(q);
     row[5] = format::Name(q.scheme);
-    const std::string scale = !q.scale_levels.empty()  ? LevelsText(q.scale_levels)
-                              : q.scale_tensor.empty() ? RangeText(q.scale)
-                                                       : q.scale_tensor;
-    row[6] = scale + " / " +
-             (q.offset_tensor.empty() ? (q.offset.empty() ? "0" : RangeText(q.offset))
-                                      : q.offset_tensor);
-    if (!q.base_levels.empty()) row[6] += " + base " + LevelsText(q.base_levels);
-    if (q.quant_min || q.quant_max) {
-      row[6] += fmt::format(" [{},{}]", q.quant_min ? std::to_string(*q.quant_min) : "",
-                            q.quant_max ? std::to_string(*q.quant_max) : "");
-    }
+    row[6] = ParametersText(q);
   }
   row[7] = StatisticsText(value.type->statistics);
   return row;

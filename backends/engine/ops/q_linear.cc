@@ -15,7 +15,7 @@ using format::Dims;
 using format::ElementType;
 
 // Products of bytes of which so many certainly fit 32 bits.
-constexpr std::int64_t kLongestByteSum = ((std::int64_t{1} << 31) - 1) / (255 * 255);
+constexpr std::int64_t kLongestByteSum = ((std::int64_t{1} << 31) - 1) / (std::int64_t{255} * 255);
 
 bool IsByte(ElementType type) { return type == ElementType::kUint8 || type == ElementType::kInt8; }
 bool IsByteOrFloat8(ElementType type) {

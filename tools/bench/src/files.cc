@@ -21,10 +21,10 @@ constexpr std::size_t kMaxFiles = 4096;
 
 Result<format::Model> LoadOnnx(const std::string& path) {
   QTX_ASSIGN_OR_RETURN(format::Model model, format::Model::Load(path));
-  const std::vector<format::Finding> findings = format::Check(model, path);
-  if (findings.empty()) return model;
-  return Error{ErrorCode::kInvalid, findings[0].where,
-               findings[0].rule + ": " + findings[0].message};
+  if (auto checked = format::CheckFirst(model); !checked.has_value()) {
+    return At(path, std::move(checked).error());
+  }
+  return model;
 }
 
 Result<format::Model> LoadModel(const std::string& path) {

@@ -18,7 +18,7 @@ std::set<std::string, std::less<>> Constants(const format::Model& model) {
 Result<void> CheckStatistics(const format::Model& model) {
   for (const format::Finding& finding : format::Check(model, "")) {
     if (finding.rule.starts_with("statistics.")) {
-      return Error{ErrorCode::kInvalid, finding.where, finding.message + " [" + finding.rule + "]"};
+      return Error{ErrorCode::kInvalid, finding.where, finding.message, finding.rule};
     }
   }
   return {};

@@ -196,9 +196,8 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
   auto conversion = kind.read(source, options);
   if (!conversion.has_value()) return At(source.path, conversion.error());
   // Nothing that breaks the spec goes on to a writer or a backend that trusts the spec.
-  if (const auto findings = format::Check(conversion->model, source.path); !findings.empty()) {
-    return Error{ErrorCode::kInvalid, findings[0].where,
-                 findings[0].message + " [" + findings[0].rule + "]"};
+  if (auto checked = format::CheckFirst(conversion->model); !checked.has_value()) {
+    return At(source.path, std::move(checked).error());
   }
   return conversion;
 }

@@ -11,16 +11,6 @@
 namespace qtx::spec {
 namespace {
 
-// Messages end in the clause that a node or a type breaks: "found ... [conv.C2]".
-std::string ClauseIn(const std::string& message) {
-  const std::size_t open = message.rfind('[');
-  if (open == std::string::npos || !message.ends_with(']')) return {};
-  std::string clause = message.substr(open + 1, message.size() - open - 2);
-  const bool named =
-      clause.find('.') != std::string::npos && clause.find_first_of(" ,") == std::string::npos;
-  return named ? clause : std::string();
-}
-
 Result<std::vector<format::Tensor>> RunOn(const conformance::Case& c, const format::Model& model,
                                           const std::string& arithmetic,
                                           format::Features features) {
@@ -60,8 +50,7 @@ Answer AnswerOf(const conformance::Case& c, const format::Model& model,
     // A model may break several rules: the one that the case names is the one to tell.
     const auto named = std::ranges::find(findings, c.error, &format::Finding::rule);
     const format::Finding& told = named == findings.end() ? findings.front() : *named;
-    answer.error = Error{ErrorCode::kInvalid, told.where, told.message};
-    answer.clause = told.rule;
+    answer.error = Error{ErrorCode::kInvalid, told.where, told.message, told.rule};
     return answer;
   }
   auto outputs = RunOn(c, model, arithmetic, features);
@@ -69,7 +58,6 @@ Answer AnswerOf(const conformance::Case& c, const format::Model& model,
     answer.outputs = *std::move(outputs);
   } else {
     answer.error = outputs.error();
-    answer.clause = ClauseIn(outputs.error().message);
   }
   return answer;
 }
@@ -91,7 +79,8 @@ std::string Refusal(const std::string& clause) {
 
 std::string Shown(const Answer& answer, const format::Model& model, std::size_t most) {
   if (answer.error) {
-    return answer.clause.empty() ? "refused: " + answer.error->message : Refusal(answer.clause);
+    const std::string& clause = answer.error->clause;
+    return clause.empty() ? "refused: " + answer.error->message : Refusal(clause);
   }
   std::string text;
   for (std::size_t i = 0; i < answer.outputs.size(); ++i) {

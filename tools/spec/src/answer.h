@@ -16,8 +16,7 @@ namespace qtx::spec {
 
 struct Answer {
   std::vector<format::Tensor> outputs;  // in the order of graph.output; empty when refused
-  std::optional<Error> error;
-  std::string clause;  // that refused it, the case's own among several; empty where none is named
+  std::optional<Error> error;  // of several clauses that of the case
 };
 
 /// The inputs are built only of a model that keeps the rules of the format: of others they cannot.

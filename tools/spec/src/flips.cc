@@ -29,7 +29,7 @@ bool States(const Case& c) {
 std::optional<Flip> FlipOf(const format::Model& model, const Answer& before, const Answer& after) {
   Flip flip;
   if (before.error && after.error) {
-    if (before.clause == after.clause) return std::nullopt;
+    if (before.error->clause == after.error->clause) return std::nullopt;
     flip.kind = FlipKind::kReason;
   } else if (before.error || after.error) {
     flip.kind = before.error ? FlipKind::kRuns : FlipKind::kRefused;

@@ -1,4 +1,4 @@
-// Every rule of spec/format/, applied to a model.
+// Every rule of spec/format/ and spec/ops/, applied to a model.
 #pragma once
 
 #include <string>
@@ -18,9 +18,13 @@ struct Finding {
 };
 
 /// All findings, in the order of the file; empty for a conforming model. `where` is prefixed by
-/// `file`.  Source: the clauses of spec/format/, and of the proposals of `features`.
+/// `file`.  Source: the clauses of spec/format/ and spec/ops/, and of the proposals of
+/// `features`.
 std::vector<Finding> Check(const Model& model, const std::string& file = "model",
                            Features features = Features::Current());
+
+/// The first finding as an error that names its clause.  Errors: kInvalid.
+Result<void> CheckFirst(const Model& model, Features features = Features::Current());
 
 /// The rules Check knows, e.g. for the test that holds them to the clauses of the spec.
 std::vector<std::string> CheckedRules();

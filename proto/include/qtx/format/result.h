@@ -20,9 +20,14 @@ struct Error {
   ErrorCode code = ErrorCode::kInvalid;
   std::string where;    // "net.onnx: graph.input[0] 'x': quantization.offset"
   std::string message;  // "found 3 values, expected 4 (axis 1 has size 4)"
+  std::string clause =
+      {};  // of the spec, that what is refused breaks: "conv.C3"; empty: none named
 
-  /// "where: message", or the message alone where there is no place.
-  std::string Text() const { return where.empty() ? message : where + ": " + message; }
+  /// "where: message [clause]", without what is empty.
+  std::string Text() const {
+    const std::string text = where.empty() ? message : where + ": " + message;
+    return clause.empty() ? text : text + " [" + clause + "]";
+  }
 };
 
 /// A value or an Error. Used with the two macros below; the monadic chains of tl::expected do not

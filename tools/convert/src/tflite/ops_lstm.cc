@@ -12,7 +12,6 @@ namespace {
 
 using format::Attribute;
 using format::Dims;
-using format::ElementType;
 
 // Constants of the gates, one after the other, as one constant of one direction.
 class Stack {

@@ -1,0 +1,161 @@
+// The catalogue of operators: one row each, which says what a node of it may have, which clause it
+// breaks otherwise, and what follows for its outputs. Source: spec/ops/, a section a row;
+// spec/format/graph.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "qtx/format/element_type.h"
+#include "qtx/format/model.h"
+#include "qtx/format/result.h"
+#include "qtx/format/shape.h"
+#include "qtx/format/tensor.h"
+
+namespace qtx::format {
+
+/// A set of element types.
+class TypeSet {
+ public:
+  constexpr TypeSet() = default;
+  constexpr TypeSet(std::initializer_list<ElementType> types) {
+    for (const ElementType type : types) bits_ |= Bit(type);
+  }
+  constexpr bool Has(ElementType type) const { return (bits_ & Bit(type)) != 0; }
+  constexpr TypeSet operator|(TypeSet other) const {
+    other.bits_ |= bits_;
+    return other;
+  }
+  constexpr bool operator==(const TypeSet&) const = default;
+
+ private:
+  // ONNX's codes are below 32, and those of quantized types below 1032 but for BIPOLAR1Q.
+  static constexpr std::uint64_t Bit(ElementType type) {
+    const auto code = static_cast<std::int32_t>(type);
+    if (type == ElementType::kBipolar1Q) return std::uint64_t{1} << 63;
+    if (code > 1000 && code < 1031) return std::uint64_t{1} << (code - 1000 + 32);
+    return code > 0 && code < 32 ? std::uint64_t{1} << code : 0;
+  }
+  std::uint64_t bits_ = 0;
+};
+
+inline constexpr TypeSet kQuantizedTypes = {
+    ElementType::kUint8Q,      ElementType::kInt8Q,           ElementType::kUint16Q,
+    ElementType::kInt16Q,      ElementType::kInt32Q,          ElementType::kFloat8E4M3FNQ,
+    ElementType::kFloat8E5M2Q, ElementType::kFloat8E4M3FNUZQ, ElementType::kFloat8E5M2FNUZQ,
+    ElementType::kUint4Q,      ElementType::kInt4Q,           ElementType::kFloat4E2M1Q,
+    ElementType::kUint2Q,      ElementType::kInt2Q,           ElementType::kBipolar1Q};
+/// Real operands. Source: spec/glossary.md.
+inline constexpr TypeSet kRealTypes =
+    kQuantizedTypes | TypeSet{ElementType::kFloat, ElementType::kFloat16, ElementType::kBfloat16};
+inline constexpr TypeSet kPlainIntegers = {
+    ElementType::kUint8, ElementType::kInt8,  ElementType::kUint16, ElementType::kInt16,
+    ElementType::kInt32, ElementType::kInt64, ElementType::kUint32, ElementType::kUint64,
+    ElementType::kUint4, ElementType::kInt4,  ElementType::kUint2,  ElementType::kInt2};
+/// Source: exact.S10.
+inline constexpr TypeSet kPlainTypes = kPlainIntegers | TypeSet{ElementType::kDouble};
+inline constexpr TypeSet kFloat8Types = {ElementType::kFloat8E4M3FN, ElementType::kFloat8E4M3FNUZ,
+                                         ElementType::kFloat8E5M2, ElementType::kFloat8E5M2FNUZ};
+/// "any" of the tables of spec/ops/. Source: spec/README.md.
+inline constexpr TypeSet kAnyType =
+    kRealTypes | kPlainTypes | kFloat8Types |
+    TypeSet{ElementType::kBool, ElementType::kFloat4E2M1, ElementType::kFloat8E8M0};
+
+/// A size that is not known before a model runs is negative: this, or a number of its own for each
+/// symbol of the model, so that equal numbers below it are equal sizes.
+inline constexpr std::int64_t kUnknownSize = -1;
+
+/// What is known of an input or output of a node.
+struct ValueFacts {
+  bool given = false;                          // the node names it
+  ElementType type = ElementType::kUndefined;  // kUndefined: not known
+  std::optional<Dims> dims;                    // with negative numbers; nullopt: rank not known
+  const Tensor* constant = nullptr;            // its elements, where they are known
+};
+
+struct OpSchema;
+
+/// A node and what is known of its values.
+struct Application {
+  const OpSchema& schema;
+  const Node& node;
+  std::int64_t opset = 0;  // version of ai.onnx that the model imports
+  std::vector<ValueFacts> inputs, outputs;
+
+  /// Input `i`, as one that is not given where the node has fewer; likewise for outputs.
+  const ValueFacts& Input(std::size_t i) const;
+  const ValueFacts& Output(std::size_t i) const;
+  /// Attributes of the node, or their defaults in the schema. REQUIRES: the schema has one of that
+  /// name and type, with a default or the node gives it.
+  std::int64_t Int(std::string_view attribute) const;
+  float Float(std::string_view attribute) const;
+  std::string String(std::string_view attribute) const;
+  /// nullptr where the node does not give it.
+  const Attribute* Find(std::string_view attribute) const { return node.Find(attribute); }
+};
+
+/// What an input or output of a schema is called, and whether a node may leave it out.
+struct ValueRule {
+  std::string_view name;
+  bool optional = false;
+  bool variadic = false;  // the last one only: from here on, at least one
+};
+
+inline constexpr std::int64_t kAnyOpset = std::int64_t{1} << 32;
+
+struct AttributeRule {
+  std::string_view name;
+  AttributeType type = AttributeType::kUndefined;
+  std::variant<std::monostate, std::int64_t, float, std::string_view> otherwise =
+      {};  // its default
+  bool required = false;
+  std::int64_t since = 0;          // the first opset of ai.onnx that has it
+  std::int64_t until = kAnyOpset;  // the last one
+};
+
+/// Nothing where a node keeps the clause, as far as its facts say. `where` names the input, output
+/// or attribute. Errors: kInvalid, for certain.
+using ClauseRule = std::function<Result<void>(const Application&)>;
+
+struct ClauseCheck {
+  std::string_view clause;  // "conv.C3"
+  ClauseRule rule;          // may expect that the clauses before it are kept
+};
+
+/// Sizes of each output of the schema, nullopt where their number is not known. Errors: kInvalid
+/// where there can be no such output.
+using ShapeRule = Result<std::vector<std::optional<Dims>>> (*)(const Application&);
+/// The element type of an output that the model does not declare; kUndefined where it must.
+using TypeRule = ElementType (*)(const Application&, std::size_t output);
+
+struct OpSchema {
+  std::string_view op_type;
+  std::string_view domain = {};  // "" is ai.onnx
+  std::vector<ValueRule> inputs, outputs;
+  std::vector<AttributeRule> attributes;
+  std::vector<ClauseCheck> checks = {};  // in the order they are made
+  ShapeRule shape = nullptr;             // nullptr: no shape rule
+  std::string_view shape_clause = {};    // what an output breaks that `shape` contradicts
+  TypeRule type = nullptr;               // nullptr: of every output that of input 0
+  std::int64_t since = 0;                // the first opset of its domain that has it
+
+  const AttributeRule* FindAttribute(std::string_view name) const;
+};
+
+/// All rows, by domain, then op_type.
+std::span<const OpSchema> Catalogue();
+/// nullptr when there is none. `domain` "" and "ai.onnx" are the same.
+const OpSchema* FindSchema(std::string_view domain, std::string_view op_type);
+
+/// The first clause that the node breaks, in Error::clause; `where` is below the node. Otherwise
+/// `outputs` of `application` gain what follows for them: types and sizes that were not known.
+Result<void> CheckApplication(Application& application);
+
+}  // namespace qtx::format

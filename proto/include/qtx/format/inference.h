@@ -1,0 +1,57 @@
+// What follows for the values of a graph from its declarations, its operators and its constants.
+// Source: the shape rules of the catalogue; spec/format/graph.md.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "qtx/format/catalogue.h"
+
+namespace qtx::format {
+
+/// A node that breaks a clause; its outputs are taken for what they are declared.
+struct BrokenNode {
+  std::size_t node = 0;  // in graph.nodes
+  Error error;           // `where` is below the node
+};
+
+class Inference {
+ public:
+  /// Walks the nodes once. Borrows nothing. Initializers of at most kMostConstantElements are
+  /// decoded; those that cannot be are not known.
+  explicit Inference(const Model& model);
+
+  /// nullptr for a name that nothing defines.
+  const ValueFacts* Find(const std::string& name) const;
+  const std::vector<BrokenNode>& broken() const { return broken_; }
+  /// The symbol of a size below kUnknownSize; "" for kUnknownSize.
+  std::string_view Symbol(std::int64_t size) const;
+  /// Nodes for whose outputs there is no shape rule.
+  const std::vector<std::size_t>& without_shape_rule() const { return without_shape_rule_; }
+
+  static constexpr std::int64_t kMostConstantElements = 1 << 16;
+
+ private:
+  void Declare(const std::vector<ValueInfo>& values);
+  void AddInitializers(const Model& model);
+  void Visit(std::size_t i, const Node& node);
+  Result<void> VisitOnnx(const Node& node, const std::vector<ValueFacts>& outputs,
+                         bool has_section) const;
+  std::vector<ValueFacts> FactsOf(const std::vector<std::string>& names) const;
+  Dims DimsOf(const Shape& shape);
+
+  std::int64_t opset_ = 0;
+  std::string folder_;  // of external data
+  std::unordered_map<std::string, ValueFacts> values_;
+  std::unordered_map<std::string, std::int64_t> symbols_;
+  std::vector<std::string> names_;  // of symbols: that of -2 first
+  std::deque<Tensor> constants_;
+  std::vector<BrokenNode> broken_;
+  std::vector<std::size_t> without_shape_rule_;
+};
+
+}  // namespace qtx::format

@@ -1,0 +1,189 @@
+#include "qtx/format/catalogue.h"
+
+#include <algorithm>
+
+#include "rules.h"
+
+namespace qtx::format {
+namespace {
+
+const ValueFacts kAbsent;
+
+std::string_view DomainOf(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
+std::vector<OpSchema> MakeRows() {
+  std::vector<OpSchema> rows;
+  catalogue::AddElementwise(rows);
+  catalogue::AddWindows(rows);
+  catalogue::AddMovement(rows);
+  catalogue::AddReductions(rows);
+  catalogue::AddMatrices(rows);
+  catalogue::AddNormalizations(rows);
+  catalogue::AddQuantized(rows);
+  catalogue::AddRecurrent(rows);
+  std::ranges::sort(rows, {},
+                    [](const OpSchema& row) { return std::pair(row.domain, row.op_type); });
+  return rows;
+}
+
+Error OfClause(std::string_view clause, Error error) {
+  if (error.clause.empty()) error.clause = clause;
+  return error;
+}
+
+// graph.C5, of inputs or of outputs.
+Result<void> CheckCount(const char* what, const std::vector<ValueRule>& rules,
+                        const std::vector<std::string>& names) {
+  const bool variadic = !rules.empty() && rules.back().variadic;
+  std::size_t least = 0;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (!rules[i].optional) least = i + 1;
+  }
+  if (names.size() < least || (names.size() > rules.size() && !variadic)) {
+    return catalogue::Refuse(
+        what, "found " + std::to_string(names.size()) + ", expected " + std::to_string(least) +
+                  (variadic                ? " or more"
+                   : least == rules.size() ? ""
+                                           : " to " + std::to_string(rules.size())));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const ValueRule& rule = rules[std::min(i, rules.size() - 1)];
+    const bool further = rule.variadic && i >= rules.size();  // of those any may be left out
+    if (!names[i].empty() || rule.optional || further) continue;
+    return catalogue::Refuse(std::string(what) + "[" + std::to_string(i) + "]",
+                             "'" + std::string(rule.name) + "' is required");
+  }
+  return {};
+}
+
+// graph.C6.
+Result<void> CheckAttribute(const Application& a, const Attribute& attribute) {
+  const std::string place = "attribute '" + attribute.name + "'";
+  const AttributeRule* rule = a.schema.FindAttribute(attribute.name);
+  if (rule == nullptr) {
+    return catalogue::Refuse(
+        place, "operator " + std::string(a.schema.op_type) + " has none of this name");
+  }
+  if (attribute.type != rule->type) {
+    return catalogue::Refuse(place, "found type " + catalogue::AttributeTypeName(attribute.type) +
+                                        ", expected " + catalogue::AttributeTypeName(rule->type));
+  }
+  if (a.schema.domain.empty() && (a.opset < rule->since || a.opset > rule->until)) {
+    return catalogue::Refuse(
+        place, "opset " + std::to_string(a.opset) + " does not have it; it is of " +
+                   (a.opset < rule->since ? std::to_string(rule->since) + " and later"
+                                          : "at most " + std::to_string(rule->until)));
+  }
+  return {};
+}
+
+Result<void> CheckAttributes(const Application& a) {
+  for (std::size_t i = 0; i < a.node.attributes.size(); ++i) {
+    const Attribute& attribute = a.node.attributes[i];
+    if (a.node.Find(attribute.name) != &attribute) {
+      return catalogue::Refuse("attribute '" + attribute.name + "'", "is given twice");
+    }
+    QTX_RETURN_IF_ERROR(CheckAttribute(a, attribute));
+  }
+  for (const AttributeRule& rule : a.schema.attributes) {
+    if (!rule.required || a.node.Find(rule.name) != nullptr) continue;
+    return catalogue::Refuse("attribute '" + std::string(rule.name) + "'", "is required");
+  }
+  return {};
+}
+
+Result<void> CheckShapes(Application& a) {
+  if (a.schema.shape == nullptr) return {};
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::optional<Dims>> shapes, a.schema.shape(a));
+  for (std::size_t i = 0; i < std::min(shapes.size(), a.outputs.size()); ++i) {
+    ValueFacts& output = a.outputs[i];
+    if (!output.given || !shapes[i]) continue;
+    if (output.dims && catalogue::Differ(*output.dims, *shapes[i])) {
+      return catalogue::BadOutput(a, i, "the declared shape " + catalogue::ShapeText(*output.dims),
+                                  catalogue::ShapeText(*shapes[i]));
+    }
+    if (!output.dims) output.dims = *shapes[i];
+    for (std::size_t k = 0; k < output.dims->size(); ++k) {
+      std::int64_t& size = (*output.dims)[k];
+      if (!catalogue::Known(size) && (*shapes[i])[k] != kUnknownSize) size = (*shapes[i])[k];
+    }
+  }
+  return {};
+}
+
+template <typename T>
+T DefaultOf(const OpSchema& schema, std::string_view name) {
+  const AttributeRule* rule = schema.FindAttribute(name);
+  const T* value = rule == nullptr ? nullptr : std::get_if<T>(&rule->otherwise);
+  return value == nullptr ? T() : *value;
+}
+
+}  // namespace
+
+const ValueFacts& Application::Input(std::size_t i) const {
+  return i < inputs.size() ? inputs[i] : kAbsent;
+}
+
+const ValueFacts& Application::Output(std::size_t i) const {
+  return i < outputs.size() ? outputs[i] : kAbsent;
+}
+
+std::int64_t Application::Int(std::string_view attribute) const {
+  return node.IntOr(attribute, DefaultOf<std::int64_t>(schema, attribute));
+}
+
+float Application::Float(std::string_view attribute) const {
+  return node.FloatOr(attribute, DefaultOf<float>(schema, attribute));
+}
+
+std::string Application::String(std::string_view attribute) const {
+  return node.StringOr(attribute, std::string(DefaultOf<std::string_view>(schema, attribute)));
+}
+
+const AttributeRule* OpSchema::FindAttribute(std::string_view name) const {
+  const auto found = std::ranges::find(attributes, name, &AttributeRule::name);
+  return found == attributes.end() ? nullptr : &*found;
+}
+
+std::span<const OpSchema> Catalogue() {
+  static const std::vector<OpSchema> kRows = MakeRows();
+  return kRows;
+}
+
+const OpSchema* FindSchema(std::string_view domain, std::string_view op_type) {
+  const auto rows = Catalogue();
+  const auto key = std::pair(DomainOf(domain), op_type);
+  const auto found = std::ranges::lower_bound(
+      rows, key, {}, [](const OpSchema& row) { return std::pair(row.domain, row.op_type); });
+  const bool is = found != rows.end() && found->domain == key.first && found->op_type == op_type;
+  return is ? &*found : nullptr;
+}
+
+Result<void> CheckApplication(Application& a) {
+  for (const auto& [clause, checked] :
+       {std::pair("graph.C5", CheckCount("input", a.schema.inputs, a.node.inputs)),
+        std::pair("graph.C5", CheckCount("output", a.schema.outputs, a.node.outputs)),
+        std::pair("graph.C6", CheckAttributes(a))}) {
+    if (!checked.has_value()) return OfClause(clause, checked.error());
+  }
+  for (std::size_t i = 0; i < a.outputs.size(); ++i) {
+    ElementType& type = a.outputs[i].type;
+    if (!a.outputs[i].given || type != ElementType::kUndefined) continue;
+    type = a.schema.type != nullptr ? a.schema.type(a, i) : a.Input(0).type;
+    if (!IsQuantized(type)) continue;
+    return OfClause("graph.C8", catalogue::Refuse(catalogue::OutputPlace(a, i),
+                                                  "has no declared type, which parameters of " +
+                                                      std::string(Name(type)) + " need"));
+  }
+  for (const ClauseCheck& check : a.schema.checks) {
+    auto kept = check.rule(a);
+    if (!kept.has_value()) return OfClause(check.clause, std::move(kept).error());
+  }
+  auto shapes = CheckShapes(a);
+  if (!shapes.has_value()) return OfClause(a.schema.shape_clause, std::move(shapes).error());
+  return {};
+}
+
+}  // namespace qtx::format

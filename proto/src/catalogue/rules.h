@@ -1,0 +1,103 @@
+// Rules that rows of the catalogue share. Each refuses a node only where the facts are certain.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qtx/format/catalogue.h"
+
+namespace qtx::format::catalogue {
+
+using Indices = std::vector<std::size_t>;
+
+// Errors -----------------------------------------------------------------------------------------
+
+/// "INTS"; the number where there is no such type.
+std::string AttributeTypeName(AttributeType type);
+/// "INT32 or INT64"
+std::string TypeNames(TypeSet types);
+/// "input[1] 'w'", as the schema calls it.
+std::string InputPlace(const Application& a, std::size_t i);
+std::string OutputPlace(const Application& a, std::size_t i);
+Error Refuse(std::string where, std::string message);  // kInvalid
+Error BadInput(const Application& a, std::size_t i, const std::string& found,
+               const std::string& expected);
+Error BadOutput(const Application& a, std::size_t i, const std::string& found,
+                const std::string& expected);
+Error BadAttribute(std::string_view name, const std::string& found, const std::string& expected);
+
+// Facts ------------------------------------------------------------------------------------------
+
+/// Sizes where the rank is known, else nullptr: of an input that is given.
+const Dims* DimsOf(const ValueFacts& value);
+inline bool Known(std::int64_t size) { return size >= 0; }
+/// Whether two sizes differ for certain.
+inline bool Differ(std::int64_t a, std::int64_t b) { return Known(a) && Known(b) && a != b; }
+bool Differ(const Dims& a, const Dims& b);
+/// All sizes are known.
+bool AllKnown(const Dims& dims);
+/// The integers of a constant; nullopt where the value is not known, or holds none.
+std::optional<std::vector<std::int64_t>> IntegersOf(const ValueFacts& value);
+/// The finite and other values of a constant of floats; nullopt likewise.
+std::optional<std::vector<double>> FloatsOf(const ValueFacts& value);
+/// "[1,3,?,8]"
+std::string ShapeText(const Dims& dims);
+/// The broadcast of two shapes; a negative size meets 1 or an unknown one and stays.
+/// Errors: kInvalid, without place.
+Result<Dims> BroadcastOf(const Dims& a, const Dims& b);
+/// `axis` in [-rank, rank) as a non-negative one.  REQUIRES: it is in the range.
+std::size_t AxisOf(std::int64_t axis, std::size_t rank);
+
+// Rules ------------------------------------------------------------------------------------------
+
+/// These inputs and outputs are all real operands, or all of one type of `one`.
+ClauseRule RealOrOne(Indices inputs, Indices outputs, TypeSet one);
+/// All inputs and outputs: for variadic ones.
+ClauseRule AllRealOrOne(TypeSet one);
+/// The outputs are real operands when input 0 is, and of its type otherwise.
+ClauseRule OutputsFollowInput(std::size_t input = 0);
+ClauseRule InputTypes(std::size_t i, TypeSet types);
+ClauseRule OutputTypes(std::size_t i, TypeSet types);
+ClauseRule RankIs(std::size_t i, std::size_t rank);
+ClauseRule RankAtLeast(std::size_t i, std::size_t rank);
+/// One element: rank 0 or shape [1]. An input that is not given is none.
+ClauseRule IsScalar(std::size_t i);
+ClauseRule CanBroadcast(Indices inputs);
+/// The input broadcasts to the shape of `to` without enlarging it.
+ClauseRule BroadcastsTo(std::size_t i, std::size_t to);
+/// The attribute lies in [-rank, rank) of the input, or [-rank, rank].
+ClauseRule AxisInRange(std::string_view attribute, std::size_t input, bool end_too = false);
+ClauseRule IntWithin(std::string_view attribute, std::int64_t least, std::int64_t greatest);
+ClauseRule StringOneOf(std::string_view attribute, std::vector<std::string_view> values);
+ClauseRule IsFinite(std::string_view attribute);
+ClauseRule IsFiniteNotNegative(std::string_view attribute);
+/// All of them, in their order.
+ClauseRule Both(std::vector<ClauseRule> rules);
+/// Nothing is asked; for a clause that another one's place covers or that needs elements.
+Result<void> Anything(const Application& a);
+
+// Shapes of outputs ------------------------------------------------------------------------------
+
+Result<std::vector<std::optional<Dims>>> ShapeOfFirst(const Application& a);
+Result<std::vector<std::optional<Dims>>> ShapeOfBroadcast(const Application& a);  // of all inputs
+
+// Types of outputs -------------------------------------------------------------------------------
+
+ElementType Int64Type(const Application& a, std::size_t output);
+ElementType Int32Type(const Application& a, std::size_t output);
+
+// Rows, a function a family: the catalogue is their sum ------------------------------------------
+
+void AddElementwise(std::vector<OpSchema>& rows);
+void AddWindows(std::vector<OpSchema>& rows);
+void AddMovement(std::vector<OpSchema>& rows);
+void AddReductions(std::vector<OpSchema>& rows);
+void AddMatrices(std::vector<OpSchema>& rows);
+void AddNormalizations(std::vector<OpSchema>& rows);
+void AddQuantized(std::vector<OpSchema>& rows);
+void AddRecurrent(std::vector<OpSchema>& rows);
+
+}  // namespace qtx::format::catalogue

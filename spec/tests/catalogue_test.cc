@@ -1,0 +1,194 @@
+// The catalogue of operators against the text: neither is made from the other.
+#include "qtx/format/catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "qtx/conformance/suite.h"
+#include "qtx/format/check.h"
+#include "qtx/spec/chapters.h"
+
+namespace qtx::spec::catalogue_test {
+namespace {
+
+const std::string kRoot = QTX_SOURCE_DIR;
+
+using Names = std::vector<std::string>;
+
+// What a section's tables name.
+struct Section {
+  std::string op_type;
+  Names inputs, outputs;
+  std::set<std::string> attributes, optional;
+  std::set<std::string> clauses;  // constraints
+};
+
+std::string Trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string::npos ? ""
+                                    : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+// "5, 6 | initial_h, initial_c (optional)" names two.
+void AddNames(const std::string& cell, Names* names, std::set<std::string>* optional) {
+  static const std::regex kRemark(R"(\((optional)\)|(optional|may be omitted)|one or more)");
+  const bool may_miss = cell.find("optional") != std::string::npos ||
+                        cell.find("may be omitted") != std::string::npos;
+  std::istringstream list(std::regex_replace(cell, kRemark, ""));
+  std::string name;
+  Names found;
+  while (std::getline(list, name, ',')) {
+    if (!Trimmed(name).empty()) found.push_back(Trimmed(name));
+  }
+  // A pair "X_scale, X_zero_point (optional)" leaves out the last one.
+  if (may_miss && !found.empty()) {
+    const bool all = found.size() == 1 || found.back().find("zero_point") == std::string::npos ||
+                     cell.find(", optional") != std::string::npos;
+    if (all) optional->insert(found.begin(), found.end());
+    optional->insert(found.back());
+  }
+  names->insert(names->end(), found.begin(), found.end());
+}
+
+void AddQuoted(const std::string& text, std::set<std::string>* names) {
+  static const std::regex kQuoted("`([A-Za-z_]+)`");
+  for (std::sregex_iterator at(text.begin(), text.end(), kQuoted), end; at != end; ++at) {
+    names->insert((*at)[1]);
+  }
+}
+
+Section ReadSection(const std::filesystem::path& path) {
+  Section section;
+  std::ifstream file(path);
+  static const std::regex kRow(R"(\| ([0-9]+[^|]*)\| ([^|]+) \|.*)");
+  static const std::regex kClause(R"(\*\*([a-z0-9_]+\.C[0-9]+)\*\*.*)");
+  std::string line, part;
+  bool attributes = false;
+  while (std::getline(file, line)) {
+    if (line.starts_with("# ")) section.op_type = line.substr(2);
+    if (line.starts_with("## ")) part = line.substr(3);
+    std::smatch match;
+    if (std::regex_match(line, match, kRow) && (part == "Inputs" || part == "Outputs")) {
+      AddNames(match[2], part == "Inputs" ? &section.inputs : &section.outputs, &section.optional);
+    }
+    if (part == "Constraints" && std::regex_match(line, match, kClause)) {
+      section.clauses.insert(match[1]);
+    }
+    attributes = !line.empty() && (attributes || line.find("Attribute") != std::string::npos);
+    if (part == "Inputs" && attributes) AddQuoted(line, &section.attributes);
+  }
+  return section;
+}
+
+std::map<std::string, Section> Sections() {
+  std::map<std::string, Section> sections;
+  for (const auto& file : std::filesystem::directory_iterator(kRoot + "/spec/ops")) {
+    Section section = ReadSection(file.path());
+    sections.emplace(section.op_type, std::move(section));
+  }
+  // Sections that take over the attributes of others: "those of Conv".
+  for (const char* name : {"ConvInteger", "QLinearConv"}) {
+    sections[name].attributes = sections["Conv"].attributes;
+  }
+  std::set<std::string>& pool = sections["QLinearAveragePool"].attributes;
+  pool = sections["AveragePool"].attributes;
+  pool.erase("dilations");
+  pool.insert("channels_last");
+  return sections;
+}
+
+// "conv", "op_shape": what the ids of their clauses begin with.
+std::set<std::string> Stems() {
+  std::set<std::string> stems;
+  for (const auto& [op_type, section] : Sections()) {
+    for (const std::string& clause : section.clauses)
+      stems.insert(clause.substr(0, clause.find('.')));
+  }
+  return stems;
+}
+
+Names NamesOf(const std::vector<format::ValueRule>& rules) {
+  Names names;
+  for (const format::ValueRule& rule : rules) names.emplace_back(rule.name);
+  return names;
+}
+
+TEST(Catalogue, HasARowForEverySectionAndASectionForEveryRow) {
+  std::set<std::string> rows, sections;
+  for (const format::OpSchema& row : format::Catalogue()) rows.emplace(row.op_type);
+  for (const auto& [op_type, section] : Sections()) sections.insert(op_type);
+  EXPECT_EQ(rows, sections);
+}
+
+TEST(Catalogue, NamesTheInputsOutputsAndAttributesOfTheText) {
+  const auto sections = Sections();
+  for (const format::OpSchema& row : format::Catalogue()) {
+    const Section& section = sections.at(std::string(row.op_type));
+    if (row.op_type != "QLinearConcat") {  // its inputs come in threes
+      EXPECT_EQ(NamesOf(row.inputs), section.inputs) << row.op_type;
+    }
+    EXPECT_EQ(NamesOf(row.outputs), section.outputs) << row.op_type;
+    std::set<std::string> attributes;
+    for (const format::AttributeRule& rule : row.attributes) attributes.emplace(rule.name);
+    for (const std::string& name : section.attributes) {
+      EXPECT_TRUE(attributes.contains(name)) << row.op_type << " has no attribute " << name;
+    }
+    for (const auto* rules : {&row.inputs, &row.outputs}) {
+      for (const format::ValueRule& rule : *rules) {
+        EXPECT_EQ(rule.optional, section.optional.contains(std::string(rule.name)))
+            << row.op_type << " " << rule.name;
+      }
+    }
+  }
+}
+
+TEST(Catalogue, ChecksEveryConstraintOfTheText) {
+  const auto sections = Sections();
+  for (const format::OpSchema& row : format::Catalogue()) {
+    std::set<std::string> clauses;
+    for (const format::ClauseCheck& check : row.checks) clauses.emplace(check.clause);
+    if (!row.shape_clause.empty()) clauses.emplace(row.shape_clause);
+    EXPECT_EQ(clauses, sections.at(std::string(row.op_type)).clauses) << row.op_type;
+  }
+}
+
+// Models that the cases say must be refused, by the clause that they name; but where elements of an
+// input that is no constant break it, which only shows when the model runs.
+TEST(Catalogue, FindsTheFaultsOfTheCasesOfOperators) {
+  const std::set<std::string> stems = Stems();
+  int found = 0, open = 0;
+  std::map<std::string, int> by_clause;
+  for (const auto& suite :
+       {conformance::LoadSuite(kRoot + "/conformance/cases"), LoadExamples(kRoot + "/spec")}) {
+    ASSERT_TRUE(suite.has_value()) << suite.error().Text();
+    for (const conformance::Case& c : suite->cases) {
+      const bool of_operator = stems.contains(c.error.substr(0, c.error.find('.')));
+      if (c.error.empty() || !of_operator) continue;
+      const auto model = conformance::BuildModel(c);
+      ASSERT_TRUE(model.has_value()) << c.id;
+      const auto findings = format::Check(*model);
+      if (findings.empty()) {
+        ++open;
+        ++by_clause[c.error];
+        continue;
+      }
+      ++found;
+      EXPECT_EQ(findings[0].rule, c.error) << c.where << " " << c.id << ": " << findings[0].message;
+    }
+  }
+  std::string left;
+  for (const auto& [clause, count] : by_clause) left += " " + clause;
+  EXPECT_LE(open, 40) << "only shown by running:" << left;
+  EXPECT_GE(found, 400);
+}
+
+}  // namespace
+}  // namespace qtx::spec::catalogue_test
