@@ -298,8 +298,8 @@ Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
   return outputs;
 }
 
-// What breaks the format the checker must say, by the clause the case names, and the backend must
-// refuse to prepare; all else is for the backend to refuse, by whatever words.
+// The checker must find a clause that can be found before a run, and the backend must then refuse to
+// prepare the model; other clauses it refuses when it runs.  Source: backend_protocol.S16.
 void CaseRunner::RunRefusal(const Case& c, const format::Model& model, CaseResult& result) {
   const std::vector<format::Finding> findings = format::Check(model, c.id, references_.features());
   if (!findings.empty() &&
@@ -322,7 +322,8 @@ void CaseRunner::RunRefusal(const Case& c, const format::Model& model, CaseResul
   // A model that only this arithmetic refuses is unsupported, by the clause that says so.
   const bool refused =
       named || error->code == ErrorCode::kInvalid || error->code == ErrorCode::kTooLarge;
-  if (!refused) Classify(*error, result);
+  if (!refused) return Classify(*error, result);
+  if (error->clause.empty()) result.diagnosis = kClauseNotNamed;
 }
 
 // The backend's error for a model it must refuse. Inputs cannot be built of a type that breaks the

@@ -162,11 +162,18 @@ std::string UnmodelledNodes(const Report& report, std::size_t max_listed) {
          text;
 }
 
+std::string ClausesNotNamed(const BackendReport& row) {
+  const auto count = std::ranges::count(row.cases, kClauseNotNamed, &CaseResult::diagnosis);
+  if (count == 0) return "";
+  return fmt::format("\n{} @{}: {} cases {}\n", Printable(row.description.name, 64),
+                     Printable(row.arithmetic, 64), count, kClauseNotNamed);
+}
+
 }  // namespace
 
 std::string ToText(const Report& report, std::size_t max_listed) {
   std::string text = Table(report);
-  for (const BackendReport& row : report.backends) text += Attention(row, max_listed);
+  for (const BackendReport& row : report.backends) text += Attention(row, max_listed) + ClausesNotNamed(row);
   return text + UnmodelledNodes(report, max_listed) + StaleExpectations(report);
 }
 

@@ -108,6 +108,9 @@ struct Evidence {
 /// Evidence of more elements than this, over all its values, is not kept.
 inline constexpr std::int64_t kMaxEvidenceElements = std::int64_t{1} << 20;
 
+/// What CaseResult::diagnosis is where a backend refused a model as it must, but named no clause.
+inline constexpr std::string_view kClauseNotNamed = "refused, clause not named";
+
 struct CaseResult {
   std::string id;
   std::int64_t position = 0;  // of the case in its suite
@@ -119,7 +122,8 @@ struct CaseResult {
   std::string level;
   std::vector<std::string> tags;
   Outcome outcome = Outcome::kPass;
-  std::string diagnosis;  // empty for a pass; else one or more sentences, a reason, or an error
+  /// Of a pass empty or kClauseNotNamed; else one or more sentences, a reason, or an error.
+  std::string diagnosis;
   std::vector<std::string> explained_by;  // what reproduces a wrong answer: "float32", "half_away"
   std::vector<Difference> differences;
   std::optional<Evidence> evidence;     // of answers that differ
