@@ -28,8 +28,8 @@ Result<void> RealOrOneOf(const std::vector<const ValueFacts*>& values, TypeSet o
     const ElementType type = values[i]->type;
     if (!values[i]->given || type == ElementType::kUndefined) continue;
     if (Outside(kRealTypes | one, type)) {
-      return Refuse(place(i), "found type " + NameOf(type) + ", expected a real operand" +
-                                  (one == TypeSet() ? "" : " or a plain type of the clause"));
+      return Refuse(place(i),
+                    "found type " + NameOf(type) + ", expected " + TypeNames(kRealTypes | one));
     }
     if (first == ElementType::kUndefined) {
       first = type;
@@ -55,9 +55,18 @@ std::string AttributeTypeName(AttributeType type) {
 
 std::string TypeNames(TypeSet types) {
   std::vector<std::string_view> names;
+  TypeSet named;
+  const auto add_all_of = [&](TypeSet group, std::string_view name) {
+    if ((types | group) != types) return;
+    names.push_back(name);
+    named = named | group;
+  };
+  add_all_of(kRealTypes, "a real operand");
+  add_all_of(kPlainIntegers, "a plain integer");
   for (int code = 1; code < 1200; ++code) {
     const ElementType type{code};
-    if (types.Has(type) && ElementTypeFromCode(code)) names.push_back(Name(type));
+    if (!types.Has(type) || named.Has(type) || !ElementTypeFromCode(code)) continue;
+    names.push_back(Name(type));
   }
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -194,8 +203,7 @@ ClauseRule InputTypes(std::size_t i, TypeSet types) {
   return [=](const Application& a) -> Result<void> {
     const ValueFacts& value = a.Input(i);
     if (!value.given || !Outside(types, value.type)) return {};
-    return Refuse(InputPlace(a, i),
-                  "found type " + NameOf(value.type) + ", which the clause does not allow here");
+    return BadInput(a, i, "type " + NameOf(value.type), TypeNames(types));
   };
 }
 
@@ -203,8 +211,7 @@ ClauseRule OutputTypes(std::size_t i, TypeSet types) {
   return [=](const Application& a) -> Result<void> {
     const ValueFacts& value = a.Output(i);
     if (!value.given || !Outside(types, value.type)) return {};
-    return Refuse(OutputPlace(a, i),
-                  "found type " + NameOf(value.type) + ", which the clause does not allow here");
+    return BadOutput(a, i, "type " + NameOf(value.type), TypeNames(types));
   };
 }
 

@@ -17,7 +17,7 @@ using Indices = std::vector<std::size_t>;
 
 /// "INTS"; the number where there is no such type.
 std::string AttributeTypeName(AttributeType type);
-/// "INT32 or INT64"
+/// "INT32 or INT64"; "a real operand" and "a plain integer" for all of these.
 std::string TypeNames(TypeSet types);
 /// "input[1] 'w'", as the schema calls it.
 std::string InputPlace(const Application& a, std::size_t i);
