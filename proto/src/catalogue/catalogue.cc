@@ -18,6 +18,9 @@ std::vector<OpSchema> MakeRows() {
   catalogue::AddElementwise(rows);
   catalogue::AddWindows(rows);
   catalogue::AddMovement(rows);
+  catalogue::AddSlicing(rows);
+  catalogue::AddReshaping(rows);
+  catalogue::AddIndexing(rows);
   catalogue::AddReductions(rows);
   catalogue::AddMatrices(rows);
   catalogue::AddNormalizations(rows);

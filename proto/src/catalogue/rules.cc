@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qtx/format/limits.h"
+
 namespace qtx::format::catalogue {
 namespace {
 
@@ -118,6 +120,8 @@ std::optional<std::vector<std::int64_t>> IntegersOf(const ValueFacts& value) {
   if (value.constant == nullptr || !kPlainIntegers.Has(value.constant->elem_type)) {
     return std::nullopt;
   }
+  // An initializer of another type than its declaration may have another shape, too.
+  if (value.dims != value.constant->dims) return std::nullopt;
   return UnpackIntegers(*value.constant);
 }
 
@@ -158,6 +162,62 @@ Result<Dims> BroadcastOf(const Dims& a, const Dims& b) {
 
 std::size_t AxisOf(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
+std::int64_t SumOf(std::int64_t a, std::int64_t b) {
+  if (a == 0 || b == 0) return a == 0 ? b : a;
+  return Known(a) && Known(b) && a <= INT64_MAX - b ? a + b : kUnknownSize;
+}
+
+std::int64_t ProductOf(std::int64_t a, std::int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  if (a == 1 || b == 1) return a == 1 ? b : a;
+  return Known(a) && Known(b) && a <= INT64_MAX / b ? a * b : kUnknownSize;
+}
+
+std::int64_t EitherOf(std::int64_t a, std::int64_t b) {
+  return Known(a) || (!Known(b) && a != kUnknownSize) ? a : b;
+}
+
+std::int64_t CountOf(std::span<const std::int64_t> sizes) {
+  if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes) {
+    count = ProductOf(count, size);
+    if (count == kUnknownSize) break;  // stays so, for there is no 0
+  }
+  return count;
+}
+
+std::int64_t RankOf(const ValueFacts& value) {
+  const Dims* dims = DimsOf(value);
+  return dims == nullptr ? kUnknownSize : static_cast<std::int64_t>(dims->size());
+}
+
+std::int64_t LengthOf(const ValueFacts& value) {
+  const Dims* dims = DimsOf(value);
+  return dims != nullptr && dims->size() == 1 ? dims->front() : kUnknownSize;
+}
+
+std::optional<Dims> DimsOfRank(std::int64_t rank) {
+  if (!Known(rank) || rank > kMaxRank) return std::nullopt;
+  return Dims(static_cast<std::size_t>(rank), kUnknownSize);
+}
+
+ListArgument ListOf(const Application& a, std::size_t i, std::string_view attribute) {
+  const ValueFacts& input = a.Input(i);
+  ListArgument list{.given = input.given, .place = InputPlace(a, i)};
+  if (input.given) {
+    list.values = IntegersOf(input);
+    list.length = LengthOf(input);
+    if (list.length == 0) list.values.emplace();
+  } else if (const Attribute* found = a.Find(attribute)) {
+    list.values = found->ints;
+    list.given = true;
+    list.place = "attribute '" + std::string(attribute) + "'";
+  }
+  if (list.values) list.length = static_cast<std::int64_t>(list.values->size());
+  return list;
 }
 
 ClauseRule RealOrOne(Indices inputs, Indices outputs, TypeSet one) {
@@ -263,6 +323,42 @@ ClauseRule BroadcastsTo(std::size_t i, std::size_t to) {
     return BadInput(a, i, "shape " + ShapeText(*from),
                     "one that broadcasts to " + ShapeText(*goal) + " without enlarging it");
   };
+}
+
+ClauseRule IsList(std::size_t i, TypeSet types) {
+  return Both({InputTypes(i, types), RankIs(i, 1)});
+}
+
+ClauseRule InputSince(std::size_t i, std::int64_t since) {
+  return [=](const Application& a) -> Result<void> {
+    if (!a.Input(i).given || a.opset >= since) return {};
+    Error error = Refuse(InputPlace(a, i), "opset " + std::to_string(a.opset) +
+                                               " does not have it; it is of " +
+                                               std::to_string(since) + " and later");
+    error.clause = "graph.C5";
+    return error;
+  };
+}
+
+Result<void> CheckAxes(const ListArgument& axes, std::int64_t rank) {
+  if (!axes.values) {
+    if (!Known(rank) || axes.length <= rank) return {};
+    return Refuse(axes.place, "found " + std::to_string(axes.length) + " axes, expected at most " +
+                                  std::to_string(rank));
+  }
+  std::vector<std::int64_t> sorted = *axes.values;
+  for (std::int64_t& axis : sorted) {
+    if (!Known(rank)) break;
+    if (axis < -rank || axis >= rank) {
+      return Refuse(axes.place, "found axis " + std::to_string(axis) + ", expected a value in [-" +
+                                    std::to_string(rank) + ", " + std::to_string(rank) + ")");
+    }
+    if (axis < 0) axis += rank;
+  }
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice == sorted.end()) return {};
+  return Refuse(axes.place, "found axis " + std::to_string(*twice) + " twice, expected it once");
 }
 
 ClauseRule AxisInRange(std::string_view attribute, std::size_t input, bool end_too) {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +52,27 @@ std::string ShapeText(const Dims& dims);
 Result<Dims> BroadcastOf(const Dims& a, const Dims& b);
 /// `axis` in [-rank, rank) as a non-negative one.  REQUIRES: it is in the range.
 std::size_t AxisOf(std::int64_t axis, std::size_t rank);
+/// The rank; kUnknownSize where it is not known.
+std::int64_t RankOf(const ValueFacts& value);
+/// The number of values of a list, a tensor of rank 1; kUnknownSize where it is not known.
+std::int64_t LengthOf(const ValueFacts& value);
+/// A shape of which no size is known; nullopt where the rank is not, or is above kMaxRank.
+std::optional<Dims> DimsOfRank(std::int64_t rank);
+/// The sum or product of two sizes; kUnknownSize where it does not follow, or is past int64.
+std::int64_t SumOf(std::int64_t a, std::int64_t b);
+std::int64_t ProductOf(std::int64_t a, std::int64_t b);
+std::int64_t CountOf(std::span<const std::int64_t> sizes);  // the product of all
+/// The size of one thing that is stated twice: the one that is known, or else that has a symbol.
+std::int64_t EitherOf(std::int64_t a, std::int64_t b);
+
+/// A list of integers that a node names in input `i` or, where that is not given, in an attribute.
+struct ListArgument {
+  std::optional<std::vector<std::int64_t>> values;  // nullopt: not known, or not given
+  std::int64_t length = kUnknownSize;
+  bool given = false;
+  std::string place;
+};
+ListArgument ListOf(const Application& a, std::size_t i, std::string_view attribute = {});
 
 // Rules ------------------------------------------------------------------------------------------
 
@@ -68,6 +91,12 @@ ClauseRule IsScalar(std::size_t i);
 ClauseRule CanBroadcast(Indices inputs);
 /// The input broadcasts to the shape of `to` without enlarging it.
 ClauseRule BroadcastsTo(std::size_t i, std::size_t to);
+/// The input is a list: of one of these types, and of rank 1.
+ClauseRule IsList(std::size_t i, TypeSet types);
+/// A node has the input from opset `since` on: graph.C5.
+ClauseRule InputSince(std::size_t i, std::int64_t since);
+/// Each of `axes` lies in [-rank, rank) and is named once, as far as they and the rank are known.
+Result<void> CheckAxes(const ListArgument& axes, std::int64_t rank);
 /// The attribute lies in [-rank, rank) of the input, or [-rank, rank].
 ClauseRule AxisInRange(std::string_view attribute, std::size_t input, bool end_too = false);
 ClauseRule IntWithin(std::string_view attribute, std::int64_t least, std::int64_t greatest);
@@ -94,6 +123,9 @@ ElementType Int32Type(const Application& a, std::size_t output);
 void AddElementwise(std::vector<OpSchema>& rows);
 void AddWindows(std::vector<OpSchema>& rows);
 void AddMovement(std::vector<OpSchema>& rows);
+void AddSlicing(std::vector<OpSchema>& rows);
+void AddReshaping(std::vector<OpSchema>& rows);
+void AddIndexing(std::vector<OpSchema>& rows);
 void AddReductions(std::vector<OpSchema>& rows);
 void AddMatrices(std::vector<OpSchema>& rows);
 void AddNormalizations(std::vector<OpSchema>& rows);
