@@ -133,7 +133,11 @@ const Broken kBroken[] = {
     {"element_types.C1", "elem_type",
      [](Parts p) { p.x.elem_type = static_cast<ElementType>(1007); }},
     {"element_types.C2", "quantization", [](Parts p) { p.x.quantization.reset(); }},
-    {"element_types.C3", "quantization", [](Parts p) { p.x.elem_type = kInt8; }},
+    {"element_types.C3", "quantization",
+     [](Parts p) {
+       p.model.graph.inputs.push_back(Value("spare", kInt8Q, {1}, 1));
+       p.model.graph.inputs.back().type->elem_type = kInt8;
+     }},
     {"element_types.C4", "initializer[0] 'w'",
      [](Parts p) {
        p.model.graph.initializers[0] = ToTensorData("w", *MakeTensor(kUint8, {4, 3}));

@@ -234,9 +234,9 @@ TEST(LoadInitializer, ResolvesParametersKeptInInitializers) {
 
 TEST(LoadInitializer, ReadsBipolarBitsFromBytes) {
   Model model = MatMulModel();
-  model.graph.values = {Value("w", ElementType::kBipolar1Q, {3, 3}, PerTensor(0.5F))};
-  Tensor signs = *MakeTensor(ElementType::kBipolar1Q, {3, 3}, PerTensor(0.5F));
-  PackIntegers(std::vector<std::int64_t>{1, -1, 1, 1, -1, -1, 1, 1, 1}, signs);
+  model.graph.values = {Value("w", ElementType::kBipolar1Q, {3, 4}, PerTensor(0.5F))};
+  Tensor signs = *MakeTensor(ElementType::kBipolar1Q, {3, 4}, PerTensor(0.5F));
+  PackIntegers(std::vector<std::int64_t>{1, -1, 1, 1, -1, -1, 1, 1, 1, -1, -1, 1}, signs);
   model.graph.initializers = {ToTensorData("w", signs)};
   EXPECT_EQ(model.graph.initializers[0].data_type, ElementType::kUint8);
   EXPECT_THAT(model.graph.initializers[0].dims, ElementsAre(2));

@@ -161,7 +161,7 @@ inline Model RandomModel(std::uint32_t seed, int count = 4) {
   TypeGenerator types(seed);
   Model model;
   model.ir_version = 8;
-  model.opset_imports = {{"", 17}, {"qtx", 1}};
+  model.opset_imports = {{"", 17}, {"qtx", 1}, {"org.example", 1}};
   model.producer_name = "test";
   model.metadata = {{"key", "value"}, {"empty", ""}};
   model.graph.name = "random";
@@ -173,7 +173,8 @@ inline Model RandomModel(std::uint32_t seed, int count = 4) {
     value.type = types.Next();
     Node node;
     node.name = "n" + std::to_string(i);
-    node.op_type = "Identity";
+    node.op_type = "Anything";  // of a domain without rules
+    node.domain = "org.example";
     node.inputs = {previous};
     node.outputs = {value.name};
     node.attributes = {
