@@ -389,7 +389,8 @@ void AddNormalizations(std::vector<OpSchema>& rows) {
   rows.push_back(InstanceNormalizationRow());
   rows.push_back(LayerNormalizationRow());
   rows.push_back(RMSNormalizationRow());
-  rows.push_back(SoftmaxRow("Softmax", "softmax.C1", "softmax.C2", "softmax.C3", kPlainTypes));
+  rows.push_back(SoftmaxRow("Softmax", "softmax.C1", "softmax.C2", "softmax.C3",
+                            {ElementType::kDouble}));
   rows.push_back(SoftmaxRow("LogSoftmax", "log_softmax.C1", "log_softmax.C2", "log_softmax.C3",
                             {ElementType::kDouble}));
   rows.push_back(AttentionRow());
