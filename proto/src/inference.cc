@@ -38,8 +38,7 @@ bool IsOnnx(std::string_view domain) { return domain.empty() || domain == "ai.on
 
 }  // namespace
 
-Inference::Inference(const Model& model) : opset_(model.OpsetVersion("")), folder_(model.folder) {
-  if (opset_ == 0) opset_ = catalogue::kNewestOpset;
+Inference::Inference(const Model& model) : opset_(OnnxOpset(model)), folder_(model.folder) {
   Declare(model.graph.values);
   Declare(model.graph.outputs);
   Declare(model.graph.inputs);

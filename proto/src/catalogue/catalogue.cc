@@ -1,7 +1,9 @@
 #include "qtx/format/catalogue.h"
 
 #include <algorithm>
+#include <cassert>
 
+#include "onnx_operators.h"
 #include "rules.h"
 
 namespace qtx::format {
@@ -64,7 +66,7 @@ Result<void> CheckCount(const char* what, const std::vector<ValueRule>& rules,
 // graph.C6.
 Result<void> CheckAttribute(const Application& a, const Attribute& attribute) {
   const std::string place = "attribute '" + attribute.name + "'";
-  const AttributeRule* rule = a.schema.FindAttribute(attribute.name);
+  const AttributeRule* rule = a.schema.FindAttribute(attribute.name, a.opset);
   if (rule == nullptr) {
     return catalogue::Refuse(
         place, "operator " + std::string(a.schema.op_type) + " has none of this name");
@@ -102,7 +104,7 @@ Result<void> CheckShapes(Application& a) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::optional<Dims>> shapes, a.schema.shape(a));
   for (std::size_t i = 0; i < std::min(shapes.size(), a.outputs.size()); ++i) {
     ValueFacts& output = a.outputs[i];
-    if (!output.given || !shapes[i]) continue;
+    if (!shapes[i]) continue;
     if (output.dims && catalogue::Differ(*output.dims, *shapes[i])) {
       return catalogue::BadOutput(a, i, "the declared shape " + catalogue::ShapeText(*output.dims),
                                   catalogue::ShapeText(*shapes[i]));
@@ -117,8 +119,8 @@ Result<void> CheckShapes(Application& a) {
 }
 
 template <typename T>
-T DefaultOf(const OpSchema& schema, std::string_view name) {
-  const AttributeRule* rule = schema.FindAttribute(name);
+T DefaultOf(const OpSchema* schema, std::string_view name, std::int64_t opset) {
+  const AttributeRule* rule = schema == nullptr ? nullptr : schema->FindAttribute(name, opset);
   const T* value = rule == nullptr ? nullptr : std::get_if<T>(&rule->otherwise);
   return value == nullptr ? T() : *value;
 }
@@ -134,20 +136,73 @@ const ValueFacts& Application::Output(std::size_t i) const {
 }
 
 std::int64_t Application::Int(std::string_view attribute) const {
-  return node.IntOr(attribute, DefaultOf<std::int64_t>(schema, attribute));
+  return node.IntOr(attribute, DefaultOf<std::int64_t>(&schema, attribute, opset));
 }
 
 float Application::Float(std::string_view attribute) const {
-  return node.FloatOr(attribute, DefaultOf<float>(schema, attribute));
+  return node.FloatOr(attribute, DefaultOf<float>(&schema, attribute, opset));
 }
 
 std::string Application::String(std::string_view attribute) const {
-  return node.StringOr(attribute, std::string(DefaultOf<std::string_view>(schema, attribute)));
+  return node.StringOr(attribute,
+                       std::string(DefaultOf<std::string_view>(&schema, attribute, opset)));
 }
 
-const AttributeRule* OpSchema::FindAttribute(std::string_view name) const {
-  const auto found = std::ranges::find(attributes, name, &AttributeRule::name);
-  return found == attributes.end() ? nullptr : &*found;
+bool Attributes::IsNamed(std::string_view name) const {
+  return schema_ == nullptr || schema_->FindAttribute(name, opset_) != nullptr;
+}
+
+std::int64_t Attributes::Int(std::string_view name) const {
+  assert(IsNamed(name));
+  return node_.IntOr(name, DefaultOf<std::int64_t>(schema_, name, opset_));
+}
+
+float Attributes::Float(std::string_view name) const {
+  assert(IsNamed(name));
+  return node_.FloatOr(name, DefaultOf<float>(schema_, name, opset_));
+}
+
+std::string Attributes::String(std::string_view name) const {
+  assert(IsNamed(name));
+  return node_.StringOr(name, std::string(DefaultOf<std::string_view>(schema_, name, opset_)));
+}
+
+std::vector<std::int64_t> Attributes::Ints(std::string_view name) const {
+  assert(IsNamed(name));
+  return node_.IntsOr(name, {});
+}
+
+std::int64_t OnnxOpset(const Model& model) {
+  const std::int64_t version = model.OpsetVersion("");
+  return version == 0 ? catalogue::kNewestOpset : version;
+}
+
+ValueFacts FactsOf(const Tensor& tensor, bool there) {
+  ValueFacts facts{.given = true, .type = tensor.elem_type, .dims = tensor.dims};
+  if (there && !IsQuantized(tensor.elem_type)) facts.constant = &tensor;
+  return facts;
+}
+
+ValueFacts FactsOf(const ValueInfo& declared) {
+  ValueFacts facts{.given = true};
+  if (!declared.type) return facts;
+  facts.type = declared.type->elem_type;
+  if (!declared.type->shape) return facts;
+  facts.dims.emplace();
+  for (const Dimension& dimension : *declared.type->shape) {
+    facts.dims->push_back(std::max(dimension.value.value_or(kUnknownSize), kUnknownSize));
+  }
+  return facts;
+}
+
+const AttributeRule* OpSchema::FindAttribute(std::string_view name, std::int64_t opset) const {
+  const AttributeRule* first = nullptr;
+  for (const AttributeRule& rule : attributes) {
+    if (rule.name != name) continue;
+    if (opset >= rule.since && opset <= rule.until) return &rule;
+    if (first == nullptr) first = &rule;
+  }
+  return first;
 }
 
 std::span<const OpSchema> Catalogue() {

@@ -110,24 +110,15 @@ OpSchema RMSNormalizationRow() {
 
 // Softmax -----------------------------------------------------------------------------------------
 
-// softmax.C2; the default of `axis` is that of softmax.S4 or softmax.S2.
-Result<void> NormSoftmaxAxis(const Application& a) {
-  const Dims* x = DimsOf(a.Input(0));
-  if (x == nullptr) return {};
-  const auto rank = static_cast<std::int64_t>(x->size());
-  const std::int64_t axis = a.node.IntOr("axis", a.opset < 13 ? 1 : -1);
-  if (axis >= -rank && axis < rank) return {};
-  return BadAttribute("axis", std::to_string(axis),
-                      "a value in [-" + std::to_string(rank) + ", " + std::to_string(rank) + ")");
-}
-
 OpSchema SoftmaxRow(std::string_view op_type, std::string_view types, std::string_view axis,
                     std::string_view shape, TypeSet one) {
   return {.op_type = op_type,
           .inputs = {{"x"}},
           .outputs = {{"y"}},
-          .attributes = {{"axis", AttributeType::kInt}},
-          .checks = {{types, RealOrOne({0}, {0}, one)}, {axis, NormSoftmaxAxis}},
+          // softmax.S4, softmax.S2.
+          .attributes = {{"axis", AttributeType::kInt, std::int64_t{1}, false, 0, 12},
+                         {"axis", AttributeType::kInt, std::int64_t{-1}, false, 13}},
+          .checks = {{types, RealOrOne({0}, {0}, one)}, {axis, AxisInRange("axis", 0)}},
           .shape = ShapeOfFirst,
           .shape_clause = shape};
 }
@@ -160,7 +151,7 @@ Result<void> AttentionAttributes(const Application& a) {
   for (const char* name : {"q_num_heads", "kv_num_heads"}) {
     if (a.Find(name) != nullptr) QTX_RETURN_IF_ERROR(IntWithin(name, 1, INT64_MAX)(a));
   }
-  const std::int64_t precision = a.node.IntOr("softmax_precision", 1);
+  const std::int64_t precision = a.Int("softmax_precision");
   if (precision == 1 || precision == 10 || precision == 11 || precision == 16) return {};
   return BadAttribute("softmax_precision", std::to_string(precision), "1, 10, 11 or 16");
 }
@@ -369,7 +360,7 @@ OpSchema AttentionRow() {
                          {"qk_matmul_output_mode", AttributeType::kInt, std::int64_t{0}},
                          {"scale", AttributeType::kFloat},
                          {"softcap", AttributeType::kFloat, 0.0F},
-                         {"softmax_precision", AttributeType::kInt}},
+                         {"softmax_precision", AttributeType::kInt, std::int64_t{1}}},
           .checks = {{"attention.C1", AttentionTypes},
                      {"attention.C2", AttentionAttributes},
                      {"attention.C3", AttentionHeads},
@@ -389,8 +380,8 @@ void AddNormalizations(std::vector<OpSchema>& rows) {
   rows.push_back(InstanceNormalizationRow());
   rows.push_back(LayerNormalizationRow());
   rows.push_back(RMSNormalizationRow());
-  rows.push_back(SoftmaxRow("Softmax", "softmax.C1", "softmax.C2", "softmax.C3",
-                            {ElementType::kDouble}));
+  rows.push_back(
+      SoftmaxRow("Softmax", "softmax.C1", "softmax.C2", "softmax.C3", {ElementType::kDouble}));
   rows.push_back(SoftmaxRow("LogSoftmax", "log_softmax.C1", "log_softmax.C2", "log_softmax.C3",
                             {ElementType::kDouble}));
   rows.push_back(AttentionRow());

@@ -65,7 +65,7 @@ OnnxShapes OnnxSwiGluShape(const Application& a) {
 
 // That of an attribute; otherwise that of input 0, or the default of the row.
 ElementType OnnxTypeOf(const Application& a, std::string_view attribute) {
-  const AttributeRule* rule = a.schema.FindAttribute(attribute);
+  const AttributeRule* rule = a.schema.FindAttribute(attribute, a.opset);
   const bool has_default = rule != nullptr && std::holds_alternative<std::int64_t>(rule->otherwise);
   if (a.Find(attribute) == nullptr && !has_default) return a.Input(0).type;
   return ElementTypeFromCode(a.Int(attribute)).value_or(ElementType::kUndefined);

@@ -146,13 +146,48 @@ struct OpSchema {
   TypeRule type = nullptr;               // nullptr: of every output that of input 0
   std::int64_t since = 0;                // the first opset of its domain that has it
 
-  const AttributeRule* FindAttribute(std::string_view name) const;
+  /// Of several with that name (their defaults differ) the one that the opset has, else the first.
+  const AttributeRule* FindAttribute(std::string_view name, std::int64_t opset) const;
 };
 
 /// All rows, by domain, then op_type.
 std::span<const OpSchema> Catalogue();
 /// nullptr when there is none. `domain` "" and "ai.onnx" are the same.
 const OpSchema* FindSchema(std::string_view domain, std::string_view op_type);
+
+/// The attributes of a node, and of those that it does not give the defaults of its operator's row.
+class Attributes {
+ public:
+  /// Borrows the node.
+  Attributes(const Node& node, std::int64_t opset)
+      : node_(node), opset_(opset), schema_(FindSchema(node.domain, node.op_type)) {}
+
+  /// Without a default: 0, 0, "".  REQUIRES: the row, where there is one, has one of that name.
+  std::int64_t Int(std::string_view name) const;
+  float Float(std::string_view name) const;
+  std::string String(std::string_view name) const;
+  /// A list has no default: empty.
+  std::vector<std::int64_t> Ints(std::string_view name) const;
+  bool Has(std::string_view name) const { return node_.Find(name) != nullptr; }
+  /// The row; nullptr where there is none.
+  const OpSchema* schema() const { return schema_; }
+
+ private:
+  bool IsNamed(std::string_view name) const;
+
+  const Node& node_;
+  std::int64_t opset_;
+  const OpSchema* schema_;
+};
+
+/// The opset of ai.onnx that nodes of the model are held to: the newest one where it imports none.
+std::int64_t OnnxOpset(const Model& model);
+
+/// What is known of a tensor: type and sizes, and its elements where `there` and not quantized.
+/// Borrows it.
+ValueFacts FactsOf(const Tensor& tensor, bool there);
+/// What a declaration says. Symbols are sizes that are not known.
+ValueFacts FactsOf(const ValueInfo& declared);
 
 /// The first clause that the node breaks, in Error::clause; `where` is below the node. Otherwise
 /// `outputs` of `application` gain what follows for them: types and sizes that were not known.
