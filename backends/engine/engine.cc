@@ -18,14 +18,15 @@ namespace {
 using format::Tensor;
 
 // In the arithmetic asked for, or where that comes to the same, in exact.
-StepResult PrepareNodeAs(const format::Node& node, Workspace& workspace, const Preparation& how,
-                         bool inner) {
-  const auto arithmetic = ArithmeticFor({node, workspace}, how.arithmetic);
-  const NodePlan plan(node, workspace, arithmetic.value_or(Arithmetic::kExact));
+StepResult PrepareNodeAs(const format::Node& node, Workspace& workspace, const Preparation& how) {
+  NodePlan plan(node, workspace, how.bias_factor);
+  QTX_RETURN_IF_ERROR(plan.Check());
+  const auto arithmetic = ArithmeticFor(plan, how.arithmetic);
   if (!arithmetic.has_value()) {
     return plan.Unsupported("arithmetic '" + std::string(NameOf(how.arithmetic)) + "'");
   }
-  return PrepareNode(plan, how.path, inner);
+  plan.SetArithmetic(*arithmetic);
+  return PrepareNode(plan, how.path);
 }
 
 class Prepared : public PreparedModel {
@@ -38,7 +39,7 @@ class Prepared : public PreparedModel {
   Prepared(const format::Model& model, const Kernels& kernels, Threads& threads)
       : model_(model), workspace_(model_, kernels, threads) {}
 
-  Result<void> Plan(const Preparation& how, bool inner = false) {
+  Result<void> Plan(const Preparation& how) {
     for (const format::ValueInfo& input : model_.graph.inputs) {
       if (model_.graph.FindInitializer(input.name) != nullptr) continue;
       auto value = DefineInput(input);
@@ -47,7 +48,7 @@ class Prepared : public PreparedModel {
     }
     for (const format::Node& node : model_.graph.nodes) {
       workspace_.NextNode();
-      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNodeAs(node, workspace_, how, inner));
+      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNodeAs(node, workspace_, how));
       if (step != nullptr) workspace_.Append(std::move(step));
     }
     workspace_.NextNode();
@@ -108,8 +109,6 @@ class Prepared : public PreparedModel {
     Tensor like;
     like.elem_type = input.type->elem_type;
     if (format::IsQuantized(like.elem_type)) {
-      if (!input.type->quantization.has_value())
-        return Error{ErrorCode::kInvalid, "", "no quantization"};
       QTX_ASSIGN_OR_RETURN(like.quantization, format::Resolve(model_, *input.type));
       if (format::HasBase(*like.quantization))  // an initializer whose default may be replaced
         return Error{ErrorCode::kUnsupported, "", "base_levels on an input"};
@@ -193,10 +192,10 @@ Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
 }
 
 Result<InnerModel> PrepareInner(const format::Model& model, const Kernels& kernels,
-                                Threads& threads) {
+                                Threads& threads, std::optional<float> bias_factor) {
   QTX_RETURN_IF_ERROR(format::CheckFirst(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, threads);
-  QTX_RETURN_IF_ERROR(prepared->Plan({}, true));
+  QTX_RETURN_IF_ERROR(prepared->Plan({.bias_factor = bias_factor}));
   format::Dims dims = prepared->OutputDims();
   return InnerModel{std::move(prepared), std::move(dims)};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,13 @@ struct Preparation {
   Path path = Path::kFastest;
   int threads = 1;
   Arithmetic arithmetic = Arithmetic::kExact;
+  std::optional<float> bias_factor = {};  // inner.h
 };
 
 /// Plans every node, packs weights, allocates buffers.
 /// Errors: kUnsupported naming node and reason (nothing is computed in another arithmetic than
-/// asked for, unless that is defined so), kInvalid for a model that breaks the spec,
-/// kTooLarge.
+/// asked for, unless that is defined so), kInvalid for a model that breaks the spec, with the
+/// clause, kTooLarge.
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels,
                                                     const Preparation& how = {});

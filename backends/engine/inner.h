@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "engine/kernels.h"
 #include "engine/threads.h"
@@ -15,10 +16,10 @@ struct InnerModel {
   format::Dims dims;  // of its output
 };
 
-/// Prepares a model of the engine's own making, of one output. It may have attributes that stand in
-/// no file: `bias_factor` of Conv and Gemm, by which the bias is multiplied.
+/// Prepares a model of the engine's own making, of one output. The bias of a Conv or Gemm is
+/// multiplied by `bias_factor`, which stands in no file: it is in units of the accumulator then.
 /// Its steps share `threads`, which outlives it.  Errors: those of PrepareModel.
 Result<InnerModel> PrepareInner(const format::Model& model, const Kernels& kernels,
-                                Threads& threads);
+                                Threads& threads, std::optional<float> bias_factor = {});
 
 }  // namespace qtx::backend::engine

@@ -6,9 +6,9 @@
 
 namespace qtx::backend::engine {
 
-/// The step of one node, by the kernels of its operator or by the general path. A node of an inner
-/// model (inner.h) may have attributes that stand in no file.
-/// Errors: kUnsupported for another operator or attribute; those of the operator's preparation.
-StepResult PrepareNode(const NodePlan& plan, Path path, bool inner);
+/// The step of one node, by the kernels of its operator or by the general path.
+/// REQUIRES: NodePlan::Check.
+/// Errors: kUnsupported for another operator; those of the operator's preparation.
+StepResult PrepareNode(const NodePlan& plan, Path path);
 
 }  // namespace qtx::backend::engine

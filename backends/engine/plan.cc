@@ -1,6 +1,7 @@
 #include "engine/plan.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "qtx/format/levels.h"
@@ -64,7 +65,7 @@ class ChangeHeldLayout : public Step {
 Result<Workspace::Forms*> Workspace::FindForms(const std::string& name) {
   if (const auto found = forms_.find(name); found != forms_.end()) return &found->second;
   if (model_.graph.FindInitializer(name) == nullptr) {
-    return Error{ErrorCode::kInvalid, "value '" + name + "'", "no earlier node computes it"};
+    return Error{ErrorCode::kUnsupported, "value '" + name + "'", "no earlier node computes it"};
   }
   QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model_, name));
   if (tensor.quantization && format::HasBase(*tensor.quantization)) {
@@ -77,7 +78,7 @@ Result<Workspace::Forms*> Workspace::FindForms(const std::string& name) {
 Result<Workspace::Forms*> Workspace::AddForms(const std::string& name, Tensor like,
                                               format::Dims dims) {
   if (forms_.contains(name)) {
-    return Error{ErrorCode::kInvalid, "value '" + name + "'", "computed twice"};
+    return Error{ErrorCode::kUnsupported, "value '" + name + "'", "computed twice"};
   }
   Forms forms;
   forms.node = node_;
@@ -167,6 +168,12 @@ Result<const Tensor*> Workspace::TypeOf(const std::string& name) {
   return &forms->type;
 }
 
+Result<format::ValueFacts> Workspace::FactsOf(const std::string& name) {
+  QTX_ASSIGN_OR_RETURN(const Forms* forms, FindForms(name));
+  const bool constant = forms->value != nullptr && forms->value->constant;
+  return format::FactsOf(constant ? forms->value->tensor : forms->type, constant);
+}
+
 bool Workspace::IsConstant(const std::string& name) {
   const auto forms = FindForms(name);
   return forms.has_value() && (*forms)->value != nullptr && (*forms)->value->constant;
@@ -234,22 +241,68 @@ std::string NodePlan::Place() const {
   return "node '" + name + "' (" + node_.op_type + ")";
 }
 
+Result<void> NodePlan::Check() {
+  const format::OpSchema* schema = attributes_.schema();
+  if (schema == nullptr) return {};
+  format::Application application{*schema, node_, opset(), {}, {}};
+  for (const std::string& name : node_.inputs) {
+    format::ValueFacts& input = application.inputs.emplace_back();
+    if (name.empty()) continue;
+    auto facts = workspace_.FactsOf(name);
+    if (!facts.has_value()) return Because(facts.error());
+    input = *std::move(facts);
+  }
+  for (const std::string& name : node_.outputs) {
+    const format::ValueInfo* declared = workspace_.model().graph.FindValue(name);
+    application.outputs.push_back(declared != nullptr ? format::FactsOf(*declared)
+                                                      : format::ValueFacts());
+    application.outputs.back().given = !name.empty();
+  }
+  auto checked = format::CheckApplication(application);
+  if (!checked.has_value()) return Because(checked.error());
+  outputs_ = std::move(application.outputs);
+  return {};
+}
+
+Result<format::Dims> NodePlan::InferredDims(std::size_t i) const {
+  const bool known = i < outputs_.size() && outputs_[i].dims.has_value() &&
+                     std::ranges::all_of(*outputs_[i].dims, [](std::int64_t d) { return d >= 0; });
+  if (!known) return Unsupported("a shape that the model computes");
+  return *outputs_[i].dims;
+}
+
+format::ElementType NodePlan::InferredType() const {
+  return outputs_.empty() ? format::ElementType::kUndefined : outputs_[0].type;
+}
+
+Error NodePlan::Absent(const char* what, std::size_t i) const {
+  return Unsupported(std::string(what) + " " + std::to_string(i) + " is absent");
+}
+
+Error NodePlan::Breaks(std::string_view number, std::string reason) const {
+  assert(attributes_.schema() != nullptr);
+  // "quantize_linear.C1": operators of two domains have one section.
+  const std::string_view first = attributes_.schema()->checks.front().clause;
+  const std::string clause = std::string(first.substr(0, first.find('.') + 1)) += number;
+  return {ErrorCode::kInvalid, Place(), std::move(reason), clause};
+}
+
 Result<Value*> NodePlan::Input(std::size_t i) const {
-  if (!HasInput(i)) return Invalid("input " + std::to_string(i) + " is absent");
+  if (!HasInput(i)) return Absent("input", i);
   auto value = workspace_.Find(node_.inputs[i]);
   if (!value.has_value()) return Because(value.error());
   return *value;
 }
 
 Result<const Tensor*> NodePlan::TypeOf(std::size_t i) const {
-  if (!HasInput(i)) return Invalid("input " + std::to_string(i) + " is absent");
+  if (!HasInput(i)) return Absent("input", i);
   auto type = workspace_.TypeOf(node_.inputs[i]);
   if (!type.has_value()) return Because(type.error());
   return *type;
 }
 
 Result<Held*> NodePlan::HeldInput(std::size_t i, Layout layout) const {
-  if (!HasInput(i)) return Invalid("input " + std::to_string(i) + " is absent");
+  if (!HasInput(i)) return Absent("input", i);
   auto held = workspace_.FindHeld(node_.inputs[i], layout);
   if (!held.has_value()) return Because(held.error());
   return *held;
@@ -267,10 +320,7 @@ Result<const Tensor*> NodePlan::Constant(std::size_t i) const {
 
 Result<std::vector<std::int64_t>> NodePlan::ConstantIntegers(std::size_t i) const {
   QTX_ASSIGN_OR_RETURN(const Tensor* tensor, Constant(i));
-  if (tensor->elem_type != format::ElementType::kInt64) {
-    return Invalid("input '" + node_.inputs[i] + "' is " +
-                   std::string(format::Name(tensor->elem_type)) + ", expected INT64");
-  }
+  assert(tensor->elem_type == format::ElementType::kInt64);
   const auto values = tensor->As<std::int64_t>();
   return std::vector<std::int64_t>(values.begin(), values.end());
 }
@@ -282,8 +332,8 @@ Result<Tensor> NodePlan::DeclaredType(const std::string& name, const format::Dim
   if (declared->type->shape.has_value()) {
     const auto fixed = format::FixedDims(*declared->type->shape);
     if (fixed.has_value() && *fixed != dims) {
-      return Invalid("output '" + name + "' is declared " + format::ToString(*fixed) +
-                     ", computed " + format::ToString(dims));
+      return Unsupported("output '" + name + "' is declared " + format::ToString(*fixed) +
+                         ", computed " + format::ToString(dims));
     }
   }
   return DeclaredParameters(name);
@@ -296,9 +346,7 @@ Result<Tensor> NodePlan::DeclaredParameters(const std::string& name) const {
   if (declared == nullptr || !declared->type.has_value()) return like;
   like.elem_type = declared->type->elem_type;
   if (!format::IsQuantized(like.elem_type)) return like;
-  if (!declared->type->quantization.has_value()) {
-    return Invalid("output '" + name + "' has no quantization");
-  }
+  assert(declared->type->quantization.has_value());  // quantization.C1
   auto resolved = format::Resolve(workspace_.model(), *declared->type);
   if (!resolved.has_value()) return Because(resolved.error());
   like.quantization = *std::move(resolved);
@@ -314,7 +362,7 @@ bool SameReals(const Tensor& a, const Tensor& b) {
 }
 
 Result<void> NodePlan::CheckOnlyOutput() const {
-  if (node_.outputs.empty() || node_.outputs[0].empty()) return Invalid("output 0 is absent");
+  if (node_.outputs.empty() || node_.outputs[0].empty()) return Absent("output", 0);
   for (std::size_t i = 1; i < node_.outputs.size(); ++i) {
     if (node_.outputs[i].empty()) continue;
     return Unsupported("output '" + node_.outputs[i] + "': only the first is computed");
@@ -334,11 +382,7 @@ Result<Value*> NodePlan::Define(Tensor like, format::Dims dims) const {
 Result<Tensor> NodePlan::OutputType(const format::Dims& dims) const {
   QTX_RETURN_IF_ERROR(CheckOnlyOutput());
   QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredType(node_.outputs[0], dims));
-  if (like.elem_type == format::ElementType::kUndefined) {
-    QTX_ASSIGN_OR_RETURN(const Tensor* first, TypeOf(0));
-    like.elem_type = first->elem_type;
-    like.quantization = first->quantization;
-  }
+  if (like.elem_type == format::ElementType::kUndefined) like.elem_type = InferredType();
   like.dims = dims;
   return like;
 }
@@ -346,10 +390,7 @@ Result<Tensor> NodePlan::OutputType(const format::Dims& dims) const {
 Result<Tensor> NodePlan::OutputParameters() const {
   QTX_RETURN_IF_ERROR(CheckOnlyOutput());
   QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredParameters(node_.outputs[0]));
-  if (like.elem_type != format::ElementType::kUndefined) return like;
-  QTX_ASSIGN_OR_RETURN(const Tensor* first, TypeOf(0));
-  like.elem_type = first->elem_type;
-  like.quantization = first->quantization;
+  if (like.elem_type == format::ElementType::kUndefined) like.elem_type = InferredType();
   return like;
 }
 
@@ -377,19 +418,19 @@ Result<Held*> NodePlan::OutputAlias(Held& x, format::Dims dims, Layout layout) c
 }
 
 Result<Value*> NodePlan::OutputOfType(format::Dims dims, format::ElementType type) const {
-  if (node_.outputs.empty() || node_.outputs[0].empty()) return Invalid("output 0 is absent");
+  if (node_.outputs.empty() || node_.outputs[0].empty()) return Absent("output", 0);
   QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredType(node_.outputs[0], dims));
   if (like.elem_type != format::ElementType::kUndefined && like.elem_type != type) {
-    return Invalid("output '" + node_.outputs[0] + "' is declared " +
-                   std::string(format::Name(like.elem_type)) + ", computed " +
-                   std::string(format::Name(type)));
+    return Unsupported("output '" + node_.outputs[0] + "' is declared " +
+                       std::string(format::Name(like.elem_type)) + ", computed " +
+                       std::string(format::Name(type)));
   }
   like.elem_type = type;
   return Define(std::move(like), std::move(dims));
 }
 
 Result<Value*> NodePlan::OutputAt(std::size_t i, format::Dims dims, const Tensor& type) const {
-  if (!HasOutput(i)) return Invalid("output " + std::to_string(i) + " is absent");
+  if (!HasOutput(i)) return Absent("output", i);
   QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredType(node_.outputs[i], dims));
   if (like.elem_type == format::ElementType::kUndefined) {
     like.elem_type = type.elem_type;
@@ -401,13 +442,13 @@ Result<Value*> NodePlan::OutputAt(std::size_t i, format::Dims dims, const Tensor
 }
 
 Result<void> NodePlan::OutputConstant(Tensor tensor) const {
-  if (node_.outputs.empty() || node_.outputs[0].empty()) return Invalid("output 0 is absent");
+  if (node_.outputs.empty() || node_.outputs[0].empty()) return Absent("output", 0);
   QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredType(node_.outputs[0], tensor.dims));
   if (like.elem_type != format::ElementType::kUndefined && like.elem_type != tensor.elem_type) {
     if (format::StorageOf(like.elem_type) != tensor.elem_type) {
-      return Invalid("output '" + node_.outputs[0] + "' is declared " +
-                     std::string(format::Name(like.elem_type)) + ", the constant is " +
-                     std::string(format::Name(tensor.elem_type)));
+      return Unsupported("output '" + node_.outputs[0] + "' is declared " +
+                         std::string(format::Name(like.elem_type)) + ", the constant is " +
+                         std::string(format::Name(tensor.elem_type)));
     }
     tensor.elem_type = like.elem_type;
     tensor.quantization = std::move(like.quantization);
@@ -428,7 +469,7 @@ bool NodePlan::EightBitOutput() const {
   if (node_.outputs.empty()) return false;
   Tensor like;
   const format::ValueInfo* declared = workspace_.model().graph.FindValue(node_.outputs[0]);
-  if (declared == nullptr || !declared->type.has_value()) return true;  // that of input 0
+  if (declared == nullptr || !declared->type.has_value()) return false;
   like.elem_type = declared->type->elem_type;
   like.quantization = declared->type->quantization;
   return format::BitWidth(like.elem_type) == 8 && PerTensorOf(like).has_value();

@@ -15,6 +15,7 @@
 #include "engine/kernels.h"
 #include "engine/requantize.h"
 #include "engine/threads.h"
+#include "qtx/format/catalogue.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -46,19 +47,21 @@ class Workspace {
   Workspace(const format::Model& model, const Kernels& kernels, Threads& threads)
       : model_(model), kernels_(kernels), threads_(threads) {}
   /// The value `name`; an initializer is decoded on first use.  Errors: those of LoadInitializer,
-  /// kInvalid when nothing has that name yet.
+  /// kUnsupported when nothing has that name yet.
   Result<Value*> Find(const std::string& name);
   /// The same as kernels want it.  Errors: also kUnsupported for elements that are not whole bytes.
   Result<Held*> FindHeld(const std::string& name, Layout layout);
   /// Type and dims, whatever form there is.
   Result<const format::Tensor*> TypeOf(const std::string& name);
+  /// The same as facts for the catalogue, with elements that are known now.
+  Result<format::ValueFacts> FactsOf(const std::string& name);
   /// True for an initializer or what was computed at preparation.
   bool IsConstant(const std::string& name);
   /// The layout `name` is there in without a copy, else row-major.
   Layout LayoutOf(const std::string& name) const;
 
-  /// Adds a value.  Errors: kTooLarge when all values together pass kMaxTensorBytes, kInvalid when
-  /// the name is taken.
+  /// Adds a value.  Errors: kTooLarge when all values together pass kMaxTensorBytes,
+  /// kUnsupported when the name is taken.
   Result<Value*> Define(const std::string& name, format::Tensor like, format::Dims dims);
   Result<Held*> DefineHeld(const std::string& name, format::Tensor like, format::Dims dims,
                            Layout layout);
@@ -67,7 +70,7 @@ class Workspace {
                             format::Dims dims, Layout layout);
   /// Adds a constant that no node can name.
   Value* Keep(format::Tensor tensor);
-  /// Adds a value that is known now.  Errors: kInvalid when the name is taken.
+  /// Adds a value that is known now.  Errors: kUnsupported when the name is taken.
   Result<void> DefineConstant(const std::string& name, format::Tensor tensor);
   /// Memory that lasts for the node that is being planned.
   Result<Held*> Scratch(std::int64_t bytes) { return arena_.AddScratch(bytes, node_); }
@@ -115,17 +118,36 @@ class Workspace {
 /// One node during preparation.
 class NodePlan {
  public:
-  NodePlan(const format::Node& node, Workspace& workspace,
-           Arithmetic arithmetic = Arithmetic::kExact)
-      : node_(node), workspace_(workspace), arithmetic_(arithmetic) {}
+  NodePlan(const format::Node& node, Workspace& workspace, std::optional<float> bias_factor = {})
+      : node_(node),
+        attributes_(node, format::OnnxOpset(workspace.model())),
+        workspace_(workspace),
+        bias_factor_(bias_factor) {}
+
+  /// Holds the node to the clauses of its operator, with the shapes and elements that are known by
+  /// now: a shape that the model computes is, and was not when the model was checked. What plans
+  /// the node relies on it.  Errors: kInvalid with the clause; those of LoadInitializer.
+  Result<void> Check();
+  void SetArithmetic(Arithmetic arithmetic) { arithmetic_ = arithmetic; }
 
   const format::Node& node() const { return node_; }
   Arithmetic arithmetic() const { return arithmetic_; }
+  /// inner.h.
+  std::optional<float> bias_factor() const { return bias_factor_; }
+  /// Attributes of the node, or the defaults of its operator.
+  std::int64_t Int(std::string_view name) const { return attributes_.Int(name); }
+  float Float(std::string_view name) const { return attributes_.Float(name); }
+  std::string String(std::string_view name) const { return attributes_.String(name); }
+  std::vector<std::int64_t> Ints(std::string_view name) const { return attributes_.Ints(name); }
+  bool HasAttribute(std::string_view name) const { return attributes_.Has(name); }
+  /// Sizes of output `i` as the operator's shape rule has them.
+  /// Errors: kUnsupported where they depend on what the model computes.
+  Result<format::Dims> InferredDims(std::size_t i = 0) const;
   const Kernels& kernels() const { return workspace_.kernels(); }
   Threads& threads() const { return workspace_.threads(); }
 
   bool HasInput(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
-  /// In ONNX's order.  Errors: kInvalid when absent or not computed by an earlier node.
+  /// In ONNX's order.  Errors: kUnsupported when absent or not computed by an earlier node.
   Result<Value*> Input(std::size_t i) const;
   /// Its type and dims alone.  Errors: as Input.
   Result<const format::Tensor*> TypeOf(std::size_t i) const;
@@ -146,8 +168,8 @@ class NodePlan {
   /// Element type and parameters of output 0, its dims left out.  Errors: as OutputType.
   Result<format::Tensor> OutputParameters() const;
   /// Allocates output 0 with the declared type and `dims`; the same value when asked again.
-  /// Without a declaration it has the type of input 0.  Errors: kInvalid when the declared shape is
-  /// another.
+  /// Without a declaration it has the type that the operator gives it.  Errors: kUnsupported when
+  /// the declared shape is another.
   Result<Value*> Output(format::Dims dims) const;
   /// Output 0 as kernels write it.  Errors: as Output.
   Result<Held*> HeldOutput(format::Dims dims, Layout layout) const;
@@ -155,11 +177,11 @@ class NodePlan {
   /// Errors: kUnsupported when it is another.
   Result<Held*> OutputAlias(Held& x, format::Dims dims, Layout layout) const;
   Result<Held*> Scratch(std::int64_t bytes) const { return workspace_.Scratch(bytes); }
-  /// The same for an operator that fixes its output's type.  Errors: kInvalid when another is
-  /// declared.
+  /// The same for an operator that fixes its output's type.  Errors: kUnsupported when another
+  /// is declared.
   Result<Value*> OutputOfType(format::Dims dims, format::ElementType type) const;
   /// Output `i` of an operator of several, of the declared type or else `type` (its quantization
-  /// too).  Errors: kInvalid when absent, or declared with another shape.
+  /// too).  Errors: kUnsupported when absent, or declared with another shape.
   Result<Value*> OutputAt(std::size_t i, format::Dims dims, const format::Tensor& type) const;
   bool HasOutput(std::size_t i) const {
     return i < node_.outputs.size() && !node_.outputs[i].empty();
@@ -169,35 +191,40 @@ class NodePlan {
   const Value* Keep(format::Tensor tensor) const { return workspace_.Keep(std::move(tensor)); }
 
   /// Makes output 0 the constant `tensor`, of the declared type when its storage and shape agree.
-  /// Errors: kInvalid when they do not.
+  /// Errors: kUnsupported when they do not.
   Result<void> OutputConstant(format::Tensor tensor) const;
-  /// Version of ai.onnx that the model imports.
-  std::int64_t opset() const { return workspace_.model().OpsetVersion(""); }
+  /// Of ai.onnx.
+  std::int64_t opset() const { return format::OnnxOpset(workspace_.model()); }
   const std::string& folder() const { return workspace_.model().folder; }
   /// Element type that output 0 is declared with.
   std::optional<format::ElementType> DeclaredElementType() const;
-  /// True when output 0 is declared (or taken to be) 8-bit quantized per tensor.
+  /// True when output 0 is declared 8-bit quantized per tensor.
   bool EightBitOutput() const;
 
   Error Unsupported(std::string reason) const {
     return {ErrorCode::kUnsupported, Place(), std::move(reason)};
   }
-  Error Invalid(std::string reason) const {
-    return {ErrorCode::kInvalid, Place(), std::move(reason)};
-  }
+  /// What elements that are known at run time alone break: clause `number`, "C4", of the operator.
+  Error Breaks(std::string_view number, std::string reason) const;
   Error Because(Error error) const { return At(Place(), std::move(error)); }
 
  private:
   std::string Place() const;
+  /// Of output 0, where none is declared: it is not quantized (graph.C8).
+  format::ElementType InferredType() const;
+  Error Absent(const char* what, std::size_t i) const;
   Result<format::Tensor> DeclaredType(const std::string& name, const format::Dims& dims) const;
   Result<format::Tensor> DeclaredParameters(const std::string& name) const;
   Result<void> CheckOnlyOutput() const;
   Result<Value*> Define(format::Tensor like, format::Dims dims) const;
 
   const format::Node& node_;
+  format::Attributes attributes_;
   Workspace& workspace_;
-  mutable Value* output_ = nullptr;  // 0, once asked for
-  Arithmetic arithmetic_;
+  std::optional<float> bias_factor_;
+  std::vector<format::ValueFacts> outputs_;  // once checked
+  mutable Value* output_ = nullptr;          // 0, once asked for
+  Arithmetic arithmetic_ = Arithmetic::kExact;
 };
 
 /// Whether equal stored values mean equal reals, and each of two types, per tensor or of plain

@@ -61,7 +61,7 @@ Kernel KernelOf(const NodePlan& node, const Tensor& x, const Tensor& w) {
     return matrix ? Kernel::kFullyConnected : Kernel::kBatchMatMul;
   }
   if (node.node().op_type != "Conv") return Kernel::kFullyConnected;
-  const std::int64_t group = node.node().IntOr("group", 1);
+  const std::int64_t group = node.Int("group");
   const bool depthwise = group > 1 && x.dims.size() > 1 && x.dims[1] == group;
   return depthwise ? Kernel::kDepthwiseConv : Kernel::kConv;
 }

@@ -1,4 +1,5 @@
-// Sliding windows of Conv and the pools: kernel_shape, strides, dilations, pads, auto_pad.
+// Sliding windows of Conv and the pools, whose geometry is the format's: how long their axes may be
+// here, and which elements of the input each window takes.
 #pragma once
 
 #include <array>
@@ -7,14 +8,16 @@
 #include <vector>
 
 #include "engine/plan.h"
+#include "qtx/format/window.h"
 
 namespace qtx::backend::engine {
 
-/// One spatial axis.
-struct WindowAxis {
-  std::int64_t in = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0, out = 1;
-  std::int64_t padded() const { return pad_begin + in + pad_end; }
-};
+using format::WindowAxis;
+
+/// The input with its padding.
+inline std::int64_t PaddedSize(const WindowAxis& axis) {
+  return axis.pad_begin + axis.input + axis.pad_end;
+}
 
 /// Taps of one output position along one axis that lie inside the input: `count` of them, of which
 /// tap `tap` of the kernel is the first, at input coordinates first, first + step, .. below end.
@@ -30,9 +33,13 @@ struct Window {
   WindowAxis y, x;
 };
 
+/// Axes that are not too long here: no sum or product of two of their members overflows.
+/// Errors: those of `axes`; kUnsupported above 2^28 positions in an axis, 2^24 elements of a
+/// kernel.
+Result<std::vector<WindowAxis>> WithinLimits(const NodePlan& plan,
+                                             Result<std::vector<WindowAxis>> axes);
 /// The axes of the window of `plan` over the spatial `dims` with the given kernel sizes (as many).
-/// `ceil_mode` extends the end padding so that partial windows count, as ONNX's pools say.
-/// Errors: kInvalid for attributes that do not fit, kUnsupported above 2^28 positions in an axis.
+/// Errors: as above.
 Result<std::vector<WindowAxis>> WindowAxesOf(const NodePlan& plan,
                                              std::span<const std::int64_t> dims,
                                              std::span<const std::int64_t> kernel);

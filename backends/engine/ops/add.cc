@@ -111,20 +111,19 @@ StepResult PrepareEightBitAdd(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(b.type, EightBitInput(node, 1));
   QTX_ASSIGN_OR_RETURN(const format::Tensor* a_type, node.TypeOf(0));
   QTX_ASSIGN_OR_RETURN(const format::Tensor* b_type, node.TypeOf(1));
-  auto dims = BroadcastDims(a_type->dims, b_type->dims);
-  if (!dims.has_value()) return node.Because(dims.error());
-  QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(*dims));
+  QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());
+  QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(dims));
   auto output = PerTensorOf(HeldType(y_type, node.kernels().signed_bytes));
   if (!output.has_value()) return node.Because(output.error());
   if (format::BitWidth(y_type.elem_type) != 8)
     return node.Unsupported("a result of other than 8 bits");
-  const bool alike = a_type->dims == *dims && b_type->dims == *dims;
+  const bool alike = a_type->dims == dims && b_type->dims == dims;
   const Layout layout = alike ? node.LayoutOf(node.IsConstant(0) ? 1 : 0) : Layout::kRowMajor;
-  if (a_type->dims != *dims) a.index = BroadcastIndex(a_type->dims, *dims);
-  if (b_type->dims != *dims) b.index = BroadcastIndex(b_type->dims, *dims);
+  if (a_type->dims != dims) a.index = BroadcastIndex(a_type->dims, dims);
+  if (b_type->dims != dims) b.index = BroadcastIndex(b_type->dims, dims);
   QTX_ASSIGN_OR_RETURN(a.held, node.HeldInput(0, layout));
   QTX_ASSIGN_OR_RETURN(b.held, node.HeldInput(1, layout));
-  QTX_ASSIGN_OR_RETURN(Held * y, node.HeldOutput(*std::move(dims), layout));
+  QTX_ASSIGN_OR_RETURN(Held * y, node.HeldOutput(std::move(dims), layout));
   return std::make_unique<Add>(std::move(a), std::move(b), y, *output, node);
 }
 

@@ -66,15 +66,6 @@ bool IsPlainInteger(format::ElementType type) {
   return IsPlainNumeric(type) && format::IsIntegerStorage(type);
 }
 
-// A divisor that is known to be wrong is refused now, others as they come.
-Result<void> CheckDivisors(const NodePlan& node, const format::Tensor& b) {
-  const NumberReader divisors(b);
-  for (std::int64_t i = 0; i < format::ElementCount(b); ++i) {
-    if (divisors(i).Sign() == 0) return node.Invalid("division of an integer by 0");
-  }
-  return {};
-}
-
 // Checks the divisors, then divides.
 class IntegerDivision : public Step {
  public:
@@ -94,37 +85,26 @@ class IntegerDivision : public Step {
   Error error_;
 };
 
-// The slope of PRelu is broadcast one way, and everything else both ways.
-Result<format::Dims> DimsOf(const NodePlan& node, std::span<const Value* const> inputs) {
-  QTX_ASSIGN_OR_RETURN(format::Dims dims, BroadcastAll(node, inputs));
-  if (node.node().op_type == "PRelu" && dims != inputs[0]->tensor.dims) {
-    return node.Invalid("slope does not broadcast to x");
-  }
-  return dims;
-}
-
 }  // namespace
 
 StepResult PrepareArithmetic(const NodePlan& node) {
   const auto* op = std::ranges::find(kFormulas, node.node().op_type, &Formula::op_type);
   if (op == kFormulas.end()) return node.Unsupported("no such operator here");
   QTX_ASSIGN_OR_RETURN(std::vector<const Value*> inputs, AllInputs(node));
-  if (op->inputs != 0 && inputs.size() != op->inputs) return node.Invalid("number of inputs");
-  QTX_ASSIGN_OR_RETURN(format::Dims dims, DimsOf(node, inputs));
+  QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(std::move(dims)));
   QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, op->plain));
   const Value* last = inputs.back();
   auto step = MakeElementwise(std::move(inputs), y, op->apply);
   if (op->op_type != "Div" || !IsPlainInteger(y->tensor.elem_type)) return step;
-  if (last->constant) QTX_RETURN_IF_ERROR(CheckDivisors(node, last->tensor));
+  if (last->constant) return step;
   return std::make_unique<IntegerDivision>(last, std::move(step),
-                                           node.Invalid("division of an integer by 0"));
+                                           node.Breaks("C4", "division of an integer by 0"));
 }
 
 StepResult PreparePow(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(std::vector<const Value*> inputs, AllInputs(node));
-  if (inputs.size() != 2) return node.Invalid("number of inputs");
-  QTX_ASSIGN_OR_RETURN(format::Dims dims, BroadcastAll(node, inputs));
+  QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(Value * z, node.Output(std::move(dims)));
   // The exponent may have any type of its own.
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(inputs).first(1), z, Plain::kNumbers));
@@ -132,7 +112,7 @@ StepResult PreparePow(const NodePlan& node) {
     QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(inputs).last(1), std::span<const Value* const>(),
                                    Plain::kNumbers));
   } else if (!IsPlainNumeric(inputs[1]->tensor.elem_type)) {
-    return node.Invalid("an exponent that is no number");
+    return node.Unsupported("an exponent that is no number");
   }
   const bool integers = IsPlainInteger(z->tensor.elem_type);
   return MakeElementwise(std::move(inputs), z, [integers](Operands x) -> Real {
@@ -156,15 +136,13 @@ StepResult PrepareFunction(const NodePlan& node) {
 StepResult PrepareGeneralClip(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(x->tensor.dims));
-  if (!node.node().attributes.empty()) return node.Invalid("bounds that are attributes");
+  if (!node.node().attributes.empty()) return node.Unsupported("bounds that are attributes");
   std::vector<const Value*> inputs{x};
   std::array<bool, 2> given{};
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
     given[i - 1] = node.HasInput(i);
     if (!given[i - 1]) continue;
     QTX_ASSIGN_OR_RETURN(const Value* bound, node.Input(i));
-    const format::Dims& dims = bound->tensor.dims;
-    if (!dims.empty() && dims != format::Dims{1}) return node.Invalid("a bound is no scalar");
     inputs.push_back(bound);
   }
   QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, Plain::kNumbers));

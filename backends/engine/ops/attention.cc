@@ -317,9 +317,7 @@ Result<void> CheckAll(const NodePlan& node, const AttentionPlan& plan) {
 
 StepResult PrepareAttention(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(AttentionPlan plan, ReadAttention(node));
-  if (node.node().outputs.size() > 4) return node.Invalid("more outputs than it has");
-  Dims dims = plan.q->tensor.dims;
-  dims.back() = plan.packed ? plan.query_heads * plan.value_size : plan.value_size;
+  QTX_ASSIGN_OR_RETURN(Dims dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(plan.y, node.OutputAt(0, dims, plan.q->tensor));
   std::vector<std::unique_ptr<Step>> steps;
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
@@ -335,8 +333,8 @@ StepResult PrepareAttention(const NodePlan& node) {
                                    plan.q->tensor));
   }
   QTX_RETURN_IF_ERROR(CheckAll(node, plan));
-  steps.push_back(std::make_unique<Attention>(std::move(plan),
-                                              node.Invalid("nonpad_kv_seqlen is out of range")));
+  steps.push_back(std::make_unique<Attention>(
+      std::move(plan), node.Breaks("C7", "nonpad_kv_seqlen is out of range")));
   return MakeSequence(std::move(steps));
 }
 

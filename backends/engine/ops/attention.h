@@ -46,7 +46,7 @@ struct AttentionPlan : AttentionShape {
   Value* scores = nullptr;  // qk_matmul_output; null: not asked for
 };
 
-/// Inputs and attributes.  Errors: kInvalid, kUnsupported.
+/// Inputs and attributes.  Errors: kUnsupported.
 Result<AttentionPlan> ReadAttention(const NodePlan& node);
 
 }  // namespace qtx::backend::engine

@@ -58,9 +58,8 @@ StepResult PrepareBinary(const NodePlan& node, BinaryOperation operation) {
   if (named->has_value()) return *std::move(*named);
   QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
-  auto dims = BroadcastDims(a->tensor.dims, b->tensor.dims);
-  if (!dims.has_value()) return node.Because(dims.error());
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(*std::move(dims)));
+  QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(std::move(dims)));
   const format::ElementType type = y->tensor.elem_type;
   if (IsPlainNumber(type) && a->tensor.elem_type == type && b->tensor.elem_type == type) {
     return node.Unsupported("elements of type " + std::string(format::Name(type)));

@@ -73,7 +73,7 @@ StepResult RenameElements(const NodePlan& node, Layout from, format::Dims dims, 
 
 StepResult PrepareTransposedNames(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
-  const std::vector<std::int64_t> perm = node.node().IntsOr("perm", {});
+  const std::vector<std::int64_t> perm = node.Ints("perm");
   if (perm.size() != x->dims.size()) return node.Unsupported("another permutation");
   const bool to_last = MovesChannels(perm, true);
   if (!to_last && !MovesChannels(perm, false)) return node.Unsupported("another permutation");

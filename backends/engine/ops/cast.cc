@@ -68,22 +68,6 @@ std::uint32_t SmallFloatCode(const Number& x, ElementType type, const SmallFloat
   return value < 0 ? 0xFC : 0x7C;
 }
 
-Result<SmallFloatRules> SmallFloatRulesOf(const NodePlan& node, ElementType to) {
-  SmallFloatRules rules;
-  const std::int64_t saturate = node.node().IntOr("saturate", 1);
-  if (saturate != 0 && saturate != 1) return node.Invalid("saturate: expected 0 or 1");
-  if (saturate == 0 && format::IsQuantized(to) && format::IsSmallFloat(to)) {
-    return node.Invalid("a scaled small float always saturates");
-  }
-  rules.saturates = saturate == 1;
-  rules.round_mode = node.node().StringOr("round_mode", "up");
-  const std::string& mode = rules.round_mode;
-  if (mode != "up" && mode != "down" && mode != "nearest") {
-    return node.Invalid("round_mode '" + mode + "'");
-  }
-  return rules;
-}
-
 bool HasSmallFloatCodes(ElementType type) {
   return !format::IsQuantized(type) &&
          (format::IsSmallFloat(type) || type == ElementType::kFloat8E8M0);
@@ -93,11 +77,7 @@ StepResult PrepareGeneralCast(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(x->tensor.dims));
   const ElementType to = y->tensor.elem_type;
-  if (node.node().IntOr("to", 0) != static_cast<std::int64_t>(to)) {
-    return node.Invalid("attribute 'to' differs from the output's type " +
-                        std::string(format::Name(to)));
-  }
-  QTX_ASSIGN_OR_RETURN(const SmallFloatRules rules, SmallFloatRulesOf(node, to));
+  const SmallFloatRules rules{node.Int("saturate") == 1, node.String("round_mode")};
   for (const Value* value : {x, static_cast<const Value*>(y)}) {
     QTX_RETURN_IF_ERROR(
         CheckTypes(node, std::span(&value, 1), std::span<const Value* const>(), Plain::kAny));

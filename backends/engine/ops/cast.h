@@ -14,9 +14,6 @@ struct SmallFloatRules {
   bool saturates = true;
   std::string round_mode = "up";
 };
-/// Errors: kInvalid.
-Result<SmallFloatRules> SmallFloatRulesOf(const NodePlan& node, format::ElementType to);
-
 /// True for the types these rules are about.
 bool HasSmallFloatCodes(format::ElementType type);
 

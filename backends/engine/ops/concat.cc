@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/ops/elementwise.h"
 #include "engine/ops/movement.h"
 #include "engine/ops/select.h"
 
@@ -86,24 +87,9 @@ StepResult Make(const NodePlan& node, std::vector<const Value*> inputs,
 }  // namespace
 
 StepResult PrepareConcat(const NodePlan& node) {
-  if (node.node().Find("axis") == nullptr) return node.Invalid("axis is absent");
-  QTX_ASSIGN_OR_RETURN(const Value* first, node.Input(0));
-  Dims dims = first->tensor.dims;
-  auto normalized =
-      format::NormalizeAxis(node.node().IntOr("axis", 0), static_cast<std::int64_t>(dims.size()));
-  if (!normalized.has_value()) return node.Because(normalized.error());
-  const auto axis = static_cast<std::size_t>(*normalized);
-  std::vector<const Value*> inputs;
-  dims[axis] = 0;
-  for (std::size_t i = 0; i < node.node().inputs.size(); ++i) {
-    QTX_ASSIGN_OR_RETURN(const Value* input, node.Input(i));
-    Dims own = input->tensor.dims;
-    if (own.size() != dims.size()) return node.Invalid("inputs of different rank");
-    dims[axis] += own[axis];
-    own[axis] = dims[axis];
-    if (own != dims) return node.Invalid("inputs that differ outside the axis");
-    inputs.push_back(input);
-  }
+  QTX_ASSIGN_OR_RETURN(std::vector<const Value*> inputs, AllInputs(node));
+  QTX_ASSIGN_OR_RETURN(const Dims dims, node.InferredDims());
+  const std::size_t axis = AxisOf(node.Int("axis"), dims.size());
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   std::vector<std::int64_t> chunks;
   std::int64_t inner = 1;

@@ -20,7 +20,6 @@ Result<Tensor> VectorOf(ElementType type, std::span<const T> values, bool scalar
 }
 
 Result<Tensor> ConstantOf(const NodePlan& node) {
-  if (node.node().attributes.size() != 1) return node.Invalid("expected one attribute");
   const Attribute& a = node.node().attributes.front();
   if (a.name == "value" && a.t.has_value()) {
     auto tensor = format::Decode(*a.t, node.folder());
@@ -39,12 +38,13 @@ Result<Tensor> ShapeOf(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const format::Dims& dims = x->tensor.dims;
   const auto rank = static_cast<std::int64_t>(dims.size());
-  const auto bound = [&](const char* name, std::int64_t fallback) {
-    const std::int64_t value = std::clamp(node.node().IntOr(name, fallback), -rank, rank);
+  const auto bound = [rank](std::int64_t value) {
+    value = std::clamp(value, -rank, rank);
     return value < 0 ? value + rank : value;
   };
-  const std::int64_t start = bound("start", 0);
-  const std::int64_t end = std::max(start, bound("end", rank));
+  const std::int64_t start = bound(node.Int("start"));
+  const std::int64_t end =
+      std::max(start, node.HasAttribute("end") ? bound(node.Int("end")) : rank);
   return VectorOf(ElementType::kInt64,
                   std::span(dims).subspan(static_cast<std::size_t>(start),
                                           static_cast<std::size_t>(end - start)),

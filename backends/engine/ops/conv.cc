@@ -24,16 +24,15 @@ Result<ConvPlan> ReadNode(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(static_cast<ConvShape&>(plan), ConvShapeOf(node));
   if (plan.channels < 1) return node.Unsupported("no channels");
   QTX_ASSIGN_OR_RETURN(plan.weights, LoadWeights(node, 1, 0));
-  QTX_ASSIGN_OR_RETURN(plan.outputs,
-                       MakeChannels(node, plan.x.scale, plan.weights, plan.filters, 2, 1,
-                                    node.node().FloatOr("bias_factor", 1)));  // inner.h
+  QTX_ASSIGN_OR_RETURN(plan.outputs, MakeChannels(node, plan.x.scale, plan.weights, plan.filters, 2,
+                                                  1, node.bias_factor().value_or(1)));
   QTX_ASSIGN_OR_RETURN(plan.y, node.OutputType(OutputDims(plan.axes, plan.batch, plan.filters)));
   QTX_ASSIGN_OR_RETURN(const auto epilogue, EpilogueOf(node, {.channel_axis = 0}, plan.y));
   if (!epilogue.has_value()) return node.Unsupported("products of binary32");
   plan.epilogue = *epilogue;
   // The padded image is int16 at most: its size is bounded like any tensor's.
   format::Dims padded{plan.channels};
-  for (const WindowAxis& axis : plan.axes) padded.push_back(axis.padded());
+  for (const WindowAxis& axis : plan.axes) padded.push_back(PaddedSize(axis));
   const auto count = format::ElementCount(padded);
   if (!count.has_value()) return node.Because(count.error());
   if (*count > kMostOperands || plan.GroupChannels() * plan.Taps() > kMostDepth) {
@@ -52,7 +51,7 @@ std::int64_t ConvShape::Taps() const {
 
 std::int64_t ConvShape::Positions() const {
   std::int64_t positions = 1;
-  for (const WindowAxis& axis : axes) positions *= axis.out;
+  for (const WindowAxis& axis : axes) positions *= axis.output;
   return positions;
 }
 
@@ -61,15 +60,7 @@ Result<ConvShape> ConvShapeOf(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const format::Tensor* w, node.TypeOf(1));
   const format::Dims& from = x->dims;
   const format::Dims& weights = w->dims;
-  if (from.size() < 3 || weights.size() != from.size()) {
-    return node.Invalid("x is " + format::ToString(from) + " and w " + format::ToString(weights));
-  }
-  ConvShape shape{from[0], from[1], weights[0], node.node().IntOr("group", 1), {}};
-  if (shape.groups < 1 || shape.filters < 1 || shape.channels % shape.groups != 0 ||
-      shape.filters % shape.groups != 0 || weights[1] != shape.GroupChannels()) {
-    return node.Invalid("x is " + format::ToString(from) + ", w " + format::ToString(weights) +
-                        " and group " + std::to_string(shape.groups));
-  }
+  ConvShape shape{from[0], from[1], weights[0], node.Int("group"), {}};
   QTX_ASSIGN_OR_RETURN(
       shape.axes, WindowAxesOf(node, std::span(from).subspan(2), std::span(weights).subspan(2)));
   return shape;
@@ -79,9 +70,9 @@ PaddedImage::PaddedImage(std::vector<WindowAxis> axes, std::int64_t channels)
     : axes_(std::move(axes)), pitches_(axes_.size()), channels_(channels), size_(channels) {
   for (std::size_t i = axes_.size(); i-- > 0;) {
     pitches_[i] = size_;
-    size_ *= axes_[i].padded();
-    plain_ = plain_ && axes_[i].padded() == axes_[i].in;
-    if (i + 1 < axes_.size()) lines_ *= axes_[i].padded();
+    size_ *= PaddedSize(axes_[i]);
+    plain_ = plain_ && PaddedSize(axes_[i]) == axes_[i].input;
+    if (i + 1 < axes_.size()) lines_ *= PaddedSize(axes_[i]);
   }
 }
 
@@ -90,11 +81,11 @@ std::int64_t PaddedImage::SourceLine(std::int64_t i) const {
   std::int64_t stride = 1;
   for (std::size_t a = axes_.size() - 1; a-- > 0;) {
     const WindowAxis& axis = axes_[a];
-    const std::int64_t coordinate = i % axis.padded() - axis.pad_begin;
-    if (coordinate < 0 || coordinate >= axis.in) return -1;
+    const std::int64_t coordinate = i % PaddedSize(axis) - axis.pad_begin;
+    if (coordinate < 0 || coordinate >= axis.input) return -1;
     source += coordinate * stride;
-    stride *= axis.in;
-    i /= axis.padded();
+    stride *= axis.input;
+    i /= PaddedSize(axis);
   }
   return source;
 }
@@ -122,7 +113,7 @@ std::vector<std::int64_t> PaddedImage::WindowOffsets() const {
   std::vector<std::int64_t> limits;
   std::vector<std::int64_t> steps;
   for (std::size_t a = 0; a < axes_.size(); ++a) {
-    limits.push_back(axes_[a].out);
+    limits.push_back(axes_[a].output);
     steps.push_back(axes_[a].stride * pitches_[a]);
   }
   return GridOffsets(limits, steps);

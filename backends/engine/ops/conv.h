@@ -23,7 +23,7 @@ struct ConvShape {
   /// Output positions of one image.
   std::int64_t Positions() const;
 };
-/// Errors: kInvalid when the dims of inputs 0 and 1 and the attributes do not fit each other.
+/// Errors: those of WindowAxesOf.
 Result<ConvShape> ConvShapeOf(const NodePlan& node);
 
 /// A Conv ready to be given an implementation.
@@ -57,9 +57,9 @@ class PaddedImage {
   template <typename From, typename To, typename Copy>
   void Fill(const From* from, To padding, To* to, Threads& threads, Copy copy) const {
     const WindowAxis& line = axes_.back();
-    const std::int64_t in = line.in * channels_;
+    const std::int64_t in = line.input * channels_;
     const std::int64_t before = line.pad_begin * channels_;
-    const std::int64_t all = line.padded() * channels_;
+    const std::int64_t all = PaddedSize(line) * channels_;
     const auto fill_line = [&](std::int64_t i) {
       To* out = to + i * all;
       const std::int64_t source = SourceLine(i);

@@ -31,7 +31,7 @@ struct Geometry {
   std::int64_t channels = 0;
   std::int64_t quads = 0;  // of rows: ceil(kernel / 4)
 
-  std::int64_t PhaseColumns() const { return (x.padded() + x.stride - 1) / x.stride; }
+  std::int64_t PhaseColumns() const { return (PaddedSize(x) + x.stride - 1) / x.stride; }
   std::int64_t Line() const { return x.stride * PhaseColumns() * channels; }
   std::int64_t ColumnAt(std::int64_t padded_x) const {
     return (padded_x % x.stride * PhaseColumns() + padded_x / x.stride) * channels;
@@ -64,7 +64,7 @@ class DepthwiseConv : public Step {
 
   Result<void> Hold(const NodePlan& node, const format::Tensor& y) {
     QTX_ASSIGN_OR_RETURN(x_, node.HeldInput(0, Layout::kChannelsLast));
-    const std::int64_t image = geometry_.y.padded() * geometry_.Line();
+    const std::int64_t image = PaddedSize(geometry_.y) * geometry_.Line();
     QTX_ASSIGN_OR_RETURN(image_, node.Scratch(image));
     QTX_ASSIGN_OR_RETURN(work_, node.Scratch(Pieces() * PieceBytes()));
     QTX_ASSIGN_OR_RETURN(y_, node.HeldOutput(y.dims, Layout::kChannelsLast));
@@ -75,20 +75,21 @@ class DepthwiseConv : public Step {
     const std::int64_t in = x_->size / std::max<std::int64_t>(batch_, 1);
     for (std::int64_t n = 0; n < batch_; ++n) {
       Load(x_->bytes() + n * in);
-      threads_.For(
-          Pieces(), geometry_.y.out * OutLine() / kOutputsPerNanosecond, [&](std::int64_t piece) {
-            const std::int64_t rows = geometry_.y.out;
-            for (std::int64_t r = rows * piece / Pieces(); r < rows * (piece + 1) / Pieces(); ++r) {
-              ComputeRow(n, r, work_->data + piece * PieceBytes());
-            }
-          });
+      threads_.For(Pieces(), geometry_.y.output * OutLine() / kOutputsPerNanosecond,
+                   [&](std::int64_t piece) {
+                     const std::int64_t rows = geometry_.y.output;
+                     for (std::int64_t r = rows * piece / Pieces();
+                          r < rows * (piece + 1) / Pieces(); ++r) {
+                       ComputeRow(n, r, work_->data + piece * PieceBytes());
+                     }
+                   });
     }
     return {};
   }
 
  private:
   std::int64_t Pieces() const {
-    return std::min<std::int64_t>(geometry_.y.out,
+    return std::min<std::int64_t>(geometry_.y.output,
                                   threads_.count() == 1 ? 1 : 4 * threads_.count());
   }
   std::int64_t QuadBytes() const { return (geometry_.Line() + weights_.padded) * kQuad; }
@@ -97,21 +98,21 @@ class DepthwiseConv : public Step {
     const std::int64_t sums = (OutLine() + weights_.padded) * std::int64_t{sizeof(Doubtful)};
     return (geometry_.quads * QuadBytes() + sums + 63) / 64 * 64;
   }
-  std::int64_t OutLine() const { return geometry_.x.out * geometry_.channels; }
+  std::int64_t OutLine() const { return geometry_.x.output * geometry_.channels; }
 
   // Copies an image into its padding, its columns sorted by phase.
   void Load(const std::uint8_t* stored) {
     const WindowAxis& y = geometry_.y;
     const auto zero = static_cast<std::uint8_t>(zero_);
     std::uint8_t* image = image_->bytes();
-    threads_.For(y.padded(), y.padded() * geometry_.Line() / kBytesPerNanosecond,
+    threads_.For(PaddedSize(y), PaddedSize(y) * geometry_.Line() / kBytesPerNanosecond,
                  [&](std::int64_t row) {
                    std::uint8_t* line = image + row * geometry_.Line();
                    const std::int64_t from = row - y.pad_begin;
-                   if (from < 0 || from >= y.in) {
+                   if (from < 0 || from >= y.input) {
                      std::fill_n(line, geometry_.Line(), zero);
                    } else {
-                     LoadLine(stored + from * geometry_.x.in * geometry_.channels, zero, line);
+                     LoadLine(stored + from * geometry_.x.input * geometry_.channels, zero, line);
                    }
                  });
   }
@@ -121,11 +122,12 @@ class DepthwiseConv : public Step {
     const std::int64_t channels = geometry_.channels;
     if (x.stride == 1) {
       std::fill_n(line, x.pad_begin * channels, zero);
-      std::copy_n(stored, x.in * channels, line + x.pad_begin * channels);
-      std::fill_n(line + (x.pad_begin + x.in) * channels, x.pad_end * channels, zero);
+      std::copy_n(stored, x.input * channels, line + x.pad_begin * channels);
+      std::fill_n(line + (x.pad_begin + x.input) * channels, x.pad_end * channels, zero);
       return;
     }
-    if (x.padded() != x.in || x.padded() % x.stride != 0) std::fill_n(line, geometry_.Line(), zero);
+    if (PaddedSize(x) != x.input || PaddedSize(x) % x.stride != 0)
+      std::fill_n(line, geometry_.Line(), zero);
     for (std::int64_t phase = 0; phase < x.stride; ++phase) {
       const std::int64_t first = ((phase - x.pad_begin) % x.stride + x.stride) % x.stride;
       CopyPhase(stored, first, line);
@@ -139,9 +141,9 @@ class DepthwiseConv : public Step {
     const WindowAxis& x = geometry_.x;
     const std::int64_t channels = geometry_.channels;
     std::uint8_t* to = line + geometry_.ColumnAt(x.pad_begin + first);
-    for (std::int64_t i = first; i < x.in; i += x.stride, to += channels) {
+    for (std::int64_t i = first; i < x.input; i += x.stride, to += channels) {
       const std::uint8_t* from = stored + i * channels;
-      const bool last = i + x.stride >= x.in;
+      const bool last = i + x.stride >= x.input;
       if (last || channels < kStep) {
         std::copy_n(from, channels, to);
       } else {
@@ -155,7 +157,7 @@ class DepthwiseConv : public Step {
     for (std::int64_t q = 0; q < geometry_.quads; ++q) {
       InterleaveRows(row, q, quads + q * QuadBytes());
     }
-    const std::int64_t element = (n * geometry_.y.out + row) * OutLine();
+    const std::int64_t element = (n * geometry_.y.output + row) * OutLine();
     const std::optional<Rounding> rounding = requantizer_.ForKernel();
     std::byte* rest = work + geometry_.quads * QuadBytes();
     if (rounding && weights_.whole) {
@@ -297,7 +299,7 @@ Result<Geometry> GeometryOf(const NodePlan& node, const ConvPlan& plan) {
   if (plan.axes.size() == 2) {
     geometry.y = plan.axes[0];
     geometry.x = plan.axes[1];
-    const bool row = geometry.y.padded() == 1;
+    const bool row = PaddedSize(geometry.y) == 1;
     if (row) std::swap(geometry.y, geometry.x);
   } else {
     geometry.y = plan.axes[0];

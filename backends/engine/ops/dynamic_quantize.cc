@@ -55,16 +55,13 @@ class DynamicQuantize : public Step {
 };
 
 Result<Value*> OutputOf(const NodePlan& node, std::size_t i, format::Dims dims, ElementType type) {
-  QTX_ASSIGN_OR_RETURN(Value * value, node.OutputAt(i, std::move(dims), {.elem_type = type}));
-  if (value->tensor.elem_type == type) return value;
-  return node.Invalid("output '" + value->name + "' is not " + std::string(format::Name(type)));
+  return node.OutputAt(i, std::move(dims), {.elem_type = type});
 }
 
 }  // namespace
 
 StepResult PrepareDynamicQuantizeLinear(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
-  if (x->tensor.elem_type != ElementType::kFloat) return node.Invalid("x is not FLOAT");
   QTX_ASSIGN_OR_RETURN(Value * y, OutputOf(node, 0, x->tensor.dims, ElementType::kUint8));
   Value* scale = nullptr;
   Value* zero_point = nullptr;
@@ -75,7 +72,7 @@ StepResult PrepareDynamicQuantizeLinear(const NodePlan& node) {
     QTX_ASSIGN_OR_RETURN(zero_point, OutputOf(node, 2, {}, ElementType::kUint8));
   }
   return std::make_unique<DynamicQuantize>(x, y, scale, zero_point,
-                                           node.Invalid("an element that is not finite"));
+                                           node.Breaks("C2", "an element that is not finite"));
 }
 
 }  // namespace qtx::backend::engine

@@ -167,18 +167,7 @@ Result<std::vector<const Value*>> AllInputs(const NodePlan& node) {
     QTX_ASSIGN_OR_RETURN(const Value* input, node.Input(i));
     inputs.push_back(input);
   }
-  if (inputs.empty()) return node.Invalid("no inputs");
   return inputs;
-}
-
-Result<format::Dims> BroadcastAll(const NodePlan& node, std::span<const Value* const> inputs) {
-  format::Dims dims;
-  for (const Value* input : inputs) {
-    auto wider = BroadcastDims(dims, input->tensor.dims);
-    if (!wider.has_value()) return node.Because(wider.error());
-    dims = *std::move(wider);
-  }
-  return dims;
 }
 
 }  // namespace qtx::backend::engine

@@ -27,9 +27,7 @@ std::unique_ptr<Step> MakeCoding(std::vector<const Value*> inputs, Value* y, Cod
 /// depends on have at most 16 bits together.
 bool FitsTable(std::span<const Value* const> inputs, const Value* y);
 
-/// All inputs of the node.  Errors: kInvalid for none, or one that is absent.
+/// All inputs of the node.  Errors: those of NodePlan::Input.
 Result<std::vector<const Value*>> AllInputs(const NodePlan& node);
-/// The shape to which all broadcast.  Errors: kInvalid.
-Result<format::Dims> BroadcastAll(const NodePlan& node, std::span<const Value* const> inputs);
 
 }  // namespace qtx::backend::engine

@@ -114,16 +114,12 @@ Number HardSigmoidOf(const Number& x, const Number& alpha, const Number& beta) {
 
 Number LeakyReluOf(const Number& x, const Number& slope) { return x.Sign() < 0 ? slope * x : x; }
 
-Result<Number> Attribute(const NodePlan& node, const char* name, float fallback) {
-  const float value = node.node().FloatOr(name, fallback);
-  if (!std::isfinite(value)) return node.Invalid(std::string(name) + " is not finite");
-  return Number::OfDouble(value);
+Number Parameter(const NodePlan& node, const char* name) {
+  return Number::OfDouble(node.Float(name));
 }
 
-Result<Function> GeluFunction(const NodePlan& node) {
-  const std::string form = node.node().StringOr("approximate", "none");
-  if (form != "none" && form != "tanh") return node.Invalid("approximate '" + form + "'");
-  const bool exact = form == "none";
+Function GeluFunction(const NodePlan& node) {
+  const bool exact = node.String("approximate") == "none";
   return Function([exact](const Number& x) {
     return Apply({exact ? Gelu : GeluByTanh, kZero, Number::Infinity(1), 0, 0,
                   exact ? EstimateGelu : EstimateGeluByTanh},
@@ -134,17 +130,16 @@ Result<Function> GeluFunction(const NodePlan& node) {
 Result<Function> WithParameters(const NodePlan& node) {
   const std::string& op = node.node().op_type;
   if (op == "Gelu") return GeluFunction(node);
-  const float usual = op == "LeakyRelu" ? 0.01F : op == "HardSigmoid" ? 0.2F : 1.0F;
-  QTX_ASSIGN_OR_RETURN(const Number alpha, Attribute(node, "alpha", usual));
+  if (op != "LeakyRelu" && op != "Elu" && op != "HardSigmoid") {
+    return node.Unsupported("no such function here");
+  }
+  const Number alpha = Parameter(node, "alpha");
   if (op == "LeakyRelu") {
     return Function([alpha](const Number& x) -> Real { return LeakyReluOf(x, alpha); });
   }
   if (op == "Elu") return Function([alpha](const Number& x) { return EluOf(x, alpha.value()); });
-  QTX_ASSIGN_OR_RETURN(const Number beta, Attribute(node, "beta", 0.5F));
-  if (op == "HardSigmoid") {
-    return Function([=](const Number& x) -> Real { return HardSigmoidOf(x, alpha, beta); });
-  }
-  return node.Unsupported("no such function here");
+  const Number beta = Parameter(node, "beta");
+  return Function([=](const Number& x) -> Real { return HardSigmoidOf(x, alpha, beta); });
 }
 
 }  // namespace

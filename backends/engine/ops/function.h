@@ -14,7 +14,7 @@ namespace qtx::backend::engine {
 using Function = std::function<Real(const Number&)>;
 
 /// The function that an operator of one input applies to each element, with its attributes.
-/// Errors: kInvalid for attributes out of range, kUnsupported for another operator.
+/// Errors: kUnsupported for another operator.
 Result<Function> FunctionOf(const NodePlan& node);
 
 Real SigmoidOf(const Number& x);

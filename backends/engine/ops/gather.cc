@@ -1,6 +1,7 @@
 // Gather, GatherND, ScatterND, Where: elements named by other inputs.
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <string>
 #include <utility>
 
@@ -20,10 +21,12 @@ std::span<const std::int64_t> After(const Dims& dims, std::size_t axis) {
   return std::span(dims).subspan(axis);
 }
 
-Result<std::int64_t> Inside(std::int64_t index, std::int64_t size, const std::string& place) {
+// `outside`: what an index breaks that is not one of the axis.
+Result<std::int64_t> Inside(std::int64_t index, std::int64_t size, const Error& outside) {
   if (index >= -size && index < size) return index < 0 ? index + size : index;
-  return Error{ErrorCode::kInvalid, place,
-               "index " + std::to_string(index) + " of an axis of size " + std::to_string(size)};
+  Error error = outside;
+  error.message = "index " + std::to_string(index) + " of an axis of size " + std::to_string(size);
+  return error;
 }
 
 /// What the tuples in the last axis of indices name: slices of `slice` elements.
@@ -33,7 +36,7 @@ struct Tuples {
   Dims strides;  // of those axes, in elements
   std::int64_t slice = 1;
   std::int64_t batches = 1, batch = 0;  // tuples come in equal parts; elements of data in each
-  std::string place;
+  Error outside;
 
   /// The first element of the slice each tuple names.
   Result<Sources> Firsts() const {
@@ -45,7 +48,7 @@ struct Tuples {
       std::int64_t first = static_cast<std::int64_t>(part) * batch;
       for (std::size_t d = 0; d < sizes.size(); ++d) {
         QTX_ASSIGN_OR_RETURN(const std::int64_t at,
-                             Inside(values[t * sizes.size() + d], sizes[d], place));
+                             Inside(values[t * sizes.size() + d], sizes[d], outside));
         first += at * strides[d];
       }
       firsts.push_back(first);
@@ -54,42 +57,23 @@ struct Tuples {
   }
 };
 
-Result<Tuples> TuplesOf(const NodePlan& node, const Dims& data, std::int64_t batch_dims) {
+// `clause`: that of indices out of range.
+Result<Tuples> TuplesOf(const NodePlan& node, const Dims& data, std::int64_t batch_dims,
+                        std::string_view clause) {
   Tuples tuples;
   QTX_ASSIGN_OR_RETURN(tuples.indices, node.Input(1));
   const Dims& dims = tuples.indices->tensor.dims;
-  if (tuples.indices->tensor.elem_type != ElementType::kInt64 || dims.empty() || data.empty()) {
-    return node.Invalid("expected indices of INT64 and rank 1 or more");
-  }
-  const auto smaller = static_cast<std::int64_t>(std::min(data.size(), dims.size()));
-  if (batch_dims < 0 || batch_dims >= smaller) return node.Invalid("batch_dims is out of range");
   const auto skipped = static_cast<std::size_t>(batch_dims);
-  if (!std::equal(data.begin(), data.begin() + batch_dims, dims.begin())) {
-    return node.Invalid("data and indices differ in their batch");
-  }
-  const std::int64_t named = dims.back();
-  if (named < 1 || named > static_cast<std::int64_t>(data.size() - skipped)) {
-    return node.Invalid("tuples of " + std::to_string(named) + " indices");
-  }
   const Dims strides = format::RowMajorStrides(data);
-  const std::size_t end = skipped + static_cast<std::size_t>(named);
+  const std::size_t end = skipped + static_cast<std::size_t>(dims.back());
   tuples.sizes.assign(data.begin() + batch_dims, data.begin() + static_cast<std::ptrdiff_t>(end));
   tuples.strides.assign(strides.begin() + batch_dims,
                         strides.begin() + static_cast<std::ptrdiff_t>(end));
   tuples.slice = Product(After(data, end));
   tuples.batches = Product(std::span(data).first(skipped));
   tuples.batch = Product(After(data, skipped));
-  tuples.place = node.Because({}).where;
+  tuples.outside = node.Breaks(clause, "");
   return tuples;
-}
-
-// The axes of indices but the last, then those of data that tuples do not name.
-Dims SliceDims(const Tuples& tuples, const Dims& data, std::size_t batch_dims) {
-  const Dims& own = tuples.indices->tensor.dims;
-  Dims dims(own.begin(), own.end() - 1);
-  const auto rest = After(data, batch_dims + tuples.sizes.size());
-  dims.insert(dims.end(), rest.begin(), rest.end());
-  return dims;
 }
 
 Sources Widened(const Sources& firsts, std::int64_t slice) {
@@ -167,21 +151,17 @@ StepResult PrepareGather(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* data, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* indices, node.Input(1));
   const Dims& from = data->tensor.dims;
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(node, "axis", 0, from.size()));
-  if (!IsIndex(indices->tensor.elem_type)) return node.Invalid("indices are not INT64 or INT32");
-  Dims to(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(axis));
-  to.insert(to.end(), indices->tensor.dims.begin(), indices->tensor.dims.end());
-  const auto rest = After(from, axis + 1);
-  to.insert(to.end(), rest.begin(), rest.end());
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(to));
+  const std::size_t axis = AxisOf(node.Int("axis"), from.size());
+  QTX_ASSIGN_OR_RETURN(Dims to, node.InferredDims());
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(std::move(to)));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&data, 1), y, Plain::kAny));
-  const std::int64_t inner = Product(rest);
+  const std::int64_t inner = Product(After(from, axis + 1));
   const std::int64_t size = from[axis];
   const std::int64_t outer = Product(std::span(from).first(axis));
-  const auto sources = [=, place = node.Because({}).where]() -> Result<Sources> {
+  const auto sources = [=, outside = node.Breaks("C4", "")]() -> Result<Sources> {
     Sources firsts;
     for (const std::int64_t index : IndicesOf(indices->tensor)) {
-      QTX_ASSIGN_OR_RETURN(const std::int64_t at, Inside(index, size, place));
+      QTX_ASSIGN_OR_RETURN(const std::int64_t at, Inside(index, size, outside));
       firsts.push_back(at * inner);
     }
     Sources all;
@@ -198,9 +178,8 @@ StepResult PrepareGather(const NodePlan& node) {
 StepResult PrepareGatherNd(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* data, node.Input(0));
   const Dims& from = data->tensor.dims;
-  const std::int64_t batch_dims = node.node().IntOr("batch_dims", 0);
-  QTX_ASSIGN_OR_RETURN(const Tuples tuples, TuplesOf(node, from, batch_dims));
-  Dims to = SliceDims(tuples, from, static_cast<std::size_t>(batch_dims));
+  QTX_ASSIGN_OR_RETURN(const Tuples tuples, TuplesOf(node, from, node.Int("batch_dims"), "C5"));
+  QTX_ASSIGN_OR_RETURN(Dims to, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(std::move(to)));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&data, 1), y, Plain::kAny));
   const auto sources = [tuples]() -> Result<Sources> {
@@ -214,29 +193,21 @@ StepResult PrepareScatterNd(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* data, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* updates, node.Input(2));
   const Dims& dims = data->tensor.dims;
-  QTX_ASSIGN_OR_RETURN(const Tuples tuples, TuplesOf(node, dims, 0));
-  if (updates->tensor.dims != SliceDims(tuples, dims, 0)) {
-    return node.Invalid("updates are " + format::ToString(updates->tensor.dims));
-  }
-  const std::string name = node.node().StringOr("reduction", "none");
+  QTX_ASSIGN_OR_RETURN(const Tuples tuples, TuplesOf(node, dims, 0, "C4"));
+  const std::string name = node.String("reduction");
   const auto* reduction = std::ranges::find(kReductions, name, &Reduction::name);
-  if (reduction == kReductions.end()) return node.Invalid("reduction '" + name + "'");
+  assert(reduction != kReductions.end());
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   const bool replaces = reduction->combine == nullptr;
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::array<const Value*, 2>{data, updates}, y,
                                  replaces ? Plain::kAny : Plain::kNumbers));
   if (replaces) return MakeScatter(data, tuples, updates, y);
-  if (tuples.indices->constant) QTX_RETURN_IF_ERROR(tuples.Firsts());
   return std::make_unique<Scatter>(data, tuples, updates, y, reduction->combine);
 }
 
 StepResult PrepareWhere(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const std::vector<const Value*> inputs, AllInputs(node));
-  if (inputs.size() != 3) return node.Invalid("number of inputs");
-  if (inputs[0]->tensor.elem_type != ElementType::kBool) {
-    return node.Invalid("condition is not BOOL");
-  }
-  QTX_ASSIGN_OR_RETURN(const Dims dims, BroadcastAll(node, inputs));
+  QTX_ASSIGN_OR_RETURN(const Dims dims, node.InferredDims());
   // The type when none is declared is that of x.
   QTX_ASSIGN_OR_RETURN(Value * z, node.OutputAt(0, dims, inputs[1]->tensor));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(inputs).subspan(1), z, Plain::kAny));

@@ -36,12 +36,7 @@ StepResult PrepareGeneralConv(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(sum.b, node.Input(1));
   if (node.HasInput(2)) {
     QTX_ASSIGN_OR_RETURN(sum.addend, node.Input(2));
-    sum.addend_factor = node.node().FloatOr("bias_factor", 1);  // inner.h
-    const format::Dims& dims = sum.addend->tensor.dims;
-    if (dims != format::Dims{shape.filters}) {
-      return node.Invalid("bias is " + format::ToString(dims) + ", expected [" +
-                          std::to_string(shape.filters) + "]");
-    }
+    sum.addend_factor = node.bias_factor().value_or(1);
   }
   sum.channel_axis = 0;
   const Pair channel{Product(std::span(sum.a->tensor.dims).subspan(2)),

@@ -12,19 +12,11 @@ namespace {
 
 using format::ElementType;
 
-// Every window must reach the input: neither a maximum nor a mean of nothing has a value.
-bool EveryWindowReachesInput(const WindowAxis& axis) {
-  for (std::int64_t out = 0; out < axis.out; ++out) {
-    if (TapsAt(axis, out).count == 0) return false;
-  }
-  return true;
-}
-
 // The walk over all planes of a pool for the general path.
 Result<Walk> WalkOf(const NodePlan& node, const PoolShape& pool, bool count_padding) {
   QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool.axes, count_padding));
   std::int64_t size = 1;
-  for (const WindowAxis& axis : pool.axes) size *= axis.in;
+  for (const WindowAxis& axis : pool.axes) size *= axis.input;
   for (std::int64_t plane = 0; plane < pool.planes; ++plane) {
     walk.planes.push_back({plane * size, 0});
   }
@@ -55,13 +47,13 @@ class ColumnMajor : public Step {
  private:
   std::int64_t Renumbered(std::int64_t index) const {
     std::int64_t size = 1;
-    for (const WindowAxis& axis : axes_) size *= axis.in;
+    for (const WindowAxis& axis : axes_) size *= axis.input;
     std::int64_t rest = index % size;
     std::int64_t number = index - rest;
     std::int64_t stride = size;
-    for (std::size_t d = axes_.size(); d-- > 0; rest /= axes_[d].in) {
-      stride /= axes_[d].in;
-      number += rest % axes_[d].in * stride;
+    for (std::size_t d = axes_.size(); d-- > 0; rest /= axes_[d].input) {
+      stride /= axes_[d].input;
+      number += rest % axes_[d].input * stride;
     }
     return number;
   }
@@ -73,37 +65,25 @@ class ColumnMajor : public Step {
 // MaxPool's second output, null where nobody asks for it.
 Result<Value*> IndicesOf(const NodePlan& node, const format::Dims& dims) {
   if (!node.HasOutput(1)) return nullptr;
-  QTX_ASSIGN_OR_RETURN(Value * indices, node.OutputAt(1, dims, {.elem_type = ElementType::kInt64}));
-  if (indices->tensor.elem_type == ElementType::kInt64) return indices;
-  return node.Invalid("indices are not INT64");
+  return node.OutputAt(1, dims, {.elem_type = ElementType::kInt64});
 }
 
 }  // namespace
 
 bool CountsPadding(const NodePlan& node, bool global) {
-  return !global && node.node().IntOr("count_include_pad", 0) != 0;
+  const bool may = !global && node.HasAttribute("count_include_pad");  // as MaxPool has not
+  return may && node.Int("count_include_pad") != 0;
 }
 
 Result<PoolShape> PoolShapeOf(const NodePlan& node, bool global) {
   PoolShape pool;
   QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
   const format::Dims& dims = x->dims;
-  if (dims.size() < 3) return node.Invalid("x is " + format::ToString(dims));
-  const std::int64_t order = node.node().IntOr("storage_order", 0);
-  if (order != 0 && order != 1) return node.Invalid("storage_order: expected 0 or 1");
   const std::vector<std::int64_t> spatial(dims.begin() + 2, dims.end());
-  const auto kernel = global ? spatial : node.node().IntsOr("kernel_shape", {});
-  if (kernel.size() != spatial.size()) return node.Invalid("kernel_shape does not fit x");
-  QTX_ASSIGN_OR_RETURN(pool.axes, WindowAxesOf(node, spatial, kernel));
-  // Only those written: what auto_pad comes to with dilations may well be more.
-  const auto pads = node.node().IntsOr("pads", {});
-  for (std::size_t i = 0; i < pads.size(); ++i) {
-    if (pads[i] >= kernel[i % kernel.size()]) {
-      return node.Invalid("pads: expected less than the kernel");
-    }
-  }
-  if (!CountsPadding(node, global) && !std::ranges::all_of(pool.axes, EveryWindowReachesInput)) {
-    return node.Invalid("a window that lies wholly in the padding");
+  QTX_ASSIGN_OR_RETURN(pool.axes,
+                       WindowAxesOf(node, spatial, global ? spatial : node.Ints("kernel_shape")));
+  if (!CountsPadding(node, global) && std::ranges::any_of(pool.axes, format::HasWindowInPadding)) {
+    return node.Unsupported("a window that lies wholly in the padding");
   }
   pool.planes = dims[0] * dims[1];
   pool.to = OutputDims(pool.axes, dims[0], dims[1]);
@@ -118,7 +98,6 @@ StepResult PrepareGeneralGlobalAveragePool(const NodePlan& node) {
 }
 
 StepResult PrepareGeneralMaxPool(const NodePlan& node) {
-  if (node.node().outputs.size() > 2) return node.Invalid("more than two outputs");
   QTX_ASSIGN_OR_RETURN(const PoolShape pool, PoolShapeOf(node, false));
   QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, false));
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
@@ -128,7 +107,7 @@ StepResult PrepareGeneralMaxPool(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(auto greatest,
                        MakeExtreme(node, {.a = x, .indices = indices}, std::move(walk), y));
   steps.push_back(std::move(greatest));
-  if (indices != nullptr && node.node().IntOr("storage_order", 0) == 1) {
+  if (indices != nullptr && node.Int("storage_order") == 1) {
     steps.push_back(std::make_unique<ColumnMajor>(indices, pool.axes));
   }
   return MakeSequence(std::move(steps));
@@ -144,12 +123,10 @@ StepResult PrepareGlobalMaxPool(const NodePlan& node) {
 
 StepResult PrepareLpPool(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const PoolShape pool, PoolShapeOf(node, false));
-  const std::int64_t p = node.node().IntOr("p", 2);
-  if (p < 1 || p > 64) return node.Invalid("p: expected 1 to 64");
   QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, false));
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(pool.to));
-  return MakeNorm(node, x, p, std::move(walk), y, Plain::kDouble);
+  return MakeNorm(node, x, node.Int("p"), std::move(walk), y, Plain::kDouble);
 }
 
 }  // namespace qtx::backend::engine

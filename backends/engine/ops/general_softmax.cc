@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/ops/reals.h"
+#include "engine/ops/select.h"
 #include "engine/ops/softmax_rows.h"
 #include "engine/ops/types.h"
 
@@ -138,18 +139,13 @@ class GeneralSoftmax : public Step {
 
 }  // namespace
 
-Result<SoftmaxRows> SoftmaxRowsOf(const NodePlan& node, const format::Dims& dims,
-                                  std::int64_t opset) {
-  const bool flattens = opset < 13;  // softmax.S4
-  const auto rank = static_cast<std::int64_t>(dims.size());
-  auto axis = format::NormalizeAxis(node.node().IntOr("axis", flattens ? 1 : -1), rank);
-  if (!axis.has_value()) return node.Because(axis.error());
+SoftmaxRows SoftmaxRowsOf(const NodePlan& node, const format::Dims& dims) {
+  const bool flattens = node.opset() < 13;  // softmax.S4
+  const std::size_t axis = AxisOf(node.Int("axis"), dims.size());
   SoftmaxRows rows;
-  for (std::int64_t d = 0; d < rank; ++d) {
-    const bool summed = d == *axis || (d > *axis && flattens);
-    (summed      ? rows.length
-     : d < *axis ? rows.outer
-                 : rows.inner) *= dims[static_cast<std::size_t>(d)];
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const bool summed = d == axis || (d > axis && flattens);
+    (summed ? rows.length : d < axis ? rows.outer : rows.inner) *= dims[d];
   }
   return rows;
 }
@@ -162,7 +158,7 @@ std::unique_ptr<Step> MakeGeneralSoftmax(const NodePlan& node, const Value* x, V
 StepResult PrepareGeneralSoftmax(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const format::Dims& dims = x->tensor.dims;
-  QTX_ASSIGN_OR_RETURN(const SoftmaxRows rows, SoftmaxRowsOf(node, dims, node.opset()));
+  const SoftmaxRows rows = SoftmaxRowsOf(node, dims);
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&x, 1), y, Plain::kNumbers));
   if (!IsRealOutput(x->tensor.elem_type) || !IsRealOutput(y->tensor.elem_type)) {

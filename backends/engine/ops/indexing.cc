@@ -5,16 +5,13 @@
 
 namespace qtx::backend::engine {
 
-Result<format::Dims> BroadcastDims(const format::Dims& a, const format::Dims& b) {
+format::Dims BroadcastDims(const format::Dims& a, const format::Dims& b) {
   const std::size_t rank = std::max(a.size(), b.size());
   format::Dims dims(rank, 1);
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t left = i < a.size() ? a[a.size() - 1 - i] : 1;
     const std::int64_t right = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (left != right && left != 1 && right != 1) {
-      return Error{ErrorCode::kInvalid, "",
-                   format::ToString(a) + " does not broadcast with " + format::ToString(b)};
-    }
+    assert(left == right || left == 1 || right == 1);
     dims[rank - 1 - i] = left == 1 ? right : left;
   }
   return dims;

@@ -15,8 +15,8 @@ inline std::int64_t Product(std::span<const std::int64_t> dims) {
   return *format::ElementCount(dims);
 }
 
-/// Multidirectional broadcast of two shapes.  Errors: kInvalid when they do not broadcast.
-Result<format::Dims> BroadcastDims(const format::Dims& a, const format::Dims& b);
+/// Multidirectional broadcast of two shapes.  REQUIRES: they do.
+format::Dims BroadcastDims(const format::Dims& a, const format::Dims& b);
 
 /// For each element of `to`, row-major, the element at start + sum of coordinate * stride.
 std::vector<std::int64_t> StridedIndex(std::span<const std::int64_t> to,

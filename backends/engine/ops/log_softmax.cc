@@ -84,7 +84,7 @@ std::unique_ptr<Step> MakeSoftmaxRows(const Value* x, Value* y, const SoftmaxRow
 StepResult PrepareLogSoftmax(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const format::Dims& dims = x->tensor.dims;
-  QTX_ASSIGN_OR_RETURN(const SoftmaxRows rows, SoftmaxRowsOf(node, dims, node.opset()));
+  const SoftmaxRows rows = SoftmaxRowsOf(node, dims);
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&x, 1), y, Plain::kDouble));
   return MakeSoftmaxRows(x, y, rows, true);

@@ -111,10 +111,8 @@ Result<CellParameters> ParametersOf(const NodePlan& node, RecurrentPlan& plan, c
                                     std::vector<Activation> usual) {
   CellParameters parameters;
   QTX_ASSIGN_OR_RETURN(parameters.activations, plan.Activations(node, std::move(usual)));
-  QTX_ASSIGN_OR_RETURN(parameters.clip, ClipOf(node));
-  const std::int64_t chosen = node.node().IntOr(option, 0);
-  if (chosen != 0 && chosen != 1) return node.Invalid(std::string(option) + ": expected 0 or 1");
-  parameters.option = chosen == 1;
+  parameters.clip = ClipOf(node);
+  parameters.option = node.Int(option) == 1;
   parameters.hidden = static_cast<std::size_t>(plan.shape().hidden);
   parameters.input = static_cast<std::size_t>(plan.shape().input);
   return parameters;

@@ -258,11 +258,12 @@ StepResult PrepareMatMul(const NodePlan& node) {
 
 StepResult PrepareGemm(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(MatrixShape shape, GemmShapeOf(node));
-  const float alpha = node.node().FloatOr("alpha", 1);
-  const float beta = node.node().FloatOr("beta", 1);
-  if (node.node().Find("bias_factor") != nullptr) return node.Unsupported("bias_factor");
-  if (!std::isfinite(alpha) || !std::isfinite(beta))
-    return node.Invalid("alpha or beta is not a finite number");
+  const float alpha = node.Float("alpha");
+  const float beta = node.Float("beta");
+  if (node.bias_factor().has_value()) return node.Unsupported("bias_factor");
+  if (!std::isfinite(alpha) || !std::isfinite(beta)) {
+    return node.Unsupported("alpha or beta is not a finite number");
+  }
   return Prepare(node, std::move(shape), alpha, beta);
 }
 

@@ -13,10 +13,6 @@ using format::Dims;
 
 constexpr std::int64_t kLargestBatch = std::int64_t{1} << 24;
 
-Error Mismatch(const NodePlan& node, const Dims& a, const Dims& b) {
-  return node.Invalid("a is " + format::ToString(a) + " and b " + format::ToString(b));
-}
-
 Dims Leading(const Dims& dims) { return {dims.begin(), dims.end() - 2}; }
 
 // Every matrix product as a plane of its own: taps go along the depth.
@@ -63,20 +59,18 @@ Result<MatrixShape> MatMulShapeOf(const NodePlan& node) {
   const bool column_vector = b.size() == 1;
   if (row_vector) a.insert(a.begin(), 1);
   if (column_vector) b.push_back(1);
-  if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) return Mismatch(node, a, b);
   MatrixShape shape;
   shape.rows = a[a.size() - 2];
   shape.depth = a.back();
   shape.columns = b.back();
   if (!column_vector) shape.column_axis = static_cast<std::int64_t>(b.size()) - 1;
-  auto batch = BroadcastDims(Leading(a), Leading(b));
-  if (!batch.has_value()) return node.Because(batch.error());
-  const auto count = format::ElementCount(*batch);
+  Dims batch = BroadcastDims(Leading(a), Leading(b));
+  const auto count = format::ElementCount(batch);
   if (!count.has_value()) return node.Because(count.error());
   if (*count > kLargestBatch) return node.Unsupported("a batch this large");
-  shape.a_matrix = BroadcastIndex(Leading(a), *batch);
-  shape.b_matrix = BroadcastIndex(Leading(b), *batch);
-  shape.dims = *std::move(batch);
+  shape.a_matrix = BroadcastIndex(Leading(a), batch);
+  shape.b_matrix = BroadcastIndex(Leading(b), batch);
+  shape.dims = std::move(batch);
   if (!row_vector) shape.dims.push_back(shape.rows);
   if (!column_vector) shape.dims.push_back(shape.columns);
   return shape;
@@ -88,11 +82,10 @@ Result<MatrixShape> GemmShapeOf(const NodePlan& node) {
   const Dims& a = left->dims;
   const Dims& b = right->dims;
   MatrixShape shape;
-  shape.transpose_a = node.node().IntOr("transA", 0) != 0;
-  shape.transpose_b = node.node().IntOr("transB", 0) != 0;
+  shape.transpose_a = node.Int("transA") != 0;
+  shape.transpose_b = node.Int("transB") != 0;
   const std::size_t a_depth = shape.transpose_a ? 0 : 1;
   const std::size_t b_depth = shape.transpose_b ? 1 : 0;
-  if (a.size() != 2 || b.size() != 2 || a[a_depth] != b[b_depth]) return Mismatch(node, a, b);
   shape.rows = a[1 - a_depth];
   shape.depth = a[a_depth];
   shape.columns = b[1 - b_depth];
@@ -120,24 +113,15 @@ StepResult PrepareGeneralGemm(const NodePlan& node) {
   sum.plain = Plain::kNumbers;
   QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(sum.b, node.Input(1));
-  sum.factor = node.node().FloatOr("alpha", 1);
-  sum.addend_factor = node.node().FloatOr("beta", 1);
-  if (node.node().Find("bias_factor") != nullptr) {  // inner.h: C is in units of the accumulator
-    sum.addend_factor = node.node().FloatOr("bias_factor", 1);
-    sum.addend_unit = sum.factor;
-  }
+  sum.factor = node.Float("alpha");
+  sum.addend_factor = node.bias_factor().value_or(node.Float("beta"));
+  if (node.bias_factor().has_value()) sum.addend_unit = sum.factor;
   if (!std::isfinite(sum.factor) || !std::isfinite(sum.addend_factor)) {
-    return node.Invalid("alpha or beta is not a finite number");
+    return node.Unsupported("alpha or beta is not a finite number");
   }
   if (node.HasInput(2)) {
     QTX_ASSIGN_OR_RETURN(sum.addend, node.Input(2));
-    const Dims& own = sum.addend->tensor.dims;
-    const auto broadcast = BroadcastDims(own, shape.dims);
-    if (!broadcast.has_value() || *broadcast != shape.dims) {
-      return node.Invalid("C is " + format::ToString(own) + ", which does not broadcast to " +
-                          format::ToString(shape.dims));
-    }
-    sum.addend_index = BroadcastIndex(own, shape.dims);
+    sum.addend_index = BroadcastIndex(sum.addend->tensor.dims, shape.dims);
   }
   SetChannels(shape, sum);
   return MakeSum(node, std::move(sum), WalkOf(shape), y);

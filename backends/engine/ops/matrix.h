@@ -19,7 +19,7 @@ struct MatrixShape {
   format::Dims dims;  // of y
 };
 
-/// Errors: kInvalid for operands that do not fit each other, kUnsupported for a batch above 2^24.
+/// Errors: kUnsupported for a batch above 2^24.
 Result<MatrixShape> MatMulShapeOf(const NodePlan& node);
 Result<MatrixShape> GemmShapeOf(const NodePlan& node);
 

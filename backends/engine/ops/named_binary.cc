@@ -289,9 +289,8 @@ Result<Types> TypesOf(const NodePlan& node) {
   Types types;
   QTX_ASSIGN_OR_RETURN(const Tensor* a, node.TypeOf(0));
   QTX_ASSIGN_OR_RETURN(const Tensor* b, node.TypeOf(1));
-  auto dims = BroadcastDims(a->dims, b->dims);
-  if (!dims.has_value()) return node.Because(dims.error());
-  QTX_ASSIGN_OR_RETURN(types.y, node.OutputType(*std::move(dims)));
+  QTX_ASSIGN_OR_RETURN(const format::Dims dims, node.InferredDims());
+  QTX_ASSIGN_OR_RETURN(types.y, node.OutputType(dims));
   types.a = {a->elem_type, a->dims, a->quantization, {}};
   types.b = {b->elem_type, b->dims, b->quantization, {}};
   return types;

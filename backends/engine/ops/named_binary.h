@@ -10,7 +10,7 @@ namespace qtx::backend::engine {
 enum class BinaryOperation { kAdd, kSub, kMul };
 
 /// The step in the node's arithmetic; nothing where that is exact, for these types too
-/// (tflite.S11). Errors: kInvalid, kUnsupported for inputs and shapes that do not fit.
+/// (tflite.S11). Errors: kUnsupported for other types.
 Result<std::optional<std::unique_ptr<Step>>> PrepareNamedBinary(const NodePlan& node,
                                                                 BinaryOperation operation);
 

@@ -131,7 +131,7 @@ Result<std::optional<std::unique_ptr<Step>>> PrepareNamedSoftmax(const NodePlan&
   if (node.arithmetic() == Arithmetic::kExact) return Maybe();
   QTX_ASSIGN_OR_RETURN(const Tensor* type, node.TypeOf(0));
   const format::Dims dims = type->dims;
-  QTX_ASSIGN_OR_RETURN(const SoftmaxRows rows, SoftmaxRowsOf(node, dims, node.opset()));
+  const SoftmaxRows rows = SoftmaxRowsOf(node, dims);
   QTX_ASSIGN_OR_RETURN(const Tensor result, node.OutputType(dims));
   const bool tflite = IsTflite(node.arithmetic());
   if (tflite &&

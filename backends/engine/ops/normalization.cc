@@ -150,21 +150,7 @@ class BatchNormalization : public Step {
   Number epsilon_;
 };
 
-Result<Number> EpsilonOf(const NodePlan& node) {
-  const float epsilon = node.node().FloatOr("epsilon", 1e-5F);
-  if (!std::isfinite(epsilon) || epsilon < 0) return node.Invalid("epsilon is out of range");
-  return Number::OfDouble(epsilon);
-}
-
-// For each element of x its own of a gain or bias.
-Result<std::vector<std::int64_t>> OneWay(const NodePlan& node, const Value* parameter,
-                                         const Dims& dims) {
-  const auto both = BroadcastDims(parameter->tensor.dims, dims);
-  if (!both.has_value() || *both != dims) {
-    return node.Invalid("'" + parameter->name + "' does not broadcast to x");
-  }
-  return BroadcastIndex(parameter->tensor.dims, dims);
-}
+Number EpsilonOf(const NodePlan& node) { return Number::OfDouble(node.Float("epsilon")); }
 
 }  // namespace
 
@@ -174,16 +160,17 @@ StepResult PrepareLayerNormalization(const NodePlan& node) {
   plan.centred = !rms;
   QTX_ASSIGN_OR_RETURN(plan.x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(plan.gain, node.Input(1));
-  QTX_ASSIGN_OR_RETURN(plan.epsilon, EpsilonOf(node));
+  plan.epsilon = EpsilonOf(node);
   const Dims& dims = plan.x->tensor.dims;
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(node, "axis", -1, dims.size()));
-  if (node.node().IntOr("stash_type", 1) != 1) return node.Unsupported("stash_type");
+  const std::size_t axis = AxisOf(node.Int("axis"), dims.size());
+  if (node.Int("stash_type") != 1) return node.Unsupported("stash_type");
   plan.group = Product(std::span(dims).subspan(axis));
-  QTX_ASSIGN_OR_RETURN(plan.gain_index, OneWay(node, plan.gain, dims));
+  // For each element of x its own of a gain or bias.
+  plan.gain_index = BroadcastIndex(plan.gain->tensor.dims, dims);
   std::vector<const Value*> inputs{plan.x, plan.gain};
   if (!rms && node.HasInput(2)) {
     QTX_ASSIGN_OR_RETURN(plan.bias, node.Input(2));
-    QTX_ASSIGN_OR_RETURN(plan.bias_index, OneWay(node, plan.bias, dims));
+    plan.bias_index = BroadcastIndex(plan.bias->tensor.dims, dims);
     inputs.push_back(plan.bias);
   }
   QTX_ASSIGN_OR_RETURN(plan.y, node.OutputAt(0, dims, plan.x->tensor));
@@ -194,7 +181,6 @@ StepResult PrepareLayerNormalization(const NodePlan& node) {
   for (const auto& [i, output] :
        {std::pair(std::size_t{1}, &plan.mean), std::pair(std::size_t{2}, &plan.inverse)}) {
     if (!node.HasOutput(i)) continue;
-    if (rms) return node.Invalid("more outputs than y");
     QTX_ASSIGN_OR_RETURN(*output, node.OutputAt(i, groups, fallback));
     outputs.push_back(*output);
   }
@@ -208,13 +194,8 @@ StepResult PrepareInstanceNormalization(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(plan.x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(plan.gain, node.Input(1));
   QTX_ASSIGN_OR_RETURN(plan.bias, node.Input(2));
-  QTX_ASSIGN_OR_RETURN(plan.epsilon, EpsilonOf(node));
+  plan.epsilon = EpsilonOf(node);
   const Dims& dims = plan.x->tensor.dims;
-  if (dims.size() < 3) return node.Invalid("x is " + format::ToString(dims));
-  const Dims channel{dims[1]};
-  if (plan.gain->tensor.dims != channel || plan.bias->tensor.dims != channel) {
-    return node.Invalid("gain or bias is not " + format::ToString(channel));
-  }
   QTX_ASSIGN_OR_RETURN(plan.y, node.Output(dims));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::vector<const Value*>{plan.x, plan.gain, plan.bias},
                                  plan.y, Plain::kNone));
@@ -228,24 +209,17 @@ StepResult PrepareInstanceNormalization(const NodePlan& node) {
 }
 
 StepResult PrepareBatchNormalization(const NodePlan& node) {
-  if (node.node().IntOr("training_mode", 0) != 0) return node.Unsupported("training_mode");
-  QTX_ASSIGN_OR_RETURN(Number epsilon, EpsilonOf(node));
+  if (node.Int("training_mode") != 0) return node.Unsupported("training_mode");
   std::vector<const Value*> inputs;
   for (std::size_t i = 0; i < 5; ++i) {
     QTX_ASSIGN_OR_RETURN(const Value* input, node.Input(i));
     inputs.push_back(input);
   }
   const Dims& dims = inputs[0]->tensor.dims;
-  if (dims.empty()) return node.Invalid("x has no axis");
-  const Dims channels{dims.size() > 1 ? dims[1] : 1};
-  for (std::size_t i = 1; i < 5; ++i) {
-    if (inputs[i]->tensor.dims == channels) continue;
-    return node.Invalid("'" + inputs[i]->name + "' is not " + format::ToString(channels));
-  }
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, Plain::kNone));
   const std::int64_t plane = dims.size() > 2 ? Product(std::span(dims).subspan(2)) : 1;
-  return std::make_unique<BatchNormalization>(std::move(inputs), y, plane, std::move(epsilon));
+  return std::make_unique<BatchNormalization>(std::move(inputs), y, plane, EpsilonOf(node));
 }
 
 }  // namespace qtx::backend::engine

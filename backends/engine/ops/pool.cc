@@ -35,7 +35,7 @@ class HeldPool : public Step {
   }
 
   Result<void> Run() override {
-    const std::int64_t rows = pool_.window.y.out;
+    const std::int64_t rows = pool_.window.y.output;
     threads_.For(batch_ * rows, x_->size,
                  [this, rows](std::int64_t i) { RunLine(i / rows, i % rows); });
     return {};
@@ -47,7 +47,7 @@ class HeldPool : public Step {
   void ForEachPixel(std::int64_t image, const Taps& rows, const Taps& columns, Visit visit) const {
     for (std::int64_t r = rows.first; r < rows.end; r += rows.step) {
       const std::uint8_t* line =
-          x_->bytes() + (image * pool_.window.y.in + r) * pool_.window.x.in * channels_;
+          x_->bytes() + (image * pool_.window.y.input + r) * pool_.window.x.input * channels_;
       for (std::int64_t c = columns.first; c < columns.end; c += columns.step) {
         visit(line + c * channels_);
       }
@@ -65,8 +65,8 @@ class HeldPool : public Step {
  private:
   void RunLine(std::int64_t image, std::int64_t oy) const {
     const Taps rows = TapsAt(pool_.window.y, oy);
-    const std::int64_t first = (image * pool_.window.y.out + oy) * pool_.window.x.out;
-    for (std::int64_t ox = 0; ox < pool_.window.x.out; ++ox) {
+    const std::int64_t first = (image * pool_.window.y.output + oy) * pool_.window.x.output;
+    for (std::int64_t ox = 0; ox < pool_.window.x.output; ++ox) {
       RunPixel(image, rows, TapsAt(pool_.window.x, ox), (first + ox) * channels_);
     }
   }
@@ -250,8 +250,8 @@ Result<Pool> ReadEightBitPool(const NodePlan& node, bool global) {
 Result<std::map<std::int64_t, Requantizer>> RequantizersOf(const NodePlan& node, const Pool& pool,
                                                            double scale, bool count_padding) {
   std::map<std::int64_t, Requantizer> requantizers;
-  for (std::int64_t oy = 0; oy < pool.window.y.out; ++oy) {
-    for (std::int64_t ox = 0; ox < pool.window.x.out; ++ox) {
+  for (std::int64_t oy = 0; oy < pool.window.y.output; ++oy) {
+    for (std::int64_t ox = 0; ox < pool.window.x.output; ++ox) {
       const std::int64_t count =
           AveragePool::Count(TapsAt(pool.window.y, oy), TapsAt(pool.window.x, ox), count_padding);
       if (requantizers.contains(count)) continue;

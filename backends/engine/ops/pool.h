@@ -16,8 +16,8 @@ struct PoolShape {
   format::Dims to;          // dims of the result
 };
 
-/// Errors: kInvalid for attributes that do not fit, and windows that lie wholly in the padding
-/// where that does not count.
+/// Errors: those of WindowAxesOf; kUnsupported for windows that lie wholly in the padding where
+/// that does not count: neither a maximum nor a mean of nothing has a value.
 Result<PoolShape> PoolShapeOf(const NodePlan& node, bool global);
 
 /// Whether padding takes part in a mean, as real zeros.

@@ -17,54 +17,23 @@ using format::ElementType;
 // Products of bytes of which so many certainly fit 32 bits.
 constexpr std::int64_t kLongestByteSum = ((std::int64_t{1} << 31) - 1) / (std::int64_t{255} * 255);
 
-bool IsByte(ElementType type) { return type == ElementType::kUint8 || type == ElementType::kInt8; }
-bool IsByteOrFloat8(ElementType type) {
-  return IsByte(type) ||
-         (format::BitWidth(type) == 8 && format::IsSmallFloat(type) && !format::IsQuantized(type));
-}
-
-// Input `i`, of a type that `allowed` takes.
-Result<const Value*> PlainInput(const NodePlan& node, std::size_t i,
-                                bool (*allowed)(ElementType) = IsByte) {
-  QTX_ASSIGN_OR_RETURN(const Value* value, node.Input(i));
-  if (allowed(value->tensor.elem_type)) return value;
-  return node.Invalid("'" + value->name + "' is " +
-                      std::string(format::Name(value->tensor.elem_type)));
-}
-
-bool IsScaleType(ElementType type, bool halves) {
-  return type == ElementType::kFloat ||
-         (halves && (type == ElementType::kFloat16 || type == ElementType::kBfloat16));
-}
-
-// Tensor `value` with its scale and zero point in the two inputs after it, or at `at` on.
-Result<CallInput> Triple(const NodePlan& node, std::size_t value, std::int64_t channel_axis = -1,
-                         bool (*allowed)(ElementType) = IsByte) {
+// Tensor `value` with its scale and zero point in the two inputs after it; a vector of them varies
+// along `channel_axis`.
+Result<CallInput> Triple(const NodePlan& node, std::size_t value, std::int64_t channel_axis = 0) {
   CallInput input;
-  QTX_ASSIGN_OR_RETURN(input.value, PlainInput(node, value, allowed));
-  const format::Tensor& tensor = input.value->tensor;
-  QTX_ASSIGN_OR_RETURN(input.parameters, ReadParameters(node, tensor.elem_type, value + 1,
-                                                        value + 2, tensor.dims, channel_axis));
-  if (!IsScaleType(input.parameters.scale->tensor.elem_type, allowed == IsByteOrFloat8)) {
-    return node.Invalid("a scale that is not FLOAT");
-  }
+  QTX_ASSIGN_OR_RETURN(input.value, node.Input(value));
+  QTX_ASSIGN_OR_RETURN(input.parameters, ReadParameters(node, value + 1, value + 2, channel_axis));
   return input;
 }
 
 // Scale and zero point of the output at `scale` and after it. Its type is that of the zero point,
 // else `type`.
-Result<void> SetOutput(const NodePlan& node, std::size_t scale, ElementType type, bool halves,
+Result<void> SetOutput(const NodePlan& node, std::size_t scale, ElementType type,
                        QuantizedCall& call) {
   call.type = type;
-  if (node.HasInput(scale + 1)) {
-    QTX_ASSIGN_OR_RETURN(const Value* zero_point, node.Input(scale + 1));
-    call.type = zero_point->tensor.elem_type;
-  }
-  const bool known = halves ? IsByteOrFloat8(call.type) : IsByte(call.type);
-  if (!known) return node.Invalid("a result of no such type");
-  QTX_ASSIGN_OR_RETURN(call.output, ReadParameters(node, call.type, scale, scale + 1, {}));
-  if (IsScaleType(call.output.scale->tensor.elem_type, halves)) return {};
-  return node.Invalid("a scale that is not FLOAT");
+  QTX_ASSIGN_OR_RETURN(call.output, ReadParameters(node, scale, scale + 1));
+  if (call.output.zero_point != nullptr) call.type = call.output.zero_point->tensor.elem_type;
+  return {};
 }
 
 // The node's attributes but `names`.
@@ -77,33 +46,18 @@ std::vector<format::Attribute> AttributesWithout(const NodePlan& node,
   return kept;
 }
 
-// Bias input `i`: INT32, in units of the accumulator.
-Result<CallInput> BiasAt(const NodePlan& node, std::size_t i) {
-  CallInput bias;
-  QTX_ASSIGN_OR_RETURN(bias.value, node.Input(i));
-  if (bias.value->tensor.elem_type == ElementType::kInt32) return bias;
-  return node.Invalid("'" + bias.value->name + "' is not INT32");
-}
-
 // Operators of one or two tensors of one type that the ordinary operator is called on.
 StepResult MakeByteCall(const NodePlan& node, std::string op_type, std::size_t tensors,
                         std::int64_t opset = 0) {
   QuantizedCall call{.op_type = std::move(op_type),
                      .attributes = AttributesWithout(node, {"channels_last", "opset"}),
                      .opset = opset};
-  if (node.node().IntOr("channels_last", 0) != 0) return node.Invalid("channels_last is not 0");
   for (std::size_t i = 0; i < tensors; ++i) {
     QTX_ASSIGN_OR_RETURN(CallInput input, Triple(node, 3 * i));
     call.inputs.push_back(std::move(input));
   }
   const ElementType type = call.inputs[0].value->tensor.elem_type;
-  QTX_RETURN_IF_ERROR(SetOutput(node, 3 * tensors, type, false, call));
-  const auto same = [type](const CallInput& input) {
-    return input.value->tensor.elem_type == type;
-  };
-  if (call.type != type || !std::ranges::all_of(call.inputs, same)) {
-    return node.Invalid("tensors of different types");
-  }
+  QTX_RETURN_IF_ERROR(SetOutput(node, 3 * tensors, type, call));
   return MakeCall(node, std::move(call));
 }
 
@@ -118,16 +72,13 @@ std::int64_t ColumnAxis(const Dims& dims) {
 Result<CallInput> PairedInput(const NodePlan& node, std::size_t value, std::size_t zero_point,
                               std::int64_t (*axis)(const Dims&)) {
   CallInput input;
-  QTX_ASSIGN_OR_RETURN(input.value, PlainInput(node, value));
-  const format::Tensor& tensor = input.value->tensor;
-  QTX_ASSIGN_OR_RETURN(input.parameters,
-                       ReadParameters(node, tensor.elem_type, zero_point, zero_point, tensor.dims,
-                                      axis(tensor.dims)));
+  QTX_ASSIGN_OR_RETURN(input.value, node.Input(value));
+  QTX_ASSIGN_OR_RETURN(input.parameters, ReadParameters(node, zero_point, zero_point,
+                                                        axis(input.value->tensor.dims)));
   return input;
 }
 
-std::int64_t NoAxis(const Dims&) { return -1; }
-std::int64_t FirstAxis(const Dims& dims) { return dims.empty() ? -1 : 0; }
+std::int64_t FirstAxis(const Dims&) { return 0; }
 
 // The accumulator itself. The sums are not to wrap: what INT32Q would clamp.
 StepResult MakeIntegerCall(const NodePlan& node, std::string op_type, CallInput a, CallInput b,
@@ -166,22 +117,16 @@ Result<CallInput> ColumnsOf(const NodePlan& node, CallInput bias, const CallPara
 StepResult PrepareQLinear(const NodePlan& node) {
   const std::string name = node.node().op_type.substr(std::string_view("QLinear").size());
   if (name != "Softmax") return MakeByteCall(node, name, name == "Add" || name == "Mul" ? 2 : 1);
-  const std::int64_t opset = node.node().IntOr("opset", 0);
-  if (opset < 1) return node.Invalid("opset is absent or below 1");
-  return MakeByteCall(node, name, 1, opset);
+  return MakeByteCall(node, name, 1, node.Int("opset"));
 }
 
 StepResult PrepareQLinearConcat(const NodePlan& node) {
   QuantizedCall call{.op_type = "Concat", .attributes = node.node().attributes};
-  const std::size_t count = node.node().inputs.size();
-  if (count < 5 || count % 3 != 2) return node.Invalid("expected three inputs for each tensor");
-  for (std::size_t i = 2; i < count; i += 3) {
+  for (std::size_t i = 2; i < node.node().inputs.size(); i += 3) {
     QTX_ASSIGN_OR_RETURN(CallInput input, Triple(node, i));
-    if (input.parameters.zero_point == nullptr) return node.Invalid("a zero point is absent");
     call.inputs.push_back(std::move(input));
   }
-  if (!node.HasInput(1)) return node.Invalid("a zero point is absent");
-  QTX_RETURN_IF_ERROR(SetOutput(node, 0, ElementType::kUint8, false, call));
+  QTX_RETURN_IF_ERROR(SetOutput(node, 0, ElementType::kUint8, call));
   return MakeCall(node, std::move(call));
 }
 
@@ -189,57 +134,45 @@ StepResult PrepareQLinearMatMul(const NodePlan& node) {
   QuantizedCall call{.op_type = "MatMul"};
   QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(3));
-  QTX_ASSIGN_OR_RETURN(CallInput left, Triple(node, 0, RowAxis(a->tensor.dims), IsByteOrFloat8));
-  QTX_ASSIGN_OR_RETURN(CallInput right,
-                       Triple(node, 3, ColumnAxis(b->tensor.dims), IsByteOrFloat8));
+  QTX_ASSIGN_OR_RETURN(CallInput left, Triple(node, 0, RowAxis(a->tensor.dims)));
+  QTX_ASSIGN_OR_RETURN(CallInput right, Triple(node, 3, ColumnAxis(b->tensor.dims)));
   call.inputs = {std::move(left), std::move(right)};
-  if (!node.HasInput(7)) return node.Invalid("y_zero_point is absent");
-  QTX_RETURN_IF_ERROR(SetOutput(node, 6, ElementType::kUint8, true, call));
+  QTX_RETURN_IF_ERROR(SetOutput(node, 6, ElementType::kUint8, call));
   return MakeCall(node, std::move(call));
 }
 
 StepResult PrepareQLinearConv(const NodePlan& node) {
   QuantizedCall call{.op_type = "Conv", .attributes = node.node().attributes};
   QTX_ASSIGN_OR_RETURN(CallInput x, Triple(node, 0));
-  QTX_ASSIGN_OR_RETURN(CallInput w, Triple(node, 3, 0));
+  QTX_ASSIGN_OR_RETURN(CallInput w, Triple(node, 3));
   if (node.HasInput(8)) {
-    QTX_ASSIGN_OR_RETURN(call.bias, BiasAt(node, 8));
-    if (call.bias->value->tensor.dims !=
-        Dims{w.value->tensor.dims.empty() ? -1 : w.value->tensor.dims[0]}) {
-      return node.Invalid("B has not one value for each filter");
-    }
+    QTX_ASSIGN_OR_RETURN(call.bias.emplace().value, node.Input(8));
     call.bias->parameters = {.scale = w.parameters.scale, .axis = w.parameters.axis};
     call.bias_scales = {x.parameters.scale};
   }
   call.inputs = {std::move(x), std::move(w)};
-  if (!node.HasInput(7)) return node.Invalid("y_zero_point is absent");
-  QTX_RETURN_IF_ERROR(SetOutput(node, 6, ElementType::kUint8, false, call));
+  QTX_RETURN_IF_ERROR(SetOutput(node, 6, ElementType::kUint8, call));
   return MakeCall(node, std::move(call));
 }
 
 StepResult PrepareQGemm(const NodePlan& node) {
-  const bool transposed = node.node().IntOr("transB", 0) != 0;
+  const bool transposed = node.Int("transB") != 0;
   QuantizedCall call{.op_type = "Gemm", .attributes = node.node().attributes};
-  if (!std::isfinite(node.node().FloatOr("alpha", 1))) return node.Invalid("alpha is not finite");
   QTX_ASSIGN_OR_RETURN(CallInput a, Triple(node, 0));
   QTX_ASSIGN_OR_RETURN(CallInput b, Triple(node, 3, transposed ? 0 : 1));
   const Dims& left = a.value->tensor.dims;
   const Dims& right = b.value->tensor.dims;
-  if (left.size() != 2 || right.size() != 2) return node.Invalid("A or B is no matrix");
   if (node.HasInput(6)) {
-    QTX_ASSIGN_OR_RETURN(CallInput bias, BiasAt(node, 6));
-    const std::int64_t rows = left[node.node().IntOr("transA", 0) != 0 ? 1 : 0];
+    CallInput bias;
+    QTX_ASSIGN_OR_RETURN(bias.value, node.Input(6));
+    const std::int64_t rows = left[node.Int("transA") != 0 ? 1 : 0];
     const std::int64_t columns = right[transposed ? 0 : 1];
-    const auto both = BroadcastDims(bias.value->tensor.dims, {rows, columns});
-    if (!both.has_value() || *both != Dims{rows, columns}) {
-      return node.Invalid("C does not broadcast to the result");
-    }
     QTX_ASSIGN_OR_RETURN(call.bias, ColumnsOf(node, bias, b.parameters, rows, columns));
     call.bias_scales = {a.parameters.scale};
   }
   call.inputs = {std::move(a), std::move(b)};
   if (node.HasInput(7)) {
-    QTX_RETURN_IF_ERROR(SetOutput(node, 7, ElementType::kUint8, false, call));
+    QTX_RETURN_IF_ERROR(SetOutput(node, 7, ElementType::kUint8, call));
   } else {
     call.real_output = true;
     call.type = ElementType::kFloat;
@@ -250,16 +183,15 @@ StepResult PrepareQGemm(const NodePlan& node) {
 StepResult PrepareMatMulInteger(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(CallInput a, PairedInput(node, 0, 2, RowAxis));
   QTX_ASSIGN_OR_RETURN(CallInput b, PairedInput(node, 1, 3, ColumnAxis));
-  const std::int64_t depth = a.value->tensor.dims.empty() ? 0 : a.value->tensor.dims.back();
+  const std::int64_t depth = a.value->tensor.dims.back();
   return MakeIntegerCall(node, "MatMul", std::move(a), std::move(b), depth);
 }
 
 StepResult PrepareConvInteger(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(CallInput x, PairedInput(node, 0, 2, NoAxis));
+  QTX_ASSIGN_OR_RETURN(CallInput x, PairedInput(node, 0, 2, FirstAxis));
   QTX_ASSIGN_OR_RETURN(CallInput w, PairedInput(node, 1, 3, FirstAxis));
   const Dims& kernel = w.value->tensor.dims;
-  const std::int64_t filters = kernel.empty() || kernel[0] == 0 ? 1 : kernel[0];
-  const std::int64_t depth = format::ElementCount(w.value->tensor) / filters;
+  const std::int64_t depth = format::ElementCount(w.value->tensor) / kernel[0];
   return MakeIntegerCall(node, "Conv", std::move(x), std::move(w), depth);
 }
 

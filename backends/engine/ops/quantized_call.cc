@@ -14,7 +14,8 @@ using format::ElementType;
 using format::Quantization;
 using format::Tensor;
 
-Error Invalid(std::string message) { return {ErrorCode::kInvalid, "", std::move(message)}; }
+// `Call` says which clause of the node it is.
+Error Broken(std::string message) { return {ErrorCode::kInvalid, "", std::move(message)}; }
 
 bool IsScalar(const Dims& dims) { return dims.empty() || dims == Dims{1}; }
 
@@ -25,7 +26,7 @@ Result<std::vector<float>> ScalesOf(const Value* value) {
   for (std::int64_t i = 0; i < format::ElementCount(value->tensor); ++i) {
     const Number scale = read(i);
     if (!scale.finite() || scale.Sign() <= 0) {
-      return Invalid("'" + value->name + "': a scale that is not positive and finite");
+      return Broken("'" + value->name + "': a scale that is not positive and finite");
     }
     scales.push_back(static_cast<float>(scale.value().get_d()));  // a binary32 or narrower
   }
@@ -46,7 +47,7 @@ Result<Quantization> Read(const CallParameters& p) {
   const NumberReader zeros(p.zero_point->tensor);
   for (std::int64_t i = 0; i < format::ElementCount(p.zero_point->tensor); ++i) {
     if (zeros(i).finite() && zeros(i).Sign() == 0) continue;
-    return Invalid("'" + p.zero_point->name + "': a zero point of floats that is not 0");
+    return Broken("'" + p.zero_point->name + "': a zero point of floats that is not 0");
   }
   return q;
 }
@@ -77,6 +78,7 @@ format::ValueInfo InfoOf(const std::string& name, const Tensor& tensor) {
 struct Building {
   format::Model model;
   format::Node node;
+  std::optional<float> bias_factor;
   std::vector<std::pair<const Value*, Tensor>> inputs;  // with types and dims
 
   Result<void> Add(const CallInput& input, const std::string& name) {
@@ -121,9 +123,12 @@ Result<Building> Build(const QuantizedCall& call) {
     QTX_RETURN_IF_ERROR(building.Add(*call.bias, "bias"));
     QTX_ASSIGN_OR_RETURN(const float factor, BiasFactor(call));
     // Gemm alone has a factor for it of its own, which alpha does not multiply.
-    const bool beta = call.op_type == "Gemm" && building.node.FloatOr("alpha", 1) == 1;
-    building.node.attributes.push_back(
-        format::Attribute::Float(beta ? "beta" : "bias_factor", factor));
+    if (call.op_type == "Gemm" &&
+        format::Attributes(building.node, call.opset).Float("alpha") == 1) {
+      building.node.attributes.push_back(format::Attribute::Float("beta", factor));
+    } else {
+      building.bias_factor = factor;
+    }
   }
   format::ValueInfo y;
   y.name = "y";
@@ -153,13 +158,13 @@ class Call : public Step {
       : call_(std::move(call)),
         kernels_(node.kernels()),
         threads_(node.threads()),
-        place_(node.Because({}).where) {}
+        broken_(node.Breaks("C2", "")) {}
 
   Result<Dims> Prepare(const QuantizedCall& call) {
     auto building = Build(call);
-    if (!building.has_value()) return At(place_, building.error());
-    auto inner = PrepareInner(building->model, kernels_, threads_);
-    if (!inner.has_value()) return At(place_, inner.error());
+    if (!building.has_value()) return OfNode(building.error());
+    auto inner = PrepareInner(building->model, kernels_, threads_, building->bias_factor);
+    if (!inner.has_value()) return OfNode(inner.error());
     inputs_ = std::move(building->inputs);
     prepared_ = std::move(inner->prepared);
     return std::move(inner->dims);
@@ -179,66 +184,46 @@ class Call : public Step {
   }
 
  private:
+  // Scales and zero points are all that the node's own clauses leave open.
+  Error OfNode(Error error) const {
+    if (error.code == ErrorCode::kInvalid) error.clause = broken_.clause;
+    return At(broken_.where, std::move(error));
+  }
+
   QuantizedCall call_;
   Value* y_ = nullptr;
   const Kernels& kernels_;
   Threads& threads_;
-  std::string place_;
+  Error broken_;  // where, and the clause that parameters break
   std::vector<std::pair<const Value*, Tensor>> inputs_;
   std::unique_ptr<PreparedModel> prepared_;
 };
 
 // The axes along which parameters of the tensor's own rank vary.
-Result<std::vector<std::int64_t>> VaryingAxes(const NodePlan& node, const Dims& own,
-                                              const Dims& dims, std::int64_t channel_axis) {
+std::vector<std::int64_t> VaryingAxes(const Dims& own) {
   std::vector<std::int64_t> axes;
   for (std::size_t d = 0; d < own.size(); ++d) {
-    const auto axis = static_cast<std::int64_t>(d);
-    if (own[d] == 1 && (dims[d] != 1 || axis != channel_axis)) continue;
-    // What is summed over has one.
-    const bool matrix = d + 2 >= dims.size();
-    if (own[d] != dims[d] || (matrix && axis != channel_axis)) {
-      return node.Invalid("parameters of shape " + format::ToString(own) + " for " +
-                          format::ToString(dims));
-    }
-    if (own[d] != 1) axes.push_back(axis);
+    if (own[d] != 1) axes.push_back(static_cast<std::int64_t>(d));
   }
   return axes;
 }
 
 }  // namespace
 
-Result<CallParameters> ReadParameters(const NodePlan& node, ElementType type, std::size_t scale,
-                                      std::size_t zero_point, const Dims& dims,
-                                      std::int64_t channel_axis) {
+Result<CallParameters> ReadParameters(const NodePlan& node, std::size_t scale,
+                                      std::size_t zero_point, std::int64_t channel_axis) {
   CallParameters p;
   if (scale != zero_point) {
     QTX_ASSIGN_OR_RETURN(p.scale, node.Input(scale));
   }
   if (node.HasInput(zero_point)) {
     QTX_ASSIGN_OR_RETURN(p.zero_point, node.Input(zero_point));
-    if (p.zero_point->tensor.elem_type != type) {
-      return node.Invalid("'" + p.zero_point->name + "' is of another type than what it is of");
-    }
   }
   const Value* shape = p.scale != nullptr ? p.scale : p.zero_point;
   if (shape == nullptr) return p;
   const Dims& own = shape->tensor.dims;
-  if (p.scale != nullptr && p.zero_point != nullptr) {
-    const Dims& zero = p.zero_point->tensor.dims;
-    if (zero != own && !(IsScalar(zero) && IsScalar(own))) {
-      return node.Invalid("scale and zero point differ in shape");
-    }
-  }
   if (IsScalar(own)) return p;
-  if (channel_axis >= 0 && own == Dims{dims[static_cast<std::size_t>(channel_axis)]}) {
-    p.axis = {channel_axis};
-    return p;
-  }
-  if (channel_axis < 0 || own.size() != dims.size()) {
-    return node.Invalid("parameters of shape " + format::ToString(own));
-  }
-  QTX_ASSIGN_OR_RETURN(p.axis, VaryingAxes(node, own, dims, channel_axis));
+  p.axis = own.size() == 1 ? std::vector{channel_axis} : VaryingAxes(own);
   return p;
 }
 

@@ -36,15 +36,14 @@ struct QuantizedCall {
   bool real_output = false;  // FLOAT, not quantized
 };
 
-/// Scale and zero point from inputs `scale` and `zero_point` of the node, of `value`'s type;
-/// `channel_axis` is the axis they may vary along (-1: none).
-/// Errors: kInvalid for other types and shapes.
-Result<CallParameters> ReadParameters(const NodePlan& node, format::ElementType type,
-                                      std::size_t scale, std::size_t zero_point,
-                                      const format::Dims& dims, std::int64_t channel_axis = -1);
+/// Scale and zero point from inputs `scale` and `zero_point` of the node; `channel_axis` is the
+/// axis along which a vector of them varies.
+Result<CallParameters> ReadParameters(const NodePlan& node, std::size_t scale,
+                                      std::size_t zero_point, std::int64_t channel_axis = 0);
 
 /// Prepared now where all parameters are constant, else whenever it runs.
-/// Errors: kInvalid for scales that are not positive and finite; those of the call itself.
+/// Errors: kInvalid with the node's clause for scales that are not positive and finite; those of
+/// the call itself.
 StepResult MakeCall(const NodePlan& node, QuantizedCall call);
 
 }  // namespace qtx::backend::engine

@@ -51,9 +51,8 @@ Result<void> CheckReals(const Tensor& tensor) {
   }
   if (tensor.elem_type == ElementType::kFloat) return {};
   if (!format::IsQuantized(tensor.elem_type) || !tensor.quantization.has_value()) {
-    return Error{ErrorCode::kInvalid, "",
-                 "found elements of type " + std::string(format::Name(tensor.elem_type)) +
-                     ", expected reals: FLOAT or a quantized type"};
+    return Unsupported("found elements of type " + std::string(format::Name(tensor.elem_type)) +
+                       ", expected reals: FLOAT or a quantized type");
   }
   const Quantization& q = *tensor.quantization;
   const ElementType storage = format::StorageOf(tensor.elem_type);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -16,27 +15,12 @@ using format::Dims;
 
 constexpr double kMostProducts = 1 << 26;
 
-// Input `i` with the given shape; null when absent.
-Result<const Value*> Optional(const NodePlan& node, std::size_t i, const Dims& dims) {
+// Input `i`; null when absent.
+Result<const Value*> Optional(const NodePlan& node, std::size_t i) {
   const Value* none = nullptr;
   if (!node.HasInput(i)) return none;
   QTX_ASSIGN_OR_RETURN(const Value* value, node.Input(i));
-  if (value->tensor.dims == dims) return value;
-  return node.Invalid("'" + value->name + "' is " + format::ToString(value->tensor.dims) +
-                      ", expected " + format::ToString(dims));
-}
-
-Result<void> ReadDirection(const NodePlan& node, RecurrentShape& shape) {
-  const std::string direction = node.node().StringOr("direction", "forward");
-  shape.reverse = direction == "reverse";
-  shape.directions = direction == "bidirectional" ? 2 : 1;
-  if (!shape.reverse && shape.directions == 1 && direction != "forward") {
-    return node.Invalid("direction '" + direction + "'");
-  }
-  const std::int64_t layout = node.node().IntOr("layout", 0);
-  if (layout != 0 && layout != 1) return node.Invalid("layout: expected 0 or 1");
-  shape.batch_first = layout == 1;
-  return {};
+  return value;
 }
 
 std::span<const Enclosed> Part(const std::vector<Enclosed>& all, std::int64_t i,
@@ -56,18 +40,16 @@ Enclosed Dot(std::span<const Enclosed> row, std::span<const Enclosed> vector, En
   return sum;
 }
 
-Result<std::optional<mpq_class>> ClipOf(const NodePlan& node) {
-  if (node.node().Find("clip") == nullptr) return std::optional<mpq_class>();
-  const float clip = node.node().FloatOr("clip", 0);
-  if (!std::isfinite(clip) || clip <= 0) return node.Invalid("clip is not finite and above 0");
-  return std::optional(mpq_class(clip));
+std::optional<mpq_class> ClipOf(const NodePlan& node) {
+  if (!node.HasAttribute("clip")) return std::nullopt;
+  return mpq_class(node.Float("clip"));
 }
 
 // All elements of the outputs, with more bits until all are certain.
 class RecurrentStep : public Step {
  public:
-  RecurrentStep(RecurrentPlan plan, Cell cell, std::string place)
-      : plan_(std::move(plan)), cell_(std::move(cell)), place_(std::move(place)) {}
+  RecurrentStep(RecurrentPlan plan, Cell cell, Error bad_length)
+      : plan_(std::move(plan)), cell_(std::move(cell)), bad_length_(std::move(bad_length)) {}
 
   Result<void> Run() override {
     QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> lengths, Lengths());
@@ -94,7 +76,9 @@ class RecurrentStep : public Step {
     std::vector<std::int64_t> lengths;
     for (const std::int32_t length : plan_.lengths_->tensor.As<std::int32_t>()) {
       if (length < 0 || length > s.steps) {
-        return Error{ErrorCode::kInvalid, place_, "sequence_lens: " + std::to_string(length)};
+        Error error = bad_length_;
+        error.message = "sequence_lens: " + std::to_string(length);
+        return error;
       }
       lengths.push_back(length);
     }
@@ -160,7 +144,7 @@ class RecurrentStep : public Step {
 
   RecurrentPlan plan_;
   Cell cell_;
-  std::string place_;
+  Error bad_length_;
 };
 
 Result<RecurrentPlan> RecurrentPlan::Read(const NodePlan& node, std::int64_t gates) {
@@ -171,28 +155,21 @@ Result<RecurrentPlan> RecurrentPlan::Read(const NodePlan& node, std::int64_t gat
   QTX_ASSIGN_OR_RETURN(plan.r_, node.Input(2));
   const Dims& x = plan.x_->tensor.dims;
   const Dims& r = plan.r_->tensor.dims;
-  if (x.size() != 3 || r.size() != 3 || r[2] < 1) return node.Invalid("X or R is of another rank");
   RecurrentShape& s = plan.shape_;
-  QTX_RETURN_IF_ERROR(ReadDirection(node, s));
+  const std::string direction = node.String("direction");
+  s.reverse = direction == "reverse";
+  s.directions = direction == "bidirectional" ? 2 : 1;
+  s.batch_first = node.Int("layout") == 1;
   s.steps = x[s.batch_first ? 1 : 0];
   s.batch = x[s.batch_first ? 0 : 1];
   s.input = x[2];
   s.hidden = r[2];
-  if (node.node().IntOr("hidden_size", s.hidden) != s.hidden) return node.Invalid("hidden_size");
   const std::int64_t rows = gates * s.hidden;
-  QTX_RETURN_IF_ERROR(Optional(node, 1, {s.directions, rows, s.input}));
-  QTX_RETURN_IF_ERROR(Optional(node, 2, {s.directions, rows, s.hidden}));
-  QTX_ASSIGN_OR_RETURN(plan.b_, Optional(node, 3, {s.directions, 2 * rows}));
-  QTX_ASSIGN_OR_RETURN(plan.lengths_, Optional(node, 4, {s.batch}));
-  if (plan.lengths_ != nullptr && plan.lengths_->tensor.elem_type != format::ElementType::kInt32) {
-    return node.Invalid("sequence_lens is not INT32");
-  }
-  const Dims state =
-      s.batch_first ? Dims{s.batch, s.directions, s.hidden} : Dims{s.directions, s.batch, s.hidden};
-  QTX_ASSIGN_OR_RETURN(plan.h_, Optional(node, 5, state));
-  if (gates == 4) {
-    QTX_ASSIGN_OR_RETURN(plan.c_, Optional(node, 6, state));
-    QTX_ASSIGN_OR_RETURN(plan.p_, Optional(node, 7, {s.directions, 3 * s.hidden}));
+  for (const auto& [i, input] :
+       {std::pair(std::size_t{3}, &plan.b_), std::pair(std::size_t{4}, &plan.lengths_),
+        std::pair(std::size_t{5}, &plan.h_), std::pair(std::size_t{6}, &plan.c_),
+        std::pair(std::size_t{7}, &plan.p_)}) {
+    QTX_ASSIGN_OR_RETURN(*input, Optional(node, i));
   }
   const double products = static_cast<double>(rows) * static_cast<double>(s.input + s.hidden) *
                           static_cast<double>(s.steps) * static_cast<double>(s.batch) *
@@ -210,15 +187,12 @@ Result<std::vector<Activation>> RecurrentPlan::Activations(const NodePlan& node,
   static constexpr std::array<Named, 3> kKnown{
       {{"Sigmoid", SigmoidOf}, {"Tanh", TanhOf}, {"Relu", ReluOf}}};
   std::vector<Activation> functions;
-  const format::Attribute* attribute = node.node().Find("activations");
+  const format::Attribute* attribute = node.node().Find("activations");  // of the right number
   if (attribute == nullptr) {
     for (std::int64_t d = 0; d < shape_.directions; ++d) {
       functions.insert(functions.end(), usual.begin(), usual.end());
     }
     return functions;
-  }
-  if (attribute->strings.size() != usual.size() * static_cast<std::size_t>(shape_.directions)) {
-    return node.Invalid("another number of activations");
   }
   for (const std::string& name : attribute->strings) {
     const auto* found = std::ranges::find(kKnown, name, &Named::name);
@@ -235,7 +209,6 @@ StepResult RecurrentPlan::Make(const NodePlan& node, Cell cell) {
   const Dims all = s.batch_first ? Dims{s.batch, s.steps, s.directions, s.hidden}
                                  : Dims{s.steps, s.directions, s.batch, s.hidden};
   const std::size_t most = gates_ == 4 ? 3 : 2;
-  if (node.node().outputs.size() > most) return node.Invalid("more outputs than it has");
   std::vector<const Value*> outputs;
   for (std::size_t i = 0; i < most; ++i) {
     if (!node.HasOutput(i)) continue;
@@ -248,7 +221,7 @@ StepResult RecurrentPlan::Make(const NodePlan& node, Cell cell) {
     if (input != nullptr) inputs.push_back(input);
   }
   QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, outputs, Plain::kDouble));
-  return std::make_unique<RecurrentStep>(*this, std::move(cell), node.Because({}).where);
+  return std::make_unique<RecurrentStep>(*this, std::move(cell), node.Breaks("C4", ""));
 }
 
 }  // namespace qtx::backend::engine

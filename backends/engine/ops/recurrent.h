@@ -32,12 +32,12 @@ using Activation = Enclosed (*)(const Enclosed&);
 /// The parts of a recurrent node that do not depend on its cell.
 class RecurrentPlan {
  public:
-  /// `gates`: rows of W and R for each hidden element.  Errors: kInvalid, kUnsupported.
+  /// `gates`: rows of W and R for each hidden element.  Errors: kUnsupported.
   static Result<RecurrentPlan> Read(const NodePlan& node, std::int64_t gates);
 
   const RecurrentShape& shape() const { return shape_; }
   /// `count` activations for each direction; the usual ones when the node names none.
-  /// Errors: kInvalid for their number, kUnsupported for others than Sigmoid, Tanh and Relu.
+  /// Errors: kUnsupported for others than Sigmoid, Tanh and Relu.
   Result<std::vector<Activation>> Activations(const NodePlan& node, std::vector<Activation> usual);
   StepResult Make(const NodePlan& node, Cell cell);
 
@@ -61,7 +61,7 @@ class RecurrentPlan {
 /// sum of row * vector, behind `sum`.
 Enclosed Dot(std::span<const Enclosed> row, std::span<const Enclosed> vector, Enclosed sum);
 
-/// Attribute clip; nothing when absent.  Errors: kInvalid unless finite and above 0.
-Result<std::optional<mpq_class>> ClipOf(const NodePlan& node);
+/// Attribute clip; nothing when absent.
+std::optional<mpq_class> ClipOf(const NodePlan& node);
 
 }  // namespace qtx::backend::engine

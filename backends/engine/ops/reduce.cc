@@ -6,6 +6,7 @@
 #include "engine/ops/indexing.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/reduction.h"
+#include "engine/ops/select.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -14,28 +15,16 @@ using format::Dims;
 
 // Which axes are reduced.  Source: reduce_sum.S3 and its like.
 Result<std::vector<bool>> ReducedAxes(const NodePlan& node, std::size_t rank) {
-  const bool as_input = node.opset() >= (node.node().op_type == "ReduceSum" ? 13 : 18);
-  const format::Attribute* attribute = node.node().Find("axes");
-  if (as_input && attribute != nullptr) return node.Invalid("axes are an input in this opset");
-  if (!as_input && (node.HasInput(1) || node.node().Find("noop_with_empty_axes") != nullptr)) {
-    return node.Invalid("axes are an attribute in this opset");
-  }
-  std::vector<std::int64_t> axes = node.node().IntsOr("axes", {});
+  std::vector<std::int64_t> axes = node.Ints("axes");
   if (node.HasInput(1)) {
     QTX_ASSIGN_OR_RETURN(axes, node.ConstantIntegers(1));
   }
   std::vector<bool> reduced(rank);
   if (axes.empty()) {
-    if (node.node().IntOr("noop_with_empty_axes", 0) == 0) reduced.assign(rank, true);
+    if (node.Int("noop_with_empty_axes") == 0) reduced.assign(rank, true);
     return reduced;
   }
-  for (const std::int64_t axis : axes) {
-    auto normalized = format::NormalizeAxis(axis, static_cast<std::int64_t>(rank));
-    if (!normalized.has_value()) return node.Because(At("axes", normalized.error()));
-    const auto d = static_cast<std::size_t>(*normalized);
-    if (reduced[d]) return node.Invalid("axes name one twice");
-    reduced[d] = true;
-  }
+  for (const std::int64_t axis : axes) reduced[AxisOf(axis, rank)] = true;
   return reduced;
 }
 
@@ -79,11 +68,10 @@ StepResult PrepareReduce(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const Dims& from = x->tensor.dims;
   QTX_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedAxes(node, from.size()));
-  const bool keep = node.node().IntOr("keepdims", 1) != 0;
+  const bool keep = node.Int("keepdims") != 0;
   const bool mean = op == "ReduceMean";
   Reduced plan = WalkOf(from, reduced, keep, mean);
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(plan.dims));
-  if (mean && plan.count == 0) return node.Invalid("a mean of nothing");
   if (op == "ReduceMax" || op == "ReduceMin") {
     return MakeExtreme(node, {.a = x, .least = op == "ReduceMin", .plain = Plain::kNumbersAndBool},
                        std::move(plan.walk), y);

@@ -23,7 +23,7 @@ class WindowTaps {
     format::Dims input;
     format::Dims kernel;
     for (const WindowAxis& axis : axes_) {
-      input.push_back(axis.in);
+      input.push_back(axis.input);
       kernel.push_back(axis.kernel);
     }
     input_strides_ = format::RowMajorStrides(input);
@@ -35,8 +35,8 @@ class WindowTaps {
     std::int64_t counted = 1;
     // Innermost axis first, as the position's remainders come; each pass puts the taps so far
     // behind every tap of its axis.
-    for (std::size_t d = axes_.size(); d-- > 0; position /= axes_[d].out) {
-      const Taps along = TapsAt(axes_[d], position % axes_[d].out);
+    for (std::size_t d = axes_.size(); d-- > 0; position /= axes_[d].output) {
+      const Taps along = TapsAt(axes_[d], position % axes_[d].output);
       counted *= along.counted;
       inner_.swap(taps);
       taps.clear();
@@ -274,10 +274,10 @@ Result<Walk> WalkOf(const NodePlan& node, std::vector<WindowAxis> axes, bool cou
   double kernel = 1;
   walk.terms = 1;
   for (const WindowAxis& axis : axes) {
-    walk.positions *= axis.out;  // y was given that many elements
+    walk.positions *= axis.output;  // y was given that many elements
     kernel *= static_cast<double>(axis.kernel);
     std::int64_t taps = 0;
-    for (std::int64_t out = 0; out < axis.out; ++out) taps += TapsAt(axis, out).count;
+    for (std::int64_t out = 0; out < axis.output; ++out) taps += TapsAt(axis, out).count;
     walk.terms *= static_cast<double>(taps);
   }
   if (kernel >= 0x1p52) return node.Unsupported("a window this large");

@@ -32,7 +32,6 @@ class Conversion : public Step {
 Result<std::optional<Term>> BoundOf(const NodePlan& node, std::size_t input, float harmless) {
   if (!node.HasInput(input)) return std::optional<Term>();
   QTX_ASSIGN_OR_RETURN(const Tensor* tensor, node.Constant(input));
-  if (format::ElementCount(*tensor) != 1) return node.Invalid("a bound that is not a scalar");
   if (tensor->elem_type == ElementType::kFloat) {
     const float real = tensor->As<float>()[0];
     if (real == harmless || std::isnan(real)) return std::optional<Term>();
@@ -53,26 +52,14 @@ Result<RealBounds> BoundsOf(const NodePlan& node) {
        {std::pair("min", &bounds.low), std::pair("max", &bounds.high)}) {
     const format::Attribute* attribute = node.node().Find(name);
     if (attribute == nullptr) continue;
-    if (node.opset() >= 11) return node.Invalid("bounds are inputs from opset 11 on");
     *bound = Term{1, attribute->f};
   }
   return bounds;
 }
 
-// What Cast says of its result: the type, as the output's declaration does, and how to round to it.
-Result<void> CheckCast(const NodePlan& node, ElementType to) {
-  if (node.node().op_type != "Cast") return {};
-  if (node.node().IntOr("to", 0) != static_cast<std::int64_t>(to)) {
-    return node.Invalid("attribute 'to' differs from the output's type " +
-                        std::string(format::Name(to)));
-  }
-  QTX_RETURN_IF_ERROR(SmallFloatRulesOf(node, to));
-  return {};
-}
-
 // That there is a Converter: equal types of any kind are copied by Identity alone.
 Result<void> CheckElements(const NodePlan& node, ElementType from, ElementType to) {
-  if (to == ElementType::kString) return node.Invalid("a STRING");
+  if (to == ElementType::kString) return node.Unsupported("a STRING");
   for (const ElementType type : {from, to}) {
     if (node.node().op_type != "Identity" && IsPlainNumber(type)) {
       return node.Unsupported("elements of type " + std::string(format::Name(type)));
@@ -99,7 +86,6 @@ StepResult PrepareConversion(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Tensor to, node.OutputType(from->dims));
   QTX_RETURN_IF_ERROR(CheckElements(node, from->elem_type, to.elem_type));
   QTX_ASSIGN_OR_RETURN(const RealBounds bounds, BoundsOf(node));
-  QTX_RETURN_IF_ERROR(CheckCast(node, to.elem_type));
   StepResult bytes = PrepareByteMap(node, bounds, PurposeOf(node));
   if (bytes.has_value() || bytes.error().code != ErrorCode::kUnsupported) return bytes;
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));

@@ -126,7 +126,7 @@ Sources SourcesOf(const std::vector<std::vector<Blend>>& blends, const Dims& fro
 
 StepResult PrepareResize(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
-  QTX_ASSIGN_OR_RETURN(const ResizeModes modes, ResizeModesOf(node));
+  const ResizeModes modes = ResizeModesOf(node);
   QTX_ASSIGN_OR_RETURN(const auto axes, ResizeAxesOf(node, x->tensor.dims, modes));
   Dims dims;
   for (const ResizeAxis& axis : axes) dims.push_back(axis.to);
@@ -135,14 +135,13 @@ StepResult PrepareResize(const NodePlan& node) {
   const bool blends = modes.linear || modes.crops;
   QTX_RETURN_IF_ERROR(
       CheckTypes(node, std::span(&x, 1), y, blends ? Plain::kNumbers : Plain::kAny));
-  if (modes.crops && !IsRealInput(x->tensor.elem_type)) return node.Invalid("x is not real");
   std::vector<std::vector<Blend>> all;
   for (const ResizeAxis& axis : axes) {
     all.push_back(empty ? std::vector<Blend>() : BlendsOf(axis, modes));
   }
   if (empty) return MakeSelection({x}, y, Sources());
   if (!blends) return MakeSelection({x}, y, SourcesOf(all, x->tensor.dims));
-  const float outside = node.node().FloatOr("extrapolation_value", 0);
+  const float outside = node.Float("extrapolation_value");
   return std::make_unique<Blended>(x, y, std::move(all), Number::OfDouble(outside));
 }
 

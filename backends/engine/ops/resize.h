@@ -16,8 +16,7 @@ struct ResizeModes {
   bool linear = false;
   bool crops = false;  // tf_crop_and_resize
 };
-/// Errors: kInvalid for modes that are not there, kUnsupported for cubic and antialias.
-Result<ResizeModes> ResizeModesOf(const NodePlan& node);
+ResizeModes ResizeModesOf(const NodePlan& node);
 
 /// From `from` elements to `to`; `length` is that of the resized axis, before it is made whole.
 struct ResizeAxis {
@@ -26,7 +25,7 @@ struct ResizeAxis {
   mpq_class scale, length;
   mpq_class start, end;  // of the region, for crops
 };
-/// Every axis of `dims`.  Errors: kInvalid, kUnsupported for sizes that the model computes.
+/// Every axis of `dims`.  Errors: kUnsupported for sizes that the model computes.
 Result<std::vector<ResizeAxis>> ResizeAxesOf(const NodePlan& node, const format::Dims& dims,
                                              const ResizeModes& modes);
 

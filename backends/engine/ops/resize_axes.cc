@@ -15,14 +15,6 @@ namespace {
 using format::Dims;
 using format::ElementType;
 
-template <std::size_t N>
-Result<std::string> OneOf(const NodePlan& node, const char* name,
-                          const std::array<std::string_view, N>& known) {
-  std::string value = node.node().StringOr(name, std::string(known[0]));
-  if (std::ranges::find(known, value) != known.end()) return value;
-  return node.Invalid(std::string(name) + " '" + value + "'");
-}
-
 // An input that is not empty; null otherwise.
 Result<const format::Tensor*> Given(const NodePlan& node, std::size_t i) {
   const format::Tensor* none = nullptr;
@@ -32,33 +24,21 @@ Result<const format::Tensor*> Given(const NodePlan& node, std::size_t i) {
   return node.Constant(i);
 }
 
-// Values of input `i`, finite, `count` of them.
-Result<std::vector<mpq_class>> Values(const NodePlan& node, const format::Tensor& tensor,
-                                      std::size_t count) {
-  if (tensor.dims != Dims{static_cast<std::int64_t>(count)}) {
-    return node.Invalid("roi, scales or sizes have another number of values than axes ask for");
-  }
+// REQUIRES: they are finite.
+std::vector<mpq_class> Values(const format::Tensor& tensor) {
   const NumberReader read(tensor);
   std::vector<mpq_class> values;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Number value = read(static_cast<std::int64_t>(i));
-    if (!value.finite()) return node.Invalid("roi or scales are not finite");
-    values.push_back(value.value());
-  }
+  for (std::int64_t i = 0; i < format::ElementCount(tensor); ++i) values.push_back(read(i).value());
   return values;
 }
 
 // The axes that are resized, in the order that their values come.
-Result<std::vector<std::size_t>> NamedAxes(const NodePlan& node, std::size_t rank) {
+std::vector<std::size_t> NamedAxes(const NodePlan& node, std::size_t rank) {
   std::vector<std::int64_t> all;
   for (std::size_t d = 0; d < rank; ++d) all.push_back(static_cast<std::int64_t>(d));
   std::vector<std::size_t> named;
   for (const std::int64_t axis : node.node().IntsOr("axes", all)) {
-    auto normalized = format::NormalizeAxis(axis, static_cast<std::int64_t>(rank));
-    if (!normalized.has_value()) return node.Because(At("axes", normalized.error()));
-    const auto d = static_cast<std::size_t>(*normalized);
-    if (std::ranges::find(named, d) != named.end()) return node.Invalid("axes name one twice");
-    named.push_back(d);
+    named.push_back(static_cast<std::size_t>(axis < 0 ? axis + std::ssize(all) : axis));
   }
   return named;
 }
@@ -73,31 +53,23 @@ void SetLength(ResizeAxis& axis, mpq_class length, const mpq_class& rounding) {
 using Axes = std::vector<ResizeAxis>;
 using Named = std::vector<std::size_t>;
 
-Result<void> ApplyScales(const NodePlan& node, const format::Tensor& tensor, const Named& named,
-                         bool crops, Axes& axes) {
-  if (tensor.elem_type != ElementType::kFloat) return node.Invalid("scales are not FLOAT");
-  QTX_ASSIGN_OR_RETURN(const auto scales, Values(node, tensor, named.size()));
+void ApplyScales(const format::Tensor& tensor, const Named& named, bool crops, Axes& axes) {
+  const std::vector<mpq_class> scales = Values(tensor);
   for (std::size_t i = 0; i < named.size(); ++i) {
     ResizeAxis& axis = axes[named[i]];
-    if (sgn(scales[i]) <= 0) return node.Invalid("a scale that is not above 0");
     axis.scale = scales[i];
     mpq_class length = axis.scale * axis.from;
     if (crops) length *= axis.end - axis.start;
-    if (sgn(length) < 0) return node.Invalid("a region that ends before its start");
     SetLength(axis, std::move(length), 0);
   }
-  return {};
 }
 
-Result<void> ApplySizes(const NodePlan& node, const format::Tensor& tensor, const Named& named,
-                        const std::string& policy, Axes& axes) {
-  if (tensor.elem_type != ElementType::kInt64) return node.Invalid("sizes are not INT64");
-  QTX_ASSIGN_OR_RETURN(const auto sizes, Values(node, tensor, named.size()));
+void ApplySizes(const format::Tensor& tensor, const Named& named, const std::string& policy,
+                Axes& axes) {
+  const std::vector<mpq_class> sizes = Values(tensor);
   mpq_class common(-1);
   for (std::size_t i = 0; i < named.size(); ++i) {
     ResizeAxis& axis = axes[named[i]];
-    if (sgn(sizes[i]) < 0) return node.Invalid("a size below 0");
-    if (axis.from == 0 && sizes[i] != 0) return node.Invalid("an axis of size 0 keeps it");
     SetLength(axis, sizes[i], 0);
     if (axis.from == 0) continue;
     axis.scale = sizes[i] / axis.from;
@@ -105,13 +77,12 @@ Result<void> ApplySizes(const NodePlan& node, const format::Tensor& tensor, cons
     const bool better = policy == "not_larger" ? axis.scale < common : axis.scale > common;
     if (first || better) common = axis.scale;
   }
-  if (policy == "stretch") return {};
+  if (policy == "stretch") return;
   for (const std::size_t d : named) {
     if (axes[d].from == 0) continue;
     axes[d].scale = common;
     SetLength(axes[d], common * axes[d].from, mpq_class(1, 2));
   }
-  return {};
 }
 
 }  // namespace
@@ -127,39 +98,24 @@ std::int64_t Within(const mpz_class& at, std::int64_t size) {
   return at >= size ? size - 1 : at.get_si();
 }
 
-Result<ResizeModes> ResizeModesOf(const NodePlan& node) {
-  static constexpr std::array<std::string_view, 3> kModes{"nearest", "linear", "cubic"};
-  static constexpr std::array<std::string_view, 6> kCoordinates{
-      "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-      "align_corners", "asymmetric",           "tf_crop_and_resize"};
-  static constexpr std::array<std::string_view, 4> kRoundings{"round_prefer_floor",
-                                                              "round_prefer_ceil", "floor", "ceil"};
-  static constexpr std::array<std::string_view, 3> kPolicies{"stretch", "not_larger",
-                                                             "not_smaller"};
-  QTX_ASSIGN_OR_RETURN(const std::string mode, OneOf(node, "mode", kModes));
-  if (mode == "cubic") return node.Unsupported("mode cubic");
-  if (node.node().IntOr("antialias", 0) != 0) return node.Unsupported("antialias");
+ResizeModes ResizeModesOf(const NodePlan& node) {
   ResizeModes modes;
-  QTX_ASSIGN_OR_RETURN(modes.coordinates,
-                       OneOf(node, "coordinate_transformation_mode", kCoordinates));
-  QTX_ASSIGN_OR_RETURN(modes.rounding, OneOf(node, "nearest_mode", kRoundings));
-  QTX_ASSIGN_OR_RETURN(modes.policy, OneOf(node, "keep_aspect_ratio_policy", kPolicies));
-  modes.linear = mode == "linear";
+  modes.coordinates = node.String("coordinate_transformation_mode");
+  modes.rounding = node.String("nearest_mode");
+  modes.policy = node.String("keep_aspect_ratio_policy");
+  modes.linear = node.String("mode") == "linear";
   modes.crops = modes.coordinates == "tf_crop_and_resize";
   return modes;
 }
 
 Result<Axes> ResizeAxesOf(const NodePlan& node, const Dims& dims, const ResizeModes& modes) {
-  QTX_ASSIGN_OR_RETURN(const Named named, NamedAxes(node, dims.size()));
+  const Named named = NamedAxes(node, dims.size());
   Axes axes;
   for (const std::int64_t size : dims) axes.push_back({false, size, size, 1, size, 0, 1});
   for (const std::size_t d : named) axes[d].resized = true;
   if (modes.crops) {
     QTX_ASSIGN_OR_RETURN(const format::Tensor* roi, Given(node, 1));
-    if (roi == nullptr || IsRealOutput(roi->elem_type) != (roi->elem_type == ElementType::kFloat)) {
-      return node.Invalid("roi is absent or of another type");
-    }
-    QTX_ASSIGN_OR_RETURN(const auto values, Values(node, *roi, 2 * named.size()));
+    const std::vector<mpq_class> values = Values(*roi);
     for (std::size_t i = 0; i < named.size(); ++i) {
       axes[named[i]].start = values[i];
       axes[named[i]].end = values[named.size() + i];
@@ -167,14 +123,10 @@ Result<Axes> ResizeAxesOf(const NodePlan& node, const Dims& dims, const ResizeMo
   }
   QTX_ASSIGN_OR_RETURN(const format::Tensor* scales, Given(node, 2));
   QTX_ASSIGN_OR_RETURN(const format::Tensor* sizes, Given(node, 3));
-  if ((scales == nullptr) == (sizes == nullptr)) {
-    return node.Invalid("expected either scales or sizes");
-  }
   if (scales != nullptr) {
-    if (modes.policy != "stretch") return node.Invalid("a policy beside scales");
-    QTX_RETURN_IF_ERROR(ApplyScales(node, *scales, named, modes.crops, axes));
+    ApplyScales(*scales, named, modes.crops, axes);
   } else {
-    QTX_RETURN_IF_ERROR(ApplySizes(node, *sizes, named, modes.policy, axes));
+    ApplySizes(*sizes, named, modes.policy, axes);
   }
   return axes;
 }

@@ -1,6 +1,7 @@
 #include "engine/ops/select.h"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <string>
 #include <utility>
@@ -171,18 +172,10 @@ std::vector<std::int64_t> IndicesOf(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-Result<std::int64_t> NormalizeIndex(const NodePlan& node, std::int64_t index, std::int64_t size) {
-  if (index >= -size && index < size) return index < 0 ? index + size : index;
-  return node.Invalid("index " + std::to_string(index) + " of an axis of size " +
-                      std::to_string(size));
-}
-
-Result<std::size_t> AxisOf(const NodePlan& node, const char* name, std::int64_t fallback,
-                           std::size_t rank) {
-  auto axis =
-      format::NormalizeAxis(node.node().IntOr(name, fallback), static_cast<std::int64_t>(rank));
-  if (!axis.has_value()) return node.Because(At(name, axis.error()));
-  return static_cast<std::size_t>(*axis);
+std::size_t AxisOf(std::int64_t axis, std::size_t rank) {
+  const auto size = static_cast<std::int64_t>(rank);
+  assert(axis >= -size && axis < size);
+  return static_cast<std::size_t>(axis < 0 ? axis + size : axis);
 }
 
 }  // namespace qtx::backend::engine

@@ -31,11 +31,7 @@ std::unique_ptr<Step> MakeSequence(std::vector<std::unique_ptr<Step>> steps);
 std::vector<std::int64_t> IndicesOf(const format::Tensor& tensor);
 bool IsIndex(format::ElementType type);
 
-/// `index` of an axis of `size`, counted from its end when negative.  Errors: kInvalid.
-Result<std::int64_t> NormalizeIndex(const NodePlan& node, std::int64_t index, std::int64_t size);
-
-/// Attribute `name` as an axis of `rank`.  Errors: kInvalid.
-Result<std::size_t> AxisOf(const NodePlan& node, const char* name, std::int64_t fallback,
-                           std::size_t rank);
+/// `axis`, counted from the end of `rank` axes when negative.  REQUIRES: it is one of them.
+std::size_t AxisOf(std::int64_t axis, std::size_t rank);
 
 }  // namespace qtx::backend::engine

@@ -125,7 +125,7 @@ StepResult PrepareSoftmax(const NodePlan& node) {
   QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
   QTX_ASSIGN_OR_RETURN(const format::Tensor* x_type, node.TypeOf(0));
   const format::Dims& dims = x_type->dims;
-  QTX_ASSIGN_OR_RETURN(const SoftmaxRows rows, SoftmaxRowsOf(node, dims, node.opset()));
+  const SoftmaxRows rows = SoftmaxRowsOf(node, dims);
   QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(dims));
   auto output = PerTensorOf(y_type);
   if (!output.has_value()) return node.Because(output.error());

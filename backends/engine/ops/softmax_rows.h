@@ -12,9 +12,8 @@ namespace qtx::backend::engine {
 struct SoftmaxRows {
   std::int64_t outer = 1, length = 1, inner = 1;
 };
-/// Before opset 13 rows run over the axis and all after it.  Errors: kInvalid for the axis.
-Result<SoftmaxRows> SoftmaxRowsOf(const NodePlan& node, const format::Dims& dims,
-                                  std::int64_t opset);
+/// Before opset 13 rows run over the axis and all after it.
+SoftmaxRows SoftmaxRowsOf(const NodePlan& node, const format::Dims& dims);
 
 /// Shares of reals.
 std::unique_ptr<Step> MakeGeneralSoftmax(const NodePlan& node, const Value* x, Value* y,

@@ -41,8 +41,6 @@ std::vector<Number> RowOf(const NumberReader& x, const SortRows& rows, std::int6
 }
 
 Result<void> CheckComparable(const NodePlan& node, const Value* x) {
-  const ElementType type = x->tensor.elem_type;
-  if (!IsRealInput(type) && !IsPlainNumeric(type)) return node.Invalid("x holds no numbers");
   return CheckTypes(node, std::span(&x, 1), std::span<const Value* const>(), Plain::kNumbers);
 }
 
@@ -132,45 +130,29 @@ class TopKIndices : public Step {
   Value* indices_;
 };
 
-// k: now when it is a constant, else what the outputs are declared with.
-Result<std::int64_t> CountOf(const NodePlan& node, std::int64_t size) {
-  QTX_ASSIGN_OR_RETURN(const Value* k, node.Input(1));
-  if (k->tensor.elem_type != ElementType::kInt64 || k->tensor.dims != Dims{1}) {
-    return node.Invalid("k is not one INT64");
-  }
-  QTX_ASSIGN_OR_RETURN(const auto values, node.ConstantIntegers(1));
-  if (values[0] < 1 || values[0] > size) return node.Invalid("k is out of range");
-  return values[0];
-}
-
 }  // namespace
 
 StepResult PrepareArgExtreme(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_RETURN_IF_ERROR(CheckComparable(node, x));
   Dims dims = x->tensor.dims;
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(node, "axis", 0, dims.size()));
+  const std::size_t axis = AxisOf(node.Int("axis"), dims.size());
   const SortRows rows(dims, axis);
-  if (node.node().IntOr("keepdims", 1) != 0) {
-    dims[axis] = 1;
-  } else {
-    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
-  }
+  QTX_ASSIGN_OR_RETURN(dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(Value * y, node.OutputOfType(std::move(dims), ElementType::kInt64));
-  if (rows.length == 0 && rows.count() > 0) return node.Invalid("an axis without elements");
   return std::make_unique<ArgExtreme>(x, y, rows, node.node().op_type == "ArgMin",
-                                      node.node().IntOr("select_last_index", 0) != 0);
+                                      node.Int("select_last_index") != 0);
 }
 
 StepResult PrepareTopK(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_RETURN_IF_ERROR(CheckComparable(node, x));
   Dims dims = x->tensor.dims;
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(node, "axis", -1, dims.size()));
+  const std::size_t axis = AxisOf(node.Int("axis"), dims.size());
   const SortRows rows(dims, axis);
-  QTX_ASSIGN_OR_RETURN(const std::int64_t k, CountOf(node, dims[axis]));
-  dims[axis] = k;
-  const TopK top(x, rows, k, node.node().IntOr("largest", 1) != 0);
+  QTX_ASSIGN_OR_RETURN(const auto k, node.ConstantIntegers(1));
+  dims[axis] = k[0];
+  const TopK top(x, rows, k[0], node.Int("largest") != 0);
   std::vector<std::unique_ptr<Step>> steps;
   if (node.HasOutput(0)) {
     QTX_ASSIGN_OR_RETURN(Value * values, node.OutputAt(0, dims, x->tensor));
@@ -189,9 +171,6 @@ StepResult PrepareTopK(const NodePlan& node) {
   if (node.HasOutput(1)) {
     QTX_ASSIGN_OR_RETURN(Value * indices,
                          node.OutputAt(1, dims, {.elem_type = ElementType::kInt64}));
-    if (indices->tensor.elem_type != ElementType::kInt64) {
-      return node.Invalid("indices are not INT64");
-    }
     steps.push_back(std::make_unique<TopKIndices>(top, indices));
   }
   return MakeSequence(std::move(steps));

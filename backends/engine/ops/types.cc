@@ -63,7 +63,8 @@ Result<void> CheckTypes(const NodePlan& node, std::span<const Value* const> inpu
     for (const Value* v : inputs) found += std::string(format::Name(type(v))) + " ";
     found += "to";
     for (const Value* v : outputs) found += " " + std::string(format::Name(type(v)));
-    return node.Invalid("found elements " + found + ", expected reals, or one plain type it takes");
+    return node.Unsupported("found elements " + found +
+                            ", expected reals, or one plain type it takes");
   }
   for (const Value* v : inputs) QTX_RETURN_IF_ERROR(CheckElements(node, *v));
   for (const Value* v : outputs) QTX_RETURN_IF_ERROR(CheckElements(node, *v));

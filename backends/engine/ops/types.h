@@ -18,7 +18,7 @@ bool IsPlainNumeric(format::ElementType type);
 enum class Plain { kNone, kDouble, kNumbers, kNumbersAndBool, kAny };
 
 /// That inputs and outputs are real operands, or all of one plain type; that quantized ones hold
-/// reals, and that there are not too many elements.  Errors: kInvalid, kUnsupported (CheckReals).
+/// reals, and that there are not too many elements.  Errors: kUnsupported.
 Result<void> CheckTypes(const NodePlan& node, std::span<const Value* const> inputs,
                         std::span<const Value* const> outputs, Plain plain);
 /// The same for operators of one output.

@@ -222,7 +222,7 @@ TEST(GeneralLinear, ReadsComputedBlocks) {
                                   {{"x", x}, {"s", Reals({2, 2}, {1, 2, 0, 1})}}, y, blocks);
   ASSERT_FALSE(bad.has_value());
   EXPECT_EQ(bad.error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(bad.error().message, "a scale that is not positive and finite");
+  EXPECT_EQ(bad.error().clause, "quantize_linear.C2");
 }
 
 // 1 / (1 + e) = 0.268941421369995120748840758.. and its complement, to binary32 once; minus
@@ -270,13 +270,16 @@ TEST(GeneralPaths, RefuseHostileSizes) {
                 "a window this large");
   const Tensor none = Make(kInt8Q, {0, 1, std::int64_t{1} << 30}, {{1, 0}}, {});
   ExpectRefused("MaxPool", {{"x", none}}, none, {Attribute::Ints("kernel_shape", {1})},
-                "an output axis this long");
+                "an axis this long");
 }
 
 // An attribute nobody reads may say that something else is meant.
 TEST(PrepareModel, RefusesAttributesItDoesNotKnow) {
   const Tensor x = Make(kInt8Q, {2}, {{1, 0}}, {1, 2});
-  ExpectRefused("Relu", {{"x", x}}, x, {Attribute::Float("slope", 0.5F)}, "attribute 'slope'");
+  const auto refused =
+      ComputeOneNode(PortableKernels(), "Relu", {{"x", x}}, x, {Attribute::Float("slope", 0.5F)});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().clause, "graph.C6");
 }
 
 // A file may say what no type means; each of these once was read out of bounds or divided by.
@@ -305,7 +308,7 @@ TEST(PrepareModel, RefusesTypesThatBreakTheFormat) {
       const auto prepared = PrepareModel(broken, PortableKernels());
       ASSERT_FALSE(prepared.has_value()) << i;
       EXPECT_EQ(prepared.error().code, ErrorCode::kInvalid) << i;
-      EXPECT_NE(prepared.error().message.find("[quantization.C"), std::string::npos) << i;
+      EXPECT_TRUE(prepared.error().clause.starts_with("quantization.C")) << i;
     }
   }
 }

@@ -78,7 +78,7 @@ format::Model OneNode(const std::string& op_type, const std::vector<Argument>& a
                       const format::Tensor& output, std::vector<format::Attribute> attributes) {
   format::Model model;
   model.ir_version = 8;
-  model.opset_imports = {{"", 17}, {"qtx", 1}};
+  model.opset_imports = {{"", 23}, {"qtx", 1}};
   format::Node node;
   node.op_type = op_type;
   node.name = op_type;
