@@ -8,6 +8,7 @@
 #include "float/plan.h"
 #include "float/workers.h"
 #include "qtx/backend/options.h"
+#include "qtx/format/check.h"
 
 namespace qtx::backend {
 
@@ -114,8 +115,9 @@ Result<std::vector<Tensor>> CallFallback(const FloatModel::Fallback& fallback, c
   }
   QTX_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, fallback(*step.node, step.opset, inputs));
   if (outputs.size() != step.outputs.size()) {
-    return floats::Invalid("the fallback gave " + std::to_string(outputs.size()) +
-                           " outputs, expected " + std::to_string(step.outputs.size()));
+    return Error{ErrorCode::kInvalid, "",
+                 "the fallback gave " + std::to_string(outputs.size()) + " outputs, expected " +
+                     std::to_string(step.outputs.size())};
   }
   return outputs;
 }
@@ -124,6 +126,7 @@ Result<std::vector<Tensor>> Compute(const floats::Context& context,
                                     const FloatModel::Fallback& fallback, const Step& step,
                                     floats::Inputs inputs) {
   if (step.op == nullptr || !step.op->Takes(inputs)) return CallFallback(fallback, step, inputs);
+  if (step.check != nullptr) QTX_RETURN_IF_ERROR((*step.check)(inputs));
   auto output = step.fusion == nullptr ? step.op->Run(context, inputs)
                                        : step.op->RunFused(context, inputs, step.fusion->epilogue);
   if (!output.has_value()) return std::move(output).error();
@@ -182,6 +185,7 @@ Result<std::unique_ptr<FloatModel>> FloatModel::Prepare(const format::Model& mod
     for (const std::string& name : FloatKernels()) names += (names.empty() ? "" : ", ") + name;
     return Options::Refuse("kernels", kernels, names);
   }
+  QTX_RETURN_IF_ERROR(format::CheckFirst(model));
   QTX_ASSIGN_OR_RETURN(auto plan, floats::MakePlan(model, **found, static_cast<bool>(fallback)));
   std::unique_ptr<State> state(
       new State{std::move(plan), **found, std::move(fallback), floats::Workers(threads), {}});

@@ -33,7 +33,8 @@ class FloatModel : public PreparedModel {
   /// `threads` >= 1, the caller's among them. `kernels`: the name of a set that this processor has,
   /// or empty for the best.
   /// Errors: kUnsupported for a quantized value, or for a node without kernel when there is no
-  /// fallback; kInvalid for a model that breaks the spec or another name of kernels.
+  /// fallback; kInvalid for a model that breaks the spec, with the clause, or another name of
+  /// kernels.
   static Result<std::unique_ptr<FloatModel>> Prepare(const format::Model& model, int threads,
                                                      Fallback fallback = {},
                                                      std::string_view kernels = "");
@@ -41,8 +42,8 @@ class FloatModel : public PreparedModel {
 
   /// `inputs` in the order of graph.input without initializers, of the declared types; a dimension
   /// that is not a number takes any size, one name the same size everywhere.
-  /// Errors: kInvalid for inputs that do not fit, kUnsupported for types that neither kernel nor
-  /// fallback takes, kTooLarge; with the node.
+  /// Errors: kInvalid for inputs that do not fit, or of shapes that break a clause, kUnsupported
+  /// for types that neither kernel nor fallback takes, kTooLarge; with the node.
   Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) override;
   Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs,
                                           const Observer& observer) const;

@@ -18,7 +18,6 @@ Result<Tensor> Operator::RunFused(const Context& context, Inputs inputs, const E
   return Run(context, inputs);
 }
 
-Error Invalid(std::string message) { return {ErrorCode::kInvalid, "", std::move(message)}; }
 Error Unsupported(std::string message) { return {ErrorCode::kUnsupported, "", std::move(message)}; }
 
 std::int64_t Product(std::span<const std::int64_t> dims) {
@@ -27,24 +26,13 @@ std::int64_t Product(std::span<const std::int64_t> dims) {
   return product;
 }
 
-Result<void> CheckMatrix(const Tensor& tensor) {
-  if (Rank(tensor) == 2) return {};
-  return Invalid("an input of rank " + std::to_string(Rank(tensor)) + ", expected 2");
-}
-
 Result<void> CheckSpatialAxes(const Tensor& tensor) {
-  const std::string found = "an input of rank " + std::to_string(Rank(tensor));
-  if (Rank(tensor) < 3) return Invalid(found + ", expected 3 or more");
-  if (Rank(tensor) > 4) return Unsupported(found + ", supported up to 4");
-  return {};
+  if (Rank(tensor) <= 4) return {};
+  return Unsupported("an input of rank " + std::to_string(Rank(tensor)) + ", supported up to 4");
 }
 
-Result<std::vector<std::int64_t>> IntegersOf(const Tensor* tensor, std::string_view what) {
-  if (tensor == nullptr || tensor->elem_type != ElementType::kInt64 || tensor->dims.size() > 1) {
-    return Invalid(std::string(what) + " is not an INT64 vector");
-  }
-  const auto values = tensor->As<std::int64_t>();
-  return std::vector<std::int64_t>(values.begin(), values.end());
+std::vector<std::int64_t> IntegersOf(const Tensor& tensor) {
+  return format::UnpackIntegers(tensor);
 }
 
 void ForChannels(const Context& context, std::int64_t channels, std::int64_t multiply_adds,

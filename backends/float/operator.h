@@ -13,6 +13,7 @@
 
 #include "float/kernels/kernels.h"
 #include "float/workers.h"
+#include "qtx/format/catalogue.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -37,7 +38,8 @@ class Operator {
   virtual ~Operator() = default;
   /// Whether it computes inputs of these types. By default: all FLOAT.
   virtual bool Takes(Inputs inputs) const;
-  /// Errors: kInvalid for shapes that do not fit, kTooLarge.
+  /// REQUIRES: the inputs keep the clauses of the node's operator.  Errors: kUnsupported,
+  /// kTooLarge.
   virtual Result<format::Tensor> Run(const Context& context, Inputs inputs) const = 0;
   /// Whether RunFused does more than Run.
   virtual bool Fuses() const { return false; }
@@ -56,11 +58,12 @@ class Operator {
 struct NodeInfo {
   const format::Node& node;
   std::int64_t opset;
+  format::Attributes attributes;
   Inputs constants;
   const Kernels& kernels;
 };
 
-/// nullptr for what has no kernel.  Errors: kInvalid for attributes that break a rule of ONNX.
+/// nullptr for what has no kernel.  REQUIRES: the node keeps the clauses of its operator.
 Result<std::unique_ptr<Operator>> MakeOperator(const NodeInfo& info);
 
 /// ONNX's sizes as tensors hold them.
@@ -75,14 +78,15 @@ std::int64_t Product(std::span<const std::int64_t> dims);
 inline const float* DataOf(const format::Tensor& tensor) { return tensor.As<float>().data(); }
 inline float* DataOf(format::Tensor& tensor) { return tensor.As<float>().data(); }
 
-Error Invalid(std::string message);
 Error Unsupported(std::string message);
-/// Errors: kInvalid unless the tensor is a matrix.
-Result<void> CheckMatrix(const format::Tensor& tensor);
-/// That there are one or two spatial axes.  Errors: kInvalid for none, kUnsupported for more.
+/// That there are no more than two spatial axes.  Errors: kUnsupported.
 Result<void> CheckSpatialAxes(const format::Tensor& tensor);
-/// An INT64 tensor's elements.  Errors: kInvalid for another type.
-Result<std::vector<std::int64_t>> IntegersOf(const format::Tensor* tensor, std::string_view what);
+/// The elements of a tensor of INT64 or INT32.
+std::vector<std::int64_t> IntegersOf(const format::Tensor& tensor);
+/// `axis`, counted from the end of `rank` axes when negative.
+inline std::size_t AxisOf(std::int64_t axis, std::int64_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
 
 /// Calls run(begin, end) for stretches that together are all channels, in any order.
 void ForChannels(const Context& context, std::int64_t channels, std::int64_t multiply_adds,

@@ -18,6 +18,42 @@ std::string Place(const Node& node) {
 
 namespace {
 
+const format::Dims kNoDims;
+
+const format::Dims& DimsOf(const Tensor* input) { return input != nullptr ? input->dims : kNoDims; }
+
+bool HoldsIntegers(const Tensor& tensor) {
+  return !format::IsQuantized(tensor.elem_type) && format::IsIntegerStorage(tensor.elem_type);
+}
+
+}  // namespace
+
+Result<void> ClauseCheck::operator()(Inputs inputs) {
+  bool computed = false;  // what clauses may look at beside shapes
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    computed = computed || (inputs[i] != nullptr && !constant_[i] && HoldsIntegers(*inputs[i]));
+  }
+  const std::lock_guard lock(mutex_);
+  const auto as_before = [](const Tensor* input, const format::Dims& dims) {
+    return DimsOf(input) == dims;
+  };
+  if (!computed && std::ranges::equal(inputs, before_, as_before)) return {};
+  format::Application application{schema_, node_, opset_, {}, {}};
+  for (const Tensor* input : inputs) {
+    application.inputs.push_back(input != nullptr ? format::FactsOf(*input, HoldsIntegers(*input))
+                                                  : format::ValueFacts());
+  }
+  for (const std::string& output : node_.outputs) {
+    application.outputs.push_back({.given = !output.empty()});
+  }
+  QTX_RETURN_IF_ERROR(format::CheckApplication(application));
+  before_.clear();
+  for (const Tensor* input : inputs) before_.push_back(DimsOf(input));
+  return {};
+}
+
+namespace {
+
 Result<void> RefuseQuantized(const std::vector<format::ValueInfo>& infos) {
   for (const format::ValueInfo& info : infos) {
     if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
@@ -73,11 +109,7 @@ class Planner {
     QTX_RETURN_IF_ERROR(AddValues());
     for (const Node& node : plan_->nodes) QTX_RETURN_IF_ERROR(AddNode(node));
     for (const format::ValueInfo& output : graph.outputs) {
-      const auto found = values_.find(output.name);
-      if (found == values_.end()) {
-        return Error{ErrorCode::kInvalid, "output '" + output.name + "'", "no node produces it"};
-      }
-      plan_->output_values.push_back(found->second);
+      plan_->output_values.push_back(values_.at(output.name));
     }
     plan_->fused_steps = plan_->steps;
     for (std::size_t i = 0; i < plan_->steps.size(); ++i) Fuse(i);
@@ -89,11 +121,9 @@ class Planner {
   }
 
  private:
-  Result<std::int64_t> Define(const std::string& name, std::unique_ptr<Tensor> constant) {
+  std::int64_t Define(const std::string& name, std::unique_ptr<Tensor> constant) {
     const auto value = std::ssize(plan_->names);
-    if (!values_.try_emplace(name, value).second) {
-      return Error{ErrorCode::kInvalid, "value '" + name + "'", "is defined twice"};
-    }
+    values_.emplace(name, value);
     plan_->names.push_back(name);
     plan_->constants.push_back(std::move(constant));
     return value;
@@ -102,13 +132,12 @@ class Planner {
   Result<void> AddValues() {
     for (const format::TensorData& data : model_.graph.initializers) {
       QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model_, data.name));
-      QTX_RETURN_IF_ERROR(Define(data.name, std::make_unique<Tensor>(std::move(tensor))));
+      Define(data.name, std::make_unique<Tensor>(std::move(tensor)));
     }
     for (const format::ValueInfo& info : model_.graph.inputs) {
       if (values_.contains(info.name)) continue;
-      QTX_ASSIGN_OR_RETURN(const std::int64_t value, Define(info.name, nullptr));
       plan_->inputs.push_back(info);
-      plan_->input_values.push_back(value);
+      plan_->input_values.push_back(Define(info.name, nullptr));
     }
     return {};
   }
@@ -116,41 +145,40 @@ class Planner {
   Result<void> AddNode(const Node& node) {
     Step step;
     step.node = &node;
-    step.opset = model_.OpsetVersion(node.domain == "ai.onnx" ? "" : node.domain);
+    const bool onnx = node.domain.empty() || node.domain == "ai.onnx";
+    step.opset = onnx ? format::OnnxOpset(model_) : model_.OpsetVersion(node.domain);
     std::vector<const Tensor*> constants;
+    std::vector<bool> constant_inputs;
     for (const std::string& name : node.inputs) {
-      const auto found = name.empty() ? values_.end() : values_.find(name);
-      if (!name.empty() && found == values_.end()) {
-        return Error{ErrorCode::kInvalid, Place(node),
-                     "input '" + name + "' is neither given nor produced before it"};
-      }
-      step.inputs.push_back(name.empty() ? -1 : found->second);
-      constants.push_back(
-          name.empty() ? nullptr : plan_->constants[static_cast<std::size_t>(found->second)].get());
+      step.inputs.push_back(name.empty() ? -1 : values_.at(name));
+      const auto value = static_cast<std::size_t>(step.inputs.back());
+      constants.push_back(name.empty() ? nullptr : plan_->constants[value].get());
+      constant_inputs.push_back(constants.back() != nullptr);
     }
     auto constant = ConstantOf(node, model_.folder);
     if (!constant.has_value()) return At(Place(node), constant.error());
-    auto op = MakeOperator({node, step.opset, constants, kernels_});
+    const format::Attributes attributes(node, step.opset);
+    auto op = MakeOperator({node, step.opset, attributes, constants, kernels_});
     if (!op.has_value()) return At(Place(node), op.error());
     step.constant = *constant != nullptr;
     const bool several = std::ssize(node.outputs) - std::ranges::count(node.outputs, "") > 1;
-    if (step.constant && several) {
-      return Error{ErrorCode::kInvalid, Place(node), "has several outputs, expected one"};
-    }
     step.op = several ? nullptr : op->get();
     if (!step.constant && step.op == nullptr && !has_fallback_) {
       return Error{ErrorCode::kUnsupported, Place(node),
                    several ? "there is no float kernel that gives several outputs"
                            : "there is no float kernel for it"};
     }
+    if (step.op != nullptr && attributes.schema() != nullptr) {
+      plan_->checks.push_back(std::make_unique<ClauseCheck>(*attributes.schema(), node, step.opset,
+                                                            std::move(constant_inputs)));
+      step.check = plan_->checks.back().get();
+    }
     plan_->operators.push_back(*std::move(op));
     std::unique_ptr<Tensor> tensor = *std::move(constant);
     for (const std::string& name : node.outputs) {
       step.outputs.push_back(-1);
       if (name.empty()) continue;
-      auto value = Define(name, std::exchange(tensor, nullptr));
-      if (!value.has_value()) return At(Place(node), value.error());
-      step.outputs.back() = *value;
+      step.outputs.back() = Define(name, std::exchange(tensor, nullptr));
     }
     plan_->steps.push_back(std::move(step));
     return {};
@@ -187,9 +215,9 @@ class Planner {
     for (std::size_t i = 1; i < constants.size(); ++i) {
       if (constants[i] == nullptr || constants[i]->elem_type != ElementType::kFloat) return false;
     }
-    auto normalization = NormalizationOf(*step.node, constants);
-    if (!normalization.has_value() || std::ssize(normalization->mean) != channels) return false;
-    fusion.normalization = *std::move(normalization);
+    fusion.normalization =
+        NormalizationOf(format::Attributes(*step.node, step.opset).Float("epsilon"), constants);
+    if (std::ssize(fusion.normalization.mean) != channels) return false;
     const Normalization& n = fusion.normalization;
     fusion.epilogue.mean = n.mean.data();
     fusion.epilogue.factor = n.factor.data();

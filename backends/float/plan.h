@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "float/operator.h"
 #include "float/ops/batch_normalization.h"
+#include "qtx/format/catalogue.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 
@@ -19,10 +22,32 @@ struct Fusion {
   Epilogue epilogue;
 };
 
+/// Holds inputs to the clauses of a node's operator as they come: their shapes are not known
+/// before, or the model computes what they say. Shapes that were right the last time are right
+/// again.
+class ClauseCheck {
+ public:
+  /// `constant`: which of the inputs are.
+  ClauseCheck(const format::OpSchema& schema, const format::Node& node, std::int64_t opset,
+              std::vector<bool> constant)
+      : schema_(schema), node_(node), opset_(opset), constant_(std::move(constant)) {}
+  /// From several threads at once.  Errors: kInvalid with the clause.
+  Result<void> operator()(Inputs inputs);
+
+ private:
+  const format::OpSchema& schema_;
+  const format::Node& node_;
+  std::int64_t opset_;
+  std::vector<bool> constant_;
+  std::mutex mutex_;
+  std::vector<format::Dims> before_;  // of the inputs, once right
+};
+
 struct Step {
   const format::Node* node = nullptr;
   std::int64_t opset = 0;
   const Operator* op = nullptr;  // nullptr: for the fallback, or a constant
+  ClauseCheck* check = nullptr;  // nullptr: there are no clauses of its operator
   const Fusion* fusion = nullptr;
   std::vector<std::int64_t> inputs;   // values; -1 is absent
   std::vector<std::int64_t> outputs;  // likewise
@@ -42,6 +67,7 @@ struct Plan {
   std::vector<std::int64_t> input_values, output_values;
   std::vector<std::unique_ptr<format::Tensor>> constants;  // of each value; nullptr: computed
   std::vector<std::unique_ptr<Operator>> operators;        // of each node; may be nullptr
+  std::vector<std::unique_ptr<ClauseCheck>> checks;
   std::vector<std::unique_ptr<Fusion>> fusions;
   std::vector<Step> steps;        // one for each node
   std::vector<Step> fused_steps;  // with what follows convolutions in their steps

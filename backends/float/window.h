@@ -10,18 +10,15 @@
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/shape.h"
+#include "qtx/format/window.h"
 
 namespace qtx::backend::floats {
 
-/// One spatial axis.
-struct Axis {
-  std::int64_t in = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0, out = 1;
-};
+using Axis = format::WindowAxis;
 using Window = std::array<Axis, 2>;  // rows, columns; a 1-D operator has a single row
 
 /// The window of a node over the spatial sizes `in` (one or two) with kernel sizes `kernel` (as
-/// many).  Errors: kInvalid for attributes that do not fit.
-/// Source: ONNX Conv, AveragePool and MaxPool: auto_pad, ceil_mode.
+/// many).  Errors: those of format::WindowAxes, kUnsupported for sizes above 2^24.
 Result<Window> WindowOf(const format::Node& node, std::span<const std::int64_t> in,
                         std::span<const std::int64_t> kernel);
 

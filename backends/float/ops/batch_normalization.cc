@@ -7,20 +7,14 @@ namespace qtx::backend::floats {
 using format::Dims;
 using format::Tensor;
 
-Result<Normalization> NormalizationOf(const format::Node& node, Inputs inputs) {
-  if (inputs.size() != 5) return Invalid("expected five inputs");
-  for (std::size_t i = 1; i < 5; ++i) {
-    if (inputs[i] == nullptr || inputs[i]->dims != inputs[1]->dims || Rank(*inputs[i]) != 1) {
-      return Invalid("input " + std::to_string(i) + ": expected as many values as channels");
-    }
-  }
-  const double epsilon = static_cast<double>(node.FloatOr("epsilon", 1e-5F));
+Normalization NormalizationOf(float epsilon, Inputs inputs) {
   const auto values = [&](std::size_t i) { return inputs[i]->As<float>(); };
   Normalization n;
   n.shift.assign(values(2).begin(), values(2).end());
   n.mean.assign(values(3).begin(), values(3).end());
   for (std::size_t i = 0; i < n.mean.size(); ++i) {
-    const double deviation = std::sqrt(static_cast<double>(values(4)[i]) + epsilon);
+    const double deviation =
+        std::sqrt(static_cast<double>(values(4)[i]) + static_cast<double>(epsilon));
     n.factor.push_back(static_cast<float>(static_cast<double>(values(1)[i]) / deviation));
   }
   return n;
@@ -30,17 +24,17 @@ namespace {
 
 class BatchNormalization : public Operator {
  public:
-  explicit BatchNormalization(const NodeInfo& info) : node_(info.node) {}
+  explicit BatchNormalization(const NodeInfo& info) : epsilon_(info.attributes.Float("epsilon")) {}
+
+  // An x of rank 1 has one channel: it is left to others.
+  bool Takes(Inputs inputs) const override {
+    return Operator::Takes(inputs) && Rank(*inputs[0]) > 1;
+  }
 
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor* x = InputOr(inputs, 0);
-    if (x == nullptr || x->dims.size() < 2) return Invalid("expected an input with channels");
-    QTX_ASSIGN_OR_RETURN(const Normalization n, NormalizationOf(node_, inputs));
+    const Normalization n = NormalizationOf(epsilon_, inputs);
     const std::int64_t channels = x->dims[1];
-    if (std::ssize(n.mean) != channels) {
-      return Invalid("found " + std::to_string(n.mean.size()) +
-                     " values, expected one for each of " + std::to_string(channels) + " channels");
-    }
     QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(x->dims));
     const std::int64_t size = Product(std::span(x->dims).subspan(2));
     const std::int64_t planes = x->dims[0] * channels;
@@ -53,7 +47,7 @@ class BatchNormalization : public Operator {
   }
 
  private:
-  const format::Node& node_;
+  float epsilon_;
 };
 
 }  // namespace
@@ -61,7 +55,7 @@ class BatchNormalization : public Operator {
 Result<std::unique_ptr<Operator>> MakeBatchNormalization(const NodeInfo& info) {
   std::size_t outputs = 0;
   for (const std::string& output : info.node.outputs) outputs += output.empty() ? 0U : 1U;
-  if (outputs != 1 || info.opset < 7 || info.node.IntOr("training_mode", 0) != 0) {
+  if (outputs != 1 || info.opset < 7 || info.attributes.Int("training_mode") != 0) {
     return std::unique_ptr<Operator>();
   }
   return std::make_unique<BatchNormalization>(info);

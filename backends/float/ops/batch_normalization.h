@@ -13,7 +13,6 @@ struct Normalization {
 };
 
 /// `inputs`: x (not looked at), scale, B, mean, variance.
-/// Errors: kInvalid when one of the others is absent or they differ in size.
-Result<Normalization> NormalizationOf(const format::Node& node, Inputs inputs);
+Normalization NormalizationOf(float epsilon, Inputs inputs);
 
 }  // namespace qtx::backend::floats

@@ -24,16 +24,12 @@ Dims StepsOf(const Dims& dims, std::size_t rank) {
   return steps;
 }
 
-Result<Dims> BroadcastDims(const Dims& a, const Dims& b) {
+Dims BroadcastDims(const Dims& a, const Dims& b) {
   Dims dims(std::max(a.size(), b.size()), 1);
   for (const Dims* operand : {&a, &b}) {
     for (std::size_t i = 0; i < operand->size(); ++i) {
       std::int64_t& dim = dims[dims.size() - operand->size() + i];
-      const std::int64_t own = (*operand)[i];
-      if (dim != 1 && own != 1 && dim != own) {
-        return Invalid(format::ToString(a) + " and " + format::ToString(b) + " do not broadcast");
-      }
-      if (dim == 1) dim = own;
+      if (dim == 1) dim = (*operand)[i];
     }
   }
   return dims;
@@ -65,9 +61,7 @@ class BinaryOperator : public Operator {
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor* a = InputOr(inputs, 0);
     const Tensor* b = InputOr(inputs, 1);
-    if (a == nullptr || b == nullptr) return Invalid("expected two operands");
-    QTX_ASSIGN_OR_RETURN(Dims dims, BroadcastDims(a->dims, b->dims));
-    QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(std::move(dims)));
+    QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(BroadcastDims(a->dims, b->dims)));
     const std::int64_t count = format::ElementCount(y);
     if (count == 0) return y;
     const std::vector<SteppedAxis> axes = AxesOf(y.dims, a->dims, b->dims);

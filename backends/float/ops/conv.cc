@@ -21,30 +21,23 @@ struct Shape {
 
   std::int64_t depth_channels() const { return channels / groups; }
   std::int64_t group_outputs() const { return outputs / groups; }
-  std::int64_t pixels() const { return window[0].out * window[1].out; }
-  std::int64_t in_pixels() const { return window[0].in * window[1].in; }
+  std::int64_t pixels() const { return window[0].output * window[1].output; }
+  std::int64_t in_pixels() const { return window[0].input * window[1].input; }
   std::int64_t taps() const { return window[0].kernel * window[1].kernel; }
   std::int64_t depth() const { return depth_channels() * taps(); }
 };
 
-Result<Shape> ShapeOf(const format::Node& node, const Dims& x, const Dims& w) {
-  if (w.size() != x.size()) return Invalid("weights of another rank than the input");
+Result<Shape> ShapeOf(const format::Node& node, std::int64_t groups, const Dims& x, const Dims& w) {
   Shape shape;
   shape.batch = x[0];
   shape.channels = x[1];
   shape.outputs = w[0];
-  shape.groups = node.IntOr("group", 1);
-  if (shape.groups < 1 || shape.outputs % shape.groups != 0 || shape.channels % shape.groups != 0 ||
-      w[1] != shape.channels / shape.groups) {
-    return Invalid("weights [" + std::to_string(w[0]) + "," + std::to_string(w[1]) +
-                   ",..] do not fit " + std::to_string(shape.channels) + " channels in " +
-                   std::to_string(shape.groups) + " groups");
-  }
+  shape.groups = groups;
   QTX_ASSIGN_OR_RETURN(shape.window,
                        WindowOf(node, std::span(x).subspan(2), std::span(w).subspan(2)));
   shape.dims = {shape.batch, shape.outputs};
   for (std::size_t axis = 4 - x.size(); axis < 2; ++axis) {
-    shape.dims.push_back(shape.window[axis].out);
+    shape.dims.push_back(shape.window[axis].output);
   }
   return shape;
 }
@@ -123,8 +116,8 @@ class Image {
                                  .offsets = planes_.offsets().data(),
                                  .weights = w + o * shape_.taps(),
                                  .taps = shape_.taps(),
-                                 .rows = shape_.window[0].out,
-                                 .columns = shape_.window[1].out,
+                                 .rows = shape_.window[0].output,
+                                 .columns = shape_.window[1].output,
                                  .pitch = planes_.pitch(),
                                  .out = y_ + o * shape_.pixels(),
                                  .initial = bias == nullptr ? 0.0F : bias[o],
@@ -140,7 +133,7 @@ class Image {
   std::vector<Run> RunsOf(const Block& block) const {
     std::vector<Run> runs;
     const std::int64_t columns =
-        planes_.pitch() == shape_.window[1].out ? shape_.pixels() : shape_.window[1].out;
+        planes_.pitch() == shape_.window[1].output ? shape_.pixels() : shape_.window[1].output;
     for (std::int64_t p = block.column; p < block.column + block.columns;) {
       const std::int64_t x = p % columns;
       const std::int64_t n = std::min(columns - x, block.column + block.columns - p);
@@ -175,15 +168,13 @@ class Image {
 
 class Conv : public Operator {
  public:
-  explicit Conv(const NodeInfo& info) : node_(info.node) {
+  explicit Conv(const NodeInfo& info) : node_(info.node), groups_(info.attributes.Int("group")) {
     const Tensor* w = InputOr(info.constants, 1);
-    if (w == nullptr || w->elem_type != format::ElementType::kFloat || w->dims.size() < 3) return;
+    if (w == nullptr || w->elem_type != format::ElementType::kFloat) return;
     outputs_ = w->dims[0];
-    const std::int64_t groups = node_.IntOr("group", 1);
-    if (w->dims[1] == 1 && groups > 1) return;  // taps one by one
-    if (groups < 1 || outputs_ % groups != 0) return;
+    if (w->dims[1] == 1 && groups_ > 1) return;  // taps one by one
     const std::int64_t depth = Product(std::span(w->dims).subspan(1));
-    packed_ = PackWeights(info.kernels, DataOf(*w), groups, outputs_ / groups, depth);
+    packed_ = PackWeights(info.kernels, DataOf(*w), groups_, outputs_ / groups_, depth);
   }
 
   bool Fuses() const override { return true; }
@@ -199,13 +190,8 @@ class Conv : public Operator {
     const Tensor* x = InputOr(inputs, 0);
     const Tensor* w = InputOr(inputs, 1);
     const Tensor* bias = InputOr(inputs, 2);
-    if (x == nullptr || w == nullptr) return Invalid("expected an input and weights");
     QTX_RETURN_IF_ERROR(CheckSpatialAxes(*x));
-    QTX_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(node_, x->dims, w->dims));
-    if (bias != nullptr && bias->dims != Dims{shape.outputs}) {
-      return Invalid("a bias of shape " + format::ToString(bias->dims) + ", expected [" +
-                     std::to_string(shape.outputs) + "]");
-    }
+    QTX_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(node_, groups_, x->dims, w->dims));
     QTX_ASSIGN_OR_RETURN(const Planes planes, Planes::For(shape.window));
     QTX_RETURN_IF_ERROR(format::ElementCount(std::vector{shape.channels, planes.size()}));
     QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(shape.dims));
@@ -231,6 +217,7 @@ class Conv : public Operator {
 
  private:
   const format::Node& node_;
+  std::int64_t groups_;
   std::int64_t outputs_ = 0;
   std::vector<float> packed_;
 };

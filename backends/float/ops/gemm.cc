@@ -15,12 +15,12 @@ using format::Tensor;
 class Gemm : public Operator {
  public:
   explicit Gemm(const NodeInfo& info)
-      : a_transposed_(info.node.IntOr("transA", 0) != 0),
-        b_transposed_(info.node.IntOr("transB", 0) != 0),
-        alpha_(info.node.FloatOr("alpha", 1)),
-        beta_(info.node.FloatOr("beta", 1)) {
+      : a_transposed_(info.attributes.Int("transA") != 0),
+        b_transposed_(info.attributes.Int("transB") != 0),
+        alpha_(info.attributes.Float("alpha")),
+        beta_(info.attributes.Float("beta")) {
     const Tensor* b = InputOr(info.constants, 1);
-    if (b == nullptr || b->elem_type != format::ElementType::kFloat || Rank(*b) != 2) return;
+    if (b == nullptr || b->elem_type != format::ElementType::kFloat) return;
     packed_ = PackColumns(info.kernels, B(*b), DimAt(*b, b_transposed_ ? 0 : 1),
                           DimAt(*b, b_transposed_ ? 1 : 0));
   }
@@ -31,17 +31,10 @@ class Gemm : public Operator {
     const Tensor* a = InputOr(inputs, 0);
     const Tensor* b = InputOr(inputs, 1);
     const Tensor* c = InputOr(inputs, 2);
-    if (a == nullptr || b == nullptr) return Invalid("expected two matrices");
-    QTX_RETURN_IF_ERROR(CheckMatrix(*a));
-    QTX_RETURN_IF_ERROR(CheckMatrix(*b));
     MatrixProduct p;
     p.rows = DimAt(*a, a_transposed_ ? 1 : 0);
     p.depth = DimAt(*a, a_transposed_ ? 0 : 1);
     p.columns = p.stride = DimAt(*b, b_transposed_ ? 0 : 1);
-    if (DimAt(*b, b_transposed_ ? 1 : 0) != p.depth) {
-      return Invalid("inner sizes differ: " + format::ToString(a->dims) + " by " +
-                     format::ToString(b->dims));
-    }
     QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor({p.rows, p.columns}));
     const std::int64_t step = a->dims[1];
     const Matrix matrix = a_transposed_ ? Matrix{DataOf(*a), 1, step} : Matrix{DataOf(*a), step, 1};
@@ -55,7 +48,7 @@ class Gemm : public Operator {
       Multiply(context, {&p, 1});
       if (alpha_ == 1) return y;
     }
-    QTX_RETURN_IF_ERROR(AddC(c, p.rows, p.columns, p.c));
+    AddC(c, p.rows, p.columns, p.c);
     if (alpha_ != 1) return y;
     p.begins = false;
     Multiply(context, {&p, 1});
@@ -69,22 +62,17 @@ class Gemm : public Operator {
   }
 
   // C as [rows, columns]; without one, zeros.
-  static Result<Matrix> Broadcast(const Tensor* c, std::int64_t rows, std::int64_t columns) {
+  static Matrix Broadcast(const Tensor* c) {
     static constexpr float kZero = 0;
     if (c == nullptr) return Matrix{&kZero, 0, 0};
     const std::int64_t c_columns = c->dims.empty() ? 1 : c->dims.back();
     const std::int64_t c_rows = c->dims.size() < 2 ? 1 : c->dims[0];
-    if (c->dims.size() > 2 || (c_rows != 1 && c_rows != rows) ||
-        (c_columns != 1 && c_columns != columns)) {
-      return Invalid("C of shape " + format::ToString(c->dims) + " does not broadcast to [" +
-                     std::to_string(rows) + "," + std::to_string(columns) + "]");
-    }
     return Matrix{DataOf(*c), c_rows == 1 ? 0 : c_columns, c_columns == 1 ? 0 : 1};
   }
 
   // y = beta * c, or where alpha is not 1, y = fma(alpha, y, beta * c).
-  Result<void> AddC(const Tensor* c, std::int64_t rows, std::int64_t columns, float* y) const {
-    QTX_ASSIGN_OR_RETURN(const Matrix added, Broadcast(c, rows, columns));
+  void AddC(const Tensor* c, std::int64_t rows, std::int64_t columns, float* y) const {
+    const Matrix added = Broadcast(c);
     const float beta = c == nullptr ? 0.0F : beta_;
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j, ++y) {
@@ -92,7 +80,6 @@ class Gemm : public Operator {
         *y = alpha_ == 1 ? term : std::fma(alpha_, *y, term);
       }
     }
-    return {};
   }
 
   bool a_transposed_, b_transposed_;
@@ -109,16 +96,12 @@ struct Stacks {
 Result<Stacks> Broadcast(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
   Stacks stacks;
   stacks.dims.assign(std::max(a.size(), b.size()), 1);
-  const auto place = [&](std::span<const std::int64_t> dims) -> Result<void> {
+  for (const auto dims : {a, b}) {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       std::int64_t& dim = stacks.dims[stacks.dims.size() - dims.size() + i];
-      if (dim != 1 && dims[i] != 1 && dim != dims[i]) return Invalid("the stacks do not broadcast");
       if (dim == 1) dim = dims[i];
     }
-    return {};
-  };
-  QTX_RETURN_IF_ERROR(place(a));
-  QTX_RETURN_IF_ERROR(place(b));
+  }
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(stacks.dims));
   const auto index = [&](std::span<const std::int64_t> dims, std::int64_t at) {
     std::int64_t found = 0;
@@ -153,18 +136,11 @@ class MatMul : public Operator {
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor* a = InputOr(inputs, 0);
     const Tensor* b = InputOr(inputs, 1);
-    if (a == nullptr || b == nullptr || a->dims.empty() || b->dims.empty()) {
-      return Invalid("expected two operands of rank 1 or more");
-    }
     Dims a_dims = a->dims;
     Dims b_dims = b->dims;
     if (a->dims.size() == 1) a_dims.insert(a_dims.begin(), 1);
     if (b->dims.size() == 1) b_dims.push_back(1);
     const auto matrix = [](const Dims& dims) { return std::span(dims).last(2); };
-    if (matrix(a_dims)[1] != matrix(b_dims)[0]) {
-      return Invalid("inner sizes differ: " + format::ToString(a->dims) + " by " +
-                     format::ToString(b->dims));
-    }
     std::span<const std::int64_t> a_stack = std::span(a_dims).first(a_dims.size() - 2);
     Sizes sizes{matrix(a_dims)[0], matrix(b_dims)[1], matrix(a_dims)[1]};
     if (b_dims.size() == 2) {  // all rows of a stack at once

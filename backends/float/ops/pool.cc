@@ -18,8 +18,8 @@ std::vector<float> Divisors(const Window& window, bool padding) {
   for (std::size_t i = 0; i < 2; ++i) {
     const Axis& axis = window[i];
     const std::int64_t low = padding ? -axis.pad_begin : 0;
-    const std::int64_t high = axis.in + (padding ? axis.pad_end : 0);
-    for (std::int64_t out = 0; out < axis.out; ++out) {
+    const std::int64_t high = axis.input + (padding ? axis.pad_end : 0);
+    for (std::int64_t out = 0; out < axis.output; ++out) {
       std::int64_t count = 0;
       for (std::int64_t k = 0; k < axis.kernel; ++k) {
         const std::int64_t at = out * axis.stride - axis.pad_begin + k * axis.dilation;
@@ -38,31 +38,31 @@ std::vector<float> Divisors(const Window& window, bool padding) {
 class Pool : public Operator {
  public:
   Pool(const NodeInfo& info, bool mean)
-      : node_(info.node), mean_(mean), counts_padding_(node_.IntOr("count_include_pad", 0) != 0) {}
+      : node_(info.node),
+        mean_(mean),
+        counts_padding_(mean && info.attributes.Int("count_include_pad") != 0) {}
 
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor* x = InputOr(inputs, 0);
-    if (x == nullptr) return Invalid("expected an input");
     QTX_RETURN_IF_ERROR(CheckSpatialAxes(*x));
     const auto spatial = std::span(x->dims).subspan(2);
-    const auto kernel = node_.IntsOr("kernel_shape", {});
-    if (kernel.size() != spatial.size())
-      return Invalid("kernel_shape has not a size for each axis");
-    QTX_ASSIGN_OR_RETURN(const Window window, WindowOf(node_, spatial, kernel));
+    QTX_ASSIGN_OR_RETURN(const Window window,
+                         WindowOf(node_, spatial, node_.IntsOr("kernel_shape", {})));
     QTX_ASSIGN_OR_RETURN(const Planes planes, Planes::For(window));
     Dims dims{x->dims[0], x->dims[1]};
-    for (std::size_t axis = 4 - x->dims.size(); axis < 2; ++axis) dims.push_back(window[axis].out);
+    for (std::size_t axis = 4 - x->dims.size(); axis < 2; ++axis)
+      dims.push_back(window[axis].output);
     QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(std::move(dims)));
     const std::vector<float> divisors =
         mean_ ? Divisors(window, counts_padding_) : std::vector<float>();
-    const std::int64_t in = window[0].in * window[1].in;
-    const std::int64_t out = window[0].out * window[1].out;
+    const std::int64_t in = window[0].input * window[1].input;
+    const std::int64_t out = window[0].output * window[1].output;
     const std::int64_t channels = x->dims[0] * x->dims[1];
     const float padding = mean_ ? 0.0F : -std::numeric_limits<float>::infinity();
     WindowRows rows{.offsets = planes.offsets().data(),
                     .taps = std::ssize(planes.offsets()),
-                    .rows = window[0].out,
-                    .columns = window[1].out,
+                    .rows = window[0].output,
+                    .columns = window[1].output,
                     .pitch = planes.pitch(),
                     .divisors = divisors.data()};
     ForChannels(context, channels, channels * out * rows.taps,
@@ -85,7 +85,7 @@ class Pool : public Operator {
 
 Result<std::unique_ptr<Operator>> Make(const NodeInfo& info, bool mean) {
   const bool two_outputs = info.node.outputs.size() > 1 && !info.node.outputs[1].empty();
-  if (two_outputs || info.node.IntsOr("kernel_shape", {}).size() > 2) {
+  if (two_outputs || info.attributes.Ints("kernel_shape").size() > 2) {
     return std::unique_ptr<Operator>();
   }
   return std::make_unique<Pool>(info, mean);

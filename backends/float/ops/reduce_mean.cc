@@ -49,9 +49,9 @@ class ReduceMean : public Operator {
  public:
   explicit ReduceMean(const NodeInfo& info)
       : global_(info.node.op_type == "GlobalAveragePool"),
-        keep_(global_ || info.node.IntOr("keepdims", 1) != 0),
-        nothing_for_none_(info.node.IntOr("noop_with_empty_axes", 0) != 0),
-        axes_(info.node.IntsOr("axes", {})) {}
+        keep_(global_ || info.attributes.Int("keepdims") != 0),
+        nothing_for_none_(!global_ && info.attributes.Int("noop_with_empty_axes") != 0),
+        axes_(global_ ? std::vector<std::int64_t>() : info.attributes.Ints("axes")) {}
 
   bool Takes(Inputs inputs) const override {
     return Operator::Takes(inputs.first(std::min<std::size_t>(1, inputs.size())));
@@ -59,8 +59,7 @@ class ReduceMean : public Operator {
 
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor* x = InputOr(inputs, 0);
-    if (x == nullptr) return Invalid("expected an input");
-    QTX_ASSIGN_OR_RETURN(const std::vector<bool> reduced, Reduced(*x, InputOr(inputs, 1)));
+    const std::vector<bool> reduced = Reduced(*x, InputOr(inputs, 1));
     Dims dims;
     for (std::size_t axis = 0; axis < reduced.size(); ++axis) {
       if (!reduced[axis]) dims.push_back(x->dims[axis]);
@@ -82,22 +81,15 @@ class ReduceMean : public Operator {
  private:
   static constexpr std::int64_t kSumsOfTask = 64;
 
-  Result<std::vector<bool>> Reduced(const Tensor& x, const Tensor* given) const {
+  std::vector<bool> Reduced(const Tensor& x, const Tensor* given) const {
     std::vector<bool> reduced(x.dims.size(), false);
     if (global_) {
-      if (x.dims.size() < 2) return Invalid("expected a batch and channels");
       std::fill(reduced.begin() + 2, reduced.end(), true);
       return reduced;
     }
-    std::vector<std::int64_t> axes = axes_;
-    if (given != nullptr) {
-      QTX_ASSIGN_OR_RETURN(axes, IntegersOf(given, "axes"));
-    }
+    const std::vector<std::int64_t> axes = given != nullptr ? IntegersOf(*given) : axes_;
     if (axes.empty()) reduced.assign(x.dims.size(), !nothing_for_none_);
-    for (const std::int64_t axis : axes) {
-      QTX_ASSIGN_OR_RETURN(const std::int64_t at, format::NormalizeAxis(axis, Rank(x)));
-      reduced[static_cast<std::size_t>(at)] = true;
-    }
+    for (const std::int64_t axis : axes) reduced[AxisOf(axis, Rank(x))] = true;
     return reduced;
   }
 

@@ -26,10 +26,8 @@ Result<Tensor> NewLike(const Context& context, const Tensor& like, Dims dims) {
 
 namespace {
 
-Result<Dims> FlattenDims(const Dims& x, std::int64_t axis) {
-  const auto rank = std::ssize(x);
-  if (axis < -rank || axis > rank) return Invalid("axis " + std::to_string(axis));
-  const auto split = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+Dims FlattenDims(const Dims& x, std::int64_t axis) {
+  const std::size_t split = AxisOf(axis, std::ssize(x));
   return Dims{Product(std::span(x).first(split)), Product(std::span(x).subspan(split))};
 }
 
@@ -37,30 +35,23 @@ Result<Dims> ReshapeDims(const Dims& x, Dims dims, bool allow_zero) {
   std::int64_t* inferred = nullptr;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && !allow_zero) {
-      if (i >= x.size()) return Invalid("shape copies an axis that is not there");
       dims[i] = x[i];
     } else if (dims[i] == -1) {
-      if (inferred != nullptr) return Invalid("shape has several -1");
       inferred = &dims[i];
     }
   }
   const std::int64_t count = Product(x);
   if (inferred != nullptr) *inferred = 1;
   QTX_ASSIGN_OR_RETURN(const std::int64_t given, format::ElementCount(dims));
-  if (inferred != nullptr) *inferred = given == 0 ? 0 : count / given;
-  if (Product(dims) != count) {
-    return Invalid(format::ToString(x) + " does not reshape to " + format::ToString(dims));
-  }
+  if (inferred != nullptr) *inferred = count / given;
   return dims;
 }
 
-Result<Dims> SqueezeDims(const Dims& x, const std::vector<std::int64_t>& axes, bool all) {
+Dims SqueezeDims(const Dims& x, const std::vector<std::int64_t>& axes, bool all) {
   std::vector<bool> removed(x.size(), false);
   for (std::size_t i = 0; i < x.size(); ++i) removed[i] = all && x[i] == 1;
   for (const std::int64_t axis : axes) {
-    QTX_ASSIGN_OR_RETURN(const std::int64_t at, format::NormalizeAxis(axis, std::ssize(x)));
-    if (x[static_cast<std::size_t>(at)] != 1) return Invalid("squeezes an axis that is not 1");
-    removed[static_cast<std::size_t>(at)] = true;
+    removed[AxisOf(axis, std::ssize(x))] = true;
   }
   Dims dims;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -69,14 +60,11 @@ Result<Dims> SqueezeDims(const Dims& x, const std::vector<std::int64_t>& axes, b
   return dims;
 }
 
-Result<Dims> UnsqueezeDims(const Dims& x, const std::vector<std::int64_t>& axes) {
+Dims UnsqueezeDims(const Dims& x, const std::vector<std::int64_t>& axes) {
   const std::size_t rank = x.size() + axes.size();
   std::vector<bool> added(rank, false);
   for (const std::int64_t axis : axes) {
-    QTX_ASSIGN_OR_RETURN(const std::int64_t at,
-                         format::NormalizeAxis(axis, static_cast<std::int64_t>(rank)));
-    if (added[static_cast<std::size_t>(at)]) return Invalid("unsqueezes an axis twice");
-    added[static_cast<std::size_t>(at)] = true;
+    added[AxisOf(axis, std::ssize(added))] = true;
   }
   Dims dims;
   auto next = x.begin();
@@ -86,7 +74,14 @@ Result<Dims> UnsqueezeDims(const Dims& x, const std::vector<std::int64_t>& axes)
 
 class Reshaping : public Movement {
  public:
-  explicit Reshaping(const NodeInfo& info) : node_(info.node), opset_(info.opset) {}
+  explicit Reshaping(const NodeInfo& info) : op_(info.node.op_type) {
+    if (op_ == "Flatten") axis_ = info.attributes.Int("axis");
+    if (op_ == "Reshape") {
+      attribute_ = info.node.Find("shape");
+      allow_zero_ = info.attributes.Int("allowzero") != 0;
+    }
+    if (op_ == "Squeeze" || op_ == "Unsqueeze") attribute_ = info.node.Find("axes");
+  }
 
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor& x = *inputs[0];
@@ -97,33 +92,20 @@ class Reshaping : public Movement {
   }
 
  private:
-  // `attribute` until an opset, then the second input.
-  Result<std::vector<std::int64_t>> Integers(const char* attribute, std::int64_t since,
-                                             const Tensor* input) const {
-    if (opset_ < since) return node_.IntsOr(attribute, {});
-    return IntegersOf(input, attribute);
-  }
-
   Result<Dims> DimsOf(const Dims& x, const Tensor* second) const {
-    const std::string& op = node_.op_type;
-    if (op == "Flatten") return FlattenDims(x, node_.IntOr("axis", 1));
-    if (op == "Reshape") {
-      QTX_ASSIGN_OR_RETURN(Dims shape, Integers("shape", 5, second));
-      return ReshapeDims(x, std::move(shape), node_.IntOr("allowzero", 0) != 0);
-    }
-    if (op == "Unsqueeze") {
-      QTX_ASSIGN_OR_RETURN(const auto axes, Integers("axes", 13, second));
-      return UnsqueezeDims(x, axes);
-    }
-    if (op != "Squeeze") return x;
-    const bool all = opset_ < 13 ? node_.Find("axes") == nullptr : second == nullptr;
-    if (all) return SqueezeDims(x, {}, true);
-    QTX_ASSIGN_OR_RETURN(const auto axes, Integers("axes", 13, second));
-    return SqueezeDims(x, axes, false);
+    if (op_ == "Flatten") return FlattenDims(x, axis_);
+    if (op_ == "Identity" || op_ == "Dropout") return x;
+    const bool named = attribute_ != nullptr || second != nullptr;
+    Dims given;
+    if (named) given = attribute_ != nullptr ? attribute_->ints : IntegersOf(*second);
+    if (op_ == "Reshape") return ReshapeDims(x, std::move(given), allow_zero_);
+    return op_ == "Unsqueeze" ? UnsqueezeDims(x, given) : SqueezeDims(x, given, !named);
   }
 
-  const format::Node& node_;
-  std::int64_t opset_;
+  const std::string& op_;
+  std::int64_t axis_ = 0;
+  bool allow_zero_ = false;
+  const format::Attribute* attribute_ = nullptr;  // in the place of the second input
 };
 
 }  // namespace

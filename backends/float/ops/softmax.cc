@@ -23,14 +23,12 @@ void SoftmaxRow(const Kernels& kernels, const float* x, std::int64_t n, float* y
 class Softmax : public Operator {
  public:
   explicit Softmax(const NodeInfo& info)
-      : axis_(info.node.IntOr("axis", info.opset < 13 ? 1 : -1)), flattens_(info.opset < 13) {}
+      : axis_(info.attributes.Int("axis")), flattens_(info.opset < 13) {}
 
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor* x = InputOr(inputs, 0);
-    if (x == nullptr) return Invalid("expected an input");
-    QTX_ASSIGN_OR_RETURN(const std::int64_t at, format::NormalizeAxis(axis_, Rank(*x)));
     QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(x->dims));
-    const auto axis = static_cast<std::size_t>(at);
+    const std::size_t axis = AxisOf(axis_, Rank(*x));
     const auto dims = std::span(x->dims);
     const std::int64_t n = flattens_ ? Product(dims.subspan(axis)) : dims[axis];
     const std::int64_t inner = flattens_ ? 1 : Product(dims.subspan(axis + 1));

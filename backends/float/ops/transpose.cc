@@ -64,7 +64,7 @@ void Copy(const Box& box, const Tensor& x, Tensor& y) {
 
 class Transpose : public Movement {
  public:
-  explicit Transpose(const NodeInfo& info) : permutation_(info.node.IntsOr("perm", {})) {}
+  explicit Transpose(const NodeInfo& info) : permutation_(info.attributes.Ints("perm")) {}
 
   bool Takes(Inputs inputs) const override {
     return Movement::Takes(inputs) && WidthOf(*inputs[0]) <= 8;
@@ -76,12 +76,6 @@ class Transpose : public Movement {
     if (perm.empty()) {
       perm.resize(x.dims.size());
       std::iota(perm.rbegin(), perm.rend(), 0);
-    }
-    std::vector<std::int64_t> sorted = perm;
-    std::ranges::sort(sorted);
-    if (sorted.size() != x.dims.size()) return Invalid("perm has not a value for each axis");
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-      if (sorted[i] != static_cast<std::int64_t>(i)) return Invalid("perm is no permutation");
     }
     const Dims strides = format::RowMajorStrides(x.dims);
     Dims dims;
@@ -103,8 +97,6 @@ class Transpose : public Movement {
 
 class Pad : public Movement {
  public:
-  explicit Pad(const NodeInfo& info) : node_(info.node), opset_(info.opset) {}
-
   bool Takes(Inputs inputs) const override {
     const Tensor* x = InputOr(inputs, 0);
     const Tensor* value = InputOr(inputs, 2);
@@ -121,7 +113,6 @@ class Pad : public Movement {
     const Dims strides = format::RowMajorStrides(x.dims);
     for (std::size_t i = 0; i < rank; ++i) {  // negative pads cut
       dims.push_back(x.dims[i] + pads[i] + pads[rank + i]);
-      if (dims[i] < 0) return Invalid("pads cut more than there is");
       const std::int64_t begin = std::max<std::int64_t>(0, -pads[i]);
       const std::int64_t end = x.dims[i] + std::min<std::int64_t>(0, pads[rank + i]);
       box.size.push_back(std::max<std::int64_t>(0, end - begin));
@@ -134,45 +125,31 @@ class Pad : public Movement {
       box.to += std::clamp<std::int64_t>(pads[i], 0, dims[i]) * box.to_steps[i];
     }
     const Tensor* value = InputOr(inputs, 2);
-    const float padding = opset_ < 11                                 ? node_.FloatOr("value", 0)
-                          : value != nullptr && !value->bytes.empty() ? *DataOf(*value)
-                                                                      : 0.0F;
-    std::ranges::fill(y.As<float>(), padding);
+    std::ranges::fill(y.As<float>(), value != nullptr ? *DataOf(*value) : 0.0F);
     if (Product(box.size) > 0) Copy(box, x, y);
     return y;
   }
 
  private:
   // Begins and ends of all axes.
-  Result<std::vector<std::int64_t>> PadsOf(Inputs inputs) const {
+  static Result<std::vector<std::int64_t>> PadsOf(Inputs inputs) {
     const auto rank = static_cast<std::size_t>(Rank(*inputs[0]));
-    std::vector<std::int64_t> given;
+    const std::vector<std::int64_t> given = IntegersOf(*inputs[1]);
     std::vector<std::int64_t> axes(rank);
     std::iota(axes.begin(), axes.end(), 0);
-    if (opset_ < 11) {
-      given = node_.IntsOr("pads", {});
-    } else {
-      QTX_ASSIGN_OR_RETURN(given, IntegersOf(InputOr(inputs, 1), "pads"));
-    }
-    if (InputOr(inputs, 3) != nullptr) {
-      QTX_ASSIGN_OR_RETURN(axes, IntegersOf(inputs[3], "axes"));
-    }
-    if (given.size() != 2 * axes.size()) return Invalid("pads has not two values for each axis");
+    if (InputOr(inputs, 3) != nullptr) axes = IntegersOf(*inputs[3]);
     std::vector<std::int64_t> pads(2 * rank, 0);
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      QTX_ASSIGN_OR_RETURN(const std::int64_t at, format::NormalizeAxis(axes[i], Rank(*inputs[0])));
+      const std::size_t at = AxisOf(axes[i], Rank(*inputs[0]));
       constexpr std::int64_t kLargest = std::int64_t{1} << 32;
       if (std::abs(given[i] / 2) > kLargest || std::abs(given[axes.size() + i] / 2) > kLargest) {
         return Error{ErrorCode::kTooLarge, "", "pads: supported up to 2^33"};
       }
-      pads[static_cast<std::size_t>(at)] = given[i];
-      pads[rank + static_cast<std::size_t>(at)] = given[axes.size() + i];
+      pads[at] = given[i];
+      pads[rank + at] = given[axes.size() + i];
     }
     return pads;
   }
-
-  const format::Node& node_;
-  std::int64_t opset_;
 };
 
 }  // namespace
@@ -182,8 +159,8 @@ Result<std::unique_ptr<Operator>> MakeTranspose(const NodeInfo& info) {
 }
 
 Result<std::unique_ptr<Operator>> MakePad(const NodeInfo& info) {
-  if (info.node.StringOr("mode", "constant") != "constant") return std::unique_ptr<Operator>();
-  return std::make_unique<Pad>(info);
+  if (info.attributes.String("mode") != "constant") return std::unique_ptr<Operator>();
+  return std::make_unique<Pad>();
 }
 
 }  // namespace qtx::backend::floats

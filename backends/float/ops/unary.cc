@@ -14,7 +14,6 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t kElementsOfTask = 8192;
 
 Result<Tensor> Map(const Context& context, const Tensor* x, Unary function, float p, float q) {
-  if (x == nullptr) return Invalid("expected an input");
   QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(x->dims));
   const std::int64_t count = format::ElementCount(y);
   const auto run = context.kernels.unary[static_cast<int>(function)];
@@ -49,13 +48,12 @@ class Clip : public Operator {
  public:
   explicit Clip(const NodeInfo& info)
       : node_(info.node),
-        low_(info.opset < 11 ? info.node.FloatOr("min", -kInfinity) : -kInfinity),
-        high_(info.opset < 11 ? info.node.FloatOr("max", kInfinity) : kInfinity) {}
+        low_(info.node.FloatOr("min", -kInfinity)),
+        high_(info.node.FloatOr("max", kInfinity)) {}
 
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
-    const auto bounds = BoundsOf(inputs);
-    if (!bounds) return Invalid("a bound that is not a scalar");
-    return Map(context, InputOr(inputs, 0), Unary::kClamp, bounds->first, bounds->second);
+    const auto [low, high] = BoundsOf(inputs);
+    return Map(context, InputOr(inputs, 0), Unary::kClamp, low, high);
   }
 
   std::optional<std::pair<float, float>> ClampOf(Inputs constants) const override {
@@ -70,15 +68,13 @@ class Clip : public Operator {
   }
 
  private:
-  std::optional<std::pair<float, float>> BoundsOf(Inputs inputs) const {
+  std::pair<float, float> BoundsOf(Inputs inputs) const {
     float bounds[2] = {low_, high_};
     for (std::size_t i = 0; i < 2; ++i) {
       const Tensor* bound = InputOr(inputs, i + 1);
-      if (bound == nullptr) continue;
-      if (format::ElementCount(*bound) != 1) return std::nullopt;
-      bounds[i] = *DataOf(*bound);
+      if (bound != nullptr) bounds[i] = *DataOf(*bound);
     }
-    return std::pair(bounds[0], bounds[1]);
+    return {bounds[0], bounds[1]};
   }
 
   const format::Node& node_;
@@ -94,9 +90,9 @@ Result<std::unique_ptr<Operator>> MakeUnary(const NodeInfo& info) {
     return std::make_unique<UnaryOperator>(function, p, q);
   };
   if (node.op_type == "Relu") return make(Unary::kClamp, 0, kInfinity);
-  if (node.op_type == "LeakyRelu") return make(Unary::kLeakyRelu, node.FloatOr("alpha", 0.01F));
+  if (node.op_type == "LeakyRelu") return make(Unary::kLeakyRelu, info.attributes.Float("alpha"));
   if (node.op_type == "HardSigmoid") {
-    return make(Unary::kHardSigmoid, node.FloatOr("alpha", 0.2F), node.FloatOr("beta", 0.5F));
+    return make(Unary::kHardSigmoid, info.attributes.Float("alpha"), info.attributes.Float("beta"));
   }
   if (node.op_type == "HardSwish") return make(Unary::kHardSwish, 1.0F / 6, 0.5F);
   if (node.op_type == "Exp") return make(Unary::kExp);

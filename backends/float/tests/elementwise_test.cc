@@ -144,7 +144,7 @@ TEST(Binary, RefusesShapesThatDoNotBroadcast) {
   const std::vector<Tensor> inputs = {Floats({2}, {1, 2}), Floats({3}, {1, 2, 3})};
   const auto result = RunModel(OneNode("Add", inputs, 0), inputs);
   ASSERT_FALSE(result.has_value());
-  EXPECT_EQ(result.error().message, "[2] and [3] do not broadcast");
+  EXPECT_EQ(result.error().clause, "add.C2");
 }
 
 void ExpectBits(const Tensor& y, const std::vector<float>& expected) {
@@ -232,7 +232,9 @@ TEST(Pools, AreWithinTheBoundForEveryWindow) {
         Attribute::Ints("strides", {stride[0], stride[1]}),
         Attribute::Ints("dilations", {dilation[0], dilation[1]}),
         Attribute::Ints("pads", {pad[0], pad[1], pad[0], pad[1]})};
-    const Tensor mean = Compute("AveragePool", {x}, 0, window, {2});
+    auto means = RunModel(OneNode("AveragePool", {x}, 0, window, 19), {x}, {2});
+    ASSERT_TRUE(means.has_value()) << means.error().Text();
+    const Tensor& mean = means->front();
     const Tensor most = Compute("MaxPool", {x}, 0, window, {2});
     std::size_t at = 0;
     for (std::int64_t channel = 0; channel < 6; ++channel) {

@@ -179,7 +179,9 @@ TEST(FloatModel, GivesOutputsThatNoNodeProduces) {
   AddInput(model, "x", ElementType::kFloat, {1});
   AddConstant(model, "c", Floats({1}, {7}));
   AddNode(model, "Relu", {"x"}, "y");
-  for (const char* name : {"y", "x", "c", "y"}) model.graph.outputs.push_back({.name = name});
+  for (const char* name : {"y", "x", "c", "y"}) {
+    model.graph.outputs.push_back({.name = name, .type = model.graph.inputs[0].type});
+  }
   const auto prepared = Prepared(model);
   for (int run = 0; run < 2; ++run) {
     const auto outputs = prepared->Run(std::vector{Floats({1}, {3})});
@@ -236,7 +238,12 @@ TEST(FloatModel, RefusesInputsThatDoNotFit) {
 
 std::string PrepareError(const format::Model& model) {
   const auto prepared = FloatModel::Prepare(model, 1);
-  return prepared.has_value() ? "none" : prepared.error().where + ": " + prepared.error().message;
+  return prepared.has_value() ? "none" : prepared.error().Text();
+}
+
+std::string ClauseOf(const format::Model& model) {
+  const auto prepared = FloatModel::Prepare(model, 1);
+  return prepared.has_value() ? "none" : prepared.error().clause;
 }
 
 ErrorCode CodeOf(const format::Model& model, const std::vector<Tensor>& inputs) {
@@ -270,21 +277,45 @@ TEST(FloatModel, RefusesModelsThatDoNotHoldTogether) {
   const Tensor x = Floats({1}, {1});
   format::Model missing = OneNode("Relu", {x}, 0);
   missing.graph.nodes[0].inputs = {"z"};
-  EXPECT_EQ(PrepareError(missing),
-            "node 'y' (Relu): input 'z' is neither given nor produced before it");
+  EXPECT_EQ(ClauseOf(missing), "graph.C2");
   format::Model twice = OneNode("Relu", {x}, 0);
   twice.graph.nodes.push_back(twice.graph.nodes[0]);
-  EXPECT_EQ(PrepareError(twice), "node 'y' (Relu): value 'y': is defined twice");
+  EXPECT_EQ(ClauseOf(twice), "graph.C1");
   format::Model no_output = OneNode("Relu", {x}, 0);
   no_output.graph.outputs = {{.name = "z"}};
-  EXPECT_EQ(PrepareError(no_output), "output 'z': no node produces it");
+  EXPECT_EQ(ClauseOf(no_output), "graph.C3");
   format::Model two_constants = OneNode("Relu", {x}, 0);
   AddNode(two_constants, "Constant", {}, "c", {Attribute::Float("value_float", 1)});
   two_constants.graph.nodes[1].outputs = {"c", "d"};
-  EXPECT_EQ(PrepareError(two_constants), "node 'c' (Constant): has several outputs, expected one");
+  EXPECT_EQ(ClauseOf(two_constants), "graph.C5");
   format::Model quantized = OneNode("Relu", {x}, 0);
   quantized.graph.inputs[0].type->elem_type = ElementType::kInt8Q;
+  quantized.graph.inputs[0].type->quantization.emplace().scale = {1};
+  quantized.graph.outputs[0].type = quantized.graph.inputs[0].type;
   EXPECT_THAT(PrepareError(quantized), HasSubstr("value 'x0': of type INT8Q"));
+}
+
+// What shapes come to is known when it runs, and shapes that were right are remembered.
+TEST(FloatModel, HoldsShapesToTheClausesWhenTheyCome) {
+  format::Model model = NewModel();
+  AddInput(model, "a", ElementType::kFloat, {1, 2});
+  AddInput(model, "b", ElementType::kFloat, {2, 1});
+  for (format::ValueInfo& input : model.graph.inputs) {
+    for (format::Dimension& dimension : *input.type->shape) dimension = {};
+  }
+  AddNode(model, "MatMul", {"a", "b"}, "y");
+  model.graph.outputs.push_back({.name = "y"});
+  const auto prepared = Prepared(model);
+  const Tensor row = Floats({1, 2}, {1, 2});
+  const Tensor column = Floats({2, 1}, {3, 4});
+  for (int run = 0; run < 2; ++run) {
+    const auto product = prepared->Run(std::vector{row, column});
+    ASSERT_TRUE(product.has_value());
+    EXPECT_EQ(product->front(), Floats({1, 1}, {11}));
+    const auto refused = prepared->Run(std::vector{row, row});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().clause, "mat_mul.C3");
+  }
 }
 
 // Nodes without the inputs and outputs they need, and without attributes that have no default.

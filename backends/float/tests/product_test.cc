@@ -71,14 +71,14 @@ TEST(MatMul, AddsByAscendingIndex) {
 }
 
 TEST(MatMul, RefusesWhatDoesNotFit) {
-  const auto code = [](const Tensor& a, const Tensor& b) {
+  const auto clause = [](const Tensor& a, const Tensor& b) {
     const auto result = RunModel(OneNode("MatMul", {a, b}, 0), {a, b});
-    return result.has_value() ? "none" : result.error().where;
+    return result.has_value() ? "none" : result.error().clause;
   };
   const Tensor a = Floats({1, 2}, {1, 2});
-  EXPECT_EQ(code(a, Floats({3, 1}, {1, 2, 3})), "node 'y' (MatMul)");
-  EXPECT_EQ(code(a, Floats({}, {1})), "node 'y' (MatMul)");
-  EXPECT_EQ(code(Floats({2, 1, 1}, {1, 2}), Floats({3, 1, 1}, {1, 2, 3})), "node 'y' (MatMul)");
+  EXPECT_EQ(clause(a, Floats({3, 1}, {1, 2, 3})), "mat_mul.C3");
+  EXPECT_EQ(clause(a, Floats({}, {1})), "mat_mul.C2");
+  EXPECT_EQ(clause(Floats({2, 1, 1}, {1, 2}), Floats({3, 1, 1}, {1, 2, 3})), "mat_mul.C4");
 }
 
 // gamma of one rounding for each term, one for alpha and one for beta.
