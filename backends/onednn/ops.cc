@@ -17,8 +17,7 @@ using peer::Window;
 using Type = memory::data_type;
 
 Result<void> AddPool(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(node.Understands({"auto_pad", "ceil_mode", "count_include_pad", "dilations",
-                                        "kernel_shape", "pads", "storage_order", "strides"}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   if (x->rank() < 3 || x->rank() > 5) return node.Unsupported("other than 1 to 3 spatial axes");
   const memory::dims in(x->dims().begin() + 2, x->dims().end());
@@ -28,7 +27,7 @@ Result<void> AddPool(const Reader& node, Net& net) {
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(With(x->dims()[0], x->dims()[1], window.out)));
   algorithm how = algorithm::pooling_max;
   const bool average = node.op().find("Average") != std::string::npos;
-  const bool include = average && node.node().IntOr("count_include_pad", 0) != 0;
+  const bool include = average && !global && node.Int("count_include_pad") != 0;
   if (include && window.cut) return node.Unsupported("ceil_mode with count_include_pad");
   if (average) {
     how = include ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
@@ -83,11 +82,11 @@ Result<dnnl::primitive_attr> SumOfBytes(const Reader& node, const Value& a, cons
 }
 
 Result<void> AddBinary(const Reader& node, Net& net, algorithm how) {
-  QTX_RETURN_IF_ERROR(node.Understands({}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   if (node.input_count() != 2) return node.Unsupported("other than two inputs");
   QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
-  QTX_ASSIGN_OR_RETURN(const memory::dims dims, Broadcast(node, a->dims(), b->dims()));
+  QTX_ASSIGN_OR_RETURN(const memory::dims dims, node.InferredDims());
   const bool swaps = node.op() != "Sub" && node.op() != "Div";
   if (swaps && a->dims() != dims) std::swap(a, b);
   if (a->dims() != dims) return node.Unsupported("the first operand is broadcast");
@@ -143,15 +142,13 @@ std::optional<Function> FunctionOf(const Reader& node) {
     return Function{algorithm::eltwise_clip, std::max(node.bounds().low, -kLargest),
                     std::min(node.bounds().high, kLargest)};
   }
-  if (node.op() == "Elu") return Function{algorithm::eltwise_elu, node.node().FloatOr("alpha", 1)};
-  if (node.op() == "LeakyRelu") {
-    return Function{algorithm::eltwise_relu, node.node().FloatOr("alpha", 0.01F)};
-  }
+  if (node.op() == "Elu") return Function{algorithm::eltwise_elu, node.Float("alpha")};
+  if (node.op() == "LeakyRelu") return Function{algorithm::eltwise_relu, node.Float("alpha")};
   return std::nullopt;
 }
 
 Result<void> AddFunction(const Reader& node, Net& net, const Function& f) {
-  QTX_RETURN_IF_ERROR(node.Understands({"alpha", "max", "min"}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(x->dims()));
   QTX_ASSIGN_OR_RETURN(const Data input, net.Reals(*x));
@@ -165,14 +162,13 @@ Result<void> AddFunction(const Reader& node, Net& net, const Function& f) {
 }
 
 Result<void> AddSoftmax(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(node.Understands({"axis"}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(x->dims()));
-  const bool old = node.opset() > 0 && node.opset() < 13;  // a matrix of what follows the axis
-  std::int64_t axis = node.node().IntOr("axis", old ? 1 : -1);
-  if (axis < 0) axis += x->rank();
-  if (axis < 0 || axis >= x->rank()) return node.Invalid("axis is out of range");
-  if (old && axis != x->rank() - 1) return node.Unsupported("opset below 13 with this axis");
+  const auto axis = static_cast<std::int64_t>(peer::AxisOf(node.Int("axis"), x->rank()));
+  if (node.opset() < 13 && axis != x->rank() - 1) {  // a matrix of what follows the axis
+    return node.Unsupported("opset below 13 with this axis");
+  }
   QTX_ASSIGN_OR_RETURN(const Data input, net.Reals(*x));
   const dnnl::softmax_forward::desc desc(prop_kind::forward_inference, input.desc(),
                                          static_cast<int>(axis));
@@ -184,19 +180,13 @@ Result<void> AddSoftmax(const Reader& node, Net& net) {
 }
 
 Result<void> AddConcat(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(node.Understands({"axis"}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* first, node.Input(0));
-  std::int64_t axis = node.node().IntOr("axis", 0);
-  if (axis < 0) axis += first->rank();
-  if (axis < 0 || axis >= first->rank()) return node.Invalid("axis is out of range");
-  const auto at = static_cast<std::size_t>(axis);
-  format::Dims dims = first->dims();
-  dims[at] = 0;
+  const std::size_t axis = peer::AxisOf(node.Int("axis"), first->rank());
+  QTX_ASSIGN_OR_RETURN(const format::Dims dims, node.InferredDims());
   std::vector<const Value*> values;
   for (std::size_t i = 0; i < node.input_count(); ++i) {
     QTX_ASSIGN_OR_RETURN(const Value* value, node.Input(i));
-    if (value->rank() != first->rank()) return node.Invalid("ranks differ");
-    dims[at] += value->dims()[at];
     values.push_back(value);
   }
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));

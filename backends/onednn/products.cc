@@ -163,17 +163,12 @@ Data Transposed(Net& net, const Data& data, bool transpose) {
 }  // namespace
 
 Result<void> AddConv(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(
-      node.Understands({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* w, node.Input(1));
-  if (x->rank() < 3 || w->rank() != x->rank()) return node.Invalid("ranks do not fit");
   if (x->rank() > 5) return node.Unsupported("more than three spatial axes");
-  const std::int64_t group = node.node().IntOr("group", 1);
+  const std::int64_t group = node.Int("group");
   const std::int64_t m = w->dims()[0];
-  if (group < 1 || m % group != 0 || x->dims()[1] != group * w->dims()[1]) {
-    return node.Invalid("channels and group do not fit");
-  }
   const Value* b = nullptr;
   if (node.Has(2)) {
     QTX_ASSIGN_OR_RETURN(b, node.Input(2));
@@ -211,25 +206,21 @@ Result<void> AddConv(const Reader& node, Net& net) {
 }
 
 Result<void> AddMatMul(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(node.Understands({}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
-  if (a->rank() < 1 || b->rank() < 1) return node.Invalid("a scalar operand");
   memory::dims left = a->dims(), right = b->dims();
   if (a->rank() == 1) left.insert(left.begin(), 1);
   if (b->rank() == 1) right.push_back(1);
   const std::size_t rank = std::max(left.size(), right.size());
   left = peer::Promoted(left, rank);
   right = peer::Promoted(right, rank);
-  if (left[rank - 1] != right[rank - 2]) return node.Invalid("inner sizes differ");
-  QTX_ASSIGN_OR_RETURN(memory::dims dims, Broadcast(node, {left.begin(), left.end() - 2},
-                                                    {right.begin(), right.end() - 2}));
+  memory::dims dims =
+      peer::Broadcast({left.begin(), left.end() - 2}, {right.begin(), right.end() - 2});
   dims.push_back(left[rank - 2]);
   dims.push_back(right[rank - 1]);
-  format::Dims declared(dims);
-  if (b->rank() == 1) declared.pop_back();
-  if (a->rank() == 1) declared.erase(declared.end() - (b->rank() == 1 ? 1 : 2));
-  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(declared));
+  QTX_ASSIGN_OR_RETURN(format::Dims declared, node.InferredDims());
+  QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(std::move(declared)));
   memory::dims channels(rank, 1);
   channels.back() = dims.back();
   QTX_ASSIGN_OR_RETURN(const Product product,
@@ -240,24 +231,22 @@ Result<void> AddMatMul(const Reader& node, Net& net) {
 }
 
 Result<void> AddGemm(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(node.Understands({"alpha", "beta", "transA", "transB"}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
   const Value* c = nullptr;
   if (node.Has(2)) {
     QTX_ASSIGN_OR_RETURN(c, node.Input(2));
   }
-  if (a->rank() != 2 || b->rank() != 2) return node.Invalid("expected matrices");
-  if (node.node().FloatOr("alpha", 1) != 1 || node.node().FloatOr("beta", 1) != 1) {
+  if (node.Float("alpha") != 1 || node.Float("beta") != 1) {
     return node.Unsupported("alpha or beta other than 1");
   }
-  const bool trans_b = node.node().IntOr("transB", 0) != 0;
+  const bool trans_b = node.Int("transB") != 0;
   QTX_ASSIGN_OR_RETURN(const Data x, net.Of(*a));
   QTX_ASSIGN_OR_RETURN(const Data w, WeightsOf(net, *b));
-  const Data left = Transposed(net, x, node.node().IntOr("transA", 0) != 0);
+  const Data left = Transposed(net, x, node.Int("transA") != 0);
   const Data right = Transposed(net, w, trans_b);
   const memory::dims dims = {left.desc().dims()[0], right.desc().dims()[1]};
-  if (left.desc().dims()[1] != right.desc().dims()[0]) return node.Invalid("inner sizes differ");
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
   QTX_ASSIGN_OR_RETURN(const Product product,
                        ProductOf(node, net, {a, b, c, y, trans_b ? 0 : 1, {1, dims[1]}}));

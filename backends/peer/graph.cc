@@ -24,9 +24,6 @@ Result<format::Tensor> Declared(const format::Model& model, const std::string& n
   }
   tensor.elem_type = info->type->elem_type;
   if (!format::IsQuantized(tensor.elem_type)) return tensor;
-  if (!info->type->quantization.has_value()) {
-    return Error{ErrorCode::kInvalid, "value '" + name + "'", "no quantization"};
-  }
   QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(model, *info->type));
   return tensor;
 }
@@ -107,40 +104,57 @@ Reader::Reader(const format::Node& node, const format::Model& model, Bounds boun
                std::function<Value*(const std::string&)> find,
                std::function<Result<Value*>(const std::string&, format::Dims)> define)
     : node_(node),
+      model_(model),
       bounds_(bounds),
-      opset_(model.OpsetVersion("")),
+      opset_(format::OnnxOpset(model)),
+      attributes_(node, opset_),
       find_(std::move(find)),
       define_(std::move(define)) {}
 
+Result<void> Reader::Check() {
+  const format::OpSchema* schema = attributes_.schema();
+  if (schema == nullptr) return {};
+  format::Application application{*schema, node_, opset_, {}, {}};
+  for (const std::string& name : node_.inputs) {
+    const Value* value = find_(name);
+    application.inputs.push_back(value != nullptr ? format::FactsOf(value->tensor, value->constant)
+                                                  : format::ValueFacts());
+    application.inputs.back().given = !name.empty();
+  }
+  for (const std::string& name : node_.outputs) {
+    const format::ValueInfo* declared = model_.graph.FindValue(name);
+    application.outputs.push_back(declared != nullptr ? format::FactsOf(*declared)
+                                                      : format::ValueFacts());
+    application.outputs.back().given = !name.empty();
+  }
+  auto checked = format::CheckApplication(application);
+  if (!checked.has_value()) return At(Place(), checked.error());
+  outputs_ = std::move(application.outputs);
+  return {};
+}
+
+Result<format::Dims> Reader::InferredDims() const {
+  const bool known = !outputs_.empty() && outputs_[0].dims.has_value() &&
+                     std::ranges::all_of(*outputs_[0].dims, [](std::int64_t d) { return d >= 0; });
+  if (!known) return Unsupported("a shape that the model computes");
+  return *outputs_[0].dims;
+}
+
 Result<Value*> Reader::Input(std::size_t i) const {
-  if (!Has(i)) return Invalid("input " + std::to_string(i) + " is absent");
+  if (!Has(i)) return Unsupported("input " + std::to_string(i) + " is absent");
   Value* value = find_(node_.inputs[i]);
   if (value == nullptr) return Unsupported("input '" + node_.inputs[i] + "' is not available");
   return value;
 }
 
-Result<std::vector<std::int64_t>> Reader::Integers(std::size_t i) const {
-  QTX_ASSIGN_OR_RETURN(const Value* value, Input(i));
-  if (!value->constant) return Unsupported("input " + std::to_string(i) + " is not constant");
-  if (value->type() != ElementType::kInt64) {
-    return Invalid("input " + std::to_string(i) + ": expected INT64");
-  }
-  return format::UnpackIntegers(value->tensor);
-}
-
 Result<Value*> Reader::Output(format::Dims dims) const {
-  if (node_.outputs.empty() || node_.outputs[0].empty()) return Invalid("no output");
+  if (node_.outputs.empty() || node_.outputs[0].empty()) return Unsupported("no output");
   auto value = define_(node_.outputs[0], std::move(dims));
-  if (!value.has_value()) return At("node '" + node_.name + "' (" + op() + ")", value.error());
+  if (!value.has_value()) return At(Place(), value.error());
   return value;
 }
 
-Result<void> Reader::Understands(std::initializer_list<std::string_view> names) const {
-  for (const format::Attribute& attribute : node_.attributes) {
-    if (std::ranges::find(names, attribute.name) == names.end()) {
-      return Unsupported("attribute '" + attribute.name + "'");
-    }
-  }
+Result<void> Reader::HasOneOutput() const {
   for (std::size_t i = 1; i < node_.outputs.size(); ++i) {
     if (!node_.outputs[i].empty()) return Unsupported("output " + std::to_string(i));
   }
@@ -148,11 +162,7 @@ Result<void> Reader::Understands(std::initializer_list<std::string_view> names) 
 }
 
 Error Reader::Unsupported(std::string message) const {
-  return {ErrorCode::kUnsupported, "node '" + node_.name + "' (" + op() + ")", std::move(message)};
-}
-
-Error Reader::Invalid(std::string message) const {
-  return {ErrorCode::kInvalid, "node '" + node_.name + "' (" + op() + ")", std::move(message)};
+  return {ErrorCode::kUnsupported, Place(), std::move(message)};
 }
 
 Result<std::unique_ptr<Graph>> Graph::Read(const format::Model& model) {
@@ -191,7 +201,7 @@ Result<Value*> Graph::Define(const std::string& name, format::Dims dims) {
   QTX_ASSIGN_OR_RETURN(format::Tensor tensor, Declared(model_, name));
   if (const auto declared = DeclaredDims(model_, name); declared && *declared != dims) {
     return Error{
-        ErrorCode::kInvalid, "value '" + name + "'",
+        ErrorCode::kUnsupported, "value '" + name + "'",
         "declared " + format::ToString(*declared) + ", computed " + format::ToString(dims)};
   }
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(dims));
@@ -262,10 +272,11 @@ Result<void> Graph::ForEachNode(const std::function<Result<void>(const Reader&)>
   };
   for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
     const format::Node& node = model_.graph.nodes[i];
-    const Reader reader(node, model_, bounds_[i], find, define);
+    Reader reader(node, model_, bounds_[i], find, define);
     if (!node.domain.empty() && node.domain != "ai.onnx") {
       return reader.Unsupported("domain '" + node.domain + "'");
     }
+    QTX_RETURN_IF_ERROR(reader.Check());
     QTX_RETURN_IF_ERROR(add(reader));
   }
   return {};

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <deque>
 #include <functional>
-#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "qtx/backend/backend.h"
+#include "qtx/format/catalogue.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -62,28 +62,40 @@ class Reader {
          std::function<Value*(const std::string&)> find,
          std::function<Result<Value*>(const std::string&, format::Dims)> define);
 
+  /// Holds the node to the clauses of its operator, with the shapes and constants that are known by
+  /// now.  Errors: kInvalid with the clause.
+  Result<void> Check();
+
   const std::string& op() const { return node_.op_type; }
   const format::Node& node() const { return node_; }
   /// Of the Relu or Clip joined to this node; of a Relu or Clip by itself, its own.
   const Bounds& bounds() const { return bounds_; }
   std::int64_t opset() const { return opset_; }
+  /// Attributes of the node, or the defaults of its operator.
+  std::int64_t Int(std::string_view name) const { return attributes_.Int(name); }
+  float Float(std::string_view name) const { return attributes_.Float(name); }
   std::size_t input_count() const { return node_.inputs.size(); }
   bool Has(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
   Result<Value*> Input(std::size_t i) const;
-  /// A constant INT64 tensor's elements.
-  Result<std::vector<std::int64_t>> Integers(std::size_t i) const;
+  /// Sizes of output 0 as the operator's shape rule has them.
+  /// Errors: kUnsupported where they depend on what the model computes.
+  Result<format::Dims> InferredDims() const;
   /// Output 0, with the declared type (FLOAT where none is declared).
   Result<Value*> Output(format::Dims dims) const;
 
-  /// Errors: kUnsupported for an attribute that is not among `names`, or a second output.
-  Result<void> Understands(std::initializer_list<std::string_view> names) const;
+  /// Errors: kUnsupported for a second output.
+  Result<void> HasOneOutput() const;
   Error Unsupported(std::string message) const;
-  Error Invalid(std::string message) const;
 
  private:
+  std::string Place() const { return "node '" + node_.name + "' (" + op() + ")"; }
+
   const format::Node& node_;
+  const format::Model& model_;
   Bounds bounds_;
   std::int64_t opset_;
+  format::Attributes attributes_;
+  std::vector<format::ValueFacts> outputs_;  // once checked
   std::function<Value*(const std::string&)> find_;
   std::function<Result<Value*>(const std::string&, format::Dims)> define_;
 };

@@ -11,15 +11,20 @@
 namespace qtx::backend::peer {
 
 /// Cast, Flatten, Identity, Reshape, Squeeze and Unsqueeze keep the elements in order: the dims of
-/// their result; nullopt for another operator.  Errors: kInvalid for axes or shapes that do not
-/// fit.
+/// their result; nullopt for another operator.  Errors: kUnsupported for shapes and axes that the
+/// model computes.
 Result<std::optional<format::Dims>> ReshapedDims(const Reader& node);
 
-/// `perm` of a Transpose, checked.
+/// `perm` of a Transpose.
 Result<std::vector<std::int64_t>> PermutationOf(const Reader& node, std::int64_t rank);
 
-/// The dims of a and b broadcast together.  Errors: kInvalid when they do not fit.
-Result<format::Dims> Broadcast(const Reader& node, format::Dims a, format::Dims b);
+/// The dims of a and b broadcast together.  REQUIRES: they fit.
+format::Dims Broadcast(format::Dims a, format::Dims b);
+
+/// `axis`, counted from the end of `rank` axes when negative.
+inline std::size_t AxisOf(std::int64_t axis, std::int64_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
 
 /// `dims` with ones before them up to `rank`.
 format::Dims Promoted(format::Dims dims, std::size_t rank);

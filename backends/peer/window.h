@@ -17,8 +17,8 @@ struct Window {
   bool padded() const;
 };
 
-/// The window of a node over the spatial sizes `in`.  Errors: kInvalid for attributes that do not
-/// fit.  Source: ONNX Conv and AveragePool.
+/// The window of a node over the spatial sizes `in`; without `kernel` that of kernel_shape.
+/// Errors: kUnsupported for sizes above 2^24.
 Result<Window> WindowOf(const Reader& node, std::span<const std::int64_t> in,
                         std::vector<std::int64_t> kernel);
 

@@ -71,11 +71,11 @@ Result<void> BinaryReals(const Reader& node, Net& net, const Operands& o) {
 }
 
 Result<void> AddBinary(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(node.Understands({}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   if (node.input_count() != 2) return node.Unsupported("other than two inputs");
   QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
-  QTX_ASSIGN_OR_RETURN(const format::Dims dims, Broadcast(node, a->dims(), b->dims()));
+  QTX_ASSIGN_OR_RETURN(const format::Dims dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
   if (dims.size() > XNN_MAX_TENSOR_DIMS) return node.Unsupported("too many dimensions");
   const bool has_kernel = node.op() == "Add" || node.op() == "Sub" || node.op() == "Mul";
@@ -103,12 +103,10 @@ Result<void> FunctionOfReals(const Reader& node, Net& net, std::size_t n, Data x
     return AddUnary(net, at, n, x, y, create, setup, 1, arguments...);
   };
   if (op == "Abs") return add(xnn_create_abs_nc_f32, xnn_setup_abs_nc_f32);
-  if (op == "Elu")
-    return add(xnn_create_elu_nc_f32, xnn_setup_elu_nc_f32, node.node().FloatOr("alpha", 1));
+  if (op == "Elu") return add(xnn_create_elu_nc_f32, xnn_setup_elu_nc_f32, node.Float("alpha"));
   if (op == "HardSwish") return add(xnn_create_hardswish_nc_f32, xnn_setup_hardswish_nc_f32);
   if (op == "LeakyRelu")
-    return add(xnn_create_leaky_relu_nc_f32, xnn_setup_leaky_relu_nc_f32,
-               node.node().FloatOr("alpha", 0.01F));
+    return add(xnn_create_leaky_relu_nc_f32, xnn_setup_leaky_relu_nc_f32, node.Float("alpha"));
   if (op == "Neg") return add(xnn_create_negate_nc_f32, xnn_setup_negate_nc_f32);
   if (node.bounds().any()) {  // Relu and Clip
     return add(xnn_create_clamp_nc_f32, xnn_setup_clamp_nc_f32, node.bounds().low,
@@ -149,7 +147,7 @@ bool HasTable(const Reader& node, const Value& x, const Value& y) {
 }
 
 Result<void> AddFunction(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(node.Understands({"alpha", "max", "min"}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(x->dims()));
   if (HasTable(node, *x, *y)) {
@@ -167,13 +165,12 @@ Result<void> AddFunction(const Reader& node, Net& net) {
 }
 
 Result<void> AddSoftmax(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(node.Understands({"axis"}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(x->dims()));
-  const bool old = node.opset() > 0 && node.opset() < 13;
-  std::int64_t axis = node.node().IntOr("axis", old ? 1 : -1);
-  if (axis < 0) axis += x->rank();
-  if (x->rank() < 1 || axis != x->rank() - 1) return node.Unsupported("an axis but the last");
+  if (peer::AxisOf(node.Int("axis"), x->rank()) + 1 != x->dims().size()) {
+    return node.Unsupported("an axis but the last");
+  }
   const std::size_t rows = CountOf(*x) / static_cast<std::size_t>(x->dims().back());
   if (x->type() == ElementType::kUint8Q && y->type() == x->type() && x->per_tensor() &&
       y->per_tensor() && y->scale() == 0x1p-8F && y->offset() == 0) {
@@ -191,22 +188,14 @@ Result<void> AddSoftmax(const Reader& node, Net& net) {
 }
 
 Result<void> AddConcat(const Reader& node, Net& net) {
-  QTX_RETURN_IF_ERROR(node.Understands({"axis"}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* first, node.Input(0));
-  auto axis = format::NormalizeAxis(node.node().IntOr("axis", 0), first->rank());
-  if (!axis.has_value()) return node.Invalid(axis.error().message);
-  const auto at = static_cast<std::size_t>(*axis);
-  format::Dims dims = first->dims();
-  dims[at] = 0;
-  for (std::size_t i = 0; i < node.input_count(); ++i) {
-    QTX_ASSIGN_OR_RETURN(const Value* value, node.Input(i));
-    if (value->rank() != first->rank()) return node.Invalid("ranks differ");
-    dims[at] += value->dims()[at];
-  }
+  const std::size_t axis = peer::AxisOf(node.Int("axis"), first->rank());
+  QTX_ASSIGN_OR_RETURN(const format::Dims dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
-  const auto rows =
-      std::accumulate(dims.begin(), dims.begin() + *axis, std::size_t{1},
-                      [](std::size_t n, auto d) { return n * static_cast<std::size_t>(d); });
+  const auto rows = std::accumulate(
+      dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(axis), std::size_t{1},
+      [](std::size_t n, auto d) { return n * static_cast<std::size_t>(d); });
   const std::size_t width = CountOf(*y) / rows * WidthOf(*y);
   const Data out = net.New(*y, Layout::kPlain);
   net.Set(*y, out);

@@ -107,8 +107,7 @@ Result<void> AddMean(const Reader& node, Net& net, const Pool& p, bool reals, bo
 
 // Two spatial axes; one is a row.
 Result<Pool> PoolOf(const Reader& node) {
-  QTX_RETURN_IF_ERROR(node.Understands({"auto_pad", "ceil_mode", "count_include_pad", "dilations",
-                                        "kernel_shape", "pads", "storage_order", "strides"}));
+  QTX_RETURN_IF_ERROR(node.HasOneOutput());
   Pool p;
   QTX_ASSIGN_OR_RETURN(p.x, node.Input(0));
   if (p.x->rank() != 3 && p.x->rank() != 4) return node.Unsupported("more than two spatial axes");
@@ -137,7 +136,7 @@ Result<void> AddPool(const Reader& node, Net& net) {
   const Window& w = p.window;
   const bool average = node.op().find("Average") != std::string::npos;
   // Of padding, the means of bytes count it, those of reals do not.
-  const bool include = node.node().IntOr("count_include_pad", 0) != 0;
+  const bool include = node.op() == "AveragePool" && node.Int("count_include_pad") != 0;
   const bool counts = w.padded() && include;
   const bool has_bytes = p.x->type() == ElementType::kUint8Q && include == w.padded() && !w.cut;
   if (average && (w.dilations[0] != 1 || w.dilations[1] != 1)) return node.Unsupported("dilations");
