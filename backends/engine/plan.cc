@@ -253,7 +253,8 @@ Result<void> NodePlan::Check() {
     input = *std::move(facts);
   }
   for (const std::string& name : node_.outputs) {
-    const format::ValueInfo* declared = workspace_.model().graph.FindValue(name);
+    const format::ValueInfo* declared =
+        declared_.emplace_back(workspace_.model().graph.FindValue(name));
     application.outputs.push_back(declared != nullptr ? format::FactsOf(*declared)
                                                       : format::ValueFacts());
     application.outputs.back().given = !name.empty();
@@ -269,6 +270,12 @@ Result<format::Dims> NodePlan::InferredDims(std::size_t i) const {
                      std::ranges::all_of(*outputs_[i].dims, [](std::int64_t d) { return d >= 0; });
   if (!known) return Unsupported("a shape that the model computes");
   return *outputs_[i].dims;
+}
+
+const format::ValueInfo* NodePlan::Declared(const std::string& output) const {
+  const auto i =
+      static_cast<std::size_t>(std::ranges::find(node_.outputs, output) - node_.outputs.begin());
+  return i < declared_.size() ? declared_[i] : workspace_.model().graph.FindValue(output);
 }
 
 format::ElementType NodePlan::InferredType() const {
@@ -327,7 +334,7 @@ Result<std::vector<std::int64_t>> NodePlan::ConstantIntegers(std::size_t i) cons
 
 // The type `name` is declared with; elem_type undefined when it is not declared.
 Result<Tensor> NodePlan::DeclaredType(const std::string& name, const format::Dims& dims) const {
-  const format::ValueInfo* declared = workspace_.model().graph.FindValue(name);
+  const format::ValueInfo* declared = Declared(name);
   if (declared == nullptr || !declared->type.has_value()) return Tensor{};
   if (declared->type->shape.has_value()) {
     const auto fixed = format::FixedDims(*declared->type->shape);
@@ -342,7 +349,7 @@ Result<Tensor> NodePlan::DeclaredType(const std::string& name, const format::Dim
 // The same without a shape to compare.
 Result<Tensor> NodePlan::DeclaredParameters(const std::string& name) const {
   Tensor like;
-  const format::ValueInfo* declared = workspace_.model().graph.FindValue(name);
+  const format::ValueInfo* declared = Declared(name);
   if (declared == nullptr || !declared->type.has_value()) return like;
   like.elem_type = declared->type->elem_type;
   if (!format::IsQuantized(like.elem_type)) return like;
@@ -460,7 +467,7 @@ Result<void> NodePlan::OutputConstant(Tensor tensor) const {
 
 std::optional<format::ElementType> NodePlan::DeclaredElementType() const {
   if (node_.outputs.empty()) return std::nullopt;
-  const format::ValueInfo* declared = workspace_.model().graph.FindValue(node_.outputs[0]);
+  const format::ValueInfo* declared = Declared(node_.outputs[0]);
   if (declared == nullptr || !declared->type.has_value()) return std::nullopt;
   return declared->type->elem_type;
 }
@@ -468,7 +475,7 @@ std::optional<format::ElementType> NodePlan::DeclaredElementType() const {
 bool NodePlan::EightBitOutput() const {
   if (node_.outputs.empty()) return false;
   Tensor like;
-  const format::ValueInfo* declared = workspace_.model().graph.FindValue(node_.outputs[0]);
+  const format::ValueInfo* declared = Declared(node_.outputs[0]);
   if (declared == nullptr || !declared->type.has_value()) return false;
   like.elem_type = declared->type->elem_type;
   like.quantization = declared->type->quantization;

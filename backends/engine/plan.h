@@ -213,6 +213,8 @@ class NodePlan {
   /// Of output 0, where none is declared: it is not quantized (graph.C8).
   format::ElementType InferredType() const;
   Error Absent(const char* what, std::size_t i) const;
+  /// nullptr for an output that the model does not declare.
+  const format::ValueInfo* Declared(const std::string& output) const;
   Result<format::Tensor> DeclaredType(const std::string& name, const format::Dims& dims) const;
   Result<format::Tensor> DeclaredParameters(const std::string& name) const;
   Result<void> CheckOnlyOutput() const;
@@ -222,8 +224,9 @@ class NodePlan {
   format::Attributes attributes_;
   Workspace& workspace_;
   std::optional<float> bias_factor_;
-  std::vector<format::ValueFacts> outputs_;  // once checked
-  mutable Value* output_ = nullptr;          // 0, once asked for
+  std::vector<format::ValueFacts> outputs_;         // once checked
+  std::vector<const format::ValueInfo*> declared_;  // likewise
+  mutable Value* output_ = nullptr;                 // 0, once asked for
   Arithmetic arithmetic_ = Arithmetic::kExact;
 };
 

@@ -1,7 +1,6 @@
 #include "engine/window.h"
 
 #include <algorithm>
-#include <string>
 
 #include "qtx/format/limits.h"
 

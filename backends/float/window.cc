@@ -1,7 +1,6 @@
 #include "float/window.h"
 
 #include <algorithm>
-#include <string>
 
 #include "float/operator.h"
 

@@ -1,7 +1,5 @@
 // ConvTranspose: every element of y sums the products that reach it.  Source:
 // spec/ops/conv_transpose.md.
-#include <algorithm>
-#include <string>
 #include <utility>
 
 #include "engine/ops/operators.h"

@@ -1,6 +1,5 @@
 // DynamicQuantizeLinear: scale and zero point of the range that a tensor has.
 #include <cmath>
-#include <string>
 #include <utility>
 
 #include "engine/elements.h"

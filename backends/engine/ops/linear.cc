@@ -1,6 +1,5 @@
 // QuantizeLinear and DequantizeLinear: scale and zero point are inputs, constant or computed, per
 // tensor, per axis or in blocks. As a Quantization they make plain integers reals.
-#include <cmath>
 #include <utility>
 
 #include "engine/elements.h"

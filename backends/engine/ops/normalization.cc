@@ -1,7 +1,6 @@
 // BatchNormalization, InstanceNormalization, LayerNormalization, RMSNormalization: statistics are
 // exact rationals, and of the root no more is known than the rounding needs.
 #include <cmath>
-#include <string>
 #include <utility>
 
 #include "engine/elements.h"

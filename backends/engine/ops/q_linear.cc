@@ -1,6 +1,5 @@
 // QLinearConv, QLinearMatMul and the others of their kind, MatMulInteger, ConvInteger, QGemm.
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 

@@ -1,5 +1,4 @@
 // ReduceSum, ReduceMean, ReduceSumSquare, ReduceL2, ReduceMax, ReduceMin.
-#include <algorithm>
 #include <string>
 #include <utility>
 

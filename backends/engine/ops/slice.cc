@@ -1,6 +1,5 @@
 // Slice, Split, Expand, Tile, DepthToSpace, SpaceToDepth: strides through the input.
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "engine/ops/indexing.h"

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <optional>
-#include <string>
 #include <utility>
 
 #include "engine/elements.h"

@@ -1,5 +1,4 @@
 // Identity, Dropout, Flatten, Reshape, Squeeze, Unsqueeze: the elements stay as they are.
-#include <algorithm>
 #include <cstring>
 
 #include "float/ops/movement.h"

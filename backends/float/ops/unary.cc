@@ -1,7 +1,6 @@
 // Operators of one variable: Relu, Clip and their like, exponential functions.
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "float/operator.h"
 
