@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "onnx_operators.h"
 #include "rules.h"
 
 namespace qtx::format {
@@ -164,6 +165,12 @@ const OpSchema* FindSchema(std::string_view domain, std::string_view op_type) {
   return is ? &*found : nullptr;
 }
 
+ElementType TypeOfOutput(const Application& a, std::size_t output) {
+  return a.schema.type != nullptr ? a.schema.type(a, output) : a.Input(0).type;
+}
+
+std::int64_t NewestOpset() { return catalogue::kNewestOpset; }
+
 Result<void> CheckApplication(Application& a) {
   for (const auto& [clause, checked] :
        {std::pair("graph.C5", CheckCount("input", a.schema.inputs, a.node.inputs)),
@@ -174,7 +181,7 @@ Result<void> CheckApplication(Application& a) {
   for (std::size_t i = 0; i < a.outputs.size(); ++i) {
     ElementType& type = a.outputs[i].type;
     if (!a.outputs[i].given || type != ElementType::kUndefined) continue;
-    type = a.schema.type != nullptr ? a.schema.type(a, i) : a.Input(0).type;
+    type = TypeOfOutput(a, i);
     if (!IsQuantized(type)) continue;
     return OfClause("graph.C8", catalogue::Refuse(catalogue::OutputPlace(a, i),
                                                   "has no declared type, which parameters of " +

@@ -114,11 +114,15 @@ TEST(Cast, RefusesATypeThatIsNotTheOutputs) {
 
 // cast.C4: there is no infinity and no NaN to give instead, as FLOAT8E5M2 has.
 TEST(Cast, RefusesNotToSaturateAScaledSmallFloat) {
-  format::Node node;
-  const auto saturates = [&node](ElementType to, std::int64_t saturate) {
-    node.attributes = {Attribute::Int("to", static_cast<std::int64_t>(to)),
-                       Attribute::Int("saturate", saturate)};
-    return FindOperator("", "Cast")->check(node).has_value();
+  const Tensor x = Float({1}, {1.0F});
+  const auto saturates = [&x](ElementType to, std::int64_t saturate) {
+    const auto q = format::IsQuantized(to) ? std::optional(Q({1.0F})) : std::nullopt;
+    return ErrorOf({.op = "Cast",
+                    .attributes = {Attribute::Int("to", static_cast<std::int64_t>(to)),
+                                   Attribute::Int("saturate", saturate)},
+                    .inputs = {&x},
+                    .output = {to, q},
+                    .opset = 19}) == "";
   };
   for (const ElementType type : {ElementType::kFloat8E5M2Q, ElementType::kFloat4E2M1Q}) {
     EXPECT_FALSE(saturates(type, 0));

@@ -167,6 +167,7 @@ TEST(MaxPool, NamesTheFirstOfTheGreatest) {
     format::Node node;
     node.op_type = "MaxPool";
     node.inputs = {"x"};
+    node.outputs = {"y", "indices"};
     node.attributes = {Kernel({2, 3}), Attribute::Ints("pads", {1, 0, 0, 1}),
                        Attribute::Int("storage_order", order)};
     const std::vector<const Tensor*> inputs = {&x};

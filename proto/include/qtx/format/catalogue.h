@@ -154,6 +154,13 @@ std::span<const OpSchema> Catalogue();
 /// nullptr when there is none. `domain` "" and "ai.onnx" are the same.
 const OpSchema* FindSchema(std::string_view domain, std::string_view op_type);
 
+/// The type of an output that is not declared: that of the row's type rule; kUndefined where none
+/// follows.
+ElementType TypeOfOutput(const Application& application, std::size_t output);
+
+/// The version of ai.onnx that counts where a model imports none.
+std::int64_t NewestOpset();
+
 /// The first clause that the node breaks, in Error::clause; `where` is below the node. Otherwise
 /// `outputs` of `application` gain what follows for them: types and sizes that were not known.
 Result<void> CheckApplication(Application& application);
