@@ -63,7 +63,7 @@ struct OpRun {
   std::string arithmetic = "exact";
   std::string tflite_kernel = {};  // origin op_type, when not empty
   Counters counters = {};
-  std::int64_t opset = 17;
+  std::int64_t opset = 0;  // the newest
   std::string domain = {};
 
   Result<Tensor> Run() {

@@ -38,7 +38,7 @@ Error OfClause(std::string_view clause, Error error) {
 }
 
 // graph.C5, of inputs or of outputs.
-Result<void> CheckCount(const char* what, const std::vector<ValueRule>& rules,
+Result<void> CheckCount(std::string_view what, const std::vector<ValueRule>& rules,
                         const std::vector<std::string>& names) {
   const bool variadic = !rules.empty() && rules.back().variadic;
   std::size_t least = 0;
@@ -46,16 +46,17 @@ Result<void> CheckCount(const char* what, const std::vector<ValueRule>& rules,
     if (!rules[i].optional) least = i + 1;
   }
   if (names.size() < least || (names.size() > rules.size() && !variadic)) {
-    return catalogue::Refuse(
-        what, "found " + std::to_string(names.size()) + ", expected " + std::to_string(least) +
-                  (variadic                ? " or more"
-                   : least == rules.size() ? ""
-                                           : " to " + std::to_string(rules.size())));
+    return catalogue::Refuse(std::string(what),
+                             "found " + std::to_string(names.size()) + ", expected " +
+                                 std::to_string(least) +
+                                 (variadic                ? " or more"
+                                  : least == rules.size() ? ""
+                                                          : " to " + std::to_string(rules.size())));
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const ValueRule& rule = rules[std::min(i, rules.size() - 1)];
-    const bool further = rule.variadic && i >= rules.size();  // of those any may be left out
-    if (!names[i].empty() || rule.optional || further) continue;
+    const bool unread = rule.variadic && what == "output";  // any of those may be left out
+    if (!names[i].empty() || rule.optional || unread) continue;
     return catalogue::Refuse(std::string(what) + "[" + std::to_string(i) + "]",
                              "'" + std::string(rule.name) + "' is required");
   }

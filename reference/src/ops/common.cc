@@ -164,8 +164,11 @@ Result<void> Mover::Fill(const format::Tensor* value, std::span<const std::int64
 format::Tensor Mover::Take() { return output_ ? output_->Take() : std::move(*raw_); }
 
 Result<format::Tensor> Reshaped(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Of(call, *call.inputs[0]));
-  QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0]));
+  const format::Tensor& x = *call.inputs[0];
+  QTX_ASSIGN_OR_RETURN(const Dims dims, call.OutputDims());
+  assert(format::ElementCount(dims) == format::ElementCount(x));
+  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, x, dims));
+  QTX_RETURN_IF_ERROR(mover.Copy(x));
   return mover.Take();
 }
 

@@ -4,7 +4,6 @@
 
 #include "ops/move.h"
 #include "ops/order.h"
-#include "parameters.h"
 
 namespace qtx::reference {
 namespace {
@@ -27,7 +26,6 @@ Result<format::Tensor> RunArg(const Call& call, Extreme extreme) {
   QTX_ASSIGN_OR_RETURN(const Order order, Order::Make(call, 0));
   const bool last = call.Int("select_last_index") != 0;
   QTX_ASSIGN_OR_RETURN(Dims dims, call.OutputDims());
-  QTX_RETURN_IF_ERROR(CheckComputable(dims));
   const std::int64_t count = Product(dims, 0, dims.size());
   QTX_ASSIGN_OR_RETURN(format::Tensor y, format::MakeTensor(ElementType::kInt64, std::move(dims)));
   const std::int64_t inner = Product(from, axis + 1, from.size());

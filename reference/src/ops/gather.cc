@@ -1,6 +1,5 @@
 #include "ops/move.h"
 #include "ops/registry.h"
-#include "parameters.h"
 
 namespace qtx::reference::ops {
 namespace {
@@ -16,7 +15,6 @@ Result<format::Tensor> Gather(const Call& call) {
     if (index < 0) index += from[axis];
   }
   QTX_ASSIGN_OR_RETURN(Dims dims, call.OutputDims());
-  QTX_RETURN_IF_ERROR(CheckComputable(dims));
   const std::int64_t outer = Product(from, 0, axis);
   const std::int64_t inner = Product(from, axis + 1, from.size());
   std::vector<std::int64_t> sources;

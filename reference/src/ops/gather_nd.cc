@@ -1,7 +1,6 @@
 #include "ops/move.h"
 #include "ops/registry.h"
 #include "ops/tuples.h"
-#include "parameters.h"
 
 namespace qtx::reference::ops {
 namespace {
@@ -11,7 +10,6 @@ using format::Dims;
 // One slice of data per tuple.  Source: gather_nd.S1 to gather_nd.S4.
 Result<format::Tensor> GatherNd(const Call& call) {
   QTX_ASSIGN_OR_RETURN(Dims dims, call.OutputDims());
-  QTX_RETURN_IF_ERROR(CheckComputable(dims));
   const IndexTuples tuples = TuplesAt(call, call.Int("batch_dims"));
   std::vector<std::int64_t> sources;
   for (const std::int64_t start : tuples.starts) {

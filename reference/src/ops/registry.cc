@@ -6,6 +6,7 @@
 
 #include "arithmetic/requirement.h"
 #include "arithmetic/tflite_kernels.h"
+#include "parameters.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::reference {
@@ -115,9 +116,13 @@ constexpr std::array kOperators = {
 Result<format::Dims> Call::OutputDims(std::size_t i) const {
   const std::optional<format::Dims>& dims = facts->Output(i).dims;
   const auto is_known = [](std::int64_t size) { return size >= 0; };
-  if (dims && std::ranges::all_of(*dims, is_known)) return *dims;
-  return Error{ErrorCode::kTooLarge, "output[" + std::to_string(i) + "]",
-               "has a size that 64 bits do not hold"};
+  const std::string place = "output[" + std::to_string(i) + "]";
+  if (!dims || !std::ranges::all_of(*dims, is_known)) {
+    return Error{ErrorCode::kTooLarge, place, "has a size that 64 bits do not hold"};
+  }
+  auto fits = CheckComputable(*dims);
+  if (!fits.has_value()) return At(place, std::move(fits).error());
+  return *dims;
 }
 
 std::span<const Operator* const> Operators() { return kOperators; }

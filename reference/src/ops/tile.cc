@@ -1,6 +1,5 @@
 #include "ops/move.h"
 #include "ops/registry.h"
-#include "parameters.h"
 
 namespace qtx::reference::ops {
 namespace {
@@ -12,7 +11,6 @@ using format::Dims;
 Result<format::Tensor> Tile(const Call& call) {
   const Dims& from = call.inputs[0]->dims;
   QTX_ASSIGN_OR_RETURN(const Dims dims, call.OutputDims());
-  QTX_RETURN_IF_ERROR(CheckComputable(dims));
   if (Product(dims, 0, dims.size()) == 0) return Selected(call, dims, {});
   const std::vector<std::int64_t> repeats = IntegersAt(call, 1);
   const Dims from_strides = format::RowMajorStrides(from);

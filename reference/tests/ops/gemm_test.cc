@@ -85,7 +85,7 @@ TEST(Gemm, RefusesDifferentInnerDimensions) {
   const Tensor a = Int8({1, 3}, {1, 2, 3}, Q({1.0F}));
   const Tensor b = Int8({2, 1}, {1, 2}, Q({1.0F}));
   EXPECT_THAT(ErrorOf({"Gemm", {}, {&a, &b}, Int8Type(Q({1.0F}))}),
-              HasSubstr("found 2, expected 3"));
+              HasSubstr("found inner size 2, expected 3"));
 }
 
 // The exact quotient 585 * binary32(1/90) is 6.50000016; the binary32 product is the tie.

@@ -56,7 +56,7 @@ struct Call {
   std::int64_t Int(std::string_view attribute) const { return facts->Int(attribute); }
   float Float(std::string_view attribute) const { return facts->Float(attribute); }
   std::string String(std::string_view attribute) const { return facts->String(attribute); }
-  /// The shape of output `i`.  Errors: kTooLarge where 64 bits do not hold its sizes.
+  /// The shape of output `i`, which the catalogue derives.  Errors: kTooLarge.
   Result<format::Dims> OutputDims(std::size_t i = 0) const;
   /// True when output `i` is named, so that somebody may read it.
   bool Wants(std::size_t i) const {
