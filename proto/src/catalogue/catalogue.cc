@@ -166,6 +166,25 @@ const OpSchema* FindSchema(std::string_view domain, std::string_view op_type) {
   return is ? &*found : nullptr;
 }
 
+std::int64_t IntOf(const Node& node, std::string_view attribute) {
+  const OpSchema& schema = *FindSchema(node.domain, node.op_type);
+  return Application{schema, node, 0, {}, {}}.Int(attribute);
+}
+
+float FloatOf(const Node& node, std::string_view attribute) {
+  const OpSchema& schema = *FindSchema(node.domain, node.op_type);
+  return Application{schema, node, 0, {}, {}}.Float(attribute);
+}
+
+std::string StringOf(const Node& node, std::string_view attribute) {
+  const OpSchema& schema = *FindSchema(node.domain, node.op_type);
+  return Application{schema, node, 0, {}, {}}.String(attribute);
+}
+
+std::int64_t SoftmaxAxis(const Node& node, std::int64_t opset) {
+  return node.IntOr("axis", opset < 13 ? 1 : -1);
+}
+
 ElementType TypeOfOutput(const Application& a, std::size_t output) {
   return a.schema.type != nullptr ? a.schema.type(a, output) : a.Input(0).type;
 }

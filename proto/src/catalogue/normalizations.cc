@@ -115,7 +115,7 @@ Result<void> NormSoftmaxAxis(const Application& a) {
   const Dims* x = DimsOf(a.Input(0));
   if (x == nullptr) return {};
   const auto rank = static_cast<std::int64_t>(x->size());
-  const std::int64_t axis = a.node.IntOr("axis", a.opset < 13 ? 1 : -1);
+  const std::int64_t axis = SoftmaxAxis(a.node, a.opset);
   if (axis >= -rank && axis < rank) return {};
   return BadAttribute("axis", std::to_string(axis),
                       "a value in [-" + std::to_string(rank) + ", " + std::to_string(rank) + ")");

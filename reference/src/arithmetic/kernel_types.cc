@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qtx/format/catalogue.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::reference {
@@ -72,10 +73,11 @@ bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueTy
                      y.elem_type == ElementType::kFloat &&
                      (bias == nullptr || bias->elem_type == ElementType::kFloat);
   if (!types || !HasOneScale(w) || HasOffset(w)) return false;
-  const bool plain = node.IntOr("transA", 0) == 0 && node.IntOr("transB", 0) == 1 &&
-                     node.FloatOr("alpha", 1) == 1 && node.FloatOr("beta", 1) == 1;
-  return plain && node.op_type == "Gemm" && node.origin && node.origin->framework == "tflite" &&
-         node.origin->op_type == "FULLY_CONNECTED";
+  const bool connected = node.op_type == "Gemm" && node.origin &&
+                         node.origin->framework == "tflite" &&
+                         node.origin->op_type == "FULLY_CONNECTED";
+  return connected && format::IntOf(node, "transA") == 0 && format::IntOf(node, "transB") == 1 &&
+         format::FloatOf(node, "alpha") == 1 && format::FloatOf(node, "beta") == 1;
 }
 
 bool IsBatchMatMul(const format::Node& node, bool constant_matrix) {

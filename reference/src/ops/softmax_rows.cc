@@ -14,7 +14,7 @@ struct Row {
 // Source: softmax.S2, softmax.S4.
 Row RowOf(const Call& call, const format::Dims& dims) {
   const bool flattens = call.opset < 13;
-  const std::size_t axis = FromFirst(call.node.IntOr("axis", flattens ? 1 : -1), dims.size());
+  const std::size_t axis = FromFirst(format::SoftmaxAxis(call.node, call.opset), dims.size());
   const std::int64_t stride = format::RowMajorStrides(dims)[axis];
   return flattens ? Row{dims[axis] * stride, 1} : Row{dims[axis], stride};
 }

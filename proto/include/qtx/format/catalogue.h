@@ -154,6 +154,14 @@ std::span<const OpSchema> Catalogue();
 /// nullptr when there is none. `domain` "" and "ai.onnx" are the same.
 const OpSchema* FindSchema(std::string_view domain, std::string_view op_type);
 
+/// An attribute of the node, or its default in the row of its operator.  REQUIRES: there is a row,
+/// and it has one of that name and type, with a default or the node gives it.
+std::int64_t IntOf(const Node& node, std::string_view attribute);
+float FloatOf(const Node& node, std::string_view attribute);
+std::string StringOf(const Node& node, std::string_view attribute);
+/// The axis of Softmax, whose default is another before opset 13: softmax.S2, softmax.S4.
+std::int64_t SoftmaxAxis(const Node& node, std::int64_t opset);
+
 /// The type of an output that is not declared: that of the row's type rule; kUndefined where none
 /// follows.
 ElementType TypeOfOutput(const Application& application, std::size_t output);
