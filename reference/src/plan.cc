@@ -64,7 +64,7 @@ Result<OutputType> OutputOf(const format::Model& model, const format::Inference&
   if (value != nullptr && value->type) return TypeOf(model, *value);
   const format::ValueFacts* facts = inference.Find(name);
   if (facts != nullptr && facts->type != ElementType::kUndefined) return OutputType{facts->type};
-  return Error{ErrorCode::kInvalid, "", "has no declared type, and none can be inferred"};
+  return Error{ErrorCode::kInvalid, "", "has no declared type, and none follows", "graph.C8"};
 }
 
 Result<std::vector<OutputType>> OutputsOf(const format::Model& model,

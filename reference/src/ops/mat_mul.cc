@@ -1,6 +1,7 @@
 #include "ops/common.h"
 #include "ops/matrix.h"
 #include "ops/registry.h"
+#include "parameters.h"
 
 namespace qtx::reference::ops {
 namespace {
@@ -30,6 +31,7 @@ Result<format::Tensor> MatMul(const Call& call) {
   QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   Dims batch = output.tensor().dims;
   batch.resize(batch.size() - (ad.size() > 1 ? 1 : 0) - (bd.size() > 1 ? 1 : 0));
+  QTX_RETURN_IF_ERROR(CheckComputable(batch));  // beside an axis of size 0, too
   // Output channels are b's columns; a rank-1 b has one, so none of its axes counts.
   const auto axis = bd.size() == 1 ? -1 : static_cast<std::int64_t>(bd.size()) - 1;
   const ProductOperands operands{.x = &a, .w = &b, .bias = nullptr, .w_channel_axis = axis};
