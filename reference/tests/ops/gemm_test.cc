@@ -81,6 +81,13 @@ TEST(Gemm, BroadcastsC) {
   EXPECT_THAT(ErrorOf({"Gemm", {}, {&a, &b, &wrong}, type}), HasSubstr("broadcast"));
 }
 
+TEST(MatMul, RefusesMoreBatchesOfNothingThanItCanCount) {
+  const std::int64_t many = std::int64_t{1} << 30;
+  const Tensor a = Float({many, 0, 1}, {});
+  const Tensor b = Float({1, 2}, {0, 0});
+  EXPECT_THAT(ErrorOf({"MatMul", {}, {&a, &b}, FloatType()}), HasSubstr("elements"));
+}
+
 TEST(Gemm, RefusesDifferentInnerDimensions) {
   const Tensor a = Int8({1, 3}, {1, 2, 3}, Q({1.0F}));
   const Tensor b = Int8({2, 1}, {1, 2}, Q({1.0F}));
