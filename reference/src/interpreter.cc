@@ -7,7 +7,6 @@
 #include "arithmetic/elementwise.h"
 #include "parameters.h"
 #include "plan.h"
-#include "qtx/format/catalogue.h"
 #include "qtx/format/check.h"
 #include "qtx/format/levels.h"
 
@@ -80,25 +79,6 @@ Result<Tensor> AcceptInput(const Arithmetic& arithmetic, const Tensor& given,
                    (type.quantization ? " or FLOAT" : "")};
 }
 
-// The clauses of the node's section, now that all sizes and elements are known.
-Result<void> CheckStep(const Step& step, std::span<const Tensor* const> inputs,
-                       std::int64_t opset) {
-  const format::OpSchema* schema = format::FindSchema(step.node->domain, step.node->op_type);
-  if (schema == nullptr) return {};
-  format::Application application{*schema, *step.node, opset, {}, {}};
-  for (const Tensor* input : inputs) {
-    format::ValueFacts& facts = application.inputs.emplace_back();
-    if (input == nullptr) continue;
-    facts = {.given = true, .type = input->elem_type, .dims = input->dims};
-    if (!input->quantization) facts.constant = input;
-  }
-  for (const OutputType& output : step.outputs) {
-    const bool given = output.elem_type != format::ElementType::kUndefined;
-    application.outputs.push_back({.given = given, .type = output.elem_type});
-  }
-  return format::CheckApplication(application);
-}
-
 // The arithmetic of each step.
 Result<std::vector<const Arithmetic*>> ArithmeticsOf(const Plan& plan, const Arithmetic* fallback,
                                                      const Interpreter::NodeArithmetics& by_node,
@@ -153,7 +133,7 @@ Result<void> Interpreter::State::Load(format::Model given, const NodeArithmetics
   model = format::AsUnderstood(std::move(given), features);
   QTX_ASSIGN_OR_RETURN(plan, MakePlan(model));
   QTX_ASSIGN_OR_RETURN(node_arithmetics, ArithmeticsOf(plan, arithmetic, by_node, features));
-  opset = model.OpsetVersion("");
+  opset = format::OnnxOpset(model);
   return {};
 }
 
@@ -181,7 +161,6 @@ Result<void> Interpreter::State::Execute(std::size_t at) {
   for (const std::string& name : step.node->inputs) {
     inputs.push_back(name.empty() ? nullptr : Find(name));
   }
-  QTX_RETURN_IF_ERROR(CheckStep(step, inputs, opset));
   const Call call{.node = *step.node,
                   .arithmetic = *node_arithmetics[at],
                   .opset = opset,

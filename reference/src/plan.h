@@ -25,8 +25,8 @@ struct Plan {
   std::vector<Step> steps;
 };
 
-/// Borrows `model`.  Errors: kInvalid with the place of the broken rule, kUnsupported for an
-/// operator, type or attribute that the reference does not have.
+/// Borrows `model`.  REQUIRES: CheckFirst of it.  Errors: kInvalid with the place of the broken
+/// rule, kUnsupported for an operator or type that the reference does not have.
 Result<Plan> MakePlan(const format::Model& model);
 
 /// What users call a node: its name or, where it has none, that of its first output.

@@ -6,6 +6,7 @@
 
 #include "arithmetic/kernel_types.h"
 #include "plan.h"
+#include "qtx/format/catalogue.h"
 #include "qtx/format/levels.h"
 #include "qtx/reference/interpreter.h"
 
@@ -25,6 +26,7 @@ struct TypedNode {
   bool constant_matrix = false;  // input 1 is an initializer of rank 2
 
   bool Has(std::size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
+  format::Attributes attributes() const { return {node, format::NewestOpset()}; }
   bool HasTables() const { return arithmetic.kernels == Arithmetic::Kernels::kTflite; }
 };
 
@@ -63,11 +65,14 @@ bool Combines(const TypedNode& typed) {
 
 // The kernel divides by what a window holds; with padding that counts there is none.
 bool Averages(const TypedNode& typed) {
+  if (typed.node.op_type == "GlobalAveragePool") {
+    return HasAverageKernel(typed.arithmetic, *typed.inputs[0], typed.y);
+  }
   const auto pads = typed.node.IntsOr("pads", {});
-  const std::string padding = typed.node.StringOr("auto_pad", "NOTSET");
+  const std::string padding = typed.attributes().String("auto_pad");
   const bool unpadded = (padding == "NOTSET" || padding == "VALID") &&
                         std::ranges::all_of(pads, [](std::int64_t pad) { return pad == 0; });
-  return (unpadded || typed.node.IntOr("count_include_pad", 0) == 0) &&
+  return (unpadded || typed.attributes().Int("count_include_pad") == 0) &&
          HasAverageKernel(typed.arithmetic, *typed.inputs[0], typed.y);
 }
 
@@ -101,8 +106,9 @@ bool Multiplies(const TypedNode& typed) {
   const ValueType& x = *typed.inputs[0];
   const ValueType& w = *typed.inputs[1];
   const bool bias = !typed.Has(2) || typed.inputs[2]->quantization != nullptr;
-  const bool integers = HasOneScale(x) && HasOneScalePerSlice(w) && bias &&
-                        typed.node.FloatOr("alpha", 1) == 1 && typed.node.FloatOr("beta", 1) == 1;
+  const bool scaled = typed.node.op_type == "Gemm" && (typed.attributes().Float("alpha") != 1 ||
+                                                       typed.attributes().Float("beta") != 1);
+  const bool integers = HasOneScale(x) && HasOneScalePerSlice(w) && bias && !scaled;
   const bool batched = IsBatchMatMul(typed.node, typed.constant_matrix);
   return IsHybrid(typed) ||
          (integers && HasProductKernel(typed.arithmetic, typed.node, batched, {x, w, typed.y}));
@@ -138,7 +144,7 @@ bool Clips(const TypedNode& typed) {
 }
 
 bool IsNearest(const TypedNode& typed) {
-  return typed.node.StringOr("mode", "nearest") == "nearest" &&
+  return typed.attributes().String("mode") == "nearest" &&
          Moves({typed.node, typed.arithmetic, {typed.inputs[0]}, typed.y});
 }
 

@@ -25,10 +25,10 @@ Result<Tensor> RunWith(const std::string& op, const std::vector<const Tensor*>& 
   node.op_type = op;
   node.attributes = attributes;
   for (std::size_t i = 0; i < inputs.size(); ++i) node.inputs.push_back("in" + std::to_string(i));
+  node.outputs = {"out0"};
   Counters counters;
   const Call call{.node = node,
                   .arithmetic = **FindArithmetic("exact", With()),
-                  .opset = 17,
                   .inputs = inputs,
                   .outputs = {&output, 1},
                   .counters = &counters};

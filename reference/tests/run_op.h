@@ -63,14 +63,17 @@ struct OpRun {
   std::string arithmetic = "exact";
   std::string tflite_kernel = {};  // origin op_type, when not empty
   Counters counters = {};
-  std::int64_t opset = 17;
+  std::int64_t opset = 0;  // the newest
   std::string domain = {};
 
   Result<Tensor> Run() {
     format::Node node;
     node.op_type = op;
     node.attributes = attributes;
-    for (std::size_t i = 0; i < inputs.size(); ++i) node.inputs.push_back("in" + std::to_string(i));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      node.inputs.push_back(inputs[i] == nullptr ? "" : "in" + std::to_string(i));
+    }
+    node.outputs = {"out0"};
     if (!tflite_kernel.empty()) {
       node.origin.emplace();
       node.origin->framework = "tflite";
@@ -106,10 +109,10 @@ inline std::vector<float> Floats(OpRun run) {
   const auto values = result->As<float>();
   return {values.begin(), values.end()};
 }
-/// "where: message" of a run that must fail; empty when it does not.
+/// "where: message [clause]" of a run that must fail; empty when it does not.
 inline std::string ErrorOf(OpRun run) {
   const auto result = run.Run();
-  return result.has_value() ? "" : result.error().where + ": " + result.error().message;
+  return result.has_value() ? "" : result.error().Text();
 }
 
 // ---- the textbook ----

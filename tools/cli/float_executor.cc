@@ -1,5 +1,6 @@
 #include "float_executor.h"
 
+#include "qtx/format/catalogue.h"
 #include "qtx/reference/interpreter.h"
 #include "qtx/reference/op.h"
 #ifdef QTX_HAS_FLOAT
@@ -13,21 +14,19 @@ using format::Tensor;
 
 #ifdef QTX_HAS_FLOAT
 
-// Element types of what a node gives, as the operator infers them from its inputs.
-std::vector<reference::OutputType> OutputTypes(const reference::Operator& op,
-                                               const format::Node& node,
+// Element types of what a node gives, as they follow from its inputs.
+std::vector<reference::OutputType> OutputTypes(const format::OpSchema& schema,
+                                               const format::Node& node, std::int64_t opset,
                                                std::span<const Tensor* const> inputs) {
-  std::vector<format::ElementType> types;
+  format::Application application{schema, node, opset, {}, {}};
   for (const Tensor* input : inputs) {
-    types.push_back(input == nullptr ? format::ElementType::kUndefined : input->elem_type);
+    format::ValueFacts& facts = application.inputs.emplace_back();
+    if (input != nullptr) facts = {.given = true, .type = input->elem_type};
   }
   std::vector<reference::OutputType> outputs;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     reference::OutputType& output = outputs.emplace_back();
-    if (node.outputs[i].empty()) continue;
-    output.elem_type = op.infer != nullptr ? op.infer(node, types, i)
-                       : types.empty()     ? format::ElementType::kFloat
-                                           : types[0];
+    if (!node.outputs[i].empty()) output.elem_type = format::TypeOfOutput(application, i);
   }
   return outputs;
 }
@@ -36,12 +35,13 @@ std::vector<reference::OutputType> OutputTypes(const reference::Operator& op,
 Result<std::vector<Tensor>> RunByReference(const format::Node& node, std::int64_t opset,
                                            std::span<const Tensor* const> inputs) {
   const reference::Operator* const op = reference::FindOperator(node.domain, node.op_type);
-  if (op == nullptr) {
+  const format::OpSchema* const schema = format::FindSchema(node.domain, node.op_type);
+  if (op == nullptr || schema == nullptr) {
     return Error{ErrorCode::kUnsupported, "", "operator " + node.op_type + " is not known"};
   }
   QTX_ASSIGN_OR_RETURN(const reference::Arithmetic* arithmetic,
                        reference::FindArithmetic("float32"));
-  const auto outputs = OutputTypes(*op, node, inputs);
+  const auto outputs = OutputTypes(*schema, node, opset, inputs);
   reference::Counters counters;
   return reference::RunOperator(*op, {.node = node,
                                       .arithmetic = *arithmetic,

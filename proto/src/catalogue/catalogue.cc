@@ -39,7 +39,7 @@ Error OfClause(std::string_view clause, Error error) {
 }
 
 // graph.C5, of inputs or of outputs.
-Result<void> CheckCount(const char* what, const std::vector<ValueRule>& rules,
+Result<void> CheckCount(std::string_view what, const std::vector<ValueRule>& rules,
                         const std::vector<std::string>& names) {
   const bool variadic = !rules.empty() && rules.back().variadic;
   std::size_t least = 0;
@@ -47,16 +47,17 @@ Result<void> CheckCount(const char* what, const std::vector<ValueRule>& rules,
     if (!rules[i].optional) least = i + 1;
   }
   if (names.size() < least || (names.size() > rules.size() && !variadic)) {
-    return catalogue::Refuse(
-        what, "found " + std::to_string(names.size()) + ", expected " + std::to_string(least) +
-                  (variadic                ? " or more"
-                   : least == rules.size() ? ""
-                                           : " to " + std::to_string(rules.size())));
+    return catalogue::Refuse(std::string(what),
+                             "found " + std::to_string(names.size()) + ", expected " +
+                                 std::to_string(least) +
+                                 (variadic                ? " or more"
+                                  : least == rules.size() ? ""
+                                                          : " to " + std::to_string(rules.size())));
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const ValueRule& rule = rules[std::min(i, rules.size() - 1)];
-    const bool further = rule.variadic && i >= rules.size();  // of those any may be left out
-    if (!names[i].empty() || rule.optional || further) continue;
+    const bool unread = rule.variadic && what == "output";  // any of those may be left out
+    if (!names[i].empty() || rule.optional || unread) continue;
     return catalogue::Refuse(std::string(what) + "[" + std::to_string(i) + "]",
                              "'" + std::string(rule.name) + "' is required");
   }
@@ -219,6 +220,12 @@ const OpSchema* FindSchema(std::string_view domain, std::string_view op_type) {
   return is ? &*found : nullptr;
 }
 
+ElementType TypeOfOutput(const Application& a, std::size_t output) {
+  return a.schema.type != nullptr ? a.schema.type(a, output) : a.Input(0).type;
+}
+
+std::int64_t NewestOpset() { return catalogue::kNewestOpset; }
+
 Result<void> CheckApplication(Application& a) {
   for (const auto& [clause, checked] :
        {std::pair("graph.C5", CheckCount("input", a.schema.inputs, a.node.inputs)),
@@ -229,7 +236,7 @@ Result<void> CheckApplication(Application& a) {
   for (std::size_t i = 0; i < a.outputs.size(); ++i) {
     ElementType& type = a.outputs[i].type;
     if (!a.outputs[i].given || type != ElementType::kUndefined) continue;
-    type = a.schema.type != nullptr ? a.schema.type(a, i) : a.Input(0).type;
+    type = TypeOfOutput(a, i);
     if (!IsQuantized(type)) continue;
     return OfClause("graph.C8", catalogue::Refuse(catalogue::OutputPlace(a, i),
                                                   "has no declared type, which parameters of " +

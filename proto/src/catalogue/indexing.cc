@@ -26,13 +26,13 @@ Result<void> IndexInRange(const Application& a, std::int64_t index, const Dims& 
 // gather.C4, of a constant.
 Result<void> GatherIndices(const Application& a) {
   const Dims* data = DimsOf(a.Input(0));
-  const auto indices = IntegersOf(a.Input(1));
-  if (data == nullptr || !indices) return {};
+  if (data == nullptr) return {};
   const std::size_t axis = AxisOf(a.Int("axis"), data->size());
-  for (const std::int64_t index : *indices) {
-    QTX_RETURN_IF_ERROR(IndexInRange(a, index, *data, axis));
-  }
-  return {};
+  const std::int64_t size = (*data)[axis];
+  if (!Known(size)) return {};
+  const auto index = FindInteger(
+      a.Input(1), [size](std::int64_t value) { return value < -size || value >= size; });
+  return index ? IndexInRange(a, *index, *data, axis) : Result<void>();
 }
 
 // gather.S1.

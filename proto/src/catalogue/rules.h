@@ -1,6 +1,7 @@
 // Rules that rows of the catalogue share. Each refuses a node only where the facts are certain.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -43,6 +44,20 @@ bool Differ(const Dims& a, const Dims& b);
 bool AllKnown(const Dims& dims);
 /// The integers of a constant; nullopt where the value is not known, or holds none.
 std::optional<std::vector<std::int64_t>> IntegersOf(const ValueFacts& value);
+/// The first integer of a constant that `test` takes; nullopt where there is none, or none known.
+/// Copies no INT64 or INT32.
+template <typename Test>
+std::optional<std::int64_t> FindInteger(const ValueFacts& value, const Test& test) {
+  const auto first = [&test](const auto& integers) -> std::optional<std::int64_t> {
+    const auto found = std::ranges::find_if(integers, test);
+    return found == integers.end() ? std::nullopt : std::optional<std::int64_t>(*found);
+  };
+  const Tensor* tensor = value.constant;
+  if (tensor == nullptr || !kPlainIntegers.Has(tensor->elem_type)) return std::nullopt;
+  if (tensor->elem_type == ElementType::kInt64) return first(tensor->As<std::int64_t>());
+  if (tensor->elem_type == ElementType::kInt32) return first(tensor->As<std::int32_t>());
+  return first(UnpackIntegers(*tensor));
+}
 /// The finite and other values of a constant of floats; nullopt likewise.
 std::optional<std::vector<double>> FloatsOf(const ValueFacts& value);
 /// "[1,3,?,8]"

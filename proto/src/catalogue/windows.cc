@@ -269,7 +269,7 @@ Result<void> PoolKernel(const Application& a) {
   return CheckKernelShape(a.node, x != nullptr ? std::optional(x->size() - 2) : std::nullopt);
 }
 
-// max_pool.C4.
+// lp_pool.C4.
 Result<void> PoolAttributes(const Application& a) { return CheckPoolAttributes(a.node); }
 
 // REQUIRES: the rank of x is known.
@@ -278,14 +278,19 @@ Result<std::vector<WindowAxis>> PoolAxes(const Application& a) {
                     a.node.IntsOr("kernel_shape", {}));
 }
 
-// average_pool.C4.
-Result<void> AveragePoolAttributes(const Application& a) {
+// max_pool.C4.
+Result<void> MaxPoolAttributes(const Application& a) {
   QTX_RETURN_IF_ERROR(CheckPoolAttributes(a.node));
-  if (DimsOf(a.Input(0)) == nullptr || a.Int("count_include_pad") != 0) return {};
+  if (DimsOf(a.Input(0)) == nullptr) return {};
   const auto axes = PoolAxes(a);
   if (!axes.has_value() || std::ranges::none_of(*axes, HasWindowInPadding)) return {};
   return BadAttribute("dilations", "a window that lies wholly in padding",
                       "an element of x in each, since padding does not count");
+}
+
+// average_pool.C4.
+Result<void> AveragePoolAttributes(const Application& a) {
+  return a.Int("count_include_pad") != 0 ? CheckPoolAttributes(a.node) : MaxPoolAttributes(a);
 }
 
 WindowShapes PoolShape(const Application& a) {
@@ -746,7 +751,7 @@ void AddPools(std::vector<OpSchema>& rows) {
        .checks = {{"max_pool.C1", RealOrOne({0}, {0}, kPlainTypes)},
                   {"max_pool.C2", RankAtLeast(0, 3)},
                   {"max_pool.C3", PoolKernel},
-                  {"max_pool.C4", PoolAttributes},
+                  {"max_pool.C4", MaxPoolAttributes},
                   {"max_pool.C5", WindowAutoPad},
                   {"max_pool.C7", OutputTypes(1, {ElementType::kInt64})},
                   {"max_pool.C8", IntWithin("storage_order", 0, 1)}},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qtx/format/catalogue.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::reference {
@@ -72,10 +73,13 @@ bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueTy
                      y.elem_type == ElementType::kFloat &&
                      (bias == nullptr || bias->elem_type == ElementType::kFloat);
   if (!types || !HasOneScale(w) || HasOffset(w)) return false;
-  const bool plain = node.IntOr("transA", 0) == 0 && node.IntOr("transB", 0) == 1 &&
-                     node.FloatOr("alpha", 1) == 1 && node.FloatOr("beta", 1) == 1;
-  return plain && node.op_type == "Gemm" && node.origin && node.origin->framework == "tflite" &&
-         node.origin->op_type == "FULLY_CONNECTED";
+  const bool connected = node.op_type == "Gemm" && node.origin &&
+                         node.origin->framework == "tflite" &&
+                         node.origin->op_type == "FULLY_CONNECTED";
+  if (!connected) return false;
+  const format::Attributes attributes(node, format::NewestOpset());
+  return attributes.Int("transA") == 0 && attributes.Int("transB") == 1 &&
+         attributes.Float("alpha") == 1 && attributes.Float("beta") == 1;
 }
 
 bool IsBatchMatMul(const format::Node& node, bool constant_matrix) {

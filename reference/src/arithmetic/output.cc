@@ -112,6 +112,11 @@ Result<Output> Output::Make(const Call& call, format::Dims dims, std::size_t i) 
   return Output(call, type, std::move(tensor), *kind);
 }
 
+Result<Output> Output::Of(const Call& call, std::size_t i) {
+  QTX_ASSIGN_OR_RETURN(format::Dims dims, call.OutputDims(i));
+  return Make(call, std::move(dims), i);
+}
+
 void Output::PutSpecial(std::int64_t element, double value) {
   const auto i = static_cast<std::size_t>(element);
   switch (kind_) {

@@ -19,6 +19,8 @@ class Output {
   /// Output `i` of `call`, of shape `dims`.  Errors: kTooLarge, kInvalid for an element type that
   /// no operator produces, and when the parameters do not fit the shape.
   static Result<Output> Make(const Call& call, format::Dims dims, std::size_t i = 0);
+  /// The same, of the shape that the catalogue derives.  Errors: likewise.
+  static Result<Output> Of(const Call& call, std::size_t i = 0);
 
   /// Rounds `real` once: exact.S1, or exact.S5 and .S10 for types that are not quantized. NaN
   /// becomes the offset, an infinity the end of the range.

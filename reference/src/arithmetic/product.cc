@@ -27,7 +27,7 @@ Kernel KernelOf(const Call& call, const ProductOperands& operands) {
   if (IsBatchMatMul(node, matrix)) return Kernel::kBatchMatMul;
   if (node.op_type == "ConvTranspose") return Kernel::kConv;
   if (!node.op_type.ends_with("Conv")) return Kernel::kFullyConnected;  // also QLinearConv
-  const std::int64_t group = node.IntOr("group", 1);
+  const std::int64_t group = call.Int("group");
   const bool depthwise = group > 1 && x.size() > 1 && x[1] == group;
   return depthwise ? Kernel::kDepthwiseConv : Kernel::kConv;
 }

@@ -100,8 +100,7 @@ Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call) {
 // leaky_relu.h.
 Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call) {
   if (!HasKernel(call, true)) return std::optional<format::Tensor>();
-  const float alpha = call.node.FloatOr("alpha", 0.01F);
-  if (!std::isfinite(alpha)) return std::optional<format::Tensor>();
+  const float alpha = call.Float("alpha");
   const float x_scale = call.Input(0)->quantization->scale[0];
   const float y_scale = call.outputs[0].quantization->scale[0];
   const FixedMultiplier identity = ToFixed(static_cast<double>(x_scale / y_scale));

@@ -10,12 +10,11 @@ namespace {
 Result<format::Tensor> Abs(const Call& call) {
   const RealFunction magnitude = {.rational = [](const Rational& x) { return Rational(::abs(x)); },
                                   .approximate = [](double x) { return Within(std::abs(x), 0); }};
-  return RunUnary(call, magnitude, Integers::kAccepted);
+  return RunUnary(call, magnitude);
 }
 
 }  // namespace
 
-const Operator kAbs = {
-    .op_type = "Abs", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Abs};
+const Operator kAbs = {.op_type = "Abs", .run = Abs};
 
 }  // namespace qtx::reference::ops

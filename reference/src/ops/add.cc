@@ -9,7 +9,6 @@ Result<format::Tensor> Add(const Call& call) { return RunBinary(call, Binary::kA
 
 }  // namespace
 
-const Operator kAdd = {
-    .op_type = "Add", .min_inputs = 2, .max_inputs = 2, .attributes = {}, .run = Add};
+const Operator kAdd = {.op_type = "Add", .run = Add};
 
 }  // namespace qtx::reference::ops

@@ -9,11 +9,6 @@ Result<format::Tensor> ArgMax(const Call& call) { return RunArg(call, Extreme::k
 
 }  // namespace
 
-const Operator kArgMax = {.op_type = "ArgMax",
-                          .min_inputs = 1,
-                          .max_inputs = 1,
-                          .attributes = ArgAttributes(),
-                          .infer = InferIndices,
-                          .run = ArgMax};
+const Operator kArgMax = {.op_type = "ArgMax", .run = ArgMax};
 
 }  // namespace qtx::reference::ops

@@ -9,11 +9,6 @@ Result<format::Tensor> ArgMin(const Call& call) { return RunArg(call, Extreme::k
 
 }  // namespace
 
-const Operator kArgMin = {.op_type = "ArgMin",
-                          .min_inputs = 1,
-                          .max_inputs = 1,
-                          .attributes = ArgAttributes(),
-                          .infer = InferIndices,
-                          .run = ArgMin};
+const Operator kArgMin = {.op_type = "ArgMin", .run = ArgMin};
 
 }  // namespace qtx::reference::ops

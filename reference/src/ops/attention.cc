@@ -1,46 +1,10 @@
 #include "arithmetic/attention.h"
 
-#include <cmath>
-
 #include "ops/heads.h"
 #include "ops/registry.h"
 
 namespace qtx::reference::ops {
 namespace {
-
-using format::AttributeType;
-using format::ElementType;
-
-Error Invalid(const std::string& where, const std::string& message) {
-  return {ErrorCode::kInvalid, where, message};
-}
-
-// Source: attention.C2.
-Result<void> CheckAttentionAttributes(const format::Node& node) {
-  for (const char* name : {"scale", "softcap"}) {
-    const float value = node.FloatOr(name, 0);
-    if (std::isfinite(value) && value >= 0) continue;
-    return Invalid("attribute '" + std::string(name) + "'",
-                   "found " + std::to_string(value) + ", expected a finite value of 0 or more");
-  }
-  struct Range {
-    const char* name;
-    std::int64_t fallback, low, high;
-  };
-  for (const Range& r : {Range{"is_causal", 0, 0, 1}, Range{"qk_matmul_output_mode", 0, 0, 3},
-                         Range{"q_num_heads", 1, 1, std::int64_t{1} << 32},
-                         Range{"kv_num_heads", 1, 1, std::int64_t{1} << 32}}) {
-    const std::int64_t value = node.IntOr(r.name, r.fallback);
-    if (value >= r.low && value <= r.high) continue;
-    return Invalid("attribute '" + std::string(r.name) + "'",
-                   "found " + std::to_string(value) + ", expected " + std::to_string(r.low) +
-                       " to " + std::to_string(r.high));
-  }
-  const std::int64_t precision = node.IntOr("softmax_precision", 1);
-  if (precision == 1 || precision == 10 || precision == 11 || precision == 16) return {};
-  return Invalid("attribute 'softmax_precision'",
-                 "found " + std::to_string(precision) + ", expected 1, 10, 11 or 16");
-}
 
 // Heads of an earlier call before those of this one, as numbers: [batch, head, length, size].
 template <typename Row>
@@ -84,16 +48,15 @@ class Attender {
 template <typename Row>
 Result<void> Attender<Row>::Run() {
   QTX_ASSIGN_OR_RETURN(masks_, Masks::Make(*call_, g_));
-  QTX_ASSIGN_OR_RETURN(const Operand q, RealAt(*call_, 0));
-  QTX_ASSIGN_OR_RETURN(const Operand k, RealAt(*call_, 1));
-  QTX_ASSIGN_OR_RETURN(const Operand v, RealAt(*call_, 2));
-  QTX_ASSIGN_OR_RETURN(const auto past_k, OptionalNumberAt(*call_, kPastKey));
-  QTX_ASSIGN_OR_RETURN(const auto past_v, OptionalNumberAt(*call_, kPastValue));
+  QTX_ASSIGN_OR_RETURN(const Operand q, OperandAt(*call_, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand k, OperandAt(*call_, 1));
+  QTX_ASSIGN_OR_RETURN(const Operand v, OperandAt(*call_, 2));
+  QTX_ASSIGN_OR_RETURN(const auto past_k, OptionalOperandAt(*call_, kPastKey));
+  QTX_ASSIGN_OR_RETURN(const auto past_v, OptionalOperandAt(*call_, kPastValue));
   if (g_.q.batch * g_.q.length == 0) return {};  // and keys may be many
-  const format::Node& node = call_->node;
   std::optional<float> scale;
-  if (node.Find("scale") != nullptr) scale = node.FloatOr("scale", 0);
-  rule_.emplace(scale, g_.q.size, node.FloatOr("softcap", 0));
+  if (call_->node.Find("scale") != nullptr) scale = call_->Float("scale");
+  rule_.emplace(scale, g_.q.size, call_->Float("softcap"));
   q_ = Numbers<Row>({}, {}, g_.q, q);
   k_ = Numbers<Row>(g_.past_k, past_k, g_.k, k);
   v_ = Numbers<Row>(g_.past_v, past_v, g_.v, v);
@@ -129,7 +92,7 @@ void Attender<Row>::PutRow(std::int64_t b, std::int64_t h, std::int64_t i) {
 // Source: attention.S9.
 template <typename Row>
 void Attender<Row>::PutScores(std::int64_t first, Row* row) {
-  const std::int64_t mode = call_->node.IntOr("qk_matmul_output_mode", 0);
+  const std::int64_t mode = call_->Int("qk_matmul_output_mode");
   const auto total = static_cast<std::size_t>(g_.total());
   std::vector<Number> unit(total, Row::Unit(false));
   for (std::size_t j = 0; j < total; ++j) {
@@ -149,7 +112,7 @@ Result<format::Tensor> Present(const Call& call, std::size_t output, const Geome
                                const Heads& past, std::size_t past_input, const Heads& now,
                                std::size_t input) {
   const Heads all = g.Present(now);
-  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[input], all.dims(), output));
+  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Of(call, *call.inputs[input], output));
   struct Part {
     Heads heads;
     std::size_t input;
@@ -174,18 +137,13 @@ Result<format::Tensor> Present(const Call& call, std::size_t output, const Geome
   return mover.Take();
 }
 
-// Source: attention.S1 to attention.S10, attention.C1 and attention.C8.
+// Source: attention.S1 to attention.S10.
 Result<std::vector<format::Tensor>> Attention(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(call));
-  QTX_ASSIGN_OR_RETURN(Output y, Output::Make(call, g.Y().dims()));
+  QTX_ASSIGN_OR_RETURN(Output y, Output::Of(call));
   std::optional<Output> scores;
   if (call.Wants(kScores)) {
-    const ElementType type = call.outputs[kScores].elem_type;
-    if (!IsReal(type) && type != ElementType::kDouble) {
-      return Invalid("output[3]", "found type " + std::string(format::Name(type)) +
-                                      ", expected FLOAT or a quantized type");
-    }
-    QTX_ASSIGN_OR_RETURN(scores, Output::Make(call, g.ScoreDims(), kScores));
+    QTX_ASSIGN_OR_RETURN(scores, Output::Of(call, kScores));
   }
   if (DomainFor(call.arithmetic, y) == Domain::kFloat32) {
     QTX_RETURN_IF_ERROR(Attender<FloatAttention>(call, g, &y, &scores).Run());
@@ -206,27 +164,8 @@ Result<std::vector<format::Tensor>> Attention(const Call& call) {
   return results;
 }
 
-// Keys and values pass on their types.
-ElementType InferAttentionType(const format::Node&, std::span<const ElementType> inputs,
-                               std::size_t i) {
-  return inputs[i == kPresentKey || i == kPresentValue ? i : 0];
-}
-
-constexpr AttributeRule kAttentionAttributes[] = {
-    {"is_causal", AttributeType::kInt},        {"kv_num_heads", AttributeType::kInt},
-    {"q_num_heads", AttributeType::kInt},      {"qk_matmul_output_mode", AttributeType::kInt},
-    {"scale", AttributeType::kFloat},          {"softcap", AttributeType::kFloat},
-    {"softmax_precision", AttributeType::kInt}};
-
 }  // namespace
 
-const Operator kAttention = {.op_type = "Attention",
-                             .min_inputs = 3,
-                             .max_inputs = 7,
-                             .max_outputs = 4,
-                             .attributes = kAttentionAttributes,
-                             .check = CheckAttentionAttributes,
-                             .infer = InferAttentionType,
-                             .run_all = Attention};
+const Operator kAttention = {.op_type = "Attention", .run_all = Attention};
 
 }  // namespace qtx::reference::ops

@@ -4,8 +4,6 @@
 namespace qtx::reference::ops {
 namespace {
 
-using format::AttributeType;
-
 // One group a channel, with given statistics.
 std::vector<Moments> GivenMoments(const Operand& mean, const Operand& variance, float epsilon) {
   const std::int64_t channels = format::ElementCount(mean.tensor());
@@ -26,16 +24,18 @@ std::vector<Moments> GivenMoments(const Operand& mean, const Operand& variance, 
 
 // Source: batch_normalization.S1 to .S3.
 Result<format::Tensor> BatchNormalization(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const Operand gain, RealAt(call, 1));
-  QTX_ASSIGN_OR_RETURN(const Operand bias, RealAt(call, 2));
-  QTX_ASSIGN_OR_RETURN(const Operand mean, RealAt(call, 3));
-  QTX_ASSIGN_OR_RETURN(const Operand variance, RealAt(call, 4));
+  if (call.Int("training_mode") != 0) {
+    return Error{ErrorCode::kUnsupported, "attribute 'training_mode'", "expected 0: no training"};
+  }
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand gain, OperandAt(call, 1));
+  QTX_ASSIGN_OR_RETURN(const Operand bias, OperandAt(call, 2));
+  QTX_ASSIGN_OR_RETURN(const Operand mean, OperandAt(call, 3));
+  QTX_ASSIGN_OR_RETURN(const Operand variance, OperandAt(call, 4));
   const format::Dims& dims = x.tensor().dims;
   const std::int64_t channels = dims.size() > 1 ? dims[1] : 1;  // ONNX: of rank 1, C is 1
-  for (std::size_t i = 1; i < 5; ++i) QTX_RETURN_IF_ERROR(CheckPerChannel(call, i, channels));
-  QTX_ASSIGN_OR_RETURN(Output y, Output::Make(call, dims));
-  const std::vector<Moments> moments = GivenMoments(mean, variance, EpsilonOf(call));
+  QTX_ASSIGN_OR_RETURN(Output y, Output::Of(call));
+  const std::vector<Moments> moments = GivenMoments(mean, variance, call.Float("epsilon"));
   const std::int64_t count = format::ElementCount(x.tensor());
   const std::int64_t size = dims.size() > 1 ? format::RowMajorStrides(dims)[1] : 1;
   Normalizer normalizer(call.arithmetic, &y);
@@ -49,24 +49,8 @@ Result<format::Tensor> BatchNormalization(const Call& call) {
   return y.Take();
 }
 
-Result<void> Check(const format::Node& node) {
-  if (node.IntOr("training_mode", 0) != 0) {
-    return Error{ErrorCode::kUnsupported, "attribute 'training_mode'", "expected 0: no training"};
-  }
-  return CheckNormalization(node);
-}
-
-constexpr AttributeRule kBatchNormalizationAttributes[] = {{"epsilon", AttributeType::kFloat},
-                                                           {"momentum", AttributeType::kFloat},
-                                                           {"training_mode", AttributeType::kInt}};
-
 }  // namespace
 
-const Operator kBatchNormalization = {.op_type = "BatchNormalization",
-                                      .min_inputs = 5,
-                                      .max_inputs = 5,
-                                      .attributes = kBatchNormalizationAttributes,
-                                      .check = Check,
-                                      .run = BatchNormalization};
+const Operator kBatchNormalization = {.op_type = "BatchNormalization", .run = BatchNormalization};
 
 }  // namespace qtx::reference::ops

@@ -5,10 +5,10 @@
 namespace qtx::reference {
 
 Result<format::Tensor> RunBinary(const Call& call, Binary kind) {
-  QTX_ASSIGN_OR_RETURN(const Operand a, NumberAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const Operand b, NumberAt(call, 1));
-  QTX_ASSIGN_OR_RETURN(const format::Dims dims, Broadcast(a.tensor().dims, b.tensor().dims));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, dims));
+  QTX_ASSIGN_OR_RETURN(const Operand a, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand b, OperandAt(call, 1));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
+  const format::Dims& dims = output.tensor().dims;
   Combiner combiner(kind, call.arithmetic, a, b, &output);
   const std::vector<std::int64_t> ia = BroadcastIndices(a.tensor().dims, dims);
   const std::vector<std::int64_t> ib = BroadcastIndices(b.tensor().dims, dims);

@@ -8,29 +8,14 @@ bool Less(const Dyadic& a, const Dyadic& b) {
   return a.kind != Dyadic::Kind::kNan && b.kind != Dyadic::Kind::kNan && Compare(a, b) < 0;
 }
 
-// The bound at input `i`; before opset 11 the attribute `name`.  Source: clip.S4, clip.C2, clip.C4.
-Result<std::optional<format::Tensor>> BoundOf(const Call& call, std::size_t i, const char* name) {
+// Before opset 11 a bound is the attribute `name`.  Source: clip.S4.
+Result<std::optional<format::Tensor>> BoundOf(const Call& call, const char* name) {
   using Bound = std::optional<format::Tensor>;
   const format::Attribute* attribute = call.node.Find(name);
-  if (attribute != nullptr) {
-    if (call.opset >= 11 || call.Input(i) != nullptr) {
-      return Error{ErrorCode::kInvalid, "attribute '" + std::string(name) + "'",
-                   "is an input from opset 11 on"};
-    }
-    if (!IsReal(call.inputs[0]->elem_type)) {
-      return Error{ErrorCode::kInvalid, "attribute '" + std::string(name) + "'",
-                   "bounds real operands only"};
-    }
-    QTX_ASSIGN_OR_RETURN(format::Tensor scalar,
-                         format::MakeTensor(format::ElementType::kFloat, {}));
-    scalar.As<float>()[0] = attribute->f;
-    return Bound(std::move(scalar));
-  }
-  const format::Tensor* bound = call.Input(i);
-  if (bound == nullptr) return Bound();
-  if (bound->dims.size() <= 1 && format::ElementCount(*bound) == 1) return Bound(*bound);
-  return Error{ErrorCode::kInvalid, InputName(call, i),
-               "found shape " + format::ToString(bound->dims) + ", expected a scalar"};
+  if (attribute == nullptr) return Bound();
+  QTX_ASSIGN_OR_RETURN(format::Tensor scalar, format::MakeTensor(format::ElementType::kFloat, {}));
+  scalar.As<float>()[0] = attribute->f;
+  return Bound(std::move(scalar));
 }
 
 // RELU6 rescales in fixed point; any other Clip has no kernel in TFLite (tflite.S9, tflite.S11).
@@ -40,22 +25,22 @@ Purpose PurposeOf(const Call& call) {
   return relu6 || call.arithmetic.domain != Domain::kStored ? Purpose::kActivate : Purpose::kSelect;
 }
 
+// Input `i`, or else what the attribute says.
 Result<std::optional<Operand>> OperandOf(const Call& call, std::size_t i,
-                                         const std::optional<format::Tensor>& bound) {
-  if (!bound) return std::optional<Operand>();
-  if (call.Input(i) != nullptr) return OptionalNumberAt(call, i);
-  QTX_ASSIGN_OR_RETURN(Operand operand, Operand::Make(*bound));
+                                         const std::optional<format::Tensor>& attribute) {
+  if (!attribute) return OptionalOperandAt(call, i);
+  QTX_ASSIGN_OR_RETURN(Operand operand, Operand::Make(*attribute));
   return std::optional<Operand>(std::move(operand));
 }
 
 // min(max(x, low), high) over the reals.  Source: clip.S1 to clip.S4.
 Result<format::Tensor> Clip(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const auto min, BoundOf(call, 1, "min"));
-  QTX_ASSIGN_OR_RETURN(const auto max, BoundOf(call, 2, "max"));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const auto min, BoundOf(call, "min"));
+  QTX_ASSIGN_OR_RETURN(const auto max, BoundOf(call, "max"));
   QTX_ASSIGN_OR_RETURN(const std::optional<Operand> low, OperandOf(call, 1, min));
   QTX_ASSIGN_OR_RETURN(const std::optional<Operand> high, OperandOf(call, 2, max));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, x.tensor().dims));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   Converter converter(call.arithmetic, x, &output, PurposeOf(call));
   const std::int64_t count = format::ElementCount(x.tensor());
   for (std::int64_t i = 0; i < count; ++i) {
@@ -72,15 +57,8 @@ Result<format::Tensor> Clip(const Call& call) {
   return output.Take();
 }
 
-constexpr AttributeRule kClipAttributes[] = {{"max", format::AttributeType::kFloat},
-                                             {"min", format::AttributeType::kFloat}};
-
 }  // namespace
 
-const Operator kClip = {.op_type = "Clip",
-                        .min_inputs = 1,
-                        .max_inputs = 3,
-                        .attributes = kClipAttributes,
-                        .run = Clip};
+const Operator kClip = {.op_type = "Clip", .run = Clip};
 
 }  // namespace qtx::reference::ops

@@ -1,6 +1,7 @@
 #include "ops/common.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "parameters.h"
@@ -9,13 +10,6 @@ namespace qtx::reference {
 
 using format::Dims;
 using format::ElementType;
-
-namespace {
-
-// Run by a stock operator, whose result may be the plain accumulator of real operands.
-bool IsStock(const Call& call) { return !call.positions.empty(); }
-
-}  // namespace
 
 std::string InputName(const Call& call, std::size_t i) {
   const std::size_t at = call.positions.empty() ? i : call.positions[i];
@@ -32,51 +26,10 @@ bool IsPlain(ElementType type) {
          (format::IsIntegerStorage(type) && !format::IsQuantized(type));
 }
 
-Result<void> CheckSaturate(const format::Node& node) {
-  const std::int64_t saturate = node.IntOr("saturate", 1);
-  if (saturate == 0 || saturate == 1) return {};
-  return Error{ErrorCode::kInvalid, "attribute 'saturate'",
-               "found " + std::to_string(saturate) + ", expected 0 or 1"};
-}
-
 Result<Operand> OperandAt(const Call& call, std::size_t i) {
-  const format::Tensor* tensor = call.Input(i);
-  if (tensor == nullptr) {
-    return Error{ErrorCode::kInvalid, "input[" + std::to_string(i) + "]", "is required"};
-  }
-  if (!IsReal(tensor->elem_type)) {
-    return Error{ErrorCode::kInvalid, InputName(call, i),
-                 "found type " + std::string(format::Name(tensor->elem_type)) +
-                     ", expected FLOAT or a quantized type"};
-  }
-  auto operand = Operand::Make(*tensor);
+  auto operand = Operand::Make(*call.inputs[i]);
   if (!operand.has_value()) return At(InputName(call, i), std::move(operand).error());
   return operand;
-}
-
-Result<Operand> NumberAt(const Call& call, std::size_t i) {
-  const format::Tensor* tensor = call.Input(i);
-  const ElementType result = call.outputs[0].elem_type;
-  if (tensor == nullptr || IsStock(call) || (IsReal(tensor->elem_type) && !IsPlain(result))) {
-    return OperandAt(call, i);
-  }
-  if (!IsPlain(tensor->elem_type) || tensor->elem_type != result) {
-    return Error{ErrorCode::kInvalid, InputName(call, i),
-                 "found type " + std::string(format::Name(tensor->elem_type)) +
-                     " with a result of type " + std::string(format::Name(result)) +
-                     ", expected real types or one plain type"};
-  }
-  auto operand = Operand::Make(*tensor);
-  if (!operand.has_value()) return At(InputName(call, i), std::move(operand).error());
-  return operand;
-}
-
-Result<Operand> RealAt(const Call& call, std::size_t i) {
-  const ElementType result = call.outputs[0].elem_type;
-  if (IsStock(call) || IsReal(result) || result == ElementType::kDouble) return NumberAt(call, i);
-  return Error{
-      ErrorCode::kInvalid, "output[0]",
-      "found type " + std::string(format::Name(result)) + ", expected FLOAT or a quantized type"};
 }
 
 Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i) {
@@ -85,54 +38,21 @@ Result<std::optional<Operand>> OptionalOperandAt(const Call& call, std::size_t i
   return std::optional<Operand>(std::move(operand));
 }
 
-Result<std::optional<Operand>> OptionalNumberAt(const Call& call, std::size_t i) {
-  if (call.Input(i) == nullptr) return std::optional<Operand>();
-  QTX_ASSIGN_OR_RETURN(Operand operand, NumberAt(call, i));
-  return std::optional<Operand>(std::move(operand));
-}
-
-Result<std::optional<Operand>> BiasAt(const Call& call, std::size_t i) {
-  const format::Tensor* bias = call.Input(i);
-  if (!IsStock(call) || bias == nullptr || bias->elem_type != ElementType::kInt32) {
-    return OptionalNumberAt(call, i);
-  }
-  QTX_ASSIGN_OR_RETURN(Operand operand, Operand::Make(*bias));
-  return std::optional<Operand>(std::move(operand));
-}
-
 const Operand* PointerTo(const std::optional<Operand>& operand) {
   return operand ? &*operand : nullptr;
 }
 
-Result<std::vector<std::int64_t>> Int64sAt(const Call& call, std::size_t i) {
-  const format::Tensor* tensor = call.Input(i);
-  if (tensor == nullptr) {
-    return Error{ErrorCode::kInvalid, "input[" + std::to_string(i) + "]", "is required"};
-  }
-  if (tensor->elem_type != ElementType::kInt64 || tensor->dims.size() > 1) {
-    return Error{ErrorCode::kInvalid, InputName(call, i),
-                 "found " + std::string(format::Name(tensor->elem_type)) +
-                     format::ToString(tensor->dims) + ", expected INT64 of rank 1"};
-  }
-  return format::UnpackIntegers(*tensor);
+std::vector<std::int64_t> IntegersAt(const Call& call, std::size_t i) {
+  return format::UnpackIntegers(*call.inputs[i]);
 }
 
-Result<Dims> Broadcast(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
-  Dims result(std::max(a.size(), b.size()));
-  for (std::size_t i = 0; i < result.size(); ++i) {  // i counts axes from the last
-    const std::int64_t da = i < a.size() ? a[a.size() - 1 - i] : 1;
-    const std::int64_t db = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (da != db && da != 1 && db != 1) {
-      return Error{ErrorCode::kInvalid, "",
-                   "shapes " + format::ToString(a) + " and " + format::ToString(b) +
-                       " cannot be broadcast: sizes " + std::to_string(da) + " and " +
-                       std::to_string(db)};
-    }
-    result[result.size() - 1 - i] = da == 1 ? db : da;
-  }
-  QTX_RETURN_IF_ERROR(CheckComputable(result));
-  return result;
+std::size_t FromFirst(std::int64_t axis, std::size_t rank) {
+  const auto size = static_cast<std::int64_t>(rank);
+  assert(axis >= -size && axis < size);
+  return static_cast<std::size_t>(axis < 0 ? axis + size : axis);
 }
+
+std::size_t AxisOf(const Call& call, std::size_t rank) { return FromFirst(call.Int("axis"), rank); }
 
 void StridedIndex::Next() {
   for (std::size_t axis = dims_.size(); axis-- > 0;) {
@@ -178,20 +98,10 @@ void CopyBits(const format::Tensor& from, std::int64_t source, format::Tensor& t
   target = (target & ~(mask << (element * width % 8))) | (bits << (element * width % 8));
 }
 
-Result<void> CheckMovable(ElementType type) {
-  if (type != ElementType::kString && type != ElementType::kComplex64 &&
-      type != ElementType::kComplex128) {
-    return {};
-  }
-  return Error{ErrorCode::kUnsupported, "",
-               "elements of type " + std::string(format::Name(type)) + " are not supported"};
-}
-
 }  // namespace
 
 Result<Mover> Mover::Make(const Call& call, const format::Tensor& like, Dims dims,
                           std::size_t output) {
-  QTX_RETURN_IF_ERROR(CheckMovable(like.elem_type));
   Mover mover(call, output);
   const ElementType type = call.outputs[output].elem_type;
   if (type == like.elem_type && !format::IsQuantized(type)) {
@@ -199,13 +109,13 @@ Result<Mover> Mover::Make(const Call& call, const format::Tensor& like, Dims dim
     QTX_ASSIGN_OR_RETURN(mover.raw_, format::MakeTensor(type, std::move(dims)));
     return mover;
   }
-  if (!IsReal(like.elem_type) || !IsReal(type)) {
-    return Error{ErrorCode::kInvalid, "output[" + std::to_string(output) + "]",
-                 "found type " + std::string(format::Name(type)) + " for elements of type " +
-                     std::string(format::Name(like.elem_type))};
-  }
   QTX_ASSIGN_OR_RETURN(mover.output_, Output::Make(call, std::move(dims), output));
   return mover;
+}
+
+Result<Mover> Mover::Of(const Call& call, const format::Tensor& like, std::size_t output) {
+  QTX_ASSIGN_OR_RETURN(Dims dims, call.OutputDims(output));
+  return Make(call, like, std::move(dims), output);
 }
 
 Result<void> Mover::Copy(const format::Tensor& input, std::span<const std::int64_t> elements,
@@ -225,12 +135,6 @@ Result<void> Mover::Copy(const format::Tensor& input, std::span<const std::int64
       CopyBits(input, source(i), *raw_, element(i), width);
     }
     return {};
-  }
-  if (!IsReal(input.elem_type) || (raw_ && !IsReal(raw_->elem_type))) {
-    const ElementType own = raw_ ? raw_->elem_type : output_->tensor().elem_type;
-    return Error{ErrorCode::kInvalid, "",
-                 "found type " + std::string(format::Name(input.elem_type)) +
-                     " among elements of type " + std::string(format::Name(own))};
   }
   QTX_ASSIGN_OR_RETURN(const Operand operand, Operand::Make(input));
   std::optional<Output> converted;  // beside what was copied bit for bit
@@ -259,9 +163,12 @@ Result<void> Mover::Fill(const format::Tensor* value, std::span<const std::int64
 
 format::Tensor Mover::Take() { return output_ ? output_->Take() : std::move(*raw_); }
 
-Result<format::Tensor> Reshaped(const Call& call, Dims dims) {
-  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[0], std::move(dims)));
-  QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0]));
+Result<format::Tensor> Reshaped(const Call& call) {
+  const format::Tensor& x = *call.inputs[0];
+  QTX_ASSIGN_OR_RETURN(const Dims dims, call.OutputDims());
+  assert(format::ElementCount(dims) == format::ElementCount(x));
+  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, x, dims));
+  QTX_RETURN_IF_ERROR(mover.Copy(x));
   return mover.Take();
 }
 

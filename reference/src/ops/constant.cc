@@ -33,47 +33,18 @@ Result<format::Tensor> ValueOf(const Attribute& attribute) {
   }
 }
 
-Result<void> CheckOne(const format::Node& node) {
-  if (node.attributes.size() == 1) return {};
-  return Error{ErrorCode::kInvalid, "attributes",
-               "found " + std::to_string(node.attributes.size()) + ", expected exactly one value"};
-}
-
 // The tensor in the node's one attribute.  Source: constant.S1 (ONNX Constant-13).
 Result<format::Tensor> Constant(const Call& call) {
   QTX_ASSIGN_OR_RETURN(format::Tensor value, ValueOf(call.node.attributes[0]));
   if (value.elem_type == call.outputs[0].elem_type) return value;
-  if (format::StorageOf(call.outputs[0].elem_type) == value.elem_type) {  // as an initializer
-    value.elem_type = call.outputs[0].elem_type;
-    value.quantization = call.outputs[0].quantization;
-    QTX_RETURN_IF_ERROR(CheckParameters(value.elem_type, *value.quantization, value.dims));
-    return value;
-  }
-  return Error{ErrorCode::kInvalid, "output[0]",
-               "found type " + std::string(format::Name(call.outputs[0].elem_type)) +
-                   ", expected " + std::string(format::Name(value.elem_type))};
-}
-
-constexpr AttributeRule kConstantAttributes[] = {
-    {"value", AttributeType::kTensor},        {"value_float", AttributeType::kFloat},
-    {"value_floats", AttributeType::kFloats}, {"value_int", AttributeType::kInt},
-    {"value_ints", AttributeType::kInts},
-};
-
-ElementType InferConstantType(const format::Node& node, std::span<const ElementType>, std::size_t) {
-  const format::Attribute& value = node.attributes[0];
-  const bool real = value.type == AttributeType::kFloat || value.type == AttributeType::kFloats;
-  return value.t ? value.t->data_type : real ? ElementType::kFloat : ElementType::kInt64;
+  value.elem_type = call.outputs[0].elem_type;  // as an initializer
+  value.quantization = call.outputs[0].quantization;
+  QTX_RETURN_IF_ERROR(CheckParameters(value.elem_type, *value.quantization, value.dims));
+  return value;
 }
 
 }  // namespace
 
-const Operator kConstant = {.op_type = "Constant",
-                            .min_inputs = 0,
-                            .max_inputs = 0,
-                            .attributes = kConstantAttributes,
-                            .check = CheckOne,
-                            .infer = InferConstantType,
-                            .run = Constant};
+const Operator kConstant = {.op_type = "Constant", .run = Constant};
 
 }  // namespace qtx::reference::ops

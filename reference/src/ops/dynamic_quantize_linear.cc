@@ -16,17 +16,9 @@ struct Range {
   float max = 0;
 };
 
-Result<Range> RangeOf(const Call& call) {
-  const Tensor& x = *call.inputs[0];
-  if (x.elem_type != ElementType::kFloat) {
-    return Error{ErrorCode::kInvalid, InputName(call, 0),
-                 "found type " + std::string(format::Name(x.elem_type)) + ", expected FLOAT"};
-  }
+Range RangeOf(const Tensor& x) {
   Range range;
   for (const float value : x.As<float>()) {
-    if (!std::isfinite(value)) {
-      return Error{ErrorCode::kInvalid, InputName(call, 0), "holds an infinity or NaN"};
-    }
     range = {std::min(range.min, value), std::max(range.max, value)};
   }
   return range;
@@ -54,7 +46,8 @@ Result<Tensor> ScaleOf(const Call& call, const Range& range) {
   float& value = scale.As<float>()[0];
   if (value == 0) value = 1;  // dynamic_quantize_linear.S3
   if (std::isfinite(value)) return scale;
-  return Error{ErrorCode::kInvalid, InputName(call, 0), "spans more than binary32 reaches"};
+  return Error{ErrorCode::kInvalid, InputName(call, 0), "spans more than binary32 reaches",
+               "dynamic_quantize_linear.C2"};
 }
 
 // -min / scale on the scale with zero point 0.  Source: dynamic_quantize_linear.S2.
@@ -75,7 +68,7 @@ Result<Tensor> ZeroPointOf(const Call& call, const Range& range, float scale) {
 
 // Source: dynamic_quantize_linear.S1 to .S4.
 Result<std::vector<Tensor>> DynamicQuantizeLinear(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Range range, RangeOf(call));
+  const Range range = RangeOf(*call.inputs[0]);
   QTX_ASSIGN_OR_RETURN(Tensor scale, ScaleOf(call, range));
   const float value = scale.As<float>()[0];
   QTX_ASSIGN_OR_RETURN(Tensor zero, ZeroPointOf(call, range, value));
@@ -89,28 +82,14 @@ Result<std::vector<Tensor>> DynamicQuantizeLinear(const Call& call) {
   std::vector<Tensor> outputs;
   for (Tensor* tensor : {&y, &scale, &zero}) {
     if (outputs.size() == call.outputs.size()) break;
-    if (call.Wants(outputs.size()) && call.outputs[outputs.size()].elem_type != tensor->elem_type) {
-      return Error{ErrorCode::kInvalid, "output[" + std::to_string(outputs.size()) + "]",
-                   "expected type " + std::string(format::Name(tensor->elem_type))};
-    }
     outputs.push_back(std::move(*tensor));
   }
   return outputs;
 }
 
-ElementType InferDynamicQuantizeLinearType(const format::Node&, std::span<const ElementType>,
-                                           std::size_t output) {
-  return output == 1 ? ElementType::kFloat : ElementType::kUint8;
-}
-
 }  // namespace
 
 const Operator kDynamicQuantizeLinear = {.op_type = "DynamicQuantizeLinear",
-                                         .min_inputs = 1,
-                                         .max_inputs = 1,
-                                         .max_outputs = 3,
-                                         .attributes = {},
-                                         .infer = InferDynamicQuantizeLinearType,
                                          .run_all = DynamicQuantizeLinear};
 
 }  // namespace qtx::reference::ops

@@ -9,7 +9,7 @@ namespace {
 // libm's expm1 is within 1 ulp, 2 units (glibc manual, "Known Maximum Errors"); 4 ulp are allowed,
 // and 1 unit for the product.  Source: elu.S1 to elu.S3.
 Result<format::Tensor> Elu(const Call& call) {
-  const auto alpha = static_cast<double>(call.node.FloatOr("alpha", 1.0F));
+  const auto alpha = static_cast<double>(call.Float("alpha"));
   const RealFunction elu = {
       .rational =
           [](const Rational& x) { return x < 0 ? std::nullopt : std::optional<Rational>(x); },
@@ -18,15 +18,8 @@ Result<format::Tensor> Elu(const Call& call) {
   return RunUnary(call, elu);
 }
 
-constexpr AttributeRule kEluAttributes[] = {{"alpha", format::AttributeType::kFloat}};
-
 }  // namespace
 
-const Operator kElu = {.op_type = "Elu",
-                       .min_inputs = 1,
-                       .max_inputs = 1,
-                       .attributes = kEluAttributes,
-                       .check = CheckFinite,
-                       .run = Elu};
+const Operator kElu = {.op_type = "Elu", .run = Elu};
 
 }  // namespace qtx::reference::ops

@@ -16,7 +16,6 @@ Result<format::Tensor> Erf(const Call& call) {
 
 }  // namespace
 
-const Operator kErf = {
-    .op_type = "Erf", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Erf};
+const Operator kErf = {.op_type = "Erf", .run = Erf};
 
 }  // namespace qtx::reference::ops

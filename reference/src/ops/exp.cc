@@ -23,7 +23,6 @@ Result<format::Tensor> Exp(const Call& call) {
 
 }  // namespace
 
-const Operator kExp = {
-    .op_type = "Exp", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Exp};
+const Operator kExp = {.op_type = "Exp", .run = Exp};
 
 }  // namespace qtx::reference::ops

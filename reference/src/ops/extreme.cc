@@ -4,12 +4,10 @@
 
 #include "ops/move.h"
 #include "ops/order.h"
-#include "parameters.h"
 
 namespace qtx::reference {
 namespace {
 
-using format::AttributeType;
 using format::Dims;
 using format::ElementType;
 
@@ -20,35 +18,15 @@ int Extremity(const Order& order, Extreme extreme, std::int64_t a, std::int64_t 
   return extreme == Extreme::kGreatest ? order.Compare(a, b) : order.Compare(b, a);
 }
 
-constexpr AttributeRule kArgAttributes[] = {{"axis", AttributeType::kInt},
-                                            {"keepdims", AttributeType::kInt},
-                                            {"select_last_index", AttributeType::kInt}};
-
 }  // namespace
-
-std::span<const AttributeRule> ArgAttributes() { return kArgAttributes; }
-
-ElementType InferIndices(const format::Node&, std::span<const ElementType>, std::size_t) {
-  return ElementType::kInt64;
-}
 
 Result<format::Tensor> RunArg(const Call& call, Extreme extreme) {
   const Dims& from = call.inputs[0]->dims;
-  QTX_RETURN_IF_ERROR(CheckInt64Output(call, 0));
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, 0, from.size()));
+  const std::size_t axis = AxisOf(call, from.size());
   QTX_ASSIGN_OR_RETURN(const Order order, Order::Make(call, 0));
-  const bool last = call.node.IntOr("select_last_index", 0) != 0;
-  Dims dims = from;
-  dims[axis] = 1;
-  QTX_RETURN_IF_ERROR(CheckComputable(dims));
+  const bool last = call.Int("select_last_index") != 0;
+  QTX_ASSIGN_OR_RETURN(Dims dims, call.OutputDims());
   const std::int64_t count = Product(dims, 0, dims.size());
-  if (from[axis] == 0 && count > 0) {
-    return Error{ErrorCode::kInvalid, InputName(call, 0),
-                 "axis " + std::to_string(axis) + " has no element"};
-  }
-  if (call.node.IntOr("keepdims", 1) == 0) {
-    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
-  }
   QTX_ASSIGN_OR_RETURN(format::Tensor y, format::MakeTensor(ElementType::kInt64, std::move(dims)));
   const std::int64_t inner = Product(from, axis + 1, from.size());
   for (std::int64_t i = 0; i < count; ++i) {

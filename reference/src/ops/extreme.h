@@ -11,11 +11,4 @@ enum class Extreme { kGreatest, kLeast };
 /// Source: arg_max.S1 to arg_max.S4, arg_min.S1 to arg_min.S4.
 Result<format::Tensor> RunArg(const Call& call, Extreme extreme);
 
-/// The attributes of both.
-std::span<const AttributeRule> ArgAttributes();
-
-/// INT64, whatever the inputs.
-format::ElementType InferIndices(const format::Node& node,
-                                 std::span<const format::ElementType> inputs, std::size_t output);
-
 }  // namespace qtx::reference

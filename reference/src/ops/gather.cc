@@ -1,29 +1,20 @@
 #include "ops/move.h"
 #include "ops/registry.h"
-#include "parameters.h"
 
 namespace qtx::reference::ops {
 namespace {
 
-using format::AttributeType;
 using format::Dims;
 
 // Data's axis gives way to the axes of indices.  Source: gather.S1, gather.S2.
 Result<format::Tensor> Gather(const Call& call) {
   const Dims& from = call.inputs[0]->dims;
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, 0, from.size()));
-  QTX_ASSIGN_OR_RETURN(std::vector<std::int64_t> indices, IndicesAt(call, 1));
+  const std::size_t axis = AxisOf(call, from.size());
+  std::vector<std::int64_t> indices = IntegersAt(call, 1);
   for (std::int64_t& index : indices) {
-    const auto within = IndexWithin(index, from[axis]);
-    if (!within.has_value()) return At(InputName(call, 1), within.error());
-    index = *within;
+    if (index < 0) index += from[axis];
   }
-  const auto split = from.begin() + static_cast<std::ptrdiff_t>(axis);
-  const Dims& named = call.inputs[1]->dims;
-  Dims dims(from.begin(), split);
-  dims.insert(dims.end(), named.begin(), named.end());
-  dims.insert(dims.end(), split + 1, from.end());
-  QTX_RETURN_IF_ERROR(CheckComputable(dims));
+  QTX_ASSIGN_OR_RETURN(Dims dims, call.OutputDims());
   const std::int64_t outer = Product(from, 0, axis);
   const std::int64_t inner = Product(from, axis + 1, from.size());
   std::vector<std::int64_t> sources;
@@ -37,14 +28,8 @@ Result<format::Tensor> Gather(const Call& call) {
   return Selected(call, std::move(dims), sources);
 }
 
-constexpr AttributeRule kGatherAttributes[] = {{"axis", AttributeType::kInt}};
-
 }  // namespace
 
-const Operator kGather = {.op_type = "Gather",
-                          .min_inputs = 2,
-                          .max_inputs = 2,
-                          .attributes = kGatherAttributes,
-                          .run = Gather};
+const Operator kGather = {.op_type = "Gather", .run = Gather};
 
 }  // namespace qtx::reference::ops

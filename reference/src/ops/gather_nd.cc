@@ -1,20 +1,16 @@
 #include "ops/move.h"
 #include "ops/registry.h"
 #include "ops/tuples.h"
-#include "parameters.h"
 
 namespace qtx::reference::ops {
 namespace {
 
-using format::AttributeType;
 using format::Dims;
 
 // One slice of data per tuple.  Source: gather_nd.S1 to gather_nd.S4.
 Result<format::Tensor> GatherNd(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const IndexTuples tuples, TuplesAt(call, call.node.IntOr("batch_dims", 0)));
-  Dims dims = tuples.outer;
-  dims.insert(dims.end(), tuples.slice.begin(), tuples.slice.end());
-  QTX_RETURN_IF_ERROR(CheckComputable(dims));
+  QTX_ASSIGN_OR_RETURN(Dims dims, call.OutputDims());
+  const IndexTuples tuples = TuplesAt(call, call.Int("batch_dims"));
   std::vector<std::int64_t> sources;
   for (const std::int64_t start : tuples.starts) {
     for (std::int64_t i = 0; i < tuples.slice_size; ++i) sources.push_back(start + i);
@@ -22,14 +18,8 @@ Result<format::Tensor> GatherNd(const Call& call) {
   return Selected(call, std::move(dims), sources);
 }
 
-constexpr AttributeRule kGatherNDAttributes[] = {{"batch_dims", AttributeType::kInt}};
-
 }  // namespace
 
-const Operator kGatherND = {.op_type = "GatherND",
-                            .min_inputs = 2,
-                            .max_inputs = 2,
-                            .attributes = kGatherNDAttributes,
-                            .run = GatherNd};
+const Operator kGatherND = {.op_type = "GatherND", .run = GatherNd};
 
 }  // namespace qtx::reference::ops

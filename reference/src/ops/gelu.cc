@@ -54,29 +54,14 @@ Approximation ApproximateTanh(double x) {
 
 // Source: gelu.S1 to gelu.S4.
 Result<format::Tensor> Gelu(const Call& call) {
-  if (call.node.StringOr("approximate", "none") == "tanh") {
+  if (call.String("approximate") == "tanh") {
     return RunUnary(call, {.enclose = EncloseTanh, .approximate = ApproximateTanh});
   }
   return RunUnary(call, {.enclose = EncloseErf, .approximate = ApproximateErf});
 }
 
-// Source: gelu.C3.
-Result<void> CheckApproximate(const format::Node& node) {
-  const std::string form = node.StringOr("approximate", "none");
-  if (form == "none" || form == "tanh") return {};
-  return Error{ErrorCode::kInvalid, "attribute 'approximate'",
-               "found '" + form + "', expected 'none' or 'tanh'"};
-}
-
-constexpr AttributeRule kGeluAttributes[] = {{"approximate", format::AttributeType::kString}};
-
 }  // namespace
 
-const Operator kGelu = {.op_type = "Gelu",
-                        .min_inputs = 1,
-                        .max_inputs = 1,
-                        .attributes = kGeluAttributes,
-                        .check = CheckApproximate,
-                        .run = Gelu};
+const Operator kGelu = {.op_type = "Gelu", .run = Gelu};
 
 }  // namespace qtx::reference::ops

@@ -9,10 +9,11 @@ namespace {
 
 // The mean over all spatial positions.  Source: global_average_pool.S1 and .S2.
 Result<format::Tensor> GlobalAveragePool(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const Planes planes, PlanesOf(call));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, planes.dims));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
+  const Planes planes = PlanesOf(call);
   Averager averager(call.arithmetic, x, &output, Averager::Kernel::kGlobalPool);
+  if (planes.count == 0) return output.Take();
   std::vector<std::int64_t> sources(static_cast<std::size_t>(planes.pixels));
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     std::iota(sources.begin(), sources.end(), plane * planes.pixels);
@@ -23,10 +24,6 @@ Result<format::Tensor> GlobalAveragePool(const Call& call) {
 
 }  // namespace
 
-const Operator kGlobalAveragePool = {.op_type = "GlobalAveragePool",
-                                     .min_inputs = 1,
-                                     .max_inputs = 1,
-                                     .attributes = {},
-                                     .run = GlobalAveragePool};
+const Operator kGlobalAveragePool = {.op_type = "GlobalAveragePool", .run = GlobalAveragePool};
 
 }  // namespace qtx::reference::ops

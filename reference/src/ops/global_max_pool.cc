@@ -9,9 +9,9 @@ namespace {
 
 // The greatest over all spatial positions.  Source: global_max_pool.S1 and .S2.
 Result<format::Tensor> GlobalMaxPool(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const Planes planes, PlanesOf(call));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, planes.dims));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
+  const Planes planes = PlanesOf(call);
   const ExtremeFinder finder(End::kGreatest, x);
   Converter converter(call.arithmetic, x, &output, Purpose::kSelect);
   std::vector<std::int64_t> sources(static_cast<std::size_t>(planes.pixels));
@@ -24,10 +24,6 @@ Result<format::Tensor> GlobalMaxPool(const Call& call) {
 
 }  // namespace
 
-const Operator kGlobalMaxPool = {.op_type = "GlobalMaxPool",
-                                 .min_inputs = 1,
-                                 .max_inputs = 1,
-                                 .attributes = {},
-                                 .run = GlobalMaxPool};
+const Operator kGlobalMaxPool = {.op_type = "GlobalMaxPool", .run = GlobalMaxPool};
 
 }  // namespace qtx::reference::ops

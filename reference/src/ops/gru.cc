@@ -4,8 +4,6 @@
 namespace qtx::reference::ops {
 namespace {
 
-using format::AttributeType;
-
 const RecurrentForm& Form() {
   static const RecurrentForm form = {
       3, {Activation::kSigmoid, Activation::kTanh}, /*has_cell=*/false};
@@ -77,32 +75,12 @@ struct Cell {
   }
 };
 
-Result<void> Check(const format::Node& node) {
-  QTX_RETURN_IF_ERROR(CheckFlag(node, "linear_before_reset"));
-  return CheckRecurrent(node, Form());
-}
-
 Result<std::vector<format::Tensor>> Gru(const Call& call) {
-  return RunRecurrent(call, Form(), Cell{call.node.IntOr("linear_before_reset", 0) == 1});
+  return RunRecurrent(call, Form(), Cell{call.Int("linear_before_reset") == 1});
 }
-
-constexpr AttributeRule kGRUAttributes[] = {{"activation_alpha", AttributeType::kFloats},
-                                            {"activation_beta", AttributeType::kFloats},
-                                            {"activations", AttributeType::kStrings},
-                                            {"clip", AttributeType::kFloat},
-                                            {"direction", AttributeType::kString},
-                                            {"hidden_size", AttributeType::kInt},
-                                            {"layout", AttributeType::kInt},
-                                            {"linear_before_reset", AttributeType::kInt}};
 
 }  // namespace
 
-const Operator kGRU = {.op_type = "GRU",
-                       .min_inputs = 3,
-                       .max_inputs = 6,
-                       .max_outputs = 2,
-                       .attributes = kGRUAttributes,
-                       .check = Check,
-                       .run_all = Gru};
+const Operator kGRU = {.op_type = "GRU", .run_all = Gru};
 
 }  // namespace qtx::reference::ops

@@ -9,8 +9,8 @@ namespace {
 
 // Source: hard_sigmoid.S1 to hard_sigmoid.S3.
 Result<format::Tensor> HardSigmoid(const Call& call) {
-  const float alpha = call.node.FloatOr("alpha", 0.2F);
-  const float beta = call.node.FloatOr("beta", 0.5F);
+  const float alpha = call.Float("alpha");
+  const float beta = call.Float("beta");
   const auto a = static_cast<double>(alpha);
   const auto b = static_cast<double>(beta);
   const RealFunction hard = {
@@ -33,16 +33,8 @@ Result<format::Tensor> HardSigmoid(const Call& call) {
   return RunUnary(call, hard);
 }
 
-constexpr AttributeRule kHardSigmoidAttributes[] = {{"alpha", format::AttributeType::kFloat},
-                                                    {"beta", format::AttributeType::kFloat}};
-
 }  // namespace
 
-const Operator kHardSigmoid = {.op_type = "HardSigmoid",
-                               .min_inputs = 1,
-                               .max_inputs = 1,
-                               .attributes = kHardSigmoidAttributes,
-                               .check = CheckFinite,
-                               .run = HardSigmoid};
+const Operator kHardSigmoid = {.op_type = "HardSigmoid", .run = HardSigmoid};
 
 }  // namespace qtx::reference::ops

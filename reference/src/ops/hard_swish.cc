@@ -25,7 +25,6 @@ Result<format::Tensor> HardSwish(const Call& call) {
 
 }  // namespace
 
-const Operator kHardSwish = {
-    .op_type = "HardSwish", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = HardSwish};
+const Operator kHardSwish = {.op_type = "HardSwish", .run = HardSwish};
 
 }  // namespace qtx::reference::ops

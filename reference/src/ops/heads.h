@@ -19,10 +19,6 @@ struct Heads {
   std::int64_t batch = 0, count = 0, length = 0, size = 0;
   bool flat = false;
 
-  format::Dims dims() const {
-    return flat ? format::Dims{batch, length, count * size}
-                : format::Dims{batch, count, length, size};
-  }
   /// The first element of a row of `size`.
   std::int64_t Row(std::int64_t b, std::int64_t h, std::int64_t i) const {
     return (flat ? (b * length + i) * count + h : (b * count + h) * length + i) * size;
@@ -43,14 +39,13 @@ struct Geometry {
   format::Dims ScoreDims() const { return {q.batch, q.count, q.length, total()}; }
 };
 
-/// Errors: kInvalid for shapes that do not fit each other, kTooLarge past 2^24 products.
-/// Source: attention.S1, attention.C3 to attention.C5.
+/// Errors: kTooLarge past 2^24 products.  Source: attention.S1.
 Result<Geometry> GeometryOf(const Call& call);
 
 /// What each query sees of each key.  Source: attention.S4 to attention.S7.
 class Masks {
  public:
-  /// Errors: kInvalid for a mask or lengths that do not fit.
+  /// Errors: those of OperandAt.
   static Result<Masks> Make(const Call& call, const Geometry& g);
   /// For query `i` of head h in batch b: one for each key.
   std::vector<Visibility> Row(std::int64_t b, std::int64_t h, std::int64_t i) const;
@@ -58,7 +53,6 @@ class Masks {
 
  private:
   Result<void> SetMask(const Call& call);
-  Result<void> SetLengths(const Call& call);
   Geometry g_;
   bool causal_ = false;
   std::vector<std::int64_t> lengths_;   // of the batches, empty: all keys

@@ -127,7 +127,7 @@ float WeightedMean32(const Operand& x, const std::vector<Corner<Rational>>& corn
 
 format::Tensor ExtrapolationValue(const Call& call) {
   format::Tensor value = *format::MakeTensor(format::ElementType::kFloat, {});
-  value.As<float>()[0] = call.node.FloatOr("extrapolation_value", 0);
+  value.As<float>()[0] = call.Float("extrapolation_value");
   return value;
 }
 
@@ -158,7 +158,7 @@ Result<format::Tensor> PickNearest(const Call& call, const Dims& dims, const Axi
 }
 
 Result<format::Tensor> Interpolate(const Call& call, const Dims& dims, const AxisSamples& samples) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, dims));
   const Dims strides = format::RowMajorStrides(x.tensor().dims);
   const std::int64_t count = Product(dims, 0, dims.size());

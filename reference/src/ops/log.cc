@@ -17,7 +17,6 @@ Result<format::Tensor> Log(const Call& call) {
 
 }  // namespace
 
-const Operator kLog = {
-    .op_type = "Log", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Log};
+const Operator kLog = {.op_type = "Log", .run = Log};
 
 }  // namespace qtx::reference::ops

@@ -5,8 +5,6 @@
 namespace qtx::reference::ops {
 namespace {
 
-using format::AttributeType;
-
 const RecurrentForm& Form() {
   static const RecurrentForm form = {
       4, {Activation::kSigmoid, Activation::kTanh, Activation::kTanh}, /*has_cell=*/true};
@@ -63,34 +61,17 @@ struct Cell {
   }
 };
 
-Result<void> Check(const format::Node& node) {
-  QTX_RETURN_IF_ERROR(CheckFlag(node, "input_forget"));
-  return CheckRecurrent(node, Form());
-}
-
 Result<std::vector<format::Tensor>> Lstm(const Call& call) {
   if (call.arithmetic.kernels == Arithmetic::Kernels::kTflite) {
     QTX_ASSIGN_OR_RETURN(const RecurrentLayer layer, RecurrentLayer::Make(call, Form()));
     QTX_ASSIGN_OR_RETURN(auto stored, RunTfliteLstm(call, layer));
     if (stored) return *std::move(stored);
   }
-  return RunRecurrent(call, Form(), Cell{call.node.IntOr("input_forget", 0) == 1});
+  return RunRecurrent(call, Form(), Cell{call.Int("input_forget") == 1});
 }
-
-constexpr AttributeRule kLSTMAttributes[] = {
-    {"activation_alpha", AttributeType::kFloats}, {"activation_beta", AttributeType::kFloats},
-    {"activations", AttributeType::kStrings},     {"clip", AttributeType::kFloat},
-    {"direction", AttributeType::kString},        {"hidden_size", AttributeType::kInt},
-    {"input_forget", AttributeType::kInt},        {"layout", AttributeType::kInt}};
 
 }  // namespace
 
-const Operator kLSTM = {.op_type = "LSTM",
-                        .min_inputs = 3,
-                        .max_inputs = 8,
-                        .max_outputs = 3,
-                        .attributes = kLSTMAttributes,
-                        .check = Check,
-                        .run_all = Lstm};
+const Operator kLSTM = {.op_type = "LSTM", .run_all = Lstm};
 
 }  // namespace qtx::reference::ops

@@ -86,7 +86,7 @@ bool IsPlain(const Call& call, const RecurrentLayer& layer) {
       node.origin && node.origin->framework == "tflite" &&
       (node.origin->op_type == "UNIDIRECTIONAL_SEQUENCE_LSTM" || node.origin->op_type == "LSTM");
   return is_tflite && layer.directions == 1 && !layer.reverse && !layer.clip && !layer.peepholes &&
-         node.Find("activations") == nullptr && node.IntOr("input_forget", 0) == 0 &&
+         node.Find("activations") == nullptr && call.Int("input_forget") == 0 &&
          std::ranges::all_of(layer.lengths, [&](int64_t n) { return n == layer.steps; });
 }
 
@@ -187,17 +187,12 @@ struct Outputs {
   }
 };
 
-Result<Outputs> MakeOutputs(const Call& call, const RecurrentLayer& layer) {
+Result<Outputs> MakeOutputs(const Call& call) {
   Outputs outputs;
   outputs.all.resize(3);
-  const bool batch_first = layer.batch_first;
-  const format::Dims y = batch_first ? format::Dims{layer.batch, layer.steps, 1, layer.hidden}
-                                     : format::Dims{layer.steps, 1, layer.batch, layer.hidden};
-  const format::Dims last = batch_first ? format::Dims{layer.batch, 1, layer.hidden}
-                                        : format::Dims{1, layer.batch, layer.hidden};
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     if (!call.Wants(i)) continue;
-    QTX_ASSIGN_OR_RETURN(outputs.all[i], Output::Make(call, i == 0 ? y : last, i));
+    QTX_ASSIGN_OR_RETURN(outputs.all[i], Output::Of(call, i));
   }
   return outputs;
 }
@@ -208,7 +203,7 @@ Result<std::optional<std::vector<format::Tensor>>> RunTfliteLstm(const Call& cal
                                                                  const RecurrentLayer& layer) {
   const std::optional<TfliteLstm> kernel = KernelFor(call, layer);
   if (!kernel) return std::optional<std::vector<format::Tensor>>();
-  QTX_ASSIGN_OR_RETURN(Outputs outputs, MakeOutputs(call, layer));
+  QTX_ASSIGN_OR_RETURN(Outputs outputs, MakeOutputs(call));
   const Sequence sequence(layer, *kernel, call.arithmetic);
   for (int64_t b = 0; b < layer.batch; ++b) {
     State state = sequence.Initial(layer.StateAt(0, b));

@@ -1,6 +1,7 @@
 #include "ops/common.h"
 #include "ops/matrix.h"
 #include "ops/registry.h"
+#include "parameters.h"
 
 namespace qtx::reference::ops {
 namespace {
@@ -20,26 +21,17 @@ MatrixView LastTwo(const Dims& dims, bool left) {
   return {dims[dims.size() - 2], columns, columns, 1};
 }
 
-Dims OutputDims(const Dims& batch, const Dims& a, const Dims& b, const MatrixProduct& product) {
-  Dims dims = batch;
-  if (a.size() > 1) dims.push_back(product.left.rows);
-  if (b.size() > 1) dims.push_back(product.right.columns);
-  return dims;
-}
-
 // y[..., i, j] = sum over k of a[..., i, k] * b[..., k, j].  Source: mat_mul.S1 to mat_mul.S4.
 Result<format::Tensor> MatMul(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand a, NumberAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const Operand b, NumberAt(call, 1));
+  QTX_ASSIGN_OR_RETURN(const Operand a, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand b, OperandAt(call, 1));
   const Dims& ad = a.tensor().dims;
   const Dims& bd = b.tensor().dims;
-  if (ad.empty() || bd.empty()) {
-    return Error{ErrorCode::kInvalid, InputName(call, ad.empty() ? 0 : 1), "is a scalar"};
-  }
   MatrixProduct product{LastTwo(ad, true), LastTwo(bd, false), 0, 0, 0};
-  QTX_RETURN_IF_ERROR(CheckInner(call, product.left, product.right));
-  QTX_ASSIGN_OR_RETURN(const Dims batch, Broadcast(Leading(ad), Leading(bd)));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, OutputDims(batch, ad, bd, product)));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
+  Dims batch = output.tensor().dims;
+  batch.resize(batch.size() - (ad.size() > 1 ? 1 : 0) - (bd.size() > 1 ? 1 : 0));
+  QTX_RETURN_IF_ERROR(CheckComputable(batch));  // beside an axis of size 0, too
   // Output channels are b's columns; a rank-1 b has one, so none of its axes counts.
   const auto axis = bd.size() == 1 ? -1 : static_cast<std::int64_t>(bd.size()) - 1;
   const ProductOperands operands{.x = &a, .w = &b, .bias = nullptr, .w_channel_axis = axis};
@@ -57,7 +49,6 @@ Result<format::Tensor> MatMul(const Call& call) {
 
 }  // namespace
 
-const Operator kMatMul = {
-    .op_type = "MatMul", .min_inputs = 2, .max_inputs = 2, .attributes = {}, .run = MatMul};
+const Operator kMatMul = {.op_type = "MatMul", .run = MatMul};
 
 }  // namespace qtx::reference::ops

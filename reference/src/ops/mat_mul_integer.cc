@@ -6,20 +6,14 @@ namespace {
 
 // MatMul over A - a_zero_point and B - b_zero_point.  Source: mat_mul_integer.S1 to .S3.
 Result<format::Tensor> MatMulInteger(const Call& call) {
-  QTX_RETURN_IF_ERROR(CheckInt32Output(call));
   ExtendedCall product(call);
-  QTX_RETURN_IF_ERROR(product.Add(0, {kNoInput, 2}, RowsOf(call, 0)));
-  QTX_RETURN_IF_ERROR(product.Add(1, {kNoInput, 3}, ColumnsOf(call, 1)));
+  product.Add(0, {kNoInput, 2}, RowsOf(call, 0));
+  product.Add(1, {kNoInput, 3}, ColumnsOf(call, 1));
   return product.Run(kMatMul.run);
 }
 
 }  // namespace
 
-const Operator kMatMulInteger = {.op_type = "MatMulInteger",
-                                 .min_inputs = 2,
-                                 .max_inputs = 4,
-                                 .attributes = {},
-                                 .infer = TypeInt32,
-                                 .run = MatMulInteger};
+const Operator kMatMulInteger = {.op_type = "MatMulInteger", .run = MatMulInteger};
 
 }  // namespace qtx::reference::ops

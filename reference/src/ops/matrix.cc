@@ -62,13 +62,6 @@ MatrixView Transposed(const MatrixView& view) {
   return {view.columns, view.rows, view.column_stride, view.row_stride};
 }
 
-Result<void> CheckInner(const Call& call, const MatrixView& left, const MatrixView& right) {
-  if (left.columns == right.rows) return {};
-  return Error{ErrorCode::kInvalid, InputName(call, 1),
-               "inner dimensions differ: found " + std::to_string(right.rows) + ", expected " +
-                   std::to_string(left.columns)};
-}
-
 void MultiplyMatrices(const ProductOperands& operands, const MatrixProduct& product,
                       std::span<const std::int64_t> bias, ProductSum* sum) {
   if (!sum->integer()) return MultiplyReals(product, bias, sum);

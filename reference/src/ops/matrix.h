@@ -21,9 +21,6 @@ struct MatrixProduct {
   std::int64_t x_start = 0, w_start = 0, y_start = 0;
 };
 
-/// Errors: kInvalid when the inner dimensions differ.
-Result<void> CheckInner(const Call& call, const MatrixView& left, const MatrixView& right);
-
 /// Puts every element; the channel of an element is its column. `bias`: index into the bias for
 /// each element of the product, or empty.
 void MultiplyMatrices(const ProductOperands& operands, const MatrixProduct& product,

@@ -9,7 +9,6 @@ Result<format::Tensor> Max(const Call& call) { return ExtremeOfInputs(call, End:
 
 }  // namespace
 
-const Operator kMax = {
-    .op_type = "Max", .min_inputs = 1, .max_inputs = kVariadic, .attributes = {}, .run = Max};
+const Operator kMax = {.op_type = "Max", .run = Max};
 
 }  // namespace qtx::reference::ops

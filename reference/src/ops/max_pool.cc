@@ -4,7 +4,6 @@
 namespace qtx::reference::ops {
 namespace {
 
-using format::AttributeType;
 using format::ElementType;
 
 // Index of the greatest real among `sources`; the first NaN, if there is one, as in IEEE 754
@@ -44,31 +43,21 @@ std::int64_t ColumnMajor(const format::Dims& dims, std::int64_t at) {
   return column_major;
 }
 
-// Output 1 of shape `dims`, or an empty tensor when nobody reads it.  Source: max_pool.C7.
-Result<format::Tensor> MakeIndices(const Call& call, const format::Dims& dims) {
-  if (!call.Wants(1)) return format::Tensor{};
-  if (call.outputs[1].elem_type != ElementType::kInt64) {
-    return Error{ErrorCode::kInvalid, "output[1]", "expected type INT64"};
-  }
-  return format::MakeTensor(ElementType::kInt64, dims);
-}
-
 // The greatest real of each window and where it is; padding never takes part.
 // Source: max_pool.S1 to max_pool.S5.
 Result<std::vector<format::Tensor>> MaxPool(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Window window, PoolWindow(call));
-  const format::Dims dims = PoolDims(call, window);
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, dims));
-  QTX_ASSIGN_OR_RETURN(format::Tensor indices, MakeIndices(call, dims));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
+  format::Tensor indices;
+  if (call.Wants(1)) {
+    QTX_ASSIGN_OR_RETURN(indices, format::MakeTensor(ElementType::kInt64, output.tensor().dims));
+  }
   Converter converter(call.arithmetic, x, &output, Purpose::kSelect);
   const bool one_scale = x.is_integer() && x.per_tensor();
-  const bool column_major = call.node.IntOr("storage_order", 0) == 1;
+  const bool column_major = call.Int("storage_order") == 1;
   PoolWalk walk(call, window);
   while (walk.Next()) {
-    if (walk.sources().empty()) {
-      return Error{ErrorCode::kInvalid, "attribute 'dilations'", "a window holds no element of x"};
-    }
     const std::int64_t best =
         one_scale ? GreatestStored(x, walk.sources()) : Greatest(x, walk.sources());
     converter.Put(walk.element(), best);
@@ -81,36 +70,8 @@ Result<std::vector<format::Tensor>> MaxPool(const Call& call) {
   return results;
 }
 
-ElementType InferMaxPoolType(const format::Node&, std::span<const ElementType> inputs,
-                             std::size_t output) {
-  return output == 0 ? inputs[0] : ElementType::kInt64;
-}
-
-Result<void> CheckMaxPoolAttributes(const format::Node& node) {
-  const std::int64_t order = node.IntOr("storage_order", 0);
-  if (order != 0 && order != 1) {
-    return Error{ErrorCode::kInvalid, "attribute 'storage_order'",
-                 "found " + std::to_string(order) + ", expected 0 or 1"};
-  }
-  return CheckPoolAttributes(node);
-}
-
-constexpr AttributeRule kMaxPoolAttributes[] = {
-    {"auto_pad", AttributeType::kString}, {"ceil_mode", AttributeType::kInt},
-    {"dilations", AttributeType::kInts},  {"kernel_shape", AttributeType::kInts},
-    {"pads", AttributeType::kInts},       {"storage_order", AttributeType::kInt},
-    {"strides", AttributeType::kInts},
-};
-
 }  // namespace
 
-const Operator kMaxPool = {.op_type = "MaxPool",
-                           .min_inputs = 1,
-                           .max_inputs = 1,
-                           .max_outputs = 2,
-                           .attributes = kMaxPoolAttributes,
-                           .check = CheckMaxPoolAttributes,
-                           .infer = InferMaxPoolType,
-                           .run_all = MaxPool};
+const Operator kMaxPool = {.op_type = "MaxPool", .run_all = MaxPool};
 
 }  // namespace qtx::reference::ops

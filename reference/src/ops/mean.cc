@@ -9,7 +9,6 @@ Result<format::Tensor> Mean(const Call& call) { return SumOfInputs(call, SumKind
 
 }  // namespace
 
-const Operator kMean = {
-    .op_type = "Mean", .min_inputs = 1, .max_inputs = kVariadic, .attributes = {}, .run = Mean};
+const Operator kMean = {.op_type = "Mean", .run = Mean};
 
 }  // namespace qtx::reference::ops

@@ -9,7 +9,6 @@ Result<format::Tensor> Min(const Call& call) { return ExtremeOfInputs(call, End:
 
 }  // namespace
 
-const Operator kMin = {
-    .op_type = "Min", .min_inputs = 1, .max_inputs = kVariadic, .attributes = {}, .run = Min};
+const Operator kMin = {.op_type = "Min", .run = Min};
 
 }  // namespace qtx::reference::ops

@@ -33,7 +33,6 @@ Result<format::Tensor> Mish(const Call& call) {
 
 }  // namespace
 
-const Operator kMish = {
-    .op_type = "Mish", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Mish};
+const Operator kMish = {.op_type = "Mish", .run = Mish};
 
 }  // namespace qtx::reference::ops

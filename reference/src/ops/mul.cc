@@ -9,7 +9,6 @@ Result<format::Tensor> Mul(const Call& call) { return RunBinary(call, Binary::kM
 
 }  // namespace
 
-const Operator kMul = {
-    .op_type = "Mul", .min_inputs = 2, .max_inputs = 2, .attributes = {}, .run = Mul};
+const Operator kMul = {.op_type = "Mul", .run = Mul};
 
 }  // namespace qtx::reference::ops

@@ -8,12 +8,11 @@ namespace {
 Result<format::Tensor> Neg(const Call& call) {
   const RealFunction negate = {.rational = [](const Rational& x) { return Rational(-x); },
                                .approximate = [](double x) { return Within(-x, 0); }};
-  return RunUnary(call, negate, Integers::kAccepted);
+  return RunUnary(call, negate);
 }
 
 }  // namespace
 
-const Operator kNeg = {
-    .op_type = "Neg", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Neg};
+const Operator kNeg = {.op_type = "Neg", .run = Neg};
 
 }  // namespace qtx::reference::ops

@@ -12,9 +12,8 @@ struct Groups {
   std::int64_t count = 1, size = 1;
 };
 
-/// The groups that attribute `axis` (default -1) names in `dims`.  Errors: kInvalid outside the
-/// rank.
-Result<Groups> GroupsOf(const Call& call, const format::Dims& dims);
+/// The groups that attribute `axis` names in `dims`.
+Groups GroupsOf(const Call& call, const format::Dims& dims);
 
 /// Gain (input 1) and bias (input 2, when `has_bias`) broadcast over all of x.
 struct Affine {
@@ -24,16 +23,10 @@ struct Affine {
   Coefficient Gain(std::int64_t element) const;
   Coefficient Bias(std::int64_t element) const;
 };
-/// Errors: kInvalid where a shape does not broadcast one way to `dims`.
+/// Errors: those of OperandAt.
 Result<Affine> AffineOf(const Call& call, const format::Dims& dims, bool has_bias);
 
-/// Errors: kInvalid unless input `i` has shape [channels].
-Result<void> CheckPerChannel(const Call& call, std::size_t i, std::int64_t channels);
-
-/// Errors: kInvalid for an epsilon that is negative or not finite, kUnsupported for a stash_type
-/// other than FLOAT: statistics are exact here, or binary32.
-Result<void> CheckNormalization(const format::Node& node);
-/// Attribute epsilon, 1e-5 when absent.
-inline float EpsilonOf(const Call& call) { return call.node.FloatOr("epsilon", 1e-5F); }
+/// Errors: kUnsupported for a stash_type other than FLOAT: statistics are exact here, or binary32.
+Result<void> CheckStash(const Call& call);
 
 }  // namespace qtx::reference

@@ -9,11 +9,6 @@ using format::ElementType;
 Result<Order> Order::Make(const Call& call, std::size_t i) {
   const format::Tensor& tensor = *call.inputs[i];
   Order order;
-  if (!IsReal(tensor.elem_type) && !IsPlain(tensor.elem_type)) {
-    return Error{ErrorCode::kInvalid, InputName(call, i),
-                 "found type " + std::string(format::Name(tensor.elem_type)) +
-                     ", expected one whose elements are numbers"};
-  }
   if (tensor.elem_type == ElementType::kUint64) {
     order.unsigned_ = format::UnpackIntegers(tensor);
     for (std::int64_t& value : order.unsigned_) value ^= std::numeric_limits<std::int64_t>::min();

@@ -12,7 +12,7 @@ namespace qtx::reference {
 /// Elements of a tensor as keys that compare exactly. Borrows the tensor.
 class Order {
  public:
-  /// Input `i`.  Errors: kInvalid for a type that has no order (BOOL, STRING, complex).
+  /// Input `i`, of numbers.  Errors: those of Operand::Make.
   static Result<Order> Make(const Call& call, std::size_t i);
   bool IsNan(std::int64_t element) const;
   /// -1, 0, +1.  REQUIRES: neither is NaN.

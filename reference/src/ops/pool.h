@@ -10,20 +10,15 @@
 namespace qtx::reference {
 
 /// The window of AveragePool, LpPool or MaxPool over input 0, [N, C, spatial...].
-/// Errors: kInvalid for a rank below 3, or attributes that break average_pool.C3 or .C4.
+/// Errors: kTooLarge.
 Result<Window> PoolWindow(const Call& call);
-
-/// [N, C, window.output()...]
-format::Dims PoolDims(const Call& call, const Window& window);
 
 /// Input 0, [N, C, spatial...], as planes to pool whole.
 struct Planes {
-  format::Dims dims;  // of the output: [N, C, 1...]
-  std::int64_t count = 0;
-  std::int64_t pixels = 0;  // of each plane
+  std::int64_t count = 1;
+  std::int64_t pixels = 1;  // of each plane
 };
-/// Errors: kInvalid for a rank below 3 or an empty input.
-Result<Planes> PlanesOf(const Call& call);
+Planes PlanesOf(const Call& call);
 
 /// The windows of all N * C planes, in an order that computes each position's taps once.
 class PoolWalk {
@@ -37,14 +32,11 @@ class PoolWalk {
 
  private:
   const Window* window_;
-  std::int64_t planes_, pixels_;
+  Planes planes_;
   std::int64_t plane_ = -1;
   std::int64_t position_ = 0;
   std::vector<Tap> taps_;
   std::vector<std::int64_t> sources_;
 };
-
-/// CheckWindowAttributes, and that kernel_shape is given.
-Result<void> CheckPoolAttributes(const format::Node& node);
 
 }  // namespace qtx::reference

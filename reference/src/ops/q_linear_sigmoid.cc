@@ -6,18 +6,12 @@ namespace {
 
 // Source: q_linear_sigmoid.S1.
 Result<format::Tensor> QLinearSigmoid(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const ExtendedCall typed, UnaryCall(call));
-  return typed.Run(kSigmoid.run);
+  return UnaryCall(call).Run(kSigmoid.run);
 }
 
 }  // namespace
 
-const Operator kQLinearSigmoid = {.op_type = "QLinearSigmoid",
-                                  .domain = kMicrosoft,
-                                  .min_inputs = 4,
-                                  .max_inputs = 5,
-                                  .optional_inputs = kUnaryZeroPoints,
-                                  .attributes = {},
-                                  .run = QLinearSigmoid};
+const Operator kQLinearSigmoid = {
+    .op_type = "QLinearSigmoid", .domain = kMicrosoft, .run = QLinearSigmoid};
 
 }  // namespace qtx::reference::ops

@@ -13,7 +13,6 @@ Result<format::Tensor> Reciprocal(const Call& call) {
 
 }  // namespace
 
-const Operator kReciprocal = {
-    .op_type = "Reciprocal", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Reciprocal};
+const Operator kReciprocal = {.op_type = "Reciprocal", .run = Reciprocal};
 
 }  // namespace qtx::reference::ops

@@ -19,9 +19,9 @@ struct RecurrentForm {
   bool has_cell = false;             // inputs initial_c and P, output Y_c
 };
 
-/// A node's inputs and attributes, found to fit each other. Borrows the tensors.
+/// A node's inputs and attributes. Borrows the tensors.
 struct RecurrentLayer {
-  /// Errors: kInvalid for types and shapes that do not fit; kTooLarge for too much work.
+  /// Errors: kUnsupported for activations that are not here, kTooLarge for too much work.
   static Result<RecurrentLayer> Make(const Call& call, const RecurrentForm& form);
 
   std::int64_t gates, steps, batch, directions, input, hidden;
@@ -41,12 +41,6 @@ struct RecurrentLayer {
   /// First element of step `t` in Y.
   std::int64_t OutputAt(std::int64_t t, std::int64_t direction, std::int64_t sequence) const;
 };
-
-/// Checks the attributes' values.  Errors: kInvalid; kUnsupported for activations that are not
-/// here.
-Result<void> CheckRecurrent(const format::Node& node, const RecurrentForm& form);
-/// Errors: kInvalid for a value of `attribute` other than 0 and 1.
-Result<void> CheckFlag(const format::Node& node, std::string_view attribute);
 
 /// binary32, one operation at a time.  Source: float32.S3, float32.S8.
 struct FloatMath {
@@ -80,7 +74,7 @@ class RecurrentOutputs {
  public:
   enum Index : std::size_t { kY, kLastH, kLastC };
 
-  static Result<RecurrentOutputs> Make(const Call& call, const RecurrentLayer& layer);
+  static Result<RecurrentOutputs> Make(const Call& call);
 
   /// What to compute in.
   Domain domain() const { return domain_; }

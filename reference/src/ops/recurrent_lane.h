@@ -140,7 +140,7 @@ template <typename Cell>
 Result<std::vector<format::Tensor>> RunRecurrent(const Call& call, const RecurrentForm& form,
                                                  const Cell& cell) {
   QTX_ASSIGN_OR_RETURN(const RecurrentLayer layer, RecurrentLayer::Make(call, form));
-  QTX_ASSIGN_OR_RETURN(RecurrentOutputs outputs, RecurrentOutputs::Make(call, layer));
+  QTX_ASSIGN_OR_RETURN(RecurrentOutputs outputs, RecurrentOutputs::Make(call));
   for (std::int64_t direction = 0; direction < layer.directions; ++direction) {
     for (std::int64_t sequence = 0; sequence < layer.batch; ++sequence) {
       QTX_RETURN_IF_ERROR(PutLane(call, layer, cell, direction, sequence, &outputs));

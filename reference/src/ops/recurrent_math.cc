@@ -7,8 +7,6 @@
 namespace qtx::reference {
 namespace {
 
-using format::Dims;
-
 const RealFunction& Sigmoid() {
   static const RealFunction function = SigmoidFunction();
   return function;
@@ -69,17 +67,13 @@ bool EnclosingMath::Put(Output* output, std::int64_t element, const Value& x) co
   return true;
 }
 
-Result<RecurrentOutputs> RecurrentOutputs::Make(const Call& call, const RecurrentLayer& layer) {
-  const Dims y = layer.batch_first ? Dims{layer.batch, layer.steps, layer.directions, layer.hidden}
-                                   : Dims{layer.steps, layer.directions, layer.batch, layer.hidden};
-  const Dims last = layer.batch_first ? Dims{layer.batch, layer.directions, layer.hidden}
-                                      : Dims{layer.directions, layer.batch, layer.hidden};
+Result<RecurrentOutputs> RecurrentOutputs::Make(const Call& call) {
   RecurrentOutputs outputs;
   outputs.outputs_.resize(3);
   outputs.done_.resize(3);
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     if (!call.Wants(i)) continue;
-    QTX_ASSIGN_OR_RETURN(outputs.outputs_[i], Output::Make(call, i == kY ? y : last, i));
+    QTX_ASSIGN_OR_RETURN(outputs.outputs_[i], Output::Of(call, i));
     const Output& output = *outputs.outputs_[i];
     outputs.done_[i].resize(static_cast<std::size_t>(format::ElementCount(output.tensor())));
     outputs.domain_ = DomainFor(call.arithmetic, output);

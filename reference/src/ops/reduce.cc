@@ -3,46 +3,21 @@
 #include <algorithm>
 #include <limits>
 
-#include "ops/axes.h"
 #include "parameters.h"
 
 namespace qtx::reference {
 namespace {
 
-using format::AttributeType;
 using format::Dims;
 
-constexpr AttributeRule kReductionAttributes[] = {{"axes", AttributeType::kInts},
-                                                  {"keepdims", AttributeType::kInt},
-                                                  {"noop_with_empty_axes", AttributeType::kInt}};
-
-Result<void> CheckForm(const Call& call, std::int64_t input_since) {
-  const bool as_input = call.opset >= input_since;
-  const std::string form = "in opset " + std::to_string(call.opset) + " axes are an " +
-                           (as_input ? "input" : "attribute");
-  for (const char* name : {"axes", "noop_with_empty_axes"}) {
-    const bool fits = as_input == (name == std::string_view("noop_with_empty_axes"));
-    if (fits || call.node.Find(name) == nullptr) continue;
-    return Error{ErrorCode::kInvalid, "attribute '" + std::string(name) + "'", form};
-  }
-  if (as_input || call.Input(1) == nullptr) return {};
-  return Error{ErrorCode::kInvalid, InputName(call, 1), form};
-}
-
-// One flag per axis: those that are summed away.
-Result<std::vector<bool>> ReducedAxes(const Call& call, std::size_t rank) {
-  QTX_ASSIGN_OR_RETURN(const auto named, NamedAxes(call, rank));
-  const bool none = !named || std::ranges::find(*named, true) == named->end();
-  if (!none) return *named;
-  return std::vector<bool>(rank, call.node.IntOr("noop_with_empty_axes", 0) == 0);
-}
-
-// Of BOOL false is less than true (opset 20).  Source: reduce_max.C1.
-Result<Operand> ComparableAt(const Call& call, std::size_t i) {
-  const format::Tensor& x = *call.inputs[i];
-  const bool flags = x.elem_type == format::ElementType::kBool &&
-                     call.outputs[0].elem_type == format::ElementType::kBool;
-  return flags ? Operand::Make(x) : NumberAt(call, i);
+// One flag per axis: those that are summed away.  Source: reduce_sum.S3.
+std::vector<bool> ReducedAxes(const Call& call, std::size_t rank) {
+  const std::vector<std::int64_t> axes =
+      call.Input(1) != nullptr ? IntegersAt(call, 1) : call.node.IntsOr("axes", {});
+  if (axes.empty()) return std::vector<bool>(rank, call.Int("noop_with_empty_axes") == 0);
+  std::vector<bool> reduced(rank, false);
+  for (const std::int64_t axis : axes) reduced[FromFirst(axis, rank)] = true;
+  return reduced;
 }
 
 // What no number precedes at that end.  Source: reduce_max.S5.
@@ -56,23 +31,18 @@ void PutLimit(std::int64_t element, End end, Output* output) {
 
 }  // namespace
 
-std::span<const AttributeRule> ReductionAttributes() { return kReductionAttributes; }
-
-Result<Reduction> Reduction::Make(const Call& call, std::int64_t input_since) {
-  QTX_RETURN_IF_ERROR(CheckForm(call, input_since));
+Result<Reduction> Reduction::Make(const Call& call) {
   const Dims& from = call.inputs[0]->dims;
-  QTX_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedAxes(call, from.size()));
-  const bool keeps = call.node.IntOr("keepdims", 1) != 0;
+  const std::vector<bool> reduced = ReducedAxes(call, from.size());
   const Dims strides = format::RowMajorStrides(from);
   Reduction reduction;
   Dims kept_dims, kept_strides, reduced_dims, reduced_strides;
   for (std::size_t axis = 0; axis < from.size(); ++axis) {
     (reduced[axis] ? reduced_dims : kept_dims).push_back(from[axis]);
     (reduced[axis] ? reduced_strides : kept_strides).push_back(strides[axis]);
-    if (!reduced[axis] || keeps) reduction.dims_.push_back(reduced[axis] ? 1 : from[axis]);
   }
-  QTX_RETURN_IF_ERROR(CheckComputable(reduction.dims_));
-  QTX_ASSIGN_OR_RETURN(reduction.results_, format::ElementCount(reduction.dims_));
+  QTX_RETURN_IF_ERROR(CheckComputable(kept_dims));
+  QTX_ASSIGN_OR_RETURN(reduction.results_, format::ElementCount(kept_dims));
   if (reduction.results_ == 0) return reduction;
   // There are results, so the input has at least as many elements as one of them.
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(reduced_dims));
@@ -92,9 +62,9 @@ bool Reduction::Next() {
 }
 
 Result<format::Tensor> ReduceExtreme(const Call& call, End end) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, ComparableAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call, 18));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, reduction.dims()));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   const ExtremeFinder finder(end, x);
   Converter converter(call.arithmetic, x, &output, Purpose::kSelect);
   while (reduction.Next()) {

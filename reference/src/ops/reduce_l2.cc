@@ -7,9 +7,9 @@ namespace {
 
 // The root of the sum of squares over axes.  Source: reduce_l2.S1 to reduce_l2.S5.
 Result<format::Tensor> ReduceL2(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call, 18));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, reduction.dims()));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   PowerSum norm(call.arithmetic, {.p = 2, .root = true}, x, &output);
   while (reduction.Next()) norm.Put(reduction.element(), reduction.sources());
   return output.Take();
@@ -17,10 +17,6 @@ Result<format::Tensor> ReduceL2(const Call& call) {
 
 }  // namespace
 
-const Operator kReduceL2 = {.op_type = "ReduceL2",
-                            .min_inputs = 1,
-                            .max_inputs = 2,
-                            .attributes = ReductionAttributes(),
-                            .run = ReduceL2};
+const Operator kReduceL2 = {.op_type = "ReduceL2", .run = ReduceL2};
 
 }  // namespace qtx::reference::ops

@@ -9,10 +9,6 @@ Result<format::Tensor> ReduceMax(const Call& call) { return ReduceExtreme(call, 
 
 }  // namespace
 
-const Operator kReduceMax = {.op_type = "ReduceMax",
-                             .min_inputs = 1,
-                             .max_inputs = 2,
-                             .attributes = ReductionAttributes(),
-                             .run = ReduceMax};
+const Operator kReduceMax = {.op_type = "ReduceMax", .run = ReduceMax};
 
 }  // namespace qtx::reference::ops

@@ -7,14 +7,11 @@ namespace {
 
 // The mean over axes.  Source: reduce_mean.S1 to reduce_mean.S4.
 Result<format::Tensor> ReduceMean(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call, 18));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, reduction.dims()));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   Averager mean(call.arithmetic, x, &output, Averager::Kernel::kNone);
   while (reduction.Next()) {
-    if (reduction.count() == 0) {  // reduce_mean.C5
-      return Error{ErrorCode::kInvalid, InputName(call, 0), "a mean of no elements"};
-    }
     mean.Put(reduction.element(), reduction.sources(), reduction.count());
   }
   return output.Take();
@@ -22,10 +19,6 @@ Result<format::Tensor> ReduceMean(const Call& call) {
 
 }  // namespace
 
-const Operator kReduceMean = {.op_type = "ReduceMean",
-                              .min_inputs = 1,
-                              .max_inputs = 2,
-                              .attributes = ReductionAttributes(),
-                              .run = ReduceMean};
+const Operator kReduceMean = {.op_type = "ReduceMean", .run = ReduceMean};
 
 }  // namespace qtx::reference::ops

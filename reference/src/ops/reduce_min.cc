@@ -9,10 +9,6 @@ Result<format::Tensor> ReduceMin(const Call& call) { return ReduceExtreme(call, 
 
 }  // namespace
 
-const Operator kReduceMin = {.op_type = "ReduceMin",
-                             .min_inputs = 1,
-                             .max_inputs = 2,
-                             .attributes = ReductionAttributes(),
-                             .run = ReduceMin};
+const Operator kReduceMin = {.op_type = "ReduceMin", .run = ReduceMin};
 
 }  // namespace qtx::reference::ops

@@ -7,9 +7,9 @@ namespace {
 
 // The sum over axes.  Source: reduce_sum.S1 to reduce_sum.S5.
 Result<format::Tensor> ReduceSum(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call, 13));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, reduction.dims()));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   Averager sum(call.arithmetic, x, &output, Averager::Kernel::kNone);
   while (reduction.Next()) sum.Put(reduction.element(), reduction.sources(), 1);
   return output.Take();
@@ -17,10 +17,6 @@ Result<format::Tensor> ReduceSum(const Call& call) {
 
 }  // namespace
 
-const Operator kReduceSum = {.op_type = "ReduceSum",
-                             .min_inputs = 1,
-                             .max_inputs = 2,
-                             .attributes = ReductionAttributes(),
-                             .run = ReduceSum};
+const Operator kReduceSum = {.op_type = "ReduceSum", .run = ReduceSum};
 
 }  // namespace qtx::reference::ops

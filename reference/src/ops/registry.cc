@@ -6,6 +6,7 @@
 
 #include "arithmetic/requirement.h"
 #include "arithmetic/tflite_kernels.h"
+#include "parameters.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::reference {
@@ -112,6 +113,18 @@ constexpr std::array kOperators = {
 
 }  // namespace
 
+Result<format::Dims> Call::OutputDims(std::size_t i) const {
+  const std::optional<format::Dims>& dims = facts->Output(i).dims;
+  const auto is_known = [](std::int64_t size) { return size >= 0; };
+  const std::string place = "output[" + std::to_string(i) + "]";
+  if (!dims || !std::ranges::all_of(*dims, is_known)) {
+    return Error{ErrorCode::kTooLarge, place, "has a size that 64 bits do not hold"};
+  }
+  auto fits = CheckComputable(*dims);
+  if (!fits.has_value()) return At(place, std::move(fits).error());
+  return *dims;
+}
+
 std::span<const Operator* const> Operators() { return kOperators; }
 
 const Operator* FindOperator(std::string_view domain, std::string_view op_type) {
@@ -124,6 +137,22 @@ const Operator* FindOperator(std::string_view domain, std::string_view op_type) 
 
 namespace {
 
+// Parameters of quantized inputs are part of their types; their elements no clause speaks of.
+format::Application FactsOf(const format::OpSchema& schema, const Call& call) {
+  format::Application facts{schema, call.node, call.opset, {}, {}};
+  if (facts.opset == 0) facts.opset = format::NewestOpset();
+  for (const format::Tensor* input : call.inputs) {
+    format::ValueFacts& value = facts.inputs.emplace_back();
+    if (input == nullptr) continue;
+    value = {.given = true, .type = input->elem_type, .dims = input->dims};
+    if (!input->quantization) value.constant = input;
+  }
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    facts.outputs.push_back({.given = call.Wants(i), .type = call.outputs[i].elem_type});
+  }
+  return facts;
+}
+
 Result<format::Tensor> RunSingle(const Operator& op, const Call& call) {
   if (call.arithmetic.kernels == Arithmetic::Kernels::kTflite) {
     QTX_ASSIGN_OR_RETURN(std::optional<format::Tensor> stored, RunTfliteKernel(call));
@@ -134,7 +163,16 @@ Result<format::Tensor> RunSingle(const Operator& op, const Call& call) {
 
 }  // namespace
 
-Result<std::vector<format::Tensor>> RunOperator(const Operator& op, const Call& call) {
+Result<std::vector<format::Tensor>> RunOperator(const Operator& op, const Call& unchecked) {
+  const format::OpSchema* schema = format::FindSchema(op.domain, op.op_type);
+  if (schema == nullptr) {
+    return Error{ErrorCode::kUnsupported, "", std::string(op.op_type) + " is not in the catalogue"};
+  }
+  format::Application facts = FactsOf(*schema, unchecked);
+  QTX_RETURN_IF_ERROR(format::CheckApplication(facts));
+  Call call = unchecked;
+  call.opset = facts.opset;
+  call.facts = &facts;
   QTX_RETURN_IF_ERROR(CheckRequirement(call));
   const std::uint64_t refusals = call.counters == nullptr ? 0 : call.counters->refusals;
   std::vector<format::Tensor> outputs;

@@ -6,8 +6,8 @@ namespace {
 
 // max(x, 0) over the reals: the bound is the offset in stored units.  Source: relu.S1, relu.S2.
 Result<format::Tensor> Relu(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, NumberAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, x.tensor().dims));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   Converter converter(call.arithmetic, x, &output, Purpose::kActivate);
   const std::int64_t count = format::ElementCount(x.tensor());
   for (std::int64_t i = 0; i < count; ++i) {
@@ -24,7 +24,6 @@ Result<format::Tensor> Relu(const Call& call) {
 
 }  // namespace
 
-const Operator kRelu = {
-    .op_type = "Relu", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Relu};
+const Operator kRelu = {.op_type = "Relu", .run = Relu};
 
 }  // namespace qtx::reference::ops

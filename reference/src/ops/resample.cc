@@ -1,18 +1,7 @@
 #include "ops/resample.h"
 
-#include <algorithm>
-#include <array>
-
 namespace qtx::reference {
 namespace {
-
-Result<std::string> OneOf(const format::Node& node, std::string_view name, std::string fallback,
-                          std::span<const std::string_view> values) {
-  std::string value = node.StringOr(name, std::move(fallback));
-  if (std::ranges::find(values, value) != values.end()) return value;
-  return Error{ErrorCode::kInvalid, "attribute '" + std::string(name) + "'",
-               "found '" + value + "', which is no " + std::string(name)};
-}
 
 mpz_class Floor(const Rational& value) {
   mpz_class floor;
@@ -58,25 +47,9 @@ mpz_class Nearest(const std::string& mode, const Rational& x) {
 
 }  // namespace
 
-Result<ResizeRules> ResizeRulesOf(const format::Node& node) {
-  constexpr std::array<std::string_view, 3> kModes = {"nearest", "linear", "cubic"};
-  constexpr std::array<std::string_view, 6> kCoordinates = {
-      "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-      "align_corners", "asymmetric",           "tf_crop_and_resize"};
-  constexpr std::array<std::string_view, 4> kNearest = {"round_prefer_floor", "round_prefer_ceil",
-                                                        "floor", "ceil"};
-  ResizeRules rules;
-  QTX_ASSIGN_OR_RETURN(rules.mode, OneOf(node, "mode", "nearest", kModes));
-  QTX_ASSIGN_OR_RETURN(rules.coordinates,
-                       OneOf(node, "coordinate_transformation_mode", "half_pixel", kCoordinates));
-  QTX_ASSIGN_OR_RETURN(rules.nearest, OneOf(node, "nearest_mode", "round_prefer_floor", kNearest));
-  if (rules.mode == "cubic") {
-    return Error{ErrorCode::kUnsupported, "attribute 'mode'", "cubic is not in the reference"};
-  }
-  if (node.IntOr("antialias", 0) != 0) {
-    return Error{ErrorCode::kUnsupported, "attribute 'antialias'", "found 1, expected 0"};
-  }
-  return rules;
+ResizeRules ResizeRulesOf(const Call& call) {
+  return {call.String("mode"), call.String("coordinate_transformation_mode"),
+          call.String("nearest_mode")};
 }
 
 std::vector<Sample> SamplesOf(const ResizeRules& rules, const ResizedAxis& axis) {

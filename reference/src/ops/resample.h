@@ -37,9 +37,7 @@ struct Sample {
   bool single() const { return low == high; }
 };
 
-/// The attributes of `node`.  Errors: kInvalid for a mode ONNX does not have, kUnsupported for
-/// cubic and for antialias.
-Result<ResizeRules> ResizeRulesOf(const format::Node& node);
+ResizeRules ResizeRulesOf(const Call& call);
 
 /// One sample for each of the axis' `to` coordinates.
 std::vector<Sample> SamplesOf(const ResizeRules& rules, const ResizedAxis& axis);

@@ -4,19 +4,19 @@
 namespace qtx::reference::ops {
 namespace {
 
-using format::AttributeType;
-
 // Source: rms_normalization.S1 to .S3.
 Result<format::Tensor> RMSNormalization(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
+  QTX_RETURN_IF_ERROR(CheckStash(call));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
   const format::Dims& dims = x.tensor().dims;
-  QTX_ASSIGN_OR_RETURN(const Groups groups, GroupsOf(call, dims));
+  const Groups groups = GroupsOf(call, dims);
   QTX_ASSIGN_OR_RETURN(const Affine affine, AffineOf(call, dims, /*has_bias=*/false));
-  QTX_ASSIGN_OR_RETURN(Output y, Output::Make(call, dims));
+  QTX_ASSIGN_OR_RETURN(Output y, Output::Of(call));
+  const float epsilon = call.Float("epsilon");
   Normalizer normalizer(call.arithmetic, &y);
   for (std::int64_t g = 0; g < groups.count && groups.size > 0; ++g) {
     const std::int64_t first = g * groups.size;
-    normalizer.SetMoments(MomentsOf(x, first, groups.size, Centre::kZero, EpsilonOf(call)));
+    normalizer.SetMoments(MomentsOf(x, first, groups.size, Centre::kZero, epsilon));
     for (std::int64_t i = first; i < first + groups.size; ++i) {
       normalizer.Put(i, {&x, i}, affine.Gain(i), {});
     }
@@ -24,17 +24,8 @@ Result<format::Tensor> RMSNormalization(const Call& call) {
   return y.Take();
 }
 
-constexpr AttributeRule kRMSNormalizationAttributes[] = {{"axis", AttributeType::kInt},
-                                                         {"epsilon", AttributeType::kFloat},
-                                                         {"stash_type", AttributeType::kInt}};
-
 }  // namespace
 
-const Operator kRMSNormalization = {.op_type = "RMSNormalization",
-                                    .min_inputs = 2,
-                                    .max_inputs = 2,
-                                    .attributes = kRMSNormalizationAttributes,
-                                    .check = CheckNormalization,
-                                    .run = RMSNormalization};
+const Operator kRMSNormalization = {.op_type = "RMSNormalization", .run = RMSNormalization};
 
 }  // namespace qtx::reference::ops

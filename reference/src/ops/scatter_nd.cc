@@ -9,7 +9,6 @@
 namespace qtx::reference::ops {
 namespace {
 
-using format::AttributeType;
 using format::Dims;
 
 // Which element of updates goes to which element of data, sorted by that and then row-major.
@@ -19,29 +18,9 @@ struct Update {
 };
 using Updates = std::vector<Update>;
 
-Result<void> CheckReduction(const format::Node& node) {
-  const std::string reduction = node.StringOr("reduction", "none");
-  for (const char* known : {"none", "add", "mul", "min", "max"}) {
-    if (reduction == known) return {};
-  }
-  return Error{ErrorCode::kInvalid, "attribute 'reduction'",
-               "found '" + reduction + "', expected none, add, mul, min or max"};
-}
-
-// Source: scatter_nd.S1, scatter_nd.C3.
-Result<Updates> UpdatesOf(const Call& call) {
-  QTX_ASSIGN_OR_RETURN(const IndexTuples tuples, TuplesAt(call, 0));
-  Dims dims = tuples.outer;
-  dims.insert(dims.end(), tuples.slice.begin(), tuples.slice.end());
-  if (call.inputs[2]->dims != dims) {
-    return Error{ErrorCode::kInvalid, InputName(call, 2),
-                 "found shape " + format::ToString(call.inputs[2]->dims) + ", expected " +
-                     format::ToString(dims)};
-  }
-  const auto type = call.inputs[2]->elem_type;
-  if (type != call.inputs[0]->elem_type && !(IsReal(type) && IsReal(call.inputs[0]->elem_type))) {
-    return Error{ErrorCode::kInvalid, InputName(call, 2), "expected the type of data"};
-  }
+// Source: scatter_nd.S1.
+Updates UpdatesOf(const Call& call) {
+  const IndexTuples tuples = TuplesAt(call, 0);
   Updates updates;
   std::int64_t source = 0;
   for (const std::int64_t start : tuples.starts) {
@@ -98,7 +77,7 @@ Result<format::Tensor> Select(const Call& call, const Updates& updates,
     (winners[i] < 0 ? kept : replaced).push_back(element);
     if (winners[i] >= 0) sources.push_back(winners[i]);
   }
-  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, data, data.dims));
+  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Of(call, data));
   if (!kept.empty()) QTX_RETURN_IF_ERROR(mover.Copy(data, kept, kept));
   if (!sources.empty()) QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[2], replaced, sources));
   return mover.Take();
@@ -159,9 +138,9 @@ float Reduced32(const Operand& data, const Operand& updates, std::span<const Upd
 
 Result<format::Tensor> Accumulate(const Call& call, const Updates& updates, bool sum) {
   constexpr std::ptrdiff_t kMostFactors = 4096;  // their exact product has 2^18 bits
-  QTX_ASSIGN_OR_RETURN(const Operand data, NumberAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const Operand values, NumberAt(call, 2));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, data.tensor().dims));
+  QTX_ASSIGN_OR_RETURN(const Operand data, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand values, OperandAt(call, 2));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   Converter converter(call.arithmetic, data, &output, Purpose::kMove);
   const bool float32 = DomainFor(call.arithmetic, output) == Domain::kFloat32;
   const std::int64_t count = format::ElementCount(data.tensor());
@@ -187,24 +166,16 @@ Result<format::Tensor> Accumulate(const Call& call, const Updates& updates, bool
 
 // Source: scatter_nd.S1 to scatter_nd.S5.
 Result<format::Tensor> ScatterNd(const Call& call) {
-  const std::string reduction = call.node.StringOr("reduction", "none");
-  QTX_RETURN_IF_ERROR(CheckReduction(call.node));
-  QTX_ASSIGN_OR_RETURN(const Updates updates, UpdatesOf(call));
+  const std::string reduction = call.String("reduction");
+  const Updates updates = UpdatesOf(call);
   if (reduction == "add" || reduction == "mul") {
     return Accumulate(call, updates, reduction == "add");
   }
   return Select(call, updates, reduction);
 }
 
-constexpr AttributeRule kScatterNDAttributes[] = {{"reduction", AttributeType::kString}};
-
 }  // namespace
 
-const Operator kScatterND = {.op_type = "ScatterND",
-                             .min_inputs = 3,
-                             .max_inputs = 3,
-                             .attributes = kScatterNDAttributes,
-                             .check = CheckReduction,
-                             .run = ScatterNd};
+const Operator kScatterND = {.op_type = "ScatterND", .run = ScatterNd};
 
 }  // namespace qtx::reference::ops

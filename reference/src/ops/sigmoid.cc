@@ -20,8 +20,7 @@ Result<format::Tensor> Sigmoid(const Call& call) { return RunUnary(call, Sigmoid
 
 }  // namespace
 
-const Operator kSigmoid = {
-    .op_type = "Sigmoid", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Sigmoid};
+const Operator kSigmoid = {.op_type = "Sigmoid", .run = Sigmoid};
 
 }  // namespace qtx::reference::ops
 

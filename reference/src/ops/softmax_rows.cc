@@ -11,13 +11,10 @@ struct Row {
   std::int64_t stride = 1;
 };
 
-// Source: softmax.S2, softmax.S4, softmax.C2.
-Result<Row> RowOf(const Call& call, const format::Dims& dims) {
-  const bool flattens = call.opset != 0 && call.opset < 13;
-  const auto axis_or_error = format::NormalizeAxis(call.node.IntOr("axis", flattens ? 1 : -1),
-                                                   static_cast<std::int64_t>(dims.size()));
-  if (!axis_or_error.has_value()) return At("attribute 'axis'", axis_or_error.error());
-  const auto axis = static_cast<std::size_t>(*axis_or_error);
+// Source: softmax.S2, softmax.S4.
+Row RowOf(const Call& call, const format::Dims& dims) {
+  const bool flattens = call.opset < 13;
+  const std::size_t axis = FromFirst(call.Int("axis"), dims.size());
   const std::int64_t stride = format::RowMajorStrides(dims)[axis];
   return flattens ? Row{dims[axis] * stride, 1} : Row{dims[axis], stride};
 }
@@ -25,10 +22,10 @@ Result<Row> RowOf(const Call& call, const format::Dims& dims) {
 }  // namespace
 
 Result<format::Tensor> RunSoftmax(const Call& call, RowFunction function) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, RealAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
   const format::Dims& dims = x.tensor().dims;
-  QTX_ASSIGN_OR_RETURN(const Row row, RowOf(call, dims));
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, dims));
+  const Row row = RowOf(call, dims);
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   const std::int64_t total = format::ElementCount(x.tensor());
   if (total == 0) return output.Take();  // a row beside a dimension of 0 may be of any length
   std::vector<std::int64_t> elements(static_cast<std::size_t>(row.size));

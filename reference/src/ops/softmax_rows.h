@@ -7,7 +7,7 @@
 namespace qtx::reference {
 
 /// `function` of every row of input 0 along attribute `axis`; before opset 13 all axes from that
-/// one on are one row.  Errors: kInvalid for an axis outside the rank.
+/// one on are one row.
 Result<format::Tensor> RunSoftmax(const Call& call, RowFunction function);
 
 }  // namespace qtx::reference

@@ -26,7 +26,6 @@ Result<format::Tensor> Softplus(const Call& call) {
 
 }  // namespace
 
-const Operator kSoftplus = {
-    .op_type = "Softplus", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Softplus};
+const Operator kSoftplus = {.op_type = "Softplus", .run = Softplus};
 
 }  // namespace qtx::reference::ops

@@ -17,7 +17,6 @@ Result<format::Tensor> Sqrt(const Call& call) {
 
 }  // namespace
 
-const Operator kSqrt = {
-    .op_type = "Sqrt", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Sqrt};
+const Operator kSqrt = {.op_type = "Sqrt", .run = Sqrt};
 
 }  // namespace qtx::reference::ops

@@ -9,7 +9,6 @@ Result<format::Tensor> Sub(const Call& call) { return RunBinary(call, Binary::kS
 
 }  // namespace
 
-const Operator kSub = {
-    .op_type = "Sub", .min_inputs = 2, .max_inputs = 2, .attributes = {}, .run = Sub};
+const Operator kSub = {.op_type = "Sub", .run = Sub};
 
 }  // namespace qtx::reference::ops

@@ -9,7 +9,6 @@ Result<format::Tensor> Sum(const Call& call) { return SumOfInputs(call, SumKind:
 
 }  // namespace
 
-const Operator kSum = {
-    .op_type = "Sum", .min_inputs = 1, .max_inputs = kVariadic, .attributes = {}, .run = Sum};
+const Operator kSum = {.op_type = "Sum", .run = Sum};
 
 }  // namespace qtx::reference::ops

@@ -11,8 +11,7 @@ Result<format::Tensor> Tanh(const Call& call) { return RunUnary(call, TanhFuncti
 
 }  // namespace
 
-const Operator kTanh = {
-    .op_type = "Tanh", .min_inputs = 1, .max_inputs = 1, .attributes = {}, .run = Tanh};
+const Operator kTanh = {.op_type = "Tanh", .run = Tanh};
 
 }  // namespace qtx::reference::ops
 

@@ -8,17 +8,8 @@
 namespace qtx::reference::ops {
 namespace {
 
-using format::AttributeType;
 using format::Dims;
 using format::ElementType;
-
-Result<std::int64_t> CountOf(const Call& call, std::int64_t size) {
-  QTX_ASSIGN_OR_RETURN(const Dims k, Int64sAt(call, 1));
-  if (k.size() == 1 && k[0] >= 1 && k[0] <= size) return k[0];
-  return Error{
-      ErrorCode::kInvalid, InputName(call, 1),
-      "found " + format::ToString(k) + ", expected one value of 1 to " + std::to_string(size)};
-}
 
 // Positive when `a` comes before `b` by value; NaN is greater than every number, as numpy.sort has
 // it.  Source: top_k.S2, top_k.S4.
@@ -72,12 +63,11 @@ std::vector<std::int64_t> SourcesOf(const std::vector<std::int64_t>& positions, 
 // Source: top_k.S1 to top_k.S5.
 Result<std::vector<format::Tensor>> TopK(const Call& call) {
   const Dims& from = call.inputs[0]->dims;
-  QTX_RETURN_IF_ERROR(CheckInt64Output(call, 1));
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, -1, from.size()));
-  QTX_ASSIGN_OR_RETURN(const std::int64_t k, CountOf(call, from[axis]));
+  const std::size_t axis = AxisOf(call, from.size());
+  const std::int64_t k = IntegersAt(call, 1)[0];
   QTX_ASSIGN_OR_RETURN(const Order order, Order::Make(call, 0));
   const std::vector<std::int64_t> positions =
-      Positions(order, from, axis, k, call.node.IntOr("largest", 1) != 0);
+      Positions(order, from, axis, k, call.Int("largest") != 0);
   Dims dims = from;
   dims[axis] = k;
   std::vector<format::Tensor> outputs(call.outputs.size());
@@ -91,23 +81,8 @@ Result<std::vector<format::Tensor>> TopK(const Call& call) {
   return outputs;
 }
 
-ElementType InferTopKType(const format::Node&, std::span<const ElementType> inputs,
-                          std::size_t output) {
-  return output == 0 ? inputs[0] : ElementType::kInt64;
-}
-
-constexpr AttributeRule kTopKAttributes[] = {{"axis", AttributeType::kInt},
-                                             {"largest", AttributeType::kInt},
-                                             {"sorted", AttributeType::kInt}};
-
 }  // namespace
 
-const Operator kTopK = {.op_type = "TopK",
-                        .min_inputs = 2,
-                        .max_inputs = 2,
-                        .max_outputs = 2,
-                        .attributes = kTopKAttributes,
-                        .infer = InferTopKType,
-                        .run_all = TopK};
+const Operator kTopK = {.op_type = "TopK", .run_all = TopK};
 
 }  // namespace qtx::reference::ops

@@ -16,15 +16,11 @@ struct Inputs {
   Dims dims;  // what they are broadcast to
 };
 
-using ReadInput = Result<Operand> (*)(const Call& call, std::size_t i);
-
-Result<Inputs> ReadInputs(const Call& call, ReadInput read) {
+Result<Inputs> ReadInputs(const Call& call) {
   Inputs inputs;
+  QTX_ASSIGN_OR_RETURN(inputs.dims, call.OutputDims());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    QTX_ASSIGN_OR_RETURN(Operand operand, read(call, i));
-    auto dims = Broadcast(inputs.dims, operand.tensor().dims);
-    if (!dims.has_value()) return At(InputName(call, i), std::move(dims).error());
-    inputs.dims = *std::move(dims);
+    QTX_ASSIGN_OR_RETURN(Operand operand, OperandAt(call, i));
     inputs.operands.push_back(std::move(operand));
   }
   return inputs;
@@ -59,7 +55,7 @@ void ForEachElement(const Inputs& inputs, std::int64_t count, const Put& put) {
 }  // namespace
 
 Result<format::Tensor> SumOfInputs(const Call& call, SumKind kind) {
-  QTX_ASSIGN_OR_RETURN(const Inputs inputs, ReadInputs(call, RealAt));
+  QTX_ASSIGN_OR_RETURN(const Inputs inputs, ReadInputs(call));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, inputs.dims));
   SumAcross sum(call.arithmetic, inputs.operands, &output);
   const auto divisor =
@@ -70,7 +66,7 @@ Result<format::Tensor> SumOfInputs(const Call& call, SumKind kind) {
 }
 
 Result<format::Tensor> ExtremeOfInputs(const Call& call, End end) {
-  QTX_ASSIGN_OR_RETURN(const Inputs inputs, ReadInputs(call, NumberAt));
+  QTX_ASSIGN_OR_RETURN(const Inputs inputs, ReadInputs(call));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, inputs.dims));
   ExtremeAcross extreme(end, call.arithmetic, inputs.operands, &output);
   ForEachElement(inputs, format::ElementCount(output.tensor()),

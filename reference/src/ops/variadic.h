@@ -7,12 +7,12 @@
 namespace qtx::reference {
 
 /// The sum of the inputs, which are broadcast against each other; over their number for kMean.
-/// Errors: those of RealAt, kInvalid when the shapes cannot be broadcast, kTooLarge.
+/// Errors: those of OperandAt, kTooLarge.
 enum class SumKind { kSum, kMean };
 Result<format::Tensor> SumOfInputs(const Call& call, SumKind kind);
 
 /// The greatest or least of the inputs, which are broadcast against each other.
-/// Errors: those of NumberAt, kInvalid when the shapes cannot be broadcast, kTooLarge.
+/// Errors: those of OperandAt, kTooLarge.
 Result<format::Tensor> ExtremeOfInputs(const Call& call, End end);
 
 }  // namespace qtx::reference

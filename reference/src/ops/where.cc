@@ -27,18 +27,9 @@ Result<void> CopyChosen(const Call& call, std::size_t i, const std::vector<std::
 
 // Source: where.S1, where.S2.
 Result<format::Tensor> Where(const Call& call) {
+  QTX_ASSIGN_OR_RETURN(const Dims dims, call.OutputDims());
+  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[1], dims));
   const format::Tensor& condition = *call.inputs[0];
-  const format::Tensor& x = *call.inputs[1];
-  const format::Tensor& y = *call.inputs[2];
-  if (condition.elem_type != ElementType::kBool) {
-    return Error{ErrorCode::kInvalid, InputName(call, 0), "expected type BOOL"};
-  }
-  if (x.elem_type != y.elem_type && !(IsReal(x.elem_type) && IsReal(y.elem_type))) {
-    return Error{ErrorCode::kInvalid, InputName(call, 2), "expected the type of x"};
-  }
-  QTX_ASSIGN_OR_RETURN(const Dims both, Broadcast(x.dims, y.dims));
-  QTX_ASSIGN_OR_RETURN(const Dims dims, Broadcast(condition.dims, both));
-  QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, x, dims));
   const std::vector<std::int64_t> flags = format::UnpackIntegers(condition);
   std::vector<std::int64_t> chosen;
   for (const std::int64_t i : BroadcastIndices(condition.dims, dims)) {
@@ -49,17 +40,8 @@ Result<format::Tensor> Where(const Call& call) {
   return mover.Take();
 }
 
-ElementType InferWhereType(const format::Node&, std::span<const ElementType> inputs, std::size_t) {
-  return inputs[1];
-}
-
 }  // namespace
 
-const Operator kWhere = {.op_type = "Where",
-                         .min_inputs = 3,
-                         .max_inputs = 3,
-                         .attributes = {},
-                         .infer = InferWhereType,
-                         .run = Where};
+const Operator kWhere = {.op_type = "Where", .run = Where};
 
 }  // namespace qtx::reference::ops

@@ -11,6 +11,7 @@ std::vector<Tensor> RunAll(const Problem& p, std::int64_t mode, const OutputType
   node.attributes = p.Attributes();
   node.attributes.push_back(Attribute::Int("qk_matmul_output_mode", mode));
   node.inputs = {"q", "k", "v", "mask", "past_key", "past_value"};
+  node.outputs = {"y", "present_key", "present_value", "scores"};
   const std::vector<const Tensor*> inputs = p.Inputs();
   const OutputType key = Type(p.k.elem_type, *p.k.quantization);
   const OutputType real = FloatType();

@@ -109,16 +109,20 @@ TEST(Cast, RequantizesInFixedPointInTflite) {
 TEST(Cast, RefusesATypeThatIsNotTheOutputs) {
   const Tensor x = Float({1}, {1.0F});
   EXPECT_THAT(ErrorOf({"Cast", {Attribute::Int("to", 1002)}, {&x}, Int8Type(Q({1.0F}))}),
-              HasSubstr("found UINT8Q, expected the output's type INT8Q"));
+              HasSubstr("attribute 'to': found UINT8Q, expected the declared type, INT8Q"));
 }
 
 // cast.C4: there is no infinity and no NaN to give instead, as FLOAT8E5M2 has.
 TEST(Cast, RefusesNotToSaturateAScaledSmallFloat) {
-  format::Node node;
-  const auto saturates = [&node](ElementType to, std::int64_t saturate) {
-    node.attributes = {Attribute::Int("to", static_cast<std::int64_t>(to)),
-                       Attribute::Int("saturate", saturate)};
-    return FindOperator("", "Cast")->check(node).has_value();
+  const Tensor x = Float({1}, {1.0F});
+  const auto saturates = [&x](ElementType to, std::int64_t saturate) {
+    const auto q = format::IsQuantized(to) ? std::optional(Q({1.0F})) : std::nullopt;
+    return ErrorOf({.op = "Cast",
+                    .attributes = {Attribute::Int("to", static_cast<std::int64_t>(to)),
+                                   Attribute::Int("saturate", saturate)},
+                    .inputs = {&x},
+                    .output = {to, q},
+                    .opset = 19}) == "";
   };
   for (const ElementType type : {ElementType::kFloat8E5M2Q, ElementType::kFloat4E2M1Q}) {
     EXPECT_FALSE(saturates(type, 0));
@@ -146,7 +150,7 @@ TEST(QuantizeLinear, TakesTheParameterAlongItsAxis) {
   EXPECT_THAT(Integers({"QuantizeLinear", {Attribute::Int("axis", 0)}, {&x, &scale}, type}),
               ElementsAre(4, 4, 2, 2));
   const Tensor bad = Float({2}, {1.0F, 0.0F});
-  EXPECT_THAT(ErrorOf({"QuantizeLinear", {}, {&x, &bad}, type}), HasSubstr("input[1] 'in1'[1]"));
+  EXPECT_THAT(ErrorOf({"QuantizeLinear", {}, {&x, &bad}, type}), HasSubstr("[quantize_linear.C2]"));
   const Tensor long_scale = Float({3}, {1.0F, 1.0F, 1.0F});
   EXPECT_THAT(ErrorOf({"QuantizeLinear", {}, {&x, &long_scale}, type}),
               HasSubstr("found shape [3], expected [2]"));

@@ -166,7 +166,7 @@ TEST(ConvTranspose, RefusesHostileSizes) {
       ::testing::Ne(""));
   EXPECT_THAT(
       ErrorOf({"ConvTranspose", {Attribute::Ints("strides", {huge * 4})}, {&x, &w}, FloatType()}),
-      HasSubstr("less than 2^31"));
+      HasSubstr("elements"));
   const Tensor wide = Float({1, 1, std::int64_t{1} << 31, 0}, {});
   const Tensor v = Float({1, 1, 1, 1}, {1});
   EXPECT_THAT(ErrorOf({"ConvTranspose", {}, {&wide, &v}, FloatType()}), HasSubstr("input of"));

@@ -123,7 +123,7 @@ TEST(Div, TruncatesPlainIntegers) {
               ElementsAre(-3, -3, least, least, 9007199254740993));
   const Tensor zero = Int64({1, 1, 0, 1, 1});
   EXPECT_THAT(ErrorOf({"Div", {}, {&a, &zero}, {ElementType::kInt64, std::nullopt}}),
-              HasSubstr("input[1] 'in1': element 2 is 0"));
+              HasSubstr("input[1] 'in1': an element is 0 [div.C4]"));
 }
 
 // 1/3 is 1.0101010101|01.. * 2^-2 in FLOAT16, 1.0101010|1.. in BFLOAT16, and 2.67 at scale 1/8.

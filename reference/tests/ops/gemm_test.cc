@@ -81,11 +81,18 @@ TEST(Gemm, BroadcastsC) {
   EXPECT_THAT(ErrorOf({"Gemm", {}, {&a, &b, &wrong}, type}), HasSubstr("broadcast"));
 }
 
+TEST(MatMul, RefusesMoreBatchesOfNothingThanItCanCount) {
+  const std::int64_t many = std::int64_t{1} << 30;
+  const Tensor a = Float({many, 0, 1}, {});
+  const Tensor b = Float({1, 2}, {0, 0});
+  EXPECT_THAT(ErrorOf({"MatMul", {}, {&a, &b}, FloatType()}), HasSubstr("elements"));
+}
+
 TEST(Gemm, RefusesDifferentInnerDimensions) {
   const Tensor a = Int8({1, 3}, {1, 2, 3}, Q({1.0F}));
   const Tensor b = Int8({2, 1}, {1, 2}, Q({1.0F}));
   EXPECT_THAT(ErrorOf({"Gemm", {}, {&a, &b}, Int8Type(Q({1.0F}))}),
-              HasSubstr("found 2, expected 3"));
+              HasSubstr("found inner size 2, expected 3"));
 }
 
 // The exact quotient 585 * binary32(1/90) is 6.50000016; the binary32 product is the tie.

@@ -96,22 +96,23 @@ struct Dynamic {
   float scale;
 };
 
-Dynamic RunDynamic(const Tensor& x, const char* arithmetic) {
+Result<Dynamic> RunDynamic(const Tensor& x, const char* arithmetic) {
   format::Node node;
   node.inputs = {"x"};
+  node.outputs = {"y", "scale", "zero"};
   const std::array<OutputType, 3> types = {PlainType(ElementType::kUint8), FloatType(),
                                            PlainType(ElementType::kUint8)};
   const std::array<const Tensor*, 1> inputs = {&x};
   Counters counters;
   const Call call{.node = node,
                   .arithmetic = **FindArithmetic(arithmetic),
-                  .opset = 17,
                   .inputs = inputs,
                   .outputs = types,
                   .counters = &counters};
-  auto results = *RunOperator(*FindOperator("", "DynamicQuantizeLinear"), call);
-  return {format::UnpackIntegers(results[0]), format::UnpackIntegers(results[2]),
-          results[1].As<float>()[0]};
+  QTX_ASSIGN_OR_RETURN(const auto results,
+                       RunOperator(*FindOperator("", "DynamicQuantizeLinear"), call));
+  return Dynamic{format::UnpackIntegers(results[0]), format::UnpackIntegers(results[2]),
+                 results[1].As<float>()[0]};
 }
 
 TEST(DynamicQuantizeLinear, EqualsTheTextbook) {
@@ -123,7 +124,7 @@ TEST(DynamicQuantizeLinear, EqualsTheTextbook) {
       min = std::min(min, real);
       max = std::max(max, real);
     }
-    const Dynamic result = RunDynamic(x, "exact");
+    const Dynamic result = *RunDynamic(x, "exact");
     // The scale: no other binary32 is nearer.
     const mpq_class exact = (max - min) / 255;
     const mpq_class error = abs(mpq_class(static_cast<double>(result.scale)) - exact);
@@ -156,7 +157,7 @@ TEST(DynamicQuantizeLinear, IsASequenceOfBinary32Operations) {
       y.push_back(static_cast<std::int64_t>(
           std::clamp(std::nearbyint(value / scale) + zero, 0.0F, 255.0F)));
     }
-    const Dynamic result = RunDynamic(x, "float32");
+    const Dynamic result = *RunDynamic(x, "float32");
     EXPECT_EQ(result.scale, scale);
     EXPECT_EQ(result.zero, Values{static_cast<std::int64_t>(zero)});
     EXPECT_EQ(result.y, y);
@@ -166,10 +167,9 @@ TEST(DynamicQuantizeLinear, IsASequenceOfBinary32Operations) {
 // 3 * 2^127 / 255 is rounded up (0x1.81818181p+120): the ends are 127.4999 of it, 127 + 127 and 0.
 TEST(DynamicQuantizeLinear, RefusesARangeThatBinary32DoesNotReach) {
   const Tensor x = Float({2}, {0x1.8p+127F, -0x1.8p+127F});
-  const OutputType type = PlainType(ElementType::kUint8);
-  EXPECT_THAT(Integers({"DynamicQuantizeLinear", {}, {&x}, type}), ElementsAre(254, 0));
-  EXPECT_EQ(ErrorOf({"DynamicQuantizeLinear", {}, {&x}, type, "float32"}),
-            "input[0] 'in0': spans more than binary32 reaches");
+  EXPECT_THAT(RunDynamic(x, "exact")->y, ElementsAre(254, 0));
+  EXPECT_EQ(RunDynamic(x, "float32").error().Text(),
+            "input[0] 'x': spans more than binary32 reaches [dynamic_quantize_linear.C2]");
 }
 
 }  // namespace

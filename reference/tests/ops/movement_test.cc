@@ -30,12 +30,14 @@ TEST(Reshape, MapsEachElementToTheParametersOfItsNewPlace) {
 
 TEST(Reshape, RefusesShapesThatDoNotHoldTheElements) {
   const Tensor x = Int8({2, 3}, Values(6, 0), kHalf);
-  for (const Values& wanted : {Values{4}, Values{-1, -1}, Values{-2, 3}, Values{1, 2, 0},
-                               Values{-1, 4}, Values{std::int64_t{1} << 62, 8}}) {
+  for (const Values& wanted :
+       {Values{4}, Values{-1, -1}, Values{-2, 3}, Values{1, 2, 0}, Values{-1, 4}}) {
     const Tensor shape = Int64(wanted);
     EXPECT_THAT(ErrorOf({"Reshape", {}, {&x, &shape}, Int8Type(kHalf)}), HasSubstr("input[1]"))
         << ::testing::PrintToString(wanted);
   }
+  const Tensor huge = Int64({std::int64_t{1} << 62, 8});
+  EXPECT_THAT(ErrorOf({"Reshape", {}, {&x, &huge}, Int8Type(kHalf)}), HasSubstr("output[0]"));
 }
 
 TEST(Flatten, KeepsTheAxesBeforeItsAxisTogether) {
@@ -56,7 +58,7 @@ TEST(Squeeze, RemovesNamedAxesOrAllOfSizeOne) {
   OpRun one{"Squeeze", {}, {&x, &axes}, Int8Type(kHalf)};
   EXPECT_EQ(one.Run()->dims, (Dims{1, 2}));
   const Tensor wrong = Int64({1});
-  EXPECT_THAT(ErrorOf({"Squeeze", {}, {&x, &wrong}, Int8Type(kHalf)}), HasSubstr("is not 1"));
+  EXPECT_THAT(ErrorOf({"Squeeze", {}, {&x, &wrong}, Int8Type(kHalf)}), HasSubstr("[squeeze.C2]"));
 }
 
 TEST(Unsqueeze, InsertsAxesAtTheirPlaceInTheResult) {
@@ -108,7 +110,7 @@ TEST(Pad, RepeatsReflectsAndRemoves) {
   const Tensor cut = Int64({-1, 1});
   EXPECT_THAT(Integers(run("constant", cut)), ElementsAre(2, 3, 0));
   const Tensor mirror = Int64({3, 0});
-  EXPECT_THAT(ErrorOf(run("reflect", mirror)), HasSubstr("axis 0: found pads of 3"));
+  EXPECT_THAT(ErrorOf(run("reflect", mirror)), HasSubstr("found 3 and 0 for axis 0"));
   const Tensor gone = Int64({-2, -2});
   EXPECT_FALSE(ErrorOf(run("constant", gone)).empty());
   const Tensor enormous = Int64({std::numeric_limits<std::int64_t>::max(), 0});

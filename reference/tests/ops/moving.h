@@ -15,13 +15,19 @@ struct AllRun {
   std::vector<const Tensor*> inputs = {};
   std::vector<OutputType> outputs = {};
   std::string arithmetic = "exact";
-  std::int64_t opset = 17;
+  std::int64_t opset = 0;  // the newest
 
   Result<std::vector<Tensor>> Run() const {
     format::Node node;
     node.op_type = op;
     node.attributes = attributes;
-    for (std::size_t i = 0; i < inputs.size(); ++i) node.inputs.push_back("in" + std::to_string(i));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      node.inputs.push_back(inputs[i] == nullptr ? "" : "in" + std::to_string(i));
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const bool omitted = outputs[i].elem_type == ElementType::kUndefined;
+      node.outputs.push_back(omitted ? "" : "out" + std::to_string(i));
+    }
     Counters counters;
     const Call call{.node = node,
                     .arithmetic = **FindArithmetic(arithmetic),
@@ -33,7 +39,7 @@ struct AllRun {
   }
   std::string Error() const {
     const auto result = Run();
-    return result.has_value() ? "" : result.error().where + ": " + result.error().message;
+    return result.has_value() ? "" : result.error().Text();
   }
 };
 

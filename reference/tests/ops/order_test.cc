@@ -160,9 +160,11 @@ TEST(TopK, OrdersDoublesThatBinary32CannotTellApart) {
 // The types of outputs that a model does not declare.
 TEST(TopK, InfersPositionsAsInt64) {
   const format::Node node;
-  const std::vector<ElementType> types = {ElementType::kFloat, ElementType::kInt64};
+  const format::ValueFacts real = {.given = true, .type = ElementType::kFloat};
+  const format::ValueFacts integer = {.given = true, .type = ElementType::kInt64};
   const auto inferred = [&](const char* op, std::size_t output) {
-    return FindOperator("", op)->infer(node, types, output);
+    const format::OpSchema& schema = *format::FindSchema("", op);
+    return schema.type({schema, node, 17, {real, integer}, {}}, output);
   };
   EXPECT_EQ(inferred("TopK", 0), ElementType::kFloat);
   EXPECT_EQ(inferred("TopK", 1), ElementType::kInt64);
@@ -176,7 +178,7 @@ TEST(TopK, NamesWhatDoesNotFit) {
   const Tensor three = Int64({3});
   const OutputType type = Int8Type(Q({1.0F}));
   EXPECT_THAT((AllRun{"TopK", {}, {&x, &three}, {type, kPositions}}.Error()),
-              HasSubstr("input[1] 'in1': found [3], expected one value of 1 to 2"));
+              HasSubstr("input[1] 'in1': found 3, expected 1 to 2"));
   const Tensor one = Int64({1});
   EXPECT_THAT((AllRun{"TopK", {}, {&x, &one}, {type, type}}.Error()), HasSubstr("output[1]"));
   EXPECT_THAT((AllRun{"TopK", {Attribute::Int("axis", 4)}, {&x, &one}, {type}}.Error()),

@@ -29,13 +29,20 @@ format::Node NodeOf(const Network& s) {
 
 Result<std::vector<Tensor>> RunNode(const Network& s, const std::vector<OutputType>& outputs,
                                     const std::string& arithmetic = "exact") {
-  const format::Node node = NodeOf(s);
+  format::Node node = NodeOf(s);
   std::vector<const Tensor*> inputs;
   for (const auto& input : s.inputs) inputs.push_back(input ? &*input : nullptr);
   inputs.resize(s.lstm ? 8 : 6);
+  node.inputs.resize(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) node.inputs[i].clear();
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const bool omitted = outputs[i].elem_type == ElementType::kUndefined;
+    node.outputs.push_back(omitted ? "" : "out" + std::to_string(i));
+  }
   Counters counters;
   const Operator& op = *FindOperator("", node.op_type);
-  if (auto checked = op.check(node); !checked.has_value()) return std::move(checked).error();
   return RunOperator(op, {.node = node,
                           .arithmetic = **FindArithmetic(arithmetic),
                           .opset = 14,
@@ -201,20 +208,20 @@ TEST(Lstm, OmitsOutputsThatNobodyReads) {
 
 std::string ErrorOf(const Network& s) {
   const auto outputs = RunNode(s, {FloatType(), FloatType()});
-  return outputs.has_value() ? "" : outputs.error().where + ": " + outputs.error().message;
+  return outputs.has_value() ? "" : outputs.error().Text();
 }
 
 TEST(Recurrent, RefusesWhatDoesNotFit) {
   const Network good = Small(true, {1}, {0, 0, 0, 4}, {0, 0, 0, 0});
   Network s = good;
   s.inputs[1] = Float({1, 3, 1}, {0, 0, 0});
-  EXPECT_THAT(ErrorOf(s), HasSubstr("input[1] 'w': found shape [1,3,1], expected [1,4,1]"));
+  EXPECT_THAT(ErrorOf(s), HasSubstr("input[1] 'w': found 3 rows"));
   s = good;
   s.hidden = 2;
   EXPECT_THAT(ErrorOf(s), HasSubstr("attribute 'hidden_size': found 2, expected 1"));
   s = good;
   s.inputs[4] = Stored(ElementType::kInt32, {1}, {2});
-  EXPECT_THAT(ErrorOf(s), HasSubstr("input[4] 'lengths': found 2, expected 0 to 1 steps"));
+  EXPECT_THAT(ErrorOf(s), HasSubstr("input[4] 'lengths': found 2, expected 0 to 1"));
   s = good;
   s.activations = {"Sigmoid", "Tanh", "Elu"};
   EXPECT_THAT(ErrorOf(s), HasSubstr("found 'Elu', expected Sigmoid, Tanh or Relu"));

@@ -139,6 +139,11 @@ TEST(Variadic, RefusesShapesThatDoNotBroadcast) {
   EXPECT_THAT(ErrorOf({"Max", {}, {&a, &a, &b}, FloatType()}), HasSubstr("input[2] 'in2'"));
 }
 
+TEST(Variadic, RefusesAnInputThatIsLeftOut) {
+  const Tensor a = Float({2}, {1, 2});
+  EXPECT_THAT(ErrorOf({"Max", {}, {&a, nullptr}, FloatType()}), HasSubstr("input[1]"));
+}
+
 TEST(Max, PassesANanOnFromAnyInput) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor a = Float({3}, {nan, 1, 2});

@@ -180,6 +180,8 @@ class Attributes {
   const OpSchema* schema_;
 };
 
+/// The newest opset of ai.onnx that the catalogue knows.
+std::int64_t NewestOpset();
 /// The opset of ai.onnx that nodes of the model are held to: the newest one where it imports none.
 std::int64_t OnnxOpset(const Model& model);
 
@@ -188,6 +190,10 @@ std::int64_t OnnxOpset(const Model& model);
 ValueFacts FactsOf(const Tensor& tensor, bool there);
 /// What a declaration says. Symbols are sizes that are not known.
 ValueFacts FactsOf(const ValueInfo& declared);
+
+/// The type of an output that is not declared: that of the row's type rule; kUndefined where none
+/// follows.
+ElementType TypeOfOutput(const Application& application, std::size_t output);
 
 /// The first clause that the node breaks, in Error::clause; `where` is below the node. Otherwise
 /// `outputs` of `application` gain what follows for them: types and sizes that were not known.

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "qtx/format/catalogue.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -31,7 +33,7 @@ struct OutputType {
 struct Call {
   const format::Node& node;
   const Arithmetic& arithmetic;
-  std::int64_t opset = 0;                         // version of ai.onnx that the model imports
+  std::int64_t opset = 0;                         // version of ai.onnx; 0: the newest
   std::span<const format::Tensor* const> inputs;  // nullptr: absent optional input
   std::span<const OutputType> outputs;
   Counters* counters = nullptr;
@@ -39,6 +41,9 @@ struct Call {
   std::span<const std::size_t> positions = {};
   /// Of each input in node.inputs, whether it is an initializer; nullptr: none is.
   const std::vector<bool>* initializers = nullptr;
+  /// What the catalogue says of the node, which keeps the clauses of its section. RunOperator sets
+  /// it.
+  const format::Application* facts = nullptr;
 
   /// The input at `i`, or nullptr when it is absent or not given at all.
   const format::Tensor* Input(std::size_t i) const {
@@ -47,36 +52,26 @@ struct Call {
   bool IsInitializer(std::size_t i) const {
     return initializers != nullptr && i < initializers->size() && (*initializers)[i];
   }
+  /// Attributes of the node, or their defaults in the catalogue.
+  std::int64_t Int(std::string_view attribute) const { return facts->Int(attribute); }
+  float Float(std::string_view attribute) const { return facts->Float(attribute); }
+  std::string String(std::string_view attribute) const { return facts->String(attribute); }
+  /// The shape of output `i`, which the catalogue derives.  Errors: kTooLarge.
+  Result<format::Dims> OutputDims(std::size_t i = 0) const;
   /// True when output `i` is named, so that somebody may read it.
   bool Wants(std::size_t i) const {
     return i < outputs.size() && outputs[i].elem_type != format::ElementType::kUndefined;
   }
 };
 
-struct AttributeRule {
-  std::string_view name;
-  format::AttributeType type = format::AttributeType::kUndefined;
-};
-
-inline constexpr int kVariadic = 1 << 20;
-
+/// How the reference computes an operator. Its inputs, outputs, attributes and constraints are in
+/// the catalogue (qtx/format/catalogue.h).
 struct Operator {
   std::string_view op_type;
   std::string_view domain = {};  // ai.onnx when empty
-  int min_inputs = 0;            // those after it may be absent
-  int max_inputs = 0;
-  int max_outputs = 1;
-  std::span<const std::size_t> optional_inputs = {};  // among the first min_inputs
-  std::span<const AttributeRule> attributes;          // all that it understands
-  /// Checks attribute values before anything runs; nullptr when their types say all.
-  Result<void> (*check)(const format::Node&) = nullptr;
-  /// Element type of output `output` where the model does not declare it, from the types of the
-  /// inputs (kUndefined: absent); nullptr when every output has the type of input 0.
-  format::ElementType (*infer)(const format::Node&, std::span<const format::ElementType> inputs,
-                               std::size_t output) = nullptr;
   /// Computes output 0, of an operator that has no other.
-  /// Errors: kInvalid when shapes or types do not fit, kUnsupported when the arithmetic has no such
-  /// operation, kTooLarge past limits.h. `where` names the input or attribute.
+  /// Errors: kUnsupported when the arithmetic has no such operation, kTooLarge past limits.h.
+  /// `where` names the input or attribute.
   Result<format::Tensor> (*run)(const Call&) = nullptr;
   /// Instead of `run`, of an operator with several outputs: one tensor for each of call.outputs, an
   /// omitted one left empty.
@@ -87,7 +82,8 @@ struct Operator {
 std::span<const Operator* const> Operators();
 /// nullptr when there is none. `domain` "" and "ai.onnx" are the same.
 const Operator* FindOperator(std::string_view domain, std::string_view op_type);
-/// Runs `run` or `run_all`.  Errors: those of the operator.
+/// Checks the node against its row of the catalogue, with all shapes and elements known, and runs
+/// it.  Errors: kInvalid with the broken clause, kUnsupported without a row, those of the operator.
 Result<std::vector<format::Tensor>> RunOperator(const Operator& op, const Call& call);
 
 }  // namespace qtx::reference
