@@ -677,8 +677,8 @@ Y = '-> y:u8[3] y_scale:f[] y_zero_point:u8[]'
 o.C(1, 'y_zero_point is INT8', 'x:f[3] -> y:u8[3] y_scale:f[] y_zero_point:i8[]', 'x:f[3] ' + Y)
 o.C(1, 'x is FLOAT16', 'x:h[3] ' + Y, 'x:f[3] ' + Y)
 o.C(1, 'y is the quantized type over UINT8', 'x:f[3] -> y:uq[3] y_scale:f[] y_zero_point:u8[]', 'x:f[3] ' + Y)
-o.C(2, 'the range of x is more than the largest binary32, in an arithmetic that takes the difference in binary32', 'x:f[3]=-2.5521177519070385e38,0,2.5521177519070385e38 ' + Y, arith='float32', garith='exact', run='x')
 o.C(2, 'x holds an infinity, which a clamp would take', 'x:f[3]=0,1,-inf ' + Y, 'x:f[3]=0,1,-2 ' + Y, run='x')
+o.C(2, 'the range of x is more than the largest binary32, in an arithmetic that takes the difference in binary32', 'x:f[3]=-2.5521177519070385e38,0,2.5521177519070385e38 ' + Y, arith='float32', garith='exact', run='x')
 o.C(2, 'x holds a NaN', 'x:f[3]=0,1,nan ' + Y, 'x:f[3]=0,1,2 ' + Y, run='x')
 
 M = 'com.microsoft'
