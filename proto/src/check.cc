@@ -22,7 +22,10 @@ std::string Place(const char* list, std::size_t i, const std::string& name) {
 class Checker {
  public:
   Checker(const Model& model, const std::string& file, Features features)
-      : model_(model), features_(features), findings_(file) {}
+      : model_(model),
+        view_(ModelView::Indexed(model)),
+        features_(features),
+        findings_(file) {}
 
   std::vector<Finding> Run() {
     Walk("input", model_.graph.inputs);
@@ -54,7 +57,7 @@ class Checker {
       if (!values[i].type) continue;
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
       CheckLevelsOf(values[i], place);
-      CheckType(model_, *values[i].type, place, features_, findings_);
+      CheckType(view_, *values[i].type, place, features_, findings_);
     }
   }
 
@@ -64,7 +67,7 @@ class Checker {
     const Quantization& q = *value.type->quantization;
     levels_ = levels_ || HasLevels(q);
     if (!HasBase(q) || !IsQuantized(value.type->elem_type) ||
-        model_.graph.FindInitializer(value.name) != nullptr) {
+        view_.FindInitializer(value.name) != nullptr) {
       return;
     }
     findings_.Add("quantization.C17", place + ": quantization.base_levels",
@@ -82,7 +85,7 @@ class Checker {
       defined_.insert(list[i].name);
       const auto declared = typed_.find(list[i].name);
       if (declared == typed_.end() || !declared->second->type) continue;
-      CheckInitializerType(model_, list[i], *declared->second->type, place, findings_);
+      CheckInitializerType(view_, list[i], *declared->second->type, place, findings_);
     }
   }
 
@@ -101,7 +104,7 @@ class Checker {
         }
         const auto declared = typed_.find(output);
         if (declared == typed_.end() || !declared->second->type) continue;
-        CheckRequantization(model_, node, *declared->second->type, "value '" + output + "'",
+        CheckRequantization(view_, node, *declared->second->type, "value '" + output + "'",
                             findings_);
       }
     }
@@ -186,6 +189,7 @@ class Checker {
   }
 
   const Model& model_;
+  const ModelView view_;
   Features features_;
   Findings findings_;
   std::map<std::string, const ValueInfo*> typed_;

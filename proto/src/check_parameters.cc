@@ -14,13 +14,13 @@ constexpr std::int32_t kMaxShift = 62;
 // scales.
 constexpr double kMultiplierTolerance = 0x1p-23;
 
-std::optional<Quantization> QuantizationOf(const Model& model, const std::string& name) {
-  const ValueInfo* value = model.graph.FindValue(name);
+std::optional<Quantization> QuantizationOf(const ModelView& view, const std::string& name) {
+  const ValueInfo* value = view.FindValue(name);
   if (value == nullptr || !value->type || !IsQuantized(value->type->elem_type) ||
       !value->type->quantization) {
     return std::nullopt;
   }
-  auto resolved = Resolve(model, *value->type);
+  auto resolved = Resolve(view, *value->type);
   if (!resolved.has_value() || resolved->scale.empty()) return std::nullopt;
   return *std::move(resolved);
 }
@@ -31,10 +31,10 @@ bool HasAccumulator(const Node& node) {
 }
 
 // requantization.C3: multiplier * 2^-31 * 2^-shift is alpha * x_scale * w_scale / y_scale.
-void CheckAgainstScales(const Model& model, const Node& node, const Quantization& y,
+void CheckAgainstScales(const ModelView& view, const Node& node, const Quantization& y,
                         const std::string& place, Findings& findings) {
-  const auto x = QuantizationOf(model, node.inputs[0]);
-  const auto w = QuantizationOf(model, node.inputs[1]);
+  const auto x = QuantizationOf(view, node.inputs[0]);
+  const auto w = QuantizationOf(view, node.inputs[1]);
   if (w && HasBase(*w)) {
     findings.Add("requantization.C3", place + ": quantization.requantization",
                  FoundExpected("one", "none: the weights have a base, the node no accumulator"));
@@ -63,7 +63,7 @@ void CheckAgainstScales(const Model& model, const Node& node, const Quantization
 
 }  // namespace
 
-void CheckRequantization(const Model& model, const Node& node, const TensorType& type,
+void CheckRequantization(const ModelView& view, const Node& node, const TensorType& type,
                          const std::string& place, Findings& findings) {
   if (!type.quantization || !type.quantization->requantization) return;
   const Requantization& r = *type.quantization->requantization;
@@ -84,13 +84,13 @@ void CheckRequantization(const Model& model, const Node& node, const TensorType&
                                "a multiplier of at least 2^30 and a shift of -62 to 62"));
     return;
   }
-  auto resolved = Resolve(model, type);
+  auto resolved = Resolve(view, type);
   if (resolved.has_value() && HasAccumulator(node) && IsQuantized(type.elem_type)) {
-    CheckAgainstScales(model, node, *resolved, place, findings);
+    CheckAgainstScales(view, node, *resolved, place, findings);
   }
 }
 
-void CheckInitializerType(const Model& model, const TensorData& data, const TensorType& type,
+void CheckInitializerType(const ModelView& view, const TensorData& data, const TensorType& type,
                           const std::string& place, Findings& findings) {
   if (!IsQuantized(type.elem_type)) return;
   if (!type.shape || !FixedDims(*type.shape)) {
@@ -98,10 +98,10 @@ void CheckInitializerType(const Model& model, const TensorData& data, const Tens
     return;
   }
   // What is wrong with levels, CheckType has said.
-  if (type.quantization && HasLevels(*type.quantization) && !Resolve(model, type).has_value()) {
+  if (type.quantization && HasLevels(*type.quantization) && !Resolve(view, type).has_value()) {
     return;
   }
-  if (auto there = CheckInitializer(model, data.name); !there.has_value()) {
+  if (auto there = CheckInitializer(view, data.name); !there.has_value()) {
     findings.Add("element_types.C4", place, there.error().where + ": " + there.error().message);
     return;
   }
@@ -109,7 +109,7 @@ void CheckInitializerType(const Model& model, const TensorData& data, const Tens
   // Most types take all that their storage holds: such weights are not read.
   const IntegerRange range = StoredRange(type.elem_type, *type.quantization);
   if (range == StorageRange(type.elem_type)) return;
-  const auto tensor = LoadInitializer(model, data.name);
+  const auto tensor = LoadInitializer(view, data.name);
   if (!tensor.has_value()) {
     findings.Add("element_types.C4", place, tensor.error().where + ": " + tensor.error().message);
     return;

@@ -24,15 +24,15 @@ class Findings {
 };
 
 /// The clauses of element_types, shape, quantization and statistics that one type can break.
-void CheckType(const Model& model, const TensorType& type, const std::string& place,
+void CheckType(const ModelView& view, const TensorType& type, const std::string& place,
                Features features, Findings& findings);
 
 /// Those of requantization: `node` produces the value whose type is `type`.
-void CheckRequantization(const Model& model, const Node& node, const TensorType& type,
+void CheckRequantization(const ModelView& view, const Node& node, const TensorType& type,
                          const std::string& place, Findings& findings);
 
 /// Those an initializer and its type break together: storage, dims, stored values.
-void CheckInitializerType(const Model& model, const TensorData& data, const TensorType& type,
+void CheckInitializerType(const ModelView& view, const TensorData& data, const TensorType& type,
                           const std::string& place, Findings& findings);
 
 inline std::string FoundExpected(const std::string& found, const std::string& expected) {

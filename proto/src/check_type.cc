@@ -35,7 +35,7 @@ bool AllOffsets(const Quantization& q, std::int32_t value) {
 
 // One type, the parameters that are meant when they are in initializers, and where to report.
 struct TypeChecker {
-  const Model& model;
+  const ModelView& view;
   const TensorType& type;
   const std::string& place;
   Features features;
@@ -157,7 +157,7 @@ struct TypeChecker {
              FoundExpected("both offset and offset_tensor", "at most one of them"));
       return std::nullopt;
     }
-    auto resolved = Resolve(model, q);
+    auto resolved = Resolve(view, q);
     if (!resolved.has_value()) {
       Report("quantization.C11", "quantization",
              resolved.error().where + ": " + resolved.error().message);
@@ -175,7 +175,7 @@ struct TypeChecker {
              FoundExpected("a base on " + std::string(Name(storage)), "an integer storage"));
       return false;
     }
-    auto fault = MultiplyLevels(model, type, resolved);
+    auto fault = MultiplyLevels(view, type, resolved);
     if (!fault) fault = CheckBases(storage, *resolved);
     if (fault) Report(fault->rule, "quantization." + fault->field, fault->message);
     return !fault;
@@ -414,7 +414,7 @@ struct StatisticsChecker {
 
 }  // namespace
 
-void CheckType(const Model& model, const TensorType& type, const std::string& place,
+void CheckType(const ModelView& view, const TensorType& type, const std::string& place,
                Features features, Findings& findings) {
   for (const Dimension& dimension : type.shape.value_or(Shape())) {
     if (dimension.value.value_or(0) >= 0) continue;
@@ -428,7 +428,7 @@ void CheckType(const Model& model, const TensorType& type, const std::string& pl
                                "at most " + std::to_string(kMaxRank)));
     return;
   }
-  TypeChecker checker{model, type, place, features, findings};
+  TypeChecker checker{view, type, place, features, findings};
   if (checker.CheckRole() && checker.CheckUnderstood()) checker.CheckQuantization();
   if (!type.statistics) return;
   StatisticsChecker statistics{type, *type.statistics, place, findings};

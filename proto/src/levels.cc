@@ -28,7 +28,7 @@ struct Level {
 
 // What the levels of one parameter are read with.
 struct LevelReader {
-  const Model& model;
+  const ModelView& view;
   const Quantization& q;
   const Dims& dims;
   const std::string& field;
@@ -92,8 +92,8 @@ std::optional<LevelFault> LevelReader::ReadTensor(std::size_t i, const BlockFact
                                                   std::int64_t count, Level* read) const {
   const std::string place = Place(i, ".tensor");
   const std::string named = "initializer '" + level.tensor + "'";
-  const TensorData* data = model.graph.FindInitializer(level.tensor);
-  const ValueInfo* info = model.graph.FindValue(level.tensor);
+  const TensorData* data = view.FindInitializer(level.tensor);
+  const ValueInfo* info = view.FindValue(level.tensor);
   if (data == nullptr) return LevelFault{"quantization.C15", place, "there is no " + named};
   const bool quantized = info != nullptr && info->type && IsQuantized(info->type->elem_type);
   const ElementType type = quantized ? info->type->elem_type : data->data_type;
@@ -109,7 +109,7 @@ std::optional<LevelFault> LevelReader::ReadTensor(std::size_t i, const BlockFact
                       FoundExpected(named + " of shape " + ToString(data->dims),
                                     std::to_string(count) + " values")};
   }
-  const auto tensor = Decode(*data, model.folder);
+  const auto tensor = Decode(*data, view.model().folder);
   if (!tensor.has_value()) {
     return LevelFault{"quantization.C15", place,
                       named + ": " + tensor.error().where +
@@ -238,7 +238,7 @@ std::optional<Dims> NamedDims(const Quantization& q, const std::optional<Shape>&
 
 }  // namespace
 
-std::optional<LevelFault> MultiplyLevels(const Model& model, const TensorType& type,
+std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType& type,
                                          Quantization* q) {
   const auto dims = NamedDims(*q, type.shape);
   if (!dims) return LevelFault{"shape.C3", "axis", "expected fixed sizes of the axes it names"};
@@ -255,7 +255,7 @@ std::optional<LevelFault> MultiplyLevels(const Model& model, const TensorType& t
   if (!declared.scale_levels.empty()) {
     const std::string field = "scale_levels";
     std::vector<float> scale;
-    const LevelReader reader{model, declared, *dims, field, true};
+    const LevelReader reader{view, declared, *dims, field, true};
     if (auto fault = Multiply(reader, *counts, declared.scale_levels, &scale)) return fault;
     q->scale = std::move(scale);
     q->scale_levels.clear();
@@ -269,7 +269,7 @@ std::optional<LevelFault> MultiplyLevels(const Model& model, const TensorType& t
   }
   const std::string field = "base_levels";
   std::vector<float> base;
-  const LevelReader reader{model, declared, *dims, field, false};
+  const LevelReader reader{view, declared, *dims, field, false};
   if (auto fault = Multiply(reader, *counts, declared.base_levels, &base)) return fault;
   q->base_levels.assign(1, BlockFactors());
   q->base_levels[0].value = std::move(base);

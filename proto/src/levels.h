@@ -20,7 +20,7 @@ struct LevelFault {
 /// Multiplies the levels of `q`, a copy of `type`'s whose other parameters are inline: scale_levels
 /// become `scale`, base_levels one inline level with a value for each parameter. Each value is the
 /// exact product of its factors, rounded once to a binary32, ties to even.
-std::optional<LevelFault> MultiplyLevels(const Model& model, const TensorType& type,
+std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType& type,
                                          Quantization* q);
 
 /// quantization.C18 of inline parameters: every real is a binary64.

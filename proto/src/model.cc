@@ -26,15 +26,15 @@ std::string PlaceOf(std::string_view initializer) {
   return "graph.initializer '" + std::string(initializer) + "'";
 }
 
-Result<const TensorData*> Named(const Model& model, std::string_view name) {
-  const TensorData* data = model.graph.FindInitializer(name);
+Result<const TensorData*> Named(const ModelView& view, std::string_view name) {
+  const TensorData* data = view.FindInitializer(name);
   if (data != nullptr) return data;
   return Error{ErrorCode::kInvalid, PlaceOf(name), "there is no such initializer"};
 }
 
-Result<Tensor> DecodeNamed(const Model& model, std::string_view name) {
-  QTX_ASSIGN_OR_RETURN(const TensorData* data, Named(model, name));
-  auto tensor = Decode(*data, model.folder);
+Result<Tensor> DecodeNamed(const ModelView& view, std::string_view name) {
+  QTX_ASSIGN_OR_RETURN(const TensorData* data, Named(view, name));
+  auto tensor = Decode(*data, view.model().folder);
   if (!tensor.has_value()) return At(PlaceOf(name), tensor.error());
   return tensor;
 }
@@ -110,20 +110,20 @@ std::int64_t SizeOf(const std::vector<Piece>& pieces) {
 }
 
 // The parameters of an initializer of a quantized type, once storage, shape and counts agree.
-Result<Quantization> MatchInitializer(const Model& model, const TensorData& data,
+Result<Quantization> MatchInitializer(const ModelView& view, const TensorData& data,
                                       const TensorType& type) {
   const auto dims = type.shape ? FixedDims(*type.shape) : std::nullopt;
   if (!dims || !type.quantization) {
     return Error{ErrorCode::kInvalid, "", "expected a type with a fixed shape and a quantization"};
   }
   QTX_RETURN_IF_ERROR(MatchStorage(type, *dims, data));
-  QTX_ASSIGN_OR_RETURN(Quantization q, Resolve(model, type));
+  QTX_ASSIGN_OR_RETURN(Quantization q, Resolve(view, type));
   QTX_RETURN_IF_ERROR(MatchParameters(q, *dims));
   return q;
 }
 
-const TensorType* QuantizedTypeOf(const Model& model, std::string_view name) {
-  const ValueInfo* value = model.graph.FindValue(name);
+const TensorType* QuantizedTypeOf(const ModelView& view, std::string_view name) {
+  const ValueInfo* value = view.FindValue(name);
   const bool quantized = value != nullptr && value->type && IsQuantized(value->type->elem_type);
   return quantized ? &*value->type : nullptr;
 }
@@ -206,6 +206,29 @@ const TensorData* Graph::FindInitializer(std::string_view initializer) const {
   return FindNamed(initializers, initializer);
 }
 
+ModelView ModelView::Indexed(const Model& model) {
+  ModelView view(model);
+  view.indexed_ = true;
+  const Graph& graph = model.graph;
+  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    for (const ValueInfo& value : *list) view.values_.emplace(value.name, &value);
+  }
+  for (const TensorData& data : graph.initializers) view.initializers_.emplace(data.name, &data);
+  return view;
+}
+
+const ValueInfo* ModelView::FindValue(std::string_view name) const {
+  if (!indexed_) return model_->graph.FindValue(name);
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : found->second;
+}
+
+const TensorData* ModelView::FindInitializer(std::string_view name) const {
+  if (!indexed_) return model_->graph.FindInitializer(name);
+  const auto found = initializers_.find(name);
+  return found == initializers_.end() ? nullptr : found->second;
+}
+
 Result<Model> Model::Load(const std::string& path) {
   QTX_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(path, kMaxModelBytes - 1));
   return Load(bytes, path);
@@ -278,10 +301,10 @@ std::int64_t Model::OpsetVersion(std::string_view op_domain) const {
   return 0;
 }
 
-Result<Quantization> Resolve(const Model& model, const Quantization& q) {
+Result<Quantization> Resolve(const ModelView& view, const Quantization& q) {
   Quantization resolved = q;
   if (!q.scale_tensor.empty()) {
-    QTX_ASSIGN_OR_RETURN(const Tensor scale, DecodeNamed(model, q.scale_tensor));
+    QTX_ASSIGN_OR_RETURN(const Tensor scale, DecodeNamed(view, q.scale_tensor));
     if (scale.elem_type != ElementType::kFloat) {
       return Mismatch("quantization.scale_tensor", std::string(Name(scale.elem_type)), "FLOAT");
     }
@@ -290,27 +313,27 @@ Result<Quantization> Resolve(const Model& model, const Quantization& q) {
     resolved.scale_tensor.clear();
   }
   if (!q.offset_tensor.empty()) {
-    QTX_ASSIGN_OR_RETURN(const Tensor offset, DecodeNamed(model, q.offset_tensor));
+    QTX_ASSIGN_OR_RETURN(const Tensor offset, DecodeNamed(view, q.offset_tensor));
     QTX_ASSIGN_OR_RETURN(resolved.offset, OffsetsIn(offset));
     resolved.offset_tensor.clear();
   }
   return resolved;
 }
 
-Result<Quantization> Resolve(const Model& model, const TensorType& type) {
-  QTX_ASSIGN_OR_RETURN(Quantization resolved, Resolve(model, *type.quantization));
+Result<Quantization> Resolve(const ModelView& view, const TensorType& type) {
+  QTX_ASSIGN_OR_RETURN(Quantization resolved, Resolve(view, *type.quantization));
   if (!HasLevels(*type.quantization)) return resolved;
-  if (const auto fault = MultiplyLevels(model, type, &resolved)) {
+  if (const auto fault = MultiplyLevels(view, type, &resolved)) {
     return Error{ErrorCode::kInvalid, "quantization." + fault->field, fault->message};
   }
   return resolved;
 }
 
-Result<Tensor> LoadInitializer(const Model& model, std::string_view name) {
-  QTX_ASSIGN_OR_RETURN(Tensor tensor, DecodeNamed(model, name));
-  const TensorType* type = QuantizedTypeOf(model, name);
+Result<Tensor> LoadInitializer(const ModelView& view, std::string_view name) {
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, DecodeNamed(view, name));
+  const TensorType* type = QuantizedTypeOf(view, name);
   if (type == nullptr) return tensor;
-  auto q = MatchInitializer(model, *model.graph.FindInitializer(name), *type);
+  auto q = MatchInitializer(view, *view.FindInitializer(name), *type);
   if (!q.has_value()) return At(PlaceOf(name), q.error());
   tensor.elem_type = type->elem_type;
   tensor.dims = *FixedDims(*type->shape);
@@ -318,12 +341,12 @@ Result<Tensor> LoadInitializer(const Model& model, std::string_view name) {
   return tensor;
 }
 
-Result<void> CheckInitializer(const Model& model, std::string_view name) {
-  QTX_ASSIGN_OR_RETURN(const TensorData* data, Named(model, name));
-  auto checked = CheckCarrier(*data, model.folder);
-  const TensorType* type = QuantizedTypeOf(model, name);
+Result<void> CheckInitializer(const ModelView& view, std::string_view name) {
+  QTX_ASSIGN_OR_RETURN(const TensorData* data, Named(view, name));
+  auto checked = CheckCarrier(*data, view.model().folder);
+  const TensorType* type = QuantizedTypeOf(view, name);
   if (checked.has_value() && type != nullptr) {
-    const auto q = MatchInitializer(model, *data, *type);
+    const auto q = MatchInitializer(view, *data, *type);
     if (!q.has_value()) return At(PlaceOf(name), q.error());
   }
   if (!checked.has_value()) return At(PlaceOf(name), checked.error());

@@ -26,7 +26,7 @@ inline float BaseAt(const Quantization& q, std::int64_t i) {
 /// The parameters of `type` inline: initializers by name replaced by what they hold, scale_levels
 /// multiplied into `scale`, base_levels into one level with a value for each parameter.
 /// REQUIRES: type.quantization.  Errors: kInvalid for what is not there or does not fit.
-Result<Quantization> Resolve(const Model& model, const TensorType& type);
+Result<Quantization> Resolve(const ModelView& view, const TensorType& type);
 
 /// `model` as a reader understands it that has only `features`: fields of the others are unknown to
 /// it and mean nothing.

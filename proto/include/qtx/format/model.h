@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "qtx/format/file.h"
@@ -171,15 +172,35 @@ struct Model {
   std::int64_t OpsetVersion(std::string_view op_domain) const;  // 0 when not imported
 };
 
+/// A model whose values and initializers are found by name: in the graph's lists, or in constant time
+/// in an index of them. Borrows the model, whose lists must stay as they are.
+class ModelView {
+ public:
+  ModelView(const Model& model)  // NOLINT(google-explicit-constructor): a view, as string_view is
+      : model_(&model) {}
+  /// With an index, for whoever looks up many names.
+  static ModelView Indexed(const Model& model);
+
+  const Model& model() const { return *model_; }
+  const ValueInfo* FindValue(std::string_view name) const;  // inputs, outputs, then values
+  const TensorData* FindInitializer(std::string_view name) const;
+
+ private:
+  const Model* model_;
+  bool indexed_ = false;
+  std::unordered_map<std::string_view, const ValueInfo*> values_;
+  std::unordered_map<std::string_view, const TensorData*> initializers_;
+};
+
 /// The tensor of initializer `name` with the quantized type its ValueInfo gives it (parameters by
 /// tensor name resolved into the inline vectors).  Errors: those of Decode, kInvalid when the
 /// storage, shape or parameters disagree with the ValueInfo.
-Result<Tensor> LoadInitializer(const Model& model, std::string_view name);
+Result<Tensor> LoadInitializer(const ModelView& view, std::string_view name);
 
 /// Whether LoadInitializer would succeed, without reading what lies in a file.
-Result<void> CheckInitializer(const Model& model, std::string_view name);
+Result<void> CheckInitializer(const ModelView& view, std::string_view name);
 
 /// `q` with scale_tensor and offset_tensor replaced by the inline vectors they name.
-Result<Quantization> Resolve(const Model& model, const Quantization& q);
+Result<Quantization> Resolve(const ModelView& view, const Quantization& q);
 
 }  // namespace qtx::format
