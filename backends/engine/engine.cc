@@ -41,7 +41,7 @@ class Prepared : public PreparedModel {
 
   Result<void> Plan(const Preparation& how) {
     for (const format::ValueInfo& input : model_.graph.inputs) {
-      if (model_.graph.FindInitializer(input.name) != nullptr) continue;
+      if (workspace_.view().FindInitializer(input.name) != nullptr) continue;
       auto value = DefineInput(input);
       if (!value.has_value()) return At("input '" + input.name + "'", value.error());
       inputs_.push_back(*value);
@@ -109,7 +109,7 @@ class Prepared : public PreparedModel {
     Tensor like;
     like.elem_type = input.type->elem_type;
     if (format::IsQuantized(like.elem_type)) {
-      QTX_ASSIGN_OR_RETURN(like.quantization, format::Resolve(model_, *input.type));
+      QTX_ASSIGN_OR_RETURN(like.quantization, format::Resolve(workspace_.view(), *input.type));
       if (format::HasBase(*like.quantization))  // an initializer whose default may be replaced
         return Error{ErrorCode::kUnsupported, "", "base_levels on an input"};
     }

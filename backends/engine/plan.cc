@@ -64,10 +64,10 @@ class ChangeHeldLayout : public Step {
 
 Result<Workspace::Forms*> Workspace::FindForms(const std::string& name) {
   if (const auto found = forms_.find(name); found != forms_.end()) return &found->second;
-  if (model_.graph.FindInitializer(name) == nullptr) {
+  if (view_.FindInitializer(name) == nullptr) {
     return Error{ErrorCode::kUnsupported, "value '" + name + "'", "no earlier node computes it"};
   }
-  QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model_, name));
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(view_, name));
   if (tensor.quantization && format::HasBase(*tensor.quantization)) {
     return Error{ErrorCode::kUnsupported, "initializer '" + name + "'", "its type has a base"};
   }
@@ -115,7 +115,7 @@ Result<Value*> Workspace::Find(const std::string& name) {
   Held* held = forms->row_major != nullptr ? forms->row_major : forms->channels_last;
   QTX_ASSIGN_OR_RETURN(Value * value, AddValue(name, *forms));
   Arena::Use(*held, node_);
-  Append(std::make_unique<ChangeForm>(value, held, false, node_ > model_.graph.nodes.size()));
+  Append(std::make_unique<ChangeForm>(value, held, false, node_ > model().graph.nodes.size()));
   return value;
 }
 
@@ -254,7 +254,7 @@ Result<void> NodePlan::Check() {
   }
   for (const std::string& name : node_.outputs) {
     const format::ValueInfo* declared =
-        declared_.emplace_back(workspace_.model().graph.FindValue(name));
+        declared_.emplace_back(workspace_.view().FindValue(name));
     application.outputs.push_back(declared != nullptr ? format::FactsOf(*declared)
                                                       : format::ValueFacts());
     application.outputs.back().given = !name.empty();
@@ -275,7 +275,7 @@ Result<format::Dims> NodePlan::InferredDims(std::size_t i) const {
 const format::ValueInfo* NodePlan::Declared(const std::string& output) const {
   const auto i =
       static_cast<std::size_t>(std::ranges::find(node_.outputs, output) - node_.outputs.begin());
-  return i < declared_.size() ? declared_[i] : workspace_.model().graph.FindValue(output);
+  return i < declared_.size() ? declared_[i] : workspace_.view().FindValue(output);
 }
 
 format::ElementType NodePlan::InferredType() const {
@@ -354,7 +354,7 @@ Result<Tensor> NodePlan::DeclaredParameters(const std::string& name) const {
   like.elem_type = declared->type->elem_type;
   if (!format::IsQuantized(like.elem_type)) return like;
   assert(declared->type->quantization.has_value());  // quantization.C1
-  auto resolved = format::Resolve(workspace_.model(), *declared->type);
+  auto resolved = format::Resolve(workspace_.view(), *declared->type);
   if (!resolved.has_value()) return Because(resolved.error());
   like.quantization = *std::move(resolved);
   return like;

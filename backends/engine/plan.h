@@ -45,7 +45,7 @@ class Step {
 class Workspace {
  public:
   Workspace(const format::Model& model, const Kernels& kernels, Threads& threads)
-      : model_(model), kernels_(kernels), threads_(threads) {}
+      : view_(format::ModelView::Indexed(model)), kernels_(kernels), threads_(threads) {}
   /// The value `name`; an initializer is decoded on first use.  Errors: those of LoadInitializer,
   /// kUnsupported when nothing has that name yet.
   Result<Value*> Find(const std::string& name);
@@ -85,7 +85,8 @@ class Workspace {
   /// The same without what is AtBorder.  REQUIRES: Run has been called since the inputs were given.
   Result<void> RunInside();
 
-  const format::Model& model() const { return model_; }
+  const format::Model& model() const { return view_.model(); }
+  const format::ModelView& view() const { return view_; }
   const Kernels& kernels() const { return kernels_; }
   Threads& threads() const { return threads_; }
 
@@ -104,7 +105,7 @@ class Workspace {
   Result<Held*> HoldComputed(Forms& forms, Layout layout);
   Result<Value*> AddValue(const std::string& name, Forms& forms);
 
-  const format::Model& model_;  // during preparation
+  const format::ModelView view_;  // during preparation
   const Kernels& kernels_;
   Threads& threads_;
   std::deque<Value> values_;  // a deque: pointers to values stay good
@@ -157,7 +158,7 @@ class NodePlan {
   Layout LayoutOf(std::size_t i) const { return workspace_.LayoutOf(node_.inputs[i]); }
   bool IsConstant(std::size_t i) const { return workspace_.IsConstant(node_.inputs[i]); }
   bool IsInitializer(std::size_t i) const {
-    return workspace_.model().graph.FindInitializer(node_.inputs[i]) != nullptr;
+    return workspace_.view().FindInitializer(node_.inputs[i]) != nullptr;
   }
   /// An input known now.  Errors: kUnsupported when it is computed by the model.
   Result<const format::Tensor*> Constant(std::size_t i) const;

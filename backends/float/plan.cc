@@ -130,8 +130,9 @@ class Planner {
   }
 
   Result<void> AddValues() {
+    const auto view = format::ModelView::Indexed(model_);
     for (const format::TensorData& data : model_.graph.initializers) {
-      QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model_, data.name));
+      QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(view, data.name));
       Define(data.name, std::make_unique<Tensor>(std::move(tensor)));
     }
     for (const format::ValueInfo& info : model_.graph.inputs) {

@@ -173,7 +173,7 @@ Result<void> Interpreter::State::Execute(std::size_t at) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!call.Wants(i)) continue;
     const std::string& name = step.node->outputs[i];
-    const format::ValueInfo* declared = model.graph.FindValue(name);
+    const format::ValueInfo* declared = step.declared[i];
     if (declared != nullptr && declared->type) {
       auto shape = CheckShape(declared->type->shape, results[i].dims);
       if (!shape.has_value()) {

@@ -12,7 +12,7 @@ namespace {
 using format::ElementType;
 
 // The quantization of an annotated FLOAT is a remark about it, not its type.
-Result<OutputType> TypeOf(const format::Model& model, const format::ValueInfo& value) {
+Result<OutputType> TypeOf(const format::ModelView& view, const format::ValueInfo& value) {
   if (!value.type || value.type->elem_type == ElementType::kUndefined) {
     return Error{ErrorCode::kInvalid, "", "has no tensor type"};
   }
@@ -22,7 +22,7 @@ Result<OutputType> TypeOf(const format::Model& model, const format::ValueInfo& v
     return Error{ErrorCode::kInvalid, "quantization",
                  std::string(format::Name(type.elem_type)) + " needs parameters"};
   }
-  QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *value.type));
+  QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(view, *value.type));
   QTX_RETURN_IF_ERROR(CheckParameterValues(type.elem_type, *type.quantization));
   return type;
 }
@@ -31,10 +31,10 @@ std::string Place(const char* what, const std::string& name) {
   return std::string("graph.") + what + " '" + name + "'";
 }
 
-Result<void> LoadInitializers(const format::Model& model, Plan* plan) {
-  for (const format::TensorData& data : model.graph.initializers) {
+Result<void> LoadInitializers(const format::ModelView& view, Plan* plan) {
+  for (const format::TensorData& data : view.model().graph.initializers) {
     const std::string place = Place("initializer", data.name);
-    auto tensor = format::LoadInitializer(model, data.name);
+    auto tensor = format::LoadInitializer(view, data.name);
     if (!tensor.has_value()) return At(place, std::move(tensor).error());
     if (tensor->quantization) {
       auto checked = CheckParameters(tensor->elem_type, *tensor->quantization, tensor->dims);
@@ -46,10 +46,10 @@ Result<void> LoadInitializers(const format::Model& model, Plan* plan) {
   return {};
 }
 
-Result<void> ReadInputs(const format::Model& model, Plan* plan) {
-  for (const format::ValueInfo& input : model.graph.inputs) {
+Result<void> ReadInputs(const format::ModelView& view, Plan* plan) {
+  for (const format::ValueInfo& input : view.model().graph.inputs) {
     if (plan->initializers.contains(input.name)) continue;  // a default value, always used
-    auto type = TypeOf(model, input);
+    auto type = TypeOf(view, input);
     if (!type.has_value()) return At(Place("input", input.name), std::move(type).error());
     plan->types[input.name] = *std::move(type);
     plan->inputs.push_back(&input);
@@ -58,23 +58,23 @@ Result<void> ReadInputs(const format::Model& model, Plan* plan) {
 }
 
 // The type of an output: as the model declares it or, where it does not, as the catalogue has it.
-Result<OutputType> OutputOf(const format::Model& model, const format::Inference& inference,
+Result<OutputType> OutputOf(const format::ModelView& view, const format::Inference& inference,
                             const std::string& name) {
-  const format::ValueInfo* value = model.graph.FindValue(name);
-  if (value != nullptr && value->type) return TypeOf(model, *value);
+  const format::ValueInfo* value = view.FindValue(name);
+  if (value != nullptr && value->type) return TypeOf(view, *value);
   const format::ValueFacts* facts = inference.Find(name);
   if (facts != nullptr && facts->type != ElementType::kUndefined) return OutputType{facts->type};
   return Error{ErrorCode::kInvalid, "", "has no declared type, and none follows", "graph.C8"};
 }
 
-Result<std::vector<OutputType>> OutputsOf(const format::Model& model,
+Result<std::vector<OutputType>> OutputsOf(const format::ModelView& view,
                                           const format::Inference& inference,
                                           const format::Node& node) {
   std::vector<OutputType> types;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     types.emplace_back();
     if (node.outputs[i].empty()) continue;
-    auto type = OutputOf(model, inference, node.outputs[i]);
+    auto type = OutputOf(view, inference, node.outputs[i]);
     if (!type.has_value()) {
       return At("output[" + std::to_string(i) + "] '" + node.outputs[i] + "'",
                 std::move(type).error());
@@ -84,7 +84,7 @@ Result<std::vector<OutputType>> OutputsOf(const format::Model& model,
   return types;
 }
 
-Result<Step> PlanStep(const format::Model& model, const format::Inference& inference,
+Result<Step> PlanStep(const format::ModelView& view, const format::Inference& inference,
                       const format::Node& node, const Plan& plan) {
   Step step;
   step.node = &node;
@@ -94,7 +94,8 @@ Result<Step> PlanStep(const format::Model& model, const format::Inference& infer
                  "operator " + node.domain + (node.domain.empty() ? "" : ".") + node.op_type +
                      " is not in the reference"};
   }
-  QTX_ASSIGN_OR_RETURN(step.outputs, OutputsOf(model, inference, node));
+  QTX_ASSIGN_OR_RETURN(step.outputs, OutputsOf(view, inference, node));
+  for (const std::string& name : node.outputs) step.declared.push_back(view.FindValue(name));
   for (const std::string& name : node.inputs) {
     step.initializers.push_back(plan.initializers.contains(name));
   }
@@ -126,11 +127,12 @@ std::string NodeName(const format::Model& model, std::size_t i) {
 
 Result<Plan> MakePlan(const format::Model& model) {
   Plan plan;
-  QTX_RETURN_IF_ERROR(LoadInitializers(model, &plan));
-  QTX_RETURN_IF_ERROR(ReadInputs(model, &plan));
+  const auto view = format::ModelView::Indexed(model);
+  QTX_RETURN_IF_ERROR(LoadInitializers(view, &plan));
+  QTX_RETURN_IF_ERROR(ReadInputs(view, &plan));
   const format::Inference inference(model);
   for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
-    auto step = PlanStep(model, inference, model.graph.nodes[i], plan);
+    auto step = PlanStep(view, inference, model.graph.nodes[i], plan);
     if (!step.has_value()) return At(NodeName(model, i), std::move(step).error());
     for (std::size_t k = 0; k < step->outputs.size(); ++k) {
       if (!step->node->outputs[k].empty()) plan.types[step->node->outputs[k]] = step->outputs[k];

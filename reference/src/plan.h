@@ -14,6 +14,7 @@ struct Step {
   const format::Node* node = nullptr;  // in the model the plan was made of
   const Operator* op = nullptr;
   std::vector<OutputType> outputs;     // one for each name the node gives
+  std::vector<const format::ValueInfo*> declared;  // of each output; nullptr where there is none
   std::vector<bool> initializers;      // which of the node's inputs are such
   std::vector<std::string> last_uses;  // values no later step or graph output needs
 };
