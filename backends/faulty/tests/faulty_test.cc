@@ -142,7 +142,7 @@ TEST(Faulty, KeepsStateOnlyWhereThatIsTheFault) {
 
 TEST(Faulty, DeclinesWhatItLacksBeforeARun) {
   const auto backend = MakeFaulty("none");
-  const auto prepared = (*backend)->Prepare(Product("Attention"), "exact");
+  const auto prepared = (*backend)->Prepare(Product("Pow"), "exact");
   ASSERT_FALSE(prepared.has_value());
   EXPECT_EQ(prepared.error().code, ErrorCode::kUnsupported);
   EXPECT_FALSE((*backend)->Prepare(Product("MatMul"), "tflite").has_value());

@@ -71,11 +71,12 @@ TEST(PeerTest, RefusesOptionsItHasNot) {
 
 TEST(PeerTest, NamesTheNodeThatItDeclines) {
   format::Model model = Network();
-  model.graph.nodes[5].op_type = "Einsum";
+  model.graph.nodes[5].domain = "org.example";
+  model.graph.nodes[5].op_type = "Anything";
   const auto prepared = (*QTX_MAKE(""))->Prepare(model, "");
   ASSERT_FALSE(prepared.has_value());
   EXPECT_EQ(prepared.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(prepared.error().where, "node 'g' (Einsum)");
+  EXPECT_EQ(prepared.error().where, "node 'g' (Anything)");
 }
 
 TEST(PeerTest, RefusesInputsOfAnotherShape) {

@@ -52,9 +52,9 @@ TEST_F(NewText, ProposalsAreNumberedAndNeverOverwritten) {
 
 // The operator is not there yet, and that is what the checks say: the text itself is well formed.
 TEST_F(NewText, OperatorsFailOnlyForWhatIsToBeWritten) {
-  const auto created = NewOperator("BitShift", spec(), suite());
+  const auto created = NewOperator("Sin", spec(), suite());
   ASSERT_TRUE(created.has_value()) << created.error().message;
-  const auto document = ReadDocument(spec() + "/ops/bit_shift.md");
+  const auto document = ReadDocument(spec() + "/ops/sin.md");
   ASSERT_TRUE(document.has_value());
   EXPECT_EQ(document->clauses.size(), 3U);
   const auto examples = ExamplesOf(*document);
@@ -63,9 +63,9 @@ TEST_F(NewText, OperatorsFailOnlyForWhatIsToBeWritten) {
   ASSERT_TRUE(formulas.has_value()) << formulas.error().where << formulas.error().message;
   const auto run = RunFormula(formulas->front());
   ASSERT_FALSE(run.has_value());
-  EXPECT_THAT(run.error().where, HasSubstr("bit_shift.md:"));
-  EXPECT_THAT(run.error().message, HasSubstr("BitShift"));
-  EXPECT_THAT(NewOperator("BitShift", spec(), suite()).error().message, HasSubstr("already"));
+  EXPECT_THAT(run.error().where, HasSubstr("sin.md:"));
+  EXPECT_THAT(run.error().message, HasSubstr("Sin"));
+  EXPECT_THAT(NewOperator("Sin", spec(), suite()).error().message, HasSubstr("already"));
 }
 
 // Filled in for an operator that there is, the template's formula and example hold.
