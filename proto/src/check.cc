@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -41,6 +42,9 @@ class Checker {
     CheckAnnotations();
     return findings_.Take();
   }
+
+  /// What a node asks for that the text does not define: of the first such node, after Run.
+  const std::optional<Error>& undefined() const { return undefined_; }
 
  private:
   void Walk(const char* list, const std::vector<ValueInfo>& values) {
@@ -113,12 +117,17 @@ class Checker {
   // The clauses of spec/ops/, and those of graph.md about a node alone.
   void CheckOperators() {
     const Inference inference(model_);
-    for (const BrokenNode& broken : inference.broken()) {
-      const std::string place = Place("node", broken.node, model_.graph.nodes[broken.node].name);
-      const std::string& where = broken.error.where;
-      findings_.Add(broken.error.clause, where.empty() ? place : place + ": " + where,
-                    broken.error.message);
+    for (const RefusedNode& broken : inference.broken()) {
+      const Error error = At(PlaceOf(broken), broken.error);
+      findings_.Add(error.clause, error.where, error.message);
     }
+    for (const RefusedNode& node : inference.undefined()) {
+      if (!undefined_) undefined_ = At(PlaceOf(node), node.error);
+    }
+  }
+
+  std::string PlaceOf(const RefusedNode& refused) const {
+    return Place("node", refused.node, model_.graph.nodes[refused.node].name);
   }
 
   void CheckOutputsDefined() {
@@ -196,6 +205,7 @@ class Checker {
   std::set<std::string> defined_;
   bool quantized_ = false;
   bool levels_ = false;
+  std::optional<Error> undefined_;
 };
 
 bool ValueHasLevels(const ValueInfo& value) {
@@ -239,27 +249,34 @@ std::vector<Finding> Check(const Model& model, const std::string& file, Features
 }
 
 Result<void> CheckFirst(const Model& model, Features features) {
-  std::vector<Finding> findings = Check(model, "", features);
-  if (findings.empty()) return {};
+  const Model* understood = &model;
+  std::optional<Model> copy;
+  if (!Understands(model, features)) understood = &copy.emplace(AsUnderstood(model, features));
+  Checker checker(*understood, "", features);
+  std::vector<Finding> findings = checker.Run();
+  if (findings.empty()) {
+    return checker.undefined() ? Result<void>(*checker.undefined()) : Result<void>();
+  }
   Finding& first = findings.front();
   return Error{ErrorCode::kInvalid, std::move(first.where), std::move(first.message),
                std::move(first.rule)};
 }
 
 std::vector<std::string> CheckedRules() {
-  return {"element_types.C1",  "element_types.C2", "element_types.C3",  "element_types.C4",
-          "element_types.C5",  "graph.C1",         "graph.C2",          "graph.C3",
-          "graph.C4",          "graph.C5",         "graph.C6",          "graph.C7",
-          "graph.C8",          "lowering.C1",      "origin.C1",         "origin.C2",
-          "quantization.C1",   "quantization.C2",  "quantization.C3",   "quantization.C4",
-          "quantization.C5",   "quantization.C6",  "quantization.C7",   "quantization.C8",
-          "quantization.C9",   "quantization.C10", "quantization.C11",  "quantization.C12",
-          "quantization.C13",  "quantization.C14", "quantization.C15",  "quantization.C16",
-          "quantization.C17",  "quantization.C18", "requantization.C1", "requantization.C2",
-          "requantization.C3", "shape.C1",         "shape.C2",          "shape.C3",
-          "shape.C4",          "statistics.C1",    "statistics.C2",     "statistics.C3",
-          "statistics.C4",     "statistics.C5",    "statistics.C6",     "versioning.C1",
-          "versioning.C2",     "versioning.C3",    "versioning.C4",     "versioning.C5"};
+  return {"element_types.C1",  "element_types.C2",  "element_types.C3", "element_types.C4",
+          "element_types.C5",  "graph.C1",          "graph.C2",         "graph.C3",
+          "graph.C4",          "graph.C5",          "graph.C6",         "graph.C7",
+          "graph.C8",          "graph.C9",          "lowering.C1",      "origin.C1",
+          "origin.C2",         "quantization.C1",   "quantization.C2",  "quantization.C3",
+          "quantization.C4",   "quantization.C5",   "quantization.C6",  "quantization.C7",
+          "quantization.C8",   "quantization.C9",   "quantization.C10", "quantization.C11",
+          "quantization.C12",  "quantization.C13",  "quantization.C14", "quantization.C15",
+          "quantization.C16",  "quantization.C17",  "quantization.C18", "requantization.C1",
+          "requantization.C2", "requantization.C3", "shape.C1",         "shape.C2",
+          "shape.C3",          "shape.C4",          "statistics.C1",    "statistics.C2",
+          "statistics.C3",     "statistics.C4",     "statistics.C5",    "statistics.C6",
+          "versioning.C1",     "versioning.C2",     "versioning.C3",    "versioning.C4",
+          "versioning.C5"};
 }
 
 }  // namespace qtx::format

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "catalogue/onnx_operators.h"
+#include "catalogue/onnx_shapes.h"
+#include "catalogue/propagation.h"
 
 namespace qtx::format {
 namespace {
@@ -34,11 +36,25 @@ std::optional<Tensor> ConstantOf(const Node& node, const std::string& folder) {
   return *std::move(tensor);
 }
 
+// A type that is none is not known: element_types.C1 refuses it.
+ElementType KnownType(ElementType type) {
+  return ElementTypeFromCode(static_cast<std::int64_t>(type)).value_or(ElementType::kUndefined);
+}
+
+// A negative size is not known: shape.C1 refuses it.
+Dims KnownDims(Dims dims) {
+  for (std::int64_t& size : dims) size = std::max(size, kUnknownSize);
+  return dims;
+}
+
 bool IsOnnx(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 }  // namespace
 
-Inference::Inference(const Model& model) : opset_(OnnxOpset(model)), folder_(model.folder) {
+Inference::Inference(const Model& model)
+    : opset_(OnnxOpset(model)),
+      is_stock_(model.OpsetVersion(kDomain) == 0),
+      folder_(model.folder) {
   Declare(model.graph.values);
   Declare(model.graph.outputs);
   Declare(model.graph.inputs);
@@ -77,7 +93,7 @@ void Inference::Declare(const std::vector<ValueInfo>& values) {
   for (const ValueInfo& value : values) {
     ValueFacts facts{.given = true};
     if (value.type) {
-      facts.type = value.type->elem_type;
+      facts.type = KnownType(value.type->elem_type);
       if (value.type->shape) facts.dims = DimsOf(*value.type->shape);
     }
     values_.insert_or_assign(value.name, std::move(facts));
@@ -88,8 +104,8 @@ void Inference::AddInitializers(const Model& model) {
   for (const TensorData& data : model.graph.initializers) {
     ValueFacts& facts = values_[data.name];
     facts.given = true;
-    if (facts.type == ElementType::kUndefined) facts.type = data.data_type;
-    if (!facts.dims || facts.type == data.data_type) facts.dims = data.dims;
+    if (facts.type == ElementType::kUndefined) facts.type = KnownType(data.data_type);
+    if (!facts.dims || facts.type == data.data_type) facts.dims = KnownDims(data.dims);
     const auto count = ElementCount(data.dims);
     if (IsQuantized(facts.type) || !count.has_value() || *count > kMostConstantElements) continue;
     auto tensor = Decode(data, model.folder);
@@ -108,46 +124,87 @@ std::vector<ValueFacts> Inference::FactsOf(const std::vector<std::string>& names
   return facts;
 }
 
-// What ONNX itself says of a node: all there is to say where its operator has no section, else
-// whether the opset has the operator and its attributes.
-Result<void> Inference::VisitOnnx(const Node& node, const std::vector<ValueFacts>& outputs,
-                                  bool has_section) const {
-  const catalogue::OnnxOperator* op = catalogue::FindOnnxOperator(node.op_type, opset_);
+// What ONNX itself says of a node: all of it where the operator has no section or the model is a
+// stock one, otherwise whether the opset has the operator and its attributes.
+Result<void> Inference::VisitOnnx(Application& a, bool has_section) const {
+  const catalogue::OnnxOperator* op = catalogue::FindOnnxOperator(a.node.op_type, opset_);
   if (op == nullptr) {
     return Error{ErrorCode::kInvalid, "",
-                 "ONNX has no operator " + node.op_type + " in opset " + std::to_string(opset_),
+                 "ONNX has no operator " + a.node.op_type + " in opset " + std::to_string(opset_),
                  "graph.C4"};
   }
-  if (has_section) return catalogue::CheckOnnxAttributes(*op, node, opset_);
-  return catalogue::CheckOnnxApplication(*op, node, opset_, TypesOf(FactsOf(node.inputs)),
-                                         TypesOf(outputs));
+  if (has_section && !is_stock_) return catalogue::CheckOnnxAttributes(*op, a.node, opset_);
+  QTX_RETURN_IF_ERROR(
+      catalogue::CheckOnnxApplication(*op, a.node, opset_, TypesOf(a.inputs), TypesOf(a.outputs)));
+  return has_section ? Result<void>() : catalogue::InferOnnxOutputs(*op, a);
+}
+
+// The clauses of the section. The text is of opset 13 and later: an older one's node of another
+// form is not defined, unless ONNX refuses it, too.
+Result<void> Inference::CheckSection(Application& a) const {
+  constexpr std::int64_t kOldestDefined = 13;
+  Result<void> checked = CheckApplication(a);
+  if (checked.has_value() || opset_ >= kOldestDefined || !IsOnnx(a.node.domain)) return checked;
+  Error& error = checked.error();
+  if (error.clause != "graph.C5" && error.clause != "graph.C6") return checked;
+  const catalogue::OnnxOperator* op = catalogue::FindOnnxOperator(a.node.op_type, opset_);
+  if (op == nullptr ||
+      !catalogue::CheckOnnxApplication(*op, a.node, opset_, TypesOf(a.inputs), TypesOf(a.outputs))
+           .has_value()) {
+    return checked;
+  }
+  error.code = ErrorCode::kUnsupported;
+  error.message += "; the form of opset " + std::to_string(opset_) +
+                   " is not defined by this version of the text";
+  return checked;
+}
+
+// The elements of the first output, where they follow.
+void Inference::Propagate(Application& a) {
+  if (a.outputs.empty() || IsQuantized(a.outputs[0].type)) return;
+  std::optional<Tensor> elements;
+  if (a.node.op_type == "Constant") {
+    elements = ConstantOf(a.node, folder_);
+  } else {
+    for (const ValueFacts& input : a.inputs) {
+      if (input.constant == nullptr) continue;
+      propagated_ += std::min(ElementCount(*input.constant), catalogue::kMostPropagated);
+    }
+    if (propagated_ > kMostPropagated) return;
+    elements = catalogue::PropagateElements(a, folder_);
+    if (elements) propagated_ += ElementCount(*elements);
+  }
+  if (elements) a.outputs[0].constant = &constants_.emplace_back(*std::move(elements));
 }
 
 void Inference::Visit(std::size_t i, const Node& node) {
-  std::vector<ValueFacts> outputs = FactsOf(node.outputs);
-  const OpSchema* schema = FindSchema(node.domain, node.op_type);
-  Result<void> checked;
-  if (schema != nullptr) {
-    Application application{*schema, node, opset_, FactsOf(node.inputs), outputs};
-    checked = CheckApplication(application);
-    if (checked.has_value()) outputs = std::move(application.outputs);
+  static const OpSchema kNoRules;
+  const bool is_onnx = IsOnnx(node.domain);
+  const OpSchema* section = FindSchema(node.domain, node.op_type);
+  const OpSchema* rules = section;
+  if (rules == nullptr && is_onnx) rules = catalogue::FindOnnxShape(node.op_type);
+  if (rules == nullptr) without_shape_rule_.push_back(i);
+  Application a{rules == nullptr ? kNoRules : *rules, node, opset_, FactsOf(node.inputs),
+                FactsOf(node.outputs)};
+
+  Result<void> checked = section == nullptr ? Result<void>() : CheckSection(a);
+  const bool is_undefined = !checked.has_value() && checked.error().code == ErrorCode::kUnsupported;
+  if (is_onnx && (checked.has_value() || is_undefined)) {
+    auto by_onnx = VisitOnnx(a, section != nullptr);
+    if (!by_onnx.has_value()) checked = std::move(by_onnx);
+  }
+  if (checked.has_value()) {
+    if (is_onnx) Propagate(a);
+  } else if (checked.error().code == ErrorCode::kUnsupported) {
+    undefined_.push_back({i, std::move(checked).error()});
   } else {
-    without_shape_rule_.push_back(i);
-  }
-  if (checked.has_value() && IsOnnx(node.domain)) {
-    checked = VisitOnnx(node, outputs, schema != nullptr);
-  }
-  if (!checked.has_value()) {
     broken_.push_back({i, std::move(checked).error()});
-  } else if (node.op_type == "Constant" && IsOnnx(node.domain) && !IsQuantized(outputs[0].type)) {
-    if (auto constant = ConstantOf(node, folder_)) {
-      outputs[0].constant = &constants_.emplace_back(*std::move(constant));
-    }
+    a.outputs = FactsOf(node.outputs);
   }
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
+  for (std::size_t k = 0; k < a.outputs.size(); ++k) {
     if (node.outputs[k].empty()) continue;
-    outputs[k].given = true;
-    values_.insert_or_assign(node.outputs[k], std::move(outputs[k]));
+    a.outputs[k].given = true;
+    values_.insert_or_assign(node.outputs[k], std::move(a.outputs[k]));
   }
 }
 

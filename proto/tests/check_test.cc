@@ -38,6 +38,13 @@ Node MakeNode(std::string op_type, std::vector<std::string> inputs, std::string 
   return node;
 }
 
+// Of a type that is not quantized.
+ValueInfo Plain(std::string name, ElementType type, Dims dims) {
+  ValueInfo value = Value(std::move(name), type, std::move(dims), 1.0F);
+  value.type->quantization.reset();
+  return value;
+}
+
 // x [2,4] times w [4,3], per channel, gives y [2,3].
 Model Conforming() {
   Model model;
@@ -154,7 +161,8 @@ const Broken kBroken[] = {
     {"element_types.C5", "initializer[0] 'w' [0]",
      [](Parts p) { p.w.quantization->quant_min = 1; }},
     {"shape.C1", "shape", [](Parts p) { (*p.x.shape)[0].value = -2; }},
-    {"shape.C2", "shape", [](Parts p) { p.x.shape = ToShape(Dims(17, 1)); }},
+    {"shape.C2", "value_info[1] 'u'",
+     [](Parts p) { p.model.graph.values.push_back(Plain("u", kFloat, Dims(17, 1))); }},
     {"shape.C3", "shape",
      [](Parts p) {
        p.x.quantization->axis = {0};
@@ -476,6 +484,26 @@ const Broken kBroken[] = {
      [](Parts p) { p.model.graph.nodes[0].attributes = {Attribute::Int("axis", 0)}; }},
     {"graph.C7", "node[1] '': input[0]",
      [](Parts p) { p.model.graph.nodes.push_back(MakeNode("Sin", {"x"}, "s")); }},
+    {"graph.C7", "node[0] '': output[0]",  // of a stock model: the section would allow it
+     [](Parts p) {
+       p.model.opset_imports = {{"", 17}};
+       p.model.graph = Graph();
+       p.model.graph.inputs = {Plain("x", kFloat, {2, 4})};
+       p.model.graph.outputs = {Plain("y", kFloat16, {2, 4})};
+       p.model.graph.nodes = {MakeNode("Softmax", {"x"}, "y")};
+     }},
+    {"graph.C9", "node[1] '': input[1] 'b'",
+     [](Parts p) {
+       p.model.graph.inputs.push_back(Plain("a", kInt64, {2, 3}));
+       p.model.graph.inputs.push_back(Plain("b", kInt64, {2}));
+       p.model.graph.nodes.push_back(MakeNode("Mod", {"a", "b"}, "m"));
+     }},
+    {"graph.C9", "node[1] '': output[0] 's'",
+     [](Parts p) {
+       p.model.graph.inputs.push_back(Plain("a", kFloat, {2, 3}));
+       p.model.graph.values.push_back(Plain("s", kFloat, {3, 2}));
+       p.model.graph.nodes.push_back(MakeNode("Sin", {"a"}, "s"));
+     }},
     {"graph.C8", "node[1] '': output[0]",
      [](Parts p) { p.model.graph.nodes.push_back(MakeNode("Relu", {"x"}, "r")); }},
     {"mat_mul.C3", "node[0] '': input[1]",

@@ -100,25 +100,6 @@ Result<void> CheckAttributes(const Application& a) {
   return {};
 }
 
-Result<void> CheckShapes(Application& a) {
-  if (a.schema.shape == nullptr) return {};
-  QTX_ASSIGN_OR_RETURN(const std::vector<std::optional<Dims>> shapes, a.schema.shape(a));
-  for (std::size_t i = 0; i < std::min(shapes.size(), a.outputs.size()); ++i) {
-    ValueFacts& output = a.outputs[i];
-    if (!shapes[i]) continue;
-    if (output.dims && catalogue::Differ(*output.dims, *shapes[i])) {
-      return catalogue::BadOutput(a, i, "the declared shape " + catalogue::ShapeText(*output.dims),
-                                  catalogue::ShapeText(*shapes[i]));
-    }
-    if (!output.dims) output.dims = *shapes[i];
-    for (std::size_t k = 0; k < output.dims->size(); ++k) {
-      std::int64_t& size = (*output.dims)[k];
-      if (!catalogue::Known(size) && (*shapes[i])[k] != kUnknownSize) size = (*shapes[i])[k];
-    }
-  }
-  return {};
-}
-
 template <typename T>
 T DefaultOf(const OpSchema* schema, std::string_view name, std::int64_t opset) {
   const AttributeRule* rule = schema == nullptr ? nullptr : schema->FindAttribute(name, opset);
@@ -127,6 +108,29 @@ T DefaultOf(const OpSchema* schema, std::string_view name, std::int64_t opset) {
 }
 
 }  // namespace
+
+namespace catalogue {
+
+Result<void> CheckShapes(Application& a) {
+  if (a.schema.shape == nullptr) return {};
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::optional<Dims>> shapes, a.schema.shape(a));
+  for (std::size_t i = 0; i < std::min(shapes.size(), a.outputs.size()); ++i) {
+    ValueFacts& output = a.outputs[i];
+    if (!shapes[i]) continue;
+    if (output.dims && Differ(*output.dims, *shapes[i])) {
+      return BadOutput(a, i, "the declared shape " + ShapeText(*output.dims),
+                       ShapeText(*shapes[i]));
+    }
+    if (!output.dims) output.dims = *shapes[i];
+    for (std::size_t k = 0; k < output.dims->size(); ++k) {
+      std::int64_t& size = (*output.dims)[k];
+      if (!Known(size) && (*shapes[i])[k] != kUnknownSize) size = (*shapes[i])[k];
+    }
+  }
+  return {};
+}
+
+}  // namespace catalogue
 
 const ValueFacts& Application::Input(std::size_t i) const {
   return i < inputs.size() ? inputs[i] : kAbsent;
@@ -242,13 +246,17 @@ Result<void> CheckApplication(Application& a) {
                                                   "has no declared type, which parameters of " +
                                                       std::string(Name(type)) + " need"));
   }
+  Result<void> defined;
   for (const ClauseCheck& check : a.schema.checks) {
     auto kept = check.rule(a);
-    if (!kept.has_value()) return OfClause(check.clause, std::move(kept).error());
+    if (kept.has_value()) continue;
+    Error error = OfClause(check.clause, std::move(kept).error());
+    if (error.code != ErrorCode::kUnsupported) return error;
+    if (defined.has_value()) defined = std::move(error);  // the others are asked, too
   }
-  auto shapes = CheckShapes(a);
+  auto shapes = catalogue::CheckShapes(a);
   if (!shapes.has_value()) return OfClause(a.schema.shape_clause, std::move(shapes).error());
-  return {};
+  return defined;
 }
 
 }  // namespace qtx::format

@@ -32,18 +32,57 @@ ClauseRule NormPerChannel(std::size_t last) {
   };
 }
 
+// graph.C5: from opset 14 on the statistics are outputs in training, and only then.
+Result<void> BatchNormalizationOutputs(const Application& a) {
+  const std::size_t expected = a.Int("training_mode") != 0 ? 3 : 1;
+  if (a.opset < 14 || a.outputs.size() == expected) return {};
+  Error error = Refuse("output", "found " + std::to_string(a.outputs.size()) + ", expected " +
+                                     std::to_string(expected) + " with training_mode " +
+                                     std::to_string(a.Int("training_mode")));
+  error.clause = "graph.C5";
+  return error;
+}
+
+// batch_normalization.C5.
+Result<void> BatchNormalizationTrains(const Application& a) {
+  QTX_RETURN_IF_ERROR(BatchNormalizationOutputs(a));
+  if (a.Int("training_mode") != 0) return UndefinedAttribute("training_mode", "1");
+  if (a.outputs.size() == 1) return {};
+  return Error{ErrorCode::kUnsupported, OutputPlace(a, 1),
+               "found one, which this version of the text does not define"};
+}
+
+// batch_normalization.C4; statistics have one element for each channel.
+Result<NormShapes> ShapeOfBatchNormalization(const Application& a) {
+  const Dims* x = DimsOf(a.Input(0));
+  if (x == nullptr) return NormShapes(5);
+  NormShapes shapes(5, Dims{x->size() > 1 ? (*x)[1] : 1});
+  shapes[0] = *x;
+  return shapes;
+}
+
+ElementType BatchNormalizationType(const Application& a, std::size_t output) {
+  return a.Input(output == 0 ? 0 : 3).type;
+}
+
 OpSchema BatchNormalizationRow() {
   return {.op_type = "BatchNormalization",
           .inputs = {{"x"}, {"gain"}, {"bias"}, {"mean"}, {"variance"}},
-          .outputs = {{"y"}},
+          .outputs = {{"y"},
+                      {"running_mean", true},
+                      {"running_variance", true},
+                      {"saved_mean", true},
+                      {"saved_variance", true}},
           .attributes = {kNormEpsilon,
                          {"momentum", AttributeType::kFloat, 0.9F},
                          {"training_mode", AttributeType::kInt, std::int64_t{0}, false, 14}},
           .checks = {{"batch_normalization.C1", RealOrOne({0, 1, 2, 3, 4}, {0}, {})},
                      {"batch_normalization.C2", NormPerChannel(4)},
-                     {"batch_normalization.C3", IsFiniteNotNegative("epsilon")}},
-          .shape = ShapeOfFirst,
-          .shape_clause = "batch_normalization.C4"};
+                     {"batch_normalization.C3", IsFiniteNotNegative("epsilon")},
+                     {"batch_normalization.C5", BatchNormalizationTrains}},
+          .shape = ShapeOfBatchNormalization,
+          .shape_clause = "batch_normalization.C4",
+          .type = BatchNormalizationType};
 }
 
 OpSchema InstanceNormalizationRow() {
@@ -154,6 +193,17 @@ Result<void> AttentionAttributes(const Application& a) {
   const std::int64_t precision = a.Int("softmax_precision");
   if (precision == 1 || precision == 10 || precision == 11 || precision == 16) return {};
   return BadAttribute("softmax_precision", std::to_string(precision), "1, 10, 11 or 16");
+}
+
+// attention.C9.
+Result<void> AttentionWindows(const Application& a) {
+  for (const char* name : {"left_window_size", "right_window_size"}) {
+    QTX_RETURN_IF_ERROR(IntWithin(name, -1, INT64_MAX)(a));
+  }
+  for (const char* name : {"left_window_size", "right_window_size"}) {
+    if (a.Int(name) != -1) return UndefinedAttribute(name, std::to_string(a.Int(name)));
+  }
+  return {};
 }
 
 // The rank of Q, K and V, where one of theirs is known.
@@ -356,8 +406,10 @@ OpSchema AttentionRow() {
                       {"qk_matmul_output", true}},
           .attributes = {{"is_causal", AttributeType::kInt, std::int64_t{0}},
                          {"kv_num_heads", AttributeType::kInt},
+                         {"left_window_size", AttributeType::kInt, std::int64_t{-1}, false, 25},
                          {"q_num_heads", AttributeType::kInt},
                          {"qk_matmul_output_mode", AttributeType::kInt, std::int64_t{0}},
+                         {"right_window_size", AttributeType::kInt, std::int64_t{-1}, false, 25},
                          {"scale", AttributeType::kFloat},
                          {"softcap", AttributeType::kFloat, 0.0F},
                          {"softmax_precision", AttributeType::kInt, std::int64_t{1}}},
@@ -367,7 +419,8 @@ OpSchema AttentionRow() {
                      {"attention.C4", AttentionSizesAgree},
                      {"attention.C5", AttentionPastFits},
                      {"attention.C6", AttentionMaskFits},
-                     {"attention.C7", AttentionKeysFit}},
+                     {"attention.C7", AttentionKeysFit},
+                     {"attention.C9", AttentionWindows}},
           .shape = ShapeOfAttention,
           .shape_clause = "attention.C8",
           .type = AttentionType};

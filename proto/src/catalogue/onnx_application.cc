@@ -64,10 +64,12 @@ Result<void> CheckOnnxTypes(const OnnxOperator& op, std::initializer_list<OnnxSi
       const OnnxParameter& parameter = side.Parameter(i);
       const TypeSet set = sets[parameter.types];
       const ElementType type = side.types[i];
-      if (side.names[i].empty() || type == ElementType::kUndefined || set == TypeSet()) continue;
+      if (side.names[i].empty() || type == ElementType::kUndefined) continue;
       const std::string found = "found type " + std::string(Name(type)) + ", expected ";
-      if (!set.Has(type)) {
-        return RefuseOnnx("graph.C7", side.Place(i), found + TypeNames(set));
+      const bool any = set == TypeSet();  // values that are no tensors, too
+      if (any ? IsQuantized(type) : !set.Has(type)) {
+        return RefuseOnnx("graph.C7", side.Place(i),
+                          found + (any ? "one of ONNX's types" : TypeNames(set)));
       }
       if (!parameter.homogeneous) continue;
       auto& [expected, place] = first[parameter.types];

@@ -21,7 +21,7 @@ OnnxShapes OnnxHardmaxShape(const Application& a) {
   if (dims == nullptr) return ShapeOfFirst(a);
   const auto rank = static_cast<std::int64_t>(dims->size());
   const std::int64_t axis = a.node.IntOr("axis", a.opset < 13 ? 1 : -1);
-  if (axis < -rank || axis >= std::max<std::int64_t>(rank, a.opset < 13 ? rank + 1 : rank)) {
+  if (axis < -rank || axis >= rank) {
     return BadAttribute("axis", std::to_string(axis), "an axis of rank " + std::to_string(rank));
   }
   return ShapeOfFirst(a);
@@ -76,7 +76,7 @@ ElementType OnnxTypeTo(const Application& a, std::size_t) { return OnnxTypeOf(a,
 // graph.C9: an attribute that names a type has the code of one.
 Result<void> OnnxIsType(const Application& a, std::string_view attribute) {
   const Attribute* found = a.Find(attribute);
-  if (found == nullptr || ElementTypeFromCode(found->i)) return {};
+  if (found == nullptr || (found->i != 0 && ElementTypeFromCode(found->i))) return {};
   return BadAttribute(attribute, std::to_string(found->i), "the code of an element type");
 }
 
@@ -125,7 +125,9 @@ std::optional<std::int64_t> OnnxRangeCount(std::int64_t start, std::int64_t limi
                                            std::int64_t delta) {
   std::int64_t distance = 0;
   if (delta == 0 || __builtin_sub_overflow(limit, start, &distance)) return std::nullopt;
-  if (delta == -1) return distance == INT64_MIN ? std::nullopt : std::optional(std::max<std::int64_t>(-distance, 0));
+  if (delta == -1)
+    return distance == INT64_MIN ? std::nullopt
+                                 : std::optional(std::max<std::int64_t>(-distance, 0));
   const std::int64_t whole = distance / delta;
   const bool more = distance % delta != 0 && (distance < 0) == (delta < 0);
   return std::max<std::int64_t>(whole + (more ? 1 : 0), 0);
@@ -164,23 +166,52 @@ ElementType OnnxConstantOfShapeType(const Application& a, std::size_t) {
   return value != nullptr && value->t ? value->t->data_type : ElementType::kFloat;
 }
 
-OnnxShapes OnnxScalarShape(const Application&) {
-  return std::vector<std::optional<Dims>>{Dims()};
+// A sequence has no shape.
+OnnxShapes OnnxSequenceShape(const Application& a) {
+  QTX_RETURN_IF_ERROR(OnnxIsType(a, "dtype"));
+  return std::vector<std::optional<Dims>>{std::nullopt};
 }
+
+OnnxShapes OnnxScalarShape(const Application&) { return std::vector<std::optional<Dims>>{Dims()}; }
 
 }  // namespace
 
 void AddOnnxElementwise(std::vector<OpSchema>& rows) {
-  for (const std::string_view op_type :
-       {"Acos",       "Acosh",        "Asin",        "Asinh",
-        "Atan",       "Atanh",        "BitwiseNot",  "CastLike",
-        "Ceil",       "Celu",         "Cos",         "Cosh",
-        "CumProd",    "CumSum",       "Floor",       "GroupNormalization",
-        "IsInf",      "IsNaN",        "LRN",         "LpNormalization",
-        "Not",        "RegexFullMatch", "Round",     "Scatter",
-        "ScatterElements", "Selu",    "Shrink",      "Sign",
-        "Sin",        "Sinh",         "Softsign",    "Swish",
-        "Tan",        "ThresholdedRelu", "MeanVarianceNormalization"}) {
+  for (const std::string_view op_type : {"Acos",
+                                         "Acosh",
+                                         "Asin",
+                                         "Asinh",
+                                         "Atan",
+                                         "Atanh",
+                                         "BitwiseNot",
+                                         "CastLike",
+                                         "Ceil",
+                                         "Celu",
+                                         "Cos",
+                                         "Cosh",
+                                         "CumProd",
+                                         "CumSum",
+                                         "Floor",
+                                         "GroupNormalization",
+                                         "IsInf",
+                                         "IsNaN",
+                                         "LRN",
+                                         "LpNormalization",
+                                         "Not",
+                                         "RegexFullMatch",
+                                         "Round",
+                                         "Scatter",
+                                         "ScatterElements",
+                                         "Selu",
+                                         "Shrink",
+                                         "Sign",
+                                         "Sin",
+                                         "Sinh",
+                                         "Softsign",
+                                         "Swish",
+                                         "Tan",
+                                         "ThresholdedRelu",
+                                         "MeanVarianceNormalization"}) {
     rows.push_back({.op_type = op_type, .shape = ShapeOfFirst});
   }
   for (const std::string_view op_type :
@@ -217,6 +248,7 @@ void AddOnnxGenerators(std::vector<OpSchema>& rows) {
   rows.push_back({.op_type = "ConstantOfShape",
                   .shape = OnnxConstantOfShapeShape,
                   .type = OnnxConstantOfShapeType});
+  rows.push_back({.op_type = "SequenceEmpty", .shape = OnnxSequenceShape});
   for (const std::string_view op_type : {"OptionalHasElement", "SequenceLength", "Size"}) {
     rows.push_back({.op_type = op_type, .shape = OnnxScalarShape});
   }

@@ -50,7 +50,7 @@ struct OnnxOperator {
   std::span<const OnnxParameter> Inputs() const;
   std::span<const OnnxParameter> Outputs() const;
   /// Element types of each type constraint; a fixed type is one, too. The empty set: sequences,
-  /// maps or optional values are allowed, and nothing is checked.
+  /// maps or optional values are allowed, and all element types of ONNX.
   std::span<const TypeSet> Types() const;
   std::span<const OnnxAttribute> Attributes() const;
 };

@@ -124,7 +124,7 @@ OpSchema Reduction(std::string_view op_type, const ReduceClauses& clauses, TypeS
                          {"keepdims", AttributeType::kInt, std::int64_t{1}},
                          {"noop_with_empty_axes", AttributeType::kInt, std::int64_t{0}}},
           .checks = {{clauses.types, RealOrOne({0}, {0}, one)},
-                     {clauses.form, ReduceForm<kSince>},
+                     {clauses.form, Both({ReduceForm<kSince>, IntWithin("keepdims", 0, 1)})},
                      {clauses.axes, ReduceAxes}},
           .shape = ShapeOfReduce,
           .shape_clause = clauses.shape};
@@ -169,7 +169,7 @@ OpSchema ReduceToPosition(std::string_view op_type, const ArgClauses& clauses) {
                          {"select_last_index", AttributeType::kInt, std::int64_t{0}, false, 12}},
           .checks = {{clauses.result, OutputTypes(0, kReduceIndex)},
                      {clauses.numbers, InputTypes(0, kRealTypes | kPlainTypes)},
-                     {clauses.axis, AxisInRange("axis", 0)},
+                     {clauses.axis, Both({AxisInRange("axis", 0), IntWithin("keepdims", 0, 1)})},
                      {clauses.elements, ReduceHasPosition}},
           .shape = ShapeOfArg,
           .shape_clause = clauses.shape,

@@ -239,7 +239,10 @@ ListArgument SqueezeList(const Application& a) { return ListOf(a, 1, "axes"); }
 
 // squeeze.C1, unsqueeze.C1.
 ClauseRule SqueezeTypes() {
-  return Both({InputSince(1, 13), OutputsFollowInput(), IsList(1, kReshapeInt64)});
+  const auto list = [](const Application& a) {
+    return RankOf(a.Input(1)) == 0 ? Result<void>() : RankIs(1, 1)(a);
+  };
+  return Both({InputSince(1, 13), OutputsFollowInput(), InputTypes(1, kReshapeInt64), list});
 }
 
 // squeeze.C2.

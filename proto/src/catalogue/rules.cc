@@ -105,6 +105,11 @@ Error BadAttribute(std::string_view name, const std::string& found, const std::s
                 "found " + found + ", expected " + expected);
 }
 
+Error UndefinedAttribute(std::string_view name, const std::string& value) {
+  return Error{ErrorCode::kUnsupported, "attribute '" + std::string(name) + "'",
+               "found " + value + ", which this version of the text does not define"};
+}
+
 const Dims* DimsOf(const ValueFacts& value) {
   return value.given && value.dims ? &*value.dims : nullptr;
 }
@@ -209,7 +214,7 @@ ListArgument ListOf(const Application& a, std::size_t i, std::string_view attrib
   ListArgument list{.given = input.given, .place = InputPlace(a, i)};
   if (input.given) {
     list.values = IntegersOf(input);
-    list.length = LengthOf(input);
+    list.length = RankOf(input) == 0 ? 1 : LengthOf(input);
     if (list.length == 0) list.values.emplace();
   } else if (const Attribute* found = a.Find(attribute)) {
     list.values = found->ints;

@@ -31,6 +31,8 @@ Error BadInput(const Application& a, std::size_t i, const std::string& found,
 Error BadOutput(const Application& a, std::size_t i, const std::string& found,
                 const std::string& expected);
 Error BadAttribute(std::string_view name, const std::string& found, const std::string& expected);
+/// kUnsupported: ONNX defines what the attribute asks for, and this version of the text does not.
+Error UndefinedAttribute(std::string_view name, const std::string& value);
 
 // Facts ------------------------------------------------------------------------------------------
 
@@ -81,6 +83,7 @@ std::int64_t CountOf(std::span<const std::int64_t> sizes);  // the product of al
 std::int64_t EitherOf(std::int64_t a, std::int64_t b);
 
 /// A list of integers that a node names in input `i` or, where that is not given, in an attribute.
+/// An input of rank 0 is one value.
 struct ListArgument {
   std::optional<std::vector<std::int64_t>> values;  // nullopt: not known, or not given
   std::int64_t length = kUnknownSize;
@@ -127,6 +130,10 @@ Result<void> Anything(const Application& a);
 
 Result<std::vector<std::optional<Dims>>> ShapeOfFirst(const Application& a);
 Result<std::vector<std::optional<Dims>>> ShapeOfBroadcast(const Application& a);  // of all inputs
+
+/// Gives outputs the sizes of the schema's shape rule that they do not have. Errors: those of the
+/// rule; kInvalid, of an output that declares other sizes.
+Result<void> CheckShapes(Application& a);
 
 // Types of outputs -------------------------------------------------------------------------------
 

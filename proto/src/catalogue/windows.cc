@@ -270,7 +270,10 @@ Result<void> PoolKernel(const Application& a) {
 }
 
 // lp_pool.C4.
-Result<void> PoolAttributes(const Application& a) { return CheckPoolAttributes(a.node); }
+Result<void> PoolAttributes(const Application& a) {
+  QTX_RETURN_IF_ERROR(CheckPoolAttributes(a.node));
+  return IntWithin("ceil_mode", 0, 1)(a);
+}
 
 // REQUIRES: the rank of x is known.
 Result<std::vector<WindowAxis>> PoolAxes(const Application& a) {
@@ -280,7 +283,7 @@ Result<std::vector<WindowAxis>> PoolAxes(const Application& a) {
 
 // max_pool.C4.
 Result<void> MaxPoolAttributes(const Application& a) {
-  QTX_RETURN_IF_ERROR(CheckPoolAttributes(a.node));
+  QTX_RETURN_IF_ERROR(PoolAttributes(a));
   if (DimsOf(a.Input(0)) == nullptr) return {};
   const auto axes = PoolAxes(a);
   if (!axes.has_value() || std::ranges::none_of(*axes, HasWindowInPadding)) return {};
@@ -290,7 +293,7 @@ Result<void> MaxPoolAttributes(const Application& a) {
 
 // average_pool.C4.
 Result<void> AveragePoolAttributes(const Application& a) {
-  return a.Int("count_include_pad") != 0 ? CheckPoolAttributes(a.node) : MaxPoolAttributes(a);
+  return a.Int("count_include_pad") != 0 ? PoolAttributes(a) : MaxPoolAttributes(a);
 }
 
 WindowShapes PoolShape(const Application& a) {
@@ -380,18 +383,24 @@ Result<void> ResizeTypes(const Application& a) {
 
 // resize.C2.
 Result<void> ResizeModes(const Application& a) {
-  QTX_RETURN_IF_ERROR(StringOneOf("mode", {"nearest", "linear"})(a));
+  QTX_RETURN_IF_ERROR(StringOneOf("mode", {"nearest", "linear", "cubic"})(a));
   QTX_RETURN_IF_ERROR(StringOneOf("coordinate_transformation_mode",
                                   {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
                                    "align_corners", "asymmetric", "tf_crop_and_resize"})(a));
   QTX_RETURN_IF_ERROR(
       StringOneOf("nearest_mode", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})(a));
-  QTX_RETURN_IF_ERROR(IntWithin("antialias", 0, 0)(a));
+  QTX_RETURN_IF_ERROR(IntWithin("antialias", 0, 1)(a));
   QTX_RETURN_IF_ERROR(
       StringOneOf("keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller"})(a));
   const std::string policy = a.String("keep_aspect_ratio_policy");
   if (policy == "stretch" || !ResizeHas(a, kResizeScales).value_or(false)) return {};
   return BadAttribute("keep_aspect_ratio_policy", policy, "stretch beside scales");
+}
+
+// resize.C8.
+Result<void> ResizeDefined(const Application& a) {
+  if (a.String("mode") == "cubic") return UndefinedAttribute("mode", "cubic");
+  return a.Int("antialias") == 0 ? Result<void>() : UndefinedAttribute("antialias", "1");
 }
 
 // resize.C3.
@@ -605,6 +614,12 @@ Result<void> BlockArea(const Application& a) {
   if (dims == nullptr) return {};
   QTX_RETURN_IF_ERROR(BlockDivides(a, 2, (*dims)[2]));
   return BlockDivides(a, 3, (*dims)[3]);
+}
+
+// space_to_depth.C6.
+Result<void> SpaceToDepthOrder(const Application& a) {
+  QTX_RETURN_IF_ERROR(StringOneOf("mode", {"DCR", "CRD"})(a));
+  return a.String("mode") == "DCR" ? Result<void>() : UndefinedAttribute("mode", "CRD");
 }
 
 // A size that is not known stays only where there is nothing to change.
@@ -850,7 +865,8 @@ void AddResizers(std::vector<OpSchema>& rows) {
                   {"resize.C4", ResizeAxes},
                   {"resize.C3", ResizeExtent},
                   {"resize.C5", ResizeCrop},
-                  {"resize.C6", ResizeEmptyAxes}},
+                  {"resize.C6", ResizeEmptyAxes},
+                  {"resize.C8", ResizeDefined}},
        .shape = ResizeShape,
        .shape_clause = "resize.C7"});
   const AttributeRule blocksize{"blocksize", AttributeType::kInt};
@@ -868,11 +884,12 @@ void AddResizers(std::vector<OpSchema>& rows) {
   rows.push_back({.op_type = "SpaceToDepth",
                   .inputs = {{"data"}},
                   .outputs = {{"y"}},
-                  .attributes = {blocksize},
+                  .attributes = {blocksize, {"mode", AttributeType::kString, "DCR", false, 28}},
                   .checks = {{"space_to_depth.C1", OutputsFollowInput()},
                              {"space_to_depth.C2", RankIs(0, 4)},
                              {"space_to_depth.C3", BlockSize},
-                             {"space_to_depth.C4", BlockArea}},
+                             {"space_to_depth.C4", BlockArea},
+                             {"space_to_depth.C6", SpaceToDepthOrder}},
                   .shape = SpaceToDepthShape,
                   .shape_clause = "space_to_depth.C5"});
 }

@@ -121,7 +121,8 @@ struct AttributeRule {
 };
 
 /// Nothing where a node keeps the clause, as far as its facts say. `where` names the input, output
-/// or attribute. Errors: kInvalid, for certain.
+/// or attribute. Errors: kInvalid, for certain; kUnsupported, of a clause that says so: ONNX
+/// defines what the node asks for, and this version of the text does not.
 using ClauseRule = std::function<Result<void>(const Application&)>;
 
 struct ClauseCheck {
@@ -197,6 +198,8 @@ ElementType TypeOfOutput(const Application& application, std::size_t output);
 
 /// The first clause that the node breaks, in Error::clause; `where` is below the node. Otherwise
 /// `outputs` of `application` gain what follows for them: types and sizes that were not known.
+/// Errors: kInvalid; kUnsupported where a rule says so and all clauses are kept (outputs gain then,
+/// too).
 Result<void> CheckApplication(Application& application);
 
 }  // namespace qtx::format

@@ -23,7 +23,9 @@ struct Finding {
 std::vector<Finding> Check(const Model& model, const std::string& file = "model",
                            Features features = Features::Current());
 
-/// The first finding as an error that names its clause.  Errors: kInvalid.
+/// Whether the model can be computed: its first finding as an error that names the clause, or the
+/// first node that asks for what ONNX defines and this version of the text does not.
+/// Errors: kInvalid; kUnsupported, where there is no finding.
 Result<void> CheckFirst(const Model& model, Features features = Features::Current());
 
 /// The rules Check knows, e.g. for the test that holds them to the clauses of the spec.
