@@ -1,8 +1,8 @@
 // Which part of a network fails.
 #pragma once
 
+#include "differential_tester.h"
 #include "program.h"
-#include "trial.h"
 
 namespace qtx::conformance {
 
@@ -16,8 +16,8 @@ struct Part {
 /// The first node that fails on the reference's values, at best in the way of `whole`; else the
 /// shortest run of nodes that ends where the model first goes wrong. At most `max_runs` runs.
 /// Errors: those of Extract; kInvalid when neither fails alone.
-Result<Part> FindFailingPart(Trial& trial, const format::Model& model,
-                             const std::vector<format::Tensor>& inputs, Way whole,
+Result<Part> FindFailingPart(DifferentialTester& tester, const format::Model& model,
+                             const std::vector<format::Tensor>& inputs, VerdictKind whole,
                              std::int64_t max_runs);
 
 }  // namespace qtx::conformance

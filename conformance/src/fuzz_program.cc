@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "differential_tester.h"
 #include "fuzz_maker.h"
 #include "qtx/conformance/suite.h"
-#include "trial.h"
 
 namespace qtx::conformance {
 namespace {

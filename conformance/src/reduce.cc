@@ -18,11 +18,11 @@ bool IsUsed(const Program& program, const std::string& name) {
 }  // namespace
 
 bool Search::exhausted() const {
-  return trial_.runs() >= max_runs_ || trial_.timeouts() >= kMaxTimeouts;
+  return tester_.runs() >= max_runs_ || tester_.timeouts() >= kMaxTimeouts;
 }
 
 bool Search::Try(Program candidate) {
-  if (exhausted() || trial_.Run(candidate).way != way_) return false;
+  if (exhausted() || tester_.Run(candidate).kind != kind_) return false;
   best_ = std::move(candidate);
   return true;
 }

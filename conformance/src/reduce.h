@@ -3,29 +3,29 @@
 
 #include <cstdint>
 
+#include "differential_tester.h"
 #include "program.h"
-#include "trial.h"
 
 namespace qtx::conformance {
 
 /// The smallest program found so far, and what may still be spent on finding a smaller one.
 class Search {
  public:
-  /// REQUIRES: `program` fails by way of `way`.
-  Search(Trial& trial, Program program, Way way, std::int64_t max_runs)
-      : trial_(trial), best_(std::move(program)), way_(way), max_runs_(max_runs) {}
+  /// REQUIRES: `program` fails with `kind`.
+  Search(DifferentialTester& tester, Program program, VerdictKind kind, std::int64_t max_runs)
+      : tester_(tester), best_(std::move(program)), kind_(kind), max_runs_(max_runs) {}
 
   const Program& best() const { return best_; }
   bool exhausted() const;
   /// True, and `candidate` is the best, when it fails in the same way.
   bool Try(Program candidate);
   /// Whether the checker and the reference take it: no run of the backend.
-  bool Accepts(const Program& program) { return trial_.Accepts(program); }
+  bool Accepts(const Program& program) { return tester_.Accepts(program); }
 
  private:
-  Trial& trial_;
+  DifferentialTester& tester_;
   Program best_;
-  Way way_;
+  VerdictKind kind_;
   std::int64_t max_runs_;
 };
 

@@ -126,13 +126,14 @@ class Shrinker {
       : source_(source), failure_(failure), options_(options) {}
 
   Result<Shrunk> Run() {
-    QTX_ASSIGN_OR_RETURN(Trial trial, Trial::Make(source_, options_.arithmetic, Tolerance()));
-    const Verdict whole = trial.Run(failure_.model, failure_.inputs);
-    QTX_RETURN_IF_ERROR(ExpectFault(whole, trial.arithmetic()));
-    QTX_ASSIGN_OR_RETURN(const Part part, FindFailingPart(trial, failure_.model, failure_.inputs,
-                                                          whole.way, options_.max_runs / 2));
-    const Program program = Reduce(trial, part);
-    return Finish(trial, WithTidyNames(program), part.verdict.way);
+    QTX_ASSIGN_OR_RETURN(DifferentialTester tester,
+                         DifferentialTester::Make(source_, options_.arithmetic, Tolerance()));
+    const Verdict whole = tester.Run(failure_.model, failure_.inputs);
+    QTX_RETURN_IF_ERROR(ExpectFault(whole, tester.arithmetic()));
+    QTX_ASSIGN_OR_RETURN(const Part part, FindFailingPart(tester, failure_.model, failure_.inputs,
+                                                          whole.kind, options_.max_runs / 2));
+    const Program program = Reduce(tester, part);
+    return Finish(tester, WithTidyNames(program), part.verdict.kind);
   }
 
  private:
@@ -144,17 +145,18 @@ class Shrinker {
   }
 
   Result<void> ExpectFault(const Verdict& verdict, const std::string& arithmetic) const {
-    if (IsFault(verdict.way)) return {};
+    if (IsFault(verdict.kind)) return {};
     std::string message = "backend '" + source_.name + "' ";
-    if (verdict.way == Way::kPass) message += "passes it in " + arithmetic;
-    if (verdict.way == Way::kUnsupported) message += "does not support it: " + verdict.detail;
-    if (verdict.way == Way::kInvalid) message = "the checker or the reference refuses it";
+    if (verdict.kind == VerdictKind::kPass) message += "passes it in " + arithmetic;
+    if (verdict.kind == VerdictKind::kUnsupported)
+      message += "does not support it: " + verdict.detail;
+    if (verdict.kind == VerdictKind::kInvalid) message = "the checker or the reference refuses it";
     return Error{ErrorCode::kInvalid, failure_.name, message + "; there is nothing to shrink"};
   }
 
-  Program Reduce(Trial& trial, const Part& part) const {
+  Program Reduce(DifferentialTester& tester, const Part& part) const {
     constexpr int kRounds = 4;
-    Search search(trial, part.program, part.verdict.way, options_.max_runs);
+    Search search(tester, part.program, part.verdict.kind, options_.max_runs);
     for (int round = 0; round < kRounds && !search.exhausted(); ++round) {
       bool changed = DropInputs(search);
       changed |= ReduceShapes(search);
@@ -166,26 +168,28 @@ class Shrinker {
   }
 
   // As a case that fails on a backend of its own, which has run nothing before.
-  Result<Shrunk> Finish(const Trial& trial, const Program& program, Way way) const {
+  Result<Shrunk> Finish(const DifferentialTester& tester, const Program& program,
+                        VerdictKind kind) const {
     for (const bool as_operator : {true, false}) {
       if (as_operator && !IsOperatorCase(program)) continue;
-      QTX_ASSIGN_OR_RETURN(Trial fresh, Trial::Make(source_, trial.arithmetic(), Tolerance()));
+      QTX_ASSIGN_OR_RETURN(DifferentialTester fresh,
+                           DifferentialTester::Make(source_, tester.arithmetic(), Tolerance()));
       const Verdict verdict = fresh.Run(program);
-      if (verdict.way != way) continue;
+      if (verdict.kind != kind) continue;
       QTX_ASSIGN_OR_RETURN(Shrunk shrunk, ToShrunk(program, verdict, as_operator, fresh));
-      shrunk.runs = trial.runs() + fresh.runs();
-      if (shrunk.how == Name(way) && ToYaml(shrunk.reduced)) return shrunk;
+      shrunk.runs = tester.runs() + fresh.runs();
+      if (shrunk.how == Name(kind) && ToYaml(shrunk.reduced)) return shrunk;
     }
     return Error{ErrorCode::kInvalid, failure_.name,
-                 std::string(Name(way)) +
+                 std::string(Name(kind)) +
                      ", but not any more on a backend that has run nothing before: its answers "
                      "depend on what it ran"};
   }
 
   Result<Shrunk> ToShrunk(const Program& program, const Verdict& verdict, bool as_operator,
-                          Trial& trial) const {
+                          DifferentialTester& tester) const {
     Shrunk shrunk;
-    shrunk.arithmetic = trial.arithmetic();
+    shrunk.arithmetic = tester.arithmetic();
     shrunk.op = program.nodes.back().op_type;
     shrunk.nodes = std::ssize(program.nodes);
     shrunk.elements = ElementsOf(program);
@@ -195,12 +199,12 @@ class Shrinker {
       QTX_ASSIGN_OR_RETURN(shrunk.model, BuildModel(shrunk.reduced));
     }
     const std::vector<Tensor> inputs = InputsOf(program);
-    const Verdict again = trial.Run(shrunk.model, inputs);
+    const Verdict again = tester.Run(shrunk.model, inputs);
     if (again.expected.size() < program.outputs.size()) {
       return Error{ErrorCode::kInvalid, failure_.name,
                    "the reference refuses it as a case: " + again.detail};
     }
-    shrunk.how = Name(again.way);
+    shrunk.how = Name(again.kind);
     shrunk.detail = again.detail;
     for (const Datum& datum : program.data) {
       if (!datum.constant) shrunk.evidence.inputs.push_back({datum.name, datum.tensor});
@@ -219,7 +223,7 @@ class Shrinker {
     c.id = failure_.id;
     c.spec = failure_.spec.empty() ? Stem(shrunk.op) + ".S1" : failure_.spec;
     c.why = "shrunk from " + failure_.name + ", where " + source_.name +
-            " went wrong: " + std::string(Name(verdict.way));
+            " went wrong: " + std::string(Name(verdict.kind));
     c.derivation = "the reference's answer in " + shrunk.arithmetic;
     c.arithmetics = {shrunk.arithmetic};
     c.tags = {"shrunk"};

@@ -1,4 +1,4 @@
-// One try of a program on a backend, beside the reference: what came of it.
+// Differential testing: runs a model on a backend and on the reference, and compares the outputs.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace qtx::conformance {
 
-/// What came of a try; from kDiffers on it is the backend's fault.
-enum class Way {
+/// How a run ended; from kDiffers on the backend is at fault.
+enum class VerdictKind {
   kPass,
-  kInvalid,      // the checker or the reference refuses the program: no try at all
+  kInvalid,      // the checker or the reference refuses the program: the backend is not run
   kUnsupported,  // the backend says so
   kDiffers,      // elements differ
   kMisshapen,    // number, types or shapes of the outputs differ
@@ -25,29 +25,28 @@ enum class Way {
   kTimeout,
   kProtocolError,
 };
-inline bool IsFault(Way way) { return way >= Way::kDiffers; }
-std::string_view Name(Way way);  // "differs", "protocol error"
+inline bool IsFault(VerdictKind kind) { return kind >= VerdictKind::kDiffers; }
+std::string_view Name(VerdictKind kind);  // "differs", "protocol error"
 
 struct Verdict {
-  Way way = Way::kInvalid;
+  VerdictKind kind = VerdictKind::kInvalid;
   std::string detail;  // one sentence; empty for a pass
   std::vector<format::Tensor> expected;
   std::vector<format::Tensor> got;
 };
 
-/// What the reference makes of a model; nullopt where it or the checker refuses.
+/// The outputs of the reference; nullopt where it or the checker refuses the model.
 std::optional<std::vector<format::Tensor>> ReferenceAnswer(
     const format::Model& model, const std::vector<format::Tensor>& inputs,
     const std::string& arithmetic);
 
-/// Runs programs in one arithmetic and counts the runs. Borrows nothing; deterministic as long as
-/// the backend is.
-class Trial {
+/// Runs models in one arithmetic and counts the runs. Deterministic if the backend is.
+class DifferentialTester {
  public:
   /// Errors: those of the source and of Describe; kInvalid when the backend lacks the arithmetic.
-  /// An empty `arithmetic` is the backend's first. Of `tolerance` that of float outputs counts.
-  static Result<Trial> Make(const BackendSource& source, std::string arithmetic,
-                            const Case& tolerance = {});
+  /// An empty `arithmetic` is the backend's first. `tolerance` is read for its ulp and close.
+  static Result<DifferentialTester> Make(const BackendSource& source, std::string arithmetic,
+                                         const Case& tolerance = {});
 
   const std::string& arithmetic() const { return arithmetic_; }
   std::int64_t runs() const { return runs_; }
@@ -55,11 +54,12 @@ class Trial {
 
   Verdict Run(const Program& program);
   Verdict Run(const format::Model& model, const std::vector<format::Tensor>& inputs);
-  /// Whether the checker and the reference take it: no run of the backend.
+  /// True if the checker and the reference accept it. Does not run the backend.
   bool Accepts(const Program& program) const;
 
  private:
-  Trial(std::unique_ptr<backend::Backend> backend, std::string arithmetic, Case tolerance)
+  DifferentialTester(std::unique_ptr<backend::Backend> backend, std::string arithmetic,
+                     Case tolerance)
       : backend_(std::move(backend)),
         arithmetic_(std::move(arithmetic)),
         tolerance_(std::move(tolerance)) {}

@@ -1,4 +1,4 @@
-#include "trial.h"
+#include "differential_tester.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,21 +13,21 @@ namespace {
 
 using format::Tensor;
 
-Way WayOf(ErrorCode code) {
+VerdictKind KindOf(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUnsupported:
-      return Way::kUnsupported;
+      return VerdictKind::kUnsupported;
     case ErrorCode::kTimeout:
-      return Way::kTimeout;
+      return VerdictKind::kTimeout;
     case ErrorCode::kProtocol:
-      return Way::kProtocolError;
+      return VerdictKind::kProtocolError;
     case ErrorCode::kIo:
-      return Way::kCrash;
+      return VerdictKind::kCrash;
     case ErrorCode::kInvalid:
     case ErrorCode::kTooLarge:
       break;
   }
-  return Way::kRefused;
+  return VerdictKind::kRefused;
 }
 
 Result<std::vector<Tensor>> Answer(backend::Backend& backend, const format::Model& model,
@@ -41,11 +41,11 @@ Result<std::vector<Tensor>> Answer(backend::Backend& backend, const format::Mode
 
 }  // namespace
 
-std::string_view Name(Way way) {
+std::string_view Name(VerdictKind kind) {
   constexpr std::string_view kNames[] = {"pass",    "invalid",   "unsupported",
                                          "differs", "misshapen", "refused",
                                          "crash",   "timeout",   "protocol error"};
-  return kNames[static_cast<std::size_t>(way)];
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::optional<std::vector<Tensor>> ReferenceAnswer(const format::Model& model,
@@ -59,8 +59,8 @@ std::optional<std::vector<Tensor>> ReferenceAnswer(const format::Model& model,
   return *std::move(outputs);
 }
 
-Result<Trial> Trial::Make(const BackendSource& source, std::string arithmetic,
-                          const Case& tolerance) {
+Result<DifferentialTester> DifferentialTester::Make(const BackendSource& source,
+                                                    std::string arithmetic, const Case& tolerance) {
   QTX_ASSIGN_OR_RETURN(auto backend, source.make());
   QTX_ASSIGN_OR_RETURN(const backend::Description description, backend->Describe());
   const auto& known = description.arithmetics;
@@ -71,14 +71,14 @@ Result<Trial> Trial::Make(const BackendSource& source, std::string arithmetic,
     return Error{ErrorCode::kInvalid, "arithmetic '" + arithmetic + "'",
                  "backend '" + source.name + "' has " + names};
   }
-  return Trial(std::move(backend), std::move(arithmetic), tolerance);
+  return DifferentialTester(std::move(backend), std::move(arithmetic), tolerance);
 }
 
-bool Trial::Accepts(const Program& program) const {
+bool DifferentialTester::Accepts(const Program& program) const {
   return ReferenceAnswer(ToModel(program), InputsOf(program), arithmetic_).has_value();
 }
 
-Verdict Trial::Run(const Program& program) {
+Verdict DifferentialTester::Run(const Program& program) {
   const std::vector<Tensor> inputs = InputsOf(program);
   auto expected = ReferenceAnswer(ToModel(program), inputs, arithmetic_);
   if (!expected) return {};
@@ -90,7 +90,7 @@ Verdict Trial::Run(const Program& program) {
   return verdict;
 }
 
-Verdict Trial::Run(const format::Model& model, const std::vector<Tensor>& inputs) {
+Verdict DifferentialTester::Run(const format::Model& model, const std::vector<Tensor>& inputs) {
   auto expected = ReferenceAnswer(model, inputs, arithmetic_);
   if (!expected) return {};
   Verdict verdict;
@@ -99,19 +99,20 @@ Verdict Trial::Run(const format::Model& model, const std::vector<Tensor>& inputs
   return verdict;
 }
 
-void Trial::Ask(const format::Model& model, const std::vector<Tensor>& inputs, Verdict& verdict) {
+void DifferentialTester::Ask(const format::Model& model, const std::vector<Tensor>& inputs,
+                             Verdict& verdict) {
   ++runs_;
-  verdict.way = Way::kPass;
+  verdict.kind = VerdictKind::kPass;
   auto got = Answer(*backend_, model, arithmetic_, inputs);
   if (!got) {
-    verdict.way = WayOf(got.error().code);
+    verdict.kind = KindOf(got.error().code);
     verdict.detail = got.error().Text();
-    if (verdict.way == Way::kTimeout) ++timeouts_;
+    if (verdict.kind == VerdictKind::kTimeout) ++timeouts_;
     return;
   }
   verdict.got = *std::move(got);
   if (verdict.got.size() != verdict.expected.size()) {
-    verdict.way = Way::kMisshapen;
+    verdict.kind = VerdictKind::kMisshapen;
     verdict.detail = "gave " + std::to_string(verdict.got.size()) + " outputs, expected " +
                      std::to_string(verdict.expected.size());
     return;
@@ -121,8 +122,8 @@ void Trial::Ask(const format::Model& model, const std::vector<Tensor>& inputs, V
         Compare(tolerance_, model.graph.outputs[i].name, verdict.got[i], verdict.expected[i]);
     if (!difference) continue;
     verdict.detail += (verdict.detail.empty() ? "" : "; ") + Describe(*difference);
-    verdict.way =
-        std::max(verdict.way, difference->mismatch.empty() ? Way::kDiffers : Way::kMisshapen);
+    verdict.kind = std::max(verdict.kind, difference->mismatch.empty() ? VerdictKind::kDiffers
+                                                                       : VerdictKind::kMisshapen);
   }
 }
 
