@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "node_editor.h"
 #include "qtx/format/levels.h"
 #include "qtx/reference/interpreter.h"
-#include "reading.h"
 #include "stock.h"
 
 namespace qtx::conformance {
@@ -106,8 +106,8 @@ Result<Outputs> AnswerChanged(const Question& question, const reference::Arithme
   const bool single = question.model.graph.nodes.size() == 1;
   if ((fault.question != nullptr || fault.answers != nullptr) && !single) return idle;
   if (fault.question != nullptr) {
-    Reading reading(changed);
-    if (!fault.question(reading)) return idle;
+    NodeEditor editor(changed);
+    if (!fault.question(editor)) return idle;
     QTX_RETURN_IF_ERROR(RetypeInputs(changed));
   }
   if (fault.store != nullptr && !WidenStored(changed.model)) return idle;

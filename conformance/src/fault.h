@@ -18,7 +18,7 @@ namespace qtx::conformance {
 
 using Outputs = std::vector<format::Tensor>;
 
-class Reading;  // reading.h
+class NodeEditor;  // node_editor.h
 
 /// What a backend is asked: a model and its inputs.
 struct Question {
@@ -45,7 +45,7 @@ struct Fault {
   std::string_view says;  // completes "the backend ..."
   void (*row)(reference::Arithmetic& row) = nullptr;
   /// Changes the question, of one node; false when there is nothing for the fault to act on.
-  bool (*question)(Reading& reading) = nullptr;
+  bool (*question)(NodeEditor& editor) = nullptr;
   /// The stored value of a rounded real / scale, in place of clamp(rounded + offset).
   std::int64_t (*store)(std::int64_t rounded, const Slot& slot) = nullptr;
   /// Changes right answers; false when there is nothing to act on.

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "reading.h"
+#include "node_editor.h"
 
 namespace qtx::conformance {
 namespace {
@@ -64,45 +64,45 @@ bool SetAxes(const Node& node, Lies lies, const format::Dims& dims, Quantization
   return count && *count == std::ssize(q.scale);
 }
 
-std::optional<Quantization> QuantizationOf(Reading& reading, const Parameters& parameters,
+std::optional<Quantization> QuantizationOf(NodeEditor& editor, const Parameters& parameters,
                                            const format::Dims& dims) {
   Quantization q;
-  if (const auto scale = reading.Load(reading.Input(parameters.scale))) {
+  if (const auto scale = editor.Load(editor.Input(parameters.scale))) {
     for (const double value : format::StoredValues(*scale)) {
       q.scale.push_back(static_cast<float>(value));
     }
   }
-  if (const auto zero_point = reading.Load(reading.Input(parameters.zero_point))) {
+  if (const auto zero_point = editor.Load(editor.Input(parameters.zero_point))) {
     if (!format::IsIntegerStorage(zero_point->elem_type)) return std::nullopt;
     q.offset = format::UnpackInt32(*zero_point);
   }
   if (q.scale.empty()) q.scale.assign(std::max<std::size_t>(q.offset.size(), 1), 1.0F);
   if (!q.offset.empty() && q.offset.size() != q.scale.size()) return std::nullopt;
-  if (!SetAxes(reading.node(), parameters.lies, dims, q)) return std::nullopt;
+  if (!SetAxes(editor.node(), parameters.lies, dims, q)) return std::nullopt;
   return q;
 }
 
 // An input or constant of a plain type as the quantized one of the same bits.
-bool Quantize(Reading& reading, const std::string& name, Quantization q) {
-  std::optional<Tensor> tensor = reading.Load(&name);
+bool Quantize(NodeEditor& editor, const std::string& name, Quantization q) {
+  std::optional<Tensor> tensor = editor.Load(&name);
   if (!tensor) return false;
   const auto type = format::QuantizedOf(tensor->elem_type);
   if (!type) return false;
   tensor->elem_type = *type;
   tensor->quantization = std::move(q);
-  if (reading.Type(&name) == nullptr) {
+  if (editor.Type(&name) == nullptr) {
     format::ValueInfo info;
     info.name = name;
     info.type = format::TensorType{};
     info.type->shape = format::ToShape(tensor->dims);
-    reading.graph().values.push_back(std::move(info));
+    editor.graph().values.push_back(std::move(info));
   }
-  reading.Replace(name, *std::move(tensor));
+  editor.Replace(name, *std::move(tensor));
   return true;
 }
 
-bool QuantizeOutput(Reading& reading, ElementType storage, Quantization q) {
-  format::TensorType* type = reading.Type(reading.Output());
+bool QuantizeOutput(NodeEditor& editor, ElementType storage, Quantization q) {
+  format::TensorType* type = editor.Type(editor.Output());
   const auto quantized = format::QuantizedOf(storage);
   if (type == nullptr || !quantized) return false;
   type->elem_type = *quantized;
@@ -111,58 +111,57 @@ bool QuantizeOutput(Reading& reading, ElementType storage, Quantization q) {
 }
 
 // A bias in units of the accumulator, on the scales that these are.
-bool QuantizeBias(Reading& reading, const std::string& name, const Quantization& x,
+bool QuantizeBias(NodeEditor& editor, const std::string& name, const Quantization& x,
                   const Quantization& w) {
   Quantization q;
   for (const float scale : w.scale) q.scale.push_back(scale * x.scale[0]);
   if (q.scale.size() > 1) q.axis = {0};
-  return Quantize(reading, name, std::move(q));
+  return Quantize(editor, name, std::move(q));
 }
 
-bool ExtendProduct(Reading& reading, const Form& form) {
-  const std::string* a = reading.Input(0);
-  const std::string* b = reading.Input(form.second);
-  const auto a_dims = reading.Dims(a);
-  const auto b_dims = reading.Dims(b);
+bool ExtendProduct(NodeEditor& editor, const Form& form) {
+  const std::string* a = editor.Input(0);
+  const std::string* b = editor.Input(form.second);
+  const auto a_dims = editor.Dims(a);
+  const auto b_dims = editor.Dims(b);
   if (!a_dims || !b_dims) return false;
-  auto x = QuantizationOf(reading, form.a, *a_dims);
-  auto w = QuantizationOf(reading, form.b, *b_dims);
-  auto y = QuantizationOf(reading, form.y, {});
-  const format::TensorType* type = reading.Type(reading.Output());
+  auto x = QuantizationOf(editor, form.a, *a_dims);
+  auto w = QuantizationOf(editor, form.b, *b_dims);
+  auto y = QuantizationOf(editor, form.y, {});
+  const format::TensorType* type = editor.Type(editor.Output());
   if (!x || !w || !y || type == nullptr) return false;
-  const std::string* bias = reading.Input(form.bias);
+  const std::string* bias = editor.Input(form.bias);
   std::vector<std::string> inputs = {*a, *b};
   if (bias != nullptr) {
     inputs.push_back(*bias);
-    if (!QuantizeBias(reading, inputs.back(), *x, *w)) return false;
+    if (!QuantizeBias(editor, inputs.back(), *x, *w)) return false;
   }
-  if (!Quantize(reading, inputs[0], *std::move(x)) ||
-      !Quantize(reading, inputs[1], *std::move(w)) ||
-      !QuantizeOutput(reading, type->elem_type, *std::move(y))) {
+  if (!Quantize(editor, inputs[0], *std::move(x)) || !Quantize(editor, inputs[1], *std::move(w)) ||
+      !QuantizeOutput(editor, type->elem_type, *std::move(y))) {
     return false;
   }
-  reading.node().op_type = form.extended;
-  reading.node().inputs = std::move(inputs);
+  editor.node().op_type = form.extended;
+  editor.node().inputs = std::move(inputs);
   return true;
 }
 
 // QuantizeLinear and DequantizeLinear change types and nothing else.
-bool ExtendConversion(Reading& reading) {
-  const std::string* x = reading.Input(0);
-  const auto dims = reading.Dims(x);
+bool ExtendConversion(NodeEditor& editor) {
+  const std::string* x = editor.Input(0);
+  const auto dims = editor.Dims(x);
   if (!dims) return false;
-  auto q = QuantizationOf(reading, {1, 2, Lies::kAlongAxis}, *dims);
-  const format::TensorType* type = reading.Type(reading.Output());
+  auto q = QuantizationOf(editor, {1, 2, Lies::kAlongAxis}, *dims);
+  const format::TensorType* type = editor.Type(editor.Output());
   if (!q || type == nullptr) return false;
-  const bool quantizes = reading.node().op_type == "QuantizeLinear";
+  const bool quantizes = editor.node().op_type == "QuantizeLinear";
   const std::string name = *x;
-  if (quantizes ? !QuantizeOutput(reading, type->elem_type, *std::move(q))
-                : !Quantize(reading, name, *std::move(q))) {
+  if (quantizes ? !QuantizeOutput(editor, type->elem_type, *std::move(q))
+                : !Quantize(editor, name, *std::move(q))) {
     return false;
   }
-  reading.node().op_type = "Identity";
-  reading.node().inputs = {name};
-  reading.node().attributes.clear();
+  editor.node().op_type = "Identity";
+  editor.node().inputs = {name};
+  editor.node().attributes.clear();
   return true;
 }
 
@@ -170,13 +169,13 @@ bool ExtendConversion(Reading& reading) {
 
 std::optional<Question> AsExtended(const Question& question) {
   Question extended = question;
-  Reading reading(extended);
-  if (!reading.single()) return std::nullopt;
-  const std::string op = reading.node().op_type;
+  NodeEditor editor(extended);
+  if (!editor.single()) return std::nullopt;
+  const std::string op = editor.node().op_type;
   const auto* form = std::ranges::find(kForms, op, &Form::op_type);
   const bool converts = op == "QuantizeLinear" || op == "DequantizeLinear";
   const bool done =
-      form != kForms.end() ? ExtendProduct(reading, *form) : converts && ExtendConversion(reading);
+      form != kForms.end() ? ExtendProduct(editor, *form) : converts && ExtendConversion(editor);
   if (!done) return std::nullopt;
   for (format::OpsetImport& import : extended.model.opset_imports) {
     if (import.domain.empty()) import.version = std::max(import.version, kOpset);

@@ -11,9 +11,9 @@
 
 namespace qtx::conformance {
 
-class Reading {
+class NodeEditor {
  public:
-  explicit Reading(Question& question) : question_(question), graph_(question.model.graph) {}
+  explicit NodeEditor(Question& question) : question_(question), graph_(question.model.graph) {}
 
   /// In models of several nodes a value's parameters have other readers.
   bool single() const { return graph_.nodes.size() == 1; }

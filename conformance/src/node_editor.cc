@@ -1,4 +1,4 @@
-#include "reading.h"
+#include "node_editor.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,12 +9,12 @@ namespace qtx::conformance {
 
 using format::Tensor;
 
-const std::string* Reading::Input(std::size_t i) {
+const std::string* NodeEditor::Input(std::size_t i) {
   const auto& inputs = node().inputs;
   return i < inputs.size() && !inputs[i].empty() ? &inputs[i] : nullptr;
 }
 
-format::TensorType* Reading::Type(const std::string* name) {
+format::TensorType* NodeEditor::Type(const std::string* name) {
   if (name == nullptr) return nullptr;
   for (auto* values : {&graph_.inputs, &graph_.outputs, &graph_.values}) {
     const auto value = std::ranges::find(*values, *name, &format::ValueInfo::name);
@@ -23,7 +23,7 @@ format::TensorType* Reading::Type(const std::string* name) {
   return nullptr;
 }
 
-format::Quantization* Reading::Parameters(const std::string* name) {
+format::Quantization* NodeEditor::Parameters(const std::string* name) {
   format::TensorType* type = Type(name);
   if (type == nullptr || !type->quantization) return nullptr;
   format::Quantization& q = *type->quantization;
@@ -31,14 +31,14 @@ format::Quantization* Reading::Parameters(const std::string* name) {
   return is_inline ? &q : nullptr;
 }
 
-std::optional<format::Dims> Reading::Dims(const std::string* name) {
+std::optional<format::Dims> NodeEditor::Dims(const std::string* name) {
   const format::TensorType* type = Type(name);
   if (type != nullptr && type->shape) return format::FixedDims(*type->shape);
   const auto* data = name == nullptr ? nullptr : graph_.FindInitializer(*name);
   return data == nullptr ? std::nullopt : std::optional(data->dims);
 }
 
-std::optional<Tensor> Reading::Load(const std::string* name) {
+std::optional<Tensor> NodeEditor::Load(const std::string* name) {
   if (name == nullptr) return std::nullopt;
   if (graph_.FindInitializer(*name) != nullptr) {
     auto tensor = format::LoadInitializer(question_.model, *name);
@@ -54,7 +54,7 @@ std::optional<Tensor> Reading::Load(const std::string* name) {
   return std::nullopt;
 }
 
-void Reading::Replace(const std::string& name, Tensor tensor) {
+void NodeEditor::Replace(const std::string& name, Tensor tensor) {
   if (format::TensorType* type = Type(&name)) {
     type->elem_type = tensor.elem_type;
     type->quantization = tensor.quantization;
@@ -72,7 +72,7 @@ void Reading::Replace(const std::string& name, Tensor tensor) {
   }
 }
 
-void Reading::AddConstant(const std::string& name, const Tensor& tensor) {
+void NodeEditor::AddConstant(const std::string& name, const Tensor& tensor) {
   graph_.initializers.push_back(format::ToTensorData(name, tensor));
   if (!tensor.quantization) return;
   format::TensorType type;
@@ -82,7 +82,7 @@ void Reading::AddConstant(const std::string& name, const Tensor& tensor) {
   graph_.values.back().type->shape = format::ToShape(tensor.dims);
 }
 
-void Reading::Declare(const std::string& name, format::TensorType type) {
+void NodeEditor::Declare(const std::string& name, format::TensorType type) {
   format::ValueInfo info;
   info.name = name;
   info.type = std::move(type);
@@ -90,7 +90,7 @@ void Reading::Declare(const std::string& name, format::TensorType type) {
   graph_.values.push_back(std::move(info));
 }
 
-bool Reading::EditIntegers(const std::string* name, const Edit& edit) {
+bool NodeEditor::EditIntegers(const std::string* name, const Edit& edit) {
   std::optional<Tensor> tensor = Load(name);
   if (!tensor || !format::IsIntegerStorage(tensor->elem_type)) return false;
   std::vector<std::int64_t> values = format::UnpackIntegers(*tensor);
