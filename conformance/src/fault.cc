@@ -4,10 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "lift_operator.h"
 #include "node_editor.h"
 #include "qtx/format/levels.h"
 #include "qtx/reference/interpreter.h"
-#include "stock.h"
 
 namespace qtx::conformance {
 namespace {
@@ -138,7 +138,7 @@ Result<Outputs> Answer(const Question& question, const reference::Arithmetic& ro
   if (fault != nullptr && fault->row != nullptr) fault->row(changed_row);
   if (fault == nullptr || fault->row != nullptr) return Ask(question, changed_row);
   // Stock operators have their parameters as inputs; a fault reads those of types.
-  const std::optional<Question> extended = AsExtended(question);
+  const std::optional<Question> extended = LiftOperator(question);
   auto answer =
       extended ? AnswerChanged(*extended, row, *fault) : AnswerChanged(question, row, *fault);
   if (!extended) return answer;

@@ -1,4 +1,4 @@
-#include "stock.h"
+#include "lift_operator.h"
 
 #include <algorithm>
 #include <array>
@@ -18,14 +18,14 @@ using format::Tensor;
 constexpr std::size_t kAbsent = 99;
 constexpr std::int64_t kOpset = 13;  // at least: older forms of the operators differ
 
-// How a vector of parameters lies along its tensor.
-enum class Lies { kScalar, kAlongAxis, kRows, kColumns };
+// How a vector of parameters granularity along its tensor.
+enum class Granularity { kPerTensor, kPerAxis, kPerRow, kPerColumn };
 
 // Positions among the inputs of a tensor and its parameters.
 struct Parameters {
   std::size_t scale = kAbsent;
   std::size_t zero_point = kAbsent;
-  Lies lies = Lies::kScalar;
+  Granularity granularity = Granularity::kPerTensor;
 };
 
 struct Form {
@@ -36,17 +36,29 @@ struct Form {
   std::size_t bias = kAbsent;
 };
 constexpr std::array kForms = {
-    Form{"QLinearConv", "Conv", 3, {1, 2}, {4, 5, Lies::kAlongAxis}, {6, 7}, 8},
-    Form{"QLinearMatMul", "MatMul", 3, {1, 2, Lies::kRows}, {4, 5, Lies::kColumns}, {6, 7}},
-    Form{"ConvInteger", "Conv", 1, {kAbsent, 2}, {kAbsent, 3, Lies::kAlongAxis}, {}},
-    Form{"MatMulInteger", "MatMul", 1, {kAbsent, 2, Lies::kRows}, {kAbsent, 3, Lies::kColumns}, {}},
+    Form{"QLinearConv", "Conv", 3, {1, 2}, {4, 5, Granularity::kPerAxis}, {6, 7}, 8},
+    Form{"QLinearMatMul",
+         "MatMul",
+         3,
+         {1, 2, Granularity::kPerRow},
+         {4, 5, Granularity::kPerColumn},
+         {6, 7}},
+    Form{"ConvInteger", "Conv", 1, {kAbsent, 2}, {kAbsent, 3, Granularity::kPerAxis}, {}},
+    Form{"MatMulInteger",
+         "MatMul",
+         1,
+         {kAbsent, 2, Granularity::kPerRow},
+         {kAbsent, 3, Granularity::kPerColumn},
+         {}},
 };
 
 // Sets axis and blocks; false when the parameters' dims do not fit.
-bool SetAxes(const Node& node, Lies lies, const format::Dims& dims, Quantization& q) {
+bool SetAxes(const Node& node, Granularity granularity, const format::Dims& dims, Quantization& q) {
   if (q.scale.size() == 1) return true;
   const auto rank = static_cast<std::int64_t>(dims.size());
-  std::int64_t axis = lies == Lies::kRows ? rank - 2 : lies == Lies::kColumns ? rank - 1 : 0;
+  std::int64_t axis = granularity == Granularity::kPerRow      ? rank - 2
+                      : granularity == Granularity::kPerColumn ? rank - 1
+                                                               : 0;
   const bool named = node.op_type.ends_with("quantizeLinear") || node.op_type == "QuantizeLinear";
   if (named) axis = node.IntOr("axis", 1);
   if (axis < 0) axis += rank;
@@ -78,7 +90,7 @@ std::optional<Quantization> QuantizationOf(NodeEditor& editor, const Parameters&
   }
   if (q.scale.empty()) q.scale.assign(std::max<std::size_t>(q.offset.size(), 1), 1.0F);
   if (!q.offset.empty() && q.offset.size() != q.scale.size()) return std::nullopt;
-  if (!SetAxes(editor.node(), parameters.lies, dims, q)) return std::nullopt;
+  if (!SetAxes(editor.node(), parameters.granularity, dims, q)) return std::nullopt;
   return q;
 }
 
@@ -150,7 +162,7 @@ bool ExtendConversion(NodeEditor& editor) {
   const std::string* x = editor.Input(0);
   const auto dims = editor.Dims(x);
   if (!dims) return false;
-  auto q = QuantizationOf(editor, {1, 2, Lies::kAlongAxis}, *dims);
+  auto q = QuantizationOf(editor, {1, 2, Granularity::kPerAxis}, *dims);
   const format::TensorType* type = editor.Type(editor.Output());
   if (!q || type == nullptr) return false;
   const bool quantizes = editor.node().op_type == "QuantizeLinear";
@@ -167,7 +179,7 @@ bool ExtendConversion(NodeEditor& editor) {
 
 }  // namespace
 
-std::optional<Question> AsExtended(const Question& question) {
+std::optional<Question> LiftOperator(const Question& question) {
   Question extended = question;
   NodeEditor editor(extended);
   if (!editor.single()) return std::nullopt;
