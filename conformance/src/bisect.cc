@@ -63,8 +63,8 @@ class Bisection {
  private:
   Result<Part> Try(std::size_t first, std::size_t last) {
     Part part{{}, {}, first, last};
-    QTX_ASSIGN_OR_RETURN(part.program, Extract(model_, first, last, observed_));
-    part.verdict = tester_.Run(part.program);
+    QTX_ASSIGN_OR_RETURN(part.test, Extract(model_, first, last, observed_));
+    part.verdict = tester_.Run(part.test);
     return part;
   }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "differential_tester.h"
-#include "program.h"
+#include "test_model.h"
 
 namespace qtx::conformance {
 
 struct Part {
-  Program program;
+  TestModel test;
   Verdict verdict;
   std::size_t first = 0;  // nodes [first, last) of the model
   std::size_t last = 0;

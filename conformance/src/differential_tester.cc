@@ -74,17 +74,17 @@ Result<DifferentialTester> DifferentialTester::Make(const BackendSource& source,
   return DifferentialTester(std::move(backend), std::move(arithmetic), tolerance);
 }
 
-bool DifferentialTester::Accepts(const Program& program) const {
-  return ReferenceAnswer(ToModel(program), InputsOf(program), arithmetic_).has_value();
+bool DifferentialTester::Accepts(const TestModel& test) const {
+  return ReferenceAnswer(ToModel(test), InputsOf(test), arithmetic_).has_value();
 }
 
-Verdict DifferentialTester::Run(const Program& program) {
-  const std::vector<Tensor> inputs = InputsOf(program);
-  auto expected = ReferenceAnswer(ToModel(program), inputs, arithmetic_);
+Verdict DifferentialTester::Run(const TestModel& test) {
+  const std::vector<Tensor> inputs = InputsOf(test);
+  auto expected = ReferenceAnswer(ToModel(test), inputs, arithmetic_);
   if (!expected) return {};
   Verdict verdict;
   verdict.expected = *std::move(expected);
-  const format::Model model = ToModel(program, verdict.expected);
+  const format::Model model = ToModel(test, verdict.expected);
   if (!format::Check(model).empty()) return {};
   Ask(model, inputs, verdict);
   return verdict;

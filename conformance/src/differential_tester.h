@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "program.h"
 #include "qtx/backend/backend.h"
 #include "qtx/conformance/runner.h"
+#include "test_model.h"
 
 namespace qtx::conformance {
 
 /// How a run ended; from kDiffers on the backend is at fault.
 enum class VerdictKind {
   kPass,
-  kInvalid,      // the checker or the reference refuses the program: the backend is not run
+  kInvalid,      // the checker or the reference refuses the model: the backend is not run
   kUnsupported,  // the backend says so
   kDiffers,      // elements differ
   kMisshapen,    // number, types or shapes of the outputs differ
@@ -52,10 +52,10 @@ class DifferentialTester {
   std::int64_t runs() const { return runs_; }
   std::int64_t timeouts() const { return timeouts_; }
 
-  Verdict Run(const Program& program);
+  Verdict Run(const TestModel& test);
   Verdict Run(const format::Model& model, const std::vector<format::Tensor>& inputs);
   /// True if the checker and the reference accept it. Does not run the backend.
-  bool Accepts(const Program& program) const;
+  bool Accepts(const TestModel& test) const;
 
  private:
   DifferentialTester(std::unique_ptr<backend::Backend> backend, std::string arithmetic,

@@ -26,23 +26,23 @@ class Fuzzer {
     for (std::int64_t i = 0; options_.count > 0 ? i < options_.count : Clock::now() < end; ++i) {
       const std::int64_t number = options_.first + i;
       if (options_.progress) options_.progress(number);
-      const auto program =
-          RandomProgram(options_.seed, number, tester_.arithmetic(), options_.operators);
-      if (program) RunOne(*program, number);
+      const auto test =
+          RandomModel(options_.seed, number, tester_.arithmetic(), options_.operators);
+      if (test) RunOne(*test, number);
     }
     return std::move(report_);
   }
 
  private:
-  void RunOne(const Program& program, std::int64_t number) {
-    const Verdict verdict = tester_.Run(program);
+  void RunOne(const TestModel& test, std::int64_t number) {
+    const Verdict verdict = tester_.Run(test);
     ++report_.models;
     if (verdict.kind == VerdictKind::kUnsupported) ++report_.unsupported;
     if (!IsFault(verdict.kind)) return;
     ++report_.failures;
     Failure failure;
-    failure.model = ToModel(program, verdict.expected);
-    failure.inputs = InputsOf(program);
+    failure.model = ToModel(test, verdict.expected);
+    failure.inputs = InputsOf(test);
     failure.name = "model " + std::to_string(number) + " of seed " + std::to_string(options_.seed);
     failure.id = "fuzz/" + std::to_string(options_.seed) + "/" + std::to_string(number);
     FuzzFinding& finding = report_.findings[KeyOf(failure, verdict.kind)];
@@ -64,7 +64,7 @@ class Fuzzer {
     const auto part = FindFailingPart(tester_, failure.model, failure.inputs, kind,
                                       tester_.runs() + kBisectionRuns);
     if (!part) return {"network", std::string(Name(kind))};
-    const auto& nodes = part->program.nodes;
+    const auto& nodes = part->test.nodes;
     return {nodes.size() == 1 ? nodes[0].op_type : "network",
             std::string(Name(part->verdict.kind))};
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "generator.h"
-#include "program.h"
+#include "test_model.h"
 
 namespace qtx::conformance {
 
@@ -109,7 +109,7 @@ std::span<const FuzzedOperator> FuzzedOperators();
 /// Model `number` of the sequence that `seed` gives: 1 to 6 nodes of operators whose op_type
 /// matches `operators`, which the checker and the reference take in `arithmetic`. nullopt where
 /// chance gave none.
-std::optional<Program> RandomProgram(std::uint64_t seed, std::int64_t number,
+std::optional<TestModel> RandomModel(std::uint64_t seed, std::int64_t number,
                                      const std::string& arithmetic, const std::string& operators);
 
 }  // namespace qtx::conformance

@@ -1,30 +1,30 @@
-// Steps that make a failing program smaller or simpler while it fails in the same way.
+// Steps that make a failing model smaller or simpler while it fails in the same way.
 #pragma once
 
 #include <cstdint>
 
 #include "differential_tester.h"
-#include "program.h"
+#include "test_model.h"
 
 namespace qtx::conformance {
 
-/// The smallest program found so far, and what may still be spent on finding a smaller one.
+/// The smallest model found so far, and what may still be spent on finding a smaller one.
 class Search {
  public:
-  /// REQUIRES: `program` fails with `kind`.
-  Search(DifferentialTester& tester, Program program, VerdictKind kind, std::int64_t max_runs)
-      : tester_(tester), best_(std::move(program)), kind_(kind), max_runs_(max_runs) {}
+  /// REQUIRES: `test` fails with `kind`.
+  Search(DifferentialTester& tester, TestModel test, VerdictKind kind, std::int64_t max_runs)
+      : tester_(tester), best_(std::move(test)), kind_(kind), max_runs_(max_runs) {}
 
-  const Program& best() const { return best_; }
+  const TestModel& best() const { return best_; }
   bool exhausted() const;
   /// True, and `candidate` is the best, when it fails in the same way.
-  bool Try(Program candidate);
+  bool Try(TestModel candidate);
   /// Whether the checker and the reference take it: no run of the backend.
-  bool Accepts(const Program& program) { return tester_.Accepts(program); }
+  bool Accepts(const TestModel& test) { return tester_.Accepts(test); }
 
  private:
   DifferentialTester& tester_;
-  Program best_;
+  TestModel best_;
   VerdictKind kind_;
   std::int64_t max_runs_;
 };

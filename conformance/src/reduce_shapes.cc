@@ -13,7 +13,7 @@ using format::Dims;
 using format::ElementType;
 using Kept = std::vector<std::int64_t>;  // indices that stay, increasing
 
-// Somewhere in a program where the size of an axis stands.
+// Somewhere in a model where the size of an axis stands.
 struct SizePlace {
   enum class Kind {
     kAxis,       // axis `at` of datum `owner`
@@ -46,30 +46,30 @@ bool IsControl(const Datum& datum) {
 }
 
 template <typename Visit>
-void VisitPlaces(const Program& program, const Visit& visit) {
-  for (std::size_t i = 0; i < program.data.size(); ++i) {
-    const format::Tensor& tensor = program.data[i].tensor;
+void VisitPlaces(const TestModel& test, const Visit& visit) {
+  for (std::size_t i = 0; i < test.data.size(); ++i) {
+    const format::Tensor& tensor = test.data[i].tensor;
     for (std::size_t k = 0; k < tensor.dims.size(); ++k) {
       visit(SizePlace{SizePlace::Kind::kAxis, i, k}, tensor.dims[k]);
     }
-    if (!IsControl(program.data[i])) continue;
+    if (!IsControl(test.data[i])) continue;
     for (std::size_t k = 0; k < tensor.As<std::int64_t>().size(); ++k) {
       visit(SizePlace{SizePlace::Kind::kDatum, i, k}, tensor.As<std::int64_t>()[k]);
     }
   }
-  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
-    if (const auto count = ParameterCount(program.outputs[i])) {
+  for (std::size_t i = 0; i < test.outputs.size(); ++i) {
+    if (const auto count = ParameterCount(test.outputs[i])) {
       visit(SizePlace{SizePlace::Kind::kOutput, i}, *count);
     }
   }
-  for (std::size_t i = 0; i < program.values.size(); ++i) {
-    if (const auto count = ParameterCount(program.values[i])) {
+  for (std::size_t i = 0; i < test.values.size(); ++i) {
+    if (const auto count = ParameterCount(test.values[i])) {
       visit(SizePlace{SizePlace::Kind::kBetween, i}, *count);
     }
   }
-  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
-    for (std::size_t k = 0; k < program.nodes[i].attributes.size(); ++k) {
-      const format::Attribute& attribute = program.nodes[i].attributes[k];
+  for (std::size_t i = 0; i < test.nodes.size(); ++i) {
+    for (std::size_t k = 0; k < test.nodes[i].attributes.size(); ++k) {
+      const format::Attribute& attribute = test.nodes[i].attributes[k];
       if (attribute.type == format::AttributeType::kInt) {
         visit(SizePlace{SizePlace::Kind::kAttribute, i, k}, attribute.i);
       }
@@ -113,23 +113,23 @@ bool CutParameters(format::ValueInfo& info, const Kept& kept) {
   return true;
 }
 
-bool Apply(const Cut& cut, Program& program) {
+bool Apply(const Cut& cut, TestModel& test) {
   const SizePlace& place = cut.place;
   const std::int64_t size = std::ssize(cut.kept);
   switch (place.kind) {
     case SizePlace::Kind::kAxis:
-      return CutAxis(program.data[place.owner], place.at, cut.kept);
+      return CutAxis(test.data[place.owner], place.at, cut.kept);
     case SizePlace::Kind::kOutput:
-      return CutParameters(program.outputs[place.owner], cut.kept);
+      return CutParameters(test.outputs[place.owner], cut.kept);
     case SizePlace::Kind::kBetween:
-      return CutParameters(program.values[place.owner], cut.kept);
+      return CutParameters(test.values[place.owner], cut.kept);
     case SizePlace::Kind::kDatum:
-      program.data[place.owner].tensor.As<std::int64_t>()[place.at] = size;
+      test.data[place.owner].tensor.As<std::int64_t>()[place.at] = size;
       return true;
     case SizePlace::Kind::kAttribute:
       break;
   }
-  format::Attribute& attribute = program.nodes[place.owner].attributes[place.at];
+  format::Attribute& attribute = test.nodes[place.owner].attributes[place.at];
   if (attribute.type == format::AttributeType::kInt) {
     attribute.i = size;
   } else {
@@ -138,8 +138,8 @@ bool Apply(const Cut& cut, Program& program) {
   return true;
 }
 
-std::optional<Program> WithCuts(const Program& program, const std::vector<Cut>& cuts) {
-  Program cut = program;
+std::optional<TestModel> WithCuts(const TestModel& test, const std::vector<Cut>& cuts) {
+  TestModel cut = test;
   for (const Cut& one : cuts) {
     if (!Apply(one, cut)) return std::nullopt;
   }
@@ -201,10 +201,10 @@ bool ShortenAxis(Search& search, std::vector<Cut> cuts, std::int64_t size) {
 }
 
 // Places of one size, the given one first.
-std::vector<Cut> SameSize(const Program& program, const SizePlace& seed, std::int64_t size,
+std::vector<Cut> SameSize(const TestModel& test, const SizePlace& seed, std::int64_t size,
                           const Kept& kept) {
   std::vector<Cut> cuts = {{seed, kept}};
-  VisitPlaces(program, [&](const SizePlace& place, std::int64_t other) {
+  VisitPlaces(test, [&](const SizePlace& place, std::int64_t other) {
     const bool itself =
         place.kind == SizePlace::Kind::kAxis && place.owner == seed.owner && place.at == seed.at;
     if (other == size && !itself) cuts.push_back({place, kept});
@@ -259,10 +259,10 @@ bool KeepOneGroup(Search& search, const SizePlace& attribute, std::int64_t group
 
 bool KeepOneGroup(Search& search) {
   std::vector<std::pair<SizePlace, std::int64_t>> found;
-  const Program& program = search.best();
-  VisitPlaces(program, [&](const SizePlace& place, std::int64_t size) {
+  const TestModel& test = search.best();
+  VisitPlaces(test, [&](const SizePlace& place, std::int64_t size) {
     if (place.kind != SizePlace::Kind::kAttribute || size < 2) return;
-    if (program.nodes[place.owner].attributes[place.at].name == "group") {
+    if (test.nodes[place.owner].attributes[place.at].name == "group") {
       found.emplace_back(place, size);
     }
   });

@@ -70,11 +70,11 @@ void StoreNumber(Tensor& tensor, std::int64_t index, double value) {
 }
 
 // The elements that are not zero yet.
-std::vector<Element> NonZero(const Program& program) {
+std::vector<Element> NonZero(const TestModel& test) {
   std::vector<Element> elements;
-  for (std::size_t d = 0; d < program.data.size(); ++d) {
-    if (!CanBeZero(program.data[d])) continue;
-    const Tensor& tensor = program.data[d].tensor;
+  for (std::size_t d = 0; d < test.data.size(); ++d) {
+    if (!CanBeZero(test.data[d])) continue;
+    const Tensor& tensor = test.data[d].tensor;
     const std::vector<double> numbers = NumbersOf(tensor);
     for (std::int64_t i = 0; i < std::ssize(numbers); ++i) {
       if (numbers[static_cast<std::size_t>(i)] != ZeroAt(tensor, i)) elements.push_back({d, i});
@@ -84,9 +84,9 @@ std::vector<Element> NonZero(const Program& program) {
 }
 
 // Many elements of a tensor are set at once: it is unpacked only once.
-Program WithZeros(const Program& program, std::vector<Element>::const_iterator first,
-                  std::vector<Element>::const_iterator last) {
-  Program zeroed = program;
+TestModel WithZeros(const TestModel& test, std::vector<Element>::const_iterator first,
+                    std::vector<Element>::const_iterator last) {
+  TestModel zeroed = test;
   for (std::size_t d = 0; d < zeroed.data.size(); ++d) {
     Tensor& tensor = zeroed.data[d].tensor;
     std::vector<std::int64_t> integers;
@@ -138,7 +138,7 @@ bool Lessen(Search& search, const Element& element) {
     for (const double nearer : {unit, std::trunc(distance / 2), distance - unit}) {
       const bool smaller = std::abs(nearer) < std::abs(distance) && nearer != 0;
       if (less || !smaller || std::abs(distance) > 0x1p40 || search.exhausted()) continue;
-      Program candidate = search.best();
+      TestModel candidate = search.best();
       StoreNumber(candidate.data[element.datum].tensor, element.index, zero + nearer);
       less = search.Try(std::move(candidate));
     }

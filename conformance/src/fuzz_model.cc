@@ -27,7 +27,7 @@ class ProgramMaker {
                               {std::string(format::kDomain), format::kVersion, {}}};
   }
 
-  std::optional<Program> Make() {
+  std::optional<TestModel> Make() {
     if (choice_.empty()) return std::nullopt;
     const std::uint64_t nodes = random_.Below(2) == 0 ? 1 : 1 + random_.Below(6);
     for (std::uint64_t n = 0; n < nodes; ++n) {
@@ -64,7 +64,7 @@ class ProgramMaker {
   std::optional<std::vector<Tensor>> Run(const NodeDraft& draft,
                                          const std::vector<ValueInfo>& infos,
                                          const std::string& arithmetic) const {
-    Program one;
+    TestModel one;
     one.opset_imports = program_.opset_imports;
     one.nodes = {draft.node};
     one.outputs = infos;
@@ -136,14 +136,14 @@ class ProgramMaker {
   std::string arithmetic_;
   ModelTraits traits_;
   std::vector<const FuzzedOperator*> choice_;
-  Program program_;
+  TestModel program_;
   std::vector<ValueInfo> types_;  // of what the nodes give
   std::vector<Datum> known_;      // that, and the inputs, with values
 };
 
 }  // namespace
 
-std::optional<Program> RandomProgram(std::uint64_t seed, std::int64_t number,
+std::optional<TestModel> RandomModel(std::uint64_t seed, std::int64_t number,
                                      const std::string& arithmetic, const std::string& operators) {
   Random start(seed);
   Random random(start.Next() + static_cast<std::uint64_t>(number) * 0xD1342543DE82EF95U);

@@ -1,5 +1,5 @@
-// A model with the data it is run with, in a form that is easy to cut: every input and constant is
-// a tensor, parameters are inline, nothing else has a shape.
+// A model together with the tensors it is run on, in the form that fuzzing makes and shrinking
+// reduces: every input and constant is a tensor, parameters are inline, nothing else has a shape.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct Datum {
   bool constant = false;
 };
 
-struct Program {
+struct TestModel {
   std::vector<format::OpsetImport> opset_imports;
   std::vector<format::Node> nodes;
   std::vector<Datum> data;                 // in the order the nodes use them
@@ -35,17 +35,17 @@ using Observed = std::map<std::string, format::Tensor>;
 /// input with its value of `observed`, what is used of theirs an output. All outputs of a single
 /// node are.
 /// Errors: those of LoadInitializer and Resolve; kInvalid for a value that `observed` lacks.
-Result<Program> Extract(const format::Model& model, std::size_t first, std::size_t last,
-                        const Observed& observed);
+Result<TestModel> Extract(const format::Model& model, std::size_t first, std::size_t last,
+                          const Observed& observed);
 
 /// Outputs get shapes where `outputs` gives tensors.
-format::Model ToModel(const Program& program, const std::vector<format::Tensor>& outputs = {});
+format::Model ToModel(const TestModel& test, const std::vector<format::Tensor>& outputs = {});
 
 /// In the order of ToModel's graph.input.
-std::vector<format::Tensor> InputsOf(const Program& program);
+std::vector<format::Tensor> InputsOf(const TestModel& test);
 
 /// Elements of all inputs and constants.
-std::int64_t ElementsOf(const Program& program);
+std::int64_t ElementsOf(const TestModel& test);
 
 /// The elements at `indices` (row-major, of the whole tensor) in that order, as a tensor of `dims`.
 format::Tensor Pick(const format::Tensor& tensor, const std::vector<std::int64_t>& indices,

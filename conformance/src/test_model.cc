@@ -1,4 +1,4 @@
-#include "program.h"
+#include "test_model.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +16,7 @@ using format::Quantization;
 using format::Tensor;
 using format::ValueInfo;
 
-constexpr std::int64_t kProgramIrVersion = 8;
+constexpr std::int64_t kIrVersion = 8;
 
 Result<Datum> Load(const format::Model& model, const std::string& name, const Observed& observed) {
   if (model.graph.FindInitializer(name) != nullptr) {
@@ -110,45 +110,45 @@ void PickEach(std::vector<T>& values, const std::vector<std::int64_t>& indices,
 
 }  // namespace
 
-Result<Program> Extract(const format::Model& model, std::size_t first, std::size_t last,
-                        const Observed& observed) {
-  Program program;
-  program.opset_imports = model.opset_imports;
+Result<TestModel> Extract(const format::Model& model, std::size_t first, std::size_t last,
+                          const Observed& observed) {
+  TestModel test;
+  test.opset_imports = model.opset_imports;
   const auto begin = model.graph.nodes.begin();
-  program.nodes.assign(begin + static_cast<std::ptrdiff_t>(first),
-                       begin + static_cast<std::ptrdiff_t>(last));
+  test.nodes.assign(begin + static_cast<std::ptrdiff_t>(first),
+                    begin + static_cast<std::ptrdiff_t>(last));
   std::set<std::string> known;
-  for (const format::Node& node : program.nodes) {
+  for (const format::Node& node : test.nodes) {
     for (const std::string& name : node.inputs) {
       if (name.empty() || !known.insert(name).second) continue;
-      QTX_ASSIGN_OR_RETURN(program.data.emplace_back(), Load(model, name, observed));
+      QTX_ASSIGN_OR_RETURN(test.data.emplace_back(), Load(model, name, observed));
     }
     for (const std::string& name : node.outputs) {
       if (name.empty()) continue;
       known.insert(name);
       QTX_ASSIGN_OR_RETURN(ValueInfo info, Declared(model, name, observed));
       const bool seen = last - first == 1 || IsRead(model, first, last, name);
-      (seen ? program.outputs : program.values).push_back(std::move(info));
+      (seen ? test.outputs : test.values).push_back(std::move(info));
     }
   }
-  std::erase_if(program.values, [](const ValueInfo& info) { return !info.type; });
-  return program;
+  std::erase_if(test.values, [](const ValueInfo& info) { return !info.type; });
+  return test;
 }
 
-format::Model ToModel(const Program& program, const std::vector<Tensor>& outputs) {
+format::Model ToModel(const TestModel& test, const std::vector<Tensor>& outputs) {
   format::Model model;
-  model.ir_version = kProgramIrVersion;
-  model.opset_imports = program.opset_imports;
+  model.ir_version = kIrVersion;
+  model.opset_imports = test.opset_imports;
   model.producer_name = "qtx conformance";
   format::Graph& graph = model.graph;
   graph.name = "reduced";
-  graph.nodes = program.nodes;
-  graph.values = program.values;
-  graph.outputs = program.outputs;
+  graph.nodes = test.nodes;
+  graph.values = test.values;
+  graph.outputs = test.outputs;
   for (std::size_t i = 0; i < std::min(outputs.size(), graph.outputs.size()); ++i) {
     if (graph.outputs[i].type) graph.outputs[i].type->shape = format::ToShape(outputs[i].dims);
   }
-  for (const Datum& datum : program.data) {
+  for (const Datum& datum : test.data) {
     ValueInfo info;
     info.name = datum.name;
     info.type.emplace();
@@ -165,17 +165,17 @@ format::Model ToModel(const Program& program, const std::vector<Tensor>& outputs
   return model;
 }
 
-std::vector<Tensor> InputsOf(const Program& program) {
+std::vector<Tensor> InputsOf(const TestModel& test) {
   std::vector<Tensor> inputs;
-  for (const Datum& datum : program.data) {
+  for (const Datum& datum : test.data) {
     if (!datum.constant) inputs.push_back(datum.tensor);
   }
   return inputs;
 }
 
-std::int64_t ElementsOf(const Program& program) {
+std::int64_t ElementsOf(const TestModel& test) {
   std::int64_t elements = 0;
-  for (const Datum& datum : program.data) elements += format::ElementCount(datum.tensor);
+  for (const Datum& datum : test.data) elements += format::ElementCount(datum.tensor);
   return elements;
 }
 
