@@ -1,4 +1,4 @@
-#include "table/cells.h"
+#include "table/record.h"
 
 #include <algorithm>
 #include <charconv>
@@ -67,15 +67,15 @@ std::string Text(const T& value) {
 }
 
 template <typename T>
-void PutList(std::string_view key, const std::vector<T>& values, Cells& cells) {
+void PutList(std::string_view key, const std::vector<T>& values, Record& record) {
   if (values.empty()) return;
-  std::string& text = cells[std::string(key)];
+  std::string& text = record[std::string(key)];
   for (const T& value : values) text += (text.empty() ? "" : " ") + Text(value);
 }
 
-void PutShape(const format::TensorType& type, Cells& cells) {
+void PutShape(const format::TensorType& type, Record& record) {
   if (!type.shape) return;
-  std::string& text = cells["shape"];
+  std::string& text = record["shape"];
   for (const format::Dimension& dimension : *type.shape) {
     text += text.empty() ? "" : " ";
     text += dimension.value ? std::to_string(*dimension.value)
@@ -83,38 +83,38 @@ void PutShape(const format::TensorType& type, Cells& cells) {
   }
 }
 
-void Put(const Quantization& q, Cells& cells) {
-  PutList("scale", q.scale, cells);
-  PutList("offset", q.offset, cells);
-  PutList("axis", q.axis, cells);
-  PutList("block_shape", q.block_shape, cells);
-  cells["scheme"] = format::Name(q.scheme);
-  if (q.quant_min) cells["quant_min"] = std::to_string(*q.quant_min);
-  if (q.quant_max) cells["quant_max"] = std::to_string(*q.quant_max);
+void Put(const Quantization& q, Record& record) {
+  PutList("scale", q.scale, record);
+  PutList("offset", q.offset, record);
+  PutList("axis", q.axis, record);
+  PutList("block_shape", q.block_shape, record);
+  record["scheme"] = format::Name(q.scheme);
+  if (q.quant_min) record["quant_min"] = std::to_string(*q.quant_min);
+  if (q.quant_max) record["quant_max"] = std::to_string(*q.quant_max);
   if (q.storage_type != format::ElementType::kUndefined)
-    cells["storage_type"] = format::Name(q.storage_type);
+    record["storage_type"] = format::Name(q.storage_type);
   if (!q.requantization) return;
-  PutList("requantization.multiplier", q.requantization->multiplier, cells);
-  PutList("requantization.shift", q.requantization->shift, cells);
+  PutList("requantization.multiplier", q.requantization->multiplier, record);
+  PutList("requantization.shift", q.requantization->shift, record);
 }
 
-void Put(const Statistics& s, Cells& cells) {
-  PutList("statistics.min", s.min, cells);
-  PutList("statistics.max", s.max, cells);
-  PutList("statistics.mean", s.mean, cells);
-  PutList("statistics.std", s.std, cells);
-  cells["statistics.count"] = std::to_string(s.count);
-  cells["statistics.nan_count"] = std::to_string(s.nan_count);
-  cells["statistics.infinity_count"] = std::to_string(s.infinity_count);
-  PutList("statistics.axis", s.axis, cells);
-  if (!s.source.empty()) cells["statistics.source"] = s.source;
-  PutList("statistics.moments", s.moments, cells);
+void Put(const Statistics& s, Record& record) {
+  PutList("statistics.min", s.min, record);
+  PutList("statistics.max", s.max, record);
+  PutList("statistics.mean", s.mean, record);
+  PutList("statistics.std", s.std, record);
+  record["statistics.count"] = std::to_string(s.count);
+  record["statistics.nan_count"] = std::to_string(s.nan_count);
+  record["statistics.infinity_count"] = std::to_string(s.infinity_count);
+  PutList("statistics.axis", s.axis, record);
+  if (!s.source.empty()) record["statistics.source"] = s.source;
+  PutList("statistics.moments", s.moments, record);
   if (!s.histogram) return;
-  cells["statistics.histogram.lower"] = Text(s.histogram->lower);
-  cells["statistics.histogram.upper"] = Text(s.histogram->upper);
-  PutList("statistics.histogram.counts", s.histogram->counts, cells);
-  cells["statistics.histogram.below"] = std::to_string(s.histogram->below);
-  cells["statistics.histogram.above"] = std::to_string(s.histogram->above);
+  record["statistics.histogram.lower"] = Text(s.histogram->lower);
+  record["statistics.histogram.upper"] = Text(s.histogram->upper);
+  PutList("statistics.histogram.counts", s.histogram->counts, record);
+  record["statistics.histogram.below"] = std::to_string(s.histogram->below);
+  record["statistics.histogram.above"] = std::to_string(s.histogram->above);
 }
 
 bool ParseBytes(std::string_view hex, std::string& bytes) {
@@ -159,14 +159,14 @@ bool ParseMoments(std::string_view text, format::Moments& moments) {
          ParseBytes(parts[4], moments.sum_of_squares.integer);
 }
 
-// Takes cells apart, and remembers the first that does not say what it should.
+// Takes record apart, and remembers the first that does not say what it should.
 class Taker {
  public:
-  explicit Taker(const Cells& cells) : cells_(cells) {}
+  explicit Taker(const Record& record) : record_(record) {}
 
   std::string_view operator[](std::string_view key) const {
-    const auto found = cells_.find(key);
-    return found == cells_.end() ? std::string_view() : std::string_view(found->second);
+    const auto found = record_.find(key);
+    return found == record_.end() ? std::string_view() : std::string_view(found->second);
   }
   template <typename T>
   void List(std::string_view key, std::vector<T>& values) {
@@ -214,7 +214,7 @@ class Taker {
                     "found '" + std::string(text.substr(0, 80)) + "'"};
     }
   }
-  const Cells& cells_;
+  const Record& record_;
 };
 
 Quantization QuantizationIn(Taker& take) {
@@ -260,19 +260,19 @@ Statistics StatisticsIn(Taker& take) {
 
 std::span<const Column> Columns() { return kColumns; }
 
-Cells CellsOf(const format::ValueInfo& info) {
-  Cells cells;
-  cells["name"] = info.name;
-  cells["elem_type"] = format::Name(info.type->elem_type);
-  PutShape(*info.type, cells);
-  if (info.type->quantization) Put(*info.type->quantization, cells);
-  if (info.type->statistics) Put(*info.type->statistics, cells);
-  return cells;
+Record RecordOf(const format::ValueInfo& info) {
+  Record record;
+  record["name"] = info.name;
+  record["elem_type"] = format::Name(info.type->elem_type);
+  PutShape(*info.type, record);
+  if (info.type->quantization) Put(*info.type->quantization, record);
+  if (info.type->statistics) Put(*info.type->statistics, record);
+  return record;
 }
 
-Result<Row> RowOf(const Cells& cells) {
-  Taker take(cells);
-  Row row;
+Result<ParsedRecord> ParseRecord(const Record& record) {
+  Taker take(record);
+  ParsedRecord row;
   row.name = take["name"];
   take.One("elem_type", row.elem_type);
   if (!take["scale"].empty()) row.quantization = QuantizationIn(take);

@@ -1,4 +1,4 @@
-// One value of a model as named cells of text: what CSV has as columns and JSON as keys, dots
+// One value of a model as named record of text: what CSV has as columns and JSON as keys, dots
 // standing for nesting. Lists have blanks between their elements, reals are hexadecimal.
 #pragma once
 
@@ -21,18 +21,20 @@ struct Column {
 /// The keys are those of `qtx inspect --json`.
 std::span<const Column> Columns();
 
-using Cells = std::map<std::string, std::string, std::less<>>;  // absent: nothing to say
+using Record =
+    std::map<std::string, std::string, std::less<>>;  // no key where the model says nothing
 
 /// REQUIRES: info.type; parameters inline.
-Cells CellsOf(const format::ValueInfo& info);
+Record RecordOf(const format::ValueInfo& info);
 
-struct Row {
+/// What a table may say of a value.
+struct ParsedRecord {
   std::string name;
   format::ElementType elem_type = format::ElementType::kUndefined;
   std::optional<format::Quantization> quantization;
   std::optional<format::Statistics> statistics;
 };
-/// Inverse of CellsOf but for the shape.  Errors: kInvalid naming the column.
-Result<Row> RowOf(const Cells& cells);
+/// The inverse of RecordOf, except that the shape is ignored.  Errors: kInvalid, naming the column.
+Result<ParsedRecord> ParseRecord(const Record& record);
 
 }  // namespace qtx::convert::table
