@@ -159,7 +159,7 @@ bool ParseMoments(std::string_view text, format::Moments& moments) {
          ParseBytes(parts[4], moments.sum_of_squares.integer);
 }
 
-// Takes record apart, and remembers the first that does not say what it should.
+// Parses fields and remembers the first that is malformed.
 class Taker {
  public:
   explicit Taker(const Record& record) : record_(record) {}

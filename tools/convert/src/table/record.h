@@ -1,5 +1,5 @@
-// One value of a model as named record of text: what CSV has as columns and JSON as keys, dots
-// standing for nesting. Lists have blanks between their elements, reals are hexadecimal.
+// A record: one value of a model as named texts, CSV's columns and JSON's keys (dots stand for
+// nesting). Lists have blanks between their elements, reals are hexadecimal.
 #pragma once
 
 #include <array>

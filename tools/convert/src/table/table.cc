@@ -58,7 +58,7 @@ Result<Conversion> Joined(const std::vector<Record>& records, const Source& sour
     QTX_ASSIGN_OR_RETURN(ParsedRecord row, table::ParseRecord(record));
     if (!row.quantization && !row.statistics) continue;
     if (!seen.insert(row.name).second)
-      return Error{ErrorCode::kInvalid, "value '" + row.name + "'", "has two records"};
+      return Error{ErrorCode::kInvalid, "value '" + row.name + "'", "has two rows"};
     if (!names.contains(row.name)) {
       QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", row.name, "row", "names no value of the model"));
       continue;

@@ -1,4 +1,4 @@
-// Rows of record as CSV (RFC 4180) and as JSON.
+// Records as CSV (RFC 4180) and as JSON.
 #pragma once
 
 #include <string>

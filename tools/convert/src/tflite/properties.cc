@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tflite/frame.h"
+#include "tflite/skeleton.h"
 
 namespace qtx::convert {
 namespace {
@@ -30,7 +30,7 @@ format::Metadata PropertiesOf(const schema::Model& file, std::size_t limit) {
 
 void SetProperties(const format::Metadata& metadata, schema::ModelT& tables) {
   format::Metadata wanted = metadata, found;
-  std::erase_if(wanted, [](const auto& entry) { return entry.first == kFrameKey; });
+  std::erase_if(wanted, [](const auto& entry) { return entry.first == kSkeletonKey; });
   for (const auto& entry : tables.metadata) {
     if (!IsProperty(entry->name) || entry->buffer >= tables.buffers.size()) continue;
     const auto& data = tables.buffers[entry->buffer]->data;

@@ -14,7 +14,7 @@ inline constexpr std::string_view kPropertyPrefix = "onnx.metadata_props.";
 /// where entries share a buffer.
 format::Metadata PropertiesOf(const schema::Model& file, std::size_t limit);
 
-/// `tables` has the properties of `metadata` and no others; the frame is none.
+/// `tables` has the properties of `metadata` and no others; the skeleton is none.
 void SetProperties(const format::Metadata& metadata, schema::ModelT& tables);
 
 }  // namespace qtx::convert

@@ -1,5 +1,5 @@
-// The frame of a file: what the graph says is the graph's, what it does not say is the file's.
-#include "tflite/frame.h"
+// The skeleton of a file: what the graph says is the graph's, what it does not say is the file's.
+#include "tflite/skeleton.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "tests/networks.h"
 #include "tests/tflite/maker.h"
 
-namespace qtx::convert::frame_test {
+namespace qtx::convert::skeleton_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -43,7 +43,7 @@ TfliteMaker Layer() {
   return maker;
 }
 
-class Frame : public testing::Test {
+class Skeleton : public testing::Test {
  protected:
   void SetUp() override {
     bytes_ = Layer().Bytes({0}, {4});
@@ -62,16 +62,16 @@ class Frame : public testing::Test {
   format::Model model_;
 };
 
-TEST_F(Frame, HoldsNoConstantOfTheGraph) {
-  const auto frame = FromBase64(*FindFrame(model_));
-  ASSERT_TRUE(frame.has_value());
-  const std::unique_ptr<schema::ModelT> tables(schema::GetModel(frame->data())->UnPack());
+TEST_F(Skeleton, HoldsNoConstantOfTheGraph) {
+  const auto skeleton = FromBase64(*FindSkeleton(model_));
+  ASSERT_TRUE(skeleton.has_value());
+  const std::unique_ptr<schema::ModelT> tables(schema::GetModel(skeleton->data())->UnPack());
   const auto& weights = *tables->buffers[tables->subgraphs[0]->tensors[2]->buffer];
   EXPECT_TRUE(weights.data.empty());
   EXPECT_EQ(weights.size, 4U);
 }
 
-TEST_F(Frame, BringsBackWhatOnnxHasNoWordFor) {
+TEST_F(Skeleton, BringsBackWhatOnnxHasNoWordFor) {
   const auto file = Written();
   EXPECT_EQ(file->operator_codes[0]->version, 5);
   const auto* options = file->subgraphs[0]->operators[0]->builtin_options.AsFullyConnectedOptions();
@@ -83,7 +83,7 @@ TEST_F(Frame, BringsBackWhatOnnxHasNoWordFor) {
   EXPECT_EQ(out_, bytes_);
 }
 
-TEST_F(Frame, TakesScalesAndConstantsFromTheGraph) {
+TEST_F(Skeleton, TakesScalesAndConstantsFromTheGraph) {
   format::Tensor weights = *format::LoadInitializer(model_, "w");
   format::PackIntegers(std::vector<std::int64_t>{-1, -2, -3, -4}, weights);
   for (format::TensorData& data : model_.graph.initializers) {
@@ -97,7 +97,7 @@ TEST_F(Frame, TakesScalesAndConstantsFromTheGraph) {
   EXPECT_EQ(file->operator_codes[0]->version, 5);  // the rest is the file's
 }
 
-TEST_F(Frame, OfAnotherGraphIsLeftAside) {
+TEST_F(Skeleton, OfAnotherGraphIsLeftAside) {
   format::Node extra;
   extra.op_type = "Identity";
   extra.name = "extra";
@@ -115,7 +115,7 @@ TEST_F(Frame, OfAnotherGraphIsLeftAside) {
   EXPECT_TRUE(file->signature_defs.empty());
 }
 
-TEST_F(Frame, StatisticsBeyondARangeNeedLeave) {
+TEST_F(Skeleton, StatisticsBeyondARangeNeedLeave) {
   format::Statistics statistics;
   statistics.min = {-1};
   statistics.max = {1};
@@ -128,9 +128,9 @@ TEST_F(Frame, StatisticsBeyondARangeNeedLeave) {
   EXPECT_THAT(file->subgraphs[0]->tensors[0]->quantization->max, ElementsAre(1));
 }
 
-// Whatever a frame says, the result is a file of this graph, or an error.
-TEST_F(Frame, DamagedGivesAFileOfTheGraphOrAnError) {
-  const std::string good = *FromBase64(*FindFrame(model_));
+// Whatever a skeleton says, the result is a file of this graph, or an error.
+TEST_F(Skeleton, DamagedGivesAFileOfTheGraphOrAnError) {
+  const std::string good = *FromBase64(*FindSkeleton(model_));
   std::mt19937 random(1);
   for (int round = 0; round < 500; ++round) {
     std::string bad = good;
@@ -147,15 +147,15 @@ TEST_F(Frame, DamagedGivesAFileOfTheGraphOrAnError) {
   }
 }
 
-TEST_F(Frame, AsksForNoMoreThanTheGraphHas) {
-  const std::string good = *FromBase64(*FindFrame(model_));
+TEST_F(Skeleton, AsksForNoMoreThanTheGraphHas) {
+  const std::string good = *FromBase64(*FindSkeleton(model_));
   const std::unique_ptr<schema::ModelT> tables(schema::GetModel(good.data())->UnPack());
   tables->buffers[tables->subgraphs[0]->tensors[2]->buffer]->size = std::uint64_t{1} << 62;
   flatbuffers::FlatBufferBuilder builder;
   schema::FinishModelBuffer(builder, schema::Model::Pack(builder, tables.get()));
   const auto* data = reinterpret_cast<const char*>(builder.GetBufferPointer());
   model_.metadata[0].second = ToBase64({data, builder.GetSize()});
-  EXPECT_FALSE(FillFrame(model_).has_value());
+  EXPECT_FALSE(FillSkeleton(model_).has_value());
 }
 
 format::Tensor ReadNpy(const fs::path& path) {
@@ -196,4 +196,4 @@ INSTANTIATE_TEST_SUITE_P(Corpus, NetworkWithoutFrame, testing::ValuesIn(Networks
                          [](const auto& network) { return TestName(network.param); });
 
 }  // namespace
-}  // namespace qtx::convert::frame_test
+}  // namespace qtx::convert::skeleton_test

@@ -1,4 +1,4 @@
-#include "tflite/frame.h"
+#include "tflite/skeleton.h"
 
 #include <algorithm>
 #include <map>
@@ -96,17 +96,17 @@ std::set<std::uint32_t> HeldBuffers(const TfliteFile& file, const TfliteImport& 
   return held;
 }
 
-// The frame, with zeros for the constants that the graph holds.  nullptr when it is damaged, or
+// The skeleton, with zeros for the constants that the graph holds.  nullptr when it is damaged, or
 // wants more zeros than the graph has bytes.
 std::unique_ptr<TfliteFile> ZeroFilled(const format::Model& model, const std::string& bytes) {
-  auto frame = TfliteFile::Open(bytes);
-  if (!frame.has_value() || !UnpacksWithin(Root(**frame), bytes.size())) return nullptr;
+  auto skeleton = TfliteFile::Open(bytes);
+  if (!skeleton.has_value() || !UnpacksWithin(Root(**skeleton), bytes.size())) return nullptr;
   std::uint64_t room = 0;  // twice: a bias of 64 bits is held in 32
   for (const format::TensorData& data : model.graph.initializers) {
     room += 2 * data.wire.size();
     if (data.raw_data) room += 2 * static_cast<std::uint64_t>(data.raw_data->size);
   }
-  const std::unique_ptr<schema::ModelT> tables = UnpackTflite(Root(**frame));
+  const std::unique_ptr<schema::ModelT> tables = UnpackTflite(Root(**skeleton));
   for (const auto& buffer : tables->buffers) {
     if (!buffer->data.empty() || buffer->size == 0) continue;
     if (buffer->size > room) return nullptr;
@@ -132,8 +132,11 @@ Result<format::TensorType> OwnType(const format::Model& model, const TensorForm&
 
 class Filler {
  public:
-  Filler(const format::Model& model, const TfliteFile& frame, const TfliteImport& import)
-      : model_(model), frame_(frame), import_(import), tables_(UnpackTflite(Root(frame))) {}
+  Filler(const format::Model& model, const TfliteFile& skeleton, const TfliteImport& import)
+      : model_(model),
+        skeleton_(skeleton),
+        import_(import),
+        tables_(UnpackTflite(Root(skeleton))) {}
 
   Result<std::string> Fill() {
     for (const TensorForm& form : import_.forms) QTX_RETURN_IF_ERROR(FillForm(form));
@@ -149,12 +152,12 @@ class Filler {
   Result<void> FillForm(const TensorForm& form) {
     const auto index = static_cast<std::size_t>(form.tensor);
     // A state has one more dimension in the graph, for the direction of ONNX's LSTM.
-    if (frame_.tensors[index].variable) return {};
+    if (skeleton_.tensors[index].variable) return {};
     schema::TensorT& tensor = *tables_->subgraphs[0]->tensors[index];
     QTX_ASSIGN_OR_RETURN(const format::TensorType type, OwnType(model_, form));
     // What the file says beyond its type stays as it is where the graph did not change.
     if (type != import_.types[index]) QTX_RETURN_IF_ERROR(SetTensorType(type, tensor));
-    if (!frame_.tensors[index].constant()) return {};
+    if (!skeleton_.tensors[index].constant()) return {};
     QTX_ASSIGN_OR_RETURN(format::Tensor constant, format::LoadInitializer(model_, form.name));
     if (!form.perm.empty()) constant = Permute(constant, Inverse(form.perm));
     QTX_ASSIGN_OR_RETURN(tables_->buffers[tensor.buffer]->data, BufferBytes(constant, tensor.type));
@@ -162,15 +165,15 @@ class Filler {
   }
 
   const format::Model& model_;
-  const TfliteFile& frame_;
+  const TfliteFile& skeleton_;
   const TfliteImport& import_;
   std::unique_ptr<schema::ModelT> tables_;
 };
 
 }  // namespace
 
-void AddFrame(const TfliteFile& file, TfliteImport& import) {
-  LedgerEntry note{"model", "frame", LedgerEntry::Fate::kKept, ""};
+void AddSkeleton(const TfliteFile& file, TfliteImport& import) {
+  LedgerEntry note{"model", "skeleton", LedgerEntry::Fate::kKept, ""};
   if (UnpacksWithin(Root(file), file.aligned.size())) {
     const std::unique_ptr<schema::ModelT> tables = UnpackTflite(Root(file));
     for (const std::uint32_t held : HeldBuffers(file, import)) {
@@ -179,7 +182,7 @@ void AddFrame(const TfliteFile& file, TfliteImport& import) {
       buffer.data.clear();
     }
     if (const auto bytes = PackTflite(*tables); bytes.has_value()) {
-      import.conversion.model.metadata.emplace_back(kFrameKey, ToBase64(*bytes));
+      import.conversion.model.metadata.emplace_back(kSkeletonKey, ToBase64(*bytes));
       import.conversion.ledger.push_back(std::move(note));
       return;
     }
@@ -189,22 +192,22 @@ void AddFrame(const TfliteFile& file, TfliteImport& import) {
   import.conversion.ledger.push_back(std::move(note));
 }
 
-const std::string* FindFrame(const format::Model& model) {
+const std::string* FindSkeleton(const format::Model& model) {
   const auto entry =
-      std::ranges::find(model.metadata, kFrameKey, &format::Metadata::value_type::first);
+      std::ranges::find(model.metadata, kSkeletonKey, &format::Metadata::value_type::first);
   return entry == model.metadata.end() ? nullptr : &entry->second;
 }
 
-std::optional<std::string> FillFrame(const format::Model& model) {
-  const std::string* text = FindFrame(model);
+std::optional<std::string> FillSkeleton(const format::Model& model) {
+  const std::string* text = FindSkeleton(model);
   if (text == nullptr) return std::nullopt;
   const auto bytes = FromBase64(*text);
   if (!bytes.has_value()) return std::nullopt;
-  const std::unique_ptr<TfliteFile> frame = ZeroFilled(model, *bytes);
-  if (frame == nullptr) return std::nullopt;
-  const auto import = ImportTflite(*frame);
+  const std::unique_ptr<TfliteFile> skeleton = ZeroFilled(model, *bytes);
+  if (skeleton == nullptr) return std::nullopt;
+  const auto import = ImportTflite(*skeleton);
   if (!import.has_value()) return std::nullopt;
-  auto filled = Filler(model, *frame, *import).Fill();
+  auto filled = Filler(model, *skeleton, *import).Fill();
   return filled.has_value() ? std::optional(*std::move(filled)) : std::nullopt;
 }
 
