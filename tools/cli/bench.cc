@@ -10,7 +10,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "qtx/bench/machine.h"
 #include "qtx/bench/race.h"
 #include "qtx/bench/report.h"

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "json.h"
 #include "print_names.h"
 #include "qtx/conformance/suite.h"

@@ -7,7 +7,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "json.h"
 #include "model_cache.h"
 #include "qtx/conformance/report.h"

@@ -10,7 +10,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "faulty/faulty.h"
 #include "model_cache.h"
 #include "qtx/conformance/suite.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "feature_option.h"
 #include "json.h"
 #include "qtx/conformance/files.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "json.h"
 #include "print_names.h"
 #include "qtx/format/file.h"

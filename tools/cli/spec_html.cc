@@ -10,7 +10,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "model_cache.h"
 #include "progress.h"
 #include "qtx/conformance/report.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "qtx/spec/create.h"
 
 namespace qtx::cli {

@@ -9,7 +9,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "feature_option.h"
 #include "model_cache.h"
 #include "progress.h"

@@ -10,7 +10,7 @@
 #include "qonnx/dialect.h"
 #include "qonnx/rewrite.h"
 #include "qoperator/operators.h"
-#include "qoperator/pairs.h"
+#include "qoperator/qdq_pairs.h"
 #include "qtx/convert/convert.h"
 
 namespace qtx::convert {

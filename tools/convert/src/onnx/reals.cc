@@ -8,7 +8,7 @@
 #include "errors.h"
 #include "layout.h"
 #include "onnx/graph_index.h"
-#include "qoperator/typing.h"
+#include "qoperator/type_inference.h"
 
 namespace qtx::convert {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "qdq/base.h"
+#include "qdq/base_add.h"
 #include "qtx/format/annotation.h"
 
 namespace qtx::convert {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "qoperator/typing.h"
+#include "qoperator/type_inference.h"
 
 namespace qtx::convert {
 

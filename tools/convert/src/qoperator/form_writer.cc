@@ -5,7 +5,7 @@
 
 #include "qdq/parameters.h"
 #include "qoperator/n_bits_write.h"
-#include "qoperator/typing.h"
+#include "qoperator/type_inference.h"
 
 namespace qtx::convert {
 namespace {

@@ -2,8 +2,8 @@
 #include "tflite/import.h"
 
 #include "tflite/builder.h"
+#include "tflite/metadata.h"
 #include "tflite/ops.h"
-#include "tflite/properties.h"
 #include "tflite/skeleton.h"
 
 namespace qtx::convert {

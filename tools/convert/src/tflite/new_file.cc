@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "tflite/file.h"
+#include "tflite/metadata.h"
 #include "tflite/nodes_out.h"
 #include "tflite/pack.h"
-#include "tflite/properties.h"
 
 namespace qtx::convert {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base64.h"
+#include "tflite/metadata.h"
 #include "tflite/pack.h"
-#include "tflite/properties.h"
 #include "tflite/tensor_out.h"
 
 namespace qtx::convert {

@@ -1,4 +1,4 @@
-#include "tflite/properties.h"
+#include "tflite/metadata.h"
 
 #include <algorithm>
 

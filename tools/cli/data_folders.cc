@@ -1,4 +1,4 @@
-#include "data.h"
+#include "data_folders.h"
 
 #include <filesystem>
 

@@ -21,7 +21,7 @@ using ParametersOfValues = std::map<std::string, QdqParameters>;
 /// who read them agree on. Nodes that only move elements pass a type on, and become lifts.
 /// `declared` says it of graph inputs.
 /// Errors: those of FromStock.
-Result<ParametersOfValues> TypesOf(const GraphIndex& index, const ParametersOfValues& declared,
-                                   std::map<std::size_t, Lift>& lifts);
+Result<ParametersOfValues> InferTypes(const GraphIndex& index, const ParametersOfValues& declared,
+                                      std::map<std::size_t, Lift>& lifts);
 
 }  // namespace qtx::convert

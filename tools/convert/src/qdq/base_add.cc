@@ -1,4 +1,4 @@
-#include "qdq/base.h"
+#include "qdq/base_add.h"
 
 #include <algorithm>
 #include <string_view>

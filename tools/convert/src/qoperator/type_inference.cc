@@ -1,4 +1,4 @@
-#include "qoperator/typing.h"
+#include "qoperator/type_inference.h"
 
 #include <algorithm>
 #include <array>
@@ -158,8 +158,8 @@ bool MovesQuantized(const format::Graph& graph) {
   return false;
 }
 
-Result<ParametersOfValues> TypesOf(const GraphIndex& index, const ParametersOfValues& declared,
-                                   std::map<std::size_t, Lift>& lifts) {
+Result<ParametersOfValues> InferTypes(const GraphIndex& index, const ParametersOfValues& declared,
+                                      std::map<std::size_t, Lift>& lifts) {
   return Typer(index, lifts).Run(declared);
 }
 

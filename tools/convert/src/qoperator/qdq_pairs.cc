@@ -7,7 +7,7 @@
 // Who reads the integers themselves reads v/integers, a QuantizeLinear of v; who reads v with other
 // parameters reads a quantized copy of it. A binary32 that is scale * (stored - offset) gives that
 // stored value back, so neither changes a value.
-#include "qoperator/pairs.h"
+#include "qoperator/qdq_pairs.h"
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@
 #include "onnx/rename.h"
 #include "qoperator/annotations.h"
 #include "qoperator/operators.h"
-#include "qoperator/typing.h"
+#include "qoperator/type_inference.h"
 #include "qtx/format/annotation.h"
 
 namespace qtx::convert {
@@ -369,7 +369,7 @@ Result<Pairs> PairWriter::Run() {
   QTX_RETURN_IF_ERROR(FindLifts());
   model_ = source_;
   QTX_ASSIGN_OR_RETURN(const Annotations annotations, ReadAnnotations(index_));
-  QTX_ASSIGN_OR_RETURN(types_, TypesOf(index_, annotations.integers, lifts_));
+  QTX_ASSIGN_OR_RETURN(types_, InferTypes(index_, annotations.integers, lifts_));
   for (const auto& [value, parameters] : types_) Annotate(value, parameters);
   for (const auto& [value, parameters] : annotations.reals) Annotate(value, parameters);
   model_.graph.nodes.clear();
