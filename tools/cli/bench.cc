@@ -14,7 +14,7 @@
 #include "qtx/bench/machine.h"
 #include "qtx/bench/race.h"
 #include "qtx/bench/report.h"
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
 #include "report_files.h"
@@ -23,7 +23,7 @@ namespace qtx::cli {
 namespace {
 
 using bench::Row;
-using bench::Work;
+using bench::Workload;
 using conformance::BackendSource;
 
 // The reference has as long for one request before a work counts as unchecked.
@@ -112,9 +112,10 @@ Result<std::vector<bench::Contender>> MakeContenders(const BenchOptions& options
   return contenders;
 }
 
-Result<void> CheckTypes(const std::vector<Work>& works, const std::vector<std::string>& types) {
+Result<void> CheckTypes(const std::vector<Workload>& workloads,
+                        const std::vector<std::string>& types) {
   std::set<std::string> known;
-  for (const Work& work : works) known.insert(work.types);
+  for (const Workload& work : workloads) known.insert(work.types);
   for (const std::string& name : types) {
     if (known.contains(name)) continue;
     std::string names;
@@ -124,7 +125,7 @@ Result<void> CheckTypes(const std::vector<Work>& works, const std::vector<std::s
   return {};
 }
 
-bool IsChosen(const Work& work, const BenchOptions& options) {
+bool IsChosen(const Workload& work, const BenchOptions& options) {
   const auto matches = [&](const std::string& glob) {
     return conformance::GlobMatches(glob, work.name);
   };
@@ -133,47 +134,47 @@ bool IsChosen(const Work& work, const BenchOptions& options) {
                    std::ranges::find(options.types, work.types) != options.types.end());
 }
 
-Result<std::vector<Work>> ChooseWorks(const BenchOptions& options) {
-  std::vector<Work> works = bench::GeneratedWorks();
+Result<std::vector<Workload>> ChooseWorks(const BenchOptions& options) {
+  std::vector<Workload> workloads = bench::GeneratedWorkloads();
   std::set<std::string> names;
   for (const std::string& folder : {SuiteFolder() + "/models", options.models}) {
     if (folder.empty()) continue;
-    QTX_ASSIGN_OR_RETURN(const std::vector<Work> networks, bench::NetworkWorks(folder));
+    QTX_ASSIGN_OR_RETURN(const std::vector<Workload> networks, bench::NetworkWorkloads(folder));
     std::set<std::string> here;
-    for (const Work& work : networks) {
-      if (!names.contains(work.name)) works.push_back(work);
+    for (const Workload& work : networks) {
+      if (!names.contains(work.name)) workloads.push_back(work);
       here.insert(work.name);
     }
     names.merge(here);
   }
-  QTX_RETURN_IF_ERROR(CheckTypes(works, options.types));
-  std::erase_if(works, [&](const Work& work) { return !IsChosen(work, options); });
-  if (works.empty()) return Error{ErrorCode::kInvalid, "--filter", "matches no work"};
-  return works;
+  QTX_RETURN_IF_ERROR(CheckTypes(workloads, options.types));
+  std::erase_if(workloads, [&](const Workload& work) { return !IsChosen(work, options); });
+  if (workloads.empty()) return Error{ErrorCode::kInvalid, "--filter", "matches no work"};
+  return workloads;
 }
 
-int List(const std::vector<Work>& works) {
-  for (const Work& work : works) {
+int List(const std::vector<Workload>& workloads) {
+  for (const Workload& work : workloads) {
     fmt::print("{:<44} {:<6} {:>3}  {}\n", conformance::Printable(work.name, 200), work.types,
                work.count, conformance::Printable(work.shape, 200));
   }
   return kDone;
 }
 
-// Works one after the other, all types of a name in one race.
-void RaceAll(std::span<const Work> works, std::span<bench::Contender> contenders, bool print,
-             bench::Report& report) {
-  while (!works.empty()) {
+// Workloads one after the other, all types of a name in one race.
+void RaceAll(std::span<const Workload> workloads, std::span<bench::Contender> contenders,
+             bool print, bench::Report& report) {
+  while (!workloads.empty()) {
     const auto end = std::ranges::find_if(
-        works, [&](const Work& work) { return work.name != works.front().name; });
-    const auto count = static_cast<std::size_t>(end - works.begin());
-    const bench::Results found = bench::Race(works.first(count), contenders, report.options);
+        workloads, [&](const Workload& work) { return work.name != workloads.front().name; });
+    const auto count = static_cast<std::size_t>(end - workloads.begin());
+    const bench::Results found = bench::Race(workloads.first(count), contenders, report.options);
     if (print) fmt::print("{}", bench::ToText(report.machine, found));
     std::fflush(stdout);
     bench::Results& all = report.results;
     all.rows.insert(all.rows.end(), found.rows.begin(), found.rows.end());
     all.skipped.insert(all.skipped.end(), found.skipped.begin(), found.skipped.end());
-    works = works.subspan(count);
+    workloads = workloads.subspan(count);
   }
 }
 
@@ -196,9 +197,9 @@ Result<void> Write(const BenchOptions& options, const bench::Report& report) {
 }  // namespace
 
 int Bench(const BenchOptions& options) {
-  const auto works = ChooseWorks(options);
-  if (!works.has_value()) return Fail(works.error(), StatusOf(works.error()));
-  if (options.list) return List(*works);
+  const auto workloads = ChooseWorks(options);
+  if (!workloads.has_value()) return Fail(workloads.error(), StatusOf(workloads.error()));
+  if (options.list) return List(*workloads);
   const auto outputs = CheckOutputs({options.json, options.svg});
   if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
   auto contenders = MakeContenders(options);
@@ -218,7 +219,7 @@ int Bench(const BenchOptions& options) {
       bench::MeasureMachine(Threads(options), std::min(kFigureSeconds, 3 * options.seconds));
   const bool print = options.json != "-";
   if (print) fmt::print("{}", bench::ToText(report.machine));
-  RaceAll(*works, *contenders, print, report);
+  RaceAll(*workloads, *contenders, print, report);
   const auto written = Write(options, report);
   if (!written.has_value()) return Fail(written.error(), kInternal);
   return std::ranges::any_of(report.results.rows, Failed) ? kFailed : kDone;

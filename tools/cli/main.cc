@@ -381,7 +381,7 @@ void AddBench(CLI::App& app, BenchOptions& options) {
                       "Built-in name or 'cmd:PROGRAM ARGS', {threads} in it for their number "
                       "(default: every built-in one)");
   command->add_option("--filter", options.filters,
-                      "Glob on the names of works; repeated: any of them");
+                      "Glob on the names of workloads; repeated: any of them");
   command->add_option("--types", options.types, "Only these, as --list shows them: u8s8,fp32")
       ->delimiter(',');
   command->add_option("--threads", options.threads, "Numbers of threads: 1,2 (default: 1 and all)")
@@ -404,7 +404,7 @@ void AddBench(CLI::App& app, BenchOptions& options) {
       ->capture_default_str();
   command->add_flag("--unchecked", options.unchecked,
                     "Do not compare results with the reference's, which takes its time");
-  command->add_flag("--list", options.list, "Measure nothing: list the works");
+  command->add_flag("--list", options.list, "Measure nothing: list the workloads");
   command->add_option("--json", options.json, "Rows as JSON to this file ('-': stdout)");
   command->add_option("--svg", options.svg, "Rooflines as SVG to this file");
 }

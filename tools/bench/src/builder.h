@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "qtx/bench/shapes.h"
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 
 namespace qtx::bench {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::bench {

@@ -45,8 +45,8 @@ double BestTime(int threads, double seconds, const std::function<void(int thread
 // Times are of about this long: much longer than starting together, much shorter than a time slice.
 constexpr double kOneTime = 5e-4;
 
-template <typename Work>
-long CountFor(double seconds, const Work& work) {
+template <typename Workload>
+long CountFor(double seconds, const Workload& work) {
   long count = 1;
   for (double taken = 0; taken < seconds / 4 && count < (1L << 40); count *= 2) {
     const Clock::time_point start = Clock::now();

@@ -40,7 +40,7 @@ void Fail(const Error& error, Row& row) {
 
 // A work that was made, with what its outputs must be if that is known.
 struct Made {
-  const Work* work;
+  const Workload* work;
   Task task;
   std::map<std::string, std::vector<Tensor>> expected;  // by arithmetic; empty: unknown
 };
@@ -179,11 +179,11 @@ void TakeTurn(Entrant& entrant) {
 }
 
 // Those of one number of threads, all types in the same rounds.
-std::vector<Row> RaceOnce(std::span<Made> works, std::span<Contender*> contenders,
+std::vector<Row> RaceOnce(std::span<Made> workloads, std::span<Contender*> contenders,
                           const RaceOptions& options) {
   std::vector<Entrant> entrants;
-  entrants.reserve(works.size() * contenders.size());
-  for (Made& made : works) {
+  entrants.reserve(workloads.size() * contenders.size());
+  for (Made& made : workloads) {
     for (Contender* contender : contenders) {
       entrants.push_back(Enter(made, *contender, options));
     }
@@ -250,11 +250,11 @@ void CompareRows(std::span<Row> rows) {
   }
 }
 
-Results Race(std::span<const Work> works, std::span<Contender> contenders,
+Results Race(std::span<const Workload> workloads, std::span<Contender> contenders,
              const RaceOptions& options) {
   Results results;
   std::vector<Made> made;
-  for (const Work& work : works) {
+  for (const Workload& work : workloads) {
     auto task = work.make();
     if (!task.has_value()) {
       const Error& error = task.error();

@@ -113,7 +113,7 @@ Result<void> WriteJournal(const std::string& path, const Coverage& run, const Jo
   model.opset_imports = {{"", 17, ""}};
   model.graph.name = "journal";
   model.metadata = {{std::string(kJournalKey), ToJson(run, state)}};
-  QTX_RETURN_IF_ERROR(Annotate(state.records, model));
+  QTX_RETURN_IF_ERROR(Annotate(state.observations, model));
   return model.Save(path);
 }
 
@@ -146,7 +146,7 @@ Result<std::optional<JournalState>> ReadJournal(const std::string& path, const C
   for (const format::Finding& finding : format::Check(*model)) {
     if (finding.rule.starts_with("statistics.")) return foreign;
   }
-  state.records = RecordsOf(*model);
+  state.observations = ObservationsOf(*model);
   return std::optional(std::move(state));
 }
 

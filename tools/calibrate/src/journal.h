@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "coverage.h"
+#include "observer.h"
 #include "qtx/calibrate/calibrate.h"
-#include "records.h"
 
 namespace qtx::calibrate {
 
@@ -18,7 +18,7 @@ namespace qtx::calibrate {
 struct JournalState {
   std::vector<bool> done;                         // by position
   std::map<std::int64_t, SkippedSample> skipped;  // by position; they are done, too
-  Records records;                                // of all that are done
+  Observations observations;                      // of all that are done
   std::vector<std::pair<std::string, std::string>> left_out;
 };
 

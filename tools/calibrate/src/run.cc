@@ -45,9 +45,9 @@ class Run {
   Result<void> WorkUntilDone();
   std::optional<std::int64_t> Claim();
   std::optional<BadSample> Observe(const std::vector<Tensor>& inputs, Executor& executor,
-                                   Recorder& stage);
-  Result<void> Process(std::int64_t position, Executor& executor, Recorder& stage);
-  Result<void> Close(std::int64_t position, Recorder* stage, std::optional<SkippedSample> skipped);
+                                   Observer& stage);
+  Result<void> Process(std::int64_t position, Executor& executor, Observer& stage);
+  Result<void> Close(std::int64_t position, Observer* stage, std::optional<SkippedSample> skipped);
   Result<void> Save();
   void FailAt(std::int64_t position, Error error);
 
@@ -60,8 +60,8 @@ class Run {
   std::int64_t planned_ = 0;
 
   std::mutex mutex_;  // of all that follows
-  Recorder total_;
-  JournalState state_;  // its records are filled when it is written
+  Observer total_;
+  JournalState state_;  // its observations are filled when it is written
   Progress progress_;
   std::int64_t next_ = 0;
   Clock::time_point saved_ = Clock::now();
@@ -76,9 +76,9 @@ Result<void> Run::Resume() {
   QTX_ASSIGN_OR_RETURN(auto found, ReadJournal(options_.journal, coverage_, planned_));
   if (!found) return {};
   state_ = *std::move(found);
-  auto merged = total_.Merge(state_.records);
+  auto merged = total_.Merge(state_.observations);
   if (!merged.has_value()) return At(options_.journal, merged.error());
-  state_.records.clear();
+  state_.observations.clear();
   progress_.resumed = std::ranges::count(state_.done, true);
   progress_.done = progress_.resumed;
   progress_.skipped = std::ssize(state_.skipped);
@@ -100,7 +100,7 @@ void Run::FailAt(std::int64_t position, Error error) {
 
 // Nothing of a sample counts unless all of it does.
 std::optional<BadSample> Run::Observe(const std::vector<Tensor>& inputs, Executor& executor,
-                                      Recorder& stage) {
+                                      Observer& stage) {
   std::optional<Error> refused;
   const auto add = [&](const std::string& value, const Tensor& tensor) {
     if (refused) return;
@@ -124,7 +124,7 @@ std::optional<BadSample> Run::Observe(const std::vector<Tensor>& inputs, Executo
   return std::nullopt;
 }
 
-Result<void> Run::Process(std::int64_t position, Executor& executor, Recorder& stage) {
+Result<void> Run::Process(std::int64_t position, Executor& executor, Observer& stage) {
   const std::int64_t index = SampleOf(position);
   const Sample sample = samples_.Read(index);
   std::optional<BadSample> bad;
@@ -143,7 +143,7 @@ Result<void> Run::Process(std::int64_t position, Executor& executor, Recorder& s
                                                       : bad->error.where + ": " + error.message});
 }
 
-Result<void> Run::Close(std::int64_t position, Recorder* stage,
+Result<void> Run::Close(std::int64_t position, Observer* stage,
                         std::optional<SkippedSample> skipped) {
   const std::scoped_lock lock(mutex_);
   if (stage != nullptr) QTX_RETURN_IF_ERROR(total_.Take(*stage));
@@ -160,17 +160,17 @@ Result<void> Run::Close(std::int64_t position, Recorder* stage,
 
 // REQUIRES: mutex_ is held, or no thread runs.
 Result<void> Run::Save() {
-  state_.records = total_.Finish();
+  state_.observations = total_.Finish();
   state_.left_out.assign(total_.left_out().begin(), total_.left_out().end());
   auto written = WriteJournal(options_.journal, coverage_, state_);
-  state_.records.clear();
+  state_.observations.clear();
   saved_ = Clock::now();
   return written;
 }
 
 Result<void> Run::WorkUntilDone() {
   std::unique_ptr<Executor> executor;
-  Recorder stage(options_.statistics);
+  Observer stage(options_.statistics);
   while (const auto position = Claim()) {
     if (executor == nullptr) {
       auto made = make_();
@@ -209,7 +209,7 @@ Result<void> Run::Work() {
 }
 
 RunResult Run::Finish() {
-  RunResult result{.records = total_.Finish(), .progress = progress_};
+  RunResult result{.observations = total_.Finish(), .progress = progress_};
   for (auto& [position, sample] : state_.skipped) result.skipped.push_back(sample);
   result.left_out = total_.left_out();
   for (const auto& [value, why] : state_.left_out) result.left_out.emplace(value, why);

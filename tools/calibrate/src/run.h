@@ -8,14 +8,14 @@
 
 #include "coverage.h"
 #include "journal.h"
+#include "observer.h"
 #include "qtx/calibrate/calibrate.h"
-#include "records.h"
 
 namespace qtx::calibrate {
 
 /// What came of all samples of a shard.
 struct RunResult {
-  Records records;
+  Observations observations;
   Progress progress;
   std::vector<SkippedSample> skipped;  // in the order of samples
   std::map<std::string, std::string> left_out;

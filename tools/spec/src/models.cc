@@ -120,15 +120,15 @@ Result<Outputs> RunOn(const Result<conformance::BackendSource>& source, const fo
   return prepared->Run(inputs);
 }
 
-class Trial {
+class ModelComparison {
  public:
-  Trial(const Proposal& proposal, const ReviewOptions& options)
+  ModelComparison(const Proposal& proposal, const ReviewOptions& options)
       : proposal_(proposal),
         options_(options),
         before_(options.isolated(proposal.Without())),
         after_(options.isolated(proposal.With())) {}
 
-  ModelEffect Try(const std::string& path) const {
+  ModelEffect Compare(const std::string& path) const {
     const auto start = std::chrono::steady_clock::now();
     ModelEffect effect;
     effect.path = path;
@@ -204,9 +204,9 @@ class Trial {
 Result<std::vector<ModelEffect>> TryModels(const Proposal& proposal, const ReviewOptions& options) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindModels(options.models));
   std::vector<ModelEffect> effects(paths.size());
-  const Trial trial(proposal, options);
+  const ModelComparison comparison(proposal, options);
   InParallel("models", paths.size(), options,
-             [&](std::size_t i) { effects[i] = trial.Try(paths[i]); });
+             [&](std::size_t i) { effects[i] = comparison.Compare(paths[i]); });
   return effects;
 }
 

@@ -250,7 +250,7 @@ std::string BesideHtml(const std::string& anchor, const std::string& id, const C
 }
 
 std::string ExampleResultHtml(const std::vector<const conformance::Case*>& cases,
-                              const Facts& facts) {
+                              const ClauseIndex& facts) {
   std::string passed, failed, comma, failed_comma;
   std::set<std::string> arithmetics;
   for (const conformance::Case* c : cases) {
@@ -271,7 +271,7 @@ std::string ExampleResultHtml(const std::vector<const conformance::Case*>& cases
   return "<p class=\"ran\"><span class=\"mark good\">✓ ran, passed</span> in " + passed + "</p>\n";
 }
 
-std::string ClauseResultsHtml(const ClauseFacts& facts, const Facts& all) {
+std::string ClauseResultsHtml(const ClauseFacts& facts, const ClauseIndex& all) {
   std::string html = "<ul class=\"answers\">\n";
   for (const CaseGroup& group : facts.cases) {
     for (const conformance::Case* c : group.cases) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "site/facts.h"
+#include "site/clause_index.h"
 
 namespace qtx::spec {
 
@@ -21,10 +21,10 @@ std::string BesideHtml(const std::string& anchor, const std::string& id, const C
 
 /// What came of an example: "passed in exact, float32".
 std::string ExampleResultHtml(const std::vector<const conformance::Case*>& cases,
-                              const Facts& facts);
+                              const ClauseIndex& facts);
 
 /// Every answer to every case of a clause.
-std::string ClauseResultsHtml(const ClauseFacts& facts, const Facts& all);
+std::string ClauseResultsHtml(const ClauseFacts& facts, const ClauseIndex& all);
 
 /// Whether any backend answered a case of it.
 bool HasResults(const ClauseFacts& facts);

@@ -8,7 +8,7 @@
 
 #include "qtx/spec/document.h"
 #include "site/anchors.h"
-#include "site/mentions.h"
+#include "site/cross_references.h"
 
 namespace qtx::spec {
 
@@ -17,7 +17,7 @@ namespace qtx::spec {
 struct TextHooks {
   std::string page;  // of the site: "ops/conv.html"
   bool is_glossary = false;
-  Mentions* mentions = nullptr;
+  CrossReferences* mentions = nullptr;
   /// The href of a link as it is written in the text; empty: it leads out of the site.
   std::function<std::string(const std::string& target)> link;
   /// The HTML of a fenced or indented block, `index` of Document::fences.

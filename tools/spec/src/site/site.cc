@@ -12,11 +12,11 @@
 
 #include "qtx/format/file.h"
 #include "site/clause_html.h"
-#include "site/facts.h"
+#include "site/clause_index.h"
+#include "site/cross_references.h"
 #include "site/formula_html.h"
 #include "site/html.h"
 #include "site/markdown.h"
-#include "site/mentions.h"
 #include "site/page.h"
 #include "site/search.h"
 
@@ -189,8 +189,8 @@ class Site {
     const std::string results = "results/" + chapter.page;
     const bool spec = IsOfTheSpec(chapter);
     static const Targets kNoTerms;
-    Mentions mentions(clauses_, chapter.path == kGlossary ? kNoTerms : terms_,
-                      fs::path(chapter.path).stem().string());
+    CrossReferences mentions(clauses_, chapter.path == kGlossary ? kNoTerms : terms_,
+                             fs::path(chapter.path).stem().string());
     TextHooks hooks;
     hooks.page = chapter.page;
     hooks.is_glossary = chapter.path == kGlossary;
@@ -279,7 +279,7 @@ class Site {
 
   const SiteInput& input_;
   std::vector<Chapter> chapters_;
-  Facts facts_;
+  ClauseIndex facts_;
   std::map<std::string, const Chapter*> by_path_;
   std::map<std::string, std::vector<const Chapter*>> folders_;
   Targets clauses_, terms_;

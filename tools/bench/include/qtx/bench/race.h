@@ -14,7 +14,7 @@
 #include "qtx/backend/backend.h"
 #include "qtx/bench/shapes.h"
 #include "qtx/bench/statistics.h"
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/format/result.h"
 
@@ -102,9 +102,9 @@ struct Results {
   std::vector<Skipped> skipped;
 };
 
-/// Races all contenders of each number of threads on works of one name, with all their types in the
-/// same rounds. The rows are in the order of threads, works, contenders.
-Results Race(std::span<const Work> works, std::span<Contender> contenders,
+/// Races all contenders of each number of threads on workloads of one name, with all their types in
+/// the same rounds. The rows are in the order of threads, workloads, contenders.
+Results Race(std::span<const Workload> workloads, std::span<Contender> contenders,
              const RaceOptions& options);
 
 /// Sets the ratios of rows of one race.

@@ -15,7 +15,8 @@ struct Types {
   format::ElementType activations, weights;
   bool per_channel;
 };
-/// Every combination that works are made in. "fp32" is the name of the float twin of any of them.
+/// Every combination that workloads are made in. "fp32" is the name of the float twin of any of
+/// them.
 std::span<const Types> QuantizedTypes();
 inline constexpr std::string_view kFloatTypes = "fp32";
 

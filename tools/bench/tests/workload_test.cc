@@ -1,4 +1,4 @@
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,19 +19,19 @@ namespace {
 
 using testing::HasSubstr;
 
-Work Find(const std::string& name, const std::string& types) {
-  for (Work& work : GeneratedWorks()) {
+Workload Find(const std::string& name, const std::string& types) {
+  for (Workload& work : GeneratedWorkloads()) {
     if (work.name == name && work.types == types) return std::move(work);
   }
   ADD_FAILURE() << name << " " << types;
   return {};
 }
 
-TEST(GeneratedWorks, AreNamedOnceInEachTypes) {
+TEST(GeneratedWorkloads, AreNamedOnceInEachTypes) {
   std::set<std::pair<std::string, std::string>> names;
   std::string last;
   std::set<std::string> done;
-  for (const Work& work : GeneratedWorks()) {
+  for (const Workload& work : GeneratedWorkloads()) {
     EXPECT_TRUE(names.insert({work.name, work.types}).second) << work.name << " " << work.types;
     if (work.name == last) continue;
     EXPECT_TRUE(done.insert(work.name).second) << work.name << " is not in one place";
@@ -40,12 +40,12 @@ TEST(GeneratedWorks, AreNamedOnceInEachTypes) {
 }
 
 // One of each kind in every types; the big ones differ in size only.
-TEST(GeneratedWorks, AreValidModelsWithFittingInputs) {
+TEST(GeneratedWorkloads, AreValidModelsWithFittingInputs) {
   const std::set<std::string> names = {"gemm/64x64x64", "bert/scores",
                                        "conv/mobilenet_v1/dw3x3s2_64_64_112",
                                        "net/mobilenet_v1_1.0_224_generated"};
   int made = 0;
-  for (const Work& work : GeneratedWorks()) {
+  for (const Workload& work : GeneratedWorkloads()) {
     if (!names.contains(work.name)) continue;
     const auto task = work.make();
     ASSERT_TRUE(task.has_value()) << work.name << ": " << task.error().message;
@@ -56,8 +56,8 @@ TEST(GeneratedWorks, AreValidModelsWithFittingInputs) {
   EXPECT_EQ(made, 3 * 6 + 4);  // scores of two computed operands have no types per channel
 }
 
-TEST(GeneratedWorks, AreTheSameEachTime) {
-  const Work work = Find("conv/resnet50/1x1_64_64_56", "u8s8c");
+TEST(GeneratedWorkloads, AreTheSameEachTime) {
+  const Workload work = Find("conv/resnet50/1x1_64_64_56", "u8s8c");
   const auto first = work.make(), second = work.make();
   EXPECT_EQ(first->model, second->model);
   EXPECT_EQ(first->inputs, second->inputs);
@@ -70,7 +70,7 @@ TEST(CountBytes, IsOfConstantsInputsAndOutputs) {
 }
 
 // Offsets on both sides for unsigned weights: the general case, which kernels must pay for.
-TEST(GeneratedWorks, HaveOffsets) {
+TEST(GeneratedWorkloads, HaveOffsets) {
   const auto task = Find("gemm/64x64x64", "u8u8").make();
   const auto weights = format::LoadInitializer(task->model, task->model.graph.nodes[0].inputs[1]);
   EXPECT_NE(weights->quantization->offset, std::vector<std::int32_t>{0});
@@ -113,39 +113,40 @@ void ExpectValuesToUseTheirTypes(const std::string& name) {
   ASSERT_TRUE(interpreter->Run(task->inputs).has_value());
 }
 
-TEST(GeneratedWorks, MobileNetUsesTheRangeOfItsTypes) {
+TEST(GeneratedWorkloads, MobileNetUsesTheRangeOfItsTypes) {
   ExpectValuesToUseTheirTypes("net/mobilenet_v1_1.0_224_generated");
 }
 
-TEST(GeneratedWorks, ResNetUsesTheRangeOfItsTypes) {
+TEST(GeneratedWorkloads, ResNetUsesTheRangeOfItsTypes) {
   ExpectValuesToUseTheirTypes("net/resnet50_generated");
 }
 
-TEST(NetworkWorks, AreOneAFolderAndTheirFloatTwins) {
-  const auto works = NetworkWorks(std::string(QTX_SOURCE_DIR) + "/conformance/cases/models");
-  ASSERT_TRUE(works.has_value()) << works.error().message;
-  ASSERT_EQ(works->size(), 12U);
-  EXPECT_EQ(works->front().name, "net/aww");
-  EXPECT_EQ(works->front().shape, "model.onnx");
-  EXPECT_EQ((*works)[1].types, "fp32");
-  for (const Work& work : *works) {
+TEST(NetworkWorkloads, AreOneAFolderAndTheirFloatTwins) {
+  const auto workloads =
+      NetworkWorkloads(std::string(QTX_SOURCE_DIR) + "/conformance/cases/models");
+  ASSERT_TRUE(workloads.has_value()) << workloads.error().message;
+  ASSERT_EQ(workloads->size(), 12U);
+  EXPECT_EQ(workloads->front().name, "net/aww");
+  EXPECT_EQ(workloads->front().shape, "model.onnx");
+  EXPECT_EQ((*workloads)[1].types, "fp32");
+  for (const Workload& work : *workloads) {
     const auto task = work.make();
     ASSERT_TRUE(task.has_value()) << work.name << " " << work.types << task.error().message;
     EXPECT_TRUE(format::Check(task->model).empty()) << work.name;
   }
 }
 
-TEST(NetworkWorks, SayWhatIsWrongWithAFile) {
+TEST(NetworkWorkloads, SayWhatIsWrongWithAFile) {
   const auto folder =
       std::filesystem::temp_directory_path() / ("qtx_work_test_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "bad.tflite") << "no flatbuffer";
-  const auto works = NetworkWorks(folder.string());
-  const auto task = works->at(0).make();
+  const auto workloads = NetworkWorkloads(folder.string());
+  const auto task = workloads->at(0).make();
   std::filesystem::remove_all(folder);
   ASSERT_FALSE(task.has_value());
   EXPECT_THAT(task.error().where, HasSubstr("bad.tflite"));
-  EXPECT_EQ(NetworkWorks("/nowhere").error().code, ErrorCode::kIo);
+  EXPECT_EQ(NetworkWorkloads("/nowhere").error().code, ErrorCode::kIo);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Works: models with inputs, made when they are needed, always the same ones.
+// Workloads: models with inputs, made when they are needed, always the same ones.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct Task {
   std::vector<format::Tensor> inputs;
 };
 
-struct Work {
-  std::string name;   // "conv/resnet50/3x3_64_64_56"; works of one name differ in types only
+struct Workload {
+  std::string name;   // "conv/resnet50/3x3_64_64_56"; workloads of one name differ in types only
   std::string shape;  // "1x64x56x56 * 64x64x3x3"
   std::string types;  // "u8s8c", "fp32"
   int count = 1;      // how often a network has it
@@ -28,12 +28,12 @@ struct Work {
 };
 
 /// Products, convolutions and generated networks in all types, the float ones last of each name.
-std::vector<Work> GeneratedWorks();
+std::vector<Workload> GeneratedWorkloads();
 
 /// The models under `folder`, in the order of their names "net/STEM", each as it is ("file") and as
 /// its float twin: .onnx in the extended form and .tflite that can be converted. What a file cannot
 /// do, its make() says.  Errors: kIo, when there is no such folder.
-Result<std::vector<Work>> NetworkWorks(const std::string& folder);
+Result<std::vector<Workload>> NetworkWorkloads(const std::string& folder);
 
 /// The products of Conv, Gemm and MatMul nodes. 0 for a shape that is not fixed.
 std::int64_t CountMultiplyAdds(const format::Model& model);

@@ -1,4 +1,4 @@
-#include "records.h"
+#include "observer.h"
 
 #include <algorithm>
 #include <utility>
@@ -44,8 +44,8 @@ std::optional<Shape> Join(const std::optional<Shape>& a, const std::optional<Sha
   return joined;
 }
 
-Result<Record> Join(const Record& a, const Record& b, std::int64_t bins) {
-  Record joined{.shape = Join(a.shape, b.shape)};
+Result<Observation> Join(const Observation& a, const Observation& b, std::int64_t bins) {
+  Observation joined{.shape = Join(a.shape, b.shape)};
   // Without histograms the number of their bins does not matter.
   const std::int64_t max_bins = bins == 0 ? format::kMaxHistogramBins : bins;
   if (a.statistics.axis == b.statistics.axis &&
@@ -59,7 +59,7 @@ Result<Record> Join(const Record& a, const Record& b, std::int64_t bins) {
   return joined;
 }
 
-Result<void> Recorder::DropAxis(Entry& entry) {
+Result<void> Observer::DropAxis(Entry& entry) {
   StatisticsAccumulator whole({.axis = {}, .bins = options_.bins});
   const Statistics statistics = entry.statistics.Finish();
   if (!statistics.moments.empty()) {
@@ -72,7 +72,7 @@ Result<void> Recorder::DropAxis(Entry& entry) {
 }
 
 // The entry of `value`, ready for tensors of `shape`; without an axis if they do not have its size.
-Result<Recorder::Entry*> Recorder::Find(const std::string& value,
+Result<Observer::Entry*> Observer::Find(const std::string& value,
                                         const std::optional<Shape>& shape) {
   const auto at = entries_.find(value);
   if (at == entries_.end() || (!at->second.seen && at->second.shape != shape)) {
@@ -93,7 +93,7 @@ Result<Recorder::Entry*> Recorder::Find(const std::string& value,
   return &entry;
 }
 
-Result<void> Recorder::Add(const std::string& value, const format::Tensor& tensor) {
+Result<void> Observer::Add(const std::string& value, const format::Tensor& tensor) {
   if (tensor.elem_type != format::ElementType::kFloat) {
     left_out_.emplace(value, format::Name(tensor.elem_type));
     return {};
@@ -102,7 +102,7 @@ Result<void> Recorder::Add(const std::string& value, const format::Tensor& tenso
   return entry->statistics.Add(tensor);
 }
 
-Result<void> Recorder::Take(Recorder& other) {
+Result<void> Observer::Take(Observer& other) {
   for (auto& [value, from] : other.entries_) {
     if (!from.seen) continue;
     QTX_ASSIGN_OR_RETURN(Entry * entry, Find(value, from.shape));
@@ -117,37 +117,37 @@ Result<void> Recorder::Take(Recorder& other) {
   return {};
 }
 
-Result<void> Recorder::Merge(const Records& records) {
-  for (const auto& [value, record] : records) {
-    QTX_ASSIGN_OR_RETURN(Entry * entry, Find(value, record.shape));
-    const bool axis = !record.statistics.axis.empty();
+Result<void> Observer::Merge(const Observations& observations) {
+  for (const auto& [value, observation] : observations) {
+    QTX_ASSIGN_OR_RETURN(Entry * entry, Find(value, observation.shape));
+    const bool axis = !observation.statistics.axis.empty();
     if (axis != entry->axis.has_value()) {
       return Error{ErrorCode::kInvalid, "value '" + value + "'",
                    "expected statistics of another axis"};
     }
-    if (record.statistics.moments.empty()) continue;
-    auto merged = entry->statistics.Merge(record.statistics);
+    if (observation.statistics.moments.empty()) continue;
+    auto merged = entry->statistics.Merge(observation.statistics);
     if (!merged.has_value()) return At("value '" + value + "'", merged.error());
   }
   return {};
 }
 
-void Recorder::Clear() {
+void Observer::Clear() {
   for (auto& [value, entry] : entries_) {
     if (entry.seen) entry.statistics.Clear();
     entry.seen = false;
   }
 }
 
-Records Recorder::Finish() const {
-  Records records;
+Observations Observer::Finish() const {
+  Observations observations;
   for (const auto& [value, entry] : entries_) {
-    if (entry.seen) records[value] = {entry.shape, entry.statistics.Finish()};
+    if (entry.seen) observations[value] = {entry.shape, entry.statistics.Finish()};
   }
-  return records;
+  return observations;
 }
 
-Result<void> Annotate(const Records& records, format::Model& model) {
+Result<void> Annotate(const Observations& observations, format::Model& model) {
   format::Graph& graph = model.graph;
   std::map<std::string, std::size_t> position;  // in the graph's order
   for (const format::Node& node : graph.nodes) {
@@ -156,23 +156,23 @@ Result<void> Annotate(const Records& records, format::Model& model) {
   for (const auto& initializer : graph.initializers) {
     position.emplace(initializer.name, position.size());
   }
-  Records rest = records;
+  Observations rest = observations;
   for (auto* values : {&graph.inputs, &graph.outputs, &graph.values}) {
     for (format::ValueInfo& value : *values) {
       if (!value.type || value.type->elem_type != format::ElementType::kFloat) continue;
       value.type->statistics.reset();
-      const auto record = records.find(value.name);
-      if (record == records.end()) continue;
-      value.type->shape = record->second.shape;
-      value.type->statistics = record->second.statistics;
+      const auto observation = observations.find(value.name);
+      if (observation == observations.end()) continue;
+      value.type->shape = observation->second.shape;
+      value.type->statistics = observation->second.statistics;
       rest.erase(value.name);
     }
   }
-  for (auto& [name, record] : rest) {
+  for (auto& [name, observation] : rest) {
     format::ValueInfo value{.name = name, .type = format::TensorType()};
     value.type->elem_type = format::ElementType::kFloat;
-    value.type->shape = record.shape;
-    value.type->statistics = std::move(record.statistics);
+    value.type->shape = observation.shape;
+    value.type->statistics = std::move(observation.statistics);
     graph.values.push_back(std::move(value));
   }
   std::ranges::stable_sort(graph.values, {}, [&](const format::ValueInfo& value) {
@@ -187,18 +187,18 @@ Result<void> Annotate(const Records& records, format::Model& model) {
   return {};
 }
 
-Records RecordsOf(const format::Model& model) {
-  Records records;
+Observations ObservationsOf(const format::Model& model) {
+  Observations observations;
   for (const auto* values : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
     for (const format::ValueInfo& value : *values) {
       if (!value.type || value.type->elem_type != format::ElementType::kFloat ||
           !value.type->statistics) {
         continue;
       }
-      records[value.name] = {value.type->shape, *value.type->statistics};
+      observations[value.name] = {value.type->shape, *value.type->statistics};
     }
   }
-  return records;
+  return observations;
 }
 
 }  // namespace qtx::calibrate

@@ -1,4 +1,4 @@
-// The generated works: each row of the tables in each of the types, and its float twin.
+// The generated workloads: each row of the tables in each of the types, and its float twin.
 #include <fmt/core.h>
 
 #include <utility>
@@ -6,7 +6,7 @@
 #include "builder.h"
 #include "networks.h"
 #include "qtx/bench/shapes.h"
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 
 namespace qtx::bench {
 namespace {
@@ -31,17 +31,18 @@ Result<Task> MakeFloat(const Task& task) {
 }
 
 // One work for each types; `per_channel`: those with a scale per channel too.
-void AddWorks(const Work& common, const Maker& make, bool per_channel, std::vector<Work>& works) {
+void AddWorks(const Workload& common, const Maker& make, bool per_channel,
+              std::vector<Workload>& workloads) {
   for (const Types& types : QuantizedTypes()) {
     if (types.per_channel && !per_channel) continue;
-    Work work = common;
+    Workload work = common;
     work.types = types.name;
     work.make = [make, name = work.name, &types]() -> Result<Task> { return make(name, types); };
-    works.push_back(work);
+    workloads.push_back(work);
     if (types.name != (per_channel ? kTwinOf : kTwinOfProducts)) continue;
     work.types = kFloatTypes;
     work.make = [make, name = work.name, &types] { return MakeFloat(make(name, types)); };
-    works.push_back(std::move(work));
+    workloads.push_back(std::move(work));
   }
 }
 
@@ -56,9 +57,9 @@ Task MakeProduct(const std::string& name, const Types& types, const ProductShape
   return builder.Finish(builder.MatMul(x, shape.columns));
 }
 
-void AddProducts(std::vector<Work>& works) {
+void AddProducts(std::vector<Workload>& workloads) {
   for (const ProductShape& shape : ProductShapes()) {
-    Work work;
+    Workload work;
     work.name = shape.name;
     const std::string batch = shape.batch > 1 ? fmt::format("{}x", shape.batch) : "";
     work.shape =
@@ -66,7 +67,7 @@ void AddProducts(std::vector<Work>& works) {
     const auto make = [&shape](const std::string& name, const Types& types) {
       return MakeProduct(name, types, shape);
     };
-    AddWorks(work, make, !shape.computed, works);
+    AddWorks(work, make, !shape.computed, workloads);
   }
 }
 
@@ -77,10 +78,10 @@ Task MakeConv(const std::string& name, const Types& types, const ConvShape& shap
   return builder.Finish(builder.Conv(x, shape, 2, {-0.9, 6}));
 }
 
-void AddConvs(std::vector<Work>& works) {
+void AddConvs(std::vector<Workload>& workloads) {
   for (const ConvTable& table : ConvTables()) {
     for (const ConvShape& shape : table.shapes) {
-      Work work;
+      Workload work;
       work.name = fmt::format("conv/{}/{}{}x{}{}_{}_{}_{}", table.network,
                               shape.depthwise ? "dw" : "", shape.kernel, shape.kernel,
                               shape.stride > 1 ? fmt::format("s{}", shape.stride) : "",
@@ -92,24 +93,24 @@ void AddConvs(std::vector<Work>& works) {
       const auto make = [&shape](const std::string& name, const Types& types) {
         return MakeConv(name, types, shape);
       };
-      AddWorks(work, make, true, works);
+      AddWorks(work, make, true, workloads);
     }
   }
 }
 
 }  // namespace
 
-std::vector<Work> GeneratedWorks() {
-  std::vector<Work> works;
-  AddProducts(works);
-  AddConvs(works);
-  Work network;
+std::vector<Workload> GeneratedWorkloads() {
+  std::vector<Workload> workloads;
+  AddProducts(workloads);
+  AddConvs(workloads);
+  Workload network;
   network.shape = "1x3x224x224";
   network.name = "net/mobilenet_v1_1.0_224_generated";
-  AddWorks(network, MakeMobileNetV1, true, works);
+  AddWorks(network, MakeMobileNetV1, true, workloads);
   network.name = "net/resnet50_generated";
-  AddWorks(network, MakeResNet50, true, works);
-  return works;
+  AddWorks(network, MakeResNet50, true, workloads);
+  return workloads;
 }
 
 }  // namespace qtx::bench

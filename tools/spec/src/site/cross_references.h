@@ -1,4 +1,4 @@
-// Clauses and terms that a text speaks of.
+// Cross references: finds the clauses and terms that a text mentions, and where each links to.
 #pragma once
 
 #include <map>
@@ -10,25 +10,25 @@
 
 namespace qtx::spec {
 
-/// A piece of a text, and where it leads; empty: nowhere.
+/// A piece of a text and its link.
 struct Piece {
   std::string text;
-  std::string target;  // relative to the site's folder
+  std::string target;  // relative to the site's folder; empty: no link
 };
 
 /// Term in lower case -> its target; clause -> its target.
 using Targets = std::map<std::string, std::string, std::less<>>;
 
-/// Finds mentions, in one page after the other.
-class Mentions {
+/// Finds the references of one page.
+class CrossReferences {
  public:
-  /// `stem`: of the page, whose clauses are spoken of as "S2".
-  Mentions(const Targets& clauses, const Targets& terms, std::string stem)
+  /// `stem` is that of the page; "S2" alone refers to its clauses.
+  CrossReferences(const Targets& clauses, const Targets& terms, std::string stem)
       : clauses_(clauses), terms_(terms), stem_(std::move(stem)) {}
 
-  /// `text` in pieces. Every clause leads to its place, a term where it comes up first.
+  /// Splits `text` into pieces. Every clause is linked, a term only where it first occurs.
   std::vector<Piece> Find(std::string_view text);
-  /// Where a text that is a clause or a term as a whole leads; empty: nowhere.
+  /// The link of a text that is one clause or term; empty: none.
   std::string Whole(const std::string& text);
 
  private:

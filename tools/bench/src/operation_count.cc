@@ -1,7 +1,7 @@
 // How much there is to compute and to move, read off a model.
 #include <optional>
 
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 
 namespace qtx::bench {
 namespace {

@@ -1,4 +1,5 @@
-// What is known of the values of a graph while samples are run, and how it gets into the model.
+// The observer: collects shapes and statistics of a graph's values while samples are run, and
+// writes them into the model.
 #pragma once
 
 #include <map>
@@ -14,36 +15,36 @@ namespace qtx::calibrate {
 
 /// One value: the shape it has had so far (dimensions that changed are unknown; nullopt: the rank
 /// did), and its statistics.
-struct Record {
+struct Observation {
   std::optional<format::Shape> shape;
   format::Statistics statistics;
 };
-using Records = std::map<std::string, Record>;
+using Observations = std::map<std::string, Observation>;
 
-/// `axis` where tensors of this shape have it with a fixed size, from 0; else nullopt: per tensor.
+/// `axis`, counted from 0, if `shape` has it with a fixed size; else nullopt (per tensor).
 std::optional<std::int64_t> AxisIn(const std::optional<format::Shape>& shape,
                                    std::optional<std::int64_t> axis);
 
-/// Shapes of the same value: dimensions that differ are unknown.
+/// Merges two shapes of one value; dimensions that differ become unknown.
 std::optional<format::Shape> Join(const std::optional<format::Shape>& a,
                                   const std::optional<format::Shape>& b);
 
-/// The union of both. Where the elements of the axis do not match it is per tensor.
+/// Merges two observations; per tensor if the sizes of their axes differ.
 /// Errors: those of Merge.
-Result<Record> Join(const Record& a, const Record& b, std::int64_t bins);
+Result<Observation> Join(const Observation& a, const Observation& b, std::int64_t bins);
 
-/// Values as they come, from one thread.
-class Recorder {
+/// Collects tensors by the name of their value. For one thread.
+class Observer {
  public:
-  explicit Recorder(const StatisticsOptions& options) : options_(options) {}
+  explicit Observer(const StatisticsOptions& options) : options_(options) {}
 
-  /// Takes FLOAT tensors; of any other type, the name.
+  /// Collects a FLOAT tensor; of other types only the name, for left_out().
   Result<void> Add(const std::string& value, const format::Tensor& tensor);
-  /// What `other` took, too; it is as new afterwards.
-  Result<void> Take(Recorder& other);
-  Result<void> Merge(const Records& records);
+  /// Merges what `other` collected and clears it.
+  Result<void> Take(Observer& other);
+  Result<void> Merge(const Observations& observations);
   void Clear();
-  Records Finish() const;
+  Observations Finish() const;
   const std::map<std::string, std::string>& left_out() const { return left_out_; }
 
  private:
@@ -65,9 +66,9 @@ class Recorder {
 /// graph: values that nodes produce, initializers, others. Statistics that were there are gone; a
 /// digest of annotations that lowering left is renewed.
 /// Errors: kTooLarge for annotations that cannot be serialised.
-Result<void> Annotate(const Records& records, format::Model& model);
+Result<void> Annotate(const Observations& observations, format::Model& model);
 
-/// The records of a model that Annotate wrote.
-Records RecordsOf(const format::Model& model);
+/// The inverse of Annotate.
+Observations ObservationsOf(const format::Model& model);
 
 }  // namespace qtx::calibrate

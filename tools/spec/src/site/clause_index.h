@@ -1,4 +1,4 @@
-// What is known of each clause outside of the text: cases, code, results.
+// The index of clauses: the cases, code, tests and results that cite each of them.
 #pragma once
 
 #include <array>
@@ -25,8 +25,7 @@ struct CaseGroup {
 
 using Counts = std::array<std::int64_t, conformance::kOutcomes>;
 
-/// What one backend makes of the cases of a clause: a case counts once in each arithmetic that it
-/// is asked in.
+/// Outcomes of one backend over the cases of a clause. A case counts once per arithmetic.
 struct Tally {
   std::string backend;
   Counts counts{};
@@ -36,7 +35,7 @@ struct ClauseFacts {
   std::vector<CaseGroup> cases;  // in the order of the suite, the text's examples first
   std::vector<CodePlace> code, tests;
   std::vector<Tally> results;  // of backends that ran some of the cases, in the report's order
-  std::size_t asked = 0;       // of any backend: a case in one arithmetic
+  std::size_t asked = 0;       // pairs of case and arithmetic that some backend ran
 };
 
 /// One backend's answer to a case in one arithmetic.
@@ -45,10 +44,10 @@ struct BackendAnswer {
   const conformance::CaseResult* result = nullptr;
 };
 
-class Facts {
+class ClauseIndex {
  public:
   /// `input` must outlive this.
-  Facts(const SiteInput& input, const CodeMap& code);
+  ClauseIndex(const SiteInput& input, const CodeMap& code);
 
   const ClauseFacts& Of(std::string_view clause) const;
   /// In the report's order; of an example those of the reference.

@@ -1,4 +1,4 @@
-#include "site/facts.h"
+#include "site/clause_index.h"
 
 #include <algorithm>
 #include <charconv>
@@ -33,7 +33,7 @@ std::string BackendName(const conformance::BackendReport& row) {
   return row.description.name.empty() ? row.source : row.description.name;
 }
 
-Facts::Facts(const SiteInput& input, const CodeMap& code) {
+ClauseIndex::ClauseIndex(const SiteInput& input, const CodeMap& code) {
   AddCases(input.examples, input.spec, "", true);
   AddCases(input.cases, input.suite, "conformance/cases/", false);
   AddAnswers(input.example_results);
@@ -46,8 +46,8 @@ Facts::Facts(const SiteInput& input, const CodeMap& code) {
   }
 }
 
-void Facts::AddCases(const std::vector<Case>& cases, const std::string& folder,
-                     std::string_view label, bool examples) {
+void ClauseIndex::AddCases(const std::vector<Case>& cases, const std::string& folder,
+                           std::string_view label, bool examples) {
   for (const Case& c : cases) {
     answers_.try_emplace(c.id);
     const std::string id = c.id.substr(0, c.id.find('['));
@@ -66,7 +66,7 @@ void Facts::AddCases(const std::vector<Case>& cases, const std::string& folder,
   }
 }
 
-void Facts::AddAnswers(const conformance::Report* report) {
+void ClauseIndex::AddAnswers(const conformance::Report* report) {
   if (report == nullptr) return;
   for (const conformance::BackendReport& row : report->backends) {
     if (std::ranges::find(backends_, BackendName(row)) == backends_.end()) {
@@ -79,7 +79,7 @@ void Facts::AddAnswers(const conformance::Report* report) {
   }
 }
 
-void Facts::AddTallies() {
+void ClauseIndex::AddTallies() {
   const auto rank = [this](const Tally& tally) {
     return std::ranges::find(backends_, tally.backend) - backends_.begin();
   };
@@ -103,19 +103,20 @@ void Facts::AddTallies() {
   }
 }
 
-const ClauseFacts& Facts::Of(std::string_view clause) const {
+const ClauseFacts& ClauseIndex::Of(std::string_view clause) const {
   static const ClauseFacts kNone;
   const auto found = clauses_.find(clause);
   return found == clauses_.end() ? kNone : found->second;
 }
 
-const std::vector<BackendAnswer>& Facts::AnswersTo(const std::string& case_id) const {
+const std::vector<BackendAnswer>& ClauseIndex::AnswersTo(const std::string& case_id) const {
   static const std::vector<BackendAnswer> kNone;
   const auto found = answers_.find(case_id);
   return found == answers_.end() ? kNone : found->second;
 }
 
-std::vector<const Case*> Facts::ExamplesIn(std::string_view chapter, int first, int last) const {
+std::vector<const Case*> ClauseIndex::ExamplesIn(std::string_view chapter, int first,
+                                                 int last) const {
   std::vector<const Case*> cases;
   for (const CaseGroup& group : examples_) {
     if (group.file != chapter || group.line < first || group.line > last) continue;

@@ -1,4 +1,4 @@
-#include "site/mentions.h"
+#include "site/cross_references.h"
 
 #include <gtest/gtest.h>
 
@@ -21,21 +21,21 @@ std::string Marked(const std::vector<Piece>& pieces) {
   return text;
 }
 
-TEST(Mentions, FindsClausesByTheirWholeIdAndWithinTheirChapterByNumber) {
-  Mentions mentions(kClauses, kTerms, "conv");
+TEST(CrossReferences, FindsClausesByTheirWholeIdAndWithinTheirChapterByNumber) {
+  CrossReferences mentions(kClauses, kTerms, "conv");
   EXPECT_EQ(Marked(mentions.Find("S1, conv.S1. exact.S10 exact.S1 conv.S12 S2 XS1")),
             "[S1], [conv.S1]. [exact.S10] exact.S1 conv.S12 S2 XS1");
 }
 
-TEST(Mentions, LinksATermOnceAndTheLongestOfTwo) {
-  Mentions mentions(kClauses, kTerms, "conv");
+TEST(CrossReferences, LinksATermOnceAndTheLongestOfTwo) {
+  CrossReferences mentions(kClauses, kTerms, "conv");
   EXPECT_EQ(Marked(mentions.Find("Scales, a scale")), "[Scales], a scale");
   EXPECT_EQ(Marked(mentions.Find("a real operand, a real")), "a [real operand], a [real]");
   EXPECT_EQ(Marked(mentions.Find("rescale x_scale")), "rescale x_scale");
 }
 
-TEST(Mentions, OfNothingGiveNothing) {
-  Mentions mentions(kClauses, kTerms, "conv");
+TEST(CrossReferences, OfNothingGiveNothing) {
+  CrossReferences mentions(kClauses, kTerms, "conv");
   EXPECT_TRUE(mentions.Find("").empty());
   EXPECT_EQ(mentions.Whole("a + b"), "");
 }

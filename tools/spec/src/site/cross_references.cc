@@ -1,4 +1,4 @@
-#include "site/mentions.h"
+#include "site/cross_references.h"
 
 #include <algorithm>
 #include <cctype>
@@ -34,7 +34,7 @@ bool LooksLikeShortClause(std::string_view word) {
 
 }  // namespace
 
-std::string Mentions::Clause(std::string_view word) const {
+std::string CrossReferences::Clause(std::string_view word) const {
   auto found = clauses_.find(word);
   if (found == clauses_.end() && LooksLikeShortClause(word)) {
     found = clauses_.find(stem_ + "." + std::string(word));
@@ -42,7 +42,7 @@ std::string Mentions::Clause(std::string_view word) const {
   return found == clauses_.end() ? "" : found->second;
 }
 
-std::string Mentions::Term(std::string_view word) {
+std::string CrossReferences::Term(std::string_view word) {
   const std::string lower = Lower(word);
   auto found = terms_.find(lower);
   if (found == terms_.end() && lower.ends_with('s')) {
@@ -52,7 +52,7 @@ std::string Mentions::Term(std::string_view word) {
   return found->second;
 }
 
-std::vector<Piece> Mentions::Find(std::string_view text) {
+std::vector<Piece> CrossReferences::Find(std::string_view text) {
   std::vector<Piece> pieces;
   std::string plain;
   for (std::size_t at = 0; at < text.size();) {
@@ -81,7 +81,7 @@ std::vector<Piece> Mentions::Find(std::string_view text) {
   return pieces;
 }
 
-std::string Mentions::Whole(const std::string& text) {
+std::string CrossReferences::Whole(const std::string& text) {
   const std::string clause = Clause(text);
   return clause.empty() ? Term(text) : clause;
 }
