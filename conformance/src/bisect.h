@@ -1,4 +1,4 @@
-// Which part of a network fails.
+// Bisection: finds the part of a network that fails.
 #pragma once
 
 #include "differential_tester.h"
@@ -13,8 +13,9 @@ struct Part {
   std::size_t last = 0;
 };
 
-/// The first node that fails on the reference's values, at best in the way of `whole`; else the
-/// shortest run of nodes that ends where the model first goes wrong. At most `max_runs` runs.
+/// The first node that fails on the reference's values, preferably with kind `whole`; else the
+/// shortest run of nodes that ends where the model first goes wrong. Runs the backend at most
+/// `max_runs` times.
 /// Errors: those of Extract; kInvalid when neither fails alone.
 Result<Part> FindFailingPart(DifferentialTester& tester, const format::Model& model,
                              const std::vector<format::Tensor>& inputs, VerdictKind whole,

@@ -1,4 +1,4 @@
-// Requests to a backend that may throw.
+// Turns exceptions of in-process backends into errors.
 #pragma once
 
 #include <exception>
@@ -8,8 +8,8 @@
 
 namespace qtx::conformance {
 
-/// `request()`, or kIo when it throws. QTX throws nothing, but a backend in this process is someone
-/// else's code.
+/// Returns `request()`, or kIo if it throws. QTX does not throw, but an in-process backend is
+/// third-party code.
 template <typename Request>
 auto Guarded(Request request) -> decltype(request()) {
   try {

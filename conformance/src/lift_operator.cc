@@ -16,12 +16,12 @@ using format::Quantization;
 using format::Tensor;
 
 constexpr std::size_t kAbsent = 99;
-constexpr std::int64_t kOpset = 13;  // at least: older forms of the operators differ
+constexpr std::int64_t kOpset = 13;  // older versions of the operators differ
 
-// How a vector of parameters granularity along its tensor.
+// How parameters vary over their tensor.
 enum class Granularity { kPerTensor, kPerAxis, kPerRow, kPerColumn };
 
-// Positions among the inputs of a tensor and its parameters.
+// Input positions of an operand's parameters.
 struct Parameters {
   std::size_t scale = kAbsent;
   std::size_t zero_point = kAbsent;
@@ -52,7 +52,7 @@ constexpr std::array kForms = {
          {}},
 };
 
-// Sets axis and blocks; false when the parameters' dims do not fit.
+// Sets axis and blocks; false if the number of parameters does not fit.
 bool SetAxes(const Node& node, Granularity granularity, const format::Dims& dims, Quantization& q) {
   if (q.scale.size() == 1) return true;
   const auto rank = static_cast<std::int64_t>(dims.size());
@@ -94,7 +94,7 @@ std::optional<Quantization> QuantizationOf(NodeEditor& editor, const Parameters&
   return q;
 }
 
-// An input or constant of a plain type as the quantized one of the same bits.
+// Retypes an input or constant as the quantized type with the same stored integers.
 bool Quantize(NodeEditor& editor, const std::string& name, Quantization q) {
   std::optional<Tensor> tensor = editor.Load(&name);
   if (!tensor) return false;
@@ -122,7 +122,7 @@ bool QuantizeOutput(NodeEditor& editor, ElementType storage, Quantization q) {
   return true;
 }
 
-// A bias in units of the accumulator, on the scales that these are.
+// Quantizes a bias with the scale of the accumulator, x.scale * w.scale.
 bool QuantizeBias(NodeEditor& editor, const std::string& name, const Quantization& x,
                   const Quantization& w) {
   Quantization q;

@@ -1,5 +1,5 @@
-// Stock quantized operators as operators on quantized tensors, so that one fault model does for
-// both.
+// Lifts stock quantized operators to operators on quantized tensors, so that one fault model serves
+// both forms.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace qtx::conformance {
 
-/// `question` with its one node of QuantizeLinear, DequantizeLinear, QLinearConv, QLinearMatMul,
-/// ConvInteger or MatMulInteger written as Identity, Conv or MatMul on tensors of the parameters
-/// that were inputs. nullopt for other models, and parameters that have no such form.
+/// Rewrites a question whose one node is QuantizeLinear, DequantizeLinear, QLinearConv,
+/// QLinearMatMul, ConvInteger or MatMulInteger as Identity, Conv or MatMul on quantized tensors.
+/// nullopt for other models, and for parameters that a quantized type cannot express.
 std::optional<Question> LiftOperator(const Question& question);
 
 }  // namespace qtx::conformance

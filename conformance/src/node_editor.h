@@ -1,4 +1,4 @@
-// The one node of a question and its values, for faults that read them otherwise.
+// Access to the node of a one-node question and its values, for fault models to edit.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +15,31 @@ class NodeEditor {
  public:
   explicit NodeEditor(Question& question) : question_(question), graph_(question.model.graph) {}
 
-  /// In models of several nodes a value's parameters have other readers.
+  /// Faults edit parameters only in models of one node, where nothing else reads them.
   bool single() const { return graph_.nodes.size() == 1; }
   format::Node& node() { return graph_.nodes.front(); }
   format::Graph& graph() { return graph_; }
 
-  /// Names; nullptr when absent.
+  /// The name of an input or output; nullptr when absent.
   const std::string* Input(std::size_t i);
   const std::string* Output() { return &node().outputs.front(); }
-  /// The declared type, and its inline parameters; nullptr without.
+  /// The declared type, and its inline parameters; nullptr when absent.
   format::TensorType* Type(const std::string* name);
   format::Quantization* Parameters(const std::string* name);
   std::optional<format::Dims> Dims(const std::string* name);
 
-  /// An input or a constant, with the type it is declared as.
+  /// The tensor of an input or constant, with its declared type.
   std::optional<format::Tensor> Load(const std::string* name);
-  /// Gives it other data, dims and type.
+  /// Replaces data, dims and type of a value.
   void Replace(const std::string& name, format::Tensor tensor);
 
-  /// A further constant, and a further value of open shape.
+  /// Adds a constant; declares a value without shape.
   void AddConstant(const std::string& name, const format::Tensor& tensor);
   void Declare(const std::string& name, format::TensorType type);
 
   using Edit = std::function<bool(std::vector<std::int64_t>& values, format::Tensor& tensor)>;
   /// Calls `edit` with the stored integers of an input or constant; it may change them, and
-  /// elem_type, dims and quantization. False when there are none, or `edit` says so.
+  /// elem_type, dims and quantization. False if there are none or `edit` returns false.
   bool EditIntegers(const std::string* name, const Edit& edit);
 
  private:
@@ -51,7 +51,7 @@ inline bool IsConv(const format::Node& node) {
   return node.op_type.find("Conv") != std::string::npos;
 }
 
-/// `tensor` becomes INT16Q of the same reals, whose storage holds values that its own does not.
+/// Converts `tensor` to INT16Q with the same reals, so that larger stored values fit.
 void Widen(format::Tensor& tensor);
 
 }  // namespace qtx::conformance

@@ -1,4 +1,5 @@
-// Steps that make a failing model smaller or simpler while it fails in the same way.
+// Reduction steps of shrinking: each makes a failing model smaller or simpler while it fails in the
+// same way.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace qtx::conformance {
 
-/// The smallest model found so far, and what may still be spent on finding a smaller one.
+/// The smallest failing model so far, and the remaining budget of runs.
 class Search {
  public:
   /// REQUIRES: `test` fails with `kind`.
@@ -17,9 +18,9 @@ class Search {
 
   const TestModel& best() const { return best_; }
   bool exhausted() const;
-  /// True, and `candidate` is the best, when it fails in the same way.
+  /// Makes `candidate` the best and returns true if it fails in the same way.
   bool Try(TestModel candidate);
-  /// Whether the checker and the reference take it: no run of the backend.
+  /// True if the checker and the reference accept it. Does not run the backend.
   bool Accepts(const TestModel& test) { return tester_.Accepts(test); }
 
  private:
@@ -29,17 +30,17 @@ class Search {
   std::int64_t max_runs_;
 };
 
-// Each returns whether it changed anything.
+// Each step returns true if it changed anything.
 
-/// Optional inputs are left out.
+/// Removes optional inputs.
 bool DropInputs(Search& search);
-/// Axes get shorter. Which axes, attributes, parameters and constants must change together is not
-/// written down per operator: those of one size are tried together until the reference accepts.
+/// Shortens axes. No table says which axes, attributes, parameters and constants must change
+/// together: combinations of equal size are tried until the reference accepts one.
 bool ReduceShapes(Search& search);
-/// Elements become real zero, as many as possible; few that are left get smaller.
+/// Sets as many elements as possible to real zero and makes the remaining ones smaller.
 bool ZeroElements(Search& search);
-/// Scales become 1 or a power of two, offsets 0, parameters per tensor; attributes go or get their
-/// usual values.
+/// Simplifies parameters (scales of 1 or a power of two, offsets 0, per tensor) and attributes
+/// (removed or default).
 bool SimplifyParameters(Search& search);
 
 }  // namespace qtx::conformance
