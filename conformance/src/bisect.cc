@@ -33,7 +33,7 @@ class Bisection {
             VerdictKind whole, std::int64_t max_runs)
       : tester_(tester), model_(model), observed_(observed), whole_(whole), max_runs_(max_runs) {}
 
-  /// The first node that fails in the way of the whole; else the first that fails at all.
+  /// The first node that fails with the model's kind of failure; else the first that fails.
   Result<std::optional<Part>> OneNode() {
     std::optional<Part> other;
     for (std::size_t i = 0; i < model_.graph.nodes.size() && tester_.runs() < max_runs_; ++i) {

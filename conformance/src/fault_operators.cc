@@ -1,4 +1,4 @@
-// Faults of operators: attributes, batches, tails and tables taken otherwise than written.
+// Fault models of operators: attributes, batches, tails and tables that are misread.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,7 +46,7 @@ bool DropBias(NodeEditor& editor) {
   return true;
 }
 
-// Both operands brought to the output's scale, and rounded, before they are added.
+// Requantizes both operands to the output's scale before adding.
 bool RoundOperands(NodeEditor& editor) {
   if (editor.node().op_type != "Add") return false;
   const Quantization* y = editor.Parameters(editor.Output());
@@ -71,7 +71,7 @@ bool RoundOperands(NodeEditor& editor) {
   return true;
 }
 
-// The elements of an operand, grouped along its first axis: all groups become the first.
+// Replaces every slice along the first axis by the first slice.
 bool RepeatFirst(NodeEditor& editor, std::size_t operand, std::int64_t kept_axes) {
   return editor.EditIntegers(editor.Input(operand), [=](Integers& values, Tensor& tensor) {
     if (std::ssize(tensor.dims) <= kept_axes || values.empty()) return false;
@@ -88,7 +88,7 @@ bool ReadFirstBatch(NodeEditor& editor) {
   return IsConv(editor.node()) && dims && RepeatFirst(editor, 0, std::ssize(*dims) - 1);
 }
 
-// Rows of the first matrix read from the aligned address before theirs.
+// Reads rows of the first matrix from the preceding aligned address.
 bool AlignRows(NodeEditor& editor) {
   if (!IsProduct(editor.node()) || editor.node().IntOr("transA", 0) != 0) {
     return false;
@@ -104,7 +104,7 @@ bool AlignRows(NodeEditor& editor) {
   });
 }
 
-// What happens to the elements after the last whole register of `lanes` products.
+// Handling of the elements after the last whole register of `lanes` products.
 using Tail = void (*)(std::int64_t& value, std::int64_t offset, bool last, std::int64_t missing);
 
 void DropTail(std::int64_t& value, std::int64_t offset, bool, std::int64_t) { value = offset; }
@@ -112,7 +112,7 @@ void RepeatLast(std::int64_t& value, std::int64_t offset, bool last, std::int64_
   if (last) value = offset + (value - offset) * (1 + missing);
 }
 
-// Position of each weight in its sum of products, and how many there are; 0 where it has none.
+// Position of each weight in its sum of products, and the length of the sum; 0 if not a product.
 std::int64_t Depth(const Node& node, const format::Dims& w) {
   if (w.size() < 2) return w.empty() || !IsProduct(node) ? 0 : w[0];
   if (node.op_type == "Gemm" && node.IntOr("transB", 0) != 0) return w[1];
@@ -149,7 +149,7 @@ bool SpoilTail(NodeEditor& editor) {
   });
 }
 
-// A smaller second operand repeated from its beginning, whatever its axes.
+// Repeats a smaller second operand from its beginning, ignoring axes.
 bool RepeatOperand(NodeEditor& editor) {
   if (editor.node().inputs.size() != 2) return false;
   const auto a = editor.Dims(editor.Input(0));
@@ -166,7 +166,7 @@ bool RepeatOperand(NodeEditor& editor) {
   });
 }
 
-// A table read one entry further, or with the stored value as an unsigned index.
+// Reads a lookup table one entry too far, or with an unsigned index.
 bool EditTableIndex(NodeEditor& editor, std::int64_t (*index)(std::int64_t, format::IntegerRange)) {
   const std::string& op = editor.node().op_type;
   if (op != "Sigmoid" && op != "Tanh") return false;
@@ -189,7 +189,7 @@ bool ReadUnsignedEntry(NodeEditor& editor) {
   });
 }
 
-// A quantized constant's stored integer taken for its real: bounds of Clip, the value of Pad.
+// Uses the stored integer of a quantized constant as its real: bounds of Clip, value of Pad.
 bool TakeBoundsAsStored(NodeEditor& editor) {
   const std::string& op = editor.node().op_type;
   if (op != "Clip" && op != "Pad") return false;
@@ -215,7 +215,7 @@ bool IsStoredToStored(const Question& question, const Outputs& outputs, std::str
          is_stored(question.inputs[0]) && is_stored(outputs[0]);
 }
 
-// Negative stored values become stored 0, whatever the offset.
+// Clamps stored values at stored 0, ignoring the offset.
 bool ClampAtStoredZero(const Question& question, Outputs& outputs) {
   if (!IsStoredToStored(question, outputs, "Relu")) return false;
   const Tensor& x = question.inputs[0];
@@ -235,7 +235,7 @@ bool AsIdentity(NodeEditor& editor) {
   return true;
 }
 
-// A column of addends read along the row.
+// Reads a column of addends as a row.
 bool ReadBiasAlongRow(NodeEditor& editor) {
   if (editor.node().op_type != "Gemm") return false;
   const auto w = editor.Dims(editor.Input(1));
@@ -251,7 +251,7 @@ bool ReadBiasAlongRow(NodeEditor& editor) {
   });
 }
 
-// The constant that a Pad fills with is stored 0 of the output's type.
+// Fills a Pad with stored 0 of the output's type.
 bool FillWithStoredZero(NodeEditor& editor) {
   if (editor.node().op_type != "Pad") return false;
   Node& node = editor.node();
@@ -267,7 +267,7 @@ bool FillWithStoredZero(NodeEditor& editor) {
   return true;
 }
 
-// slope * stored where the stored value is negative, in binary32 and without offsets.
+// Computes slope * stored for negative stored values, in binary32, ignoring offsets.
 bool LeakOnStored(const Question& question, Outputs& outputs) {
   if (!IsStoredToStored(question, outputs, "LeakyRelu")) return false;
   const Integers from = format::UnpackIntegers(question.inputs[0]);

@@ -1,4 +1,4 @@
-// Faults of parameters and packing: scales, offsets and bits read otherwise than they are written.
+// Fault models of parameters and packing: scales, offsets and bits that are misread.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -56,7 +56,7 @@ bool ClearSixteenBits(NodeEditor& editor) {
   });
 }
 
-// In 16 bits, which hold either offset.
+// In 16 bits, so that both offsets fit.
 bool SwapOffsets(NodeEditor& editor) {
   const Quantization* a = editor.Parameters(editor.Input(0));
   const Quantization* b = editor.Parameters(editor.Input(1));
@@ -75,7 +75,7 @@ bool SwapOffsets(NodeEditor& editor) {
   return true;
 }
 
-// Element `i` of `dims`, its coordinates.
+// The coordinates of element `i` in `dims`.
 format::Dims Coordinates(std::int64_t i, const format::Dims& dims) {
   format::Dims at(dims.size());
   for (std::size_t d = dims.size(); d-- > 0; i /= dims[d]) at[d] = i % dims[d];
@@ -85,8 +85,7 @@ format::Dims Coordinates(std::int64_t i, const format::Dims& dims) {
 using Choose = std::size_t (*)(const Quantization& q, std::int64_t element,
                                const format::Dims& dims);
 
-// Every value whose parameters lie along axes gets one parameter per element, the one that
-// `choose` picks.
+// Gives every per-axis value one parameter per element, chosen by `choose`.
 template <Choose kChoose>
 bool Remap(NodeEditor& editor) {
   std::vector<std::string> names = editor.node().inputs;
@@ -126,7 +125,7 @@ std::size_t AsIfLastAxis(const Quantization& q, std::int64_t element, const form
   return static_cast<std::size_t>(element) % q.scale.size();
 }
 
-// The parameter of an element, whose blocks are counted by `blocks` and its axes in `order`.
+// The index of an element's parameter, with numbers of blocks `blocks` and axes in `order`.
 std::size_t Parameter(const Quantization& q, std::int64_t element, const format::Dims& dims,
                       bool reversed, bool whole_blocks) {
   const format::Dims at = Coordinates(element, dims);
@@ -178,7 +177,7 @@ bool UseFirstParameters(NodeEditor& editor) {
   });
 }
 
-// The scale of the first operand for the second one too.
+// Uses the first operand's scale for the second.
 bool UseScaleOfFirst(NodeEditor& editor) {
   const Quantization* a = editor.Parameters(editor.Input(0));
   Quantization* b = editor.Parameters(editor.Input(1));
@@ -187,7 +186,7 @@ bool UseScaleOfFirst(NodeEditor& editor) {
   return true;
 }
 
-// Stored values seen through an 8-bit register of the other signedness.
+// Reinterprets stored values in 8 bits of the other signedness.
 bool Reinterpret(NodeEditor& editor, std::size_t operand) {
   const std::string* name = editor.Input(operand);
   return editor.EditIntegers(name, [](Integers& values, Tensor& tensor) {
@@ -247,7 +246,7 @@ bool TakeBitsAsNumbers(NodeEditor& editor) {
   });
 }
 
-// stored - offset in the 8 bits of the storage.
+// Computes stored - offset in the 8 bits of the storage.
 bool WrapDifferences(NodeEditor& editor) {
   return ForEachInput(editor, [&](const std::string& name) {
     return editor.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
@@ -274,7 +273,7 @@ bool CutToSevenBits(NodeEditor& editor) {
   });
 }
 
-// s8 weights by one half, so that pairs of products fit 16 bits, and the result by two.
+// Halves s8 weights so that pairs of products fit 16 bits, and doubles the result.
 bool HalveWeights(NodeEditor& editor) {
   const auto* x = editor.Type(editor.Input(0));
   if (x == nullptr || x->elem_type != ElementType::kInt8Q) return false;
@@ -294,7 +293,7 @@ bool HalveWeights(NodeEditor& editor) {
   });
 }
 
-// Integers copied from inputs to output whatever their parameters.
+// Copies stored integers from inputs to output, ignoring parameters.
 bool CopyStored(NodeEditor& editor) {
   const Quantization* y = editor.Parameters(editor.Output());
   if (y == nullptr) return false;
@@ -308,7 +307,7 @@ bool CopyStored(NodeEditor& editor) {
   });
 }
 
-// The bias in other units: of the accumulator, of the input, of the output.
+// Reads the bias with another scale: that of the accumulator, the input or the output.
 enum class Unit { kAccumulator, kInput, kOutput };
 template <Unit kUnit>
 bool RescaleBias(NodeEditor& editor) {
@@ -339,7 +338,7 @@ bool ZeroExtendBias(NodeEditor& editor) {
   });
 }
 
-// Scales below the smallest normal binary32 are taken for zero, and all results for real zero.
+// Flushes subnormal scales to zero, so that all results are real zero.
 bool FlushSubnormals(const Question& question, Outputs& outputs) {
   bool any = false;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -361,7 +360,7 @@ bool FlushSubnormals(const Question& question, Outputs& outputs) {
   return any;
 }
 
-// All parameters that have levels, inputs first; false where none has.
+// All parameters with levels, inputs first; false if there are none.
 template <typename Change>
 bool ForEachLevels(NodeEditor& editor, Change change) {
   const auto visit = [&](const std::string* name) {

@@ -1,4 +1,4 @@
-// Faults of windows: padding, strides, dilations, groups and kernels taken otherwise than written.
+// Fault models of windows: padding, strides, dilations, groups and kernels that are misread.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -17,7 +17,7 @@ using format::Quantization;
 using format::Tensor;
 using Integers = std::vector<std::int64_t>;
 
-// Attributes; false where nothing changes.
+// Changes the integers of an attribute; false if none has changed.
 template <typename Change>
 bool EditInts(NodeEditor& editor, std::string_view name, Change change) {
   bool any = false;
@@ -114,7 +114,7 @@ std::optional<Integers> PadsOf(NodeEditor& editor) {
   return pads;
 }
 
-// A Pad with stored 0 in front, and no padding left in the node itself.
+// Inserts a Pad with stored 0 before the node and removes the node's own padding.
 bool PadWithStoredZero(NodeEditor& editor) {
   Node& node = editor.node();
   const Quantization* q = editor.Parameters(editor.Input(0));
@@ -147,7 +147,7 @@ bool PadWithStoredZero(NodeEditor& editor) {
   return true;
 }
 
-// The channels of the first group for every group.
+// Every group reads the channels of the first.
 bool ReadFirstGroup(NodeEditor& editor) {
   if (!IsConv(editor.node())) return false;
   const std::int64_t groups = editor.node().IntOr("group", 1);
@@ -179,7 +179,7 @@ std::int64_t WithoutStrides(std::int64_t i, const format::Dims& dims, const Inte
   return from;
 }
 
-// A 1x1 kernel applied to neighbouring positions whatever the strides.
+// A 1x1 kernel that ignores strides.
 bool IgnorePointwiseStrides(NodeEditor& editor) {
   if (!IsConv(editor.node())) return false;
   const auto w = editor.Dims(editor.Input(1));
@@ -213,7 +213,7 @@ bool FlipKernels(NodeEditor& editor) {
   });
 }
 
-// The greater of two int8 by their bits as unsigned numbers.
+// Flips the sign bit, as a comparison of int8 as unsigned does.
 bool FlipTopBits(NodeEditor& editor) {
   if (editor.node().op_type != "MaxPool") return false;
   return editor.EditIntegers(editor.Input(0), [](Integers& values, Tensor& tensor) {

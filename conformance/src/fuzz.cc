@@ -59,7 +59,7 @@ class Fuzzer {
     }
   }
 
-  // The operator of the node to blame, and what became of it.
+  // Key of a finding: the failing node's operator and the kind of failure.
   std::pair<std::string, std::string> KeyOf(const Failure& failure, VerdictKind kind) {
     const auto part = FindFailingPart(tester_, failure.model, failure.inputs, kind,
                                       tester_.runs() + kBisectionRuns);

@@ -60,7 +60,7 @@ class ProgramMaker {
     return true;
   }
 
-  // The node alone, on what is known.
+  // A model of the node alone, with known inputs.
   std::optional<std::vector<Tensor>> Run(const NodeDraft& draft,
                                          const std::vector<ValueInfo>& infos,
                                          const std::string& arithmetic) const {
@@ -122,7 +122,7 @@ class ProgramMaker {
     program_.nodes.push_back(std::move(draft.node));
   }
 
-  // What nobody reads is an output.
+  // Unread values become outputs.
   void Declare() {
     for (const ValueInfo& info : types_) {
       const bool read = std::ranges::any_of(program_.nodes, [&info](const format::Node& node) {
@@ -137,8 +137,8 @@ class ProgramMaker {
   ModelTraits traits_;
   std::vector<const FuzzedOperator*> choice_;
   TestModel program_;
-  std::vector<ValueInfo> types_;  // of what the nodes give
-  std::vector<Datum> known_;      // that, and the inputs, with values
+  std::vector<ValueInfo> types_;  // of the nodes' outputs
+  std::vector<Datum> known_;      // inputs and node outputs, with tensors
 };
 
 }  // namespace

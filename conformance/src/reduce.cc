@@ -6,7 +6,7 @@
 namespace qtx::conformance {
 namespace {
 
-// Each of these costs the whole time limit.
+// Each timeout costs the whole time limit.
 constexpr std::int64_t kMaxTimeouts = 20;
 
 bool IsUsed(const TestModel& test, const std::string& name) {
@@ -33,7 +33,7 @@ bool DropInputs(Search& search) {
     for (std::size_t i = search.best().nodes[n].inputs.size(); i-- > 1;) {
       TestModel candidate = search.best();
       std::vector<std::string>& inputs = candidate.nodes[n].inputs;
-      // Absent ones before the last go with it.
+      // Also removes absent inputs before it.
       if (i >= inputs.size() || inputs[i].empty()) continue;
       inputs[i].clear();
       while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();

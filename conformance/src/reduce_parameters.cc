@@ -11,7 +11,7 @@ namespace {
 
 using format::Quantization;
 
-// The quantized types of a model, wherever they stand.
+// All quantized types of a model.
 std::vector<Quantization*> TypesOf(TestModel& test) {
   std::vector<Quantization*> types;
   for (Datum& datum : test.data) {
@@ -31,10 +31,10 @@ float NearestPowerOfTwo(float scale) {
   return std::ldexp(1.0F, fraction < 0.75F ? exponent - 1 : exponent);
 }
 
-// One way to make a type simpler; what it leaves alone is not tried.
+// A simplification of a type; not tried if it changes nothing.
 using Simplify = void (*)(Quantization&);
 constexpr Simplify kSimplifications[] = {
-    [](Quantization& q) {  // what only says more of the same
+    [](Quantization& q) {  // removes redundant fields
       q.scheme = format::Scheme::kUnspecified;
       q.requantization.reset();
       q.quant_min.reset();
@@ -104,7 +104,7 @@ bool SimplifyTypes(Search& search) {
   return changed;
 }
 
-// What ONNX gives where a list is not written: no padding, steps of one.
+// ONNX's defaults of lists: no padding, steps of one.
 std::int64_t Usual(const std::string& name) {
   return name == "strides" || name == "dilations" || name == "kernel_shape" || name == "group" ? 1
                                                                                                : 0;
@@ -154,7 +154,7 @@ bool SimplifyAttributes(Search& search) {
   return changed;
 }
 
-// Scales that stock operators take as inputs.
+// Scale inputs of stock operators.
 bool SimplifyFloats(Search& search) {
   bool changed = false;
   for (std::size_t d = 0; d < search.best().data.size(); ++d) {

@@ -13,7 +13,7 @@ using format::Dims;
 using format::ElementType;
 using Kept = std::vector<std::int64_t>;  // indices that stay, increasing
 
-// Somewhere in a model where the size of an axis stands.
+// A place in a model that depends on the size of an axis.
 struct SizePlace {
   enum class Kind {
     kAxis,       // axis `at` of datum `owner`
@@ -32,7 +32,7 @@ struct Cut {
   Kept kept;
 };
 
-// Parameters per one axis without blocks: as many as the axis has elements.
+// The number of per-axis parameters without blocks, which is the size of the axis.
 std::optional<std::int64_t> ParameterCount(const format::ValueInfo& info) {
   if (!info.type || !info.type->quantization) return std::nullopt;
   const format::Quantization& q = *info.type->quantization;
@@ -146,7 +146,7 @@ std::optional<TestModel> WithCuts(const TestModel& test, const std::vector<Cut>&
   return cut;
 }
 
-// The sets of cuts that hold the first and some of the others, small sets first.
+// Sets of cuts that include the first, smallest sets first.
 std::vector<std::vector<Cut>> SetsOf(const std::vector<Cut>& cuts) {
   constexpr std::size_t kMaxOthers = 7;
   const std::size_t others = std::min(cuts.size() - 1, kMaxOthers);
@@ -180,7 +180,7 @@ void KeepEverywhere(std::vector<Cut>& cuts, const Kept& kept) {
   for (Cut& cut : cuts) cut.kept = kept;
 }
 
-// Ever smaller chunks of the axis are taken out (Zeller, Hildebrandt 2002).
+// Removes ever smaller chunks of the axis: delta debugging (Zeller, Hildebrandt 2002).
 bool ShortenAxis(Search& search, std::vector<Cut> cuts, std::int64_t size) {
   bool changed = false;
   for (std::int64_t chunk = size - size / 2; chunk > 0;
@@ -212,7 +212,7 @@ std::vector<Cut> SameSize(const TestModel& test, const SizePlace& seed, std::int
   return cuts;
 }
 
-// A size of 1 may broadcast where no other does.
+// A size of 1 may broadcast.
 bool KeepFirst(Search& search, std::vector<Cut> cuts) {
   KeepEverywhere(cuts, {0});
   auto candidate = WithCuts(search.best(), cuts);
@@ -231,7 +231,7 @@ bool ShortenPlace(Search& search, const SizePlace& seed, std::int64_t size) {
   return false;
 }
 
-// One of the groups that attribute `group` speaks of: everything that holds all of them is divided.
+// Keeps one group of attribute `group`: divides every axis that spans all groups.
 bool KeepOneGroup(Search& search, const SizePlace& attribute, std::int64_t groups) {
   std::vector<Cut> cuts = {{attribute, {0}}};
   VisitPlaces(search.best(), [&](const SizePlace& place, std::int64_t size) {

@@ -1,4 +1,4 @@
-// The order of the steps, and what becomes of the model that is left.
+// The order of the reduction steps, and the case made from the result.
 #include "qtx/conformance/shrink.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::string Stem(const std::string& op_type) {
   return stem;
 }
 
-// a, b, c, ... without the two that YAML 1.1 takes for true and false.
+// a, b, c, ... without n and y, which YAML 1.1 reads as booleans.
 std::string InputName(std::size_t i) {
   constexpr std::string_view kLetters = "abcdefghijklmopqrstuvwxz";
   return i < kLetters.size() ? std::string(1, kLetters[i]) : "in" + std::to_string(i + 1);
@@ -45,7 +45,7 @@ void Rename(const std::map<std::string, std::string>& names, std::vector<std::st
   }
 }
 
-// Names of real networks are long, and no names for files.
+// Names in real networks are long and not usable as file names.
 TestModel WithTidyNames(TestModel test) {
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < test.data.size(); ++i) {
@@ -80,7 +80,7 @@ CaseValue ValueOf(const std::string& name, const Tensor& tensor) {
   return value;
 }
 
-// Whether the one node can be the `op` of a case: inputs by name, all outputs given.
+// True if the model is one node that can be the `op` of a case.
 bool IsOperatorCase(const TestModel& test) {
   if (test.nodes.size() != 1) return false;
   const format::Node& node = test.nodes[0];
@@ -167,7 +167,7 @@ class Shrinker {
     return search.best();
   }
 
-  // As a case that fails on a backend of its own, which has run nothing before.
+  // Confirms the failure on a fresh backend.
   Result<Shrunk> Finish(const DifferentialTester& tester, const TestModel& test,
                         VerdictKind kind) const {
     for (const bool as_operator : {true, false}) {

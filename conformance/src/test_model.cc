@@ -30,8 +30,7 @@ Result<Datum> Load(const format::Model& model, const std::string& name, const Ob
   return Datum{name, found->second, false};
 }
 
-// The declared type without its shape, parameters inline; that of the tensor where none is
-// declared.
+// The declared type without shape and with inline parameters; the tensor's if none is declared.
 Result<ValueInfo> Declared(const format::Model& model, const std::string& name,
                            const Observed& observed) {
   ValueInfo info;
@@ -57,7 +56,7 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Somebody outside nodes [first, last) reads it.
+// True if a node outside [first, last) or the graph's outputs use it.
 bool IsRead(const format::Model& model, std::size_t first, std::size_t last,
             const std::string& name) {
   if (std::ranges::find(model.graph.outputs, name, &ValueInfo::name) != model.graph.outputs.end()) {
@@ -69,7 +68,7 @@ bool IsRead(const format::Model& model, std::size_t first, std::size_t last,
   return false;
 }
 
-// All of one element's bits, wherever they lie in its bytes.
+// The bits of one element, which may be packed.
 std::uint64_t CodeAt(const Tensor& tensor, std::size_t index, std::size_t bits) {
   std::uint64_t code = 0;
   std::memcpy(&code, tensor.bytes.data() + index * bits / 8, (bits + 7) / 8);
@@ -86,7 +85,7 @@ void SetCode(Tensor& tensor, std::size_t index, std::size_t bits, std::uint64_t 
   }
 }
 
-// Of each parameter that is left along one axis, which one it was before.
+// The old index of each parameter that is kept along one axis.
 std::optional<std::vector<std::int64_t>> KeptBlocks(const std::vector<std::int64_t>& kept,
                                                     std::int64_t block) {
   std::vector<std::int64_t> blocks;
@@ -203,7 +202,7 @@ std::optional<Quantization> PickParameters(const Quantization& q, const Dims& di
   const Dims strides = format::RowMajorStrides(*counts);
   const auto old_count =
       std::accumulate(counts->begin(), counts->end(), std::int64_t{1}, std::multiplies<>());
-  std::vector<std::int64_t> indices;  // of parameters, walked in the order of what is left
+  std::vector<std::int64_t> indices;  // of parameters, in the new order
   for (std::int64_t i = 0; i < old_count; ++i) {
     const std::int64_t along = i / strides[at] % (*counts)[at];
     if (along != 0) continue;

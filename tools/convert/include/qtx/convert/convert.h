@@ -34,8 +34,7 @@ std::span<const Loss> Losses();
 struct Options {
   std::vector<std::string> allow;  // names of permitted losses
   std::int64_t opset = 0;          // opset of the ONNX written; 0: the smallest that has the types
-  std::string
-      subgraph;  // subgraph subgraph of a TFLite file: name, signature or index; empty: the first
+  std::string subgraph;  // subgraph of a TFLite file: name, signature or index; empty: the first
 };
 
 /// A file to convert, with its companion files.
