@@ -1,4 +1,4 @@
-// Networks from files.
+// Workloads from model files.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -35,7 +35,7 @@ Result<format::Model> LoadModel(const std::string& path) {
   return std::move(conversion->model);
 }
 
-// Any stored value of an integer type; reals of [-1, 1); zeros of what is neither.
+// Random inputs: any stored integer; reals in [-1, 1); zeros for other types.
 Result<format::Tensor> MakeInput(const format::Model& model, const format::ValueInfo& info,
                                  Random& random) {
   const auto dims = info.type && info.type->shape ? format::FixedDims(*info.type->shape)

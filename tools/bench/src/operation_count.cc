@@ -1,4 +1,4 @@
-// How much there is to compute and to move, read off a model.
+// Counts a model's multiply-adds and bytes.
 #include <optional>
 
 #include "qtx/bench/workload.h"
@@ -18,7 +18,7 @@ std::optional<Dims> DimsOf(const Graph& graph, const std::string& name) {
 
 std::int64_t CountOf(const Dims& dims) { return format::ElementCount(dims).value_or(0); }
 
-// Products that make one element of the node's result.
+// Number of products per output element.
 std::int64_t Depth(const format::Node& node, const Dims& a, const Dims& b) {
   if (node.op_type == "Conv" && !b.empty() && b[0] > 0) return CountOf(b) / b[0];
   if (node.op_type == "MatMul" && !a.empty()) return a.back();

@@ -13,7 +13,7 @@ namespace {
 
 using Maker = std::function<Task(const std::string& name, const Types& types)>;
 
-// Float twins are those of the types that networks for processors have most.
+// Float twins are made from the most common types.
 constexpr std::string_view kTwinOf = "s8s8c";
 constexpr std::string_view kTwinOfProducts = "s8s8";
 
@@ -71,7 +71,7 @@ void AddProducts(std::vector<Workload>& workloads) {
   }
 }
 
-// As in a network: a third of the results below what a rectified type can say.
+// As in a network, a third of the results is below the range of a rectified type.
 Task MakeConv(const std::string& name, const Types& types, const ConvShape& shape) {
   Builder builder(name, types, Spreading::kBell);
   const auto x = builder.Input({1, shape.channels, shape.size, shape.size}, types.activations);

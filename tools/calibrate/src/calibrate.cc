@@ -26,7 +26,7 @@ Result<void> CheckOptions(const Options& options) {
   return {};
 }
 
-// Initializers are seen once, however many samples there are.
+// Initializers are observed once.
 Result<void> AddConstants(const format::Model& model, const Options& options,
                           Observations& observations, std::vector<LeftOut>& left_out) {
   for (const format::TensorData& initializer : model.graph.initializers) {
@@ -49,7 +49,7 @@ Result<void> AddConstants(const format::Model& model, const Options& options,
   return {};
 }
 
-// Where inputs leave sizes open, those that follow from them stay open in all values.
+// Keeps sizes open that depend on open sizes of inputs.
 Result<void> OpenShapes(const format::Model& model, const Samples& samples,
                         const MakeExecutor& make, RunResult& run) {
   if (run.observations.empty() || !HasOpenSizes(model)) return {};
@@ -68,8 +68,7 @@ Result<void> OpenShapes(const format::Model& model, const Samples& samples,
   return {};
 }
 
-// A shape that the model declares stays as it is: what was seen may be one of many. Where the size
-// of the axis is open, statistics are per tensor.
+// Keeps declared shapes. If the size of the axis is open, statistics become per tensor.
 Result<void> SettleShapes(const format::Model& model, const Options& options,
                           Observations& observations) {
   for (const auto* values : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {

@@ -14,7 +14,7 @@ std::set<std::string, std::less<>> Constants(const format::Model& model) {
   return names;
 }
 
-// Statistics that break a rule are not to be added to.
+// Refuses statistics that break a rule.
 Result<void> CheckStatistics(const format::Model& model) {
   for (const format::Finding& finding : format::Check(model, "")) {
     if (finding.rule.starts_with("statistics.")) {

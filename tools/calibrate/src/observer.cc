@@ -8,7 +8,7 @@
 namespace qtx::calibrate {
 namespace {
 
-// Of an axis with statistics of its own; more elements are seen per tensor.
+// Longest axis with per-axis statistics; longer ones are per tensor.
 constexpr std::int64_t kMaxAxisSize = 1 << 16;
 
 using format::Shape;
@@ -46,7 +46,7 @@ std::optional<Shape> Join(const std::optional<Shape>& a, const std::optional<Sha
 
 Result<Observation> Join(const Observation& a, const Observation& b, std::int64_t bins) {
   Observation joined{.shape = Join(a.shape, b.shape)};
-  // Without histograms the number of their bins does not matter.
+  // The number of bins matters only with histograms.
   const std::int64_t max_bins = bins == 0 ? format::kMaxHistogramBins : bins;
   if (a.statistics.axis == b.statistics.axis &&
       a.statistics.moments.size() == b.statistics.moments.size()) {
@@ -71,7 +71,7 @@ Result<void> Observer::DropAxis(Entry& entry) {
   return {};
 }
 
-// The entry of `value`, ready for tensors of `shape`; without an axis if they do not have its size.
+// The entry of `value` for tensors of `shape`; drops the axis if its size differs.
 Result<Observer::Entry*> Observer::Find(const std::string& value,
                                         const std::optional<Shape>& shape) {
   const auto at = entries_.find(value);

@@ -13,8 +13,8 @@
 
 namespace qtx::calibrate {
 
-/// One value: the shape it has had so far (dimensions that changed are unknown; nullopt: the rank
-/// did), and its statistics.
+/// The shape of a value so far (changing dimensions are unknown; nullopt: the rank changed) and its
+/// statistics.
 struct Observation {
   std::optional<format::Shape> shape;
   format::Statistics statistics;
@@ -62,9 +62,9 @@ class Observer {
   std::map<std::string, std::string> left_out_;  // value, type
 };
 
-/// Puts shapes and statistics on the FLOAT values of `model`, which come to be in the order of the
-/// graph: values that nodes produce, initializers, others. Statistics that were there are gone; a
-/// digest of annotations that lowering left is renewed.
+/// Writes shapes and statistics to the FLOAT values of `model`, ordered as in the graph: outputs of
+/// nodes, initializers, others. Replaces older statistics and updates the digest of annotations
+/// that lowering left.
 /// Errors: kTooLarge for annotations that cannot be serialised.
 Result<void> Annotate(const Observations& observations, format::Model& model);
 

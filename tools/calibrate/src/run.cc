@@ -59,14 +59,14 @@ class Run {
   std::set<std::string, std::less<>> input_names_;
   std::int64_t planned_ = 0;
 
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards the members below
   Observer total_;
   JournalState state_;  // its observations are filled when it is written
   Progress progress_;
   std::int64_t next_ = 0;
   Clock::time_point saved_ = Clock::now();
-  // The failure at the first position: every earlier one was claimed before, so it does not depend
-  // on how threads took turns.
+  // The failure at the lowest position. Earlier samples were claimed before it, so it does not
+  // depend on scheduling.
   std::optional<std::pair<std::int64_t, Error>> failure_;
 };
 
@@ -98,7 +98,7 @@ void Run::FailAt(std::int64_t position, Error error) {
   if (!failure_ || position < failure_->first) failure_ = {position, std::move(error)};
 }
 
-// Nothing of a sample counts unless all of it does.
+// A sample counts only as a whole.
 std::optional<BadSample> Run::Observe(const std::vector<Tensor>& inputs, Executor& executor,
                                       Observer& stage) {
   std::optional<Error> refused;
@@ -187,7 +187,7 @@ Result<void> Run::WorkUntilDone() {
   return {};
 }
 
-// What a library throws must not end the program from a thread.
+// Catches exceptions of libraries, which would end the program.
 void Run::WorkInThread() {
   try {
     if (const auto done = WorkUntilDone(); !done.has_value()) FailAt(-1, done.error());
@@ -202,7 +202,7 @@ Result<void> Run::Work() {
     const std::int64_t count = std::min<std::int64_t>(options_.threads, planned_);
     for (std::int64_t i = 0; i < count; ++i) threads.emplace_back([this] { WorkInThread(); });
   }
-  // A failure leaves the journal of what was done before it.
+  // Writes the journal before returning the failure.
   if (!options_.journal.empty()) QTX_RETURN_IF_ERROR(Save());
   if (failure_) return failure_->second;
   return {};

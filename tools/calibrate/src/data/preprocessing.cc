@@ -1,5 +1,5 @@
-// The parser takes yaml-cpp's events one at a time: an alias is an error, not a copy, and nothing
-// is kept of a structure that a preprocessing file does not have.
+// The parser takes yaml-cpp's events one at a time: aliases are errors, and unexpected structures
+// are not stored.
 #include "data/preprocessing.h"
 
 #include <yaml-cpp/eventhandler.h>
