@@ -26,9 +26,9 @@ using bench::Row;
 using bench::Workload;
 using conformance::BackendSource;
 
-// The reference has as long for one request before a work counts as unchecked.
+// Time limit of the reference; then a workload counts as unchecked.
 constexpr std::chrono::seconds kReferenceTime{20};
-// A figure of the machine takes at most this long.
+// Maximal time of one machine measurement.
 constexpr double kFigureSeconds = 0.1;
 
 bool IsCommand(const std::string& name) { return name.starts_with("cmd:"); }
@@ -46,7 +46,7 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-// The name of the same backend set to a number of threads, one being what all start with.
+// The name of the backend with a number of threads; the default is 1.
 Result<std::string> WithThreads(const std::string& name, int threads) {
   const std::string number = std::to_string(threads);
   if (IsCommand(name)) {
@@ -81,9 +81,9 @@ std::vector<int> Threads(const BenchOptions& options) {
   return {numbers.begin(), numbers.end()};
 }
 
-// Commands that describe themselves alike get numbers.
+// Commands with equal descriptions get numbers.
 void TellApart(std::vector<bench::Contender>& contenders) {
-  std::map<std::string, std::vector<std::string>> names;  // of each label
+  std::map<std::string, std::vector<std::string>> names;  // by label
   for (bench::Contender& contender : contenders) {
     std::vector<std::string>& alike = names[contender.label()];
     const auto found = std::ranges::find(alike, contender.name());
@@ -103,7 +103,7 @@ Result<std::vector<bench::Contender>> MakeContenders(const BenchOptions& options
     if (!seen.insert(name).second) {
       return Error{ErrorCode::kInvalid, "--backend " + name, "named twice"};
     }
-    QTX_RETURN_IF_ERROR(Source(name, 1, options.timeout_seconds));  // a name that is none
+    QTX_RETURN_IF_ERROR(Source(name, 1, options.timeout_seconds));  // detects unknown names
     for (const int threads : Threads(options)) {
       contenders.emplace_back(name, threads, Source(name, threads, options.timeout_seconds));
     }
@@ -161,7 +161,7 @@ int List(const std::vector<Workload>& workloads) {
   return kDone;
 }
 
-// Workloads one after the other, all types of a name in one race.
+// Races workloads one after another, all types of a name together.
 void RaceAll(std::span<const Workload> workloads, std::span<bench::Contender> contenders,
              bool print, bench::Report& report) {
   while (!workloads.empty()) {

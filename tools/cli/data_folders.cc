@@ -5,9 +5,8 @@
 namespace qtx::cli {
 namespace {
 
-// An installed copy, or that of the source tree in whose folder build/bin the program is: both are
-// found from the program's own place, so that they can be moved. Else the tree that it was built
-// from.
+// The installed copy, or the source tree of build/bin, both relative to the program's location so
+// that they can be moved; else the source tree of the build.
 std::string Find(const char* name, const char* in_tree) {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -1,4 +1,4 @@
-// Where the suite and the spec are: the source tree, or where they were installed.
+// Folders of the suite and the spec: installed, or in the source tree.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ namespace {
 
 using convert::Kind;
 
-// As CLI::Range, which takes NaN for a number in range.
+// Like CLI::Range, but refuses NaN.
 CLI::Validator Between(double low, double high) {
   CLI::Validator validator = CLI::Range(low, high);
   return validator & CLI::Validator(
@@ -128,7 +128,7 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
              convert);
   AddLower(add("lower", "Convert the extended form to stock ONNX", lower), lower);
   add("lift", "Convert stock ONNX to the extended form", lift);
-  lift.from = "qdq";  // which reads every dialect, and what had nothing to lower
+  lift.from = "qdq";  // reads every dialect, and models without quantization
   lift.to = "qtx";
 }
 
@@ -244,7 +244,7 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
       command->add_option("--resume", options.resume,
                           "Journal: each result is appended to this file, and what it holds "
                           "already is not run again");
-  // Its results are those of the current spec.
+  // A journal's results are those of the current spec.
   AddFeature(command, options.features)->excludes(resume);
   command->add_flag("--coverage", options.coverage,
                     "Run nothing: list the rules and operators without a case");
@@ -489,7 +489,7 @@ void AddSpecHtml(CLI::App& spec, SpecHtmlOptions& options) {
   command->add_option("--spec", options.spec, "Folder of the text (default: the spec of QTX)");
 }
 
-// Leaves no backend behind, then ends as without a handler.
+// Kills all backends, then ends with the default action.
 extern "C" void EndBackends(int signal_number) {
   conformance::KillBackendProcesses();
   std::signal(signal_number, SIG_DFL);
@@ -498,7 +498,7 @@ extern "C" void EndBackends(int signal_number) {
 
 void HandleSignals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    // Whoever had them ignored (nohup, a shell's &) meant it.
+    // Signals that were ignored (nohup, a shell's &) stay ignored.
     if (std::signal(number, EndBackends) == SIG_IGN) std::signal(number, SIG_IGN);
   }
 }
@@ -594,7 +594,7 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) == 0) return status;
     std::cerr << "stdout: " << std::strerror(errno) << '\n';
     return qtx::cli::kInternal;
-  } catch (const std::exception& error) {  // bad_alloc and what libraries throw
+  } catch (const std::exception& error) {  // bad_alloc and exceptions of libraries
     std::cerr << "qtx: internal fault: " << error.what() << '\n';
     return qtx::cli::kInternal;
   }

@@ -1,4 +1,5 @@
-// qtx power: the suite against backends with known faults, beside ONNX's own node tests.
+// qtx power: mutation testing of the suite with faulty backends, compared with ONNX's own node
+// tests.
 #include "qtx/conformance/power.h"
 
 #include <fmt/core.h>
@@ -60,7 +61,7 @@ Result<PowerReport> MeasureSuite(const PowerOptions& options,
   return Measure(folder, suite.cases, faults, options.jobs);
 }
 
-// Nothing when the tests are neither named nor installed.
+// nullopt if the tests are neither named nor installed.
 Result<std::optional<PowerReport>> MeasureOnnx(const PowerOptions& options,
                                                std::span<const FaultyBackend> faults) {
   const std::string folder =

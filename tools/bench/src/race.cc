@@ -162,7 +162,7 @@ Result<std::vector<double>> MeasureAgain(Entrant& entrant) {
   return entrant.prepared->Measure(task.inputs, entrant.row.repetitions);
 }
 
-// Waits until the previous backend's threads stop spinning.
+// Time until the previous backend's threads stop spinning.
 constexpr std::chrono::milliseconds kUntilAsleep{5};
 
 void TakeTurn(Entrant& entrant) {

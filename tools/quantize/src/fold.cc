@@ -34,7 +34,7 @@ void FoldConstants(format::Model& model, Ledger& ledger) {
     const format::Attribute* value = node.Find("value");
     if (value == nullptr || !value->t || value->t->data_type != ElementType::kFloat) continue;
     const auto tensor = format::Decode(*value->t, model.folder);
-    if (!tensor.has_value()) continue;  // what is wrong with it is said where it is used
+    if (!tensor.has_value()) continue;  // errors are reported where it is used
     model.graph.initializers.push_back(format::ToTensorData(node.outputs[0], *tensor));
     ledger.Changed(node.outputs[0], "producer", "the Constant became an initializer");
     node.op_type.clear();
@@ -61,10 +61,10 @@ class ProductFolder {
   const GraphIndex index_;
   NameSource names_;
   Ledger& ledger_;
-  std::set<std::string> gone_;  // values that nothing reads any more
+  std::set<std::string> gone_;  // values that are no longer read
 };
 
-// The product writes what `after` wrote, and `after` goes.
+// Replaces the product's output by that of `after` and removes `after`.
 void ProductFolder::Join(std::size_t product, std::size_t after) {
   Node& node = model_.graph.nodes[product];
   Node& gone = model_.graph.nodes[after];
@@ -76,7 +76,7 @@ void ProductFolder::Join(std::size_t product, std::size_t after) {
   gone.op_type.clear();
 }
 
-// Only where A and B are matrices is MatMul what Gemm is.
+// MatMul equals Gemm only if A and B are matrices.
 bool ProductFolder::AddBias(std::size_t add) {
   const Node& node = index_.node(add);
   if (!IsStock(node, "Add") || node.inputs.size() != 2 || node.outputs.size() != 1) return false;

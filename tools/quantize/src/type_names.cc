@@ -1,4 +1,4 @@
-// Types as the command line and the rules write them.
+// Parses types of the command line and of rules: "int8:symmetric".
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -106,7 +106,7 @@ Result<WeightChoice> ParseWeights(std::string_view text) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool known = i == 0 ? SetStorage(words[i], choice.type) : SetWeights(words[i], choice);
     if (!known) return Unknown(text, words[i], ", per-tensor, per-axis, block=N, narrow or full");
-    // No symmetric weights would fit it (quantization.C10).
+    // Symmetric weights do not fit an unsigned storage (quantization.C10).
     if (i == 0 && format::StorageRange(choice.type.storage).min == 0)
       choice.type.scheme = Scheme::kAsymmetric;
   }
