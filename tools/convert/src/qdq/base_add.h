@@ -1,4 +1,4 @@
-// The base of a quantized type as the Add that stock ONNX has after a DequantizeLinear.
+// The base of a quantized type as an Add after a DequantizeLinear in stock ONNX.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace qtx::convert {
 
-/// An INT64 tensor of `dims`, as Reshape takes it.
+/// `dims` as an INT64 tensor for Reshape.
 format::Tensor ShapeTensor(const format::Dims& dims);
 
 struct StockBase {
@@ -21,14 +21,14 @@ struct StockBase {
 /// REQUIRES: inline parameters with a base.
 Result<StockBase> ToStockBase(const format::TensorType& type);
 
-/// What lowering made of an initializer with a base.
+/// The nodes into which lowering turned an initializer with a base.
 struct LoweredBase {
   std::string value;                 // the initializer
   std::vector<std::size_t> nodes;    // the DequantizeLinear and those after it
   std::vector<std::string> between;  // values that only these nodes write and read
 };
-/// The value whose base is added to the output of the DequantizeLinear `node`, if its annotation
-/// says exactly what the nodes compute.
+/// Finds the nodes that add a base to the output of the DequantizeLinear `node`, if they compute
+/// exactly what the annotation states.
 Result<std::optional<LoweredBase>> BaseAfter(const GraphIndex& index, std::size_t node);
 
 }  // namespace qtx::convert

@@ -1,4 +1,4 @@
-// Nodes on plain integers rewritten to nodes on reals between QuantizeLinear and DequantizeLinear.
+// Rewrites nodes on plain integers as nodes on reals between QuantizeLinear/DequantizeLinear pairs.
 #pragma once
 
 #include <set>
@@ -14,11 +14,11 @@ struct Pairs {
   std::set<std::string> reals;  // FLOAT results of operators that round to binary32
 };
 
-/// The model with each node on integers whose parameters are constants as the plain operator
-/// between pairs, such that FoldPairs gives every value its name back. A node that stays as it is
-/// has a line in the ledger that says why.
+/// Rewrites each node on integers with constant parameters as the plain operator between pairs, so
+/// that FoldPairs restores every value's name. The ledger has the reason for every node that is
+/// kept.
 /// Errors: kInvalid for a node that breaks its own rules, kUnsupported for an operator that has no
-/// extended form and is not to be run as it is.
+/// extended form and must not be kept.
 Result<Pairs> QOperatorsToPairs(const format::Model& model, Ledger& ledger);
 
 }  // namespace qtx::convert

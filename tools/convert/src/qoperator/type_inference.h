@@ -1,4 +1,4 @@
-// Which integers of a model have one quantized type.
+// Infers the quantized types of integer values.
 #pragma once
 
 #include <map>
@@ -8,18 +8,18 @@
 
 namespace qtx::convert {
 
-/// An operator on plain integers whose results are elements of its first input, so that a type of
-/// one scale is theirs too.
+/// True for operators whose results are elements of their first input, so that a per-tensor type
+/// applies to them too.
 bool MovesElements(const format::Node& node);
 
-/// True when such an operator moves what a QuantizeLinear gives.
+/// True when such an operator moves the output of a QuantizeLinear.
 bool MovesQuantized(const format::Graph& graph);
 
 using ParametersOfValues = std::map<std::string, QdqParameters>;
 
-/// Values that are neither constants nor FLOAT, by name: what their producer writes, else what all
-/// who read them agree on. Nodes that only move elements pass a type on, and become lifts.
-/// `declared` says it of graph inputs.
+/// Types of values that are neither constants nor FLOAT: from the producer, else from the readers
+/// if they agree. Nodes that only move elements propagate a type and become lifts. `declared` has
+/// the types of graph inputs.
 /// Errors: those of FromStock.
 Result<ParametersOfValues> InferTypes(const GraphIndex& index, const ParametersOfValues& declared,
                                       std::map<std::size_t, Lift>& lifts);

@@ -10,11 +10,11 @@ namespace qtx::convert {
 
 inline constexpr std::string_view kPropertyPrefix = "onnx.metadata_props.";
 
-/// In the order of the file; none when they would take more than `limit` bytes, which happens only
-/// where entries share a buffer.
+/// The properties in the order of the file; none if they exceed `limit` bytes, which only happens
+/// when entries share a buffer.
 format::Metadata PropertiesOf(const schema::Model& file, std::size_t limit);
 
-/// `tables` has the properties of `metadata` and no others; the skeleton is none.
+/// Replaces the properties of `tables` by those of `metadata`, except the skeleton.
 void SetProperties(const format::Metadata& metadata, schema::ModelT& tables);
 
 }  // namespace qtx::convert

@@ -50,7 +50,7 @@ class ClauseIndex {
   ClauseIndex(const SiteInput& input, const CodeMap& code);
 
   const ClauseFacts& Of(std::string_view clause) const;
-  /// In the report's order; of an example those of the reference.
+  /// Results in the report's order; for an example those of the reference.
   const std::vector<BackendAnswer>& AnswersTo(const std::string& case_id) const;
   /// The cases whose YAML lies in these lines of a chapter, "ops/add.md".
   std::vector<const conformance::Case*> ExamplesIn(std::string_view chapter, int first,
@@ -68,7 +68,7 @@ class ClauseIndex {
   std::vector<std::string> backends_;  // in the report's order
 };
 
-/// The name it gives itself, or the user gave it where it gives none.
+/// The backend's own name, else the user's.
 std::string BackendName(const conformance::BackendReport& row);
 
 }  // namespace qtx::spec
