@@ -88,7 +88,7 @@ Result<Part> FindFailingPart(DifferentialTester& tester, const format::Model& mo
   }
   if (!part) {
     return Error{ErrorCode::kInvalid, "",
-                 "fails as a whole, but no run of its nodes fails when taken out of it"};
+                 "the whole model fails, but no run of its nodes fails alone"};
   }
   return *std::move(part);
 }

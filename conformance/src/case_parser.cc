@@ -147,7 +147,8 @@ Result<void> ParseTolerance(const Yaml& node, const Place& place, Case& c) {
   QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"ulp", "relative", "absolute", "because"}));
   const Yaml* ulp = node.Find("ulp");
   if (ulp == nullptr) return ParseCloseness(node, place, c);
-  if (node.items.size() > 1) return Refuse(place, node, "ulp stands alone");
+  if (node.items.size() > 1)
+    return Refuse(place, node, "found ulp with other keys, expected ulp alone");
   QTX_ASSIGN_OR_RETURN(c.ulp, ReadInt(*ulp, place.Child("ulp")));
   if (*c.ulp < 0) return Refuse(place.Child("ulp"), *ulp, "expected at least 0");
   return {};

@@ -357,7 +357,8 @@ Result<void> CaseRunner::Judge(const Case& c, std::size_t index, const format::M
       QTX_ASSIGN_OR_RETURN(Outputs reference,
                            references_.Get(index, result.arithmetic, model, inputs));
       if (at >= reference.size()) {
-        return Error{ErrorCode::kInvalid, c.where, "the reference gave too few outputs"};
+        return Error{ErrorCode::kInvalid, c.where,
+                     "the reference gave fewer outputs than the case expects"};
       }
       expected = std::move(reference[at]);
     }

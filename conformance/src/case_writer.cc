@@ -198,7 +198,7 @@ Result<std::string> DataText(const Tensor& tensor) {
   if (format::BitWidth(type) == 0 || type == ElementType::kComplex64 ||
       type == ElementType::kComplex128) {
     return Error{ErrorCode::kUnsupported, "",
-                 "case files hold no elements of type " + std::string(format::Name(type))};
+                 "a case file cannot hold elements of type " + std::string(format::Name(type))};
   }
   return ListOf(format::StoredValues(tensor));
 }
@@ -254,7 +254,7 @@ Result<std::string> AttributeText(const Attribute& attribute) {
       break;
   }
   return Error{ErrorCode::kUnsupported, "attribute '" + attribute.name + "'",
-               "case files cannot say an attribute of this kind"};
+               "a case file cannot express an attribute of this kind"};
 }
 
 Result<std::string> OperatorText(const Operator& op) {

@@ -100,7 +100,8 @@ Result<Outputs> Ask(const Question& question, const reference::Arithmetic& row) 
 
 Result<Outputs> AnswerChanged(const Question& question, const reference::Arithmetic& row,
                               const Fault& fault) {
-  const Error idle{ErrorCode::kUnsupported, std::string(fault.name), "has nothing to act on"};
+  const Error idle{ErrorCode::kUnsupported, std::string(fault.name),
+                   "the fault does not apply to this model"};
   Question changed = question;
   // In models of several nodes other nodes read the parameters, too.
   const bool single = question.model.graph.nodes.size() == 1;

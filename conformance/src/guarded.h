@@ -17,7 +17,7 @@ auto Guarded(Request request) -> decltype(request()) {
   } catch (const std::exception& fault) {
     return Error{ErrorCode::kIo, "", std::string("the backend threw: ") + fault.what()};
   } catch (...) {
-    return Error{ErrorCode::kIo, "", "the backend threw something"};
+    return Error{ErrorCode::kIo, "", "the backend threw an unknown exception"};
   }
 }
 

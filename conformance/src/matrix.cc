@@ -68,7 +68,7 @@ class Combination {
       used_.insert(i);
       return i;
     }
-    return Refuse(place_, node, "${" + std::string(name) + "} is no key of the matrix");
+    return Refuse(place_, node, "${" + std::string(name) + "} is not a key of the matrix");
   }
 
   Result<void> Spend(const Yaml& node, std::int64_t cost) {
@@ -97,7 +97,7 @@ class Combination {
         return {};
       }
       if (!value.is_scalar()) {
-        return Refuse(place_, node, "a value that is no scalar can only stand alone");
+        return Refuse(place_, node, "a list or map must replace the whole scalar");
       }
       text.append(rest.substr(0, begin)).append(value.text);
       rest.remove_prefix(end + 1);

@@ -71,7 +71,8 @@ Result<Tensor> ParseCsv(const std::string& bytes, const format::TensorType& type
 // Value `row` of a file that holds several of equal size.
 Result<Tensor> Row(const Tensor& all, std::int64_t row, const format::TensorType& type) {
   const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt;
-  if (!dims) return Error{ErrorCode::kInvalid, "", "rows need a type of fixed shape"};
+  if (!dims)
+    return Error{ErrorCode::kInvalid, "", "a file of several values needs a type of fixed shape"};
   QTX_ASSIGN_OR_RETURN(Tensor one, format::MakeTensor(all.elem_type, *dims));
   const std::size_t size = one.bytes.size();
   const auto begin = static_cast<std::size_t>(row) * size;
@@ -314,7 +315,7 @@ Result<std::optional<Tensor>> BuildExpected(const Case& c, const format::Model& 
   const format::ValueInfo& info = model.graph.outputs[index];
   const bool typed = output.type.elem_type != ElementType::kUndefined;
   if (!typed && !info.type) {
-    return Error{ErrorCode::kInvalid, c.where + ": expect", "the model's output is no tensor"};
+    return Error{ErrorCode::kInvalid, c.where + ": expect", "the model's output is not a tensor"};
   }
   QTX_ASSIGN_OR_RETURN(Tensor tensor, Materialize(c, output, typed ? output.type : *info.type));
   return std::optional<Tensor>(std::move(tensor));

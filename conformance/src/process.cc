@@ -196,7 +196,7 @@ Result<std::vector<std::string>> SplitCommand(std::string_view command) {
       words.back().push_back(c);
     }
   }
-  if (quote != 0) return Error{ErrorCode::kInvalid, "command", "found an open quote"};
+  if (quote != 0) return Error{ErrorCode::kInvalid, "command", "found a quote that is not closed"};
   if (words.empty() || words[0].empty()) {
     return Error{ErrorCode::kInvalid, "command", "found nothing, expected a program"};
   }
@@ -246,7 +246,7 @@ Result<std::string> Process::Exchange(std::string_view frame, Clock::duration ti
     if (progress == Progress::kEnded) return Ended();
     if (progress == Progress::kAgain) continue;
     if (!unsent.empty()) {
-      return Error{ErrorCode::kProtocol, "", "answered before it was asked"};
+      return Error{ErrorCode::kProtocol, "", "answered before a request was sent"};
     }
     return TakeFrame();
   }
@@ -259,7 +259,7 @@ Result<void> Process::Begin(std::string_view& unsent) {
   QTX_ASSIGN_OR_RETURN(const bool complete, HasFrame());
   if (complete) {
     Kill();
-    return Error{ErrorCode::kProtocol, "", "answered before it was asked"};
+    return Error{ErrorCode::kProtocol, "", "answered before a request was sent"};
   }
   return Send(unsent);
 }
@@ -269,7 +269,8 @@ Result<Process::Progress> Process::Step(std::string_view& unsent, Clock::time_po
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
   if (left.count() <= 0) {
     Kill();
-    return Error{ErrorCode::kTimeout, "", "gave no answer in time" + ReceivedSoFar() + ErrorTail()};
+    return Error{ErrorCode::kTimeout, "",
+                 "gave no answer within the time limit" + ReceivedSoFar() + ErrorTail()};
   }
   std::array<pollfd, 3> events = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
                                   pollfd{unsent.empty() ? -1 : in_, POLLOUT, 0}};
@@ -334,7 +335,7 @@ Result<bool> Process::HasFrame() {
   if (received_.size() > *header_ && length_ > 0 && !options_.may_begin(received_[*header_])) {
     Kill();
     return Error{ErrorCode::kProtocol, "",
-                 "found bytes on its standard output that are no frame" + ReceivedSoFar()};
+                 "found bytes on its standard output that are not a frame" + ReceivedSoFar()};
   }
   if (received_.size() < *header_ + length_) return false;
   if (received_.size() > *header_ + length_) {
@@ -364,7 +365,7 @@ Error Process::Ended() {
                  "cut a frame short and " + how + ReceivedSoFar() + ErrorTail()};
   }
   return Error{ErrorCode::kIo, "",
-               "the process " + how + " instead of answering" + MemoryNote() + ErrorTail()};
+               "the process " + how + " before it answered" + MemoryNote() + ErrorTail()};
 }
 
 // Reaps the process and kills its group; kills the process if it has not exited after `grace`.

@@ -162,7 +162,8 @@ class RemoteModel : public backend::PreparedModel {
                              backend::RunRequest{handle_, {inputs.begin(), inputs.end()}, count}));
     if (response.seconds.size() == count) return std::move(response.seconds);
     if (response.seconds.empty()) {
-      return Error{ErrorCode::kUnsupported, "request.run.repetitions", "it does not time itself"};
+      return Error{ErrorCode::kUnsupported, "request.run.repetitions",
+                   "the backend does not measure its own time"};
     }
     return connection_.Drop({ErrorCode::kProtocol, "response.run.seconds",
                              "found " + std::to_string(response.seconds.size()) + ", expected " +

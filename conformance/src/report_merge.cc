@@ -177,7 +177,7 @@ Result<void> CheckComplete(const std::vector<Report>& parts) {
   std::int64_t missing = 1;
   while (found.contains(missing)) ++missing;
   return Error{ErrorCode::kInvalid, "shard " + ShardText(missing, shards),
-               "is not among the reports, which hold " + std::to_string(found.size()) + " of " +
+               "is missing; the reports have " + std::to_string(found.size()) + " of " +
                    std::to_string(shards)};
 }
 

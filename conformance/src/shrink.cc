@@ -182,8 +182,8 @@ class Shrinker {
     }
     return Error{ErrorCode::kInvalid, failure_.name,
                  std::string(Name(kind)) +
-                     ", but not any more on a backend that has run nothing before: its answers "
-                     "depend on what it ran"};
+                     ", but passes on a fresh backend: its answers "
+                     "depend on earlier requests"};
   }
 
   Result<Shrunk> ToShrunk(const TestModel& test, const Verdict& verdict, bool as_operator,

@@ -97,7 +97,7 @@ Result<std::vector<float>> ReadScales(const Yaml& node, const Place& place) {
   QTX_RETURN_IF_ERROR(ExpectMap(*generate, below, {"kind", "seed", "count"}));
   const Yaml* kind = generate->Find("kind");
   if (kind == nullptr || kind->text != "extreme") {
-    return Refuse(below, *generate, "expected kind: extreme, the one that scales have");
+    return Refuse(below, *generate, "expected kind: extreme, the only one for scales");
   }
   std::uint64_t seed = 0;
   std::int64_t count = 1;

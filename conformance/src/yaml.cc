@@ -98,7 +98,7 @@ class TreeBuilder : public YAML::EventHandler {
   void SetKey(const YAML::Mark& mark, Yaml::Kind kind, const std::string& text) {
     Level& level = stack_.back();
     if (kind != Yaml::Kind::kScalar) {
-      return Fail(ErrorCode::kInvalid, LineOf(mark), "found a key that is no scalar");
+      return Fail(ErrorCode::kInvalid, LineOf(mark), "found a key that is not a scalar");
     }
     if (level.node.Find(text) != nullptr) {
       return Fail(ErrorCode::kInvalid, LineOf(mark), "key '" + text + "' is given twice");

@@ -58,7 +58,7 @@ std::string EmulatedArm() {
 Result<BackendSource> Faulty(const std::string& name, const std::string& fault) {
   if (!backend::faulty::MakeFaulty(fault)) {
     return Error{ErrorCode::kInvalid, "--backend " + name,
-                 "expected faulty:none, or a fault that `qtx power` lists"};
+                 "expected faulty:none or a fault listed by `qtx power`"};
   }
   BackendSource source;
   source.name = name;

@@ -52,7 +52,7 @@ Result<std::string> WithThreads(const std::string& name, int threads) {
   if (IsCommand(name)) {
     const std::string command = Replaced(name, "{threads}", number);
     if (command != name || threads == 1) return command;
-    return Error{ErrorCode::kUnsupported, "", "its command has no {threads}"};
+    return Error{ErrorCode::kUnsupported, "", "the command does not contain {threads}"};
   }
   if (threads == 1) return name;
   if (name == "reference" || name.starts_with("faulty:")) {
@@ -149,7 +149,7 @@ Result<std::vector<Workload>> ChooseWorks(const BenchOptions& options) {
   }
   QTX_RETURN_IF_ERROR(CheckTypes(workloads, options.types));
   std::erase_if(workloads, [&](const Workload& work) { return !IsChosen(work, options); });
-  if (workloads.empty()) return Error{ErrorCode::kInvalid, "--filter", "matches no work"};
+  if (workloads.empty()) return Error{ErrorCode::kInvalid, "--filter", "matches no workload"};
   return workloads;
 }
 

@@ -216,7 +216,7 @@ int Measure(const CalibrateOptions& options) {
 int Calibrate(const CalibrateOptions& options) {
   if (options.merge) return Merge(options);
   if (options.inputs.size() != 1) {
-    return Fail({ErrorCode::kInvalid, "--merge", "expected for several models"}, kUsage);
+    return Fail({ErrorCode::kInvalid, "--merge", "only allowed with several models"}, kUsage);
   }
   if (options.data.empty()) return Fail({ErrorCode::kInvalid, "--data", "missing"}, kUsage);
   return Measure(options);

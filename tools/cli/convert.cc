@@ -197,9 +197,9 @@ Result<std::vector<Job>> Plan(const ConvertOptions& options) {
     }
     const auto [other, unused] = taken.emplace(job.output, input);
     if (!unused) {
-      return Error{
-          ErrorCode::kInvalid, "--output",
-          "'" + other->second + "' and '" + input + "' would both become '" + job.output + "'"};
+      return Error{ErrorCode::kInvalid, "--output",
+                   "'" + other->second + "' and '" + input + "' would both be written to '" +
+                       job.output + "'"};
     }
     jobs.push_back(std::move(job));
   }

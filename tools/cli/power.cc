@@ -74,7 +74,7 @@ Result<std::optional<PowerReport>> MeasureOnnx(const PowerOptions& options,
   const auto cases =
       conformance::Select(suite.cases, {.filters = kQuantized, .level = "", .shard = {}});
   if (cases.empty()) {
-    return Error{ErrorCode::kInvalid, folder, "no test of QuantizeLinear and its kin"};
+    return Error{ErrorCode::kInvalid, folder, "found no test of a quantized operator"};
   }
   QTX_ASSIGN_OR_RETURN(PowerReport report, Measure(folder, cases, faults, options.jobs));
   return std::optional<PowerReport>(std::move(report));

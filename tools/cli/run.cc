@@ -44,7 +44,7 @@ Result<reference::Interpreter::NodeArithmetics> NodeArithmetics(const RunOptions
     const auto known = reference::FindArithmetic(name);
     if (!known.has_value()) return Error{ErrorCode::kInvalid, place, known.error().message};
     if (!rows.emplace(argument.substr(0, equals), name).second) {
-      return Error{ErrorCode::kInvalid, place, "the node is given twice"};
+      return Error{ErrorCode::kInvalid, place, "the node is repeated"};
     }
   }
   return rows;

@@ -139,7 +139,7 @@ class Runner {
       QTX_ASSIGN_OR_RETURN(clauses_, spec::ReadClauses(SpecFolder()));
     }
     if (std::ranges::any_of(clauses_, is_it)) return {};
-    return Error{ErrorCode::kInvalid, where, "cites " + clause + ", which the text does not state"};
+    return Error{ErrorCode::kInvalid, where, "cites " + clause + ", which the spec does not state"};
   }
 
   Result<bool> Chapter(const spec::Document& chapter) {

@@ -152,7 +152,7 @@ int Validate(const ValidateOptions& options) {
   // A run without cases is an error, but a shard may be empty.
   if (!AnythingHolds(report, plan->cases, options.arithmetic)) {
     return Fail({ErrorCode::kInvalid, "--arithmetic " + options.arithmetic,
-                 "no case is left that holds for it, of a backend that has it"},
+                 "found no case for it on any backend that has it"},
                 kUsage);
   }
   if (journal != nullptr && journal->error()) return Fail(*journal->error(), kInternal);

@@ -131,7 +131,7 @@ bool IsFloat(const Model& model) {
 
 Result<Model> FloatTwin(const Model& model) {
   if (IsFloat(model)) {
-    return Error{ErrorCode::kUnsupported, "graph", "nothing in it is quantized"};
+    return Error{ErrorCode::kUnsupported, "graph", "the model has no quantized value"};
   }
   for (const Node& node : model.graph.nodes) {
     const bool known = Contains(kActivated, node.op_type) || Contains(kAnyType, node.op_type);

@@ -78,7 +78,7 @@ Result<void> Judge(Made& made, std::span<const Tensor> outputs, const RaceOption
   if (exact.empty()) return {};
   row.comparison = CompareOutputs(exact, outputs);
   if (!row.comparison) {
-    return Error{ErrorCode::kProtocol, "outputs", "not those that the model declares"};
+    return Error{ErrorCode::kProtocol, "outputs", "differ from those that the model declares"};
   }
   // For floats any order of additions is permitted, so only `exact` is compared.
   if (row.floats) return {};

@@ -217,7 +217,7 @@ TEST(Race, LeavesOutWorksThatCannotBeMade) {
 TEST(Race, LeavesUncheckedWhatTheReferenceCannotDo) {
   std::vector<Contender> contenders;
   contenders.push_back(Make("own", {.rounds = {1, 1, 1}}));
-  const Error slow{ErrorCode::kTimeout, "", "gave no answer in time"};
+  const Error slow{ErrorCode::kTimeout, "", "gave no answer within the time limit"};
   const Results results = RunRace(std::move(contenders), {Sample()}, {.declines = slow});
   EXPECT_TRUE(results.rows[0].measured());
   EXPECT_FALSE(results.rows[0].comparison.has_value());

@@ -196,7 +196,7 @@ Result<void> StatisticsAccumulator::Merge(const StatisticsAccumulator& other) {
   State& state = *state_;
   const State& from = *other.state_;
   if (state.options.bins != from.options.bins) {
-    return Error{ErrorCode::kInvalid, "histogram", "the two have another number of bins"};
+    return Error{ErrorCode::kInvalid, "histogram", "the numbers of bins differ"};
   }
   state.nan_count += from.nan_count;
   state.infinity_count += from.infinity_count;

@@ -35,7 +35,7 @@ Result<void> JoinInto(Observations& all, Observations& constants, const format::
     if (constant) {
       if (at->second.statistics == observation.statistics) continue;
       return Error{ErrorCode::kInvalid, "initializer '" + name + "'",
-                   "has other statistics than in the first"};
+                   "its statistics differ from those in the first model"};
     }
     at->second.statistics.source = observation.statistics.source;  // is replaced at the end
     auto joined = Join(at->second, observation, bins);
@@ -66,7 +66,7 @@ Result<Merged> MergeModels(std::span<const format::Model> models) {
     }
   }
   if (coverage.Samples() == 0 && Missing(coverage).empty()) {
-    return Error{ErrorCode::kInvalid, "models", "no sample is left, all were bad"};
+    return Error{ErrorCode::kInvalid, "models", "found no usable sample, all were bad"};
   }
   for (auto& [name, observation] : observations)
     observation.statistics.source = SourceOf(coverage.Samples());

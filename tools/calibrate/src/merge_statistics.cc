@@ -20,7 +20,7 @@ Error Differ(const char* field) {
 
 Result<std::uint64_t> AddCounts(std::uint64_t a, std::uint64_t b, const char* field) {
   if (a > std::numeric_limits<std::uint64_t>::max() - b) {
-    return Error{ErrorCode::kTooLarge, field, "the sum passes 2^64"};
+    return Error{ErrorCode::kTooLarge, field, "the sum exceeds 2^64"};
   }
   return a + b;
 }
@@ -102,7 +102,7 @@ Result<Histogram> MergeDyadic(DyadicHistogram a, const DyadicHistogram& b) {
   a.Add(b);
   Histogram merged = *a.Finish();
   if (!std::isfinite(merged.lower) || !std::isfinite(merged.upper)) {
-    return Error{ErrorCode::kTooLarge, "histogram", "the bounds pass the largest double"};
+    return Error{ErrorCode::kTooLarge, "histogram", "the bounds exceed the largest double"};
   }
   return merged;
 }

@@ -123,7 +123,7 @@ Result<void> Observer::Merge(const Observations& observations) {
     const bool axis = !observation.statistics.axis.empty();
     if (axis != entry->axis.has_value()) {
       return Error{ErrorCode::kInvalid, "value '" + value + "'",
-                   "expected statistics of another axis"};
+                   "the axis of its statistics differs"};
     }
     if (observation.statistics.moments.empty()) continue;
     auto merged = entry->statistics.Merge(observation.statistics);

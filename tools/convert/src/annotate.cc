@@ -100,7 +100,7 @@ Result<std::optional<Quantization>> AsInt8(const format::Model& model,
   }
   if (storage == ElementType::kUint8) {
     q.offset = {format::OffsetAt(q, 0) - 128};
-    ledger.Changed(info.name, "offset", "UINT8 as INT8: 128 less");
+    ledger.Changed(info.name, "offset", "converted from UINT8 to INT8: reduced by 128");
   }
   return std::optional(std::move(q));
 }

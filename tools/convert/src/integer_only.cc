@@ -135,7 +135,8 @@ Result<std::optional<TensorType>> IntegerOnly::QuantizedType(const std::string& 
   if (!q.has_value()) return At("value '" + value + "'", q.error());
   resolved.quantization = *std::move(q);
   if (format::HasBase(*resolved.quantization)) {
-    return Unsupported("value '" + value + "'", "base_levels: integers alone cannot add a base");
+    return Unsupported("value '" + value + "'",
+                       "base_levels: cannot be computed with integers only");
   }
   return std::optional(std::move(resolved));
 }
@@ -167,7 +168,7 @@ Result<std::optional<ProductNode>> IntegerOnly::ProductOf(const Node& node) cons
   product.alpha = node.op_type == "Gemm" ? static_cast<double>(node.FloatOr("alpha", 1)) : 1;
   if (product.x.quantization->scale.size() != 1 || product.y.quantization->scale.size() != 1)
     return Unsupported(product.Place(),
-                       "an accumulator has one scale of its input and one of its "
+                       "an accumulator needs one scale of its input and one of its "
                        "output, found several");
   const Quantization& q = *product.w.quantization;
   const bool blocks = std::ranges::any_of(q.block_shape, [](std::int64_t b) { return b != 1; });
@@ -314,7 +315,8 @@ std::vector<Bound> Bounds(const Tensor& w, std::int64_t axis, bool matrices,
 Result<void> IntegerOnly::CheckAccumulator(const ProductNode& product) {
   const Node& node = *product.node;
   if (index_.Initializer(node.inputs[1]) == nullptr) {
-    ledger_.Changed(product.Place(), "accumulator", "not bounded: its weights are computed");
+    ledger_.Changed(product.Place(), "accumulator",
+                    "not bounded, because its weights are computed");
     return {};
   }
   QTX_ASSIGN_OR_RETURN(const Tensor w, format::LoadInitializer(source_, node.inputs[1]));

@@ -70,7 +70,7 @@ void ProductFolder::Join(std::size_t product, std::size_t after) {
   Node& gone = model_.graph.nodes[after];
   ledger_.Changed(gone.outputs[0], "producer",
                   "the " + gone.op_type + " went into " + PlaceOf(node));
-  ledger_.Dropped(node.outputs[0], "value", "nothing reads it any more");
+  ledger_.Dropped(node.outputs[0], "value", "it is no longer read");
   gone_.insert(node.outputs[0]);
   node.outputs[0] = gone.outputs[0];
   gone.op_type.clear();
@@ -205,7 +205,7 @@ void DropUnused(const format::Model& before, format::Model& model, Ledger& ledge
   });
   Undeclare(model.graph, unused);
   for (const std::string& name : unused)
-    ledger.Dropped(name, "initializer", "nothing reads it any more");
+    ledger.Dropped(name, "initializer", "it is no longer read");
 }
 
 Result<void> Fold(format::Model& model, Ledger& ledger) {

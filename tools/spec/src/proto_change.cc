@@ -77,7 +77,7 @@ class FenceReader {
     pb::FileDescriptorProto file;
     if (!parser.Parse(&tokenizer, &file) || !error.message().empty()) {
       return Error{ErrorCode::kInvalid, AtLine(where_, LineOf(error.line())),
-                   "the diff is no schema: " + error.message()};
+                   "the diff is not a schema: " + error.message()};
     }
     for (const pb::DescriptorProto& message : file.message_type()) Add(message, message.name());
     return {};

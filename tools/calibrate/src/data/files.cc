@@ -156,7 +156,7 @@ Result<Target> MakeTarget(const format::Model& model, const DataOptions& options
     }
   }
   if (target.inputs.empty()) {
-    return Error{ErrorCode::kUnsupported, "model", "has no input that data could be for"};
+    return Error{ErrorCode::kUnsupported, "model", "the model has no input for the data"};
   }
   for (const std::string& shape : options.shapes) {
     QTX_RETURN_IF_ERROR(ApplyShape(shape, target.inputs));
@@ -265,7 +265,7 @@ Result<std::unique_ptr<Samples>> OpenFiles(const format::Model& model,
     file.first = all->total;
     all->total += file.count;
     if (all->total > kMaxSamples) {
-      return Error{ErrorCode::kTooLarge, file.path, "there are more than 2^32 samples"};
+      return Error{ErrorCode::kTooLarge, file.path, "found more than 2^32 samples"};
     }
   }
   if (all->total == 0) {

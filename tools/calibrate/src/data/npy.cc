@@ -133,7 +133,7 @@ Result<Slice> SliceOf(format::ElementType type, const Fit& fit, std::int64_t ind
   if (bytes == 0) return Error{ErrorCode::kInvalid, "", "found samples without any element"};
   Slice slice{.bytes = bytes};
   if (index >= fit.count || __builtin_mul_overflow(index, bytes, &slice.offset)) {
-    return Error{ErrorCode::kTooLarge, "", "the file has become shorter"};
+    return Error{ErrorCode::kTooLarge, "", "the file has been truncated"};
   }
   return slice;
 }

@@ -77,7 +77,7 @@ class PreprocessingReader : public YAML::EventHandler {
       Fail(mark, "found a scalar");
     } else if (key_.empty()) {
       key_ = value;
-      if (!lines_.emplace(value, mark.line).second) Fail(mark, "found the key again");
+      if (!lines_.emplace(value, mark.line).second) Fail(mark, "found a repeated key");
     } else {
       list_ = {value};
       Close(mark);

@@ -104,7 +104,8 @@ void Caffe2Builder::NoteType(const std::string& value, const TensorType& type) {
   if (!type.quantization) return;
   ledger_.Kept(value, "scale");
   if (type.elem_type == ElementType::kInt8Q) {
-    ledger_.Changed(value, "elem_type", "INT8Q: uint8 and its zero point less 128, the same reals");
+    ledger_.Changed(value, "elem_type",
+                    "INT8Q: stored values and zero point reduced by 128, same reals");
   } else {
     ledger_.Kept(value, "offset");
   }

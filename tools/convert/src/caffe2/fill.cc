@@ -138,7 +138,7 @@ Result<Tensor> FillOf(const Caffe2Operator& op, std::int64_t max_elements) {
     QTX_RETURN_IF_ERROR(CheckCount(dims, Values(op).ints.size()));
     return TensorOf(ElementType::kInt64, dims, Values(op).ints);
   }
-  return Error{ErrorCode::kUnsupported, "", "a fill that gives no constant"};
+  return Error{ErrorCode::kUnsupported, "", "a fill operator whose result is not constant"};
 }
 
 }  // namespace qtx::convert

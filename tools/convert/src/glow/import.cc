@@ -39,7 +39,7 @@ Result<const std::string*> ValueOf(const Names& names, const Entry& entry, Ledge
   if (found == names.end()) found = names.find(entry.name + ":0");
   if (found == names.end()) {
     QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", entry.name, "line " + std::to_string(entry.line),
-                                    "names no value of the model"));
+                                    "is not a value of the model"));
     return nullptr;
   }
   if (found->second.size() == 1) return &found->second[0];

@@ -64,7 +64,7 @@ Result<void> Unary(Builder& builder, const Op& op, const char* onnx,
 
 Result<void> ConvertOp(Builder& builder, const Op& op) {
   const Operator* found = FindOperator(op.type);
-  if (found == nullptr) return Unsupported(op, "no such operator is known here");
+  if (found == nullptr) return Unsupported(op, "unknown operator");
   for (const auto& [name, attribute] : op.attributes) {
     if (attribute.var) return Unsupported(op, "attribute " + name + " is a variable");
   }

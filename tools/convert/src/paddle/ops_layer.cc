@@ -115,7 +115,7 @@ Result<void> Pool(Builder& builder, const Op& op) {
 Result<void> BatchNorm(Builder& builder, const Op& op) {
   QTX_RETURN_IF_ERROR(RequireNchw(op, "data_layout"));
   if (!op.Bool("is_test", false) && !op.Bool("use_global_stats", false))
-    return Unsupported(op, "training: it would take mean and variance of its input");
+    return Unsupported(op, "training mode, which computes mean and variance of the input");
   std::vector<std::string> inputs;
   for (const char* parameter : {"X", "Scale", "Bias", "Mean", "Variance"}) {
     QTX_ASSIGN_OR_RETURN(std::string input, builder.In(op, parameter));

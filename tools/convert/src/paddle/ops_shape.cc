@@ -43,7 +43,7 @@ Result<void> FlattenRange(Builder& builder, const Op& op) {
   auto start = format::NormalizeAxis(op.Int("start_axis", 1), std::max<std::int64_t>(rank, 1));
   auto stop = format::NormalizeAxis(op.Int("stop_axis", 1), std::max<std::int64_t>(rank, 1));
   if (!start.has_value() || !stop.has_value() || *start > *stop)
-    return Invalid(op, "start_axis and stop_axis are no axes in order");
+    return Invalid(op, "expected start_axis <= stop_axis within the rank");
   std::vector<std::int64_t> shape(static_cast<std::size_t>(*start), 0);
   shape.push_back(-1);
   for (std::int64_t i = *stop + 1; i < rank; ++i) {

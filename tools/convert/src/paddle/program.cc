@@ -214,7 +214,7 @@ Result<format::Tensor> TakeTensor(std::string_view& bytes) {
   if (size < 0 || static_cast<std::size_t>(size) > bytes.size()) return Short("its description");
   paddle_proto::TensorDesc desc;
   if (!desc.ParseFromArray(bytes.data(), size))
-    return Error{ErrorCode::kInvalid, "", "no description of a tensor"};
+    return Error{ErrorCode::kInvalid, "", "expected the description of a tensor"};
   bytes.remove_prefix(static_cast<std::size_t>(size));
   const ElementType type = ElementTypeOf(desc.data_type());
   if (type == ElementType::kUndefined) {
@@ -255,7 +255,7 @@ Result<Params> LoadParams(const Program& program, const std::string& folder) {
   for (const auto& [name, var] : program.vars) {
     if (!var.persistable || !var.tensor) continue;
     if (!StaysWithin(name))
-      return Error{ErrorCode::kInvalid, "parameter '" + name + "'", "no name of a file"};
+      return Error{ErrorCode::kInvalid, "parameter '" + name + "'", "expected a file name"};
     QTX_ASSIGN_OR_RETURN(const auto file,
                          format::FileBytes::Open(folder + "/" + name, format::kMaxTensorBytes));
     std::string_view rest = file.view();

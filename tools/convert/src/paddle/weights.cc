@@ -58,7 +58,7 @@ Result<void> MendZeros(Builder& builder, const Op& op, const Tensor& tensor,
       return Invalid(op, "a channel of scale 0 has " + std::to_string(values[i]));
   }
   std::ranges::replace(grid.max_abs, 0.0F, static_cast<float>(grid.quant_max));
-  builder.ledger().Changed(op.Name(), "scale", "0, of a channel of zeros, is 1");
+  builder.ledger().Changed(op.Name(), "scale", "0 for a channel of zeros became 1");
   return {};
 }
 

@@ -185,7 +185,7 @@ Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format:
                          OffsetsOf(*zero_point, scales.size(), node.inputs[2]));
   }
   if (!ReadAxes(index, node, scale, parameters.quantization)) {
-    why = "the axis of its scales cannot be told";
+    why = "the axis of its scales is unknown";
     return std::optional<QdqParameters>();
   }
   return std::optional(std::move(parameters));

@@ -72,7 +72,8 @@ void Planner::SetType(const std::string& name, const QdqParameters& parameters,
     ledger_.Kept(name, "annotation");
   } else {
     if (annotation != nullptr) {
-      ledger_.Dropped(name, "annotation", "its QuantizeLinear and DequantizeLinear say otherwise");
+      ledger_.Dropped(name, "annotation",
+                      "its QuantizeLinear and DequantizeLinear have other parameters");
       type.statistics = annotation->statistics;
     }
     type.elem_type = parameters.elem_type;

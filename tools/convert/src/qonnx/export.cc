@@ -130,7 +130,7 @@ Result<void> Exporter::AddInputs() {
     if (index_.Initializer(info.name) != nullptr)
       return Unsupported(PlaceOfValue(info.name), "a graph input with a default");
     const auto width = Width(info.name);
-    if (!width) return Unsupported(PlaceOfValue(info.name), "a range that is no bit width's");
+    if (!width) return Unsupported(PlaceOfValue(info.name), "a range that no bit width has");
     const std::string quantized = names_.Unique(info.name + "/quantized");
     QTX_ASSIGN_OR_RETURN(Node node, MakeQuantizer(info.name, *width, info.name, quantized));
     model_.graph.nodes.push_back(std::move(node));
@@ -156,7 +156,7 @@ Result<void> Exporter::AddInitializers() {
     const QonnxWidth width = Width(data.name).value_or(FullWidth(type->second.elem_type));
     QTX_ASSIGN_OR_RETURN(Node node, MakeQuantizer(data.name, width, name, data.name));
     model_.graph.nodes.push_back(std::move(node));
-    ledger_.Changed(data.name, "values", "FLOAT, which its Quant brings back to the same integers");
+    ledger_.Changed(data.name, "values", "FLOAT, from which its Quant restores the integers");
   }
   return {};
 }
@@ -167,10 +167,9 @@ Result<std::string> Exporter::AddClip(const std::string& value, const std::strin
   const TensorType& type = types_.at(value);
   const format::Quantization& q = *type.quantization;
   if (q.scale.size() > 1)
-    return Unsupported(PlaceOfValue(value), "a range that is no bit width's, with several scales");
+    return Unsupported(PlaceOfValue(value), "a range that no bit width has, with several scales");
   if (source_.OpsetVersion("") < 11)
-    return Unsupported(PlaceOfValue(value),
-                       "a range that is no bit width's needs Clip of opset 11");
+    return Unsupported(PlaceOfValue(value), "a range that no bit width has needs Clip of opset 11");
   const format::IntegerRange range = format::StoredRange(type.elem_type, q);
   Node clip;
   clip.name = value + "/Clip";

@@ -98,7 +98,7 @@ Result<void> QonnxRewriter::Visit(const Node& node) {
                  "counts the thresholds a value reaches; no quantized type rounds so"};
   }
   return Error{ErrorCode::kUnsupported, node.domain + "." + node.op_type,
-               "no operator of the extended form"};
+               "the extended form has no such operator"};
 }
 
 // What was declared and folded, each in the place of what it replaces.

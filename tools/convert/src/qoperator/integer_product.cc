@@ -118,7 +118,7 @@ Result<bool> Split(const LiftContext& context, const Pattern& pattern, const std
   for (float& scale : w.values) {
     const auto quotient = Quotient(scale, x);
     if (!quotient) {
-      context.why = "its factor is no product of the scale of '" + x_name + "' and another";
+      context.why = "its factor is not a product of the scale of '" + x_name + "' and another";
       return false;
     }
     scale = *quotient;

@@ -60,9 +60,9 @@ Result<bool> AddBias(const LiftContext& context, const std::string& bias, Lift& 
   if (!given) {
     context.why = "bias '" + bias + "' is computed at run time";
   } else if (!parameters) {
-    context.why = "the scale of bias '" + bias + "', x_scale * w_scale, is no positive binary32";
+    context.why = "the scale of bias '" + bias + "', x_scale * w_scale, is not a positive binary32";
   } else if (parameters->quantization.scale.size() > 1 && (!rank || *rank < 1)) {
-    context.why = "the axis of the scales of bias '" + bias + "' cannot be told";
+    context.why = "the axis of the scales of bias '" + bias + "' is unknown";
   } else {
     lift.inputs.emplace(lift.node.inputs.size(), *parameters);
     lift.node.inputs.push_back(bias);
@@ -83,7 +83,7 @@ bool AdjustSoftmax(const LiftContext& context, const Node& node, Lift& lift) {
   const auto rank = context.index.RankOf(node.inputs[0]);
   const bool last = axis == -1 || (rank && axis == *rank - 1);
   if (new_meaning != new_model && !last) {
-    context.why = "Softmax of the opset it names has another meaning in this model's";
+    context.why = "Softmax changed between its opset and the model's";
     return false;
   }
   Erase(lift.node, "opset");
@@ -95,13 +95,13 @@ bool AdjustSoftmax(const LiftContext& context, const Node& node, Lift& lift) {
 // Attributes that the plain operator has not. False, with `why`, where it cannot say them.
 bool AdjustAttributes(const LiftContext& context, const Node& node, Lift& lift) {
   if (node.IntOr("channels_last", 0) != 0) {
-    context.why = "channels are last";
+    context.why = "channels_last layout";
     return false;
   }
   Erase(lift.node, "channels_last");
   if (lift.node.op_type == "Softmax") return AdjustSoftmax(context, node, lift);
   if (lift.node.op_type == "Gemm" && node.FloatOr("alpha", 1.0F) != 1.0F) {
-    context.why = "alpha is in the scale of its accumulator, and is not 1";
+    context.why = "alpha scales the accumulator and is not 1";
     return false;
   }
   if (lift.node.op_type == "ReduceMean" && context.index.model().OpsetVersion("") >= 18 &&

@@ -216,7 +216,7 @@ Result<std::vector<std::int32_t>> NBitsOffsets(const NBitsShape& shape,
   for (const float value : *floats) {
     if (!(value >= 0) || value > static_cast<float>(shape.max_code()) || value != std::floor(value))
       return Error{ErrorCode::kUnsupported, "",
-                   "found zero point " + format::HexFloat(value) + ", no stored integer"};
+                   "found zero point " + format::HexFloat(value) + ", expected a stored integer"};
     offsets.push_back(static_cast<std::int32_t>(value));
   }
   return offsets;

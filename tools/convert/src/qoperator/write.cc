@@ -88,7 +88,7 @@ Result<void> Writer::CollectTypes() {
     QTX_RETURN_IF_ERROR(CheckType(name, type));
     ledger_.Changed(name, "elem_type",
                     std::string(format::Name(type.elem_type)) +
-                        " is plain integers, its parameters are inputs of who reads them");
+                        " is a plain integer tensor, its parameters are inputs of its readers");
   }
   return {};
 }

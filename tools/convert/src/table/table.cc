@@ -60,7 +60,7 @@ Result<Conversion> Joined(const std::vector<Record>& records, const Source& sour
     if (!seen.insert(row.name).second)
       return Error{ErrorCode::kInvalid, "value '" + row.name + "'", "has two rows"};
     if (!names.contains(row.name)) {
-      QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", row.name, "row", "names no value of the model"));
+      QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", row.name, "row", "is not a value of the model"));
       continue;
     }
     QTX_RETURN_IF_ERROR(Annotate(std::move(row), conversion.model, ledger));

@@ -27,7 +27,8 @@ std::string HeaderOf(const format::Model& model, Ledger& ledger) {
 Result<std::string> LineOf(const std::string& value, const format::Quantization& q,
                            Ledger& ledger) {
   if (value.empty() || value.find_first_of("\r\n") != std::string::npos)
-    return Error{ErrorCode::kUnsupported, "value '" + value + "'", "no name for a line of text"};
+    return Error{ErrorCode::kUnsupported, "value '" + value + "'",
+                 "a name that cannot be written in a line of text"};
   if (format::OffsetAt(q, 0) != 0) {
     QTX_RETURN_IF_ERROR(ledger.Lose("parameters", value, "quantization",
                                     "offset " + std::to_string(format::OffsetAt(q, 0)) +

@@ -16,11 +16,11 @@ std::int64_t IrVersion(std::int64_t opset) { return opset <= 18 ? 8 : 9; }
 void NoteFile(const TfliteFile& file, Ledger& ledger) {
   if (!file.description.empty()) ledger.Changed("model", "description", "is the doc_string");
   for (const std::string& name : file.left_out)
-    ledger.Dropped("model", "subgraph " + name, "another one is converted");
+    ledger.Dropped("model", "subgraph " + name, "another subgraph is converted");
   const auto note = [&](const std::string& field) {
     file.left_out.empty()
-        ? ledger.Changed("model", field, "in the model's metadata, for a TFLite file to come")
-        : ledger.Dropped("model", field, "of a file of which one subgraph is converted");
+        ? ledger.Changed("model", field, "kept in the model's metadata")
+        : ledger.Dropped("model", field, "only one subgraph of the file is converted");
   };
   for (const std::string& name : file.metadata) {
     if (!name.starts_with(kPropertyPrefix)) note("metadata '" + name + "'");

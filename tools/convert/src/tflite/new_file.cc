@@ -86,7 +86,7 @@ Result<void> LoseOfType(const std::string& name, const format::TensorType& type,
     if (!range || more) {
       QTX_RETURN_IF_ERROR(ledger.Lose("statistics", name,
                                       range ? "statistics but min and max" : "statistics",
-                                      "a TFLite tensor has a binary32 min and max only"));
+                                      "a TFLite tensor has only min and max, in binary32"));
     }
     if (range) ledger.Kept(name, "min and max");
   }
@@ -113,7 +113,7 @@ Result<void> LoseOfValues(const GraphIndex& graph, const std::vector<format::Val
   for (const format::ValueInfo& value : values) {
     if (!value.doc_string.empty() || !value.metadata.empty()) {
       QTX_RETURN_IF_ERROR(ledger.Lose("documentation", value.name, "doc_string",
-                                      "a TFLite file has no place for it"));
+                                      "a TFLite file cannot express it"));
     }
     if (!value.type) continue;
     const bool constant = graph.Initializer(value.name) != nullptr;
@@ -127,14 +127,14 @@ Result<void> LoseOfNodes(const format::Graph& graph, Ledger& ledger) {
     const std::string place = "node '" + node.name + "'";
     if (!node.doc_string.empty() || !node.metadata.empty()) {
       QTX_RETURN_IF_ERROR(
-          ledger.Lose("documentation", place, "doc_string", "a TFLite file has no place for it"));
+          ledger.Lose("documentation", place, "doc_string", "a TFLite file cannot express it"));
     }
     if (node.origin && node.origin->framework != "tflite") {
       QTX_RETURN_IF_ERROR(
-          ledger.Lose("origin", place, "origin", "a TFLite file has no place for it"));
+          ledger.Lose("origin", place, "origin", "a TFLite file cannot express it"));
     }
   }
-  ledger.Dropped("model", "node names", "TFLite numbers its operators");
+  ledger.Dropped("model", "node names", "operators of TFLite have no names");
   return {};
 }
 
@@ -145,7 +145,7 @@ Result<void> LoseOfModel(const GraphIndex& index, const format::Model& model, Le
   QTX_RETURN_IF_ERROR(LoseOfValues(index, graph.values, ledger));
   QTX_RETURN_IF_ERROR(LoseOfNodes(graph, ledger));
   if (graph.doc_string.empty() && graph.metadata.empty()) return {};
-  return ledger.Lose("documentation", "graph", "doc_string", "a TFLite file has no place for it");
+  return ledger.Lose("documentation", "graph", "doc_string", "a TFLite file cannot express it");
 }
 
 }  // namespace
@@ -158,7 +158,8 @@ Result<std::string> NewTflite(const format::Model& model, Ledger& ledger) {
   });
   if (to_signed) {
     ledger.Changed("model", "elem_type",
-                   "UINT8Q within is INT8Q less 128: weights are signed, or have several scales");
+                   "inner UINT8Q values become INT8Q, reduced by 128, because weights are signed "
+                   "or per channel");
   }
   QTX_RETURN_IF_ERROR(LoseOfModel(graph, model, ledger));
   TfliteWriter writer(graph, to_signed, ledger);

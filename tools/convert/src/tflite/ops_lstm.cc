@@ -78,7 +78,7 @@ Result<void> ExpressCellClip(TfliteBuilder& builder, const LstmLayer& layer,
   if (clip == 0) return {};
   if (!cell->quantization) {
     return builder.Lose("cell_clip", layer.cell_state, "cell_clip",
-                        format::HexFloat(clip) + ", which ONNX's LSTM has not");
+                        format::HexFloat(clip) + ", which ONNX's LSTM lacks");
   }
   const auto most = static_cast<float>(format::StorageRange(cell->elem_type).max);
   const auto bound = static_cast<std::int64_t>(std::min(clip / cell->quantization->scale[0], most));

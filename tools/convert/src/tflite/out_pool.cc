@@ -104,7 +104,7 @@ Result<Dims> ResizedDims(const TfliteWriter& writer, const Job& job, const Dims&
   if (!job.Input(3).empty()) {
     QTX_ASSIGN_OR_RETURN(y, writer.Integers(job.Input(3)));
   } else {
-    if (!writer.IsConstant(job.Input(2))) return Unsupported("scales are no constant");
+    if (!writer.IsConstant(job.Input(2))) return Unsupported("scales are not constant");
     QTX_ASSIGN_OR_RETURN(const format::Tensor scales, writer.Constant(job.Input(2)));
     const auto factors = scales.As<float>();
     if (scales.elem_type != ElementType::kFloat || factors.size() != 4)
@@ -125,9 +125,9 @@ Result<Dims> ResizedDims(const TfliteWriter& writer, const Job& job, const Dims&
 Result<void> WritePool(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(const Dims x, writer.Dims(job.Input(0)));
   const Vector kernel = job.node.IntsOr("kernel_shape", {});
-  if (x.size() != 4 || kernel.size() != 2) return Unsupported("windows of other ranks than 2");
+  if (x.size() != 4 || kernel.size() != 2) return Unsupported("expected windows of rank 2");
   QTX_ASSIGN_OR_RETURN(const OutWindow window, OutWindowOf(job.node, x, {kernel[0], kernel[1]}));
-  if (window.explicit_pads) return Unsupported("pads that are not those of SAME");
+  if (window.explicit_pads) return Unsupported("pads other than those of SAME");
   const bool pads = window.padding == schema::Padding::SAME;
   if (pads && Averages(job) && job.node.IntOr("count_include_pad", 0) != 0) {
     return Unsupported("count_include_pad");

@@ -128,7 +128,7 @@ Result<Vector> PadsOf(const TfliteWriter& writer, const Job& job, std::size_t ra
 
 Result<bool> IsZero(const TfliteWriter& writer, const std::string& value) {
   if (value.empty()) return true;
-  if (!writer.IsConstant(value)) return Unsupported("a value that is no constant");
+  if (!writer.IsConstant(value)) return Unsupported("a value that is not constant");
   QTX_ASSIGN_OR_RETURN(const format::Tensor constant, writer.Constant(value));
   if (constant.elem_type == format::ElementType::kInt64) return false;
   const std::vector<double> stored = format::StoredValues(constant);
@@ -355,7 +355,7 @@ Result<void> WriteGather(TfliteWriter& writer, const Job& job) {
   if (writer.IsConstant(job.Input(1))) {
     QTX_ASSIGN_OR_RETURN(const Vector values, writer.Integers(job.Input(1)));
     if (std::ranges::any_of(values, [](auto v) { return v < 0; })) {
-      return Unsupported("indices that count from the back");
+      return Unsupported("negative indices");
     }
   }
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, writer.Type(job.Input(0)));

@@ -188,7 +188,7 @@ void AddSkeleton(const TfliteFile& file, TfliteImport& import) {
     }
   }
   note.fate = LedgerEntry::Fate::kDropped;
-  note.why = "its tables are damaged, or share what would take more room than the file";
+  note.why = "its tables are damaged, or larger unshared than the file";
   import.conversion.ledger.push_back(std::move(note));
 }
 

@@ -65,7 +65,7 @@ Result<format::TensorType> TfliteWriter::Type(const std::string& value) const {
   if (type.quantization) {
     QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.model(), type));
     if (format::HasBase(*type.quantization)) {
-      return Unsupported("value '" + value + "'", "base_levels: TFLite has no place for a base");
+      return Unsupported("value '" + value + "'", "base_levels: TFLite has no base");
     }
   }
   return to_signed_ ? ToSigned(std::move(type)) : type;
@@ -252,7 +252,7 @@ Result<format::TensorType> TfliteWriter::TypeFor(const Target& target,
   if (graph_.TypeOf(target.name) == nullptr) inferred_[target.name] = Plain(as);
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, Type(target.name));
   if (as.quantization && as.quantization->scale.size() > 1) {
-    return Unsupported(Quoted(target.name), "several scales, through an operator that moves them");
+    return Unsupported(Quoted(target.name), "several scales in an operator that moves elements");
   }
   if (!type.quantization) return type;
   format::IntegerRange given = format::StorageRange(type.elem_type);

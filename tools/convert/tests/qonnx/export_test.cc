@@ -94,7 +94,7 @@ TEST(ToQonnx, SaysOtherRangesWithAClip) {
   EXPECT_THAT(OpTypes(*Exported(model)), ElementsAre("Quant", "Relu", "Clip", "Quant"));
   ExpectComesBack(model);
   model.graph.inputs[0].type->quantization->quant_min = -3;
-  EXPECT_THAT(Refusal(model), HasSubstr("value 'x': a range that is no bit width's"));
+  EXPECT_THAT(Refusal(model), HasSubstr("value 'x': a range that no bit width has"));
 }
 
 TEST(ToQonnx, BringsWeightsBackWithEveryStoredValue) {

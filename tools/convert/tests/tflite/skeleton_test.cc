@@ -165,10 +165,10 @@ format::Tensor ReadNpy(const fs::path& path) {
   return std::move(tensor).value_or(format::Tensor{});
 }
 
-class NetworkWithoutFrame : public testing::TestWithParam<std::string> {};
+class NetworkWithoutSkeleton : public testing::TestWithParam<std::string> {};
 
 // Third-party outputs: what TFLite gave for the file that nobody here wrote.
-TEST_P(NetworkWithoutFrame, IsWrittenAnewAndComputesTheSame) {
+TEST_P(NetworkWithoutSkeleton, IsWrittenAnewAndComputesTheSame) {
   auto read = FromTflite(*ReadNetwork(GetParam()));
   ASSERT_TRUE(read.has_value());
   read->model.metadata.clear();
@@ -192,7 +192,7 @@ TEST_P(NetworkWithoutFrame, IsWrittenAnewAndComputesTheSame) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, NetworkWithoutFrame, testing::ValuesIn(Networks()),
+INSTANTIATE_TEST_SUITE_P(Corpus, NetworkWithoutSkeleton, testing::ValuesIn(Networks()),
                          [](const auto& network) { return TestName(network.param); });
 
 }  // namespace
