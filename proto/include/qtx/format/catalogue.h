@@ -154,8 +154,8 @@ std::span<const OpSchema> Catalogue();
 /// nullptr when there is none. `domain` "" and "ai.onnx" are the same.
 const OpSchema* FindSchema(std::string_view domain, std::string_view op_type);
 
-/// Checks the node and fills in the types and sizes of `application.outputs` that were unknown.
-/// Errors: kInvalid with the first broken clause in Error::clause; `where` is relative to the node.
+/// The first clause that the node breaks, in Error::clause; `where` is below the node. Otherwise
+/// `outputs` of `application` gain what follows for them: types and sizes that were not known.
 Result<void> CheckApplication(Application& application);
 
 }  // namespace qtx::format
