@@ -12,7 +12,7 @@ namespace {
 using format::ElementType;
 using format::Quantization;
 
-// Why `q` is no INT8 per tensor; empty when it is.
+// The reason why `q` is not per-tensor INT8; empty if it is.
 std::string Obstacle(const format::Model& model, const format::ValueInfo& info,
                      ElementType storage) {
   const Quantization& q = *info.type->quantization;

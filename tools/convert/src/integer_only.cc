@@ -36,7 +36,7 @@ Dyadic Product(const Dyadic& a, const Dyadic& b) {
   return {a.mantissa * b.mantissa, a.exponent + b.exponent};
 }
 
-// half_even(a / b), nothing where it is beyond 32 bits. |a| < 2^57, 0 < b < 2^49.
+// half_even(a / b); nullopt beyond 32 bits. |a| < 2^57, 0 < b < 2^49.
 std::optional<std::int64_t> RoundedQuotient(Dyadic a, Dyadic b) {
   const int shift = a.exponent - b.exponent;
   if (a.mantissa == 0 || shift < -60) return 0;  // |a / b| < 2^57 / 2^60
@@ -113,7 +113,8 @@ Result<void> IntegerOnly::CheckIntegers(const Node& node) {
   for (const auto* names : {&node.inputs, &node.outputs}) {
     for (const std::string& name : *names) {
       const TensorType* type = index_.TypeOf(name);
-      // A bias becomes integers; what shapes and bounds there are is no arithmetic on data.
+      // Skips shapes and bounds, which are not arithmetic on data, and biases, which become
+      // integers.
       if (type == nullptr || type->elem_type != ElementType::kFloat ||
           index_.Initializer(name) != nullptr)
         continue;
@@ -234,8 +235,7 @@ Result<Tensor> IntegerOnly::BiasInUnits(const ProductNode& product, const Tensor
   return result;
 }
 
-// A bias whose scale is the product but for its rounding to binary32 is added as stored:
-// float32.S5.
+// A bias whose scale is the product rounded to binary32 is added as stored: float32.S5.
 bool IsInUnits(const ProductNode& product, const Tensor& bias) {
   if (bias.elem_type != ElementType::kInt32Q || !bias.quantization->offset.empty()) return false;
   const std::vector<float>& weights = product.w.quantization->scale;

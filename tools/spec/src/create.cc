@@ -81,7 +81,7 @@ Result<std::string> NextNumber(const fs::path& proposals, std::string_view slug)
   return fmt::format("{:0{}}", greatest + 1, kDigits);
 }
 
-// The folder of the text in which a stem has its chapter.
+// The spec folder with the chapter of a stem.
 std::string KindOf(const std::string& folder, const std::string& stem) {
   for (const char* kind : {"ops", "arithmetic", "format"}) {
     std::error_code status;

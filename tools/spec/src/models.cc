@@ -1,4 +1,4 @@
-// What of a folder of models changes.
+// Compares a folder of models under both specs.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -40,7 +40,7 @@ Result<std::vector<std::string>> FindModels(const std::string& folder) {
   return paths;
 }
 
-// Rules broken, in order, each once: "quantization.C2 shape.C1".
+// The broken rules, in order, without repeats: "quantization.C2 shape.C1".
 std::string Rules(const std::vector<format::Finding>& findings) {
   std::vector<std::string> rules;
   for (const format::Finding& finding : findings) {
@@ -161,7 +161,8 @@ class ModelComparison {
     const auto inputs = conformance::BuildInputs(CaseOf(model), model);
     if (!inputs.has_value()) return NotRun(inputs.error(), effect);
     const auto old_outputs = RunOn(before_, model, *inputs);
-    // What the current spec refuses may run with the feature; what takes too long takes as long.
+    // A model that the current spec refuses may run with the feature; one that timed out is not run
+    // again.
     if (!old_outputs.has_value() && old_outputs.error().code == ErrorCode::kTimeout) {
       return NotRun(old_outputs.error(), effect);
     }

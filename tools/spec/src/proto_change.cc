@@ -28,7 +28,7 @@ std::string AtLine(const std::string& where, int line) {
   return where + ":" + std::to_string(line);
 }
 
-// The first error, which is the one that explains the others.
+// Keeps the first error, which usually causes the others.
 class FirstError : public pb::io::ErrorCollector {
  public:
   void AddError(int line, int /*column*/, const std::string& message) override {

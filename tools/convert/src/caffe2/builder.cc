@@ -92,7 +92,7 @@ std::string Caffe2Builder::Unique(std::string name) {
   return name;
 }
 
-// The last value that is written to a blob has its name.
+// The last value written to a blob gets its name.
 std::string Caffe2Builder::NewName(const std::string& blob) {
   const auto writes = writes_.find(blob);
   const bool last = writes == writes_.end() || writes->second <= 1;
@@ -129,7 +129,7 @@ void Caffe2Builder::SetConstant(const std::string& blob, format::Tensor tensor) 
   converted_.erase(blob);
 }
 
-// A blob that nothing wrote comes from outside.
+// An unwritten blob is an input.
 Caffe2Builder::Value& Caffe2Builder::ValueOf(const std::string& blob) {
   if (const auto found = values_.find(blob); found != values_.end()) return found->second;
   Value value;

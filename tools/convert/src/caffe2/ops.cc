@@ -107,7 +107,7 @@ Result<format::TensorType> Caffe2ResultType(Caffe2Builder& builder, const Caffe2
     return type;
   }
   QTX_ASSIGN_OR_RETURN(const format::TensorType from, builder.QuantizedType(x));
-  // Where the operator does not say them, it keeps those of its input.
+  // Defaults to the parameters of the input.
   if (op.Find("Y_scale") == nullptr && op.Find("Y_zero_point") == nullptr) {
     format::TensorType same = from;
     same.quantization->quant_min.reset();

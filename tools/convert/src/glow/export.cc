@@ -30,7 +30,7 @@ bool IsFloat(double value) {
   return std::isfinite(value) && static_cast<double>(static_cast<float>(value)) == value;
 }
 
-// Why `s` is no Min, Max and Histogram; empty when it is.
+// The reason why `s` cannot be Min, Max and Histogram; empty if it can.
 std::string Obstacle(const Statistics& s) {
   if (!s.axis.empty() || s.min.size() != 1 || s.max.size() != 1)
     return "not one min and max for the tensor";
@@ -67,7 +67,7 @@ Result<std::vector<float>> Counts(const std::string& value, const Statistics& s,
   return std::vector<float>(counts.begin(), counts.end());
 }
 
-// What Glow's profile has no field for.
+// Records losses of what Glow's profile has no field for.
 Result<void> LoseTheRest(const std::string& value, const Statistics& s, Ledger& ledger) {
   const auto lose = [&](bool there, const char* field) -> Result<void> {
     if (!there) return {};
@@ -120,8 +120,7 @@ Result<std::optional<Entry>> Quantized(const format::Model& model, const format:
   return std::optional(std::move(entry));
 }
 
-// A file holds either parameters or statistics: which, is for the user to say where values have
-// both.
+// A file has either parameters or statistics; if values have both, the user must choose.
 Result<bool> WantsParameters(const std::vector<const format::ValueInfo*>& values,
                              const Options& options) {
   const auto allowed = [&options](std::string_view loss) {

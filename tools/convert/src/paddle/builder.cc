@@ -66,7 +66,7 @@ void Builder::Begin(const Op& op) {
   origin_.framework = "paddle";
   origin_.op_type = op.type;
   for (const auto& [name, attribute] : op.attributes) {
-    // op_callstack, op_role and their like: of the Python that wrote the program.
+    // op_callstack, op_role etc. concern the Python program, not the model.
     if (!name.starts_with("op_")) origin_.attributes.push_back(OriginAttribute(name, attribute));
   }
 }
@@ -218,7 +218,7 @@ Result<void> Builder::AddInput(const std::string& var) {
 
 void Builder::AddOutput(const std::string& var, std::int64_t column) {
   const std::string value = Current(var);
-  // A value is one output, and a computed one.
+  // A graph output must be unique and computed.
   if (initializers_.contains(value) || !fetched_.insert(value).second) {
     const std::string copy = Define(var);
     Node("Identity", {value}, {copy});

@@ -13,7 +13,7 @@ Result<void> RefuseOffset(const Builder& builder, const Op& op) {
   if (!builder.Has(op, "ZeroPoint")) return {};
   const Tensor* offset = builder.Param(op, "ZeroPoint");
   if (offset == nullptr) return Unsupported(op, "ZeroPoint is computed at run time");
-  // Zero is no bits at all in every type, but for the sign of a float.
+  // Zero has only zero bits in every type, except the sign of a float.
   const auto zero = [](std::byte b) { return b == std::byte{0}; };
   if (std::ranges::all_of(offset->bytes, zero)) return {};
   return Unsupported(op, "a ZeroPoint that is not 0");

@@ -51,7 +51,7 @@ Result<Params> ParamsFor(const Program& program, const Source& source) {
   return params;
 }
 
-// feed and fetch say by `col` which input and output a variable is.
+// `col` of feed and fetch is the position of the input or output.
 Result<void> AddInputs(Builder& builder, const Program& program) {
   std::map<std::int64_t, std::string> feeds;
   for (const Op& op : program.ops) {

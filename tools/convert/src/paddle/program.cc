@@ -1,4 +1,4 @@
-// The one file of this folder that sees the generated messages.
+// The only file of this folder that includes the generated messages.
 #include "paddle/program.h"
 
 #include <cstring>
@@ -115,7 +115,7 @@ Result<void> ExpectAsDeclared(const Var& var, const format::Tensor& tensor) {
                    std::string(format::Name(var.elem_type)) + format::ToString(var.shape)};
 }
 
-// Names of files are the program's, which may be hostile: they stay within the folder.
+// File names come from the program, which may be hostile: they must stay within the folder.
 bool StaysWithin(const std::string& name) {
   return !name.empty() && name.find('/') == std::string::npos &&
          name.find('\0') == std::string::npos && name != "." && name != "..";

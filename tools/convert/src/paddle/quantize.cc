@@ -40,7 +40,7 @@ Result<void> DequantizeLinear(Builder& builder, const Op& op) {
   const format::TensorType* type = builder.Known(x);
   if (type == nullptr || type->elem_type != grid.storage())
     return Unsupported(op, "X is not the output of a quantize_linear");
-  // The quantizer before it has clamped.
+  // The preceding quantizer has clamped.
   if (const auto found = builder.away().find(x); found != builder.away().end())
     grid.Round(found->second);
   Linear(builder, "DequantizeLinear", x, y, grid);
@@ -62,7 +62,7 @@ Result<void> Moving(Builder& builder, const Op& op) {
   return {};
 }
 
-// The scale of what there is: of a constant it can be told here.
+// A dynamic scale: known here only for constants.
 Result<void> AbsMax(Builder& builder, const Op& op) {
   const Tensor* constant = builder.Param(op, "X");
   if (constant == nullptr)
@@ -81,7 +81,7 @@ Result<void> AbsMax(Builder& builder, const Op& op) {
   return {};
 }
 
-// Out = X * Scale / max_range: of a constant, or where the graph has had the reals all along.
+// Out = X * Scale / max_range: for a constant, or for a value that the graph holds as reals.
 Result<void> Dequantize(Builder& builder, const Op& op) {
   const bool channels = op.type.starts_with("fake_channel_wise");
   const char* scales = channels ? "Scales" : "Scale";
@@ -131,14 +131,14 @@ Result<void> Observe(Builder& builder, const Op& op) {
   return Unary(builder, op, "Identity");
 }
 
-// The operator that makes reals of what `op` gives.
+// The dequantizer of the output of `op`.
 const Op* DequantizerOf(const Builder& builder, const Op& op, std::string_view output) {
   const auto found = op.outputs.find(output);
   if (found == op.outputs.end() || found->second.empty()) return nullptr;
   return builder.DequantizerOf(found->second[0]);
 }
 
-// The weights' own part of the scale that `dequantizer` has for weights and input together.
+// The weights' scale, given the product of both scales in `dequantizer`.
 Result<Grid> GridOfWeights(const Builder& builder, const Op& dequantizer, const Units& input,
                            std::int64_t axis) {
   Grid grid;

@@ -43,7 +43,7 @@ Result<std::vector<Blocks>> BlocksOf(const Quantization& q, const Dims& dims) {
   return blocks;
 }
 
-// The single use of a value that nothing else knows.
+// The only use of a value that is not a graph output.
 const Node* OnlyConsumer(const GraphIndex& index, const std::string& value, std::size_t* at) {
   const auto& consumers = index.Consumers(value);
   if (consumers.size() != 1 || index.IsOutput(value)) return nullptr;

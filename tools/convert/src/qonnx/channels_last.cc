@@ -8,7 +8,7 @@ namespace {
 using format::Attribute;
 using format::Node;
 
-// The number of dimensions, from whatever says it.
+// The rank, from any source.
 std::optional<std::int64_t> RankOf(const GraphIndex& index, const Node& node) {
   const format::Attribute* kernel = node.Find("kernel_shape");
   if (kernel != nullptr) return static_cast<std::int64_t>(kernel->ints.size()) + 2;

@@ -139,8 +139,7 @@ Result<void> Exporter::AddInputs() {
   return {};
 }
 
-// A constant's integers are in their range already: the storage's own width brings them back, and
-// the annotation its range.
+// A constant's integers are in range: the storage's width restores them, the annotation the range.
 Result<void> Exporter::AddInitializers() {
   for (const format::TensorData& data : source_.graph.initializers) {
     const auto type = types_.find(data.name);
@@ -198,12 +197,12 @@ Result<void> Exporter::AddOutput(const std::string& value, Node& producer,
   return {};
 }
 
-// The quantizer that a Cast was, in its own spelling. False: the Cast stays.
+// Restores the quantizer from which a Cast came. False: the Cast stays.
 Result<bool> Exporter::Restore(const Node& cast) {
   if (!WasQuantizer(cast) || !types_.contains(cast.outputs[0]) || types_.contains(cast.inputs[0]))
     return false;
   const auto width = Width(cast.outputs[0]);
-  // A producer that nothing else reads would take the type over when the file is read.
+  // Otherwise reading the file would merge the type into the producer.
   const bool alone =
       index_.Consumers(cast.inputs[0]).size() == 1 && !index_.IsOutput(cast.inputs[0]);
   if (!width || (alone && index_.Producer(cast.inputs[0]))) return false;
@@ -259,7 +258,7 @@ Result<void> Exporter::Finish() {
     return import.domain == format::kDomain || import.domain == kQonnxDomain;
   });
   model_.opset_imports.push_back({std::string(kQonnxDomain), 1, ""});
-  // Quant nodes that the extended form had are not told from those added here: lifting takes all.
+  // Quant nodes of the extended form cannot be distinguished from added ones: lifting folds all.
   std::vector<format::OpsetImport> extended = source_.opset_imports;
   std::erase_if(extended, [](const auto& import) { return IsQonnxDomain(import.domain); });
   QTX_RETURN_IF_ERROR(RecordAll(extended, model_));

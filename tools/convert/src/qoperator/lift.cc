@@ -16,8 +16,7 @@ using format::ElementType;
 using format::Node;
 using MaybeLift = std::optional<Lift>;
 
-// The axis that several scales of operand `i` go along: filters of Conv, rows and columns of a
-// product.
+// The axis of several scales of operand `i`: filters of Conv, rows and columns of a product.
 std::int64_t AxisOfOperand(const Node& node, std::string_view plain, std::size_t i) {
   if (plain == "Conv") return i == 0 ? 1 : 0;
   if (plain == "MatMul") return i == 0 ? -2 : -1;
@@ -41,8 +40,7 @@ std::optional<QdqParameters> BiasParameters(const Lift& lift, std::int64_t rank)
   return bias;
 }
 
-// True when the values are in the file or come in from outside: those can have the type INT32Q,
-// which no QuantizeLinear gives.
+// True for constants and graph inputs, which may be INT32Q (no QuantizeLinear produces it).
 Result<bool> IsGiven(const GraphIndex& index, const std::string& value) {
   if (index.IsInput(value)) return index.Initializer(value) == nullptr && !index.IsOutput(value);
   QTX_ASSIGN_OR_RETURN(const auto constant, index.Constant(value));
@@ -92,7 +90,7 @@ bool AdjustSoftmax(const LiftContext& context, const Node& node, Lift& lift) {
   return true;
 }
 
-// Attributes that the plain operator has not. False, with `why`, where it cannot say them.
+// Checks attributes that the plain operator lacks; false with `why` if they matter.
 bool AdjustAttributes(const LiftContext& context, const Node& node, Lift& lift) {
   if (node.IntOr("channels_last", 0) != 0) {
     context.why = "channels_last layout";
@@ -169,7 +167,7 @@ Node PlainNode(const Node& from, std::string_view op_type) {
     if (!node.origin->attributes.empty()) node.attributes = node.origin->attributes;
     node.origin.reset();
   } else if (!node.origin) {
-    // Files are found with com.microsoft's operators in ONNX's domain, where no runtime takes them.
+    // Some files have com.microsoft's operators in ONNX's domain, which runtimes refuse.
     const std::string theirs(DomainOf(from.op_type));
     const std::string& domain = theirs.empty() ? from.domain : theirs;
     node.origin =

@@ -4,9 +4,9 @@
 //   the place of v/stored)                  graph input v -> DequantizeLinear -> v/dequantized
 //   initializer v/stored               ------------> DequantizeLinear -> v
 //
-// Who reads the integers themselves reads v/integers, a QuantizeLinear of v; who reads v with other
-// parameters reads a quantized copy of it. A binary32 that is scale * (stored - offset) gives that
-// stored value back, so neither changes a value.
+// Readers of the integers read v/integers, a QuantizeLinear of v; readers with other parameters
+// read a quantized copy. Quantizing scale * (stored - offset) gives the stored value back, so
+// neither changes values.
 #include "qoperator/qdq_pairs.h"
 
 #include <algorithm>
@@ -138,7 +138,7 @@ Result<void> PairWriter::WriteInputs() {
   return {};
 }
 
-// The name under which the reals of `value`, read with `parameters`, are.
+// The name of the reals of `value`, read with `parameters`.
 Result<std::string> PairWriter::Read(const std::string& value, const QdqParameters& parameters) {
   const auto type = types_.find(value);
   if (type != types_.end() && type->second == parameters) return real_.at(value);
@@ -156,7 +156,7 @@ Result<std::string> PairWriter::Read(const std::string& value, const QdqParamete
   return name;
 }
 
-// Each way of reading a constant is an initializer of its own; the first takes the name if no one
+// A constant becomes one initializer per set of parameters; the first keeps the name if nothing
 // reads the integers.
 Result<std::string> PairWriter::ReadConstant(const std::string& value,
                                              const QdqParameters& parameters) {
@@ -189,7 +189,7 @@ Result<std::string> PairWriter::ReadConstant(const std::string& value,
   return name;
 }
 
-// Integers of no type, or of another, as a quantized value: a Cast of what DequantizeLinear gives.
+// Quantized value from integers without, or with another, type: DequantizeLinear, then Cast.
 Result<std::string> PairWriter::Recast(const std::string& value, const QdqParameters& parameters) {
   if (parameters.elem_type == format::ElementType::kInt32Q)
     return Error{ErrorCode::kUnsupported, "value '" + value + "'", "INT32 read in two ways"};
@@ -203,7 +203,7 @@ Result<std::string> PairWriter::Recast(const std::string& value, const QdqParame
   return name;
 }
 
-// The integers of `value` as such.
+// The name of the plain integers of `value`.
 Result<std::string> PairWriter::Integers(const std::string& value) {
   const auto type = types_.find(value);
   if (type == types_.end()) return value;
@@ -214,7 +214,7 @@ Result<std::string> PairWriter::Integers(const std::string& value) {
   return name;
 }
 
-// A weight made of a constant that one node alone reads takes its name and its place.
+// A new weight takes name and place of a constant that only this node reads.
 Result<std::string> PairWriter::AddWeight(const NewWeight& weight) {
   const bool sole = index_.Consumers(weight.name).size() == 1 && !index_.IsOutput(weight.name);
   const std::string name = sole ? weight.name : names_.Unique(weight.name + "/quantized");
@@ -237,7 +237,7 @@ Result<std::string> PairWriter::AddWeight(const NewWeight& weight) {
   return name;
 }
 
-// The FLOAT result of a product of integers, whose type its operands do not tell.
+// Declares the FLOAT result of a product of integers.
 void PairWriter::DeclareReal(const Node& node) {
   const std::string& value = node.outputs[0];
   reals_.insert(value);
@@ -279,8 +279,8 @@ Result<void> PairWriter::WriteLift(const Lift& lift) {
   return {};
 }
 
-// A node that is not lifted. It reads integers, but a DequantizeLinear that says what the type says
-// reads them where they are stored.
+// Keeps a node that is not lifted. It reads integers; a DequantizeLinear with the type's parameters
+// reads the stored ones.
 Result<void> PairWriter::WriteStock(const Node& source) {
   Node node = source;
   if (IsQOperator(node) && DomainOf(node.op_type) == kMicrosoft) node.domain = kMicrosoft;
@@ -316,7 +316,7 @@ Result<void> PairWriter::WriteNode(std::size_t i) {
   return {};
 }
 
-// What the lifted nodes alone read: scales, zero points, packed weights. `candidates` are more.
+// Removes initializers read only by lifted nodes: scales, zero points, packed weights.
 void PairWriter::DropUnread(std::set<std::string> candidates) {
   for (const auto& [i, lift] : lifts_) {
     candidates.insert(index_.node(i).inputs.begin(), index_.node(i).inputs.end());
@@ -337,7 +337,7 @@ void PairWriter::DropUnread(std::set<std::string> candidates) {
   });
 }
 
-// Drops annotations that types say now, and gives the names of their parameters.
+// Drops annotations that types now express, and returns the names of their parameters.
 std::set<std::string> PairWriter::DropAnnotations(const Annotations& annotations) {
   std::set<std::string> said;
   for (const auto& [value, parameters] : annotations.reals) said.insert(value);

@@ -36,7 +36,7 @@ class Typer {
   ParametersOfValues types_;
 };
 
-// A graph input that is an output too, or has a default, stays plain.
+// A graph input that is also an output, or has a default, stays plain.
 bool Typer::CanHaveType(const std::string& value) const {
   if (index_.Initializer(value) != nullptr) return false;
   return !index_.IsInput(value) || !index_.IsOutput(value);
@@ -100,7 +100,7 @@ Result<MaybeParameters> Typer::ReadBy(std::size_t consumer, const std::string& v
   return MaybeParameters();
 }
 
-// What all who read `value` read it as.
+// The type on which all readers of `value` agree.
 Result<MaybeParameters> Typer::Demand(const std::string& value) const {
   MaybeParameters demand;
   for (const std::size_t consumer : index_.Consumers(value)) {
@@ -111,7 +111,7 @@ Result<MaybeParameters> Typer::Demand(const std::string& value) const {
   return demand;
 }
 
-// From results to inputs, for values that nothing quantized produces.
+// Propagates types from results to inputs.
 Result<void> Typer::Backward() {
   const auto& graph = index_.model().graph;
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
@@ -136,7 +136,7 @@ Result<ParametersOfValues> Typer::Run(const ParametersOfValues& declared) {
   }
   QTX_RETURN_IF_ERROR(Forward());
   QTX_RETURN_IF_ERROR(Backward());
-  // Again, for types that came from behind: a node whose input got none has none to pass on.
+  // Propagates forward again, for types found in the backward pass.
   QTX_RETURN_IF_ERROR(Forward());
   return std::move(types_);
 }

@@ -35,7 +35,7 @@ Result<std::string> LineOf(const std::string& value, const format::Quantization&
                                         "; the cache has symmetric scales only"));
     return std::string();
   }
-  // SYMMETRIC is what the cache means; any other scheme says more than that.
+  // The cache implies SYMMETRIC; other schemes are lost.
   if ((q.scheme != format::Scheme::kUnspecified && q.scheme != format::Scheme::kSymmetric) ||
       q.requantization) {
     QTX_RETURN_IF_ERROR(

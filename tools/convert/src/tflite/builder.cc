@@ -27,7 +27,7 @@ std::int64_t OpsetFor(const TfliteFile& file) {
 
 TfliteBuilder::TfliteBuilder(TfliteFile& file, Ledger& ledger)
     : file_(file), ledger_(ledger), types_(file.tensors.size()), opset_(OpsetFor(file)) {
-  // Names made here must not meet any name of the file.
+  // New names must differ from all names in the file.
   for (const TfliteTensor& tensor : file.tensors) names_.insert(tensor.name);
   graph_.name = file.name.empty() ? "main" : file.name;
 }
@@ -118,7 +118,8 @@ void TfliteBuilder::Declare(const std::string& name, format::TensorType type) {
 }
 
 std::string TfliteBuilder::Define(int index, Layout layout, const format::TensorType& own) {
-  // An edge of the graph has the tensor's name in TFLite's order; elsewhere the first form has it.
+  // For graph inputs and outputs the form in TFLite's order gets the tensor's name; else the first
+  // form.
   const bool taken =
       values_.contains({index, Layout::kOwn}) || values_.contains({index, Layout::kNchw});
   std::string name = tensor(index).name;

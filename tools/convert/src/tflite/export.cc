@@ -10,7 +10,7 @@
 namespace qtx::convert {
 namespace {
 
-// The file as it came in, where reading it again gives this very graph.
+// The original file, if reading it gives exactly this graph.
 std::optional<std::pair<std::string, format::Model>> FileItCameFrom(const format::Model& model) {
   auto bytes = FillSkeleton(model);
   if (!bytes) return std::nullopt;

@@ -19,7 +19,7 @@ void Bare(std::vector<ValueInfo>& values) {
   }
 }
 
-// The graph without what computes nothing.
+// The graph without parts that do not affect results.
 format::Graph Bare(format::Graph graph) {
   graph.name.clear();
   graph.doc_string.clear();

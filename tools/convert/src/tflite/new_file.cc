@@ -14,11 +14,11 @@ namespace {
 using format::ElementType;
 using schema::ActivationFunctionType;
 
-// A layer of unsigned x with weights that its kernel does not take.
+// True for a layer with unsigned x and weights that its kernel refuses.
 bool NeedsSigned(const TfliteWriter& writer, const format::Node& node) {
   static constexpr std::array kLayers = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
   if (std::ranges::find(kLayers, node.op_type) == kLayers.end()) return false;
-  // BATCH_MATMUL, which a product of two values becomes, takes no unsigned ones.
+  // BATCH_MATMUL, used for products of two values, refuses unsigned types.
   bool has_bytes = false, others = node.op_type == "MatMul" && !writer.IsConstant(node.inputs[1]);
   for (const std::string& value : {node.inputs[0], node.inputs[1], node.outputs[0]}) {
     const auto type = writer.Type(value);
@@ -30,7 +30,7 @@ bool NeedsSigned(const TfliteWriter& writer, const format::Node& node) {
   return has_bytes && others;
 }
 
-// The two nodes of a MEAN without its axes: its kernel rounds otherwise than one that keeps them.
+// The two nodes of a MEAN without keep_dims, whose kernel rounds differently.
 bool DropsAxes(const format::Node& pool, const format::Node& reshape) {
   return pool.op_type == "GlobalAveragePool" && reshape.op_type == "Reshape" && pool.origin &&
          pool.origin->framework == "tflite" && pool.origin->op_type == "MEAN" &&
@@ -52,7 +52,7 @@ class Fusion {
       }
       const auto activation = ActivationOf(writer, nodes[i]);
       const auto type = writer.Type(x);
-      // A FLOAT result between the two is in no kernel; one on a grid is rounded on its own.
+      // Not fused if the intermediate result is FLOAT or has its own grid, which rounds it.
       const bool activates = activation && type.has_value() && !type->quantization &&
                              TakesActivation(writer, nodes[*producer]);
       if (!activates && !DropsAxes(nodes[*producer], nodes[i])) continue;
@@ -98,7 +98,7 @@ Result<void> LoseOfType(const std::string& name, const format::TensorType& type,
   }
   const format::Quantization& q = *type.quantization;
   ledger.Kept(name, "scale");
-  // What a reader takes it for.
+  // The source that a reader assigns.
   const bool symmetric = constant && format::StorageRange(type.elem_type).min < 0 &&
                          std::ranges::all_of(q.offset, [](auto offset) { return offset == 0; });
   const auto read = symmetric ? format::Scheme::kSymmetric : format::Scheme::kAsymmetric;
@@ -172,7 +172,7 @@ Result<std::string> NewTflite(const format::Model& model, Ledger& ledger) {
   QTX_ASSIGN_OR_RETURN(schema::ModelT tables, writer.Finish(model));
   SetProperties(model.metadata, tables);
   QTX_ASSIGN_OR_RETURN(std::string bytes, PackTflite(tables));
-  // What is written must be a file that the reader's verifier takes.
+  // Verifies that the written file can be read.
   QTX_RETURN_IF_ERROR(TfliteFile::Open(bytes));
   return bytes;
 }

@@ -83,7 +83,7 @@ constexpr std::array kNodes = {
     WriterEntry{"Unsqueeze", WriteReshape},
 };
 
-// Nodes whose first output is all that is written.
+// Nodes of which only the first output is written.
 bool HasOneOutput(const format::Node& node) {
   const auto used =
       std::ranges::count_if(node.outputs, [](const auto& name) { return !name.empty(); });

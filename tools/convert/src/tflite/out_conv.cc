@@ -12,7 +12,7 @@ namespace {
 using format::Dims;
 using schema::BuiltinOperator;
 
-// Weights with their dimensions moved.
+// Permuted weights.
 Result<int> AddWeights(TfliteWriter& writer, const std::string& name, const Permutation& perm) {
   if (!writer.IsConstant(name)) return Unsupported("'" + name + "'", "weights are not constant");
   QTX_ASSIGN_OR_RETURN(const format::Tensor constant, writer.Constant(name));
@@ -52,8 +52,8 @@ Result<int> AddDepthwise(TfliteWriter& writer, const Layer& layer) {
   return writer.AddConstant(layer.w, Permute(constant, Inverse(DepthwiseToOihw())));
 }
 
-// One channel in each group. A single group of one channel is both kinds, whose kernels round
-// differently: the origin says which it was.
+// True if each group has one channel. A single group of one channel could be either kind, whose
+// kernels round differently: the origin decides.
 bool IsDepthwise(const format::Node& node, std::int64_t group, const Dims& x, const Dims& w) {
   if (group != x[1] || w[1] != 1) return false;
   return group > 1 || (node.origin && node.origin->op_type == "DEPTHWISE_CONV_2D");

@@ -15,8 +15,7 @@ using Vector = std::vector<std::int64_t>;
 
 bool Averages(const Job& job) { return job.node.op_type.find("Average") != std::string::npos; }
 
-// The grid on which the kernel works: x's own, or FLOAT where only that gives the result its one
-// rounding.
+// The kernel's grid: that of x, or FLOAT if only that rounds the result once.
 Result<format::TensorType> GridOf(TfliteWriter& writer, const Job& job, bool moves) {
   QTX_RETURN_IF_ERROR(KernelFor(writer, {job.Input(0), job.output}));
   QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(job.Input(0)));
@@ -56,7 +55,8 @@ Result<void> EmitReduction(TfliteWriter& writer, const Job& job, BuiltinOperator
                            const Axes& reduced, const format::TensorType& as) {
   const std::string& x = job.Input(0);
   QTX_ASSIGN_OR_RETURN(const Dims dims, writer.Dims(x));
-  // Without its axes, [N,H,W,C] is in no known order, unless one axis or none is left beside N.
+  // Without the reduced axes the order of [N,H,W,C] is lost, unless at most one axis is left beside
+  // N.
   const bool spatial = reduced.axes == Vector{2, 3};
   const bool nhwc = writer.Common({x}) == Order::kNhwc && (reduced.keep || spatial);
   const Order order = nhwc ? Order::kNhwc : Order::kOnnx;

@@ -40,7 +40,7 @@ std::size_t BytesOf(const schema::Operator& op) {
   return bytes;
 }
 
-// Offsets may send many tables to one vector, each of which becomes a copy.
+// Many tables may share one vector, which unpacking copies for each.
 bool UnpacksWithin(const schema::Model& model, std::size_t limit) {
   std::size_t bytes = 0;
   const auto add = [&](const auto* tables, auto size) {
@@ -96,8 +96,8 @@ std::set<std::uint32_t> HeldBuffers(const TfliteFile& file, const TfliteImport& 
   return held;
 }
 
-// The skeleton, with zeros for the constants that the graph holds.  nullptr when it is damaged, or
-// wants more zeros than the graph has bytes.
+// The skeleton, with zeros for the constants that the graph holds.  nullptr if it is damaged or
+// needs more zeros than the graph has bytes.
 std::unique_ptr<TfliteFile> ZeroFilled(const format::Model& model, const std::string& bytes) {
   auto skeleton = TfliteFile::Open(bytes);
   if (!skeleton.has_value() || !UnpacksWithin(Root(**skeleton), bytes.size())) return nullptr;
@@ -155,7 +155,7 @@ class Filler {
     if (skeleton_.tensors[index].variable) return {};
     schema::TensorT& tensor = *tables_->subgraphs[0]->tensors[index];
     QTX_ASSIGN_OR_RETURN(const format::TensorType type, OwnType(model_, form));
-    // What the file says beyond its type stays as it is where the graph did not change.
+    // Keeps the file's other properties where the graph did not change.
     if (type != import_.types[index]) QTX_RETURN_IF_ERROR(SetTensorType(type, tensor));
     if (!skeleton_.tensors[index].constant()) return {};
     QTX_ASSIGN_OR_RETURN(format::Tensor constant, format::LoadInitializer(model_, form.name));

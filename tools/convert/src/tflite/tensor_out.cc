@@ -39,7 +39,7 @@ constexpr std::array kTypes = {
 Result<TensorType> TypeFor(ElementType elem_type) {
   const ElementType storage = format::StorageOf(elem_type);
   const auto* found = std::ranges::find(kTypes, storage, &TypePair::ours);
-  // BIPOLAR1Q is stored as bits, which TFLite would take for something else.
+  // BIPOLAR1Q is stored as bits, which TFLite would misread.
   if (found == kTypes.end() || elem_type == ElementType::kBipolar1Q) {
     return Unsupported("TFLite has no type " + std::string(format::Name(elem_type)));
   }
@@ -85,7 +85,7 @@ Result<void> SetTensorType(const format::TensorType& type, schema::TensorT& tens
   QTX_ASSIGN_OR_RETURN(tensor.type, TypeFor(type.elem_type));
   QTX_ASSIGN_OR_RETURN(tensor.shape, ShapeOf(type));
   tensor.quantization = nullptr;
-  // An annotation of a FLOAT value is none of its type.
+  // An annotation does not make a FLOAT value quantized.
   const bool quantized = type.quantization && type.elem_type != ElementType::kFloat;
   if (!quantized && !type.statistics) return {};
   auto parameters = std::make_unique<schema::QuantizationParametersT>();

@@ -149,7 +149,7 @@ int TfliteWriter::AddInt32s(const std::string& name, const std::vector<std::int6
   tensor->buffer = static_cast<std::uint32_t>(model_.buffers.size());
   auto buffer = std::make_unique<schema::BufferT>();
   for (const std::int64_t value : values) {
-    // Bounds of slices may lie beyond every size; 32 bits do as well as 64 there.
+    // Bounds of slices may exceed every size, so they can be clamped to 32 bits.
     const auto narrow = static_cast<std::uint32_t>(static_cast<std::int32_t>(
         std::clamp<std::int64_t>(value, std::numeric_limits<std::int32_t>::min(),
                                  std::numeric_limits<std::int32_t>::max())));
@@ -269,7 +269,7 @@ Result<void> TfliteWriter::AppendConversion(int from, int to, const format::Tens
   const bool from_scale = from_type.quantization.has_value();
   const bool to_scale = to_type.quantization.has_value();
   Call call{BuiltinOperator::CAST, {from}, {}};
-  // Plain integers are reals of their own: what has a scale meets them as FLOAT.
+  // Plain integers are converted to quantized values through FLOAT.
   const auto plain = [](const format::TensorType& type) {
     return !type.quantization && type.elem_type != ElementType::kFloat;
   };

@@ -16,7 +16,7 @@ namespace {
 
 using conformance::Outcome;
 
-// What is shown at once; the rest unfolds.
+// Number of items shown; the rest is folded.
 constexpr std::size_t kCasesShown = 3;
 constexpr std::size_t kPlacesShown = 2;
 constexpr std::size_t kMaxDiagnosis = 400;  // bytes of one, in the list of results
@@ -121,7 +121,7 @@ std::vector<const CodePlace*> NamedFirst(const std::vector<CodePlace>& places) {
   return sorted;
 }
 
-// What decides, and folded what else cites the clause.
+// The deciding code, and folded the other citations.
 std::string CodeHtml(const std::vector<CodePlace>& places) {
   std::vector<std::string> decides, others;
   for (const CodePlace* place : NamedFirst(places)) {
@@ -136,7 +136,7 @@ std::string CodeHtml(const std::vector<CodePlace>& places) {
   return html;
 }
 
-// Where nothing else holds a clause, its tests are shown.
+// The tests of a clause: a list if `shown` (nothing else holds the clause), else folded.
 std::string TestsHtml(const std::vector<CodePlace>& places, bool shown) {
   std::vector<std::string> items;
   for (const CodePlace* place : NamedFirst(places)) items.push_back(PlaceHtml(*place));
