@@ -66,7 +66,7 @@ Result<Merged> MergeModels(std::span<const format::Model> models) {
     }
   }
   if (coverage.Samples() == 0 && Missing(coverage).empty()) {
-    return Error{ErrorCode::kInvalid, "models", "found no usable sample, all were bad"};
+    return Error{ErrorCode::kInvalid, "models", "found no sample that could be used"};
   }
   for (auto& [name, observation] : observations)
     observation.statistics.source = SourceOf(coverage.Samples());

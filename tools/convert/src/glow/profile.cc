@@ -149,14 +149,14 @@ class Reader : public YAML::EventHandler {
     } else {
       auto& field = key_ == "Min" ? entry.min : key_ == "Max" ? entry.max : entry.scale;
       field = Number<float>(text);
-      if (!field) Fail(mark, "found '" + text.substr(0, 80) + "', expected a finite number");
+      if (!field) Fail(mark, "found '" + text.substr(0, 80) + "', not a finite number");
     }
   }
   void Count(const Mark& mark, const std::string& text) {
     const auto count = Number<float>(text);
     auto& histogram = profile.entries.back().histogram;
     if (!count || *count < 0 || *count != std::floor(*count) || *count > 0x1p53F)
-      return Fail(mark, "found '" + text.substr(0, 80) + "', expected an integer count");
+      return Fail(mark, "found '" + text.substr(0, 80) + "', not an integer count");
     if (histogram.size() >= static_cast<std::size_t>(format::kMaxHistogramBins))
       return Fail(mark, "found more than 2^20 bins");
     histogram.push_back(*count);

@@ -121,7 +121,7 @@ TEST(ToQonnx, RefusesWhatQuantCannotSay) {
   OnnxMaker wide = Extended(ElementType::kInt8Q);
   wide.Initializer<std::int32_t>("w", ElementType::kInt32, {1}, {(1 << 24) + 1});
   wide.model.graph.values = {OnnxMaker::Quantized("w", ElementType::kInt32Q, {1}, {1})};
-  EXPECT_THAT(Refusal(wide.model), HasSubstr("value 'w': binary32 reals do not bring"));
+  EXPECT_THAT(Refusal(wide.model), HasSubstr("value 'w': its reals in binary32 do not determine"));
 }
 
 // What was read from QONNX is written as it was: the same again when read.

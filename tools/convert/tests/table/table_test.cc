@@ -113,7 +113,7 @@ TEST(Tables, RefuseNamesOfNoValueUnlessAllowed) {
   const auto folder = TestFolder();
   ASSERT_TRUE(Bare(Annotated()).Save((folder / "t.onnx").string()).has_value());
   WriteBytes(folder / "t.csv", "name,elem_type,scale\nz,INT8Q,1\n");
-  EXPECT_THAT(ErrorOf(ReadFileAs(folder / "t.csv")), HasSubstr("z: row: names no value"));
+  EXPECT_THAT(ErrorOf(ReadFileAs(folder / "t.csv")), HasSubstr("z: row: is not a value"));
   EXPECT_TRUE(ReadFileAs(folder / "t.csv", nullptr, {.allow = {"unmatched"}}).has_value());
 }
 
