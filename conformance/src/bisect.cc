@@ -29,17 +29,17 @@ Result<Observed> Observe(const format::Model& model, const std::vector<Tensor>& 
 
 class Bisection {
  public:
-  Bisection(Trial& trial, const format::Model& model, const Observed& observed, Way whole,
-            std::int64_t max_runs)
-      : trial_(trial), model_(model), observed_(observed), whole_(whole), max_runs_(max_runs) {}
+  Bisection(DifferentialTester& tester, const format::Model& model, const Observed& observed,
+            VerdictKind whole, std::int64_t max_runs)
+      : tester_(tester), model_(model), observed_(observed), whole_(whole), max_runs_(max_runs) {}
 
-  /// The first node that fails in the way of the whole; else the first that fails at all.
+  /// The first node that fails with the model's kind of failure; else the first that fails.
   Result<std::optional<Part>> OneNode() {
     std::optional<Part> other;
-    for (std::size_t i = 0; i < model_.graph.nodes.size() && trial_.runs() < max_runs_; ++i) {
+    for (std::size_t i = 0; i < model_.graph.nodes.size() && tester_.runs() < max_runs_; ++i) {
       QTX_ASSIGN_OR_RETURN(Part part, Try(i, i + 1));
-      if (part.verdict.way == whole_) return std::optional<Part>(std::move(part));
-      if (IsFault(part.verdict.way) && !other) other = std::move(part);
+      if (part.verdict.kind == whole_) return std::optional<Part>(std::move(part));
+      if (IsFault(part.verdict.kind) && !other) other = std::move(part);
     }
     return other;
   }
@@ -48,14 +48,14 @@ class Bisection {
   Result<std::optional<Part>> ManyNodes() {
     std::optional<Part> best;
     std::size_t last = 1;
-    for (; last <= model_.graph.nodes.size() && !best && trial_.runs() < max_runs_; ++last) {
+    for (; last <= model_.graph.nodes.size() && !best && tester_.runs() < max_runs_; ++last) {
       QTX_ASSIGN_OR_RETURN(Part part, Try(0, last));
-      if (IsFault(part.verdict.way)) best = std::move(part);
+      if (IsFault(part.verdict.kind)) best = std::move(part);
     }
     if (!best) return best;
-    for (std::size_t first = best->last - 1; first-- > 0 && trial_.runs() < max_runs_;) {
+    for (std::size_t first = best->last - 1; first-- > 0 && tester_.runs() < max_runs_;) {
       QTX_ASSIGN_OR_RETURN(Part part, Try(first, best->last));
-      if (part.verdict.way == best->verdict.way) return std::optional<Part>(std::move(part));
+      if (part.verdict.kind == best->verdict.kind) return std::optional<Part>(std::move(part));
     }
     return best;
   }
@@ -63,31 +63,32 @@ class Bisection {
  private:
   Result<Part> Try(std::size_t first, std::size_t last) {
     Part part{{}, {}, first, last};
-    QTX_ASSIGN_OR_RETURN(part.program, Extract(model_, first, last, observed_));
-    part.verdict = trial_.Run(part.program);
+    QTX_ASSIGN_OR_RETURN(part.test, Extract(model_, first, last, observed_));
+    part.verdict = tester_.Run(part.test);
     return part;
   }
 
-  Trial& trial_;
+  DifferentialTester& tester_;
   const format::Model& model_;
   const Observed& observed_;
-  Way whole_;
+  VerdictKind whole_;
   std::int64_t max_runs_;
 };
 
 }  // namespace
 
-Result<Part> FindFailingPart(Trial& trial, const format::Model& model,
-                             const std::vector<Tensor>& inputs, Way whole, std::int64_t max_runs) {
-  QTX_ASSIGN_OR_RETURN(const Observed observed, Observe(model, inputs, trial.arithmetic()));
-  Bisection bisection(trial, model, observed, whole, max_runs);
+Result<Part> FindFailingPart(DifferentialTester& tester, const format::Model& model,
+                             const std::vector<Tensor>& inputs, VerdictKind whole,
+                             std::int64_t max_runs) {
+  QTX_ASSIGN_OR_RETURN(const Observed observed, Observe(model, inputs, tester.arithmetic()));
+  Bisection bisection(tester, model, observed, whole, max_runs);
   QTX_ASSIGN_OR_RETURN(std::optional<Part> part, bisection.OneNode());
   if (!part) {
     QTX_ASSIGN_OR_RETURN(part, bisection.ManyNodes());
   }
   if (!part) {
     return Error{ErrorCode::kInvalid, "",
-                 "fails as a whole, but no run of its nodes fails when taken out of it"};
+                 "the whole model fails, but no run of its nodes fails alone"};
   }
   return *std::move(part);
 }

@@ -1,23 +1,24 @@
-// Which part of a network fails.
+// Bisection: finds the part of a network that fails.
 #pragma once
 
-#include "program.h"
-#include "trial.h"
+#include "differential_tester.h"
+#include "test_model.h"
 
 namespace qtx::conformance {
 
 struct Part {
-  Program program;
+  TestModel test;
   Verdict verdict;
   std::size_t first = 0;  // nodes [first, last) of the model
   std::size_t last = 0;
 };
 
-/// The first node that fails on the reference's values, at best in the way of `whole`; else the
-/// shortest run of nodes that ends where the model first goes wrong. At most `max_runs` runs.
+/// The first node that fails on the reference's values, preferably with kind `whole`; else the
+/// shortest run of nodes that ends where the model first goes wrong. Runs the backend at most
+/// `max_runs` times.
 /// Errors: those of Extract; kInvalid when neither fails alone.
-Result<Part> FindFailingPart(Trial& trial, const format::Model& model,
-                             const std::vector<format::Tensor>& inputs, Way whole,
+Result<Part> FindFailingPart(DifferentialTester& tester, const format::Model& model,
+                             const std::vector<format::Tensor>& inputs, VerdictKind whole,
                              std::int64_t max_runs);
 
 }  // namespace qtx::conformance

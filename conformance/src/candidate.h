@@ -1,4 +1,4 @@
-// What may explain a wrong answer: a named arithmetic, or one with a known fault.
+// Candidates that may explain a wrong answer: a named arithmetic, optionally with a known fault.
 #pragma once
 
 #include <string>
@@ -14,19 +14,19 @@ struct Candidate {
   const Fault* fault = nullptr;  // nullptr: none
 };
 
-/// "float32", "half_away" on top of what the backend claims, "float32 + half_away" otherwise.
+/// "float32"; "half_away" if the arithmetic is the claimed one, else "float32 + half_away".
 std::string Name(const Candidate& candidate, std::string_view claimed);
 /// "equals `float32`", "computes `exact`, but rounds halves away from zero".
 std::string Says(const Candidate& candidate);
 
-/// The arithmetics that most backends have; the claimed one with each fault; every other named
-/// arithmetic; then `exact` and `float32` with each fault. In this order of preference.
+/// All candidates in order of preference: common arithmetics; the claimed one with each fault;
+/// other named arithmetics; `exact` and `float32` with each fault.
 std::vector<Candidate> Candidates(std::string_view claimed);
 
-/// Bit for bit the same tensors.
+/// True if the tensors are bit-equal.
 bool SameOutputs(const Outputs& got, const Outputs& tried);
 
-/// True when `candidate` gives exactly `got`.
+/// True if `candidate` reproduces `got` bit for bit.
 bool Explains(const Candidate& candidate, const Question& question, const Outputs& got);
 
 }  // namespace qtx::conformance

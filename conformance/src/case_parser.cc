@@ -1,4 +1,4 @@
-// The keys of a case document; typed values are value_parser's.
+// Parses the keys of a case document; value_parser parses typed values.
 #include <algorithm>
 #include <utility>
 
@@ -125,7 +125,7 @@ Result<double> ReadBound(const Yaml& node, const Place& place) {
   return Refuse(place, node, "found " + node.text + ", expected 0 to 1");
 }
 
-// A tolerance that no clause derives is another's, and the reason names them.
+// A tolerance that no clause derives comes from elsewhere, and `because` must name the source.
 Result<void> ParseCloseness(const Yaml& node, const Place& place, Case& c) {
   const Yaml* relative = node.Find("relative");
   const Yaml* absolute = node.Find("absolute");
@@ -147,7 +147,8 @@ Result<void> ParseTolerance(const Yaml& node, const Place& place, Case& c) {
   QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"ulp", "relative", "absolute", "because"}));
   const Yaml* ulp = node.Find("ulp");
   if (ulp == nullptr) return ParseCloseness(node, place, c);
-  if (node.items.size() > 1) return Refuse(place, node, "ulp stands alone");
+  if (node.items.size() > 1)
+    return Refuse(place, node, "found ulp with other keys, expected ulp alone");
   QTX_ASSIGN_OR_RETURN(c.ulp, ReadInt(*ulp, place.Child("ulp")));
   if (*c.ulp < 0) return Refuse(place.Child("ulp"), *ulp, "expected at least 0");
   return {};
@@ -224,11 +225,11 @@ Result<void> ParseProgram(const Yaml& node, const Place& place, Case& c) {
   return {};
 }
 
-// A proposal's example says what the current spec makes of it. A formula gives the outputs' data;
-// without any of its own it is evaluated on all there are.
+// Proposal examples have `before`. In formula cases outputs have no data, and inputs without data
+// are enumerated.
 enum class Form { kCase, kProposal, kFormula };
 
-// An input or initializer; in a case with a model of its own, the model has type and shape.
+// An input or initializer; in a case with a model file, the model has type and shape.
 Result<void> CheckGiven(const Yaml& node, const Place& place, const CaseValue& value,
                         bool has_model, Form form) {
   if (value.absent) return {};
@@ -252,7 +253,7 @@ Result<void> CheckOutputs(const Yaml& node, const Place& place,
   return {};
 }
 
-// What can be said of a case's values only once all of them are known.
+// Checks that need all values of a case.
 Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c, Form form) {
   for (const CaseValue& value : c.inputs) {
     const Place input = place.Child("inputs").Child(value.name);
@@ -278,7 +279,7 @@ Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c, Fo
   return {};
 }
 
-// The folder holds inputs and outputs.
+// The test data folder has inputs and outputs.
 Result<Case> OnlyTestData(const Yaml& node, const Place& place, Case c) {
   for (const std::string_view key : {"inputs", "initializers", "expect", "before", "either"}) {
     if (const Yaml* found = node.Find(key)) {
@@ -288,8 +289,7 @@ Result<Case> OnlyTestData(const Yaml& node, const Place& place, Case c) {
   return c;
 }
 
-// An example of a proposal says what the current spec makes of it; a case of the suite is held to
-// the current spec alone.
+// Examples of proposals need `before`; other cases must not have it.
 Result<void> ParseBefore(const Yaml& node, const Place& place, Form form, Case& c) {
   const Yaml* before = node.Find("before");
   if (form != Form::kProposal) {
@@ -329,7 +329,7 @@ Result<Case> ParseCase(const Yaml& node, const std::string& file, Form form) {
   return c;
 }
 
-// A formula's case is known by its clause, and what it is for the formula says.
+// Gives a formula's case the id and why that its document must not have.
 Result<void> NameFormula(Yaml& document, const std::string& where) {
   const Place place{where, ""};
   if (!document.is_map()) return Refuse(place, document, "expected a map of spec, op and others");

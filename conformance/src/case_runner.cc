@@ -20,7 +20,7 @@ void Fail(CaseResult& result, std::string diagnosis) {
   result.diagnosis = std::move(diagnosis);
 }
 
-// The outcome of an error that came out of a request to the backend.
+// The outcome for an error of a backend's request.
 void Classify(const Error& error, CaseResult& result) {
   result.diagnosis = error.Text();
   switch (error.code) {
@@ -43,7 +43,7 @@ void Classify(const Error& error, CaseResult& result) {
   Fail(result, "refused: " + error.Text());
 }
 
-// Equal to what is expected, or to one of the further results the case permits.
+// Compares with the expected result and the case's alternatives.
 std::optional<Difference> CompareOutput(const Case& c, const std::string& name, const Tensor& got,
                                         const Tensor& expected) {
   auto difference = Compare(c, name, got, expected);
@@ -56,8 +56,8 @@ std::optional<Difference> CompareOutput(const Case& c, const std::string& name, 
   return difference;
 }
 
-// True when `data` are at most a rounding away from the exact result: 1 LSB, or for floats the
-// tolerance of the case. Data further away are wrong, or of something else.
+// True if `data` differ from the exact result by at most one rounding: 1 LSB, or for floats the
+// case's tolerance.
 bool IsRoundingAway(const Case& c, const std::string& name, const Tensor& data,
                     const Tensor& exact) {
   const auto difference = Compare(c, name, data, exact);
@@ -66,7 +66,7 @@ bool IsRoundingAway(const Case& c, const std::string& name, const Tensor& data,
   return difference->histogram.begin()->first >= -1 && difference->histogram.rbegin()->first <= 1;
 }
 
-// A model or data of types that QTX has not is no fault of anyone's.
+// Types that QTX lacks are unsupported, not a failure.
 void CannotBuild(const Error& error, CaseResult& result) {
   Fail(result, "the case cannot be built: " + error.Text());
   if (error.code == ErrorCode::kUnsupported) result.outcome = Outcome::kUnsupported;
@@ -80,7 +80,7 @@ void DescribeAll(CaseResult& result) {
   }
 }
 
-// Tensors with their names; nothing when they are too many elements to keep.
+// Tensors with their names; nullopt if there are too many elements.
 std::optional<Evidence> Keep(const format::Model& model, const std::vector<Tensor>& inputs,
                              const std::vector<Tensor>& outputs,
                              std::vector<Evidence::Value> expected) {
@@ -88,7 +88,7 @@ std::optional<Evidence> Keep(const format::Model& model, const std::vector<Tenso
   Evidence evidence;
   evidence.expected = std::move(expected);
   std::int64_t elements = 0;
-  // A network has too many constants to show.
+  // Networks have too many constants to show.
   for (const format::TensorData& data : graph.initializers) {
     if (graph.nodes.size() > 1) break;
     auto constant = format::LoadInitializer(model, data.name);
@@ -115,7 +115,7 @@ bool IsGone(const Error& error) {
          error.code == ErrorCode::kProtocol;
 }
 
-// The protocol has done this to what came out of another process.
+// For isolated backends the protocol has checked this already.
 Result<void> CheckTensors(const std::vector<Tensor>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (const auto sound = backend::CheckTensor(outputs[i]); !sound) {
@@ -125,7 +125,7 @@ Result<void> CheckTensors(const std::vector<Tensor>& outputs) {
   return {};
 }
 
-// A case of one operator is there to say what is computed; of a network it must be told.
+// Records the nodes of a network that the arithmetic does not model.
 void NoteUnmodelled(const format::Model& model, format::Features features, CaseResult& result) {
   const auto nodes = reference::FindUnmodelled(model, result.arithmetic, {}, features);
   if (!nodes.has_value()) return;
@@ -142,7 +142,7 @@ std::optional<std::vector<Tensor>> Reversed(const std::vector<Tensor>& inputs) {
     const bool real = tensor.quantization || tensor.elem_type == format::ElementType::kFloat;
     if (!real) return std::nullopt;
     const auto size = static_cast<std::ptrdiff_t>(format::BitWidth(tensor.elem_type) / 8);
-    if (size == 0) continue;  // packed: as they are
+    if (size == 0) continue;  // packed types stay unchanged
     std::vector<std::byte> bytes;
     bytes.reserve(tensor.bytes.size());
     for (auto at = tensor.bytes.end(); at != tensor.bytes.begin(); at -= size) {
@@ -162,7 +162,7 @@ Result<ReferenceResults::Outputs> ReferenceResults::Get(std::size_t index,
     const auto known = outputs_.find({index, arithmetic});
     if (known != outputs_.end()) return known->second;
   }
-  // "exact reversed" is the answer of `exact` to other inputs.
+  // "exact reversed" is the answer of `exact` to the reversed inputs.
   const std::string_view row = std::string_view(arithmetic).substr(0, arithmetic.find(' '));
   QTX_ASSIGN_OR_RETURN(auto interpreter,
                        reference::Interpreter::Prepare(model, row, {}, features_));
@@ -209,7 +209,7 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
   JudgeOthers(c, index, *model, *again, result);
 }
 
-// The same question after another one: what differs is state left behind, or a race.
+// Runs the case again after another one: a difference means leftover state or a race.
 void CaseRunner::JudgeAgain(const format::Model& model, const std::vector<Tensor>& inputs,
                             const Outputs& outputs, const Outputs& again, CaseResult& result) {
   std::vector<Difference> differences;
@@ -235,8 +235,8 @@ void CaseRunner::JudgeAgain(const format::Model& model, const std::vector<Tensor
   DescribeAll(result);
 }
 
-// A backend that keeps an answer gives it for other inputs too. Only what the reference answers to
-// them, and what the case leaves no choice about, can be judged.
+// Detects backends that return a cached answer: reversed inputs must give the reference's answer to
+// them. Skipped where the reference refuses or the case permits alternatives.
 void CaseRunner::JudgeOthers(const Case& c, std::size_t index, const format::Model& model,
                              const Repeat& again, CaseResult& result) {
   if (result.outcome != Outcome::kPass || !again.others || !c.alternatives.empty() || c.or_exact) {
@@ -270,11 +270,11 @@ Result<CaseRunner::Outputs> CaseRunner::Ask(const format::Model& model,
   if (!reversed) return answer;
   Repeat repeat;
   repeat.inputs = *std::move(reversed);
-  // Other values may rightly be refused; that the backend is gone is another matter.
+  // Reversed inputs may rightly be refused, but the backend must not crash.
   auto others = prepared->Run(repeat.inputs);
   if (!others && IsGone(others.error())) return others.error();
   if (others) repeat.others = *std::move(others);
-  // A third request would be a fifth of what a case costs through a pipe.
+  // In-process only: through a pipe a third request costs a fifth of a case.
   if (isolated_ == nullptr) {
     QTX_ASSIGN_OR_RETURN(repeat.outputs, prepared->Run(inputs));
   }
@@ -298,8 +298,8 @@ Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
   return outputs;
 }
 
-// The checker must find a clause that can be found before a run, and the backend must then refuse to
-// prepare the model; other clauses it refuses when it runs.  Source: backend_protocol.S16.
+// A clause that the checker finds must make Prepare fail; other clauses may fail in Run.  Source:
+// backend_protocol.S16.
 void CaseRunner::RunRefusal(const Case& c, const format::Model& model, CaseResult& result) {
   const std::vector<format::Finding> findings = format::Check(model, c.id, references_.features());
   if (!findings.empty() &&
@@ -309,25 +309,25 @@ void CaseRunner::RunRefusal(const Case& c, const format::Model& model, CaseResul
                             ": " + first.message);
   }
   const auto error = ErrorOf(c, model, findings.empty(), result);
-  if (!error) return;  // told already
-  // Of a model that breaks several clauses a backend names any.
+  if (!error) return;  // already reported
+  // If a model breaks several clauses, the backend may name any of them.
   const auto broken = [&findings](const std::string& clause) {
     return std::ranges::find(findings, clause, &format::Finding::rule) != findings.end();
   };
   const bool named = error->clause == c.error || broken(error->clause);
   if (!named && !error->clause.empty()) {
-    return Fail(result, "refused by " + error->clause + ", expected " + c.error + ": " +
-                            error->Text());
+    return Fail(result,
+                "refused by " + error->clause + ", expected " + c.error + ": " + error->Text());
   }
-  // A model that only this arithmetic refuses is unsupported, by the clause that says so.
+  // A model that only this arithmetic refuses is unsupported, with the clause as the reason.
   const bool refused =
       named || error->code == ErrorCode::kInvalid || error->code == ErrorCode::kTooLarge;
   if (!refused) return Classify(*error, result);
   if (error->clause.empty()) result.diagnosis = kClauseNotNamed;
 }
 
-// The backend's error for a model it must refuse. Inputs cannot be built of a type that breaks the
-// format: such a model is only prepared.
+// The backend's error for a model that it must refuse. If the inputs cannot be built because their
+// type breaks the format, the model is only prepared.
 std::optional<Error> CaseRunner::ErrorOf(const Case& c, const format::Model& model, bool run,
                                          CaseResult& result) {
   if (run) {
@@ -357,7 +357,8 @@ Result<void> CaseRunner::Judge(const Case& c, std::size_t index, const format::M
       QTX_ASSIGN_OR_RETURN(Outputs reference,
                            references_.Get(index, result.arithmetic, model, inputs));
       if (at >= reference.size()) {
-        return Error{ErrorCode::kInvalid, c.where, "the reference gave too few outputs"};
+        return Error{ErrorCode::kInvalid, c.where,
+                     "the reference gave fewer outputs than the case expects"};
       }
       expected = std::move(reference[at]);
     }

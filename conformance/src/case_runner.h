@@ -1,4 +1,4 @@
-// One case on one backend, and the results of the reference that several backends are held to.
+// Runs one case on one backend, and caches the reference's results for all backends.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@
 
 namespace qtx::conformance {
 
-/// What the reference answers, computed once per case and arithmetic. Safe to share among threads.
+/// The reference's answers, computed once per case and arithmetic. Thread-safe.
 class ReferenceResults {
  public:
   using Outputs = std::vector<format::Tensor>;
   explicit ReferenceResults(format::Features features) : features_(features) {}
   format::Features features() const { return features_; }
-  /// `index` is the case's; `arithmetic` may have a word after it, for other inputs of the case.
+  /// `index` is that of the case; `arithmetic` may have a suffix for other inputs of the case.
   /// Errors: those of Interpreter::Prepare and Run.
   Result<Outputs> Get(std::size_t index, const std::string& arithmetic, const format::Model& model,
                       const std::vector<format::Tensor>& inputs);
-  /// What the reference itself, run as a backend, has just answered.
+  /// Stores the answer of the reference run as a backend.
   void Put(std::size_t index, const std::string& arithmetic, const Outputs& outputs);
 
  private:
@@ -37,8 +37,8 @@ class ReferenceResults {
   std::map<std::pair<std::size_t, std::string>, Outputs> outputs_;
 };
 
-/// Other values of the same types: the elements back to front, packed ones as they are. nullopt
-/// where other values might ask for another shape, or be indices out of range.
+/// The inputs with their elements reversed (packed types unchanged). nullopt if other values could
+/// change shapes or be indices out of range.
 std::optional<std::vector<format::Tensor>> Reversed(const std::vector<format::Tensor>& inputs);
 
 class CaseRunner {
@@ -49,10 +49,10 @@ class CaseRunner {
         isolated_(dynamic_cast<IsolatedBackend*>(&backend)),
         references_(references) {}
 
-  /// Fills outcome, diagnosis and differences; `result.arithmetic` says in which arithmetic.
+  /// Fills outcome, diagnosis and differences. Reads `result.arithmetic`.
   void Run(const Case& c, std::size_t index, CaseResult& result);
 
-  /// False when there was no process to ask, so that `Run` found out nothing of the case.
+  /// False if `Run` found no process: the result says nothing about the case.
   bool reached() const { return isolated_ == nullptr || isolated_->Reached(); }
 
  private:
@@ -62,24 +62,25 @@ class CaseRunner {
   void RunRefusal(const Case& c, const format::Model& model, CaseResult& result);
   std::optional<Error> ErrorOf(const Case& c, const format::Model& model, bool run,
                                CaseResult& result);
-  /// What came of asking again.
+  /// Results of the second run.
   struct Repeat {
-    std::vector<format::Tensor> inputs;  // the elements back to front
-    std::optional<Outputs> others;       // the answer to those; nullopt when they were refused
-    std::optional<Outputs> outputs;      // to the case's own, after them; in this process only
+    std::vector<format::Tensor> inputs;  // reversed elements
+    std::optional<Outputs> others;       // the answer to `inputs`; nullopt if refused
+    std::optional<Outputs>
+        outputs;  // then the answer to the case's own inputs; in-process backends only
   };
-  /// `again`, where given, is filled when the inputs have other values of the same types.
+  /// Fills `again`, if given, when the inputs can be reversed.
   Result<Outputs> Answer(const format::Model& model, const std::string& arithmetic,
                          const std::vector<format::Tensor>& inputs,
                          std::optional<Repeat>* again = nullptr);
-  /// Answer, of a backend that may end its process.
+  /// Like Answer, for a backend whose process may end.
   Result<Outputs> Ask(const format::Model& model, const std::string& arithmetic,
                       const std::vector<format::Tensor>& inputs, std::optional<Repeat>* again);
   void JudgeOthers(const Case& c, std::size_t index, const format::Model& model,
                    const Repeat& again, CaseResult& result);
   static void JudgeAgain(const format::Model& model, const std::vector<format::Tensor>& inputs,
                          const Outputs& outputs, const Outputs& again, CaseResult& result);
-  /// Errors: the expectation cannot be had, which is the case's fault or the reference's.
+  /// Errors: no expectation, due to the case or the reference.
   Result<void> Judge(const Case& c, std::size_t index, const format::Model& model,
                      const std::vector<format::Tensor>& inputs, const Outputs& outputs,
                      CaseResult& result);

@@ -16,7 +16,7 @@ using format::Tensor;
 
 constexpr std::size_t kMaxColumns = 100;
 
-// Double quotes, since there YAML has an escape for everything.
+// Double quotes, in which YAML can escape everything.
 std::string Quoted(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string quoted = "\"";
@@ -35,7 +35,7 @@ std::string Quoted(std::string_view text) {
   return quoted + "\"";
 }
 
-// Plain where no reader of YAML could take it for anything but text.
+// Unquoted if every YAML reader takes it for text.
 std::string Word(std::string_view text) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./";
@@ -46,7 +46,7 @@ std::string Word(std::string_view text) {
   const bool plain = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 &&
                      text.find_first_not_of(kPlain) == std::string_view::npos &&
                      std::ranges::find(kReserved, lower) == std::end(kReserved);
-  // y and n are what outputs are called; this project's reader takes them for text.
+  // y and n are common output names; this project's reader takes them for text.
   return plain || text == "y" || text == "n" ? std::string(text) : Quoted(text);
 }
 
@@ -198,7 +198,7 @@ Result<std::string> DataText(const Tensor& tensor) {
   if (format::BitWidth(type) == 0 || type == ElementType::kComplex64 ||
       type == ElementType::kComplex128) {
     return Error{ErrorCode::kUnsupported, "",
-                 "case files hold no elements of type " + std::string(format::Name(type))};
+                 "a case file cannot hold elements of type " + std::string(format::Name(type))};
   }
   return ListOf(format::StoredValues(tensor));
 }
@@ -254,7 +254,7 @@ Result<std::string> AttributeText(const Attribute& attribute) {
       break;
   }
   return Error{ErrorCode::kUnsupported, "attribute '" + attribute.name + "'",
-               "case files cannot say an attribute of this kind"};
+               "a case file cannot express an attribute of this kind"};
 }
 
 Result<std::string> OperatorText(const Operator& op) {
@@ -307,7 +307,7 @@ std::string ClosenessText(const Closeness& close) {
   return map.Take();
 }
 
-// Literal data for a value that has none, from what the case builds.
+// Fills in literal data of a value without data.
 void MakeLiteral(CaseValue& value, Tensor tensor) {
   value.generator.reset();
   value.file.clear();
@@ -340,7 +340,7 @@ Result<Case> WithLiteralData(const Case& c) {
   for (const format::ValueInfo& info : model.graph.inputs) {
     if (model.graph.FindInitializer(info.name) != nullptr) continue;
     auto named = std::ranges::find(literal.inputs, info.name, &CaseValue::name);
-    if (named == literal.inputs.end()) {  // a network's inputs may be called otherwise: in order
+    if (named == literal.inputs.end()) {  // inputs of networks may be matched by order
       named = literal.inputs.begin() + static_cast<std::ptrdiff_t>(next);
     }
     if (!named->data) MakeLiteral(*named, std::move(inputs[next]));

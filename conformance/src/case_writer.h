@@ -1,4 +1,4 @@
-// A case in memory as the text of a case file, standing alone.
+// Writes a case as the text of a self-contained case file.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace qtx::conformance {
 
-/// `c` with every generated value and every file's contents as literal data.
+/// `c` with generated values and files replaced by literal data.
 /// Errors: those of BuildModel, BuildInputs and LoadInitializer.
 Result<Case> WithLiteralData(const Case& c);
 
-/// One document of a case file, without separators, which ParseCases reads back as `c`: floats are
-/// written as hex floats, lines are at most some 100 columns wide.
+/// `c` as one YAML document, without separators, that ParseCases reads back. Floats are hex floats;
+/// lines are about 100 columns wide.
 /// REQUIRES: c has literal data only (WithLiteralData).
-/// Errors: kUnsupported for what case files cannot say: attributes that are graphs or types, empty
-/// lists of floats or text, elements that are no numbers.
+/// Errors: kUnsupported for what case files cannot express: attributes that are graphs or types,
+/// empty lists of floats or text, elements that are not numbers.
 Result<std::string> ToYaml(const Case& c);
 
 }  // namespace qtx::conformance

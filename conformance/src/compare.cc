@@ -1,4 +1,4 @@
-// Equality of tensors, and what to say when they are not equal.
+// Comparison of tensors and description of their differences.
 #include "compare.h"
 
 #include <cmath>
@@ -20,7 +20,7 @@ bool IsInteger(ElementType type) {
          storage == ElementType::kUint64 || format::IsIntegerStorage(type);
 }
 
-// Types that have no order or no numbers: compared byte by byte.
+// Types without order are compared byte by byte.
 bool IsOpaque(ElementType type) {
   return type == ElementType::kComplex64 || type == ElementType::kComplex128 ||
          type == ElementType::kString || type == ElementType::kUndefined;
@@ -50,7 +50,7 @@ std::int64_t SaturatedDifference(std::int64_t a, std::int64_t b) {
                : std::numeric_limits<std::int64_t>::max();
 }
 
-// Element by element: a number that orders the values, and how to print them.
+// For each element, a number that orders the values, and its text.
 class Elements {
  public:
   explicit Elements(const Tensor& tensor)
@@ -77,7 +77,7 @@ class Elements {
   std::vector<double> values_;
 };
 
-// Empty when the two tensors can be compared element by element.
+// A mismatch that prevents element-wise comparison; empty if there is none.
 std::string Mismatch(const Tensor& got, const Tensor& expected) {
   if (got.elem_type != expected.elem_type) {
     return "element type " + std::string(format::Name(got.elem_type)) + ", expected " +

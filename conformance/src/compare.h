@@ -1,4 +1,4 @@
-// Distances between the elements of two tensors, for pictures of a difference.
+// Distances between the elements of two tensors, for the pictures of a report.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace qtx::conformance {
 
-/// One element that is not the same in both.
+/// One differing element.
 struct ElementDistance {
   std::size_t index = 0;                 // row-major
   std::optional<std::int64_t> distance;  // got - expected, in LSB or ulp, saturated; nullopt where
@@ -19,9 +19,8 @@ struct ElementDistance {
   bool allowed = false;                  // within the tolerance
 };
 
-/// The elements that differ, in order, those that `tolerance` allows too.
-/// nullopt when they cannot be compared element by element: type, dims or byte count disagree, or
-/// the type has no order.
+/// The differing elements in order, including those within `tolerance`. nullopt when they cannot be
+/// compared element by element: type, dims or byte count disagree, or the type has no order.
 std::optional<std::vector<ElementDistance>> Distances(const format::Tensor& got,
                                                       const format::Tensor& expected,
                                                       const Tolerance& tolerance);

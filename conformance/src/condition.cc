@@ -40,10 +40,10 @@ bool IsWindow(const Node& node) {
   return IsConv(node) || node.op_type.find("Pool") != std::string::npos;
 }
 
-// The second operand's position: QLinear operators have scales in between.
+// Position of the second operand; QLinear operators have parameters in between.
 std::size_t WeightsAt(const Node& node) { return node.op_type.starts_with("QLinear") ? 3 : 1; }
 
-// Products in one sum; 0 when unknown or not a sum of products.
+// Number of products in one sum; 0 if unknown or not a sum of products.
 std::int64_t DepthOf(const Question& question) {
   const Node& node = First(question);
   const auto x = DimsOf(question, 0);

@@ -1,4 +1,5 @@
-// Properties of a question by which a fault may be told: dilations, an odd number of elements, ...
+// Conditions: properties of a case that may separate wrong from right answers (dilations, an odd
+// number of elements, ...).
 #pragma once
 
 #include <span>
@@ -14,7 +15,7 @@ struct Condition {
   bool (*holds)(const Question& question);
 };
 
-/// In the order of preference where several tell the wrong answers from the right ones.
+/// All conditions, in order of preference.
 std::span<const Condition> Conditions();
 
 }  // namespace qtx::conformance

@@ -1,4 +1,4 @@
-// Which candidate gives all the wrong answers of a row, and leaves the right ones alone.
+// Finds the candidate that reproduces a row's wrong answers and keeps its right ones.
 #include "qtx/conformance/diagnosis.h"
 
 #include <algorithm>
@@ -17,27 +17,27 @@ namespace qtx::conformance {
 namespace {
 
 constexpr std::string_view kNetwork = "model";
-constexpr std::size_t kMaxNetworks = 8;    // wrong ones that are looked at: they are large
-constexpr std::size_t kSample = 16;        // wrong answers that every candidate is tried on
-constexpr std::size_t kRightsPerOp = 256;  // right answers that are looked at, per operator
-constexpr std::size_t kHeldTo = 48;        // of those, how many a candidate is held to
-constexpr std::size_t kFinalists = 8;      // candidates that are
-constexpr std::size_t kFindingsPerOp = 3;  // faults that one operator may have
+constexpr std::size_t kMaxNetworks = 8;    // failing networks examined, since they are large
+constexpr std::size_t kSample = 16;        // wrong answers on which every candidate is tried
+constexpr std::size_t kRightsPerOp = 256;  // right answers considered per operator
+constexpr std::size_t kHeldTo = 48;        // right answers that a candidate must keep
+constexpr std::size_t kFinalists = 8;      // candidates checked against right answers
+constexpr std::size_t kFindingsPerOp = 3;  // findings of one operator
 constexpr std::int64_t kLastPlaces = 4;    // in ulp
 constexpr std::size_t kExplainedAlone =
-    32;  // cases without a finding that are explained one by one
+    32;  // cases without a finding that are explained individually
 
 struct Answered {
   const Case* c = nullptr;
   CaseResult* result = nullptr;
   Question question;
   Outputs outputs;        // of the backend
-  Outputs reference;      // the reference's; of right answers only when it is needed
-  std::string_view kind;  // of what went wrong, when it is not the values
+  Outputs reference;      // of the reference; for right answers filled on demand
+  std::string_view kind;  // the symptom, if it is not wrong values
 };
 using AnsweredList = std::vector<const Answered*>;
 
-// Where answers are wrong.
+// A condition under which answers are wrong.
 struct WrongPlace {
   std::string name;   // "pointwise + stride"
   std::string where;  // "where the kernel is 1x1 and where strides are not 1"
@@ -49,8 +49,7 @@ std::int64_t ElementsIn(const Outputs& outputs) {
   return elements;
 }
 
-// What went wrong other than values; empty when values did, nullopt when nothing that can be
-// diagnosed.
+// The symptom of a result; empty for wrong values, nullopt if there is nothing to diagnose.
 std::optional<std::string_view> KindOf(const CaseResult& result) {
   switch (result.outcome) {
     case Outcome::kCrash:
@@ -86,13 +85,13 @@ std::string_view SaysOf(std::string_view kind) {
   return "gives outputs of other dims";
 }
 
-// A right answer that is the reference's to the bit.
+// True for a right answer that is bit-equal to the reference's.
 bool IsRight(const Case& c, const CaseResult& result) {
   return result.outcome == Outcome::kPass && c.op && c.error.empty() && !c.ulp &&
          c.alternatives.empty();
 }
 
-// At most `count` of `list`, the smallest first, one operator after the other.
+// At most `count` of `list`, smallest first, alternating between operators.
 AnsweredList Sample(const AnsweredList& list, std::size_t count) {
   std::map<std::string_view, AnsweredList> by_op;
   for (const Answered* a : list) by_op[a->result->op].push_back(a);
@@ -114,7 +113,7 @@ class Diagnosis {
       : row_(row), candidates_(Candidates(row.arithmetic)) {
     const auto own = reference::FindArithmetic(row.arithmetic);
     own_ = own ? *own : nullptr;
-    if (own_ != nullptr) Collect(cases);  // an arithmetic of the backend's own says nothing here
+    if (own_ != nullptr) Collect(cases);  // no diagnosis for arithmetics that the reference lacks
   }
 
   void Run() {
@@ -172,7 +171,7 @@ class Diagnosis {
         rights_.push_back(std::move(answered));
         continue;
       }
-      // Fault models and conditions take for granted what the reference has checked.
+      // Fault models and conditions assume what the reference has checked.
       auto reference = Answer(answered.question, *own_, nullptr);
       if (!reference) continue;
       answered.reference = *std::move(reference);
@@ -185,7 +184,7 @@ class Diagnosis {
     }
   }
 
-  // The reference gives the backend's answer too: then the case's own expectation is in doubt.
+  // The reference agrees with the backend, so the case's expectation is in doubt.
   bool BlameTheCase(const Answered& wrong) {
     if (!SameOutputs(wrong.outputs, wrong.reference)) return false;
     wrong.result->explained_by = {"reference"};
@@ -193,7 +192,7 @@ class Diagnosis {
     return true;
   }
 
-  // Candidates that give every answer of `sample`, in their order of preference.
+  // Candidates that reproduce every answer of `sample`, in order of preference.
   std::vector<const Candidate*> Survivors(const AnsweredList& sample) const {
     std::vector<const Candidate*> alive;
     for (const Candidate& candidate : candidates_) {
@@ -219,7 +218,7 @@ class Diagnosis {
     return rights;
   }
 
-  // Right answers of the operators of `wrongs` that `candidate` gets wrong.
+  // Right answers of the operators of `wrongs` that `candidate` changes.
   AnsweredList Contradictions(const Candidate& candidate, const AnsweredList& wrongs) {
     const auto ops = OperatorsOf(wrongs);
     AnsweredList contradictions;
@@ -240,7 +239,7 @@ class Diagnosis {
     return contradictions;
   }
 
-  // One finding for all of `wrongs`, when one candidate gives them all.
+  // One finding for all of `wrongs`, if one candidate reproduces them.
   bool Explained(const AnsweredList& wrongs) {
     std::vector<const Candidate*> alive = Survivors(Sample(wrongs, kSample));
     const Candidate* best = nullptr;
@@ -268,7 +267,7 @@ class Diagnosis {
     }));
   }
 
-  // ", only where ...", when a condition tells the answers apart; else where they do not fit.
+  // ", only where ..." if a condition separates the answers; else the cases that do not fit.
   static std::string Where(const AnsweredList& wrongs, const AnsweredList& rights) {
     if (const auto place = Separating(wrongs, rights)) return ", only " + place->where;
     constexpr std::size_t kMaxNamed = 4;
@@ -282,7 +281,7 @@ class Diagnosis {
 
   static std::optional<WrongPlace> SeparatingPair(const AnsweredList& wrongs,
                                                   const AnsweredList& rights) {
-    // Conditions of all wrong answers, each with the right ones that have it too.
+    // Conditions that hold for all wrong answers, with the right answers for which they hold too.
     std::vector<std::pair<const Condition*, AnsweredList>> common;
     for (const Condition& condition : Conditions()) {
       const auto holds = [&](const Answered* a) { return condition.holds(a->question); };
@@ -305,7 +304,7 @@ class Diagnosis {
 
   static std::optional<WrongPlace> Separating(const AnsweredList& wrongs,
                                               const AnsweredList& rights) {
-    // Conditions are of one node.
+    // Conditions are defined for one node.
     const auto is_network = [](const Answered* a) {
       return a->question.model.graph.nodes.size() != 1;
     };
@@ -322,8 +321,8 @@ class Diagnosis {
     return SeparatingPair(wrongs, rights);
   }
 
-  // The wrong answers of one operator: by one candidate, or by several one after the other, or told
-  // by where they are.
+  // Explains the wrong answers of one operator: by one candidate, by several in turn, or by a
+  // condition.
   void ExplainGroup(AnsweredList group) {
     for (std::size_t i = 0; i < kFindingsPerOp && !group.empty(); ++i) {
       if (Explained(group)) return;
@@ -342,7 +341,7 @@ class Diagnosis {
     Add("", "unexplained", group, nullptr);
   }
 
-  // Floats that another order, or contraction, of the same operations may give.
+  // True for float differences that reordering or contraction may cause.
   bool ExplainAsLastPlaces(const AnsweredList& group) {
     std::int64_t most = 0;
     for (const Answered* wrong : group) {
@@ -361,11 +360,12 @@ class Diagnosis {
     return true;
   }
 
-  // The candidate that gives most answers of a sample takes those it gives out of `group`.
+  // Finds the candidate that reproduces most of a sample, and removes the answers that it
+  // reproduces from `group`.
   bool ExplainMost(AnsweredList& group) {
     const AnsweredList sample = Sample(group, kSample);
     const Candidate* best = nullptr;
-    std::size_t most = sample.size() / 3;  // less is chance
+    std::size_t most = sample.size() / 3;  // fewer may be coincidence
     for (const Candidate& candidate : candidates_) {
       const std::size_t count = Count(candidate, sample);
       if (count <= most) continue;
@@ -413,7 +413,7 @@ class Diagnosis {
     std::size_t done = 0;
     for (const Answered& wrong : wrongs_) {
       if (!wrong.kind.empty() || !wrong.result->explained_by.empty()) continue;
-      if (wrong.result->op == kNetwork) continue;  // every candidate would run it whole
+      if (wrong.result->op == kNetwork) continue;  // every candidate would run the whole network
       if (done++ == kExplainedAlone) return;
       wrong.result->explained_by = Explain(*wrong.c, row_.arithmetic, wrong.outputs);
     }
@@ -438,7 +438,7 @@ std::vector<std::string> Explain(const Case& c, const std::string& arithmetic,
   if (!reference) return names;
   if (SameOutputs(got, *reference)) return {"reference"};
   for (const Candidate& candidate : Candidates(arithmetic)) {
-    // A fault on top of another arithmetic is worth naming when nothing simpler does.
+    // Faults on top of other arithmetics are tried last.
     const bool far = candidate.fault != nullptr && (!own || candidate.base != *own);
     if (far && !names.empty()) break;
     if (Explains(candidate, *question, got)) names.push_back(Name(candidate, arithmetic));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// Length of the well-formed sequence at the start of `text`, 0 when there is none.
+// Length of the well-formed UTF-8 sequence at the start of `text`, else 0.
 // Source: Unicode 15, table 3-7.
 std::size_t SequenceLength(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };

@@ -1,4 +1,4 @@
-// Text from cases and backends made safe for the format it is written into.
+// Escaping of text from cases and backends for HTML, XML and JSON.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace qtx::conformance {
 
-/// `text` with every byte that is not part of well-formed UTF-8 replaced by U+FFFD.
+/// Replaces every byte that is not well-formed UTF-8 by U+FFFD.
 std::string ValidUtf8(std::string_view text);
 
-/// `text`; of more than `limit` bytes, only the first and a note on how many there were.
+/// `text`, cut to `limit` bytes with a note of its length.
 std::string Bounded(std::string_view text, std::size_t limit);
 
 /// ValidUtf8, with the control characters other than line feed and tab replaced by U+FFFD.

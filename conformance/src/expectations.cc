@@ -1,4 +1,4 @@
-// Lists of failures that are known, each with its reason.
+// Lists of expected failures, each with its reason.
 #include <algorithm>
 
 #include "qtx/conformance/runner.h"

@@ -1,13 +1,13 @@
-// A question answered as a fault has it: by the reference, on changed copies.
+// Answers a question with a fault: runs the reference on edited copies.
 #include "fault.h"
 
 #include <optional>
 #include <utility>
 
+#include "lift_operator.h"
+#include "node_editor.h"
 #include "qtx/format/levels.h"
 #include "qtx/reference/interpreter.h"
-#include "reading.h"
-#include "stock.h"
 
 namespace qtx::conformance {
 namespace {
@@ -20,7 +20,7 @@ bool IsStoredInteger(ElementType type) {
          type != ElementType::kInt32Q && type != ElementType::kBipolar1Q;
 }
 
-// Bytes and dims as they are, the type as the model declares it: a fault reads the same bits.
+// Reinterprets the bytes of `tensor` as the declared type.
 void Retype(const format::TensorType& declared, Tensor& tensor) {
   if (format::BitWidth(declared.elem_type) != format::BitWidth(tensor.elem_type)) return;
   tensor.elem_type = declared.elem_type;
@@ -40,8 +40,8 @@ Result<void> RetypeInputs(Question& question) {
   return {};
 }
 
-// Outputs of at most 16 bits become INT32Q without offset and range, so that nothing is clamped
-// before the fault has stored it. False when there is none.
+// Changes outputs of at most 16 bits to INT32Q without offset and range, so that values reach the
+// fault unclamped. False if there is no such output.
 bool WidenStored(format::Model& model) {
   bool any = false;
   for (format::ValueInfo& output : model.graph.outputs) {
@@ -76,7 +76,7 @@ Result<Tensor> Store(const Fault& fault, const Tensor& wide, const format::Tenso
   return tensor;
 }
 
-// The answers in the types that were asked for.
+// Converts the answers back to the requested types.
 Result<void> Finish(const Question& asked, const Question& changed, const Fault& fault,
                     Outputs& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -100,14 +100,15 @@ Result<Outputs> Ask(const Question& question, const reference::Arithmetic& row) 
 
 Result<Outputs> AnswerChanged(const Question& question, const reference::Arithmetic& row,
                               const Fault& fault) {
-  const Error idle{ErrorCode::kUnsupported, std::string(fault.name), "has nothing to act on"};
+  const Error idle{ErrorCode::kUnsupported, std::string(fault.name),
+                   "the fault does not apply to this model"};
   Question changed = question;
-  // In models of several nodes a value's parameters have other readers.
+  // In models of several nodes other nodes read the parameters, too.
   const bool single = question.model.graph.nodes.size() == 1;
   if ((fault.question != nullptr || fault.answers != nullptr) && !single) return idle;
   if (fault.question != nullptr) {
-    Reading reading(changed);
-    if (!fault.question(reading)) return idle;
+    NodeEditor editor(changed);
+    if (!fault.question(editor)) return idle;
     QTX_RETURN_IF_ERROR(RetypeInputs(changed));
   }
   if (fault.store != nullptr && !WidenStored(changed.model)) return idle;
@@ -137,12 +138,12 @@ Result<Outputs> Answer(const Question& question, const reference::Arithmetic& ro
   reference::Arithmetic changed_row = row;
   if (fault != nullptr && fault->row != nullptr) fault->row(changed_row);
   if (fault == nullptr || fault->row != nullptr) return Ask(question, changed_row);
-  // Stock operators have their parameters as inputs; a fault reads those of types.
-  const std::optional<Question> extended = AsExtended(question);
+  // Fault models edit parameters of types, stock operators have them as inputs: lift first.
+  const std::optional<Question> extended = LiftOperator(question);
   auto answer =
       extended ? AnswerChanged(*extended, row, *fault) : AnswerChanged(question, row, *fault);
   if (!extended) return answer;
-  // Nothing to act on there: an attribute, perhaps.
+  // The fault did not apply to the lifted form; it may act on an attribute.
   if (!answer) return AnswerChanged(question, row, *fault);
   Outputs outputs = *std::move(answer);
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// Faults of numbers: how reals are rounded, sums held and results stored.
+// Fault models of numbers: rounding, accumulating and storing.
 #include <algorithm>
 #include <array>
 
@@ -41,7 +41,7 @@ void AddOffsetFirst(Arithmetic& row) {
   });
 }
 
-// One binary32 factor for every sum of products; the exact row has none.
+// The binary32 factor that multiplies every accumulator; the exact row has none.
 void SetFactor(Arithmetic& row, FactorRecipe::Order order) {
   ForEachRequantize(row, [order](RequantizeRecipe& recipe) {
     if (recipe.multiplier == RequantizeRecipe::Multiplier::kNone) return;
@@ -53,7 +53,7 @@ void SetFactor(Arithmetic& row, FactorRecipe::Order order) {
 
 void MultiplyTwice(Arithmetic& row) { SetFactor(row, FactorRecipe::Order::kReciprocal); }
 
-// gemmlowp's two roundings: of the doubled product, and of the shift.
+// gemmlowp rounds twice: the doubled product, then the shift.
 void RoundTwice(Arithmetic& row) {
   ForEachRequantize(row, [](RequantizeRecipe& recipe) {
     if (recipe.multiplier == RequantizeRecipe::Multiplier::kNone) return;
@@ -74,7 +74,7 @@ void NarrowMultiplier(Arithmetic& row) {
   });
 }
 
-// The bias in the accumulator, whose 32 bits wrap.
+// Adds the bias to a 32-bit accumulator that wraps.
 void WrapBias(Arithmetic& row) {
   ForEachRequantize(row, [](RequantizeRecipe& recipe) {
     if (recipe.multiplier != RequantizeRecipe::Multiplier::kExact) return;
@@ -123,7 +123,7 @@ std::int64_t ClampToStorage(std::int64_t rounded, const Slot& slot) {
   return Clamp(rounded + slot.offset, slot.storage);
 }
 std::int64_t LoseBeyondInt32(std::int64_t rounded, const Slot& slot) {
-  // INT32Q, in which the quotient comes, has clamped it.
+  // The quotient was already clamped to INT32Q.
   const bool beyond = rounded <= INT32_MIN || rounded >= INT32_MAX;
   return beyond ? slot.range.min : Clamp(rounded + slot.offset, slot.range);
 }

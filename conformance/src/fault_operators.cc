@@ -1,4 +1,4 @@
-// Faults of operators: attributes, batches, tails and tables taken otherwise than written.
+// Fault models of operators: attributes, batches, tails and tables that are misread.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "reading.h"
+#include "node_editor.h"
 
 namespace qtx::conformance {
 namespace {
@@ -22,58 +22,58 @@ bool IsProduct(const Node& node) {
   return node.op_type.find("MatMul") != std::string::npos || node.op_type == "Gemm";
 }
 
-bool Drop(Reading& reading, std::initializer_list<std::string_view> names) {
+bool Drop(NodeEditor& editor, std::initializer_list<std::string_view> names) {
   std::size_t dropped = 0;
-  for (Node& node : reading.graph().nodes) {
+  for (Node& node : editor.graph().nodes) {
     dropped += std::erase_if(node.attributes, [names](const Attribute& attribute) {
       return std::ranges::find(names, attribute.name) != names.end();
     });
   }
   return dropped > 0;
 }
-bool DropAlpha(Reading& reading) { return Drop(reading, {"alpha"}); }
-bool DropBeta(Reading& reading) { return Drop(reading, {"beta"}); }
-bool DropAxis(Reading& reading) { return Drop(reading, {"axis"}); }
-bool DropSaturate(Reading& reading) { return Drop(reading, {"saturate"}); }
-bool DropTransposeB(Reading& reading) { return Drop(reading, {"transB"}); }
-bool DropTransposeA(Reading& reading) { return Drop(reading, {"transA"}); }
+bool DropAlpha(NodeEditor& editor) { return Drop(editor, {"alpha"}); }
+bool DropBeta(NodeEditor& editor) { return Drop(editor, {"beta"}); }
+bool DropAxis(NodeEditor& editor) { return Drop(editor, {"axis"}); }
+bool DropSaturate(NodeEditor& editor) { return Drop(editor, {"saturate"}); }
+bool DropTransposeB(NodeEditor& editor) { return Drop(editor, {"transB"}); }
+bool DropTransposeA(NodeEditor& editor) { return Drop(editor, {"transA"}); }
 
-bool DropBias(Reading& reading) {
-  if (reading.Input(2) == nullptr) return false;
-  const std::string& op = reading.node().op_type;
+bool DropBias(NodeEditor& editor) {
+  if (editor.Input(2) == nullptr) return false;
+  const std::string& op = editor.node().op_type;
   if (op != "Conv" && op != "Gemm" && op != "ConvTranspose") return false;
-  reading.node().inputs.resize(2);
+  editor.node().inputs.resize(2);
   return true;
 }
 
-// Both operands brought to the output's scale, and rounded, before they are added.
-bool RoundOperands(Reading& reading) {
-  if (reading.node().op_type != "Add") return false;
-  const Quantization* y = reading.Parameters(reading.Output());
+// Requantizes both operands to the output's scale before adding.
+bool RoundOperands(NodeEditor& editor) {
+  if (editor.node().op_type != "Add") return false;
+  const Quantization* y = editor.Parameters(editor.Output());
   if (y == nullptr || !y->axis.empty()) return false;
   format::TensorType wide;
   wide.elem_type = ElementType::kInt32Q;
   wide.quantization = Quantization{};
   wide.quantization->scale = y->scale;
-  format::Graph& graph = reading.graph();
+  format::Graph& graph = editor.graph();
   std::vector<Node> before;
-  for (std::string& input : reading.node().inputs) {
+  for (std::string& input : editor.node().inputs) {
     Node convert;
     convert.name = convert.op_type = "Identity";
     convert.name += std::to_string(before.size());
     convert.inputs = {input};
     input = "rounded" + std::to_string(before.size());
     convert.outputs = {input};
-    reading.Declare(input, wide);
+    editor.Declare(input, wide);
     before.push_back(std::move(convert));
   }
   graph.nodes.insert(graph.nodes.begin(), before.begin(), before.end());
   return true;
 }
 
-// The elements of an operand, grouped along its first axis: all groups become the first.
-bool RepeatFirst(Reading& reading, std::size_t operand, std::int64_t kept_axes) {
-  return reading.EditIntegers(reading.Input(operand), [=](Integers& values, Tensor& tensor) {
+// Replaces every slice along the first axis by the first slice.
+bool RepeatFirst(NodeEditor& editor, std::size_t operand, std::int64_t kept_axes) {
+  return editor.EditIntegers(editor.Input(operand), [=](Integers& values, Tensor& tensor) {
     if (std::ssize(tensor.dims) <= kept_axes || values.empty()) return false;
     const auto size = std::accumulate(
         tensor.dims.end() - kept_axes, tensor.dims.end(), std::size_t{1},
@@ -82,18 +82,18 @@ bool RepeatFirst(Reading& reading, std::size_t operand, std::int64_t kept_axes) 
     return values.size() > size;
   });
 }
-bool ReadFirstBatch(Reading& reading) {
-  if (IsProduct(reading.node())) return RepeatFirst(reading, 1, 2);
-  const auto dims = reading.Dims(reading.Input(0));
-  return IsConv(reading.node()) && dims && RepeatFirst(reading, 0, std::ssize(*dims) - 1);
+bool ReadFirstBatch(NodeEditor& editor) {
+  if (IsProduct(editor.node())) return RepeatFirst(editor, 1, 2);
+  const auto dims = editor.Dims(editor.Input(0));
+  return IsConv(editor.node()) && dims && RepeatFirst(editor, 0, std::ssize(*dims) - 1);
 }
 
-// Rows of the first matrix read from the aligned address before theirs.
-bool AlignRows(Reading& reading) {
-  if (!IsProduct(reading.node()) || reading.node().IntOr("transA", 0) != 0) {
+// Reads rows of the first matrix from the preceding aligned address.
+bool AlignRows(NodeEditor& editor) {
+  if (!IsProduct(editor.node()) || editor.node().IntOr("transA", 0) != 0) {
     return false;
   }
-  return reading.EditIntegers(reading.Input(0), [](Integers& values, Tensor& tensor) {
+  return editor.EditIntegers(editor.Input(0), [](Integers& values, Tensor& tensor) {
     if (tensor.dims.size() < 2) return false;
     const auto columns = static_cast<std::size_t>(tensor.dims.back());
     const Integers before = values;
@@ -104,7 +104,7 @@ bool AlignRows(Reading& reading) {
   });
 }
 
-// What happens to the elements after the last whole register of `lanes` products.
+// Handling of the elements after the last whole register of `lanes` products.
 using Tail = void (*)(std::int64_t& value, std::int64_t offset, bool last, std::int64_t missing);
 
 void DropTail(std::int64_t& value, std::int64_t offset, bool, std::int64_t) { value = offset; }
@@ -112,7 +112,7 @@ void RepeatLast(std::int64_t& value, std::int64_t offset, bool last, std::int64_
   if (last) value = offset + (value - offset) * (1 + missing);
 }
 
-// Position of each weight in its sum of products, and how many there are; 0 where it has none.
+// Position of each weight in its sum of products, and the length of the sum; 0 if not a product.
 std::int64_t Depth(const Node& node, const format::Dims& w) {
   if (w.size() < 2) return w.empty() || !IsProduct(node) ? 0 : w[0];
   if (node.op_type == "Gemm" && node.IntOr("transB", 0) != 0) return w[1];
@@ -128,9 +128,9 @@ std::int64_t Position(const Node& node, const format::Dims& w, std::int64_t i) {
 }
 
 template <std::int64_t kLanes, Tail kTail>
-bool SpoilTail(Reading& reading) {
-  const Node& node = reading.node();
-  return reading.EditIntegers(reading.Input(1), [&node](Integers& values, Tensor& tensor) {
+bool SpoilTail(NodeEditor& editor) {
+  const Node& node = editor.node();
+  return editor.EditIntegers(editor.Input(1), [&node](Integers& values, Tensor& tensor) {
     const std::int64_t depth = Depth(node, tensor.dims);
     if (depth <= kLanes || depth % kLanes == 0 || values.empty()) return false;
     std::optional<format::ParameterMap> map;
@@ -149,14 +149,14 @@ bool SpoilTail(Reading& reading) {
   });
 }
 
-// A smaller second operand repeated from its beginning, whatever its axes.
-bool RepeatOperand(Reading& reading) {
-  if (reading.node().inputs.size() != 2) return false;
-  const auto a = reading.Dims(reading.Input(0));
-  const Quantization* q = reading.Parameters(reading.Input(1));
+// Repeats a smaller second operand from its beginning, ignoring axes.
+bool RepeatOperand(NodeEditor& editor) {
+  if (editor.node().inputs.size() != 2) return false;
+  const auto a = editor.Dims(editor.Input(0));
+  const Quantization* q = editor.Parameters(editor.Input(1));
   if (!a || q == nullptr || !q->axis.empty()) return false;
   const auto count = format::ElementCount(*a);
-  return count && reading.EditIntegers(reading.Input(1), [&](Integers& values, Tensor& tensor) {
+  return count && editor.EditIntegers(editor.Input(1), [&](Integers& values, Tensor& tensor) {
     if (values.empty() || std::ssize(values) >= *count) return false;
     const std::size_t size = values.size();
     values.resize(static_cast<std::size_t>(*count));
@@ -166,11 +166,11 @@ bool RepeatOperand(Reading& reading) {
   });
 }
 
-// A table read one entry further, or with the stored value as an unsigned index.
-bool EditTableIndex(Reading& reading, std::int64_t (*index)(std::int64_t, format::IntegerRange)) {
-  const std::string& op = reading.node().op_type;
+// Reads a lookup table one entry too far, or with an unsigned index.
+bool EditTableIndex(NodeEditor& editor, std::int64_t (*index)(std::int64_t, format::IntegerRange)) {
+  const std::string& op = editor.node().op_type;
   if (op != "Sigmoid" && op != "Tanh") return false;
-  return reading.EditIntegers(reading.Input(0), [index](Integers& values, Tensor& tensor) {
+  return editor.EditIntegers(editor.Input(0), [index](Integers& values, Tensor& tensor) {
     if (!tensor.quantization || format::BitWidth(tensor.elem_type) > 8) return false;
     const format::IntegerRange range = format::StorageRange(tensor.elem_type);
     for (std::int64_t& v : values) v = index(v, range);
@@ -178,25 +178,25 @@ bool EditTableIndex(Reading& reading, std::int64_t (*index)(std::int64_t, format
     return true;
   });
 }
-bool ReadNextEntry(Reading& reading) {
-  return EditTableIndex(reading, [](std::int64_t v, format::IntegerRange range) {
+bool ReadNextEntry(NodeEditor& editor) {
+  return EditTableIndex(editor, [](std::int64_t v, format::IntegerRange range) {
     return std::min(v + 1, range.max);
   });
 }
-bool ReadUnsignedEntry(Reading& reading) {
-  return EditTableIndex(reading, [](std::int64_t v, format::IntegerRange range) {
+bool ReadUnsignedEntry(NodeEditor& editor) {
+  return EditTableIndex(editor, [](std::int64_t v, format::IntegerRange range) {
     return v < 0 ? v + range.max - range.min + 1 : v;
   });
 }
 
-// A quantized constant's stored integer taken for its real: bounds of Clip, the value of Pad.
-bool TakeBoundsAsStored(Reading& reading) {
-  const std::string& op = reading.node().op_type;
+// Uses the stored integer of a quantized constant as its real: bounds of Clip, value of Pad.
+bool TakeBoundsAsStored(NodeEditor& editor) {
+  const std::string& op = editor.node().op_type;
   if (op != "Clip" && op != "Pad") return false;
   bool any = false;
   for (std::size_t i = op == "Clip" ? 1 : 2; i < 3; ++i) {
-    const std::string* name = reading.Input(i);
-    Quantization* q = reading.Parameters(name);
+    const std::string* name = editor.Input(i);
+    Quantization* q = editor.Parameters(name);
     if (q == nullptr) continue;
     q->scale.assign(q->scale.size(), 1.0F);
     q->offset.clear();
@@ -215,7 +215,7 @@ bool IsStoredToStored(const Question& question, const Outputs& outputs, std::str
          is_stored(question.inputs[0]) && is_stored(outputs[0]);
 }
 
-// Negative stored values become stored 0, whatever the offset.
+// Clamps stored values at stored 0, ignoring the offset.
 bool ClampAtStoredZero(const Question& question, Outputs& outputs) {
   if (!IsStoredToStored(question, outputs, "Relu")) return false;
   const Tensor& x = question.inputs[0];
@@ -229,19 +229,19 @@ bool ClampAtStoredZero(const Question& question, Outputs& outputs) {
   format::PackIntegers(to, outputs[0]);
   return true;
 }
-bool AsIdentity(Reading& reading) {
-  if (reading.node().op_type != "Relu") return false;
-  reading.node().op_type = "Identity";
+bool AsIdentity(NodeEditor& editor) {
+  if (editor.node().op_type != "Relu") return false;
+  editor.node().op_type = "Identity";
   return true;
 }
 
-// A column of addends read along the row.
-bool ReadBiasAlongRow(Reading& reading) {
-  if (reading.node().op_type != "Gemm") return false;
-  const auto w = reading.Dims(reading.Input(1));
+// Reads a column of addends as a row.
+bool ReadBiasAlongRow(NodeEditor& editor) {
+  if (editor.node().op_type != "Gemm") return false;
+  const auto w = editor.Dims(editor.Input(1));
   if (!w || w->size() != 2) return false;
-  const std::int64_t columns = (*w)[reading.node().IntOr("transB", 0) != 0 ? 0 : 1];
-  return reading.EditIntegers(reading.Input(2), [columns](Integers& values, Tensor& tensor) {
+  const std::int64_t columns = (*w)[editor.node().IntOr("transB", 0) != 0 ? 0 : 1];
+  return editor.EditIntegers(editor.Input(2), [columns](Integers& values, Tensor& tensor) {
     if (values.empty() || !tensor.quantization || !tensor.quantization->axis.empty()) return false;
     const Integers before = values;
     values.resize(static_cast<std::size_t>(columns));
@@ -251,23 +251,23 @@ bool ReadBiasAlongRow(Reading& reading) {
   });
 }
 
-// The constant that a Pad fills with is stored 0 of the output's type.
-bool FillWithStoredZero(Reading& reading) {
-  if (reading.node().op_type != "Pad") return false;
-  Node& node = reading.node();
-  const Quantization* y = reading.Parameters(reading.Output());
+// Fills a Pad with stored 0 of the output's type.
+bool FillWithStoredZero(NodeEditor& editor) {
+  if (editor.node().op_type != "Pad") return false;
+  Node& node = editor.node();
+  const Quantization* y = editor.Parameters(editor.Output());
   if (y == nullptr || !y->axis.empty() || node.StringOr("mode", "constant") != "constant") {
     return false;
   }
-  const auto zero = format::MakeTensor(reading.Type(reading.Output())->elem_type, {}, *y);
+  const auto zero = format::MakeTensor(editor.Type(editor.Output())->elem_type, {}, *y);
   if (!zero) return false;
-  reading.AddConstant("stored.zero", *zero);
+  editor.AddConstant("stored.zero", *zero);
   node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3));
   node.inputs[2] = "stored.zero";
   return true;
 }
 
-// slope * stored where the stored value is negative, in binary32 and without offsets.
+// Computes slope * stored for negative stored values, in binary32, ignoring offsets.
 bool LeakOnStored(const Question& question, Outputs& outputs) {
   if (!IsStoredToStored(question, outputs, "LeakyRelu")) return false;
   const Integers from = format::UnpackIntegers(question.inputs[0]);

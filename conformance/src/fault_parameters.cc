@@ -1,4 +1,4 @@
-// Faults of parameters and packing: scales, offsets and bits read otherwise than they are written.
+// Fault models of parameters and packing: scales, offsets and bits that are misread.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "node_editor.h"
 #include "qtx/format/levels.h"
-#include "reading.h"
 
 namespace qtx::conformance {
 namespace {
@@ -19,9 +19,9 @@ using format::Tensor;
 using Integers = std::vector<std::int64_t>;
 
 template <typename Change>
-bool ForEachInput(Reading& reading, Change change) {
+bool ForEachInput(NodeEditor& editor, Change change) {
   bool any = false;
-  const std::vector<std::string> names = reading.node().inputs;
+  const std::vector<std::string> names = editor.node().inputs;
   for (const std::string& name : names) {
     if (!name.empty()) any = change(name) || any;
   }
@@ -34,37 +34,37 @@ bool ClearOffset(Quantization* q) {
   return true;
 }
 
-bool ClearOperand(Reading& reading, std::size_t operand) {
-  return ClearOffset(reading.Parameters(reading.Input(operand)));
+bool ClearOperand(NodeEditor& editor, std::size_t operand) {
+  return ClearOffset(editor.Parameters(editor.Input(operand)));
 }
 
-bool ClearFirst(Reading& reading) { return ClearOperand(reading, 0); }
-bool ClearSecond(Reading& reading) { return ClearOperand(reading, 1); }
-bool ClearInputs(Reading& reading) {
+bool ClearFirst(NodeEditor& editor) { return ClearOperand(editor, 0); }
+bool ClearSecond(NodeEditor& editor) { return ClearOperand(editor, 1); }
+bool ClearInputs(NodeEditor& editor) {
   return ForEachInput(
-      reading, [&](const std::string& name) { return ClearOffset(reading.Parameters(&name)); });
+      editor, [&](const std::string& name) { return ClearOffset(editor.Parameters(&name)); });
 }
-bool ClearAll(Reading& reading) {
-  const bool inputs = ClearInputs(reading);
-  return ClearOffset(reading.Parameters(reading.Output())) || inputs;
+bool ClearAll(NodeEditor& editor) {
+  const bool inputs = ClearInputs(editor);
+  return ClearOffset(editor.Parameters(editor.Output())) || inputs;
 }
-bool ClearSixteenBits(Reading& reading) {
-  return ForEachInput(reading, [&](const std::string& name) {
-    const auto* type = reading.Type(&name);
+bool ClearSixteenBits(NodeEditor& editor) {
+  return ForEachInput(editor, [&](const std::string& name) {
+    const auto* type = editor.Type(&name);
     return type != nullptr && format::BitWidth(type->elem_type) == 16 &&
-           ClearOffset(reading.Parameters(&name));
+           ClearOffset(editor.Parameters(&name));
   });
 }
 
-// In 16 bits, which hold either offset.
-bool SwapOffsets(Reading& reading) {
-  const Quantization* a = reading.Parameters(reading.Input(0));
-  const Quantization* b = reading.Parameters(reading.Input(1));
+// In 16 bits, so that both offsets fit.
+bool SwapOffsets(NodeEditor& editor) {
+  const Quantization* a = editor.Parameters(editor.Input(0));
+  const Quantization* b = editor.Parameters(editor.Input(1));
   if (a == nullptr || b == nullptr || a->scale.size() != b->scale.size()) return false;
   const std::array offsets = {b->offset, a->offset};
   if (offsets[0] == offsets[1]) return false;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    const bool done = reading.EditIntegers(reading.Input(i), [&](Integers&, Tensor& tensor) {
+    const bool done = editor.EditIntegers(editor.Input(i), [&](Integers&, Tensor& tensor) {
       if (format::BitWidth(tensor.elem_type) > 8) return false;
       Widen(tensor);
       tensor.quantization->offset = offsets[i];
@@ -75,7 +75,7 @@ bool SwapOffsets(Reading& reading) {
   return true;
 }
 
-// Element `i` of `dims`, its coordinates.
+// The coordinates of element `i` in `dims`.
 format::Dims Coordinates(std::int64_t i, const format::Dims& dims) {
   format::Dims at(dims.size());
   for (std::size_t d = dims.size(); d-- > 0; i /= dims[d]) at[d] = i % dims[d];
@@ -85,16 +85,15 @@ format::Dims Coordinates(std::int64_t i, const format::Dims& dims) {
 using Choose = std::size_t (*)(const Quantization& q, std::int64_t element,
                                const format::Dims& dims);
 
-// Every value whose parameters lie along axes gets one parameter per element, the one that
-// `choose` picks.
+// Gives every per-axis value one parameter per element, chosen by `choose`.
 template <Choose kChoose>
-bool Remap(Reading& reading) {
-  std::vector<std::string> names = reading.node().inputs;
-  std::ranges::copy(reading.node().outputs, std::back_inserter(names));
+bool Remap(NodeEditor& editor) {
+  std::vector<std::string> names = editor.node().inputs;
+  std::ranges::copy(editor.node().outputs, std::back_inserter(names));
   bool any = false;
   for (const std::string& name : names) {
-    Quantization* q = reading.Parameters(&name);
-    const auto dims = q == nullptr ? std::nullopt : reading.Dims(&name);
+    Quantization* q = editor.Parameters(&name);
+    const auto dims = q == nullptr ? std::nullopt : editor.Dims(&name);
     if (!dims || q->axis.empty() || q->scale.size() < 2) continue;
     const auto count = format::ElementCount(*dims);
     if (!count) continue;
@@ -126,7 +125,7 @@ std::size_t AsIfLastAxis(const Quantization& q, std::int64_t element, const form
   return static_cast<std::size_t>(element) % q.scale.size();
 }
 
-// The parameter of an element, whose blocks are counted by `blocks` and its axes in `order`.
+// The index of an element's parameter, with numbers of blocks `blocks` and axes in `order`.
 std::size_t Parameter(const Quantization& q, std::int64_t element, const format::Dims& dims,
                       bool reversed, bool whole_blocks) {
   const format::Dims at = Coordinates(element, dims);
@@ -149,12 +148,12 @@ std::size_t WholeBlocks(const Quantization& q, std::int64_t element, const forma
 }
 
 template <typename Change>
-bool EditVectors(Reading& reading, Change change) {
-  std::vector<std::string> names = reading.node().inputs;
-  std::ranges::copy(reading.node().outputs, std::back_inserter(names));
+bool EditVectors(NodeEditor& editor, Change change) {
+  std::vector<std::string> names = editor.node().inputs;
+  std::ranges::copy(editor.node().outputs, std::back_inserter(names));
   bool any = false;
   for (const std::string& name : names) {
-    Quantization* q = reading.Parameters(&name);
+    Quantization* q = editor.Parameters(&name);
     if (q == nullptr || q->scale.size() < 2) continue;
     change(*q);
     any = true;
@@ -164,33 +163,33 @@ bool EditVectors(Reading& reading, Change change) {
 void FillOffsets(Quantization& q) {
   if (!q.offset.empty()) std::ranges::fill(q.offset, q.offset[0]);
 }
-bool UseFirstScale(Reading& reading) {
-  return EditVectors(reading, [](Quantization& q) { std::ranges::fill(q.scale, q.scale[0]); });
+bool UseFirstScale(NodeEditor& editor) {
+  return EditVectors(editor, [](Quantization& q) { std::ranges::fill(q.scale, q.scale[0]); });
 }
-bool UseLastScale(Reading& reading) {
-  return EditVectors(reading, [](Quantization& q) { std::ranges::fill(q.scale, q.scale.back()); });
+bool UseLastScale(NodeEditor& editor) {
+  return EditVectors(editor, [](Quantization& q) { std::ranges::fill(q.scale, q.scale.back()); });
 }
-bool UseFirstOffset(Reading& reading) { return EditVectors(reading, FillOffsets); }
-bool UseFirstParameters(Reading& reading) {
-  return EditVectors(reading, [](Quantization& q) {
+bool UseFirstOffset(NodeEditor& editor) { return EditVectors(editor, FillOffsets); }
+bool UseFirstParameters(NodeEditor& editor) {
+  return EditVectors(editor, [](Quantization& q) {
     std::ranges::fill(q.scale, q.scale[0]);
     FillOffsets(q);
   });
 }
 
-// The scale of the first operand for the second one too.
-bool UseScaleOfFirst(Reading& reading) {
-  const Quantization* a = reading.Parameters(reading.Input(0));
-  Quantization* b = reading.Parameters(reading.Input(1));
+// Uses the first operand's scale for the second.
+bool UseScaleOfFirst(NodeEditor& editor) {
+  const Quantization* a = editor.Parameters(editor.Input(0));
+  Quantization* b = editor.Parameters(editor.Input(1));
   if (a == nullptr || b == nullptr || !a->axis.empty()) return false;
   std::ranges::fill(b->scale, a->scale[0]);
   return true;
 }
 
-// Stored values seen through an 8-bit register of the other signedness.
-bool Reinterpret(Reading& reading, std::size_t operand) {
-  const std::string* name = reading.Input(operand);
-  return reading.EditIntegers(name, [](Integers& values, Tensor& tensor) {
+// Reinterprets stored values in 8 bits of the other signedness.
+bool Reinterpret(NodeEditor& editor, std::size_t operand) {
+  const std::string* name = editor.Input(operand);
+  return editor.EditIntegers(name, [](Integers& values, Tensor& tensor) {
     const format::IntegerRange range = format::StorageRange(tensor.elem_type);
     const std::int64_t size = range.max - range.min + 1;
     if (!tensor.quantization || size > 256) return false;
@@ -200,11 +199,11 @@ bool Reinterpret(Reading& reading, std::size_t operand) {
     return true;
   });
 }
-bool ReinterpretFirst(Reading& reading) { return Reinterpret(reading, 0); }
-bool ReinterpretSecond(Reading& reading) { return Reinterpret(reading, 1); }
-bool DropSignOfFourBits(Reading& reading) {
-  return ForEachInput(reading, [&](const std::string& name) {
-    return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
+bool ReinterpretFirst(NodeEditor& editor) { return Reinterpret(editor, 0); }
+bool ReinterpretSecond(NodeEditor& editor) { return Reinterpret(editor, 1); }
+bool DropSignOfFourBits(NodeEditor& editor) {
+  return ForEachInput(editor, [&](const std::string& name) {
+    return editor.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
       if (tensor.elem_type != ElementType::kInt4Q) return false;
       for (std::int64_t& v : values) v &= 15;
       Widen(tensor);
@@ -214,10 +213,10 @@ bool DropSignOfFourBits(Reading& reading) {
 }
 
 template <int kBits>
-bool ReverseBytes(Reading& reading) {
+bool ReverseBytes(NodeEditor& editor) {
   constexpr std::size_t kPerByte = 8 / kBits;
-  return ForEachInput(reading, [&](const std::string& name) {
-    return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
+  return ForEachInput(editor, [&](const std::string& name) {
+    return editor.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
       if (format::BitWidth(tensor.elem_type) != kBits || values.size() < 2) return false;
       const std::size_t count = values.size();
       values.resize((count + kPerByte - 1) / kPerByte * kPerByte);
@@ -227,18 +226,18 @@ bool ReverseBytes(Reading& reading) {
     });
   });
 }
-bool DropOddNibble(Reading& reading) {
-  return ForEachInput(reading, [&](const std::string& name) {
-    return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
+bool DropOddNibble(NodeEditor& editor) {
+  return ForEachInput(editor, [&](const std::string& name) {
+    return editor.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
       if (format::BitWidth(tensor.elem_type) != 4 || values.size() % 2 == 0) return false;
       values.back() = 0;
       return true;
     });
   });
 }
-bool TakeBitsAsNumbers(Reading& reading) {
-  return ForEachInput(reading, [&](const std::string& name) {
-    return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
+bool TakeBitsAsNumbers(NodeEditor& editor) {
+  return ForEachInput(editor, [&](const std::string& name) {
+    return editor.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
       if (tensor.elem_type != ElementType::kBipolar1Q) return false;
       for (std::int64_t& v : values) v = v < 0 ? 0 : 1;
       Widen(tensor);
@@ -247,10 +246,10 @@ bool TakeBitsAsNumbers(Reading& reading) {
   });
 }
 
-// stored - offset in the 8 bits of the storage.
-bool WrapDifferences(Reading& reading) {
-  return ForEachInput(reading, [&](const std::string& name) {
-    return reading.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
+// Computes stored - offset in the 8 bits of the storage.
+bool WrapDifferences(NodeEditor& editor) {
+  return ForEachInput(editor, [&](const std::string& name) {
+    return editor.EditIntegers(&name, [](Integers& values, Tensor& tensor) {
       if (!tensor.quantization || format::BitWidth(tensor.elem_type) != 8) return false;
       if (!format::ParameterDims(*tensor.quantization, tensor.dims)) return false;
       const format::ParameterMap map(*tensor.quantization, tensor.dims);
@@ -265,20 +264,20 @@ bool WrapDifferences(Reading& reading) {
   });
 }
 
-bool CutToSevenBits(Reading& reading) {
-  const std::string* x = reading.Input(0);
-  return reading.EditIntegers(x, [](Integers& values, Tensor& tensor) {
+bool CutToSevenBits(NodeEditor& editor) {
+  const std::string* x = editor.Input(0);
+  return editor.EditIntegers(x, [](Integers& values, Tensor& tensor) {
     if (format::StorageOf(tensor.elem_type) != ElementType::kUint8) return false;
     for (std::int64_t& v : values) v = std::min<std::int64_t>(v, 127);
     return true;
   });
 }
 
-// s8 weights by one half, so that pairs of products fit 16 bits, and the result by two.
-bool HalveWeights(Reading& reading) {
-  const auto* x = reading.Type(reading.Input(0));
+// Halves s8 weights so that pairs of products fit 16 bits, and doubles the result.
+bool HalveWeights(NodeEditor& editor) {
+  const auto* x = editor.Type(editor.Input(0));
   if (x == nullptr || x->elem_type != ElementType::kInt8Q) return false;
-  return reading.EditIntegers(reading.Input(1), [](Integers& values, Tensor& tensor) {
+  return editor.EditIntegers(editor.Input(1), [](Integers& values, Tensor& tensor) {
     if (tensor.elem_type != ElementType::kInt8Q ||
         !format::ParameterDims(*tensor.quantization, tensor.dims)) {
       return false;
@@ -294,12 +293,12 @@ bool HalveWeights(Reading& reading) {
   });
 }
 
-// Integers copied from inputs to output whatever their parameters.
-bool CopyStored(Reading& reading) {
-  const Quantization* y = reading.Parameters(reading.Output());
+// Copies stored integers from inputs to output, ignoring parameters.
+bool CopyStored(NodeEditor& editor) {
+  const Quantization* y = editor.Parameters(editor.Output());
   if (y == nullptr) return false;
-  return ForEachInput(reading, [&](const std::string& name) {
-    Quantization* q = reading.Parameters(&name);
+  return ForEachInput(editor, [&](const std::string& name) {
+    Quantization* q = editor.Parameters(&name);
     if (q == nullptr || q->axis != y->axis || q->block_shape != y->block_shape) return false;
     const bool other = q->scale != y->scale || q->offset != y->offset;
     q->scale = y->scale;
@@ -308,18 +307,18 @@ bool CopyStored(Reading& reading) {
   });
 }
 
-// The bias in other units: of the accumulator, of the input, of the output.
+// Reads the bias with another scale: that of the accumulator, the input or the output.
 enum class Unit { kAccumulator, kInput, kOutput };
 template <Unit kUnit>
-bool RescaleBias(Reading& reading) {
-  const Quantization* x = reading.Parameters(reading.Input(0));
-  const Quantization* w = reading.Parameters(reading.Input(1));
-  const Quantization* y = reading.Parameters(reading.Output());
-  Quantization* bias = reading.Parameters(reading.Input(2));
+bool RescaleBias(NodeEditor& editor) {
+  const Quantization* x = editor.Parameters(editor.Input(0));
+  const Quantization* w = editor.Parameters(editor.Input(1));
+  const Quantization* y = editor.Parameters(editor.Output());
+  Quantization* bias = editor.Parameters(editor.Input(2));
   if (x == nullptr || w == nullptr || bias == nullptr || x->scale.size() > 1) return false;
   if (kUnit == Unit::kOutput && (y == nullptr || y->scale.size() > 1)) return false;
   if (kUnit == Unit::kAccumulator) {
-    const auto dims = reading.Dims(reading.Input(2));
+    const auto dims = editor.Dims(editor.Input(2));
     if (w->scale.size() > 1 && (!dims || dims->empty())) return false;
     bias->scale.clear();
     for (const float scale : w->scale) bias->scale.push_back(x->scale[0] * scale);
@@ -330,8 +329,8 @@ bool RescaleBias(Reading& reading) {
   std::ranges::fill(bias->scale, kUnit == Unit::kInput ? x->scale[0] : y->scale[0]);
   return true;
 }
-bool ZeroExtendBias(Reading& reading) {
-  return reading.EditIntegers(reading.Input(2), [](Integers& values, Tensor& tensor) {
+bool ZeroExtendBias(NodeEditor& editor) {
+  return editor.EditIntegers(editor.Input(2), [](Integers& values, Tensor& tensor) {
     if (tensor.elem_type != ElementType::kInt8Q) return false;
     for (std::int64_t& v : values) v &= 255;
     Widen(tensor);
@@ -339,7 +338,7 @@ bool ZeroExtendBias(Reading& reading) {
   });
 }
 
-// Scales below the smallest normal binary32 are taken for zero, and all results for real zero.
+// Flushes subnormal scales to zero, so that all results are real zero.
 bool FlushSubnormals(const Question& question, Outputs& outputs) {
   bool any = false;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -361,33 +360,33 @@ bool FlushSubnormals(const Question& question, Outputs& outputs) {
   return any;
 }
 
-// All parameters that have levels, inputs first; false where none has.
+// All parameters with levels, inputs first; false if there are none.
 template <typename Change>
-bool ForEachLevels(Reading& reading, Change change) {
+bool ForEachLevels(NodeEditor& editor, Change change) {
   const auto visit = [&](const std::string* name) {
-    format::TensorType* type = reading.Type(name);
+    format::TensorType* type = editor.Type(name);
     if (type == nullptr || !type->quantization) return false;
     const bool scales = change(type->quantization->scale_levels);
     return change(type->quantization->base_levels) || scales;
   };
-  const bool inputs = ForEachInput(reading, [&](const std::string& name) { return visit(&name); });
-  return visit(reading.Output()) || inputs;
+  const bool inputs = ForEachInput(editor, [&](const std::string& name) { return visit(&name); });
+  return visit(editor.Output()) || inputs;
 }
 
-bool DropCoarseLevels(Reading& reading) {
-  return ForEachLevels(reading, [](std::vector<format::BlockFactors>& levels) {
+bool DropCoarseLevels(NodeEditor& editor) {
+  return ForEachLevels(editor, [](std::vector<format::BlockFactors>& levels) {
     if (levels.size() < 2) return false;
     levels.resize(1);
     return true;
   });
 }
 
-bool DropFineLevel(Reading& reading) {
-  return ForEachLevels(reading, [&](std::vector<format::BlockFactors>& levels) {
+bool DropFineLevel(NodeEditor& editor) {
+  return ForEachLevels(editor, [&](std::vector<format::BlockFactors>& levels) {
     if (levels.size() < 2) return false;
     std::size_t count = levels[0].value.size();
     if (!levels[0].tensor.empty()) {
-      const std::optional<Tensor> factors = reading.Load(&levels[0].tensor);
+      const std::optional<Tensor> factors = editor.Load(&levels[0].tensor);
       if (!factors) return false;
       count = static_cast<std::size_t>(format::ElementCount(*factors));
     }
@@ -397,9 +396,9 @@ bool DropFineLevel(Reading& reading) {
   });
 }
 
-bool DropBase(Reading& reading) {
-  return ForEachInput(reading, [&](const std::string& name) {
-    format::TensorType* type = reading.Type(&name);
+bool DropBase(NodeEditor& editor) {
+  return ForEachInput(editor, [&](const std::string& name) {
+    format::TensorType* type = editor.Type(&name);
     if (type == nullptr || !type->quantization || !HasBase(*type->quantization)) return false;
     type->quantization->base_levels.clear();
     return true;

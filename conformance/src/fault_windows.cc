@@ -1,11 +1,11 @@
-// Faults of windows: padding, strides, dilations, groups and kernels taken otherwise than written.
+// Fault models of windows: padding, strides, dilations, groups and kernels that are misread.
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <numeric>
 #include <utility>
 
-#include "reading.h"
+#include "node_editor.h"
 
 namespace qtx::conformance {
 namespace {
@@ -17,11 +17,11 @@ using format::Quantization;
 using format::Tensor;
 using Integers = std::vector<std::int64_t>;
 
-// Attributes; false where nothing changes.
+// Changes the integers of an attribute; false if none has changed.
 template <typename Change>
-bool EditInts(Reading& reading, std::string_view name, Change change) {
+bool EditInts(NodeEditor& editor, std::string_view name, Change change) {
   bool any = false;
-  for (Node& node : reading.graph().nodes) {
+  for (Node& node : editor.graph().nodes) {
     for (Attribute& attribute : node.attributes) {
       if (attribute.name != name) continue;
       const Integers before = attribute.ints;
@@ -33,9 +33,9 @@ bool EditInts(Reading& reading, std::string_view name, Change change) {
 }
 
 template <bool kUpperToo>
-bool SwapSame(Reading& reading) {
+bool SwapSame(NodeEditor& editor) {
   bool any = false;
-  for (Node& node : reading.graph().nodes) {
+  for (Node& node : editor.graph().nodes) {
     for (Attribute& attribute : node.attributes) {
       if (attribute.name != "auto_pad" || !attribute.s.starts_with("SAME")) continue;
       const bool upper = attribute.s == "SAME_UPPER";
@@ -46,32 +46,32 @@ bool SwapSame(Reading& reading) {
   }
   return any;
 }
-bool SwapPads(Reading& reading) {
-  const bool pads = EditInts(reading, "pads", [](Integers& values) {
+bool SwapPads(NodeEditor& editor) {
+  const bool pads = EditInts(editor, "pads", [](Integers& values) {
     std::rotate(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
   });
-  return SwapSame<true>(reading) || pads;
+  return SwapSame<true>(editor) || pads;
 }
-bool InterleavePads(Reading& reading) {
-  return EditInts(reading, "pads", [](Integers& pads) {
+bool InterleavePads(NodeEditor& editor) {
+  return EditInts(editor, "pads", [](Integers& pads) {
     if (pads.size() == 4) std::swap(pads[1], pads[2]);
   });
 }
-bool TransposePads(Reading& reading) {
-  return EditInts(reading, "pads", [](Integers& pads) {
+bool TransposePads(NodeEditor& editor) {
+  return EditInts(editor, "pads", [](Integers& pads) {
     const auto half = std::ssize(pads) / 2;
     std::reverse(pads.begin(), pads.begin() + half);
     std::reverse(pads.begin() + half, pads.end());
   });
 }
-bool TransposeStrides(Reading& reading) {
-  return EditInts(reading, "strides", [](Integers& strides) { std::ranges::reverse(strides); });
+bool TransposeStrides(NodeEditor& editor) {
+  return EditInts(editor, "strides", [](Integers& strides) { std::ranges::reverse(strides); });
 }
 
 template <std::int64_t kValue>
-bool CountPadding(Reading& reading) {
+bool CountPadding(NodeEditor& editor) {
   bool any = false;
-  for (Node& node : reading.graph().nodes) {
+  for (Node& node : editor.graph().nodes) {
     if (node.op_type != "AveragePool" || node.IntOr("count_include_pad", 0) == kValue) continue;
     std::erase_if(node.attributes,
                   [](const Attribute& a) { return a.name == "count_include_pad"; });
@@ -82,15 +82,15 @@ bool CountPadding(Reading& reading) {
 }
 
 // Begin and end of every spatial axis, of `pads` or as SAME_* computes them: conv.S5.
-std::optional<Integers> PadsOf(Reading& reading) {
-  const Node& node = reading.node();
+std::optional<Integers> PadsOf(NodeEditor& editor) {
+  const Node& node = editor.node();
   const std::string mode = node.StringOr("auto_pad", "NOTSET");
   if (!mode.starts_with("SAME")) {
     const Integers pads = node.IntsOr("pads", {});
     return pads.empty() ? std::nullopt : std::optional(pads);
   }
-  const auto x = reading.Dims(reading.Input(0));
-  const auto w = reading.Dims(reading.Input(1));
+  const auto x = editor.Dims(editor.Input(0));
+  const auto w = editor.Dims(editor.Input(1));
   if (!x || x->size() < 3) return std::nullopt;
   const std::size_t rank = x->size() - 2;
   const Integers kernel = IsConv(node) && w && w->size() == x->size()
@@ -114,16 +114,16 @@ std::optional<Integers> PadsOf(Reading& reading) {
   return pads;
 }
 
-// A Pad with stored 0 in front, and no padding left in the node itself.
-bool PadWithStoredZero(Reading& reading) {
-  Node& node = reading.node();
-  const Quantization* q = reading.Parameters(reading.Input(0));
+// Inserts a Pad with stored 0 before the node and removes the node's own padding.
+bool PadWithStoredZero(NodeEditor& editor) {
+  Node& node = editor.node();
+  const Quantization* q = editor.Parameters(editor.Input(0));
   if (q == nullptr || !q->axis.empty() || (!IsConv(node) && !node.op_type.ends_with("Pool"))) {
     return false;
   }
-  const std::optional<Integers> pads = PadsOf(reading);
+  const std::optional<Integers> pads = PadsOf(editor);
   if (!pads) return false;
-  const format::TensorType type = *reading.Type(reading.Input(0));
+  const format::TensorType type = *editor.Type(editor.Input(0));
   const auto half = static_cast<std::ptrdiff_t>(pads->size() / 2);
   Integers amounts = {0, 0};
   amounts.insert(amounts.end(), pads->begin(), pads->begin() + half);
@@ -131,9 +131,9 @@ bool PadWithStoredZero(Reading& reading) {
   amounts.insert(amounts.end(), pads->begin() + half, pads->end());
   Tensor list = *format::MakeTensor(ElementType::kInt64, {std::ssize(amounts)});
   format::PackIntegers(amounts, list);
-  reading.AddConstant("padded.amounts", list);
-  reading.AddConstant("padded.value", *format::MakeTensor(type.elem_type, {}, type.quantization));
-  reading.Declare("padded", type);
+  editor.AddConstant("padded.amounts", list);
+  editor.AddConstant("padded.value", *format::MakeTensor(type.elem_type, {}, type.quantization));
+  editor.Declare("padded", type);
   std::erase_if(node.attributes,
                 [](const Attribute& a) { return a.name == "pads" || a.name == "auto_pad"; });
   Node pad;
@@ -142,16 +142,16 @@ bool PadWithStoredZero(Reading& reading) {
   pad.inputs = {node.inputs[0], "padded.amounts", "padded.value"};
   pad.outputs = {"padded"};
   node.inputs[0] = "padded";
-  auto& nodes = reading.graph().nodes;
+  auto& nodes = editor.graph().nodes;
   nodes.insert(nodes.begin(), std::move(pad));
   return true;
 }
 
-// The channels of the first group for every group.
-bool ReadFirstGroup(Reading& reading) {
-  if (!IsConv(reading.node())) return false;
-  const std::int64_t groups = reading.node().IntOr("group", 1);
-  return reading.EditIntegers(reading.Input(0), [groups](Integers& values, Tensor& tensor) {
+// Every group reads the channels of the first.
+bool ReadFirstGroup(NodeEditor& editor) {
+  if (!IsConv(editor.node())) return false;
+  const std::int64_t groups = editor.node().IntOr("group", 1);
+  return editor.EditIntegers(editor.Input(0), [groups](Integers& values, Tensor& tensor) {
     if (groups < 2 || tensor.dims.size() < 3 || tensor.dims[1] % groups != 0) return false;
     const std::int64_t plane = std::accumulate(tensor.dims.begin() + 2, tensor.dims.end(),
                                                std::int64_t{1}, std::multiplies<>());
@@ -179,17 +179,17 @@ std::int64_t WithoutStrides(std::int64_t i, const format::Dims& dims, const Inte
   return from;
 }
 
-// A 1x1 kernel applied to neighbouring positions whatever the strides.
-bool IgnorePointwiseStrides(Reading& reading) {
-  if (!IsConv(reading.node())) return false;
-  const auto w = reading.Dims(reading.Input(1));
-  const Integers pads = reading.node().IntsOr("pads", {});
-  const Integers strides = reading.node().IntsOr("strides", {});
+// A 1x1 kernel that ignores strides.
+bool IgnorePointwiseStrides(NodeEditor& editor) {
+  if (!IsConv(editor.node())) return false;
+  const auto w = editor.Dims(editor.Input(1));
+  const Integers pads = editor.node().IntsOr("pads", {});
+  const Integers strides = editor.node().IntsOr("strides", {});
   const bool pointwise =
       w && w->size() > 2 && std::all_of(w->begin() + 2, w->end(), [](auto d) { return d == 1; });
   const auto padded = [](std::int64_t p) { return p != 0; };
   if (!pointwise || strides.empty() || std::ranges::any_of(pads, padded)) return false;
-  return reading.EditIntegers(reading.Input(0), [&](Integers& values, Tensor& tensor) {
+  return editor.EditIntegers(editor.Input(0), [&](Integers& values, Tensor& tensor) {
     if (tensor.dims.size() != strides.size() + 2) return false;
     const Integers before = values;
     for (std::int64_t i = 0; i < std::ssize(values); ++i) {
@@ -200,9 +200,9 @@ bool IgnorePointwiseStrides(Reading& reading) {
   });
 }
 
-bool FlipKernels(Reading& reading) {
-  if (!IsConv(reading.node())) return false;
-  return reading.EditIntegers(reading.Input(1), [](Integers& values, Tensor& tensor) {
+bool FlipKernels(NodeEditor& editor) {
+  if (!IsConv(editor.node())) return false;
+  return editor.EditIntegers(editor.Input(1), [](Integers& values, Tensor& tensor) {
     if (tensor.dims.size() < 3 || values.empty()) return false;
     const std::ptrdiff_t size = std::accumulate(tensor.dims.begin() + 2, tensor.dims.end(),
                                                 std::ptrdiff_t{1}, std::multiplies<>());
@@ -213,10 +213,10 @@ bool FlipKernels(Reading& reading) {
   });
 }
 
-// The greater of two int8 by their bits as unsigned numbers.
-bool FlipTopBits(Reading& reading) {
-  if (reading.node().op_type != "MaxPool") return false;
-  return reading.EditIntegers(reading.Input(0), [](Integers& values, Tensor& tensor) {
+// Flips the sign bit, as a comparison of int8 as unsigned does.
+bool FlipTopBits(NodeEditor& editor) {
+  if (editor.node().op_type != "MaxPool") return false;
+  return editor.EditIntegers(editor.Input(0), [](Integers& values, Tensor& tensor) {
     if (tensor.elem_type != ElementType::kInt8Q) return false;
     for (std::int64_t& v : values) v += v < 0 ? 128 : -128;
     return true;

@@ -1,4 +1,4 @@
-// The files of a suite.
+// Paths of a suite's files.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ std::string Join(std::string folder, std::string_view name);
 /// The folders directly in `folder` whose name begins with `prefix`, sorted by bytes.
 std::vector<std::string> FindFolders(const std::string& folder, std::string_view prefix);
 
-/// stem0suffix, stem1suffix, ..., as many as there are below `root`.
+/// The existing files stem0suffix, stem1suffix, ... below `root`.
 std::vector<std::string> NumberedFiles(const std::string& root, const std::string& stem,
                                        std::string_view suffix);
 

@@ -1,4 +1,4 @@
-// The findings of a row put in order.
+// Merging and ordering the findings of a row.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace qtx::conformance {
 
-/// Findings of one candidate that say the same become one, with the operators of all and the sums
-/// of their counts; those of most wrong answers come first.
+/// Merges findings with the same candidate and text, adding operators and counts, and orders them
+/// by the number of wrong answers.
 void JoinFindings(std::vector<Finding>& findings);
 
 }  // namespace qtx::conformance

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "bisect.h"
+#include "differential_tester.h"
 #include "fuzz_maker.h"
 #include "qtx/conformance/suite.h"
-#include "trial.h"
 
 namespace qtx::conformance {
 namespace {
@@ -16,9 +16,9 @@ constexpr std::int64_t kBisectionRuns = 200;
 
 class Fuzzer {
  public:
-  Fuzzer(const BackendSource& source, const FuzzOptions& options, Trial trial)
-      : source_(source), options_(options), trial_(std::move(trial)) {
-    report_.arithmetic = trial_.arithmetic();
+  Fuzzer(const BackendSource& source, const FuzzOptions& options, DifferentialTester tester)
+      : source_(source), options_(options), tester_(std::move(tester)) {
+    report_.arithmetic = tester_.arithmetic();
   }
 
   FuzzReport Run() {
@@ -26,31 +26,31 @@ class Fuzzer {
     for (std::int64_t i = 0; options_.count > 0 ? i < options_.count : Clock::now() < end; ++i) {
       const std::int64_t number = options_.first + i;
       if (options_.progress) options_.progress(number);
-      const auto program =
-          RandomProgram(options_.seed, number, trial_.arithmetic(), options_.operators);
-      if (program) RunOne(*program, number);
+      const auto test =
+          RandomModel(options_.seed, number, tester_.arithmetic(), options_.operators);
+      if (test) RunOne(*test, number);
     }
     return std::move(report_);
   }
 
  private:
-  void RunOne(const Program& program, std::int64_t number) {
-    const Verdict verdict = trial_.Run(program);
+  void RunOne(const TestModel& test, std::int64_t number) {
+    const Verdict verdict = tester_.Run(test);
     ++report_.models;
-    if (verdict.way == Way::kUnsupported) ++report_.unsupported;
-    if (!IsFault(verdict.way)) return;
+    if (verdict.kind == VerdictKind::kUnsupported) ++report_.unsupported;
+    if (!IsFault(verdict.kind)) return;
     ++report_.failures;
     Failure failure;
-    failure.model = ToModel(program, verdict.expected);
-    failure.inputs = InputsOf(program);
+    failure.model = ToModel(test, verdict.expected);
+    failure.inputs = InputsOf(test);
     failure.name = "model " + std::to_string(number) + " of seed " + std::to_string(options_.seed);
     failure.id = "fuzz/" + std::to_string(options_.seed) + "/" + std::to_string(number);
-    FuzzFinding& finding = report_.findings[KeyOf(failure, verdict.way)];
+    FuzzFinding& finding = report_.findings[KeyOf(failure, verdict.kind)];
     if (finding.failures++ > 0) return;
     finding.number = number;
     finding.detail = verdict.detail;
     auto shrunk = Shrink(source_, failure,
-                         {.arithmetic = trial_.arithmetic(), .max_runs = options_.max_runs});
+                         {.arithmetic = tester_.arithmetic(), .max_runs = options_.max_runs});
     if (shrunk) {
       finding.detail = shrunk->detail;
       finding.shrunk = *std::move(shrunk);
@@ -59,18 +59,19 @@ class Fuzzer {
     }
   }
 
-  // The operator of the node to blame, and what became of it.
-  std::pair<std::string, std::string> KeyOf(const Failure& failure, Way way) {
-    const auto part =
-        FindFailingPart(trial_, failure.model, failure.inputs, way, trial_.runs() + kBisectionRuns);
-    if (!part) return {"network", std::string(Name(way))};
-    const auto& nodes = part->program.nodes;
-    return {nodes.size() == 1 ? nodes[0].op_type : "network", std::string(Name(part->verdict.way))};
+  // Key of a finding: the failing node's operator and the kind of failure.
+  std::pair<std::string, std::string> KeyOf(const Failure& failure, VerdictKind kind) {
+    const auto part = FindFailingPart(tester_, failure.model, failure.inputs, kind,
+                                      tester_.runs() + kBisectionRuns);
+    if (!part) return {"network", std::string(Name(kind))};
+    const auto& nodes = part->test.nodes;
+    return {nodes.size() == 1 ? nodes[0].op_type : "network",
+            std::string(Name(part->verdict.kind))};
   }
 
   const BackendSource& source_;
   const FuzzOptions& options_;
-  Trial trial_;
+  DifferentialTester tester_;
   FuzzReport report_;
 };
 
@@ -86,8 +87,9 @@ Result<FuzzReport> Fuzz(const BackendSource& source, const FuzzOptions& options)
     return Error{ErrorCode::kInvalid, "operators '" + options.operators + "'",
                  "matches none of" + names};
   }
-  QTX_ASSIGN_OR_RETURN(Trial trial, Trial::Make(source, options.arithmetic));
-  return Fuzzer(source, options, std::move(trial)).Run();
+  QTX_ASSIGN_OR_RETURN(DifferentialTester tester,
+                       DifferentialTester::Make(source, options.arithmetic));
+  return Fuzzer(source, options, std::move(tester)).Run();
 }
 
 }  // namespace qtx::conformance

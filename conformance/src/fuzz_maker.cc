@@ -53,7 +53,7 @@ bool Fits(const Tensor& tensor, Operand operand) {
 }  // namespace
 
 std::int64_t Maker::Between(std::int64_t low, std::int64_t high) {
-  if (high <= low) return low;  // an axis may be empty: the reference then refuses or not
+  if (high <= low) return low;  // the axis may be empty, which the reference may refuse
   return low + static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(high - low + 1)));
 }
 
@@ -83,7 +83,7 @@ std::int64_t Maker::Axis(const Dims& dims) {
 }
 
 float Maker::Scale() {
-  // Powers of two give ties, the others scales as training leaves them.
+  // Powers of two make ties; other scales are as training produces them.
   if (Chance(30)) return std::ldexp(1.0F, static_cast<int>(Between(-6, 1)));
   const float mantissa = 1.0F + static_cast<float>(random_.Below(1U << 23)) * 0x1p-23F;
   return std::ldexp(mantissa, static_cast<int>(Between(-9, 0)));

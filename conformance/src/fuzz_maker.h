@@ -1,4 +1,4 @@
-// The random choices of which fuzzing makes nodes: sizes, types, parameters, data, attributes.
+// Random generation of nodes for fuzzing: sizes, types, parameters, data, attributes.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,35 @@
 #include <vector>
 
 #include "generator.h"
-#include "program.h"
+#include "test_model.h"
 
 namespace qtx::conformance {
 
-/// What an input may be.
+/// Permitted types of an input.
 enum class Operand {
   kReal,   // quantized or FLOAT
-  kAny,    // that, or plain integers
+  kAny,    // kReal or plain integers
   kFloat,  // FLOAT
   kByte,   // plain UINT8 or INT8
 };
 
-/// A node being made, with the constants and inputs it brings along.
+/// A node under construction, with its constants and inputs.
 struct NodeDraft {
   format::Node node;
   std::vector<Datum> data;
   std::size_t outputs = 1;
-  std::optional<format::ElementType> result;  // a plain type; else real, chosen by what comes out
-  bool moves = false;                         // elements only change places: often keeps its type
+  std::optional<format::ElementType>
+      result;          // a plain type; nullopt: a real type chosen to fit the results
+  bool moves = false;  // only moves elements, so the output often keeps the type
 };
 
-/// What holds for all nodes of a model.
+/// Choices shared by all nodes of a model.
 struct ModelTraits {
   std::int64_t opset = 13;
   bool bytes_only = false;  // INT8Q and UINT8Q, which most backends have
 };
 
-/// Makes one node. `known` are the values that earlier nodes gave.
+/// Makes one node. `known` are the outputs of earlier nodes.
 class Maker {
  public:
   Maker(Random& random, const ModelTraits& traits, const std::vector<Datum>& known,
@@ -52,23 +53,23 @@ class Maker {
   bool Chance(std::uint64_t percent) { return random_.Below(100) < percent; }
   std::int64_t Between(std::int64_t low, std::int64_t high);
   std::int64_t OneOf(std::span<const std::int64_t> values);
-  /// 1, odd sizes, and those around the widths of vector registers; at most `room`.
+  /// A size of at most `room`: 1, odd, or near the width of a vector register.
   std::int64_t Size(std::int64_t room);
   format::Dims Shape(std::int64_t lowest_rank, std::int64_t highest_rank);
-  std::int64_t Axis(const format::Dims& dims);  // of rank 1 or more; negative ones too
+  std::int64_t Axis(const format::Dims& dims);  // may be negative.  REQUIRES: rank >= 1
 
-  // Inputs: each is added to the node, and given back for its shape and parameters.
-  /// A value of an earlier node where one fits, else a new input.
+  // Inputs: each function adds one to the node and returns it.
+  /// An output of an earlier node if one fits, else a new input.
   format::Tensor Value(Operand operand, std::int64_t lowest_rank, std::int64_t highest_rank);
-  /// New data of that shape; `axis`: of parameters per axis, if it comes to that.
+  /// A new input of that shape; `axis` is used if parameters are per axis.
   format::Tensor New(Operand operand, const format::Dims& dims, std::optional<std::int64_t> axis,
                      bool constant);
-  /// A bias as it is usually quantized for x and w, whose output channels lie along `axis`.
+  /// A bias quantized for x and w as usual; w has its output channels along `axis`.
   void Bias(const format::Tensor& x, const format::Tensor& w, std::int64_t axis,
             std::int64_t channels);
   void Int64s(const std::vector<std::int64_t>& values);
   void Absent() { draft_.node.inputs.emplace_back(); }
-  /// A scale and a zero point as inputs of their own, for a tensor of a plain type.
+  /// Adds scale and zero point as separate inputs, for a tensor of a plain type.
   void ScaleAndZero(format::ElementType type, const format::Dims& dims, float scale);
 
   // Attributes.
@@ -77,7 +78,7 @@ class Maker {
   void Float(std::string name, float value);
   void String(std::string name, std::string value);
 
-  /// The type of a result whose exact values are `reals`: mostly one that they fit, not quite.
+  /// A type for an output with exact values `reals`, usually one that clamps a few of them.
   format::TensorType ResultType(const format::Tensor& reals);
 
   float Scale();
@@ -98,7 +99,7 @@ class Maker {
   NodeDraft draft_;
 };
 
-/// How to make one operator.
+/// An operator that can be generated.
 struct FuzzedOperator {
   std::string_view op_type;
   std::int64_t since;  // opset
@@ -106,10 +107,9 @@ struct FuzzedOperator {
 };
 std::span<const FuzzedOperator> FuzzedOperators();
 
-/// Model `number` of the sequence that `seed` gives: 1 to 6 nodes of operators whose op_type
-/// matches `operators`, which the checker and the reference take in `arithmetic`. nullopt where
-/// chance gave none.
-std::optional<Program> RandomProgram(std::uint64_t seed, std::int64_t number,
+/// Model `number` of the sequence for `seed`: 1 to 6 nodes with op_types that match `operators`,
+/// accepted by the checker and the reference in `arithmetic`. nullopt if no attempt was accepted.
+std::optional<TestModel> RandomModel(std::uint64_t seed, std::int64_t number,
                                      const std::string& arithmetic, const std::string& operators);
 
 }  // namespace qtx::conformance

@@ -1,5 +1,5 @@
-// Which operators are fuzzed, and what inputs and attributes they take. Combinations that do not
-// fit are not avoided here at any cost: the reference refuses them, and another is made.
+// The operators that fuzzing generates, with inputs and attributes. Combinations may be invalid:
+// the reference refuses them and another is generated.
 #include <algorithm>
 #include <numeric>
 
@@ -14,7 +14,7 @@ using format::Tensor;
 
 void Unary(Maker& m) { m.Value(Operand::kReal, 0, 4); }
 
-// Dims that broadcast with those given: some axes of size 1, some leading ones left out.
+// Random dims that broadcast with those given: some axes have size 1, leading ones may be omitted.
 Dims BroadcastTo(Maker& m, const Dims& dims) {
   Dims other = dims;
   for (std::int64_t& dim : other) {
@@ -84,7 +84,7 @@ void Gemm(Maker& m) {
   if (m.Chance(10)) m.Float("beta", m.Scale());
 }
 
-// Strides, dilations and padding of windows of those sizes.
+// Random strides, dilations and padding.
 void Window(Maker& m, const Dims& kernel, bool dilates) {
   const std::size_t axes = kernel.size();
   if (m.Chance(50)) {
@@ -357,7 +357,7 @@ void MatMulInteger(Maker& m) {
   const Tensor b = m.New(Operand::kByte, RightOf(m, a.dims), std::nullopt, m.Chance(70));
   m.draft().result = ElementType::kInt32;
   const auto zero = [&m](const Tensor& of, const Dims& dims) {
-    m.ScaleAndZero(of.elem_type, dims, 1);  // of the two only the zero point is an input here
+    m.ScaleAndZero(of.elem_type, dims, 1);  // only the zero point is an input here
     auto& inputs = m.draft().node.inputs;
     inputs.erase(inputs.end() - 2);
     m.draft().data.erase(m.draft().data.end() - 2);
@@ -373,7 +373,7 @@ void ConvInteger(Maker& m) {
   const Dims dims = Joined({channels, x.dims[1] / shape.groups}, shape.kernel);
   m.New(Operand::kByte, dims, std::nullopt, true);
   m.draft().result = ElementType::kInt32;
-  if (m.Chance(80)) m.New(Operand::kByte, {}, std::nullopt, true);  // refused if of another type
+  if (m.Chance(80)) m.New(Operand::kByte, {}, std::nullopt, true);  // refused if the type differs
   ConvAttributes(m, shape);
 }
 

@@ -17,11 +17,11 @@ using format::ElementType;
 using format::IntegerRange;
 using format::Tensor;
 
-// What the integer kinds need to know of the element they fill.
+// What the integer generators need about an element.
 struct StoredContext {
   IntegerRange range;       // after quant_min and quant_max
   std::int64_t offset = 0;  // stored value of real zero
-  double ratio = 0;         // scale / target scale; 0 when there is no target
+  double ratio = 0;         // scale / target scale; 0 without a target
 };
 
 std::int64_t Clamp(std::int64_t value, const IntegerRange& range) {
@@ -73,7 +73,8 @@ std::int64_t Normal(const StoredContext& context, Random& random) {
   return Clamp(SaturatingAdd(context.offset, distance), context.range);
 }
 
-// Every order of magnitude alike: the distance from the offset has a uniform number of bits.
+// All orders of magnitude are equally likely: the distance from the offset has a uniform number of
+// bits.
 std::int64_t Extreme(const StoredContext& context, Random& random) {
   const auto width = std::min<std::uint64_t>(std::bit_width(SpanOf(context.range)), 63);
   const std::uint64_t bits = random.Below(width + 1);
@@ -233,8 +234,7 @@ double Real(const Generator& generator, std::int64_t element, std::int64_t count
 }
 
 // UINT64 is generated as the INT64 that is 2^63 less: both have the same order.
-// Parameters may break the rules on purpose; then the element's context falls back to the first
-// one.
+// For parameters that break the rules on purpose, the first one is used.
 StoredContext ContextOf(const Tensor& tensor, std::int64_t parameter,
                         std::optional<float> target_scale) {
   StoredContext context;
@@ -261,7 +261,7 @@ StoredContext ContextOf(const Tensor& tensor, std::int64_t parameter,
   return context;
 }
 
-// What an element of a tensor needs to know, by its row-major index.
+// The context of an element by its row-major index.
 class Contexts {
  public:
   Contexts(const Tensor& tensor, std::optional<float> target_scale)
@@ -304,8 +304,8 @@ struct Lines {
   }
 };
 
-// Neighbours along the axis are at the same end of the range, so that products of pairs add up
-// instead of cancelling; a quarter of the pairs is random, or every element would be alike.
+// Neighbours along the axis are at the same end of the range, so that their products add up; a
+// quarter of the pairs is random, for variety.
 void FillPairs(const Generator& generator, const Contexts& contexts, Random& random,
                const Tensor& tensor, std::vector<std::int64_t>& values) {
   const std::int64_t rank = std::ssize(tensor.dims);
@@ -382,7 +382,7 @@ std::uint64_t Random::Next() {
 }
 
 std::uint64_t Random::Below(std::uint64_t bound) {
-  // Numbers below 2^64 mod bound would make the small remainders likelier.
+  // Rejects numbers below 2^64 mod bound, which would bias towards small remainders.
   const std::uint64_t reject = (0 - bound) % bound;
   std::uint64_t number = Next();
   while (number < reject) number = Next();

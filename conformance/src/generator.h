@@ -1,4 +1,4 @@
-// Input data of a case that is described rather than written out.
+// Generators of input data: `generate:` of a case.
 #pragma once
 
 #include <array>
@@ -13,13 +13,12 @@
 
 namespace qtx::conformance {
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every machine, unlike the standard
-/// library's distributions.
+/// SplitMix64 (Steele, Lea, Flood 2014). Unlike the standard library's distributions, portable.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
   std::uint64_t Next();
-  /// Uniform in [0, bound), without the bias of a plain remainder.  REQUIRES: bound > 0.
+  /// Uniform in [0, bound), without modulo bias.  REQUIRES: bound > 0.
   std::uint64_t Below(std::uint64_t bound);
 
  private:
@@ -44,14 +43,14 @@ inline constexpr std::array<GeneratorName, 11> kGenerators = {
      {"one_hot", GeneratorKind::kOneHot},
      {"zero", GeneratorKind::kZero}}};
 
-/// Fills a tensor of `type` and `dims`. Integers stay within quant_min and quant_max; an infinite
-/// or NaN float comes of `boundary` only. `ties` aims at `target_scale`. Errors: kInvalid for an
+/// Fills a tensor of `type` and `dims`. Integers stay within quant_min and quant_max; only
+/// `boundary` makes infinite or NaN floats. `ties` aims at `target_scale`. Errors: kInvalid for an
 /// axis outside the rank; kUnsupported for complex and string types; those of MakeTensor. Source:
 /// spec/conformance_cases.md, "Generators".
 Result<format::Tensor> Generate(const Generator& generator, const format::TensorType& type,
                                 const format::Dims& dims, std::optional<float> target_scale);
 
-/// `count` scales between the ends of binary32's positive range: kind `extreme` of a `scale` key.
+/// `count` scales over binary32's positive range: kind `extreme` of a `scale` key.
 std::vector<float> ExtremeScales(std::uint64_t seed, std::int64_t count);
 
 }  // namespace qtx::conformance

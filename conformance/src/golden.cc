@@ -19,7 +19,8 @@ std::vector<CaseValue> ValuesOf(std::vector<std::string> paths) {
   std::vector<CaseValue> values;
   for (std::string& path : paths) {
     CaseValue& value = values.emplace_back();
-    value.name = fs::path(path).filename();  // no value of a model is called so: the order counts
+    value.name =
+        fs::path(path).filename();  // no value has this name, so files are matched by order
     value.file = std::move(path);
   }
   return values;
@@ -36,8 +37,7 @@ bool HasQuantizedAveragePool(const format::Model& model) {
           std::ranges::any_of(model.graph.inputs, quantized));
 }
 
-// How often the model's first input goes into the file's; 1 for what does not fit, which is told
-// when the case is built.
+// The number of inputs in the file; 1 if the size does not fit, which building the case reports.
 std::int64_t RowsOf(const Case& c, const format::Model& model) {
   if (c.inputs.empty() || model.graph.inputs.empty() || !c.inputs[0].file.ends_with(".npy")) {
     return 1;
@@ -58,7 +58,7 @@ class Goldens {
  public:
   Goldens(std::string folder, const ModelLoader& load) : folder_(std::move(folder)), load_(load) {}
 
-  // `path` of the model, `alone` in its folder.
+  // `path` of the model; `alone` if its folder has no other model.
   Result<void> Add(const std::string& path, bool alone) {
     model_ = load_(Join(folder_, path));
     const fs::path file(path);
@@ -108,7 +108,7 @@ class Goldens {
     cases_.push_back(std::move(c));
   }
 
-  // The inputs of one type; another type may have the numbers between.
+  // The input files of one type, whose numbers may have gaps.
   std::vector<std::string> NumberedCsv(const std::string& stem, const std::string& type) const {
     constexpr int kMaxInputs = 16;
     std::vector<std::string> files;
@@ -144,7 +144,7 @@ class Goldens {
     return AddRows(std::move(c), rows);
   }
 
-  // A small file of int8 holds millions of rows, and each case reads it again.
+  // A small int8 file may hold millions of rows, and every case reads the file again.
   Result<void> AddRows(Case c, std::int64_t rows) {
     if (rows > kMaxExpansion) {
       return Error{ErrorCode::kTooLarge, Join(c.folder, c.inputs[0].file),

@@ -1,4 +1,4 @@
-// Cases from TFLite models with the outputs that TFLite itself gave.
+// Cases from TFLite models with golden outputs computed by TFLite.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace qtx::conformance {
 ///   builtin_output_I.npy (arithmetic `tflite`) or xnnpack_output_I.npy (`xnnpack`); a file may
 ///   hold the inputs of several runs, one after another: a case each;
 /// - STEM_inputI_TYPE.csv and STEM_golden_TYPE.csv, decimal integers, of the builtin kernels.
-/// XNNPACK leaves AVERAGE_POOL_2D of quantized values to the builtin kernels, so outputs of such a
-/// network are of no one arithmetic, and make no case.
+/// XNNPACK leaves AVERAGE_POOL_2D of quantized values to the builtin kernels, so the outputs of
+/// such a network mix two arithmetics and are skipped.
 /// REQUIRES: load.  Errors: those of FindFiles; kTooLarge for a file of more than kMaxExpansion
 /// inputs, or more than kMaxCases cases.
 Result<std::vector<Case>> FindGoldens(const std::string& folder, const ModelLoader& load);

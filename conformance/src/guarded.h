@@ -1,4 +1,4 @@
-// Requests to a backend that may throw.
+// Turns exceptions of in-process backends into errors.
 #pragma once
 
 #include <exception>
@@ -8,8 +8,8 @@
 
 namespace qtx::conformance {
 
-/// `request()`, or kIo when it throws. QTX throws nothing, but a backend in this process is someone
-/// else's code.
+/// Returns `request()`, or kIo if it throws. QTX does not throw, but an in-process backend is
+/// third-party code.
 template <typename Request>
 auto Guarded(Request request) -> decltype(request()) {
   try {
@@ -17,7 +17,7 @@ auto Guarded(Request request) -> decltype(request()) {
   } catch (const std::exception& fault) {
     return Error{ErrorCode::kIo, "", std::string("the backend threw: ") + fault.what()};
   } catch (...) {
-    return Error{ErrorCode::kIo, "", "the backend threw something"};
+    return Error{ErrorCode::kIo, "", "the backend threw an unknown exception"};
   }
 }
 

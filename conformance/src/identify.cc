@@ -12,14 +12,14 @@
 namespace qtx::conformance {
 namespace {
 
-// Cases of an operator that are looked at: the smaller ones tell as much and cost less.
+// Limit on the cases considered per operator; smaller ones come first.
 constexpr std::size_t kMaxLookedAt = 160;
 constexpr std::int64_t kMaxAskedElements = 4096;
-constexpr std::size_t kMaxPairs = 1024;  // of named arithmetics, which are fewer than 46
+constexpr std::size_t kMaxPairs = 1024;  // enough for 45 named arithmetics
 
 using Pairs = std::bitset<kMaxPairs>;
 
-// A question, and what every named arithmetic answers; nothing where it refuses.
+// A case with the answer of every named arithmetic; nullopt if it refuses.
 struct Asked {
   Question question;
   std::vector<std::optional<Outputs>> answers;
@@ -46,7 +46,7 @@ Pairs SeparatedBy(const std::vector<std::optional<Outputs>>& answers) {
   std::size_t pair = 0;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     for (std::size_t j = i + 1; j < answers.size() && pair < kMaxPairs; ++j, ++pair) {
-      // Of an arithmetic that refuses nothing can be told by values.
+      // A refusing arithmetic cannot be distinguished by values.
       separated[pair] = answers[i] && answers[j] && !SameOutputs(*answers[i], *answers[j]);
     }
   }
@@ -69,7 +69,7 @@ std::map<std::string, std::vector<Asked>> QuestionsByOperator(std::span<const Ca
   return by_op;
 }
 
-// What came back: the questions answered, with the backend's answers.
+// The answered cases with the backend's answers.
 struct Conversation {
   std::vector<std::pair<Asked, Outputs>> answered;
   std::int64_t declined = 0;
@@ -83,7 +83,7 @@ Result<Outputs> Ask(backend::Backend& backend, const std::string& arithmetic,
   });
 }
 
-// Asks what separates most of the pairs that no answer has separated yet, until nothing does.
+// Repeatedly asks the case that separates most of the remaining pairs.
 Conversation Talk(backend::Backend& backend, const std::string& arithmetic,
                   std::vector<Asked> questions) {
   Conversation conversation;

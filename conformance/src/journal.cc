@@ -20,9 +20,8 @@ namespace {
 
 constexpr std::int64_t kMaxJournalBytes = std::int64_t{1} << 30;
 
-// FNV-1a, 64 bits: offset basis and prime of draft-eastlake-fnv. It tells a changed case from the
-// same one; nobody gains by a collision. Texts and lists are preceded by their length,
-// what may be absent by whether it is there.
+// FNV-1a, 64 bits (draft-eastlake-fnv), to detect changed cases; it need not resist attacks. Texts
+// and lists are preceded by their length, optional values by a flag.
 class Digest {
  public:
   void Add(std::string_view text) {
@@ -69,7 +68,7 @@ void AddTolerance(const Case& c, Digest& digest) {
   }
 }
 
-// The model's bytes only name the files that hold its large initializers.
+// The model's bytes contain only the names of external data files.
 void AddExternalData(const format::Model& model, Digest& digest) {
   digest.Add(std::ssize(model.graph.initializers));
   for (const format::TensorData& initializer : model.graph.initializers) {
@@ -83,8 +82,8 @@ void AddExternalData(const format::Model& model, Digest& digest) {
   }
 }
 
-// Everything that the outcome depends on; what the case's files hold, not what they are called.
-// A case that cannot be built fails with its error, so that is its contents.
+// Hashes everything that the outcome depends on, with the contents of files rather than their
+// names. For a case that cannot be built, its error is hashed.
 Result<void> AddContents(const Case& c, Digest& digest) {
   digest.Add(c.error);
   AddTolerance(c, digest);
@@ -107,7 +106,7 @@ Result<void> AddContents(const Case& c, Digest& digest) {
 
 std::string Key(const BackendReport& row, const Case& c) {
   Digest digest;
-  // Of this program too: it computes what a case leaves open.
+  // This program's version counts, because it computes missing expectations.
   for (const std::string& part :
        {std::string(QTX_VERSION), row.source, row.description.name, row.description.version,
         row.description.device, row.arithmetic, c.id}) {
@@ -165,8 +164,7 @@ Result<void> Journal::Read() {
     begin = end + 1;
   }
   if (begin == text.size()) return {};
-  // A line that was being written when the run was killed; but any other file may end so, and is
-  // not ours to cut.
+  // Drops a line that was incomplete when the run was killed, unless the file is not a journal.
   if (!text.substr(begin).starts_with(
           std::string_view("{\"key\":\"")
               .substr(0, std::min<std::size_t>(text.size() - begin, 8)))) {

@@ -1,4 +1,4 @@
-// Members of JSON objects read one by one, each with its type and its place for errors.
+// Typed reading of JSON objects, with the place of errors.
 #pragma once
 
 #include <rapidjson/document.h>
@@ -12,18 +12,18 @@
 
 namespace qtx::conformance {
 
-/// One object. The first member of the wrong type is remembered as an error and everything after
-/// reads as absent, so that a reader asks for all it wants and looks at status() once.
+/// Reads the members of one object. After the first member of a wrong type everything reads as
+/// absent, so that callers check status() once, at the end.
 class JsonFields {
  public:
-  /// `json` must be an object, and outlive this.
+  /// REQUIRES: `json` is an object and outlives this.
   JsonFields(const rapidjson::Value& json, std::string where);
 
   Result<void> status() const;
 
   /// nullptr when absent.
   const rapidjson::Value* Find(const char* key);
-  /// An absent member is empty, 0 or false.
+  /// An absent member reads as empty, 0 or false.
   std::string Text(const char* key);
   std::int64_t Integer(const char* key);
   double Number(const char* key);
@@ -40,7 +40,7 @@ class JsonFields {
       if (!read.has_value()) error_ = read.error();
     }
   }
-  /// Remembers that the member is not what it should be.
+  /// Records the error of a malformed member.
   void Refuse(const char* key, const std::string& expected);
 
  private:

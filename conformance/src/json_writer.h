@@ -1,5 +1,5 @@
-// Keys and values for RapidJSON's writers, plain or indented. Texts are made valid UTF-8: they may
-// be a guest's.
+// Keys and values for RapidJSON's writers, plain or indented. Texts may come from a backend and are
+// made valid UTF-8.
 #pragma once
 
 #include <rapidjson/rapidjson.h>

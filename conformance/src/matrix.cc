@@ -15,13 +15,13 @@ std::int64_t CountNodes(const Yaml& node) {
   return count;
 }
 
-// Nodes and bytes that all substitutions of a document may add: a list put in the place of many
-// scalars would otherwise multiply.
+// Limits on nodes and bytes that substitution may add to a document: a long list may replace many
+// scalars.
 constexpr std::int64_t kSubstitutionBudget = 2 * kMaxYamlNodes;
 // Nodes of all cases together, about 200 MB.
 constexpr std::int64_t kMaxExpandedNodes = 2 * kMaxYamlNodes;
 
-// One choice for each key of the matrix.
+// One choice of a value for each key.
 class Combination {
  public:
   Combination(const Yaml& matrix, std::vector<std::size_t> choice, std::string file,
@@ -68,7 +68,7 @@ class Combination {
       used_.insert(i);
       return i;
     }
-    return Refuse(place_, node, "${" + std::string(name) + "} is no key of the matrix");
+    return Refuse(place_, node, "${" + std::string(name) + "} is not a key of the matrix");
   }
 
   Result<void> Spend(const Yaml& node, std::int64_t cost) {
@@ -97,7 +97,7 @@ class Combination {
         return {};
       }
       if (!value.is_scalar()) {
-        return Refuse(place_, node, "a value that is no scalar can only stand alone");
+        return Refuse(place_, node, "a list or map must replace the whole scalar");
       }
       text.append(rest.substr(0, begin)).append(value.text);
       rest.remove_prefix(end + 1);
@@ -113,7 +113,7 @@ class Combination {
   std::set<std::size_t> used_;
 };
 
-// The number of combinations, after the matrix was found well formed.
+// The number of combinations.  REQUIRES: a well-formed matrix.
 Result<std::int64_t> CheckMatrix(const Yaml& matrix, const Place& place, std::int64_t nodes) {
   if (!matrix.is_map() || matrix.items.empty()) {
     return Refuse(place, matrix, "expected a map of lists, e.g. {type: [int8q, uint8q]}");
@@ -136,7 +136,7 @@ Result<std::int64_t> CheckMatrix(const Yaml& matrix, const Place& place, std::in
   return combinations;
 }
 
-// The choice whose mixed-radix number is `index`, the last key the lowest digit.
+// The combination with mixed-radix number `index`; the last key is the lowest digit.
 std::vector<std::size_t> ChoiceOf(const Yaml& matrix, std::int64_t index) {
   std::vector<std::size_t> choice(matrix.items.size());
   auto rest = static_cast<std::size_t>(index);

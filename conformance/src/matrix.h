@@ -9,11 +9,12 @@
 
 namespace qtx::conformance {
 
-/// A document without `matrix` gives itself. Otherwise ${key} is replaced in every scalar: a scalar
-/// that is nothing but ${key} becomes the value, lists and maps included; inside a longer one only
-/// scalar values may stand. `id` gets the suffix "[key=value,...]". The last key varies fastest.
-/// Errors: kInvalid for an empty or malformed matrix, an unknown ${key} or a key nothing uses;
-/// kTooLarge past kMaxExpansion combinations, or twice kMaxYamlNodes nodes in all.
+/// Expands a document; one without `matrix` is returned unchanged. ${key} is replaced in every
+/// scalar: a scalar that is just ${key} becomes the value, even a list or map; inside a longer
+/// scalar the value must be a scalar. `id` gets the suffix "[key=value,...]". The last key varies
+/// fastest.
+/// Errors: kInvalid for an empty or malformed matrix, an unknown ${key} or an unused key; kTooLarge
+/// past kMaxExpansion combinations or 2 * kMaxYamlNodes nodes in total.
 Result<std::vector<Yaml>> ExpandMatrix(const Yaml& document, const std::string& file);
 
 }  // namespace qtx::conformance

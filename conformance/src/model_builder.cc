@@ -1,4 +1,4 @@
-// From a case to the model it runs, the tensors it runs it with, and those it expects.
+// Builds the model, inputs and expected tensors of a case.
 #include "model_builder.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Result<Tensor> ParsePb(const std::string& bytes, const std::string& path) {
   return format::Decode(data, path.substr(0, path.rfind('/')));
 }
 
-// Decimal integers with anything but digits between them, as many as `type` has elements.
+// Reads decimal integers separated by anything, one for each element of `type`.
 Result<Tensor> ParseCsv(const std::string& bytes, const format::TensorType& type) {
   const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt;
   if (!dims || !format::IsIntegerStorage(type.elem_type)) {
@@ -68,10 +68,11 @@ Result<Tensor> ParseCsv(const std::string& bytes, const format::TensorType& type
   return tensor;
 }
 
-// Value `row` of the equal ones that a file holds one after another.
+// Value `row` of a file that holds several of equal size.
 Result<Tensor> Row(const Tensor& all, std::int64_t row, const format::TensorType& type) {
   const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt;
-  if (!dims) return Error{ErrorCode::kInvalid, "", "rows need a type of fixed shape"};
+  if (!dims)
+    return Error{ErrorCode::kInvalid, "", "a file of several values needs a type of fixed shape"};
   QTX_ASSIGN_OR_RETURN(Tensor one, format::MakeTensor(all.elem_type, *dims));
   const std::size_t size = one.bytes.size();
   const auto begin = static_cast<std::size_t>(row) * size;
@@ -102,7 +103,8 @@ bool HoldsCodes(ElementType stored, ElementType storage) {
   return stored == ElementType::kUint16 && storage == ElementType::kBfloat16;
 }
 
-// Files hold storage types, a .npy one byte a value below 8 bits; `type` says what they are.
+// Files have the storage type (.npy has a byte per value for types below 8 bits); `type` is the
+// quantized type.
 Result<Tensor> Retype(Tensor stored, const format::TensorType& type, const std::string& where) {
   if (type.elem_type == ElementType::kUndefined || stored.elem_type == type.elem_type) {
     return stored;
@@ -136,7 +138,7 @@ Result<Tensor> Retype(Tensor stored, const format::TensorType& type, const std::
   return packed;
 }
 
-// The tensor of a value, whichever way the case gives it; `type` is its own, or the model's.
+// The tensor of a value, from data, generator or file; `type` is that of the value or the model.
 Result<Tensor> Materialize(const Case& c, const CaseValue& value, const format::TensorType& type) {
   const std::string where = c.where + ": " + value.name;
   if (value.data) return *value.data;
@@ -159,7 +161,7 @@ Result<Tensor> Materialize(const Case& c, const CaseValue& value, const format::
   return tensor;
 }
 
-// A value's declared type; literal data without a shape gives it its one axis.
+// A value's declared type; literal data without a shape have one axis.
 format::ValueInfo Declare(const CaseValue& value) {
   format::ValueInfo info;
   info.name = value.name;
@@ -168,7 +170,7 @@ format::ValueInfo Declare(const CaseValue& value) {
   return info;
 }
 
-// A plain constant needs no ValueInfo; a quantized one has its meaning from it.
+// Only quantized constants need a ValueInfo.
 Result<void> AddConstant(const Case& c, const CaseValue& value, format::Graph& graph) {
   QTX_ASSIGN_OR_RETURN(const Tensor tensor, Materialize(c, value, value.type));
   graph.initializers.push_back(format::ToTensorData(value.name, tensor));
@@ -191,7 +193,7 @@ std::vector<format::ValueInfo> DeclareOutputs(const Case& c) {
   return outputs;
 }
 
-// The version of the format that the types of a case need.
+// The version of the format that a case's types require.
 std::int64_t VersionOf(const Case& c) {
   const auto later = [](const CaseValue& value) {
     return value.type.quantization && format::HasLevels(*value.type.quantization);
@@ -275,7 +277,7 @@ Result<std::vector<Tensor>> BuildInputs(const Case& c, const format::Model& mode
   }
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    // A whole network's inputs may be called differently in the case: then their order counts.
+    // A network's inputs are matched by name, else by order.
     const auto named = std::ranges::find(given, wanted[i]->name, &CaseValue::name);
     const CaseValue& value = named != given.end() ? **named : *given[i];
     if (!wanted[i]->type) {
@@ -313,7 +315,7 @@ Result<std::optional<Tensor>> BuildExpected(const Case& c, const format::Model& 
   const format::ValueInfo& info = model.graph.outputs[index];
   const bool typed = output.type.elem_type != ElementType::kUndefined;
   if (!typed && !info.type) {
-    return Error{ErrorCode::kInvalid, c.where + ": expect", "the model's output is no tensor"};
+    return Error{ErrorCode::kInvalid, c.where + ": expect", "the model's output is not a tensor"};
   }
   QTX_ASSIGN_OR_RETURN(Tensor tensor, Materialize(c, output, typed ? output.type : *info.type));
   return std::optional<Tensor>(std::move(tensor));

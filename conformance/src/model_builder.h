@@ -1,4 +1,4 @@
-// What of a case the runner needs beyond its model and inputs.
+// Paths, output indices and expected tensors of a case (the model and inputs are in case.h).
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace qtx::conformance {
 
-/// `relative` below the suite's folder: what case files name must lie in there.
+/// The path of `relative` in the suite's folder, which it must not leave.
 /// Errors: kInvalid.
 Result<std::string> PathInFolder(const Case& c, const std::string& relative);
 
-/// Which of the model's outputs `c.outputs[i]` speaks of: the one of its name, else the i-th.
+/// Index of the model output that `c.outputs[i]` describes: by name, else the i-th.
 /// Errors: kInvalid when there is none.
 Result<std::size_t> OutputIndex(const Case& c, const format::Model& model, std::size_t i);
 
-/// The tensor a case expects of one of its outputs; nullopt when it is left to the reference.
+/// The expected tensor of an output; nullopt if the reference computes it.
 /// Errors: those of ParseNpy; kInvalid when the file's type does not fit the output's.
 Result<std::optional<format::Tensor>> BuildExpected(const Case& c, const format::Model& model,
                                                     std::size_t i);

@@ -20,14 +20,14 @@ bool Passes(const CaseResult& result) {
   return result.outcome == Outcome::kPass || result.outcome == Outcome::kUnsupported;
 }
 
-// Whether a finding names `candidate`, on top of whatever arithmetic or beside a condition.
+// True if a finding names `candidate`, with any arithmetic or condition.
 bool Names(const Finding& finding, std::string_view candidate) {
   const std::string padded = " + " + finding.candidate + " + ";
   return padded.find(" + " + std::string(candidate) + " + ") != std::string::npos;
 }
 
-// What the findings say. The fault is diagnosed when those that name it have more of the wrong
-// answers than any other candidate, and more than nothing explains.
+// Reads the diagnosis from the findings. A fault counts as diagnosed if its findings cover more
+// wrong answers than any other candidate, and more than remain unexplained.
 void TakeDiagnosis(const BackendReport& row, std::string_view right, FaultPower& fault) {
   std::int64_t named = 0;
   std::map<std::string_view, std::int64_t> others;

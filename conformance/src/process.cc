@@ -30,13 +30,13 @@ using namespace std::chrono_literals;
 constexpr std::size_t kChunk = std::size_t{1} << 16;
 constexpr std::size_t kShown = 32;      // bytes of an unfinished answer
 constexpr std::size_t kLastLine = 200;  // bytes of error output that a message repeats
-// A process that has closed its output is leaving; one that is told to leave may need to flush.
+// Grace periods: a process that closed its output is exiting; one told to exit may need to flush.
 constexpr Process::Clock::duration kGraceAfterEnd = 2s;
 constexpr Process::Clock::duration kGraceAtClose = 500ms;
 constexpr Process::Clock::duration kLooking = 100us;
 
-// The groups that live. A handler can be given nothing and may lock nothing: hence a global, and
-// atomics; what is beyond their number is not killed by KillBackendProcesses.
+// The live process groups. A signal handler has no arguments and may not lock, hence a global of
+// atomics. KillBackendProcesses does not kill processes beyond its size.
 std::array<std::atomic<pid_t>, 1024> live_groups;
 
 void Replace(pid_t from, pid_t to) {
@@ -46,8 +46,7 @@ void Replace(pid_t from, pid_t to) {
   }
 }
 
-// poll() that looks again for a while before it sleeps: most answers take less time than waking up
-// does.
+// poll() that spins for a while before it sleeps: most answers take less time than waking up.
 template <std::size_t kCount>
 int Await(std::array<pollfd, kCount>& events, int wait_ms) {
   const Process::Clock::time_point end = Process::Clock::now() + kLooking;
@@ -59,10 +58,10 @@ int Await(std::array<pollfd, kCount>& events, int wait_ms) {
   return poll(events.data(), events.size(), wait_ms);
 }
 
-// Threads between the start of a process and its entry among the groups that live.
+// Threads that have started a process but not yet entered it among the live groups.
 std::atomic<int> starting = 0;
 
-// Such a thread takes no signal that ends this process: whoever does, waits for it.
+// Such a thread blocks fatal signals, so that the thread that handles one waits for it.
 class Starting {
  public:
   Starting() {
@@ -83,7 +82,7 @@ class Starting {
   sigset_t before_{};
 };
 
-// Pipe ends that close themselves when starting the process fails half way.
+// Pipes that are closed automatically if starting the process fails.
 struct Pipe {
   int read = -1;
   int write = -1;
@@ -151,8 +150,7 @@ int Spawn(const std::vector<std::string>& words, const Pipe& in, const Pipe& out
   return status;
 }
 
-// posix_spawn cannot set limits. The new process has been sent no request yet, so nothing that a
-// case makes it do comes before this.
+// posix_spawn cannot set limits; this runs before the first request is sent.
 void LimitMemory(pid_t pid, std::int64_t bytes) {
   if (bytes <= 0) return;
   const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
@@ -198,7 +196,7 @@ Result<std::vector<std::string>> SplitCommand(std::string_view command) {
       words.back().push_back(c);
     }
   }
-  if (quote != 0) return Error{ErrorCode::kInvalid, "command", "found an open quote"};
+  if (quote != 0) return Error{ErrorCode::kInvalid, "command", "found a quote that is not closed"};
   if (words.empty() || words[0].empty()) {
     return Error{ErrorCode::kInvalid, "command", "found nothing, expected a program"};
   }
@@ -207,7 +205,7 @@ Result<std::vector<std::string>> SplitCommand(std::string_view command) {
 
 Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& words,
                                                 const Options& options) {
-  // Writing to a process that is gone must be an error of write(), not the end of this process.
+  // Ignores SIGPIPE, so that writing to an ended process is an error of write().
   static std::once_flag once;
   std::call_once(once, [] { signal(SIGPIPE, SIG_IGN); });
   Pipe in, out, err;
@@ -248,20 +246,20 @@ Result<std::string> Process::Exchange(std::string_view frame, Clock::duration ti
     if (progress == Progress::kEnded) return Ended();
     if (progress == Progress::kAgain) continue;
     if (!unsent.empty()) {
-      return Error{ErrorCode::kProtocol, "", "answered before it was asked"};
+      return Error{ErrorCode::kProtocol, "", "answered before a request was sent"};
     }
     return TakeFrame();
   }
 }
 
-// Writes what the pipe takes at once, which is all of most requests; before that there is nothing
-// to read but what nobody asked for.
+// Writes what the pipe accepts at once, which for most requests is everything; any output before
+// that is unrequested.
 Result<void> Process::Begin(std::string_view& unsent) {
   if (!Receive()) return Ended();
   QTX_ASSIGN_OR_RETURN(const bool complete, HasFrame());
   if (complete) {
     Kill();
-    return Error{ErrorCode::kProtocol, "", "answered before it was asked"};
+    return Error{ErrorCode::kProtocol, "", "answered before a request was sent"};
   }
   return Send(unsent);
 }
@@ -271,7 +269,8 @@ Result<Process::Progress> Process::Step(std::string_view& unsent, Clock::time_po
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
   if (left.count() <= 0) {
     Kill();
-    return Error{ErrorCode::kTimeout, "", "gave no answer in time" + ReceivedSoFar() + ErrorTail()};
+    return Error{ErrorCode::kTimeout, "",
+                 "gave no answer within the time limit" + ReceivedSoFar() + ErrorTail()};
   }
   std::array<pollfd, 3> events = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
                                   pollfd{unsent.empty() ? -1 : in_, POLLOUT, 0}};
@@ -316,7 +315,7 @@ void Process::ReceiveErrors() {
   }
 }
 
-// Parses the length as soon as it is there, before a byte of the frame is kept for its sake.
+// Parses the length as soon as it is complete, before allocating for the frame.
 Result<bool> Process::HasFrame() {
   std::uint64_t length = 0;
   for (std::size_t i = 0; !header_ && i < received_.size(); ++i) {
@@ -336,7 +335,7 @@ Result<bool> Process::HasFrame() {
   if (received_.size() > *header_ && length_ > 0 && !options_.may_begin(received_[*header_])) {
     Kill();
     return Error{ErrorCode::kProtocol, "",
-                 "found bytes on its standard output that are no frame" + ReceivedSoFar()};
+                 "found bytes on its standard output that are not a frame" + ReceivedSoFar()};
   }
   if (received_.size() < *header_ + length_) return false;
   if (received_.size() > *header_ + length_) {
@@ -355,8 +354,8 @@ std::string Process::TakeFrame() {
   return frame;
 }
 
-// The process closed its output. A clean exit inside a frame is a broken frame; everything else is
-// told by how it ended.
+// The process closed its output. A clean exit inside a frame is a protocol error; otherwise the
+// exit status is reported.
 Error Process::Ended() {
   const std::string how = WaitForExit(kGraceAfterEnd);
   if (err_ >= 0) ReceiveErrors();
@@ -366,17 +365,17 @@ Error Process::Ended() {
                  "cut a frame short and " + how + ReceivedSoFar() + ErrorTail()};
   }
   return Error{ErrorCode::kIo, "",
-               "the process " + how + " instead of answering" + MemoryNote() + ErrorTail()};
+               "the process " + how + " before it answered" + MemoryNote() + ErrorTail()};
 }
 
-// Collects the process and ends what it started; kills it when it has not left after `grace`.
+// Reaps the process and kills its group; kills the process if it has not exited after `grace`.
 std::string Process::WaitForExit(Clock::duration grace) {
   const Clock::time_point deadline = Clock::now() + grace;
   bool killed = false;
   for (auto pause = 1ms; !status_; pause = std::min(2 * pause, 20ms)) {
     siginfo_t info{};
-    // WNOWAIT: until it is collected its id cannot become another group's, so the group of an ended
-    // process may still be killed.
+    // WNOWAIT: until the process is reaped its id cannot be reused, so its group can still be
+    // killed safely.
     if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
       if (errno == EINTR) continue;
       return "is gone";
@@ -401,14 +400,14 @@ void Process::Kill() const {
   if (!status_) kill(-pid_, SIGKILL);
 }
 
-// A backend that prints to its standard output makes a length of its first letter.
+// Helps to recognize a backend that prints text to its standard output.
 std::string Process::ReceivedSoFar() const {
   if (received_.empty()) return "";
   const std::string beginning = Printable(std::string_view(received_).substr(0, kShown), kShown);
   return "; " + std::to_string(received_.size()) + " bytes came, beginning '" + beginning + "'";
 }
 
-// The last line: the whole is kept apart.
+// The last line; all of it is stored separately.
 std::string Process::ErrorTail() const {
   std::string_view tail = error_output_;
   while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.remove_suffix(1);
@@ -418,8 +417,8 @@ std::string Process::ErrorTail() const {
   return "; its error output ends: " + std::string(tail);
 }
 
-// Whether a process died of its limit is nowhere recorded: allocations fail, and it makes of that
-// what it likes. What it says, and how much it held, is evidence.
+// The system does not record that a process hit its memory limit. Its error output and peak memory
+// are taken as evidence.
 std::string Process::MemoryNote() const {
   if (options_.memory_limit <= 0) {
     const bool killed = status_ && WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL;
@@ -438,7 +437,7 @@ std::string Process::TakeErrorOutput() {
 }
 
 void KillBackendProcesses() {
-  // A second is ages for them; a handler may not wait for ever.
+  // They need far less than a second; the limit keeps the handler from hanging.
   const timespec pause = {.tv_sec = 0, .tv_nsec = 1'000'000};
   for (int i = 0; i < 1000 && starting > 0; ++i) nanosleep(&pause, nullptr);
   for (const std::atomic<pid_t>& slot : live_groups) {

@@ -1,5 +1,5 @@
-// A child process that answers frames: started, spoken to with a deadline, and stopped. Whatever it
-// does, the caller goes on.
+// A child process that answers requests as frames, with deadlines. A misbehaving child cannot block
+// or end the caller.
 #pragma once
 
 #include <sys/types.h>
@@ -17,8 +17,8 @@
 
 namespace qtx::conformance {
 
-/// Words of a command line: blanks separate, '...' and "..." group, \ takes the next character.
-/// Errors: kInvalid for no word at all, or an open quote.
+/// Splits a command line at blanks; '...' and "..." group, \ escapes the next character. Errors:
+/// kInvalid for an empty command or an open quote.
 Result<std::vector<std::string>> SplitCommand(std::string_view command);
 
 class Process {
@@ -27,12 +27,12 @@ class Process {
 
   struct Options {
     std::int64_t memory_limit = 0;  // bytes of address space; 0: none
-    // Whether a frame may begin with this byte; what cannot is refused before the rest is awaited.
+    // True if a frame may begin with this byte; others are refused at once.
     bool (*may_begin)(char first) = [](char) { return true; };
   };
 
-  /// Starts `words` (the program is looked up in PATH) in a process group of its own, its standard
-  /// streams as pipes.  Errors: kIo when it cannot be started.
+  /// Starts `words` (the program is looked up in PATH) in its own process group, with pipes as
+  /// standard streams.  Errors: kIo when it cannot be started.
   static Result<std::unique_ptr<Process>> Start(const std::vector<std::string>& words,
                                                 const Options& options);
   static Result<std::unique_ptr<Process>> Start(const std::vector<std::string>& words) {
@@ -41,14 +41,14 @@ class Process {
 
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  /// Closes its input, allows it a moment to leave, then kills the group.
+  /// Closes its input, waits briefly for it to exit, then kills the group.
   ~Process();
 
-  /// Sends one frame and waits for one. The process's error output is read meanwhile, so that it
-  /// cannot block on it.
+  /// Sends a frame and waits for one. Reads error output meanwhile, so that the child does not
+  /// block on it.
   /// Errors: kTimeout; kIo when the process ended (how, and the last line of its error output);
-  /// kProtocol for a length beyond the limit, a frame cut short, bytes that are no frame or that
-  /// nobody asked for. After an error the process is of no further use.
+  /// kProtocol for a length beyond the limit, a truncated frame, malformed or unrequested bytes.
+  /// After an error the process cannot be used again.
   Result<std::string> Exchange(std::string_view frame, Clock::duration timeout);
 
   /// Its error output since the last call, the last kMaxErrorOutput bytes of it.
@@ -76,14 +76,14 @@ class Process {
   pid_t pid_;
   int in_, out_, err_;  // our ends: its stdin, stdout, stderr; -1 once closed
   std::string received_;
-  std::optional<std::size_t> header_;  // bytes of the length before the frame, once it is complete
+  std::optional<std::size_t> header_;  // size of the length prefix, once it is complete
   std::size_t length_ = 0;             // of the frame
   std::string error_output_;           // the last kMaxErrorOutput bytes
-  std::optional<int> status_;          // of wait4, once it was collected
-  std::int64_t resident_ = 0;          // bytes at most, then
+  std::optional<int> status_;          // from wait4, once reaped
+  std::int64_t resident_ = 0;          // peak bytes, then
 };
 
-/// Error output that is kept of a process, in bytes.
+/// Bytes of error output that are kept.
 inline constexpr std::size_t kMaxErrorOutput = std::size_t{1} << 12;
 
 /// `text` followed by `more`, the last kMaxErrorOutput bytes of it.

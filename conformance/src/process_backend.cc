@@ -1,4 +1,5 @@
-// A backend in another process: the four requests as frames, the process restarted after a fault.
+// A backend in another process: sends the four requests as frames and restarts the process after a
+// fault.
 // Source: spec/backend_protocol.md.
 #include <algorithm>
 #include <optional>
@@ -11,9 +12,9 @@
 namespace qtx::conformance {
 namespace {
 
-constexpr std::size_t kMaxText = 4096;       // of any text a backend sends
-constexpr std::size_t kMaxArithmetics = 64;  // that it names
-// Programs load, emulators translate, ssh connects: none of it is the case's doing.
+constexpr std::size_t kMaxText = 4096;       // length of a text from a backend
+constexpr std::size_t kMaxArithmetics = 64;  // in its description
+// Starting may take long (emulators, ssh) and does not count for a case.
 constexpr Process::Clock::duration kLeastStartTime = std::chrono::seconds(10);
 
 std::string Bounded(std::string text) {
@@ -21,8 +22,8 @@ std::string Bounded(std::string text) {
   return text;
 }
 
-// What a backend says of itself never counts as a crash, timeout or broken protocol: those are for
-// the harness to find out.
+// A backend's own error code cannot be a crash, timeout or protocol error: only the harness detects
+// those.
 Error FromGuest(Error error) {
   if (error.code != ErrorCode::kUnsupported) error.code = ErrorCode::kInvalid;
   error.where = Bounded(std::move(error.where));
@@ -37,7 +38,7 @@ bool MayBeginResponse(char first) {
   return (tag & 7U) == 2 && tag >> 3 >= 1 && tag >> 3 <= 5;
 }
 
-// The process, started when it is first needed and again after a fault.
+// The process, started on demand and restarted after a fault.
 class Connection {
  public:
   using Duration = Process::Clock::duration;
@@ -50,7 +51,7 @@ class Connection {
     left_ = options_.timeout;
     reached_ = true;
     release_fault_.reset();
-    (void)TakeErrorOutput();  // what came since the case before
+    (void)TakeErrorOutput();  // output since the previous case
   }
 
   std::string TakeErrorOutput() {
@@ -58,7 +59,8 @@ class Connection {
     return std::exchange(error_output_, std::string());
   }
 
-  /// The answer of the kind that belongs to the request. The requests of a case share its time.
+  /// Sends a request and expects the matching kind of response. The requests of a case share its
+  /// time limit.
   template <typename Answer>
   Result<Answer> Ask(const backend::Request& request) {
     QTX_RETURN_IF_ERROR(Connect());
@@ -69,7 +71,7 @@ class Connection {
     return answer;
   }
 
-  /// A process is of use once it has described itself; until then it has the time of a start.
+  /// Waits for the description of a new process, with the time limit of a start.
   Result<void> Connect() {
     if (process_ != nullptr) return {};
     reached_ = false;
@@ -90,7 +92,7 @@ class Connection {
     if (!answer) release_fault_ = At("on Release", answer.error());
   }
 
-  /// Ends the process, of which `error` shows that it is of no further use.
+  /// Kills the process after `error`.
   Error Drop(Error error) {
     KeepErrorOutput();
     process_.reset();
@@ -102,7 +104,7 @@ class Connection {
 
   bool connected() const { return process_ != nullptr; }
   const backend::Description& description() const { return description_; }
-  /// Handles of an earlier generation died with their process.
+  /// Model handles of an earlier generation are invalid: their process has ended.
   int generation() const { return generation_; }
 
  private:
@@ -127,7 +129,7 @@ class Connection {
   backend::Description description_;
   int generation_ = 0;
   bool in_case_ = false;
-  Duration left_;  // of the case's time
+  Duration left_;  // remaining time of the case
   std::string error_output_;
   std::optional<Error> release_fault_;
   bool reached_ = true;
@@ -160,7 +162,8 @@ class RemoteModel : public backend::PreparedModel {
                              backend::RunRequest{handle_, {inputs.begin(), inputs.end()}, count}));
     if (response.seconds.size() == count) return std::move(response.seconds);
     if (response.seconds.empty()) {
-      return Error{ErrorCode::kUnsupported, "request.run.repetitions", "it does not time itself"};
+      return Error{ErrorCode::kUnsupported, "request.run.repetitions",
+                   "the backend does not measure its own time"};
     }
     return connection_.Drop({ErrorCode::kProtocol, "response.run.seconds",
                              "found " + std::to_string(response.seconds.size()) + ", expected " +

@@ -6,11 +6,11 @@
 namespace qtx::conformance {
 namespace {
 
-// Each of these costs the whole time limit.
+// Each timeout costs the whole time limit.
 constexpr std::int64_t kMaxTimeouts = 20;
 
-bool IsUsed(const Program& program, const std::string& name) {
-  return std::ranges::any_of(program.nodes, [&name](const format::Node& node) {
+bool IsUsed(const TestModel& test, const std::string& name) {
+  return std::ranges::any_of(test.nodes, [&name](const format::Node& node) {
     return std::ranges::find(node.inputs, name) != node.inputs.end();
   });
 }
@@ -18,11 +18,11 @@ bool IsUsed(const Program& program, const std::string& name) {
 }  // namespace
 
 bool Search::exhausted() const {
-  return trial_.runs() >= max_runs_ || trial_.timeouts() >= kMaxTimeouts;
+  return tester_.runs() >= max_runs_ || tester_.timeouts() >= kMaxTimeouts;
 }
 
-bool Search::Try(Program candidate) {
-  if (exhausted() || trial_.Run(candidate).way != way_) return false;
+bool Search::Try(TestModel candidate) {
+  if (exhausted() || tester_.Run(candidate).kind != kind_) return false;
   best_ = std::move(candidate);
   return true;
 }
@@ -31,9 +31,9 @@ bool DropInputs(Search& search) {
   bool changed = false;
   for (std::size_t n = 0; n < search.best().nodes.size(); ++n) {
     for (std::size_t i = search.best().nodes[n].inputs.size(); i-- > 1;) {
-      Program candidate = search.best();
+      TestModel candidate = search.best();
       std::vector<std::string>& inputs = candidate.nodes[n].inputs;
-      // Absent ones before the last go with it.
+      // Also removes absent inputs before it.
       if (i >= inputs.size() || inputs[i].empty()) continue;
       inputs[i].clear();
       while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();

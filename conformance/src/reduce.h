@@ -1,45 +1,46 @@
-// Steps that make a failing program smaller or simpler while it fails in the same way.
+// Reduction steps of shrinking: each makes a failing model smaller or simpler while it fails in the
+// same way.
 #pragma once
 
 #include <cstdint>
 
-#include "program.h"
-#include "trial.h"
+#include "differential_tester.h"
+#include "test_model.h"
 
 namespace qtx::conformance {
 
-/// The smallest program found so far, and what may still be spent on finding a smaller one.
+/// The smallest failing model so far, and the remaining budget of runs.
 class Search {
  public:
-  /// REQUIRES: `program` fails by way of `way`.
-  Search(Trial& trial, Program program, Way way, std::int64_t max_runs)
-      : trial_(trial), best_(std::move(program)), way_(way), max_runs_(max_runs) {}
+  /// REQUIRES: `test` fails with `kind`.
+  Search(DifferentialTester& tester, TestModel test, VerdictKind kind, std::int64_t max_runs)
+      : tester_(tester), best_(std::move(test)), kind_(kind), max_runs_(max_runs) {}
 
-  const Program& best() const { return best_; }
+  const TestModel& best() const { return best_; }
   bool exhausted() const;
-  /// True, and `candidate` is the best, when it fails in the same way.
-  bool Try(Program candidate);
-  /// Whether the checker and the reference take it: no run of the backend.
-  bool Accepts(const Program& program) { return trial_.Accepts(program); }
+  /// Makes `candidate` the best and returns true if it fails in the same way.
+  bool Try(TestModel candidate);
+  /// True if the checker and the reference accept it. Does not run the backend.
+  bool Accepts(const TestModel& test) { return tester_.Accepts(test); }
 
  private:
-  Trial& trial_;
-  Program best_;
-  Way way_;
+  DifferentialTester& tester_;
+  TestModel best_;
+  VerdictKind kind_;
   std::int64_t max_runs_;
 };
 
-// Each returns whether it changed anything.
+// Each step returns true if it changed anything.
 
-/// Optional inputs are left out.
+/// Removes optional inputs.
 bool DropInputs(Search& search);
-/// Axes get shorter. Which axes, attributes, parameters and constants must change together is not
-/// written down per operator: those of one size are tried together until the reference accepts.
+/// Shortens axes. No table says which axes, attributes, parameters and constants must change
+/// together: combinations of equal size are tried until the reference accepts one.
 bool ReduceShapes(Search& search);
-/// Elements become real zero, as many as possible; few that are left get smaller.
+/// Sets as many elements as possible to real zero and makes the remaining ones smaller.
 bool ZeroElements(Search& search);
-/// Scales become 1 or a power of two, offsets 0, parameters per tensor; attributes go or get their
-/// usual values.
+/// Simplifies parameters (scales of 1 or a power of two, offsets 0, per tensor) and attributes
+/// (removed or default).
 bool SimplifyParameters(Search& search);
 
 }  // namespace qtx::conformance

@@ -11,13 +11,13 @@ namespace {
 
 using format::Quantization;
 
-// The quantized types of a program, wherever they stand.
-std::vector<Quantization*> TypesOf(Program& program) {
+// All quantized types of a model.
+std::vector<Quantization*> TypesOf(TestModel& test) {
   std::vector<Quantization*> types;
-  for (Datum& datum : program.data) {
+  for (Datum& datum : test.data) {
     if (datum.tensor.quantization) types.push_back(&*datum.tensor.quantization);
   }
-  for (auto* infos : {&program.values, &program.outputs}) {
+  for (auto* infos : {&test.values, &test.outputs}) {
     for (format::ValueInfo& info : *infos) {
       if (info.type && info.type->quantization) types.push_back(&*info.type->quantization);
     }
@@ -31,10 +31,10 @@ float NearestPowerOfTwo(float scale) {
   return std::ldexp(1.0F, fraction < 0.75F ? exponent - 1 : exponent);
 }
 
-// One way to make a type simpler; what it leaves alone is not tried.
+// A simplification of a type; not tried if it changes nothing.
 using Simplify = void (*)(Quantization&);
 constexpr Simplify kSimplifications[] = {
-    [](Quantization& q) {  // what only says more of the same
+    [](Quantization& q) {  // removes redundant fields
       q.scheme = format::Scheme::kUnspecified;
       q.requantization.reset();
       q.quant_min.reset();
@@ -58,7 +58,7 @@ constexpr Simplify kSimplifications[] = {
 
 // Real zero stays real zero: stored values move with their offset.
 bool DropOffset(Search& search, std::size_t datum) {
-  Program candidate = search.best();
+  TestModel candidate = search.best();
   format::Tensor& tensor = candidate.data[datum].tensor;
   if (!tensor.quantization || tensor.quantization->offset.empty() ||
       !format::IsIntegerStorage(tensor.elem_type)) {
@@ -82,9 +82,9 @@ bool DropOffset(Search& search, std::size_t datum) {
 bool SimplifyTypes(Search& search) {
   bool changed = false;
   for (const Simplify simplify : kSimplifications) {
-    Program all = search.best();
+    TestModel all = search.best();
     for (Quantization* q : TypesOf(all)) simplify(*q);
-    Program before = search.best();
+    TestModel before = search.best();
     const std::size_t types = TypesOf(before).size();
     bool differs = false;
     for (std::size_t i = 0; i < types; ++i) differs |= *TypesOf(all)[i] != *TypesOf(before)[i];
@@ -94,7 +94,7 @@ bool SimplifyTypes(Search& search) {
       continue;
     }
     for (std::size_t i = 0; i < types; ++i) {
-      Program one = search.best();
+      TestModel one = search.best();
       Quantization& q = *TypesOf(one)[i];
       const Quantization old = q;
       simplify(q);
@@ -104,7 +104,7 @@ bool SimplifyTypes(Search& search) {
   return changed;
 }
 
-// What ONNX gives where a list is not written: no padding, steps of one.
+// ONNX's defaults of lists: no padding, steps of one.
 std::int64_t Usual(const std::string& name) {
   return name == "strides" || name == "dilations" || name == "kernel_shape" || name == "group" ? 1
                                                                                                : 0;
@@ -113,7 +113,7 @@ std::int64_t Usual(const std::string& name) {
 // Changes attribute `at` of node `n` in a copy, and tries that.
 bool TryAttribute(Search& search, std::size_t n, std::size_t at,
                   const std::function<void(format::Attribute&)>& change) {
-  Program candidate = search.best();
+  TestModel candidate = search.best();
   format::Attribute& attribute = candidate.nodes[n].attributes[at];
   const format::Attribute old = attribute;
   change(attribute);
@@ -139,13 +139,13 @@ bool SimplifyAttributes(Search& search) {
   bool changed = false;
   for (std::size_t n = 0; n < search.best().nodes.size(); ++n) {
     for (std::size_t at = search.best().nodes[n].attributes.size(); at-- > 0;) {
-      Program without = search.best();
+      TestModel without = search.best();
       auto& attributes = without.nodes[n].attributes;
       attributes.erase(attributes.begin() + static_cast<std::ptrdiff_t>(at));
       const bool gone = search.Try(std::move(without));
       changed |= gone || SimplifyAttribute(search, n, at);
     }
-    Program plain = search.best();
+    TestModel plain = search.best();
     plain.nodes[n].origin.reset();
     plain.nodes[n].metadata.clear();
     plain.nodes[n].doc_string.clear();
@@ -154,7 +154,7 @@ bool SimplifyAttributes(Search& search) {
   return changed;
 }
 
-// Scales that stock operators take as inputs.
+// Scale inputs of stock operators.
 bool SimplifyFloats(Search& search) {
   bool changed = false;
   for (std::size_t d = 0; d < search.best().data.size(); ++d) {
@@ -165,7 +165,7 @@ bool SimplifyFloats(Search& search) {
         const float value = search.best().data[d].tensor.As<float>()[i];
         const float simple = to_one ? 1.0F : NearestPowerOfTwo(value);
         if (!std::isfinite(value) || value <= 0 || value == simple) continue;
-        Program candidate = search.best();
+        TestModel candidate = search.best();
         candidate.data[d].tensor.As<float>()[i] = simple;
         if (!search.Try(std::move(candidate))) continue;
         changed = true;

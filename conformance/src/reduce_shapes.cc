@@ -13,7 +13,7 @@ using format::Dims;
 using format::ElementType;
 using Kept = std::vector<std::int64_t>;  // indices that stay, increasing
 
-// Somewhere in a program where the size of an axis stands.
+// A place in a model that depends on the size of an axis.
 struct SizePlace {
   enum class Kind {
     kAxis,       // axis `at` of datum `owner`
@@ -32,7 +32,7 @@ struct Cut {
   Kept kept;
 };
 
-// Parameters per one axis without blocks: as many as the axis has elements.
+// The number of per-axis parameters without blocks, which is the size of the axis.
 std::optional<std::int64_t> ParameterCount(const format::ValueInfo& info) {
   if (!info.type || !info.type->quantization) return std::nullopt;
   const format::Quantization& q = *info.type->quantization;
@@ -46,30 +46,30 @@ bool IsControl(const Datum& datum) {
 }
 
 template <typename Visit>
-void VisitPlaces(const Program& program, const Visit& visit) {
-  for (std::size_t i = 0; i < program.data.size(); ++i) {
-    const format::Tensor& tensor = program.data[i].tensor;
+void VisitPlaces(const TestModel& test, const Visit& visit) {
+  for (std::size_t i = 0; i < test.data.size(); ++i) {
+    const format::Tensor& tensor = test.data[i].tensor;
     for (std::size_t k = 0; k < tensor.dims.size(); ++k) {
       visit(SizePlace{SizePlace::Kind::kAxis, i, k}, tensor.dims[k]);
     }
-    if (!IsControl(program.data[i])) continue;
+    if (!IsControl(test.data[i])) continue;
     for (std::size_t k = 0; k < tensor.As<std::int64_t>().size(); ++k) {
       visit(SizePlace{SizePlace::Kind::kDatum, i, k}, tensor.As<std::int64_t>()[k]);
     }
   }
-  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
-    if (const auto count = ParameterCount(program.outputs[i])) {
+  for (std::size_t i = 0; i < test.outputs.size(); ++i) {
+    if (const auto count = ParameterCount(test.outputs[i])) {
       visit(SizePlace{SizePlace::Kind::kOutput, i}, *count);
     }
   }
-  for (std::size_t i = 0; i < program.values.size(); ++i) {
-    if (const auto count = ParameterCount(program.values[i])) {
+  for (std::size_t i = 0; i < test.values.size(); ++i) {
+    if (const auto count = ParameterCount(test.values[i])) {
       visit(SizePlace{SizePlace::Kind::kBetween, i}, *count);
     }
   }
-  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
-    for (std::size_t k = 0; k < program.nodes[i].attributes.size(); ++k) {
-      const format::Attribute& attribute = program.nodes[i].attributes[k];
+  for (std::size_t i = 0; i < test.nodes.size(); ++i) {
+    for (std::size_t k = 0; k < test.nodes[i].attributes.size(); ++k) {
+      const format::Attribute& attribute = test.nodes[i].attributes[k];
       if (attribute.type == format::AttributeType::kInt) {
         visit(SizePlace{SizePlace::Kind::kAttribute, i, k}, attribute.i);
       }
@@ -113,23 +113,23 @@ bool CutParameters(format::ValueInfo& info, const Kept& kept) {
   return true;
 }
 
-bool Apply(const Cut& cut, Program& program) {
+bool Apply(const Cut& cut, TestModel& test) {
   const SizePlace& place = cut.place;
   const std::int64_t size = std::ssize(cut.kept);
   switch (place.kind) {
     case SizePlace::Kind::kAxis:
-      return CutAxis(program.data[place.owner], place.at, cut.kept);
+      return CutAxis(test.data[place.owner], place.at, cut.kept);
     case SizePlace::Kind::kOutput:
-      return CutParameters(program.outputs[place.owner], cut.kept);
+      return CutParameters(test.outputs[place.owner], cut.kept);
     case SizePlace::Kind::kBetween:
-      return CutParameters(program.values[place.owner], cut.kept);
+      return CutParameters(test.values[place.owner], cut.kept);
     case SizePlace::Kind::kDatum:
-      program.data[place.owner].tensor.As<std::int64_t>()[place.at] = size;
+      test.data[place.owner].tensor.As<std::int64_t>()[place.at] = size;
       return true;
     case SizePlace::Kind::kAttribute:
       break;
   }
-  format::Attribute& attribute = program.nodes[place.owner].attributes[place.at];
+  format::Attribute& attribute = test.nodes[place.owner].attributes[place.at];
   if (attribute.type == format::AttributeType::kInt) {
     attribute.i = size;
   } else {
@@ -138,15 +138,15 @@ bool Apply(const Cut& cut, Program& program) {
   return true;
 }
 
-std::optional<Program> WithCuts(const Program& program, const std::vector<Cut>& cuts) {
-  Program cut = program;
+std::optional<TestModel> WithCuts(const TestModel& test, const std::vector<Cut>& cuts) {
+  TestModel cut = test;
   for (const Cut& one : cuts) {
     if (!Apply(one, cut)) return std::nullopt;
   }
   return cut;
 }
 
-// The sets of cuts that hold the first and some of the others, small sets first.
+// Sets of cuts that include the first, smallest sets first.
 std::vector<std::vector<Cut>> SetsOf(const std::vector<Cut>& cuts) {
   constexpr std::size_t kMaxOthers = 7;
   const std::size_t others = std::min(cuts.size() - 1, kMaxOthers);
@@ -180,7 +180,7 @@ void KeepEverywhere(std::vector<Cut>& cuts, const Kept& kept) {
   for (Cut& cut : cuts) cut.kept = kept;
 }
 
-// Ever smaller chunks of the axis are taken out (Zeller, Hildebrandt 2002).
+// Removes ever smaller chunks of the axis: delta debugging (Zeller, Hildebrandt 2002).
 bool ShortenAxis(Search& search, std::vector<Cut> cuts, std::int64_t size) {
   bool changed = false;
   for (std::int64_t chunk = size - size / 2; chunk > 0;
@@ -201,10 +201,10 @@ bool ShortenAxis(Search& search, std::vector<Cut> cuts, std::int64_t size) {
 }
 
 // Places of one size, the given one first.
-std::vector<Cut> SameSize(const Program& program, const SizePlace& seed, std::int64_t size,
+std::vector<Cut> SameSize(const TestModel& test, const SizePlace& seed, std::int64_t size,
                           const Kept& kept) {
   std::vector<Cut> cuts = {{seed, kept}};
-  VisitPlaces(program, [&](const SizePlace& place, std::int64_t other) {
+  VisitPlaces(test, [&](const SizePlace& place, std::int64_t other) {
     const bool itself =
         place.kind == SizePlace::Kind::kAxis && place.owner == seed.owner && place.at == seed.at;
     if (other == size && !itself) cuts.push_back({place, kept});
@@ -212,7 +212,7 @@ std::vector<Cut> SameSize(const Program& program, const SizePlace& seed, std::in
   return cuts;
 }
 
-// A size of 1 may broadcast where no other does.
+// A size of 1 may broadcast.
 bool KeepFirst(Search& search, std::vector<Cut> cuts) {
   KeepEverywhere(cuts, {0});
   auto candidate = WithCuts(search.best(), cuts);
@@ -231,7 +231,7 @@ bool ShortenPlace(Search& search, const SizePlace& seed, std::int64_t size) {
   return false;
 }
 
-// One of the groups that attribute `group` speaks of: everything that holds all of them is divided.
+// Keeps one group of attribute `group`: divides every axis that spans all groups.
 bool KeepOneGroup(Search& search, const SizePlace& attribute, std::int64_t groups) {
   std::vector<Cut> cuts = {{attribute, {0}}};
   VisitPlaces(search.best(), [&](const SizePlace& place, std::int64_t size) {
@@ -259,10 +259,10 @@ bool KeepOneGroup(Search& search, const SizePlace& attribute, std::int64_t group
 
 bool KeepOneGroup(Search& search) {
   std::vector<std::pair<SizePlace, std::int64_t>> found;
-  const Program& program = search.best();
-  VisitPlaces(program, [&](const SizePlace& place, std::int64_t size) {
+  const TestModel& test = search.best();
+  VisitPlaces(test, [&](const SizePlace& place, std::int64_t size) {
     if (place.kind != SizePlace::Kind::kAttribute || size < 2) return;
-    if (program.nodes[place.owner].attributes[place.at].name == "group") {
+    if (test.nodes[place.owner].attributes[place.at].name == "group") {
       found.emplace_back(place, size);
     }
   });

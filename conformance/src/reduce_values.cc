@@ -15,21 +15,21 @@ struct Element {
   std::int64_t index;
 };
 
-constexpr std::size_t kFew = 32;  // elements that are looked at one by one
+constexpr std::size_t kFew = 32;  // below this, elements are tried one by one
 
 bool HasIntegers(const Tensor& tensor) {
   return format::IsIntegerStorage(tensor.elem_type) || tensor.elem_type == ElementType::kBool ||
          tensor.elem_type == ElementType::kInt64;
 }
 
-// What is neither a shape nor an index nor without a zero.
+// True for data that may become zero: not shapes, not indices.
 bool CanBeZero(const Datum& datum) {
   const ElementType storage = format::StorageOf(datum.tensor.elem_type);
   return storage != ElementType::kBipolar1 && storage != ElementType::kInt64 &&
          storage != ElementType::kUint64 && format::BitWidth(storage) > 0;
 }
 
-// Every element as a number; of floats the value, of integers what is stored.
+// Every element as a number: the value of a float, else the stored integer.
 std::vector<double> NumbersOf(const Tensor& tensor) {
   if (!HasIntegers(tensor)) return format::StoredValues(tensor);
   const std::vector<std::int64_t> values = format::UnpackIntegers(tensor);
@@ -45,7 +45,7 @@ double ZeroAt(const Tensor& tensor, std::int64_t index) {
       format::OffsetAt(*tensor.quantization, map(index)), range.min, range.max));
 }
 
-// Small floats and doubles are left as they are but for zero, whose code is 0 in all of them.
+// Small floats and doubles are only set to zero, whose code is 0 in all of them.
 void StoreZero(Tensor& tensor, std::int64_t index) {
   const auto bits = static_cast<std::size_t>(format::BitWidth(tensor.elem_type));
   const std::size_t bit = static_cast<std::size_t>(index) * bits;
@@ -70,11 +70,11 @@ void StoreNumber(Tensor& tensor, std::int64_t index, double value) {
 }
 
 // The elements that are not zero yet.
-std::vector<Element> NonZero(const Program& program) {
+std::vector<Element> NonZero(const TestModel& test) {
   std::vector<Element> elements;
-  for (std::size_t d = 0; d < program.data.size(); ++d) {
-    if (!CanBeZero(program.data[d])) continue;
-    const Tensor& tensor = program.data[d].tensor;
+  for (std::size_t d = 0; d < test.data.size(); ++d) {
+    if (!CanBeZero(test.data[d])) continue;
+    const Tensor& tensor = test.data[d].tensor;
     const std::vector<double> numbers = NumbersOf(tensor);
     for (std::int64_t i = 0; i < std::ssize(numbers); ++i) {
       if (numbers[static_cast<std::size_t>(i)] != ZeroAt(tensor, i)) elements.push_back({d, i});
@@ -83,10 +83,10 @@ std::vector<Element> NonZero(const Program& program) {
   return elements;
 }
 
-// Many elements of a tensor are set at once: it is unpacked only once.
-Program WithZeros(const Program& program, std::vector<Element>::const_iterator first,
-                  std::vector<Element>::const_iterator last) {
-  Program zeroed = program;
+// Sets many elements while unpacking the tensor only once.
+TestModel WithZeros(const TestModel& test, std::vector<Element>::const_iterator first,
+                    std::vector<Element>::const_iterator last) {
+  TestModel zeroed = test;
   for (std::size_t d = 0; d < zeroed.data.size(); ++d) {
     Tensor& tensor = zeroed.data[d].tensor;
     std::vector<std::int64_t> integers;
@@ -125,7 +125,7 @@ bool ZeroMany(Search& search) {
   return changed;
 }
 
-// Nearer to zero: one unit from it, then halfway, again and again.
+// Moves values towards zero: to one unit from it, then repeatedly halfway.
 bool Lessen(Search& search, const Element& element) {
   bool changed = false;
   for (;;) {
@@ -138,7 +138,7 @@ bool Lessen(Search& search, const Element& element) {
     for (const double nearer : {unit, std::trunc(distance / 2), distance - unit}) {
       const bool smaller = std::abs(nearer) < std::abs(distance) && nearer != 0;
       if (less || !smaller || std::abs(distance) > 0x1p40 || search.exhausted()) continue;
-      Program candidate = search.best();
+      TestModel candidate = search.best();
       StoreNumber(candidate.data[element.datum].tensor, element.index, zero + nearer);
       less = search.Try(std::move(candidate));
     }

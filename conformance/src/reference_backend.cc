@@ -1,5 +1,5 @@
-// The reference interpreter behind the interface of a backend. It lives here because the reference
-// must not know of backends, nor they of it.
+// Adapter: the reference interpreter as a backend. It is here because reference and backends must
+// not depend on each other.
 #include <utility>
 
 #include "qtx/conformance/runner.h"

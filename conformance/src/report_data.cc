@@ -25,7 +25,7 @@ using format::ElementType;
 using format::Tensor;
 using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
 
-// Doubles hold integers exactly up to here, and so does the page's script.
+// Largest integer that a double, and so JavaScript, holds exactly.
 constexpr std::int64_t kExactInteger = std::int64_t{1} << 53;
 
 void Text(Writer& writer, std::string_view text) {
@@ -74,7 +74,7 @@ void Real(Writer& writer, Float value) {
   writer.RawValue(text.data(), text.size(), rapidjson::kNumberType);
 }
 
-// How the elements of a type are printed.
+// Prints elements of a type.
 enum class Kind { kInteger, kUnsigned64, kDouble, kFloat, kNone };
 Kind KindOf(ElementType type) {
   const ElementType storage = format::StorageOf(type);
@@ -90,7 +90,7 @@ Kind KindOf(ElementType type) {
   return no_numbers ? Kind::kNone : Kind::kFloat;
 }
 
-// The elements of a tensor that has passed CheckTensor, each written by its index.
+// Writes elements of a tensor by index.  REQUIRES: CheckTensor succeeded.
 class Values {
  public:
   explicit Values(const Tensor& tensor) : kind_(KindOf(tensor.elem_type)) {
@@ -155,8 +155,8 @@ void WriteElements(Writer& writer, const char* key, const Tensor& tensor,
         [&](const ElementDistance& element) { values.Write(writer, element.index); });
 }
 
-// Only the elements that differ: where, both values, how far apart (null: one is NaN), and whether
-// the tolerance allows it.
+// Only differing elements: index, both values, distance (null if one is NaN), and whether the
+// tolerance allows it.
 void WriteDistances(Writer& writer, const Tensor& got, const Tensor& expected,
                     std::span<const ElementDistance> distances) {
   distances = distances.first(std::min(distances.size(), kMaxShownElements));
@@ -244,8 +244,8 @@ bool IsSound(const Evidence& evidence) {
          std::ranges::all_of(evidence.expected, sound) && std::ranges::all_of(evidence.got, sound);
 }
 
-// About the bytes that the values of `result` take on the page: each input and expected output
-// whole, and of a wrong output index, distance and both values of each element that differs.
+// Estimated bytes of `result` on the page: inputs and expected outputs in full, and index, distance
+// and both values of each differing element.
 std::int64_t EstimateBytes(const CaseResult& result) {
   constexpr auto kMost = static_cast<std::int64_t>(kMaxShownElements);
   const auto width = [](const Tensor& tensor) {
@@ -295,7 +295,7 @@ class PageData {
   }
 
  private:
-  // The smallest first, so that the values of as many wrong answers as possible are there.
+  // Smallest first, to include as many wrong answers as possible.
   void ChooseEvidence() {
     std::vector<std::pair<std::int64_t, const CaseResult*>> sizes;
     for (const BackendReport& row : report_.backends) {
@@ -385,7 +385,7 @@ class PageData {
     writer_.EndObject();
   }
 
-  // Its end says most; thousands of crashes must not make the page grow without bound.
+  // The end is the most useful part; the limit bounds the page when thousands of cases crash.
   void WriteErrorOutput(std::string_view output) {
     const std::size_t most = error_output_left_ > 0 ? kMaxShownErrorOutput : 200;
     if (output.size() > most) output.remove_prefix(output.size() - most);
@@ -409,7 +409,7 @@ class PageData {
   const Report& report_;
   rapidjson::StringBuffer buffer_;
   Writer writer_{buffer_};
-  std::unordered_set<const CaseResult*> shown_;                // those whose values are on the page
+  std::unordered_set<const CaseResult*> shown_;                // results with tensors on the page
   std::unordered_map<std::string, std::size_t> indices_;       // of strings_
   std::unordered_map<std::string, std::size_t> case_indices_;  // by id, of cases_
   std::vector<std::string> strings_;

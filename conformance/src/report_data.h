@@ -1,4 +1,4 @@
-// What the page of the HTML report shows, as compact JSON inside its <script> element.
+// The data of the HTML report: compact JSON for its <script> element.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@ namespace qtx::conformance {
 
 /// Keys: suite, conforms, outcomes[] (names), stale_expectations[], strings[], cases[] (each [id,
 /// spec, why, where, op, level, tags[]]), rows[] (one per BackendReport; results[] each [case,
-/// outcome, microseconds, diagnosis?, detail?]). What repeats is kept once in strings[] and named
-/// by its index. Values of wrong answers are kept for the smallest ones, up to kMaxValueBytes of
-/// the page. Safe inside <script>: no `<` is left, no control character, all of it UTF-8; every
-/// text from a backend is bounded.
+/// outcome, microseconds, diagnosis?, detail?]). Repeated texts are stored once in strings[] and
+/// referred to by index. Tensors are included for the smallest wrong answers, up to kMaxValueBytes
+/// in total. Safe inside <script>: no `<` and no control characters, valid UTF-8, backend texts
+/// bounded in length.
 std::string ToPageData(const Report& report);
 
-/// Bounds of the page, in bytes of its text (estimated) or elements of one tensor.
+/// Limits of the page, in bytes (estimated) or elements of one tensor.
 inline constexpr std::int64_t kMaxValueBytes = std::int64_t{3} << 20;
 inline constexpr std::int64_t kMaxErrorOutputBytes = std::int64_t{1} << 20;
 inline constexpr std::size_t kMaxShownElements = 4096;

@@ -1,5 +1,5 @@
-// The report as one page that needs nothing else: no fonts, scripts or styles from elsewhere. The
-// script of the page shows the data; where scripts are off there are the totals.
+// The report as one self-contained page. Its script shows the data; without scripts only the totals
+// are shown.
 #include <fmt/core.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// The report for programs. The keys are a contract: see report.h.
+// The JSON report. Its keys are a contract: see report.h.
 #include "report_json.h"
 
 #include <cmath>
@@ -12,10 +12,10 @@
 namespace qtx::conformance {
 namespace {
 
-// More of a case than this is for the reproducer, not for a report of thousands of cases.
+// Larger evidence belongs in a reproducer.
 constexpr std::int64_t kMaxWrittenElements = std::int64_t{1} << 16;
 
-// Nothing finer is measured, and reports of thousands of cases are large enough.
+// The precision of the measurement; more digits only enlarge the report.
 void Seconds(JsonWriter& writer, double seconds) {
   WriteField(writer, "seconds", std::round(seconds * 1e6) / 1e6);
 }
@@ -56,7 +56,7 @@ void WriteDifference(JsonWriter& writer, const Difference& difference) {
   writer.EndObject();
 }
 
-// Elements of all values; nullopt when one is no sound tensor, which a reader would refuse.
+// Number of elements in all values; nullopt if a tensor is malformed, which a reader would refuse.
 std::optional<std::int64_t> Elements(const Evidence& evidence) {
   std::int64_t elements = 0;
   for (const auto* values : {&evidence.inputs, &evidence.expected, &evidence.got}) {

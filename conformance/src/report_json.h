@@ -28,7 +28,8 @@ inline constexpr std::int64_t kMaxJsonValues = std::int64_t{1} << 25;
 
 /// The inverse of WriteCase.  Errors: kInvalid at "where: key".
 Result<CaseResult> ReadCase(const rapidjson::Value& json, const std::string& where);
-/// The inverse of WriteTensor. Sizes, types and parameters fit each other.  Errors: as ReadCase.
+/// The inverse of WriteTensor. The result is consistent in sizes, types and parameters.  Errors: as
+/// ReadCase.
 Result<Evidence::Value> ReadTensor(const rapidjson::Value& json, const std::string& where);
 
 }  // namespace qtx::conformance

@@ -1,6 +1,6 @@
-// The report as JUnit XML, the form CI systems read. There is no standard; this keeps to what
-// Jenkins' schema (junit-10.xsd) allows: numbers of a suite as attributes, properties before test
-// cases, one <failure>, <error> or <skipped> in a test case.
+// The report as JUnit XML, for CI systems. There is no standard; this follows Jenkins' schema
+// (junit-10.xsd): numbers of a suite as attributes, properties before test cases, one <failure>,
+// <error> or <skipped> in a test case.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -53,8 +53,8 @@ std::string Message(std::string_view text) {
   return line;
 }
 
-// Where the test cases of a row belong: "x86.exact". Dots divide it into packages. Readers take two
-// test cases of one class and name for the same one, whatever their suites, so classes begin so.
+// Class prefix of a row's test cases: "x86.exact". Readers identify test cases by class and name,
+// across suites, so the prefix must be unique.
 std::string Package(const std::string& name, const std::string& arithmetic) {
   std::string package = name;
   std::ranges::replace(package, '.', '_');
@@ -93,7 +93,7 @@ std::string Elements(const Difference& difference) {
   return text;
 }
 
-// What a person needs who sees nothing but this test case.
+// Everything needed to understand this test case alone.
 std::string Details(const CaseResult& result) {
   std::string text = result.diagnosis + "\n";
   for (const Difference& difference : result.differences) text += Elements(difference);

@@ -1,4 +1,4 @@
-// Reports of parts of a run joined into the report of the whole.
+// Merges the reports of shards or devices into one.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -13,7 +13,7 @@
 namespace qtx::conformance {
 namespace {
 
-// What needs attention most first: of two outcomes of a case the joined report keeps this one.
+// Larger is more severe: of two outcomes of a case the merged report keeps the more severe.
 int Severity(Outcome outcome) {
   switch (outcome) {
     case Outcome::kCrash:
@@ -36,7 +36,7 @@ int Severity(Outcome outcome) {
   return 0;
 }
 
-// Not by source: shards on several devices are reached by several commands.
+// Ignores the source: shards may run by different commands.
 bool SameRow(const BackendReport& a, const BackendReport& b) {
   const auto key = [](const BackendReport& row) {
     return std::tie(row.description.name, row.description.version, row.description.device,
@@ -52,7 +52,7 @@ bool SameBackend(const BackendReport& a, const BackendReport& b) {
          a.description.device == b.description.device && a.error.has_value() == b.error.has_value();
 }
 
-// Of two results of one case: equal outcomes are told once, of others the worse with a note.
+// Merges two results of one case: the worse outcome, with a note of the other.
 void Settle(CaseResult& kept, CaseResult&& other) {
   if (kept.outcome == other.outcome) return;
   if (Severity(other.outcome) > Severity(kept.outcome)) std::swap(kept, other);
@@ -60,7 +60,7 @@ void Settle(CaseResult& kept, CaseResult&& other) {
   kept.diagnosis += "another run of it gave " + std::string(Name(other.outcome));
 }
 
-// A row of the whole, and where its cases are by id.
+// A row of the merged report, with an index of its cases by id.
 struct Joined {
   explicit Joined(BackendReport&& first) : row(std::move(first)) {
     for (std::size_t i = 0; i < row.cases.size(); ++i) known.emplace(row.cases[i].id, i);
@@ -69,7 +69,7 @@ struct Joined {
   std::map<std::string, std::size_t, std::less<>> known;
 };
 
-// True when a case was in both.
+// True if both have a case in common.
 bool JoinCases(Joined& to, std::vector<CaseResult>&& more) {
   const bool had_cases = !to.known.empty();
   std::size_t added = 0;
@@ -96,7 +96,7 @@ std::ptrdiff_t ArithmeticIndex(const BackendReport& row) {
   return std::ranges::find(names, row.arithmetic) - names.begin();
 }
 
-// Beside the backend's other rows, in the order in which it names its arithmetics, as a run does.
+// Inserts the row beside the backend's other rows, in the order of its arithmetics.
 void Insert(BackendReport&& row, std::vector<Joined>& rows) {
   const auto same = [&](const Joined& other) { return SameBackend(row, other.row); };
   auto place = std::ranges::find_if(rows, same);
@@ -111,7 +111,7 @@ void Insert(BackendReport&& row, std::vector<Joined>& rows) {
   rows.insert(place, Joined(std::move(row)));
 }
 
-// A part in which nothing held for a backend has a row without cases; the whole has none then.
+// Drops rows without cases if the same backend and arithmetic has another row with cases.
 void DropEmptyRows(std::vector<BackendReport>& rows) {
   const std::vector<BackendReport>& all = rows;
   std::vector<bool> drop(rows.size());
@@ -144,7 +144,7 @@ void AddPart(Report& whole, std::vector<Joined>& rows, Report&& part) {
       overlap = JoinRow(*same, std::move(row)) || overlap;
     }
   }
-  // Parts that share cases are runs of one selection, others are parts of it.
+  // Reports that share cases are runs of the same selection; others are parts of it.
   whole.selected =
       overlap ? std::max(whole.selected, part.selected) : whole.selected + part.selected;
   for (std::string& line : part.stale_expectations) {
@@ -159,7 +159,7 @@ std::string ShardText(std::int64_t shard, std::int64_t shards) {
   return std::to_string(shard) + "/" + std::to_string(shards);
 }
 
-// All of a run: what is not there may have failed.
+// All shards must be present: a missing one may have failures.
 Result<void> CheckComplete(const std::vector<Report>& parts) {
   std::int64_t shards = 1;
   std::set<std::int64_t> found;
@@ -177,7 +177,7 @@ Result<void> CheckComplete(const std::vector<Report>& parts) {
   std::int64_t missing = 1;
   while (found.contains(missing)) ++missing;
   return Error{ErrorCode::kInvalid, "shard " + ShardText(missing, shards),
-               "is not among the reports, which hold " + std::to_string(found.size()) + " of " +
+               "is missing; the reports have " + std::to_string(found.size()) + " of " +
                    std::to_string(shards)};
 }
 

@@ -5,7 +5,7 @@
 
 namespace qtx::conformance {
 
-/// Holds the marks "@totals@" and "@data@", once each, in this order.
+/// Contains the placeholders "@totals@" and "@data@", once each, in this order.
 extern const std::string_view kReportPage;
 
 }  // namespace qtx::conformance

@@ -1,4 +1,4 @@
-// The JSON report read back. It may come from another machine, and be anything.
+// Reads a JSON report, which is untrusted input.
 #include <rapidjson/error/en.h>
 
 #include <charconv>
@@ -14,7 +14,7 @@ namespace {
 
 using rapidjson::Value;
 
-// Brackets open at once, and everything that ends a value, counted without a parser.
+// Nesting depth and number of values, counted without parsing.
 Result<void> CheckBounds(std::string_view json, const std::string& where) {
   int depth = 0;
   std::int64_t values = 0;
@@ -40,10 +40,10 @@ Result<void> CheckBounds(std::string_view json, const std::string& where) {
   return {};
 }
 
-// Times and counts are added up: a sum of these is finite.
+// Upper bound of times and counts, so that sums stay finite.
 constexpr double kMaxSeconds = 1e12;
 constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
-// Rows are compared with each other when reports are joined.
+// Merging compares all pairs of rows.
 constexpr std::size_t kMaxBackends = 4096;
 
 double Seconds(JsonFields& fields) {
@@ -121,7 +121,7 @@ Result<Difference> ReadDifference(const Value& json, const std::string& where) {
   if (const auto* const histogram = fields.Find("histogram")) {
     QTX_RETURN_IF_ERROR(ReadHistogram(*histogram, where + ": histogram", difference));
   }
-  // Writers rely on it: what differs has a first element and a distance.
+  // Writers require a first element and a distance for a difference.
   if (difference.mismatch.empty() && (difference.first.empty() || difference.histogram.empty())) {
     fields.Refuse("first", "elements that differ, and their histogram");
   }

@@ -1,4 +1,4 @@
-// The report on a terminal.
+// The report as text for a terminal.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ bool NeedsAttention(Outcome outcome) {
          outcome != Outcome::kExpectedFail;
 }
 
-// The last lines that the process wrote; a message has the last one already.
+// The last lines of error output, without the very last, which the message has.
 std::string ErrorOutput(const CaseResult& result) {
   std::string_view rest = result.error_output;
   while (rest.ends_with('\n')) rest.remove_suffix(1);
@@ -85,7 +85,7 @@ std::string StaleExpectations(const Report& report) {
   return text;
 }
 
-// What the row shows as a whole, the most telling first.
+// The row's findings, most important first.
 std::string Findings(const BackendReport& row) {
   constexpr std::size_t kMaxOperators = 8;
   std::string text;
@@ -139,7 +139,7 @@ std::string Attention(const BackendReport& row, std::size_t max_listed) {
          Findings(row) + text;
 }
 
-// Once for each network and arithmetic, whatever the backends.
+// Listed once for each network and arithmetic, over all backends.
 std::string UnmodelledNodes(const Report& report, std::size_t max_listed) {
   std::set<std::string> networks;
   std::string text;
@@ -173,7 +173,8 @@ std::string ClausesNotNamed(const BackendReport& row) {
 
 std::string ToText(const Report& report, std::size_t max_listed) {
   std::string text = Table(report);
-  for (const BackendReport& row : report.backends) text += Attention(row, max_listed) + ClausesNotNamed(row);
+  for (const BackendReport& row : report.backends)
+    text += Attention(row, max_listed) + ClausesNotNamed(row);
   return text + UnmodelledNodes(report, max_listed) + StaleExpectations(report);
 }
 

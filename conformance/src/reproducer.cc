@@ -1,4 +1,4 @@
-// The folder of a reproducer, written at once or not at all.
+// Writes the folder of a reproducer atomically.
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 using format::Tensor;
 
-constexpr std::string_view kTitle = "# QTX reproducer\n";  // README.md of every folder we wrote
+constexpr std::string_view kTitle =
+    "# QTX reproducer\n";  // first line of README.md in every reproducer
 constexpr std::int64_t kMaxReadmeBytes = std::int64_t{1} << 20;
 constexpr std::array<std::string_view, 8> kEntries = {
     "README.md", "again", "case.yaml", "expected", "got", "inputs", "model.onnx", "reproduce.sh"};
@@ -40,7 +41,7 @@ std::string ShellWord(const std::string& text) {
   return quoted + "'";
 }
 
-// NumPy has no such elements: .npy widens them, .pb keeps them.
+// .npy would widen types that NumPy lacks; .pb keeps them.
 bool NeedsProtobuf(const Tensor& tensor) {
   return format::IsSmallFloat(tensor.elem_type) ||
          tensor.elem_type == format::ElementType::kBfloat16;
@@ -112,7 +113,7 @@ Result<void> WriteAll(const Shrunk& shrunk, const std::string& backend, const fs
   return format::WriteFileAtomically((folder / "README.md").string(), Readme(shrunk, backend));
 }
 
-// What is there goes away only once the new folder is complete.
+// Removes the old folder only once the new one is complete.
 Result<void> Replace(const fs::path& written, const fs::path& folder) {
   std::error_code error;
   const fs::path old = written.string() + ".old";
@@ -126,7 +127,7 @@ Result<void> Replace(const fs::path& written, const fs::path& folder) {
   return {};
 }
 
-// "out/" and "out" are one folder.
+// "out/" and "out" are the same folder.
 fs::path WithoutTrailingSlash(const std::string& folder) {
   const fs::path path = fs::path(folder).lexically_normal();
   return path.has_filename() ? path : path.parent_path();

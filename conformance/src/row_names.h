@@ -1,4 +1,4 @@
-// What tells the rows of a report apart.
+// Distinct names for the rows of a report.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace qtx::conformance {
 
-/// The backend's name for each row; of rows with one name and arithmetic, as when a joined report
-/// has several devices, the second and later get their device or, failing that, a number:
-/// "npu", "npu (revision B)", "npu (2)".
+/// The backend's name for each row. If rows share name and arithmetic (a merged report of several
+/// devices), all but the first get their device or a number appended: "npu", "npu (revision B)",
+/// "npu (2)".
 std::vector<std::string> RowNames(const Report& report);
 
 }  // namespace qtx::conformance

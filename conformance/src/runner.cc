@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMaxJobs = 256;
-constexpr int kMaxFreshInstances = 1024;  // a row may ask, of wrong answers
+constexpr int kMaxFreshInstances = 1024;  // fresh instances of a row, for wrong answers
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -38,7 +38,7 @@ const ExpectedFailure* FindExpected(const BackendSource& source, const CaseResul
   return nullptr;
 }
 
-// Turns what came of a listed case into the outcome the list makes of it.
+// Converts the outcome of a case by the list of expected failures.
 void ApplyExpectations(const BackendSource& source, CaseResult& result) {
   const ExpectedFailure* expected = FindExpected(source, result);
   if (expected == nullptr || result.outcome == Outcome::kUnsupported) return;
@@ -52,7 +52,7 @@ void ApplyExpectations(const BackendSource& source, CaseResult& result) {
   result.outcome = Outcome::kExpectedFail;
 }
 
-// What a result says of its case, whatever came of it.
+// The fields of a result that come from its case.
 void Introduce(const Case& c, const std::string& arithmetic, CaseResult& result) {
   result.id = c.id;
   result.position = c.position;
@@ -65,7 +65,7 @@ void Introduce(const Case& c, const std::string& arithmetic, CaseResult& result)
   result.tags = c.tags;
 }
 
-// Calls back from one thread at a time.
+// Serializes callbacks.
 class Listener {
  public:
   explicit Listener(const RunOptions& options) : options_(options) {}
@@ -135,8 +135,8 @@ class Row {
     return result.outcome == Outcome::kFail && result.evidence && !result.unstable;
   }
 
-  // An instance that has answered nothing yet: right there, or otherwise the second time, the
-  // answer depends on what was asked before.
+  // If a fresh instance passes, or is unstable itself, the wrong answer depends on earlier
+  // requests.
   void AskAFreshInstance(ReferenceResults& references, std::size_t i, CaseResult& result) {
     const Instance fresh = source_.make();
     if (!fresh || source_.is_reference) return;
@@ -148,7 +148,7 @@ class Row {
     result.diagnosis += "; a fresh instance of the backend answers otherwise";
   }
 
-  // False when the backend was not there to be asked.
+  // False if the backend could not be started.
   bool RunCase(const Instance& backend, ReferenceResults& references, std::size_t i) {
     const Clock::time_point start = Clock::now();
     CaseResult& result = report_.cases[i];
@@ -179,7 +179,7 @@ Result<backend::Description> DescribeBackend(const BackendSource& source) {
   return backend->Describe();
 }
 
-// The arithmetics to run a backend in: those asked for, or all it claims; each once.
+// The arithmetics in which to run a backend: those selected, else all it has; without repeats.
 std::vector<std::string> ArithmeticsOf(const backend::Description& description,
                                        const RunOptions& options) {
   std::vector<std::string> names;
@@ -190,7 +190,7 @@ std::vector<std::string> ArithmeticsOf(const backend::Description& description,
   return names;
 }
 
-// The cases to run in `arithmetic`, as indices; none when the backend does not claim it.
+// Indices of the cases to run in `arithmetic`; none if the backend lacks it.
 std::vector<std::size_t> Choose(std::span<const Case> cases,
                                 const backend::Description& description,
                                 const std::string& arithmetic) {
@@ -203,7 +203,7 @@ std::vector<std::size_t> Choose(std::span<const Case> cases,
   return chosen;
 }
 
-// What is to be run, known before anything is.
+// The cases for one backend and arithmetic, planned before any is run.
 struct Plan {
   const BackendSource* source;
   std::vector<std::size_t> chosen;

@@ -1,4 +1,4 @@
-// The order of the steps, and what becomes of the program that is left.
+// The order of the reduction steps, and the case made from the result.
 #include "qtx/conformance/shrink.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::string Stem(const std::string& op_type) {
   return stem;
 }
 
-// a, b, c, ... without the two that YAML 1.1 takes for true and false.
+// a, b, c, ... without n and y, which YAML 1.1 reads as booleans.
 std::string InputName(std::size_t i) {
   constexpr std::string_view kLetters = "abcdefghijklmopqrstuvwxz";
   return i < kLetters.size() ? std::string(1, kLetters[i]) : "in" + std::to_string(i + 1);
@@ -45,29 +45,29 @@ void Rename(const std::map<std::string, std::string>& names, std::vector<std::st
   }
 }
 
-// Names of real networks are long, and no names for files.
-Program WithTidyNames(Program program) {
+// Names in real networks are long and not usable as file names.
+TestModel WithTidyNames(TestModel test) {
   std::map<std::string, std::string> names;
-  for (std::size_t i = 0; i < program.data.size(); ++i) {
-    program.data[i].name = names[program.data[i].name] = InputName(i);
+  for (std::size_t i = 0; i < test.data.size(); ++i) {
+    test.data[i].name = names[test.data[i].name] = InputName(i);
   }
-  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
-    const std::string name = program.outputs.size() == 1 ? "y" : "y" + std::to_string(i + 1);
-    program.outputs[i].name = names[program.outputs[i].name] = name;
+  for (std::size_t i = 0; i < test.outputs.size(); ++i) {
+    const std::string name = test.outputs.size() == 1 ? "y" : "y" + std::to_string(i + 1);
+    test.outputs[i].name = names[test.outputs[i].name] = name;
   }
   std::size_t between = 0;
-  for (format::Node& node : program.nodes) {
+  for (format::Node& node : test.nodes) {
     for (const std::string& name : node.outputs) {
       if (!name.empty() && !names.contains(name)) names[name] = "t" + std::to_string(++between);
     }
   }
-  for (format::ValueInfo& info : program.values) info.name = names[info.name];
-  for (format::Node& node : program.nodes) {
+  for (format::ValueInfo& info : test.values) info.name = names[info.name];
+  for (format::Node& node : test.nodes) {
     node.name.clear();
     Rename(names, node.inputs);
     Rename(names, node.outputs);
   }
-  return program;
+  return test;
 }
 
 CaseValue ValueOf(const std::string& name, const Tensor& tensor) {
@@ -80,40 +80,40 @@ CaseValue ValueOf(const std::string& name, const Tensor& tensor) {
   return value;
 }
 
-// Whether the one node can be the `op` of a case: inputs by name, all outputs given.
-bool IsOperatorCase(const Program& program) {
-  if (program.nodes.size() != 1) return false;
-  const format::Node& node = program.nodes[0];
+// True if the model is one node that can be the `op` of a case.
+bool IsOperatorCase(const TestModel& test) {
+  if (test.nodes.size() != 1) return false;
+  const format::Node& node = test.nodes[0];
   std::set<std::string> names;
   for (const std::string& name : node.inputs) {
     if (!name.empty() && !names.insert(name).second) return false;
   }
-  return node.outputs.size() == program.outputs.size() && node.unknown_fields.empty();
+  return node.outputs.size() == test.outputs.size() && node.unknown_fields.empty();
 }
 
-Operator OperatorOf(const Program& program) {
-  const format::Node& node = program.nodes[0];
+Operator OperatorOf(const TestModel& test) {
+  const format::Node& node = test.nodes[0];
   Operator op;
   op.type = node.op_type;
   op.domain = node.domain;
   op.attributes = node.attributes;
-  for (const format::OpsetImport& opset : program.opset_imports) {
+  for (const format::OpsetImport& opset : test.opset_imports) {
     if (opset.domain.empty() || opset.domain == "ai.onnx") op.opset = opset.version;
   }
   if (node.origin) op.origin = node.origin->framework + "/" + node.origin->op_type;
   return op;
 }
 
-std::vector<CaseValue> OperatorInputs(const Program& program) {
+std::vector<CaseValue> OperatorInputs(const TestModel& test) {
   std::vector<CaseValue> inputs;
-  for (const std::string& name : program.nodes[0].inputs) {
+  for (const std::string& name : test.nodes[0].inputs) {
     if (name.empty()) {
       inputs.emplace_back();
       inputs.back().name = "absent" + std::to_string(inputs.size());
       inputs.back().absent = true;
       continue;
     }
-    const auto datum = std::ranges::find(program.data, name, &Datum::name);
+    const auto datum = std::ranges::find(test.data, name, &Datum::name);
     inputs.push_back(ValueOf(name, datum->tensor));
     inputs.back().initializer = datum->constant;
   }
@@ -126,13 +126,14 @@ class Shrinker {
       : source_(source), failure_(failure), options_(options) {}
 
   Result<Shrunk> Run() {
-    QTX_ASSIGN_OR_RETURN(Trial trial, Trial::Make(source_, options_.arithmetic, Tolerance()));
-    const Verdict whole = trial.Run(failure_.model, failure_.inputs);
-    QTX_RETURN_IF_ERROR(ExpectFault(whole, trial.arithmetic()));
-    QTX_ASSIGN_OR_RETURN(const Part part, FindFailingPart(trial, failure_.model, failure_.inputs,
-                                                          whole.way, options_.max_runs / 2));
-    const Program program = Reduce(trial, part);
-    return Finish(trial, WithTidyNames(program), part.verdict.way);
+    QTX_ASSIGN_OR_RETURN(DifferentialTester tester,
+                         DifferentialTester::Make(source_, options_.arithmetic, Tolerance()));
+    const Verdict whole = tester.Run(failure_.model, failure_.inputs);
+    QTX_RETURN_IF_ERROR(ExpectFault(whole, tester.arithmetic()));
+    QTX_ASSIGN_OR_RETURN(const Part part, FindFailingPart(tester, failure_.model, failure_.inputs,
+                                                          whole.kind, options_.max_runs / 2));
+    const TestModel test = Reduce(tester, part);
+    return Finish(tester, WithTidyNames(test), part.verdict.kind);
   }
 
  private:
@@ -144,17 +145,18 @@ class Shrinker {
   }
 
   Result<void> ExpectFault(const Verdict& verdict, const std::string& arithmetic) const {
-    if (IsFault(verdict.way)) return {};
+    if (IsFault(verdict.kind)) return {};
     std::string message = "backend '" + source_.name + "' ";
-    if (verdict.way == Way::kPass) message += "passes it in " + arithmetic;
-    if (verdict.way == Way::kUnsupported) message += "does not support it: " + verdict.detail;
-    if (verdict.way == Way::kInvalid) message = "the checker or the reference refuses it";
+    if (verdict.kind == VerdictKind::kPass) message += "passes it in " + arithmetic;
+    if (verdict.kind == VerdictKind::kUnsupported)
+      message += "does not support it: " + verdict.detail;
+    if (verdict.kind == VerdictKind::kInvalid) message = "the checker or the reference refuses it";
     return Error{ErrorCode::kInvalid, failure_.name, message + "; there is nothing to shrink"};
   }
 
-  Program Reduce(Trial& trial, const Part& part) const {
+  TestModel Reduce(DifferentialTester& tester, const Part& part) const {
     constexpr int kRounds = 4;
-    Search search(trial, part.program, part.verdict.way, options_.max_runs);
+    Search search(tester, part.test, part.verdict.kind, options_.max_runs);
     for (int round = 0; round < kRounds && !search.exhausted(); ++round) {
       bool changed = DropInputs(search);
       changed |= ReduceShapes(search);
@@ -165,77 +167,79 @@ class Shrinker {
     return search.best();
   }
 
-  // As a case that fails on a backend of its own, which has run nothing before.
-  Result<Shrunk> Finish(const Trial& trial, const Program& program, Way way) const {
+  // Confirms the failure on a fresh backend.
+  Result<Shrunk> Finish(const DifferentialTester& tester, const TestModel& test,
+                        VerdictKind kind) const {
     for (const bool as_operator : {true, false}) {
-      if (as_operator && !IsOperatorCase(program)) continue;
-      QTX_ASSIGN_OR_RETURN(Trial fresh, Trial::Make(source_, trial.arithmetic(), Tolerance()));
-      const Verdict verdict = fresh.Run(program);
-      if (verdict.way != way) continue;
-      QTX_ASSIGN_OR_RETURN(Shrunk shrunk, ToShrunk(program, verdict, as_operator, fresh));
-      shrunk.runs = trial.runs() + fresh.runs();
-      if (shrunk.how == Name(way) && ToYaml(shrunk.reduced)) return shrunk;
+      if (as_operator && !IsOperatorCase(test)) continue;
+      QTX_ASSIGN_OR_RETURN(DifferentialTester fresh,
+                           DifferentialTester::Make(source_, tester.arithmetic(), Tolerance()));
+      const Verdict verdict = fresh.Run(test);
+      if (verdict.kind != kind) continue;
+      QTX_ASSIGN_OR_RETURN(Shrunk shrunk, ToShrunk(test, verdict, as_operator, fresh));
+      shrunk.runs = tester.runs() + fresh.runs();
+      if (shrunk.how == Name(kind) && ToYaml(shrunk.reduced)) return shrunk;
     }
     return Error{ErrorCode::kInvalid, failure_.name,
-                 std::string(Name(way)) +
-                     ", but not any more on a backend that has run nothing before: its answers "
-                     "depend on what it ran"};
+                 std::string(Name(kind)) +
+                     ", but passes on a fresh backend: its answers "
+                     "depend on earlier requests"};
   }
 
-  Result<Shrunk> ToShrunk(const Program& program, const Verdict& verdict, bool as_operator,
-                          Trial& trial) const {
+  Result<Shrunk> ToShrunk(const TestModel& test, const Verdict& verdict, bool as_operator,
+                          DifferentialTester& tester) const {
     Shrunk shrunk;
-    shrunk.arithmetic = trial.arithmetic();
-    shrunk.op = program.nodes.back().op_type;
-    shrunk.nodes = std::ssize(program.nodes);
-    shrunk.elements = ElementsOf(program);
-    shrunk.model = ToModel(program, verdict.expected);
-    shrunk.reduced = CaseOf(program, verdict, as_operator, shrunk);
+    shrunk.arithmetic = tester.arithmetic();
+    shrunk.op = test.nodes.back().op_type;
+    shrunk.nodes = std::ssize(test.nodes);
+    shrunk.elements = ElementsOf(test);
+    shrunk.model = ToModel(test, verdict.expected);
+    shrunk.reduced = CaseOf(test, verdict, as_operator, shrunk);
     if (as_operator) {
       QTX_ASSIGN_OR_RETURN(shrunk.model, BuildModel(shrunk.reduced));
     }
-    const std::vector<Tensor> inputs = InputsOf(program);
-    const Verdict again = trial.Run(shrunk.model, inputs);
-    if (again.expected.size() < program.outputs.size()) {
+    const std::vector<Tensor> inputs = InputsOf(test);
+    const Verdict again = tester.Run(shrunk.model, inputs);
+    if (again.expected.size() < test.outputs.size()) {
       return Error{ErrorCode::kInvalid, failure_.name,
                    "the reference refuses it as a case: " + again.detail};
     }
-    shrunk.how = Name(again.way);
+    shrunk.how = Name(again.kind);
     shrunk.detail = again.detail;
-    for (const Datum& datum : program.data) {
+    for (const Datum& datum : test.data) {
       if (!datum.constant) shrunk.evidence.inputs.push_back({datum.name, datum.tensor});
     }
-    for (std::size_t i = 0; i < program.outputs.size(); ++i) {
-      const std::string& name = program.outputs[i].name;
+    for (std::size_t i = 0; i < test.outputs.size(); ++i) {
+      const std::string& name = test.outputs[i].name;
       shrunk.evidence.expected.push_back({name, again.expected[i]});
       if (i < again.got.size()) shrunk.evidence.got.push_back({name, again.got[i]});
     }
     return shrunk;
   }
 
-  Case CaseOf(const Program& program, const Verdict& verdict, bool as_operator,
+  Case CaseOf(const TestModel& test, const Verdict& verdict, bool as_operator,
               const Shrunk& shrunk) const {
     Case c;
     c.id = failure_.id;
     c.spec = failure_.spec.empty() ? Stem(shrunk.op) + ".S1" : failure_.spec;
     c.why = "shrunk from " + failure_.name + ", where " + source_.name +
-            " went wrong: " + std::string(Name(verdict.way));
+            " went wrong: " + std::string(Name(verdict.kind));
     c.derivation = "the reference's answer in " + shrunk.arithmetic;
     c.arithmetics = {shrunk.arithmetic};
     c.tags = {"shrunk"};
     c.ulp = failure_.ulp;
     c.close = failure_.close;
     if (as_operator) {
-      c.op = OperatorOf(program);
-      c.inputs = OperatorInputs(program);
+      c.op = OperatorOf(test);
+      c.inputs = OperatorInputs(test);
     } else {
       c.model = "model.onnx";
-      for (const Datum& datum : program.data) {
+      for (const Datum& datum : test.data) {
         if (!datum.constant) c.inputs.push_back(ValueOf(datum.name, datum.tensor));
       }
     }
-    for (std::size_t i = 0; i < program.outputs.size(); ++i) {
-      c.outputs.push_back(ValueOf(program.outputs[i].name, verdict.expected[i]));
+    for (std::size_t i = 0; i < test.outputs.size(); ++i) {
+      c.outputs.push_back(ValueOf(test.outputs[i].name, verdict.expected[i]));
     }
     return c;
   }

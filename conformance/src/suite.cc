@@ -1,4 +1,4 @@
-// Finding the cases of a folder and choosing among them.
+// Loads the cases of a folder and selects among them.
 #include "qtx/conformance/suite.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace qtx::conformance {
 namespace {
 
-// Ids must be unique; positions are counted.
+// Checks that ids are unique and numbers the cases.
 Result<void> Number(Suite& suite) {
   if (suite.cases.empty()) return Error{ErrorCode::kInvalid, suite.folder, "found no case"};
   std::map<std::string_view, const Case*> first;
@@ -36,7 +36,7 @@ Result<void> CheckCount(const Suite& suite) {
                "found more than " + std::to_string(kMaxCases) + " cases"};
 }
 
-// Documents that stand for a folder of data sets become a case for each.
+// Expands documents with a folder of data sets to one case for each.
 Result<void> Add(std::vector<Case> cases, Suite& suite) {
   for (Case& c : cases) {
     c.folder = suite.folder;
@@ -115,7 +115,7 @@ std::vector<Case> Select(std::span<const Case> cases, const Selection& selection
   for (const Case& c : cases) {
     if (!MatchesAny(selection.filters, c.id)) continue;
     if (!selection.level.empty() && c.level != selection.level) continue;
-    // Round robin, so that neighbours, which cost alike, spread over the shards.
+    // Round robin, since neighbouring cases cost about the same.
     if (position++ % selection.shard.count == selection.shard.index - 1) selected.push_back(c);
   }
   return selected;

@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view kModel = "model.onnx";
 constexpr std::string_view kSet = "test_data_set_";
 
-// Files stand for the model's inputs and outputs by their order; a model's values have no such
-// names as "input_0.pb", so none is taken for another.
+// Files are matched with the model's inputs and outputs by order; no value of a model is called
+// "input_0.pb".
 std::vector<CaseValue> ValuesOf(const std::string& root, const std::string& set,
                                 std::string_view stem) {
   std::vector<CaseValue> values;
@@ -27,7 +27,7 @@ std::vector<CaseValue> ValuesOf(const std::string& root, const std::string& set,
   return values;
 }
 
-// Integers are held bit for bit: ONNX's relative tolerance of 1e-3 would let large ones differ.
+// Integers must be equal: ONNX's relative tolerance of 1e-3 would let large ones differ.
 Case StockCase(const std::string& folder, const std::string& test_data) {
   Case c;
   c.folder = folder;

@@ -53,7 +53,7 @@ Result<Scheme> ReadScheme(const Yaml& node, const Place& place) {
   return Refuse(place, node, "found '" + name + "', expected one of " + expected);
 }
 
-// A number, a symbol, or ? for a dimension nothing is known of.
+// A dimension: a number, a symbol, or ? if unknown.
 Result<format::Dimension> ReadDimension(const Yaml& node, const Place& place) {
   QTX_ASSIGN_OR_RETURN(const std::string text, ReadString(node, place));
   format::Dimension dimension;
@@ -65,7 +65,7 @@ Result<format::Dimension> ReadDimension(const Yaml& node, const Place& place) {
   return dimension;
 }
 
-// Reads `key` of a map into `field` when it is there; `present` notes that it was.
+// Reads `key` of a map into `field`; `present` becomes true if it exists.
 template <typename T, typename Field>
 Result<void> Optional(const Yaml& node, const Place& place, std::string_view key,
                       Result<T> (*read)(const Yaml&, const Place&), Field& field,
@@ -97,7 +97,7 @@ Result<std::vector<float>> ReadScales(const Yaml& node, const Place& place) {
   QTX_RETURN_IF_ERROR(ExpectMap(*generate, below, {"kind", "seed", "count"}));
   const Yaml* kind = generate->Find("kind");
   if (kind == nullptr || kind->text != "extreme") {
-    return Refuse(below, *generate, "expected kind: extreme, the one that scales have");
+    return Refuse(below, *generate, "expected kind: extreme, the only one for scales");
   }
   std::uint64_t seed = 0;
   std::int64_t count = 1;

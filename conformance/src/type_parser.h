@@ -1,4 +1,4 @@
-// The type of a value of a case: element type, shape, quantization, statistics.
+// Parses the type of a case's value: element type, shape, quantization, statistics.
 #pragma once
 
 #include "qtx/format/result.h"
@@ -8,9 +8,9 @@
 
 namespace qtx::conformance {
 
-/// The type keys of a typed value; those of its data are known and skipped. elem_type is kUndefined
-/// without `type`. Any quantization key gives the type a quantization, and so does a quantized
-/// type. Errors: kInvalid for unknown keys and values out of their field's range.
+/// Reads the type keys of a typed value and skips its data keys. elem_type is kUndefined without
+/// `type`. The type gets a quantization if any of its keys is present or elem_type is quantized.
+/// Errors: kInvalid for unknown keys and values out of their field's range.
 Result<format::TensorType> ParseType(const Yaml& node, const Place& place);
 
 }  // namespace qtx::conformance

@@ -41,7 +41,7 @@ Result<Generator> ParseGenerator(const Yaml& node, const Place& place) {
   return generator;
 }
 
-// The dims that `count` values have: those written, or one axis of them.
+// The dims of `count` values: as written, or one axis.
 Result<format::Dims> DimsFor(const format::TensorType& type, const Yaml& node, const Place& place) {
   const std::int64_t count = node.is_list() ? std::ssize(node.items) : 1;
   if (!type.shape) return format::Dims{count};
@@ -93,7 +93,7 @@ void StoreCode(std::uint32_t code, std::size_t index, int bits, format::Tensor& 
   }
 }
 
-// The encoder saturates, so it does not give the infinities of the types that have them.
+// The encoder saturates, so infinities are encoded here.
 std::uint32_t CodeOf(ElementType storage, double value) {
   const bool negative = value < 0;
   if (std::isinf(value) && storage == ElementType::kFloat16) return negative ? 0xFC00 : 0x7C00;
@@ -102,7 +102,7 @@ std::uint32_t CodeOf(ElementType storage, double value) {
   return format::EncodeSmallFloat(storage, value);
 }
 
-// float16, bfloat16, float8, float4: the values themselves, which must be representable.
+// float16, bfloat16, float8, float4: the values must be representable.
 Result<void> FillSmallFloats(const Yaml& node, const Place& place, format::Tensor& tensor) {
   const ElementType storage = format::StorageOf(tensor.elem_type);
   QTX_ASSIGN_OR_RETURN(const auto values, ReadList(node, place, ReadFloat<double>));

@@ -9,10 +9,10 @@
 
 namespace qtx::conformance {
 
-/// One entry of inputs, initializers or an expectation. Whether the type's parameters keep the
-/// rules of the format is left to the checker, since cases may break them on purpose. Errors:
-/// kInvalid for unknown keys, a value its element type cannot hold, a count that disagrees with the
-/// shape; kTooLarge past kMaxCaseElements.
+/// One entry of inputs, initializers or an expectation. Does not check the format's rules on
+/// parameters, which cases may break on purpose. Errors: kInvalid for unknown keys, a value out of
+/// its element type's range, a count that disagrees with the shape; kTooLarge past
+/// kMaxCaseElements.
 Result<CaseValue> ParseValue(const std::string& name, const Yaml& node, const Place& place);
 
 /// `data` as a tensor of `type`: stored integers, or the values of a float type, row-major.

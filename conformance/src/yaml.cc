@@ -17,9 +17,9 @@
 namespace qtx::conformance {
 namespace {
 
-// Builds the tree from yaml-cpp's events rather than its Node, whose aliases share subtrees: a few
-// lines of "billion laughs" would take for ever to walk. After the first error events are ignored,
-// since a handler can stop the parser only by throwing.
+// Builds the tree from yaml-cpp's events rather than its Node, whose aliases share subtrees: a
+// "billion laughs" document would never be fully walked. After the first error, events are ignored,
+// because a handler can stop the parser only by throwing.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(std::string where, int first_line)
@@ -55,7 +55,7 @@ class TreeBuilder : public YAML::EventHandler {
  private:
   static constexpr std::size_t kMaxKeys = 1024;
 
-  // A map being filled has a pending key between the event of the key and that of its value.
+  // A map under construction has a pending key until the event of its value.
   struct Level {
     Yaml node;
     std::optional<std::string> key;
@@ -98,12 +98,12 @@ class TreeBuilder : public YAML::EventHandler {
   void SetKey(const YAML::Mark& mark, Yaml::Kind kind, const std::string& text) {
     Level& level = stack_.back();
     if (kind != Yaml::Kind::kScalar) {
-      return Fail(ErrorCode::kInvalid, LineOf(mark), "found a key that is no scalar");
+      return Fail(ErrorCode::kInvalid, LineOf(mark), "found a key that is not a scalar");
     }
     if (level.node.Find(text) != nullptr) {
       return Fail(ErrorCode::kInvalid, LineOf(mark), "key '" + text + "' is given twice");
     }
-    // Keys are looked up one by one, so their number is bounded too.
+    // Lookup of keys is linear, so their number is limited.
     if (level.node.keys.size() >= kMaxKeys) {
       return Fail(ErrorCode::kTooLarge, LineOf(mark),
                   "found more than " + std::to_string(kMaxKeys) + " keys in one map");

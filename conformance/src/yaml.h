@@ -10,7 +10,7 @@
 
 namespace qtx::conformance {
 
-/// A scalar keeps its text; what it means is for its reader to decide.
+/// A scalar keeps its text; its reader interprets it.
 struct Yaml {
   enum class Kind { kNull, kScalar, kList, kMap };
   Kind kind = Kind::kNull;
@@ -24,16 +24,17 @@ struct Yaml {
   bool is_scalar() const { return kind == Kind::kScalar; }
   bool is_list() const { return kind == Kind::kList; }
   bool is_map() const { return kind == Kind::kMap; }
-  /// nullptr when this is no map or has no such key.
+  /// nullptr if this is not a map or lacks the key.
   const Yaml* Find(std::string_view key) const;
 };
 
 /// "a list", for error messages.
 std::string_view KindName(Yaml::Kind kind);
 
-/// The documents of `text`; empty ones are left out. `first_line` is the line the text begins at.
+/// Parses the documents of `text` and skips empty ones. `first_line` is the line of the file at
+/// which `text` begins.
 /// Errors: kInvalid at "where:line" for malformed YAML, anchors and aliases (they can explode),
-/// keys that repeat or are no scalars; kTooLarge past the bounds of case.h.
+/// keys that repeat or are not scalars; kTooLarge past the bounds of case.h.
 Result<std::vector<Yaml>> ParseYaml(std::string_view text, const std::string& where,
                                     int first_line = 1);
 

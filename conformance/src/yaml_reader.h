@@ -12,7 +12,7 @@
 
 namespace qtx::conformance {
 
-/// Where a node stands: file and dotted key ("inputs.a.scale"); the node knows its line.
+/// Location of a node for errors: file and dotted key ("inputs.a.scale"); the node has the line.
 struct Place {
   std::string file;
   std::string key;
@@ -23,7 +23,7 @@ struct Place {
 /// kInvalid at "file:line: key".
 Error Refuse(const Place& place, const Yaml& node, std::string message);
 
-/// Errors (all): kInvalid for a node of another kind, or text that is no such value.
+/// Errors (all): kInvalid for another kind of node or malformed text.
 Result<void> ExpectMap(const Yaml& node, const Place& place,
                        std::initializer_list<std::string_view> known_keys);
 Result<std::string> ReadString(const Yaml& node, const Place& place);
@@ -34,7 +34,7 @@ template <typename T>
 Result<T> ReadFloat(const Yaml& node, const Place& place);
 Result<bool> ReadBool(const Yaml& node, const Place& place);
 
-/// A list of what `read` reads; a scalar is a list of one.
+/// A list of values that `read` parses; a scalar counts as a list of one.
 template <typename T>
 Result<std::vector<T>> ReadList(const Yaml& node, const Place& place,
                                 Result<T> (*read)(const Yaml&, const Place&)) {
@@ -55,7 +55,7 @@ Result<std::vector<T>> ReadList(const Yaml& node, const Place& place,
   return values;
 }
 
-/// A number in the syntax of integers ("-12") or of floats; used to type an attribute.
+/// True for the syntax of an integer ("-12") or a float; determines an attribute's type.
 bool LooksLikeInt(std::string_view text);
 bool LooksLikeFloat(std::string_view text);
 

@@ -21,11 +21,11 @@ FuzzReport FuzzIt(const BackendSource& source, const FuzzOptions& options) {
   return report ? *std::move(report) : FuzzReport{};
 }
 
-TEST(RandomProgram, MakesTheSameModelAgainAndAnotherForAnotherNumber) {
+TEST(RandomModel, MakesTheSameModelAgainAndAnotherForAnotherNumber) {
   std::set<std::string> models;
   for (std::int64_t number = 1; number <= 40; ++number) {
-    const auto one = RandomProgram(7, number, "exact", "*");
-    const auto again = RandomProgram(7, number, "exact", "*");
+    const auto one = RandomModel(7, number, "exact", "*");
+    const auto again = RandomModel(7, number, "exact", "*");
     ASSERT_TRUE(one && again) << number;
     EXPECT_EQ(*ToModel(*one).Serialize(), *ToModel(*again).Serialize());
     EXPECT_EQ(InputsOf(*one), InputsOf(*again));
@@ -36,22 +36,22 @@ TEST(RandomProgram, MakesTheSameModelAgainAndAnotherForAnotherNumber) {
 }
 
 // Builders whose nodes the reference always refuses would test nothing.
-TEST(RandomProgram, MakesEveryOperator) {
+TEST(RandomModel, MakesEveryOperator) {
   for (const FuzzedOperator& op : FuzzedOperators()) {
     int made = 0;
     for (std::int64_t number = 1; number <= 12; ++number) {
-      made += RandomProgram(3, number, "exact", std::string(op.op_type)).has_value();
+      made += RandomModel(3, number, "exact", std::string(op.op_type)).has_value();
     }
     EXPECT_GE(made, 4) << op.op_type;
   }
 }
 
-TEST(RandomProgram, MakesModelsOfSeveralNodesAndTypes) {
+TEST(RandomModel, MakesModelsOfSeveralNodesAndTypes) {
   std::size_t nodes = 0;
   std::set<format::ElementType> types;
   std::set<std::int64_t> opsets;
   for (std::int64_t number = 1; number <= 200; ++number) {
-    const auto program = RandomProgram(11, number, "exact", "*");
+    const auto program = RandomModel(11, number, "exact", "*");
     if (!program) continue;
     nodes = std::max(nodes, program->nodes.size());
     opsets.insert(program->opset_imports[0].version);

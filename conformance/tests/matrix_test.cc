@@ -48,10 +48,11 @@ TEST(Matrix, RefusesWhatIsNoMatrix) {
 }
 
 TEST(Matrix, RefusesKeysThatDoNotMeet) {
-  EXPECT_THAT(ErrorText("id: a\nx: ${J}\nmatrix: {K: [3]}\n"), HasSubstr("${J} is no key"));
+  EXPECT_THAT(ErrorText("id: a\nx: ${J}\nmatrix: {K: [3]}\n"), HasSubstr("${J} is not a key"));
   EXPECT_THAT(ErrorText("id: a\nmatrix: {K: [3]}\n"), HasSubstr("nothing in the document uses"));
   EXPECT_THAT(ErrorText("id: a\nx: ${K\nmatrix: {K: [3]}\n"), HasSubstr("without '}'"));
-  EXPECT_THAT(ErrorText("id: a\nx: v${K}\nmatrix: {K: [[3]]}\n"), HasSubstr("stand alone"));
+  EXPECT_THAT(ErrorText("id: a\nx: v${K}\nmatrix: {K: [[3]]}\n"),
+              HasSubstr("must replace the whole scalar"));
 }
 
 TEST(Matrix, RefusesMoreThanTenThousandCases) {

@@ -58,7 +58,7 @@ std::string EmulatedArm() {
 Result<BackendSource> Faulty(const std::string& name, const std::string& fault) {
   if (!backend::faulty::MakeFaulty(fault)) {
     return Error{ErrorCode::kInvalid, "--backend " + name,
-                 "expected faulty:none, or a fault that `qtx power` lists"};
+                 "expected faulty:none or a fault listed by `qtx power`"};
   }
   BackendSource source;
   source.name = name;
@@ -72,7 +72,7 @@ bool Crashes(const std::string& name) {
   });
 }
 
-// The same backend, served by another process of this program.
+// A built-in backend, served by another process of this program.
 Result<BackendSource> Isolated(const BackendSource& source, const BackendOptions& options) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -104,7 +104,7 @@ Result<std::optional<BackendSource>> FindInProcess(const std::string& name,
     BackendSource source;
     source.name = name;
     source.make = [make = built_in.make, options = given] { return make(options); };
-    // Made once now, so that a wrong option is told before anything runs.
+    // Made once now, to report wrong options before anything runs.
     if (const auto made = source.make(); !made.has_value()) {
       return At("--backend " + name, made.error());
     }

@@ -18,30 +18,30 @@ namespace qtx::cli {
 struct BuiltIn {
   const char* name;
   Result<std::unique_ptr<backend::Backend>> (*make)(std::string_view options);
-  bool is_peer;  // somebody else's library: run where it is asked for by name only
+  bool is_peer;  // third-party library: runs only if named
 };
 /// Generated from the folders under backends/.
 std::span<const BuiltIn> BuiltIns();
 
 struct BackendOptions {
-  conformance::ProcessOptions process;  // of those that run in a process of their own
-  // Of the reference, which alone has them.
+  conformance::ProcessOptions process;  // for backends in processes of their own
+  // Only the reference has features.
   format::Features features = format::Features::Current();
-  bool isolate = false;  // built-in ones too: this program serves them
+  bool isolate = false;  // run built-in backends in processes, too
 };
 
 /// `name` is "reference", a built-in, "arm" (its server under emulation on another machine), either
 /// of these with ":key=value,..." after it, "faulty:FAULT", or "cmd:PROGRAM ARGS".
-/// Errors: kInvalid, listing the names there are, or saying which option is wrong.
+/// Errors: kInvalid, listing the known names or naming the wrong option.
 Result<conformance::BackendSource> FindBackend(const std::string& name,
                                                const BackendOptions& options = {});
 
-/// A backend of this program, not isolated; nullopt for a name that is none's.  Errors: kInvalid
-/// for a fault or an option that there is not.
+/// A backend of this program, not isolated; nullopt for an unknown name.  Errors: kInvalid for an
+/// unknown fault or option.
 Result<std::optional<conformance::BackendSource>> FindInProcess(
     const std::string& name, format::Features features = format::Features::Current());
 
-/// `backend` with the files that a command names relative to this folder by their absolute paths.
+/// `backend` with relative paths of existing files in a command made absolute.
 std::string NameFromAnywhere(const std::string& backend);
 
 /// The backends of this project that FindBackend finds on this machine, the reference first.

@@ -10,11 +10,11 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "qtx/bench/machine.h"
 #include "qtx/bench/race.h"
 #include "qtx/bench/report.h"
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
 #include "report_files.h"
@@ -23,12 +23,12 @@ namespace qtx::cli {
 namespace {
 
 using bench::Row;
-using bench::Work;
+using bench::Workload;
 using conformance::BackendSource;
 
-// The reference has as long for one request before a work counts as unchecked.
+// Time limit of the reference; then a workload counts as unchecked.
 constexpr std::chrono::seconds kReferenceTime{20};
-// A figure of the machine takes at most this long.
+// Maximal time of one machine measurement.
 constexpr double kFigureSeconds = 0.1;
 
 bool IsCommand(const std::string& name) { return name.starts_with("cmd:"); }
@@ -46,13 +46,13 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-// The name of the same backend set to a number of threads, one being what all start with.
+// The name of the backend with a number of threads; the default is 1.
 Result<std::string> WithThreads(const std::string& name, int threads) {
   const std::string number = std::to_string(threads);
   if (IsCommand(name)) {
     const std::string command = Replaced(name, "{threads}", number);
     if (command != name || threads == 1) return command;
-    return Error{ErrorCode::kUnsupported, "", "its command has no {threads}"};
+    return Error{ErrorCode::kUnsupported, "", "the command does not contain {threads}"};
   }
   if (threads == 1) return name;
   if (name == "reference" || name.starts_with("faulty:")) {
@@ -81,9 +81,9 @@ std::vector<int> Threads(const BenchOptions& options) {
   return {numbers.begin(), numbers.end()};
 }
 
-// Commands that describe themselves alike get numbers.
+// Commands with equal descriptions get numbers.
 void TellApart(std::vector<bench::Contender>& contenders) {
-  std::map<std::string, std::vector<std::string>> names;  // of each label
+  std::map<std::string, std::vector<std::string>> names;  // by label
   for (bench::Contender& contender : contenders) {
     std::vector<std::string>& alike = names[contender.label()];
     const auto found = std::ranges::find(alike, contender.name());
@@ -103,7 +103,7 @@ Result<std::vector<bench::Contender>> MakeContenders(const BenchOptions& options
     if (!seen.insert(name).second) {
       return Error{ErrorCode::kInvalid, "--backend " + name, "named twice"};
     }
-    QTX_RETURN_IF_ERROR(Source(name, 1, options.timeout_seconds));  // a name that is none
+    QTX_RETURN_IF_ERROR(Source(name, 1, options.timeout_seconds));  // detects unknown names
     for (const int threads : Threads(options)) {
       contenders.emplace_back(name, threads, Source(name, threads, options.timeout_seconds));
     }
@@ -112,9 +112,10 @@ Result<std::vector<bench::Contender>> MakeContenders(const BenchOptions& options
   return contenders;
 }
 
-Result<void> CheckTypes(const std::vector<Work>& works, const std::vector<std::string>& types) {
+Result<void> CheckTypes(const std::vector<Workload>& workloads,
+                        const std::vector<std::string>& types) {
   std::set<std::string> known;
-  for (const Work& work : works) known.insert(work.types);
+  for (const Workload& work : workloads) known.insert(work.types);
   for (const std::string& name : types) {
     if (known.contains(name)) continue;
     std::string names;
@@ -124,7 +125,7 @@ Result<void> CheckTypes(const std::vector<Work>& works, const std::vector<std::s
   return {};
 }
 
-bool IsChosen(const Work& work, const BenchOptions& options) {
+bool IsChosen(const Workload& work, const BenchOptions& options) {
   const auto matches = [&](const std::string& glob) {
     return conformance::GlobMatches(glob, work.name);
   };
@@ -133,47 +134,47 @@ bool IsChosen(const Work& work, const BenchOptions& options) {
                    std::ranges::find(options.types, work.types) != options.types.end());
 }
 
-Result<std::vector<Work>> ChooseWorks(const BenchOptions& options) {
-  std::vector<Work> works = bench::GeneratedWorks();
+Result<std::vector<Workload>> ChooseWorks(const BenchOptions& options) {
+  std::vector<Workload> workloads = bench::GeneratedWorkloads();
   std::set<std::string> names;
   for (const std::string& folder : {SuiteFolder() + "/models", options.models}) {
     if (folder.empty()) continue;
-    QTX_ASSIGN_OR_RETURN(const std::vector<Work> networks, bench::NetworkWorks(folder));
+    QTX_ASSIGN_OR_RETURN(const std::vector<Workload> networks, bench::NetworkWorkloads(folder));
     std::set<std::string> here;
-    for (const Work& work : networks) {
-      if (!names.contains(work.name)) works.push_back(work);
+    for (const Workload& work : networks) {
+      if (!names.contains(work.name)) workloads.push_back(work);
       here.insert(work.name);
     }
     names.merge(here);
   }
-  QTX_RETURN_IF_ERROR(CheckTypes(works, options.types));
-  std::erase_if(works, [&](const Work& work) { return !IsChosen(work, options); });
-  if (works.empty()) return Error{ErrorCode::kInvalid, "--filter", "matches no work"};
-  return works;
+  QTX_RETURN_IF_ERROR(CheckTypes(workloads, options.types));
+  std::erase_if(workloads, [&](const Workload& work) { return !IsChosen(work, options); });
+  if (workloads.empty()) return Error{ErrorCode::kInvalid, "--filter", "matches no workload"};
+  return workloads;
 }
 
-int List(const std::vector<Work>& works) {
-  for (const Work& work : works) {
+int List(const std::vector<Workload>& workloads) {
+  for (const Workload& work : workloads) {
     fmt::print("{:<44} {:<6} {:>3}  {}\n", conformance::Printable(work.name, 200), work.types,
                work.count, conformance::Printable(work.shape, 200));
   }
   return kDone;
 }
 
-// Works one after the other, all types of a name in one race.
-void RaceAll(std::span<const Work> works, std::span<bench::Contender> contenders, bool print,
-             bench::Report& report) {
-  while (!works.empty()) {
+// Races workloads one after another, all types of a name together.
+void RaceAll(std::span<const Workload> workloads, std::span<bench::Contender> contenders,
+             bool print, bench::Report& report) {
+  while (!workloads.empty()) {
     const auto end = std::ranges::find_if(
-        works, [&](const Work& work) { return work.name != works.front().name; });
-    const auto count = static_cast<std::size_t>(end - works.begin());
-    const bench::Results found = bench::Race(works.first(count), contenders, report.options);
+        workloads, [&](const Workload& work) { return work.name != workloads.front().name; });
+    const auto count = static_cast<std::size_t>(end - workloads.begin());
+    const bench::Results found = bench::Race(workloads.first(count), contenders, report.options);
     if (print) fmt::print("{}", bench::ToText(report.machine, found));
     std::fflush(stdout);
     bench::Results& all = report.results;
     all.rows.insert(all.rows.end(), found.rows.begin(), found.rows.end());
     all.skipped.insert(all.skipped.end(), found.skipped.begin(), found.skipped.end());
-    works = works.subspan(count);
+    workloads = workloads.subspan(count);
   }
 }
 
@@ -196,9 +197,9 @@ Result<void> Write(const BenchOptions& options, const bench::Report& report) {
 }  // namespace
 
 int Bench(const BenchOptions& options) {
-  const auto works = ChooseWorks(options);
-  if (!works.has_value()) return Fail(works.error(), StatusOf(works.error()));
-  if (options.list) return List(*works);
+  const auto workloads = ChooseWorks(options);
+  if (!workloads.has_value()) return Fail(workloads.error(), StatusOf(workloads.error()));
+  if (options.list) return List(*workloads);
   const auto outputs = CheckOutputs({options.json, options.svg});
   if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
   auto contenders = MakeContenders(options);
@@ -218,7 +219,7 @@ int Bench(const BenchOptions& options) {
       bench::MeasureMachine(Threads(options), std::min(kFigureSeconds, 3 * options.seconds));
   const bool print = options.json != "-";
   if (print) fmt::print("{}", bench::ToText(report.machine));
-  RaceAll(*works, *contenders, print, report);
+  RaceAll(*workloads, *contenders, print, report);
   const auto written = Write(options, report);
   if (!written.has_value()) return Fail(written.error(), kInternal);
   return std::ranges::any_of(report.results.rows, Failed) ? kFailed : kDone;

@@ -187,7 +187,7 @@ int Measure(const CalibrateOptions& options) {
   const auto samples = calibrate::OpenFiles(
       *model, options.data, {.shapes = options.shapes, .preprocess = options.preprocess});
   if (!samples.has_value()) return Fail(samples.error(), kBadInput);
-  // Samples side by side; where there are few, threads within each.
+  // Samples in parallel; with few samples, threads within each.
   const auto planned =
       std::max<std::int64_t>(1, ((*samples)->size() - 1) / library->shard_count + 1);
   const auto inside = std::max<std::int64_t>(1, library->threads / planned);
@@ -201,7 +201,7 @@ int Measure(const CalibrateOptions& options) {
     done = calibrate::Calibrate(*model, **samples, execution->make(), *library);
   }
   if (!done.has_value()) {
-    // A sample that the system refused is bad input as any other.
+    // An unreadable sample is bad input, too.
     return Fail(done.error(), kBadInput);
   }
   if (const auto saved = done->model.Save(options.output); !saved.has_value()) {
@@ -216,7 +216,7 @@ int Measure(const CalibrateOptions& options) {
 int Calibrate(const CalibrateOptions& options) {
   if (options.merge) return Merge(options);
   if (options.inputs.size() != 1) {
-    return Fail({ErrorCode::kInvalid, "--merge", "expected for several models"}, kUsage);
+    return Fail({ErrorCode::kInvalid, "--merge", "only allowed with several models"}, kUsage);
   }
   if (options.data.empty()) return Fail({ErrorCode::kInvalid, "--data", "missing"}, kUsage);
   return Measure(options);

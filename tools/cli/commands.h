@@ -25,15 +25,15 @@ int StatusOf(const Error& error);
 
 struct CheckOptions {
   std::vector<std::string> files;
-  std::vector<std::string> features;  // of proposals, on beside those of the current spec
+  std::vector<std::string> features;  // features of proposals to turn on
   bool json = false;
 };
 int Check(const CheckOptions& options);
 
 struct InspectOptions {
   std::string file;
-  std::string html;       // a page is written there
-  bool findings = false;  // what looks wrong, too: weights are read for that
+  std::string html;       // file of the page; empty: none
+  bool findings = false;  // also report findings, for which weights are read
   bool json = false;
 };
 int Inspect(const InspectOptions& options);
@@ -45,8 +45,7 @@ struct ConvertOptions {
   std::string from;                // a kind of convert.h; empty: detected
   std::string to;                  // a kind of convert.h; empty: by the extension of the output
   std::vector<std::string> allow;  // losses of convert.h
-  std::string
-      eight_bits;  // "int8" or "uint8": what all values of 8 bits become; empty: as they are
+  std::string eight_bits;  // "int8" or "uint8": target of all 8-bit values; empty: unchanged
   bool integer_only = false;
   std::int64_t opset = 0;
   std::string subgraph;  // of a TFLite file; empty: the first
@@ -68,7 +67,7 @@ struct RunOptions {
   std::string arithmetic = "exact";
   std::vector<std::string> node_arithmetics;  // NODE=NAME
   std::string backend = "reference";
-  std::vector<std::string> features;  // as of CheckOptions; the reference's alone
+  std::vector<std::string> features;  // as of CheckOptions; reference only
   bool counters = false;              // of the reference, on stderr
   bool json = false;
 };
@@ -126,14 +125,15 @@ struct ValidateOptions {
   std::vector<std::string> features;  // as of CheckOptions: what cases are held to
   std::string json, junit, html, expected_failures, resume;
   bool strict_expectations = false;
-  bool coverage = false;  // runs nothing: says what the cases do not show
+  bool coverage = false;  // runs nothing: lists what has no case
 };
 int Validate(const ValidateOptions& options);
 int ValidateCoverage(const ValidateOptions& options);  // of `suite`, with `json`
 
 struct ServeOptions {
   std::string backend;
-  std::vector<std::string> features, without;  // of the reference: on, and off though promoted
+  std::vector<std::string> features,
+      without;  // features of the reference to turn on, and promoted ones to turn off
 };
 int Serve(const ServeOptions& options);
 
@@ -149,7 +149,7 @@ struct IdentifyOptions {
   std::string suite;  // empty: the suite QTX comes with
   bool json = false;
 };
-/// kFailed when some operator computes in no named arithmetic.
+/// kFailed if an operator matches no named arithmetic.
 int Identify(const IdentifyOptions& options);
 
 struct PowerOptions {
@@ -164,9 +164,9 @@ int Power(const PowerOptions& options);
 struct ShrinkOptions {
   std::string backend;
   std::string arithmetic;           // empty: the backend's first
-  std::string case_id;              // either this, of the suite,
+  std::string case_id;              // a case of the suite,
   std::string suite;                // empty: the suite QTX comes with
-  std::string model;                // or this, and its inputs
+  std::string model;                // or a model, with inputs
   std::vector<std::string> inputs;  // NAME=FILE, or FILE for a single input
   std::string output;
   std::int64_t max_runs = 5000;
@@ -178,7 +178,7 @@ struct FuzzOptions {
   std::string backend;
   std::string arithmetic;  // empty: the backend's first
   double minutes = 0;      // either this
-  std::int64_t cases = 0;  // or this; neither: one minute
+  std::int64_t cases = 0;  // or number of models; neither: one minute
   std::int64_t only = 0;   // the number of one model
   std::uint64_t seed = 1;
   std::string output;  // empty: nothing is written
@@ -189,19 +189,19 @@ int Fuzz(const FuzzOptions& options);
 
 struct BenchOptions {
   std::vector<std::string> backends;  // empty: every one that is built in
-  std::vector<std::string> filters;   // empty: every work
+  std::vector<std::string> filters;   // empty: every workload
   std::vector<std::string> types;     // empty: all
   std::vector<int> threads;           // empty: one, and as many as cores
-  std::string models;                 // a folder of more networks
+  std::string models;                 // folder of further networks
   double seconds = 0.03;              // of a backend's turn
   int rounds = 7;
   double longest = 5;           // seconds of one run that is still measured
   double timeout_seconds = 20;  // of a request
   bool unchecked = false;       // results are not compared with the reference's
-  bool list = false;            // measures nothing: says what there is
+  bool list = false;            // measures nothing: lists the workloads
   std::string json, svg;
 };
-/// kFailed when a backend that names `exact` is not, or does not answer.
+/// kFailed when a backend that claims `exact` is not exact or does not answer.
 int Bench(const BenchOptions& options);
 
 struct ReviewOptions {
@@ -213,7 +213,7 @@ struct ReviewOptions {
   int jobs = 0;               // 0: as many as cores
   double model_seconds = 20;  // of each model under each feature set
 };
-/// kFailed when an example does not give what it says.
+/// kFailed when an example has another result than it states.
 int Review(const ReviewOptions& options);
 
 struct SpecRunOptions {
@@ -228,7 +228,7 @@ struct SpecCoverageOptions {
   std::string suite;   // likewise
   std::string json;
 };
-/// kFailed when something of the text is not shown by a case, or refers to nothing.
+/// kFailed when a clause has no case or a reference dangles.
 int SpecCoverage(const SpecCoverageOptions& options);
 
 struct SpecNewOptions {
@@ -243,7 +243,7 @@ struct SpecHtmlOptions {
   std::string output;                // a folder
   std::string spec;                  // the text's folder; empty: the spec QTX comes with
   std::vector<std::string> reports;  // of `validate --json`; empty: the suite is run
-  bool no_results = false;           // nothing is run or read
+  bool no_results = false;           // runs and reads no results
 };
 int SpecHtml(const SpecHtmlOptions& options);
 

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 namespace fs = std::filesystem;
 
-// One file of a call.
+// One file to convert.
 struct Job {
   std::string input, output;
   std::vector<LedgerEntry> ledger;
@@ -38,7 +38,7 @@ struct Written {
   std::atomic<std::int64_t> done = 0, total = 0;
 };
 
-// What the options ask of the extended form, one after the other.
+// Applies the options' transformations to the extended form.
 Result<void> Change(const ConvertOptions& options, const convert::Options& how,
                     convert::Conversion& conversion) {
   const auto apply = [&conversion](Result<convert::Conversion> changed) -> Result<void> {
@@ -57,7 +57,7 @@ Result<void> Change(const ConvertOptions& options, const convert::Options& how,
   return {};
 }
 
-// What TFLite computes in its own way, and QTX does not state: the file means more than the model.
+// Reports nodes that TFLite computes in ways that QTX does not specify.
 Result<void> AddUnmodelled(const format::Model& model, std::vector<LedgerEntry>& ledger) {
   QTX_ASSIGN_OR_RETURN(const auto nodes, reference::FindUnmodelled(model, "tflite"));
   for (const reference::Unmodelled& node : nodes) {
@@ -71,8 +71,7 @@ bool IsFolder(const std::string& output) {
   return output.ends_with('/') || fs::is_directory(output, code);
 }
 
-// The kind that --to names, else the one whose files have the extension of the output. A file is
-// not named as one of another kind.
+// The kind of --to, else the kind of the output's extension. Refuses the extension of another kind.
 Result<const convert::Kind*> KindToWrite(const ConvertOptions& options) {
   const convert::Kind* kind =
       convert::FindKind(options.to.empty() ? std::string_view("qtx") : options.to);
@@ -142,7 +141,7 @@ void Run(const ConvertOptions& options, Job& job, Written& written) {
     job.status = kBadInput;
     return;
   }
-  if (options.output.ends_with('/')) {  // not before there is something to put there
+  if (options.output.ends_with('/')) {  // created only when there is something to write
     std::error_code code;
     fs::create_directories(options.output, code);
   }
@@ -180,7 +179,7 @@ void RunAll(const ConvertOptions& options, std::vector<Job>& jobs) {
   work();
 }
 
-// Files of several inputs go into the folder `output`, each under its own name.
+// With several inputs, files go into the folder `output` under their own names.
 Result<std::vector<Job>> Plan(const ConvertOptions& options) {
   std::vector<Job> jobs;
   const bool folder = IsFolder(options.output);
@@ -198,9 +197,9 @@ Result<std::vector<Job>> Plan(const ConvertOptions& options) {
     }
     const auto [other, unused] = taken.emplace(job.output, input);
     if (!unused) {
-      return Error{
-          ErrorCode::kInvalid, "--output",
-          "'" + other->second + "' and '" + input + "' would both become '" + job.output + "'"};
+      return Error{ErrorCode::kInvalid, "--output",
+                   "'" + other->second + "' and '" + input + "' would both be written to '" +
+                       job.output + "'"};
     }
     jobs.push_back(std::move(job));
   }

@@ -1,4 +1,4 @@
-// qtx validate --coverage: what of the specification the cases show.
+// qtx validate --coverage: clauses, operators and arithmetics without a case.
 #include "qtx/spec/coverage.h"
 
 #include <fmt/core.h>
@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "json.h"
 #include "print_names.h"
 #include "qtx/conformance/suite.h"
@@ -19,7 +19,7 @@ namespace {
 using spec::Clause;
 using spec::Coverage;
 
-// The suite, and the examples of the text, which `qtx spec run` holds to the reference.
+// The suite, and the examples of the spec, which `qtx spec run` checks.
 Result<Coverage> Measure(const std::string& suite) {
   QTX_ASSIGN_OR_RETURN(const std::vector<Clause> clauses, spec::ReadClauses(SpecFolder()));
   QTX_ASSIGN_OR_RETURN(conformance::Suite cases, conformance::LoadSuite(suite));

@@ -1,4 +1,4 @@
-// qtx diff: in what two models differ.
+// qtx diff: the differences between two models.
 #include "qtx/convert/diff.h"
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@ using convert::Difference;
 
 bool IsStored(const convert::Source& source) { return source.onnx.has_value(); }
 
-// ONNX as it is, so that stock models can be compared; of two forms the extended one is common.
+// Two stock models are compared as they are; models of different kinds in the extended form.
 Result<format::Model> Model(convert::Source source, bool as_is) {
   if (as_is) return *std::move(source.onnx);
   QTX_ASSIGN_OR_RETURN(const convert::Kind* kind, convert::KindOf(source));

@@ -10,7 +10,7 @@ int Fail(const Error& error, int status) {
   fmt::print(stderr, "{}: {}\n",
              error.where.empty() ? "qtx" : conformance::Printable(error.where, kMaxText),
              conformance::Printable(error.message, kMaxText));
-  // What an option says wrongly is wrong usage, wherever it was noticed.
+  // A wrong option value is wrong usage, wherever it is detected.
   return error.where.starts_with("--") ? kUsage : status;
 }
 

@@ -1,4 +1,4 @@
-// The features that --feature names.
+// The option --feature.
 #pragma once
 
 #include <span>

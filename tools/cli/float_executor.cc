@@ -83,7 +83,7 @@ FloatExecution::~FloatExecution() = default;
 
 Result<FloatExecution> FloatExecution::Prepare(const format::Model& model,
                                                [[maybe_unused]] int threads) {
-  // Whoever runs it, the nodes are those of the spec.
+  // The nodes are checked by the reference whichever backend runs them.
   QTX_RETURN_IF_ERROR(reference::Interpreter::Prepare(model, "float32"));
   auto state = std::make_unique<State>();
   state->make = calibrate::ReferenceExecutor(model);

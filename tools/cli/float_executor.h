@@ -1,5 +1,5 @@
-// What computes float models for calibration: the float backend where it is built, with the
-// reference for nodes it has no kernel for, or the reference alone.
+// Executor of float models for calibration: the float backend if it is built, with the reference
+// for nodes without a kernel; else the reference.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@ namespace qtx::cli {
 class FloatExecution {
  public:
   /// `threads` for each sample. `model` must outlive the result, which must outlive what it makes.
-  /// Errors: those of reference::Interpreter::Prepare: a node that nothing here computes.
+  /// Errors: those of reference::Interpreter::Prepare: for a node that neither computes.
   static Result<FloatExecution> Prepare(const format::Model& model, int threads);
   FloatExecution(FloatExecution&&) noexcept;
   FloatExecution& operator=(FloatExecution&&) noexcept;
   ~FloatExecution();
 
   calibrate::MakeExecutor make() const;
-  /// Calibrate's Options::executor: results of two of the same name are the same bits.
+  /// Calibrate's Options::executor: equal names mean bit-equal results.
   std::string name() const;
 
  private:

@@ -33,7 +33,7 @@ conformance::FuzzOptions Settings(const FuzzOptions& options) {
   return fuzz;
 }
 
-// Before anything runs: a long run must not end in a folder that cannot be.
+// Checks the folder first, so that a long run does not fail at the end.
 Result<void> MakeFolder(const std::string& folder) {
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);

@@ -7,7 +7,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "json.h"
 #include "model_cache.h"
 #include "qtx/conformance/report.h"
@@ -25,7 +25,7 @@ std::string Join(const std::vector<std::string>& names) {
   return text;
 }
 
-// The claimed arithmetic first where it is among several that no case tells apart.
+// Lists the claimed arithmetic first among indistinguishable ones.
 std::string Names(const Identity& identity, const std::vector<std::string>& claimed) {
   constexpr std::size_t kMaxNamed = 4;
   std::vector<std::string> names = identity.arithmetics;

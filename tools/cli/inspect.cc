@@ -188,8 +188,8 @@ std::string StatisticsText(const std::optional<Statistics>& statistics) {
   return text;
 }
 
-// Fused operators of converted models have names of hundreds of characters, alike but for their
-// ends: the table shows both ends, the JSON has all.
+// Names in converted models may have hundreds of characters and differ only at the end: the table
+// shows both ends, the JSON everything.
 std::string Shortened(const std::string& name) {
   constexpr std::size_t kHead = 12;
   constexpr std::size_t kTail = 29;
@@ -210,7 +210,7 @@ std::string LevelsText(const std::vector<format::BlockFactors>& levels) {
   return text;
 }
 
-// Of scale, offset and base, and the range where it is a part of the type's.
+// Text of scale, offset and base, and of the range if it is narrowed.
 std::string ParametersText(const Quantization& q) {
   std::string text = !q.scale_levels.empty()  ? LevelsText(q.scale_levels)
                      : q.scale_tensor.empty() ? RangeText(q.scale)

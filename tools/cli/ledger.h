@@ -1,5 +1,5 @@
-// What became of each field, for people and for programs. A ledger is of a converter or of the
-// quantizer: their entries have the same fields.
+// Prints ledgers as text and JSON. Works for converters and the quantizer, whose entries have the
+// same fields.
 #pragma once
 
 #include <fmt/core.h>
@@ -15,8 +15,8 @@ namespace qtx::cli {
 
 inline constexpr std::array<const char*, 3> kFates = {"kept", "changed", "dropped"};
 
-/// A line for each entry that says why, and one that counts them all. The result itself may go to
-/// stdout ("-"): then what is said of it does not.
+/// Prints a line for each entry with a reason, then the counts; to stderr if the result goes to
+/// stdout ("-").
 template <typename Entry>
 void PrintLedger(const std::vector<Entry>& ledger, const std::string& input,
                  const std::string& output, const std::string& size) {
@@ -32,7 +32,7 @@ void PrintLedger(const std::vector<Entry>& ledger, const std::string& input,
              counts[0], counts[1], counts[2]);
 }
 
-/// "ledger": [...] of an object that is open.
+/// Writes "ledger": [...] into an open object.
 template <typename Entry>
 void WriteLedger(const std::vector<Entry>& ledger, Json& json) {
   json.Array("ledger", ledger, [&json](const Entry& entry) {

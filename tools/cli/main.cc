@@ -18,7 +18,7 @@ namespace {
 
 using convert::Kind;
 
-// As CLI::Range, which takes NaN for a number in range.
+// Like CLI::Range, but refuses NaN.
 CLI::Validator Between(double low, double high) {
   CLI::Validator validator = CLI::Range(low, high);
   return validator & CLI::Validator(
@@ -50,8 +50,8 @@ void AddInspect(CLI::App& app, InspectOptions& options) {
   auto* command = app.add_subcommand("inspect", "Show values, types, parameters, statistics");
   command->add_option("file", options.file, "An ONNX model")->required();
   command->add_option("--html", options.html, "Write a page with histograms, ranges and channels");
-  command->add_flag("--findings", options.findings, "Say what looks wrong");
-  command->add_flag("--json", options.json, "The same for programs");
+  command->add_flag("--findings", options.findings, "Report what looks wrong");
+  command->add_flag("--json", options.json, "The result as JSON on stdout");
 }
 
 // Names of the kinds that have `member`, a reader or a writer.
@@ -89,10 +89,12 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
       ->allow_extra_args(false);
   AddAllow(command, options);
   command
-      ->add_option("--eight-bits", options.eight_bits, "What all quantized values of 8 bits become")
+      ->add_option("--eight-bits", options.eight_bits,
+                   "Type to which all quantized values of 8 bits are converted")
       ->check(CLI::IsMember({"int8", "uint8"}));
-  command->add_flag("--integer-only", options.integer_only,
-                    "For targets without floating point: multipliers, shifts, int32 biases");
+  command->add_flag(
+      "--integer-only", options.integer_only,
+      "For targets without floating point: add multipliers and shifts, make biases int32");
   command->add_option(
       "--subgraph", options.subgraph,
       "Subgraph of a TFLite file, by name, signature or index (default: the first)");
@@ -117,24 +119,24 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
     command->add_option("inputs", options.inputs, "The models to convert; - is stdin")->required();
     command
         ->add_option("-o,--output", options.output,
-                     "Where the result is written; a folder for several; - is stdout")
+                     "Output file; a folder for several inputs; - is stdout")
         ->required();
     command->add_flag("--json", options.json, "The ledger as JSON on stdout");
     return command;
   };
   AddConvert(add("convert", "Convert a model to the extended form, or out of it", convert),
              convert);
-  AddLower(add("lower", "The extended form to stock ONNX", lower), lower);
-  add("lift", "Stock ONNX to the extended form", lift);
-  lift.from = "qdq";  // which reads every dialect, and what had nothing to lower
+  AddLower(add("lower", "Convert the extended form to stock ONNX", lower), lower);
+  add("lift", "Convert stock ONNX to the extended form", lift);
+  lift.from = "qdq";  // reads every dialect, and models without quantization
   lift.to = "qtx";
 }
 
 void AddDiff(CLI::App& app, DiffOptions& options) {
-  auto* command = app.add_subcommand("diff", "Say in what two models differ");
+  auto* command = app.add_subcommand("diff", "List the differences between two models");
   command->add_option("a", options.a, "A model of any kind")->required();
   command->add_option("b", options.b, "Another")->required();
-  command->add_flag("--json", options.json, "The same for programs");
+  command->add_flag("--json", options.json, "The result as JSON on stdout");
 }
 
 void AddRun(CLI::App& app, RunOptions& options) {
@@ -144,7 +146,8 @@ void AddRun(CLI::App& app, RunOptions& options) {
   command->add_option("--input", options.inputs,
                       "NAME=FILE (.npy or .pb); a single input needs no NAME");
   command
-      ->add_option("--output-dir", options.output_dir, "Where NAME.npy is written for each output")
+      ->add_option("--output-dir", options.output_dir,
+                   "Folder in which NAME.npy is written for each output")
       ->capture_default_str();
   command->add_option("--arithmetic", options.arithmetic, "Named arithmetic")
       ->capture_default_str();
@@ -153,8 +156,9 @@ void AddRun(CLI::App& app, RunOptions& options) {
   command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
       ->capture_default_str();
   AddFeature(command, options.features);
-  command->add_flag("--counters", options.counters,
-                    "How many results were rounded, and how many by the exact fallback, on stderr");
+  command->add_flag(
+      "--counters", options.counters,
+      "Print on stderr how many results were rounded, and how many by the exact fallback");
   command->add_flag("--json", options.json,
                     "Outputs, unmodelled nodes and counters as JSON on stdout");
 }
@@ -193,15 +197,17 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
       ->check(CLI::IsMember({"float", "quantized"}))
       ->capture_default_str();
   command->add_flag("--equalize", options.equalize,
-                    "Bring the channels between layers to like weights, by powers of two");
+                    "Equalize the ranges of weights across layers, by powers of two");
   command->add_flag("--bias-correction", options.correct_bias,
-                    "Take the mean error of the weights from the biases");
+                    "Correct biases for the mean error of quantized weights");
   auto* data = command->add_option(
       "--data", options.data,
-      "Folders and files of inputs, as for qtx calibrate: statistics where the model has none, "
-      "or not those that the two above need, and the inputs of --report");
+      "Folders and files of inputs, as for qtx calibrate: for missing statistics, those that the "
+      "two options above need, and the inputs of --report");
   command->add_option("--shape", options.shapes, "DIMS or NAME=DIMS of raw inputs")->needs(data);
-  command->add_option("--preprocess", options.preprocess, "YAML: how images become inputs")
+  command
+      ->add_option("--preprocess", options.preprocess,
+                   "YAML file that describes how images become inputs")
       ->needs(data);
   command
       ->add_option("--report", options.report,
@@ -238,10 +244,10 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
       command->add_option("--resume", options.resume,
                           "Journal: each result is appended to this file, and what it holds "
                           "already is not run again");
-  // Its results are those of the current spec.
+  // A journal's results are those of the current spec.
   AddFeature(command, options.features)->excludes(resume);
   command->add_flag("--coverage", options.coverage,
-                    "Run nothing: list the rules and operators that no case shows");
+                    "Run nothing: list the rules and operators without a case");
   command->add_option("--json", options.json, "Report as JSON to this file (none or '-': stdout)")
       ->expected(0, 1)
       ->default_str("-");
@@ -255,36 +261,39 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
 
 void AddCalibrate(CLI::App& app, CalibrateOptions& options) {
   auto* command =
-      app.add_subcommand("calibrate", "Statistics of every float value, into the model");
+      app.add_subcommand("calibrate", "Write statistics of every float value into a model");
   command->add_option("model", options.inputs, "A model of any kind; with --merge, its shards")
       ->required();
-  command->add_flag("--merge", options.merge, "Join models that were calibrated in shards");
-  command->add_option("-o,--output", options.output, "Where the model is written")->required();
+  command->add_flag("--merge", options.merge, "Merge models that were calibrated in shards");
+  command->add_option("-o,--output", options.output, "Output file")->required();
   command->add_option(
       "--data", options.data,
       "Folders and files: .npy, .npz, .pb, .raw, .bin, .png, .jpeg, ONNX test data");
   command->add_option("--shape", options.shapes, "[NAME=]DIMS of an input, such as 1,3,?,224")
       ->allow_extra_args(false);
   command->add_option("--preprocess", options.preprocess,
-                      "YAML file: how images become an input, integers reals");
+                      "YAML file that describes how images become an input, and integers reals");
   command
       ->add_option("--per-axis", options.axis,
                    "Statistics for each element of this axis (none given: 1; from the end: -1)")
       ->expected(0, 1)
       ->default_str("1")
       ->each([&options](const std::string&) { options.per_axis = true; });
-  command->add_option("--histogram", options.bins, "Bins at most, 2 to 1048576; 0: none")
+  command->add_option("--histogram", options.bins, "Maximal number of bins, 2 to 1048576; 0: none")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();
   command->add_option("--shard", options.shard, "I/N: the I-th of N parts (1-based)");
-  command->add_option("--threads", options.threads, "Samples at a time (default: cores)")
+  command
+      ->add_option("--threads", options.threads, "Samples processed in parallel (default: cores)")
       ->check(CLI::Range(1, 1024));
   command->add_option("--on-error", options.on_error, "What a bad sample does")
       ->check(CLI::IsMember({"stop", "skip"}))
       ->capture_default_str();
   command->add_option("--resume", options.resume,
                       "Journal: kept up to date, and what it holds is not run again");
-  command->add_option("--journal-seconds", options.journal_seconds, "How often it is written")
+  command
+      ->add_option("--journal-seconds", options.journal_seconds,
+                   "Interval at which the journal is written")
       ->check(Between(0, 86400.0))
       ->capture_default_str();
   command->add_flag("--json", options.json, "Summary as JSON on stdout");
@@ -294,20 +303,20 @@ void AddServe(CLI::App& app, ServeOptions& options) {
   auto* command = app.add_subcommand("serve", "Answer the backend protocol on stdin and stdout");
   command->add_option("--backend", options.backend, "Built-in name")->required();
   AddFeature(command, options.features);
-  command->add_option("--without", options.without, "A promoted feature, off (repeatable)")
+  command->add_option("--without", options.without, "Turn off a promoted feature (repeatable)")
       ->check(CLI::IsMember(FeatureNames()))
       ->allow_extra_args(false);
 }
 
 void AddReport(CLI::App& app, MergeOptions& options) {
-  auto* command = app.add_subcommand("report", "Reports of earlier runs");
+  auto* command = app.add_subcommand("report", "Work with reports of earlier runs");
   command->require_subcommand(1);
-  auto* merge = command->add_subcommand("merge", "Join the JSON reports of shards or devices");
+  auto* merge = command->add_subcommand("merge", "Merge the JSON reports of shards or devices");
   merge->add_option("reports", options.reports, "JSON reports of `qtx validate`")->required();
-  merge->add_option("-o,--output", options.output, "Joined report as JSON to this file");
-  merge->add_flag("--json", options.json, "Joined report as JSON on stdout");
-  merge->add_option("--junit", options.junit, "The same as JUnit XML to this file");
-  merge->add_option("--html", options.html, "The same as one offline HTML page to this file");
+  merge->add_option("-o,--output", options.output, "Merged report as JSON to this file");
+  merge->add_flag("--json", options.json, "Merged report as JSON on stdout");
+  merge->add_option("--junit", options.junit, "Merged report as JUnit XML to this file");
+  merge->add_option("--html", options.html, "Merged report as one offline HTML page to this file");
 }
 
 void AddIdentify(CLI::App& app, IdentifyOptions& options) {
@@ -316,11 +325,12 @@ void AddIdentify(CLI::App& app, IdentifyOptions& options) {
   command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
       ->required();
   command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
-  command->add_flag("--json", options.json, "As JSON on stdout");
+  command->add_flag("--json", options.json, "Result as JSON on stdout");
 }
 
 void AddPower(CLI::App& app, PowerOptions& options) {
-  auto* command = app.add_subcommand("power", "Run the suite against backends with known faults");
+  auto* command = app.add_subcommand(
+      "power", "Mutation testing of the suite: run it against backends with known faults");
   command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
   command->add_option("--filter", options.filter, "Glob on the names of faults")
       ->capture_default_str();
@@ -337,12 +347,13 @@ void AddShrink(CLI::App& app, ShrinkOptions& options) {
       ->required();
   command->add_option("--arithmetic", options.arithmetic, "Default: the backend's first");
   auto* id = command->add_option("--case", options.case_id, "The id of a case");
-  command->add_option("--suite", options.suite, "Its folder (default: QTX's own)");
-  command->add_option("--model", options.model, "Or a model, with its inputs")->excludes(id);
+  command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
+  command->add_option("--model", options.model, "A model to shrink instead of a case, with --input")
+      ->excludes(id);
   command->add_option("--input", options.inputs,
                       "NAME=FILE (.npy or .pb); a single input needs no NAME");
   command->add_option("-o,--output", options.output, "The folder to write")->required();
-  command->add_option("--max-runs", options.max_runs, "Runs of the backend it may take")
+  command->add_option("--max-runs", options.max_runs, "Maximal number of runs of the backend")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
@@ -356,11 +367,12 @@ void AddFuzz(CLI::App& app, FuzzOptions& options) {
   command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
       ->required();
   command->add_option("--arithmetic", options.arithmetic, "Default: the backend's first");
-  auto* minutes = command->add_option("--minutes", options.minutes, "How long (default: 1)")
+  auto* minutes = command->add_option("--minutes", options.minutes, "Minutes to run (default: 1)")
                       ->check(Between(0.001, 100000.0));
-  auto* cases = command->add_option("--cases", options.cases, "Or how many models")
-                    ->check(CLI::Range(1, 1000000000))
-                    ->excludes(minutes);
+  auto* cases =
+      command->add_option("--cases", options.cases, "Number of models, instead of --minutes")
+          ->check(CLI::Range(1, 1000000000))
+          ->excludes(minutes);
   command->add_option("--only", options.only, "Only the model of this number (1-based)")
       ->check(CLI::Range(1, 1000000000))
       ->excludes(minutes)
@@ -381,22 +393,22 @@ void AddBench(CLI::App& app, BenchOptions& options) {
                       "Built-in name or 'cmd:PROGRAM ARGS', {threads} in it for their number "
                       "(default: every built-in one)");
   command->add_option("--filter", options.filters,
-                      "Glob on the names of works; repeated: any of them");
+                      "Glob on the names of workloads; repeated: any of them");
   command->add_option("--types", options.types, "Only these, as --list shows them: u8s8,fp32")
       ->delimiter(',');
   command->add_option("--threads", options.threads, "Numbers of threads: 1,2 (default: 1 and all)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   command->add_option("--models", options.models, "Folder of more networks, .onnx and .tflite");
-  command->add_option("--seconds", options.seconds, "How long a backend's turn in a round is")
+  command->add_option("--seconds", options.seconds, "Time of a backend in a round")
       ->check(Between(0.0001, 60.0))
       ->capture_default_str();
-  command->add_option("--rounds", options.rounds, "How many turns each backend has")
+  command->add_option("--rounds", options.rounds, "Number of rounds")
       ->check(CLI::Range(7, 1000))
       ->capture_default_str();
   command
       ->add_option("--longest", options.longest,
-                   "Seconds of one run; a backend that takes longer on a work is not measured")
+                   "Seconds of one run; a backend that takes longer is not measured")
       ->check(Between(0.001, 86400.0))
       ->capture_default_str();
   command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
@@ -404,7 +416,7 @@ void AddBench(CLI::App& app, BenchOptions& options) {
       ->capture_default_str();
   command->add_flag("--unchecked", options.unchecked,
                     "Do not compare results with the reference's, which takes its time");
-  command->add_flag("--list", options.list, "Measure nothing: list the works");
+  command->add_flag("--list", options.list, "List the workloads and measure nothing");
   command->add_option("--json", options.json, "Rows as JSON to this file ('-': stdout)");
   command->add_option("--svg", options.svg, "Rooflines as SVG to this file");
 }
@@ -414,7 +426,7 @@ void AddReview(CLI::App& app, ReviewOptions& options) {
       "review", "Try a proposal: its examples, the cases, backends and models it changes");
   command->add_option("proposal", options.proposal, "NNNN of spec/proposals, or a folder")
       ->required();
-  command->add_option("--models", options.models, "Folder: what of its .onnx and .tflite changes");
+  command->add_option("--models", options.models, "Folder of .onnx and .tflite models to compare");
   command->add_option("--backend", options.backends,
                       "Built-in name or 'cmd:PROGRAM ARGS' (default: every available one)");
   command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
@@ -422,7 +434,7 @@ void AddReview(CLI::App& app, ReviewOptions& options) {
       ->check(CLI::Range(1, 256));
   command
       ->add_option("--model-seconds", options.model_seconds,
-                   "Seconds a model of --models has, without the feature and with it")
+                   "Seconds for a model of --models, with and without the feature")
       ->check(Between(0.001, 86400.0))
       ->capture_default_str();
   command->add_option("--json", options.json, "Review as JSON to this file ('-': stdout)");
@@ -430,7 +442,7 @@ void AddReview(CLI::App& app, ReviewOptions& options) {
 }
 
 CLI::App* AddSpec(CLI::App& app) {
-  auto* command = app.add_subcommand("spec", "The text: run it, measure it, add to it");
+  auto* command = app.add_subcommand("spec", "Run, measure and extend the specification");
   command->require_subcommand(1);
   return command;
 }
@@ -477,7 +489,7 @@ void AddSpecHtml(CLI::App& spec, SpecHtmlOptions& options) {
   command->add_option("--spec", options.spec, "Folder of the text (default: the spec of QTX)");
 }
 
-// Leaves no backend behind, then ends as without a handler.
+// Kills all backends, then ends with the default action.
 extern "C" void EndBackends(int signal_number) {
   conformance::KillBackendProcesses();
   std::signal(signal_number, SIG_DFL);
@@ -486,7 +498,7 @@ extern "C" void EndBackends(int signal_number) {
 
 void HandleSignals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    // Whoever had them ignored (nohup, a shell's &) meant it.
+    // Signals that were ignored (nohup, a shell's &) stay ignored.
     if (std::signal(number, EndBackends) == SIG_IGN) std::signal(number, SIG_IGN);
   }
 }
@@ -582,7 +594,7 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) == 0) return status;
     std::cerr << "stdout: " << std::strerror(errno) << '\n';
     return qtx::cli::kInternal;
-  } catch (const std::exception& error) {  // bad_alloc and what libraries throw
+  } catch (const std::exception& error) {  // bad_alloc and exceptions of libraries
     std::cerr << "qtx: internal fault: " << error.what() << '\n';
     return qtx::cli::kInternal;
   }

@@ -1,4 +1,4 @@
-// Models of any kind QTX converts, read once while they are asked for in turn.
+// A cache of models of any kind that QTX converts.
 #pragma once
 
 #include <mutex>
@@ -15,8 +15,8 @@ namespace qtx::cli {
 /// Errors: those of Model::Load and of the converters, with the path in `where`.
 Result<format::Model> LoadAnyModel(const std::string& path);
 
-/// LoadAnyModel with a memory of the models asked for last: the sets of one model are neighbours.
-/// Safe to share among threads; it outlives the cases that load by it.
+/// LoadAnyModel with a cache of the latest models, because cases of one model are neighbours.
+/// Thread-safe; must outlive the cases that use it.
 class ModelCache {
  public:
   Result<format::Model> Load(const std::string& path);
@@ -26,7 +26,7 @@ class ModelCache {
 
  private:
   std::mutex mutex_;
-  std::vector<std::pair<std::string, Result<format::Model>>> models_;  // the latest first
+  std::vector<std::pair<std::string, Result<format::Model>>> models_;  // most recent first
 };
 
 }  // namespace qtx::cli

@@ -1,4 +1,5 @@
-// qtx power: the suite against backends with known faults, beside ONNX's own node tests.
+// qtx power: mutation testing of the suite with faulty backends, compared with ONNX's own node
+// tests.
 #include "qtx/conformance/power.h"
 
 #include <fmt/core.h>
@@ -10,7 +11,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "faulty/faulty.h"
 #include "model_cache.h"
 #include "qtx/conformance/suite.h"
@@ -60,7 +61,7 @@ Result<PowerReport> MeasureSuite(const PowerOptions& options,
   return Measure(folder, suite.cases, faults, options.jobs);
 }
 
-// Nothing when the tests are neither named nor installed.
+// nullopt if the tests are neither named nor installed.
 Result<std::optional<PowerReport>> MeasureOnnx(const PowerOptions& options,
                                                std::span<const FaultyBackend> faults) {
   const std::string folder =
@@ -73,7 +74,7 @@ Result<std::optional<PowerReport>> MeasureOnnx(const PowerOptions& options,
   const auto cases =
       conformance::Select(suite.cases, {.filters = kQuantized, .level = "", .shard = {}});
   if (cases.empty()) {
-    return Error{ErrorCode::kInvalid, folder, "no test of QuantizeLinear and its kin"};
+    return Error{ErrorCode::kInvalid, folder, "found no test of a quantized operator"};
   }
   QTX_ASSIGN_OR_RETURN(PowerReport report, Measure(folder, cases, faults, options.jobs));
   return std::optional<PowerReport>(std::move(report));

@@ -1,4 +1,4 @@
-// A list of names under a title, as the commands of coverage print it.
+// Prints a titled list of names, for the coverage commands.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// One line on a terminal that says how far something is; nothing where stderr is a file.
+// A progress line on a terminal; none if stderr is a file.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace qtx::cli {
 
-/// Shows what `text` says, from `delay` on, ten times a second while it lives.
+/// Shows the result of `text` ten times a second, starting after `delay`.
 class ProgressLine {
  public:
   explicit ProgressLine(std::function<std::string()> text, std::chrono::milliseconds delay = {});
@@ -28,11 +28,11 @@ class ProgressLine {
   std::chrono::milliseconds delay_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::jthread drawer_;  // the last member: it uses the others
+  std::jthread drawer_;  // last, because it uses the other members
 };
 
-/// Results there are of those planned, failures among them, results per second, and the case that
-/// was begun last: the one that hangs, if any does.
+/// Shows results done and planned, failures, results per second, and the case begun last, which may
+/// hang.
 class RunProgress {
  public:
   /// Sets the callbacks of `run`, which must not outlive this.

@@ -27,7 +27,7 @@ Result<T> Named(const char* option, Result<T> result) {
   return result;
 }
 
-// What is wrong here is the command line.
+// Errors here are wrong usage.
 Result<quantize::Settings> SettingsOf(const QuantizeOptions& options) {
   quantize::Settings settings;
   QTX_ASSIGN_OR_RETURN(settings.activations,
@@ -50,7 +50,7 @@ Result<convert::Conversion> ReadModel(const QuantizeOptions& options) {
   return convert::Read(source, *kind);
 }
 
-// Statistics per axis 1, as equalization and bias correction want them.
+// Statistics per axis 1, as equalization and bias correction need.
 Result<format::Model> Measure(const format::Model& model, const calibrate::Samples& samples) {
   calibrate::Options options;
   options.statistics.axis = 1;

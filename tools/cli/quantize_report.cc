@@ -14,7 +14,7 @@ namespace {
 using format::Tensor;
 using quantize::ValueReport;
 
-// The end of a long name, which tells values of one network apart.
+// The end of a long name, which is distinctive.
 std::string Shortened(const std::string& name, std::size_t width) {
   return name.size() <= width ? name : "..." + name.substr(name.size() - width + 3);
 }

@@ -1,4 +1,4 @@
-// The errors of a quantized model against the float model it was made of.
+// The report of quantization errors against the float model.
 #pragma once
 
 #include <cstdio>
@@ -9,8 +9,8 @@
 
 namespace qtx::cli {
 
-/// The float model as calibration computes it, the quantized one by the reference in `exact`.
-/// Errors: of the first bad sample, those of either run.
+/// Runs the float model as calibration does, and the quantized one on the reference in `exact`.
+/// Errors: that of the first bad sample; those of both runs.
 Result<quantize::QuantizationReport> CompareOn(const quantize::Quantized& quantized,
                                                const calibrate::Samples& samples);
 

@@ -1,4 +1,4 @@
-// The files that reports come from and go to, for the commands that have some.
+// Reading and writing report files.
 #pragma once
 
 #include <initializer_list>
@@ -13,11 +13,11 @@ struct ReportFiles {
   std::string json, junit, html;  // empty: not written; json "-": stdout, and no table there
 };
 
-/// Reads JSON reports.  Errors: kIo; kInvalid for what is no report.
+/// Reads JSON reports.  Errors: kIo; kInvalid for a file that is not a report.
 Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::string>& paths);
 
-/// That files could be put there, asked before the work of making them.  Errors: kIo for a folder
-/// that does not exist, or in which nothing may be written. "" and "-" are fine.
+/// Checks early that files can be written there.  Errors: kIo for a missing or read-only folder.
+/// Accepts "" and "-".
 Result<void> CheckOutputs(std::initializer_list<std::string> paths);
 
 /// Prints the table and writes the files.  Errors: kIo.

@@ -11,7 +11,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "model_cache.h"
 #include "progress.h"
 #include "qtx/conformance/suite.h"
@@ -41,7 +41,7 @@ Result<std::vector<Case>> ExistingCases(const ReviewOptions& options, ModelCache
   return std::move(suite.cases);
 }
 
-// Not the reference, which is what they are held to.
+// Without the reference, with which backends are compared.
 Result<std::vector<BackendSource>> Backends(const ReviewOptions& options) {
   std::vector<BackendSource> sources;
   for (const std::string& name :
@@ -61,7 +61,7 @@ BackendOptions Isolation(const ReviewOptions& options, format::Features features
   return isolation;
 }
 
-// How far it is, on a terminal.
+// Progress on a terminal.
 class Progress {
  public:
   explicit Progress(spec::ReviewOptions& review) {

@@ -44,13 +44,13 @@ Result<reference::Interpreter::NodeArithmetics> NodeArithmetics(const RunOptions
     const auto known = reference::FindArithmetic(name);
     if (!known.has_value()) return Error{ErrorCode::kInvalid, place, known.error().message};
     if (!rows.emplace(argument.substr(0, equals), name).second) {
-      return Error{ErrorCode::kInvalid, place, "the node is given twice"};
+      return Error{ErrorCode::kInvalid, place, "the node is repeated"};
     }
   }
   return rows;
 }
 
-// Only the reference counts, and computes each node in an arithmetic of its own.
+// Only the reference has counters and arithmetics per node.
 Result<RunOutcome> RunReference(const format::Model& model, const std::vector<Tensor>& inputs,
                                 const reference::Interpreter::NodeArithmetics& by_node,
                                 const RunOptions& options) {
@@ -98,8 +98,8 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
   return RunOutcome{*std::move(outputs), std::nullopt, {}};
 }
 
-// Values' names as file names: real models have names with '/', ':' and ';', longer than a file
-// system takes, and the same once those are replaced.
+// File names for values. Names may contain '/', ':' and ';', be too long, or collide after
+// replacement.
 std::vector<std::string> FileNames(const std::vector<ValueInfo>& values) {
   constexpr std::size_t kLongest = 200;  // bytes; file systems take 255 with what is appended
   std::vector<std::string> files;

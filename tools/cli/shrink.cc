@@ -8,7 +8,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "model_cache.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"

@@ -1,4 +1,4 @@
-// qtx spec run: the examples and the formulas of the text, on the reference.
+// qtx spec run: runs the spec's examples and formulas on the reference.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "feature_option.h"
 #include "json.h"
 #include "qtx/conformance/files.h"
@@ -32,10 +32,10 @@ struct Line {
   std::string id;
   std::string spec;
   std::string where;
-  std::string arithmetic;  // of a formula all, separated by commas
+  std::string arithmetic;  // for a formula all, separated by commas
   bool passed = false;
-  std::string what;        // of a formula: how much was compared
-  std::string difference;  // what differs
+  std::string what;        // for a formula: how much was compared
+  std::string difference;  // empty: none
   std::int64_t elements = 0;
   bool exhaustive = false;
   bool is_formula = false;
@@ -45,7 +45,7 @@ class Runner {
  public:
   explicit Runner(format::Features features) : features_(features) {}
 
-  // Runs until something differs, which is then the last of the lines.
+  // Runs until the first difference, which is the last line.
   Result<bool> Run(const std::string& path) {
     std::error_code status;
     if (std::filesystem::is_directory(path, status)) return Folder(path);
@@ -98,7 +98,7 @@ class Runner {
     return true;
   }
 
-  // Each example twice: without the feature, and with it.
+  // Runs each example without the feature and with it.
   Result<bool> Proposal(const std::string& folder) {
     QTX_ASSIGN_OR_RETURN(const spec::Proposal proposal, spec::ReadProposal(folder, SpecFolder()));
     for (const spec::ExampleResult& result : spec::RunExamples(proposal)) {
@@ -130,7 +130,7 @@ class Runner {
     return Examples(path, std::move(cases));
   }
 
-  // A clause of the chapter that cites it, if it comes from one, or of the whole text.
+  // A clause of the case's chapter, if it has one, or of the whole spec.
   Result<void> CheckCited(const std::string& clause, const std::string& where,
                           const spec::Document* chapter = nullptr) {
     const auto is_it = [&clause](const auto& stated) { return stated.id == clause; };
@@ -139,7 +139,7 @@ class Runner {
       QTX_ASSIGN_OR_RETURN(clauses_, spec::ReadClauses(SpecFolder()));
     }
     if (std::ranges::any_of(clauses_, is_it)) return {};
-    return Error{ErrorCode::kInvalid, where, "cites " + clause + ", which the text does not state"};
+    return Error{ErrorCode::kInvalid, where, "cites " + clause + ", which the spec does not state"};
   }
 
   Result<bool> Chapter(const spec::Document& chapter) {
@@ -192,7 +192,7 @@ class Runner {
   }
 
   format::Features features_;
-  std::vector<spec::Clause> clauses_;  // of the whole text, once one of it is asked for
+  std::vector<spec::Clause> clauses_;  // of the whole spec, read on demand
   std::vector<Line> lines_;
 };
 

@@ -1,4 +1,4 @@
-// qtx spec coverage: what of the text nothing shows, and what refers to nothing.
+// qtx spec coverage: clauses without cases, and dangling references.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "json.h"
 #include "print_names.h"
 #include "qtx/format/file.h"
@@ -73,7 +73,7 @@ std::string ToJson(const TextCoverage& text) {
   return json.Text();
 }
 
-// The source tree around the text, if it is that: an installed text has none.
+// The source tree around the spec, if it is not an installed copy.
 std::string SourceTree(const std::string& spec_folder) {
   const auto root = std::filesystem::absolute(spec_folder).lexically_normal().parent_path();
   std::error_code status;

@@ -10,7 +10,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "model_cache.h"
 #include "progress.h"
 #include "qtx/conformance/report.h"
@@ -38,7 +38,7 @@ Result<Report> ReadMerged(const std::vector<std::string>& paths) {
   return conformance::MergeReports(std::move(reports));
 }
 
-// As `qtx validate` without options.
+// Runs the suite as `qtx validate` without options.
 Result<Report> RunBackends(const std::string& folder, const std::vector<conformance::Case>& cases) {
   std::vector<BackendSource> sources;
   for (const std::string& name : AvailableBackends()) {
@@ -55,7 +55,7 @@ Report RunExamples(const std::string& folder, const std::vector<conformance::Cas
   return conformance::RunSuite(folder, examples, sources, OnAllCores());
 }
 
-// A text without an example is a text all the same.
+// A spec without examples is valid.
 Result<std::vector<conformance::Case>> Examples(const std::string& folder) {
   auto suite = spec::LoadExamples(folder);
   if (suite.has_value()) return std::move(suite->cases);
@@ -64,14 +64,14 @@ Result<std::vector<conformance::Case>> Examples(const std::string& folder) {
   return suite.error();
 }
 
-// The source tree this was built from, while it is there.
+// The source tree of this build, if it still exists.
 std::string SourceFolder() {
   std::error_code status;
   return std::filesystem::is_directory(QTX_SOURCE_DIR "/reference/src", status) ? QTX_SOURCE_DIR
                                                                                 : "";
 }
 
-// What of the report is of no case of the suite, so that a report of another suite is noticed.
+// Results for cases that the suite lacks, to detect reports of another suite.
 std::int64_t Strangers(const Report& report, const std::vector<conformance::Case>& cases) {
   std::int64_t count = 0;
   std::vector<std::string_view> known;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "qtx/spec/create.h"
 
 namespace qtx::cli {
@@ -23,7 +23,7 @@ std::string Today() {
 
 Result<spec::Created> Create(const SpecNewOptions& options) {
   const std::string folder = options.folder.empty() ? SpecFolder() : options.folder;
-  // Another text has its cases beside it, as the source tree does.
+  // The cases of another spec are beside it, as in the source tree.
   std::string suite = options.suite;
   if (suite.empty()) {
     suite = options.folder.empty() ? SuiteFolder() : folder + "/../conformance/cases";

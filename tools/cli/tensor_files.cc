@@ -33,8 +33,8 @@ Result<Tensor> ReadTensor(const std::string& path) {
   return tensor;
 }
 
-// Stored integers from a file, given the type of the input they are for. Files have no 4-, 2- and
-// 1-bit elements: those come as bytes and are packed here.
+// Reads stored integers for an input of a given type. Files have 4-, 2- and 1-bit elements as
+// bytes; packs them.
 Result<Tensor> Typed(const Tensor& tensor, const TensorType& type) {
   const auto storage = format::StorageOf(type.elem_type);
   if (tensor.elem_type == format::ElementType::kFloat || tensor.elem_type == type.elem_type)

@@ -9,7 +9,7 @@
 
 #include "backends.h"
 #include "commands.h"
-#include "data.h"
+#include "data_folders.h"
 #include "feature_option.h"
 #include "model_cache.h"
 #include "progress.h"
@@ -33,7 +33,7 @@ Result<conformance::Shard> ChooseShard(const ValidateOptions& options) {
   return options.shard.empty() ? ShardFromEnvironment() : conformance::ParseShard(options.shard);
 }
 
-// What the filter and the level leave, before any shard.
+// The cases that filter and level select, before sharding.
 Result<std::vector<Case>> ChooseCases(const ValidateOptions& options,
                                       const conformance::Suite& suite) {
   std::set<std::string> levels;
@@ -76,7 +76,7 @@ Result<std::vector<BackendSource>> ChooseBackends(const ValidateOptions& options
   return sources;
 }
 
-// Whether anything is to be run, of all shards together.
+// True if any shard has a case to run.
 bool AnythingHolds(const Report& report, const std::vector<Case>& cases,
                    const std::string& arithmetic) {
   const auto has = [](const std::vector<std::string>& names, const std::string& name) {
@@ -149,10 +149,10 @@ int Validate(const ValidateOptions& options) {
     journal = *std::move(opened);
   }
   const Report report = RunPlan(*plan, options, journal.get());
-  // A run of no case must not look like one that passed; a shard may be empty.
+  // A run without cases is an error, but a shard may be empty.
   if (!AnythingHolds(report, plan->cases, options.arithmetic)) {
     return Fail({ErrorCode::kInvalid, "--arithmetic " + options.arithmetic,
-                 "no case is left that holds for it, of a backend that has it"},
+                 "found no case for it on any backend that has it"},
                 kUsage);
   }
   if (journal != nullptr && journal->error()) return Fail(*journal->error(), kInternal);

@@ -11,7 +11,7 @@
 #include "builder.h"
 #include "qtx/backend/backend.h"
 #include "qtx/bench/shapes.h"
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 
 namespace qtx::backend {
 Result<std::unique_ptr<Backend>> QTX_MAKE(std::string_view options);

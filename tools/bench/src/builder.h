@@ -1,4 +1,5 @@
-// Models made node by node, with weights and scales such that values use the range of their types.
+// Builds models node by node, with weights and scales such that values use the range of their
+// types.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +8,18 @@
 #include <vector>
 
 #include "qtx/bench/shapes.h"
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 
 namespace qtx::bench {
 
-/// SplitMix64: the same numbers on every machine.
+/// SplitMix64, a portable generator.
 class Random {
  public:
   explicit Random(std::string_view seed);
   std::uint64_t Next();
-  /// Of [low, high], high - low < 2^32.
+  /// Uniform in [low, high].  REQUIRES: high - low < 2^32.
   std::int64_t Between(std::int64_t low, std::int64_t high);
-  double Unit();  // of [0, 1)
+  double Unit();  // uniform in [0, 1)
   /// Nearly normal, within [-1, 1], of standard deviation 0.289.
   double Bell();
 
@@ -26,17 +27,17 @@ class Random {
   std::uint64_t state_;
 };
 
-/// How stored weights are spread: evenly, as arbitrary data are, or like those of trained networks.
+/// Distribution of stored weights: uniform, or like trained networks.
 enum class Spreading { kEven, kBell };
 
-/// Real values that a type must reach.
+/// Range of reals that a type must cover.
 struct Range {
   double low, high;
 };
 
 class Builder {
  public:
-  /// A value of the graph, and what is known of its reals: the mean of their squares.
+  /// A value of the graph with the mean square of its reals.
   struct Value {
     std::string name;
     format::Dims dims;
@@ -45,12 +46,12 @@ class Builder {
 
   Builder(std::string_view name, const Types& types, Spreading spreading);
 
-  /// `type`: of the activations, or that of the weights for a computed second operand.
+  /// `type` is that of activations, or of weights for a computed second operand.
   Value Input(format::Dims dims, format::ElementType type);
-  /// Results are spread by `deviation`, and then clamped to `range`.
+  /// Results have standard deviation `deviation` before they are clamped to `range`.
   Value Conv(const Value& x, const ConvShape& shape, double deviation, Range range);
   Value Gemm(const Value& x, std::int64_t outputs, double deviation);
-  /// By weights [inner, columns].
+  /// Product with weights [inner, columns].
   Value MatMul(const Value& x, std::int64_t columns);
   Value MatMul(const Value& a, const Value& b);
   Value AddRelu(const Value& a, const Value& b);
@@ -58,7 +59,7 @@ class Builder {
   Value GlobalAveragePool(const Value& x);
   Value Flatten(const Value& x);
 
-  /// The model whose result is `y`, and inputs for it.
+  /// The model with output `y`, and inputs for it.
   Task Finish(const Value& y);
 
  private:
@@ -66,8 +67,8 @@ class Builder {
   const format::Quantization& TypeOf(const std::string& value) const;
   Value AddNode(format::Node node, format::Dims dims, const format::Quantization& type);
   Value SameType(std::string op, const Value& x, format::Dims dims);
-  /// Weights whose sums of `inner` products with `x` deviate by `deviation`; `axis` is that of the
-  /// output channels.
+  /// Weights whose sums of `inner` products with `x` have standard deviation `deviation`; `axis` is
+  /// that of the output channels.
   std::string Weights(const Value& x, format::Dims dims, std::int64_t axis, std::int64_t inner,
                       double deviation);
   std::string Bias(const Value& x, const std::string& weights, double deviation);

@@ -1,4 +1,4 @@
-// Elapsed time, by a clock that nobody sets.
+// Elapsed time on a monotonic clock.
 #pragma once
 
 #include <chrono>

@@ -9,7 +9,7 @@ namespace {
 
 using format::Tensor;
 
-// 64-bit integers are no network's result; their low bits may be lost in the largest difference.
+// For 64-bit integers, which networks do not produce, the largest difference may be inexact.
 std::vector<double> Values(const Tensor& tensor) {
   if (tensor.elem_type == format::ElementType::kInt64) {
     const auto values = tensor.As<std::int64_t>();

@@ -8,7 +8,7 @@
 
 namespace qtx::bench {
 
-/// Element by element; nullopt where number, types or dims are others, so that none belongs to one.
+/// Compares element by element; nullopt if number, types or dims of the outputs differ.
 std::optional<Comparison> CompareOutputs(std::span<const format::Tensor> expected,
                                          std::span<const format::Tensor> got);
 

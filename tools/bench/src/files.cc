@@ -1,4 +1,4 @@
-// Networks from files.
+// Workloads from model files.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "builder.h"
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/format/levels.h"
@@ -35,7 +35,7 @@ Result<format::Model> LoadModel(const std::string& path) {
   return std::move(conversion->model);
 }
 
-// Any stored value of an integer type; reals of [-1, 1); zeros of what is neither.
+// Random inputs: any stored integer; reals in [-1, 1); zeros for other types.
 Result<format::Tensor> MakeInput(const format::Model& model, const format::ValueInfo& info,
                                  Random& random) {
   const auto dims = info.type && info.type->shape ? format::FixedDims(*info.type->shape)
@@ -100,23 +100,23 @@ Result<std::vector<fs::path>> ModelFiles(const std::string& folder) {
 
 }  // namespace
 
-Result<std::vector<Work>> NetworkWorks(const std::string& folder) {
+Result<std::vector<Workload>> NetworkWorkloads(const std::string& folder) {
   QTX_ASSIGN_OR_RETURN(const std::vector<fs::path> files, ModelFiles(folder));
-  std::vector<Work> works;
+  std::vector<Workload> workloads;
   std::set<std::string> names;
   for (const fs::path& file : files) {
-    Work work;
+    Workload work;
     work.name = NameOf(file);
     if (!names.insert(work.name).second) continue;
     work.shape = file.filename().string();
     work.types = "file";
     work.make = [path = file.string()] { return MakeTask(path, false); };
-    works.push_back(work);
+    workloads.push_back(work);
     work.types = kFloatTypes;
     work.make = [path = file.string()] { return MakeTask(path, true); };
-    works.push_back(std::move(work));
+    workloads.push_back(std::move(work));
   }
-  return works;
+  return workloads;
 }
 
 }  // namespace qtx::bench

@@ -1,11 +1,11 @@
-// What a float library is given for a quantized model: the same nodes over FLOAT.
+// The float twin of a quantized model: the same nodes over FLOAT.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
 #include <utility>
 
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::bench {
@@ -18,9 +18,9 @@ using format::Node;
 using format::Quantization;
 using format::Tensor;
 
-// Where a network has its activations, which a quantized type's range may stand for.
+// Operators whose quantized output range may contain an activation.
 constexpr std::array<std::string_view, 4> kActivated = {"Conv", "Gemm", "MatMul", "Add"};
-// Operators that say the same of FLOAT, as far as networks here have them.
+// Operators that mean the same on FLOAT.
 constexpr std::array<std::string_view, 20> kAnyType = {
     "AveragePool", "Clip",       "Concat",  "Flatten", "GlobalAveragePool",
     "Identity",    "LeakyRelu",  "MaxPool", "Mul",     "Pad",
@@ -47,7 +47,7 @@ Tensor Reals(const Tensor& tensor) {
 
 enum class Activation { kNone, kRelu, kRelu6 };
 
-// The activation of which the range of a result's type is all that is left.
+// The activation that an output type's range implies.
 Activation ActivationOf(const Graph& graph, const Node& node) {
   if (!Contains(kActivated, node.op_type) || node.outputs.empty()) return Activation::kNone;
   const format::ValueInfo* y = graph.FindValue(node.outputs[0]);
@@ -68,7 +68,7 @@ void AddScalar(const std::string& name, float value, Graph& graph) {
   graph.initializers.push_back(format::ToTensorData(name, tensor));
 }
 
-// The node, and after it its activation, which takes over the name of the result.
+// The node followed by its activation, which gets the output's name.
 void AddNode(const Model& model, Node node, Graph& graph) {
   node.origin.reset();
   const Activation activation = ActivationOf(model.graph, node);
@@ -131,7 +131,7 @@ bool IsFloat(const Model& model) {
 
 Result<Model> FloatTwin(const Model& model) {
   if (IsFloat(model)) {
-    return Error{ErrorCode::kUnsupported, "graph", "nothing in it is quantized"};
+    return Error{ErrorCode::kUnsupported, "graph", "the model has no quantized value"};
   }
   for (const Node& node : model.graph.nodes) {
     const bool known = Contains(kActivated, node.op_type) || Contains(kAnyType, node.op_type);

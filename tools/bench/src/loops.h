@@ -1,5 +1,5 @@
-// Loops that do nothing but multiply and add, or read. Each processor family has them in a file of
-// its own.
+// Loops that only multiply and add, or only read memory, to measure peaks. Each processor family
+// has its own file.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ namespace qtx::bench {
 struct PeakLoop {
   const char* name;
   bool floats;
-  double operations;        // of one iteration: two a multiply-add
-  void (*run)(long count);  // iterations
+  double operations;        // per iteration; a multiply-add is two
+  void (*run)(long count);  // `count` iterations
 };
-/// Those that this processor can run; none on a family without a file.
+/// The loops that this processor can run; empty for unknown families.
 std::span<const PeakLoop> PeakLoops();
 
 /// Reads `bytes`, a multiple of 1024, from 64-byte aligned memory, as fast as this processor can.

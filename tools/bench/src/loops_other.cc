@@ -1,4 +1,4 @@
-// Processors of which we know no multiply-add: no peaks, and reads in plain C++.
+// Other processors: no multiply-add loops, and reads in plain C++.
 #if !defined(__x86_64__) && !defined(__aarch64__)
 
 #include <cstdint>

@@ -17,7 +17,7 @@
 namespace qtx::bench {
 namespace {
 
-// The shortest time in which all threads did `work`, over repetitions that take `seconds`.
+// The shortest time in which all threads finish `work`, over repetitions for `seconds`.
 double BestTime(int threads, double seconds, const std::function<void(int thread)>& work) {
   double best = 0;
   std::barrier gate(threads);
@@ -42,11 +42,11 @@ double BestTime(int threads, double seconds, const std::function<void(int thread
   return best;
 }
 
-// Times are of about this long: much longer than starting together, much shorter than a time slice.
+// Target duration of a measurement: much longer than thread start, much shorter than a time slice.
 constexpr double kOneTime = 5e-4;
 
-template <typename Work>
-long CountFor(double seconds, const Work& work) {
+template <typename Workload>
+long CountFor(double seconds, const Workload& work) {
   long count = 1;
   for (double taken = 0; taken < seconds / 4 && count < (1L << 40); count *= 2) {
     const Clock::time_point start = Clock::now();
@@ -68,7 +68,7 @@ struct Level {
   std::int64_t bytes;
 };
 
-// Sizes that lie well within a cache, and in none. A system that does not say gets usual ones.
+// Sizes well within each cache, and beyond all. Defaults if the system does not report cache sizes.
 std::vector<Level> Levels() {
   constexpr std::int64_t kKilo = 1024, kMega = 1024 * kKilo;
   const auto size = [](int name, std::int64_t usual) {

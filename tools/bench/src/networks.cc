@@ -11,9 +11,9 @@ constexpr std::int64_t kImage = 224;
 constexpr std::int64_t kClasses = 1000;
 
 constexpr Range kRelu6 = {0, 6};
-constexpr double kRelu6Deviation = 2;  // so that 6 clamps, but seldom
+constexpr double kRelu6Deviation = 2;  // so that 6 clamps rarely
 
-// Batch normalization makes results of deviation 1; a rectified type has to reach 4.
+// Batch normalization gives a standard deviation of 1; a rectified type must reach 4.
 constexpr Range kRelu = {0, 4};
 constexpr Range kLinear = {-4, 4};
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "qtx/bench/shapes.h"
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 
 namespace qtx::bench {
 

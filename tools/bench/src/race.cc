@@ -38,14 +38,14 @@ void Fail(const Error& error, Row& row) {
   row.reason = error.Text();
 }
 
-// A work that was made, with what its outputs must be if that is known.
+// A workload's task with its expected outputs, if known.
 struct Made {
-  const Work* work;
+  const Workload* work;
   Task task;
   std::map<std::string, std::vector<Tensor>> expected;  // by arithmetic; empty: unknown
 };
 
-// A row in the making.
+// A row under construction.
 struct Entrant {
   Made* made;
   Contender* contender;
@@ -56,14 +56,14 @@ struct Entrant {
 std::vector<Tensor> Answer(const Task& task, const std::string& arithmetic,
                            backend::Backend* reference) {
   if (reference == nullptr) return {};
-  // What the reference cannot do in its time stays unknown; its process is started again.
+  // If the reference exceeds its time limit, the outputs stay unknown and its process is restarted.
   const auto prepared = reference->Prepare(task.model, arithmetic);
   if (!prepared.has_value()) return {};
   auto outputs = (*prepared)->Run(task.inputs);
   return outputs.has_value() ? *std::move(outputs) : std::vector<Tensor>();
 }
 
-// What the outputs are in that arithmetic, asked for once.
+// Expected outputs in an arithmetic, computed once.
 const std::vector<Tensor>& Expected(Made& made, const std::string& arithmetic,
                                     backend::Backend* reference) {
   const auto [entry, is_new] = made.expected.try_emplace(arithmetic);
@@ -78,9 +78,9 @@ Result<void> Judge(Made& made, std::span<const Tensor> outputs, const RaceOption
   if (exact.empty()) return {};
   row.comparison = CompareOutputs(exact, outputs);
   if (!row.comparison) {
-    return Error{ErrorCode::kProtocol, "outputs", "not those that the model declares"};
+    return Error{ErrorCode::kProtocol, "outputs", "differ from those that the model declares"};
   }
-  // Of floats no order of additions is meant but that of the arithmetic `exact`: none.
+  // For floats any order of additions is permitted, so only `exact` is compared.
   if (row.floats) return {};
   const auto& own = Expected(made, row.arithmetic, options.reference);
   const auto comparison = own.empty() ? std::nullopt : CompareOutputs(own, outputs);
@@ -107,7 +107,7 @@ Row NewRow(const Made& made, const Contender& contender) {
   return row;
 }
 
-// As many repetitions as fill a turn; the first of them warms up.
+// Repetitions that fill a turn; the first is a warm-up.
 Result<int> Repetitions(backend::PreparedModel& prepared, std::span<const Tensor> inputs,
                         double turn) {
   double seconds = 0;
@@ -152,8 +152,8 @@ Entrant Enter(Made& made, Contender& contender, const RaceOptions& options) {
   return entrant;
 }
 
-// Once more from the start when the process is gone: another model of the same backend may have
-// been what ended it.
+// Retries once if the process has ended, since another model of the same backend may have caused
+// that.
 Result<std::vector<double>> MeasureAgain(Entrant& entrant) {
   const Task& task = entrant.made->task;
   auto times = entrant.prepared->Measure(task.inputs, entrant.row.repetitions);
@@ -162,7 +162,7 @@ Result<std::vector<double>> MeasureAgain(Entrant& entrant) {
   return entrant.prepared->Measure(task.inputs, entrant.row.repetitions);
 }
 
-// Threads of the backend before stay awake for a while, in case there is more to do.
+// Time until the previous backend's threads stop spinning.
 constexpr std::chrono::milliseconds kUntilAsleep{5};
 
 void TakeTurn(Entrant& entrant) {
@@ -173,17 +173,17 @@ void TakeTurn(Entrant& entrant) {
     entrant.row.rounds.clear();
     return Fail(times.error(), entrant.row);
   }
-  // A clock's tick is the least that any work takes.
+  // A measured time is at least one clock tick.
   constexpr double kTick = 1e-9;
   entrant.row.rounds.push_back(std::max(*std::ranges::min_element(*times), kTick));
 }
 
-// Those of one number of threads, all types in the same rounds.
-std::vector<Row> RaceOnce(std::span<Made> works, std::span<Contender*> contenders,
+// Races contenders with one number of threads, all types in the same rounds.
+std::vector<Row> RaceOnce(std::span<Made> workloads, std::span<Contender*> contenders,
                           const RaceOptions& options) {
   std::vector<Entrant> entrants;
-  entrants.reserve(works.size() * contenders.size());
-  for (Made& made : works) {
+  entrants.reserve(workloads.size() * contenders.size());
+  for (Made& made : workloads) {
     for (Contender* contender : contenders) {
       entrants.push_back(Enter(made, *contender, options));
     }
@@ -198,7 +198,7 @@ std::vector<Row> RaceOnce(std::span<Made> works, std::span<Contender*> contender
   return rows;
 }
 
-// The fastest of the others that `may` be compared with, and how much faster than it `row` is.
+// The fastest other row for which `may` is true, and the speed of `row` relative to it.
 template <typename May>
 std::optional<Ratio> RatioToBest(const Row& row, std::span<const Row> rows, May may) {
   const Row* best = nullptr;
@@ -250,11 +250,11 @@ void CompareRows(std::span<Row> rows) {
   }
 }
 
-Results Race(std::span<const Work> works, std::span<Contender> contenders,
+Results Race(std::span<const Workload> workloads, std::span<Contender> contenders,
              const RaceOptions& options) {
   Results results;
   std::vector<Made> made;
-  for (const Work& work : works) {
+  for (const Workload& work : workloads) {
     auto task = work.make();
     if (!task.has_value()) {
       const Error& error = task.error();

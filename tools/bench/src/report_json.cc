@@ -76,7 +76,7 @@ void WriteRatio(Writer& writer, const std::string& kind, const std::optional<Rat
   writer.Field(kind, ratio->peer);
 }
 
-// `exact` is null where nothing was compared.
+// `exact` is null without a comparison.
 void WriteComparison(Writer& writer, const Row& row) {
   if (!row.comparison) return writer.Null("exact");
   writer.Field("exact", row.exact());

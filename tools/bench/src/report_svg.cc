@@ -16,7 +16,7 @@ constexpr double kLeft = 70, kRight = 150, kTop = 50, kBottom = 60;
 constexpr double kLegendHeight = 26;
 constexpr std::size_t kMaxLabel = 40;
 
-// Told apart by those who do not see all colours, too: shapes differ as well.
+// Shapes differ as well as colours, for colour-blind readers.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                     "#e69f00", "#56b4e9", "#000000", "#8c564b"};
 constexpr std::size_t kStyles = std::size(kColours);
@@ -60,7 +60,7 @@ double Intensity(const Row& row) {
 
 bool HasPoint(const Row& row) { return row.measured() && row.multiply_adds > 0 && row.bytes > 0; }
 
-// From powers of two that hold `low` and `high`, to pixels.
+// Maps a logarithmic range, widened to powers of two, to pixels.
 class Axis {
  public:
   Axis(double low, double high, double from, double to)
@@ -73,7 +73,7 @@ class Axis {
   }
   double low() const { return std::exp2(low_); }
   double high() const { return std::exp2(high_); }
-  /// At most about ten, evenly spaced.
+  /// Tick positions: about ten at most, evenly spaced.
   std::vector<double> Ticks() const {
     const int low = static_cast<int>(low_), high = static_cast<int>(high_);
     const int step = std::max(1, (high - low + 9) / 10);
@@ -102,7 +102,7 @@ std::string Label(double x, double y, const char* style, const std::string& text
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, style, text);
 }
 
-// What one panel shows.
+// The contents of one panel.
 struct Panel {
   int threads;
   bool floats;
@@ -161,8 +161,8 @@ class Plot {
     return svg;
   }
 
-  // Peaks across, from where the fastest memory lets them be reached; memories as diagonals up to
-  // the highest peak.
+  // Peaks are horizontal lines, from where the fastest memory can feed them; memories are diagonals
+  // up to the highest peak.
   std::string Roofs() const {
     std::string svg;
     double highest = y_.high(), fastest = 0;

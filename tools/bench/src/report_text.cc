@@ -32,7 +32,7 @@ std::string Exactness(const Row& row) {
   return row.right() ? off + ", as " + conformance::Printable(row.arithmetic, kMaxName) : off;
 }
 
-// Half of what lies between the quartiles, in percent of the median.
+// Half the interquartile range, in percent of the median.
 double SpreadPercent(const Spread& spread) {
   return 50 * (spread.high - spread.low) / spread.median;
 }

@@ -1,4 +1,4 @@
-// The tables, and nothing but tables.
+// The tables of shapes.
 #include "qtx/bench/shapes.h"
 
 namespace qtx::bench {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 
 namespace qtx::bench {
 namespace {

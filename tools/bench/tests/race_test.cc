@@ -78,8 +78,8 @@ Contender Make(const std::string& name, const Script& script, int threads = 1) {
 }
 
 // An Identity of four elements, so of no multiply-adds.
-Work Sample(const std::string& types = "s8s8") {
-  Work work;
+Workload Sample(const std::string& types = "s8s8") {
+  Workload work;
   work.name = "sample";
   work.types = types;
   work.make = [types]() -> Result<Task> {
@@ -97,13 +97,13 @@ Work Sample(const std::string& types = "s8s8") {
   return work;
 }
 
-Results RunRace(std::vector<Contender> contenders, const std::vector<Work>& works = {Sample()},
-                const Script& reference = {}) {
+Results RunRace(std::vector<Contender> contenders,
+                const std::vector<Workload>& workloads = {Sample()}, const Script& reference = {}) {
   Scripted judge(reference);
   RaceOptions options;
   options.rounds = 3;
   options.reference = &judge;
-  return Race(works, contenders, options);
+  return Race(workloads, contenders, options);
 }
 
 TEST(Race, ComparesMediansOfRounds) {
@@ -202,7 +202,7 @@ TEST(Race, ComparesWithTheFloatTwinOfPeersOnly) {
 }
 
 TEST(Race, LeavesOutWorksThatCannotBeMade) {
-  Work broken = Sample();
+  Workload broken = Sample();
   broken.make = []() -> Result<Task> {
     return Error{ErrorCode::kUnsupported, "file", "no such operator"};
   };
@@ -217,7 +217,7 @@ TEST(Race, LeavesOutWorksThatCannotBeMade) {
 TEST(Race, LeavesUncheckedWhatTheReferenceCannotDo) {
   std::vector<Contender> contenders;
   contenders.push_back(Make("own", {.rounds = {1, 1, 1}}));
-  const Error slow{ErrorCode::kTimeout, "", "gave no answer in time"};
+  const Error slow{ErrorCode::kTimeout, "", "gave no answer within the time limit"};
   const Results results = RunRace(std::move(contenders), {Sample()}, {.declines = slow});
   EXPECT_TRUE(results.rows[0].measured());
   EXPECT_FALSE(results.rows[0].comparison.has_value());

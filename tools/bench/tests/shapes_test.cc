@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "networks.h"
-#include "qtx/bench/work.h"
+#include "qtx/bench/workload.h"
 
 namespace qtx::bench {
 namespace {

@@ -70,7 +70,7 @@ std::vector<double> Exactly(const std::vector<float>& values,
                             const std::vector<std::uint64_t>& counts) {
   std::vector<double> reals;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    // Minus zero becomes zero: which of the two came first must not be seen.
+    // Minus zero becomes zero, so that the result does not depend on the order.
     reals.push_back(counts[i] == 0 ? 0.0 : double{values[i]} + 0.0);
   }
   return reals;
@@ -136,7 +136,7 @@ void StatisticsAccumulator::State::AddRun(std::span<const float> run, std::size_
   }
 }
 
-// Neighbours belong to one element of the axis.
+// Contiguous elements belong to one element of the axis.
 void StatisticsAccumulator::State::AddRuns(std::span<const float> values, const Layout& layout) {
   ExponentBins bins;
   for (std::size_t run = 0; run < layout.outer * layout.size; ++run) {
@@ -144,7 +144,7 @@ void StatisticsAccumulator::State::AddRuns(std::span<const float> values, const 
   }
 }
 
-// Rows have one value for each element of the axis: blocks of them are transposed.
+// The axis is the last: transposes blocks of rows.
 void StatisticsAccumulator::State::AddColumns(std::span<const float> values, const Layout& layout) {
   constexpr std::size_t kRows = 256;
   constexpr std::size_t kColumns = 16;  // a cache line
@@ -196,7 +196,7 @@ Result<void> StatisticsAccumulator::Merge(const StatisticsAccumulator& other) {
   State& state = *state_;
   const State& from = *other.state_;
   if (state.options.bins != from.options.bins) {
-    return Error{ErrorCode::kInvalid, "histogram", "the two have another number of bins"};
+    return Error{ErrorCode::kInvalid, "histogram", "the numbers of bins differ"};
   }
   state.nan_count += from.nan_count;
   state.infinity_count += from.infinity_count;
@@ -269,7 +269,7 @@ Statistics StatisticsAccumulator::Finish() const {
   result.min = Exactly(state.min, state.counts);
   result.max = Exactly(state.max, state.counts);
   for (const format::Moments& moments : result.moments) {
-    // Sums of numbers there are never contradict themselves.
+    // Sums of real data are always consistent.
     const MeanAndStd rounded = moments.count == 0 ? MeanAndStd{} : *Round(moments);
     result.mean.push_back(rounded.mean);
     result.std.push_back(rounded.std);

@@ -4,7 +4,7 @@
 
 #include "coverage.h"
 #include "fingerprint.h"
-#include "records.h"
+#include "observer.h"
 #include "run.h"
 #include "shapes.h"
 
@@ -26,18 +26,18 @@ Result<void> CheckOptions(const Options& options) {
   return {};
 }
 
-// Initializers are seen once, however many samples there are.
-Result<void> AddConstants(const format::Model& model, const Options& options, Records& records,
-                          std::vector<LeftOut>& left_out) {
+// Initializers are observed once.
+Result<void> AddConstants(const format::Model& model, const Options& options,
+                          Observations& observations, std::vector<LeftOut>& left_out) {
   for (const format::TensorData& initializer : model.graph.initializers) {
     if (initializer.data_type != format::ElementType::kFloat) continue;
     const auto tensor = format::Decode(initializer, model.folder);
     if (!tensor.has_value()) return At("initializer '" + initializer.name + "'", tensor.error());
-    Recorder recorder(options.statistics);
-    QTX_RETURN_IF_ERROR(recorder.Add(initializer.name, *tensor));
-    Records one = recorder.Finish();
+    Observer observer(options.statistics);
+    QTX_RETURN_IF_ERROR(observer.Add(initializer.name, *tensor));
+    Observations one = observer.Finish();
     one.begin()->second.statistics.source = kConstantSource;
-    records.merge(one);
+    observations.merge(one);
   }
   for (const auto& initializer : model.graph.initializers) {
     const auto type = initializer.data_type;
@@ -49,17 +49,17 @@ Result<void> AddConstants(const format::Model& model, const Options& options, Re
   return {};
 }
 
-// Where inputs leave sizes open, those that follow from them stay open in all values.
+// Keeps sizes open that depend on open sizes of inputs.
 Result<void> OpenShapes(const format::Model& model, const Samples& samples,
                         const MakeExecutor& make, RunResult& run) {
-  if (run.records.empty() || !HasOpenSizes(model)) return {};
+  if (run.observations.empty() || !HasOpenSizes(model)) return {};
   const Sample sample = samples.Read(run.first_sample);
   if (!sample.has_value()) return At(samples.Name(run.first_sample), sample.error().error);
   QTX_ASSIGN_OR_RETURN(const auto executor, make());
   QTX_ASSIGN_OR_RETURN(const auto shapes, ProbeShapes(model, *sample, *executor));
   for (const auto& [value, shape] : shapes) {
-    const auto at = run.records.find(value);
-    if (at == run.records.end() || !at->second.shape) continue;
+    const auto at = run.observations.find(value);
+    if (at == run.observations.end() || !at->second.shape) continue;
     format::Shape& seen = *at->second.shape;
     for (std::size_t i = 0; i < std::min(seen.size(), shape.size()); ++i) {
       if (!shape[i].value) seen[i] = shape[i];
@@ -68,19 +68,20 @@ Result<void> OpenShapes(const format::Model& model, const Samples& samples,
   return {};
 }
 
-// A shape that the model declares stays as it is: what was seen may be one of many. Where the size
-// of the axis is open, statistics are per tensor.
-Result<void> SettleShapes(const format::Model& model, const Options& options, Records& records) {
+// Keeps declared shapes. If the size of the axis is open, statistics become per tensor.
+Result<void> SettleShapes(const format::Model& model, const Options& options,
+                          Observations& observations) {
   for (const auto* values : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
     for (const format::ValueInfo& value : *values) {
-      const auto at = records.find(value.name);
-      if (at == records.end() || !value.type || !value.type->shape) continue;
+      const auto at = observations.find(value.name);
+      if (at == observations.end() || !value.type || !value.type->shape) continue;
       at->second.shape = value.type->shape;
     }
   }
-  for (auto& [value, record] : records) {
-    if (record.statistics.axis.empty() || AxisIn(record.shape, options.statistics.axis)) continue;
-    QTX_ASSIGN_OR_RETURN(record.statistics, WithoutAxis(record.statistics));
+  for (auto& [value, observation] : observations) {
+    if (observation.statistics.axis.empty() || AxisIn(observation.shape, options.statistics.axis))
+      continue;
+    QTX_ASSIGN_OR_RETURN(observation.statistics, WithoutAxis(observation.statistics));
   }
   return {};
 }
@@ -128,11 +129,12 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
   }
   Calibration result{.model = model, .progress = run.progress, .skipped = run.skipped};
   for (const auto& [value, why] : run.left_out) result.left_out.push_back({value, why});
-  for (auto& [name, record] : run.records) record.statistics.source = SourceOf(part.samples);
+  for (auto& [name, observation] : run.observations)
+    observation.statistics.source = SourceOf(part.samples);
   QTX_RETURN_IF_ERROR(OpenShapes(model, samples, make, run));
-  QTX_RETURN_IF_ERROR(SettleShapes(model, options, run.records));
-  QTX_RETURN_IF_ERROR(AddConstants(model, options, run.records, result.left_out));
-  QTX_RETURN_IF_ERROR(Annotate(run.records, result.model));
+  QTX_RETURN_IF_ERROR(SettleShapes(model, options, run.observations));
+  QTX_RETURN_IF_ERROR(AddConstants(model, options, run.observations, result.left_out));
+  QTX_RETURN_IF_ERROR(Annotate(run.observations, result.model));
   SetCoverage(coverage, result.model);
   return result;
 }

@@ -161,7 +161,7 @@ Result<Coverage> Join(const Coverage& a, const Coverage& b) {
   const auto differ = [](const char* what) {
     return Error{ErrorCode::kInvalid, "", std::string("was calibrated with ") + what};
   };
-  if (a.model != b.model) return Error{ErrorCode::kInvalid, "", "is another model than the first"};
+  if (a.model != b.model) return Error{ErrorCode::kInvalid, "", "differs from the first model"};
   if (a.executor != b.executor) {
     return Error{ErrorCode::kInvalid, "",
                  "was computed by '" + b.executor + "', the first by '" + a.executor + "'"};

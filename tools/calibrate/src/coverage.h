@@ -1,4 +1,4 @@
-// What a calibration covered: the entry kMetadataKey of metadata_props.
+// Coverage: the samples of a calibration, kept in the entry kMetadataKey of metadata_props.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace qtx::calibrate {
 
-/// Every count-th sample of one collection, from the index-th on.
+/// A shard: every count-th sample of a collection, starting at the index-th.
 struct Part {
   std::string data;  // Samples::Digest
   std::int64_t index = 1;
   std::int64_t count = 1;
-  std::int64_t samples = 0;                                  // that were taken
+  std::int64_t samples = 0;                                  // number used
   std::vector<std::pair<std::string, std::string>> skipped;  // name and reason, sorted
   bool operator==(const Part&) const = default;
 };
@@ -34,17 +34,17 @@ struct Coverage {
 };
 
 std::string ToJson(const Coverage& coverage);
-/// Errors: kInvalid at kMetadataKey, also when there is none.
+/// Errors: kInvalid at kMetadataKey, also if it is missing.
 Result<Coverage> CoverageOf(const format::Model& model);
 void SetCoverage(const Coverage& coverage, format::Model& model);
 
-/// The parts of both; all shards of one collection become one part.
-/// Errors: kInvalid for another model, other options, or samples that both have.
+/// Merges both; a complete set of shards becomes one part.
+/// Errors: kInvalid for different models or options, and for common samples.
 Result<Coverage> Join(const Coverage& a, const Coverage& b);
-/// Shards of collections of which some are there: "2/4".
+/// Missing shards of incomplete collections: "2/4".
 std::vector<std::string> Missing(const Coverage& coverage);
 
-/// Statistics::source of values seen in so many samples, and of initializers.
+/// Statistics::source of values over `samples` samples, and of initializers.
 std::string SourceOf(std::int64_t samples);
 inline constexpr std::string_view kConstantSource = "qtx calibrate: constant";
 

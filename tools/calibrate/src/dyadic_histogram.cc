@@ -10,8 +10,9 @@ namespace {
 constexpr int kLowestExponent = -149;  // of a binary32's last bit
 constexpr int kMantissaBits = 23;
 constexpr int kNormalExponents = 126;  // beyond it 2^k or 2^-k is no normal float
-constexpr std::size_t kBlock = 4096;   // values whose bins are computed before they are counted
-constexpr std::size_t kSets = 4;       // of counters: the next addition to one waits for the last
+constexpr std::size_t kBlock = 4096;   // values whose bins are computed at once
+constexpr std::size_t kSets =
+    4;  // sets of counters, since consecutive additions to one counter stall
 constexpr std::int64_t kMaxIndex = std::int64_t{1} << 53;  // indices are exact in a double
 
 // floor(index / 2^bits).
@@ -22,9 +23,9 @@ std::int64_t BinOf(double value, int exponent) {
   return static_cast<std::int64_t>(std::floor(std::ldexp(value, -exponent)));
 }
 
-// The same for many floats, less `first`, when the width and its reciprocal are normal floats. A
-// quotient that underflows becomes 0; the comparison is with the value itself, so that it goes
-// down all the same.
+// The same for many floats, minus `first`.  REQUIRES: the width and its reciprocal are normal
+// floats. A quotient that underflows to 0 is still rounded down, because the comparison uses the
+// value itself.
 void FindBins(std::span<const float> values, int exponent, std::int32_t first, std::int32_t* bins) {
   const float width = std::ldexp(1.0F, exponent);
   const float reciprocal = std::ldexp(1.0F, -exponent);
@@ -113,7 +114,7 @@ void DyadicHistogram::Fold(std::span<std::uint32_t> scratch) {
 }
 
 void DyadicHistogram::Add(std::span<const float> values, bool all_finite) {
-  // Counters of their own pay when they are cleared and folded for enough values.
+  // Separate counters pay off only for enough values.
   std::vector<std::uint32_t> scratch;
   if (values.size() >= 2 * kSets * counts_.size()) scratch.resize(kSets * counts_.size());
   std::size_t pending = 0;

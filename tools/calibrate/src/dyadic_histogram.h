@@ -1,5 +1,5 @@
-// Counts over bins of width 2^k whose bounds are multiples of it; k follows from the extremes
-// alone, so that the order of values and of merges leaves no trace.  Source: statistics.S3.
+// Histograms with bins of width 2^k at multiples of 2^k. k depends only on the extremes, so that
+// the result does not depend on the order of values or merges.  Source: statistics.S3.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ class DyadicHistogram {
  public:
   /// REQUIRES: 2 <= max_bins <= kMaxHistogramBins.
   explicit DyadicHistogram(std::int64_t max_bins) : max_bins_(max_bins) {}
-  /// `histogram` when it is dyadic: as Finish gives it, of any number of bins.
+  /// Converts `histogram` if it is dyadic (as Finish gives it, with any number of bins); else
+  /// nullopt.
   static std::optional<DyadicHistogram> From(const format::Histogram& histogram,
                                              std::int64_t max_bins);
 
   /// Widens bins and range until min and max are in it.  REQUIRES: both finite, min <= max.
   void Cover(float min, float max);
-  /// NaN and infinities are left out.  REQUIRES: all others are covered.
+  /// Skips NaN and infinities.  REQUIRES: all other values are covered.
   void Add(std::span<const float> values, bool all_finite);
   /// REQUIRES: no count passes 2^64.
   void Add(const DyadicHistogram& other);

@@ -112,7 +112,7 @@ Result<format::ExactSum> Add(const format::ExactSum& a, const format::ExactSum& 
   mpz_add(left.get(), left.get(), right.get());
   format::ExactSum sum = ToExactSum(left, exponent);
   if (sum.integer.size() > kMaxBytes || std::abs(sum.exponent) > kMaxExponent) {
-    return Error{ErrorCode::kTooLarge, "moments", "the sum takes more than 128 bytes"};
+    return Error{ErrorCode::kTooLarge, "moments", "found a sum of more than 128 bytes"};
   }
   return sum;
 }

@@ -1,4 +1,4 @@
-// ExactSum as GMP's integers, and what is rounded from sums.
+// Arithmetic on ExactSum with GMP integers; mean and std from sums.
 #pragma once
 
 #include <gmp.h>
@@ -10,7 +10,7 @@
 
 namespace qtx::calibrate {
 
-/// One of GMP's integers.
+/// A GMP integer.
 class Integer {
  public:
   Integer() { mpz_init(value_); }
@@ -27,9 +27,9 @@ class Integer {
   mpz_t value_;
 };
 
-/// `integer` * 2^`exponent` in the one form of statistics.C6.
+/// `integer` * 2^`exponent` in the canonical form of statistics.C6.
 format::ExactSum ToExactSum(const Integer& integer, std::int64_t exponent);
-/// The integer of `sum`; its exponent stays beside it.
+/// The integer of `sum`, without its exponent.
 Integer ToInteger(const format::ExactSum& sum);
 
 /// a + b.  Errors: kTooLarge past what statistics.C6 allows.
@@ -41,7 +41,7 @@ struct MeanAndStd {
   double std = 0;  // of the population
 };
 /// sum / count and sqrt(count * sum_of_squares - sum^2) / count, each exact and then rounded to
-/// binary64 once, half even.  Errors: kInvalid when no sample has these sums.
+/// binary64 once, half even.  Errors: kInvalid for impossible sums.
 /// REQUIRES: count > 0; exponents as above.
 Result<MeanAndStd> Round(const format::Moments& moments);
 

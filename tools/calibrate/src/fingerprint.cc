@@ -8,7 +8,7 @@
 namespace qtx::calibrate {
 namespace {
 
-// What this says of a value, a calibration may have added.
+// True if a calibration may have added this entry.
 bool SaysOnlyFloat(const format::ValueInfo& value) {
   format::ValueInfo plain;
   plain.name = value.name;
@@ -69,7 +69,7 @@ Result<std::string> FingerprintOf(const format::Model& model) {
   for (const format::TensorData& initializer : initializers) {
     fingerprint.Add(initializer.name);
     const auto tensor = format::Decode(initializer, model.folder);
-    if (!tensor.has_value()) {  // of texts: only the carrier is known
+    if (!tensor.has_value()) {  // STRING tensors: hashes the encoding
       fingerprint.Add(initializer.wire);
       continue;
     }

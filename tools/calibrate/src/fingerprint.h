@@ -1,4 +1,4 @@
-// Tells one thing from another where nobody gains by making them look the same.
+// A non-cryptographic hash to detect differences.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace qtx::calibrate {
 
 /// FNV-1a of 64 bits: offset basis and prime of draft-eastlake-fnv. Texts are preceded by their
-/// length, so that no two sequences of additions run into each other.
+/// length, so that sequences of additions are unambiguous.
 class Fingerprint {
  public:
   void Add(std::string_view text);
@@ -26,9 +26,9 @@ class Fingerprint {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
-/// Of what a calibration leaves as it is: all but statistics, shapes of FLOAT values, kMetadataKey,
-/// and entries of graph.value_info that say no more than FLOAT and a shape; and of the elements of
-/// initializers, whatever carries them.
+/// Hash of everything that calibration does not change: all but statistics, shapes of FLOAT values,
+/// kMetadataKey, and entries of graph.value_info with only FLOAT and a shape. Initializers are
+/// hashed by elements, whatever their encoding.
 /// Errors: those of Model::Serialize.
 Result<std::string> FingerprintOf(const format::Model& model);
 

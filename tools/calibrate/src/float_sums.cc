@@ -34,8 +34,8 @@ inline unsigned Weight(std::size_t exponent) {
 constexpr float kBeyond = std::numeric_limits<float>::infinity();
 constexpr std::size_t kBlock = 4096;
 
-// Integers in the order of floats: NaN lies beyond the infinities, on either side. Compilers make
-// vector code of the minimum of integers, but not of floats that may be NaN.
+// Maps floats to integers of the same order, NaN beyond the infinities, because compilers vectorize
+// the minimum of integers but not of floats.
 inline std::int32_t KeyOf(float value) {
   const auto bits = std::bit_cast<std::int32_t>(value);
   return bits ^ ((bits >> 31) & 0x7FFFFFFF);
@@ -44,7 +44,7 @@ inline float FromKey(std::int32_t key) {
   return std::bit_cast<float>(key ^ ((key >> 31) & 0x7FFFFFFF));
 }
 
-// Of values among which some are not finite.
+// For values that are not all finite.
 void AddExtremes(std::span<const float> values, Extremes& found) {
   for (const float value : values) {
     if (std::isnan(value)) {
@@ -108,8 +108,8 @@ void AddFew(std::span<const float> values, FloatSums& to) {
 
 Extremes FindExtremes(std::span<const float> values) {
   Extremes found{.min = kBeyond, .max = -kBeyond};
-  // Magnitudes less one, as unsigned numbers, so that zero comes last; as signed ones in the same
-  // order, because vectors of those have a minimum everywhere.
+  // Magnitude minus one as an unsigned number, so that zero is the largest, mapped to signed, for
+  // which all vector sets have a minimum.
   constexpr std::uint32_t kFlip = 0x80000000;
   auto smallest = std::numeric_limits<std::int32_t>::max();
   std::int32_t largest = 0;

@@ -1,4 +1,4 @@
-// What is kept of the values of one element of the axis, and the loops that add to it.
+// Sums and extremes of the values of one element of the axis, and the loops that update them.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct FloatSums {
   SumOfSquares sum_of_squares;
   std::uint32_t pending = 0;  // additions since the limbs were normalised
 
-  /// Makes room for `additions` more, which must be at most 2^29.
+  /// Prepares for `additions` more additions.  REQUIRES: at most 2^29.
   void Reserve(std::uint32_t additions) {
     if (pending + additions > kMaxPending) Normalise();
     pending += additions;
@@ -28,7 +28,7 @@ struct FloatSums {
     pending = 0;
   }
   void Add(const FloatSums& other) {
-    // Normalised limbs are as one addition; the sum of two is within what Reserve assures.
+    // Normalised limbs count as one addition, so the sum of two stays within Reserve's bound.
     FloatSums copy = other;
     copy.Normalise();
     Reserve(1);
@@ -39,9 +39,9 @@ struct FloatSums {
   static constexpr std::uint32_t kMaxPending = 1U << 30;
 };
 
-/// Extremes and counts of all but NaN and infinities.
+/// Extremes and counts of finite values.
 struct Extremes {
-  float min = 0;  // +infinity without any value
+  float min = 0;  // +infinity if there are no values
   float max = 0;
   std::uint64_t count = 0;
   std::uint64_t nan_count = 0;
@@ -57,7 +57,7 @@ Extremes FindExtremes(std::span<const float> values);
 /// been stored.
 class ExponentBins {
  public:
-  /// `extremes` are those of `values`. NaN and infinities are left out.
+  /// `extremes` are those of `values`. Skips NaN and infinities.
   void Add(std::span<const float> values, const Extremes& extremes, FloatSums& to);
 
  private:
@@ -74,7 +74,7 @@ class ExponentBins {
   std::array<std::array<Bin, kSets>, 256> bins_{};  // zero between calls
 };
 
-/// The same without bins, which do not pay for fewer than kFewValues.
+/// The same without bins, faster for fewer than kFewValues.
 inline constexpr std::size_t kFewValues = 16;
 void AddFew(std::span<const float> values, FloatSums& to);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kJournalKey = "qtx.calibration.journal";
 
-// What a journal must agree in with the run that goes on: all but how far it is.
+// The options that must be equal for a run to resume from this journal.
 std::string KeyOf(Coverage run) {
   for (Part& part : run.parts) {
     part.samples = 0;
@@ -25,7 +25,7 @@ std::string ToJson(const Coverage& run, const JournalState& state) {
   writer.StartObject();
   writer.Key("run");
   WriteText(writer, KeyOf(run));
-  writer.Key("done");  // as first, count, first, count, ...
+  writer.Key("done");  // run lengths: first, count, first, count, ...
   writer.StartArray();
   for (std::size_t i = 0; i < state.done.size();) {
     std::size_t last = i;
@@ -113,7 +113,7 @@ Result<void> WriteJournal(const std::string& path, const Coverage& run, const Jo
   model.opset_imports = {{"", 17, ""}};
   model.graph.name = "journal";
   model.metadata = {{std::string(kJournalKey), ToJson(run, state)}};
-  QTX_RETURN_IF_ERROR(Annotate(state.records, model));
+  QTX_RETURN_IF_ERROR(Annotate(state.observations, model));
   return model.Save(path);
 }
 
@@ -142,11 +142,11 @@ Result<std::optional<JournalState>> ReadJournal(const std::string& path, const C
       !ReadLeftOut(*left_out, state)) {
     return foreign;
   }
-  // Statistics are what their rules say before anybody adds to them.
+  // Statistics must keep their rules before anything is added to them.
   for (const format::Finding& finding : format::Check(*model)) {
     if (finding.rule.starts_with("statistics.")) return foreign;
   }
-  state.records = RecordsOf(*model);
+  state.observations = ObservationsOf(*model);
   return std::optional(std::move(state));
 }
 

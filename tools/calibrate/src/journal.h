@@ -1,4 +1,4 @@
-// The state of a run in a file, so that an interrupted run goes on where it stopped.
+// The journal: the state of a run in a file, from which an interrupted run resumes.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,26 @@
 #include <vector>
 
 #include "coverage.h"
+#include "observer.h"
 #include "qtx/calibrate/calibrate.h"
-#include "records.h"
 
 namespace qtx::calibrate {
 
-/// Positions among the samples of a run: from 0, without gaps where all are done.
+/// The state of a run; positions count its samples from 0.
 struct JournalState {
   std::vector<bool> done;                         // by position
-  std::map<std::int64_t, SkippedSample> skipped;  // by position; they are done, too
-  Records records;                                // of all that are done
+  std::map<std::int64_t, SkippedSample> skipped;  // by position; also in `done`
+  Observations observations;                      // of all samples done
   std::vector<std::pair<std::string, std::string>> left_out;
 };
 
-/// Written to a temporary file, then renamed: whoever reads it sees a whole state. It is an ONNX
-/// model without nodes whose values have the statistics.
+/// Writes the state atomically, as an ONNX model without nodes whose values have the statistics.
 /// Errors: kIo, kTooLarge.
 Result<void> WriteJournal(const std::string& path, const Coverage& run, const JournalState& state);
 
 /// nullopt when there is no such file. `run` has one part, whose counts do not matter.
-/// Errors: kIo; kInvalid for a journal of another model, of other options or samples, and for
-/// anything else.
+/// Errors: kIo; kInvalid for a journal of another model, other options or samples, and for other
+/// files.
 Result<std::optional<JournalState>> ReadJournal(const std::string& path, const Coverage& run,
                                                 std::int64_t planned);
 

@@ -1,4 +1,4 @@
-// JSON read with bounds: RapidJSON behind the few forms that are kept in models and journals.
+// Bounded reading of the JSON in models and journals, over RapidJSON.
 #pragma once
 
 #include <rapidjson/document.h>
@@ -26,7 +26,7 @@ inline std::optional<rapidjson::Document> ParseObject(std::string_view text) {
   return document;
 }
 
-/// The member of an object as a number of at least `least`, or a text; nullopt when it is not one.
+/// A member as a number of at least `least`, or as a text; nullopt if it is not.
 inline std::optional<std::int64_t> Number(const rapidjson::Value& object, const char* key,
                                           std::int64_t least) {
   if (!object.IsObject()) return std::nullopt;
@@ -41,7 +41,7 @@ inline std::optional<std::string> Text(const rapidjson::Value& object, const cha
   if (member == object.MemberEnd() || !member->value.IsString()) return std::nullopt;
   return std::string(member->value.GetString(), member->value.GetStringLength());
 }
-/// The member as a list, or nullptr.
+/// A member as a list, else nullptr.
 inline const rapidjson::Value* List(const rapidjson::Value& object, const char* key) {
   if (!object.IsObject()) return nullptr;
   const auto member = object.FindMember(key);

@@ -1,9 +1,9 @@
 #include <set>
 
 #include "coverage.h"
+#include "observer.h"
 #include "qtx/calibrate/calibrate.h"
 #include "qtx/format/check.h"
-#include "records.h"
 
 namespace qtx::calibrate {
 namespace {
@@ -14,7 +14,7 @@ std::set<std::string, std::less<>> Constants(const format::Model& model) {
   return names;
 }
 
-// Statistics that break a rule are not to be added to.
+// Refuses statistics that break a rule.
 Result<void> CheckStatistics(const format::Model& model) {
   for (const format::Finding& finding : format::Check(model, "")) {
     if (finding.rule.starts_with("statistics.")) {
@@ -24,21 +24,21 @@ Result<void> CheckStatistics(const format::Model& model) {
   return {};
 }
 
-Result<void> JoinInto(Records& all, Records& constants, const format::Model& model,
+Result<void> JoinInto(Observations& all, Observations& constants, const format::Model& model,
                       std::int64_t bins) {
   const auto names = Constants(model);
-  for (auto& [name, record] : RecordsOf(model)) {
+  for (auto& [name, observation] : ObservationsOf(model)) {
     const bool constant = names.contains(name);
-    Records& records = constant ? constants : all;
-    const auto [at, fresh] = records.emplace(name, record);
+    Observations& observations = constant ? constants : all;
+    const auto [at, fresh] = observations.emplace(name, observation);
     if (fresh) continue;
     if (constant) {
-      if (at->second.statistics == record.statistics) continue;
+      if (at->second.statistics == observation.statistics) continue;
       return Error{ErrorCode::kInvalid, "initializer '" + name + "'",
-                   "has other statistics than in the first"};
+                   "its statistics differ from those in the first model"};
     }
-    at->second.statistics.source = record.statistics.source;  // is replaced at the end
-    auto joined = Join(at->second, record, bins);
+    at->second.statistics.source = observation.statistics.source;  // is replaced at the end
+    auto joined = Join(at->second, observation, bins);
     if (!joined.has_value()) return At("value '" + name + "'", joined.error());
     at->second = *std::move(joined);
   }
@@ -50,7 +50,7 @@ Result<void> JoinInto(Records& all, Records& constants, const format::Model& mod
 Result<Merged> MergeModels(std::span<const format::Model> models) {
   if (models.empty()) return Error{ErrorCode::kInvalid, "models", "expected at least one"};
   Coverage coverage;
-  Records records, constants;
+  Observations observations, constants;
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::string place = "models[" + std::to_string(i) + "]";
     auto own = CoverageOf(models[i]);
@@ -60,18 +60,19 @@ Result<Merged> MergeModels(std::span<const format::Model> models) {
     if (const auto sound = CheckStatistics(models[i]); !sound.has_value()) {
       return At(place, sound.error());
     }
-    if (const auto joined = JoinInto(records, constants, models[i], coverage.bins);
+    if (const auto joined = JoinInto(observations, constants, models[i], coverage.bins);
         !joined.has_value()) {
       return At(place, joined.error());
     }
   }
   if (coverage.Samples() == 0 && Missing(coverage).empty()) {
-    return Error{ErrorCode::kInvalid, "models", "no sample is left, all were bad"};
+    return Error{ErrorCode::kInvalid, "models", "found no sample that could be used"};
   }
-  for (auto& [name, record] : records) record.statistics.source = SourceOf(coverage.Samples());
-  records.merge(constants);
+  for (auto& [name, observation] : observations)
+    observation.statistics.source = SourceOf(coverage.Samples());
+  observations.merge(constants);
   Merged merged{.model = models[0], .missing = Missing(coverage)};
-  QTX_RETURN_IF_ERROR(Annotate(records, merged.model));
+  QTX_RETURN_IF_ERROR(Annotate(observations, merged.model));
   SetCoverage(coverage, merged.model);
   return merged;
 }

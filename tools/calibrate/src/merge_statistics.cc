@@ -1,4 +1,4 @@
-// Statistics of a union.  Source: statistics.S2.
+// Merging of statistics.  Source: statistics.S2.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,12 +20,12 @@ Error Differ(const char* field) {
 
 Result<std::uint64_t> AddCounts(std::uint64_t a, std::uint64_t b, const char* field) {
   if (a > std::numeric_limits<std::uint64_t>::max() - b) {
-    return Error{ErrorCode::kTooLarge, field, "the sum passes 2^64"};
+    return Error{ErrorCode::kTooLarge, field, "the sum exceeds 2^64"};
   }
   return a + b;
 }
 
-// An element of the axis that has seen nothing has zeros, which are no extremes.
+// An element without values has zeros, which are not extremes.
 bool Seen(const Statistics& s, std::size_t i) {
   return s.moments.empty() || s.moments[i].count != 0;
 }
@@ -45,7 +45,7 @@ void MergeExtremes(const Statistics& a, const Statistics& b, Statistics& merged)
 // Chan, Golub, LeVeque 1979, "Updating formulae and a pairwise algorithm": with n = na + nb and
 // d = mean_b - mean_a,  mean = mean_a + d * nb / n,  M2 = M2_a + M2_b + d^2 * na * nb / n.
 // The weights are those of the whole tensor: every element of a named axis is seen equally often.
-// Roundings may pass the bounds of statistics.C2, to which they are brought back.
+// Rounding may violate the bounds of statistics.C2; results are clamped to them.
 void MergeRounded(const Statistics& a, const Statistics& b, Statistics& merged) {
   const auto na = static_cast<double>(a.count);
   const auto nb = static_cast<double>(b.count);
@@ -102,7 +102,7 @@ Result<Histogram> MergeDyadic(DyadicHistogram a, const DyadicHistogram& b) {
   a.Add(b);
   Histogram merged = *a.Finish();
   if (!std::isfinite(merged.lower) || !std::isfinite(merged.upper)) {
-    return Error{ErrorCode::kTooLarge, "histogram", "the bounds pass the largest double"};
+    return Error{ErrorCode::kTooLarge, "histogram", "the bounds exceed the largest double"};
   }
   return merged;
 }
@@ -110,7 +110,7 @@ Result<Histogram> MergeDyadic(DyadicHistogram a, const DyadicHistogram& b) {
 Result<Histogram> MergeHistograms(const Histogram& a, const Histogram& b, std::int64_t max_bins) {
   const auto dyadic_a = DyadicHistogram::From(a, max_bins);
   const auto dyadic_b = DyadicHistogram::From(b, max_bins);
-  std::uint64_t total = 0;  // that no sum passes 64 bits
+  std::uint64_t total = 0;  // bounds every sum by 64 bits
   for (const Histogram* h : {&a, &b}) {
     for (const std::uint64_t count : h->counts) {
       QTX_ASSIGN_OR_RETURN(total, AddCounts(total, count, "histogram.counts"));
@@ -129,7 +129,7 @@ Result<Histogram> MergeHistograms(const Histogram& a, const Histogram& b, std::i
 
 bool IsEmpty(const Statistics& s) { return s.count == 0 && s.min.empty() && s.mean.empty(); }
 
-// b, with what an empty a has beside it.
+// Returns b, with the fields that an empty a also has.
 Result<Statistics> WithNothing(const Statistics& a, const Statistics& b) {
   Statistics merged = b;
   QTX_ASSIGN_OR_RETURN(merged.nan_count, AddCounts(a.nan_count, b.nan_count, "nan_count"));

@@ -45,9 +45,9 @@ class Run {
   Result<void> WorkUntilDone();
   std::optional<std::int64_t> Claim();
   std::optional<BadSample> Observe(const std::vector<Tensor>& inputs, Executor& executor,
-                                   Recorder& stage);
-  Result<void> Process(std::int64_t position, Executor& executor, Recorder& stage);
-  Result<void> Close(std::int64_t position, Recorder* stage, std::optional<SkippedSample> skipped);
+                                   Observer& stage);
+  Result<void> Process(std::int64_t position, Executor& executor, Observer& stage);
+  Result<void> Close(std::int64_t position, Observer* stage, std::optional<SkippedSample> skipped);
   Result<void> Save();
   void FailAt(std::int64_t position, Error error);
 
@@ -59,14 +59,14 @@ class Run {
   std::set<std::string, std::less<>> input_names_;
   std::int64_t planned_ = 0;
 
-  std::mutex mutex_;  // of all that follows
-  Recorder total_;
-  JournalState state_;  // its records are filled when it is written
+  std::mutex mutex_;  // guards the members below
+  Observer total_;
+  JournalState state_;  // its observations are filled when it is written
   Progress progress_;
   std::int64_t next_ = 0;
   Clock::time_point saved_ = Clock::now();
-  // The failure at the first position: every earlier one was claimed before, so it does not depend
-  // on how threads took turns.
+  // The failure at the lowest position. Earlier samples were claimed before it, so it does not
+  // depend on scheduling.
   std::optional<std::pair<std::int64_t, Error>> failure_;
 };
 
@@ -76,9 +76,9 @@ Result<void> Run::Resume() {
   QTX_ASSIGN_OR_RETURN(auto found, ReadJournal(options_.journal, coverage_, planned_));
   if (!found) return {};
   state_ = *std::move(found);
-  auto merged = total_.Merge(state_.records);
+  auto merged = total_.Merge(state_.observations);
   if (!merged.has_value()) return At(options_.journal, merged.error());
-  state_.records.clear();
+  state_.observations.clear();
   progress_.resumed = std::ranges::count(state_.done, true);
   progress_.done = progress_.resumed;
   progress_.skipped = std::ssize(state_.skipped);
@@ -98,9 +98,9 @@ void Run::FailAt(std::int64_t position, Error error) {
   if (!failure_ || position < failure_->first) failure_ = {position, std::move(error)};
 }
 
-// Nothing of a sample counts unless all of it does.
+// A sample counts only as a whole.
 std::optional<BadSample> Run::Observe(const std::vector<Tensor>& inputs, Executor& executor,
-                                      Recorder& stage) {
+                                      Observer& stage) {
   std::optional<Error> refused;
   const auto add = [&](const std::string& value, const Tensor& tensor) {
     if (refused) return;
@@ -124,7 +124,7 @@ std::optional<BadSample> Run::Observe(const std::vector<Tensor>& inputs, Executo
   return std::nullopt;
 }
 
-Result<void> Run::Process(std::int64_t position, Executor& executor, Recorder& stage) {
+Result<void> Run::Process(std::int64_t position, Executor& executor, Observer& stage) {
   const std::int64_t index = SampleOf(position);
   const Sample sample = samples_.Read(index);
   std::optional<BadSample> bad;
@@ -143,7 +143,7 @@ Result<void> Run::Process(std::int64_t position, Executor& executor, Recorder& s
                                                       : bad->error.where + ": " + error.message});
 }
 
-Result<void> Run::Close(std::int64_t position, Recorder* stage,
+Result<void> Run::Close(std::int64_t position, Observer* stage,
                         std::optional<SkippedSample> skipped) {
   const std::scoped_lock lock(mutex_);
   if (stage != nullptr) QTX_RETURN_IF_ERROR(total_.Take(*stage));
@@ -160,17 +160,17 @@ Result<void> Run::Close(std::int64_t position, Recorder* stage,
 
 // REQUIRES: mutex_ is held, or no thread runs.
 Result<void> Run::Save() {
-  state_.records = total_.Finish();
+  state_.observations = total_.Finish();
   state_.left_out.assign(total_.left_out().begin(), total_.left_out().end());
   auto written = WriteJournal(options_.journal, coverage_, state_);
-  state_.records.clear();
+  state_.observations.clear();
   saved_ = Clock::now();
   return written;
 }
 
 Result<void> Run::WorkUntilDone() {
   std::unique_ptr<Executor> executor;
-  Recorder stage(options_.statistics);
+  Observer stage(options_.statistics);
   while (const auto position = Claim()) {
     if (executor == nullptr) {
       auto made = make_();
@@ -187,7 +187,7 @@ Result<void> Run::WorkUntilDone() {
   return {};
 }
 
-// What a library throws must not end the program from a thread.
+// Catches exceptions of libraries, which would end the program.
 void Run::WorkInThread() {
   try {
     if (const auto done = WorkUntilDone(); !done.has_value()) FailAt(-1, done.error());
@@ -202,14 +202,14 @@ Result<void> Run::Work() {
     const std::int64_t count = std::min<std::int64_t>(options_.threads, planned_);
     for (std::int64_t i = 0; i < count; ++i) threads.emplace_back([this] { WorkInThread(); });
   }
-  // A failure leaves the journal of what was done before it.
+  // Writes the journal before returning the failure.
   if (!options_.journal.empty()) QTX_RETURN_IF_ERROR(Save());
   if (failure_) return failure_->second;
   return {};
 }
 
 RunResult Run::Finish() {
-  RunResult result{.records = total_.Finish(), .progress = progress_};
+  RunResult result{.observations = total_.Finish(), .progress = progress_};
   for (auto& [position, sample] : state_.skipped) result.skipped.push_back(sample);
   result.left_out = total_.left_out();
   for (const auto& [value, why] : state_.left_out) result.left_out.emplace(value, why);

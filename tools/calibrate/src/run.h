@@ -1,4 +1,4 @@
-// The samples of one run, over threads.
+// Runs the samples of a shard on several threads.
 #pragma once
 
 #include <map>
@@ -8,18 +8,18 @@
 
 #include "coverage.h"
 #include "journal.h"
+#include "observer.h"
 #include "qtx/calibrate/calibrate.h"
-#include "records.h"
 
 namespace qtx::calibrate {
 
-/// What came of all samples of a shard.
+/// The results of all samples of a shard.
 struct RunResult {
-  Records records;
+  Observations observations;
   Progress progress;
   std::vector<SkippedSample> skipped;  // in the order of samples
   std::map<std::string, std::string> left_out;
-  std::int64_t first_sample = 0;  // that was taken
+  std::int64_t first_sample = 0;  // first sample used
 };
 
 /// Runs the samples of `options`' shard; `run` is the coverage that a journal must have.
@@ -27,7 +27,7 @@ struct RunResult {
 Result<RunResult> RunSamples(const format::Model& model, const Samples& samples,
                              const MakeExecutor& make, const Options& options, const Coverage& run);
 
-/// The inputs of a model that are no initializers.
+/// The inputs of a model that are not initializers.
 std::vector<const format::ValueInfo*> RequiredInputs(const format::Model& model);
 
 }  // namespace qtx::calibrate

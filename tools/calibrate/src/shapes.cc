@@ -15,7 +15,7 @@ using AllDims = std::map<std::string, Dims>;
 
 constexpr std::size_t kMaxOpenSizes = 16;  // each takes a run
 
-// An open size: the places of inputs that have it, as (input, dimension).
+// An open size and the places (input, dimension) that have it.
 struct OpenSize {
   std::string symbol;  // empty: one place without a name
   std::vector<std::pair<std::size_t, std::size_t>> places;
@@ -50,7 +50,7 @@ Result<AllDims> DimsOf(const std::vector<Tensor>& inputs, Executor& executor) {
   return all;
 }
 
-// Zeros in the sample's shapes but for one size.
+// Zero inputs in the sample's shapes with one size changed.
 Result<AllDims> RunChanged(const std::vector<Tensor>& inputs, const OpenSize& size, std::int64_t to,
                            Executor& executor) {
   std::vector<Tensor> changed;
@@ -65,7 +65,7 @@ Result<AllDims> RunChanged(const std::vector<Tensor>& inputs, const OpenSize& si
   return DimsOf(changed, executor);
 }
 
-// Marks what differs between two runs. `from` and `to`: the size that was changed.
+// Marks sizes that differ between two runs, in which a size changed from `from` to `to`.
 void Mark(const AllDims& before, const AllDims& after, const OpenSize& size,
           std::pair<std::int64_t, std::int64_t> change, std::map<std::string, Shape>& shapes) {
   for (const auto& [value, dims] : before) {
@@ -101,7 +101,7 @@ Result<std::map<std::string, Shape>> ProbeShapes(const format::Model& model,
     const auto [input, dimension] = size.places[0];
     if (sizes.size() > kMaxOpenSizes || dimension >= inputs[input].dims.size()) continue;
     const std::int64_t from = inputs[input].dims[dimension];
-    // One more, or where strides or groups do not take that, twice as many.
+    // Adds 1, or doubles if strides or groups do not permit that.
     std::int64_t to = from + 1;
     auto after = RunChanged(inputs, size, to, executor);
     if (!after.has_value()) {

@@ -1,4 +1,4 @@
-// Which sizes of a graph's values follow from sizes that its inputs leave open.
+// Finds the sizes of values that depend on open sizes of inputs.
 #pragma once
 
 #include <map>
@@ -10,13 +10,12 @@
 
 namespace qtx::calibrate {
 
-/// True when some input leaves a size open, so that shapes of values need more than one run.
+/// True if an input has an open size, so that shapes need several runs.
 bool HasOpenSizes(const format::Model& model);
 
-/// Shapes of values that the model does not declare: a size that changes with an open one of the
-/// inputs is that symbol where it equals it, else unknown; others are numbers. Found by runs on
-/// zeros, each with one of the open sizes changed; where the model fails on these, every size is
-/// unknown.  `inputs`: one sample.
+/// Shapes of undeclared values. A size that changes with an open size becomes its symbol if equal
+/// to it, else unknown; other sizes are numbers. Runs the model on zeros, changing one open size at
+/// a time; if it fails on these, every size is unknown.  `inputs`: one sample.
 /// Errors: those of the executor on the sample itself.
 Result<std::map<std::string, format::Shape>> ProbeShapes(const format::Model& model,
                                                          const std::vector<format::Tensor>& inputs,

@@ -9,13 +9,13 @@ bool WideSum<kLimbs, kLowest>::Add(const format::ExactSum& sum) {
   const auto bytes = static_cast<std::int64_t>(sum.integer.size());
   if (bytes == 0) return true;
   const std::int64_t at = std::int64_t{sum.exponent} - kLowest;
-  // One bit is left, so that a hostile file cannot make the highest limb overflow at once.
+  // One spare bit keeps a hostile file from overflowing the highest limb.
   if (at < 0 || at + 8 * bytes > static_cast<std::int64_t>(32 * kLimbs) - 1) return false;
   for (std::int64_t first = 0; first < bytes; first += 4) {
     std::int64_t word = 0;
     for (std::int64_t i = std::min(first + 3, bytes - 1); i >= first; --i) {
       const auto byte = static_cast<unsigned char>(sum.integer[static_cast<std::size_t>(i)]);
-      // The sign is in the last byte; all others count up.
+      // The last byte has the sign; all others are unsigned.
       const bool signed_byte = i == bytes - 1;
       word = word * 256 + (signed_byte ? static_cast<signed char>(byte) : std::int64_t{byte});
     }

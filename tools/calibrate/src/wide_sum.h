@@ -1,6 +1,6 @@
-// A sum of integers times powers of two in a fixed-point number wide enough that nothing is lost.
+// A superaccumulator: exact sums of integers times powers of two in a wide fixed-point number.
 // Source: R. M. Neal, "Fast exact summation using small and large superaccumulators" (2015): limbs
-// of 32 bits in 64-bit words, so that carries wait.
+// of 32 bits in 64-bit words defer carries.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ class WideSum {
     }
     limbs_[kLimbs - 1] += carry;
   }
-  /// The one form of statistics.C6.
+  /// The canonical form of statistics.C6.
   format::ExactSum ToExact() const;
 
  private:

@@ -185,7 +185,7 @@ TEST_F(Calibrate, RefusesToMergeWhatDoesNotBelongTogether) {
                                                        {"axis", "another axis"},
                                                        {"whole", "split"},
                                                        {"thirds", "split"},
-                                                       {"model", "another model"},
+                                                       {"model", "differs from the first model"},
                                                        {"m.onnx", "expected a calibrated model"}};
   for (const auto& [name, message] : wrong) {
     const Outcome merge =

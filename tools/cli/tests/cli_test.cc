@@ -581,7 +581,7 @@ TEST_F(Qtx, RunsExamplesAndFormulasToTheFirstThatDiffers) {
         "{id: a, spec: abs.S99, why: w, op: {type: Abs}, expect: {error: abs.C1}}");
   const Outcome unstated = Run("spec run " + Path("unstated.yaml"));
   EXPECT_EQ(unstated.status, 3);
-  EXPECT_NE(unstated.err.find("cites abs.S99, which the text does not state"), std::string::npos)
+  EXPECT_NE(unstated.err.find("cites abs.S99, which the spec does not state"), std::string::npos)
       << unstated.err;
 }
 

@@ -201,8 +201,9 @@ TEST_F(QtxReview, LimitsTheTimeOfAModel) {
       Run("review 3 --backend faulty:none --json - --model-seconds 0.05 --models " +
           Path("models") + Suite());
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              HasSubstr("\"outcome\": \"not_run\",\n   \"why\": \"gave no answer in time\""));
+  EXPECT_THAT(
+      outcome.out,
+      HasSubstr("\"outcome\": \"not_run\",\n   \"why\": \"gave no answer within the time limit\""));
 }
 
 TEST_F(QtxReview, SaysWhichModelsAreRefusedWithTheFeature) {

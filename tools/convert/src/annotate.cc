@@ -12,7 +12,7 @@ namespace {
 using format::ElementType;
 using format::Quantization;
 
-// Why `q` is no INT8 per tensor; empty when it is.
+// The reason why `q` is not per-tensor INT8; empty if it is.
 std::string Obstacle(const format::Model& model, const format::ValueInfo& info,
                      ElementType storage) {
   const Quantization& q = *info.type->quantization;
@@ -100,7 +100,7 @@ Result<std::optional<Quantization>> AsInt8(const format::Model& model,
   }
   if (storage == ElementType::kUint8) {
     q.offset = {format::OffsetAt(q, 0) - 128};
-    ledger.Changed(info.name, "offset", "UINT8 as INT8: 128 less");
+    ledger.Changed(info.name, "offset", "converted from UINT8 to INT8: reduced by 128");
   }
   return std::optional(std::move(q));
 }

@@ -1,5 +1,5 @@
-// Parameters and statistics that come in a file of their own, put on the values of a model beside
-// it; and the values of a model that such a file is written of.
+// Joins files of parameters and statistics (profiles, tables) with a model, and lists the values
+// for such files.
 #pragma once
 
 #include <set>
@@ -17,20 +17,20 @@ namespace qtx::convert {
 /// Errors: those of Model::Load; kInvalid when there is neither.
 Result<format::Model> ModelBeside(const Source& source);
 
-/// Every name of a value: inputs, initializers, what nodes give.
+/// All names of values: inputs, initializers, node outputs.
 std::set<std::string> ValueNames(const format::Graph& graph);
 
-/// The declaration of `value`, made if need be: what a table names without one is FLOAT.
-/// Errors: kUnsupported when it is declared, and not FLOAT.
+/// The declaration of `value`; an undeclared value is declared as FLOAT. Errors: kUnsupported when
+/// it is declared with another type.
 Result<format::TensorType*> DeclareFloat(format::Model& model, const std::string& value);
 
-/// Every value that has parameters or statistics, in the order of the graph's inputs, values and
-/// outputs, each name once.
+/// Every value with parameters or statistics, in the order of the graph's inputs, values and
+/// outputs, without repeats.
 std::vector<const format::ValueInfo*> Described(const format::Model& model);
 
-/// The quantization of `info` as a storage of INT8, per tensor: UINT8 loses 128 from its offset.
-/// nullopt, and a loss of "parameters", where there is no such: several scales, another storage, a
-/// narrowed range, an initializer.  Errors: kUnsupported where that loss is not allowed.
+/// The quantization of `info` as per-tensor INT8 (for UINT8 the offset is reduced by 128). nullopt
+/// and a loss of "parameters" if impossible: several scales, another storage, a narrowed range, an
+/// initializer.  Errors: kUnsupported if that loss is not allowed.
 /// REQUIRES: info.type->quantization.
 Result<std::optional<format::Quantization>> AsInt8(const format::Model& model,
                                                    const format::ValueInfo& info, Ledger& ledger);

@@ -45,7 +45,7 @@ Result<std::string> FromBase64(std::string_view text) {
   }
   if (padding > 2) return error;
   bytes.resize(bytes.size() - padding);
-  // One text for each byte string: what is padded elsewhere, or has bits to spare, is not one.
+  // Only the canonical encoding is valid: no other padding, no nonzero spare bits.
   if (ToBase64(bytes) != text) return error;
   return bytes;
 }

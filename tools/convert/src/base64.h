@@ -1,4 +1,4 @@
-// Bytes as text, for fields that hold UTF-8 only.
+// Base64, for fields that hold only UTF-8.
 #pragma once
 
 #include <string>

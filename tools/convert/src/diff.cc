@@ -87,7 +87,7 @@ std::map<std::string, const T*> ByName(const std::vector<T>& list) {
   return map;
 }
 
-// Nodes by their first output, which no other node has; those without by their place.
+// Nodes keyed by their first output, which is unique; those without by position.
 std::map<std::string, const Node*> ByOutput(const std::vector<Node>& nodes) {
   std::map<std::string, const Node*> map;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -133,7 +133,7 @@ class Differ {
     if (a != b) Add(place, field, Text(a), Text(b));
   }
 
-  // Those of one side only, then `compare` of those of both.
+  // Reports keys of one side only, and compares those of both.
   template <typename T, typename Compare>
   void Pairs(const std::string& kind, const std::map<std::string, const T*>& a,
              const std::map<std::string, const T*>& b, Compare compare) {
@@ -339,7 +339,7 @@ format::Tensor Slice(const format::Tensor& tensor, std::int64_t begin, std::int6
   return {tensor.elem_type, {count}, std::nullopt, {at, at + (count * width + 7) / 8}};
 }
 
-// What two tensors of one type and shape differ in.
+// The difference of two tensors of equal type and shape.
 struct Elements {
   std::int64_t first = 0, count = 0;
   double largest = 0;  // |a - b|, in stored units or reals; of NaN none

@@ -1,4 +1,4 @@
-// The two errors that converters give, without the words around them.
+// Helpers for the two errors of converters.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace qtx::convert {
 
-/// The source breaks its own format. `where`: node, value or field; who calls adds its own place.
+/// kInvalid: the source breaks its own format. `where`: node, value or field; callers add their
+/// place.
 inline Error Invalid(std::string where, std::string message) {
   return {ErrorCode::kInvalid, std::move(where), std::move(message)};
 }
 inline Error Invalid(std::string message) { return Invalid("", std::move(message)); }
 
-/// It is sound, and the target form cannot say it.
+/// kUnsupported: the source is valid, but the target cannot express it.
 inline Error Unsupported(std::string where, std::string message) {
   return {ErrorCode::kUnsupported, std::move(where), std::move(message)};
 }

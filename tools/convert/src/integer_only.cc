@@ -36,7 +36,7 @@ Dyadic Product(const Dyadic& a, const Dyadic& b) {
   return {a.mantissa * b.mantissa, a.exponent + b.exponent};
 }
 
-// half_even(a / b), nothing where it is beyond 32 bits. |a| < 2^57, 0 < b < 2^49.
+// half_even(a / b); nullopt beyond 32 bits. |a| < 2^57, 0 < b < 2^49.
 std::optional<std::int64_t> RoundedQuotient(Dyadic a, Dyadic b) {
   const int shift = a.exponent - b.exponent;
   if (a.mantissa == 0 || shift < -60) return 0;  // |a / b| < 2^57 / 2^60
@@ -113,7 +113,8 @@ Result<void> IntegerOnly::CheckIntegers(const Node& node) {
   for (const auto* names : {&node.inputs, &node.outputs}) {
     for (const std::string& name : *names) {
       const TensorType* type = index_.TypeOf(name);
-      // A bias becomes integers; what shapes and bounds there are is no arithmetic on data.
+      // Skips shapes and bounds, which are not arithmetic on data, and biases, which become
+      // integers.
       if (type == nullptr || type->elem_type != ElementType::kFloat ||
           index_.Initializer(name) != nullptr)
         continue;
@@ -135,7 +136,8 @@ Result<std::optional<TensorType>> IntegerOnly::QuantizedType(const std::string& 
   if (!q.has_value()) return At("value '" + value + "'", q.error());
   resolved.quantization = *std::move(q);
   if (format::HasBase(*resolved.quantization)) {
-    return Unsupported("value '" + value + "'", "base_levels: integers alone cannot add a base");
+    return Unsupported("value '" + value + "'",
+                       "base_levels: cannot be computed with integers only");
   }
   return std::optional(std::move(resolved));
 }
@@ -167,7 +169,7 @@ Result<std::optional<ProductNode>> IntegerOnly::ProductOf(const Node& node) cons
   product.alpha = node.op_type == "Gemm" ? static_cast<double>(node.FloatOr("alpha", 1)) : 1;
   if (product.x.quantization->scale.size() != 1 || product.y.quantization->scale.size() != 1)
     return Unsupported(product.Place(),
-                       "an accumulator has one scale of its input and one of its "
+                       "an accumulator needs one scale of its input and one of its "
                        "output, found several");
   const Quantization& q = *product.w.quantization;
   const bool blocks = std::ranges::any_of(q.block_shape, [](std::int64_t b) { return b != 1; });
@@ -233,8 +235,7 @@ Result<Tensor> IntegerOnly::BiasInUnits(const ProductNode& product, const Tensor
   return result;
 }
 
-// A bias whose scale is the product but for its rounding to binary32 is added as stored:
-// float32.S5.
+// A bias whose scale is the product rounded to binary32 is added as stored: float32.S5.
 bool IsInUnits(const ProductNode& product, const Tensor& bias) {
   if (bias.elem_type != ElementType::kInt32Q || !bias.quantization->offset.empty()) return false;
   const std::vector<float>& weights = product.w.quantization->scale;
@@ -314,7 +315,8 @@ std::vector<Bound> Bounds(const Tensor& w, std::int64_t axis, bool matrices,
 Result<void> IntegerOnly::CheckAccumulator(const ProductNode& product) {
   const Node& node = *product.node;
   if (index_.Initializer(node.inputs[1]) == nullptr) {
-    ledger_.Changed(product.Place(), "accumulator", "not bounded: its weights are computed");
+    ledger_.Changed(product.Place(), "accumulator",
+                    "not bounded, because its weights are computed");
     return {};
   }
   QTX_ASSIGN_OR_RETURN(const Tensor w, format::LoadInitializer(source_, node.inputs[1]));

@@ -1,4 +1,4 @@
-// The forms that models come in: a row each.
+// The kinds of models: one row each.
 #include <algorithm>
 #include <array>
 
@@ -35,7 +35,7 @@ Result<format::Model> OnnxOf(const Source& source) {
   if (source.onnx) return *source.onnx;
   auto model = format::Model::Load(source.file, source.path);
   if (model.has_value()) return model;
-  // Read puts the file's name there.
+  // Read adds the file's name.
   std::string place =
       model.error().where.substr(std::min(source.path.size() + 2, model.error().where.size()));
   return Error{model.error().code, std::move(place), model.error().message};
@@ -69,7 +69,7 @@ Result<Export> WriteQOperator(const format::Model& model, const Options& options
   return Stock(ToQOperator(model, options));
 }
 
-// Of a form without levels, what `write` makes of the products.
+// For forms without levels: multiplies levels out, then calls `write`.
 template <Result<Export> (*write)(const format::Model&, const Options&)>
 Result<Export> Flat(const format::Model& model, const Options& options) {
   if (!format::HasLevels(model)) return write(model, options);
@@ -195,7 +195,7 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
   }
   auto conversion = kind.read(source, options);
   if (!conversion.has_value()) return At(source.path, conversion.error());
-  // Nothing that breaks the spec goes on to a writer or a backend that trusts the spec.
+  // Writers and backends may then rely on the spec.
   if (auto checked = format::CheckFirst(conversion->model); !checked.has_value()) {
     return At(source.path, std::move(checked).error());
   }

@@ -1,4 +1,4 @@
-// Orders of dimensions: TFLite's activations are [N,H,W,C], ONNX's [N,C,H,W].
+// Layouts: TFLite's activations are [N,H,W,C], ONNX's [N,C,H,W].
 #pragma once
 
 #include <array>
@@ -31,15 +31,15 @@ inline const Permutation& DepthwiseToOihw() {
 /// REQUIRES: `perm` permutes the dimensions of `dims`.
 format::Dims Permute(std::span<const std::int64_t> dims, const Permutation& perm);
 
-/// Where source axis `axis` is found after `perm`.
+/// The axis to which `perm` moves source axis `axis`.
 std::int64_t PermuteAxis(std::int64_t axis, const Permutation& perm);
 
-/// Shape, and the axes of quantization and statistics, moved with the data; an axis-major parameter
-/// vector keeps its order because only single axes occur.
+/// Permutes the shape and the axes of quantization and statistics. Parameter vectors keep their
+/// order because only single axes occur.
 /// REQUIRES: fixed shape, at most one axis in each.
 format::TensorType Permute(format::TensorType type, const Permutation& perm);
 
-/// Elements moved, any width, packed or not; the quantization's axis too.
+/// Transposes elements of any width, and the quantization's axis.
 format::Tensor Permute(const format::Tensor& tensor, const Permutation& perm);
 
 }  // namespace qtx::convert

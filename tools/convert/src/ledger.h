@@ -1,4 +1,4 @@
-// What became of each field, in the order the converter came across it.
+// The ledger: what became of each field, in order of discovery.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ class Ledger {
   void Dropped(std::string value, std::string field, std::string why) {
     Add(std::move(value), std::move(field), LedgerEntry::Fate::kDropped, std::move(why));
   }
-  /// Dropped, where `loss` (a name of Losses()) is allowed.
-  /// Errors: kUnsupported, naming value, field and loss, where it is not.
+  /// Records a dropped field. Errors: kUnsupported, naming value, field and loss, unless `loss` (a
+  /// name of Losses()) is allowed.
   Result<void> Lose(std::string_view loss, std::string value, std::string field, std::string why) {
     if (std::ranges::find(allowed_, loss) == allowed_.end()) {
       return Error{ErrorCode::kUnsupported, value + ": " + field,

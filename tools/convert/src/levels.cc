@@ -41,7 +41,7 @@ void DropFactors(std::set<std::string> factors, format::Graph& graph) {
 Result<Quantization> Flattened(const format::Model& model, const format::ValueInfo& info) {
   if (format::HasBase(*info.type->quantization)) {
     return Error{ErrorCode::kUnsupported, PlaceOfValue(info.name),
-                 "base_levels: the form has no place for a base"};
+                 "base_levels: the target has no base"};
   }
   auto q = format::Resolve(model, *info.type);
   if (!q.has_value()) return At(PlaceOfValue(info.name), q.error());

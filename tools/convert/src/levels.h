@@ -1,4 +1,4 @@
-// Parameters with levels, for forms that have none.
+// Removes levels of parameters, for forms that lack them.
 #pragma once
 
 #include "ledger.h"
@@ -6,7 +6,7 @@
 
 namespace qtx::convert {
 
-/// `model` with every product of scale_levels as the scale it is; nothing is lost but bytes.
+/// Replaces scale_levels by the scales they multiply to; exact, but larger.
 /// Errors: kUnsupported for a base, naming the value; those of Resolve.
 Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger);
 

@@ -1,4 +1,4 @@
-// ToEightBits: UINT8Q and INT8Q made one by a shift of 128, which changes no real.
+// ToEightBits: converts between UINT8Q and INT8Q by a shift of 128, which changes no real.
 #include <algorithm>
 #include <map>
 
@@ -15,7 +15,7 @@ using format::TensorType;
 
 constexpr std::int32_t kShift = 128;
 
-// Stored and offset move together, so that scale * (stored - offset) stays.
+// Shifts stored values and offset, so that scale * (stored - offset) stays.
 Result<TensorType> Shifted(const format::Model& model, const TensorType& type, ElementType to) {
   TensorType shifted = type;
   shifted.elem_type = to;

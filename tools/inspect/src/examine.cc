@@ -1,4 +1,4 @@
-// Figures of each value, from the model alone.
+// Computes the figures of each value from the model.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +20,7 @@ using format::Tensor;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The type that the integers have, or are meant to have.
+// The quantized type, from elem_type or the annotation.
 ElementType StoredAs(const format::TensorType& type) {
   return format::IsQuantized(type.elem_type) ? type.elem_type
          : format::IsAnnotated(type)         ? format::Unannotated(type).elem_type
@@ -32,8 +32,7 @@ void SetRange(Value& value) {
   if (stored == ElementType::kUndefined || !format::IsIntegerStorage(stored)) return;
   const Quantization& q = *value.type.quantization;
   const format::IntegerRange range = format::StoredRange(stored, q);
-  // A binary32 times an integer of at most 33 bits is exact in a double but for the last bits of
-  // INT32: good enough to look at.
+  // Exact in a double except for the last bits of INT32, which is enough for inspection.
   for (std::size_t i = 0; i < q.scale.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     const double scale = format::ScaleAt(q, at);
@@ -90,8 +89,8 @@ std::optional<Histogram> Counted(const std::vector<double>& reals, double lower,
   return histogram;
 }
 
-// Where a scale is chosen by the extremes, one value of each parameter is at an end of the stored
-// range, or one at each: only more than those may have been beyond it.
+// If the scale was chosen from the extremes, one value lies at each end of the range; only further
+// ones may be saturated.
 double SaturatedShare(const Tensor& tensor) {
   const Quantization& q = *tensor.quantization;
   const format::IntegerRange range = format::StoredRange(tensor.elem_type, q);
@@ -109,7 +108,7 @@ double SaturatedShare(const Tensor& tensor) {
   return static_cast<double>(more) / static_cast<double>(stored.size());
 }
 
-// LoadInitializer wants a quantized ValueInfo; a plain constant is as it is.
+// LoadInitializer requires a quantized ValueInfo; plain constants are decoded directly.
 Result<Tensor> DataOf(const Model& model, const Value& value) {
   if (format::IsQuantized(value.type.elem_type)) return format::LoadInitializer(model, value.name);
   return format::Decode(*model.graph.FindInitializer(value.name), model.folder);
@@ -123,13 +122,13 @@ Result<void> ExamineConstant(const Model& model, Value& value) {
   if (reals.empty()) return {};
   AddExtremes(reals, tensor, value);
   value.histogram = Counted(reals, std::ranges::min(value.lowest), std::ranges::max(value.highest));
-  // One bit is always at an end.
+  // 1-bit values are always at an end.
   if (format::IsQuantized(type) && format::IsIntegerStorage(type) && format::BitWidth(type) > 2)
     value.saturated = SaturatedShare(tensor);
   return {};
 }
 
-// Neighbours are joined until there are few enough.
+// Merges neighbouring bins until at most kBins are left.
 Histogram Coarsened(Histogram histogram) {
   const std::size_t factor = (histogram.counts.size() + kBins - 1) / kBins;
   if (factor <= 1) return histogram;
@@ -143,8 +142,8 @@ Histogram Coarsened(Histogram histogram) {
   return histogram;
 }
 
-// Of the values a histogram counts, the share in bins that lie beyond the range altogether: at
-// least so much is lost.
+// The share of a histogram's values in bins that lie wholly beyond the range: a lower bound of
+// saturation.
 std::optional<double> ShareBeyond(const Histogram& h, double lower, double upper) {
   const double width = (h.upper - h.lower) / static_cast<double>(h.counts.size());
   double beyond = static_cast<double>(h.below) * (h.lower <= lower ? 1.0 : 0.0) +
@@ -206,7 +205,7 @@ Result<std::vector<Value>> Examine(const Model& model) {
   for (const auto& info : model.graph.inputs) QTX_RETURN_IF_ERROR(add(info, Value::Role::kInput));
   for (const auto& info : model.graph.outputs) QTX_RETURN_IF_ERROR(add(info, Value::Role::kOutput));
   for (const auto& info : model.graph.values) QTX_RETURN_IF_ERROR(add(info, Value::Role::kInner));
-  for (const format::TensorData& data : model.graph.initializers) {  // those nobody declared
+  for (const format::TensorData& data : model.graph.initializers) {  // undeclared ones
     format::ValueInfo info;
     info.name = data.name;
     info.type.emplace();

@@ -1,4 +1,4 @@
-// What looks wrong: rules of thumb, each with its threshold in kKinds.
+// Findings: rules of thumb, with their thresholds in kKinds.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace {
 using format::ElementType;
 
 constexpr double kSaturated = 0.01;  // share of values
-constexpr double kScaleRatio = 4;    // to what min and max need
-constexpr double kUsed = 0.5;        // of the stored range: less wastes a bit
-constexpr double kOutlierRatio = 8;  // to the median channel: three bits
+constexpr double kScaleRatio = 4;    // relative to what min and max need
+constexpr double kUsed = 0.5;        // share of the stored range; less wastes a bit
+constexpr double kOutlierRatio = 8;  // relative to the median channel: three bits
 constexpr std::size_t kNamed = 6;    // channels that a message lists
 
 constexpr std::array kKinds = {
@@ -71,10 +71,10 @@ void CheckZero(Reporter& reporter) {
   }
 }
 
-// Parameter i and the extremes it is for: its own, or those of the tensor.
+// A parameter with its extremes, or those of the tensor.
 struct Pair {
   double lowest, highest, lower, upper;
-  double Ratio() const {  // of the scale to what is needed for zero, lowest and highest
+  double Ratio() const {  // scale / scale needed for zero, lowest and highest
     const double needed = std::max(highest, 0.0) - std::min(lowest, 0.0);
     return needed == 0 ? 1 : (upper - lower) / needed;
   }
@@ -83,7 +83,7 @@ struct Pair {
         std::min(std::max(highest, 0.0), upper) - std::max(std::min(lowest, 0.0), lower);
     return used / (upper - lower);
   }
-  // Weights of one sign are no fault of a symmetric range: it is enough that one end is reached.
+  // A symmetric range with weights of one sign is fine: one end must be reached.
   double Reached() const {
     return std::max(upper > 0 ? highest / upper : 0, lower < 0 ? lowest / lower : 0);
   }
@@ -104,7 +104,7 @@ std::vector<Pair> Pairs(const Value& value) {
   return pairs;
 }
 
-// Constants of 32 bits are biases: their scale is that of the accumulator, whatever they hold.
+// Skips 32-bit constants: they are biases with the accumulator's scale.
 bool IsBias(const Value& value) {
   return value.role == Value::Role::kConstant && format::BitWidth(value.type.elem_type) == 32;
 }

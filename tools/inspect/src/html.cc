@@ -12,10 +12,10 @@ namespace {
 
 using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
 
-// A curve of more points than a screen has columns says no more.
+// More points than screen columns are invisible.
 constexpr std::size_t kDrawn = 4096;
 
-// A browser shows bytes that are no UTF-8 as U+FFFD.
+// Browsers show invalid UTF-8 as U+FFFD.
 void Text(std::string_view text, Writer& writer) {
   writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }

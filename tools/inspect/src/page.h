@@ -5,7 +5,7 @@
 
 namespace qtx::inspect {
 
-/// Holds the marks "@title@" and "@data@", once each, in this order.
+/// Contains the placeholders "@title@" and "@data@", once each, in this order.
 extern const std::string_view kPage;
 
 }  // namespace qtx::inspect

@@ -64,7 +64,7 @@ Clamps FoldActivations(format::Model& model, std::vector<NodePlan>& plans, Ledge
     ledger.Changed(
         node.outputs[0], "producer",
         "the " + node.op_type + " became the limits of the output of " + PlaceOf(producer));
-    ledger.Dropped(node.inputs[0], "value", "nothing reads it any more");
+    ledger.Dropped(node.inputs[0], "value", "it is no longer read");
     gone.insert(node.inputs[0]);
     producer.outputs[0] = node.outputs[0];
     writers[node.outputs[0]] = *at;

@@ -36,8 +36,8 @@ std::string Constants::Replace(const std::string& name, Tensor tensor,
   return at->second;
 }
 
-// Whether the bias can be in units of x_scale * w_scale: one value a channel, x one scale, nothing
-// multiplied in between.
+// True if the bias can have the scale x_scale * w_scale: one value per channel, x per tensor, no
+// other factor.
 Result<bool> Constants::BiasFits(const Node& node, const NodePlan& plan, const ValuePlans& values,
                                  const WeightAxes& axes) const {
   if (plan.mode != Mode::kQuantized || !HasInput(node, plan.row->bias)) return false;
@@ -52,7 +52,7 @@ Result<bool> Constants::BiasFits(const Node& node, const NodePlan& plan, const V
   return dims == format::Dims{channels} || dims == format::Dims{1, channels};
 }
 
-// The bias less the mean error of the weights, where there is one to take it.
+// The bias, corrected for the mean error of the weights.
 void Constants::Correct(const Node& node, const Tensor& real, const Tensor& stored, Tensor* bias) {
   const auto means = ChannelMeans(index_.model(), node.inputs[0]);
   const auto errors = means && bias != nullptr && !IsStock(node, "MatMul")

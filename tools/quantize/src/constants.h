@@ -1,4 +1,4 @@
-// Initializers of the model as they are replaced by integers.
+// Replaces initializers by stored integers.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace qtx::quantize {
 
 class Constants {
  public:
-  /// `model` is changed; `index` is of what it was.
+  /// Changes `model`; `index` is that of the original.
   Constants(format::Model& model, const GraphIndex& index, NameSource& names, Quantized& result,
             Ledger& ledger, bool correct_bias)
       : model_(model),
@@ -25,11 +25,11 @@ class Constants {
         ledger_(ledger),
         correct_bias_(correct_bias) {}
 
-  /// Puts the node's weights, its bias and its constant operands in stored integers.
-  /// `node` is the model's, `plan` its plan.  Errors: those of weights.h, naming the initializer.
+  /// Quantizes the node's weights, bias and constant operands. `node` is the model's, `plan` its
+  /// plan.  Errors: those of weights.h, naming the initializer.
   Result<void> Store(format::Node& node, const NodePlan& plan, const ValuePlans& values);
 
-  /// Adds what was stored to the model, and takes away what nothing reads any more.
+  /// Adds the new initializers to the model and removes unread ones.
   void Finish();
 
  private:
@@ -49,8 +49,9 @@ class Constants {
   Quantized& result_;
   Ledger& ledger_;
   bool correct_bias_;
-  std::map<std::string, format::Tensor> stored_;                         // by new name
-  std::map<std::pair<std::string, std::string>, std::string> names_of_;  // old name and type: new
+  std::map<std::string, format::Tensor> stored_;  // by new name
+  std::map<std::pair<std::string, std::string>, std::string>
+      names_of_;  // (old name, type) -> new name
 };
 
 }  // namespace qtx::quantize

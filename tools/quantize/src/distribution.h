@@ -1,5 +1,4 @@
-// The numbers of a value as masses on the real line, whatever they come from: bins of a histogram,
-// or the numbers themselves.
+// The distribution of a value: masses on the real line, from a histogram or from data.
 #pragma once
 
 #include <optional>
@@ -12,7 +11,7 @@
 
 namespace qtx::quantize {
 
-/// `count` numbers spread evenly over lower to upper, or all at one place.
+/// `count` values, uniform between lower and upper, or all at one point.
 struct Mass {
   double lower = 0;
   double upper = 0;
@@ -26,10 +25,10 @@ struct Distribution {
   double count = 0;          // of all masses
 };
 
-/// Of all axes together: the extremes of the extremes; mean and std pooled by the samples' counts
-/// (`moments`), or evenly, which is right where every element of the axes has as many samples.
+/// Merges all axes: overall extremes; mean and std pooled by counts (`moments`), else with equal
+/// weights.
 Distribution DistributionOf(const format::Statistics& statistics);
-/// Values that are not finite are left out.
+/// Skips values that are not finite.
 Distribution DistributionOf(std::span<const float> values);
 
 }  // namespace qtx::quantize

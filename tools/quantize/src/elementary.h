@@ -1,5 +1,5 @@
-// Logarithm and power of operations that IEEE 754 rounds correctly, so that a search chooses the
-// same range whatever C library there is.
+// Portable logarithm and power, from correctly rounded operations only, so that searches do not
+// depend on the C library.
 #pragma once
 
 namespace qtx::quantize {

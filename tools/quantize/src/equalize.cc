@@ -18,11 +18,11 @@ using format::Tensor;
 constexpr int kMostSweeps = 20;
 constexpr int kMostBits = 32;  // of one factor
 
-// Two layers, and the values between them, whose channels are those of axis 1.
+// Two layers and the values between them, with channels along axis 1.
 struct Pair {
   std::size_t first = 0, second = 0;
   std::vector<std::string> between;
-  std::vector<int> exponents;  // log2 of what each channel was divided by, so far
+  std::vector<int> exponents;  // log2 of each channel's divisor so far
 };
 
 class Equalizer {
@@ -32,7 +32,8 @@ class Equalizer {
   Result<void> Run();
   bool IsChanged() const;
   void Store(format::Model& model, Ledger& ledger) const;
-  /// The statistics of the values between, scaled.  Errors: kInvalid where they are not per axis 1.
+  /// Scales the statistics of the values between the layers.  Errors: kInvalid where they are not
+  /// per axis 1.
   Result<void> ScaleStatistics(format::Model& model) const;
 
  private:
@@ -50,7 +51,7 @@ class Equalizer {
 
   const GraphIndex index_;
   std::vector<Pair> pairs_;
-  std::map<std::string, Tensor> tensors_;  // weights and biases as they become
+  std::map<std::string, Tensor> tensors_;  // rescaled weights and biases
 };
 
 bool Equalizer::IsLayer(const Node& node) const {
@@ -71,7 +72,7 @@ bool Equalizer::IsLayer(const Node& node) const {
   return bias.empty() || (alone(bias) && index_.Initializer(bias)->dims.size() == 1);
 }
 
-// f(s x) = s f(x) for s > 0 on each channel by itself, and the channels stay where they are.
+// True for operators with f(s x) = s f(x), s > 0, per channel, that keep channels in place.
 bool Equalizer::IsHomogeneous(const Node& node) const {
   constexpr std::array kOperators = {"Relu",     "LeakyRelu",     "PRelu",
                                      "MaxPool",  "AveragePool",   "GlobalAveragePool",
@@ -129,7 +130,7 @@ std::vector<double> Equalizer::Ranges(const Node& node, bool of_outputs) const {
   return ranges;
 }
 
-// `exponents` of 0 for channels of which a weight or bias would not stay a normal number.
+// Sets the exponent to 0 for channels whose weights or bias would not stay normal.
 void Equalizer::Limit(const Node& node, bool of_outputs, std::vector<int>& exponents) const {
   const auto check = [&](float value, std::int64_t channel) {
     int& exponent = exponents[static_cast<std::size_t>(channel)];
@@ -225,7 +226,7 @@ void ScaleSum(format::ExactSum& sum, int exponent) {
   if (!sum.integer.empty()) sum.exponent += exponent;
 }
 
-// Each channel divided by 2^exponent; the histogram is one of the channels as they were.
+// Divides each channel by 2^exponent; drops the histogram, which mixes channels.
 void Divide(format::Statistics& statistics, const std::vector<int>& exponents) {
   for (auto* list : {&statistics.min, &statistics.max, &statistics.mean, &statistics.std}) {
     for (std::size_t i = 0; i < std::min(list->size(), exponents.size()); ++i)

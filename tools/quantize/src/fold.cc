@@ -34,7 +34,7 @@ void FoldConstants(format::Model& model, Ledger& ledger) {
     const format::Attribute* value = node.Find("value");
     if (value == nullptr || !value->t || value->t->data_type != ElementType::kFloat) continue;
     const auto tensor = format::Decode(*value->t, model.folder);
-    if (!tensor.has_value()) continue;  // what is wrong with it is said where it is used
+    if (!tensor.has_value()) continue;  // errors are reported where it is used
     model.graph.initializers.push_back(format::ToTensorData(node.outputs[0], *tensor));
     ledger.Changed(node.outputs[0], "producer", "the Constant became an initializer");
     node.op_type.clear();
@@ -61,22 +61,22 @@ class ProductFolder {
   const GraphIndex index_;
   NameSource names_;
   Ledger& ledger_;
-  std::set<std::string> gone_;  // values that nothing reads any more
+  std::set<std::string> gone_;  // values that are no longer read
 };
 
-// The product writes what `after` wrote, and `after` goes.
+// Replaces the product's output by that of `after` and removes `after`.
 void ProductFolder::Join(std::size_t product, std::size_t after) {
   Node& node = model_.graph.nodes[product];
   Node& gone = model_.graph.nodes[after];
   ledger_.Changed(gone.outputs[0], "producer",
                   "the " + gone.op_type + " went into " + PlaceOf(node));
-  ledger_.Dropped(node.outputs[0], "value", "nothing reads it any more");
+  ledger_.Dropped(node.outputs[0], "value", "it is no longer read");
   gone_.insert(node.outputs[0]);
   node.outputs[0] = gone.outputs[0];
   gone.op_type.clear();
 }
 
-// Only where A and B are matrices is MatMul what Gemm is.
+// MatMul equals Gemm only if A and B are matrices.
 bool ProductFolder::AddBias(std::size_t add) {
   const Node& node = index_.node(add);
   if (!IsStock(node, "Add") || node.inputs.size() != 2 || node.outputs.size() != 1) return false;
@@ -205,7 +205,7 @@ void DropUnused(const format::Model& before, format::Model& model, Ledger& ledge
   });
   Undeclare(model.graph, unused);
   for (const std::string& name : unused)
-    ledger.Dropped(name, "initializer", "nothing reads it any more");
+    ledger.Dropped(name, "initializer", "it is no longer read");
 }
 
 Result<void> Fold(format::Model& model, Ledger& ledger) {

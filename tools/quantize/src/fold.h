@@ -1,4 +1,4 @@
-// Rewrites of the float model that keep its function, so that fewer values need parameters.
+// Folding: equivalent rewrites of the float model that leave fewer values to quantize.
 #pragma once
 
 #include <set>
@@ -9,21 +9,21 @@
 
 namespace qtx::quantize {
 
-/// FLOAT initializers that are graph inputs, too, become constants, and so do Constant nodes; a
-/// MatMul of matrices and the Add of a bias a Gemm; a BatchNormalization goes into the Conv,
-/// ConvTranspose or Gemm before it:
+/// Turns FLOAT initializers that are graph inputs, and Constant nodes, into constants; MatMul and
+/// Add of a bias into Gemm; and folds BatchNormalization into the preceding Conv, ConvTranspose or
+/// Gemm:
 ///   w' = w * f,  b' = (b - mean) * f + beta,  f = gamma / sqrt(variance + epsilon),
 /// in binary64, each rounded once to binary32.  Source: Jacob et al. 2018, (14).
 /// Errors: those of Decode; kInvalid for a BatchNormalization whose vectors do not fit.
 Result<void> Fold(format::Model& model, Ledger& ledger);
 
-/// The declarations of `values` among the graph's values, taken away.
+/// Removes the declarations of `values`.
 void Undeclare(format::Graph& graph, const std::set<std::string>& values);
 
-/// Takes away the initializers that `before` reads and `model` does not.
+/// Removes the initializers that `before` reads and `model` does not.
 void DropUnused(const format::Model& before, format::Model& model, Ledger& ledger);
 
-/// Takes out the nodes whose op_type was cleared.
+/// Removes nodes whose op_type was cleared.
 void Compact(format::Graph& graph);
 
 }  // namespace qtx::quantize

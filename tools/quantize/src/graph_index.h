@@ -1,4 +1,4 @@
-// Who produces and who reads each value of a graph.
+// Producers and readers of each value of a graph.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace qtx::quantize {
 
-/// A place where a node reads a value.
+/// An input of a node.
 struct Use {
   std::size_t node = 0;
   std::size_t input = 0;
@@ -20,7 +20,7 @@ struct Use {
 
 class GraphIndex {
  public:
-  /// Borrows `model`, whose nodes and lists must stay as they are.
+  /// Borrows `model`, whose nodes and lists must not change.
   explicit GraphIndex(const format::Model& model);
 
   const format::Model& model() const { return *model_; }
@@ -33,13 +33,13 @@ class GraphIndex {
   const format::TensorData* Initializer(const std::string& value) const;
   /// The declared type, or nullptr.
   const format::TensorType* TypeOf(const std::string& value) const;
-  /// An initializer of FLOAT numbers that is no graph input.
+  /// True for a FLOAT initializer that is not a graph input.
   bool IsFloatConstant(const std::string& value) const;
-  /// Declared FLOAT, and no initializer.
+  /// True for a value that is declared FLOAT and not an initializer.
   bool IsFloatValue(const std::string& value) const;
-  /// The only use of a value that is no graph output; nullopt otherwise.
+  /// The only use of a value that is not a graph output; else nullopt.
   std::optional<Use> OnlyUse(const std::string& value) const;
-  /// Every name of the graph.
+  /// All names in the graph.
   std::set<std::string> AllNames() const;
 
  private:
@@ -56,10 +56,11 @@ std::string PlaceOf(const format::Node& node);
 
 /// "initializer 'w1'".
 std::string PlaceOfInitializer(const std::string& name);
-/// Its numbers.  Errors: those of Decode.  REQUIRES: there is an initializer of this name.
+/// The elements of a FLOAT initializer.  Errors: those of Decode.  REQUIRES: there is an
+/// initializer of this name.
 Result<format::Tensor> LoadInitializer(const GraphIndex& index, const std::string& name);
 
-/// Names that are not taken yet: `wanted`, or with the first free suffix of #2, #3, ...
+/// Makes unique names: `wanted`, or with the first free suffix of #2, #3, ...
 class NameSource {
  public:
   explicit NameSource(const GraphIndex& index) : taken_(index.AllNames()) {}

@@ -1,4 +1,4 @@
-// What became of each field, in the order it was come across.
+// The ledger: what became of each field, in order of discovery.
 #pragma once
 
 #include <string>

@@ -76,7 +76,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 });
 static_assert(std::ranges::is_sorted(kRows, {}, &OperatorRow::op_type));
 
-// A Resize that copies its neighbours makes no new value.
+// A nearest-neighbour Resize makes no new values.
 constexpr OperatorRow kNearest = {.op_type = "Resize", .output = kShared};
 
 }  // namespace

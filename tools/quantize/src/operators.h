@@ -1,4 +1,4 @@
-// What quantization makes of each operator: one row each.
+// How each operator is quantized: one row each.
 #pragma once
 
 #include <cstddef>
@@ -15,28 +15,28 @@ struct OperatorRow {
   std::string_view op_type;  // of ai.onnx
   enum class Output {
     kOwn,     // parameters from its own statistics
-    kShared,  // those of the data inputs: every value is one of theirs
-    kFixed,   // by `fixed`, whatever the statistics
+    kShared,  // those of the data inputs, whose values it copies
+    kFixed,   // by `fixed`, ignoring statistics
   } output = Output::kOwn;
-  std::uint32_t data = 1;   // inputs that are activations, a bit each
-  int weights = -1;         // input that is weights where it is constant, else an activation
-  int bias = -1;            // input that is a bias where it is constant
-  bool takes_clamp = true;  // a Relu or Clip after it becomes the limits of its own output
+  std::uint32_t data = 1;   // bit set of inputs that are activations
+  int weights = -1;         // input that is weights if constant, else an activation
+  int bias = -1;            // input that is a bias if constant
+  bool takes_clamp = true;  // a following Relu or Clip is fused as limits of the output
   Range fixed = {};
 };
 
 /// nullptr: the operator stays FLOAT.
 const OperatorRow* FindRow(const format::Node& node);
 
-/// Of weights of shape `dims`: the axis of the node's outputs and the one summed over. nullopt:
-/// there is no such axis (groups of a ConvTranspose, a vector).
+/// The output axis and the reduced axis of weights of shape `dims`; nullopt if there is none
+/// (groups of a ConvTranspose, a vector).
 struct WeightAxes {
   std::optional<std::int64_t> output, reduced;
 };
 WeightAxes AxesOf(const format::Node& node, const format::Dims& dims);
 
-/// Of an element of the weights of a Conv, ConvTranspose or Gemm: the channel of the output it adds
-/// to, and the channel of the input it meets.  REQUIRES: rank 2 or more, `group` divides dims[0].
+/// The output channel and the input channel of an element of the weights of a Conv, ConvTranspose
+/// or Gemm.  REQUIRES: rank 2 or more, `group` divides dims[0].
 struct WeightChannels {
   std::int64_t output = 0, input = 0;
 };

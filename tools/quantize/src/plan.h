@@ -1,4 +1,4 @@
-// What becomes of each node and value, before anything is rewritten.
+// The plan: what becomes of each node and value, decided before rewriting.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace qtx::quantize {
 enum class Mode {
   kFloat,
   kWeights,    // weights quantized, activations FLOAT
-  kQuantized,  // data inputs and outputs too
+  kQuantized,  // data inputs and outputs quantized, too
 };
 
 struct NodePlan {
@@ -26,26 +26,26 @@ struct NodePlan {
   Mode mode = Mode::kFloat;
 };
 
-/// One for each node.  Errors: those of SettingsOf; kInvalid for a value without a declared type,
+/// Plans every node.  Errors: those of SettingsOf; kInvalid for a value without a declared type,
 /// kUnsupported for a node with subgraphs.
 Result<std::vector<NodePlan>> PlanNodes(const GraphIndex& index, const Options& options);
 
-/// Where a node reads an activation: an input of the row's data, or weights that are computed.
+/// True if the input is an activation: data, or computed weights.
 std::vector<std::size_t> DataInputs(const GraphIndex& index, const format::Node& node,
                                     const OperatorRow& row);
-/// Its outputs that are quantized with it.
+/// The outputs that are quantized with the node.
 std::vector<std::string> DataOutputs(const format::Node& node);
 
-/// The limits that a Relu or Clip put on a value before it went into the value's producer.
+/// The limits of a Relu or Clip that was fused into the value's producer.
 struct Clamp {
   double min = 0;
   double max = 0;
 };
 using Clamps = std::map<std::string, Clamp>;
 
-/// Every quantized Relu and Clip that alone reads what a node with `takes_clamp` computes goes
-/// into that node. Stored values are rounded and clamped in one step, so that this is exact: with
-/// Q monotonic, Q(clip(x, lo, hi)) = clamp(Q(x), Q(lo), Q(hi)).  `plans` loses its rows, too.
+/// Fuses every quantized Relu and Clip that is the only reader of a node with `takes_clamp` into
+/// that node. This is exact: Q monotonic, Q(clip(x, lo, hi)) = clamp(Q(x), Q(lo), Q(hi)).  Also
+/// removes their plans.
 Clamps FoldActivations(format::Model& model, std::vector<NodePlan>& plans, Ledger& ledger);
 
 /// The parameters of a value.
@@ -57,7 +57,7 @@ struct ValuePlan {
 };
 using ValuePlans = std::map<std::string, ValuePlan>;
 
-/// Parameters of every value that a quantized node reads or writes, constants left out.
+/// Parameters of every value that a quantized node reads or writes, except constants.
 /// Errors: kInvalid, naming the value, of RangeOf and ChooseParameters.
 Result<ValuePlans> PlanValues(const GraphIndex& index, const std::vector<NodePlan>& plans,
                               const Clamps& clamps);

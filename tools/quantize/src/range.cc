@@ -16,7 +16,7 @@ using Kind = RangeMethod::Kind;
 struct MethodRow {
   Kind kind;
   std::string_view name;
-  double least, most;  // of the parameter, exclusive and inclusive; 0, 0: it has none
+  double least, most;  // range of the parameter, (least, most]; 0, 0: none
 };
 constexpr std::array<MethodRow, 6> kMethods = {{
     {Kind::kMinMax, "minmax", 0, 0},
@@ -62,7 +62,7 @@ bool IsAsymmetric(const TypeSpec& spec) {
          spec.scheme == format::Scheme::kAsymmetricPow2;
 }
 
-// The place below which `wanted` of the numbers lie.
+// The quantile: the point below which `wanted` of the values lie.
 double Quantile(const std::vector<Mass>& masses, double wanted) {
   double seen = 0;
   for (const Mass& mass : masses) {
@@ -82,7 +82,7 @@ Range Percentile(const Distribution& data, double percent, const TypeSpec& spec)
   return {std::max(-t, data.extremes->min), std::min(t, data.extremes->max)};
 }
 
-// What `data` lacks for the method; empty: nothing.
+// The statistics that `data` lacks for the method; empty: none.
 std::string_view Lacking(const Distribution& data, Kind kind) {
   if (!data.extremes) return "min and max";
   if (kind == Kind::kMinMax) return "";

@@ -13,7 +13,7 @@ namespace {
 using format::ElementType;
 using format::Tensor;
 
-// The reals of a tensor, and what a unit of each parameter is; FLOAT has none.
+// The reals of a tensor, with the scale of each element; FLOAT has none.
 class Reals {
  public:
   explicit Reals(const Tensor& tensor)
@@ -56,7 +56,7 @@ const format::Statistics* StatisticsOf(const format::Model& model, const std::st
                                                                  : nullptr;
 }
 
-// What a histogram of 256 bins, and the extremes along an axis, say of a constant.
+// A constant's histogram of 256 bins and its extremes along an axis.
 void DescribeNumbers(const Tensor& real, std::optional<std::int64_t> axis, ValueReport& report) {
   const auto values = real.As<float>();
   if (values.empty()) return;
@@ -150,7 +150,7 @@ Result<void> Comparison::Add(std::span<const Tensor> inputs, const ModelRun& rea
   return {};
 }
 
-// An initializer against its own float values; its channels are those of its parameters.
+// Compares an initializer with its float values, by the channels of its parameters.
 Result<void> Comparison::DescribeConstant(ValueReport& report) const {
   const format::Model& real = quantized_.real;
   QTX_ASSIGN_OR_RETURN(const Tensor before,

@@ -1,5 +1,5 @@
-// Rules from YAML. The parser takes yaml-cpp's events one at a time: an alias is an error, not a
-// copy, and nothing is kept of a structure that rules do not have.
+// Rules from YAML. The parser takes yaml-cpp's events one at a time: aliases are errors, and
+// unexpected structures are not stored.
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
@@ -126,7 +126,7 @@ class Reader : public YAML::EventHandler {
   std::string path_;
   State state_ = State::kTop;
   std::string key_;
-  std::set<std::string> seen_;  // of the rule, its match included: no key is in both
+  std::set<std::string> seen_;  // keys of the rule and its match, which have none in common
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The range methods that search: least divergence, least error.
+// Range methods that search: entropy, and mse or lp.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@ namespace qtx::quantize {
 /// The masses of |x|, ascending, without overlap.
 std::vector<Mass> Magnitudes(const Distribution& data);
 
-/// The part -t to t of the extremes that NVIDIA's entropy calibration takes.
+/// The range -t to t that NVIDIA's entropy calibration chooses.
 /// REQUIRES: extremes and masses are known.
 Range LeastDivergence(const Distribution& data, const TypeSpec& spec);
 
-/// The part of the extremes with the least mean |x - real(stored(x))|^p.
+/// The range within the extremes with the least mean |x - real(stored(x))|^p.
 /// REQUIRES: extremes and masses are known.
 Range LeastError(const Distribution& data, double p, const TypeSpec& spec);
 

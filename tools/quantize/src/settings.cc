@@ -23,7 +23,7 @@ void Apply(const Rule& rule, NodeSettings& node) {
 
 }  // namespace
 
-// A star that has matched too little takes one character more: linear in both but for one factor.
+// On a mismatch the last star takes one more character.
 bool MatchesGlob(std::string_view glob, std::string_view text) {
   std::size_t g = 0, t = 0, star = std::string_view::npos, after = 0;
   while (t < text.size()) {

@@ -11,7 +11,7 @@ using format::ElementType;
 using format::Quantization;
 using format::Tensor;
 
-// Axes and blocks of the parameters, without their values.
+// A Quantization with axes and blocks but no values.
 Quantization LayoutOf(const WeightChoice& choice, const WeightAxes& axes, const Tensor& weights) {
   Quantization q;
   q.scheme = choice.type.scheme;
@@ -25,7 +25,7 @@ Quantization LayoutOf(const WeightChoice& choice, const WeightAxes& axes, const 
   return q;
 }
 
-// The elements of each parameter, one after the other: those of p from starts[p] to starts[p + 1].
+// The elements grouped by parameter: those of p are starts[p] to starts[p + 1].
 struct Buckets {
   std::vector<float> values;
   std::vector<std::size_t> starts;
@@ -66,7 +66,7 @@ std::int64_t StoredFloat(float real, const Parameters& parameters,
   return std::clamp(static_cast<std::int64_t>(rounded) + parameters.offset, stored.min, stored.max);
 }
 
-// The range that RangeOf finds; extremes need no sorting.
+// The result of RangeOf; minmax needs no sorting.
 Result<ChosenRange> WeightRange(std::span<const float> values, const Settings& settings) {
   if (settings.weight_range.front().kind != RangeMethod::Kind::kMinMax)
     return RangeOf(values, settings.weight_range, settings.weights.type);

@@ -47,7 +47,7 @@ Answer AnswerOf(const conformance::Case& c, const format::Model& model,
                 const std::string& arithmetic, format::Features features) {
   Answer answer;
   if (const auto findings = format::Check(model, "", features); !findings.empty()) {
-    // A model may break several rules: the one that the case names is the one to tell.
+    // If a model breaks several rules, reports the one that the case names.
     const auto named = std::ranges::find(findings, c.error, &format::Finding::rule);
     const format::Finding& told = named == findings.end() ? findings.front() : *named;
     answer.error = Error{ErrorCode::kInvalid, told.where, told.message, told.rule};

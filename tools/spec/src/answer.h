@@ -1,4 +1,4 @@
-// What the reference answers to a case under one set of features, and how a person reads it.
+// The reference's answer to a case under a set of features, and its text.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ namespace qtx::spec {
 
 struct Answer {
   std::vector<format::Tensor> outputs;  // in the order of graph.output; empty when refused
-  std::optional<Error> error;  // of several clauses that of the case
+  std::optional<Error> error;           // if several clauses are broken, that of the case
 };
 
-/// The inputs are built only of a model that keeps the rules of the format: of others they cannot.
+/// Runs the case. Inputs are built only if the model keeps the rules of the format.
 Answer AnswerOf(const conformance::Case& c, const format::Model& model,
                 const std::string& arithmetic, format::Features features);
 

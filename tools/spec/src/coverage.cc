@@ -48,7 +48,7 @@ void MatchOperators(const std::string& spec_folder, TextCoverage& text) {
   std::ranges::set_difference(sections, stems, std::back_inserter(text.sections_without_operator));
 }
 
-// What proposals state: code behind a feature cites it.
+// Clauses of proposals, which code behind a feature cites.
 Result<std::set<std::string>> ProposedClauses(const std::string& spec_folder) {
   std::set<std::string> ids;
   const std::filesystem::path folder = std::filesystem::path(spec_folder) / "proposals";

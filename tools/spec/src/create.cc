@@ -52,7 +52,7 @@ Result<void> WriteNew(const std::string& folder, const std::string& name, const 
   }
   std::error_code status;
   if (fs::exists(path, status)) {
-    return Error{ErrorCode::kInvalid, path.string(), "there is a file of that name already"};
+    return Error{ErrorCode::kInvalid, path.string(), "a file of that name exists already"};
   }
   fs::create_directories(path.parent_path(), status);
   if (status) return Error{ErrorCode::kIo, path.parent_path().string(), status.message()};
@@ -72,7 +72,7 @@ Result<std::string> NextNumber(const fs::path& proposals, std::string_view slug)
     const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (bad != std::errc() || end != name.data() + kDigits || *end != '-') continue;
     if (name.substr(kDigits + 1) == slug) {
-      return Error{ErrorCode::kInvalid, entry.path().string(), "there is such a proposal already"};
+      return Error{ErrorCode::kInvalid, entry.path().string(), "such a proposal exists already"};
     }
     greatest = std::max(greatest, number);
   }
@@ -81,7 +81,7 @@ Result<std::string> NextNumber(const fs::path& proposals, std::string_view slug)
   return fmt::format("{:0{}}", greatest + 1, kDigits);
 }
 
-// The folder of the text in which a stem has its chapter.
+// The spec folder with the chapter of a stem.
 std::string KindOf(const std::string& folder, const std::string& stem) {
   for (const char* kind : {"ops", "arithmetic", "format"}) {
     std::error_code status;

@@ -26,7 +26,7 @@ std::string Literal(cmark_node* node) {
   return text == nullptr ? "" : text;
 }
 
-// What a reader sees of an inline node: markup gone.
+// The plain text of an inline node.
 std::string PlainText(cmark_node* node) {
   std::string text;
   const std::unique_ptr<cmark_iter, FreeParsed> walk(cmark_iter_new(node));
@@ -60,7 +60,7 @@ class Reader {
   void Finish(int lines) { Close(1, lines + 1); }
 
  private:
-  // Whether an inline is the first of a paragraph, or of the first cell of a table's row.
+  // True if an inline is the first of a paragraph, or of a table row's first cell.
   static bool Begins(cmark_node* node) {
     if (cmark_node_previous(node) != nullptr) return false;
     cmark_node* parent = cmark_node_parent(node);

@@ -1,4 +1,4 @@
-// Text in HTML and MathML.
+// Escaping for HTML and MathML.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ struct Found {
   bool built = true;
 };
 
-// What a case states of its result, rather than leave it to the reference.
+// True if the case states its result.
 bool States(const Case& c) {
   return !c.error.empty() ||
          std::ranges::any_of(c.outputs, [](const conformance::CaseValue& output) {
@@ -70,7 +70,7 @@ bool IsRefusal(const Error& error) {
   return error.code == ErrorCode::kInvalid || error.code == ErrorCode::kTooLarge;
 }
 
-// Within what the case tolerates: one of its further results counts as the reference's own.
+// True if the answer is within the case's tolerance or one of its alternatives.
 bool Agrees(const Case& c, const format::Model& model, std::size_t i, const format::Tensor& got,
             const format::Tensor& expected) {
   const std::string& name = model.graph.outputs[i].name;

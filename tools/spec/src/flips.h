@@ -1,4 +1,4 @@
-// Which cases change their answer, and which backends would stop conforming for it.
+// Finds the cases whose answer changes, and the backends that would stop conforming.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace qtx::spec {
 
-/// Where a flip came from, and both answers in full.
+/// A flip's case and both full answers.
 struct FlippedAnswers {
   std::size_t index = 0;  // of options.cases
   Answer before, after;
@@ -20,12 +20,12 @@ struct FlippedAnswers {
 CaseEffect FindFlips(const Proposal& proposal, const ReviewOptions& options,
                      std::vector<FlippedAnswers>& answers);
 
-/// Each backend on the flipped results in the arithmetics that it names.
+/// Runs each backend on the flipped results in its arithmetics.
 std::vector<BackendEffect> AskBackends(const CaseEffect& effect,
                                        const std::vector<FlippedAnswers>& answers,
                                        const ReviewOptions& options);
 
-/// Every .onnx and .tflite below options.models.  Errors: kIo.
+/// Compares every .onnx and .tflite below options.models.  Errors: kIo.
 Result<std::vector<ModelEffect>> TryModels(const Proposal& proposal, const ReviewOptions& options);
 
 }  // namespace qtx::spec

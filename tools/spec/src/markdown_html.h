@@ -1,4 +1,4 @@
-// Markdown as HTML, by cmark-gfm's own renderer.
+// Markdown to HTML, by cmark-gfm's renderer.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace qtx::spec {
 
-/// Tables included. HTML in the text and links to scripts are left out.
+/// Supports tables. Omits raw HTML and links to scripts.
 std::string MarkdownToHtml(std::string_view markdown);
 
 }  // namespace qtx::spec

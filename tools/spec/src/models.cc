@@ -1,4 +1,4 @@
-// What of a folder of models changes.
+// Compares a folder of models under both specs.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -40,7 +40,7 @@ Result<std::vector<std::string>> FindModels(const std::string& folder) {
   return paths;
 }
 
-// Rules broken, in order, each once: "quantization.C2 shape.C1".
+// The broken rules, in order, without repeats: "quantization.C2 shape.C1".
 std::string Rules(const std::vector<format::Finding>& findings) {
   std::vector<std::string> rules;
   for (const format::Finding& finding : findings) {
@@ -120,15 +120,15 @@ Result<Outputs> RunOn(const Result<conformance::BackendSource>& source, const fo
   return prepared->Run(inputs);
 }
 
-class Trial {
+class ModelComparison {
  public:
-  Trial(const Proposal& proposal, const ReviewOptions& options)
+  ModelComparison(const Proposal& proposal, const ReviewOptions& options)
       : proposal_(proposal),
         options_(options),
         before_(options.isolated(proposal.Without())),
         after_(options.isolated(proposal.With())) {}
 
-  ModelEffect Try(const std::string& path) const {
+  ModelEffect Compare(const std::string& path) const {
     const auto start = std::chrono::steady_clock::now();
     ModelEffect effect;
     effect.path = path;
@@ -161,7 +161,8 @@ class Trial {
     const auto inputs = conformance::BuildInputs(CaseOf(model), model);
     if (!inputs.has_value()) return NotRun(inputs.error(), effect);
     const auto old_outputs = RunOn(before_, model, *inputs);
-    // What the current spec refuses may run with the feature; what takes too long takes as long.
+    // A model that the current spec refuses may run with the feature; one that timed out is not run
+    // again.
     if (!old_outputs.has_value() && old_outputs.error().code == ErrorCode::kTimeout) {
       return NotRun(old_outputs.error(), effect);
     }
@@ -204,9 +205,9 @@ class Trial {
 Result<std::vector<ModelEffect>> TryModels(const Proposal& proposal, const ReviewOptions& options) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindModels(options.models));
   std::vector<ModelEffect> effects(paths.size());
-  const Trial trial(proposal, options);
+  const ModelComparison comparison(proposal, options);
   InParallel("models", paths.size(), options,
-             [&](std::size_t i) { effects[i] = trial.Try(paths[i]); });
+             [&](std::size_t i) { effects[i] = comparison.Compare(paths[i]); });
   return effects;
 }
 

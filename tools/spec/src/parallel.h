@@ -1,4 +1,4 @@
-// Work that is spread over threads.
+// A parallel loop.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace qtx::spec {
 
-/// Calls work(i) for each i below `count`, on `jobs` threads, and tells `options` of the progress.
+/// Calls work(i) for each i below `count`, on `jobs` threads, and reports progress to `options`.
 template <typename Work>
 void InParallel(std::string_view what, std::size_t count, const ReviewOptions& options, Work work) {
   std::atomic<std::size_t> next = 0;

@@ -28,7 +28,7 @@ std::string AtLine(const std::string& where, int line) {
   return where + ":" + std::to_string(line);
 }
 
-// The first error, which is the one that explains the others.
+// Keeps the first error, which usually causes the others.
 class FirstError : public pb::io::ErrorCollector {
  public:
   void AddError(int line, int /*column*/, const std::string& message) override {
@@ -77,7 +77,7 @@ class FenceReader {
     pb::FileDescriptorProto file;
     if (!parser.Parse(&tokenizer, &file) || !error.message().empty()) {
       return Error{ErrorCode::kInvalid, AtLine(where_, LineOf(error.line())),
-                   "the diff is no schema: " + error.message()};
+                   "the diff is not a schema: " + error.message()};
     }
     for (const pb::DescriptorProto& message : file.message_type()) Add(message, message.name());
     return {};

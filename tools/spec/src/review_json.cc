@@ -1,4 +1,4 @@
-// A review for programs, and the data of its page.
+// A review as JSON, also the data of its page.
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 

@@ -1,4 +1,4 @@
-// A review for a terminal: at most 100 columns where the words allow it.
+// A review as text of at most 100 columns if words allow.
 #include <fmt/core.h>
 
 #include <algorithm>

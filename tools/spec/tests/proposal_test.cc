@@ -120,7 +120,7 @@ TEST_F(SampleProposal, WithADiffThatIsNoSchemaIsRefused) {
   change_to("+  optional int32 hue = 77;");
   EXPECT_EQ(ErrorText(), "no error");
   change_to("+  optional int32 hue = x;");
-  EXPECT_EQ(ErrorText(), place + "the diff is no schema: Expected field number.");
+  EXPECT_EQ(ErrorText(), place + "the diff is not a schema: Expected field number.");
   change_to("+  optional int32 hue = 19000;");
   EXPECT_EQ(ErrorText(), place +
                              "found hue = 19000 of Quantization, expected a number of 1 to "

@@ -1,4 +1,5 @@
-// A conformance case in memory, how YAML becomes one, and how it becomes a model with inputs.
+// A conformance case: its types, the parser of case files, and the model and inputs that a case
+// runs.
 // Source: spec/conformance_cases.md.
 #pragma once
 
@@ -24,11 +25,11 @@ inline constexpr int kMaxYamlDepth = 16;
 inline constexpr std::int64_t kMaxExpansion = 10'000;                    // cases of one matrix
 inline constexpr std::int64_t kMaxCaseElements = std::int64_t{1} << 24;  // of one value
 
-/// What a backend may claim to cover. Source: spec/conformance_cases.md.
+/// Conformance levels that a backend may claim. Source: spec/conformance_cases.md.
 inline constexpr std::array<std::string_view, 5> kLevels = {"core", "vision", "transformer",
                                                             "subbyte", "scaled-float"};
 
-/// How the elements of an input are chosen when the case does not write them out.
+/// How the elements of an input are generated if the case does not list them.
 /// Source: spec/conformance_cases.md, which defines each to the bit.
 enum class GeneratorKind {
   kUniform,
@@ -52,13 +53,13 @@ struct Generator {
 /// One typed value of a case. At most one of `data`, `generator` and `file` is set.
 struct CaseValue {
   std::string name;
-  bool absent = false;       // an optional operator input that is not given (`b: none`)
-  bool initializer = false;  // a constant in the model rather than an input of it
+  bool absent = false;       // an omitted optional operator input (`b: none`)
+  bool initializer = false;  // a constant of the model rather than an input
   format::TensorType type;   // elem_type kUndefined: that of the model (model cases)
   std::optional<format::Tensor> data;
   std::optional<Generator> generator;
   std::string file;                 // .npy, .pb or .csv, relative to the suite's folder
-  std::optional<std::int64_t> row;  // of a file that holds several such values, one after another
+  std::optional<std::int64_t> row;  // which value of a file that holds several
 };
 
 /// A further permitted result of one output, and the clause or hardware effect that permits it.
@@ -68,15 +69,15 @@ struct Alternative {
   std::string because;
 };
 
-/// Float outputs that others computed: |got - expected| <= absolute + relative * |expected|, both
-/// at least 0 (numpy.allclose). A NaN is close to a NaN, an infinity to itself.
+/// Tolerance for float outputs that others computed: |got - expected| <= absolute + relative *
+/// |expected|, both at least 0 (numpy.allclose). A NaN is close to a NaN, an infinity to itself.
 struct Closeness {
   double relative = 0;
   double absolute = 0;
   std::string because;
 };
 
-/// Reads the model at a path, whatever its kind. The tools supply one that converts.
+/// Reads a model file. The tools supply a loader that converts other kinds of models.
 using ModelLoader = std::function<Result<format::Model>(const std::string&)>;
 
 /// The operator of an operator case.
@@ -85,10 +86,10 @@ struct Operator {
   std::string domain;
   std::int64_t opset = 17;
   std::vector<format::Attribute> attributes;
-  std::string origin;  // "tflite/RSQRT": framework and op_type of the node's origin; empty: none
+  std::string origin;  // "tflite/RSQRT": framework and op_type of Node::origin; may be empty
 };
 
-/// What a case must give: outputs, or the clause by which it is refused.
+/// The expected outputs of a case, or the clause by which it must be refused.
 struct Expectation {
   std::vector<CaseValue> outputs;
   std::string error;
@@ -109,16 +110,16 @@ struct Case {
   std::string test_data;                // or a folder of ONNX test data, until it is expanded
   std::vector<CaseValue> inputs;        // in the order of the operator's inputs
   std::vector<CaseValue> initializers;  // further constants, e.g. what scale_tensor names
-  std::vector<CaseValue> outputs;       // without data: left to the reference
+  std::vector<CaseValue> outputs;       // without data: the reference computes them
   std::vector<Alternative> alternatives;
   std::string error;  // the clause by which the case must be refused; empty: it must run
-  // An example of a proposal: what the current spec makes of it. `outputs` and `error` are those
+  // In an example of a proposal, the expectation under the current spec; `outputs` and `error` hold
   // with the proposal's feature on.
   std::optional<Expectation> before;
   std::optional<std::int64_t> ulp;  // tolerance of float outputs; nullopt is exact
-  std::optional<Closeness> close;   // or this one, of third-party data only
-  // Data made by an arithmetic that rounds on the way: in `exact`, the exact result is right too
-  // where the data are a rounding away from it.
+  std::optional<Closeness> close;   // tolerance instead of `ulp`, for third-party data only
+  // The data come from an arithmetic that rounds intermediate results: in `exact`, the exact result
+  // passes too if the data are one rounding away from it.
   bool or_exact = false;
 
   std::string folder;         // the suite's, where `model` and `file` are looked up
@@ -129,24 +130,25 @@ struct Case {
 /// All cases of a YAML text of one or more documents, matrices expanded, in the order of the text.
 /// Errors: kInvalid at "where:line: key" for YAML that is malformed or uses anchors, an unknown or
 /// missing key, a value out of its type's range; kTooLarge past the bounds above.
-/// `first_line` is that of the text's first line in its file.
+/// `first_line` is the line of `yaml`'s first line in its file.
 Result<std::vector<Case>> ParseCases(std::string_view yaml, const std::string& where,
                                      int first_line = 1);
 
-/// What a formula of the text is evaluated on: cases without id, why and derivation, whose inputs
-/// may lack data and whose outputs do. Their ids are "formula" and what a matrix adds.
+/// The cases of a formula block of the spec: without id, why and derivation, with inputs that may
+/// lack data and outputs that must. Their ids are "formula" plus the suffix of a matrix.
 /// Errors: as ParseCases.
 Result<std::vector<Case>> ParseFormulaCases(std::string_view yaml, const std::string& where,
                                             int first_line = 1);
 
-/// The model a case runs: the file it names, or one node in the extended form (opset imports
-/// op.opset and qtx 1) whose values are declared as the case types them. An output without shape is
-/// declared without one; an error case without outputs gets `y` of the first input's type.
-/// Errors: those of Model::Load; kInvalid for a path that leaves the folder, or a file's contents.
+/// The model that a case runs: the file it names, or one node in the extended form (opset imports
+/// op.opset and qtx 1) with values of the case's types. An output without shape is declared without
+/// one; an error case without outputs gets `y` with the first input's type.
+/// Errors: those of Model::Load; kInvalid for a path outside the folder and for malformed files.
 Result<format::Model> BuildModel(const Case& c);
 
 /// The inputs to run that model with, in the order of graph.input without initializers.
-/// Errors: kInvalid when the model lacks a value the case gives, or the reverse; those of ParseNpy.
+/// Errors: kInvalid when the case gives a value that the model lacks, or the reverse; those of
+/// ParseNpy.
 Result<std::vector<format::Tensor>> BuildInputs(const Case& c, const format::Model& model);
 
 }  // namespace qtx::conformance

@@ -1,4 +1,4 @@
-// The id of a clause: a stem, C or S, a number.
+// The syntax of a clause id: STEM.C1 or STEM.S1.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The files below a folder.
+// Finding files in a folder.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Random models against a backend, and what each kind of failure shrinks to.
+// Fuzzing: random models against a backend, with one reduced model for each kind of failure.
 #pragma once
 
 #include <chrono>
@@ -26,24 +26,24 @@ struct FuzzOptions {
   std::function<void(std::int64_t number)> progress;  // before each model
 };
 
-/// Failures of one operator in one way.
+/// Failures of one operator of one kind ("differs", "crash", ...).
 struct FuzzFinding {
   std::int64_t failures = 0;
   std::int64_t number = 0;       // of the first model
-  std::string detail;            // of it, or why it could not be shrunk
-  std::optional<Shrunk> shrunk;  // of it; nullopt where it does not fail on its own
+  std::string detail;            // of the first failure, or why it could not be shrunk
+  std::optional<Shrunk> shrunk;  // the first failure, reduced; nullopt if that failed
 };
 
 struct FuzzReport {
   std::string arithmetic;
-  std::int64_t models = 0;       // that were run
+  std::int64_t models = 0;       // number of models run
   std::int64_t unsupported = 0;  // of those
   std::int64_t failures = 0;
-  std::map<std::pair<std::string, std::string>, FuzzFinding> findings;  // by op_type and way
+  std::map<std::pair<std::string, std::string>, FuzzFinding> findings;  // by op_type and kind
 };
 
-/// Runs models until there are enough or time is up. Apart from time, deterministic if the backend
-/// is.  Errors: those of the source; kInvalid when the backend lacks the arithmetic, or no operator
+/// Runs `count` models, or until `time` is up. Apart from time, deterministic if the backend is.
+/// Errors: those of the source; kInvalid when the backend lacks the arithmetic, or no operator
 /// matches.
 Result<FuzzReport> Fuzz(const BackendSource& source, const FuzzOptions& options);
 

@@ -1,5 +1,5 @@
-// Which named arithmetic a backend computes in, operator by operator, from the few cases that tell
-// arithmetics apart.
+// Identifies the named arithmetic of each operator of a backend, with the few cases that
+// distinguish arithmetics.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace qtx::conformance {
 
 struct Identity {
   std::string op;                        // op_type
-  std::vector<std::string> arithmetics;  // those that give every answer, bit for bit
-  std::string nearest;                   // where none does: the one that gives most
-  std::string fault;                     // where none does: a known fault that gives every answer
-  std::int64_t cases = 0;                // asked and answered
-  std::int64_t agreeing = 0;             // answers that `arithmetics` or `nearest` give
-  std::int64_t declined = 0;             // asked and not answered
+  std::vector<std::string> arithmetics;  // those that reproduce every answer bit for bit
+  std::string nearest;                   // if there is none: the one that reproduces most answers
+  std::string fault;          // if there is none: a known fault that reproduces every answer
+  std::int64_t cases = 0;     // answered by the backend
+  std::int64_t agreeing = 0;  // answers that `arithmetics` or `nearest` reproduce
+  std::int64_t declined = 0;  // not answered
 };
 
 struct Identification {
   backend::Description description;
-  std::vector<Identity> operators;  // by op_type; those with nothing to ask about are left out
+  std::vector<Identity> operators;  // by op_type, without those that no case distinguishes
 };
 
-/// Asks `source`, in its default arithmetic, the cases of `cases` that separate most pairs of named
-/// arithmetics: at most kMaxAsked an operator.
+/// Runs, in the default arithmetic of `source`, the cases that separate most pairs of named
+/// arithmetics: at most kMaxAsked per operator.
 /// Errors: those of starting and describing the backend.
 Result<Identification> Identify(std::span<const Case> cases, const BackendSource& source);
 inline constexpr std::size_t kMaxAsked = 16;

@@ -17,22 +17,21 @@ namespace qtx::conformance {
 /// case begins: killing the run loses no finished case. Safe to share among threads.
 class Journal {
  public:
-  /// Opens `path`, or makes it. A last line without its end is dropped.
-  /// Errors: kIo; kTooLarge; kInvalid at "path:line" for another file's contents; kIo when another
-  /// run has it open.
+  /// Opens or creates `path`. An incomplete last line is dropped.
+  /// Errors: kIo; kTooLarge; kInvalid at "path:line" for a file that is not a journal; kIo when
+  /// another run has it open.
   static Result<std::unique_ptr<Journal>> Open(const std::string& path);
 
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
   ~Journal();
 
-  /// What is known of a case: nothing unless the backend describes itself as it did then and the
-  /// case has the same contents and tolerance, files and the external data of initializers
-  /// included.
+  /// The recorded result of a case; nullopt if the backend's description, or the case's contents,
+  /// files (with external data) or tolerance have changed.
   std::optional<CaseResult> Find(const BackendReport& row, const Case& c) const;
-  /// `result` as the backend gave it, before any list of expected failures.
+  /// Records `result`, before a list of expected failures is applied to it.
   void Append(const BackendReport& row, const Case& c, const CaseResult& result);
-  /// The first write that failed.
+  /// The first write error.
   std::optional<Error> error() const;
 
  private:

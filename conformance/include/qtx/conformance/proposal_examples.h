@@ -11,8 +11,8 @@
 
 namespace qtx::conformance {
 
-/// As ParseCases, of documents with the key `before`, which fills Case::before and which every one
-/// of them has. ParseCases refuses it.
+/// Like ParseCases, but every document must have the key `before` (Case::before), which ParseCases
+/// refuses.
 Result<std::vector<Case>> ParseProposalExamples(std::string_view yaml, const std::string& where);
 
 }  // namespace qtx::conformance

@@ -1,4 +1,4 @@
-// Runs cases against backends, in this process or in others, and says what came of each.
+// The runner: runs cases against backends, in this process or in others, and reports each outcome.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ enum class Outcome {
   kCrash,          // its process ended, or it threw
   kTimeout,        // no answer within ProcessOptions::timeout
   kProtocolError,  // an answer that is not the protocol
-  kExpectedFail,   // one of the four above or a failure, and listed
-  kUnexpectedPass  // listed, but it passes
+  kExpectedFail,   // failed in one of the ways above, and listed as expected
+  kUnexpectedPass  // listed as expected to fail, but passes
 };
 inline constexpr std::size_t kOutcomes = 8;
 std::string_view Name(Outcome outcome);  // "protocol_error", the key in the JSON report
@@ -46,33 +46,33 @@ struct ExpectedFailure {
 Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text,
                                                            const std::string& where);
 
-/// The lines of a list that no case of the suite matches in any of its arithmetics, each as
-/// "list.txt:12: glob". `cases` is the whole suite, so that no filter or shard makes a line stale.
+/// The lines of a list that match no case in any arithmetic, each as "list.txt:12: glob". `cases`
+/// must be the whole suite, unfiltered.
 std::vector<std::string> StaleExpectations(std::span<const ExpectedFailure> list,
                                            std::span<const Case> cases);
 
-/// A way to get instances of one backend; each worker thread has its own.
+/// A factory of instances of one backend; each worker thread makes its own.
 struct BackendSource {
-  std::string name;  // as the user gave it; reports show the one the backend describes itself with
+  std::string name;  // as the user gave it; reports show Description::name
   std::function<Result<std::unique_ptr<backend::Backend>>()> make;
   std::vector<ExpectedFailure> expected_failures;
-  bool is_reference = false;  // its answers are the expected ones where a case leaves them open
+  bool is_reference = false;  // its answers are the expected ones of cases without outputs
 };
 
 /// The reference interpreter as a backend: every named arithmetic, "exact" first.
 BackendSource ReferenceSource(format::Features features = format::Features::Current());
 
-/// A backend whose faults cannot reach this process, and what the harness asks of it beyond the
-/// four requests. RunSuite finds out which backends are such.
+/// A backend in a process of its own, with what the harness needs beyond the four requests.
+/// RunSuite detects such backends by dynamic_cast.
 class IsolatedBackend : public backend::Backend {
  public:
-  /// From now on requests share one case's time, and error output is that of the case.
+  /// Begins a case: the requests that follow share its time limit and its error output.
   virtual void BeginCase() = 0;
-  /// What it wrote to its standard error, the end of it: at most 4096 bytes.
+  /// The last 4096 bytes that it wrote to standard error.
   virtual std::string TakeErrorOutput() = 0;
-  /// What went wrong when a model was released, since the last call: destructors cannot say it.
+  /// The error of the last Release, which a destructor cannot return.
   virtual std::optional<Error> TakeReleaseFault() = 0;
-  /// False when the case found no process to ask: such a result says nothing of the case.
+  /// False if no process could be started: the result then says nothing about the case.
   virtual bool Reached() const = 0;
 };
 
@@ -81,34 +81,34 @@ struct ProcessOptions {
   std::int64_t memory_limit = 0;                                 // bytes of address space; 0: none
 };
 
-/// A backend in a process of its own, which `words` start; no shell is involved. One that crashed,
-/// hung or broke the protocol is killed and a new one started for the next case. Error codes of the
-/// instances: kIo the process ended, kTimeout, kProtocol; what the backend itself answers is
-/// kUnsupported or kInvalid.
+/// A backend in a process of its own, started by the command `words` without a shell. A process
+/// that crashed, hung or broke the protocol is killed and restarted for the next case. Error codes
+/// of the instances: kIo (the process ended), kTimeout, kProtocol; kUnsupported and kInvalid are
+/// the backend's own answers.
 BackendSource ProcessSource(std::string name, std::vector<std::string> words,
                             const ProcessOptions& options);
 /// `command` (after "cmd:") is split at blanks; '...' and "..." group, \ takes the next character.
 /// Errors: kInvalid for an empty command or an open quote.
 Result<BackendSource> ProcessSource(std::string_view command, const ProcessOptions& options = {});
 
-/// Kills the processes of all backends there are. Safe in a signal handler: they are in groups of
-/// their own, so what interrupts this program does not reach them.
+/// Kills all backend processes, which have process groups of their own and so do not receive this
+/// program's signals. Safe in a signal handler.
 void KillBackendProcesses();
 
-/// The values of a case that went wrong, for reports and diagnosis; names are those of the model.
+/// The tensors of a wrong answer, for reports and diagnosis; names are those of the model.
 struct Evidence {
   struct Value {
     std::string name;
     format::Tensor tensor;
   };
-  std::vector<Value> inputs;  // constants of an operator case too, before the others
+  std::vector<Value> inputs;  // with the constants of an operator case, which come first
   std::vector<Value> expected;
   std::vector<Value> got;
 };
-/// Evidence of more elements than this, over all its values, is not kept.
+/// Evidence with more elements in total is not kept.
 inline constexpr std::int64_t kMaxEvidenceElements = std::int64_t{1} << 20;
 
-/// What CaseResult::diagnosis is where a backend refused a model as it must, but named no clause.
+/// CaseResult::diagnosis if a backend rightly refused a model but named no clause.
 inline constexpr std::string_view kClauseNotNamed = "refused, clause not named";
 
 struct CaseResult {
@@ -122,13 +122,13 @@ struct CaseResult {
   std::string level;
   std::vector<std::string> tags;
   Outcome outcome = Outcome::kPass;
-  /// Of a pass empty or kClauseNotNamed; else one or more sentences, a reason, or an error.
+  /// One or more sentences, a reason, or an error; for a pass, empty or kClauseNotNamed.
   std::string diagnosis;
-  std::vector<std::string> explained_by;  // what reproduces a wrong answer: "float32", "half_away"
+  std::vector<std::string> explained_by;  // candidates that reproduce it: "float32", "half_away"
   std::vector<Difference> differences;
   std::optional<Evidence> evidence;     // of answers that differ
-  bool unstable = false;                // asked again, it answered otherwise
-  bool reversed = false;                // wrong only on the case's elements back to front
+  bool unstable = false;                // a second run gave another answer
+  bool reversed = false;                // wrong only when the elements are reversed
   std::vector<std::string> unmodelled;  // nodes of a network that `arithmetic` computes exactly
                                         // for want of a clause: reference::FindUnmodelled
   std::string error_output;  // the end of what its process wrote to standard error; not of a pass
@@ -145,43 +145,44 @@ struct BackendReport {
   std::array<std::int64_t, kOutcomes> counts{};  // by Outcome
   std::int64_t not_applicable = 0;               // cases that do not hold for this arithmetic
   double seconds = 0;                            // wall clock
-  std::optional<Error> error;                    // it could not even be described; nothing was run
+  std::optional<Error> error;                    // Describe failed; nothing was run
 
   std::int64_t count(Outcome outcome) const { return counts[static_cast<std::size_t>(outcome)]; }
 };
 
 struct Report {
   std::string suite;          // its folder
-  std::int64_t selected = 0;  // cases that were to be run, in whatever arithmetic
-  std::int64_t shard = 1;     // of `shards` that are the whole run, from 1
+  std::int64_t selected = 0;  // number of cases selected
+  std::int64_t shard = 1;     // 1 .. shards
   std::int64_t shards = 1;
   std::vector<BackendReport> backends;
   std::vector<std::string> stale_expectations;  // of StaleExpectations
-  bool strict_expectations = false;             // stale ones count as failures
+  bool strict_expectations = false;             // stale lines count as failures
 };
 
 class Journal;
 
 /// The callbacks are called from one thread at a time.
 struct RunOptions {
-  std::vector<std::string> arithmetics;      // empty = each that the case and the backend both name
+  std::vector<std::string> arithmetics;      // empty: all that the case and the backend share
   int jobs = 1;                              // worker threads per backend
-  std::function<void(std::size_t)> planned;  // once, how many results there will be
-  std::function<void(const std::string&)> started;          // the id of a case
-  std::function<void(const CaseResult&)> progress;          // what came of it
-  format::Features features = format::Features::Current();  // of the spec that cases are held to
-  Journal* journal = nullptr;  // results in it are taken over, others added to it
+  std::function<void(std::size_t)> planned;  // called once with the number of results
+  std::function<void(const std::string&)> started;  // called with a case's id
+  std::function<void(const CaseResult&)> progress;  // called with its result
+  format::Features features =
+      format::Features::Current();  // features of the spec that cases are held to
+  Journal* journal = nullptr;       // recorded results are reused, new ones are added
 };
 
-/// Runs every case in every arithmetic that it and the backend share, backend after backend. What
-/// an in-process backend takes for ever over is not interrupted. Expected results that a case
-/// leaves open are computed by the reference once, for all backends.
+/// Runs every case in every arithmetic that it and the backend share, backend after backend. The
+/// reference computes missing expected results once for all backends. In-process backends are not
+/// interrupted by the timeout.
 Report RunSuite(const std::string& suite, std::span<const Case> cases,
                 std::span<const BackendSource> backends, const RunOptions& options);
 
 /// True when there is no fail, crash, timeout, protocol error, unexpected pass or error.
 bool Conforms(const BackendReport& row);
-/// True when every backend does, and no expectation is stale where that counts.
+/// True when every backend conforms, and with strict_expectations no expectation is stale.
 bool Conforms(const Report& report);
 
 }  // namespace qtx::conformance

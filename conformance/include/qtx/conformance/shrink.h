@@ -1,5 +1,5 @@
-// From a failing case or network to the smallest program that fails in the same way, and the folder
-// that reproduces it anywhere.
+// Shrinking (delta debugging): reduces a failing case or network to the smallest model that fails
+// in the same way, and writes a folder that reproduces it.
 #pragma once
 
 #include <cstdint>
@@ -20,50 +20,50 @@ struct ShrinkOptions {
   std::int64_t max_runs = 5000;  // of the backend
 };
 
-/// What to shrink.
+/// The failure to shrink.
 struct Failure {
   format::Model model;
   std::vector<format::Tensor> inputs;  // in the order of graph.input without initializers
   std::string name;                    // for people: "add/ties", "net.onnx"
   std::string id;                      // of the case it becomes: "shrunk/add/ties"
-  std::string spec;                    // a clause; empty: the operator's S1
+  std::string spec;                    // clause; empty: the operator's S1
   std::optional<std::int64_t> ulp;     // tolerance of float outputs
   std::optional<Closeness> close;      // or this one
 };
 
-/// The failure that a case is.  Errors: those of the builders; kUnsupported for a case that must be
-/// refused: there is nothing to cut from what has to stay broken.
+/// Converts a failing case.  Errors: those of the builders; kUnsupported for a case that must be
+/// refused.
 Result<Failure> ToFailure(const Case& c);
 
 struct Shrunk {
-  Case reduced;            // with literal data; of an operator, or of the model in `model`
-  format::Model model;     // what the case runs
+  Case reduced;            // an operator case with literal data, or a case on `model`
+  format::Model model;     // model that the case runs
   Evidence evidence;       // inputs and both answers
   std::string arithmetic;  // in which it fails
   std::string how;         // "differs", "crash", ...
-  std::string op;          // op_type of the node; of the last node where one alone does not fail
+  std::string op;          // op_type of the failing node, or of the last of several
   std::string detail;      // "output 'y' differs in 1 of 1 elements by +1 LSB ..."
   std::int64_t nodes = 1;
   std::int64_t elements = 0;  // of all inputs and constants
   std::int64_t runs = 0;      // of the backend
 };
 
-/// The first node whose answer differs on the reference's values (or the shortest run of nodes, if
-/// no node alone does), with the smallest shapes, the fewest elements that are not zero and the
-/// simplest parameters found. Deterministic if the backend is.
-/// Errors: those of the source; kInvalid when the backend lacks the arithmetic, the failure does
-/// not fail, or the reference refuses it.
+/// Finds the first node whose answer is wrong on the reference's values (or the shortest run of
+/// nodes, if none fails alone), then reduces shapes, nonzero elements and parameters. Deterministic
+/// if the backend is.
+/// Errors: those of the source; kInvalid when the backend lacks the arithmetic, passes the case, or
+/// the reference refuses it.
 Result<Shrunk> Shrink(const BackendSource& source, const Failure& failure,
                       const ShrinkOptions& options);
 
 /// Writes case.yaml (a suite of one case), model.onnx, inputs/, expected/ and got/ (.npy),
 /// README.md and reproduce.sh to a folder beside `folder` and renames it. `backend` is what
-/// --backend takes. A folder that holds something else is left alone. Errors: kInvalid for such a
+/// --backend takes. A folder with other contents is not replaced. Errors: kInvalid for such a
 /// folder; kIo; those of the writers.
 Result<void> WriteReproducer(const Shrunk& shrunk, const std::string& backend,
                              const std::string& folder);
 
-/// Of WriteReproducer: whether `folder` is absent, empty or written by it.
+/// Checks that `folder` is absent, empty or written by WriteReproducer.
 /// Errors: kInvalid when it is not; kIo.
 Result<void> CheckReplaceable(const std::string& folder);
 

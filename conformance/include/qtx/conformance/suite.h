@@ -1,4 +1,4 @@
-// A folder of cases, and how to choose among them.
+// A suite: loading a folder of cases, and selecting among them.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ struct Suite {
 inline constexpr std::int64_t kMaxCases = 1'000'000;  // of one suite
 
 /// Every *.yaml below `folder`, recursively; symbolic links to folders are not followed. A folder
-/// without any is taken for third-party data: ONNX's as LoadTestData, and, given a `load` that
-/// converts, TFLite models with golden outputs. The cases load their models by `load`.
-/// Errors: those of ParseCases; kIo; kInvalid when two cases have one id, or there is no case;
+/// without any is read as third-party data: ONNX test data (LoadTestData), and TFLite models with
+/// golden outputs if `load` is given. The cases load their models with `load`.
+/// Errors: those of ParseCases; kIo; kInvalid for a repeated id and for a suite without cases;
 /// kTooLarge for more than kMaxCases, or a golden file of more than kMaxExpansion inputs.
 Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load = {});
 
-/// ONNX test data as they are: a case for each folder test_data_set_N that lies beside a
-/// model.onnx, in `folder` or below. Ids are the paths of the model's folder, with "[set=N]" where
-/// there are several sets. They hold in `float32`, integers bit for bit and floats by ONNX's own
-/// tolerance; and in `exact`, where the exact result passes as well.
-/// Errors: kIo; kInvalid for a set without input_0.pb, output_0.pb, ..., or when there is no case.
+/// ONNX test data: one case for each folder test_data_set_N that lies beside a model.onnx, in
+/// `folder` or below. Ids are the paths of the model's folder, with "[set=N]" where there are
+/// several sets. They run in `float32`, integers bit for bit and floats with ONNX's own tolerance,
+/// and in `exact`, where the exact result passes too.
+/// Errors: kIo; kInvalid for a set without input_0.pb, output_0.pb, ..., and when there is none.
 Result<Suite> LoadTestData(const std::string& folder);
 
-/// One part of a suite that is run in `count` parts, 1 <= index <= count.
+/// Part `index` of `count`, 1 <= index <= count.
 struct Shard {
   std::int64_t index = 1;
   std::int64_t count = 1;
@@ -42,13 +42,13 @@ struct Shard {
 Result<Shard> ParseShard(std::string_view text);
 
 struct Selection {
-  std::vector<std::string> filters;  // globs on the id; none = all; a case needs one that matches
+  std::vector<std::string> filters;  // globs on the id, one of which must match; none = all
   std::string level;                 // empty = all
-  Shard shard;                       // counted over what the filters leave
+  Shard shard;                       // applied after the filters
 };
 std::vector<Case> Select(std::span<const Case> cases, const Selection& selection);
 
-/// `*` any characters, `?` one; everything else, brackets too, is itself. At most |pattern| *
+/// `*` matches any characters, `?` one; all else, brackets too, is literal. At most |pattern| *
 /// |text| steps.
 bool GlobMatches(std::string_view pattern, std::string_view text);
 

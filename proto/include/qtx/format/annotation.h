@@ -1,5 +1,5 @@
-// The second role of the two fields QTX adds: on a FLOAT value they annotate how it is quantized in
-// the extended form of the model.  Source: spec/format/lowering.md.
+// Annotations: on a FLOAT value, QTX's two fields describe how the value is quantized in the
+// extended form of the model.  Source: spec/format/lowering.md.
 #pragma once
 
 #include <cstdint>
@@ -9,37 +9,38 @@
 
 namespace qtx::format {
 
-/// `type` as FLOAT, its quantization and statistics an annotation.  REQUIRES: `type` is quantized.
+/// Returns `type` as FLOAT with its quantization and statistics as the annotation.  REQUIRES:
+/// `type` is quantized.
 TensorType Annotated(TensorType type);
-/// True for a FLOAT type whose annotation names a storage type that has a quantized one.
+/// True for a FLOAT type with an annotation whose storage type has a quantized counterpart.
 bool IsAnnotated(const TensorType& type);
 /// The quantized type that an annotation describes.  REQUIRES: IsAnnotated(type).
 TensorType Unannotated(TensorType type);
 
-/// Keys in metadata_props of what lowering records: the digests of the annotations (lowering.S4)
-/// and of the nodes (lowering.S9), and the imports of the extended form (lowering.S5).
+/// Keys in metadata_props under which lowering records the digests of the annotations (lowering.S4)
+/// and of the nodes (lowering.S9), and the opset imports of the extended form (lowering.S5).
 inline constexpr std::string_view kDigestKey = "qtx.annotations";
 inline constexpr std::string_view kNodesKey = "qtx.nodes";
 inline constexpr std::string_view kImportsKey = "qtx.imports";
-/// The text of `key`; nullptr when there is none.
+/// The value of `key`; nullptr when there is none.
 const std::string* FindMetadata(const Metadata& metadata, std::string_view key);
 void EraseLoweringRecord(Metadata& metadata);
 
-/// How many values are annotated, or how many nodes there are, and a hash of them all.
+/// The number of annotated values, or of nodes, and a hash over all of them.
 struct Digest {
   std::size_t count = 0;
   std::uint64_t hash = 0;
   bool operator==(const Digest&) const = default;
 };
 
-/// The digest of the annotations that are there.  Errors: kTooLarge.  Source: lowering.S4.
+/// The digest of the graph's annotations.  Errors: kTooLarge.  Source: lowering.S4.
 Result<Digest> DigestOf(const Graph& graph);
-/// The digest of the nodes that are there.  Errors: kTooLarge.  Source: lowering.S9.
+/// The digest of the graph's nodes.  Errors: kTooLarge.  Source: lowering.S9.
 Result<Digest> NodeDigestOf(const Graph& graph);
 /// "<count>:<16 hex digits>"
 std::string ToText(const Digest& digest);
 
-/// Succeeds when the model has no digest, or has the annotations it was made of.
+/// Succeeds when the model has no digest, or one that matches its annotations.
 /// Errors: kInvalid, such as "41 annotated values written, 0 left".
 Result<void> CheckDigest(const Model& model);
 

@@ -1,5 +1,5 @@
-// The catalogue of operators: one row each, which says what a node of it may have, which clause it
-// breaks otherwise, and what follows for its outputs. Source: spec/ops/, a section a row;
+// The catalogue of operators. Each row says what a node of the operator may have, which clause it
+// breaks otherwise, and which types and shapes its outputs get. Source: spec/ops/, a section a row;
 // spec/format/graph.md.
 #pragma once
 
@@ -68,16 +68,16 @@ inline constexpr TypeSet kAnyType =
     kRealTypes | kPlainTypes | kFloat8Types |
     TypeSet{ElementType::kBool, ElementType::kFloat4E2M1, ElementType::kFloat8E8M0};
 
-/// A size that is not known before a model runs is negative: this, or a number of its own for each
-/// symbol of the model, so that equal numbers below it are equal sizes.
+/// A size that is unknown before a model runs is negative: kUnknownSize, or a smaller number for
+/// each symbol of the model, so that equal numbers below kUnknownSize are equal sizes.
 inline constexpr std::int64_t kUnknownSize = -1;
 
 /// What is known of an input or output of a node.
 struct ValueFacts {
   bool given = false;                          // the node names it
   ElementType type = ElementType::kUndefined;  // kUndefined: not known
-  std::optional<Dims> dims;                    // with negative numbers; nullopt: rank not known
-  const Tensor* constant = nullptr;            // its elements, where they are known
+  std::optional<Dims> dims;                    // may hold negative sizes; nullopt: rank not known
+  const Tensor* constant = nullptr;            // its elements, if they are known
 };
 
 struct OpSchema;
@@ -89,23 +89,23 @@ struct Application {
   std::int64_t opset = 0;  // version of ai.onnx that the model imports
   std::vector<ValueFacts> inputs, outputs;
 
-  /// Input `i`, as one that is not given where the node has fewer; likewise for outputs.
+  /// Input `i`; an absent one if the node has fewer. Likewise for outputs.
   const ValueFacts& Input(std::size_t i) const;
   const ValueFacts& Output(std::size_t i) const;
-  /// Attributes of the node, or their defaults in the schema. REQUIRES: the schema has one of that
-  /// name and type, with a default or the node gives it.
+  /// The node's attribute, or its default in the schema. REQUIRES: the schema has an attribute of
+  /// that name and type, and it has a default or the node gives it.
   std::int64_t Int(std::string_view attribute) const;
   float Float(std::string_view attribute) const;
   std::string String(std::string_view attribute) const;
-  /// nullptr where the node does not give it.
+  /// nullptr if the node does not give it.
   const Attribute* Find(std::string_view attribute) const { return node.Find(attribute); }
 };
 
-/// What an input or output of a schema is called, and whether a node may leave it out.
+/// Name of an input or output, and whether a node may leave it out.
 struct ValueRule {
   std::string_view name;
   bool optional = false;
-  bool variadic = false;  // the last one only: from here on, at least one
+  bool variadic = false;  // the last one only: one or more values
 };
 
 inline constexpr std::int64_t kAnyOpset = std::int64_t{1} << 32;
@@ -120,20 +120,20 @@ struct AttributeRule {
   std::int64_t until = kAnyOpset;  // the last one
 };
 
-/// Nothing where a node keeps the clause, as far as its facts say. `where` names the input, output
-/// or attribute. Errors: kInvalid, for certain; kUnsupported, of a clause that says so: ONNX
-/// defines what the node asks for, and this version of the text does not.
+/// Succeeds unless the known facts show that the node breaks the clause. `where` names the input,
+/// output or attribute. Errors: kInvalid; kUnsupported, of a clause that says so: ONNX defines what
+/// the node asks for, and this version of the text does not.
 using ClauseRule = std::function<Result<void>(const Application&)>;
 
 struct ClauseCheck {
   std::string_view clause;  // "conv.C3"
-  ClauseRule rule;          // may expect that the clauses before it are kept
+  ClauseRule rule;          // may assume that the clauses before it hold
 };
 
-/// Sizes of each output of the schema, nullopt where their number is not known. Errors: kInvalid
-/// where there can be no such output.
+/// Sizes of each output, nullopt for an unknown rank. Errors: kInvalid if no such output can exist.
 using ShapeRule = Result<std::vector<std::optional<Dims>>> (*)(const Application&);
-/// The element type of an output that the model does not declare; kUndefined where it must.
+/// The element type of an output that the model does not declare; kUndefined if the model must
+/// declare it.
 using TypeRule = ElementType (*)(const Application&, std::size_t output);
 
 struct OpSchema {
@@ -141,11 +141,11 @@ struct OpSchema {
   std::string_view domain = {};  // "" is ai.onnx
   std::vector<ValueRule> inputs, outputs;
   std::vector<AttributeRule> attributes;
-  std::vector<ClauseCheck> checks = {};  // in the order they are made
+  std::vector<ClauseCheck> checks = {};  // in the order in which they run
   ShapeRule shape = nullptr;             // nullptr: no shape rule
-  std::string_view shape_clause = {};    // what an output breaks that `shape` contradicts
-  TypeRule type = nullptr;               // nullptr: of every output that of input 0
-  std::int64_t since = 0;                // the first opset of its domain that has it
+  std::string_view shape_clause = {};  // the clause that an output breaks if `shape` contradicts it
+  TypeRule type = nullptr;             // nullptr: every output has the type of input 0
+  std::int64_t since = 0;              // the first opset of its domain that has it
 
   /// Of several with that name (their defaults differ) the one that the opset has, else the first.
   const AttributeRule* FindAttribute(std::string_view name, std::int64_t opset) const;

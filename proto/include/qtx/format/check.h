@@ -28,7 +28,7 @@ std::vector<Finding> Check(const Model& model, const std::string& file = "model"
 /// Errors: kInvalid; kUnsupported, where there is no finding.
 Result<void> CheckFirst(const Model& model, Features features = Features::Current());
 
-/// The rules Check knows, e.g. for the test that holds them to the clauses of the spec.
+/// The rules that Check implements, for the test that compares them with the spec's clauses.
 std::vector<std::string> CheckedRules();
 
 }  // namespace qtx::format

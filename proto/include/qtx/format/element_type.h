@@ -72,7 +72,7 @@ bool IsIntegerStorage(ElementType type);
 bool IsSmallFloat(ElementType type);
 
 /// Inclusive range of the finite stored values, for every type: INT4Q [-8, 7], FLOAT8E4M3FNQ
-/// [-448, 448], BOOL [0, 1]. What an int64 does not hold is cut to its range (UINT64, FLOAT).
+/// [-448, 448], BOOL [0, 1]. Bounds beyond int64 are clamped to it (UINT64, FLOAT).
 struct IntegerRange {
   std::int64_t min = 0;
   std::int64_t max = 0;
@@ -84,7 +84,7 @@ IntegerRange StorageRange(ElementType type);
 std::string_view Name(ElementType type);
 /// Inverse of Name, case-insensitive.
 std::optional<ElementType> ElementTypeFromName(std::string_view name);
-/// `code` as an ElementType when it is one of the enum's values.
+/// `code` as an ElementType; nullopt if the enum lacks it.
 std::optional<ElementType> ElementTypeFromCode(std::int64_t code);
 
 }  // namespace qtx::format

@@ -1,4 +1,4 @@
-// What proposals add to the format and its meaning, each off unless asked for until it is promoted.
+// Features that proposals add to the format. Each is off until it is asked for or promoted.
 // Source: spec/proposals/.
 #pragma once
 
@@ -18,17 +18,17 @@ struct FeatureRow {
   std::string_view name;      // "hierarchical-scales", as --feature takes it
   std::int64_t proposal = 0;  // NNNN of spec/proposals/NNNN-slug
   bool promoted = false;      // part of the current spec: on unless a review turns it off
-  std::int64_t version = 1;   // of the format: the one a model that uses it imports
+  std::int64_t version = 1;   // version of the format that a model using the feature imports
 };
 
 std::span<const FeatureRow> AllFeatures();
-/// Errors: kInvalid, listing the names there are.
+/// Errors: kInvalid, listing the known names.
 Result<const FeatureRow*> FindFeature(std::string_view name);
 
 /// A set of features.
 class Features {
  public:
-  /// The current spec: those that are promoted.
+  /// The promoted features, which are the current spec.
   static Features Current();
 
   bool Has(Feature feature) const { return (bits_ & Bit(feature)) != 0; }

@@ -1,4 +1,4 @@
-// Whole files in and out: bounded reads, atomic writes, and bytes that stay where they are.
+// Reading and writing whole files: bounded reads, memory mapping, atomic writes.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace qtx::format {
 
-/// Bytes of a file that stay there until somebody asks for them. The file must outlive the use.
+/// A range of a file that is read on demand. The file must exist until then.
 struct FileRange {
   std::string path;
   std::int64_t offset = 0;  // in bytes
@@ -23,14 +23,14 @@ struct FileRange {
   bool operator==(const FileRange&) const = default;
 };
 
-/// Reads `to.size()` bytes from `at` bytes within `range` on.
-/// Errors: kIo (also when the file has become shorter).  REQUIRES: they lie within the range.
+/// Reads `to.size()` bytes of `range`, starting at its byte `at`.
+/// Errors: kIo (also when the file has been truncated).  REQUIRES: the bytes lie within `range`.
 Result<void> ReadRange(const FileRange& range, std::int64_t at, std::span<std::byte> to);
 
 /// Errors: kIo, kTooLarge past `limit`. "-" is stdin.
 Result<std::string> ReadFile(const std::string& path, std::int64_t limit);
 
-/// A file's bytes: read, or for a large one mapped, so that only what is looked at takes memory.
+/// The bytes of a file: read into memory, or memory-mapped if the file is large.
 class FileBytes {
  public:
   /// Files above this are mapped.
@@ -52,9 +52,9 @@ class FileBytes {
   std::string_view mapped_;
 };
 
-/// What a file is made of, in order.
+/// The pieces of a file, in order.
 using Piece = std::variant<std::string, FileRange>;
-/// Bytes written so far, and in all.
+/// Called with the bytes written so far and in total.
 using WriteProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 /// Writes a temporary file beside `path`, flushes, renames. A pipe or device, and "-" for stdout,

@@ -1,4 +1,4 @@
-// What follows for the values of a graph from its declarations, its operators and its constants.
+// Type and shape inference over a graph, from its declarations, operators and constants.
 // Source: the shape rules of the catalogue; spec/format/graph.md.
 #pragma once
 
@@ -16,17 +16,17 @@ namespace qtx::format {
 /// A node that a clause refuses.
 struct RefusedNode {
   std::size_t node = 0;  // in graph.nodes
-  Error error;           // `where` is below the node
+  Error error;           // `where` is relative to the node
 };
 
 class Inference {
  public:
-  /// Walks the nodes once. Borrows nothing. Initializers of at most kMostConstantElements are
-  /// decoded; those that cannot be are not known. Small tensors of integers that nodes compute from
-  /// these and from sizes are computed, too: kMostPropagated elements in all.
+  /// Walks the nodes once. Keeps no reference to the model. Decodes initializers of at most
+  /// kMostConstantElements; the elements of others are unknown. Computes small tensors of integers
+  /// that follow from these and from sizes, kMostPropagated elements in all.
   explicit Inference(const Model& model);
 
-  /// nullptr for a name that nothing defines.
+  /// nullptr for an undefined name.
   const ValueFacts* Find(const std::string& name) const;
   /// Nodes that break a clause; their outputs are taken for what they are declared.
   const std::vector<RefusedNode>& broken() const { return broken_; }
@@ -34,7 +34,7 @@ class Inference {
   const std::vector<RefusedNode>& undefined() const { return undefined_; }
   /// The symbol of a size below kUnknownSize; "" for kUnknownSize.
   std::string_view Symbol(std::int64_t size) const;
-  /// Nodes for whose outputs there is no shape rule.
+  /// Nodes of operators without a shape rule.
   const std::vector<std::size_t>& without_shape_rule() const { return without_shape_rule_; }
 
   static constexpr std::int64_t kMostConstantElements = 1 << 16;
@@ -56,7 +56,7 @@ class Inference {
   std::string folder_;  // of external data
   std::unordered_map<std::string, ValueFacts> values_;
   std::unordered_map<std::string, std::int64_t> symbols_;
-  std::vector<std::string> names_;  // of symbols: that of -2 first
+  std::vector<std::string> names_;  // symbol names, that of size -2 first
   std::deque<Tensor> constants_;
   std::vector<RefusedNode> broken_, undefined_;
   std::vector<std::size_t> without_shape_rule_;

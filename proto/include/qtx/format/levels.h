@@ -1,4 +1,4 @@
-// Parameters that are products of factors, and the base that a type of version 2 may have.
+// Hierarchical parameters: scales that are products of factors, and the base (version 2).
 // Source: spec/format/quantization.md, quantization.S6 to S8.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace qtx::format {
 
-/// What a model imports that has scale_levels or base_levels.
+/// The version that a model with scale_levels or base_levels imports.
 inline constexpr std::int64_t kLevelsVersion = 2;
 
 inline bool HasBase(const Quantization& q) { return !q.base_levels.empty(); }
 inline bool HasLevels(const Quantization& q) { return !q.scale_levels.empty() || HasBase(q); }
-bool HasLevels(const Model& model);  // of any value
+bool HasLevels(const Model& model);  // true if any value has levels
 
 /// Base of parameter `i`; 0 without one.  REQUIRES: resolved parameters.
 inline float BaseAt(const Quantization& q, std::int64_t i) {
@@ -23,13 +23,14 @@ inline float BaseAt(const Quantization& q, std::int64_t i) {
   return base[base.size() == 1 ? 0 : static_cast<std::size_t>(i)];
 }
 
-/// The parameters of `type` inline: initializers by name replaced by what they hold, scale_levels
-/// multiplied into `scale`, base_levels into one level with a value for each parameter.
-/// REQUIRES: type.quantization.  Errors: kInvalid for what is not there or does not fit.
+/// The parameters of `type` as inline vectors: named initializers are read, scale_levels multiplied
+/// into `scale`, base_levels reduced to one level with a value for each parameter.
+/// REQUIRES: type.quantization.  Errors: kInvalid for a missing initializer or one of the wrong
+/// size.
 Result<Quantization> Resolve(const ModelView& view, const TensorType& type);
 
-/// `model` as a reader understands it that has only `features`: fields of the others are unknown to
-/// it and mean nothing.
+/// `model` as a reader with only `features` understands it: fields of other features are moved to
+/// the unknown fields.
 Model AsUnderstood(Model model, Features features);
 
 }  // namespace qtx::format

@@ -1,6 +1,5 @@
-// A model in memory: plain values over ONNX's messages plus the fields QTX adds. Fields this
-// library does not know travel as wire bytes in `unknown_fields`, so that a file passes through
-// unchanged.
+// A model in memory: plain values over ONNX's messages plus the fields QTX adds. Unknown fields are
+// kept as wire bytes in `unknown_fields`, so that reading and writing a file preserves it.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +20,29 @@ namespace qtx::format {
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-/// A TensorProto, kept as its wire bytes: weights are copied through, decoded only when asked for.
+/// A TensorProto, kept as its wire bytes and decoded only on demand.
 struct TensorData {
   std::string name;
   ElementType data_type = ElementType::kUndefined;  // storage type as written
   Dims dims;
   std::string wire;  // the whole serialised TensorProto, name included
-  /// Of a large model: where raw_data was left; `wire` then has an empty one in its place.
+  /// In a large model, the range of the file that holds raw_data; raw_data is then empty in `wire`.
   std::optional<FileRange> raw_data;
   bool operator==(const TensorData&) const = default;
 };
 
-/// A stock TensorProto (raw_data) of `tensor`'s storage under `name`. A BIPOLAR1Q tensor becomes a
+/// `tensor`'s storage as a stock TensorProto (raw_data) named `name`. A BIPOLAR1Q tensor becomes a
 /// UINT8 tensor of its packed bytes (spec/format/element_types.md).
 TensorData ToTensorData(std::string name, const Tensor& tensor);
 
-/// Decodes every ONNX carrier (raw_data, float_data, int32_data, int64_data, double_data,
-/// uint64_data, external data under `folder`).  The result has the storage type, no quantization.
+/// Decodes every ONNX encoding (raw_data, float_data, int32_data, int64_data, double_data,
+/// uint64_data, external data under `folder`).  The result has the storage type and no
+/// quantization.
 /// Errors: kInvalid when sizes disagree, kUnsupported for STRING/complex, kIo, and kInvalid for an
 /// external path that leaves `folder`.
 Result<Tensor> Decode(const TensorData& data, const std::string& folder = "");
 
-/// Whether Decode would find the elements, without reading them.  Errors: as Decode.
+/// Checks that Decode would succeed, without reading the elements.  Errors: as Decode.
 Result<void> CheckCarrier(const TensorData& data, const std::string& folder = "");
 
 /// `bytes` is one serialised TensorProto (a .pb file).
@@ -88,7 +88,7 @@ struct Attribute {
 
 /// What a node was before a converter decomposed or translated it.
 struct Origin {
-  std::string group;  // nodes of one decomposition share it
+  std::string group;  // shared by the nodes of one decomposition
   std::string framework, domain, op_type, name;
   std::vector<Attribute> attributes;
   std::string unknown_fields;
@@ -143,7 +143,7 @@ struct OpsetImport {
 };
 
 inline constexpr std::string_view kDomain = "qtx";
-inline constexpr std::int64_t kVersion = 1;  // what a model imports that uses no later feature
+inline constexpr std::int64_t kVersion = 1;  // version that a model without later features imports
 
 struct Model {
   std::int64_t ir_version = 0;
@@ -153,10 +153,10 @@ struct Model {
   Graph graph;
   Metadata metadata;
   std::string unknown_fields;  // functions, training info, ...
-  std::string folder;  // of the file, where external data is looked up; not part of the bytes
+  std::string folder;  // folder of the file, where external data is looked up; not serialized
   bool operator==(const Model&) const = default;
 
-  /// Large initializers of a large file stay in it (TensorData::raw_data). "-" is stdin.
+  /// Large initializers of a large file are read on demand (TensorData::raw_data). "-" is stdin.
   /// Errors: kIo, kTooLarge, kInvalid (empty, truncated, not a ModelProto). `where` names the file.
   static Result<Model> Load(const std::string& path);
   static Result<Model> Load(const FileBytes& bytes, const std::string& path);
@@ -164,16 +164,16 @@ struct Model {
   /// Deterministic: fields in number order, the same bytes everywhere.
   /// Errors: kTooLarge past kMaxModelBytes.
   Result<std::string> Serialize() const;
-  /// Writes a temporary file beside `path`, flushes, renames; files of external data that another
-  /// folder needs are copied before, under their names. "-" is stdout.
-  /// Errors: kIo (also for a file there of such a name with other content), kTooLarge, kInvalid.
+  /// Writes a temporary file beside `path`, flushes, renames. If `path` is in another folder, first
+  /// copies the files of external data there. "-" is stdout.
+  /// Errors: kIo (also if a different file of that name exists there), kTooLarge, kInvalid.
   Result<void> Save(const std::string& path, const WriteProgress& progress = {}) const;
 
   std::int64_t OpsetVersion(std::string_view op_domain) const;  // 0 when not imported
 };
 
-/// A model whose values and initializers are found by name: in the graph's lists, or in constant time
-/// in an index of them. Borrows the model, whose lists must stay as they are.
+/// A model whose values and initializers are found by name: by a search of the graph's lists or, in
+/// constant time, in an index. Borrows the model, whose lists must not change.
 class ModelView {
  public:
   ModelView(const Model& model)  // NOLINT(google-explicit-constructor): a view, as string_view is
@@ -192,12 +192,12 @@ class ModelView {
   std::unordered_map<std::string_view, const TensorData*> initializers_;
 };
 
-/// The tensor of initializer `name` with the quantized type its ValueInfo gives it (parameters by
-/// tensor name resolved into the inline vectors).  Errors: those of Decode, kInvalid when the
+/// The tensor of initializer `name` with the quantized type that its ValueInfo declares (named
+/// parameter tensors resolved into the inline vectors).  Errors: those of Decode, kInvalid when the
 /// storage, shape or parameters disagree with the ValueInfo.
 Result<Tensor> LoadInitializer(const ModelView& view, std::string_view name);
 
-/// Whether LoadInitializer would succeed, without reading what lies in a file.
+/// Checks that LoadInitializer would succeed, without reading external data.
 Result<void> CheckInitializer(const ModelView& view, std::string_view name);
 
 /// `q` with scale_tensor and offset_tensor replaced by the inline vectors they name.

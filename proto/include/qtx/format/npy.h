@@ -10,21 +10,21 @@
 
 namespace qtx::format {
 
-/// What a file says of its elements, which begin after `size` bytes.
+/// The header of a .npy file; the elements begin after `size` bytes.
 struct NpyHeader {
   ElementType elem_type = ElementType::kUndefined;
   Dims dims;
   std::int64_t size = 0;
 };
 
-/// `bytes` are the beginning of a file, or all of it.
-/// Errors: as ParseNpy; kInvalid when the header goes on beyond `bytes`. Nothing is said of whether
-/// elements of these dims are there, or fit memory.
+/// Parses the header; `bytes` are the beginning of a file, or all of it.
+/// Errors: as ParseNpy; kInvalid when the header is longer than `bytes`. Does not check that the
+/// elements are present or fit in memory.
 Result<NpyHeader> ParseNpyHeader(std::string_view bytes);
 
 /// A tensor of the storage type the header names.
 /// Errors: kInvalid for a malformed header, Fortran order of rank above 1, big-endian elements or a
-/// size that is not the header's; kUnsupported for element types ONNX lacks; kTooLarge.
+/// size that differs from the header's; kUnsupported for element types ONNX lacks; kTooLarge.
 Result<Tensor> ParseNpy(std::string_view bytes);
 
 /// A version 1.0 file, C order, little-endian. Types NumPy lacks are widened: 4-, 2- and 1-bit

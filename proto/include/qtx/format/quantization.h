@@ -25,8 +25,8 @@ enum class Scheme : std::int32_t {
 };
 std::string_view Name(Scheme scheme);  // "asymmetric_pow2"
 
-/// Fixed-point form of accumulator-to-stored: multiplier Q0.31, right shift positive; one value or
-/// one per parameter of the type it sits on.
+/// Fixed-point requantization: Q0.31 multiplier and positive right shift, one pair or one per
+/// parameter of the type.
 struct Requantization {
   std::vector<std::int32_t> multiplier;
   std::vector<std::int32_t> shift;
@@ -54,27 +54,27 @@ struct Quantization {
   Scheme scheme = Scheme::kUnspecified;
   std::optional<Requantization> requantization;
   ElementType storage_type = ElementType::kUndefined;  // annotation role (elem_type FLOAT) only
-  // From fine to coarse (proposal 0001). Resolve makes of scale_levels the inline `scale`, and of
-  // base_levels one inline level with a value for each parameter.
+  // From fine to coarse (proposal 0001). Resolve turns scale_levels into the inline `scale`, and
+  // base_levels into one inline level with a value for each parameter.
   std::vector<BlockFactors> scale_levels;     // instead of scale and scale_tensor
   std::vector<BlockFactors> base_levels;      // real = scale * (stored - offset) + base; empty = 0
   std::vector<std::int32_t> must_understand;  // field numbers of the message (proposal 0002)
-  std::string unknown_fields;                 // wire bytes of fields this version does not know
+  std::string unknown_fields;
 
   bool operator==(const Quantization&) const = default;
 };
 
-/// Parameter counts along each named axis, in the order of `q.axis`: ceil(dim / block).
-/// Empty for per tensor.  Errors: kInvalid for an axis outside the rank, repeated, or block < 1.
+/// The number of parameters along each axis of `q.axis`: ceil(dim / block). Empty if per tensor.
+/// Errors: kInvalid for an axis that is out of range or repeated, and for a block below 1.
 Result<Dims> ParameterDims(const Quantization& q, std::span<const std::int64_t> dims);
 
-/// Index into scale/offset for each element of a tensor, without a table per element:
-/// index = sum over named axes of (coordinate / block) * parameter stride.
+/// Maps each element of a tensor to its index in scale and offset: index = sum over named axes of
+/// (coordinate / block) * parameter stride.
 class ParameterMap {
  public:
   /// REQUIRES: ParameterDims(q, dims) succeeded.
   ParameterMap(const Quantization& q, std::span<const std::int64_t> dims);
-  /// Parameter of the element at row-major `element`.
+  /// The parameter of element `element` in row-major order.
   std::int64_t operator()(std::int64_t element) const;
   bool per_tensor() const { return terms_.empty(); }
   std::int64_t count() const { return count_; }  // number of parameters
@@ -87,7 +87,7 @@ class ParameterMap {
   std::int64_t count_ = 1;
 };
 
-/// Effective inclusive range of stored integers: the storage's, narrowed by quant_min/quant_max.
+/// Inclusive range of stored integers: the storage's, narrowed by quant_min and quant_max.
 IntegerRange StoredRange(ElementType type, const Quantization& q);
 
 /// Offset of parameter `i`; 0 when the vector is absent.
@@ -98,7 +98,7 @@ inline float ScaleAt(const Quantization& q, std::int64_t i) {
   return q.scale[q.scale.size() == 1 ? 0 : static_cast<std::size_t>(i)];
 }
 
-/// The wire bytes of a qtx.Quantization message, and back.  Errors: kInvalid.
+/// To and from the wire bytes of a qtx.Quantization message.  Errors: kInvalid.
 std::string SerializeQuantization(const Quantization& q);
 Result<Quantization> ParseQuantization(std::string_view bytes);
 

@@ -1,4 +1,5 @@
-// Errors as values: what a file, a frame or a user can cause is a Result, never an exception.
+// Errors as values: whatever a file, a protocol frame or a user can cause is a Result, never an
+// exception.
 #pragma once
 
 #include <string>
@@ -18,12 +19,11 @@ enum class ErrorCode {
 
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
-  std::string where;    // "net.onnx: graph.input[0] 'x': quantization.offset"
-  std::string message;  // "found 3 values, expected 4 (axis 1 has size 4)"
-  std::string clause =
-      {};  // of the spec, that what is refused breaks: "conv.C3"; empty: none named
+  std::string where;        // "net.onnx: graph.input[0] 'x': quantization.offset"
+  std::string message;      // "found 3 values, expected 4 (axis 1 has size 4)"
+  std::string clause = {};  // the broken clause of the spec: "conv.C3"; may be empty
 
-  /// "where: message [clause]", without what is empty.
+  /// "where: message [clause]", without empty parts.
   std::string Text() const {
     const std::string text = where.empty() ? message : where + ": " + message;
     return clause.empty() ? text : text + " [" + clause + "]";
@@ -41,7 +41,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   Result(Error error) : Base(tl::unexpect, std::move(error)) {}
 };
 
-/// `error` with `place` put before its `where`; each layer adds its own place this way.
+/// Prefixes `where` with `place`; each layer adds its own place this way.
 inline Error At(std::string place, Error error) {
   if (!error.where.empty()) place += ": " + error.where;
   error.where = std::move(place);

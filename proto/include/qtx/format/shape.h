@@ -30,7 +30,7 @@ Result<std::int64_t> ElementCount(std::span<const std::int64_t> dims);
 std::optional<Dims> FixedDims(const Shape& shape);
 Shape ToShape(std::span<const std::int64_t> dims);
 
-/// Row-major strides in elements; a stride of a size-0 or size-1 dimension is as if it were full.
+/// Row-major strides in elements, where a dimension of size 0 counts as 1.
 Dims RowMajorStrides(std::span<const std::int64_t> dims);
 
 /// `axis` in [-rank, rank) as a non-negative axis.  Errors: kInvalid outside that range.

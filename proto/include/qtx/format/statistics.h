@@ -1,4 +1,4 @@
-// Statistics of a tensor's real values: what lets anyone choose a quantization without the data.
+// Statistics of a tensor's real values, enough to choose a quantization without the data.
 // Source: spec/format/statistics.md.
 #pragma once
 
@@ -19,15 +19,15 @@ struct Histogram {
   bool operator==(const Histogram&) const = default;
 };
 
-/// integer * 2^exponent, without any rounding. One form for each number: the integer is odd, in
-/// two's complement, little-endian, as short as can be; zero has no bytes and exponent 0.
+/// integer * 2^exponent, exactly. The form is unique: the integer is odd, in two's complement,
+/// little-endian, of minimal length; zero has no bytes and exponent 0.
 struct ExactSum {
   std::int32_t exponent = 0;
   std::string integer;
   bool operator==(const ExactSum&) const = default;
 };
 
-/// What a mean and a std were rounded from: samples are joined without a loss.
+/// The exact sums behind mean and std, so that statistics can be merged without loss.
 struct Moments {
   std::uint64_t count = 0;  // finite values
   ExactSum sum;
@@ -35,8 +35,7 @@ struct Moments {
   bool operator==(const Moments&) const = default;
 };
 
-/// Vectors have one value, or one per element of the named axes (row-major).  Units: the tensor's
-/// own.
+/// Vectors have one value, or one per element of `axis` (row-major).  Units: the tensor's own.
 struct Statistics {
   std::vector<double> min;
   std::vector<double> max;

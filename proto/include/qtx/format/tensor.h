@@ -35,7 +35,7 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
-/// Bytes that `count` elements of `type` take: ceil(count * BitWidth / 8).
+/// The size in bytes of `count` elements of `type`: ceil(count * BitWidth / 8).
 /// Errors: kUnsupported for STRING and unknown types, kTooLarge past kMaxTensorBytes.
 Result<std::int64_t> PackedBytes(ElementType type, std::int64_t count);
 
@@ -62,9 +62,8 @@ std::vector<double> StoredValues(const Tensor& tensor);
 /// Source: IEEE 754, OCP MX v1.0, ONNX's float8 tables.
 double DecodeSmallFloat(ElementType storage, std::uint32_t code);
 
-/// All finite values of a small float format in increasing order with their codes are at most 2^16;
-/// this gives the code nearest to `value` with ties to the even code, saturating at the largest
-/// finite value; NaN gives the format's NaN (or 0 for FLOAT4E2M1, which has none).
+/// The code nearest to `value`, ties to the even code, saturating at the largest finite value. NaN
+/// gives the format's NaN (0 for FLOAT4E2M1, which has none).
 std::uint32_t EncodeSmallFloat(ElementType storage, double value);
 
 }  // namespace qtx::format

@@ -21,10 +21,10 @@ struct TensorType {
   bool operator==(const TensorType&) const = default;
 };
 
-/// One line for people: "INT8Q[1,8,8,16] per-axis(1) scale 0x1p-7.. offset 0".
+/// One line of text: "INT8Q[1,8,8,16] per-axis(1) scale 0x1p-7.. offset 0".
 std::string ToString(const TensorType& type);
 
-/// A binary32 or binary64 so that it reads back bit for bit: "0x1.8p-3".
+/// `value` as text that reads back bit for bit: "0x1.8p-3".
 std::string HexFloat(double value);
 /// Accepts decimal and hexadecimal forms, "nan", "inf", with a sign.  Errors: kInvalid.
 Result<double> ParseFloat(std::string_view text);

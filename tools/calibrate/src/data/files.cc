@@ -1,4 +1,4 @@
-// Which files are samples, in which order, and who reads them.
+// Finds the files that are samples, their order and their readers.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -45,7 +45,7 @@ std::optional<std::size_t> FormOf(const fs::path& path) {
   return std::nullopt;
 }
 
-// Of a file, or of the inputs in a folder of test data; 0 where the system does not say.
+// Size of a file, or of the inputs in a folder of test data; 0 if unknown.
 std::int64_t SizeOf(const fs::path& path) {
   std::error_code error;
   std::int64_t size = 0;
@@ -156,7 +156,7 @@ Result<Target> MakeTarget(const format::Model& model, const DataOptions& options
     }
   }
   if (target.inputs.empty()) {
-    return Error{ErrorCode::kUnsupported, "model", "has no input that data could be for"};
+    return Error{ErrorCode::kUnsupported, "model", "the model has no input for the data"};
   }
   for (const std::string& shape : options.shapes) {
     QTX_RETURN_IF_ERROR(ApplyShape(shape, target.inputs));
@@ -172,7 +172,7 @@ bool IsTestData(const fs::path& folder) {
   return fs::is_regular_file(folder / "input_0.pb", error);
 }
 
-// Everything below `folder` that is a sample; links to folders are not followed.
+// All samples below `folder`; does not follow links to folders.
 Result<void> Walk(const fs::path& folder, std::vector<fs::path>& found) {
   if (IsTestData(folder)) {
     found.push_back(folder);
@@ -194,8 +194,8 @@ Result<void> Walk(const fs::path& folder, std::vector<fs::path>& found) {
   return {};
 }
 
-// The samples below what was given. Names are relative to a folder that is given alone, so that
-// the same data elsewhere have the same names.
+// The samples in the given paths. If one folder is given, names are relative to it, so that moved
+// data keep their names.
 Result<std::vector<File>> List(std::span<const std::string> paths) {
   std::vector<File> files;
   for (const std::string& given : paths) {
@@ -260,12 +260,12 @@ Result<std::unique_ptr<Samples>> OpenFiles(const format::Model& model,
   for (File& file : all->files) {
     std::unique_ptr<Reader>& reader = all->readers[file.form];
     if (reader == nullptr) reader = Forms()[file.form].make(all->target);
-    // A file that cannot be read is one sample that cannot be read.
+    // An unreadable file counts as one unreadable sample.
     file.count = reader->Count(file.path).value_or(1);
     file.first = all->total;
     all->total += file.count;
     if (all->total > kMaxSamples) {
-      return Error{ErrorCode::kTooLarge, file.path, "there are more than 2^32 samples"};
+      return Error{ErrorCode::kTooLarge, file.path, "found more than 2^32 samples"};
     }
   }
   if (all->total == 0) {

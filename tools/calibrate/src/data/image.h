@@ -1,4 +1,4 @@
-// Pictures as pixels, and pixels as tensors.
+// Decoding images to pixels, and converting pixels to tensors.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace qtx::calibrate {
 
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 26;
 
-/// Red, green and blue of 8 bits, row by row.
+/// 8-bit RGB, row by row.
 struct Image {
   std::int64_t width = 0;
   std::int64_t height = 0;
   std::vector<std::uint8_t> pixels;
 };
 
-/// The colours that a PNG or JPEG shows; transparent pixels are over black, 16 bits become 8.
-/// Orientation tags and colour profiles do not count.
-/// Errors: kInvalid for damaged files, also where a decoder would show what it can; kTooLarge past
-/// 2^26 pixels, before they take memory.
+/// Decodes a PNG or JPEG; transparency is over black, 16 bits become 8. Ignores orientation tags
+/// and colour profiles.
+/// Errors: kInvalid for damaged files, even partly decodable ones; kTooLarge past 2^26 pixels,
+/// before allocating.
 Result<Image> DecodePng(std::string_view bytes);
 Result<Image> DecodeJpeg(std::string_view bytes);
 

@@ -27,14 +27,14 @@ class Pictures : public Reader {
   Sample Read(const std::string& path, std::int64_t) const override {
     const auto bytes = format::ReadFile(path, kMaxFileBytes);
     if (!bytes.has_value()) return BadFile({bytes.error().code, "", bytes.error().message});
-    // What it is, not what it is called.
+    // The format is recognized by content, not by name.
     const bool png = bytes->starts_with("\x89PNG");
     const auto image = png ? DecodePng(*bytes) : DecodeJpeg(*bytes);
     if (!image.has_value()) return BadFile(image.error());
     auto tensor = ToTensor(*image, *target_.preprocessing);
     if (!tensor.has_value()) return Bad(Reason::kShape, tensor.error());
     const Input& input = target_.inputs[0];
-    // An input without a batch has one dimension less.
+    // An input without a batch axis has one dimension less.
     if (input.shape && input.shape->size() == 3) tensor->dims.erase(tensor->dims.begin());
     const auto fit = FitDims(tensor->dims, input);
     if (!fit.has_value()) return Bad(Reason::kShape, fit.error());
@@ -90,8 +90,8 @@ Result<Image> DecodeJpeg(std::string_view bytes) {
   if (auto sound = CheckSize(width, height); !sound.has_value()) return At("JPEG", sound.error());
   Image image{width, height, {}};
   image.pixels.resize(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
-  // A cut file is an error, not a picture with grey below. The accurate transform and upsampling
-  // give the same pixels on every machine.
+  // A truncated file is an error. The accurate transform and upsampling give the same pixels on
+  // every machine.
   constexpr int kFlags = TJFLAG_STOPONWARNING | TJFLAG_ACCURATEDCT | TJFLAG_LIMITSCANS;
   if (tjDecompress2(decoder.get(), data, bytes.size(), image.pixels.data(), width, 0, height,
                     TJPF_RGB, kFlags) != 0) {

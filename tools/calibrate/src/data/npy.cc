@@ -1,4 +1,4 @@
-// NumPy's .npy and files of raw elements: one sample is read of however many there are.
+// NumPy's .npy and files of raw elements. Reads single samples.
 #include "qtx/format/npy.h"
 
 #include <filesystem>
@@ -101,7 +101,7 @@ class Raw : public Placed {
   tl::expected<Place, BadSample> Find(const std::string& path, std::int64_t index) const override {
     const Input& input = target_.inputs[0];
     format::Shape shape = input.shape.value_or(format::Shape{{}});
-    // Without a size the leading dimension is 1: one more sample is one more of these.
+    // A leading dimension without a size counts as 1 per sample.
     if (!shape.empty() && !shape[0].value) shape[0].value = 1;
     const auto dims = format::FixedDims(shape);
     if (!dims || !input.shape) {
@@ -129,11 +129,11 @@ class Raw : public Placed {
 Result<Slice> SliceOf(format::ElementType type, const Fit& fit, std::int64_t index) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(fit.dims));
   QTX_ASSIGN_OR_RETURN(const std::int64_t bytes, format::PackedBytes(type, count));
-  // However many samples of nothing a header may promise.
+  // Limits the number of samples of size zero.
   if (bytes == 0) return Error{ErrorCode::kInvalid, "", "found samples without any element"};
   Slice slice{.bytes = bytes};
   if (index >= fit.count || __builtin_mul_overflow(index, bytes, &slice.offset)) {
-    return Error{ErrorCode::kTooLarge, "", "the file has become shorter"};
+    return Error{ErrorCode::kTooLarge, "", "the file has been truncated"};
   }
   return slice;
 }

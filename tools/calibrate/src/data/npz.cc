@@ -1,5 +1,5 @@
-// NumPy's .npz: a zip archive with an .npy file for each input. An archive is decompressed as a
-// stream, one sample after the other, and never as a whole.
+// NumPy's .npz: a zip archive with an .npy file for each input. Archives are decompressed as
+// streams, sample by sample.
 #include <zip.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace qtx::calibrate {
 namespace {
 
 constexpr std::size_t kMaxHeaderBytes = 1 << 16;
-// Threads ask for samples nearly in order: those just passed are kept.
+// Threads request samples nearly in order, so recent ones are cached.
 constexpr std::size_t kKept = 64;
 constexpr std::int64_t kMaxKeptBytes = std::int64_t{64} << 20;
 
@@ -73,7 +73,7 @@ class Array {
   Error Broken(const std::string& message) const {
     return {ErrorCode::kInvalid, "array '" + name_ + "'", message};
   }
-  // That the elements the header promises can be there, before anybody counts on them.
+  // Checks that the archive can contain the promised elements.
   Result<void> CheckSize(zip_t* archive) const {
     // DEFLATE makes at most 258 bytes of two bits: RFC 1951, 3.2.5.
     constexpr zip_uint64_t kMaxRatio = 1032;
@@ -125,7 +125,7 @@ class Array {
     }
     return {};
   }
-  // Reading on past the last element also makes libzip compare the checksum.
+  // Reading past the last element makes libzip verify the checksum.
   Result<void> ExpectEnd() {
     char more = 0;
     const zip_int64_t read = zip_fread(entry_.get(), &more, 1);

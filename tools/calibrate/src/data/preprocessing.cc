@@ -1,5 +1,5 @@
-// The parser takes yaml-cpp's events one at a time: an alias is an error, not a copy, and nothing
-// is kept of a structure that a preprocessing file does not have.
+// The parser takes yaml-cpp's events one at a time: aliases are errors, and unexpected structures
+// are not stored.
 #include "data/preprocessing.h"
 
 #include <yaml-cpp/eventhandler.h>
@@ -77,7 +77,7 @@ class PreprocessingReader : public YAML::EventHandler {
       Fail(mark, "found a scalar");
     } else if (key_.empty()) {
       key_ = value;
-      if (!lines_.emplace(value, mark.line).second) Fail(mark, "found the key again");
+      if (!lines_.emplace(value, mark.line).second) Fail(mark, "found a repeated key");
     } else {
       list_ = {value};
       Close(mark);

@@ -1,4 +1,4 @@
-// How pixels become the numbers of an input: a YAML file.
+// Preprocessing files (YAML): how pixels become the values of an input.
 // Source: README.md of tools/calibrate, "Preprocessing".
 #pragma once
 
@@ -21,22 +21,22 @@ struct Preprocessing {
     std::int64_t height = 0;
   };
   std::optional<Size> resize;
-  std::int64_t shorter_side = 0;  // 0: no; else the image keeps its proportions
-  std::optional<Size> crop;       // around the middle
+  std::int64_t shorter_side = 0;  // 0: unused; else keeps the aspect ratio
+  std::optional<Size> crop;       // centred
   double scale = 1;
   std::vector<double> mean, std;  // empty, one, or one for each channel
 
   std::size_t ChannelCount() const { return channels == Channels::kGray ? 1 : 3; }
 };
 
-/// Errors: kIo; kInvalid at "path:line" for anything that is no such file.
+/// Errors: kIo; kInvalid at "path:line" for a malformed file.
 Result<Preprocessing> ReadPreprocessing(const std::string& path);
 
 /// (value * scale - mean) / std in binary64, rounded to FLOAT once. `channel` chooses among means.
 float Scaled(double value, std::size_t channel, const Preprocessing& preprocessing);
 
-/// Integers that already have the layout: scale, mean and std only.
-/// Errors: kInvalid when the channels are not as many as means.
+/// Applies only scale, mean and std to integers that have the layout already.
+/// Errors: kInvalid if the numbers of channels and means differ.
 Result<format::Tensor> ScaleArray(const format::Tensor& array, const Preprocessing& preprocessing);
 
 }  // namespace qtx::calibrate

@@ -1,4 +1,4 @@
-// One reader for each form of files. All are safe to share among threads.
+// Readers of the file formats. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace qtx::calibrate {
 
-/// What readers need to know; it outlives them.
+/// What readers need; must outlive them.
 struct Target {
   std::vector<Input> inputs;
   std::optional<Preprocessing> preprocessing;
@@ -24,8 +24,8 @@ struct Target {
 class Reader {
  public:
   virtual ~Reader() = default;
-  /// How many samples a file holds, from its header alone.
-  /// Errors: whatever Read would say of it.
+  /// The number of samples in a file, from its header.
+  /// Errors: those of Read.
   virtual Result<std::int64_t> Count(const std::string& path) const = 0;
   virtual Sample Read(const std::string& path, std::int64_t index) const = 0;
 };
@@ -37,7 +37,7 @@ std::unique_ptr<Reader> TestDataReader(const Target& target);  // a folder with 
 std::unique_ptr<Reader> RawReader(const Target& target);       // REQUIRES: one input
 std::unique_ptr<Reader> ImageReader(const Target& target);     // REQUIRES: one input
 
-/// An array of `header`'s type whose elements are `fit.count` samples. REQUIRES: 0 <= index.
+/// An array of `header`'s type that holds `fit.count` samples. REQUIRES: 0 <= index.
 /// Errors: kTooLarge for samples beyond limits.h.
 struct Slice {
   std::int64_t offset = 0;  // in bytes, of the sample at an index

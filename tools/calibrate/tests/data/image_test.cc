@@ -204,7 +204,7 @@ TEST(Preprocessing, SaysWhereItIsNonsense) {
       {"resize: [99999, 5]", "[width, height]"},
       {"crop: 5", "[width, height]"},
       {"colour: red", "found 'red' for 'colour'; expected channels, layout"},
-      {"scale: 1\nscale: 2", ":2: found the key again"},
+      {"scale: 1\nscale: 2", ":2: found a repeated key"},
       {"scale: &a 1", "found an anchor"},
       {"scale: *a", ":1: "},
       {"scale: {a: b}", "found a map"},

@@ -92,7 +92,7 @@ std::string Caffe2Builder::Unique(std::string name) {
   return name;
 }
 
-// The last value that is written to a blob has its name.
+// The last value written to a blob gets its name.
 std::string Caffe2Builder::NewName(const std::string& blob) {
   const auto writes = writes_.find(blob);
   const bool last = writes == writes_.end() || writes->second <= 1;
@@ -104,7 +104,8 @@ void Caffe2Builder::NoteType(const std::string& value, const TensorType& type) {
   if (!type.quantization) return;
   ledger_.Kept(value, "scale");
   if (type.elem_type == ElementType::kInt8Q) {
-    ledger_.Changed(value, "elem_type", "INT8Q: uint8 and its zero point less 128, the same reals");
+    ledger_.Changed(value, "elem_type",
+                    "INT8Q: stored values and zero point reduced by 128, same reals");
   } else {
     ledger_.Kept(value, "offset");
   }
@@ -128,7 +129,7 @@ void Caffe2Builder::SetConstant(const std::string& blob, format::Tensor tensor) 
   converted_.erase(blob);
 }
 
-// A blob that nothing wrote comes from outside.
+// An unwritten blob is an input.
 Caffe2Builder::Value& Caffe2Builder::ValueOf(const std::string& blob) {
   if (const auto found = values_.find(blob); found != values_.end()) return found->second;
   Value value;

@@ -65,7 +65,7 @@ Result<Tensor> QuantizedBytes(const Caffe2Operator& op, const Dims& dims) {
   Tensor tensor{ElementType::kInt8Q, dims, std::nullopt, {}};
   QTX_ASSIGN_OR_RETURN(tensor.quantization,
                        Caffe2Quantization(op.FloatOr("Y_scale", 1), op.IntOr("Y_zero_point", 0)));
-  // Less 128, as two's complement: the top bit turned.
+  // Subtracts 128 in two's complement, by flipping the top bit.
   for (const char byte : bytes)
     tensor.bytes.push_back(std::byte{static_cast<unsigned char>(byte)} ^ std::byte{0x80});
   return tensor;
@@ -138,7 +138,7 @@ Result<Tensor> FillOf(const Caffe2Operator& op, std::int64_t max_elements) {
     QTX_RETURN_IF_ERROR(CheckCount(dims, Values(op).ints.size()));
     return TensorOf(ElementType::kInt64, dims, Values(op).ints);
   }
-  return Error{ErrorCode::kUnsupported, "", "a fill that gives no constant"};
+  return Error{ErrorCode::kUnsupported, "", "a fill operator whose result is not constant"};
 }
 
 }  // namespace qtx::convert

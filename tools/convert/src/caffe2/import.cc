@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kOpset = 17;
 constexpr std::int64_t kIrVersion = 8;
-// Of values that a net repeats instead of listing them: no file of a few bytes takes gigabytes.
+// Limit on values that fill operators generate, so that a tiny file cannot take gigabytes.
 constexpr std::int64_t kMaxRepeated = std::int64_t{1} << 26;
 
 struct Caffe2Files {
@@ -37,7 +37,7 @@ std::string InitNameFor(const std::string& name) {
   return "";
 }
 
-// What belongs to the file: as given, and what is not given as it lies beside it.
+// The companion files: those given, else those beside it.
 std::vector<std::string> Companions(const Source& source) {
   const auto is_json = [](const std::string& path) { return path.ends_with(".json"); };
   std::vector<std::string> found = source.with;
@@ -62,7 +62,7 @@ Result<void> AddCompanion(const std::string& path, Caffe2Files& files) {
   }
   auto net = ParseCaffe2Net(bytes);
   if (!net.has_value()) return At(path, net.error());
-  // Either of the two may be the file that was named first.
+  // The files may be given in either order.
   if (files.predict.IsInit() && !net->IsInit()) std::swap(files.predict, *net);
   if (!net->IsInit()) {
     return Error{ErrorCode::kInvalid, path, "expected an init net, which only fills blobs"};
@@ -82,7 +82,7 @@ Result<Caffe2Files> ReadFiles(const Source& source) {
   return files;
 }
 
-// What a net gives that does not say it: what it writes and never reads.
+// The outputs of a net that does not declare them: blobs written but never read.
 std::vector<std::string> UnreadBlobs(const Caffe2Net& net) {
   std::set<std::string> read;
   for (const Caffe2Operator& op : net.operators) read.insert(op.inputs.begin(), op.inputs.end());

@@ -77,7 +77,7 @@ Result<void> ConvertCaffe2Operator(Caffe2Builder& builder, const Caffe2Operator&
     return Error{ErrorCode::kUnsupported, op.Place(),
                  embedding ? "a lookup in a row-wise quantized table that sums runs of rows; no "
                              "operator of the extended form does"
-                           : "no operator of the extended form"};
+                           : "the extended form has no such operator"};
   }
   auto converted = row->convert(builder, op);
   if (!converted.has_value()) return At(op.Place(), converted.error());
@@ -103,11 +103,11 @@ Result<format::TensorType> Caffe2ResultType(Caffe2Builder& builder, const Caffe2
     format::TensorType type = builder.Type(x);
     if (type.quantization)
       return Error{ErrorCode::kUnsupported, "blob '" + x + "'",
-                   "quantized, for an operator on FLOAT"};
+                   "quantized input of an operator on FLOAT"};
     return type;
   }
   QTX_ASSIGN_OR_RETURN(const format::TensorType from, builder.QuantizedType(x));
-  // Where the operator does not say them, it keeps those of its input.
+  // Defaults to the parameters of the input.
   if (op.Find("Y_scale") == nullptr && op.Find("Y_zero_point") == nullptr) {
     format::TensorType same = from;
     same.quantization->quant_min.reset();

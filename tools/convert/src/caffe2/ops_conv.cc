@@ -130,7 +130,7 @@ Result<void> ConvertCaffe2Conv(Caffe2Builder& builder, const Caffe2Operator& op)
   QTX_ASSIGN_OR_RETURN(Caffe2Window window, Caffe2WindowOf(op));
   QTX_RETURN_IF_ERROR(ReadGroupwise(builder, op, operands.w));
   const Tensor* w = builder.Constant(operands.w);
-  if (w == nullptr) return Unsupported("blob '" + operands.w + "'", "weights that are computed");
+  if (w == nullptr) return Unsupported("blob '" + operands.w + "'", "computed weights");
   const std::int64_t group = op.IntOr("group", 1);
   QTX_RETURN_IF_ERROR(CheckWeights(*w, operands.w, group, window));
   const std::int64_t channels = w->dims[0];
@@ -156,9 +156,9 @@ Result<void> ConvertCaffe2Fc(Caffe2Builder& builder, const Caffe2Operator& op) {
       return Unsupported(axis, "found " + std::to_string(op.IntOr(axis, 1)) + ", expected 1");
   }
   if (op.IntOr("dequantize_output", 0) != 0)
-    return Unsupported("dequantize_output", "x quantized as it runs");
+    return Unsupported("dequantize_output", "x is quantized at run time");
   const Tensor* w = builder.Constant(operands.w);
-  if (w == nullptr) return Unsupported("blob '" + operands.w + "'", "weights that are computed");
+  if (w == nullptr) return Unsupported("blob '" + operands.w + "'", "computed weights");
   if (w->dims.size() != 2)
     return Invalid("blob '" + operands.w + "'",
                    "rank " + std::to_string(w->dims.size()) + ", expected 2");

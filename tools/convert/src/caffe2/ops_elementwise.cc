@@ -1,4 +1,4 @@
-// Operators that leave each element where it is.
+// Element-wise operators.
 #include "caffe2/ops.h"
 #include "errors.h"
 
@@ -22,7 +22,7 @@ Result<void> ConvertCaffe2Sum(Caffe2Builder& builder, const Caffe2Operator& op) 
   } else if (op.IntOr("broadcast", 0) != 0 && op.Find("axis") != nullptr) {
     return Unsupported("axis", "broadcast that does not begin at the last dimension");
   }
-  // Both in the order that the first is at hand in; what is broadcast has the net's own order.
+  // Both operands in the first's current order; broadcast operands in the net's order.
   const TensorType other = builder.Type(op.inputs[1]);
   const bool same_rank = other.shape && other.shape->size() == 4;
   const ChannelOrder order = same_rank ? builder.Preferred(op.inputs[0]) : ChannelOrder::kOwn;

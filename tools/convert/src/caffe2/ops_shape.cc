@@ -41,7 +41,7 @@ struct Bounds {
 };
 
 Result<Bounds> BoundsOf(const Caffe2Operator& op) {
-  if (op.inputs.size() > 1) return Unsupported("inputs", "bounds that are computed");
+  if (op.inputs.size() > 1) return Unsupported("inputs", "computed bounds");
   Bounds bounds{op.IntsOr("starts", {}), op.IntsOr("ends", {}), {}};
   if (op.Find("dim") != nullptr) {
     bounds = {{op.IntOr("start_idx", 0)}, {op.IntOr("end_idx", -1)}, {op.IntOr("dim", 0)}};
@@ -141,7 +141,7 @@ Result<void> ConvertCaffe2Shuffle(Caffe2Builder& builder, const Caffe2Operator& 
   if (group < 1) return Invalid("group", "found " + std::to_string(group));
   const bool last = IsInt8(op) || op.StringOr("order", "NCHW") == "NHWC";
   QTX_ASSIGN_OR_RETURN(const std::string x, builder.Use(op.inputs[0]));
-  if (!last) return Unsupported("order", "found NCHW, whose shape would have to be known");
+  if (!last) return Unsupported("order", "found order NCHW, which needs a known shape");
   const std::string stem = OutputName(op);
   TensorType inner = type;
   inner.shape = UnknownShape(5);
@@ -158,7 +158,7 @@ Result<void> ConvertCaffe2Shuffle(Caffe2Builder& builder, const Caffe2Operator& 
 // y takes x at floor(position / scale).  Source: PyTorch, quantized/int8_resize_nearest_op.h.
 Result<void> ConvertCaffe2Resize(Caffe2Builder& builder, const Caffe2Operator& op) {
   QTX_ASSIGN_OR_RETURN(TensorType type, Caffe2ResultType(builder, op));
-  if (op.inputs.size() > 1) return Unsupported("inputs", "scales that are computed");
+  if (op.inputs.size() > 1) return Unsupported("inputs", "computed scales");
   const std::string order = op.StringOr("order", IsInt8(op) ? "NHWC" : "NCHW");
   const std::vector<float> scales = {1, 1, op.FloatOr("height_scale", 1),
                                      op.FloatOr("width_scale", 1)};

@@ -39,7 +39,7 @@ Result<format::TensorType> TypeOf(const rapidjson::Value& json) {
   type.shape = format::ToShape(dims);
   if (plain) return type;
   if (type.elem_type != ElementType::kUint8)
-    return Invalid("", "a scale is for type 2, UINT8, which Caffe2 quantizes to");
+    return Invalid("", "a scale requires type 2, UINT8, the only quantized type of Caffe2");
   if (!json[2].IsNumber() || !json[3].IsInt64())
     return Invalid("", "expected a number and an integer for scale and zero point");
   QTX_ASSIGN_OR_RETURN(type.quantization,

@@ -19,7 +19,7 @@ Result<std::map<std::string, std::string>> GlowNames(const format::Graph& graph)
   for (const auto& [glow, values] : glow::NamesOf(graph)) {
     if (values.size() > 1) {
       return Error{ErrorCode::kUnsupported, "values '" + values[0] + "' and '" + values[1] + "'",
-                   "Glow has one name for both: " + glow};
+                   "Glow gives both the same name: " + glow};
     }
     names.emplace(values[0], glow);
   }
@@ -30,11 +30,11 @@ bool IsFloat(double value) {
   return std::isfinite(value) && static_cast<double>(static_cast<float>(value)) == value;
 }
 
-// Why `s` is no Min, Max and Histogram; empty when it is.
+// The reason why `s` cannot be Min, Max and Histogram; empty if it can.
 std::string Obstacle(const Statistics& s) {
   if (!s.axis.empty() || s.min.size() != 1 || s.max.size() != 1)
     return "not one min and max for the tensor";
-  if (!IsFloat(s.min[0]) || !IsFloat(s.max[0])) return "min or max is no binary32";
+  if (!IsFloat(s.min[0]) || !IsFloat(s.max[0])) return "min or max is not a binary32";
   return "";
 }
 
@@ -46,7 +46,7 @@ Result<std::vector<float>> Counts(const std::string& value, const Statistics& s,
   std::vector<std::uint64_t> counts = histogram.counts;
   if (histogram.lower != s.min[0] || histogram.upper != s.max[0]) {
     QTX_RETURN_IF_ERROR(ledger.Lose("statistics", value, "histogram",
-                                    "it is not from min to max: counts would move to such bins"));
+                                    "its bounds are not min and max, which Glow requires"));
     counts.assign(bins, 0);
     const double width = (histogram.upper - histogram.lower) / static_cast<double>(bins);
     const double bins_per_unit = static_cast<double>(bins) / (s.max[0] - s.min[0]);
@@ -62,12 +62,12 @@ Result<std::vector<float>> Counts(const std::string& value, const Statistics& s,
   };
   if (!std::ranges::all_of(counts, exact)) {
     QTX_RETURN_IF_ERROR(ledger.Lose("statistics", value, "histogram",
-                                    "a count is no binary32, and would be rounded"));
+                                    "a count is not a binary32 and would be rounded"));
   }
   return std::vector<float>(counts.begin(), counts.end());
 }
 
-// What Glow's profile has no field for.
+// Records losses of what Glow's profile has no field for.
 Result<void> LoseTheRest(const std::string& value, const Statistics& s, Ledger& ledger) {
   const auto lose = [&](bool there, const char* field) -> Result<void> {
     if (!there) return {};
@@ -120,8 +120,7 @@ Result<std::optional<Entry>> Quantized(const format::Model& model, const format:
   return std::optional(std::move(entry));
 }
 
-// A file holds either parameters or statistics: which, is for the user to say where values have
-// both.
+// A file has either parameters or statistics; if values have both, the user must choose.
 Result<bool> WantsParameters(const std::vector<const format::ValueInfo*>& values,
                              const Options& options) {
   const auto allowed = [&options](std::string_view loss) {
@@ -143,7 +142,7 @@ Result<bool> WantsParameters(const std::vector<const format::ValueInfo*>& values
 
 Result<std::optional<Entry>> EntryOf(const format::Model& model, const format::ValueInfo& info,
                                      bool parameters, Ledger& ledger) {
-  const char* why = "the profile written holds none";
+  const char* why = "not written to this profile";
   if (parameters && info.type->statistics) {
     QTX_RETURN_IF_ERROR(ledger.Lose("statistics", info.name, "statistics", why));
   }
@@ -166,7 +165,7 @@ void AddHeaders(const format::Model& model, glow::Profile& profile, Ledger& ledg
   if (profile.graph_hash) return;
   profile.graph_hash = "0x0000000000000000";
   ledger.Changed("model", "GraphPreLowerHash",
-                 "not known here, 0: what of Glow compares it will differ");
+                 "unknown, written as 0: Glow's comparison of it fails");
 }
 
 }  // namespace
@@ -182,7 +181,7 @@ Result<Export> WriteGlow(const format::Model& model, const Options& options) {
     if (!entry) continue;
     const auto name = names.find(info->name);
     if (name == names.end()) {
-      QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", info->name, "value", "no node gives it"));
+      QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", info->name, "value", "no node produces it"));
       continue;
     }
     entry->name = name->second;

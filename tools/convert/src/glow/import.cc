@@ -14,7 +14,7 @@ using glow::Entry;
 using Names = std::map<std::string, std::vector<std::string>>;
 
 // Bins are [min, max) in equal parts, the last one closed: glow lib/Quantization/Base/Profile.cpp,
-// getBin. Where min is max all values are in one, which says the count alone.
+// getBin. If min equals max, all values are in one bin, which only gives the count.
 format::Statistics StatisticsOf(const Entry& entry) {
   format::Statistics statistics;
   statistics.min = {static_cast<double>(*entry.min)};
@@ -32,14 +32,14 @@ format::Statistics StatisticsOf(const Entry& entry) {
   return statistics;
 }
 
-// nullptr: the name is lost, as the user allowed.
+// nullptr: unknown name, which the user allowed.
 Result<const std::string*> ValueOf(const Names& names, const Entry& entry, Ledger& ledger) {
-  // A name without its number is of result 0.
+  // A name without a number is that of result 0.
   auto found = names.find(entry.name);
   if (found == names.end()) found = names.find(entry.name + ":0");
   if (found == names.end()) {
     QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", entry.name, "line " + std::to_string(entry.line),
-                                    "names no value of the model"));
+                                    "is not a value of the model"));
     return nullptr;
   }
   if (found->second.size() == 1) return &found->second[0];

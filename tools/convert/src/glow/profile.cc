@@ -1,5 +1,5 @@
-// The parser takes yaml-cpp's events one at a time: an alias is an error, not a copy, and nothing
-// is kept of a structure that a profile does not have.
+// The parser handles yaml-cpp's events one at a time: aliases are errors, and unexpected structures
+// are not stored.
 #include "glow/profile.h"
 
 #include <yaml-cpp/eventhandler.h>
@@ -149,14 +149,14 @@ class Reader : public YAML::EventHandler {
     } else {
       auto& field = key_ == "Min" ? entry.min : key_ == "Max" ? entry.max : entry.scale;
       field = Number<float>(text);
-      if (!field) Fail(mark, "found '" + text.substr(0, 80) + "', no finite number");
+      if (!field) Fail(mark, "found '" + text.substr(0, 80) + "', not a finite number");
     }
   }
   void Count(const Mark& mark, const std::string& text) {
     const auto count = Number<float>(text);
     auto& histogram = profile.entries.back().histogram;
     if (!count || *count < 0 || *count != std::floor(*count) || *count > 0x1p53F)
-      return Fail(mark, "found '" + text.substr(0, 80) + "', no whole count");
+      return Fail(mark, "found '" + text.substr(0, 80) + "', not an integer count");
     if (histogram.size() >= static_cast<std::size_t>(format::kMaxHistogramBins))
       return Fail(mark, "found more than 2^20 bins");
     histogram.push_back(*count);
@@ -179,7 +179,7 @@ class Reader : public YAML::EventHandler {
   std::string key_;  // whose value comes next, its first letter a capital
 };
 
-// As the older writers did not, every digit: a binary32 ends within 149 of them.
+// Writes every digit, unlike older writers; a binary32 has at most 149.
 std::string Digits(float value) {
   char buffer[256];
   const int size = std::snprintf(buffer, sizeof(buffer), "%.149f", static_cast<double>(value));

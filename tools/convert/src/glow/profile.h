@@ -2,7 +2,7 @@
 //   infos     a list of nodeOutputName, scale, offset                         (2018 to 2020)
 //   profile   documents GlowToolsVersion (not in the oldest) and GraphPreLowerHash, then a list of
 //             NodeOutputName, Min, Max and, later, Histogram
-// Keys began with a small letter before they began with a capital one; both are read.
+// Keys were first in lower case, later capitalized; both are read.
 // Source: pytorch/glow lib/Quantization/Serialization.cpp, in its history.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace qtx::convert::glow {
 
 struct Entry {
   std::string name;          // of a node's result: "conv1:0"
-  std::optional<float> min;  // both or neither; with them no scale
+  std::optional<float> min;  // both or neither; excludes scale
   std::optional<float> max;
   std::vector<float> histogram;  // counts in bins of equal width from min to max
   std::optional<float> scale;    // both or neither
@@ -40,7 +40,7 @@ inline constexpr std::size_t kMaxProfileBytes = std::size_t{1} << 28;
 /// "0x" and at most 16 hexadecimal digits.
 bool IsHash(std::string_view text);
 
-/// As Glow's own writer spells it: every digit of a float, so that it reads back bit for bit.
+/// Writes as Glow does, with enough digits for floats to read back bit for bit.
 std::string ProfileText(const Profile& profile);
 
 }  // namespace qtx::convert::glow

@@ -1,4 +1,4 @@
-// Which form of ONNX a source has.
+// Detects the form of ONNX of a source.
 #pragma once
 
 #include "qtx/convert/convert.h"
@@ -7,7 +7,7 @@ namespace qtx::convert {
 
 bool IsOnnx(const Source& source);
 bool IsExtended(const Source& source);
-/// It has QuantizeLinear or DequantizeLinear.
+/// True if it has QuantizeLinear or DequantizeLinear.
 bool HasQuantizer(const Source& source);
 
 }  // namespace qtx::convert

@@ -8,8 +8,9 @@ void OpenNegativeDimensions(format::Model& model, Ledger& ledger) {
       if (!info.type || !info.type->shape) continue;
       for (format::Dimension& dimension : *info.type->shape) {
         if (!dimension.value || *dimension.value >= 0) continue;
-        ledger.Changed(info.name, "shape",
-                       "dimension " + std::to_string(*dimension.value) + " is of no known size");
+        ledger.Changed(
+            info.name, "shape",
+            "dimension " + std::to_string(*dimension.value) + " is negative, so unknown");
         dimension.value.reset();
       }
     }

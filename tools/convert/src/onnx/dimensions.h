@@ -1,4 +1,4 @@
-// Sizes that exporters write where ONNX leaves a dimension open.
+// Clears invalid sizes that exporters write for open dimensions.
 #pragma once
 
 #include "ledger.h"
@@ -6,7 +6,7 @@
 
 namespace qtx::convert {
 
-/// Dimensions declared below 0 are of no known size, as runtimes take them.
+/// Makes negative dimensions unknown, as runtimes treat them.
 void OpenNegativeDimensions(format::Model& model, Ledger& ledger);
 
 }  // namespace qtx::convert

@@ -1,4 +1,4 @@
-// Who produces and who consumes each value of a graph.
+// Producers and consumers of each value of a graph.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace qtx::convert {
 
 class GraphIndex {
  public:
-  /// Borrows `model`.  Errors: kInvalid for a value produced twice, kUnsupported for a node with a
-  /// subgraph, which may use any value of the graph around it.
+  /// Keeps a reference to `model`.  Errors: kInvalid for a value produced twice, kUnsupported for a
+  /// node with a subgraph, which may use any outer value.
   static Result<GraphIndex> Of(const format::Model& model);
 
   const format::Model& model() const { return *model_; }

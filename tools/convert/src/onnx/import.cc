@@ -1,4 +1,4 @@
-// FromOnnx: each dialect rewritten to Q/DQ pairs in turn, then the pairs folded into types.
+// FromOnnx: rewrites each dialect to Q/DQ pairs, then folds the pairs into types.
 #include <algorithm>
 #include <set>
 
@@ -10,13 +10,13 @@
 #include "qonnx/dialect.h"
 #include "qonnx/rewrite.h"
 #include "qoperator/operators.h"
-#include "qoperator/pairs.h"
+#include "qoperator/qdq_pairs.h"
 #include "qtx/convert/convert.h"
 
 namespace qtx::convert {
 namespace {
 
-// Lines on values between pairs that are in neither model.
+// Ledger entries on intermediate values that are in neither model.
 void ForgetInvented(const format::Model& model, std::vector<LedgerEntry>& ledger) {
   const auto index = GraphIndex::Of(model);
   if (!index.has_value()) return;
@@ -27,8 +27,7 @@ void ForgetInvented(const format::Model& model, std::vector<LedgerEntry>& ledger
   });
 }
 
-// Files are found that use com.microsoft's operators without importing them, which no runtime
-// takes.
+// Some files use com.microsoft's operators without importing them, which runtimes refuse.
 void ImportMicrosoft(format::Model& model, Ledger& ledger) {
   const bool used = std::ranges::any_of(
       model.graph.nodes, [](const format::Node& node) { return node.domain == kMicrosoft; });
@@ -37,7 +36,7 @@ void ImportMicrosoft(format::Model& model, Ledger& ledger) {
   ledger.Changed("model", "opset_import", "com.microsoft 1, whose operators it has");
 }
 
-// The extended form had Quant nodes itself, which lowering left.
+// The extended form itself had Quant nodes, which lowering kept.
 bool HasOwnQuants(const format::Model& model) {
   const auto imports = ImportsIn(model);
   return imports && std::ranges::any_of(*imports, [](const format::OpsetImport& import) {

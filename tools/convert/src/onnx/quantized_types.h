@@ -1,4 +1,4 @@
-// What a writer of stock ONNX asks of an extended model: its quantized types, and names it has not.
+// Quantized types and unused names of an extended model, for writers of stock ONNX.
 #pragma once
 
 #include <map>
@@ -9,10 +9,10 @@
 
 namespace qtx::convert {
 
-/// By value, parameters inline.
+/// Quantized types by value, with inline parameters.
 using QuantizedTypes = std::map<std::string, format::TensorType>;
 
-/// Those of all declared values.
+/// The quantized types of all declared values.
 /// Errors: kInvalid for a quantized value without parameters, or those of Resolve, naming the
 /// value.
 Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model);
@@ -20,7 +20,7 @@ Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model);
 /// "value 'x'": a place for errors.
 std::string PlaceOfValue(const std::string& name);
 
-/// Names that no value of a graph has.
+/// Generates unused value names.
 class NameSource {
  public:
   explicit NameSource(const GraphIndex& index);
@@ -31,9 +31,9 @@ class NameSource {
   std::set<std::string> names_;
 };
 
-/// The reals of a stored bound as an initializer that a Clip before the quantizer reads. One
-/// binary32 rounding moves a bound by far less than half an LSB of an 8- or 16-bit type, so that
-/// the quantizer rounds it back to the stored bound.  REQUIRES: one scale.
+/// The real of a stored bound as an initializer for a Clip before the quantizer. One binary32
+/// rounding moves a bound by far less than half an LSB of an 8- or 16-bit type, so that the
+/// quantizer rounds it back to the stored bound.  REQUIRES: one scale.
 format::Tensor RealBound(const format::Quantization& q, std::int64_t stored);
 
 }  // namespace qtx::convert

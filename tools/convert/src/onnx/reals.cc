@@ -8,7 +8,7 @@
 #include "errors.h"
 #include "layout.h"
 #include "onnx/graph_index.h"
-#include "qoperator/typing.h"
+#include "qoperator/type_inference.h"
 
 namespace qtx::convert {
 namespace {
@@ -17,7 +17,7 @@ using format::ElementType;
 using format::Node;
 using format::TensorType;
 
-// Operators on reals that give another type, say their type themselves, or give no tensor. Sorted.
+// Operators on reals whose result has another type, an explicit type, or is not a tensor. Sorted.
 // clang-format off
 constexpr std::array<std::string_view, 28> kNotReal = {
     "ArgMax", "ArgMin", "Bernoulli", "Cast", "CastLike", "DequantizeLinear",
@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 28> kNotReal = {
     "OptionalHasElement", "QuantizeLinear", "RandomNormalLike", "RandomUniformLike",
     "SequenceConstruct", "SequenceInsert", "Shape", "Size", "SplitToSequence"};
 // clang-format on
-// Operators whose first result alone is real. Sorted.
+// Operators of which only the first result is real. Sorted.
 constexpr std::array<std::string_view, 4> kFirstReal = {"Dropout", "MaxPool", "TopK", "Unique"};
 
 std::size_t RealOutputs(const Node& node) {
@@ -104,7 +104,7 @@ bool IsHalf(ElementType type) {
   return type == ElementType::kFloat16 || type == ElementType::kBfloat16;
 }
 
-// Walks the nodes with the types that are known: declared, of an initializer, or passed on.
+// Walks the nodes and propagates known types: declared, of initializers, or inferred.
 class OperandCheck {
  public:
   explicit OperandCheck(const format::Graph& graph) : graph_(graph) {
@@ -147,7 +147,7 @@ class OperandCheck {
   Result<void> Check(const Node& node) const {
     if (RealOutputs(node) == 0) return {};
     std::vector<std::string> values = Known(node, true);
-    // A ratio and a region are no operands of the reals.
+    // A ratio and a region of interest are not real operands.
     if ((IsStock(node, "Dropout") || IsStock(node, "Resize")) && node.inputs.size() > 1) {
       std::erase(values, node.inputs[1]);
     }

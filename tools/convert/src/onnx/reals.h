@@ -1,17 +1,16 @@
-// Which values of a graph are reals: quantized, or FLOAT.
+// Which values of a graph are reals, that is quantized or FLOAT.
 #pragma once
 
 #include "qtx/format/model.h"
 
 namespace qtx::convert {
 
-/// Declares what nodes make of quantized values, where the graph does not: FLOAT, as it was in
-/// stock ONNX, but for a transposed quantized initializer, which keeps its integers. Results that
-/// the operator gives another type (indices, conditions, what Cast says) stay undeclared, and those
-/// of operators outside ONNX's domain.
+/// Declares undeclared results of quantized values: FLOAT, as in stock ONNX, except that a
+/// transposed quantized initializer keeps its type. Results with another type (indices, conditions,
+/// Cast) and those of operators outside ONNX's domain stay undeclared.
 void DeclareReals(format::Graph& graph);
 
-/// Refuses operands that no arithmetic has together.
+/// Refuses combinations of operand types that no arithmetic has.
 /// Errors: kUnsupported for FLOAT16 or BFLOAT16 beside a quantized value; kInvalid for a Conv, Gemm
 /// or MatMul of plain integers and another type (conv.C1, gemm.C1, mat_mul.C1). `where` names node
 /// and value.

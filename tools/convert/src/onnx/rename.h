@@ -1,4 +1,4 @@
-// A TensorProto under another name, every other byte as it was.
+// Renames a TensorProto and keeps every other byte.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace qtx::convert {
 
-/// Replaces the name within the wire bytes, so that renaming back gives the bytes there were.
+/// Replaces the name in the wire bytes; renaming back restores the bytes.
 /// Errors: kInvalid when the bytes are not a sequence of protobuf fields.
 Result<format::TensorData> Renamed(format::TensorData data, const std::string& name);
 

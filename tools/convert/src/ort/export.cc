@@ -20,7 +20,7 @@ std::string Obstacle(const Statistics& s) {
   for (const auto* values : {&s.min, &s.max}) {
     for (const double value : *values) {
       if (static_cast<double>(static_cast<float>(value)) != value)
-        return "min or max is no binary32";
+        return "min or max is not a binary32";
     }
   }
   const auto beyond = [](double value) {

@@ -36,7 +36,7 @@ Result<std::vector<std::int64_t>> AxisOf(const Entry& entry, const format::Tenso
   if (entry.lowest.size() < 2) return std::vector<std::int64_t>();
   if (!type.shape) {
     return Invalid("lowest",
-                   "found a value for each channel, and the model does not say the "
+                   "found a value for each channel, but the model does not declare the "
                    "value's shape");
   }
   const bool fits = type.shape->size() >= 2 &&
@@ -101,7 +101,7 @@ Result<Conversion> ReadOrtCalibration(const Source& source, const Options& optio
     if (!seen.insert(entry.name).second) return Invalid(place, "is described twice");
     if (!names.contains(entry.name)) {
       QTX_RETURN_IF_ERROR(
-          ledger.Lose("unmatched", entry.name, "entry", "names no value of the model"));
+          ledger.Lose("unmatched", entry.name, "entry", "is not a value of the model"));
       continue;
     }
     const auto annotated = Annotate(entry, calibration.method, conversion.model, ledger);

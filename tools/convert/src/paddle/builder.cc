@@ -66,7 +66,7 @@ void Builder::Begin(const Op& op) {
   origin_.framework = "paddle";
   origin_.op_type = op.type;
   for (const auto& [name, attribute] : op.attributes) {
-    // op_callstack, op_role and their like: of the Python that wrote the program.
+    // op_callstack, op_role etc. concern the Python program, not the model.
     if (!name.starts_with("op_")) origin_.attributes.push_back(OriginAttribute(name, attribute));
   }
 }
@@ -89,7 +89,8 @@ Result<Var> Builder::Declared(const Op& op, std::string_view parameter, bool out
     const auto var = program_.vars.find(found->second[0]);
     if (var != program_.vars.end() && var->second.tensor) return var->second;
   }
-  return Error{ErrorCode::kInvalid, op.Name(), std::string(parameter) + " is no declared tensor"};
+  return Error{ErrorCode::kInvalid, op.Name(),
+               std::string(parameter) + " is not a declared tensor"};
 }
 
 Result<std::int64_t> Builder::Rank(const Op& op, std::string_view parameter) const {
@@ -141,8 +142,9 @@ Result<std::string> Builder::In(const Op& op, std::string_view parameter, std::s
   QTX_ASSIGN_OR_RETURN(const std::string var, VarOf(op, parameter, i));
   if (const auto found = current_.find(var); found != current_.end()) return found->second;
   if (params_.contains(var)) return Initializer(var);
-  return Error{ErrorCode::kInvalid, op.Name(),
-               std::string(parameter) + " '" + var + "' is no parameter, and nothing computed it"};
+  return Error{
+      ErrorCode::kInvalid, op.Name(),
+      std::string(parameter) + " '" + var + "' is neither a parameter nor computed by an operator"};
 }
 
 Result<std::vector<std::string>> Builder::AllIn(const Op& op, std::string_view parameter) {
@@ -216,7 +218,7 @@ Result<void> Builder::AddInput(const std::string& var) {
 
 void Builder::AddOutput(const std::string& var, std::int64_t column) {
   const std::string value = Current(var);
-  // A value is one output, and a computed one.
+  // A graph output must be unique and computed.
   if (initializers_.contains(value) || !fetched_.insert(value).second) {
     const std::string copy = Define(var);
     Node("Identity", {value}, {copy});

@@ -1,4 +1,4 @@
-// The ONNX graph that a Paddle program becomes, one operator at a time.
+// Builds the ONNX graph of a Paddle program, operator by operator.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace qtx::convert::paddle {
 
-/// Of a value that Paddle holds as whole numbers in its old quantized form, where the graph here
-/// holds the reals: Paddle's number is real / unit.
+/// The unit of a value that Paddle's old quantized form holds as integers while this graph holds
+/// reals: Paddle's integer is real / unit.
 struct Units {
   double unit = 0;  // 0: one for each channel
   double quant_max = 0;
@@ -21,14 +21,14 @@ struct Units {
 
 class Builder {
  public:
-  /// Borrows all three.
+  /// Keeps references to the arguments.
   Builder(const Program& program, const Params& params, Ledger& ledger);
 
   Ledger& ledger() { return ledger_; }
-  /// The fake_dequantize that reads `var`; nullptr: none does.
+  /// The fake_dequantize that reads `var`, or nullptr.
   const Op* DequantizerOf(const std::string& var) const;
 
-  /// Begins the nodes of `op`.
+  /// Begins to emit the nodes of `op`.
   void Begin(const Op& op);
 
   bool Has(const Op& op, std::string_view parameter) const;
@@ -36,21 +36,21 @@ class Builder {
   /// Errors: kInvalid when there is none, or nothing produced it.
   Result<std::string> In(const Op& op, std::string_view parameter, std::size_t i = 0);
   Result<std::vector<std::string>> AllIn(const Op& op, std::string_view parameter);
-  /// The value of an output, new: a variable written twice is two values.
+  /// A new value for an output: a variable written twice becomes two values.
   Result<std::string> Out(const Op& op, std::string_view parameter, std::size_t i = 0);
-  /// A value with the variable's name, or one like it.
+  /// A new value with the variable's name, made unique.
   std::string Define(const std::string& var);
-  /// `var` stands for `value` from here on.
+  /// From now on `var` refers to `value`.
   void Alias(const std::string& var, const std::string& value) { current_[var] = value; }
-  /// The value that `var` stands for now; `var` itself when nothing wrote it.
+  /// The current value of `var`; `var` itself if nothing wrote it.
   std::string Current(const std::string& var) const;
-  /// The largest magnitude of the values that `var` stands for, as statistics.
+  /// Sets statistics of `var` from its largest magnitude.
   void AnnotateThreshold(const std::string& var, float threshold);
-  /// The variable of an input, and what the program says of it.
+  /// The variable of an input, and its declaration.
   Result<std::string> VarOf(const Op& op, std::string_view parameter, std::size_t i = 0) const;
   Result<Var> Declared(const Op& op, std::string_view parameter, bool output = false) const;
   Result<std::int64_t> Rank(const Op& op, std::string_view parameter) const;
-  /// The data of a parameter that nothing has written; nullptr otherwise.
+  /// The data of a parameter; nullptr if it was overwritten or is none.
   const format::Tensor* Param(const Op& op, std::string_view parameter, std::size_t i = 0) const;
 
   void Node(std::string op_type, std::vector<std::string> inputs, std::vector<std::string> outputs,
@@ -64,10 +64,10 @@ class Builder {
   const format::TensorType* Known(const std::string& value) const;
 
   std::map<std::string, Units>& units() { return units_; }
-  /// Once the operator has defined `var`, it has these units.
+  /// Sets the units of `var`, effective once the operator has defined it.
   void WholeResult(const std::string& var, Units units) { pending_ = {{var, units}}; }
   void SettleUnits();
-  /// Values that a quantize_linear gave: whether it rounds ties away from zero.
+  /// Outputs of quantize_linear; true: ties round away from zero.
   std::map<std::string, bool>& away() { return away_; }
 
   Result<void> AddInput(const std::string& var);
@@ -86,7 +86,7 @@ class Builder {
   format::Graph graph_;
   format::Origin origin_;
   std::size_t op_ = 0;
-  std::map<std::string, int> names_;  // taken, and the number to try next for one like it
+  std::map<std::string, int> names_;  // used names, and the next suffix to try
   std::set<std::string> initializers_, fetched_;
   std::map<std::string, const Op*> dequantizers_;  // by the variable they read
   std::map<std::string, std::string> current_;     // value of each variable written so far
@@ -97,7 +97,7 @@ class Builder {
   std::map<std::int64_t, std::string> outputs_;  // values by column
 };
 
-/// Statistics of values that lie within -max_abs and max_abs, bit for bit what Paddle has.
+/// Statistics for the range -max_abs to max_abs, bit-equal to Paddle's.
 format::Statistics MaxAbs(const std::vector<float>& max_abs, std::vector<std::int64_t> axis,
                           std::string source);
 

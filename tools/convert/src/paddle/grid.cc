@@ -12,8 +12,8 @@ using format::Tensor;
 Result<void> RefuseOffset(const Builder& builder, const Op& op) {
   if (!builder.Has(op, "ZeroPoint")) return {};
   const Tensor* offset = builder.Param(op, "ZeroPoint");
-  if (offset == nullptr) return Unsupported(op, "ZeroPoint is no parameter: known only when run");
-  // Zero is no bits at all in every type, but for the sign of a float.
+  if (offset == nullptr) return Unsupported(op, "ZeroPoint is computed at run time");
+  // Zero has only zero bits in every type, except the sign of a float.
   const auto zero = [](std::byte b) { return b == std::byte{0}; };
   if (std::ranges::all_of(offset->bytes, zero)) return {};
   return Unsupported(op, "a ZeroPoint that is not 0");
@@ -51,7 +51,7 @@ Result<std::vector<float>> FloatsOf(const Builder& builder, const Op& op,
                                     std::string_view parameter, std::size_t i) {
   const Tensor* tensor = builder.Param(op, parameter, i);
   if (tensor == nullptr)
-    return Unsupported(op, std::string(parameter) + " is no parameter: known only when run");
+    return Unsupported(op, std::string(parameter) + " is computed at run time");
   if (tensor->elem_type != ElementType::kFloat || tensor->bytes.empty())
     return Unsupported(op, std::string(parameter) + " is no FLOAT");
   const auto values = tensor->As<float>();

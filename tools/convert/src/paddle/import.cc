@@ -51,7 +51,7 @@ Result<Params> ParamsFor(const Program& program, const Source& source) {
   return params;
 }
 
-// feed and fetch say by `col` which input and output a variable is.
+// `col` of feed and fetch is the position of the input or output.
 Result<void> AddInputs(Builder& builder, const Program& program) {
   std::map<std::int64_t, std::string> feeds;
   for (const Op& op : program.ops) {
@@ -59,7 +59,7 @@ Result<void> AddInputs(Builder& builder, const Program& program) {
     const auto out = op.outputs.find("Out");
     if (out == op.outputs.end() || out->second.size() != 1 ||
         !feeds.emplace(op.Int("col", 0), out->second[0]).second)
-      return Error{ErrorCode::kInvalid, op.Name(), "feeds nothing, or what another feeds"};
+      return Error{ErrorCode::kInvalid, op.Name(), "has no output, or one that another feed has"};
   }
   for (const auto& [column, var] : feeds) QTX_RETURN_IF_ERROR(builder.AddInput(var));
   return {};
@@ -80,7 +80,8 @@ Result<void> AddNodes(Builder& builder, const Program& program) {
     fetched = true;
   }
   if (fetched) return {};
-  return Error{ErrorCode::kInvalid, "program", "fetches nothing: it is not for inference"};
+  return Error{ErrorCode::kInvalid, "program",
+               "the program has no fetch, so it is not for inference"};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// PaddlePaddle inference programs.
+// Import of PaddlePaddle inference programs.
 #pragma once
 
 #include "qtx/convert/convert.h"
@@ -7,8 +7,8 @@ namespace qtx::convert {
 
 bool IsPaddle(const Source& source);
 
-/// A program (.pdmodel, __model__) with its parameters: one file or a folder, given by
-/// `source.with`, else beside it: the .pdiparams of the same stem, __params__, or a file for each.
+/// Imports a program (.pdmodel, __model__) and its parameters: the file or folder in `source.with`,
+/// else those beside it: the .pdiparams of the same stem, __params__, or one file for each.
 /// Errors: kInvalid, kIo, kUnsupported (operator and value by name).
 Result<Conversion> ReadPaddle(const Source& source, const Options& options);
 

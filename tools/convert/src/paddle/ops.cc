@@ -16,7 +16,7 @@ const Operator* FindOperator(std::string_view type) {
   return nullptr;
 }
 
-// The input whose whole numbers have units.
+// The input with units.
 std::optional<std::string> WholeInput(Builder& builder, const Op& op) {
   for (const auto& [parameter, vars] : op.inputs) {
     for (const std::string& var : vars) {
@@ -26,7 +26,7 @@ std::optional<std::string> WholeInput(Builder& builder, const Op& op) {
   return std::nullopt;
 }
 
-// What Paddle's quantization-aware training saw of an output: a moving average of its largest
+// Paddle's quantization-aware training records for an output a moving average of its largest
 // magnitude.  Source: python/paddle/static/quantization/quantization_pass.py, OutScaleForInference.
 void AddThresholds(Builder& builder, const Op& op) {
   for (const auto& [parameter, vars] : op.outputs) {
@@ -64,7 +64,7 @@ Result<void> Unary(Builder& builder, const Op& op, const char* onnx,
 
 Result<void> ConvertOp(Builder& builder, const Op& op) {
   const Operator* found = FindOperator(op.type);
-  if (found == nullptr) return Unsupported(op, "no such operator is known here");
+  if (found == nullptr) return Unsupported(op, "unknown operator");
   for (const auto& [name, attribute] : op.attributes) {
     if (attribute.var) return Unsupported(op, "attribute " + name + " is a variable");
   }

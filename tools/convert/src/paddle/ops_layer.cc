@@ -105,7 +105,7 @@ Result<void> Pool(Builder& builder, const Op& op) {
     QTX_RETURN_IF_ERROR(AddPads(op, attributes));
     if (!op.Ints("strides").empty()) attributes.push_back(A::Ints("strides", op.Ints("strides")));
     if (op.Bool("ceil_mode", false)) attributes.push_back(A::Int("ceil_mode", 1));
-    // exclusive: the padding is left out of the count.
+    // exclusive: padding does not count.
     if (!max && !op.Bool("exclusive", true)) attributes.push_back(A::Int("count_include_pad", 1));
   }
   attributes.push_back(A::Ints("kernel_shape", window));
@@ -115,7 +115,7 @@ Result<void> Pool(Builder& builder, const Op& op) {
 Result<void> BatchNorm(Builder& builder, const Op& op) {
   QTX_RETURN_IF_ERROR(RequireNchw(op, "data_layout"));
   if (!op.Bool("is_test", false) && !op.Bool("use_global_stats", false))
-    return Unsupported(op, "training: it would take mean and variance of its input");
+    return Unsupported(op, "training mode, which computes mean and variance of the input");
   std::vector<std::string> inputs;
   for (const char* parameter : {"X", "Scale", "Bias", "Mean", "Variance"}) {
     QTX_ASSIGN_OR_RETURN(std::string input, builder.In(op, parameter));
@@ -199,7 +199,7 @@ Result<void> Pad2d(Builder& builder, const Op& op) {
 }
 
 Result<void> MaxOrMeanPool(Builder& builder, const Op& op) {
-  // The mean of whole numbers is no whole number; only the maximum of them is one.
+  // The mean of integers is not an integer; only the maximum is.
   if (op.String("pooling_type", "") == "max") return Pool(builder, op);
   QTX_ASSIGN_OR_RETURN(const std::string x, builder.In(op, "X"));
   if (builder.units().contains(x)) return Unsupported(op, "a mean of integers that stay integers");

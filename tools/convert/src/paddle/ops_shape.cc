@@ -35,15 +35,14 @@ Result<void> Flatten(Builder& builder, const Op& op) {
   return Unary(builder, op, "Flatten", {A::Int("axis", op.Int("axis", 1))});
 }
 
-// Axes start to stop become one: 0 copies those before, which keep their place; those after have
-// to be known.
+// Merges axes start to stop. 0 copies the axes before; those after must be known.
 Result<void> FlattenRange(Builder& builder, const Op& op) {
   QTX_ASSIGN_OR_RETURN(const Var x, builder.Declared(op, "X"));
   const auto rank = static_cast<std::int64_t>(x.shape.size());
   auto start = format::NormalizeAxis(op.Int("start_axis", 1), std::max<std::int64_t>(rank, 1));
   auto stop = format::NormalizeAxis(op.Int("stop_axis", 1), std::max<std::int64_t>(rank, 1));
   if (!start.has_value() || !stop.has_value() || *start > *stop)
-    return Invalid(op, "start_axis and stop_axis are no axes in order");
+    return Invalid(op, "expected start_axis <= stop_axis within the rank");
   std::vector<std::int64_t> shape(static_cast<std::size_t>(*start), 0);
   shape.push_back(-1);
   for (std::int64_t i = *stop + 1; i < rank; ++i) {
@@ -151,7 +150,7 @@ Result<format::Tensor> ValueOf(const Op& op, ElementType type) {
   return tensor;
 }
 
-// The one element is expanded when run: a short program is not made a large model.
+// The element is expanded at run time, so that a short program does not make a large model.
 Result<void> FillConstant(Builder& builder, const Op& op) {
   for (const char* parameter : {"ValueTensor", "ShapeTensor", "ShapeTensorList"})
     QTX_RETURN_IF_ERROR(RefuseInput(builder, op, parameter));

@@ -1,4 +1,4 @@
-// The one file of this folder that sees the generated messages.
+// The only file of this folder that includes the generated messages.
 #include "paddle/program.h"
 
 #include <cstring>
@@ -115,7 +115,7 @@ Result<void> ExpectAsDeclared(const Var& var, const format::Tensor& tensor) {
                    std::string(format::Name(var.elem_type)) + format::ToString(var.shape)};
 }
 
-// Names of files are the program's, which may be hostile: they stay within the folder.
+// File names come from the program, which may be hostile: they must stay within the folder.
 bool StaysWithin(const std::string& name) {
   return !name.empty() && name.find('/') == std::string::npos &&
          name.find('\0') == std::string::npos && name != "." && name != "..";
@@ -214,7 +214,7 @@ Result<format::Tensor> TakeTensor(std::string_view& bytes) {
   if (size < 0 || static_cast<std::size_t>(size) > bytes.size()) return Short("its description");
   paddle_proto::TensorDesc desc;
   if (!desc.ParseFromArray(bytes.data(), size))
-    return Error{ErrorCode::kInvalid, "", "no description of a tensor"};
+    return Error{ErrorCode::kInvalid, "", "expected the description of a tensor"};
   bytes.remove_prefix(static_cast<std::size_t>(size));
   const ElementType type = ElementTypeOf(desc.data_type());
   if (type == ElementType::kUndefined) {
@@ -255,7 +255,7 @@ Result<Params> LoadParams(const Program& program, const std::string& folder) {
   for (const auto& [name, var] : program.vars) {
     if (!var.persistable || !var.tensor) continue;
     if (!StaysWithin(name))
-      return Error{ErrorCode::kInvalid, "parameter '" + name + "'", "no name of a file"};
+      return Error{ErrorCode::kInvalid, "parameter '" + name + "'", "expected a file name"};
     QTX_ASSIGN_OR_RETURN(const auto file,
                          format::FileBytes::Open(folder + "/" + name, format::kMaxTensorBytes));
     std::string_view rest = file.view();

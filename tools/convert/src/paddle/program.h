@@ -11,7 +11,7 @@
 namespace qtx::convert::paddle {
 
 struct Attribute {
-  std::vector<std::int64_t> ints;  // of booleans too
+  std::vector<std::int64_t> ints;  // also booleans
   std::vector<float> floats;
   std::vector<std::string> strings;
   bool list = false;
@@ -50,13 +50,13 @@ bool LooksLikeProgram(std::string_view bytes);
 /// The main block.  Errors: kInvalid; kUnsupported for a program with a loop or a branch.
 Result<Program> ParseProgram(std::string_view bytes);
 
-/// ElementType of a VarType.Type; kUndefined for what is no tensor.
+/// ElementType of a VarType.Type; kUndefined for types that are not tensors.
 format::ElementType ElementTypeOf(std::int64_t paddle_type);
 
 using Params = std::map<std::string, format::Tensor>;
 
-/// One serialised tensor taken off the front of `bytes`.  Errors: kInvalid, kTooLarge; sizes are
-/// held against what is left before anything is allocated.
+/// Parses a serialised tensor and removes it from the front of `bytes`.  Errors: kInvalid,
+/// kTooLarge; checks sizes against the remaining bytes before allocating.
 /// Source: paddle/fluid/framework/lod_tensor.cc, DeserializeFromStream; tensor_util.cc,
 /// TensorFromStream.
 Result<format::Tensor> TakeTensor(std::string_view& bytes);

@@ -39,8 +39,8 @@ Result<void> DequantizeLinear(Builder& builder, const Op& op) {
   QTX_ASSIGN_OR_RETURN(const std::string y, builder.Out(op, "Y"));
   const format::TensorType* type = builder.Known(x);
   if (type == nullptr || type->elem_type != grid.storage())
-    return Unsupported(op, "X is not the integers of a quantize_linear");
-  // The quantizer before it has clamped.
+    return Unsupported(op, "X is not the output of a quantize_linear");
+  // The preceding quantizer has clamped.
   if (const auto found = builder.away().find(x); found != builder.away().end())
     grid.Round(found->second);
   Linear(builder, "DequantizeLinear", x, y, grid);
@@ -50,8 +50,7 @@ Result<void> DequantizeLinear(Builder& builder, const Op& op) {
 
 // InScale: measured in training, for the whole tensor.
 Result<void> Moving(Builder& builder, const Op& op) {
-  if (!op.Bool("is_test", true))
-    return Unsupported(op, "training: it would go on measuring its scale");
+  if (!op.Bool("is_test", true)) return Unsupported(op, "training mode, which updates the scale");
   QTX_ASSIGN_OR_RETURN(Grid grid, GridOf(builder, op, "InScale"));
   if (grid.max_abs.size() != 1) return Invalid(op, "expected one InScale");
   QTX_RETURN_IF_ERROR(FillScale(op, grid));
@@ -63,11 +62,11 @@ Result<void> Moving(Builder& builder, const Op& op) {
   return {};
 }
 
-// The scale of what there is: of a constant it can be told here.
+// A dynamic scale: known here only for constants.
 Result<void> AbsMax(Builder& builder, const Op& op) {
   const Tensor* constant = builder.Param(op, "X");
   if (constant == nullptr)
-    return Unsupported(op, "the scale of a value that is computed, known only when run");
+    return Unsupported(op, "the scale of a computed value is known only at run time");
   Grid grid;
   QTX_ASSIGN_OR_RETURN(grid.quant_max, QuantMax(op, op.Int("bit_length", 8)));
   grid.Round(op.Int("round_type", 1) == 1);
@@ -82,7 +81,7 @@ Result<void> AbsMax(Builder& builder, const Op& op) {
   return {};
 }
 
-// Out = X * Scale / max_range: of a constant, or where the graph has had the reals all along.
+// Out = X * Scale / max_range: for a constant, or for a value that the graph holds as reals.
 Result<void> Dequantize(Builder& builder, const Op& op) {
   const bool channels = op.type.starts_with("fake_channel_wise");
   const char* scales = channels ? "Scales" : "Scale";
@@ -97,21 +96,20 @@ Result<void> Dequantize(Builder& builder, const Op& op) {
       grid.quant_max =
           static_cast<std::int64_t>(std::clamp(op.Float("max_range", 0), 0.0F, 32767.0F));
       if (static_cast<float>(grid.quant_max) != op.Float("max_range", 0) || grid.quant_max < 1)
-        return Unsupported(op, "max_range is no largest integer");
+        return Unsupported(op, "max_range is not the largest integer of a bit width");
     }
     QTX_ASSIGN_OR_RETURN(const std::string y, builder.Out(op, "Out"));
     return Weights(builder, op, *constant, grid, y);
   }
   QTX_ASSIGN_OR_RETURN(const std::string x, builder.In(op, "X"));
   const auto units = builder.units().find(x);
-  if (units == builder.units().end())
-    return Unsupported(op, "X is not known to be integers of a quantizer");
+  if (units == builder.units().end()) return Unsupported(op, "X is not the output of a quantizer");
   if (!channels && units->second.unit != 0) {
     QTX_ASSIGN_OR_RETURN(const auto scale, FloatsOf(builder, op, scales));
     const double unit =
         static_cast<double>(scale[0]) / static_cast<double>(op.Float("max_range", 0));
     if (!(std::abs(unit - units->second.unit) <= 1e-5 * units->second.unit))
-      return Unsupported(op, "its scale is not that of the quantizers before it");
+      return Unsupported(op, "its scale differs from that of the quantizer of X");
   }
   const auto out = op.outputs.find("Out");
   if (out == op.outputs.end() || out->second.empty()) return Invalid(op, "has no output Out");
@@ -133,14 +131,14 @@ Result<void> Observe(Builder& builder, const Op& op) {
   return Unary(builder, op, "Identity");
 }
 
-// The operator that makes reals of what `op` gives.
+// The dequantizer of the output of `op`.
 const Op* DequantizerOf(const Builder& builder, const Op& op, std::string_view output) {
   const auto found = op.outputs.find(output);
   if (found == op.outputs.end() || found->second.empty()) return nullptr;
   return builder.DequantizerOf(found->second[0]);
 }
 
-// The weights' own part of the scale that `dequantizer` has for weights and input together.
+// The weights' scale, given the product of both scales in `dequantizer`.
 Result<Grid> GridOfWeights(const Builder& builder, const Op& dequantizer, const Units& input,
                            std::int64_t axis) {
   Grid grid;
@@ -160,7 +158,7 @@ Result<Grid> GridOfWeights(const Builder& builder, const Op& dequantizer, const 
   QTX_ASSIGN_OR_RETURN(const auto input_max, QuantMax(dequantizer, bits.size() < 2 ? 8 : bits[1]));
   const double unit = static_cast<double>(scale[0]) / static_cast<double>(input_max);
   if (!(std::abs(unit - input.unit) <= 1e-5 * input.unit))
-    return Unsupported(dequantizer, "its second scale is not that of the quantizer of the input");
+    return Unsupported(dequantizer, "its second scale differs from that of the input's quantizer");
   grid.axis = axis;
   return grid;
 }
@@ -193,7 +191,7 @@ Result<std::optional<std::string>> WholeWeights(Builder& builder, const Op& op,
   if (units == builder.units().end()) return std::optional<std::string>();
   const Op* dequantizer = DequantizerOf(builder, op, output);
   if (dequantizer == nullptr)
-    return Unsupported(op, "reads integers, and no fake_dequantize follows it");
+    return Unsupported(op, "reads integers but is not followed by fake_dequantize");
   QTX_ASSIGN_OR_RETURN(const std::string var, builder.VarOf(op, filter));
   const auto result = op.outputs.find(output);
   std::string w = builder.Current(var);

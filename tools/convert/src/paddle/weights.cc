@@ -1,4 +1,4 @@
-// Constants that are quantized: stored as integers, or to be.
+// Quantized constants: stored as integers, or still to be quantized.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,7 @@ Result<void> CheckChannels(const Op& op, const Tensor& tensor, const Grid& grid)
                          format::ToString(tensor.dims));
 }
 
-// Whole numbers, stored as such or in floats.
+// Integers, stored as integers or floats.
 Result<std::vector<std::int64_t>> Integers(const Op& op, const Tensor& tensor, const Grid& grid) {
   std::vector<std::int64_t> values;
   if (tensor.elem_type == ElementType::kFloat) {
@@ -45,7 +45,7 @@ Result<std::vector<std::int64_t>> Integers(const Op& op, const Tensor& tensor, c
   return values;
 }
 
-// A channel of zeros may have max_abs 0. Any scale says that; the type wants one above 0.
+// A channel of zeros may have max_abs 0; its scale is arbitrary but must be above 0.
 Result<void> MendZeros(Builder& builder, const Op& op, const Tensor& tensor,
                        const std::vector<std::int64_t>& values, Grid& grid) {
   if (std::ranges::find(grid.max_abs, 0.0F) == grid.max_abs.end()) return {};
@@ -58,13 +58,13 @@ Result<void> MendZeros(Builder& builder, const Op& op, const Tensor& tensor,
       return Invalid(op, "a channel of scale 0 has " + std::to_string(values[i]));
   }
   std::ranges::replace(grid.max_abs, 0.0F, static_cast<float>(grid.quant_max));
-  builder.ledger().Changed(op.Name(), "scale", "0, of a channel of zeros, is 1");
+  builder.ledger().Changed(op.Name(), "scale", "0 for a channel of zeros became 1");
   return {};
 }
 
 float Inverse(float s) { return s <= 1e-30F ? 1.0F / (s + 1e-6F) : 1.0F / s; }
 
-// What the kernel gives, in the order in which it computes: quant_max * (1 / s) * x.
+// The kernel's result, in its order of operations: quant_max * (1 / s) * x.
 float Quantized(float x, float s, const Grid& grid) {
   const auto limit = static_cast<float>(grid.quant_max);
   const float inverse = Inverse(s);
@@ -84,7 +84,7 @@ Result<void> Weights(Builder& builder, const Op& op, const Tensor& tensor, Grid 
   }
   QTX_ASSIGN_OR_RETURN(Tensor stored, format::MakeTensor(grid.storage(), tensor.dims));
   format::PackIntegers(values, stored);
-  // Rounded they are; -quant_max - 1 is in the range where one of them is that.
+  // The values are rounded already; -quant_max - 1 belongs to the range if a value has it.
   grid.Round(values.empty() || *std::ranges::min_element(values) >= -grid.quant_max);
   grid.away = false;
   Linear(builder, "DequantizeLinear", builder.Constant(y + "/stored", std::move(stored)), y, grid);

@@ -33,7 +33,7 @@ void RewriteNode(const QdqPlan& plan, Node& node) {
   }
 }
 
-// Names that only the folded nodes read: their scales, zero points and bounds.
+// Values read only by folded nodes: scales, zero points and bounds.
 std::set<std::string> Parameters(const QdqPlan& plan, const Graph& graph) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -56,7 +56,7 @@ void Uses(const std::vector<format::ValueInfo>& list, std::set<std::string>& use
   }
 }
 
-// Drops what nothing reads any more, and only that: an initializer nobody read before stays.
+// Drops initializers that are no longer read; those that were unread before stay.
 void DropParameters(std::set<std::string> candidates, Graph& graph) {
   std::set<std::string> used;
   for (const Node& node : graph.nodes) used.insert(node.inputs.begin(), node.inputs.end());
@@ -74,13 +74,13 @@ void DropParameters(std::set<std::string> candidates, Graph& graph) {
   });
 }
 
-// Operators that stay as they are and take FLOAT alone: no quantized value.
+// Unchanged operators that accept only FLOAT.
 bool TakesFloatOnly(const Node& node) {
   return IsQuantizeLinear(node) || IsStock(node, "DynamicQuantizeLinear") ||
          node.domain == "com.microsoft";
 }
 
-// A Cast to FLOAT before each quantized value that such an operator reads.
+// Inserts a Cast to FLOAT for each quantized input of such an operator.
 class FloatCasts {
  public:
   FloatCasts(const QdqPlan& plan, const GraphIndex& index) : plan_(plan) {

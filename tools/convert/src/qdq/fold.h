@@ -1,4 +1,4 @@
-// QuantizeLinear and DequantizeLinear folded into quantized types.
+// Folds QuantizeLinear and DequantizeLinear into quantized types.
 #pragma once
 
 #include <set>
@@ -9,10 +9,10 @@
 
 namespace qtx::convert {
 
-/// The model without the pairs whose parameters are constant: the values between them are
-/// quantized. Every other node stays; where the model is as recorded (Recorded::all), so do pairs
-/// that produce no annotated value. Values of `reals` are rounded to FLOAT before they are
-/// quantized: a QuantizeLinear of one is a Cast.
+/// Removes pairs with constant parameters and makes the values between them quantized. Other nodes
+/// are kept; if the model matches its record (Recorded::all), also pairs that produce no annotated
+/// value. Values of `reals` are rounded to FLOAT before quantizing, so a QuantizeLinear of one
+/// becomes a Cast.
 /// Errors: kInvalid (parameters that no type can have, a value produced twice), kUnsupported
 /// (subgraphs).
 Result<format::Model> FoldPairs(const format::Model& model, bool as_recorded, Ledger& ledger,

@@ -16,7 +16,7 @@
 #include "onnx/quantized_types.h"
 #include "onnx/reals.h"
 #include "onnx/rename.h"
-#include "qdq/base.h"
+#include "qdq/base_add.h"
 #include "qdq/opset.h"
 #include "qdq/parameters.h"
 #include "qdq/record.h"

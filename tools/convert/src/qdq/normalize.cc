@@ -101,7 +101,7 @@ Result<void> Normalizer::Visit(Node node) {
   return {};
 }
 
-// True when the node is gone, its integers being an initializer.
+// Replaces the node by an initializer; true if done.
 Result<bool> Normalizer::FoldQuantizer(const Node& node) {
   if (node.inputs.empty() || node.outputs.size() != 1) return false;
   QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node));
@@ -123,8 +123,7 @@ Result<bool> Normalizer::FoldQuantizer(const Node& node) {
   return true;
 }
 
-// A bound of a Clip, which is an input since opset 11. nullopt: there is none, or none that is
-// known.
+// A bound of a Clip, which is an input since opset 11. nullopt if absent or not constant.
 Result<std::optional<std::int64_t>> Normalizer::Bound(const Node& node,
                                                       std::size_t position) const {
   if (node.inputs.size() <= position || node.inputs[position].empty())
@@ -135,7 +134,8 @@ Result<std::optional<std::int64_t>> Normalizer::Bound(const Node& node,
   return std::optional(format::UnpackIntegers(*tensor)[0]);
 }
 
-// Every use of `integers` is a DequantizeLinear with these parameters: a type can say the rest.
+// True if every use of `integers` is a DequantizeLinear with these parameters, so that a type can
+// express the range.
 Result<bool> Normalizer::ReadsAgree(const std::string& integers,
                                     const QdqParameters& parameters) const {
   for (const std::size_t consumer : index_.Consumers(integers)) {
@@ -147,7 +147,7 @@ Result<bool> Normalizer::ReadsAgree(const std::string& integers,
   return true;
 }
 
-// Integers of an initializer have the parameters that the first who reads the clipped ones names.
+// An initializer's integers get the parameters of the first reader of the clipped ones.
 Result<bool> Normalizer::FindStored(const Node& clip) {
   const std::string& integers = clip.inputs[0];
   if (stored_.contains(integers)) return true;
@@ -165,7 +165,7 @@ Result<bool> Normalizer::FindStored(const Node& clip) {
   return true;
 }
 
-// True when the Clip is gone: the integers it clips are read by nothing else.
+// Removes the Clip if nothing else reads its input; true if done.
 Result<bool> Normalizer::FoldClip(const Node& node) {
   if (node.inputs.empty() || node.outputs.size() != 1) return false;
   const std::string integers = node.inputs[0];
@@ -198,7 +198,7 @@ Result<bool> Normalizer::FoldClip(const Node& node) {
   return true;
 }
 
-// Says quant_min and quant_max on every value that dequantizes the integers.
+// Sets quant_min and quant_max on every value that dequantizes the integers.
 void Normalizer::Annotate(const std::string& value, format::IntegerRange range) {
   const QdqParameters& parameters = stored_.at(value);
   const format::IntegerRange full = format::StorageRange(parameters.elem_type);
@@ -254,8 +254,7 @@ std::map<std::string, std::string> IdentitiesOfInitializers(const GraphIndex& in
   return identities;
 }
 
-// The model with scales and zero points that are initializers themselves; an Identity that nothing
-// else reads is gone.
+// Replaces Identities of scales and zero points by the initializers, and removes unread Identities.
 Result<format::Model> WithoutIdentities(const format::Model& model, Ledger& ledger) {
   QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
   const std::map<std::string, std::string> identities = IdentitiesOfInitializers(index);

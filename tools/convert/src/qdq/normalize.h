@@ -1,5 +1,4 @@
-// The orders in which exporters put QuantizeLinear, DequantizeLinear and what goes between, made
-// one.
+// Normalizes the patterns in which exporters write QuantizeLinear and DequantizeLinear.
 #pragma once
 
 #include "ledger.h"
@@ -7,8 +6,8 @@
 
 namespace qtx::convert {
 
-/// So that every quantized value is a QuantizeLinear followed by DequantizeLinears, or an
-/// initializer followed by them:
+/// Afterwards every quantized value is a QuantizeLinear or an initializer, followed by
+/// DequantizeLinears:
 /// - a QuantizeLinear of a FLOAT initializer (PyTorch, TensorFlow) becomes its integers, as
 ///   QuantizeLinear computes them;
 /// - a Clip of the integers, computed or in an initializer (Brevitas: 2 to 7 bits, narrow ranges),

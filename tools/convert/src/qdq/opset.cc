@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::int64_t kOldestOpset = 13;  // the table below says nothing of what was before
 
-// An operator whose nodes mean the same in every opset from 13 or `since` on, but for the version
-// that changed it for good, and for what was added. A version that only took more types is none.
+// An operator whose nodes mean the same in every opset from 13 or `since`, except for the version
+// that changed it and for additions. Versions that only added types are not listed.
 struct Operator {
   std::string_view name;
   std::int64_t since = kOldestOpset;
@@ -121,7 +121,7 @@ constexpr std::array kOperators = {
     Operator{"Xor"},
 };
 
-// What an operator got later; `attribute` is empty for its input `input`.
+// An addition to an operator: `attribute`, or if that is empty input `input`.
 struct Addition {
   std::string_view name;
   std::string_view attribute;
@@ -179,7 +179,7 @@ Result<void> CheckMove(const format::Node& node, std::int64_t from, std::int64_t
                    std::to_string(to));
   if (std::min(from, to) < found->changed && found->changed <= std::max(from, to))
     return Refused(move + ": changed in " + std::to_string(found->changed));
-  // Equal parts without a number of them became an error.
+  // Splitting into equal parts without num_outputs became an error.
   if (node.op_type == "Split" && from < 18 && to >= 18 && node.inputs.size() < 2)
     return Refused(move + ": needs num_outputs since 18");
   for (const Addition& addition : kAdditions) {

@@ -1,4 +1,4 @@
-// What a change of the ai.onnx opset means for a node.
+// Compatibility of nodes between opsets of ai.onnx.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace qtx::convert {
 /// The newest opset whose operators are known here.
 inline constexpr std::int64_t kNewestOpset = 28;
 
-/// Whether `node` of opset `from` means the same in opset `to`, as it is.
+/// Checks that `node` of opset `from` means the same in opset `to`.
 /// Errors: kUnsupported, naming the version in which the operator came, changed, or got an
 /// attribute or input that the node uses.  Source: ONNX 1.23, schema histories; Changelog.md.
 Result<void> CheckMove(const format::Node& node, std::int64_t from, std::int64_t to);

@@ -74,7 +74,7 @@ Result<StockParameters> ToBlocked(const format::TensorType& type) {
 
 Result<void> CheckSizes(const format::TensorType& type) {
   const Quantization& q = *type.quantization;
-  // How many an axis of unknown size needs is not known.
+  // The number for an axis of unknown size is unknown.
   std::int64_t expected = q.axis.empty() ? 1 : static_cast<std::int64_t>(q.scale.size());
   if (const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt) {
     QTX_ASSIGN_OR_RETURN(const Dims counts, format::ParameterDims(q, *dims));
@@ -105,8 +105,7 @@ Result<std::vector<std::int32_t>> OffsetsOf(const Tensor& zero_point, std::size_
   return offsets;
 }
 
-// The axes of scale's dims on a value of the rank that input 0 of `node` has. False: cannot be
-// told.
+// The axes of scale's dims on a value of the rank that input 0 of `node` has. False if unknown.
 bool ReadAxes(const GraphIndex& index, const format::Node& node, const Tensor& scale,
               Quantization& q) {
   const std::int64_t block = node.IntOr("block_size", 0);
@@ -144,7 +143,7 @@ ElementType StorageIn(const GraphIndex& index, const format::Node& node,
   return ElementType::kUndefined;
 }
 
-// The type in which the node itself computes, where that is another than FLOAT.
+// The type in which the node computes, if not FLOAT.
 std::string OtherThanFloat(const format::Node& node) {
   const char* name = IsQuantizeLinear(node) ? "precision" : "output_dtype";
   const std::int64_t code = node.IntOr(name, 0);
@@ -185,7 +184,7 @@ Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format:
                          OffsetsOf(*zero_point, scales.size(), node.inputs[2]));
   }
   if (!ReadAxes(index, node, scale, parameters.quantization)) {
-    why = "the axis of its scales cannot be told";
+    why = "the axis of its scales is unknown";
     return std::optional<QdqParameters>();
   }
   return std::optional(std::move(parameters));
@@ -218,8 +217,8 @@ bool AddStarts(const Quantization& q, const Dims& dims, std::vector<Dims>& start
   return true;
 }
 
-// The same parameters at every element, however each lays them out: of each part in which neither
-// changes, one element is looked at.
+// True if both have the same parameters at every element. Compares one element of each part in
+// which neither changes.
 bool SameOver(const Dims& dims, const Quantization& a, const Quantization& b) {
   std::vector<Dims> starts(dims.size(), {0});
   const bool fit = format::ElementCount(dims).has_value() && AddStarts(a, dims, starts) &&
@@ -231,7 +230,7 @@ bool SameOver(const Dims& dims, const Quantization& a, const Quantization& b) {
     list.erase(std::ranges::unique(list).begin(), list.end());
     parts *= std::ssize(list);
   }
-  // A small file may name a scale for each row and one for each column: too many parts to look at.
+  // A small hostile file may cause too many parts: scales per row in one, per column in the other.
   constexpr std::int64_t kMaxParts = std::int64_t{1} << 26;
   if (parts > kMaxParts) return false;
   const Dims strides = format::RowMajorStrides(dims);
@@ -336,7 +335,7 @@ Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const fo
     QTX_ASSIGN_OR_RETURN(zero_point, index.Constant(node.inputs[2]));
     if (!zero_point) return std::optional<QdqParameters>();
   }
-  // A zero point says one value for all scales, or one for each; one scale of either rank is per
+  // A zero point has one value for all scales or one for each; a single scale of any rank is per
   // tensor.
   return Read(index, node, *scale, zero_point, why);
 }

@@ -1,4 +1,4 @@
-// Parameters of a quantized type, and the inputs and attributes that say them to QuantizeLinear and
+// Parameters of quantized types to and from the inputs and attributes of QuantizeLinear and
 // DequantizeLinear.
 #pragma once
 
@@ -16,7 +16,7 @@ Result<std::int64_t> OpsetFor(const format::TensorType& type);
 
 struct StockParameters {
   format::Tensor scale;  // FLOAT: [], [n], or the rank of the value when blocked
-  std::optional<format::Tensor> zero_point;  // storage type; absent for INT32, which has none
+  std::optional<format::Tensor> zero_point;  // storage type; absent for INT32
   std::optional<std::int64_t> axis;
   std::optional<std::int64_t> block_size;
 };
@@ -29,8 +29,8 @@ struct QdqParameters {
   format::Quantization quantization;
   bool operator==(const QdqParameters&) const = default;
 };
-/// What the QuantizeLinear or DequantizeLinear `node` says, or nullopt when only a run could tell
-/// (scale computed, rank unknown) or the format has no such type: `why` then says which.
+/// The parameters of the QuantizeLinear or DequantizeLinear `node`. nullopt if they are not
+/// constant (scale computed, rank unknown) or the format lacks the type; `why` then has the reason.
 /// Errors: kInvalid when a scale is not positive and finite, or sizes disagree; kUnsupported for a
 /// DequantizeLinear of FLOAT scale to 16 bits.
 Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const format::Node& node,
@@ -41,8 +41,8 @@ inline Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index,
   return FromStock(index, node, why);
 }
 
-/// True when `annotation`, whose parameters may be in initializers of `model`, says the same stored
-/// values mean the same reals.  REQUIRES: IsAnnotated(annotation).
+/// True when `annotation`, whose parameters may be in initializers of `model`, maps stored values
+/// to the same reals.  REQUIRES: IsAnnotated(annotation).
 bool Agree(const format::Model& model, const format::TensorType& annotation,
            const QdqParameters& parameters);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "qdq/base.h"
+#include "qdq/base_add.h"
 #include "qtx/format/annotation.h"
 
 namespace qtx::convert {
@@ -57,12 +57,12 @@ const TensorType* Planner::Annotation(const std::string& value) const {
   return type != nullptr && format::IsAnnotated(*type) ? type : nullptr;
 }
 
-// A graph output that stays FLOAT, since nothing says that it is quantized.
+// True for a graph output without annotation, which stays FLOAT.
 bool Planner::IsPlainOutput(const std::string& value) const {
   return index_.IsOutput(value) && Annotation(value) == nullptr;
 }
 
-// An annotation that the nodes agree with is the type; else the nodes are.
+// The type is the annotation if the nodes agree with it, else that of the nodes.
 void Planner::SetType(const std::string& name, const QdqParameters& parameters,
                       std::initializer_list<std::string> shapes) {
   TensorType type;
@@ -72,7 +72,8 @@ void Planner::SetType(const std::string& name, const QdqParameters& parameters,
     ledger_.Kept(name, "annotation");
   } else {
     if (annotation != nullptr) {
-      ledger_.Dropped(name, "annotation", "its QuantizeLinear and DequantizeLinear say otherwise");
+      ledger_.Dropped(name, "annotation",
+                      "its QuantizeLinear and DequantizeLinear have other parameters");
       type.statistics = annotation->statistics;
     }
     type.elem_type = parameters.elem_type;
@@ -102,7 +103,7 @@ Node Planner::CastNode(const Node& from, const std::string& input, const std::st
   return cast;
 }
 
-// The dequantizer's output is the quantized value `name`, save where it must stay FLOAT.
+// Makes the dequantizer's output the quantized value `name`, unless it must stay FLOAT.
 void Planner::AliasOne(std::size_t dequantizer, const std::string& name) {
   const Node& node = index_.node(dequantizer);
   const std::string& output = node.outputs[0];
@@ -125,7 +126,7 @@ void Planner::Alias(const std::string& integers, const std::string& name) {
   }
 }
 
-// Every use of the integers is a DequantizeLinear with these parameters.
+// True if every use of the integers is a DequantizeLinear with these parameters.
 Result<bool> Planner::AllAgree(const std::string& integers, const QdqParameters& parameters) const {
   for (const std::size_t consumer : index_.Consumers(integers)) {
     const Node& node = index_.node(consumer);
@@ -145,8 +146,8 @@ std::string Planner::NameFor(const std::string& integers) const {
   return integers;
 }
 
-// The pair of `integers` says the type of `value`. In a model that is as recorded, only one that
-// lowering added does: the value is annotated, and the integers named after it (lowering.S1).
+// True if the pair of `integers` gives `value` its type. In a model that matches its record, only
+// if lowering added it: the value is annotated and the integers are named after it (lowering.S1).
 bool Planner::Counts(const std::string& value, const std::string& integers) const {
   return !as_recorded_ || (Annotation(value) != nullptr && integers.starts_with(value + "/"));
 }
@@ -179,7 +180,7 @@ void Planner::FoldInitializer(const std::string& integers, const QdqParameters& 
   AliasOne(i, name);
 }
 
-// What lowering made of an initializer with a base: its type is the annotation.
+// Folds an initializer that lowering gave a base; its type is the annotation.
 void Planner::FoldBase(const std::string& integers, const LoweredBase& lowered) {
   if (index_.Consumers(integers).size() > 1 || index_.IsOutput(integers)) {
     plan_.copies.emplace_back(integers, lowered.value);
@@ -196,7 +197,7 @@ void Planner::FoldBase(const std::string& integers, const LoweredBase& lowered) 
   plan_.dropped.insert(lowered.between.begin(), lowered.between.end());
 }
 
-// True when a lowered graph input was quantized itself: it is annotated, and read by nothing else.
+// True for a lowered graph input that was quantized itself: annotated, with no other reader.
 bool Planner::ComesFromInput(const std::string& real, const QdqParameters& parameters) const {
   const TensorType* annotation = Annotation(real);
   return index_.IsInput(real) && annotation != nullptr && index_.Initializer(real) == nullptr &&
@@ -220,8 +221,8 @@ void Planner::SkipClip(std::size_t clip, const std::string& value, std::string& 
   real = unclipped;
 }
 
-// The node before a QuantizeLinear writes the quantized value itself where nobody else reads its
-// result; else the QuantizeLinear becomes a Cast.
+// The preceding node writes the quantized value if the QuantizeLinear is its only reader; else the
+// QuantizeLinear becomes a Cast.
 void Planner::TakeFromProducer(std::size_t quantizer, const std::string& name) {
   const Node& node = index_.node(quantizer);
   std::string real = node.inputs[0];
@@ -304,8 +305,8 @@ Result<QdqPlan> Planner::Run() {
   return std::move(plan_);
 }
 
-// A line for each QuantizeLinear and DequantizeLinear that stays. Those of a lowered model were in
-// its original.
+// Adds a ledger entry for each QuantizeLinear and DequantizeLinear that stays, except in lowered
+// models, whose original had them.
 void Planner::NoteTheRest() {
   if (as_recorded_) return;
   for (const auto& [i, why] : why_) {

@@ -1,4 +1,4 @@
-// What becomes of each QuantizeLinear and DequantizeLinear when stock ONNX is lifted.
+// The plan for folding: what becomes of each QuantizeLinear and DequantizeLinear.
 #pragma once
 
 #include <map>
@@ -21,14 +21,14 @@ struct QdqPlan {
   std::vector<std::pair<std::string, std::string>> copies;  // initializer, name of its copy
   std::map<std::string, format::TensorType> types;          // of quantized values
   std::vector<std::string> order;                           // of `types`, as found
-  std::set<std::string> dropped;                            // values that are no more
+  std::set<std::string> dropped;                            // removed values
 };
 
 struct PlanOptions {
-  // The model has the nodes and annotations that lowering left (Recorded::all): a pair counts only
-  // if lowering added it; every other was in the extended form.
+  // True if the model has the nodes and annotations that lowering left (Recorded::all): only pairs
+  // that lowering added are folded.
   bool as_recorded = false;
-  std::set<std::string> reals;  // that no quantized result may take the place of
+  std::set<std::string> reals;  // values that must stay FLOAT
 };
 
 /// Errors: kInvalid (parameters that no type can have).

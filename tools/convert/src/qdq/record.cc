@@ -36,7 +36,7 @@ bool HasQuantized(const format::Graph& graph) {
          std::ranges::any_of(graph.values, is_quantized);
 }
 
-// Whether every node means in `imports` what it means in those of the model.
+// True if every node means the same under `imports` and under the model's imports.
 bool MeanTheSame(const format::Model& model, const std::vector<format::OpsetImport>& imports) {
   format::Model other;
   other.opset_imports = imports;

@@ -8,7 +8,7 @@ namespace {
 using format::Attribute;
 using format::Node;
 
-// The number of dimensions, from whatever says it.
+// The rank, from any source.
 std::optional<std::int64_t> RankOf(const GraphIndex& index, const Node& node) {
   const format::Attribute* kernel = node.Find("kernel_shape");
   if (kernel != nullptr) return static_cast<std::int64_t>(kernel->ints.size()) + 2;
@@ -48,7 +48,7 @@ Result<std::vector<Node>> ChannelsFirst(const GraphIndex& index, const Node& nod
   const bool conv = node.op_type == "Conv";
   if (!conv && node.op_type != "MaxPool" && node.op_type != "BatchNormalization")
     return Error{ErrorCode::kUnsupported, node.domain + "." + node.op_type,
-                 "no operator of the extended form"};
+                 "the extended form has no such operator"};
   if (node.inputs.size() < (conv ? 2U : 1U) || node.outputs.size() != 1)
     return Error{ErrorCode::kInvalid, "inputs and outputs", "missing, or more than one output"};
   const auto rank = RankOf(index, node);

@@ -11,9 +11,10 @@ namespace qtx::convert {
 
 bool IsChannelsLast(const format::Node& node);
 
-/// ONNX's operator on [N,C,H,W] between Transposes; `unique` makes names of the values between.
-/// Weights of Conv are [O,H,W,I] there.  Source: qonnx, custom_op/channels_last/base_wrapped_op.py.
-/// Errors: kUnsupported for another operator, kInvalid when the rank cannot be told.
+/// Rewrites to ONNX's operator on [N,C,H,W] between Transposes; `unique` makes names for new
+/// values. Weights of Conv are [O,H,W,I] there.  Source: qonnx,
+/// custom_op/channels_last/base_wrapped_op.py.
+/// Errors: kUnsupported for another operator, kInvalid when the rank is unknown.
 Result<std::vector<format::Node>> ChannelsFirst(
     const GraphIndex& index, const format::Node& node,
     const std::function<std::string(std::string)>& unique);

@@ -41,13 +41,13 @@ bool IsExact(const Element& element, std::int64_t stored, float computed) {
   const auto steps = static_cast<double>(stored - element.offset);
   const auto there =
       static_cast<double>((computed - static_cast<float>(element.offset)) * element.scale);
-  // fma tells what the product loses to binary64.
+  // fma gives the rounding error of the product in binary64.
   return std::fma(static_cast<double>(element.scale), steps, -there) == 0;
 }
 
 std::int64_t StoredInteger(const Element& element, const format::IntegerRange& range,
                            QonnxRounding rounding, bool& exact) {
-  // 32 bits of range are rounded to binary32 there too.
+  // QONNX rounds 32-bit ranges to binary32, too.
   const auto low = static_cast<float>(range.min);
   const auto high = static_cast<float>(range.max);
   float value = element.real / element.scale + static_cast<float>(element.offset);

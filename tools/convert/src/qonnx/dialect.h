@@ -1,4 +1,4 @@
-// QONNX: ONNX with quantizers of any bit width as operators on FLOAT values.
+// QONNX: an ONNX dialect with quantizers of any bit width as operators on FLOAT values.
 // Source: fastmachinelearning/qonnx, docs/qonnx-custom-ops.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace qtx::convert {
 
-/// The domain that is written; Brevitas and FINN spell it otherwise.
+/// The domain of exported nodes; Brevitas and FINN use others.
 inline constexpr std::string_view kQonnxDomain = "qonnx.custom_op.general";
 inline constexpr std::string_view kQonnxFramework = "qonnx";
 
-/// Of QONNX, Brevitas or FINN.
+/// True for the domains of QONNX, Brevitas and FINN.
 bool IsQonnxDomain(std::string_view domain);
-/// Quant, its newer name IntQuant, BipolarQuant or FloatQuant.
+/// True for Quant, IntQuant (its newer name), BipolarQuant and FloatQuant.
 bool IsQonnxQuantizer(const format::Node& node);
 bool IsQonnx(const Source& source);
 

@@ -130,7 +130,7 @@ Result<void> Exporter::AddInputs() {
     if (index_.Initializer(info.name) != nullptr)
       return Unsupported(PlaceOfValue(info.name), "a graph input with a default");
     const auto width = Width(info.name);
-    if (!width) return Unsupported(PlaceOfValue(info.name), "a range that is no bit width's");
+    if (!width) return Unsupported(PlaceOfValue(info.name), "a range that no bit width has");
     const std::string quantized = names_.Unique(info.name + "/quantized");
     QTX_ASSIGN_OR_RETURN(Node node, MakeQuantizer(info.name, *width, info.name, quantized));
     model_.graph.nodes.push_back(std::move(node));
@@ -139,8 +139,7 @@ Result<void> Exporter::AddInputs() {
   return {};
 }
 
-// A constant's integers are in their range already: the storage's own width brings them back, and
-// the annotation its range.
+// A constant's integers are in range: the storage's width restores them, the annotation the range.
 Result<void> Exporter::AddInitializers() {
   for (const format::TensorData& data : source_.graph.initializers) {
     const auto type = types_.find(data.name);
@@ -156,7 +155,7 @@ Result<void> Exporter::AddInitializers() {
     const QonnxWidth width = Width(data.name).value_or(FullWidth(type->second.elem_type));
     QTX_ASSIGN_OR_RETURN(Node node, MakeQuantizer(data.name, width, name, data.name));
     model_.graph.nodes.push_back(std::move(node));
-    ledger_.Changed(data.name, "values", "FLOAT, which its Quant brings back to the same integers");
+    ledger_.Changed(data.name, "values", "FLOAT, from which its Quant restores the integers");
   }
   return {};
 }
@@ -167,10 +166,9 @@ Result<std::string> Exporter::AddClip(const std::string& value, const std::strin
   const TensorType& type = types_.at(value);
   const format::Quantization& q = *type.quantization;
   if (q.scale.size() > 1)
-    return Unsupported(PlaceOfValue(value), "a range that is no bit width's, with several scales");
+    return Unsupported(PlaceOfValue(value), "a range that no bit width has, with several scales");
   if (source_.OpsetVersion("") < 11)
-    return Unsupported(PlaceOfValue(value),
-                       "a range that is no bit width's needs Clip of opset 11");
+    return Unsupported(PlaceOfValue(value), "a range that no bit width has needs Clip of opset 11");
   const format::IntegerRange range = format::StoredRange(type.elem_type, q);
   Node clip;
   clip.name = value + "/Clip";
@@ -199,12 +197,12 @@ Result<void> Exporter::AddOutput(const std::string& value, Node& producer,
   return {};
 }
 
-// The quantizer that a Cast was, in its own spelling. False: the Cast stays.
+// Restores the quantizer from which a Cast came. False: the Cast stays.
 Result<bool> Exporter::Restore(const Node& cast) {
   if (!WasQuantizer(cast) || !types_.contains(cast.outputs[0]) || types_.contains(cast.inputs[0]))
     return false;
   const auto width = Width(cast.outputs[0]);
-  // A producer that nothing else reads would take the type over when the file is read.
+  // Otherwise reading the file would merge the type into the producer.
   const bool alone =
       index_.Consumers(cast.inputs[0]).size() == 1 && !index_.IsOutput(cast.inputs[0]);
   if (!width || (alone && index_.Producer(cast.inputs[0]))) return false;
@@ -260,7 +258,7 @@ Result<void> Exporter::Finish() {
     return import.domain == format::kDomain || import.domain == kQonnxDomain;
   });
   model_.opset_imports.push_back({std::string(kQonnxDomain), 1, ""});
-  // Quant nodes that the extended form had are not told from those added here: lifting takes all.
+  // Quant nodes of the extended form cannot be distinguished from added ones: lifting folds all.
   std::vector<format::OpsetImport> extended = source_.opset_imports;
   std::erase_if(extended, [](const auto& import) { return IsQonnxDomain(import.domain); });
   QTX_RETURN_IF_ERROR(RecordAll(extended, model_));

@@ -71,7 +71,7 @@ Result<Tensor> QonnxZeroPoint(const TensorType& type) {
   for (const std::int32_t offset : q.offset) {
     values.push_back(static_cast<float>(offset));
     if (static_cast<double>(values.back()) != offset)
-      return Unsupported("offset " + std::to_string(offset) + " is no binary32");
+      return Unsupported("offset " + std::to_string(offset) + " is not a binary32");
   }
   if (values.empty()) values.push_back(0);
   return Broadcast(type, values);
@@ -91,7 +91,7 @@ Result<Tensor> RealsOf(const Tensor& stored) {
   const QonnxQuantizer quantizer{.elem_type = stored.elem_type, .quantization = q};
   QTX_ASSIGN_OR_RETURN(const QuantizedConstant back, QuantizeConstant(real, quantizer));
   if (back.tensor.bytes != stored.bytes)
-    return Unsupported("binary32 reals do not bring its stored integers back");
+    return Unsupported("its reals in binary32 do not determine its stored integers");
   return real;
 }
 

@@ -1,4 +1,4 @@
-// How a quantized type is said by a QONNX quantizer.
+// Quantized types as parameters of QONNX quantizers.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ struct QonnxWidth {
   bool is_signed = false, narrow = false;
 };
 
-/// The width whose range this is.
+/// The bit width with this range.
 std::optional<QonnxWidth> WidthOf(const format::IntegerRange& range);
 /// The width of an integer storage.
 QonnxWidth FullWidth(format::ElementType type);

@@ -54,7 +54,7 @@ Result<std::size_t> RankOf(const GraphIndex& index, const Node& node, std::size_
   const std::size_t rank = known ? static_cast<std::size_t>(*known) : needed;
   if (!known && needed == 1) {
     return Unsupported("value '" + node.inputs[0] + "'",
-                       "its rank is not known, and its scale or zero point has one dimension");
+                       "its rank is unknown, but its scale or zero point has one dimension");
   }
   if (needed > rank) {
     return Invalid("scale or zero point", "found rank " + std::to_string(needed) +
@@ -192,7 +192,7 @@ Result<QonnxQuantizer> ReadInteger(const GraphIndex& index, const Node& node,
   const bool is_signed = node.IntOr("signed", 1) != 0;
   if (bits == 1 && is_signed) {  // -1 and 1, whatever the mode
     if (!quantizer.quantization.offset.empty())
-      return Unsupported("zero point", "one signed bit has none");
+      return Unsupported("zero point", "a signed 1-bit type has no narrow range");
     quantizer.elem_type = ElementType::kBipolar1Q;
     return quantizer;
   }

@@ -1,4 +1,4 @@
-// What a QONNX quantizer says: a quantized type, and how it rounds.
+// The parameters of a QONNX quantizer: a quantized type and a rounding mode.
 #pragma once
 
 #include <optional>
@@ -30,9 +30,9 @@ struct QonnxQuantizer {
       grid;  // parameters along each axis of the value, 1 where they are shared; empty: one
 };
 
-/// What the quantizer `node` says. `preferred`: the storage type to use where its range holds the
-/// node's.  Errors: kInvalid (inputs missing, a scale that is not above 0, shapes that do not fit),
-/// kUnsupported (computed parameters, an offset or bit width that is no integer, or that no storage
+/// Reads the parameters of `node`. `preferred` is the storage type to use if it holds the node's
+/// range.  Errors: kInvalid (inputs missing, a scale that is not above 0, shapes that do not fit),
+/// kUnsupported (computed parameters, a non-integer offset or bit width, or one that no storage
 /// type holds).
 /// REQUIRES: IsQonnxQuantizer(node).
 Result<QonnxQuantizer> ReadQonnxQuantizer(const GraphIndex& index, const format::Node& node,
@@ -42,7 +42,7 @@ Result<QonnxQuantizer> ReadQonnxQuantizer(const GraphIndex& index, const format:
 Result<QonnxRounding> RoundingNamed(const std::string& name);
 
 /// Elements of a constant input, as doubles.  Errors: kInvalid when it is missing, kUnsupported
-/// when it is computed or no number.
+/// when it is computed or not numeric.
 Result<format::Tensor> ConstantInput(const GraphIndex& index, const format::Node& node,
                                      std::size_t position, const char* name);
 /// The one element of a constant input, an integer of at most 32 bits.  Errors: as above, and

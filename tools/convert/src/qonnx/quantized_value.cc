@@ -1,4 +1,4 @@
-// How the values and nodes of a quantizer are made.
+// Builds the values and nodes of a quantizer.
 #include <algorithm>
 
 #include "qdq/parameters.h"
@@ -15,7 +15,7 @@ using format::ElementType;
 using format::Node;
 using format::TensorType;
 
-// The annotation says the same parameters, and a range within the quantizer's.
+// True if the annotation has the same parameters, and a range within the quantizer's.
 bool AgreesWith(const format::Model& model, const TensorType& annotation,
                 const QonnxQuantizer& quantizer) {
   if (!Agree(model, annotation, {quantizer.elem_type, quantizer.quantization})) return false;
@@ -42,7 +42,7 @@ void QonnxRewriter::Declare(const std::string& name, TensorType type) {
   if (types_.emplace(name, std::move(type)).second) order_.push_back(name);
 }
 
-// The annotation where the node agrees with it, which knows more: scheme, statistics, storage.
+// The annotation if it agrees with the node, since it has more: scheme, statistics, storage.
 TensorType QonnxRewriter::TypeFor(const Node& node, const QonnxQuantizer& quantizer) {
   const std::string& value = node.outputs[0];
   const TensorType* known = index_.TypeOf(value);
@@ -140,7 +140,7 @@ std::string QonnxRewriter::AddZeroPoint(const std::string& value, const QonnxQua
   format::Dims dims;
   if (!q.axis.empty()) dims = {static_cast<std::int64_t>(q.scale.size())};
   const ElementType storage = format::StorageOf(quantizer.elem_type);
-  // As many as the scales, which fit memory; the code of 0 is 0 in every storage type.
+  // One per scale; 0 has code 0 in every storage type.
   auto tensor = format::MakeTensor(storage, dims);
   if (!q.offset.empty()) format::PackInt32(q.offset, *tensor);
   std::string name = Unique(value + "/zero_point");
@@ -148,7 +148,7 @@ std::string QonnxRewriter::AddZeroPoint(const std::string& value, const QonnxQua
   return name;
 }
 
-// Storage and range are more than a zero point says: they are annotated where FoldPairs looks.
+// A zero point does not express storage and range, so they are annotated for FoldPairs.
 void QonnxRewriter::Annotate(const Node& node, const std::string& stored,
                              const QonnxQuantizer& quantizer) {
   const std::string& value = node.outputs[0];
@@ -183,7 +183,7 @@ void QonnxRewriter::AddPair(const Node& node, const QonnxQuantizer& quantizer) {
   dequantize.origin.reset();
   dequantize.metadata.clear();
   if (bipolar) {
-    // No tensor has this type, so no zero point names it.
+    // No tensor has this type, so a zero point cannot express it.
     const auto code = static_cast<std::int64_t>(ElementType::kBipolar1);
     quantize.attributes.push_back(Attribute::Int("output_dtype", code));
     Declare(stored, {.elem_type = ElementType::kBipolar1});
@@ -193,8 +193,8 @@ void QonnxRewriter::AddPair(const Node& node, const QonnxQuantizer& quantizer) {
   nodes_.push_back(std::move(dequantize));
 }
 
-// Parameters along several axes, which no Q/DQ pair says: the node before writes the value where
-// nobody else reads its result, as FoldPairs has it; else a Cast does.
+// Q/DQ pairs cannot express parameters along several axes: the preceding node writes the quantized
+// value if nothing else reads its result (as in FoldPairs), else a Cast.
 void QonnxRewriter::AddTyped(const Node& node, const QonnxQuantizer& quantizer) {
   const std::string& from = node.inputs[0];
   const auto to = Attribute::Int("to", static_cast<std::int64_t>(quantizer.elem_type));

@@ -1,4 +1,4 @@
-// RewriteQonnx: each node in turn, then what was declared and folded put in its place.
+// RewriteQonnx: rewrites each node, then inserts new declarations and folded initializers.
 #include "qonnx/rewrite.h"
 
 #include <algorithm>
@@ -98,10 +98,10 @@ Result<void> QonnxRewriter::Visit(const Node& node) {
                  "counts the thresholds a value reaches; no quantized type rounds so"};
   }
   return Error{ErrorCode::kUnsupported, node.domain + "." + node.op_type,
-               "no operator of the extended form"};
+               "the extended form has no such operator"};
 }
 
-// What was declared and folded, each in the place of what it replaces.
+// Inserts declarations and folded initializers in place of the old ones.
 void QonnxRewriter::Apply() {
   format::Graph& graph = model_.graph;
   std::erase_if(graph.values, [&](const auto& info) {

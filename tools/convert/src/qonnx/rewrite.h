@@ -1,4 +1,4 @@
-// QONNX's operators rewritten in ONNX's own.
+// Rewrites QONNX's operators as ONNX's own.
 #pragma once
 
 #include "ledger.h"
@@ -6,10 +6,10 @@
 
 namespace qtx::convert {
 
-/// The model with its quantizers as Q/DQ pairs whose types are annotated on the values after them,
-/// constants behind quantizers as quantized initializers, and the operators of channels_last
-/// between Transposes. A model without QONNX's operators stays as it is.
-/// Errors: kUnsupported, naming the node and why the extended form cannot say it; kInvalid.
+/// Rewrites quantizers as Q/DQ pairs with annotated outputs, quantized constants as quantized
+/// initializers, and operators of channels_last with Transposes. A model without QONNX's operators
+/// is unchanged.
+/// Errors: kUnsupported, with the node and the reason; kInvalid.
 Result<format::Model> RewriteQonnx(const format::Model& model, Ledger& ledger);
 
 }  // namespace qtx::convert

@@ -1,4 +1,4 @@
-// The pass of rewrite.h at work: what it has made so far, and how it makes it.
+// The implementation of rewrite.h: the state of the pass and its steps.
 #pragma once
 
 #include <map>
@@ -52,8 +52,8 @@ class QonnxRewriter {
   std::map<std::string, format::TensorType> types_;  // declared here
   std::vector<std::string> order_;                   // of `types_`
   std::map<std::string, std::string> renamed_;
-  std::set<std::string> taken_;                       // values that are no more
-  std::map<std::string, format::TensorData> folded_;  // in the place of the initializer named
+  std::set<std::string> taken_;                       // removed values
+  std::map<std::string, format::TensorData> folded_;  // replacements of initializers, by name
 };
 
 }  // namespace qtx::convert

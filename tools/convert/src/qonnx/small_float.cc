@@ -11,7 +11,7 @@ namespace {
 
 using format::ElementType;
 
-// The formats there are: bits of exponent and mantissa, bias, greatest finite value.
+// Known formats: bits of exponent and mantissa, bias, greatest finite value.
 struct SmallFloat {
   std::int64_t exponent, mantissa, bias;
   float max;

@@ -1,4 +1,4 @@
-// The float formats that FloatQuant describes by its bits.
+// Storage types for the float formats of FloatQuant.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace qtx::convert {
 
-/// The storage type with so many bits of exponent and mantissa, this bias, and whose greatest
-/// finite value is the least of `max` and what the bits hold when no code is set apart.
+/// The storage type with these bits of exponent and mantissa, this bias, and greatest finite value
+/// min(`max`, the largest value of the bits without reserved codes).
 /// Errors: kUnsupported when there is none.
 Result<format::ElementType> SmallFloatOf(std::int64_t exponent, std::int64_t mantissa,
                                          std::int64_t bias, float max);

@@ -28,14 +28,14 @@ Result<float> ScaleInput(const GraphIndex& index, const Node& node, std::size_t 
                "found " + format::HexFloat(scale) + ", expected a finite value above 0"};
 }
 
-// Integers that nothing narrows: QONNX does not clamp them either.
+// Full-range integers: QONNX does not clamp either.
 QonnxQuantizer Whole(float scale) {
   QonnxQuantizer quantizer{.elem_type = ElementType::kInt32Q, .bits = 32};
   quantizer.quantization.scale = {scale};
   return quantizer;
 }
 
-// Bits that go, and what comes of them.
+// The number of dropped bits; sets the output scale of `form`.
 Result<std::int64_t> ReadVersion1(const GraphIndex& index, const Node& node, TruncForm& form) {
   QTX_ASSIGN_OR_RETURN(const auto in_bits, IntegerInput(index, node, 3, "input bit width"));
   QTX_ASSIGN_OR_RETURN(const auto out_bits, IntegerInput(index, node, 4, "output bit width"));

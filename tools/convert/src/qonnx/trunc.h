@@ -1,4 +1,4 @@
-// QONNX's Trunc: integers shifted right.
+// QONNX's Trunc: a right shift of integers.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,15 @@
 
 namespace qtx::convert {
 
-/// y = rounding(x / 2^shift) as the extended form says it: x to `from`; plus `shifted`; times
-/// `factor`; to `to`, rounded once, half to even.
+/// y = rounding(x / 2^shift) in the extended form: x quantized to `from`, plus `shifted`, times
+/// `factor`, quantized to `to` (rounded once, half to even).
 struct TruncForm {
   QonnxQuantizer from, to;
   std::optional<float> shifted, factor;
 };
 
-/// Rounding down is rounding to nearest of integers moved by half a unit less half a bit, which
-/// never gives a tie; of at most 22 bits, so that binary32 moves none of them over a boundary.
+/// Rounds down by rounding to nearest after adding half a bit less half a unit, which makes no
+/// ties. At most 22 bits, so that binary32 is exact enough.
 /// Source: qonnx, trunc_v1 and trunc_v2 of custom_op/general/trunc.py; the node has five inputs in
 /// version 1, six in version 2.
 /// Errors: kUnsupported for zero points, other roundings and scales that are not 2^shift apart.

@@ -23,8 +23,8 @@ bool IsReal(const GraphIndex& index, const std::string& value) {
   return type != nullptr && type->elem_type == format::ElementType::kFloat;
 }
 
-// The parameters of a value, as if a node had it and them as inputs. Several go along axis 1, as
-// those of QuantizeLinear without an axis do.
+// The parameters of a value, read as if they were inputs of a node. Several lie along axis 1, the
+// default of QuantizeLinear.
 Result<std::optional<QdqParameters>> ParametersIn(const GraphIndex& index,
                                                   const TensorAnnotation& names) {
   if (names.scale.empty()) return std::optional<QdqParameters>();

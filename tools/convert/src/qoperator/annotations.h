@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "qoperator/typing.h"
+#include "qoperator/type_inference.h"
 
 namespace qtx::convert {
 
@@ -19,11 +19,11 @@ struct Annotations {
   std::map<std::string, std::vector<std::string>> names;  // of their scales and zero points
 };
 
-/// What the annotations say of values, those that a type can say.
-/// Errors: kInvalid for bytes that are no annotations, and a scale that is not positive and finite.
+/// Reads the annotations that a quantized type can express.
+/// Errors: kInvalid for malformed annotations, and a scale that is not positive and finite.
 Result<Annotations> ReadAnnotations(const GraphIndex& index);
 
-/// Takes out the annotations of `tensors`.
+/// Removes the annotations of `tensors`.
 void EraseAnnotations(const std::set<std::string>& tensors, format::Graph& graph);
 
 struct TensorAnnotation {

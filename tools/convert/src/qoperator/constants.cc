@@ -132,7 +132,7 @@ Result<Parameters> ConstantParameters(const GraphIndex& index, const format::Nod
   const Dims& dims = scales->size() > 1 ? scale->dims : zero_point->dims;
   const auto axis = AxisOf(dims, index.RankOf(query.value), query.axis);
   if (!axis) {
-    why = "the axis of the scales of '" + query.value + "' cannot be told";
+    why = "the axis of the scales of '" + query.value + "' is unknown";
     return Parameters();
   }
   parameters.quantization.axis = {*axis};

@@ -1,4 +1,4 @@
-// Parameters that are constants of a model, as the inputs of an operator say them.
+// Constant parameters in the inputs of operators.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 
 namespace qtx::convert {
 
-/// Of which value parameters are wanted.
+/// The value whose parameters are read.
 struct OperandQuery {
   OperandSlots slots;
-  std::string value;            // the name it has
-  std::int64_t axis = 0;        // that several parameters go along; negative: from the end
-  format::ElementType storage;  // where neither zero point nor declaration says
+  std::string value;            // its name
+  std::int64_t axis = 0;        // of several parameters; negative: from the end
+  format::ElementType storage;  // if neither zero point nor declaration has it
 };
 
-/// The parameters `query.slots` name. nullopt with `why` when they cannot be a type's.
+/// The parameters in `query.slots`. nullopt with `why` if they do not form a type.
 /// Errors: kInvalid for a scale that is not positive and finite, for sizes that disagree, and for a
 /// value declared with another element type than its zero point.
 Result<std::optional<QdqParameters>> ConstantParameters(const GraphIndex& index,
@@ -26,10 +26,10 @@ Result<std::optional<QdqParameters>> ConstantParameters(const GraphIndex& index,
                                                         const OperandQuery& query,
                                                         std::string& why);
 
-/// Values of a FLOAT, FLOAT16 or BFLOAT16 tensor, which a binary32 holds. nullopt for other types.
+/// Values of a FLOAT, FLOAT16 or BFLOAT16 tensor as binary32; nullopt for other types.
 std::optional<std::vector<float>> Floats(const format::Tensor& tensor);
 
-/// Storage type of an initializer, a Constant or a declared value; kUndefined when none says.
+/// Storage type of an initializer, a Constant or a declared value; kUndefined if unknown.
 Result<format::ElementType> StorageOfValue(const GraphIndex& index, const std::string& value);
 
 /// Errors: kInvalid naming `name` where one is not finite and above 0.

@@ -5,7 +5,7 @@
 
 #include "qdq/parameters.h"
 #include "qoperator/n_bits_write.h"
-#include "qoperator/typing.h"
+#include "qoperator/type_inference.h"
 
 namespace qtx::convert {
 namespace {
@@ -13,11 +13,11 @@ namespace {
 using format::Attribute;
 using format::Node;
 
-// Attributes of an origin that its plain operator has not.
+// Attributes of an origin that the plain operator lacks.
 constexpr std::array<std::string_view, 8> kOwnAttributes = {
     "K", "N", "accuracy_level", "alpha", "bits", "block_size", "channels_last", "opset"};
 
-// The attributes that the node came with, as the node has them now, then those it got since.
+// The original attributes with their current values, then new ones.
 std::vector<Attribute> AttributesOf(const Node& node) {
   std::vector<Attribute> attributes;
   for (const Attribute& old : node.origin->attributes) {
@@ -52,7 +52,7 @@ void SetInt(Node& node, const char* name, std::int64_t value) {
 
 }  // namespace
 
-// The name, the metadata and, where the file read again could not tell, the origin of `node`.
+// Sets name, metadata and, if reading could not restore it, the origin of `node`.
 Node FormWriter::Started(const Node& node, const Form& form) const {
   Node written = node;
   written.op_type = form.op_type;
@@ -93,7 +93,7 @@ void FormWriter::AddInitializers() {
   std::ranges::move(added_, std::back_inserter(context_.model.graph.initializers));
 }
 
-// The Add that a product and its bias were one node with.
+// The Add of a product's bias.
 const Node* FormWriter::BiasOf(const Node& product) const {
   if (!product.origin || product.origin->group.empty()) return nullptr;
   const auto& consumers = context_.index.Consumers(product.outputs[0]);
@@ -131,7 +131,7 @@ bool FormWriter::ReadsIntegers(const std::string& value) const {
   });
 }
 
-// The plain inputs put where the layout of the form has them, with their parameters.
+// Arranges the inputs and their parameters by the layout of the form.
 Result<void> FormWriter::WriteLayout(const Node& node, const Form& form) {
   Node written = Started(node, form);
   const bool concat = form.op_type == "QLinearConcat";

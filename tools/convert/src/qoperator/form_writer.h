@@ -1,4 +1,4 @@
-// Nodes of the extended form written as operators on integers.
+// Writes nodes of the extended form as operators on integers.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ struct FormContext {
   const GraphIndex& index;  // of the extended form
   const QuantizedTypes& types;
   NameSource& names;
-  format::Model& model;  // written to
+  format::Model& model;  // the output
   Ledger& ledger;
 };
 
@@ -25,11 +25,11 @@ class FormWriter {
  public:
   explicit FormWriter(FormContext context) : context_(context) {}
 
-  /// Finds the form of every node.  Errors: kUnsupported, naming the node.
+  /// Determines the form of every node.  Errors: kUnsupported, naming the node.
   Result<void> Choose();
   /// False when `node` has no form.  Errors: kUnsupported.
   Result<bool> Write(const format::Node& node);
-  /// True for the Add of a bias that its product takes in.
+  /// True for the Add of a bias that is merged into its product.
   bool IsAbsorbed(const format::Node& node) const { return absorbed_.contains(&node); }
   bool Writes(std::size_t node) const { return forms_.contains(&context_.index.node(node)); }
   /// True when a form, or a node that moves elements, reads the integers of `value`.
@@ -37,11 +37,11 @@ class FormWriter {
 
   /// Names of the initializers that are scale and zero point of `value`; INT32 has only the first.
   const std::vector<std::string>& ParametersOf(const std::string& value);
-  /// After all nodes: the initializers named so far.
+  /// Adds the initializers named so far; call after all nodes.
   void AddInitializers();
 
   bool IsPacked(const std::string& value) const { return packed_.contains(value); }
-  /// Gives the packed weights their declaration.
+  /// Declares the packed weights.
   void DeclarePacked(format::ValueInfo& info) const;
 
  private:

@@ -49,7 +49,7 @@ Form Named(const Node& node, std::string_view op_type) {
   return {std::string(op_type), own ? node.origin->domain : domain};
 }
 
-// All of it 8 bits per tensor, and of one type save in Concat.
+// True if all operands are 8 bits, per tensor, and of one type except in Concat.
 MaybeForm ElementwiseForm(const Node& node, std::string_view form, const QuantizedTypes& types) {
   const std::size_t first = node.op_type == "Where" ? 1 : 0;
   if (node.outputs.size() != 1 || node.inputs.size() <= first) return std::nullopt;

@@ -85,7 +85,7 @@ Result<std::optional<float>> ScaleOf(const GraphIndex& index, const std::string&
   return std::optional(parameters->quantization.scale[0]);
 }
 
-// The binary32 by which `x` gives `product`, when there is one: near the quotient.
+// The binary32 factor with `x` * factor = `product`, searched near the quotient.
 std::optional<float> Quotient(float product, float x) {
   const float near = product / x;
   const float infinity = std::numeric_limits<float>::infinity();
@@ -118,7 +118,7 @@ Result<bool> Split(const LiftContext& context, const Pattern& pattern, const std
   for (float& scale : w.values) {
     const auto quotient = Quotient(scale, x);
     if (!quotient) {
-      context.why = "its factor is no product of the scale of '" + x_name + "' and another";
+      context.why = "its factor is not a product of the scale of '" + x_name + "' and another";
       return false;
     }
     scale = *quotient;
@@ -157,7 +157,7 @@ bool AlongChannels(const Dims& dims, std::size_t count, std::int64_t w_rank, boo
   return at >= 0 && dims[static_cast<std::size_t>(at)] == static_cast<std::int64_t>(count);
 }
 
-// What `node`, its zero point at input `at`, reads `value` as.
+// The type with which `node` reads `value`; its zero point is input `at`.
 Result<std::optional<QdqParameters>> Operand(const LiftContext& context, const Node& node,
                                              std::size_t i, std::vector<float> scales,
                                              std::int64_t axis) {

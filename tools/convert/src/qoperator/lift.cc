@@ -16,8 +16,7 @@ using format::ElementType;
 using format::Node;
 using MaybeLift = std::optional<Lift>;
 
-// The axis that several scales of operand `i` go along: filters of Conv, rows and columns of a
-// product.
+// The axis of several scales of operand `i`: filters of Conv, rows and columns of a product.
 std::int64_t AxisOfOperand(const Node& node, std::string_view plain, std::size_t i) {
   if (plain == "Conv") return i == 0 ? 1 : 0;
   if (plain == "MatMul") return i == 0 ? -2 : -1;
@@ -41,8 +40,7 @@ std::optional<QdqParameters> BiasParameters(const Lift& lift, std::int64_t rank)
   return bias;
 }
 
-// True when the values are in the file or come in from outside: those can have the type INT32Q,
-// which no QuantizeLinear gives.
+// True for constants and graph inputs, which may be INT32Q (no QuantizeLinear produces it).
 Result<bool> IsGiven(const GraphIndex& index, const std::string& value) {
   if (index.IsInput(value)) return index.Initializer(value) == nullptr && !index.IsOutput(value);
   QTX_ASSIGN_OR_RETURN(const auto constant, index.Constant(value));
@@ -60,9 +58,9 @@ Result<bool> AddBias(const LiftContext& context, const std::string& bias, Lift& 
   if (!given) {
     context.why = "bias '" + bias + "' is computed at run time";
   } else if (!parameters) {
-    context.why = "the scale of bias '" + bias + "', x_scale * w_scale, is no positive binary32";
+    context.why = "the scale of bias '" + bias + "', x_scale * w_scale, is not a positive binary32";
   } else if (parameters->quantization.scale.size() > 1 && (!rank || *rank < 1)) {
-    context.why = "the axis of the scales of bias '" + bias + "' cannot be told";
+    context.why = "the axis of the scales of bias '" + bias + "' is unknown";
   } else {
     lift.inputs.emplace(lift.node.inputs.size(), *parameters);
     lift.node.inputs.push_back(bias);
@@ -83,7 +81,7 @@ bool AdjustSoftmax(const LiftContext& context, const Node& node, Lift& lift) {
   const auto rank = context.index.RankOf(node.inputs[0]);
   const bool last = axis == -1 || (rank && axis == *rank - 1);
   if (new_meaning != new_model && !last) {
-    context.why = "Softmax of the opset it names has another meaning in this model's";
+    context.why = "Softmax changed between its opset and the model's";
     return false;
   }
   Erase(lift.node, "opset");
@@ -92,16 +90,16 @@ bool AdjustSoftmax(const LiftContext& context, const Node& node, Lift& lift) {
   return true;
 }
 
-// Attributes that the plain operator has not. False, with `why`, where it cannot say them.
+// Checks attributes that the plain operator lacks; false with `why` if they matter.
 bool AdjustAttributes(const LiftContext& context, const Node& node, Lift& lift) {
   if (node.IntOr("channels_last", 0) != 0) {
-    context.why = "channels are last";
+    context.why = "channels_last layout";
     return false;
   }
   Erase(lift.node, "channels_last");
   if (lift.node.op_type == "Softmax") return AdjustSoftmax(context, node, lift);
   if (lift.node.op_type == "Gemm" && node.FloatOr("alpha", 1.0F) != 1.0F) {
-    context.why = "alpha is in the scale of its accumulator, and is not 1";
+    context.why = "alpha scales the accumulator and is not 1";
     return false;
   }
   if (lift.node.op_type == "ReduceMean" && context.index.model().OpsetVersion("") >= 18 &&
@@ -169,7 +167,7 @@ Node PlainNode(const Node& from, std::string_view op_type) {
     if (!node.origin->attributes.empty()) node.attributes = node.origin->attributes;
     node.origin.reset();
   } else if (!node.origin) {
-    // Files are found with com.microsoft's operators in ONNX's domain, where no runtime takes them.
+    // Some files have com.microsoft's operators in ONNX's domain, which runtimes refuse.
     const std::string theirs(DomainOf(from.op_type));
     const std::string& domain = theirs.empty() ? from.domain : theirs;
     node.origin =

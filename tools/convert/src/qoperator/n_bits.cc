@@ -29,7 +29,7 @@ Result<NBitsShape> ShapeOf(const Node& node) {
       !std::has_single_bit(static_cast<std::uint64_t>(shape.block)))
     return Invalid("attribute 'block_size'", "found " + std::to_string(shape.block) +
                                                  ", expected a power of two of at least 16");
-  // Counts of codes and bytes then fit 64 bits.
+  // Ensures that counts of codes and bytes fit 64 bits.
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   if (shape.k < 1 || shape.n < 1 || shape.k >= kMost || shape.n >= kMost)
     return Invalid("attributes 'K' and 'N'",
@@ -165,7 +165,7 @@ Result<std::optional<Constants>> ReadConstants(const LiftContext& context, const
   return std::optional(Constants{*std::move(b), *std::move(scales), std::move(zero_points)});
 }
 
-// What the node computes with, in the place of B, its scales and its zero points.
+// The quantized weights that replace B, scales and zero points.
 Result<NewWeight> WeightOf(const NBitsShape& shape, const Node& node, const Constants& constants) {
   if (constants.b.elem_type != ElementType::kUint8) return Invalid("'B'", "expected UINT8");
   QTX_RETURN_IF_ERROR(
@@ -216,7 +216,7 @@ Result<std::vector<std::int32_t>> NBitsOffsets(const NBitsShape& shape,
   for (const float value : *floats) {
     if (!(value >= 0) || value > static_cast<float>(shape.max_code()) || value != std::floor(value))
       return Error{ErrorCode::kUnsupported, "",
-                   "found zero point " + format::HexFloat(value) + ", no stored integer"};
+                   "found zero point " + format::HexFloat(value) + ", expected a stored integer"};
     offsets.push_back(static_cast<std::int32_t>(value));
   }
   return offsets;

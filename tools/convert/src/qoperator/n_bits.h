@@ -33,22 +33,22 @@ inline CodePlace PlaceOf(const NBitsShape& shape, std::int64_t n, std::int64_t k
   return {static_cast<std::size_t>(byte), static_cast<unsigned>(bit % 8)};
 }
 
-/// In the origin of a lifted node: what the types do not say of its inputs.
-inline constexpr const char* kZeroPoints = "zero_points";  // tensor, where it had one
-inline constexpr const char* kScalesType = "scales_type";  // where it is not FLOAT
+/// Attributes in the origin of a lifted node, for properties of its inputs that types lack.
+inline constexpr const char* kZeroPoints = "zero_points";  // the tensor, if present
+inline constexpr const char* kScalesType = "scales_type";  // if not FLOAT
 inline constexpr const char* kScalesDims = "scales_dims";  // of scales
 inline constexpr const char* kTail = "tail";               // codes past K, a byte each, if not 0
-/// In the origin of a node written here: W is signed in the extended form.
+/// Attribute in the origin of a written node: W is signed in the extended form.
 inline constexpr const char* kSigned = "signed";
 
-/// Codes of 2, 4 or 8 bits with half their range added modulo 2^bits, which makes signed ones
-/// unsigned and back.  REQUIRES: `stored` has codes of `bits` bits.
+/// Adds half the range modulo 2^bits to codes of 2, 4 or 8 bits, which converts between signed and
+/// unsigned.  REQUIRES: `stored` has codes of `bits` bits.
 void AddHalfRange(std::int64_t bits, format::Tensor& stored);
 
 Result<std::optional<Lift>> LiftNBits(const LiftContext& context, const format::Node& node);
 
-/// Offset of block `b` of column `n` as `zero_points` says it.
-/// Errors: kInvalid when its size is another; kUnsupported for one that is no stored integer.
+/// Offset of block `b` of column `n` from `zero_points`. Errors: kInvalid for a wrong size;
+/// kUnsupported for a non-integer.
 Result<std::vector<std::int32_t>> NBitsOffsets(const NBitsShape& shape,
                                                const std::optional<format::Tensor>& zero_points);
 

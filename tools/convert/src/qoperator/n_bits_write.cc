@@ -20,8 +20,8 @@ Tensor Bytes(std::int64_t count, format::Dims dims) {
           std::vector<std::byte>(static_cast<std::size_t>(count))};
 }
 
-// The zero points of the origin, as long as they still say what the offsets say: each is the
-// offset, or its complement where the scale was negative.
+// The origin's zero points, if they still match the offsets: each equals the offset, or its
+// complement for a negative scale.
 std::optional<std::vector<std::int32_t>> KeptOffsets(const NBitsShape& shape,
                                                      const format::Quantization& q,
                                                      const std::optional<Tensor>& zero_points) {

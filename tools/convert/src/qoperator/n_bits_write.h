@@ -1,4 +1,4 @@
-// W of a product packed again as B of MatMulNBits.
+// Packs the weights of a product as B of MatMulNBits.
 #pragma once
 
 #include "qoperator/n_bits.h"
@@ -11,9 +11,9 @@ struct NBitsInputs {
   std::optional<format::Tensor> zero_points;  // absent: all are the default
 };
 
-/// `w` with its quantized type, signed or not; `origin` is that of a node that was MatMulNBits, or
+/// `w` has its quantized type, signed or unsigned; `origin` is that of a former MatMulNBits, or
 /// nullptr.
-/// Errors: kUnsupported where the scales do not fit the type they had.
+/// Errors: kUnsupported if the scales do not fit their former type.
 Result<NBitsInputs> PackNBits(format::Tensor w, const format::Origin* origin);
 
 }  // namespace qtx::convert

@@ -13,34 +13,34 @@ namespace qtx::convert {
 
 inline constexpr std::string_view kMicrosoft = "com.microsoft";
 
-/// Positions among a node's inputs of a value and of what says how it is quantized.
+/// Input positions of a value and its parameters.
 struct OperandSlots {
   std::size_t value = 0, scale = 0, zero_point = 0;
 };
 
 struct QOperatorLayout {
-  std::string_view plain;              // the operator of ONNX that computes so on reals
+  std::string_view plain;              // ONNX's operator on reals
   std::vector<std::size_t> untouched;  // inputs that are not quantized, in the plain order
   std::vector<OperandSlots> operands;
-  std::optional<OperandSlots> result;  // `value` is of no meaning
+  std::optional<OperandSlots> result;  // `value` is unused
   std::optional<std::size_t> bias;     // INT32, in units of the accumulator
 };
 
-/// nullopt for an operator that no such row describes. Files are found with com.microsoft's
-/// operators in the default domain, so the domain is not looked at beyond these two.
+/// The row of a node's operator, or nullopt. Some files have com.microsoft's operators in the
+/// default domain, so the two domains are not distinguished.
 std::optional<QOperatorLayout> LayoutOf(const format::Node& node);
 
-/// The domain whose operator on integers this is: "" for ONNX's own.
+/// The domain of an operator on integers; "" for ONNX.
 std::string_view DomainOf(std::string_view op_type);
 
-/// In ONNX's or com.microsoft's domain.
+/// True for ONNX's and com.microsoft's domains.
 bool IsContrib(const format::Node& node, std::string_view op_type);
-/// One of the operators this folder speaks of, whether it can be lifted or not.
+/// True for the operators handled in this folder, liftable or not.
 bool IsQOperator(const format::Node& node);
-/// The source has such a node.
+/// True if the source has such a node.
 bool HasQOperator(const Source& source);
 
-/// Input `i`, "" where there is none.
+/// Input `i`, or "".
 inline const std::string& InputOf(const format::Node& node, std::size_t i) {
   static const std::string kNone;
   return i < node.inputs.size() ? node.inputs[i] : kNone;

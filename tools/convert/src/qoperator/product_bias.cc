@@ -5,7 +5,7 @@
 namespace qtx::convert {
 namespace {
 
-// A name that is declared and nothing else is one that a writer took a value from.
+// A declared name without a producer marks an omitted value.
 std::string ProductName(const LiftContext& context, const std::string& y) {
   std::string name = y + "/product";
   const GraphIndex& index = context.index;
@@ -34,7 +34,7 @@ void AddBiasAfter(const LiftContext& context, const std::string& bias, Lift& lif
 
 Result<std::optional<Lift>> LiftProductToFloat(const LiftContext& context, const format::Node& node,
                                                Lift product) {
-  // Its text gives A a scale for each column, along which the product sums.
+  // The documentation gives A a scale per column, along which the product sums.
   if (product.inputs.at(0).quantization.scale.size() > 1) {
     context.why = "'" + node.inputs[0] + "' has several scales";
     return std::optional<Lift>();

@@ -1,14 +1,15 @@
-// A product with a FLOAT bias, which is MatMul and Add in ONNX.
+// Products with a FLOAT bias, which become MatMul and Add.
 #pragma once
 
 #include "qoperator/lift.h"
 
 namespace qtx::convert {
 
-/// Puts the Add of `bias` after the product of `lift`, in one group of origin. Nothing for "".
+/// Adds an Add of `bias` after the product of `lift`, with a common origin group. Does nothing for
+/// "".
 void AddBiasAfter(const LiftContext& context, const std::string& bias, Lift& lift);
 
-/// com.microsoft.MatMulIntegerToFloat, where `product` is what its layout makes of it.
+/// Lifts com.microsoft.MatMulIntegerToFloat, given the lifted `product`.
 Result<std::optional<Lift>> LiftProductToFloat(const LiftContext& context, const format::Node& node,
                                                Lift product);
 

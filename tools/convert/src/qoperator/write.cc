@@ -88,12 +88,12 @@ Result<void> Writer::CollectTypes() {
     QTX_RETURN_IF_ERROR(CheckType(name, type));
     ledger_.Changed(name, "elem_type",
                     std::string(format::Name(type.elem_type)) +
-                        " is plain integers, its parameters are inputs of who reads them");
+                        " is a plain integer tensor, its parameters are inputs of its readers");
   }
   return {};
 }
 
-// Integers keep their meaning where elements only move, and nothing else changes.
+// True if the node only moves elements, so that integers keep their meaning.
 bool Writer::Moves(const Node& node) const {
   if (!MovesElements(node)) return false;
   const auto from = types_.find(node.inputs[0]);
@@ -141,8 +141,7 @@ Result<void> Writer::WriteQuantizer(Node node, const char* op_type, const std::s
   return {};
 }
 
-// An initializer that only nodes on reals read is the value that a DequantizeLinear gives, so that
-// the value has its name.
+// If only nodes on reals read an initializer, the DequantizeLinear's output gets its name.
 Result<void> Writer::DequantizeInitializer(const std::string& value) {
   const auto at = std::ranges::find(model_.graph.initializers, value, &format::TensorData::name);
   const std::string stored = names_.Unique(value + "/stored");
@@ -175,7 +174,7 @@ Result<std::string> Writer::Dequantized(const std::string& value) {
   return name;
 }
 
-// Reading the file back, a QuantizeLinear that alone reads the result of a node becomes part of it.
+// When the file is read back, a QuantizeLinear that is the only reader is merged into the node.
 bool Writer::WouldMerge(const std::string& real) const {
   const auto producer = index_.Producer(real);
   return producer && index_.Consumers(real).size() == 1 && !index_.IsOutput(real) &&
@@ -270,7 +269,7 @@ void Writer::Declare(std::vector<format::ValueInfo>& list) {
   }
 }
 
-// Values with one scale: an annotation names no axis.
+// Only per-tensor values: annotations have no axis.
 void Writer::Annotate() {
   std::vector<TensorAnnotation> annotations;
   for (const auto& [value, type] : types_) {
@@ -284,7 +283,7 @@ void Writer::Annotate() {
   AddAnnotations(annotations, model_.graph);
 }
 
-// The opset that the quantizers need, where every node means the same in it.
+// The opset that the quantizers need, if every node means the same in it.
 Result<void> Writer::RaiseOpset() {
   const std::int64_t own = source_.OpsetVersion("");
   if (opset_ <= own) return {};

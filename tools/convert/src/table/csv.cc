@@ -71,17 +71,17 @@ class Reader {
 
 }  // namespace
 
-std::string CsvText(const std::vector<Cells>& rows) {
+std::string CsvText(const std::vector<Record>& records) {
   std::string text;
   for (const Column& column : Columns())
     text += (text.empty() ? "" : ",") + std::string(column.key);
   text += "\r\n";
-  for (const Cells& cells : rows) {
+  for (const Record& record : records) {
     bool first = true;
     for (const Column& column : Columns()) {
       if (!first) text += ',';
       first = false;
-      if (const auto cell = cells.find(column.key); cell != cells.end())
+      if (const auto cell = record.find(column.key); cell != record.end())
         text += Quoted(cell->second);
     }
     text += "\r\n";
@@ -89,7 +89,7 @@ std::string CsvText(const std::vector<Cells>& rows) {
   return text;
 }
 
-Result<std::vector<Cells>> ParseCsv(std::string_view text) {
+Result<std::vector<Record>> ParseCsv(std::string_view text) {
   Reader reader(text);
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> header, reader.Line());
   for (const std::string& key : header) {
@@ -97,19 +97,19 @@ Result<std::vector<Cells>> ParseCsv(std::string_view text) {
       return reader.Fail("unknown column '" + key.substr(0, 80) + "'");
     if (std::ranges::count(header, key) > 1) return reader.Fail("column '" + key + "' twice");
   }
-  std::vector<Cells> rows;
+  std::vector<Record> records;
   while (!reader.done()) {
     QTX_ASSIGN_OR_RETURN(std::vector<std::string> fields, reader.Line());
     if (fields.size() != header.size()) {
       return reader.Fail("found " + std::to_string(fields.size()) + " fields, expected " +
                          std::to_string(header.size()));
     }
-    Cells& cells = rows.emplace_back();
+    Record& record = records.emplace_back();
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (!fields[i].empty()) cells[header[i]] = std::move(fields[i]);
+      if (!fields[i].empty()) record[header[i]] = std::move(fields[i]);
     }
   }
-  return rows;
+  return records;
 }
 
 }  // namespace qtx::convert::table

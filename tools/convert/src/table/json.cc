@@ -61,12 +61,12 @@ void Enter(std::vector<std::string_view>& open, std::string_view key, Writer& wr
   }
 }
 
-void WriteRow(const Cells& cells, Writer& writer) {
+void WriteRecord(const Record& record, Writer& writer) {
   std::vector<std::string_view> open;
   writer.StartObject();
   for (const Column& column : Columns()) {
-    const auto cell = cells.find(column.key);
-    if (cell == cells.end()) continue;
+    const auto cell = record.find(column.key);
+    if (cell == record.end()) continue;
     Enter(open, column.key, writer);
     Key(column.key.substr(column.key.rfind('.') + 1), writer);
     WriteCell(column, cell->second, writer);
@@ -103,8 +103,8 @@ const rapidjson::Value* Member(const rapidjson::Value& object, std::string_view 
   return at;
 }
 
-Result<Cells> CellsIn(const rapidjson::Value& value) {
-  Cells cells;
+Result<Record> RecordIn(const rapidjson::Value& value) {
+  Record record;
   for (const Column& column : Columns()) {
     const rapidjson::Value* member = Member(value, column.key);
     if (member == nullptr) continue;
@@ -113,27 +113,27 @@ Result<Cells> CellsIn(const rapidjson::Value& value) {
       return Error{ErrorCode::kInvalid, "",
                    std::string(column.key) + " is no " + (column.list ? "list" : "scalar")};
     }
-    if (!cell->empty()) cells[std::string(column.key)] = *std::move(cell);
+    if (!cell->empty()) record[std::string(column.key)] = *std::move(cell);
   }
-  return cells;
+  return record;
 }
 
 }  // namespace
 
-std::string JsonText(const std::vector<Cells>& rows) {
+std::string JsonText(const std::vector<Record>& records) {
   rapidjson::StringBuffer buffer;
   Writer writer(buffer);
   writer.SetIndent(' ', 1);
   writer.StartObject();
   Key("values", writer);
   writer.StartArray();
-  for (const Cells& cells : rows) WriteRow(cells, writer);
+  for (const Record& record : records) WriteRecord(record, writer);
   writer.EndArray();
   writer.EndObject();
   return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
 }
 
-Result<std::vector<Cells>> ParseJson(std::string_view text) {
+Result<std::vector<Record>> ParseJson(std::string_view text) {
   rapidjson::Document document;
   // Iterative: nesting does not use the stack.
   document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag |
@@ -145,13 +145,14 @@ Result<std::vector<Cells>> ParseJson(std::string_view text) {
   const rapidjson::Value* values = Member(document, "values");
   if (values == nullptr || !values->IsArray())
     return Error{ErrorCode::kInvalid, "", "no array \"values\""};
-  std::vector<Cells> rows;
+  std::vector<Record> records;
   for (const auto& value : values->GetArray()) {
-    auto cells = CellsIn(value);
-    if (!cells.has_value()) return At("values[" + std::to_string(rows.size()) + "]", cells.error());
-    rows.push_back(*std::move(cells));
+    auto record = RecordIn(value);
+    if (!record.has_value())
+      return At("values[" + std::to_string(records.size()) + "]", record.error());
+    records.push_back(*std::move(record));
   }
-  return rows;
+  return records;
 }
 
 }  // namespace qtx::convert::table

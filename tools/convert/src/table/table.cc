@@ -9,11 +9,11 @@
 namespace qtx::convert {
 namespace {
 
-using table::Cells;
-using table::Row;
+using table::ParsedRecord;
+using table::Record;
 
-Result<std::vector<Cells>> RowsOf(const format::Model& model, Ledger& ledger) {
-  std::vector<Cells> rows;
+Result<std::vector<Record>> RecordsOf(const format::Model& model, Ledger& ledger) {
+  std::vector<Record> records;
   std::set<std::string_view> seen;
   for (const auto* list : {&model.graph.inputs, &model.graph.values, &model.graph.outputs}) {
     for (const format::ValueInfo& info : *list) {
@@ -26,13 +26,13 @@ Result<std::vector<Cells>> RowsOf(const format::Model& model, Ledger& ledger) {
         ledger.Kept(info.name, "quantization");
       }
       if (info.type->statistics) ledger.Kept(info.name, "statistics");
-      rows.push_back(table::CellsOf(resolved));
+      records.push_back(table::RecordOf(resolved));
     }
   }
-  return rows;
+  return records;
 }
 
-Result<void> Annotate(Row row, format::Model& model, Ledger& ledger) {
+Result<void> Annotate(ParsedRecord row, format::Model& model, Ledger& ledger) {
   QTX_ASSIGN_OR_RETURN(format::TensorType * type, DeclareFloat(model, row.name));
   if (row.quantization) {
     if (format::IsQuantized(row.elem_type))
@@ -47,20 +47,20 @@ Result<void> Annotate(Row row, format::Model& model, Ledger& ledger) {
   return {};
 }
 
-Result<Conversion> Joined(const std::vector<Cells>& rows, const Source& source,
+Result<Conversion> Joined(const std::vector<Record>& records, const Source& source,
                           const Options& options) {
   Conversion conversion;
   QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
   Ledger ledger(options);
   const std::set<std::string> names = ValueNames(conversion.model.graph);
   std::set<std::string> seen;
-  for (const Cells& cells : rows) {
-    QTX_ASSIGN_OR_RETURN(Row row, table::RowOf(cells));
+  for (const Record& record : records) {
+    QTX_ASSIGN_OR_RETURN(ParsedRecord row, table::ParseRecord(record));
     if (!row.quantization && !row.statistics) continue;
     if (!seen.insert(row.name).second)
       return Error{ErrorCode::kInvalid, "value '" + row.name + "'", "has two rows"};
     if (!names.contains(row.name)) {
-      QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", row.name, "row", "names no value of the model"));
+      QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", row.name, "row", "is not a value of the model"));
       continue;
     }
     QTX_RETURN_IF_ERROR(Annotate(std::move(row), conversion.model, ledger));
@@ -70,12 +70,12 @@ Result<Conversion> Joined(const std::vector<Cells>& rows, const Source& source,
 }
 
 Result<Export> Written(const format::Model& model, const Options& options,
-                       std::string (*text)(const std::vector<Cells>&)) {
+                       std::string (*text)(const std::vector<Record>&)) {
   Ledger ledger(options);
-  QTX_ASSIGN_OR_RETURN(const std::vector<Cells> rows, RowsOf(model, ledger));
+  QTX_ASSIGN_OR_RETURN(const std::vector<Record> records, RecordsOf(model, ledger));
   ledger.Dropped("model", "nodes and weights", "a table is of types only");
   Export result;
-  result.content = text(rows);
+  result.content = text(records);
   result.ledger = ledger.Take();
   return result;
 }
@@ -93,13 +93,13 @@ bool LooksLikeJsonTable(const Source& source) {
 }
 
 Result<Conversion> ReadCsvTable(const Source& source, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const auto rows, table::ParseCsv(source.bytes()));
-  return Joined(rows, source, options);
+  QTX_ASSIGN_OR_RETURN(const auto records, table::ParseCsv(source.bytes()));
+  return Joined(records, source, options);
 }
 
 Result<Conversion> ReadJsonTable(const Source& source, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const auto rows, table::ParseJson(source.bytes()));
-  return Joined(rows, source, options);
+  QTX_ASSIGN_OR_RETURN(const auto records, table::ParseJson(source.bytes()));
+  return Joined(records, source, options);
 }
 
 Result<Export> WriteCsvTable(const format::Model& model, const Options& options) {

@@ -1,23 +1,23 @@
-// Rows of cells as CSV (RFC 4180) and as JSON.
+// Records as CSV (RFC 4180) and as JSON.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "table/cells.h"
+#include "table/record.h"
 
 namespace qtx::convert::table {
 
-/// A line of column names, then a line a row; lines end in CR LF.
-std::string CsvText(const std::vector<Cells>& rows);
-/// Errors: kInvalid naming the line: an open quote, a row of another length, an unknown column.
-Result<std::vector<Cells>> ParseCsv(std::string_view text);
+/// A line of column names, then one line per record; lines end in CR LF.
+std::string CsvText(const std::vector<Record>& records);
+/// Errors: kInvalid with the line, for an open quote, a wrong number of fields, an unknown column.
+Result<std::vector<Record>> ParseCsv(std::string_view text);
 
 /// {"values": [{"name": ...}, ...]}: integers are numbers, reals strings.
-std::string JsonText(const std::vector<Cells>& rows);
-/// Reads what JsonText and `qtx inspect --json` write; other keys are passed over.
+std::string JsonText(const std::vector<Record>& records);
+/// Reads what JsonText and `qtx inspect --json` write; ignores other keys.
 /// Errors: kInvalid.
-Result<std::vector<Cells>> ParseJson(std::string_view text);
+Result<std::vector<Record>> ParseJson(std::string_view text);
 
 }  // namespace qtx::convert::table

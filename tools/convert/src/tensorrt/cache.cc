@@ -27,14 +27,15 @@ std::string HeaderOf(const format::Model& model, Ledger& ledger) {
 Result<std::string> LineOf(const std::string& value, const format::Quantization& q,
                            Ledger& ledger) {
   if (value.empty() || value.find_first_of("\r\n") != std::string::npos)
-    return Error{ErrorCode::kUnsupported, "value '" + value + "'", "no name for a line of text"};
+    return Error{ErrorCode::kUnsupported, "value '" + value + "'",
+                 "a name that cannot be written in a line of text"};
   if (format::OffsetAt(q, 0) != 0) {
     QTX_RETURN_IF_ERROR(ledger.Lose("parameters", value, "quantization",
                                     "offset " + std::to_string(format::OffsetAt(q, 0)) +
                                         "; the cache has symmetric scales only"));
     return std::string();
   }
-  // SYMMETRIC is what the cache means; any other scheme says more than that.
+  // The cache implies SYMMETRIC; other schemes are lost.
   if ((q.scheme != format::Scheme::kUnspecified && q.scheme != format::Scheme::kSymmetric) ||
       q.requantization) {
     QTX_RETURN_IF_ERROR(

@@ -27,7 +27,7 @@ std::int64_t OpsetFor(const TfliteFile& file) {
 
 TfliteBuilder::TfliteBuilder(TfliteFile& file, Ledger& ledger)
     : file_(file), ledger_(ledger), types_(file.tensors.size()), opset_(OpsetFor(file)) {
-  // Names made here must not meet any name of the file.
+  // New names must differ from all names in the file.
   for (const TfliteTensor& tensor : file.tensors) names_.insert(tensor.name);
   graph_.name = file.name.empty() ? "main" : file.name;
 }
@@ -118,7 +118,8 @@ void TfliteBuilder::Declare(const std::string& name, format::TensorType type) {
 }
 
 std::string TfliteBuilder::Define(int index, Layout layout, const format::TensorType& own) {
-  // An edge of the graph has the tensor's name in TFLite's order; elsewhere the first form has it.
+  // For graph inputs and outputs the form in TFLite's order gets the tensor's name; else the first
+  // form.
   const bool taken =
       values_.contains({index, Layout::kOwn}) || values_.contains({index, Layout::kNchw});
   std::string name = tensor(index).name;
@@ -202,15 +203,15 @@ std::string TfliteBuilder::AddConstant(const std::string& name, const format::Te
 Result<format::TensorType> TfliteBuilder::StateType(int index) {
   const TfliteTensor& variable = tensor(index);
   if (!variable.variable || variable.constant()) {
-    return Unsupported(Quoted(variable), "a state, but no variable");
+    return Unsupported(Quoted(variable), "a state that is not a variable");
   }
   if (values_.contains({index, Layout::kOwn})) {
-    return Unsupported(Quoted(variable), "a state of two operators");
+    return Unsupported(Quoted(variable), "a state used by two operators");
   }
   auto type = TypeOf(variable, ledger_);
   if (!type.has_value()) return At(Quoted(variable), type.error());
   if (type->quantization && !type->quantization->axis.empty()) {
-    return Unsupported(Quoted(variable), "a state of several scales");
+    return Unsupported(Quoted(variable), "a state with several scales");
   }
   return type;
 }
@@ -308,7 +309,7 @@ std::string TfliteBuilder::EmitInner(const TfliteOperator& op, Draft draft, cons
 Result<void> TfliteBuilder::Fuse(ActivationFunctionType activation, int output) {
   format::TensorType& type = *types_[static_cast<std::size_t>(output)];
   if (!type.quantization || !type.quantization->axis.empty()) {
-    return Unsupported(Quoted(tensor(output)), "fused activation on a type that has not one scale");
+    return Unsupported(Quoted(tensor(output)), "fused activation on a type with several scales");
   }
   auto narrowed = NarrowTo(activation, type);
   if (!narrowed.has_value()) return At(Quoted(tensor(output)), narrowed.error());
@@ -320,7 +321,7 @@ Result<void> TfliteBuilder::Fuse(ActivationFunctionType activation, int output) 
 
 Result<void> TfliteBuilder::CheckNew(int output, Layout layout) const {
   if (tensor(output).constant())
-    return Invalid(Quoted(tensor(output)), "an output, and a constant");
+    return Invalid(Quoted(tensor(output)), "an output that is a constant");
   if (values_.contains({output, Layout::kOwn}) || values_.contains({output, Layout::kNchw})) {
     return Invalid(Quoted(tensor(output)), "produced twice");
   }
@@ -387,9 +388,9 @@ Result<void> TfliteBuilder::EmitFloatActivation(const TfliteOperator& op, Draft 
 Result<void> TfliteBuilder::AddInputs() {
   for (const int index : file_.inputs) {
     if (tensor(index).constant())
-      return Unsupported(Quoted(tensor(index)), "a graph input, and a constant");
+      return Unsupported(Quoted(tensor(index)), "a graph input that is a constant");
     if (values_.contains({index, Layout::kOwn}))
-      return Invalid(Quoted(tensor(index)), "a graph input twice");
+      return Invalid(Quoted(tensor(index)), "a repeated graph input");
     format::ValueInfo info;
     QTX_ASSIGN_OR_RETURN(info.type, Type(index));
     info.name = tensor(index).name;
@@ -403,7 +404,7 @@ Result<format::Graph> TfliteBuilder::Finish() {
   std::set<int> seen;
   for (const int index : file_.outputs) {
     if (!seen.insert(index).second)
-      return Unsupported(Quoted(tensor(index)), "a graph output twice");
+      return Unsupported(Quoted(tensor(index)), "a repeated graph output");
     if (tensor(index).constant() || IsInput(index)) {
       return Unsupported(Quoted(tensor(index)), "a graph output that no operator produces");
     }

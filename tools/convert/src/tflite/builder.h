@@ -27,7 +27,7 @@ struct Draft {
   std::vector<format::Attribute> attributes;
 };
 
-/// A value of the graph that holds a tensor of the file: its dimensions permuted, none for "as is".
+/// A value of the graph that holds a tensor of the file, with its permutation.
 struct TensorForm {
   int tensor = 0;
   Permutation perm;
@@ -43,57 +43,57 @@ class TfliteBuilder {
   }
 
   /// The tensor at `position` of the operator's inputs or outputs.
-  /// Errors: kInvalid when there is none.
+  /// Errors: kInvalid if it is missing.
   Result<int> Input(const TfliteOperator& op, std::size_t position) const;
   Result<int> Output(const TfliteOperator& op) const;
   bool HasInput(const TfliteOperator& op, std::size_t position) const;
 
   /// Type in TFLite's own layout.  Errors: those of TypeOf, naming the tensor.
   Result<format::TensorType> Type(int tensor);
-  /// Replaces it; `field` and `why` go into the ledger.
+  /// Replaces the type; `field` and `why` go into the ledger.
   void SetType(int tensor, format::TensorType type, const std::string& field,
                const std::string& why);
-  /// Gives a tensor that has no shape in the file the one that its operator computes.
+  /// Sets the shape that its operator computes for a tensor without shape in the file.
   void InferShape(int tensor, const format::Dims& dims);
-  /// Integers that an operator only moves from x to y are of one type on both sides: a graph input
-  /// x without parameters, which no operator has read yet, takes those of y.
+  /// For an operator that only moves elements from x to y: if x is an unread graph input without
+  /// parameters, it gets those of y.
   Result<void> TakeTypeOfMoved(int x, int y);
-  /// A note of a change that no type shows.
+  /// Adds a ledger entry for a change that types do not show.
   void Note(const std::string& value, const std::string& field, const std::string& why);
-  /// Ledger::Lose of a tensor's field.
+  /// Ledger::Lose for a field of a tensor.
   Result<void> Lose(std::string_view loss, int tensor, const std::string& field,
                     const std::string& why) {
     return ledger_.Lose(loss, this->tensor(tensor).name, field, why);
   }
 
-  /// The name of the tensor's value in `layout`, transposed or added as initializer where needed.
-  /// Errors: kInvalid when nothing has produced it yet, or it has not rank 4.
+  /// The name of the tensor's value in `layout`; adds a Transpose or an initializer if needed.
+  /// Errors: kInvalid if it is not yet produced, or has not rank 4.
   Result<std::string> Use(int tensor, Layout layout);
-  /// A constant as initializer, its dimensions permuted.
+  /// Adds a constant as initializer, permuted.
   Result<std::string> UseConstant(int tensor, const Permutation& perm);
-  /// An initializer that is in no file: shapes, pads, bounds.
+  /// Adds a new initializer: shapes, pads, bounds.
   std::string AddInitializer(const std::string& name, const format::Tensor& tensor);
-  /// The same of a type that is declared.
+  /// Adds a new initializer with a declared type.
   std::string AddConstant(const std::string& name, const format::Tensor& tensor);
-  /// A variable, which TFLite keeps from run to run, as a value of `type`: a graph input, 0 unless
-  /// it is given, and a graph output for the value after the run, which a node must produce.
+  /// Adds a variable, which TFLite keeps between runs, as a graph input (default 0) and a graph
+  /// output for the value after the run, which a node must produce.
   /// REQUIRES: `type` is made from StateType, its shape fixed.
   struct State {
     std::string before, after;
   };
   Result<State> AddState(int tensor, const format::TensorType& type);
-  /// Errors: kUnsupported for a tensor that is no variable, that has no one scale, or that two
-  /// operators keep.
+  /// Errors: kUnsupported for a tensor that is not a variable, is not per tensor, or is used by two
+  /// operators.
   Result<format::TensorType> StateType(int tensor);
 
-  /// The layout to stay in: NCHW when the tensor already has that form.
+  /// The current layout: NCHW if the tensor already has that form.
   Layout Preferred(int tensor) const;
 
-  /// The value of a tensor of weights, constant or not, its dimensions permuted.
+  /// The permuted value of weights, constant or not.
   Result<std::string> UsePermuted(const TfliteOperator& op, int tensor, const Permutation& perm);
-  /// The value of a tensor of integers as INT64, which ONNX asks for where TFLite has INT32.
+  /// The value of an integer tensor as INT64, which ONNX requires where TFLite has INT32.
   Result<std::string> UseInt64(const TfliteOperator& op, int tensor);
-  /// The version of ai.onnx whose operators all nodes are: that of the newest operator needed.
+  /// The version of ai.onnx: that of the newest operator used.
   std::int64_t opset() const { return opset_; }
 
   /// Adds a node that produces `output` in `layout`, with TFLite's fused activation.
@@ -103,22 +103,23 @@ class TfliteBuilder {
   /// Adds a node that produces all of `outputs` in `layout`, and the values `inner` after them.
   Result<void> EmitAll(const TfliteOperator& op, Draft draft, std::span<const int> outputs,
                        Layout layout, const std::vector<std::string>& inner = {});
-  /// A new value of `type` which no tensor of the file stands for; a node must produce it.
+  /// Declares a new value of `type` without a tensor in the file; a node must produce it.
   std::string Inner(const std::string& name, format::TensorType type);
-  /// Adds a node that produces a value of `type` which no tensor of the file stands for.
+  /// Adds a node that produces a new value of `type` without a tensor in the file.
   std::string EmitInner(const TfliteOperator& op, Draft draft, const std::string& name,
                         format::TensorType type);
 
   /// Adds a node whose outputs are values of Inner or AddState.  `op` may be nullptr: no origin.
   void Append(const TfliteOperator* op, Draft draft, std::vector<std::string> outputs);
 
-  /// Graph inputs and outputs, then the finished graph.  Errors: kInvalid for a bad edge.
+  /// Adds graph inputs and outputs and returns the graph.  Errors: kInvalid for a bad input or
+  /// output.
   Result<void> AddInputs();
   Result<format::Graph> Finish();
 
-  /// Which values and initializers hold which tensors, by tensor.
+  /// The values and initializers of each tensor.
   std::vector<TensorForm> Forms() const;
-  /// Types in TFLite's own layout, by tensor; those of tensors that nothing asked for are absent.
+  /// Types in TFLite's layout, by tensor; absent for unused tensors.
   const std::vector<std::optional<format::TensorType>>& types() const { return types_; }
 
  private:

@@ -3,16 +3,16 @@
 
 #include "qtx/convert/convert.h"
 #include "tflite/file.h"
-#include "tflite/frame.h"
 #include "tflite/losses.h"
 #include "tflite/new_file.h"
+#include "tflite/skeleton.h"
 
 namespace qtx::convert {
 namespace {
 
-// The file as it came in, where reading it again gives this very graph.
+// The original file, if reading it gives exactly this graph.
 std::optional<std::pair<std::string, format::Model>> FileItCameFrom(const format::Model& model) {
-  auto bytes = FillFrame(model);
+  auto bytes = FillSkeleton(model);
   if (!bytes) return std::nullopt;
   auto back = FromTflite(*bytes);
   if (!back.has_value() || !SameGraph(model, back->model)) return std::nullopt;
@@ -34,12 +34,12 @@ bool LacksBias(const std::string& bytes) {
 Result<Export> ToTflite(const format::Model& model, const Options& options) {
   Ledger ledger(options);
   if (auto file = FileItCameFrom(model); file && LacksBias(file->first)) {
-    ledger.Changed("model", "frame", "a convolution of the file it came from has no bias");
+    ledger.Changed("model", "skeleton", "a convolution of the file it came from has no bias");
   } else if (file) {
     QTX_RETURN_IF_ERROR(LoseTheRest(model, file->second, ledger));
     return Export{std::move(file->first), ledger.Take()};
-  } else if (FindFrame(model)) {
-    ledger.Changed("model", "frame", "the graph is no longer that of the file it came from");
+  } else if (FindSkeleton(model)) {
+    ledger.Changed("model", "skeleton", "the graph is no longer that of the file it came from");
   }
   QTX_ASSIGN_OR_RETURN(std::string bytes, NewTflite(model, ledger));
   return Export{std::move(bytes), ledger.Take()};

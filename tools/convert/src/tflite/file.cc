@@ -176,7 +176,7 @@ Result<void> ReadGraph(const schema::Model& model, std::size_t chosen, TfliteFil
   file.name = Text(graph.name());
   QTX_RETURN_IF_ERROR(ReadTensors(model, graph, file));
   QTX_ASSIGN_OR_RETURN(file.inputs, Indices(graph.inputs(), file.tensors.size(), 0, "graph input"));
-  // What is given anew for each run keeps nothing between runs.
+  // An input is not a variable: it is set for each run.
   for (const int index : file.inputs) {
     file.tensors[static_cast<std::size_t>(index)].variable = false;
   }

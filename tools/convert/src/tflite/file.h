@@ -17,15 +17,15 @@
 namespace qtx::convert {
 
 struct TfliteTensor {
-  std::string name;  // unique in the file: "name#7" for the later of two tensors of one name
+  std::string name;  // unique in the file: a repeated name becomes "name#7"
   format::Dims dims;
   schema::TensorType type = schema::TensorType::FLOAT32;
   const schema::QuantizationParameters* quantization = nullptr;
-  std::span<const std::byte> data;  // of a constant; empty for every other tensor
-  bool dynamic = false;             // the file says that a dimension may change
+  std::span<const std::byte> data;  // empty unless constant
+  bool dynamic = false;             // a dimension may change
   bool variable = false;            // keeps its value between runs
   bool sparse = false;
-  bool shapeless = false;  // the file gives it no shape; `dims` are those of a scalar
+  bool shapeless = false;  // no shape in the file; `dims` are those of a scalar
 
   bool constant() const { return !data.empty(); }
 };
@@ -42,8 +42,7 @@ struct TfliteOperator {
 };
 
 struct TfliteFile {
-  std::string
-      aligned;  // the bytes, where the flatbuffer may be read in place; all pointers go here
+  std::string aligned;  // aligned copy of the bytes; all pointers point into it
   std::string name, description;
   std::vector<TfliteTensor> tensors;
   std::vector<int> inputs, outputs;
@@ -52,8 +51,8 @@ struct TfliteFile {
   std::vector<std::string> left_out;  // other subgraphs, "1 'decode'"
   bool signatures = false;
 
-  /// The subgraph that has `subgraph` as its name, signature or index; the first when that is
-  /// empty. Errors: kInvalid (no TFLite file, damaged, an index or size out of range, no such
+  /// Opens the subgraph with the name, signature or index `subgraph`; the first if that is empty.
+  /// Errors: kInvalid (not a TFLite file, damaged, an index or size out of range, no such
   /// subgraph), kUnsupported (data outside the flatbuffer). `where` names the tensor or operator.
   static Result<std::unique_ptr<TfliteFile>> Open(std::string_view bytes,
                                                   std::string_view subgraph = {});

@@ -2,9 +2,9 @@
 #include "tflite/import.h"
 
 #include "tflite/builder.h"
-#include "tflite/frame.h"
+#include "tflite/metadata.h"
 #include "tflite/ops.h"
-#include "tflite/properties.h"
+#include "tflite/skeleton.h"
 
 namespace qtx::convert {
 namespace {
@@ -12,15 +12,15 @@ namespace {
 // The file version that came with a version of ai.onnx, 17 to 20.
 std::int64_t IrVersion(std::int64_t opset) { return opset <= 18 ? 8 : 9; }
 
-// A file of one subgraph takes its signatures and metadata along, in its frame.
+// A file of one subgraph takes its signatures and metadata along, in its skeleton.
 void NoteFile(const TfliteFile& file, Ledger& ledger) {
   if (!file.description.empty()) ledger.Changed("model", "description", "is the doc_string");
   for (const std::string& name : file.left_out)
-    ledger.Dropped("model", "subgraph " + name, "another one is converted");
+    ledger.Dropped("model", "subgraph " + name, "another subgraph is converted");
   const auto note = [&](const std::string& field) {
     file.left_out.empty()
-        ? ledger.Changed("model", field, "in the model's metadata, for a TFLite file to come")
-        : ledger.Dropped("model", field, "of a file of which one subgraph is converted");
+        ? ledger.Changed("model", field, "kept in the model's metadata")
+        : ledger.Dropped("model", field, "only one subgraph of the file is converted");
   };
   for (const std::string& name : file.metadata) {
     if (!name.starts_with(kPropertyPrefix)) note("metadata '" + name + "'");
@@ -55,7 +55,7 @@ Result<TfliteImport> ImportTflite(TfliteFile& file, const Options& options) {
 Result<Conversion> FromTflite(std::string_view bytes, const Options& options) {
   QTX_ASSIGN_OR_RETURN(const auto file, TfliteFile::Open(bytes, options.subgraph));
   QTX_ASSIGN_OR_RETURN(TfliteImport import, ImportTflite(*file, options));
-  if (file->left_out.empty()) AddFrame(*file, import);
+  if (file->left_out.empty()) AddSkeleton(*file, import);
   return std::move(import.conversion);
 }
 

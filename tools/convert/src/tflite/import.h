@@ -1,4 +1,4 @@
-// The extended form of an opened file, and which of its values are the file's tensors.
+// Import: an opened file to the extended form, with the mapping from tensors to values.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct TfliteImport {
   std::vector<std::optional<format::TensorType>> types;  // by tensor, in TFLite's own layout
 };
 
-/// What an operator says of tensors that say nothing themselves is added to `file`.
+/// Types that operators imply for untyped tensors are added to `file`.
 /// Errors: as FromTflite.
 Result<TfliteImport> ImportTflite(TfliteFile& file, const Options& options = {});
 

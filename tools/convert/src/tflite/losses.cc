@@ -19,7 +19,7 @@ void Bare(std::vector<ValueInfo>& values) {
   }
 }
 
-// The graph without what computes nothing.
+// The graph without parts that do not affect results.
 format::Graph Bare(format::Graph graph) {
   graph.name.clear();
   graph.doc_string.clear();
@@ -67,7 +67,7 @@ class Comparison {
       QTX_RETURN_IF_ERROR(Documentation(place, a.doc_string, b.doc_string));
       QTX_RETURN_IF_ERROR(Entries(place, a.metadata, b.metadata));
       if (a.origin && a.origin != b.origin) {
-        QTX_RETURN_IF_ERROR(ledger_.Lose("origin", place, "origin", "is that of another operator"));
+        QTX_RETURN_IF_ERROR(ledger_.Lose("origin", place, "origin", "belongs to another operator"));
       }
       if (a.name != b.name) QTX_RETURN_IF_ERROR(Lost(place, "name"));
     }
@@ -83,13 +83,13 @@ class Comparison {
 
  private:
   Result<void> Lost(const std::string& place, const char* field) {
-    return ledger_.Lose("documentation", place, field, "a TFLite file has no place for it");
+    return ledger_.Lose("documentation", place, field, "a TFLite file cannot express it");
   }
   Result<void> Type(const std::string& name, const format::TensorType& a,
                     const format::TensorType& b) {
     if (a.statistics && a.statistics != b.statistics) {
       QTX_RETURN_IF_ERROR(ledger_.Lose("statistics", name, "statistics",
-                                       "a TFLite tensor has a binary32 min and max only"));
+                                       "a TFLite tensor has only min and max, in binary32"));
     }
     if (!a.quantization || a.quantization == b.quantization) return {};
     return ledger_.Lose("scheme", name, "scheme", "a TFLite tensor has none");

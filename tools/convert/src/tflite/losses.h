@@ -1,4 +1,4 @@
-// What a written file gives back when it is read again.
+// Compares a model with what its written file reads back as.
 #pragma once
 
 #include "ledger.h"
@@ -6,11 +6,11 @@
 
 namespace qtx::convert {
 
-/// True when the two compute the same from the same: nodes, values, constants and what types say of
-/// stored integers are equal, in the same order.
+/// True when both compute the same: equal nodes, values, constants and quantized types, in the same
+/// order.
 bool SameGraph(const format::Model& model, const format::Model& back);
 
-/// Loses, by name, what `model` has and `back` has not: statistics, schemes, documentation,
+/// Records as losses what `model` has and `back` lacks: statistics, schemes, documentation,
 /// origins. REQUIRES: SameGraph.  Errors: those of Ledger::Lose.
 Result<void> LoseTheRest(const format::Model& model, const format::Model& back, Ledger& ledger);
 

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "tflite/file.h"
+#include "tflite/metadata.h"
 #include "tflite/nodes_out.h"
 #include "tflite/pack.h"
-#include "tflite/properties.h"
 
 namespace qtx::convert {
 namespace {
@@ -14,11 +14,11 @@ namespace {
 using format::ElementType;
 using schema::ActivationFunctionType;
 
-// A layer of unsigned x with weights that its kernel does not take.
+// True for a layer with unsigned x and weights that its kernel refuses.
 bool NeedsSigned(const TfliteWriter& writer, const format::Node& node) {
   static constexpr std::array kLayers = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
   if (std::ranges::find(kLayers, node.op_type) == kLayers.end()) return false;
-  // BATCH_MATMUL, which a product of two values becomes, takes no unsigned ones.
+  // BATCH_MATMUL, used for products of two values, refuses unsigned types.
   bool has_bytes = false, others = node.op_type == "MatMul" && !writer.IsConstant(node.inputs[1]);
   for (const std::string& value : {node.inputs[0], node.inputs[1], node.outputs[0]}) {
     const auto type = writer.Type(value);
@@ -30,7 +30,7 @@ bool NeedsSigned(const TfliteWriter& writer, const format::Node& node) {
   return has_bytes && others;
 }
 
-// The two nodes of a MEAN without its axes: its kernel rounds otherwise than one that keeps them.
+// The two nodes of a MEAN without keep_dims, whose kernel rounds differently.
 bool DropsAxes(const format::Node& pool, const format::Node& reshape) {
   return pool.op_type == "GlobalAveragePool" && reshape.op_type == "Reshape" && pool.origin &&
          pool.origin->framework == "tflite" && pool.origin->op_type == "MEAN" &&
@@ -52,7 +52,7 @@ class Fusion {
       }
       const auto activation = ActivationOf(writer, nodes[i]);
       const auto type = writer.Type(x);
-      // A FLOAT result between the two is in no kernel; one on a grid is rounded on its own.
+      // Not fused if the intermediate result is FLOAT or has its own grid, which rounds it.
       const bool activates = activation && type.has_value() && !type->quantization &&
                              TakesActivation(writer, nodes[*producer]);
       if (!activates && !DropsAxes(nodes[*producer], nodes[i])) continue;
@@ -86,7 +86,7 @@ Result<void> LoseOfType(const std::string& name, const format::TensorType& type,
     if (!range || more) {
       QTX_RETURN_IF_ERROR(ledger.Lose("statistics", name,
                                       range ? "statistics but min and max" : "statistics",
-                                      "a TFLite tensor has a binary32 min and max only"));
+                                      "a TFLite tensor has only min and max, in binary32"));
     }
     if (range) ledger.Kept(name, "min and max");
   }
@@ -98,7 +98,7 @@ Result<void> LoseOfType(const std::string& name, const format::TensorType& type,
   }
   const format::Quantization& q = *type.quantization;
   ledger.Kept(name, "scale");
-  // What a reader takes it for.
+  // The source that a reader assigns.
   const bool symmetric = constant && format::StorageRange(type.elem_type).min < 0 &&
                          std::ranges::all_of(q.offset, [](auto offset) { return offset == 0; });
   const auto read = symmetric ? format::Scheme::kSymmetric : format::Scheme::kAsymmetric;
@@ -113,7 +113,7 @@ Result<void> LoseOfValues(const GraphIndex& graph, const std::vector<format::Val
   for (const format::ValueInfo& value : values) {
     if (!value.doc_string.empty() || !value.metadata.empty()) {
       QTX_RETURN_IF_ERROR(ledger.Lose("documentation", value.name, "doc_string",
-                                      "a TFLite file has no place for it"));
+                                      "a TFLite file cannot express it"));
     }
     if (!value.type) continue;
     const bool constant = graph.Initializer(value.name) != nullptr;
@@ -127,14 +127,14 @@ Result<void> LoseOfNodes(const format::Graph& graph, Ledger& ledger) {
     const std::string place = "node '" + node.name + "'";
     if (!node.doc_string.empty() || !node.metadata.empty()) {
       QTX_RETURN_IF_ERROR(
-          ledger.Lose("documentation", place, "doc_string", "a TFLite file has no place for it"));
+          ledger.Lose("documentation", place, "doc_string", "a TFLite file cannot express it"));
     }
     if (node.origin && node.origin->framework != "tflite") {
       QTX_RETURN_IF_ERROR(
-          ledger.Lose("origin", place, "origin", "a TFLite file has no place for it"));
+          ledger.Lose("origin", place, "origin", "a TFLite file cannot express it"));
     }
   }
-  ledger.Dropped("model", "node names", "TFLite numbers its operators");
+  ledger.Dropped("model", "node names", "operators of TFLite have no names");
   return {};
 }
 
@@ -145,7 +145,7 @@ Result<void> LoseOfModel(const GraphIndex& index, const format::Model& model, Le
   QTX_RETURN_IF_ERROR(LoseOfValues(index, graph.values, ledger));
   QTX_RETURN_IF_ERROR(LoseOfNodes(graph, ledger));
   if (graph.doc_string.empty() && graph.metadata.empty()) return {};
-  return ledger.Lose("documentation", "graph", "doc_string", "a TFLite file has no place for it");
+  return ledger.Lose("documentation", "graph", "doc_string", "a TFLite file cannot express it");
 }
 
 }  // namespace
@@ -158,7 +158,8 @@ Result<std::string> NewTflite(const format::Model& model, Ledger& ledger) {
   });
   if (to_signed) {
     ledger.Changed("model", "elem_type",
-                   "UINT8Q within is INT8Q less 128: weights are signed, or have several scales");
+                   "inner UINT8Q values become INT8Q, reduced by 128, because weights are signed "
+                   "or per channel");
   }
   QTX_RETURN_IF_ERROR(LoseOfModel(graph, model, ledger));
   TfliteWriter writer(graph, to_signed, ledger);
@@ -171,7 +172,7 @@ Result<std::string> NewTflite(const format::Model& model, Ledger& ledger) {
   QTX_ASSIGN_OR_RETURN(schema::ModelT tables, writer.Finish(model));
   SetProperties(model.metadata, tables);
   QTX_ASSIGN_OR_RETURN(std::string bytes, PackTflite(tables));
-  // What is written must be a file that the reader's verifier takes.
+  // Verifies that the written file can be read.
   QTX_RETURN_IF_ERROR(TfliteFile::Open(bytes));
   return bytes;
 }

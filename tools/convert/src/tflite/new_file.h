@@ -1,4 +1,4 @@
-// A TFLite file written from the graph alone.
+// Writes a TFLite file from the graph, without a skeleton.
 #pragma once
 
 #include <string>

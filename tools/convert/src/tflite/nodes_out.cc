@@ -83,7 +83,7 @@ constexpr std::array kNodes = {
     WriterEntry{"Unsqueeze", WriteReshape},
 };
 
-// Nodes whose first output is all that is written.
+// Nodes of which only the first output is written.
 bool HasOneOutput(const format::Node& node) {
   const auto used =
       std::ranges::count_if(node.outputs, [](const auto& name) { return !name.empty(); });
@@ -110,7 +110,7 @@ Result<void> WriteNode(TfliteWriter& writer, const Job& job) {
   const std::string place = job.node.op_type + " '" + job.node.name + "'";
   const auto* entry = std::ranges::find(kNodes, job.node.op_type, &WriterEntry::op_type);
   if (entry == kNodes.end() || !(job.node.domain.empty() || job.node.domain == "ai.onnx")) {
-    return Error{ErrorCode::kUnsupported, place, "no operator of TFLite is written for it"};
+    return Error{ErrorCode::kUnsupported, place, "TFLite has no operator for it"};
   }
   if (!HasOneOutput(job.node)) {
     return Error{ErrorCode::kUnsupported, place, "a second output"};

@@ -1,4 +1,4 @@
-// One function for each kind of ONNX node: how TFLite's operators say it.
+// Writes ONNX nodes as TFLite operators: one function for each kind of node.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace qtx::convert {
 
-/// A node to be written, with the activation that follows it where the two are one operator.
+/// A node to write, with the following activation if TFLite fuses it.
 struct Job {
   const format::Node& node;
-  std::string output;  // of the activation, where there is one
+  std::string output;  // of the activation, if any
   std::optional<schema::ActivationFunctionType> fused = {};
 
   const std::string& Input(std::size_t i) const;  // "" when absent
@@ -22,7 +22,7 @@ struct Job {
 Result<void> WriteNode(TfliteWriter& writer, const Job& job);
 /// True for nodes whose operator has a fused activation.
 bool TakesActivation(const TfliteWriter& writer, const format::Node& node);
-/// The activation that a Relu or Clip node is; nullopt for other nodes and bounds.
+/// TFLite's activation for a Relu or Clip node; nullopt for other nodes and bounds.
 std::optional<schema::ActivationFunctionType> ActivationOf(const TfliteWriter& writer,
                                                            const format::Node& node);
 

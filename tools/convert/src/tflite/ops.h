@@ -10,7 +10,7 @@ namespace qtx::convert {
 Result<void> ConvertOperator(TfliteBuilder& builder, const TfliteOperator& op);
 
 // All of these: errors kInvalid (options missing or shapes that disagree), kUnsupported (an option
-// or type the extended form cannot say). `where` names the input, option or tensor.
+// or type that the extended form cannot express). `where` names the input, option or tensor.
 Result<void> ConvertActivation(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertArg(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertBatchMatMul(TfliteBuilder& builder, const TfliteOperator& op);
@@ -55,7 +55,7 @@ Result<void> ConvertUnpack(TfliteBuilder& builder, const TfliteOperator& op);
 /// transposed for an operator that is the same in both.
 Layout CommonLayout(const TfliteBuilder& builder, std::span<const int> tensors);
 
-/// True when [N,H,W,C] and [N,C,H,W] put the elements in one order.
+/// True when [N,H,W,C] and [N,C,H,W] have the same order of elements.
 inline bool SameOrder(const format::Dims& nhwc) {
   return nhwc.size() == 4 && (nhwc[3] == 1 || nhwc[1] * nhwc[2] == 1);
 }
@@ -72,11 +72,11 @@ Result<std::vector<std::int64_t>> ConstantInput(const TfliteBuilder& builder,
 
 /// kInvalid, "options: missing".
 Error NoOptions();
-/// kInvalid: the output's shape does not come from the input's.
+/// kInvalid: the output's shape does not follow from the input's.
 Error BadOutput(const TfliteTensor& x, const TfliteTensor& y);
 
-/// A type of `shape` with the element type and per-tensor parameters of `like`, its statistics left
-/// on the tensor of the file.  Errors: kUnsupported for per-axis parameters.
+/// A type of `shape` with the element type and per-tensor parameters of `like`, without statistics.
+/// Errors: kUnsupported for per-axis parameters.
 Result<format::TensorType> Reshaped(const format::TensorType& like, const format::Dims& shape);
 
 }  // namespace qtx::convert

@@ -40,7 +40,7 @@ Result<Operands> OperandsOf(const TfliteBuilder& builder, const TfliteOperator& 
   return operands;
 }
 
-// How a kind of convolution is said to ONNX's Conv.
+// How a kind of convolution maps to ONNX's Conv.
 struct ConvForm {
   Window window;
   std::int64_t group = 1;
@@ -48,7 +48,7 @@ struct ConvForm {
   schema::ActivationFunctionType activation;
 };
 
-// What both kinds share once the weights' dimensions are understood.
+// Shared by both kinds, given the weights' dimensions.
 Result<void> EmitConv(TfliteBuilder& builder, const TfliteOperator& op, const Operands& operands,
                       const ConvForm& form) {
   const Dims& x = builder.tensor(operands.x).dims;

@@ -41,7 +41,7 @@ Result<Stack> Stack::Make(TfliteBuilder& builder, std::span<const int> parts) {
   return stack;
 }
 
-// One scale a row, the gate's own, since four of one length have no shorter form in every tool.
+// One scale per row, equal within a gate.
 Result<void> Stack::Append(TfliteBuilder& builder, int part) {
   const TfliteTensor& source = builder.tensor(part);
   if (!source.constant()) return Unsupported("", "not a constant");
@@ -71,14 +71,14 @@ void Stack::AppendZeros() {
                scale.begin() + static_cast<std::ptrdiff_t>(scale.size()));
 }
 
-// The clip of stored integers is the range of their type; TFLite cuts its fraction off.
+// The clip of stored integers becomes the range of their type; TFLite truncates it.
 Result<void> ExpressCellClip(TfliteBuilder& builder, const LstmLayer& layer,
                              format::TensorType* cell) {
   const float clip = layer.options.cell_clip;
   if (clip == 0) return {};
   if (!cell->quantization) {
     return builder.Lose("cell_clip", layer.cell_state, "cell_clip",
-                        format::HexFloat(clip) + ", which ONNX's LSTM has not");
+                        format::HexFloat(clip) + ", which ONNX's LSTM lacks");
   }
   const auto most = static_cast<float>(format::StorageRange(cell->elem_type).max);
   const auto bound = static_cast<std::int64_t>(std::min(clip / cell->quantization->scale[0], most));

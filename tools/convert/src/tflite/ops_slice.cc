@@ -66,8 +66,8 @@ struct Stride {
   bool from_edge, to_edge, drop;  // the bits of the axis in the masks
 };
 
-// What TFLite clamps the bounds to. ONNX reads an end below zero from the back, so the end before
-// the first element is written as the least integer.
+// Clamps bounds as TFLite does. ONNX counts a negative end from the back, so the end before the
+// first element becomes the least integer.
 Result<void> AddStride(const Stride& s, std::int64_t size, Range* range) {
   if (s.step == 0) return Invalid("strides", "0");
   const std::int64_t step = s.drop ? 1 : s.step;

@@ -23,8 +23,8 @@ Centers CentersOf(const Options* options) {
   return {options->align_corners(), options->half_pixel_centers()};
 }
 
-// How an output coordinate is mapped to the input's. TFLite's nearest neighbour is the floor of the
-// mapped corner, which for half pixels is the mapped centre rounded half up.
+// Mapping of output coordinates to input coordinates. TFLite's nearest neighbour takes the floor of
+// the mapped corner, which for half pixels equals the mapped centre rounded half up.
 std::vector<Attribute> ResizeAttributes(bool nearest, const Centers& centers) {
   std::vector<Attribute> attributes = {
       Attribute::String("coordinate_transformation_mode", centers.align_corners ? "align_corners"
@@ -139,7 +139,7 @@ Result<void> ConvertBlocks(TfliteBuilder& builder, const TfliteOperator& op) {
   const std::int64_t block = to_depth ? to->block_size() : from->block_size();
   QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
   QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
-  // Seen from the side with more pixels, both are the same relation.
+  // Both operators relate pixels in the same way, seen from the larger side.
   const Dims& wide = builder.tensor(to_depth ? x : y).dims;
   const Dims& deep = builder.tensor(to_depth ? y : x).dims;
   const bool fits = block > 0 && block < (1 << 16) && wide.size() == 4 && deep.size() == 4 &&

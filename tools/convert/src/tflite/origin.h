@@ -6,8 +6,8 @@
 
 namespace qtx::convert {
 
-/// The same for all nodes of one operator: group is the operator's index, since TFLite numbers its
-/// operators and has no names; attributes are those that the nodes no longer state.
+/// The common origin of an operator's nodes: group is the operator's index (TFLite has no names);
+/// attributes are those that the nodes do not express.
 format::Origin OriginOf(const TfliteOperator& op);
 
 }  // namespace qtx::convert

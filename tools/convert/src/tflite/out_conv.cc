@@ -12,9 +12,9 @@ namespace {
 using format::Dims;
 using schema::BuiltinOperator;
 
-// Weights with their dimensions moved.
+// Permuted weights.
 Result<int> AddWeights(TfliteWriter& writer, const std::string& name, const Permutation& perm) {
-  if (!writer.IsConstant(name)) return Unsupported("'" + name + "'", "weights are no constant");
+  if (!writer.IsConstant(name)) return Unsupported("'" + name + "'", "weights are not constant");
   QTX_ASSIGN_OR_RETURN(const format::Tensor constant, writer.Constant(name));
   return writer.AddConstant(name, perm.empty() ? constant : Permute(constant, perm));
 }
@@ -39,7 +39,7 @@ Layer LayerOf(const Job& job, std::int64_t w_axis, std::int64_t channels) {
 // also where the file has one for all.
 Result<int> AddDepthwise(TfliteWriter& writer, const Layer& layer) {
   if (!writer.IsConstant(layer.w))
-    return Unsupported("'" + layer.w + "'", "weights are no constant");
+    return Unsupported("'" + layer.w + "'", "weights are not constant");
   QTX_ASSIGN_OR_RETURN(format::Tensor constant, writer.Constant(layer.w));
   QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
   if (constant.quantization && !x.quantization && constant.quantization->axis.empty()) {
@@ -47,13 +47,13 @@ Result<int> AddDepthwise(TfliteWriter& writer, const Layer& layer) {
     q.scale.resize(static_cast<std::size_t>(layer.channels), q.scale[0]);
     q.offset.clear();  // 0, as CheckLayer has seen
     q.axis = {layer.w_axis};
-    writer.ledger().Changed(layer.w, "scale", "one for each channel, all alike");
+    writer.ledger().Changed(layer.w, "scale", "one for each channel, all equal");
   }
   return writer.AddConstant(layer.w, Permute(constant, Inverse(DepthwiseToOihw())));
 }
 
-// One channel in each group. A single group of one channel is both kinds, whose kernels round
-// differently: the origin says which it was.
+// True if each group has one channel. A single group of one channel could be either kind, whose
+// kernels round differently: the origin decides.
 bool IsDepthwise(const format::Node& node, std::int64_t group, const Dims& x, const Dims& w) {
   if (group != x[1] || w[1] != 1) return false;
   return group > 1 || (node.origin && node.origin->op_type == "DEPTHWISE_CONV_2D");
@@ -92,9 +92,9 @@ Result<void> WriteGemm(TfliteWriter& writer, const Job& job) {
   const bool transposed = node.IntOr("transB", 0) != 0;
   QTX_ASSIGN_OR_RETURN(const Dims x, writer.Dims(job.Input(0)));
   QTX_ASSIGN_OR_RETURN(const Dims w, writer.Dims(job.Input(1)));
-  if (x.size() != 2 || w.size() != 2) return Unsupported("", "operands of other ranks than 2");
+  if (x.size() != 2 || w.size() != 2) return Unsupported("", "expected operands of rank 2");
   const std::size_t out = transposed ? 0 : 1;
-  if (x[1] != w[1 - out]) return Unsupported("", "inner sizes that differ");
+  if (x[1] != w[1 - out]) return Unsupported("", "different inner sizes");
   Product product{0, x, {x[0], w[out]}, false};
   QTX_ASSIGN_OR_RETURN(product.x, writer.Use(job.Input(0), Order::kOnnx));
   const Layer layer = LayerOf(job, static_cast<std::int64_t>(out), w[out]);
@@ -140,7 +140,7 @@ Result<void> WriteConv(TfliteWriter& writer, const Job& job) {
   const std::int64_t group = job.node.IntOr("group", 1);
   QTX_ASSIGN_OR_RETURN(const Dims x, writer.Dims(job.Input(0)));
   QTX_ASSIGN_OR_RETURN(const Dims w, writer.Dims(job.Input(1)));
-  if (x.size() != 4 || w.size() != 4) return Unsupported("", "operands of other ranks than 4");
+  if (x.size() != 4 || w.size() != 4) return Unsupported("", "expected operands of rank 4");
   if (group < 1 || x[1] % group != 0 || w[1] != x[1] / group || w[0] % group != 0) {
     return Unsupported("", "weights " + format::ToString(w) + " for x " + format::ToString(x));
   }

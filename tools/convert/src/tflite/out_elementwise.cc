@@ -14,7 +14,7 @@ using format::ElementType;
 using schema::ActivationFunctionType;
 using enum schema::BuiltinOperator;
 
-// Which of its results a kernel for integers gives: the asked one, none, or fixed parameters.
+// Which output type an integer kernel supports: the requested one, none, or fixed parameters.
 enum class Grid { kAny, kNone, kOne256, kOne128, kSame };
 
 struct OutOperator {
@@ -98,7 +98,7 @@ Result<Kernel> KernelOf(TfliteWriter& writer, Grid grid, const std::vector<std::
   return kernel;
 }
 
-// The type of what the kernel gives for operands like `x`, where the result is declared `y`.
+// The kernel's output type for operands of type `x` and a declared result `y`.
 Result<format::TensorType> Given(const TfliteWriter& writer, const Job& job, Kernel kernel) {
   QTX_ASSIGN_OR_RETURN(format::TensorType type, writer.Type(job.output));
   if (kernel == Kernel::kInteger) return type;
@@ -176,7 +176,7 @@ Result<int> UseFor(TfliteWriter& writer, Kernel kernel, const std::string& value
   return converts ? writer.UseAs(value, order, Float()) : writer.Use(value, order);
 }
 
-// 1 / sqrt(x), which has an operator of its own.
+// 1 / sqrt(x) is RSQRT.
 bool IsRsqrt(const TfliteWriter& writer, const Job& job) {
   if (job.node.op_type != "Pow" || !writer.IsConstant(job.Input(1))) return false;
   const auto exponent = writer.Constant(job.Input(1));

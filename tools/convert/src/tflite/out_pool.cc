@@ -15,8 +15,7 @@ using Vector = std::vector<std::int64_t>;
 
 bool Averages(const Job& job) { return job.node.op_type.find("Average") != std::string::npos; }
 
-// The grid on which the kernel works: x's own, or FLOAT where only that gives the result its one
-// rounding.
+// The kernel's grid: that of x, or FLOAT if only that rounds the result once.
 Result<format::TensorType> GridOf(TfliteWriter& writer, const Job& job, bool moves) {
   QTX_RETURN_IF_ERROR(KernelFor(writer, {job.Input(0), job.output}));
   QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(job.Input(0)));
@@ -56,7 +55,8 @@ Result<void> EmitReduction(TfliteWriter& writer, const Job& job, BuiltinOperator
                            const Axes& reduced, const format::TensorType& as) {
   const std::string& x = job.Input(0);
   QTX_ASSIGN_OR_RETURN(const Dims dims, writer.Dims(x));
-  // Without its axes, [N,H,W,C] is in no known order, unless one axis or none is left beside N.
+  // Without the reduced axes the order of [N,H,W,C] is lost, unless at most one axis is left beside
+  // N.
   const bool spatial = reduced.axes == Vector{2, 3};
   const bool nhwc = writer.Common({x}) == Order::kNhwc && (reduced.keep || spatial);
   const Order order = nhwc ? Order::kNhwc : Order::kOnnx;
@@ -104,7 +104,7 @@ Result<Dims> ResizedDims(const TfliteWriter& writer, const Job& job, const Dims&
   if (!job.Input(3).empty()) {
     QTX_ASSIGN_OR_RETURN(y, writer.Integers(job.Input(3)));
   } else {
-    if (!writer.IsConstant(job.Input(2))) return Unsupported("scales are no constant");
+    if (!writer.IsConstant(job.Input(2))) return Unsupported("scales are not constant");
     QTX_ASSIGN_OR_RETURN(const format::Tensor scales, writer.Constant(job.Input(2)));
     const auto factors = scales.As<float>();
     if (scales.elem_type != ElementType::kFloat || factors.size() != 4)
@@ -125,9 +125,9 @@ Result<Dims> ResizedDims(const TfliteWriter& writer, const Job& job, const Dims&
 Result<void> WritePool(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(const Dims x, writer.Dims(job.Input(0)));
   const Vector kernel = job.node.IntsOr("kernel_shape", {});
-  if (x.size() != 4 || kernel.size() != 2) return Unsupported("windows of other ranks than 2");
+  if (x.size() != 4 || kernel.size() != 2) return Unsupported("expected windows of rank 2");
   QTX_ASSIGN_OR_RETURN(const OutWindow window, OutWindowOf(job.node, x, {kernel[0], kernel[1]}));
-  if (window.explicit_pads) return Unsupported("pads that are not those of SAME");
+  if (window.explicit_pads) return Unsupported("pads other than those of SAME");
   const bool pads = window.padding == schema::Padding::SAME;
   if (pads && Averages(job) && job.node.IntOr("count_include_pad", 0) != 0) {
     return Unsupported("count_include_pad");

@@ -1,5 +1,5 @@
-// Operators that move elements: they keep the grid of their input, and a result on another one is
-// converted after them, which rounds where the node does.
+// Operators that move elements. They keep the grid of their input; a result on another grid is
+// converted afterwards, which rounds as the node does.
 #include <algorithm>
 #include <limits>
 
@@ -128,7 +128,7 @@ Result<Vector> PadsOf(const TfliteWriter& writer, const Job& job, std::size_t ra
 
 Result<bool> IsZero(const TfliteWriter& writer, const std::string& value) {
   if (value.empty()) return true;
-  if (!writer.IsConstant(value)) return Unsupported("a value that is no constant");
+  if (!writer.IsConstant(value)) return Unsupported("a value that is not constant");
   QTX_ASSIGN_OR_RETURN(const format::Tensor constant, writer.Constant(value));
   if (constant.elem_type == format::ElementType::kInt64) return false;
   const std::vector<double> stored = format::StoredValues(constant);
@@ -140,7 +140,7 @@ Vector InOrder(const Vector& values, Order order) {
   return order == Order::kNhwc ? Permute(values, NchwToNhwc()) : values;
 }
 
-// What is taken along each axis of x, in ONNX's order.
+// The slice along each axis of x, in ONNX's order.
 struct Cut {
   Vector begin, end, step;
   std::int32_t to_edge = 0;  // bits of axes whose end is beyond the first element
@@ -238,7 +238,7 @@ Result<void> WriteTranspose(TfliteWriter& writer, const Job& job) {
   }
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, writer.Type(x));
   const Dims y = Permute(dims, perm);
-  // A change of layout is no operator where the other layout is there.
+  // A transpose between layouts needs no operator if the other layout exists.
   const auto nhwc = writer.Find(x, Order::kNhwc), onnx = writer.Find(x, Order::kOnnx);
   if (perm == NchwToNhwc() && nhwc) {
     return writer.Convert(*nhwc, {job.output, Order::kOnnx, y}, type);
@@ -355,7 +355,7 @@ Result<void> WriteGather(TfliteWriter& writer, const Job& job) {
   if (writer.IsConstant(job.Input(1))) {
     QTX_ASSIGN_OR_RETURN(const Vector values, writer.Integers(job.Input(1)));
     if (std::ranges::any_of(values, [](auto v) { return v < 0; })) {
-      return Unsupported("indices that count from the back");
+      return Unsupported("negative indices");
     }
   }
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, writer.Type(job.Input(0)));

@@ -49,7 +49,7 @@ Result<Upsampling> UpsamplingOf(const format::Node& node, const Dims& x, const D
     same &= pads[i] == std::max<std::int64_t>((back - 1) * stride + kernel - y, 0) / 2;
     none &= pads[i] == 0;
   }
-  if (!same && !none) return Unsupported("pads that are neither none nor those of SAME");
+  if (!same && !none) return Unsupported("pads other than none and those of SAME");
   result.padding = none ? schema::Padding::VALID : schema::Padding::SAME;
   return result;
 }
@@ -70,7 +70,7 @@ Result<void> WriteConvTranspose(TfliteWriter& writer, const Job& job) {
   options.padding = up.padding;
   options.stride_h = static_cast<std::int32_t>(up.strides[0]);
   options.stride_w = static_cast<std::int32_t>(up.strides[1]);
-  if (!writer.IsConstant(layer.w)) return Unsupported("weights are no constant");
+  if (!writer.IsConstant(layer.w)) return Unsupported("weights are not constant");
   QTX_ASSIGN_OR_RETURN(const format::Tensor constant, writer.Constant(layer.w));
   QTX_ASSIGN_OR_RETURN(
       const int weights,

@@ -3,11 +3,11 @@
 namespace qtx::convert {
 namespace {
 
-// Offsets are 31 bits; what is not in a buffer of constants takes a small part of them.
+// Offsets have 31 bits; everything except buffers of constants is small.
 constexpr std::size_t kMaxConstants = (std::size_t{1} << 31) - (std::size_t{1} << 28);
 
-// A file may give the type of a union and no value, which Pack follows all the same: it becomes one
-// whose fields all have their defaults.
+// A file may have a union's type without a value, which Pack would dereference: gives it a default
+// value.
 template <typename Union>
 void Complete(Union& value) {
   if (static_cast<int>(value.type) == 0 || value.value != nullptr) return;

@@ -1,4 +1,4 @@
-// Tables in memory to the bytes of a file.
+// Packs tables into the bytes of a flatbuffer.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace qtx::convert {
 
-/// The tables of a verified file, each of which Pack can follow.
+/// Unpacks a verified file to tables that Pack accepts.
 std::unique_ptr<schema::ModelT> UnpackTflite(const schema::Model& model);
 
-/// The same tables give the same bytes.  Errors: kTooLarge past what a flatbuffer can hold.
+/// Deterministic.  Errors: kTooLarge past what a flatbuffer can hold.
 Result<std::string> PackTflite(const schema::ModelT& model);
 
 }  // namespace qtx::convert

@@ -97,7 +97,8 @@ Result<void> CheckBiasScale(TfliteWriter& writer, const Layer& layer, const form
   }
   if (HasOffset(bias)) return NoKernel(layer.bias, "a bias with an offset");
   if (rounded) {
-    writer.ledger().Changed(layer.bias, "scale", "kernels take x * w, a few ulp from it");
+    writer.ledger().Changed(layer.bias, "scale",
+                            "replaced by x_scale * w_scale, which kernels use; a few ulp apart");
   }
   return {};
 }
@@ -173,7 +174,7 @@ Result<void> CheckLayer(TfliteWriter& writer, const Layer& layer) {
                                  "; the kernel gives what it takes");
   }
   if (!x.quantization && w.quantization) {
-    writer.ledger().Changed(layer.x, "arithmetic", "TFLite's kernel quantizes it as it runs");
+    writer.ledger().Changed(layer.x, "arithmetic", "TFLite's kernel quantizes it at run time");
   }
   return {};
 }

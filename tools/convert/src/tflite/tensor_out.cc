@@ -39,20 +39,20 @@ constexpr std::array kTypes = {
 Result<TensorType> TypeFor(ElementType elem_type) {
   const ElementType storage = format::StorageOf(elem_type);
   const auto* found = std::ranges::find(kTypes, storage, &TypePair::ours);
-  // BIPOLAR1Q is stored as bits, which TFLite would take for something else.
+  // BIPOLAR1Q is stored as bits, which TFLite would misread.
   if (found == kTypes.end() || elem_type == ElementType::kBipolar1Q) {
-    return Unsupported("no tensor of TFLite has type " + std::string(format::Name(elem_type)));
+    return Unsupported("TFLite has no type " + std::string(format::Name(elem_type)));
   }
   return found->theirs;
 }
 
 Result<std::vector<std::int32_t>> ShapeOf(const format::TensorType& type) {
-  if (!type.shape) return Unsupported("its rank is not known");
+  if (!type.shape) return Unsupported("its rank is unknown");
   const auto dims = format::FixedDims(*type.shape);
   if (!dims) return Unsupported("a size that varies; TFLite's shape has numbers");
   std::vector<std::int32_t> shape;
   for (const std::int64_t dim : *dims) {
-    if (dim > std::numeric_limits<std::int32_t>::max()) return Unsupported("a size past 32 bits");
+    if (dim > std::numeric_limits<std::int32_t>::max()) return Unsupported("a size above 32 bits");
     shape.push_back(static_cast<std::int32_t>(dim));
   }
   return shape;
@@ -85,7 +85,7 @@ Result<void> SetTensorType(const format::TensorType& type, schema::TensorT& tens
   QTX_ASSIGN_OR_RETURN(tensor.type, TypeFor(type.elem_type));
   QTX_ASSIGN_OR_RETURN(tensor.shape, ShapeOf(type));
   tensor.quantization = nullptr;
-  // An annotation of a FLOAT value is none of its type.
+  // An annotation does not make a FLOAT value quantized.
   const bool quantized = type.quantization && type.elem_type != ElementType::kFloat;
   if (!quantized && !type.statistics) return {};
   auto parameters = std::make_unique<schema::QuantizationParametersT>();
@@ -128,15 +128,14 @@ Result<format::TensorType> TypeIn(const format::Model& model, const std::string&
     if (type.quantization) {
       QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, type));
       if (format::HasBase(*type.quantization)) {
-        return Error{ErrorCode::kUnsupported, "'" + name + "'",
-                     "base_levels: TFLite has no place for a base"};
+        return Error{ErrorCode::kUnsupported, "'" + name + "'", "base_levels: TFLite has no base"};
       }
     }
     return type;
   }
   const format::TensorData* data = model.graph.FindInitializer(name);
   if (data == nullptr) {
-    return Error{ErrorCode::kInvalid, "'" + name + "'", "the graph does not state its type"};
+    return Error{ErrorCode::kInvalid, "'" + name + "'", "the graph does not declare its type"};
   }
   format::TensorType type;
   type.elem_type = data->data_type;

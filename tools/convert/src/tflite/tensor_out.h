@@ -1,4 +1,4 @@
-// QTX types and constants as TFLite's tensors.
+// Writes QTX types and constants as TFLite tensors.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace qtx::convert {
 
 /// Sets type, shape, scales, zero points, quantized dimension and range.
-/// Errors: kUnsupported for what TFLite's tensors cannot say: sizes that vary, blocks, several
-/// axes, element types that it lacks. `where` is empty.
+/// Errors: kUnsupported for what TFLite's tensors cannot express: open sizes, blocks, several axes,
+/// element types that it lacks. `where` is empty.
 Result<void> SetTensorType(const format::TensorType& type, schema::TensorT& tensor);
 
 /// The stored elements as a tensor of `type` has them: INT32Q in 64 bits where that is INT64.

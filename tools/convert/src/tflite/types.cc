@@ -150,7 +150,7 @@ std::optional<format::Statistics> StatisticsOf(const TfliteTensor& tensor, Ledge
       has_axis ? static_cast<std::size_t>(tensor.dims[static_cast<std::size_t>(axis)]) : 1;
   if (min.size() != max.size() || (min.size() != 1 && min.size() != size) || !IsRange(min, max)) {
     ledger.Dropped(tensor.name, "statistics",
-                   "min and max are no ranges of the tensor or of its channels");
+                   "min and max match neither the tensor nor its channels");
     return std::nullopt;
   }
   format::Statistics statistics;
@@ -166,7 +166,7 @@ std::optional<format::Statistics> StatisticsOf(const TfliteTensor& tensor, Ledge
 void DropStatisticsOfPlain(const TfliteTensor& tensor, Ledger& ledger, format::TensorType* type) {
   if (!type->statistics || type->elem_type == ElementType::kFloat) return;
   type->statistics.reset();
-  ledger.Dropped(tensor.name, "statistics", "of integers that stand for no reals");
+  ledger.Dropped(tensor.name, "statistics", "of plain integers");
 }
 
 // The data of a 64-bit constant of INT32Q.
@@ -222,7 +222,7 @@ Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger) {
   }
   if (type.elem_type == ElementType::kFloat) {
     ledger.Dropped(tensor.name, "scale",
-                   "a FLOAT tensor has none, and the file does not say which integer is meant");
+                   "a FLOAT tensor has no storage type to which it could apply");
     return type;
   }
   if (type.elem_type == ElementType::kInt64 && FitsInt32(tensor)) {

@@ -1,4 +1,4 @@
-// TFLite's quantization parameters as QTX types.
+// Converts TFLite's tensor types and quantization parameters to QTX types.
 #pragma once
 
 #include "ledger.h"
@@ -8,20 +8,20 @@
 namespace qtx::convert {
 
 /// The type of `tensor` in TFLite's own layout: quantized when it has scales, with its range as
-/// statistics (source "tflite"). A note of every field read goes into `ledger`.
+/// statistics (source "tflite"). Records every field read in `ledger`.
 /// Errors: kInvalid (scale not positive and finite, sizes that disagree, offset outside the
 /// storage), kUnsupported (a type or a quantization the format lacks). `where` is empty.
 Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger);
 
-/// The constant's data under `type` (that TypeOf gave).
-/// Errors: kInvalid when the buffer's size is not what type and shape take.
+/// The constant's data as a tensor of `type` (from TypeOf).
+/// Errors: kInvalid if the buffer's size does not match type and shape.
 Result<format::Tensor> ConstantOf(const TfliteTensor& tensor, const format::TensorType& type);
 
 /// Elements of an INT32 or INT64 constant.  Errors: kInvalid for any other tensor.
 Result<std::vector<std::int64_t>> IntegersOf(const TfliteTensor& tensor);
 
 /// Narrows `type` to a fused activation, with TFLite's rounding of the bounds: offset +
-/// half_away(binary32(bound / scale)). The full range of the storage is left out.
+/// half_away(binary32(bound / scale)). A bound at the end of the storage's range is omitted.
 /// Errors: kUnsupported for TANH and SIGN_BIT.  REQUIRES: `type` is quantized per tensor.
 Result<void> NarrowTo(schema::ActivationFunctionType activation, format::TensorType& type);
 

@@ -1,4 +1,4 @@
-// Which version of an operator a call asks for.
+// Versions of TFLite operators.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace qtx::convert {
 
-/// The lowest version of the operator that has what the call uses.
+/// The lowest version of the operator with the features that the call uses.
 /// Source: TensorFlow, tensorflow/lite/tools/versioning/op_version.cc.
 std::int32_t VersionOf(const schema::SubGraphT& graph, const Call& call,
                        const std::vector<int>& outputs);

@@ -109,7 +109,7 @@ Result<void> NoteHybrid(TfliteBuilder& builder, const TfliteOperator& op) {
   QTX_ASSIGN_OR_RETURN(const format::TensorType w, builder.Type(op.inputs[1]));
   if (x.elem_type != ElementType::kFloat || !w.quantization) return {};
   builder.Note(builder.tensor(op.inputs[0]).name, "arithmetic",
-               "stays FLOAT; TFLite's kernel quantizes it as it runs");
+               "stays FLOAT; TFLite's kernel quantizes it at run time");
   return {};
 }
 
@@ -127,7 +127,7 @@ Result<void> ScaleBias(TfliteBuilder& builder, const BiasPlace& place, int bias)
   if (type.quantization.has_value()) {  // an operator before this one has set it
     if (*type.quantization == q) return {};
     return Error{ErrorCode::kUnsupported, "bias '" + tensor.name + "'",
-                 "shared by operators of other scales"};
+                 "shared by operators with other scales"};
   }
   type.elem_type = ElementType::kInt32Q;
   type.quantization = q;

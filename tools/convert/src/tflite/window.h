@@ -1,4 +1,4 @@
-// What convolutions and pools share: a window that slides over height and width, and the bias.
+// Shared by convolutions and pools: windows over height and width, and biases.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace qtx::convert {
 
-/// Elements per axis that a kernel may span; real ones span a few hundred. It bounds the pads.
+/// Maximal extent of a kernel along an axis, which bounds pads; real ones span a few hundred.
 inline constexpr std::int64_t kMaxSpan = 1 << 16;
 
-/// Height first in each pair.
+/// Each pair is height, width.
 struct Window {
   std::array<std::int64_t, 2> kernel{};
   std::array<std::int64_t, 2> stride{};
@@ -39,20 +39,19 @@ struct BiasPlace {
   std::size_t position = 0;
 };
 
-/// The value of the bias, or "" when the operator has none. A quantized operator's bias without a
-/// scale of its own gets x_scale * w_scale, rounded to binary32, as TFLite takes it; where it has
-/// another scale, it is a copy with that one. A bias of 64 bits becomes INT32Q.
-/// Errors: kInvalid when it has not `size` elements, kUnsupported when it is no constant or does
-/// not fit 32 bits.
+/// The value of the bias, or "" without one. A quantized operator's bias without a scale gets
+/// x_scale * w_scale, rounded to binary32, as TFLite computes; a bias with another scale is copied
+/// with that. A 64-bit bias becomes INT32Q.
+/// Errors: kInvalid unless it has `size` elements, kUnsupported when it is not constant or does not
+/// fit 32 bits.
 Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op,
                             const BiasPlace& place, std::int64_t size);
 
 /// The first step of UseBias: the type of a bias without a scale.
 Result<void> ScaleBias(TfliteBuilder& builder, const BiasPlace& place, int bias);
 
-/// Notes where TFLite's kernel computes otherwise than the node says: FLOAT x with quantized
-/// weights, where it quantizes x as it runs.  REQUIRES: inputs 0 and 1 are there.  Errors: those of
-/// Type.
+/// Adds a ledger entry if TFLite's kernel differs from the node: with FLOAT x and quantized weights
+/// it quantizes x at run time.  REQUIRES: inputs 0 and 1 are there.  Errors: those of Type.
 Result<void> NoteHybrid(TfliteBuilder& builder, const TfliteOperator& op);
 
 }  // namespace qtx::convert

@@ -1,4 +1,4 @@
-// The windows of ONNX's Conv and pools as TFLite's strides and padding.
+// Converts windows of ONNX's Conv and pools to TFLite's strides and padding.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@ struct OutWindow {
   std::array<std::int64_t, 2> strides = {1, 1}, dilations = {1, 1}, output{};
   std::array<std::int64_t, 2> begin{}, end{};  // pads
   schema::Padding padding = schema::Padding::VALID;
-  bool explicit_pads = false;  // neither SAME nor none: a PAD before it
+  bool explicit_pads = false;  // neither SAME nor VALID: needs a PAD before it
 };
 
-/// `x` is [N,C,H,W]; the node's origin says which padding, where both are the same.
+/// `x` is [N,C,H,W]; if both paddings are equivalent, the node's origin decides.
 /// Errors: kUnsupported for attributes out of range, kInvalid for windows larger than x.
 Result<OutWindow> OutWindowOf(const format::Node& node, const format::Dims& x,
                               std::array<std::int64_t, 2> kernel);

@@ -65,7 +65,7 @@ Result<format::TensorType> TfliteWriter::Type(const std::string& value) const {
   if (type.quantization) {
     QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.model(), type));
     if (format::HasBase(*type.quantization)) {
-      return Unsupported("value '" + value + "'", "base_levels: TFLite has no place for a base");
+      return Unsupported("value '" + value + "'", "base_levels: TFLite has no base");
     }
   }
   return to_signed_ ? ToSigned(std::move(type)) : type;
@@ -149,7 +149,7 @@ int TfliteWriter::AddInt32s(const std::string& name, const std::vector<std::int6
   tensor->buffer = static_cast<std::uint32_t>(model_.buffers.size());
   auto buffer = std::make_unique<schema::BufferT>();
   for (const std::int64_t value : values) {
-    // Bounds of slices may lie beyond every size; 32 bits do as well as 64 there.
+    // Bounds of slices may exceed every size, so they can be clamped to 32 bits.
     const auto narrow = static_cast<std::uint32_t>(static_cast<std::int32_t>(
         std::clamp<std::int64_t>(value, std::numeric_limits<std::int32_t>::min(),
                                  std::numeric_limits<std::int32_t>::max())));
@@ -252,7 +252,7 @@ Result<format::TensorType> TfliteWriter::TypeFor(const Target& target,
   if (graph_.TypeOf(target.name) == nullptr) inferred_[target.name] = Plain(as);
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, Type(target.name));
   if (as.quantization && as.quantization->scale.size() > 1) {
-    return Unsupported(Quoted(target.name), "several scales, through an operator that moves them");
+    return Unsupported(Quoted(target.name), "several scales in an operator that moves elements");
   }
   if (!type.quantization) return type;
   format::IntegerRange given = format::StorageRange(type.elem_type);
@@ -269,7 +269,7 @@ Result<void> TfliteWriter::AppendConversion(int from, int to, const format::Tens
   const bool from_scale = from_type.quantization.has_value();
   const bool to_scale = to_type.quantization.has_value();
   Call call{BuiltinOperator::CAST, {from}, {}};
-  // Plain integers are reals of their own: what has a scale meets them as FLOAT.
+  // Plain integers are converted to quantized values through FLOAT.
   const auto plain = [](const format::TensorType& type) {
     return !type.quantization && type.elem_type != ElementType::kFloat;
   };

@@ -17,56 +17,57 @@
 
 namespace qtx::convert {
 
-/// A value's name, as messages have it.
+/// A value's name in quotes, for messages.
 inline std::string Quoted(const std::string& value) { return "'" + value + "'"; }
 
 enum class Order { kOnnx, kNhwc };
 
-/// An operator to be written.
+/// An operator to write.
 struct Call {
   schema::BuiltinOperator code = schema::BuiltinOperator::CUSTOM;
   std::vector<int> inputs;  // tensors; -1 is an absent optional input
   schema::BuiltinOptionsUnion options = {};
 };
 
-/// Where its result goes.
+/// The destination of an operator's result.
 struct Target {
   std::string name;  // of the value
   Order order = Order::kOnnx;
   format::Dims dims;  // in ONNX's order
 };
 
-/// How values are typed in a file whose operators take signed integers only: UINT8Q is INT8Q with
-/// offsets and stored values less 128, the same reals.
+/// Converts UINT8Q to INT8Q by subtracting 128 from offsets and stored values, for operators that
+/// take only signed integers.
 format::TensorType ToSigned(format::TensorType type);
 
-/// The same reals for the same stored integers, whatever range they are clamped to.
+/// True if both map stored integers to the same reals, ignoring the range.
 bool SameGrid(const format::TensorType& a, const format::TensorType& b);
 
 class TfliteWriter {
  public:
-  /// Borrows all three. `to_signed`: every UINT8Q value but the graph's inputs and outputs.
+  /// Keeps references to the arguments. `to_signed` converts every UINT8Q value except graph inputs
+  /// and outputs.
   TfliteWriter(const GraphIndex& graph, bool to_signed, Ledger& ledger);
 
   const GraphIndex& graph() const { return graph_; }
   Ledger& ledger() { return ledger_; }
 
-  /// The element type and quantization as they are written; FLOAT where the graph says nothing.
+  /// The element type and quantization as written; FLOAT if undeclared.
   /// Errors: those of Resolve.
   Result<format::TensorType> Type(const std::string& value) const;
-  /// In ONNX's order.  Errors: kInvalid when no node has produced `value` yet.
+  /// Dimensions in ONNX's order.  Errors: kInvalid when no node has produced `value` yet.
   Result<format::Dims> Dims(const std::string& value) const;
   bool IsConstant(const std::string& value) const { return graph_.Initializer(value) != nullptr; }
-  /// As it is written.  Errors: those of LoadInitializer.
+  /// The constant as written.  Errors: those of LoadInitializer.
   Result<format::Tensor> Constant(const std::string& value) const;
-  /// The elements of a constant of integers.  Errors: kUnsupported when it is none.
+  /// The elements of a constant of integers.  Errors: kUnsupported otherwise.
   Result<std::vector<std::int64_t>> Integers(const std::string& value) const;
   /// kNhwc when one of `values`, all of rank 4, exists in that order only.
   Order Common(const std::vector<std::string>& values) const;
 
-  /// The tensor of `value` in `order`; transposed where it exists in the other only.
+  /// The tensor of `value` in `order`; adds a transpose if needed.
   Result<int> Use(const std::string& value, Order order);
-  /// The same as a tensor of `type`: converted where the value's own grid is another.
+  /// The tensor of `value` as `type`; adds a conversion if the grids differ.
   Result<int> UseAs(const std::string& value, Order order, const format::TensorType& type);
   /// A tensor for an operand that is broadcast to `rank`: constants get leading dimensions of 1.
   Result<int> UseBroadcast(const std::string& value, Order order, std::size_t rank);
@@ -76,13 +77,14 @@ class TfliteWriter {
   /// A tensor between two operators; `type` has its shape.
   Result<int> AddTensor(const std::string& name, const format::TensorType& type);
 
-  /// Adds the operator, whose kernel gives results of type `as` (its shape is not looked at), and a
-  /// conversion to the target's own type where that is another grid.
+  /// Adds the operator, whose kernel returns type `as` (the shape is ignored), and a conversion if
+  /// the target's grid differs.
   Result<void> Emit(Call call, const Target& target, const format::TensorType& as);
-  /// Makes the target of tensor `from`, whose type is `as`: QUANTIZE, DEQUANTIZE, CAST, or nothing.
+  /// Converts tensor `from` of type `as` to the target: by QUANTIZE, DEQUANTIZE, CAST, or not at
+  /// all.
   Result<void> Convert(int from, const Target& target, const format::TensorType& as);
   void Append(Call call, std::vector<int> outputs);
-  /// `value` is what tensor holds in `order`, without an operator.
+  /// Makes `value` an alias of `tensor` in `order`, without an operator.
   void Alias(const std::string& value, Order order, int tensor, format::Dims dims);
   std::optional<int> Find(const std::string& value, Order order) const;
 

@@ -33,7 +33,7 @@ TEST(Caffe2, MovesBytesAndZeroPointsBy128) {
   EXPECT_THAT(type.quantization->offset, ElementsAre(-28));
   const auto entry = std::ranges::find(read->ledger, "elem_type", &LedgerEntry::field);
   ASSERT_NE(entry, read->ledger.end());
-  EXPECT_THAT(entry->why, HasSubstr("less 128"));
+  EXPECT_THAT(entry->why, HasSubstr("reduced by 128"));
 }
 
 // x is 1, 1.5, -1, -2 in units of 0.5; weights 1 and -1, bias 1 and -1.

@@ -137,7 +137,7 @@ TEST(GlowNames, AreLegalNamesAndAResultNumber) {
 
 TEST(GlowNames, ThatNameNothingAreAnErrorUnlessAllowed) {
   const std::string yaml = "- nodeOutputName: 'conv_2:0'\n  scale: 1.0\n  offset: 0\n";
-  EXPECT_THAT(ErrorOf(ReadProfile(yaml)), HasSubstr("conv_2:0: line 1: names no value"));
+  EXPECT_THAT(ErrorOf(ReadProfile(yaml)), HasSubstr("conv_2:0: line 1: is not a value"));
   const auto allowed = ReadProfile(yaml, {.allow = {"unmatched"}});
   ASSERT_TRUE(allowed.has_value()) << ErrorOf(allowed);
   ASSERT_EQ(allowed->ledger.size(), 1U);
@@ -193,7 +193,7 @@ TEST(GlowProfiles, MoveCountsToBinsFromMinToMaxWithLeave) {
   model.graph.inputs[0].type->statistics = format::Statistics{.min = {-1}, .max = {2}, .count = 10};
   model.graph.inputs[0].type->statistics->histogram =
       format::Histogram{.lower = -2, .upper = 2, .counts = {1, 2, 3, 4}};
-  EXPECT_THAT(Written(model), HasSubstr("it is not from min to max"));
+  EXPECT_THAT(Written(model), HasSubstr("its bounds are not min and max"));
   const std::string written = Written(model, {.allow = {"statistics"}});
   const auto profile = glow::ParseProfile(written);
   ASSERT_TRUE(profile.has_value()) << written;
@@ -207,10 +207,10 @@ TEST(GlowHostile, RefusesWhatIsNoProfileNamingTheLine) {
   EXPECT_THAT(message("- NodeOutputName: a\n  Mean: 1\n"), HasSubstr("line 2: found key 'Mean'"));
   EXPECT_THAT(message("- NodeOutputName: a\n  Min: 1\n  Max: 0\n"), HasSubstr("Min is above Max"));
   EXPECT_THAT(message("- NodeOutputName: a\n  Scale: 0.0\n  Offset: 0\n"), HasSubstr("not above"));
-  EXPECT_THAT(message("- NodeOutputName: a\n  Min: nan\n  Max: 0\n"), HasSubstr("no finite"));
+  EXPECT_THAT(message("- NodeOutputName: a\n  Min: nan\n  Max: 0\n"), HasSubstr("not a finite"));
   EXPECT_THAT(message("- NodeOutputName: a\n  Scale: 1.0\n"), HasSubstr("expected either"));
   EXPECT_THAT(message("- NodeOutputName: a\n  Min: 0\n  Max: 1\n  Histogram: [ -1 ]\n"),
-              HasSubstr("no whole count"));
+              HasSubstr("not an integer count"));
 }
 
 TEST(GlowHostile, RefusesAliasesAndDeepNesting) {

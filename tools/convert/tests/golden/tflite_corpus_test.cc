@@ -33,7 +33,7 @@ constexpr Refusal kRefusals[] = {
     {"tflite-hostile/conv3d_huge_im2col", "operator 0 (CONV_3D): no such operator"},
     {"tflite-hostile/custom_sinh", "operator 0 (CUSTOM 'Sinh'): no such operator"},
     {"tflite-hostile/invalid_model", "not a TFLite file (no identifier 'TFL3')"},
-    {"tflite-hostile/sparse_tensor", "a graph input, and a constant"},
+    {"tflite-hostile/sparse_tensor", "a graph input that is a constant"},
     {"tflite-hostile/test_model_broken", "not a TFLite file (no identifier 'TFL3')"},
     {"tflite-op/blockwise_quantized", "'quantized_tensor': used before an operator produces it"},
 };

@@ -121,7 +121,7 @@ TEST(PaddleHostile, KeepsParametersWithinTheirFolder) {
     maker.Fetch(name);
     const auto folder = TestFolder();
     EXPECT_THAT(ErrorOf(ReadBytesAs(folder / "__model__", maker.Program(), "paddle")),
-                HasSubstr("no name of a file"));
+                HasSubstr("expected a file name"));
   }
 }
 

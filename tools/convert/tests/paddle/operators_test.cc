@@ -305,7 +305,7 @@ TEST(PaddleProgram, NamesWhatItDoesNotKnow) {
   Net net({1}, {1});
   net.Of("lstm");
   net.Fetch("y");
-  EXPECT_THAT(ErrorOf(net.Convert()), HasSubstr("op lstm of 'y': no such operator"));
+  EXPECT_THAT(ErrorOf(net.Convert()), HasSubstr("op lstm of 'y': unknown operator"));
 }
 
 }  // namespace

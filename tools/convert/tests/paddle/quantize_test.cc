@@ -178,7 +178,7 @@ TEST(PaddleAbsMax, RefusesToMeasureWhenRun) {
   maker.Var("y", {1});
   maker.Op("fake_quantize_abs_max", {{"X", {"x"}}}, {{"Out", {"y"}}});
   maker.Fetch("y");
-  EXPECT_THAT(ErrorOf(maker.Convert()), HasSubstr("known only when run"));
+  EXPECT_THAT(ErrorOf(maker.Convert()), HasSubstr("known only at run time"));
 }
 
 // x -> fake_quantize (max_abs 63.5) -> [reshape] -> mul by integers -> fake_dequantize -> y.
@@ -269,7 +269,7 @@ TEST(PaddleLegacy, QuantizesFloatWeightsOnTheWay) {
               ElementsAre(-127, 1));
   maker.op = maker.block().mutable_ops(4);
   maker.op->mutable_attrs(0)->set_f(700);
-  EXPECT_THAT(ErrorOf(maker.Convert()), HasSubstr("not that of the quantizers before it"));
+  EXPECT_THAT(ErrorOf(maker.Convert()), HasSubstr("differs from that of the quantizer of X"));
 }
 
 }  // namespace

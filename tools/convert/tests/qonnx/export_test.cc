@@ -94,7 +94,7 @@ TEST(ToQonnx, SaysOtherRangesWithAClip) {
   EXPECT_THAT(OpTypes(*Exported(model)), ElementsAre("Quant", "Relu", "Clip", "Quant"));
   ExpectComesBack(model);
   model.graph.inputs[0].type->quantization->quant_min = -3;
-  EXPECT_THAT(Refusal(model), HasSubstr("value 'x': a range that is no bit width's"));
+  EXPECT_THAT(Refusal(model), HasSubstr("value 'x': a range that no bit width has"));
 }
 
 TEST(ToQonnx, BringsWeightsBackWithEveryStoredValue) {
@@ -121,7 +121,7 @@ TEST(ToQonnx, RefusesWhatQuantCannotSay) {
   OnnxMaker wide = Extended(ElementType::kInt8Q);
   wide.Initializer<std::int32_t>("w", ElementType::kInt32, {1}, {(1 << 24) + 1});
   wide.model.graph.values = {OnnxMaker::Quantized("w", ElementType::kInt32Q, {1}, {1})};
-  EXPECT_THAT(Refusal(wide.model), HasSubstr("value 'w': binary32 reals do not bring"));
+  EXPECT_THAT(Refusal(wide.model), HasSubstr("value 'w': its reals in binary32 do not determine"));
 }
 
 // What was read from QONNX is written as it was: the same again when read.

@@ -132,7 +132,7 @@ TEST(FromQonnx, TakesTheRankOfAnUndeclaredValueFromItsScale) {
   EXPECT_EQ(format::ToString(*type.shape), "[?,2,?]");
   maker.Initializer<float>("two", ElementType::kFloat, {2}, {1, 10});
   maker.Quantizer().inputs[1] = "two";
-  EXPECT_THAT(Refusal(maker.model), HasSubstr("its rank is not known"));
+  EXPECT_THAT(Refusal(maker.model), HasSubstr("its rank is unknown"));
 }
 
 struct Rounded {

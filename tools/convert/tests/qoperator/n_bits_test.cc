@@ -100,8 +100,9 @@ TEST(NBits, TakesFloatZeroPointsThatAreStoredIntegers) {
   OnnxMaker half = OneMatMulNBits(TwoColumns());
   half.Initializer<float>("z", ElementType::kFloat, {4}, {1, 2.5F, 3, 4});
   half.model.graph.nodes[0].inputs.push_back("z");
-  EXPECT_EQ(Refusal(half.model),
-            "node 'y_node' (MatMulNBits): 'z': found zero point 0x1.4p+1, no stored integer");
+  EXPECT_EQ(
+      Refusal(half.model),
+      "node 'y_node' (MatMulNBits): 'z': found zero point 0x1.4p+1, expected a stored integer");
 }
 
 TEST(NBits, TakesTwoBitsFourToAByteAndEightBits) {

@@ -113,7 +113,7 @@ TEST(Tables, RefuseNamesOfNoValueUnlessAllowed) {
   const auto folder = TestFolder();
   ASSERT_TRUE(Bare(Annotated()).Save((folder / "t.onnx").string()).has_value());
   WriteBytes(folder / "t.csv", "name,elem_type,scale\nz,INT8Q,1\n");
-  EXPECT_THAT(ErrorOf(ReadFileAs(folder / "t.csv")), HasSubstr("z: row: names no value"));
+  EXPECT_THAT(ErrorOf(ReadFileAs(folder / "t.csv")), HasSubstr("z: row: is not a value"));
   EXPECT_TRUE(ReadFileAs(folder / "t.csv", nullptr, {.allow = {"unmatched"}}).has_value());
 }
 
@@ -124,7 +124,7 @@ TEST(TableHostile, RefusesWhatIsNoTable) {
   EXPECT_THAT(csv("name,scale\n\"a\n\",1\nb\n"), HasSubstr("line 4: found 1 fields, expected 2"));
   EXPECT_THAT(csv("name\n\"a"), HasSubstr("line 2: a quote that is not closed"));
   EXPECT_THAT(csv("name\n\"a\"b\n"), HasSubstr("after a closing quote"));
-  const auto row = [](table::Cells cells) { return ErrorOf(table::RowOf(cells)); };
+  const auto row = [](table::Record cells) { return ErrorOf(table::ParseRecord(cells)); };
   EXPECT_THAT(row({{"name", "a"}, {"scale", "x"}}), HasSubstr("value 'a': scale: found 'x'"));
   EXPECT_THAT(row({{"scale", "0x1.000001p-3"}}), testing::Not(HasSubstr("no error")));
   EXPECT_THAT(row({{"scale", "1"}, {"offset", "99999999999"}}), HasSubstr("offset"));

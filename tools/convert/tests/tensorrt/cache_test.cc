@@ -68,7 +68,7 @@ TEST(TensorrtCache, RefusesScalesAlongAnAxisConstantsStatisticsAndLineBreaks) {
   EXPECT_THAT(Written(net), HasSubstr("--allow statistics"));
   net = Net(1.0F, 1.0F);
   net.graph.outputs[0].name = "y\nz";
-  EXPECT_THAT(Written(net), HasSubstr("no name for a line"));
+  EXPECT_THAT(Written(net), HasSubstr("cannot be written in a line"));
   net = Net(1.0F, 1.0F);
   net.graph.values = {OnnxMaker::Quantized("w", ElementType::kInt8Q, {1})};
   net.graph.initializers = {format::ToTensorData(

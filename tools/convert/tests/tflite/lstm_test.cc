@@ -195,7 +195,7 @@ TEST_F(LstmImport, RefusesOtherActivations) {
 TEST_F(LstmImport, RefusesAStateThatIsNoVariable) {
   AddFloat({1, 3, 1}, {1, 3, 1});
   maker.tensor(inputs[18]).is_variable = false;
-  ExpectRefused(Convert(), "a state, but no variable");
+  ExpectRefused(Convert(), "a state that is not a variable");
 }
 
 TEST_F(LstmImport, ComesBackFromLoweringFieldForField) {

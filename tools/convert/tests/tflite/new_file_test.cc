@@ -495,7 +495,7 @@ TEST_F(NewFile, MetadataPropsComeBack) {
   Write();
   const auto back = FromTflite(bytes_);
   ASSERT_TRUE(back.has_value());
-  ASSERT_EQ(back->model.metadata.size(), 3U);  // and the frame
+  ASSERT_EQ(back->model.metadata.size(), 3U);  // and the skeleton
   EXPECT_EQ(back->model.metadata[0], model_.metadata[0]);
   EXPECT_EQ(back->model.metadata[1], model_.metadata[1]);
   EXPECT_EQ(back->model.doc_string, "what it is");

@@ -57,7 +57,7 @@ class Compiler {
   Result<void> Use(std::span<const Statement> used) {
     for (const Statement& statement : used) {
       if (statement.kind != Statement::Kind::kFunction) continue;
-      // One that means nothing here (the offset of a FLOAT) is an error only where it is called.
+      // A function that is invalid here (offset of a FLOAT) is an error only when called.
       const auto defined = Define(statement);
       if (!defined) meaningless_.emplace(statement.name, defined.error());
     }
@@ -87,7 +87,7 @@ class Compiler {
 
   bool indexed() const { return !coordinates_.empty(); }
 
-  // y[i, j] = ... lets every line of the formula say i and j.
+  // y[i, j] = ... defines i and j for all lines of the formula.
   Result<void> Coordinates(std::span<const Statement> statements) {
     for (const Statement& statement : statements) {
       if (statement.kind != Statement::Kind::kElement) continue;
@@ -465,7 +465,7 @@ class Compiler {
     Code code = Make(row.op, static_cast<int>(locals_.size()));
     const std::size_t outer = locals_.size();
     const std::size_t indices = node.children.size() - (row.op == Op::kFold ? 2 : 1);
-    // The first value of a fold knows no index.
+    // The first value of a fold cannot use the indices.
     std::vector<Code> first;
     if (row.op == Op::kFold) {
       QTX_ASSIGN_OR_RETURN(first.emplace_back(), Number(node.children[indices]));
@@ -478,7 +478,7 @@ class Compiler {
     if (row.op == Op::kFold) locals_.push_back(node.names.back());
     QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), Number(node.children.back()));
     locals_.resize(outer);
-    // Its own indices do not make it depend on anything.
+    // Its own indices do not make it vary between elements.
     if (code.children.back().lowest_local >= static_cast<int>(outer)) {
       for (Code& child : code.children) {
         if (child.lowest_local >= static_cast<int>(outer)) child.lowest_local = INT_MAX;

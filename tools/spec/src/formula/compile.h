@@ -1,4 +1,5 @@
-// A formula bound to the tensors of a case: every name resolved, conditions told from numbers.
+// Compiles a formula for the tensors of a case: resolves names and distinguishes conditions from
+// numbers.
 #pragma once
 
 #include <climits>

@@ -1,4 +1,4 @@
-// What a compiled formula gives, element by element.
+// Evaluates a compiled formula, element by element.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 20;  // of one elem
 
 class Evaluator {
  public:
-  /// Both outlive the evaluator.
+  /// REQUIRES: both arguments outlive the evaluator.
   Evaluator(const Program& program, const Scope& scope, const std::string& where);
 
-  /// What result `result` of the program is at the row-major `element` of its output, in that
-  /// output's type, as Operand::Stored gives it.
-  /// Errors: kInvalid at "where:line:column" for a division by zero, an index outside its tensor, a
-  /// stored value that is not one; kTooLarge past kMaxSteps, or where kMaxBits do not decide.
+  /// Result `result` of the program at the row-major `element` of its output, in the output's type,
+  /// as Operand::Stored.
+  /// Errors: kInvalid at "where:line:column" for a division by zero, an index outside its tensor,
+  /// an invalid stored value; kTooLarge past kMaxSteps, or if kMaxBits do not decide.
   Result<Number> Element(const Program::Result& result, std::int64_t element);
 
  private:
   struct Cache {
     std::optional<Number> value;
-    mpfr_prec_t bits = 0;  // that it was computed with
+    mpfr_prec_t bits = 0;  // precision of the cached value
   };
 
   Error Refuse(const Code& code, std::string message) const;

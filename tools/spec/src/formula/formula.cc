@@ -113,7 +113,7 @@ Result<Formula> ReadFormula(const Document& document, const Fence& fence) {
   return formula;
 }
 
-// What a case is run with: the reference's inputs and outputs, as the formula sees them.
+// A case's inputs and the reference's outputs as the formula's operands.
 struct Bound {
   conformance::Case c;
   std::vector<Operand> operands;
@@ -159,7 +159,7 @@ Result<Bound> Bind(const conformance::Case& given, format::Features features) {
   return bound;
 }
 
-// The values that inputs have at an element, where they broadcast to it.
+// Text of the input values at an element.
 std::string Inputs(const Bound& bound, const Operand& output, std::int64_t element) {
   format::Dims coordinates(output.dims().size());
   for (std::size_t i = coordinates.size(); i-- > 0;) {

@@ -46,7 +46,7 @@ constexpr std::array kFunctions = {
 
 using OnInterval = int (*)(mpfi_ptr, mpfi_srcptr);
 
-// erf grows everywhere, so that its bounds are those at the bounds; MPFI lacks it.
+// erf is increasing, so the bounds map to bounds; MPFI lacks erf.
 int Erf(mpfi_ptr to, mpfi_srcptr x) {
   mpfr_erf(&to->left, &x->left, MPFR_RNDD);
   return mpfr_erf(&to->right, &x->right, MPFR_RNDU);
@@ -168,7 +168,7 @@ Result<Number> Exponent(const Number& x) {
   return Number(mpq_class(ExponentOf(*rational)));
 }
 
-// In two's complement of `bits` bits: modulo 2^bits, or the nearer end.
+// To two's complement of `bits` bits: wraps, or saturates.
 Result<Number> ToWidth(Function function, const Number& x, const Number& width,
                        Precision& precision) {
   const auto bits = AsLong(width);

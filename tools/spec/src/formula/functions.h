@@ -51,10 +51,10 @@ std::span<const FunctionRow> Functions();
 const FunctionRow* FindFunction(std::string_view name);
 
 /// A function of numbers alone; kIf and those after it are the evaluator's.
-/// Errors: kInvalid without a place, for arguments without a meaning (exponent of 0, bits of 1/2).
+/// Errors: kInvalid without a place, for invalid arguments (exponent of 0, bits of 1/2).
 Result<Number> Apply(Function function, std::span<const Number> arguments, Precision& precision);
 
-/// x to the power y: rational where it can be shown to be, IEEE 754 pow where one is not finite.
+/// x to the power y: rational if that can be proved, IEEE 754 pow if an argument is not finite.
 Number Power(const Number& x, const Number& y, Precision& precision);
 
 }  // namespace qtx::spec

@@ -90,8 +90,8 @@ Domain SmallFloatDomain(ElementType storage) {
   return domain;
 }
 
-// Ties of the output's stored values with what lies beside them, the ends, values between, and
-// whatever bits may say.
+// Samples: ties of the output's stored values with their neighbours, the ends, intermediate values,
+// and random bits.
 Domain FloatDomain(const conformance::Case& c) {
   constexpr float kMost = std::numeric_limits<float>::max();
   constexpr float kLeastNormal = std::numeric_limits<float>::min();
@@ -227,7 +227,7 @@ Result<bool> FillCombinations(std::span<CaseValue* const> open, const conformanc
   for (const CaseValue* value : open) {
     domains.push_back(DomainOf(*value, c, open.size() == 1));
     complete &= domains.back().complete;
-    // At most a million each, and stopped once it is too many.
+    // At most a million each; stops when there are too many.
     if (total <= kMaxCombinations) total *= std::ssize(domains.back().values);
   }
   const bool all = total <= kMaxCombinations;

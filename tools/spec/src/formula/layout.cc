@@ -1,5 +1,5 @@
-// A formula as lines that may be broken: no browser breaks a line within MathML, so that a long
-// expression is a row of small `math` elements, between which it does.
+// Breakable lines of a formula: browsers do not break lines within MathML, so a long expression
+// becomes a row of small `math` elements.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -17,7 +17,7 @@ constexpr std::string_view kBrace =
     "<svg viewBox=\"0 0 10 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
     "<path d=\"M10 0Q5 0 5 8V42Q5 50 0 50Q5 50 5 58V92Q5 100 10 100\"></path></svg>";
 
-// About as many letters as a line of a telephone has room for, less what goes with a piece.
+// About the number of letters in a line on a phone.
 constexpr double kMostOfPiece = 24;
 constexpr std::size_t kMostOfOpening = 12;  // bytes of "clamp(", "+ f("
 constexpr double kSmall = 0.7;              // size of an index to that of its line
@@ -32,7 +32,7 @@ double WidthOfChoice(const Node& node) {
   return std::max(line, IsChoice(rest) ? WidthOfChoice(rest) : Width(rest) + kOtherwise);
 }
 
-// In letters, roughly.
+// Approximate width in letters.
 double Width(const Node& node) {
   if (IsChoice(node)) return WidthOfChoice(node);
   const bool atom = node.children.empty();
@@ -50,7 +50,7 @@ double Width(const Node& node) {
   return node.text == "^" ? width - 1 : width + 1;
 }
 
-// The letters of MathML, to know what fits.
+// The number of letters in MathML.
 std::size_t Letters(std::string_view math) {
   std::size_t letters = 0;
   bool tag = false;

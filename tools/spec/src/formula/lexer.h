@@ -1,4 +1,4 @@
-// The words of a formula.
+// The lexer of formulas.
 #pragma once
 
 #include <string>

@@ -38,7 +38,7 @@ std::string Name(std::string_view name, bool function) {
                              Element("mi", Escape(name.substr(bar + 1))));
 }
 
-// How tightly an expression holds together: an operand that binds less needs brackets.
+// Precedence of an expression: an operand of lower precedence needs brackets.
 int Binding(const Node& node) {
   if (node.kind == Node::Kind::kRange) return 3;
   if (node.kind == Node::Kind::kUnary) return node.text == "not" ? 2 : 5;

@@ -9,10 +9,10 @@
 
 namespace qtx::spec {
 
-/// All of an expression as one element, or several for one row; escaped.
+/// An expression as escaped MathML: one element, or several for one row.
 std::string MathMl(const Node& node);
 
-/// What stands before the equals sign.
+/// The left side of a statement.
 std::string MathMlOfLeft(const Statement& statement);
 
 /// An operand of an expression and the MathML that goes with it.
@@ -24,13 +24,13 @@ struct Part {
 };
 
 /// The operands of an expression in the order they are read, between which a line may be broken;
-/// with a slash for a fraction and `exp` for a power of e. None where only the whole can be shown.
+/// with a slash for a fraction and `exp` for a power of e. Empty if the expression cannot be split.
 std::vector<Part> PartsOf(const Node& node);
 
-/// What stands before the parts: the sign of a sum above its limits. Empty for most.
+/// The prefix of the parts: the sign of a sum with its limits. Usually empty.
 std::string MathMlOfHead(const Node& node);
 
-/// Whether it is if(c, a, b).
+/// True for if(c, a, b).
 bool IsChoice(const Node& node);
 
 /// <tag>content</tag>

@@ -32,7 +32,7 @@ std::optional<mpq_class> Finite(mpfr_srcptr bound) {
   return value;
 }
 
-// What `round` makes of both ends, when it is the same.
+// The result of `round` if it is the same for both ends.
 template <typename Rounder>
 Number RoundInterval(const Interval& x, Precision& precision, const Rounder& round) {
   const auto low = Finite(x.low());
@@ -67,7 +67,7 @@ Error NotANumber(std::string_view text) {
   return Error{ErrorCode::kInvalid, "", "found '" + std::string(text) + "', expected a number"};
 }
 
-// What comes after e or p, and the text before it.
+// Splits off the exponent after e or p.
 Result<long> TakeExponent(std::string_view& text, std::string_view letters) {
   const std::size_t at = text.find_first_of(letters);
   if (at == std::string_view::npos) return 0;
@@ -152,7 +152,7 @@ Number Multiply(const Number& a, const Number& b, Precision& precision) {
     const int sign = SignOf(a, precision) * SignOf(b, precision);
     return sign == 0 ? Number(Nan{}) : Number(Infinity{sign});
   }
-  // Zero times whatever the interval holds.
+  // Zero times an interval is zero.
   if ((left != nullptr && *left == 0) || (right != nullptr && *right == 0)) return mpq_class(0);
   Interval product(precision.bits);
   mpfi_mul(product.get(), ToInterval(a, precision.bits).get(), ToInterval(b, precision.bits).get());

@@ -1,5 +1,5 @@
 // The values of a formula: rationals, exact; intervals that hold a transcendental value; the
-// infinities and NaN. Nothing here is the reference's: the formulas are held against it.
+// infinities and NaN. Independent of the reference, which the formulas check.
 #pragma once
 
 #include <gmpxx.h>
@@ -50,8 +50,8 @@ struct Nan {};
 
 using Number = std::variant<mpq_class, Interval, Infinity, Nan>;
 
-/// How many bits intervals have, and whether these did not suffice: then the answer of the function
-/// that says so means nothing, and the whole formula is evaluated with more.
+/// The precision of intervals, and a flag that it did not suffice: then results are invalid and the
+/// formula is evaluated with more bits.
 struct Precision {
   mpfr_prec_t bits = kFirstBits;
   bool undecided = false;
@@ -60,7 +60,7 @@ struct Precision {
 inline const mpq_class* AsRational(const Number& x) { return std::get_if<mpq_class>(&x); }
 inline bool IsNan(const Number& x) { return std::holds_alternative<Nan>(x); }
 
-/// `x`, rational or interval already, as an interval.
+/// Converts `x` to an interval.
 Interval ToInterval(const Number& x, mpfr_prec_t bits);
 
 /// -1, 0 or 1; 0 and undecided for an interval around zero.  REQUIRES: not NaN.
@@ -68,7 +68,7 @@ int SignOf(const Number& x, Precision& precision);
 /// Less, equal or greater; nullopt beside a NaN.
 std::optional<int> Compare(const Number& a, const Number& b, Precision& precision);
 
-/// As IEEE 754 has it where one is not finite.
+/// As in IEEE 754 if an operand is not finite.
 Number Add(const Number& a, const Number& b, Precision& precision);
 Number Negate(const Number& a);
 Number Multiply(const Number& a, const Number& b, Precision& precision);
@@ -77,8 +77,8 @@ std::optional<Number> Divide(const Number& a, const Number& b, Precision& precis
 
 enum class Rounding { kHalfEven, kHalfAway, kHalfUp, kHalfDown, kTowardZero, kFloor, kCeiling };
 mpz_class RoundRational(const mpq_class& x, Rounding rounding);
-/// To an integer. Infinities and NaN stay; an interval beyond 2^(2 * kMaxBits) grows by 1 on both
-/// sides, which holds the integer but does not name it.
+/// Rounds to an integer. Infinities and NaN stay; an interval beyond 2^(2 * kMaxBits) grows by 1 on
+/// both sides, so that it contains the integer without determining it.
 Number Round(const Number& x, Rounding rounding, Precision& precision);
 
 /// A binary floating-point format; overflow goes to infinity.
@@ -101,7 +101,7 @@ Number RoundTo(const FloatFormat& format, const Number& x, Precision& precision)
 /// "3/2", "0.1234..." for an interval, "infinity", "nan".
 std::string ToText(const Number& x);
 
-/// As a formula writes it: 12, 0.5, 1e-5, 0x1.8p-3.
+/// Parses a formula's number: 12, 0.5, 1e-5, 0x1.8p-3.
 /// Errors: kInvalid, kTooLarge; the place is the caller's.
 Result<mpq_class> ParseNumber(std::string_view text);
 

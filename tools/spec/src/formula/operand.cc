@@ -195,7 +195,7 @@ Result<Number> MapToType(const Number& real, const Operand& output, std::int64_t
   const auto plain = std::ranges::find(kPlainIntegers, type, &PlainInteger::type);
   if (plain != kPlainIntegers.end()) return MapToInteger(real, *plain, precision);
   return Error{ErrorCode::kUnsupported, "",
-               "a real is not mapped to " + std::string(format::Name(type)) + "; define " +
+               "formulas do not map reals to " + std::string(format::Name(type)) + "; define " +
                    output.name() + "_stored"};
 }
 

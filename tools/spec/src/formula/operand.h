@@ -1,6 +1,6 @@
-// The tensors that a formula speaks of, element by element, and what its result stands for in the
-// type of an output: spec/format/quantization.md, exact.S1, exact.S3 to exact.S5 and exact.S10 by
-// code of their own.
+// Elements of a formula's tensors, and conversion of its result to an output's type. A second
+// implementation of spec/format/quantization.md, exact.S1, exact.S3 to exact.S5 and exact.S10,
+// independent of the reference.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class Operand {
 
   /// Row-major index of the element at `coordinates`; nullopt when there is none.
   std::optional<std::int64_t> At(std::span<const std::int64_t> coordinates) const;
-  /// That of the element which stands for `coordinates` of a shape this one broadcasts to.
+  /// The index of the element that broadcasts to `coordinates` of a larger shape.
   std::optional<std::int64_t> Broadcast(std::span<const std::int64_t> coordinates) const;
 
   Number Stored(std::int64_t element) const;
@@ -51,8 +51,8 @@ class Operand {
   std::vector<std::int64_t> integers_;  // also of UINT64, whose values lie above as 2^64 less
 };
 
-/// The value of `output`'s type that the exact result `real` becomes at `element`, as Stored gives
-/// it.  Errors: kUnsupported for a type that formulas do not map to.
+/// Converts the exact result `real` to `output`'s type at `element`, as Stored.  Errors:
+/// kUnsupported for a type that formulas do not map to.
 Result<Number> MapToType(const Number& real, const Operand& output, std::int64_t element,
                          Precision& precision);
 

@@ -1,4 +1,4 @@
-// From the text of a formula to its tree.
+// Parses the text of a formula into its tree.
 //
 //   statement  = "use" clause {"," clause} | left "=" expression
 //   left       = name | name "(" names ")" | name "[" names "]"
@@ -22,12 +22,12 @@
 
 namespace qtx::spec {
 
-/// `first_line` is that of the text's first line in its file.
+/// `first_line` is the line of the file at which the text begins.
 /// Errors: kInvalid or kTooLarge at "where:line:column", what was found and what expected.
 Result<std::vector<Statement>> ParseFormula(std::string_view text, const std::string& where,
                                             int first_line = 1);
 
-/// What stands above the first line of dashes.
+/// The text above the first line of dashes.
 std::string_view ExpressionsOf(std::string_view block);
 
 }  // namespace qtx::spec

@@ -38,7 +38,7 @@ struct Node {
 
 struct Statement {
   enum class Kind {
-    kUse,       // use `parameters`: clauses whose functions this formula knows
+    kUse,       // use `parameters`: clauses whose functions this formula may call
     kValue,     // name = body
     kFunction,  // name(parameters) = body
     kElement,   // name[parameters] = body: an element of an output by its coordinates

@@ -1,4 +1,4 @@
-// Where a page can be jumped to.
+// Anchors of a page.
 #pragma once
 
 #include <set>
@@ -10,10 +10,10 @@
 
 namespace qtx::spec {
 
-/// "Levels and tags" -> "levels-and-tags", as GitHub forms it, so that links hold in both places.
+/// "Levels and tags" -> "levels-and-tags", as on GitHub, so that links work in both places.
 std::string Slug(std::string_view title);
 
-/// The anchors of a document's page, all different.
+/// The anchors of a document's page, all unique.
 struct Anchors {
   std::vector<std::string> sections;  // of Document::sections, one each
   std::vector<std::string> clauses;   // of Document::clauses: the id; a repeated one gets "-2"

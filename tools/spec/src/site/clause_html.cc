@@ -16,7 +16,7 @@ namespace {
 
 using conformance::Outcome;
 
-// What is shown at once; the rest unfolds.
+// Number of items shown; the rest is folded.
 constexpr std::size_t kCasesShown = 3;
 constexpr std::size_t kPlacesShown = 2;
 constexpr std::size_t kMaxDiagnosis = 400;  // bytes of one, in the list of results
@@ -121,7 +121,7 @@ std::vector<const CodePlace*> NamedFirst(const std::vector<CodePlace>& places) {
   return sorted;
 }
 
-// What decides, and folded what else cites the clause.
+// The deciding code, and folded the other citations.
 std::string CodeHtml(const std::vector<CodePlace>& places) {
   std::vector<std::string> decides, others;
   for (const CodePlace* place : NamedFirst(places)) {
@@ -136,7 +136,7 @@ std::string CodeHtml(const std::vector<CodePlace>& places) {
   return html;
 }
 
-// Where nothing else holds a clause, its tests are shown.
+// The tests of a clause: a list if `shown` (nothing else holds the clause), else folded.
 std::string TestsHtml(const std::vector<CodePlace>& places, bool shown) {
   std::vector<std::string> items;
   for (const CodePlace* place : NamedFirst(places)) items.push_back(PlaceHtml(*place));
@@ -250,7 +250,7 @@ std::string BesideHtml(const std::string& anchor, const std::string& id, const C
 }
 
 std::string ExampleResultHtml(const std::vector<const conformance::Case*>& cases,
-                              const Facts& facts) {
+                              const ClauseIndex& facts) {
   std::string passed, failed, comma, failed_comma;
   std::set<std::string> arithmetics;
   for (const conformance::Case* c : cases) {
@@ -271,7 +271,7 @@ std::string ExampleResultHtml(const std::vector<const conformance::Case*>& cases
   return "<p class=\"ran\"><span class=\"mark good\">✓ ran, passed</span> in " + passed + "</p>\n";
 }
 
-std::string ClauseResultsHtml(const ClauseFacts& facts, const Facts& all) {
+std::string ClauseResultsHtml(const ClauseFacts& facts, const ClauseIndex& all) {
   std::string html = "<ul class=\"answers\">\n";
   for (const CaseGroup& group : facts.cases) {
     for (const conformance::Case* c : group.cases) {

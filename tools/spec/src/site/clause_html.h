@@ -1,10 +1,10 @@
-// What stands beside a clause, and the list of all results of a chapter's cases.
+// The HTML beside a clause, and the page of all results of a chapter.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "site/facts.h"
+#include "site/clause_index.h"
 
 namespace qtx::spec {
 
@@ -19,14 +19,14 @@ struct BesideLinks {
 std::string BesideHtml(const std::string& anchor, const std::string& id, const ClauseFacts& facts,
                        const std::map<std::string, std::string>& places, const BesideLinks& links);
 
-/// What came of an example: "passed in exact, float32".
+/// The result of an example: "passed in exact, float32".
 std::string ExampleResultHtml(const std::vector<const conformance::Case*>& cases,
-                              const Facts& facts);
+                              const ClauseIndex& facts);
 
 /// Every answer to every case of a clause.
-std::string ClauseResultsHtml(const ClauseFacts& facts, const Facts& all);
+std::string ClauseResultsHtml(const ClauseFacts& facts, const ClauseIndex& all);
 
-/// Whether any backend answered a case of it.
+/// True if a backend answered a case of the clause.
 bool HasResults(const ClauseFacts& facts);
 
 }  // namespace qtx::spec

@@ -190,7 +190,7 @@ class Scanner {
     return false;
   }
 
-  // What the comment above cites is cited by `name`.
+  // Attributes the citations of the preceding comment to `name`.
   void Attach(const std::string& name) {
     if (!comment_.empty()) Cite(comment_, comment_line_, name);
     comment_.clear();
@@ -265,7 +265,7 @@ void ReadCode(std::string_view code, const std::string& file, CodeMap& map) {
 
 Result<CodeMap> ReadSourceTree(const std::string& source) {
   CodeMap map;
-  // What computes comes first. The tools for the text itself speak of clauses by way of example.
+  // Modules that compute come first; the spec's tools cite clauses only as examples.
   for (const char* module : {"reference", "proto", "backends", "conformance", "tools"}) {
     QTX_ASSIGN_OR_RETURN(const std::vector<std::string> files, CodeFiles(source, module));
     for (const std::string& file : files) {

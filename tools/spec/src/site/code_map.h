@@ -1,4 +1,4 @@
-// Which functions and tests of the source tree cite which clause.
+// The code map: functions and tests that cite each clause.
 #pragma once
 
 #include <map>
@@ -18,13 +18,13 @@ struct CodePlace {
   bool is_test = false;
 };
 
-/// Clause -> who cites it, each name of a file once, in the order of files and lines.
+/// Clause -> places that cite it, each name once per file, ordered by file and line.
 using CodeMap = std::map<std::string, std::vector<CodePlace>, std::less<>>;
 
 /// "conv.S1 to conv.S3", "conv.S1 to .S3", "conv.S1 and conv.C2" -> the ids, in this order.
 std::vector<std::string> CitedClauses(std::string_view text);
 
-/// Adds what one file cites.
+/// Adds the citations of one file.
 void ReadCode(std::string_view code, const std::string& file, CodeMap& map);
 
 /// The C++ files of the modules below `source`.  Errors: kIo, kTooLarge.

@@ -1,4 +1,4 @@
-// The folder of a site: written beside, then put into its place.
+// Writes the folder of a site beside the old one, then replaces it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names every file of the site, so that nothing else is ever deleted.
+// Manifest of the site's files, so that nothing else is deleted.
 constexpr const char* kList = "qtx-site.txt";
 constexpr std::string_view kListHead = "Written by qtx spec html, which replaces these files:\n";
 constexpr std::int64_t kMaxListBytes = std::int64_t{1} << 22;
@@ -40,7 +40,7 @@ Result<std::set<std::string>> FilesBelow(const fs::path& folder) {
   return files;
 }
 
-// Errors: kInvalid when something there is not ours.
+// Errors: kInvalid for a file that is not of the site.
 Result<void> CheckReplaceable(const fs::path& folder) {
   std::error_code status;
   if (!fs::exists(folder, status)) return {};

@@ -1,4 +1,4 @@
-// A `formula` block as HTML.
+// Formula blocks as HTML.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace qtx::spec {
 
-/// The formula as it is read, and its text, folded.  Errors: kInvalid, in the file `where`.
+/// The rendered formula, and its source folded.  Errors: kInvalid, in the file `where`.
 Result<std::string> FormulaHtml(const Fence& fence, const std::string& where);
 
 }  // namespace qtx::spec

@@ -1,4 +1,4 @@
-// Text as HTML.
+// HTML helpers.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace qtx::spec {
 
-/// Whether `c` belongs to a word: a letter, digit or underscore.
+/// True for letters, digits and underscore.
 bool InWord(char c);
 
-/// `text`; of more than `limit` bytes the first, up to a whole character, and "...".
+/// `text`, cut to `limit` bytes at a character boundary with "..." appended.
 std::string Cut(std::string_view text, std::size_t limit);
 
 /// The href from a page to another, both relative to the site's folder: ("ops/conv.html",
@@ -19,10 +19,10 @@ std::string Cut(std::string_view text, std::size_t limit);
 /// itself "#conv.S1".
 std::string Relative(std::string_view page, std::string_view target);
 
-/// A block of program text, which scrolls in itself; `html` is escaped already.
+/// A scrollable code block; `html` is already escaped.
 std::string PreHtml(std::string_view html);
 
-/// YAML with spans around keys, texts in quotes and comments. All of it is escaped.
+/// YAML with spans around keys, texts in quotes and comments. Escaped.
 std::string HighlightYaml(std::string_view yaml);
 
 }  // namespace qtx::spec

@@ -8,17 +8,16 @@
 
 #include "qtx/spec/document.h"
 #include "site/anchors.h"
-#include "site/mentions.h"
+#include "site/cross_references.h"
 
 namespace qtx::spec {
 
-/// What the rest of the site knows of a page's text. Whatever is returned as HTML goes out as it
-/// is.
+/// Callbacks that insert HTML into a page. Returned HTML is not escaped.
 struct TextHooks {
   std::string page;  // of the site: "ops/conv.html"
   bool is_glossary = false;
-  Mentions* mentions = nullptr;
-  /// The href of a link as it is written in the text; empty: it leads out of the site.
+  CrossReferences* mentions = nullptr;
+  /// The href of a link as it is written in the text; empty: external.
   std::function<std::string(const std::string& target)> link;
   /// The HTML of a fenced or indented block, `index` of Document::fences.
   std::function<std::string(std::size_t index)> block;
@@ -26,7 +25,7 @@ struct TextHooks {
   std::function<std::string(std::size_t index)> beside;
 };
 
-/// What a search may find: a clause, or what a section says before, between and after its clauses.
+/// A searchable text: a clause, or a section without its clauses.
 struct Findable {
   std::string anchor;
   std::string title;  // the clause's id or the section's title
@@ -39,11 +38,11 @@ struct PageText {
   std::vector<Findable> findable;
 };
 
-/// Raw HTML of the text becomes text, an image what it says instead; links have the schemes http,
-/// https and mailto, or those that `hooks.link` gives.
+/// Raw HTML is shown as text, an image as its alternative text; links have the schemes http, https
+/// and mailto, or those that `hooks.link` gives.
 PageText RenderText(const Document& document, const Anchors& anchors, const TextHooks& hooks);
 
-/// The words of a glossary: of each table row whose first cell is "multiplier, shift" these two.
+/// The terms of a glossary: a table row with the first cell "multiplier, shift" defines these two.
 std::vector<std::string> GlossaryTerms(const Document& document);
 
 /// "quant_max" -> "term.quant_max".

@@ -1,5 +1,5 @@
-// The frame of every page: head, chapters at the side, previous and next. And the files of the page
-// code, which the build makes of site_page/ and cmake/page/.
+// The page template: head, list of chapters, previous and next; and the page's code, which the
+// build embeds from site_page/ and cmake/page/.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ extern const std::string_view kSiteScript;  // base.js, page.js
 
 /// A Markdown file of the text and its page.
 struct Chapter {
-  std::string path;   // below the text's folder: "ops/conv.md"
-  std::string page;   // below the site's folder: "ops/conv.html"
+  std::string path;   // relative to the spec's folder: "ops/conv.md"
+  std::string page;   // relative to the site's folder: "ops/conv.html"
   std::string title;  // "Arithmetic exact"
   Document document;
   Anchors anchors;
@@ -30,24 +30,24 @@ std::string PageOf(std::string_view path);
 std::string_view TopFolder(std::string_view page);
 /// "Operators" of "ops".
 std::string FolderTitle(std::string_view folder);
-/// What stands in lists within its folder: "exact".
+/// Its short name in lists of its folder: "exact".
 std::string ShortTitle(const Chapter& chapter);
 
 /// The order of reading: the text's own page, format, arithmetic, operators, the rest.
 bool ReadBefore(const Chapter& a, const Chapter& b);
 
-/// What one page says.
+/// The contents of a page.
 struct PageContent {
   std::string page;
   std::string title;
   std::string html;
-  const Chapter* chapter = nullptr;  // whose sections the side shows; nullptr: of none
+  const Chapter* chapter = nullptr;  // whose sections the sidebar shows; nullptr: none
 };
 
-/// A page in its frame. `chapters` are in the order of reading.
+/// Renders a page. `chapters` are in the order of reading.
 std::string FrameHtml(const PageContent& content, const std::vector<Chapter>& chapters);
 
-/// `text` with each @name@ replaced; the values are not looked through again.
+/// `text` with each @name@ replaced; values are not expanded again.
 std::string Fill(std::string_view text,
                  const std::vector<std::pair<std::string_view, std::string_view>>& values);
 

@@ -1,4 +1,4 @@
-// What the search of a site looks through.
+// The search index of a site.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct SearchEntry {
   Findable text;
 };
 
-/// The index as a script that calls searchIndex of page.js: a page of a folder may load a script,
-/// and not fetch a file. Texts are cut at kMaxFindableBytes.
+/// The index as a script that calls searchIndex of page.js: a local page can load scripts but not
+/// fetch files. Texts are cut to kMaxFindableBytes.
 std::string SearchScript(const std::vector<SearchedPage>& pages,
                          const std::vector<SearchEntry>& entries);
 

@@ -12,11 +12,11 @@
 
 #include "qtx/format/file.h"
 #include "site/clause_html.h"
-#include "site/facts.h"
+#include "site/clause_index.h"
+#include "site/cross_references.h"
 #include "site/formula_html.h"
 #include "site/html.h"
 #include "site/markdown.h"
-#include "site/mentions.h"
 #include "site/page.h"
 #include "site/search.h"
 
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kGlossary = "glossary.md";
 
-// Templates are forms to be filled in, and say nothing.
+// Skips templates, which state nothing.
 Result<std::vector<std::string>> ChapterPaths(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code status;
@@ -104,7 +104,7 @@ class Site {
     }
   }
 
-  /// Errors: a formula that is none.
+  /// Errors: kInvalid where the block does not parse as a formula.
   Result<std::vector<SiteFile>> Make() {
     for (const Chapter& chapter : chapters_) AddChapter(chapter);
     for (const auto& [folder, chapters] : folders_) AddFolder(folder, chapters);
@@ -149,7 +149,7 @@ class Site {
 
   std::string FolderPage(const std::string& folder) const { return folder + "/index.html"; }
 
-  // Where a link of a chapter's text leads to on the site; empty: out of it.
+  // The target on the site of a chapter's link; empty: external.
   std::string Resolve(const Chapter& chapter, const std::string& target) const {
     const std::string scheme = SchemeOf(target);
     if (scheme == "https" || scheme == "http" || scheme == "mailto") return target;
@@ -169,7 +169,7 @@ class Site {
     return folders_.contains(path) ? Relative(chapter.page, FolderPage(path)) : "";
   }
 
-  // The one place that decides how a block of a text is shown.
+  // Renders a fenced block of a chapter.
   std::string BlockHtml(const Chapter& chapter, std::size_t i) {
     const Fence& fence = chapter.document.fences[i];
     if (fence.info == "formula") {
@@ -189,8 +189,8 @@ class Site {
     const std::string results = "results/" + chapter.page;
     const bool spec = IsOfTheSpec(chapter);
     static const Targets kNoTerms;
-    Mentions mentions(clauses_, chapter.path == kGlossary ? kNoTerms : terms_,
-                      fs::path(chapter.path).stem().string());
+    CrossReferences mentions(clauses_, chapter.path == kGlossary ? kNoTerms : terms_,
+                             fs::path(chapter.path).stem().string());
     TextHooks hooks;
     hooks.page = chapter.page;
     hooks.is_glossary = chapter.path == kGlossary;
@@ -279,7 +279,7 @@ class Site {
 
   const SiteInput& input_;
   std::vector<Chapter> chapters_;
-  Facts facts_;
+  ClauseIndex facts_;
   std::map<std::string, const Chapter*> by_path_;
   std::map<std::string, std::vector<const Chapter*>> folders_;
   Targets clauses_, terms_;

@@ -19,7 +19,7 @@ PageText Rendered(const std::string& markdown, bool is_glossary = false,
   EXPECT_TRUE(document.has_value());
   if (!document.has_value()) return {};
   const Anchors anchors = AnchorsOf(*document);
-  Mentions mentions(kNone, terms, "x");
+  CrossReferences mentions(kNone, terms, "x");
   TextHooks hooks;
   hooks.page = "x.html";
   hooks.is_glossary = is_glossary;

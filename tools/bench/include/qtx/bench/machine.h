@@ -1,4 +1,4 @@
-// What this machine can do at most, measured: multiply-adds per instruction, bytes per cache.
+// Measures the machine's peaks: multiply-adds per second, and bandwidth of each cache level.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,28 @@ namespace qtx::bench {
 
 struct Peak {
   std::string name;     // "vpdpbusd 512"
-  bool floats = false;  // of binary32, else of bytes
+  bool floats = false;  // binary32; else int8
   int threads = 1;
-  double gops = 0;  // 10^9 operations a second, two a multiply-add
+  double gops = 0;  // 10^9 operations per second; a multiply-add is two
 };
 
 struct Bandwidth {
   std::string level;       // "L1", "L2", "L3", "DRAM"
-  std::int64_t bytes = 0;  // that each thread reads over and over
+  std::int64_t bytes = 0;  // that each thread reads repeatedly
   int threads = 1;
-  double gbps = 0;  // 10^9 bytes a second
+  double gbps = 0;  // 10^9 bytes per second
 };
 
 struct Machine {
-  std::string processor;  // as the system calls it
+  std::string processor;  // its name in the operating system
   std::vector<Peak> peaks;
   std::vector<Bandwidth> bandwidths;
 };
 
-/// Measures with each number of threads, each figure the best of runs that take `seconds` together.
+/// Measures with each number of threads; each figure is the best of repeated runs over `seconds`.
 Machine MeasureMachine(const std::vector<int>& threads, double seconds);
 
-/// The highest peak of that kind and number of threads; nullptr when none was measured.
+/// The highest peak for that kind and number of threads; nullptr when none was measured.
 const Peak* HighestPeak(const Machine& machine, bool floats, int threads);
 
 }  // namespace qtx::bench

@@ -1,4 +1,4 @@
-// What a benchmark found, for people, programs and the eye.
+// Benchmark reports as text, JSON and SVG.
 #pragma once
 
 #include <string>
@@ -18,16 +18,15 @@ struct Report {
 /// The highest measured peak for the row's kind of numbers and threads; nullptr when unknown.
 const Peak* PeakOf(const Machine& machine, const Row& row);
 
-/// A line for each row of one race, and each work it left out; before them, what the machine can do
-/// and the heads of the columns.
+/// The machine's peaks and the column headings; then a line for each row and each skipped workload.
 std::string ToText(const Machine& machine);
 std::string ToText(const Machine& machine, const Results& results);
 
-/// `rows[]` and the machine; programs may rely on the keys that README names.
+/// `rows[]` and the machine; the keys in README.md are stable.
 std::string ToJson(const Report& report);
 
-/// A roofline for each number of threads, and for integers and floats: GOP/s over operations a
-/// byte.
+/// Rooflines (GOP/s over operations per byte), one for each number of threads and for integers and
+/// floats.
 std::string ToSvg(const Report& report);
 
 }  // namespace qtx::bench

@@ -1,4 +1,4 @@
-// What is measured, as plain tables: the sizes of matrix products and the convolutions of networks.
+// Tables of workloads: sizes of matrix products, and the convolutions of networks.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace qtx::bench {
 
-/// The types of a work: of its activations and of its weights.
+/// The types of a workload's activations and weights.
 struct Types {
-  std::string_view name;  // "u8s8c": a c for scales of the weights per output channel
+  std::string_view name;  // "u8s8c": c: weights have a scale per output channel
   format::ElementType activations, weights;
   bool per_channel;
 };
-/// Every combination that works are made in. "fp32" is the name of the float twin of any of them.
+/// All combinations that workloads use. "fp32" names the float twin of any of them.
 std::span<const Types> QuantizedTypes();
 inline constexpr std::string_view kFloatTypes = "fp32";
 
@@ -27,11 +27,11 @@ struct ProductShape {
 };
 std::span<const ProductShape> ProductShapes();
 
-/// A square image and window, padded so that stride 1 keeps the size.
+/// A convolution with a square image and window and "same" padding.
 struct ConvShape {
   std::int64_t channels, outputs, size, kernel, stride;
   bool depthwise;
-  int count;  // how often its network has it
+  int count;  // occurrences in its network
 
   std::int64_t output_size() const { return (size - 1) / stride + 1; }
   std::int64_t multiply_adds() const {
@@ -42,7 +42,8 @@ struct ConvTable {
   std::string_view network;
   std::span<const ConvShape> shapes;  // distinct
 };
-/// The convolutions of MobileNet v1 and v2 at 224 and of ResNet-50 (stride in the 3x3 window).
+/// The convolutions of MobileNet v1 and v2 at 224 x 224 and of ResNet-50 (stride in the 3x3
+/// convolution).
 std::span<const ConvTable> ConvTables();
 
 /// MobileNet v1: a depthwise and a pointwise convolution each.
@@ -51,7 +52,7 @@ struct SeparableBlock {
 };
 std::span<const SeparableBlock> MobileNetV1Blocks();
 
-/// ResNet-50: `blocks` bottlenecks of `width`, of which the first strides.
+/// ResNet-50: `blocks` bottlenecks of `width`, the first of which has the stride.
 struct BottleneckStage {
   std::int64_t width;
   int blocks;

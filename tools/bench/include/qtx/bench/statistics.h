@@ -1,4 +1,4 @@
-// Times of rounds, told as a middle and how far the rounds lie from it.
+// Median and quartiles of measured times.
 #pragma once
 
 #include <span>
@@ -6,16 +6,16 @@
 
 namespace qtx::bench {
 
-/// Quartiles, between the two nearest values where they fall between.
+/// Quartiles, interpolated between the two nearest values.
 struct Spread {
   double low = 0, median = 0, high = 0;
 };
 /// REQUIRES: `values` is not empty.
 Spread SpreadOf(std::vector<double> values);
 
-/// How many times as fast as the peer: the spread of peer[i] / own[i], round by round, so that what
-/// slows both down in a round does not count.
-/// REQUIRES: as many of both, at least one, all positive.
+/// Speed relative to the peer: the spread of peer[i] / own[i], round by round, so that a slowdown
+/// of both in one round cancels.
+/// REQUIRES: equal sizes of at least 1, all values positive.
 Spread SpeedRatio(std::span<const double> own, std::span<const double> peer);
 
 }  // namespace qtx::bench

@@ -1,4 +1,4 @@
-// Runs a model over samples, and writes what was seen of each FLOAT value into the model.
+// Calibration: runs a model over samples and writes statistics of each FLOAT value into it.
 // Source: spec/format/statistics.md.
 #pragma once
 
@@ -19,25 +19,26 @@
 
 namespace qtx::calibrate {
 
-/// Computes a model; each thread has its own.
+/// Runs a model; each thread has its own executor.
 class Executor {
  public:
-  /// Called with each value that a node produces, while the tensor lives; with inputs, too, or not.
+  /// Called with each value that a node produces; may also be called with inputs. The tensor is
+  /// only valid during the call.
   using Observer = std::function<void(const std::string& value, const format::Tensor&)>;
   virtual ~Executor() = default;
   virtual Result<void> Run(std::span<const format::Tensor> inputs, const Observer& observer) = 0;
 };
 using MakeExecutor = std::function<Result<std::unique_ptr<Executor>>()>;
 
-/// The model as the reference computes it in arithmetic `float32`. `model` must outlive the result.
+/// Executors that run the reference in arithmetic `float32`. `model` must outlive the result.
 MakeExecutor ReferenceExecutor(const format::Model& model);
 
 inline constexpr std::int64_t kDefaultBins = 2048;
 
 struct Progress {
-  std::int64_t done = 0;     // of this run's samples, skipped ones too
+  std::int64_t done = 0;     // samples of this run, including skipped ones
   std::int64_t planned = 0;  // of this shard
-  std::int64_t resumed = 0;  // of `done`, those the journal had
+  std::int64_t resumed = 0;  // how many of `done` came from the journal
   std::int64_t skipped = 0;
 };
 
@@ -47,12 +48,13 @@ struct Options {
   bool skip_bad_samples = false;  // else the first one ends the run
   std::int64_t shard_index = 1;   // 1 .. shard_count: every shard_count-th sample
   std::int64_t shard_count = 1;
-  /// Of what computes the samples, whose results are the same bits for the same name; calibrations
-  /// by another one do not belong together.
+  /// Identifies the executor: equal names mean bit-equal results. Calibrations with different names
+  /// cannot be merged.
   std::string executor = "reference";
   std::string journal;  // path; empty: none
   std::chrono::milliseconds journal_interval{5000};
-  std::function<void(const Progress&)> progress;  // after each sample, from any one thread
+  std::function<void(const Progress&)>
+      progress;  // called after each sample, by one thread at a time
 };
 
 struct SkippedSample {
@@ -75,16 +77,16 @@ struct Calibration {
   std::vector<LeftOut> left_out;       // by value
 };
 
-/// `model` with statistics on every FLOAT value of its graph, initializers included, and
-/// kMetadataKey saying what was covered. The same bytes for any number of threads, any order of
-/// shards joined by MergeModels, and any interruption that a journal bridged.
-/// Errors: of the first bad sample, unless they are skipped; kInvalid when none is left, for
-/// options out of range, for a journal of something else; those of the executor; kIo of the
-/// journal.
+/// Returns `model` with statistics on every FLOAT value of its graph, initializers included, and
+/// the coverage under kMetadataKey. The bytes do not depend on the number of threads, the order in
+/// which MergeModels merges shards, or resumption from a journal.
+/// Errors: that of the first bad sample, unless bad samples are skipped; kInvalid if no sample is
+/// left, for options out of range and for a journal of another run; those of the executor; kIo of
+/// the journal.
 Result<Calibration> Calibrate(const format::Model& model, const Samples& samples,
                               const MakeExecutor& make, const Options& options);
 
-/// Key in metadata_props of what a calibration covered, as JSON: README.md of tools/calibrate.
+/// Key in metadata_props of the coverage of a calibration (JSON, see tools/calibrate/README.md).
 inline constexpr std::string_view kMetadataKey = "qtx.calibration";
 
 struct Merged {
@@ -92,11 +94,10 @@ struct Merged {
   std::vector<std::string> missing;  // shards, such as "2/4"
 };
 
-/// Shards of one calibration, or calibrations of one model on other data, as if one process had
-/// seen all samples. Any order and any tree of merges gives the same bytes.
-/// Errors: kInvalid at "models[i]" for a model that was not calibrated, is another one or had other
-/// options, and for samples that are in two of them; at "models" when all shards are there and no
-/// sample is left.
+/// Merges shards of one calibration, or calibrations of one model on other data, as if one process
+/// had seen all samples. The bytes do not depend on the order of merges.
+/// Errors: kInvalid at "models[i]" for an uncalibrated or different model, other options, or a
+/// sample that an earlier model has; at "models" when no sample is left.
 Result<Merged> MergeModels(std::span<const format::Model> models);
 
 }  // namespace qtx::calibrate

@@ -1,4 +1,4 @@
-// Statistics of tensors, kept exactly: whoever adds what in which order gets the same bits.
+// Exact statistics of tensors: the result does not depend on the order of additions.
 // Source: spec/format/statistics.md, statistics.S2 and statistics.S3.
 #pragma once
 
@@ -14,13 +14,14 @@
 namespace qtx::calibrate {
 
 struct StatisticsOptions {
-  /// Of min, max, mean, std and moments; counted from the end where negative.
+  /// Axis of min, max, mean, std and moments; negative counts from the end.
   std::optional<std::int64_t> axis;
-  /// Of the histogram of the whole tensor, at most; 0: none, else 2 to kMaxHistogramBins.
+  /// Maximal number of histogram bins, 2 to kMaxHistogramBins; 0: no histogram. The histogram is
+  /// per tensor.
   std::int64_t bins = 0;
 };
 
-/// Takes tensors of one value, one after the other.
+/// Accumulates the tensors of one value.
 class StatisticsAccumulator {
  public:
   explicit StatisticsAccumulator(const StatisticsOptions& options);
@@ -28,18 +29,19 @@ class StatisticsAccumulator {
   StatisticsAccumulator& operator=(StatisticsAccumulator&&) noexcept;
   ~StatisticsAccumulator();
 
-  /// Errors: kUnsupported unless it is FLOAT, FLOAT16 or BFLOAT16 without quantization; kInvalid
-  /// without the axis, where its size is another than before, or where bytes and dims disagree.
+  /// Errors: kUnsupported for types other than unquantized FLOAT, FLOAT16 and BFLOAT16; kInvalid if
+  /// the axis is missing or its size changes, or if bytes and dims disagree.
   Result<void> Add(const format::Tensor& tensor);
-  /// What `other` took, too.  Errors: kInvalid for an axis or a number of bins unlike this one's.
+  /// Adds what `other` accumulated.  Errors: kInvalid if axis or bins differ.
   Result<void> Merge(const StatisticsAccumulator& other);
-  /// The same of what Finish gave.  Errors: kInvalid also without moments, where they are not sums
-  /// of binary32 values, and without a dyadic histogram where this one has bins.
+  /// Adds the result of a Finish.  Errors: also kInvalid without moments, for moments that are not
+  /// sums of binary32 values, and without a dyadic histogram if this one has bins.
   Result<void> Merge(const format::Statistics& other);
-  /// Mean and std are the exact ones, rounded once, half even. An element of the axis without a
-  /// finite value has 0 everywhere; a tensor without any has no min, max, mean, std, histogram.
+  /// Mean and std are exact, rounded once, half to even. An element of the axis without finite
+  /// values has 0 everywhere; a tensor without finite values has no min, max, mean, std and
+  /// histogram.
   format::Statistics Finish() const;
-  /// As new, with the memory it has.
+  /// Resets to the initial state but keeps the memory.
   void Clear();
 
  private:
@@ -47,17 +49,17 @@ class StatisticsAccumulator {
   std::unique_ptr<State> state_;
 };
 
-/// Statistics of the union of the two samples. Where both have moments everything is exact; else
-/// mean and std combine by count (Chan, Golub, LeVeque 1979), and moments are dropped. Dyadic
-/// histograms are joined at the coarser width, then pairs of bins until at most `max_bins`; others
-/// must have equal bounds and numbers of bins.
+/// Statistics of the union of two samples. If both have moments the result is exact; else mean and
+/// std are combined by count (Chan, Golub, LeVeque 1979) and moments dropped. Dyadic histograms are
+/// merged at the coarser width, then by pairs of bins down to `max_bins`; others must have equal
+/// bounds and numbers of bins.
 /// Errors: kInvalid when axes, vector sizes or histograms do not match, when moments contradict
-/// min and max, or when max_bins < 2; kTooLarge when a count or a sum passes what its field holds.
+/// min and max, or when max_bins < 2; kTooLarge when a count or sum overflows its field.
 /// Source: statistics.S2.
 Result<format::Statistics> Merge(const format::Statistics& a, const format::Statistics& b,
                                  std::int64_t max_bins = format::kMaxHistogramBins);
 
-/// Per-tensor statistics of per-axis ones; as they are without an axis.
+/// Reduces per-axis statistics to per-tensor ones.
 /// Errors: those of Merge; kInvalid without moments.
 Result<format::Statistics> WithoutAxis(const format::Statistics& statistics);
 

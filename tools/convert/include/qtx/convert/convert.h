@@ -1,5 +1,5 @@
-// Models in and out of the extended form. Every conversion returns a ledger of what became of each
-// field.  Converters see the format only.
+// Converters to and from the extended form. Every conversion returns a ledger that says what became
+// of each field.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@
 namespace qtx::convert {
 
 struct LedgerEntry {
-  std::string value;  // of which value, node or "model"
+  std::string value;  // name of a value or node, or "model"
   std::string field;  // "scale", "min", "layout", ...
   enum class Fate { kKept, kChanged, kDropped } fate = Fate::kKept;
   std::string why;  // empty for kept
 };
 
-/// What a form may be unable to hold. Without leave it is an error, with leave a ledger entry.
+/// Something that a target may be unable to express: an error, or a ledger entry if --allow permits
+/// it.
 struct Loss {
   std::string_view name;  // as --allow names it
   std::string_view what;
@@ -31,24 +32,24 @@ struct Loss {
 std::span<const Loss> Losses();
 
 struct Options {
-  std::vector<std::string> allow;  // names of losses
-  std::int64_t opset = 0;          // of ONNX that is written; 0: the smallest that has the types
-  std::string subgraph;            // of a TFLite file: name, signature or index; empty: the first
+  std::vector<std::string> allow;  // names of permitted losses
+  std::int64_t opset = 0;          // opset of the ONNX written; 0: the smallest that has the types
+  std::string subgraph;  // subgraph of a TFLite file: name, signature or index; empty: the first
 };
 
-/// A file to convert, and what belongs to it.
+/// A file to convert, with its companion files.
 struct Source {
-  std::string path;  // names the file in errors; what it refers to lies beside it; "-" is stdin
+  std::string path;  // names the file in errors; files it refers to lie beside it; "-" is stdin
   format::FileBytes file;
   std::vector<std::string> with;      // paths of further files: weights, the model of a profile
-  std::optional<format::Model> onnx;  // the bytes parsed, where they are an ONNX model
+  std::optional<format::Model> onnx;  // the parsed bytes, if they are an ONNX model
 
   std::string_view bytes() const { return file.view(); }
 };
 
 /// Errors: kIo, kTooLarge.
 Result<Source> Open(const std::string& path, std::vector<std::string> with = {});
-/// The same of a file's bytes in memory; `path` names them in errors.
+/// A source from bytes in memory; `path` names them in errors.
 Source FromBytes(std::string bytes, const std::string& path);
 
 struct Conversion {
@@ -56,71 +57,72 @@ struct Conversion {
   std::vector<LedgerEntry> ledger;
 };
 
-/// What is written: an ONNX model, extended or stock, or a file of another form.
+/// The output of a conversion: an ONNX model (extended or stock) or the bytes of another kind.
 struct Export {
   std::variant<format::Model, std::string> content;
   std::vector<LedgerEntry> ledger;
 };
 
-/// What a kind's reader takes beside the file: Source::with, Options::subgraph.
+/// What else a kind's reader uses: nothing, Source::with or Options::subgraph.
 enum class Takes { kNothing, kFiles, kSubgraph };
 
-/// A form that models come in.
+/// A kind of model files.
 struct Kind {
   std::string_view name;  // as --from and --to name it
   std::string_view what;
-  bool (*matches)(const Source&);  // by content
-  /// To the extended form. nullptr: cannot be read. `where` of an error leaves the file to Read.
+  bool (*matches)(const Source&);  // recognizes the kind by its content
+  /// Converts to the extended form; nullptr: cannot be read. Read adds the file to `where` of
+  /// errors.
   Result<Conversion> (*read)(const Source&, const Options&);
-  /// From the extended form, which Check has vetted. nullptr: cannot be written.
+  /// Converts from the extended form, already vetted by Check; nullptr: cannot be written.
   Result<Export> (*write)(const format::Model&, const Options&);
-  std::string_view extension = ".onnx";  // of files that are written
+  std::string_view extension = ".onnx";  // of written files
   Takes takes = Takes::kNothing;
 };
 
-/// All kinds, in the order in which their `matches` are asked.
+/// All kinds, in the order in which `matches` is tried.
 std::span<const Kind> Kinds();
-/// nullptr: no kind of that name.
+/// nullptr for an unknown name.
 const Kind* FindKind(std::string_view name);
-/// Errors: kInvalid when the source is of no kind.
+/// The kind of a source.  Errors: kInvalid if no kind matches.
 Result<const Kind*> KindOf(const Source& source);
 
-/// The extended form of `source`, checked by every rule of the spec.
-/// Errors: those of the kind's reader, kInvalid for a rule that is broken; `where` begins with the
-/// path.
+/// Converts `source` to the extended form and checks it by every rule of the spec.
+/// Errors: those of the kind's reader, kInvalid for a broken rule; `where` begins with the path.
 Result<Conversion> Read(const Source& source, const Kind& kind, const Options& options = {});
 
-/// For targets without floating point: gives the output of each Conv, Gemm and MatMul its
-/// requantization, one multiplier and shift for each scale of the weights, brings biases to INT32
-/// in units of x_scale * w_scale, half to even, and says in the ledger where the worst sum of the
-/// actual weights exceeds 32 bits.
-/// Errors: kUnsupported (a node over FLOAT values without `--allow float`, scales that one
-/// accumulator cannot have), kInvalid (a bias that 32 bits do not hold).
+/// For targets without floating point: adds to the output of each Conv, Gemm and MatMul a
+/// requantization (a multiplier and shift for each scale of the weights) and converts biases to
+/// INT32 in units of x_scale * w_scale, rounded half to even. The ledger says where the worst-case
+/// sum over the actual weights exceeds 32 bits.
+/// Errors: kUnsupported (a node over FLOAT values without `--allow float`, scales that do not
+/// permit a single accumulator), kInvalid (a bias that overflows 32 bits).
 /// Source: spec/format/requantization.md, fixed_point.S1.
 Result<Conversion> ToIntegerOnly(const format::Model& model, const Options& options = {});
 
-/// Every UINT8Q value as INT8Q, or the other way: stored integers, offset and range shifted by 128,
-/// so that all reals stay.  Errors: those of Decode.  REQUIRES: `to` is INT8Q or UINT8Q.
+/// Converts every UINT8Q value to INT8Q or the reverse, shifting stored integers, offset and range
+/// by 128, so that the reals are unchanged.  Errors: those of Decode.  REQUIRES: `to` is INT8Q or
+/// UINT8Q.
 Result<Conversion> ToEightBits(const format::Model& model, format::ElementType to,
                                const Options& options = {});
 
-/// Stock ONNX to the extended form. Annotated values (elem_type FLOAT with quantization) take their
-/// type from the annotation.  Errors: kInvalid, kUnsupported.
+/// Converts stock ONNX to the extended form. Annotated values (elem_type FLOAT with quantization)
+/// take their type from the annotation.  Errors: kInvalid, kUnsupported.
 Result<Conversion> FromOnnx(const format::Model& model, const Options& options = {});
 
-/// The extended form to stock QDQ ONNX: every quantized value is a FLOAT value of the same name,
-/// annotated.  Errors: kUnsupported, naming value and type that the opset cannot say.
+/// Converts the extended form to stock QDQ ONNX: every quantized value becomes an annotated FLOAT
+/// value of the same name.  Errors: kUnsupported for a type that the opset lacks, naming value and
+/// type.
 Result<Conversion> ToQdq(const format::Model& model, const Options& options = {});
 
-/// A .tflite flatbuffer to the extended form, NCHW inside, the graph's inputs and outputs as TFLite
-/// has them.  Errors: kInvalid (not a verified TFLite file), kUnsupported (operator and tensor by
-/// name).
+/// Converts a .tflite flatbuffer to the extended form: NCHW inside, graph inputs and outputs in
+/// TFLite's layout.  Errors: kInvalid (not a verified TFLite file), kUnsupported (operator and
+/// tensor by name).
 Result<Conversion> FromTflite(std::string_view bytes, const Options& options = {});
 
-/// The extended form to a .tflite flatbuffer. A model that came from one, and still is its graph,
-/// goes out as it came in; any other is written anew, activations as [N,H,W,C].
-/// Errors: kUnsupported for what TFLite's operators and quantization cannot say, naming node or
-/// value, and for losses.
+/// Converts the extended form to a .tflite flatbuffer. An unchanged model that came from TFLite is
+/// written as it was read; others are written from the graph, activations as [N,H,W,C].
+/// Errors: kUnsupported for what TFLite cannot express, naming node or value, and for losses.
 Result<Export> ToTflite(const format::Model& model, const Options& options = {});
 
 }  // namespace qtx::convert

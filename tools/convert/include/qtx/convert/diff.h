@@ -1,4 +1,4 @@
-// In what two models differ.
+// Differences between two models.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@ namespace qtx::convert {
 struct Difference {
   std::string place;  // "model", "node 'conv'", "value 'x'", "initializer 'w'", "input[0]"
   std::string field;  // "scale", "attribute 'pads'", "data", "present", ...
-  std::string a, b;   // what each has, as text; data: the first element that differs, and how many
+  std::string a,
+      b;  // both as text; for data the first differing element and the number of differing ones
 };
 
-/// Values and initializers are compared by name, nodes by what they produce, initializers by the
-/// elements they hold, whatever carries them. Empty: the models mean the same and say the same.
+/// Compares values and initializers by name, nodes by their outputs, and initializers by their
+/// elements, whatever their encoding. Empty if the models agree.
 /// Errors: those of Decode, with the initializer and "a" or "b" in `where`.
 Result<std::vector<Difference>> Diff(const format::Model& a, const format::Model& b);
 

@@ -1,4 +1,4 @@
-// What a model says of its values, what looks wrong in it, and both as a page to look at.
+// Inspection of a model: its values, findings about what looks wrong, and an HTML page with both.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace qtx::inspect {
 
-/// Something that looks wrong: no rule is broken, but somebody should look.
+/// Something suspicious that breaks no rule of the spec.
 struct Finding {
   std::string value;
   std::string_view kind;  // a name of FindingKinds()
@@ -26,34 +26,34 @@ struct FindingKind {
 };
 std::span<const FindingKind> FindingKinds();
 
-/// A value of the graph, with what it takes to draw it.
+/// A value of the graph, with the data to draw it.
 struct Value {
   std::string name;
   enum class Role { kInput, kOutput, kInner, kConstant } role = Role::kInner;
   format::TensorType type;  // parameters inline; an annotated FLOAT value stays FLOAT
-  bool annotated = false;   // FLOAT, meant to be quantized so
-  /// Real extremes of each parameter, or one pair for the tensor: of the data of a constant, else
-  /// of the statistics. Empty: unknown.
+  bool annotated = false;   // FLOAT with a quantization annotation
+  /// Real extremes for each parameter or for the tensor: of a constant's data, else of the
+  /// statistics. Empty: unknown.
   std::vector<double> lowest, highest;
-  /// What each parameter can hold: scale * (quant_min - offset), scale * (quant_max - offset).
-  /// Empty where the storage has no integers.
+  /// The range of each parameter: scale * (quant_min - offset) and scale * (quant_max - offset).
+  /// Empty unless the storage is an integer type.
   std::vector<double> range_lower, range_upper;
-  /// Of the real values, at most kBins of them.
+  /// Histogram of the real values, at most kBins bins.
   std::optional<format::Histogram> histogram;
-  /// Share of a quantized constant's values at an end of the stored range beside the first there;
-  /// of others, what a histogram shows beyond it. nullopt: unknown.
+  /// Share of values at an end of the stored range (the first one there not counted), for a
+  /// quantized constant; else the share of the histogram beyond the range. nullopt: unknown.
   std::optional<double> saturated;
 };
 
 inline constexpr std::size_t kBins = 128;
 
-/// Every typed value: inputs, inner values, outputs, constants. Weights are decoded one at a time.
+/// Every typed value: inputs, inner values, outputs, constants.
 /// Errors: those of Decode for a constant that cannot be read.
 Result<std::vector<Value>> Examine(const format::Model& model);
 
 std::vector<Finding> Findings(const std::vector<Value>& values);
 
-/// One page that needs nothing else. `report` is the JSON of `qtx quantize --report`, or empty.
+/// A self-contained HTML page. `report` is the JSON of `qtx quantize --report`, or empty.
 /// Errors: those of Examine.
 Result<std::string> ToHtml(const format::Model& model, std::string_view title,
                            std::string_view report = "");

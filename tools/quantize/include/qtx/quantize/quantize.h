@@ -1,5 +1,6 @@
-// A float model with statistics to the extended form: types chosen value by value, weights and
-// biases stored as integers, Casts where FLOAT and quantized values meet.
+// Post-training quantization: converts a float model with statistics to the extended form. Chooses
+// a type for each value, stores weights and biases as integers, and inserts Casts between FLOAT and
+// quantized values.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ struct ActivationChoice {
   bool operator==(const ActivationChoice&) const = default;
 };
 /// "int8", "uint16:symmetric", "int8:asymmetric_pow2:narrow", "float".
-/// Errors: kInvalid, naming what is expected.
+/// Errors: kInvalid, with the expected forms.
 Result<ActivationChoice> ParseActivations(std::string_view text);
 
 enum class Granularity { kPerTensor, kPerAxis, kBlocks };
@@ -32,7 +33,7 @@ struct WeightChoice {
   bool quantized = true;
   TypeSpec type = {format::ElementType::kInt8, format::Scheme::kSymmetric, true};
   Granularity granularity = Granularity::kPerAxis;  // axis: of the outputs
-  std::int64_t block = 0;                           // elements along the reduced axis; kBlocks only
+  std::int64_t block = 0;  // block size along the reduced axis; kBlocks only
   bool operator==(const WeightChoice&) const = default;
 };
 /// "int8:symmetric:per-axis", "int4:block=32", "uint4:asymmetric:per-tensor", "float". A signed
@@ -40,7 +41,7 @@ struct WeightChoice {
 /// Errors: kInvalid, naming what is expected.
 Result<WeightChoice> ParseWeights(std::string_view text);
 
-/// How the values that one node produces, and its weights, are quantized.
+/// How a node's outputs and weights are quantized.
 struct Settings {
   ActivationChoice activations;
   WeightChoice weights;
@@ -48,9 +49,9 @@ struct Settings {
   RangeMethods weight_range = {RangeMethod{}};
 };
 
-/// Settings of some nodes: what is absent stays as it is for all.
+/// Settings for some nodes; absent ones keep the general setting.
 struct Rule {
-  std::string name = "*";     // glob over a node's name and the names of its outputs
+  std::string name = "*";     // glob on the node's name and its outputs' names
   std::string op_type = "*";  // glob
   bool keep_float = false;
   std::optional<ActivationChoice> activations;
@@ -59,24 +60,24 @@ struct Rule {
   std::string place;  // "rules.yaml:12", for errors
 };
 /// `path` names the text in errors.  Source: tools/quantize/README.md, "Rules".
-/// Errors: kInvalid naming file, line and what is expected.
+/// Errors: kInvalid with file, line and what is expected.
 Result<std::vector<Rule>> ParseRules(std::string_view text, const std::string& path);
 
-/// The model with statistics measured anew, per axis 1 and with histograms.
+/// Measures the statistics of a model again, per axis 1 and with histograms.
 using Measure = std::function<Result<format::Model>(const format::Model&)>;
 
 struct Options {
   Settings settings;
-  std::vector<Rule> rules;    // a later one wins
-  bool quantized_io = false;  // graph inputs and outputs too; else Casts stand at the borders
-  bool equalize = false;      // weights of neighbouring layers, channel by channel (equalize.cc)
-  bool correct_bias = false;  // by the mean error of the weights (bias_correction.cc)
-  Measure measure;            // asked where a value lacks what these two need; none: an error
+  std::vector<Rule> rules;    // later rules override earlier ones
+  bool quantized_io = false;  // quantize graph inputs and outputs too; else Casts convert them
+  bool equalize = false;      // cross-layer equalization (equalize.cc)
+  bool correct_bias = false;  // bias correction (bias_correction.cc)
+  Measure measure;  // called if a value lacks statistics that these two need; empty: an error
 };
 
-/// What became of a field, as converters say it.
+/// What became of a field (as in convert.h).
 struct LedgerEntry {
-  std::string value;  // of which value or node
+  std::string value;  // name of a value or node
   std::string field;
   enum class Fate { kKept, kChanged, kDropped } fate = Fate::kKept;
   std::string why;  // may be empty for kept
@@ -86,9 +87,9 @@ struct LedgerEntry {
 struct Quantized {
   format::Model model;
   std::vector<LedgerEntry> ledger;
-  format::Model real;  // the float model behind it: folded, equalized, with the statistics used
-  /// By the name of a quantized value or initializer: the FLOAT one of `real` that it stands for,
-  /// and the ranges taken, one for each of its parameters (none: given by operator or scales).
+  format::Model real;  // the float model after folding and equalizing, with the statistics used
+  /// For each quantized value or initializer, by name: the corresponding FLOAT value of `real`, and
+  /// the chosen range of each parameter (none if the operator or other scales determine it).
   struct Source {
     std::string real;
     std::vector<ChosenRange> ranges;
@@ -96,10 +97,10 @@ struct Quantized {
   std::map<std::string, Source> sources;
 };
 
-/// The model with every node that the table of operators.cc knows, and no rule keeps, over
-/// quantized values. Statistics come from the values' own types and stay on them.
-/// Errors: kInvalid naming the value that lacks statistics, the rule that matches nothing; what
-/// ChooseParameters and RangeOf say; kUnsupported for nodes with subgraphs; those of `measure`.
+/// Quantizes every node that operators.cc lists, unless a rule keeps it float. Statistics are read
+/// from the values' types and kept there.
+/// Errors: kInvalid for a value without statistics or a rule that matches nothing (named); those of
+/// ChooseParameters, RangeOf and `measure`; kUnsupported for nodes with subgraphs.
 Result<Quantized> Quantize(const format::Model& model, const Options& options);
 
 }  // namespace qtx::quantize

@@ -1,5 +1,5 @@
-// Which part of a value's numbers its stored integers shall cover: from statistics alone, or from
-// the numbers themselves.
+// Range methods: choose the range of reals that the stored integers cover, from statistics or from
+// the data.
 #pragma once
 
 #include <span>
@@ -21,31 +21,30 @@ struct RangeMethod {
 /// "minmax", "percentile=99.99", "std=3", "entropy", "mse", "lp=2.4".
 std::string ToText(const RangeMethod& method);
 
-/// Methods in the order in which they are tried: the first that the statistics allow.
+/// Methods in order of preference: the first that the statistics permit is used.
 using RangeMethods = std::vector<RangeMethod>;
-/// Comma-separated: "entropy,minmax".  Errors: kInvalid, naming what is expected.
+/// Comma-separated: "entropy,minmax".  Errors: kInvalid, with the expected forms.
 Result<RangeMethods> ParseRangeMethods(std::string_view text);
 
-/// A method and what it gave.
+/// A method and its result.
 struct ChosenRange {
   Range range;
   RangeMethod method;
 };
 
-/// The range of what `statistics` describe, over all axes.
+/// The range of the values that `statistics` describe, over all axes.
 ///   minmax        the extremes
 ///   percentile=P  asymmetric schemes: (100 - P) / 2 percent of the values lie beyond either end;
-///                 others: 100 - P percent beyond +-t. Values are spread evenly over their bin.
+/// others: 100 - P percent beyond +-t. Values are assumed uniform within a bin.
 ///   std=K         mean - K * std to mean + K * std, no further than the extremes
 ///   entropy       +-t where the Kullback-Leibler divergence of the clipped from the quantized
 ///                 histogram is least (entropy.cc)
 ///   mse, lp=P     least mean |x - real(stored(x))|^2, ^P over a grid of ranges (error_search.cc)
-/// Errors: kInvalid naming what the statistics lack for every method of `methods`, and for no
-/// values at all.
+/// Errors: kInvalid if every method lacks statistics (named), and if there are no values.
 Result<ChosenRange> RangeOf(const format::Statistics& statistics, const RangeMethods& methods,
                             const TypeSpec& spec);
 
-/// The same of the numbers themselves. Values that are not finite are left out.
+/// The same from data. Skips values that are not finite.
 Result<ChosenRange> RangeOf(std::span<const float> values, const RangeMethods& methods,
                             const TypeSpec& spec);
 

@@ -1,4 +1,4 @@
-// How far a quantized model lies from the float model it was made of, value by value.
+// Quantization error: compares a quantized model with its float model, value by value.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace qtx::quantize {
 
-/// Of real values r and what is in their place, q, over all elements of all samples.
+/// Error of quantized values q against float values r, over all elements of all samples.
 struct ErrorMeasures {
   std::uint64_t count = 0;   // pairs of finite values
   double signal = 0;         // sum of r^2
@@ -26,7 +26,7 @@ struct ErrorMeasures {
   double cosine = 0;         // sum of r q / sqrt(sum of r^2 * sum of q^2); 1 of zeros
   double mean_error = 0;     // mean of q - r
   double max_error = 0;      // largest |r - q|, in the value's unit
-  double max_error_lsb = 0;  // the same over the scale; 0 where q is FLOAT
+  double max_error_lsb = 0;  // max_error / scale; 0 if q is FLOAT
   double saturated = 0;      // share of r more than half an LSB beyond the stored range
 };
 
@@ -35,7 +35,7 @@ struct ValueReport {
   std::string name;  // in the quantized model
   std::string real;  // in the float model
   format::TensorType type;
-  std::vector<ChosenRange> ranges;  // one for each parameter; empty: given by operator or scales
+  std::vector<ChosenRange> ranges;  // one per parameter; empty: set by operator or scales
   std::optional<format::Histogram> histogram;  // of the float values
   std::vector<Range> channels;                 // extremes of the float values, by channel
   ErrorMeasures errors;
@@ -51,29 +51,29 @@ struct LayerReport {
 
 struct QuantizationReport {
   std::string model;         // path
-  std::string real_by;       // what computed the float model
-  std::string quantized_by;  // and the quantized one
+  std::string real_by;       // executor of the float model
+  std::string quantized_by;  // executor of the quantized model
   std::int64_t samples = 0;
-  std::vector<LayerReport> layers;   // least sqnr_db first
+  std::vector<LayerReport> layers;   // ordered by sqnr_db, worst first
   std::vector<ValueReport> outputs;  // of the graph, in its order
 };
 
 using Observer = std::function<void(const std::string& value, const format::Tensor&)>;
-/// Computes a model on one sample, and hands over every value that a node produces.
+/// Runs a model on one sample and passes every value that a node produces to the observer.
 using ModelRun =
     std::function<Result<void>(std::span<const format::Tensor> inputs, const Observer&)>;
 
-/// Gathers errors sample by sample.
+/// Accumulates errors over samples.
 class Comparison {
  public:
   /// `quantized` must outlive it.
   explicit Comparison(const Quantized& quantized);
 
-  /// Errors: those of the two runs; kInvalid for a value of another shape in one of them.
+  /// Errors: those of the two runs; kInvalid for a value whose shapes differ.
   Result<void> Add(std::span<const format::Tensor> inputs, const ModelRun& real,
                    const ModelRun& stored);
 
-  /// Errors: those of Decode, of weights.
+  /// Errors: those of decoding weights.
   Result<QuantizationReport> Finish() const;
 
  private:
@@ -92,7 +92,7 @@ class Comparison {
   std::int64_t samples_ = 0;
 };
 
-/// One object: the fields above by their names; SQNR of no noise is null; scales as hex floats.
+/// A JSON object with the fields above; an infinite SQNR is null; scales are hex floats.
 std::string ToJson(const QuantizationReport& report);
 
 }  // namespace qtx::quantize

@@ -1,4 +1,4 @@
-// The chapters of the specification: its Markdown files, and the examples they hold.
+// Chapters: the Markdown files of the specification, and the examples in them.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace qtx::spec {
 
-/// The Markdown files of a specification; without those of proposals, templates and the text for
-/// ONNX, which state nothing of it.  Errors: as conformance::FindFiles.
+/// The Markdown files of a specification, without proposals, templates and the text for ONNX, which
+/// state no rules.  Errors: as conformance::FindFiles.
 Result<std::vector<std::string>> FindChapters(const std::string& folder);
 
-/// All of these, read.  Errors: as FindChapters and ReadDocument.
+/// Reads all chapters.  Errors: as FindChapters and ReadDocument.
 Result<std::vector<Document>> ReadChapters(const std::string& folder);
 
-/// What of `path` lies below `folder`, which it begins with.
+/// `path` relative to `folder`, with which it begins.
 std::string PathBelow(std::string_view folder, std::string_view path);
 
-/// The cases of a chapter's ```yaml blocks, with the lines of the Markdown.
+/// The cases in a chapter's ```yaml blocks; their lines are those of the Markdown file.
 /// Errors: as conformance::ParseCases.
 Result<std::vector<conformance::Case>> ExamplesOf(const Document& chapter);
 
-/// Those of all chapters, as a suite.
-/// Errors: as ReadChapters and ExamplesOf; kInvalid when two have one id, or there is none.
+/// The examples of all chapters as a suite.
+/// Errors: as ReadChapters and ExamplesOf; kInvalid for a repeated id, and without examples.
 Result<conformance::Suite> LoadExamples(const std::string& folder);
 
 }  // namespace qtx::spec

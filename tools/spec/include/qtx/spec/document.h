@@ -1,5 +1,5 @@
-// The Markdown of the specification as a document: sections, clauses, fenced blocks and links, each
-// with its line. The parser is cmark-gfm, GitHub's own; only document.cc includes it.
+// A parsed Markdown file of the specification: sections, clauses, fenced blocks and links, each
+// with its line. The parser is cmark-gfm; only document.cc includes it.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace qtx::spec {
 
 inline constexpr std::int64_t kMaxDocumentBytes = std::int64_t{4} << 20;
 
-/// A heading, and how far its section reaches: up to the next heading of its level or a higher one.
+/// A heading and its section, which ends at the next heading of the same or a higher level.
 struct Section {
   std::string title;  // plain text
-  int level = 1;      // of `#`
+  int level = 1;      // number of `#`
   int line = 0;       // of the heading, from 1
   int end = 0;        // the line after the section's last
 };
 
-/// A fenced block: "yaml", its text without the fences.
+/// A fenced block: its info string ("yaml") and text.
 struct Fence {
   std::string info;
   std::string text;
@@ -33,7 +33,7 @@ struct Link {
   int line = 0;
 };
 
-/// A paragraph, list item or table row that begins with its id in bold.
+/// A clause: a paragraph, list item or table row that begins with its id in bold.
 struct StatedClause {
   std::string id;  // "conv.S2"
   int line = 0;
@@ -48,13 +48,13 @@ struct Document {
   std::vector<Link> links;
   std::vector<StatedClause> clauses;
 
-  /// The section of this title, of any level; nullptr when there is none.
+  /// The section with this title, of any level; nullptr when there is none.
   const Section* Find(std::string_view title) const;
-  /// The lines of a section, its heading left out.
+  /// The text of a section without its heading.
   std::string_view Text(const Section& section) const;
 };
 
-/// Errors: kTooLarge past kMaxDocumentBytes; kInvalid for a fence that is never closed.
+/// Errors: kTooLarge past kMaxDocumentBytes; kInvalid for an unclosed fence.
 Result<Document> ParseDocument(std::string markdown, const std::string& where);
 /// Errors: as ParseDocument, kIo.
 Result<Document> ReadDocument(const std::string& path);

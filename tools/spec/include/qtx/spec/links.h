@@ -1,4 +1,4 @@
-// Who refers to what: links between Markdown files, and the clauses that code and tests cite.
+// References: links between Markdown files, and clauses cited by code and tests.
 #pragma once
 
 #include <map>
@@ -11,23 +11,23 @@
 
 namespace qtx::spec {
 
-/// A reference to something that there is not.
+/// A reference whose target does not exist.
 struct Dangling {
   std::string place;   // "ops/conv.md:12"
   std::string target;  // as written
 };
 
-/// Relative links of the Markdown files of `folder`, and of the README.md files below its parent
-/// where `with_readmes`, whose file or #heading is not there. Templates, which have places to fill
-/// in, are left out.  Errors: as FindFiles and ReadDocument.
+/// Relative links in the Markdown files of `folder` whose file or #heading does not exist;
+/// `with_readmes` includes the README.md files below its parent. Skips templates, which have places
+/// to fill in.  Errors: as FindFiles and ReadDocument.
 Result<std::vector<Dangling>> DanglingLinks(const std::string& folder, bool with_readmes);
 
-/// The anchor that GitHub gives a heading: lower case, blanks as -, other punctuation gone.
+/// The anchor that GitHub gives a heading: lower case, blanks become -, other punctuation is
+/// removed.
 std::string AnchorOf(std::string_view title);
 
-/// "reference/src/ops/conv.cc:7" -> the ids that line cites, for all C++ files of the modules below
-/// `root` but their tests; or for the tests alone, whose cases cite clauses that there are not,
-/// too.
+/// "reference/src/ops/conv.cc:7" -> the ids cited on that line, for the C++ files of all modules
+/// below `root`, without tests or for tests only. Tests may also cite clauses that do not exist.
 using PlacesCiting = std::map<std::string, std::set<std::string>>;
 PlacesCiting Citations(const std::string& root);
 PlacesCiting TestCitations(const std::string& root);

@@ -1,5 +1,5 @@
-// What a proposal changes: its examples, the cases of a suite, the backends that conform today, and
-// models. Everything is found by running the reference with the proposal's feature and without.
+// Review: the effects of a proposal on its examples, the suite's cases, conforming backends, and
+// models, found by running the reference with and without the proposal's feature.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@
 
 namespace qtx::spec {
 
-/// How the answer of the reference to a case changes.
+/// How the reference's answer to a case changes.
 enum class FlipKind {
   kValue,    // both run, and some element differs
   kRuns,     // refused before, runs now
@@ -29,33 +29,34 @@ enum class FlipKind {
 };
 std::string_view Name(FlipKind kind);  // "value"
 
-/// One case in one arithmetic whose answer changes.
+/// A case in one arithmetic whose answer changes.
 struct Flip {
   std::string id, where, spec, op, arithmetic;
   FlipKind kind = FlipKind::kValue;
-  bool stated = false;  // the case writes down what no longer comes out: it would have to change
+  bool stated = false;  // the case states the old answer and would have to change
   std::optional<conformance::Difference> difference;  // kValue: got is after, expected before
-  std::string before, after;                          // answers, for a person
+  std::string before, after;                          // answers, as text
 };
 
 struct CaseEffect {
-  std::int64_t cases = 0;              // looked at
-  std::int64_t results = 0;            // of them, in all their arithmetics
-  std::int64_t flipped_cases = 0;      // that have a flip in some arithmetic
-  std::vector<Flip> flips;             // in the order of the cases
-  std::vector<std::string> not_built;  // cases that give no model or no inputs on this machine
+  std::int64_t cases = 0;          // examined
+  std::int64_t results = 0;        // of these cases, in all their arithmetics
+  std::int64_t flipped_cases = 0;  // cases with a flip in some arithmetic
+  std::vector<Flip> flips;         // in the order of the cases
+  std::vector<std::string>
+      not_built;  // cases whose model or inputs cannot be built on this machine
 };
 
-/// What a backend answers to the flipped results, held to both answers of the reference.
+/// A backend's answers to the flipped cases, compared with both answers of the reference.
 struct BackendEffect {
   std::string name;
-  std::optional<Error> error;             // it could not be described
-  std::int64_t asked = 0;                 // flipped results in arithmetics that it names
-  std::int64_t unsupported = 0;           // of these, what it says it does not support
-  std::int64_t stays = 0;                 // conforms before and after, by a tolerance or `either`
-  std::int64_t fails_both = 0;            // conforms neither before nor after
+  std::optional<Error> error;    // Describe failed
+  std::int64_t asked = 0;        // flipped results in arithmetics that it has
+  std::int64_t unsupported = 0;  // of these, not supported
+  std::int64_t stays = 0;        // conforms before and after, thanks to a tolerance or `either`
+  std::int64_t fails_both = 0;   // conforms neither before nor after
   std::vector<std::string> newly_fails;   // "id @arithmetic": conforms now, would not
-  std::vector<std::string> newly_passes;  // does not now, would
+  std::vector<std::string> newly_passes;  // does not conform now, would
 };
 
 enum class ModelOutcome { kUnaffected, kChecksDiffer, kOutputsDiffer, kNotRun, kUnread };
@@ -70,9 +71,9 @@ struct ModelDifference {
   std::string unit;    // "LSB" of stored integers, "real" of floats
 };
 struct ModelEffect {
-  std::string path;  // below the folder
+  std::string path;  // relative to the folder
   ModelOutcome outcome = ModelOutcome::kUnaffected;
-  std::string why;  // where it was not run or read, or what checks differ
+  std::string why;  // why it was not run or read, or which checks differ
   std::vector<ModelDifference> differences;
   double seconds = 0;
 };
@@ -88,29 +89,29 @@ struct Review {
 };
 
 struct ReviewOptions {
-  std::span<const conformance::Case> cases;  // existing ones, of the suite and the text
+  std::span<const conformance::Case> cases;  // of the suite and the spec's examples
   std::span<const conformance::BackendSource> backends;
   int jobs = 1;
   std::string models;             // a folder; empty: none
-  conformance::ModelLoader load;  // of a model file of any kind
-  /// The reference with these features in a process of its own, whose time is limited.
+  conformance::ModelLoader load;  // reads a model file of any kind
+  /// Makes the reference with these features, in a process with a time limit.
   std::function<Result<conformance::BackendSource>(format::Features)> isolated;
-  /// Called from one thread at a time: "cases", done, of how many.
+  /// Called by one thread at a time with a stage ("cases"), the number done and the total.
   std::function<void(std::string_view, std::size_t, std::size_t)> progress;
 };
 
-/// The answers to every case under both sets of features, and what backends give.
-/// Errors: kIo for a folder of models that is none.
+/// Runs every case under both sets of features, then backends and models.
+/// Errors: kIo if the folder of models does not exist.
 Result<Review> MakeReview(Proposal proposal, const ReviewOptions& options);
 
-/// True when every example gives what it says, before and after.
+/// True when every example has its expected results, before and after.
 bool ExamplesHold(const Review& review);
 
 /// For a terminal of 100 columns.
 std::string ToText(const Review& review);
 /// Keys: spec/proposals/README.md.
 std::string ToJson(const Review& review);
-/// One page that asks nobody for anything.
+/// A self-contained HTML page.
 std::string ToHtml(const Review& review);
 
 }  // namespace qtx::spec

@@ -1,6 +1,5 @@
-// The text of the specification as a site of static pages: every clause with its cases, the code
-// that implements it and what the backends make of it beside it. The site works from a folder, asks
-// nobody, and is searched by a script of its own. The same input gives the same bytes.
+// The specification as a static site. Beside every clause stand its cases, the code that implements
+// it and the results of backends. The site works offline and has a search. Deterministic.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +15,29 @@
 namespace qtx::spec {
 
 struct SiteInput {
-  std::string spec;                              // folder of the text
-  std::string source;                            // of the source tree; empty: no code is named
-  std::string suite;                             // folder of `cases`
-  std::vector<conformance::Case> cases;          // of the suite
-  std::vector<conformance::Case> examples;       // of the text
-  const conformance::Report* results = nullptr;  // of the suite; nullptr: left out
-  const conformance::Report* example_results = nullptr;  // likewise
+  std::string spec;                         // folder of the spec
+  std::string source;                       // root of the source tree; empty: no code references
+  std::string suite;                        // folder of `cases`
+  std::vector<conformance::Case> cases;     // of the suite
+  std::vector<conformance::Case> examples;  // of the text
+  const conformance::Report* results = nullptr;          // results of the suite; nullptr: none
+  const conformance::Report* example_results = nullptr;  // results of the examples; nullptr: none
 };
 
 struct SiteFile {
-  std::string path;  // below the site's folder
+  std::string path;  // relative to the site's folder
   std::string bytes;
 };
 
 inline constexpr std::int64_t kMaxChapters = 10'000;
-/// Of one clause or section, in the search.
+/// Size limit of one clause or section in the search index.
 inline constexpr std::size_t kMaxFindableBytes = 8192;
 
-/// Errors: those of ReadDocument; kInvalid where two chapters would be one page; kTooLarge.
+/// Errors: those of ReadDocument; kInvalid if two chapters map to one page; kTooLarge.
 Result<std::vector<SiteFile>> MakeSite(const SiteInput& input);
 
-/// Replaces `folder` as a whole: the files are written to a folder beside it, which then takes its
-/// name.
-/// Errors: kInvalid, naming a file, when `folder` holds anything that is not of a site written by
-/// this; kIo.
+/// Replaces `folder` as a whole: writes the files to a folder beside it, then renames that.
+/// Errors: kInvalid, naming a file, when `folder` contains a file that is not of such a site; kIo.
 Result<void> WriteSite(std::span<const SiteFile> files, const std::string& folder);
 
 }  // namespace qtx::spec

@@ -1,0 +1,75 @@
+// Differential testing: runs a model on a backend and on the reference, and compares the outputs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qtx/backend/backend.h"
+#include "qtx/conformance/runner.h"
+#include "test_model.h"
+
+namespace qtx::conformance {
+
+/// How a run ended; from kDiffers on the backend is at fault.
+enum class VerdictKind {
+  kPass,
+  kInvalid,      // the checker or the reference refuses the model: the backend is not run
+  kUnsupported,  // the backend says so
+  kDiffers,      // elements differ
+  kMisshapen,    // number, types or shapes of the outputs differ
+  kRefused,      // the backend calls it invalid
+  kCrash,
+  kTimeout,
+  kProtocolError,
+};
+inline bool IsFault(VerdictKind kind) { return kind >= VerdictKind::kDiffers; }
+std::string_view Name(VerdictKind kind);  // "differs", "protocol error"
+
+struct Verdict {
+  VerdictKind kind = VerdictKind::kInvalid;
+  std::string detail;  // one sentence; empty for a pass
+  std::vector<format::Tensor> expected;
+  std::vector<format::Tensor> got;
+};
+
+/// The outputs of the reference; nullopt where it or the checker refuses the model.
+std::optional<std::vector<format::Tensor>> ReferenceAnswer(
+    const format::Model& model, const std::vector<format::Tensor>& inputs,
+    const std::string& arithmetic);
+
+/// Runs models in one arithmetic and counts the runs. Deterministic if the backend is.
+class DifferentialTester {
+ public:
+  /// Errors: those of the source and of Describe; kInvalid when the backend lacks the arithmetic.
+  /// An empty `arithmetic` is the backend's first. `tolerance` is read for its ulp and close.
+  static Result<DifferentialTester> Make(const BackendSource& source, std::string arithmetic,
+                                         const Case& tolerance = {});
+
+  const std::string& arithmetic() const { return arithmetic_; }
+  std::int64_t runs() const { return runs_; }
+  std::int64_t timeouts() const { return timeouts_; }
+
+  Verdict Run(const TestModel& test);
+  Verdict Run(const format::Model& model, const std::vector<format::Tensor>& inputs);
+  /// True if the checker and the reference accept it. Does not run the backend.
+  bool Accepts(const TestModel& test) const;
+
+ private:
+  DifferentialTester(std::unique_ptr<backend::Backend> backend, std::string arithmetic,
+                     Case tolerance)
+      : backend_(std::move(backend)),
+        arithmetic_(std::move(arithmetic)),
+        tolerance_(std::move(tolerance)) {}
+  void Ask(const format::Model& model, const std::vector<format::Tensor>& inputs, Verdict& verdict);
+
+  std::unique_ptr<backend::Backend> backend_;
+  std::string arithmetic_;
+  Case tolerance_;
+  std::int64_t runs_ = 0;
+  std::int64_t timeouts_ = 0;
+};
+
+}  // namespace qtx::conformance

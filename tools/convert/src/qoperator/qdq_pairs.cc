@@ -1,0 +1,392 @@
+// An integer value v of one quantized type becomes
+//
+//   node -> v/real -> QuantizeLinear -> v/stored -> DequantizeLinear -> v      (of an output: v in
+//   the place of v/stored)                  graph input v -> DequantizeLinear -> v/dequantized
+//   initializer v/stored               ------------> DequantizeLinear -> v
+//
+// Readers of the integers read v/integers, a QuantizeLinear of v; readers with other parameters
+// read a quantized copy. Quantizing scale * (stored - offset) gives the stored value back, so
+// neither changes values.
+#include "qoperator/qdq_pairs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "onnx/rename.h"
+#include "qoperator/annotations.h"
+#include "qoperator/operators.h"
+#include "qoperator/type_inference.h"
+#include "qtx/format/annotation.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Attribute;
+using format::Node;
+
+class PairWriter {
+ public:
+  PairWriter(const GraphIndex& index, Ledger& ledger)
+      : index_(index), source_(index.model()), ledger_(ledger), names_(index) {}
+
+  Result<Pairs> Run();
+
+ private:
+  Result<void> FindLifts();
+  Result<void> WriteInputs();
+  Result<void> WriteNode(std::size_t i);
+  Result<void> WriteLift(const Lift& lift);
+  Result<void> WriteStock(const Node& node);
+  Result<std::string> Read(const std::string& value, const QdqParameters& parameters);
+  Result<std::string> ReadConstant(const std::string& value, const QdqParameters& parameters);
+  Result<std::string> Recast(const std::string& value, const QdqParameters& parameters);
+  Result<std::string> Integers(const std::string& value);
+  Result<std::string> AddWeight(const NewWeight& weight);
+  Result<void> AddNode(const char* op_type, const std::string& input, const std::string& output,
+                       const QdqParameters& parameters, const std::string& typed);
+  void Annotate(const std::string& value, const QdqParameters& parameters);
+  void DeclareReal(const Node& node);
+  void DropUnread(std::set<std::string> candidates);
+  std::set<std::string> DropAnnotations(const Annotations& annotations);
+
+  const GraphIndex& index_;
+  const format::Model& source_;
+  Ledger& ledger_;
+  NameSource names_;
+  std::map<std::size_t, Lift> lifts_;
+  std::set<std::size_t> absorbed_;
+  ParametersOfValues types_;
+  std::map<std::string, std::string> stored_, real_;  // of typed values
+  std::map<std::string, std::string> integers_;       // of typed values, for who reads integers
+  std::vector<std::pair<std::pair<std::string, QdqParameters>, std::string>> copies_;
+  std::set<std::string> reals_;
+  format::Model model_;
+};
+
+Result<void> PairWriter::FindLifts() {
+  for (std::size_t i = 0; i < source_.graph.nodes.size(); ++i) {
+    const Node& node = index_.node(i);
+    if (!IsQOperator(node)) continue;
+    std::string why;
+    auto lift = LiftNode({index_, names_, why}, i);
+    if (!lift.has_value()) return At(PlaceOf(node), lift.error());
+    if (lift->has_value()) {
+      absorbed_.insert((*lift)->absorbed.begin(), (*lift)->absorbed.end());
+      lifts_.emplace(i, **std::move(lift));
+      ledger_.Changed(node.outputs[0], "op_type",
+                      node.op_type + " is " + lifts_.at(i).node.op_type);
+    } else {
+      ledger_.Changed(node.outputs.empty() ? node.name : node.outputs[0], "op_type",
+                      node.op_type + " stays as it is: " + why);
+    }
+  }
+  return {};
+}
+
+// A QuantizeLinear or DequantizeLinear with the parameters as initializers named for `typed`.
+Result<void> PairWriter::AddNode(const char* op_type, const std::string& input,
+                                 const std::string& output, const QdqParameters& parameters,
+                                 const std::string& typed) {
+  format::TensorType type{parameters.elem_type, std::nullopt, parameters.quantization, {}, ""};
+  if (const format::TensorType* known = index_.TypeOf(typed)) type.shape = known->shape;
+  if (const format::TensorData* data = model_.graph.FindInitializer(input))
+    type.shape = format::ToShape(data->dims);
+  auto stock = ToStock(type);
+  if (!stock.has_value()) return At("value '" + typed + "'", stock.error());
+  Node node;
+  node.name = output + "/" + op_type;
+  node.op_type = op_type;
+  node.inputs = {input, names_.Unique(typed + "/scale")};
+  node.outputs = {output};
+  model_.graph.initializers.push_back(format::ToTensorData(node.inputs[1], stock->scale));
+  if (stock->zero_point) {
+    node.inputs.push_back(names_.Unique(typed + "/zero_point"));
+    model_.graph.initializers.push_back(format::ToTensorData(node.inputs[2], *stock->zero_point));
+  }
+  if (stock->axis) node.attributes.push_back(Attribute::Int("axis", *stock->axis));
+  if (stock->block_size)
+    node.attributes.push_back(Attribute::Int("block_size", *stock->block_size));
+  model_.graph.nodes.push_back(std::move(node));
+  return {};
+}
+
+void PairWriter::Annotate(const std::string& value, const QdqParameters& parameters) {
+  for (auto* list : {&model_.graph.inputs, &model_.graph.outputs, &model_.graph.values}) {
+    for (format::ValueInfo& info : *list) {
+      if (info.name != value || !info.type) continue;
+      info.type->elem_type = parameters.elem_type;
+      info.type->quantization = parameters.quantization;
+      info.type = format::Annotated(*std::move(info.type));
+    }
+  }
+}
+
+// The integers of a graph input are read through one DequantizeLinear.
+Result<void> PairWriter::WriteInputs() {
+  for (const auto& [value, parameters] : types_) {
+    const bool input = index_.IsInput(value), output = index_.IsOutput(value);
+    stored_[value] = input || output ? value : names_.Unique(value + "/stored");
+    real_[value] = input || output ? names_.Unique(value + "/dequantized") : value;
+  }
+  for (const format::ValueInfo& info : source_.graph.inputs) {
+    const auto type = types_.find(info.name);
+    if (type == types_.end()) continue;
+    QTX_RETURN_IF_ERROR(
+        AddNode("DequantizeLinear", info.name, real_.at(info.name), type->second, info.name));
+  }
+  return {};
+}
+
+// The name of the reals of `value`, read with `parameters`.
+Result<std::string> PairWriter::Read(const std::string& value, const QdqParameters& parameters) {
+  const auto type = types_.find(value);
+  if (type != types_.end() && type->second == parameters) return real_.at(value);
+  const auto copy = std::ranges::find(copies_, std::pair(value, parameters),
+                                      [](const auto& entry) { return entry.first; });
+  if (copy != copies_.end()) return copy->second;
+  QTX_ASSIGN_OR_RETURN(const auto constant, index_.Constant(value));
+  std::string name;
+  if (constant) {
+    QTX_ASSIGN_OR_RETURN(name, ReadConstant(value, parameters));
+  } else {
+    QTX_ASSIGN_OR_RETURN(name, Recast(value, parameters));
+  }
+  copies_.push_back({{value, parameters}, name});
+  return name;
+}
+
+// A constant becomes one initializer per set of parameters; the first keeps the name if nothing
+// reads the integers.
+Result<std::string> PairWriter::ReadConstant(const std::string& value,
+                                             const QdqParameters& parameters) {
+  const bool others = std::ranges::any_of(index_.Consumers(value),
+                                          [&](std::size_t i) { return !lifts_.contains(i); });
+  const bool again =
+      std::ranges::any_of(copies_, [&](const auto& entry) { return entry.first.first == value; });
+  const bool keep = others || again || index_.IsOutput(value);
+  const std::string name = keep ? names_.Unique(value + "/quantized") : value;
+  const std::string stored = names_.Unique(name + "/stored");
+  if (const format::TensorData* data = index_.Initializer(value)) {
+    QTX_ASSIGN_OR_RETURN(format::TensorData renamed, Renamed(*data, stored));
+    const auto at = std::ranges::find(model_.graph.initializers, value, &format::TensorData::name);
+    if (!keep && at != model_.graph.initializers.end()) {
+      *at = std::move(renamed);
+    } else {
+      model_.graph.initializers.push_back(std::move(renamed));
+    }
+  } else {
+    QTX_ASSIGN_OR_RETURN(const auto constant, index_.Constant(value));
+    model_.graph.initializers.push_back(format::ToTensorData(stored, *constant));
+    if (!keep) {
+      std::erase_if(model_.graph.nodes, [&](const Node& node) {
+        return IsStock(node, "Constant") && node.outputs.size() == 1 && node.outputs[0] == value;
+      });
+    }
+  }
+  if (!keep) Annotate(value, parameters);
+  QTX_RETURN_IF_ERROR(AddNode("DequantizeLinear", stored, name, parameters, name));
+  return name;
+}
+
+// Quantized value from integers without, or with another, type: DequantizeLinear, then Cast.
+Result<std::string> PairWriter::Recast(const std::string& value, const QdqParameters& parameters) {
+  if (parameters.elem_type == format::ElementType::kInt32Q)
+    return Error{ErrorCode::kUnsupported, "value '" + value + "'", "INT32 read in two ways"};
+  QTX_ASSIGN_OR_RETURN(const std::string integers, Integers(value));
+  const std::string real = names_.Unique(value + "/dequantized");
+  const std::string stored = names_.Unique(value + "/quantized/stored");
+  std::string name = names_.Unique(value + "/quantized");
+  QTX_RETURN_IF_ERROR(AddNode("DequantizeLinear", integers, real, parameters, name));
+  QTX_RETURN_IF_ERROR(AddNode("QuantizeLinear", real, stored, parameters, name));
+  QTX_RETURN_IF_ERROR(AddNode("DequantizeLinear", stored, name, parameters, name));
+  return name;
+}
+
+// The name of the plain integers of `value`.
+Result<std::string> PairWriter::Integers(const std::string& value) {
+  const auto type = types_.find(value);
+  if (type == types_.end()) return value;
+  if (const auto found = integers_.find(value); found != integers_.end()) return found->second;
+  std::string name = names_.Unique(value + "/integers");
+  QTX_RETURN_IF_ERROR(AddNode("QuantizeLinear", real_.at(value), name, type->second, value));
+  integers_.emplace(value, name);
+  return name;
+}
+
+// A new weight takes name and place of a constant that only this node reads.
+Result<std::string> PairWriter::AddWeight(const NewWeight& weight) {
+  const bool sole = index_.Consumers(weight.name).size() == 1 && !index_.IsOutput(weight.name);
+  const std::string name = sole ? weight.name : names_.Unique(weight.name + "/quantized");
+  const std::string stored = names_.Unique(name + "/stored");
+  auto& initializers = model_.graph.initializers;
+  const auto at = std::ranges::find(initializers, name, &format::TensorData::name);
+  if (at != initializers.end()) {
+    *at = format::ToTensorData(stored, weight.stored);
+  } else {
+    initializers.push_back(format::ToTensorData(stored, weight.stored));
+  }
+  std::erase_if(model_.graph.nodes, [&](const Node& node) {
+    return sole && node.outputs.size() == 1 && node.outputs[0] == name;  // a Constant
+  });
+  for (format::ValueInfo& info : model_.graph.values) {
+    if (info.name == name && info.type) info.type->shape = format::ToShape(weight.stored.dims);
+  }
+  Annotate(name, weight.parameters);
+  QTX_RETURN_IF_ERROR(AddNode("DequantizeLinear", stored, name, weight.parameters, name));
+  return name;
+}
+
+// Declares the FLOAT result of a product of integers.
+void PairWriter::DeclareReal(const Node& node) {
+  const std::string& value = node.outputs[0];
+  reals_.insert(value);
+  if (index_.TypeOf(value) != nullptr) return;
+  format::ValueInfo info;
+  info.name = value;
+  info.type.emplace();
+  info.type->elem_type = format::ElementType::kFloat;
+  const format::TensorType* a = index_.TypeOf(node.inputs[0]);  // FLOAT16 with a weight of few bits
+  if (a != nullptr && a->elem_type == format::ElementType::kFloat16)
+    info.type->elem_type = a->elem_type;
+  model_.graph.values.push_back(std::move(info));
+}
+
+Result<void> PairWriter::WriteLift(const Lift& lift) {
+  Node node = lift.node;
+  for (const auto& [input, parameters] : lift.inputs) {
+    QTX_ASSIGN_OR_RETURN(node.inputs[input], Read(node.inputs[input], parameters));
+  }
+  if (lift.weight) {
+    QTX_ASSIGN_OR_RETURN(node.inputs[1], AddWeight(*lift.weight));
+  }
+  for (const auto& [output, parameters] : lift.outputs)
+    node.outputs[output] = names_.Unique(node.outputs[output] + "/real");
+  const std::vector<std::string> reals = node.outputs;
+  model_.graph.nodes.push_back(std::move(node));
+  for (const auto& [output, parameters] : lift.outputs) {
+    const std::string& value = lift.node.outputs[output];
+    QTX_RETURN_IF_ERROR(
+        AddNode("QuantizeLinear", reals[output], stored_.at(value), parameters, value));
+    if (index_.IsOutput(value) && index_.Consumers(value).empty()) continue;
+    QTX_RETURN_IF_ERROR(
+        AddNode("DequantizeLinear", stored_.at(value), real_.at(value), parameters, value));
+  }
+  model_.graph.nodes.insert(model_.graph.nodes.end(), lift.after.begin(), lift.after.end());
+  if (!lift.outputs.empty()) return {};
+  DeclareReal(lift.node);
+  for (const Node& added : lift.after) DeclareReal(added);
+  return {};
+}
+
+// Keeps a node that is not lifted. It reads integers; a DequantizeLinear with the type's parameters
+// reads the stored ones.
+Result<void> PairWriter::WriteStock(const Node& source) {
+  Node node = source;
+  if (IsQOperator(node) && DomainOf(node.op_type) == kMicrosoft) node.domain = kMicrosoft;
+  std::string dequantized;
+  if (IsDequantizeLinear(node) && types_.contains(node.inputs[0])) {
+    QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node));
+    if (parameters && *parameters == types_.at(node.inputs[0])) dequantized = node.inputs[0];
+  }
+  for (std::string& input : node.inputs) {
+    if (!types_.contains(input)) continue;
+    if (input == dequantized) {
+      input = stored_.at(input);
+      continue;
+    }
+    QTX_ASSIGN_OR_RETURN(input, Integers(input));
+  }
+  const auto type = node.outputs.size() == 1 ? types_.find(node.outputs[0]) : types_.end();
+  if (type == types_.end()) {
+    model_.graph.nodes.push_back(std::move(node));
+    return {};
+  }
+  const std::string value = type->first;  // of a QuantizeLinear
+  node.outputs[0] = stored_.at(value);
+  model_.graph.nodes.push_back(std::move(node));
+  return AddNode("DequantizeLinear", stored_.at(value), real_.at(value), type->second, value);
+}
+
+Result<void> PairWriter::WriteNode(std::size_t i) {
+  if (absorbed_.contains(i)) return {};
+  const auto lift = lifts_.find(i);
+  auto written = lift == lifts_.end() ? WriteStock(index_.node(i)) : WriteLift(lift->second);
+  if (!written.has_value()) return At(PlaceOf(index_.node(i)), written.error());
+  return {};
+}
+
+// Removes initializers read only by lifted nodes: scales, zero points, packed weights.
+void PairWriter::DropUnread(std::set<std::string> candidates) {
+  for (const auto& [i, lift] : lifts_) {
+    candidates.insert(index_.node(i).inputs.begin(), index_.node(i).inputs.end());
+    for (const std::size_t other : lift.absorbed)
+      candidates.insert(index_.node(other).inputs.begin(), index_.node(other).inputs.end());
+  }
+  for (const Node& node : model_.graph.nodes) {
+    for (const std::string& input : node.inputs) candidates.erase(input);
+  }
+  const auto unread = [&](const std::string& name) {
+    return candidates.contains(name) && !index_.IsInput(name) && !index_.IsOutput(name) &&
+           !types_.contains(name);
+  };
+  std::erase_if(model_.graph.initializers, [&](const auto& data) { return unread(data.name); });
+  std::erase_if(model_.graph.values, [&](const auto& info) { return unread(info.name); });
+  std::erase_if(model_.graph.nodes, [&](const Node& node) {
+    return IsStock(node, "Constant") && node.outputs.size() == 1 && unread(node.outputs[0]);
+  });
+}
+
+// Drops annotations that types now express, and returns the names of their parameters.
+std::set<std::string> PairWriter::DropAnnotations(const Annotations& annotations) {
+  std::set<std::string> said;
+  for (const auto& [value, parameters] : annotations.reals) said.insert(value);
+  for (const auto& annotated : annotations.integers) {
+    const auto copy = std::ranges::find_if(copies_, [&](const auto& entry) {
+      return entry.first.first == annotated.first && entry.first.second == annotated.second;
+    });
+    const auto type = types_.find(annotated.first);
+    if (copy != copies_.end() || (type != types_.end() && type->second == annotated.second))
+      said.insert(annotated.first);
+  }
+  std::set<std::string> parameters;
+  for (const auto& [value, names] : annotations.names) {
+    if (said.contains(value)) {
+      ledger_.Changed(value, "quantization_annotation", "is said by its type");
+      parameters.insert(names.begin(), names.end());
+    }
+  }
+  for (const auto& [value, names] : annotations.names) {
+    for (const std::string& name : names) {
+      if (!said.contains(value)) parameters.erase(name);
+    }
+  }
+  EraseAnnotations(said, model_.graph);
+  return parameters;
+}
+
+Result<Pairs> PairWriter::Run() {
+  QTX_RETURN_IF_ERROR(FindLifts());
+  model_ = source_;
+  QTX_ASSIGN_OR_RETURN(const Annotations annotations, ReadAnnotations(index_));
+  QTX_ASSIGN_OR_RETURN(types_, InferTypes(index_, annotations.integers, lifts_));
+  for (const auto& [value, parameters] : types_) Annotate(value, parameters);
+  for (const auto& [value, parameters] : annotations.reals) Annotate(value, parameters);
+  model_.graph.nodes.clear();
+  QTX_RETURN_IF_ERROR(WriteInputs());
+  for (std::size_t i = 0; i < source_.graph.nodes.size(); ++i) QTX_RETURN_IF_ERROR(WriteNode(i));
+  DropUnread(DropAnnotations(annotations));
+  return Pairs{std::move(model_), std::move(reals_)};
+}
+
+}  // namespace
+
+Result<Pairs> QOperatorsToPairs(const format::Model& model, Ledger& ledger) {
+  if (std::ranges::none_of(model.graph.nodes, IsQOperator) && !HasAnnotations(model.graph) &&
+      !MovesQuantized(model.graph))
+    return Pairs{model, {}};
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
+  return PairWriter(index, ledger).Run();
+}
+
+}  // namespace qtx::convert
