@@ -46,6 +46,7 @@ class Inference {
   void Visit(std::size_t i, const Node& node);
   Result<void> CheckSection(Application& a) const;
   Result<void> VisitOnnx(Application& a, bool has_section) const;
+  Result<void> VisitMicrosoft(const Application& a) const;
   void Propagate(Application& a);
   std::vector<ValueFacts> FactsOf(const std::vector<std::string>& names) const;
   Dims DimsOf(const Shape& shape);
