@@ -63,4 +63,9 @@ class Inference {
   std::vector<std::size_t> without_shape_rule_;
 };
 
+/// `model` with what Inference says of values that nodes give: value_info gains those that are not
+/// declared, and declarations the type, rank and sizes that they leave open. What is declared stays
+/// as it is; sizes of one symbol have its name.
+Model WithInferredTypes(const Model& model);
+
 }  // namespace qtx::format
