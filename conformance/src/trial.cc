@@ -25,6 +25,7 @@ Way WayOf(ErrorCode code) {
       return Way::kCrash;
     case ErrorCode::kInvalid:
     case ErrorCode::kTooLarge:
+    case ErrorCode::kInternal:
       break;
   }
   return Way::kRefused;

@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Result<format::Model> Written(const format::Model& model, std::vector<std::string> allow = {}) {
-  auto written = FindKind("qoperator")->write(model, {.allow = std::move(allow)});
+  auto written = Write(model, *FindKind("qoperator"), {.allow = std::move(allow)});
   if (!written.has_value()) return std::move(written).error();
   return std::get<format::Model>(written->content);
 }
@@ -214,7 +214,7 @@ TEST(ToQOperator, WritesAMeanOverAxesBetweenPairs) {
   graph.outputs = {OnnxMaker::Quantized("m", ElementType::kInt8Q, {1, 2, 2}, {1.0F})};
   maker.Node("ReduceMean", {"y"}, {"m"}).attributes = {Attribute::Ints("axes", {1}),
                                                        Attribute::Int("keepdims", 0)};
-  const auto written = FindKind("qoperator")->write(maker.model, {});
+  const auto written = Write(maker.model, *FindKind("qoperator"), {});
   ASSERT_TRUE(written.has_value());
   EXPECT_THAT(OpTypes(std::get<format::Model>(written->content)),
               ElementsAre("QLinearConv", "DequantizeLinear", "ReduceMean", "QuantizeLinear"));

@@ -72,7 +72,8 @@ struct Kind {
   bool (*matches)(const Source&);  // by content
   /// To the extended form. nullptr: cannot be read. `where` of an error leaves the file to Read.
   Result<Conversion> (*read)(const Source&, const Options&);
-  /// From the extended form, which Check has vetted. nullptr: cannot be written.
+  /// From the extended form, which Check has vetted; through Write below, which vets the result.
+  /// nullptr: cannot be written.
   Result<Export> (*write)(const format::Model&, const Options&);
   std::string_view extension = ".onnx";  // of files that are written
   Takes takes = Takes::kNothing;
@@ -86,9 +87,19 @@ const Kind* FindKind(std::string_view name);
 Result<const Kind*> KindOf(const Source& source);
 
 /// The extended form of `source`, checked by every rule of the spec.
-/// Errors: those of the kind's reader, kInvalid for a rule that is broken; `where` begins with the
-/// path.
+/// Errors: those of the kind's reader; kInvalid where the source breaks a rule, kInternal where only
+/// the model that the reader made of it does; `where` begins with the path.
 Result<Conversion> Read(const Source& source, const Kind& kind, const Options& options = {});
+
+/// `model` in another form. An ONNX model that is written keeps the rules of the spec; one that is
+/// stock, those of ONNX and of ONNX Runtime's domain, too.
+/// Errors: those of the kind's writer; kInternal where what it wrote breaks a rule; kUnsupported, in
+/// a form that is not ONNX, for what ONNX defines and the spec does not.
+/// REQUIRES: kind.write.
+Result<Export> Write(const format::Model& model, const Kind& kind, const Options& options = {});
+
+/// `error`; but where that is kInternal and `source` breaks a rule itself, what it breaks: kInvalid.
+Error BlameSource(const Source& source, Error error);
 
 /// For targets without floating point: gives the output of each Conv, Gemm and MatMul its
 /// requantization, one multiplier and shift for each scale of the weights, brings biases to INT32
