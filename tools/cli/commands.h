@@ -48,6 +48,7 @@ struct ConvertOptions {
   std::string
       eight_bits;  // "int8" or "uint8": what all values of 8 bits become; empty: as they are
   bool integer_only = false;
+  bool infer = false;  // an ONNX model as it is, with the types that follow
   std::int64_t opset = 0;
   std::string subgraph;  // of a TFLite file; empty: the first
   bool json = false;
