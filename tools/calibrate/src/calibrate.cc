@@ -49,25 +49,6 @@ Result<void> AddConstants(const format::Model& model, const Options& options, Re
   return {};
 }
 
-// Where inputs leave sizes open, those that follow from them stay open in all values.
-Result<void> OpenShapes(const format::Model& model, const Samples& samples,
-                        const MakeExecutor& make, RunResult& run) {
-  if (run.records.empty() || !HasOpenSizes(model)) return {};
-  const Sample sample = samples.Read(run.first_sample);
-  if (!sample.has_value()) return At(samples.Name(run.first_sample), sample.error().error);
-  QTX_ASSIGN_OR_RETURN(const auto executor, make());
-  QTX_ASSIGN_OR_RETURN(const auto shapes, ProbeShapes(model, *sample, *executor));
-  for (const auto& [value, shape] : shapes) {
-    const auto at = run.records.find(value);
-    if (at == run.records.end() || !at->second.shape) continue;
-    format::Shape& seen = *at->second.shape;
-    for (std::size_t i = 0; i < std::min(seen.size(), shape.size()); ++i) {
-      if (!shape[i].value) seen[i] = shape[i];
-    }
-  }
-  return {};
-}
-
 // A shape that the model declares stays as it is: what was seen may be one of many. Where the size
 // of the axis is open, statistics are per tensor.
 Result<void> SettleShapes(const format::Model& model, const Options& options, Records& records) {
@@ -129,7 +110,7 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
   Calibration result{.model = model, .progress = run.progress, .skipped = run.skipped};
   for (const auto& [value, why] : run.left_out) result.left_out.push_back({value, why});
   for (auto& [name, record] : run.records) record.statistics.source = SourceOf(part.samples);
-  QTX_RETURN_IF_ERROR(OpenShapes(model, samples, make, run));
+  OpenSizes(model, run.records);
   QTX_RETURN_IF_ERROR(SettleShapes(model, options, run.records));
   QTX_RETURN_IF_ERROR(AddConstants(model, options, run.records, result.left_out));
   QTX_RETURN_IF_ERROR(Annotate(run.records, result.model));

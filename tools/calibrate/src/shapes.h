@@ -1,25 +1,14 @@
 // Which sizes of a graph's values follow from sizes that its inputs leave open.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
-#include "qtx/calibrate/calibrate.h"
 #include "qtx/format/model.h"
+#include "records.h"
 
 namespace qtx::calibrate {
 
-/// True when some input leaves a size open, so that shapes of values need more than one run.
-bool HasOpenSizes(const format::Model& model);
-
-/// Shapes of values that the model does not declare: a size that changes with an open one of the
-/// inputs is that symbol where it equals it, else unknown; others are numbers. Found by runs on
-/// zeros, each with one of the open sizes changed; where the model fails on these, every size is
-/// unknown.  `inputs`: one sample.
-/// Errors: those of the executor on the sample itself.
-Result<std::map<std::string, format::Shape>> ProbeShapes(const format::Model& model,
-                                                         const std::vector<format::Tensor>& inputs,
-                                                         Executor& executor);
+/// Opens those sizes of `records`, which samples have given numbers, that do not follow from the
+/// model as numbers: they are the symbol that they follow as, or unknown. Only where an input that
+/// a sample gives leaves a size open.
+void OpenSizes(const format::Model& model, Records& records);
 
 }  // namespace qtx::calibrate
