@@ -53,6 +53,22 @@ void ExpectReadsBack(const format::Model& model) {
   EXPECT_EQ(again, model);
 }
 
+// QuantizeLinear takes FLOAT and INT32; any other type becomes FLOAT before it. quantize_linear.C1.
+TEST(ToQOperator, CastsToFloatWhatQuantizeLinearDoesNotTake) {
+  for (const ElementType type : {ElementType::kDouble, ElementType::kInt64, ElementType::kInt32}) {
+    OnnxMaker maker;
+    maker.model.opset_imports.push_back({"qtx", 1});
+    maker.model.graph.inputs = {OnnxMaker::Value("x", type, {2})};
+    maker.model.graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {2})};
+    maker.Node("Cast", {"x"}, {"y"}).attributes = {
+        Attribute::Int("to", static_cast<std::int64_t>(ElementType::kInt8Q))};
+    const auto op_types = OpTypes(WrittenOrFail(maker.model));
+    const bool direct = type == ElementType::kInt32;
+    EXPECT_EQ(op_types, direct ? std::vector<std::string>{"QuantizeLinear"}
+                               : std::vector<std::string>({"Cast", "QuantizeLinear"}));
+  }
+}
+
 TEST(ToQOperator, WritesQLinearConvOnIntegersOfTheSameNames) {
   const format::Model written = WrittenOrFail(ExtendedConv().model);
   ASSERT_THAT(OpTypes(written), ElementsAre("QLinearConv"));
