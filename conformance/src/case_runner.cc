@@ -38,6 +38,7 @@ void Classify(const Error& error, CaseResult& result) {
       return;
     case ErrorCode::kInvalid:
     case ErrorCode::kTooLarge:
+    case ErrorCode::kInternal:
       break;
   }
   Fail(result, "refused: " + error.Text());

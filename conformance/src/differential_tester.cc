@@ -25,6 +25,7 @@ VerdictKind KindOf(ErrorCode code) {
       return VerdictKind::kCrash;
     case ErrorCode::kInvalid:
     case ErrorCode::kTooLarge:
+    case ErrorCode::kInternal:
       break;
   }
   return VerdictKind::kRefused;

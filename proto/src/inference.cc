@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "catalogue/microsoft.h"
 #include "catalogue/onnx_operators.h"
 #include "catalogue/onnx_shapes.h"
 #include "catalogue/propagation.h"
@@ -159,6 +160,14 @@ Result<void> Inference::CheckSection(Application& a) const {
   return checked;
 }
 
+// What ONNX Runtime says of a node of its domain in a stock model, whose operator has a section.
+Result<void> Inference::VisitMicrosoft(const Application& a) const {
+  const OpSchema* theirs = catalogue::FindMicrosoftOperator(a.node.op_type);
+  if (theirs == nullptr || !is_stock_) return {};
+  Application again{*theirs, a.node, opset_, a.inputs, a.outputs};
+  return CheckApplication(again);
+}
+
 // The elements of the first output, where they follow.
 void Inference::Propagate(Application& a) {
   if (a.outputs.empty() || IsQuantized(a.outputs[0].type)) return;
@@ -181,18 +190,22 @@ void Inference::Visit(std::size_t i, const Node& node) {
   static const OpSchema kNoRules;
   const bool is_onnx = IsOnnx(node.domain);
   const OpSchema* section = FindSchema(node.domain, node.op_type);
+  const bool is_microsoft = node.domain == catalogue::kMicrosoftDomain;
   const OpSchema* rules = section;
   if (rules == nullptr && is_onnx) rules = catalogue::FindOnnxShape(node.op_type);
+  if (rules == nullptr && is_microsoft) rules = catalogue::FindMicrosoftOperator(node.op_type);
   if (rules == nullptr) without_shape_rule_.push_back(i);
   Application a{rules == nullptr ? kNoRules : *rules, node, opset_, FactsOf(node.inputs),
                 FactsOf(node.outputs)};
 
-  Result<void> checked = section == nullptr ? Result<void>() : CheckSection(a);
+  const bool has_checks = section != nullptr || (is_microsoft && rules != nullptr);
+  Result<void> checked = has_checks ? CheckSection(a) : Result<void>();
   const bool is_undefined = !checked.has_value() && checked.error().code == ErrorCode::kUnsupported;
   if (is_onnx && (checked.has_value() || is_undefined)) {
     auto by_onnx = VisitOnnx(a, section != nullptr);
     if (!by_onnx.has_value()) checked = std::move(by_onnx);
   }
+  if (is_microsoft && section != nullptr && checked.has_value()) checked = VisitMicrosoft(a);
   if (checked.has_value()) {
     if (is_onnx) Propagate(a);
   } else if (checked.error().code == ErrorCode::kUnsupported) {

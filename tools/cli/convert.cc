@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "commands.h"
 #include "ledger.h"
 #include "progress.h"
+#include "qtx/format/inference.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::cli {
@@ -93,7 +95,42 @@ Result<const convert::Kind*> KindToWrite(const ConvertOptions& options) {
                                              std::string(kind->name))};
 }
 
+// Every value that `after` declares more of than `before`.
+std::vector<LedgerEntry> Gained(const format::Model& before, const format::Model& after) {
+  std::map<std::string, const format::ValueInfo*> old;
+  const auto lists = [](const format::Model& model) {
+    return std::array{&model.graph.inputs, &model.graph.outputs, &model.graph.values};
+  };
+  for (const auto* list : lists(before)) {
+    for (const format::ValueInfo& value : *list) old.emplace(value.name, &value);
+  }
+  std::vector<LedgerEntry> ledger;
+  for (const auto* list : lists(after)) {
+    for (const format::ValueInfo& value : *list) {
+      const auto found = old.find(value.name);
+      if (!value.type || (found != old.end() && found->second->type == value.type)) continue;
+      ledger.push_back({value.name, "type", LedgerEntry::Fate::kChanged,
+                        format::ToString(*value.type) + " follows"});
+    }
+  }
+  return ledger;
+}
+
+// The model as it is, with the types that follow.
+Result<Export> Infer(const std::string& input) {
+  QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input));
+  if (!source.onnx)
+    return Error{ErrorCode::kInvalid, input, "is no ONNX model, which alone --infer takes"};
+  auto inferred =
+      convert::Write(format::WithInferredTypes(*source.onnx), *convert::FindKind("qtx"));
+  if (!inferred.has_value())
+    return At(input, convert::BlameSource(source, std::move(inferred).error()));
+  inferred->ledger = Gained(*source.onnx, std::get<format::Model>(inferred->content));
+  return inferred;
+}
+
 Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
+  if (options.infer) return Infer(input);
   const convert::Options how{
       .allow = options.allow, .opset = options.opset, .subgraph = options.subgraph};
   QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input, options.with));
@@ -107,8 +144,9 @@ Result<Export> Perform(const ConvertOptions& options, const std::string& input) 
   if (from->name == "tflite" || options.to == "tflite") {
     QTX_RETURN_IF_ERROR(AddUnmodelled(conversion.model, conversion.ledger));
   }
-  auto written = convert::FindKind(options.to)->write(conversion.model, how);
-  if (!written.has_value()) return At(input, written.error());
+  auto written = convert::Write(conversion.model, *convert::FindKind(options.to), how);
+  if (!written.has_value())
+    return At(input, convert::BlameSource(source, std::move(written).error()));
   std::ranges::move(written->ledger, std::back_inserter(conversion.ledger));
   written->ledger = std::move(conversion.ledger);
   return written;
@@ -138,7 +176,7 @@ void Run(const ConvertOptions& options, Job& job, Written& written) {
   auto result = Perform(options, job.input);
   if (!result.has_value()) {
     job.error = result.error();
-    job.status = kBadInput;
+    job.status = result.error().code == ErrorCode::kInternal ? kInternal : kBadInput;
     return;
   }
   if (options.output.ends_with('/')) {  // created only when there is something to write

@@ -23,6 +23,7 @@ int StatusOf(const Error& error) {
     case ErrorCode::kIo:
     case ErrorCode::kTimeout:
     case ErrorCode::kProtocol:
+    case ErrorCode::kInternal:
       break;
   }
   return kInternal;

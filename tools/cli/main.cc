@@ -100,6 +100,13 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
       "Subgraph of a TFLite file, by name, signature or index (default: the first)");
   command->add_option("--opset", options.opset,
                       "ai.onnx opset of ONNX output (default: the smallest)");
+  auto* infer = command->add_flag("--infer", options.infer,
+                                  "An ONNX model of any kind as it is, with the types and shapes "
+                                  "of its values that follow");
+  for (const char* other : {"--from", "--to", "--with", "--allow", "--eight-bits", "--integer-only",
+                            "--subgraph", "--opset"}) {
+    infer->excludes(command->get_option(other));
+  }
 }
 
 void AddLower(CLI::App* command, ConvertOptions& options) {

@@ -28,6 +28,7 @@ std::string OutcomeOf(ErrorCode code) {
       return "protocol_error";
     case ErrorCode::kInvalid:
     case ErrorCode::kTooLarge:
+    case ErrorCode::kInternal:
       break;
   }
   return "refused";

@@ -49,25 +49,6 @@ Result<void> AddConstants(const format::Model& model, const Options& options,
   return {};
 }
 
-// Keeps sizes open that depend on open sizes of inputs.
-Result<void> OpenShapes(const format::Model& model, const Samples& samples,
-                        const MakeExecutor& make, RunResult& run) {
-  if (run.observations.empty() || !HasOpenSizes(model)) return {};
-  const Sample sample = samples.Read(run.first_sample);
-  if (!sample.has_value()) return At(samples.Name(run.first_sample), sample.error().error);
-  QTX_ASSIGN_OR_RETURN(const auto executor, make());
-  QTX_ASSIGN_OR_RETURN(const auto shapes, ProbeShapes(model, *sample, *executor));
-  for (const auto& [value, shape] : shapes) {
-    const auto at = run.observations.find(value);
-    if (at == run.observations.end() || !at->second.shape) continue;
-    format::Shape& seen = *at->second.shape;
-    for (std::size_t i = 0; i < std::min(seen.size(), shape.size()); ++i) {
-      if (!shape[i].value) seen[i] = shape[i];
-    }
-  }
-  return {};
-}
-
 // Keeps declared shapes. If the size of the axis is open, statistics become per tensor.
 Result<void> SettleShapes(const format::Model& model, const Options& options,
                           Observations& observations) {
@@ -129,9 +110,8 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
   }
   Calibration result{.model = model, .progress = run.progress, .skipped = run.skipped};
   for (const auto& [value, why] : run.left_out) result.left_out.push_back({value, why});
-  for (auto& [name, observation] : run.observations)
-    observation.statistics.source = SourceOf(part.samples);
-  QTX_RETURN_IF_ERROR(OpenShapes(model, samples, make, run));
+  for (auto& [name, observation] : run.observations) observation.statistics.source = SourceOf(part.samples);
+  OpenSizes(model, run.observations);
   QTX_RETURN_IF_ERROR(SettleShapes(model, options, run.observations));
   QTX_RETURN_IF_ERROR(AddConstants(model, options, run.observations, result.left_out));
   QTX_RETURN_IF_ERROR(Annotate(run.observations, result.model));

@@ -213,9 +213,6 @@ RunResult Run::Finish() {
   for (auto& [position, sample] : state_.skipped) result.skipped.push_back(sample);
   result.left_out = total_.left_out();
   for (const auto& [value, why] : state_.left_out) result.left_out.emplace(value, why);
-  std::int64_t first = 0;
-  while (state_.skipped.contains(first)) ++first;
-  result.first_sample = SampleOf(first);
   return result;
 }
 

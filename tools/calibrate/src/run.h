@@ -19,7 +19,6 @@ struct RunResult {
   Progress progress;
   std::vector<SkippedSample> skipped;  // in the order of samples
   std::map<std::string, std::string> left_out;
-  std::int64_t first_sample = 0;  // first sample used
 };
 
 /// Runs the samples of `options`' shard; `run` is the coverage that a journal must have.

@@ -495,6 +495,49 @@ TEST_F(Qtx, ConvertsSeveralInputsIntoAFolder) {
   EXPECT_FALSE(fs::exists(Path("made/broken.onnx")));
 }
 
+// Relu over x [N, 3]: a stock model that declares neither what it makes nor the shape of its
+// output.
+qtx::format::Model WithoutDeclarations() {
+  using namespace qtx;  // NOLINT(google-build-using-namespace)
+  format::Model model;
+  model.ir_version = 8;
+  model.opset_imports = {{"", 17}};
+  format::TensorType type;
+  type.elem_type = format::ElementType::kFloat;
+  model.graph.outputs = {{.name = "y", .type = type}};
+  type.shape = format::Shape{{{}, "N"}, {3, ""}};
+  model.graph.inputs = {{.name = "x", .type = type}};
+  model.graph.nodes = {{.op_type = "Relu", .inputs = {"x"}, .outputs = {"a"}},
+                       {.op_type = "Transpose", .inputs = {"a"}, .outputs = {"y"}}};
+  return model;
+}
+
+TEST_F(Qtx, InfersTypesAndKeepsTheKind) {
+  const std::string file = Write("bare.onnx", *WithoutDeclarations().Serialize());
+  const Outcome outcome = Run("convert --infer " + file + " -o " + Path("typed.onnx"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("a type: FLOAT[N,3] follows"), std::string::npos) << outcome.out;
+  const auto typed = qtx::format::Model::Load(Path("typed.onnx"));
+  ASSERT_TRUE(typed.has_value());
+  EXPECT_EQ(qtx::format::ToString(*typed->graph.FindValue("y")->type), "FLOAT[3,N]");
+  EXPECT_EQ(typed->OpsetVersion("qtx"), 0);  // a stock model still
+  EXPECT_EQ(Run("convert --infer " + file + " --to qdq -o " + Path("never")).status, 2);
+  const std::string tflite = Network("aww") + "/source.tflite";
+  EXPECT_EQ(Run("convert --infer " + tflite + " -o " + Path("never")).status, 3);
+}
+
+TEST_F(Qtx, SaysThatAnInputBreaksARuleBeforeItConvertsIt) {
+  auto model = WithoutDeclarations();
+  model.graph.nodes[0].attributes = {qtx::format::Attribute::Int("alpha", 1)};
+  const std::string file = Write("broken.onnx", *model.Serialize());
+  for (const std::string how : {"convert --infer ", "convert --to qdq ", "lift "}) {
+    const Outcome outcome = Run(how + file + " -o " + Path("never.onnx"));
+    EXPECT_EQ(outcome.status, 3) << how << outcome.err;
+    EXPECT_NE(outcome.err.find("the input breaks graph.C6"), std::string::npos) << outcome.err;
+    EXPECT_FALSE(fs::exists(Path("never.onnx")));
+  }
+}
+
 TEST_F(Qtx, RefusesSeveralInputsForOneFile) {
   const std::string aww = Network("aww") + "/source.tflite";
   const std::string toycar = Network("toycar") + "/source.tflite";

@@ -52,8 +52,10 @@ void Run(std::string bytes) {
   }
   for (const Kind& writer : Kinds()) {
     if (writer.write == nullptr) continue;
-    const auto written = writer.write(conversion->model, options);
+    const auto written = Write(conversion->model, writer, options);
     if (!written.has_value() && written.error().message.empty()) Stop("an error that says nothing");
+    if (!written.has_value() && written.error().code == ErrorCode::kInternal)
+      Stop("a model written that breaks a rule");
   }
   CheckComesBack(conversion->model);
 }

@@ -135,6 +135,21 @@ constexpr std::array kLosses = {
     Loss{"unmatched", "what a table says of names that are no value of the model"},
 };
 
+// What of the spec an ONNX model breaks first: `who` says whose model it is.
+std::optional<Error> BrokenRule(const format::Model& model, ErrorCode code, const char* who) {
+  const std::vector<format::Finding> findings = format::Check(model, "");
+  if (findings.empty()) return std::nullopt;
+  const format::Finding& first = findings.front();
+  return Error{code, first.where, who + (" breaks " + first.rule) + ": " + first.message,
+               first.rule};
+}
+
+// Whether only a reader can have broken the rule in a model that it made of a file of another
+// format: such a file says nothing of the operators, inputs and attributes that ONNX has.
+bool IsOfReader(std::string_view rule) {
+  return rule == "graph.C4" || rule == "graph.C5" || rule == "graph.C6";
+}
+
 Source FromFile(format::FileBytes file, const std::string& path) {
   Source source{.path = path, .file = std::move(file)};
   if (IsTflite(source)) return source;
@@ -195,11 +210,30 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
   }
   auto conversion = kind.read(source, options);
   if (!conversion.has_value()) return At(source.path, conversion.error());
-  // Writers and backends may then rely on the spec.
-  if (auto checked = format::CheckFirst(conversion->model); !checked.has_value()) {
-    return At(source.path, std::move(checked).error());
+  // Nothing that breaks the spec goes on to a writer or a backend that trusts the spec.
+  auto broken = BrokenRule(conversion->model, ErrorCode::kInternal, "internal: the model read");
+  if (!broken) return conversion;
+  if (!source.onnx && !IsOfReader(broken->clause)) broken->code = ErrorCode::kInvalid;
+  return At(source.path, BlameSource(source, *std::move(broken)));
+}
+
+Result<Export> Write(const format::Model& model, const Kind& kind, const Options& options) {
+  auto written = kind.write(model, options);
+  if (!written.has_value()) return written;
+  const auto* onnx = std::get_if<format::Model>(&written->content);
+  if (onnx == nullptr) {
+    auto defined = format::CheckFirst(model);
+    const bool undefined = !defined.has_value() && defined.error().code == ErrorCode::kUnsupported;
+    return undefined ? Result<Export>(std::move(defined).error()) : std::move(written);
   }
-  return conversion;
+  auto broken = BrokenRule(*onnx, ErrorCode::kInternal, "internal: the model written");
+  return broken ? Result<Export>(*std::move(broken)) : std::move(written);
+}
+
+Error BlameSource(const Source& source, Error error) {
+  if (error.code != ErrorCode::kInternal || !source.onnx) return error;
+  auto broken = BrokenRule(*source.onnx, ErrorCode::kInvalid, "the input");
+  return broken ? *std::move(broken) : error;
 }
 
 }  // namespace qtx::convert

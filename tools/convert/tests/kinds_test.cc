@@ -68,7 +68,7 @@ TEST(Kinds, WriteOrRefuseTypesWithoutScales) {
     for (const Loss& loss : Losses()) all.allow.emplace_back(loss.name);
     for (const Kind& kind : Kinds()) {
       if (kind.write == nullptr) continue;
-      const auto written = kind.write(model, all);
+      const auto written = Write(model, kind, all);
       EXPECT_TRUE(written.has_value() || !written.error().message.empty()) << kind.name;
       const bool said = kind.name != "tflite" && kind.name != "qonnx" && kind.name != "qoperator" &&
                         kind.name != "ort";
@@ -78,6 +78,38 @@ TEST(Kinds, WriteOrRefuseTypesWithoutScales) {
     EXPECT_EQ(integer.has_value(), one_output_scale);
     EXPECT_TRUE(!integer.has_value() || format::Check(integer->model).empty());
   }
+}
+
+// A stock model with one node, which has an attribute that its operator has not.
+format::Model WithUnknownAttribute() {
+  OnnxMaker maker(17);
+  maker.model.graph.inputs = {OnnxMaker::Value("x", format::ElementType::kFloat, {2})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", format::ElementType::kFloat, {2})};
+  maker.Node("Relu", {"x"}, {"y"}).attributes = {format::Attribute::Int("alpha", 1)};
+  return maker.model;
+}
+
+TEST(Write, MakesAModelThatBreaksARuleAnErrorOfItsOwn) {
+  const Kind broken{"broken", "", nullptr, nullptr,
+                    [](const format::Model&, const Options&) -> Result<Export> {
+                      return Export{WithUnknownAttribute(), {}};
+                    }};
+  const auto written = Write(WithoutColumns(), broken);
+  ASSERT_FALSE(written.has_value());
+  EXPECT_EQ(written.error().code, ErrorCode::kInternal);
+  EXPECT_EQ(written.error().clause, "graph.C6");
+  EXPECT_EQ(written.error().where, "graph.node[0] 'y_node': attribute 'alpha'");
+  EXPECT_TRUE(written.error().message.starts_with("internal: the model written breaks graph.C6: "))
+      << written.error().message;
+}
+
+TEST(Read, BlamesASourceThatBreaksTheRuleItself) {
+  const Source source = FromBytes(*WithUnknownAttribute().Serialize(), "x.onnx");
+  const auto read = Read(source, *FindKind("qdq"));
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kInvalid);
+  EXPECT_TRUE(read.error().message.starts_with("the input breaks graph.C6: "))
+      << read.error().message;
 }
 
 }  // namespace

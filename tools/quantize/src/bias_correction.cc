@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph_index.h"
+#include "qtx/format/attributes.h"
 
 namespace qtx::quantize {
 namespace {
@@ -48,10 +49,11 @@ std::optional<std::vector<double>> MeanError(const Node& node, const Tensor& rea
                                              const Tensor& stored,
                                              const std::vector<double>& means) {
   const format::Dims& dims = real.dims;
-  const std::int64_t group = node.IntOr("group", 1);
+  const std::int64_t group = node.IntOr("group", 1);  // 1 of a product, which has none
   if (dims.size() < 2 || group < 1 || dims[0] % group != 0 || format::ElementCount(real) == 0)
     return std::nullopt;
-  if (IsStock(node, "Gemm") && (node.IntOr("transA", 0) != 0 || node.FloatOr("alpha", 1) != 1))
+  if (IsStock(node, "Gemm") &&
+      (format::IntOf(node, "transA") != 0 || format::FloatOf(node, "alpha") != 1))
     return std::nullopt;
   const std::int64_t last = format::ElementCount(real) - 1;
   const WeightChannels most = ChannelsOf(node, dims, last);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bias_correction.h"
+#include "qtx/format/attributes.h"
 
 namespace qtx::quantize {
 namespace {
@@ -43,7 +44,9 @@ Result<bool> Constants::BiasFits(const Node& node, const NodePlan& plan, const V
   if (plan.mode != Mode::kQuantized || !HasInput(node, plan.row->bias)) return false;
   const std::string& name = node.inputs[static_cast<std::size_t>(plan.row->bias)];
   if (!index_.IsFloatConstant(name) || !values.contains(node.inputs[0])) return false;
-  if (node.FloatOr("alpha", 1) != 1 || node.FloatOr("beta", 1) != 1) return false;
+  const bool is_gemm = IsStock(node, "Gemm");
+  if (is_gemm && (format::FloatOf(node, "alpha") != 1 || format::FloatOf(node, "beta") != 1))
+    return false;
   const format::Dims& dims = index_.Initializer(name)->dims;
   const format::Dims& weights = index_.Initializer(node.inputs[1])->dims;
   if (dims.empty() || std::ranges::any_of(dims, [](std::int64_t d) { return d < 1; })) return false;

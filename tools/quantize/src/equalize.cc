@@ -8,6 +8,7 @@
 
 #include "graph_index.h"
 #include "operators.h"
+#include "qtx/format/attributes.h"
 
 namespace qtx::quantize {
 namespace {
@@ -56,15 +57,15 @@ class Equalizer {
 
 bool Equalizer::IsLayer(const Node& node) const {
   const bool product = IsStock(node, "Conv") || IsStock(node, "ConvTranspose") ||
-                       (IsStock(node, "Gemm") && node.IntOr("transA", 0) == 0 &&
-                        node.FloatOr("alpha", 1) == 1 && node.FloatOr("beta", 1) == 1);
+                       (IsStock(node, "Gemm") && format::IntOf(node, "transA") == 0 &&
+                        format::FloatOf(node, "alpha") == 1 && format::FloatOf(node, "beta") == 1);
   if (!product || node.inputs.size() < 2 || node.outputs.size() != 1) return false;
   const auto alone = [this](const std::string& name) {
     return index_.IsFloatConstant(name) && index_.Uses(name).size() == 1 && !index_.IsOutput(name);
   };
   if (!alone(node.inputs[1])) return false;
   const format::Dims& dims = index_.Initializer(node.inputs[1])->dims;
-  const std::int64_t group = node.IntOr("group", 1);
+  const std::int64_t group = format::IntOf(node, "group");
   if (dims.size() < 2 || group < 1 || dims[0] % group != 0 ||
       std::ranges::any_of(dims, [](std::int64_t d) { return d < 1; }))
     return false;

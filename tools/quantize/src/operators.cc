@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "qtx/format/attributes.h"
+
 namespace qtx::quantize {
 namespace {
 
@@ -87,8 +89,9 @@ bool IsStock(const Node& node, std::string_view op_type) {
 
 const OperatorRow* FindRow(const Node& node) {
   if (!IsStock(node, node.op_type)) return nullptr;
-  if (node.op_type == "Resize" && node.StringOr("mode", "nearest") == "nearest") return &kNearest;
-  if (node.op_type == "BatchNormalization" && node.IntOr("training_mode", 0) != 0) return nullptr;
+  if (node.op_type == "Resize" && format::StringOf(node, "mode") == "nearest") return &kNearest;
+  if (node.op_type == "BatchNormalization" && format::IntOf(node, "training_mode") != 0)
+    return nullptr;
   const auto row = std::ranges::lower_bound(kRows, node.op_type, {}, &OperatorRow::op_type);
   return row != kRows.end() && row->op_type == node.op_type ? &*row : nullptr;
 }
@@ -99,10 +102,11 @@ WeightAxes AxesOf(const Node& node, const format::Dims& dims) {
   if (node.op_type == "Conv") return {.output = 0, .reduced = 1};
   if (node.op_type == "ConvTranspose") {
     // [C, M / group, ...]: with groups, axis 1 has a value for one output of each group.
-    if (node.IntOr("group", 1) != 1) return {.reduced = 0};
+    if (format::IntOf(node, "group") != 1) return {.reduced = 0};
     return {.output = 1, .reduced = 0};
   }
-  if (node.op_type == "Gemm" && node.IntOr("transB", 0) != 0) return {.output = 0, .reduced = 1};
+  if (node.op_type == "Gemm" && format::IntOf(node, "transB") != 0)
+    return {.output = 0, .reduced = 1};
   return {.output = rank - 1, .reduced = rank - 2};
 }
 
@@ -111,9 +115,9 @@ WeightChannels ChannelsOf(const Node& node, const format::Dims& dims, std::int64
   for (std::size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
   const std::int64_t first = element / spatial / dims[1], second = element / spatial % dims[1];
   if (IsStock(node, "Gemm"))
-    return node.IntOr("transB", 0) != 0 ? WeightChannels{first, second}
-                                        : WeightChannels{second, first};
-  const std::int64_t of_group = first / (dims[0] / node.IntOr("group", 1)) * dims[1] + second;
+    return format::IntOf(node, "transB") != 0 ? WeightChannels{first, second}
+                                              : WeightChannels{second, first};
+  const std::int64_t of_group = first / (dims[0] / format::IntOf(node, "group")) * dims[1] + second;
   return IsStock(node, "Conv") ? WeightChannels{first, of_group} : WeightChannels{of_group, first};
 }
 

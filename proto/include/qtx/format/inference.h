@@ -46,6 +46,7 @@ class Inference {
   void Visit(std::size_t i, const Node& node);
   Result<void> CheckSection(Application& a) const;
   Result<void> VisitOnnx(Application& a, bool has_section) const;
+  Result<void> VisitMicrosoft(const Application& a) const;
   void Propagate(Application& a);
   std::vector<ValueFacts> FactsOf(const std::vector<std::string>& names) const;
   Dims DimsOf(const Shape& shape);
@@ -61,5 +62,10 @@ class Inference {
   std::vector<RefusedNode> broken_, undefined_;
   std::vector<std::size_t> without_shape_rule_;
 };
+
+/// `model` with what Inference says of values that nodes give: value_info gains those that are not
+/// declared, and declarations the type, rank and sizes that they leave open. What is declared stays
+/// as it is; sizes of one symbol have its name.
+Model WithInferredTypes(const Model& model);
 
 }  // namespace qtx::format

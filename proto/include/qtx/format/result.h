@@ -15,6 +15,7 @@ enum class ErrorCode {
   kIo,           // the operating system refused
   kTimeout,      // a peer process did not answer in time
   kProtocol,     // a peer process answered with something that is not the protocol
+  kInternal,     // what this code made breaks a rule: a fault of its own
 };
 
 struct Error {

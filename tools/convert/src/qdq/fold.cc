@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "onnx/float_casts.h"
 #include "onnx/reals.h"
 #include "onnx/rename.h"
 #include "qdq/normalize.h"
@@ -74,58 +75,13 @@ void DropParameters(std::set<std::string> candidates, Graph& graph) {
   });
 }
 
-// Unchanged operators that accept only FLOAT.
-bool TakesFloatOnly(const Node& node) {
-  return IsQuantizeLinear(node) || IsStock(node, "DynamicQuantizeLinear") ||
-         node.domain == "com.microsoft";
-}
-
-// Inserts a Cast to FLOAT for each quantized input of such an operator.
-class FloatCasts {
- public:
-  FloatCasts(const QdqPlan& plan, const GraphIndex& index) : plan_(plan) {
-    for (std::string& name : index.AllNames()) {
-      if (!plan.dropped.contains(name)) names_.insert(std::move(name));
-    }
-  }
-  void Before(Node& node, std::vector<Node>& nodes) {
-    if (!TakesFloatOnly(node)) return;
-    for (std::string& input : node.inputs) {
-      if (plan_.types.contains(input)) input = CastOf(input, nodes);
-    }
-  }
-
- private:
-  const std::string& CastOf(const std::string& value, std::vector<Node>& nodes) {
-    std::string& name = casts_[value];
-    if (!name.empty()) return name;
-    name = value + "/float";
-    for (int n = 2; !names_.insert(name).second; ++n) name = value + "/float#" + std::to_string(n);
-    Node cast;
-    cast.name = name + "/Cast";
-    cast.op_type = "Cast";
-    cast.inputs = {value};
-    cast.outputs = {name};
-    cast.attributes = {
-        Attribute::Int("to", static_cast<std::int64_t>(format::ElementType::kFloat))};
-    nodes.push_back(std::move(cast));
-    return name;
-  }
-
-  const QdqPlan& plan_;
-  std::set<std::string> names_;
-  std::map<std::string, std::string> casts_;
-};
-
 void RewriteNodes(const QdqPlan& plan, const GraphIndex& index, Graph& graph) {
-  FloatCasts casts(plan, index);
   graph.nodes.clear();
   for (std::size_t i = 0; i < index.model().graph.nodes.size(); ++i) {
     if (plan.removed.contains(i)) continue;
     const auto replaced = plan.replaced.find(i);
     Node node = replaced == plan.replaced.end() ? index.node(i) : replaced->second;
     RewriteNode(plan, node);
-    casts.Before(node, graph.nodes);
     graph.nodes.push_back(std::move(node));
   }
 }
@@ -181,6 +137,7 @@ Result<format::Model> FoldPairs(const format::Model& model, bool as_recorded, Le
   RewriteNodes(plan, index, folded.graph);
   QTX_RETURN_IF_ERROR(RewriteInitializers(plan, folded.graph));
   RewriteValues(plan, folded.graph);
+  AddFloatCasts(folded);
   DropParameters(Parameters(plan, source.graph), folded.graph);
   // A model that was lowered declares what its extended form declared.
   if (!as_recorded) DeclareReals(folded.graph);

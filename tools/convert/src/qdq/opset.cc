@@ -4,16 +4,17 @@
 #include <array>
 #include <string_view>
 
+#include "qtx/format/attributes.h"
+
 namespace qtx::convert {
 namespace {
 
 constexpr std::int64_t kOldestOpset = 13;  // the table below says nothing of what was before
 
-// An operator whose nodes mean the same in every opset from 13 or `since`, except for the version
-// that changed it and for additions. Versions that only added types are not listed.
+// An operator whose nodes mean the same in every opset from 13 on that has it, except for the version
+// that changed it. Versions that only added types are not listed.
 struct Operator {
   std::string_view name;
-  std::int64_t since = kOldestOpset;
   std::int64_t changed = 0;  // the one version whose nodes are read otherwise; 0: none
 };
 
@@ -24,7 +25,7 @@ constexpr std::array kOperators = {
     Operator{"And"},
     Operator{"ArgMax"},
     Operator{"ArgMin"},
-    Operator{"Attention", 23},
+    Operator{"Attention"},
     Operator{"AveragePool"},
     Operator{"BatchNormalization"},
     Operator{"Cast"},
@@ -50,18 +51,18 @@ constexpr std::array kOperators = {
     Operator{"Gather"},
     Operator{"GatherElements"},
     Operator{"GatherND"},
-    Operator{"Gelu", 20},
+    Operator{"Gelu"},
     Operator{"Gemm"},
     Operator{"GlobalAveragePool"},
     Operator{"GlobalMaxPool"},
     Operator{"Greater"},
     Operator{"GreaterOrEqual"},
     Operator{"HardSigmoid"},
-    Operator{"HardSwish", 14},
+    Operator{"HardSwish"},
     Operator{"Identity"},
     Operator{"InstanceNormalization"},
     Operator{"LSTM"},
-    Operator{"LayerNormalization", 17},
+    Operator{"LayerNormalization"},
     Operator{"LeakyRelu"},
     Operator{"Less"},
     Operator{"LessOrEqual"},
@@ -74,7 +75,7 @@ constexpr std::array kOperators = {
     Operator{"MaxPool"},
     Operator{"Mean"},
     Operator{"Min"},
-    Operator{"Mish", 18},
+    Operator{"Mish"},
     Operator{"Mul"},
     Operator{"Neg"},
     Operator{"Not"},
@@ -83,15 +84,15 @@ constexpr std::array kOperators = {
     Operator{"Pad"},
     Operator{"Pow"},
     Operator{"QuantizeLinear"},
-    Operator{"RMSNormalization", 23},
+    Operator{"RMSNormalization"},
     Operator{"Reciprocal"},
-    Operator{"ReduceL2", kOldestOpset, 18},  // axes: an attribute before, an input since
-    Operator{"ReduceMax", kOldestOpset, 18},
-    Operator{"ReduceMean", kOldestOpset, 18},
-    Operator{"ReduceMin", kOldestOpset, 18},
-    Operator{"ReduceProd", kOldestOpset, 18},
+    Operator{"ReduceL2", 18},  // axes: an attribute before, an input since
+    Operator{"ReduceMax", 18},
+    Operator{"ReduceMean", 18},
+    Operator{"ReduceMin", 18},
+    Operator{"ReduceProd", 18},
     Operator{"ReduceSum"},
-    Operator{"ReduceSumSquare", kOldestOpset, 18},
+    Operator{"ReduceSumSquare", 18},
     Operator{"Relu"},
     Operator{"Reshape"},
     Operator{"Resize"},
@@ -121,48 +122,27 @@ constexpr std::array kOperators = {
     Operator{"Xor"},
 };
 
-// An addition to an operator: `attribute`, or if that is empty input `input`.
-struct Addition {
-  std::string_view name;
-  std::string_view attribute;
-  std::size_t input = 0;
-  std::int64_t since = 0;
-};
-
-constexpr std::array kAdditions = {
-    Addition{"Attention", "", 6, 24},
-    Addition{"Attention", "left_window_size", 0, 25},
-    Addition{"Attention", "right_window_size", 0, 25},
-    Addition{"AveragePool", "dilations", 0, 19},
-    Addition{"Cast", "round_mode", 0, 24},
-    Addition{"Cast", "saturate", 0, 19},
-    Addition{"DequantizeLinear", "block_size", 0, 21},
-    Addition{"DequantizeLinear", "output_dtype", 0, 23},
-    Addition{"GRU", "layout", 0, 14},
-    Addition{"LSTM", "layout", 0, 14},
-    Addition{"LpPool", "ceil_mode", 0, 18},
-    Addition{"LpPool", "dilations", 0, 18},
-    Addition{"Pad", "", 3, 18},
-    Addition{"QuantizeLinear", "block_size", 0, 21},
-    Addition{"QuantizeLinear", "output_dtype", 0, 21},
-    Addition{"QuantizeLinear", "precision", 0, 23},
-    Addition{"QuantizeLinear", "saturate", 0, 19},
-    Addition{"Reshape", "allowzero", 0, 14},
-    Addition{"Resize", "antialias", 0, 18},
-    Addition{"Resize", "axes", 0, 18},
-    Addition{"Resize", "keep_aspect_ratio_policy", 0, 18},
-    Addition{"ScatterND", "reduction", 0, 16},
-    Addition{"Shape", "end", 0, 15},
-    Addition{"Shape", "start", 0, 15},
-    Addition{"SpaceToDepth", "mode", 0, 28},
-    Addition{"Split", "num_outputs", 0, 18},
-};
-
 Error Refused(const std::string& message) { return {ErrorCode::kUnsupported, "", message}; }
 
-bool Uses(const format::Node& node, const Addition& addition) {
-  if (!addition.attribute.empty()) return node.Find(addition.attribute) != nullptr;
-  return node.inputs.size() > addition.input && !node.inputs[addition.input].empty();
+Result<void> CheckHas(const std::string& what, std::int64_t since, std::int64_t opset) {
+  if (opset >= since) return {};
+  return Refused(what + "came with opset " + std::to_string(since) + ", found " +
+                 std::to_string(opset));
+}
+
+// The operator and all that the node uses of it are in the opset.
+Result<void> CheckParts(const format::Node& node, std::int64_t opset) {
+  QTX_RETURN_IF_ERROR(CheckHas("", format::OpsetOf(node.op_type), opset));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i].empty()) continue;
+    QTX_RETURN_IF_ERROR(
+        CheckHas("input " + std::to_string(i) + " ", format::OpsetOfInput(node.op_type, i), opset));
+  }
+  for (const format::Attribute& attribute : node.attributes) {
+    QTX_RETURN_IF_ERROR(CheckHas("attribute '" + attribute.name + "' ",
+                                 format::OpsetOfAttribute(node.op_type, attribute.name), opset));
+  }
+  return {};
 }
 
 }  // namespace
@@ -174,23 +154,12 @@ Result<void> CheckMove(const format::Node& node, std::int64_t from, std::int64_t
       std::ranges::lower_bound(kOperators, std::string_view(node.op_type), {}, &Operator::name);
   if (from < kOldestOpset || found == kOperators.end() || found->name != node.op_type)
     return Refused(move);
-  if (to < found->since)
-    return Refused("came with opset " + std::to_string(found->since) + ", found " +
-                   std::to_string(to));
   if (std::min(from, to) < found->changed && found->changed <= std::max(from, to))
     return Refused(move + ": changed in " + std::to_string(found->changed));
   // Splitting into equal parts without num_outputs became an error.
   if (node.op_type == "Split" && from < 18 && to >= 18 && node.inputs.size() < 2)
     return Refused(move + ": needs num_outputs since 18");
-  for (const Addition& addition : kAdditions) {
-    if (addition.name != node.op_type || to >= addition.since || !Uses(node, addition)) continue;
-    const std::string what = addition.attribute.empty()
-                                 ? "input " + std::to_string(addition.input)
-                                 : "attribute '" + std::string(addition.attribute) + "'";
-    return Refused(what + " came with opset " + std::to_string(addition.since) + ", found " +
-                   std::to_string(to));
-  }
-  return {};
+  return CheckParts(node, to);
 }
 
 }  // namespace qtx::convert

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "errors.h"
+#include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 
@@ -108,12 +109,12 @@ Result<std::vector<std::int32_t>> OffsetsOf(const Tensor& zero_point, std::size_
 // The axes of scale's dims on a value of the rank that input 0 of `node` has. False if unknown.
 bool ReadAxes(const GraphIndex& index, const format::Node& node, const Tensor& scale,
               Quantization& q) {
-  const std::int64_t block = node.IntOr("block_size", 0);
+  const std::int64_t block = format::IntOf(node, "block_size");
   if (block == 0 && q.scale.size() == 1) return true;
   auto rank = index.RankOf(node.inputs[0]);
   // Blocked scales have the rank of the value, which need not be declared.
   if (block != 0 && !rank) rank = std::ssize(scale.dims);
-  std::int64_t axis = node.IntOr("axis", 1);
+  std::int64_t axis = format::IntOf(node, "axis");
   if (!rank && axis < 0) return false;
   if (axis < 0) axis += *rank;
   if (axis < 0 || (rank && axis >= *rank)) return false;
@@ -134,7 +135,7 @@ ElementType StorageIn(const GraphIndex& index, const format::Node& node,
                       const std::optional<Tensor>& zero_point) {
   if (zero_point) return zero_point->elem_type;
   if (IsQuantizeLinear(node)) {
-    const std::int64_t code = node.IntOr("output_dtype", 0);
+    const std::int64_t code = format::IntOf(node, "output_dtype");
     return code == 0 ? ElementType::kUint8
                      : format::ElementTypeFromCode(code).value_or(ElementType::kUndefined);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "onnx/float_casts.h"
 #include "qdq/base_add.h"
 #include "qtx/format/annotation.h"
 
@@ -229,8 +230,8 @@ void Planner::TakeFromProducer(std::size_t quantizer, const std::string& name) {
   const auto producer = index_.Producer(real);
   const bool alone =
       index_.Consumers(real).size() == 1 && !index_.IsOutput(real) && !reals_.contains(real);
-  if (!producer || !alone || IsDequantizeLinear(index_.node(*producer)) ||
-      IsStock(index_.node(*producer), "Constant")) {
+  if (!producer || !alone || HasNoQuantizedOperands(index_.node(*producer)) ||
+      IsDequantizeLinear(index_.node(*producer)) || IsStock(index_.node(*producer), "Constant")) {
     const auto to = plan_.types.at(name).elem_type;
     plan_.replaced.emplace(quantizer, CastNode(node, real, name, to));
     return;

@@ -253,6 +253,10 @@ void Exporter::Annotate(std::vector<format::ValueInfo>& list) {
 Result<void> Exporter::Finish() {
   for (auto* list : {&model_.graph.inputs, &model_.graph.outputs, &model_.graph.values})
     Annotate(*list);
+  // The tools of QONNX take no value that is declared twice.
+  std::erase_if(model_.graph.values, [&](const format::ValueInfo& info) {
+    return index_.IsInput(info.name) || index_.IsOutput(info.name);
+  });
   std::ranges::move(added_, std::back_inserter(model_.graph.initializers));
   std::erase_if(model_.opset_imports, [](const auto& import) {
     return import.domain == format::kDomain || import.domain == kQonnxDomain;

@@ -6,6 +6,7 @@
 
 #include "qoperator/lift.h"
 #include "qoperator/operators.h"
+#include "qtx/format/attributes.h"
 
 namespace qtx::convert {
 namespace {
@@ -80,9 +81,9 @@ bool HasAccumulator(const Node& node, const GraphIndex& index, const TensorType&
                     const TensorType& w) {
   if (node.op_type == "Conv") return PerTensor(x) && Along(w, 0);
   if (node.op_type == "Gemm") {
-    const bool scaled = node.FloatOr("alpha", 1) != 1 ||
-                        (!InputOf(node, 2).empty() && node.FloatOr("beta", 1) != 1);
-    return !scaled && PerTensor(x) && Along(w, node.IntOr("transB", 0) != 0 ? 0 : 1);
+    const bool scaled = format::FloatOf(node, "alpha") != 1 ||
+                        (!InputOf(node, 2).empty() && format::FloatOf(node, "beta") != 1);
+    return !scaled && PerTensor(x) && Along(w, format::IntOf(node, "transB") != 0 ? 0 : 1);
   }
   const std::int64_t rank = RankOfType(index, node.inputs[1], w);
   return PerTensor(x) && (PerTensor(w) || (rank > 1 && Along(w, rank - 1)));

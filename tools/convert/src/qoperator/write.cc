@@ -15,6 +15,7 @@
 #include "qoperator/annotations.h"
 #include "qoperator/form_writer.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/inference.h"
 
 namespace qtx::convert {
 namespace {
@@ -42,6 +43,7 @@ class Writer {
   Result<void> DequantizeInitializer(const std::string& value);
   bool Moves(const Node& node) const;
   bool WouldMerge(const std::string& real) const;
+  bool IsQuantizable(const std::string& real);
   void Declare(std::vector<format::ValueInfo>& list);
   void Annotate();
   Result<std::string> DomainFor(const TensorType& type, bool blocked);
@@ -55,6 +57,7 @@ class Writer {
   QuantizedTypes types_;
   format::Model model_;
   std::optional<FormWriter> forms_;
+  std::optional<format::Inference> inference_;      // of the source
   std::map<std::string, std::string> dequantized_;  // value, name of its reals
   std::set<std::string> annotated_;                 // initializers that are FLOAT values now
   std::int64_t opset_ = 0;                          // that the quantizers need
@@ -181,6 +184,14 @@ bool Writer::WouldMerge(const std::string& real) const {
          !forms_->Writes(*producer) && !IsStock(index_.node(*producer), "Constant");
 }
 
+// QuantizeLinear takes the value.  Source: quantize_linear.C1; other types want newer opsets.
+bool Writer::IsQuantizable(const std::string& real) {
+  if (!inference_) inference_.emplace(source_);
+  const format::ValueFacts* facts = inference_->Find(real);
+  return facts == nullptr || facts->type == ElementType::kUndefined ||
+         facts->type == ElementType::kFloat || facts->type == ElementType::kInt32;
+}
+
 // Cast to and from a quantized type is QuantizeLinear and DequantizeLinear.
 Result<void> Writer::WriteCast(const Node& node) {
   const std::string& from = node.inputs[0];
@@ -190,7 +201,7 @@ Result<void> Writer::WriteCast(const Node& node) {
   Node quantizer = node;
   if (types_.contains(from)) {
     QTX_ASSIGN_OR_RETURN(quantizer.inputs[0], Dequantized(from));
-  } else if (WouldMerge(from)) {
+  } else if (WouldMerge(from) || !IsQuantizable(from)) {
     Node cast = node;
     cast.outputs = {names_.Unique(to + "/real")};
     for (Attribute& attribute : cast.attributes) {

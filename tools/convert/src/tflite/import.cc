@@ -1,6 +1,7 @@
 // FromTflite: the file, then each of its operators in turn.
 #include "tflite/import.h"
 
+#include "onnx/float_casts.h"
 #include "tflite/builder.h"
 #include "tflite/metadata.h"
 #include "tflite/ops.h"
@@ -39,6 +40,7 @@ Result<TfliteImport> ImportTflite(TfliteFile& file, const Options& options) {
   TfliteImport import;
   Conversion& conversion = import.conversion;
   QTX_ASSIGN_OR_RETURN(conversion.model.graph, builder.Finish());
+  AddFloatCasts(conversion.model);
   conversion.model.ir_version = IrVersion(builder.opset());
   conversion.model.opset_imports = {{"", builder.opset()},
                                     {std::string(format::kDomain), format::kVersion}};

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "errors.h"
+#include "qtx/format/attributes.h"
 #include "tflite/rules.h"
 
 namespace qtx::convert {
@@ -200,13 +201,13 @@ Result<void> WriteUnary(TfliteWriter& writer, const Job& job) {
   call.inputs = {input};
   if (entry.code == LEAKY_RELU) {
     schema::LeakyReluOptionsT options;
-    options.alpha = job.node.FloatOr("alpha", 0.01F);
+    options.alpha = format::FloatOf(job.node, "alpha");
     call.options.Set(std::move(options));
   } else if (entry.code == GELU) {
     schema::GeluOptionsT options;
-    options.approximate = job.node.StringOr("approximate", "none") == "tanh";
+    options.approximate = format::StringOf(job.node, "approximate") == "tanh";
     call.options.Set(std::move(options));
-  } else if (entry.code == ELU && job.node.FloatOr("alpha", 1) != 1) {
+  } else if (entry.code == ELU && format::FloatOf(job.node, "alpha") != 1) {
     return Unsupported("", "alpha other than 1");
   }
   QTX_ASSIGN_OR_RETURN(const format::TensorType as, Given(writer, job, kernel));

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "errors.h"
+#include "qtx/format/attributes.h"
 #include "tflite/ops.h"
 #include "tflite/rules.h"
 
@@ -78,7 +79,7 @@ Result<Dims> UnsqueezedDims(const TfliteWriter& writer, const Job& job, const Di
 
 Result<Dims> FlatDims(const Job& job, const Dims& x) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(x));
-  std::int64_t axis = job.node.IntOr("axis", 1);
+  std::int64_t axis = format::IntOf(job.node, "axis");
   if (axis < 0) axis += static_cast<std::int64_t>(x.size());
   if (axis < 0 || axis > static_cast<std::int64_t>(x.size())) return Unsupported("axis");
   std::int64_t rows = 1;
@@ -92,7 +93,7 @@ Result<Dims> DimsAfter(const TfliteWriter& writer, const Job& job, const Dims& x
   if (op_type == "Squeeze") return SqueezedDims(writer, job, x);
   if (op_type == "Unsqueeze") return UnsqueezedDims(writer, job, x);
   QTX_ASSIGN_OR_RETURN(Vector shape, writer.Integers(job.Input(1)));
-  return ReshapedDims(x, std::move(shape), job.node.IntOr("allowzero", 0) != 0);
+  return ReshapedDims(x, std::move(shape), format::IntOf(job.node, "allowzero") != 0);
 }
 
 // [N,H,W,C] holds the elements in ONNX's order where one of the two is a single column.
@@ -187,7 +188,7 @@ Result<void> EmitCut(TfliteWriter& writer, const std::string& x, const std::stri
 Result<void> WriteSplit(TfliteWriter& writer, const Job& job, const Dims& x) {
   QTX_ASSIGN_OR_RETURN(
       const std::int64_t axis,
-      format::NormalizeAxis(job.node.IntOr("axis", 0), static_cast<std::int64_t>(x.size())));
+      format::NormalizeAxis(format::IntOf(job.node, "axis"), static_cast<std::int64_t>(x.size())));
   const auto at = static_cast<std::size_t>(axis);
   const auto count = static_cast<std::int64_t>(job.node.outputs.size());
   const std::int64_t part = (x[at] + count - 1) / count;  // the last may be smaller
@@ -254,10 +255,10 @@ Result<void> WriteTranspose(TfliteWriter& writer, const Job& job) {
 
 Result<void> WritePad(TfliteWriter& writer, const Job& job) {
   const std::string& x = job.Input(0);
-  const std::string mode = job.node.StringOr("mode", "constant");
+  const std::string mode = format::StringOf(job.node, "mode");
   QTX_ASSIGN_OR_RETURN(const bool zero, IsZero(writer, job.Input(2)));
   if ((mode != "constant" && mode != "reflect") || (mode == "constant" && !zero) ||
-      job.node.FloatOr("value", 0) != 0) {
+      format::FloatOf(job.node, "value") != 0) {
     return Unsupported("mode " + mode + " or a value other than 0");
   }
   QTX_ASSIGN_OR_RETURN(const Dims dims, writer.Dims(x));
@@ -299,7 +300,7 @@ Result<void> WriteConcat(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(Dims y, writer.Dims(job.Input(0)));
   QTX_ASSIGN_OR_RETURN(
       const std::int64_t axis,
-      format::NormalizeAxis(job.node.IntOr("axis", 0), static_cast<std::int64_t>(y.size())));
+      format::NormalizeAxis(format::IntOf(job.node, "axis"), static_cast<std::int64_t>(y.size())));
   const auto at = static_cast<std::size_t>(axis);
   Call call{BuiltinOperator::CONCATENATION, {}, {}};
   for (std::size_t i = 0; i < job.node.inputs.size(); ++i) {
@@ -351,7 +352,7 @@ Result<void> WriteGather(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(const Dims indices, writer.Dims(job.Input(1)));
   QTX_ASSIGN_OR_RETURN(
       const std::int64_t axis,
-      format::NormalizeAxis(job.node.IntOr("axis", 0), static_cast<std::int64_t>(x.size())));
+      format::NormalizeAxis(format::IntOf(job.node, "axis"), static_cast<std::int64_t>(x.size())));
   if (writer.IsConstant(job.Input(1))) {
     QTX_ASSIGN_OR_RETURN(const Vector values, writer.Integers(job.Input(1)));
     if (std::ranges::any_of(values, [](auto v) { return v < 0; })) {

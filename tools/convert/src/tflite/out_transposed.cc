@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "errors.h"
+#include "qtx/format/attributes.h"
 #include "tflite/rules.h"
 #include "tflite/tensor_out.h"
 #include "tflite/window_out.h"
@@ -31,8 +32,8 @@ Result<Upsampling> UpsamplingOf(const format::Node& node, const Dims& x, const D
   const auto strides = node.IntsOr("strides", {1, 1}), pads = node.IntsOr("pads", {0, 0, 0, 0});
   const auto beyond = node.IntsOr("output_padding", {0, 0});
   const bool plain = node.IntsOr("dilations", {1, 1}) == std::vector<std::int64_t>{1, 1} &&
-                     node.IntOr("group", 1) == 1 && node.Find("output_shape") == nullptr &&
-                     node.StringOr("auto_pad", "NOTSET") == "NOTSET";
+                     format::IntOf(node, "group") == 1 && node.Find("output_shape") == nullptr &&
+                     format::StringOf(node, "auto_pad") == "NOTSET";
   if (!plain || !InRange(strides, 2, 1) || !InRange(pads, 4, 0) || !InRange(beyond, 2, 0)) {
     return Unsupported("dilations, groups, auto_pad, output_shape, or sizes out of range");
   }

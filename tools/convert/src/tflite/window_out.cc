@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "errors.h"
+#include "qtx/format/attributes.h"
 #include "tflite/nodes_out.h"
 #include "tflite/window.h"
 
@@ -21,7 +22,7 @@ Result<std::array<std::int64_t, 2>> PairOf(const format::Node& node, const char*
 // Pads of auto_pad, for the axis that `total` rows are missing on.
 Result<void> SetPads(const format::Node& node, std::array<std::int64_t, 2> total,
                      OutWindow* window) {
-  const std::string mode = node.StringOr("auto_pad", "NOTSET");
+  const std::string mode = format::StringOf(node, "auto_pad");
   if (mode == "VALID") return {};
   if (mode == "NOTSET") {
     const std::vector<std::int64_t> pads = node.IntsOr("pads", {0, 0, 0, 0});
@@ -70,7 +71,7 @@ Result<OutWindow> OutWindowOf(const format::Node& node, const format::Dims& x,
     if (padded < span[i]) return Error{ErrorCode::kInvalid, "", "a window larger than x"};
     window.output[i] = (padded - span[i]) / window.strides[i] + 1;
     const bool more =
-        node.IntOr("ceil_mode", 0) != 0 && (padded - span[i]) % window.strides[i] != 0;
+        format::IntOf(node, "ceil_mode") != 0 && (padded - span[i]) % window.strides[i] != 0;
     if (more) return Unsupported("ceil_mode with a last window that is not full");
     // The result is the same where rows of padding at the end are in no window.
     same &= window.begin[i] == total[i] / 2 &&

@@ -5,6 +5,7 @@
 
 #include "errors.h"
 #include "qtx/format/levels.h"
+#include "tflite/plain_types.h"
 #include "tflite/tensor_out.h"
 #include "tflite/versions.h"
 
@@ -311,6 +312,7 @@ Result<void> TfliteWriter::Convert(int from, const Target& target, const format:
 }
 
 Result<void> TfliteWriter::Emit(Call call, const Target& target, const format::TensorType& as) {
+  QTX_RETURN_IF_ERROR(CheckPlainTypes(*tables_, call));
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, TypeFor(target, as));
   if (SameGrid(as, type)) {
     QTX_ASSIGN_OR_RETURN(const int index, Define(target, type));

@@ -44,7 +44,7 @@ const format::TensorType& TypeOf(const Conversion& conversion, const std::string
 }
 
 std::string Written(const format::Model& model, const Options& options = {}) {
-  const auto written = FindKind("glow")->write(model, options);
+  const auto written = Write(model, *FindKind("glow"), options);
   return written.has_value() ? std::get<std::string>(written->content) : ErrorOf(written);
 }
 

@@ -119,7 +119,7 @@ TEST(OrtCalibration, ReadsTheFormsWithoutAMethod) {
 }
 
 std::string Written(const format::Model& model, const Options& options = {}) {
-  const auto written = FindKind("ort")->write(model, options);
+  const auto written = Write(model, *FindKind("ort"), options);
   return written.has_value() ? std::get<std::string>(written->content) : ErrorOf(written);
 }
 

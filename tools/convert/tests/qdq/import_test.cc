@@ -150,7 +150,9 @@ TEST(FromQdq, DeclaresFloatWhatNodesMakeOfQuantizedValues) {
   const auto prepared = reference::Interpreter::Prepare(lifted, "exact");
   EXPECT_TRUE(prepared.has_value()) << prepared.error().message;
   maker.Node("Greater", {"xd", "t"}, {"g"});  // BOOL, as the operator says
-  EXPECT_EQ(Lifted(maker.model).graph.FindValue("g"), nullptr);
+  const format::Model compared = Lifted(maker.model);
+  EXPECT_EQ(compared.graph.FindValue("g"), nullptr);
+  EXPECT_THAT(compared.graph.nodes.back().inputs, ElementsAre("xd/float", "t"));  // graph.C7
 }
 
 std::string StayingLine(const format::Model& model, const std::string& value) {

@@ -165,11 +165,11 @@ TEST(Kinds, WithoutLevelsGetTheProductsAndRefuseABase) {
   int written = 0;
   for (const Kind& kind : Kinds()) {
     if (kind.write == nullptr || kind.name == "qtx" || kind.name == "qdq") continue;
-    const auto refused = kind.write(WithBase(), {});
+    const auto refused = Write(WithBase(), kind);
     ASSERT_FALSE(refused.has_value()) << kind.name;
     EXPECT_EQ(refused.error().where, "value 'w'") << kind.name;
     EXPECT_THAT(refused.error().message, HasSubstr("base_levels")) << kind.name;
-    const auto flat = kind.write(WithLevels(), {});
+    const auto flat = Write(WithLevels(), kind);
     if (!flat.has_value()) continue;  // blocks are more than some forms hold
     ++written;
     ASSERT_FALSE(flat->ledger.empty());

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Result<format::Model> Exported(const format::Model& model) {
-  QTX_ASSIGN_OR_RETURN(Export written, FindKind("qonnx")->write(model, {}));
+  QTX_ASSIGN_OR_RETURN(Export written, Write(model, *FindKind("qonnx"), {}));
   return std::get<format::Model>(std::move(written.content));
 }
 

@@ -33,7 +33,7 @@ void ExpectRefusedOrSound(const std::string& bytes) {
     EXPECT_FALSE(conversion.error().message.empty());
     return;
   }
-  const auto written = FindKind("qoperator")->write(conversion->model, {});
+  const auto written = Write(conversion->model, *FindKind("qoperator"), {});
   EXPECT_TRUE(written.has_value() || !written.error().message.empty());
 }
 

@@ -142,7 +142,7 @@ void ExpectSameInputs(const format::Model& before, const format::Model& after) {
 }
 
 format::Model WrittenBack(const format::Model& stock) {
-  const auto written = FindKind("qoperator")->write(Lifted(stock), {});
+  const auto written = Write(Lifted(stock), *FindKind("qoperator"), {});
   EXPECT_TRUE(written.has_value()) << Text(written.has_value() ? Error{} : written.error());
   return written.has_value() ? std::get<format::Model>(written->content) : format::Model{};
 }

@@ -61,6 +61,7 @@ TEST(MatMulInteger, StaysWhereItsScaleOrItsRangeIsNotKnown) {
   EXPECT_TRUE(HasLine(LiftedWithLedger(alone.model), "acc", "the scale of 'x' is not known"));
   // 33,026 products of 255 * 255 pass 2^31 - 1: there the integers wrap.
   OnnxMaker wraps = OneMatMulInteger("product");
+  wraps.model.graph.inputs[0] = OnnxMaker::Value("real", ElementType::kFloat, {1, 33026});
   std::erase_if(wraps.model.graph.initializers, [](const auto& data) { return data.name == "w"; });
   wraps.Initializer<std::int8_t>("w", ElementType::kInt8, {33026, 2},
                                  std::vector<std::int8_t>(66052, 1));

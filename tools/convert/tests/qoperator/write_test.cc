@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Result<format::Model> Written(const format::Model& model, std::vector<std::string> allow = {}) {
-  auto written = FindKind("qoperator")->write(model, {.allow = std::move(allow)});
+  auto written = Write(model, *FindKind("qoperator"), {.allow = std::move(allow)});
   if (!written.has_value()) return std::move(written).error();
   return std::get<format::Model>(written->content);
 }
@@ -51,6 +51,22 @@ void ExpectReadsBack(const format::Model& model) {
   EXPECT_EQ(again.graph.initializers, model.graph.initializers);
   EXPECT_EQ(again.graph.values, model.graph.values);
   EXPECT_EQ(again, model);
+}
+
+// QuantizeLinear takes FLOAT and INT32; any other type becomes FLOAT before it. quantize_linear.C1.
+TEST(ToQOperator, CastsToFloatWhatQuantizeLinearDoesNotTake) {
+  for (const ElementType type : {ElementType::kDouble, ElementType::kInt64, ElementType::kInt32}) {
+    OnnxMaker maker;
+    maker.model.opset_imports.push_back({"qtx", 1});
+    maker.model.graph.inputs = {OnnxMaker::Value("x", type, {2})};
+    maker.model.graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {2})};
+    maker.Node("Cast", {"x"}, {"y"}).attributes = {
+        Attribute::Int("to", static_cast<std::int64_t>(ElementType::kInt8Q))};
+    const auto op_types = OpTypes(WrittenOrFail(maker.model));
+    const bool direct = type == ElementType::kInt32;
+    EXPECT_EQ(op_types, direct ? std::vector<std::string>{"QuantizeLinear"}
+                               : std::vector<std::string>({"Cast", "QuantizeLinear"}));
+  }
 }
 
 TEST(ToQOperator, WritesQLinearConvOnIntegersOfTheSameNames) {
@@ -214,7 +230,7 @@ TEST(ToQOperator, WritesAMeanOverAxesBetweenPairs) {
   graph.outputs = {OnnxMaker::Quantized("m", ElementType::kInt8Q, {1, 2, 2}, {1.0F})};
   maker.Node("ReduceMean", {"y"}, {"m"}).attributes = {Attribute::Ints("axes", {1}),
                                                        Attribute::Int("keepdims", 0)};
-  const auto written = FindKind("qoperator")->write(maker.model, {});
+  const auto written = Write(maker.model, *FindKind("qoperator"), {});
   ASSERT_TRUE(written.has_value());
   EXPECT_THAT(OpTypes(std::get<format::Model>(written->content)),
               ElementsAre("QLinearConv", "DequantizeLinear", "ReduceMean", "QuantizeLinear"));

@@ -15,7 +15,7 @@ using format::ElementType;
 using testing::HasSubstr;
 
 std::string Written(const char* kind, const format::Model& model) {
-  const auto written = FindKind(kind)->write(model, {});
+  const auto written = Write(model, *FindKind(kind), {});
   return written.has_value() ? std::get<std::string>(written->content) : ErrorOf(written);
 }
 

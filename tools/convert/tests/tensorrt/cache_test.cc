@@ -12,7 +12,7 @@ using format::ElementType;
 using testing::HasSubstr;
 
 std::string Written(const format::Model& model, const Options& options = {}) {
-  const auto written = FindKind("tensorrt")->write(model, options);
+  const auto written = Write(model, *FindKind("tensorrt"), options);
   return written.has_value() ? std::get<std::string>(written->content) : ErrorOf(written);
 }
 

@@ -74,7 +74,8 @@ struct Kind {
   /// Converts to the extended form; nullptr: cannot be read. Read adds the file to `where` of
   /// errors.
   Result<Conversion> (*read)(const Source&, const Options&);
-  /// Converts from the extended form, already vetted by Check; nullptr: cannot be written.
+  /// Converts from the extended form, already vetted by Check; Write below vets the result.
+  /// nullptr: cannot be written.
   Result<Export> (*write)(const format::Model&, const Options&);
   std::string_view extension = ".onnx";  // of written files
   Takes takes = Takes::kNothing;
@@ -87,9 +88,20 @@ const Kind* FindKind(std::string_view name);
 /// The kind of a source.  Errors: kInvalid if no kind matches.
 Result<const Kind*> KindOf(const Source& source);
 
-/// Converts `source` to the extended form and checks it by every rule of the spec.
-/// Errors: those of the kind's reader, kInvalid for a broken rule; `where` begins with the path.
+/// The extended form of `source`, checked by every rule of the spec.
+/// Errors: those of the kind's reader; kInvalid where the source breaks a rule, kInternal where only
+/// the model that the reader made of it does; `where` begins with the path.
 Result<Conversion> Read(const Source& source, const Kind& kind, const Options& options = {});
+
+/// `model` in another form. An ONNX model that is written keeps the rules of the spec; one that is
+/// stock, those of ONNX and of ONNX Runtime's domain, too.
+/// Errors: those of the kind's writer; kInternal where what it wrote breaks a rule; kUnsupported, in
+/// a form that is not ONNX, for what ONNX defines and the spec does not.
+/// REQUIRES: kind.write.
+Result<Export> Write(const format::Model& model, const Kind& kind, const Options& options = {});
+
+/// `error`; but where that is kInternal and `source` breaks a rule itself, what it breaks: kInvalid.
+Error BlameSource(const Source& source, Error error);
 
 /// For targets without floating point: adds to the output of each Conv, Gemm and MatMul a
 /// requantization (a multiplier and shift for each scale of the weights) and converts biases to

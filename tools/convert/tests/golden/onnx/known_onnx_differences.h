@@ -20,6 +20,9 @@ inline constexpr std::string_view kDeclaredShape =
     "the file declares its output a shape that the operator does not give";
 inline constexpr std::string_view kDeclaredType =
     "the file declares its output FLOAT, which the operator does not give";
+inline constexpr std::string_view kTypes =
+    "a type in the file is none that the operator has there: refused";
+inline constexpr std::string_view kZeroPoint = "a zero point has a type or shape that it may not";
 inline constexpr std::string_view kRunTimeScales =
     "its scales are inputs of the graph: it stays as it is, and the reference has no such operator";
 // A_scale * B_scale / C_scale is 0.05 * 0.05 / 0.05 here, which binary32 rounds above 0.05: -1610
@@ -28,6 +31,8 @@ inline constexpr std::string_view kOneFactor =
     "ONNX Runtime multiplies by A_scale * B_scale / C_scale in one: a tie is missed";
 
 inline constexpr KnownOnnx kKnownOnnx[] = {
+    {"onnx-op-migraphx/convinteger_mismatched_data_bias/", kZeroPoint},
+    {"onnx-op-migraphx/convinteger_mismatched_weight_bias/", kZeroPoint},
     {"onnx-op-migraphx/convinteger_no_bias_uint8/", kDeclaredShape},
     {"onnx-op-migraphx/dynamicquantizelinear_1d/", kDeclaredShape},
     {"onnx-op-migraphx/matmulbnb4_block32/", kBnb4},
@@ -40,15 +45,18 @@ inline constexpr KnownOnnx kKnownOnnx[] = {
     {"onnx-op-migraphx/matmulbnb4_wrong_a_inner_dim/", kBnb4},
     {"onnx-op-migraphx/matmulbnb4_wrong_absmax_dims/", kBnb4},
     {"onnx-op-migraphx/matmulbnb4_wrong_input_count/", kBnb4},
-    {"onnx-op-migraphx/matmulintegertofloat/", kRunTimeScales},
-    {"onnx-op-migraphx/matmulintegertofloat_bad_bias_test2/", kRunTimeScales},
-    {"onnx-op-migraphx/matmulintegertofloat_bad_scale/", kRunTimeScales},
-    {"onnx-op-migraphx/matmulintegertofloat_bad_scale2/", kRunTimeScales},
-    {"onnx-op-migraphx/matmulintegertofloat_bad_scale4/", kRunTimeScales},
-    {"onnx-op-migraphx/matmulintegertofloat_half_zp/", kRunTimeScales},
-    {"onnx-op-migraphx/matmulintegertofloat_scalar_scale/", kRunTimeScales},
-    {"onnx-op-migraphx/matmulintegertofloat_scalar_zp/", kRunTimeScales},
-    {"onnx-op-migraphx/matmulintegertofloat_zp_bias/", kRunTimeScales},
+    {"onnx-op-migraphx/matmulinteger_int8_uint8_one_zp_error/", kZeroPoint},
+    {"onnx-op-migraphx/matmulinteger_int8_uint8_one_zp_zero_vec/", kZeroPoint},
+    {"onnx-op-migraphx/matmulinteger_invalid_type_error/", kTypes},
+    {"onnx-op-migraphx/matmulintegertofloat/", kTypes},
+    {"onnx-op-migraphx/matmulintegertofloat_bad_bias_test2/", kTypes},
+    {"onnx-op-migraphx/matmulintegertofloat_bad_scale/", kTypes},
+    {"onnx-op-migraphx/matmulintegertofloat_bad_scale2/", kTypes},
+    {"onnx-op-migraphx/matmulintegertofloat_bad_scale4/", kTypes},
+    {"onnx-op-migraphx/matmulintegertofloat_half_zp/", kTypes},
+    {"onnx-op-migraphx/matmulintegertofloat_scalar_scale/", kTypes},
+    {"onnx-op-migraphx/matmulintegertofloat_scalar_zp/", kTypes},
+    {"onnx-op-migraphx/matmulintegertofloat_zp_bias/", kTypes},
     {"onnx-op-migraphx/matmulnbits_block_size_not_power_of_two/", kBlockSize},
     {"onnx-op-migraphx/matmulnbits_block_size_too_small/", kBlockSize},
     {"onnx-op-migraphx/matmulnbits_bmm/test_data_set_ort_normal", kRunTimeScales},

@@ -118,7 +118,7 @@ OnnxOutcome Run(const OnnxSet& set, const format::Model& model) {
 
 // Written as qoperator the model computes the same, on integers; read again it is what it was.
 void ExpectRoundTrip(const OnnxSet& set, const Conversion& conversion, Kind kind) {
-  const auto written = FindKind("qoperator")->write(conversion.model, {});
+  const auto written = Write(conversion.model, *FindKind("qoperator"), {});
   ASSERT_TRUE(written.has_value())
       << set.Name() << ": " << written.error().where << ": " << written.error().message;
   Source source;

@@ -1,0 +1,17 @@
+// Operators of com.microsoft, the domain of ONNX Runtime, as its schemas state them: those that
+// have no section in spec/ops/, and what a stock model may have of those that have one.
+#pragma once
+
+#include <string_view>
+
+#include "qtx/format/catalogue.h"
+
+namespace qtx::format::catalogue {
+
+inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
+
+/// The row of an operator; its checks are of graph.C7, its shape rule of graph.C9. nullptr where
+/// there is none: such a node is not checked.
+const OpSchema* FindMicrosoftOperator(std::string_view op_type);
+
+}  // namespace qtx::format::catalogue

@@ -1,0 +1,124 @@
+#include "onnx/float_casts.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onnx/graph_index.h"
+#include "qtx/format/catalogue.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::ElementType;
+using format::Node;
+
+// Whether input `i` may have the type, as far as that alone says: the operator's row is asked.
+bool Takes(const Node& node, std::size_t i, ElementType type, std::int64_t opset) {
+  const format::OpSchema* schema = format::FindSchema(node.domain, node.op_type);
+  if (schema == nullptr) return true;
+  format::Application application{*schema, node, opset, {}, {}};
+  for (const std::string& input : node.inputs)
+    application.inputs.emplace_back().given = !input.empty();
+  application.inputs[i].type = type;
+  application.outputs.resize(node.outputs.size());
+  const auto checked = format::CheckApplication(application);
+  return checked.has_value() ||
+         !checked.error().where.starts_with("input[" + std::to_string(i) + "]");
+}
+
+bool TakesNone(const Node& node, std::size_t i, ElementType quantized, std::int64_t opset) {
+  if (HasNoQuantizedOperands(node)) return true;
+  return !Takes(node, i, quantized, opset) && Takes(node, i, ElementType::kFloat, opset);
+}
+
+class FloatCasts {
+ public:
+  explicit FloatCasts(const format::Model& model) : opset_(model.OpsetVersion("")) {
+    const format::Graph& graph = model.graph;
+    for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+      for (const format::ValueInfo& info : *list) {
+        names_.insert(info.name);
+        if (info.type && format::IsQuantized(info.type->elem_type))
+          types_.emplace(info.name, info.type->elem_type);
+      }
+    }
+    for (const format::TensorData& data : graph.initializers) names_.insert(data.name);
+    for (const Node& node : graph.nodes) {
+      names_.insert(node.inputs.begin(), node.inputs.end());
+      names_.insert(node.outputs.begin(), node.outputs.end());
+    }
+  }
+
+  void Add(Node node, std::vector<Node>& nodes) {
+    const Node source = node;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto type = types_.find(source.inputs[i]);
+      if (type == types_.end() || !TakesNone(source, i, type->second, opset_)) continue;
+      node.inputs[i] = FloatOf(source.inputs[i], nodes);
+    }
+    std::vector<Node> after;
+    for (std::string& output : node.outputs) {
+      const auto type = types_.find(output);
+      if (type == types_.end() || !HasNoQuantizedOperands(source)) continue;
+      const std::string real = Unique(output + "/real");
+      after.push_back(CastNode(output, real, output, type->second));
+      output = real;
+    }
+    nodes.push_back(std::move(node));
+    std::ranges::move(after, std::back_inserter(nodes));
+  }
+
+ private:
+  std::string Unique(const std::string& name) {
+    std::string unique = name;
+    for (int n = 2; !names_.insert(unique).second; ++n) unique = name + "#" + std::to_string(n);
+    return unique;
+  }
+
+  static Node CastNode(const std::string& name, const std::string& from, const std::string& to,
+                       ElementType type) {
+    Node cast;
+    cast.name = name + "/Cast";
+    cast.op_type = "Cast";
+    cast.inputs = {from};
+    cast.outputs = {to};
+    cast.attributes = {format::Attribute::Int("to", static_cast<std::int64_t>(type))};
+    return cast;
+  }
+
+  const std::string& FloatOf(const std::string& value, std::vector<Node>& nodes) {
+    std::string& name = floats_[value];
+    if (!name.empty()) return name;
+    name = Unique(value + "/float");
+    nodes.push_back(CastNode(name, value, name, ElementType::kFloat));
+    return name;
+  }
+
+  const std::int64_t opset_;
+  std::map<std::string, ElementType> types_;  // of quantized values
+  std::set<std::string> names_;
+  std::map<std::string, std::string> floats_;
+};
+
+}  // namespace
+
+bool HasNoQuantizedOperands(const Node& node) {
+  if (IsQuantizeLinear(node) || IsStock(node, "DynamicQuantizeLinear")) return true;
+  if (node.domain == "com.microsoft") return true;
+  return IsStock(node, node.op_type) && format::FindSchema(node.domain, node.op_type) == nullptr;
+}
+
+void AddFloatCasts(format::Model& model) {
+  FloatCasts casts(model);
+  std::vector<Node> nodes;
+  nodes.reserve(model.graph.nodes.size());
+  for (Node& node : model.graph.nodes) casts.Add(std::move(node), nodes);
+  model.graph.nodes = std::move(nodes);
+}
+
+}  // namespace qtx::convert
