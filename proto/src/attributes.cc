@@ -8,14 +8,6 @@
 namespace qtx::format {
 namespace {
 
-template <typename T>
-T DefaultIn(const Node& node, std::string_view attribute) {
-  const OpSchema* schema = FindSchema(node.domain, node.op_type);
-  const AttributeRule* rule = schema == nullptr ? nullptr : schema->FindAttribute(attribute);
-  const T* value = rule == nullptr ? nullptr : std::get_if<T>(&rule->otherwise);
-  return value == nullptr ? T() : *value;
-}
-
 // The first opset whose entry of the operator has what is asked for.
 template <typename Has>
 std::int64_t FirstOpset(std::string_view op_type, Has has) {
@@ -28,18 +20,15 @@ std::int64_t FirstOpset(std::string_view op_type, Has has) {
 }  // namespace
 
 std::int64_t IntOf(const Node& node, std::string_view attribute) {
-  const Attribute* own = node.Find(attribute);
-  return own != nullptr ? own->i : DefaultIn<std::int64_t>(node, attribute);
+  return Attributes(node, NewestOpset()).Int(attribute);
 }
 
 float FloatOf(const Node& node, std::string_view attribute) {
-  const Attribute* own = node.Find(attribute);
-  return own != nullptr ? own->f : DefaultIn<float>(node, attribute);
+  return Attributes(node, NewestOpset()).Float(attribute);
 }
 
 std::string StringOf(const Node& node, std::string_view attribute) {
-  const Attribute* own = node.Find(attribute);
-  return own != nullptr ? own->s : std::string(DefaultIn<std::string_view>(node, attribute));
+  return Attributes(node, NewestOpset()).String(attribute);
 }
 
 std::int64_t OpsetOf(std::string_view op_type) {
