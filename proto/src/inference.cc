@@ -95,6 +95,7 @@ void Inference::Declare(const std::vector<ValueInfo>& values) {
     ValueFacts facts{.given = true};
     if (value.type) {
       facts.type = KnownType(value.type->elem_type);
+      is_stock_ = is_stock_ && !IsQuantized(facts.type);  // versioning.C1 has the rest
       if (value.type->shape) facts.dims = DimsOf(*value.type->shape);
     }
     values_.insert_or_assign(value.name, std::move(facts));

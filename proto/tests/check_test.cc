@@ -162,7 +162,7 @@ const Broken kBroken[] = {
      [](Parts p) { p.w.quantization->quant_min = 1; }},
     {"shape.C1", "shape", [](Parts p) { (*p.x.shape)[0].value = -2; }},
     {"shape.C2", "value_info[1] 'u'",
-     [](Parts p) { p.model.graph.values.push_back(Plain("u", kFloat, Dims(17, 1))); }},
+     [](Parts p) { p.model.graph.values.push_back(Value("u", kInt8Q, Dims(17, 1), 1.0F)); }},
     {"shape.C3", "shape",
      [](Parts p) {
        p.x.quantization->axis = {0};
@@ -399,11 +399,10 @@ const Broken kBroken[] = {
        p.x.statistics = Measured();
        p.x.statistics->moments = {{.count = 5}};
      }},
-    {"statistics.C5", "statistics",
+    {"statistics.C5", "value_info[1] 'u': statistics",
      [](Parts p) {
-       p.x.quantization.reset();
-       p.x.elem_type = kInt64;
-       p.x.statistics = Measured();
+       p.model.graph.values.push_back(Plain("u", kInt64, {2, 4}));
+       p.model.graph.values[1].type->statistics = Measured();
      }},
     {"statistics.C6", "statistics.moments",
      [](Parts p) {
@@ -426,7 +425,7 @@ const Broken kBroken[] = {
      [](Parts p) {
        Origin origin{.group = "g", .framework = "tflite", .op_type = "A"};
        p.model.graph.nodes[0].origin = origin;
-       p.model.graph.nodes.push_back(MakeNode("Relu", {"y"}, "z"));
+       p.model.graph.nodes.push_back(MakeNode("Shape", {"y"}, "z"));
        origin.op_type = "B";
        p.model.graph.nodes[1].origin = origin;
      }},

@@ -13,7 +13,9 @@ namespace {
 
 // Before opset 7 the second input is broadcast to the first, by attributes.
 OnnxShapes OnnxBroadcastShape(const Application& a) {
-  return a.opset < 7 ? ShapeOfFirst(a) : ShapeOfBroadcast(a);
+  if (a.opset < 7) return ShapeOfFirst(a);
+  QTX_RETURN_IF_ERROR(CanBroadcast({0, 1})(a));  // names the input
+  return ShapeOfBroadcast(a);
 }
 
 OnnxShapes OnnxHardmaxShape(const Application& a) {

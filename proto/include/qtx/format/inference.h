@@ -52,7 +52,7 @@ class Inference {
   Dims DimsOf(const Shape& shape);
 
   std::int64_t opset_ = 0;
-  bool is_stock_ = false;  // does not import the domain of quantized types
+  bool is_stock_ = false;  // neither imports the domain of quantized types nor declares one
   std::int64_t propagated_ = 0;
   std::string folder_;  // of external data
   std::unordered_map<std::string, ValueFacts> values_;
