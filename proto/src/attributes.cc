@@ -8,6 +8,15 @@
 namespace qtx::format {
 namespace {
 
+template <typename T>
+T DefaultIn(const Node& node, std::string_view attribute) {
+  const OpSchema* schema = FindSchema(node.domain, node.op_type);
+  const AttributeRule* rule =
+      schema == nullptr ? nullptr : schema->FindAttribute(attribute, NewestOpset());
+  const T* value = rule == nullptr ? nullptr : std::get_if<T>(&rule->otherwise);
+  return value == nullptr ? T() : *value;
+}
+
 // The first opset whose entry of the operator has what is asked for.
 template <typename Has>
 std::int64_t FirstOpset(std::string_view op_type, Has has) {
@@ -20,15 +29,15 @@ std::int64_t FirstOpset(std::string_view op_type, Has has) {
 }  // namespace
 
 std::int64_t IntOf(const Node& node, std::string_view attribute) {
-  return Attributes(node, NewestOpset()).Int(attribute);
+  return node.IntOr(attribute, DefaultIn<std::int64_t>(node, attribute));
 }
 
 float FloatOf(const Node& node, std::string_view attribute) {
-  return Attributes(node, NewestOpset()).Float(attribute);
+  return node.FloatOr(attribute, DefaultIn<float>(node, attribute));
 }
 
 std::string StringOf(const Node& node, std::string_view attribute) {
-  return Attributes(node, NewestOpset()).String(attribute);
+  return node.StringOr(attribute, std::string(DefaultIn<std::string_view>(node, attribute)));
 }
 
 std::int64_t OpsetOf(std::string_view op_type) {

@@ -381,12 +381,16 @@ Result<void> ResizeTypes(const Application& a) {
   return a.String("mode") == "linear" ? InputTypes(0, kRealTypes | kPlainTypes)(a) : Result<void>();
 }
 
+constexpr const char* kResizeOldCoordinates = "tf_half_pixel_for_nn";  // before opset 13
+
 // resize.C2.
 Result<void> ResizeModes(const Application& a) {
   QTX_RETURN_IF_ERROR(StringOneOf("mode", {"nearest", "linear", "cubic"})(a));
-  QTX_RETURN_IF_ERROR(StringOneOf("coordinate_transformation_mode",
-                                  {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                                   "align_corners", "asymmetric", "tf_crop_and_resize"})(a));
+  std::vector<std::string_view> coordinates = {"half_pixel",         "half_pixel_symmetric",
+                                               "pytorch_half_pixel", "align_corners",
+                                               "asymmetric",         "tf_crop_and_resize"};
+  if (a.opset < 13) coordinates.push_back(kResizeOldCoordinates);
+  QTX_RETURN_IF_ERROR(StringOneOf("coordinate_transformation_mode", std::move(coordinates))(a));
   QTX_RETURN_IF_ERROR(
       StringOneOf("nearest_mode", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})(a));
   QTX_RETURN_IF_ERROR(IntWithin("antialias", 0, 1)(a));
@@ -400,6 +404,10 @@ Result<void> ResizeModes(const Application& a) {
 // resize.C8.
 Result<void> ResizeDefined(const Application& a) {
   if (a.String("mode") == "cubic") return UndefinedAttribute("mode", "cubic");
+  const char* const coordinates = "coordinate_transformation_mode";
+  if (a.String(coordinates) == kResizeOldCoordinates) {
+    return UndefinedAttribute(coordinates, kResizeOldCoordinates);
+  }
   return a.Int("antialias") == 0 ? Result<void>() : UndefinedAttribute("antialias", "1");
 }
 

@@ -271,6 +271,8 @@ for s, t, n in [('depth_to_space', 'DepthToSpace', 1), ('space_to_depth', 'Space
     o = moves(s, t, 'data:{t}[%s]' % shape, 'y:{u}[%s]' % res, A={'blocksize': 2})
     o.C(2, 'data has three spatial axes', 'data:q[%s,1] -> y:q' % shape, 'data:q[%s] -> y:q' % shape, A={'blocksize': 2})
     o.C(2, 'data has no batch', 'data:q[%s] -> y:q' % shape[2:], 'data:q[%s] -> y:q' % shape, A={'blocksize': 2})
+    if not n:
+        o.C(6, 'the order CRD, which the text does not define yet', 'data:q[%s] -> y:q' % shape, A={'blocksize': 2, 'mode': 'CRD'}, G={'blocksize': 2, 'mode': 'DCR'}, opset=28)
     o.C(3, 'blocksize is -2, of which the sizes are multiples', 'data:q[%s] -> y:q' % shape, A={'blocksize': -2}, G={'blocksize': 2})
     if n:
         o.C(4, 'C is a multiple of blocksize and not of its square', 'data:q[1,6,2,2] -> y:q', 'data:q[1,8,2,2] -> y:q', A={'blocksize': 2})
@@ -505,6 +507,7 @@ c = 'gain:f[2] bias:f[2] mean:f[2] variance:f[2]'
 o.C(1, 'all are DOUBLE, which this operator does not take', 'x:d[1,2,2] gain:d[2] bias:d[2] mean:d[2] variance:d[2] -> y:d[1,2,2]', 'x:f[1,2,2] %s -> y:f[1,2,2]' % c)
 o.C(1, 'the output is BOOL, which is no real operand', 'x:h[1,2,2] %s -> y:b[1,2,2]' % c, 'x:h[1,2,2] %s -> y:f[1,2,2]' % c)
 o.C(1, 'bias is the plain INT32', 'x:q[1,2,2] gain:q[2] bias:i32[2] mean:q[2] variance:q[2] -> y:q[1,2,2]', 'x:q[1,2,2] gain:q[2] bias:q32[2] mean:q[2] variance:q[2] -> y:q[1,2,2]')
+o.C(5, 'training, which the text does not define', 'x:q[1,2,2] %s -> y:q[1,2,2]' % c, A={'training_mode': 1}, G={'training_mode': 0})
 o.C(2, 'x of rank 1 has one channel, not one for each element', 'x:f[2] %s -> y:f[2]' % c, 'x:f[2] gain:f[1] bias:f[1] mean:f[1] variance:f[1] -> y:f[2]')
 o.C(2, 'variance is one for all channels', 'x:f[1,2,2] gain:f[2] bias:f[2] mean:f[2] variance:f[1] -> y:f[1,2,2]', 'x:f[1,2,2] %s -> y:f[1,2,2]' % c)
 epsilon(o, 3, None, 'x:q[1,2,2] %s -> y:q[1,2,2]' % c)
@@ -544,6 +547,7 @@ D = 'Q:d[1,2,3,4] K:d[1,2,5,4] V:d[1,2,5,3] '
 o.C(1, 'all are DOUBLE but the mask, which is FLOAT', D + 'attn_mask:f[3,5] -> Y:d[1,2,3,3]', D + 'attn_mask:b[3,5] -> Y:d[1,2,3,3]')
 o.C(1, 'the output is BOOL, which is no real operand', B + '-> Y:b[1,2,3,3]', B + '-> Y:f[1,2,3,3]')
 o.C(1, 'the mask is UINT8, of zeros and ones', B + 'attn_mask:u8[1,5]=1,1,0,1,1 ' + Y, B + 'attn_mask:b[1,5]=1,1,0,1,1 ' + Y)
+o.C(9, 'a window, which the text does not define yet', B + Y, A={'left_window_size': 1}, G={'left_window_size': -1}, opset=28)
 o.C(2, 'softmax_precision is the code of INT64', B + Y, A={'softmax_precision': 7}, G={'softmax_precision': 11})
 o.C(2, 'softcap is negative', B + Y, A={'softcap': -0.5}, G={'softcap': 0.5})
 o.C(2, 'scale is an infinity', B + Y, A={'scale': 'inf'}, G={'scale': 0.5})
@@ -619,6 +623,8 @@ o.C(1, 'x is quantized, y its storage type', S + 'y:i8[1,1,4,4]', S + 'y:q[1,1,4
 o.C(2, 'not_larger stands beside scales', S + 'y:q', A={'keep_aspect_ratio_policy': 'not_larger'}, G={'keep_aspect_ratio_policy': 'stretch'})
 o.C(2, 'a coordinate_transformation_mode of opset 11 that is no more', S + 'y:q', A={'coordinate_transformation_mode': 'tf_half_pixel_for_nn'}, G={'coordinate_transformation_mode': 'half_pixel'})
 o.C(2, 'nearest_mode round is none of the four', S + 'y:q', A={'nearest_mode': 'round'}, G={'nearest_mode': 'floor'})
+o.C(8, 'antialias, which the text does not define yet', S + 'y:q', A={'antialias': 1}, G={'antialias': 0})
+o.C(8, 'mode cubic, which the text does not define yet', S + 'y:q', A={'mode': 'cubic'}, G={'mode': 'linear'})
 o.C(2, 'mode bilinear is linear here', S + 'y:q', A={'mode': 'bilinear'}, G={'mode': 'linear'})
 o.C(3, 'two axes are named and four scales given', S + 'y:q', 'x:q[1,1,2,2] roi:none scales:f[2]=2,2 -> y:q', A={'axes': [2, 3]})
 o.C(3, 'scales and sizes are both given and agree', 'x:q[2] roi:none scales:f[1]=2 sizes:i64[1]=4 -> y:q', 'x:q[2] roi:none scales:f[0]= sizes:i64[1]=4 -> y:q')

@@ -10,6 +10,7 @@
 
 #include "onnx/graph_index.h"
 #include "qtx/format/catalogue.h"
+#include "qtx/format/inference.h"
 
 namespace qtx::convert {
 namespace {
@@ -17,28 +18,10 @@ namespace {
 using format::ElementType;
 using format::Node;
 
-// Whether input `i` may have the type, as far as that alone says: the operator's row is asked.
-bool Takes(const Node& node, std::size_t i, ElementType type, std::int64_t opset) {
-  const format::OpSchema* schema = format::FindSchema(node.domain, node.op_type);
-  if (schema == nullptr) return true;
-  format::Application application{*schema, node, opset, {}, {}};
-  for (const std::string& input : node.inputs)
-    application.inputs.emplace_back().given = !input.empty();
-  application.inputs[i].type = type;
-  application.outputs.resize(node.outputs.size());
-  const auto checked = format::CheckApplication(application);
-  return checked.has_value() ||
-         !checked.error().where.starts_with("input[" + std::to_string(i) + "]");
-}
-
-bool TakesNone(const Node& node, std::size_t i, ElementType quantized, std::int64_t opset) {
-  if (HasNoQuantizedOperands(node)) return true;
-  return !Takes(node, i, quantized, opset) && Takes(node, i, ElementType::kFloat, opset);
-}
-
 class FloatCasts {
  public:
-  explicit FloatCasts(const format::Model& model) : opset_(model.OpsetVersion("")) {
+  explicit FloatCasts(const format::Model& model)
+      : opset_(model.OpsetVersion("")), inference_(model) {
     const format::Graph& graph = model.graph;
     for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
       for (const format::ValueInfo& info : *list) {
@@ -58,7 +41,7 @@ class FloatCasts {
     const Node source = node;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto type = types_.find(source.inputs[i]);
-      if (type == types_.end() || !TakesNone(source, i, type->second, opset_)) continue;
+      if (type == types_.end() || !TakesNone(source, i, type->second)) continue;
       node.inputs[i] = FloatOf(source.inputs[i], nodes);
     }
     std::vector<Node> after;
@@ -74,6 +57,32 @@ class FloatCasts {
   }
 
  private:
+  // What the operator's row says against a type of input `i`, whatever the others are; "" for
+  // nothing.
+  std::string Refusal(const Node& node, std::size_t i, ElementType type) const {
+    const format::OpSchema* schema = format::FindSchema(node.domain, node.op_type);
+    if (schema == nullptr) return "";
+    format::Application application{*schema, node, opset_, {}, {}};
+    for (const std::string& input : node.inputs) {
+      const format::ValueFacts* facts = inference_.Find(input);
+      format::ValueFacts& known = application.inputs.emplace_back();
+      known.given = !input.empty();
+      if (facts != nullptr) known.dims = facts->dims;
+    }
+    application.inputs[i].type = type;
+    application.outputs.resize(node.outputs.size());
+    const auto checked = format::CheckApplication(application);
+    const bool is_of_input = !checked.has_value() &&
+                             checked.error().where.starts_with("input[" + std::to_string(i) + "]");
+    return is_of_input ? checked.error().message : "";
+  }
+
+  bool TakesNone(const Node& node, std::size_t i, ElementType quantized) const {
+    if (HasNoQuantizedOperands(node)) return true;
+    const std::string refusal = Refusal(node, i, quantized);
+    return !refusal.empty() && refusal != Refusal(node, i, ElementType::kFloat);
+  }
+
   std::string Unique(const std::string& name) {
     std::string unique = name;
     for (int n = 2; !names_.insert(unique).second; ++n) unique = name + "#" + std::to_string(n);
@@ -100,10 +109,20 @@ class FloatCasts {
   }
 
   const std::int64_t opset_;
+  const format::Inference inference_;         // of the sizes
   std::map<std::string, ElementType> types_;  // of quantized values
   std::set<std::string> names_;
   std::map<std::string, std::string> floats_;
 };
+
+bool HasQuantizedValue(const format::Graph& graph) {
+  const auto is_quantized = [](const format::ValueInfo& info) {
+    return info.type && format::IsQuantized(info.type->elem_type);
+  };
+  return std::ranges::any_of(graph.inputs, is_quantized) ||
+         std::ranges::any_of(graph.outputs, is_quantized) ||
+         std::ranges::any_of(graph.values, is_quantized);
+}
 
 }  // namespace
 
@@ -114,6 +133,7 @@ bool HasNoQuantizedOperands(const Node& node) {
 }
 
 void AddFloatCasts(format::Model& model) {
+  if (!HasQuantizedValue(model.graph)) return;
   FloatCasts casts(model);
   std::vector<Node> nodes;
   nodes.reserve(model.graph.nodes.size());
