@@ -92,7 +92,7 @@ Result<void> CastTo(const Application& a) {
   const Attribute* to = a.Find("to");
   if (to == nullptr) return Refuse("attribute 'to'", "is not given");
   const auto type = ElementTypeFromCode(to->i);
-  if (!type || !kAnyType.Has(*type)) {
+  if (!type || !(kAnyType | TypeSet{ElementType::kString}).Has(*type)) {
     return BadAttribute("to", std::to_string(to->i), "the code of a type that holds numbers");
   }
   const ElementType declared = a.Output(0).type;

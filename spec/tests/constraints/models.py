@@ -507,7 +507,8 @@ c = 'gain:f[2] bias:f[2] mean:f[2] variance:f[2]'
 o.C(1, 'all are DOUBLE, which this operator does not take', 'x:d[1,2,2] gain:d[2] bias:d[2] mean:d[2] variance:d[2] -> y:d[1,2,2]', 'x:f[1,2,2] %s -> y:f[1,2,2]' % c)
 o.C(1, 'the output is BOOL, which is no real operand', 'x:h[1,2,2] %s -> y:b[1,2,2]' % c, 'x:h[1,2,2] %s -> y:f[1,2,2]' % c)
 o.C(1, 'bias is the plain INT32', 'x:q[1,2,2] gain:q[2] bias:i32[2] mean:q[2] variance:q[2] -> y:q[1,2,2]', 'x:q[1,2,2] gain:q[2] bias:q32[2] mean:q[2] variance:q[2] -> y:q[1,2,2]')
-o.C(5, 'training, which the text does not define', 'x:q[1,2,2] %s -> y:q[1,2,2]' % c, A={'training_mode': 1}, G={'training_mode': 0})
+o.C(5, 'training, which the text does not define', 'x:q[1,2,2] %s -> y:q[1,2,2] running_mean:f[2] running_var:f[2]' % c,
+    'x:q[1,2,2] %s -> y:q[1,2,2]' % c, A={'training_mode': 1}, G={'training_mode': 0})
 o.C(2, 'x of rank 1 has one channel, not one for each element', 'x:f[2] %s -> y:f[2]' % c, 'x:f[2] gain:f[1] bias:f[1] mean:f[1] variance:f[1] -> y:f[2]')
 o.C(2, 'variance is one for all channels', 'x:f[1,2,2] gain:f[2] bias:f[2] mean:f[2] variance:f[1] -> y:f[1,2,2]', 'x:f[1,2,2] %s -> y:f[1,2,2]' % c)
 epsilon(o, 3, None, 'x:q[1,2,2] %s -> y:q[1,2,2]' % c)
