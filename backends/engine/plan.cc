@@ -253,8 +253,7 @@ Result<void> NodePlan::Check() {
     input = *std::move(facts);
   }
   for (const std::string& name : node_.outputs) {
-    const format::ValueInfo* declared =
-        declared_.emplace_back(workspace_.view().FindValue(name));
+    const format::ValueInfo* declared = declared_.emplace_back(workspace_.view().FindValue(name));
     application.outputs.push_back(declared != nullptr ? format::FactsOf(*declared)
                                                       : format::ValueFacts());
     application.outputs.back().given = !name.empty();

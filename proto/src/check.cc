@@ -23,10 +23,7 @@ std::string Place(const char* list, std::size_t i, const std::string& name) {
 class Checker {
  public:
   Checker(const Model& model, const std::string& file, Features features)
-      : model_(model),
-        view_(ModelView::Indexed(model)),
-        features_(features),
-        findings_(file) {}
+      : model_(model), view_(ModelView::Indexed(model)), features_(features), findings_(file) {}
 
   std::vector<Finding> Run() {
     Walk("input", model_.graph.inputs);

@@ -14,7 +14,8 @@ class Findings {
   explicit Findings(std::string file) : file_(std::move(file)) {}
   /// `place` is below the file: "graph.value_info[2] 'w': quantization.offset".
   void Add(std::string rule, const std::string& place, std::string message) {
-    list_.push_back({std::move(rule), file_.empty() ? place : file_ + ": " + place, std::move(message)});
+    list_.push_back(
+        {std::move(rule), file_.empty() ? place : file_ + ": " + place, std::move(message)});
   }
   std::vector<Finding> Take() { return std::move(list_); }
 

@@ -53,9 +53,7 @@ bool IsOnnx(std::string_view domain) { return domain.empty() || domain == "ai.on
 }  // namespace
 
 Inference::Inference(const Model& model)
-    : opset_(OnnxOpset(model)),
-      is_stock_(model.OpsetVersion(kDomain) == 0),
-      folder_(model.folder) {
+    : opset_(OnnxOpset(model)), is_stock_(model.OpsetVersion(kDomain) == 0), folder_(model.folder) {
   Declare(model.graph.values);
   Declare(model.graph.outputs);
   Declare(model.graph.inputs);

@@ -13,10 +13,10 @@ namespace qtx::reference {
 struct Step {
   const format::Node* node = nullptr;  // in the model the plan was made of
   const Operator* op = nullptr;
-  std::vector<OutputType> outputs;     // one for each name the node gives
+  std::vector<OutputType> outputs;                 // one for each name the node gives
   std::vector<const format::ValueInfo*> declared;  // of each output; nullptr where there is none
-  std::vector<bool> initializers;      // which of the node's inputs are such
-  std::vector<std::string> last_uses;  // values no later step or graph output needs
+  std::vector<bool> initializers;                  // which of the node's inputs are such
+  std::vector<std::string> last_uses;              // values no later step or graph output needs
 };
 
 struct Plan {

@@ -78,7 +78,8 @@ ElementType TypeOfSecond(const Application& a, std::size_t) { return a.Input(1).
 Result<void> CastTypes(const Application& a) {
   for (const ElementType type : {a.Input(0).type, a.Output(0).type}) {
     if (type != ElementType::kString) continue;
-    return Error{ErrorCode::kUnsupported, "", "STRING, which this version of the text does not define"};
+    return Error{ErrorCode::kUnsupported, "",
+                 "STRING, which this version of the text does not define"};
   }
   QTX_RETURN_IF_ERROR(InputTypes(0, kAnyType)(a));
   return OutputTypes(0, kAnyType)(a);

@@ -64,8 +64,7 @@ ClauseRule MatMulBatches(std::size_t right) {
 
 // mat_mul.C2 to mat_mul.C4 in one.
 ClauseRule MatMulShapes(std::size_t right) {
-  return Both(
-      {RankAtLeast(0, 1), RankAtLeast(right, 1), MatMulInner(right), MatMulBatches(right)});
+  return Both({RankAtLeast(0, 1), RankAtLeast(right, 1), MatMulInner(right), MatMulBatches(right)});
 }
 
 // mat_mul.S2, mat_mul.S3.
@@ -213,19 +212,17 @@ OpSchema QGemmRow() {
       .attributes = {{"alpha", AttributeType::kFloat, 1.0F},
                      {"transA", AttributeType::kInt, std::int64_t{0}},
                      {"transB", AttributeType::kInt, std::int64_t{0}}},
-      .checks = {{"q_gemm.C1",
-                  Both({InputTypes(0, kMatrixBytes), InputTypes(3, kMatrixBytes),
-                        InputTypes(1, kScale), InputTypes(4, kScale), InputTypes(7, kScale),
-                        QuantizedTypeIsThatOf(2, 0), QuantizedTypeIsThatOf(5, 3),
-                        InputTypes(6, {ElementType::kInt32}), QGemmResult})},
-                 {"q_gemm.C2",
-                  Both({QuantizedScaleIsPositive(1), QuantizedScaleIsPositive(4),
-                        QuantizedScaleIsPositive(7), QuantizedZeroPointFits(2, 1),
-                        QuantizedZeroPointFits(5, 4), QuantizedZeroPointFits(8, 7),
-                        IsFinite("alpha")})},
-                 {"q_gemm.C3",
-                  Both({IsScalar(1), IsScalar(2), QGemmColumns, IsScalar(7), IsScalar(8)})},
-                 {"q_gemm.C4", Both({RankIs(0, 2), RankIs(3, 2), GemmInner(3), GemmBias(3, 6)})}},
+      .checks =
+          {{"q_gemm.C1",
+            Both({InputTypes(0, kMatrixBytes), InputTypes(3, kMatrixBytes), InputTypes(1, kScale),
+                  InputTypes(4, kScale), InputTypes(7, kScale), QuantizedTypeIsThatOf(2, 0),
+                  QuantizedTypeIsThatOf(5, 3), InputTypes(6, {ElementType::kInt32}), QGemmResult})},
+           {"q_gemm.C2",
+            Both({QuantizedScaleIsPositive(1), QuantizedScaleIsPositive(4),
+                  QuantizedScaleIsPositive(7), QuantizedZeroPointFits(2, 1),
+                  QuantizedZeroPointFits(5, 4), QuantizedZeroPointFits(8, 7), IsFinite("alpha")})},
+           {"q_gemm.C3", Both({IsScalar(1), IsScalar(2), QGemmColumns, IsScalar(7), IsScalar(8)})},
+           {"q_gemm.C4", Both({RankIs(0, 2), RankIs(3, 2), GemmInner(3), GemmBias(3, 6)})}},
       .shape = ShapeOfGemm<3>,
       .shape_clause = "q_gemm.C4",
       .type = QGemmType};
@@ -234,35 +231,35 @@ OpSchema QGemmRow() {
 OpSchema QLinearMatMulRow() {
   constexpr TypeSet kStorage = kMatrixBytes | kFloat8Types;
   constexpr TypeSet kScale = {ElementType::kFloat, ElementType::kFloat16, ElementType::kBfloat16};
-  return {.op_type = "QLinearMatMul",
-          .inputs = {{"a"},
-                     {"a_scale"},
-                     {"a_zero_point"},
-                     {"b"},
-                     {"b_scale"},
-                     {"b_zero_point"},
-                     {"y_scale"},
-                     {"y_zero_point"}},
-          .outputs = {{"y"}},
-          .attributes = {},
-          .checks = {{"q_linear_mat_mul.C1",
-                      Both({InputTypes(0, kStorage), InputTypes(3, kStorage), InputTypes(1, kScale),
-                            InputTypes(4, kScale), InputTypes(6, kScale),
-                            QuantizedTypeIsThatOf(2, 0), QuantizedTypeIsThatOf(5, 3),
-                            InputTypes(7, kStorage), QuantizedOutputIsThatOf(7),
-                            OutputTypes(0, kStorage)})},
-                     {"q_linear_mat_mul.C2",
-                      Both({QuantizedScaleIsPositive(1), QuantizedScaleIsPositive(4),
-                            QuantizedScaleIsPositive(6), QuantizedZeroPointFits(2, 1),
-                            QuantizedZeroPointFits(5, 4), QuantizedZeroPointFits(7, 6)})},
-                     {"q_linear_mat_mul.C3",
-                      Both({MatrixParameters(1, 0, true), MatrixParameters(2, 0, true),
-                            MatrixParameters(4, 3, false), MatrixParameters(5, 3, false),
-                            IsScalar(6), IsScalar(7)})},
-                     {"q_linear_mat_mul.C4", MatMulShapes(3)}},
-          .shape = ShapeOfMatMul<3>,
-          .shape_clause = "q_linear_mat_mul.C4",
-          .type = QLinearMatMulType};
+  return {
+      .op_type = "QLinearMatMul",
+      .inputs = {{"a"},
+                 {"a_scale"},
+                 {"a_zero_point"},
+                 {"b"},
+                 {"b_scale"},
+                 {"b_zero_point"},
+                 {"y_scale"},
+                 {"y_zero_point"}},
+      .outputs = {{"y"}},
+      .attributes = {},
+      .checks = {{"q_linear_mat_mul.C1",
+                  Both({InputTypes(0, kStorage), InputTypes(3, kStorage), InputTypes(1, kScale),
+                        InputTypes(4, kScale), InputTypes(6, kScale), QuantizedTypeIsThatOf(2, 0),
+                        QuantizedTypeIsThatOf(5, 3), InputTypes(7, kStorage),
+                        QuantizedOutputIsThatOf(7), OutputTypes(0, kStorage)})},
+                 {"q_linear_mat_mul.C2",
+                  Both({QuantizedScaleIsPositive(1), QuantizedScaleIsPositive(4),
+                        QuantizedScaleIsPositive(6), QuantizedZeroPointFits(2, 1),
+                        QuantizedZeroPointFits(5, 4), QuantizedZeroPointFits(7, 6)})},
+                 {"q_linear_mat_mul.C3",
+                  Both({MatrixParameters(1, 0, true), MatrixParameters(2, 0, true),
+                        MatrixParameters(4, 3, false), MatrixParameters(5, 3, false), IsScalar(6),
+                        IsScalar(7)})},
+                 {"q_linear_mat_mul.C4", MatMulShapes(3)}},
+      .shape = ShapeOfMatMul<3>,
+      .shape_clause = "q_linear_mat_mul.C4",
+      .type = QLinearMatMulType};
 }
 
 }  // namespace

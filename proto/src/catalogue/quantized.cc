@@ -84,9 +84,9 @@ constexpr TypeSet kQuantizedBytes = {ElementType::kUint8, ElementType::kInt8};
 constexpr TypeSet kQuantizedScale = {ElementType::kFloat};
 // Results of QuantizeLinear; DequantizeLinear takes INT32, too.
 constexpr TypeSet kQuantizedStorage =
-    kFloat8Types | TypeSet{ElementType::kUint8,  ElementType::kInt8,  ElementType::kUint16,
-                           ElementType::kInt16,  ElementType::kUint4, ElementType::kInt4,
-                           ElementType::kUint2,  ElementType::kInt2,  ElementType::kFloat4E2M1};
+    kFloat8Types | TypeSet{ElementType::kUint8, ElementType::kInt8,  ElementType::kUint16,
+                           ElementType::kInt16, ElementType::kUint4, ElementType::kInt4,
+                           ElementType::kUint2, ElementType::kInt2,  ElementType::kFloat4E2M1};
 constexpr TypeSet kQuantizedFloats = {ElementType::kFloat, ElementType::kFloat16,
                                       ElementType::kBfloat16};
 
@@ -161,7 +161,8 @@ Result<void> QuantizeLinearResult(const Application& a) {
     return BadAttribute("output_dtype", std::to_string(named), "the code of y_zero_point's type");
   }
   if (named != 0 && !kQuantizedStorage.Has(target)) {
-    return BadAttribute("output_dtype", std::to_string(named), "the code of a type that y may have");
+    return BadAttribute("output_dtype", std::to_string(named),
+                        "the code of a type that y may have");
   }
   QTX_RETURN_IF_ERROR(InputTypes(2, kQuantizedStorage)(a));
   QTX_RETURN_IF_ERROR(OutputTypes(0, kQuantizedStorage)(a));
@@ -347,16 +348,16 @@ OpSchema QuantizedBinary(std::string_view op_type, std::string_view types,
 // C1 of types, C2 of parameters; the shape is that of X.
 OpSchema QuantizedUnary(std::string_view op_type, std::string_view types,
                         std::string_view parameters) {
-  return {.op_type = op_type,
-          .domain = kQuantizedMicrosoft,
-          .inputs = {{"X"}, {"X_scale"}, {"X_zero_point", true}, {"Y_scale"}, {"Y_zero_point", true}},
-          .outputs = {{"Y"}},
-          .attributes = {},
-          .checks = {{types, QuantizedOneType({0})},
-                     {parameters, QuantizedScalarsOfOneType({1, 3})}},
-          .shape = ShapeOfFirst,
-          .shape_clause = types,
-          .type = QuantizedTypeOfInput<0>};
+  return {
+      .op_type = op_type,
+      .domain = kQuantizedMicrosoft,
+      .inputs = {{"X"}, {"X_scale"}, {"X_zero_point", true}, {"Y_scale"}, {"Y_zero_point", true}},
+      .outputs = {{"Y"}},
+      .attributes = {},
+      .checks = {{types, QuantizedOneType({0})}, {parameters, QuantizedScalarsOfOneType({1, 3})}},
+      .shape = ShapeOfFirst,
+      .shape_clause = types,
+      .type = QuantizedTypeOfInput<0>};
 }
 
 // q_linear_softmax.C3; the default of `axis` is q_linear_softmax.S2.
@@ -367,11 +368,11 @@ Result<void> QuantizedSoftmaxAxis(const Application& a) {
   const Dims* dims = DimsOf(a.Input(0));
   if (dims == nullptr) return {};
   const auto rank = static_cast<std::int64_t>(dims->size());
-  const std::int64_t axis = Application{*FindSchema("", "Softmax"), a.node, opset->i, {}, {}}.Int("axis");
+  const std::int64_t axis =
+      Application{*FindSchema("", "Softmax"), a.node, opset->i, {}, {}}.Int("axis");
   if (axis >= -rank && axis < rank) return {};
-  return BadAttribute(
-      "axis", std::to_string(axis),
-      "a value in [-" + std::to_string(rank) + ", " + std::to_string(rank) + ")");
+  return BadAttribute("axis", std::to_string(axis),
+                      "a value in [-" + std::to_string(rank) + ", " + std::to_string(rank) + ")");
 }
 
 OpSchema QLinearSoftmaxRow() {
@@ -488,8 +489,7 @@ void AddQuantized(std::vector<OpSchema>& rows) {
   rows.push_back(
       QuantizedBinary("QLinearMul", "q_linear_mul.C1", "q_linear_mul.C2", "q_linear_mul.C3"));
   rows.push_back(QLinearConcatRow());
-  rows.push_back(
-      QuantizedUnary("QLinearSigmoid", "q_linear_sigmoid.C1", "q_linear_sigmoid.C2"));
+  rows.push_back(QuantizedUnary("QLinearSigmoid", "q_linear_sigmoid.C1", "q_linear_sigmoid.C2"));
   rows.push_back(
       QuantizedUnary("QLinearLeakyRelu", "q_linear_leaky_relu.C1", "q_linear_leaky_relu.C2"));
   rows.back().attributes = {{"alpha", AttributeType::kFloat, 0.01F}};

@@ -110,7 +110,8 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
   }
   Calibration result{.model = model, .progress = run.progress, .skipped = run.skipped};
   for (const auto& [value, why] : run.left_out) result.left_out.push_back({value, why});
-  for (auto& [name, observation] : run.observations) observation.statistics.source = SourceOf(part.samples);
+  for (auto& [name, observation] : run.observations)
+    observation.statistics.source = SourceOf(part.samples);
   OpenSizes(model, run.observations);
   QTX_RETURN_IF_ERROR(SettleShapes(model, options, run.observations));
   QTX_RETURN_IF_ERROR(AddConstants(model, options, run.observations, result.left_out));

@@ -11,8 +11,8 @@
 
 namespace qtx::format {
 
-/// The node's attribute, or its default in the newest opset; 0 or "" where the row of its operator gives
-/// none.
+/// The node's attribute, or its default in the newest opset; 0 or "" where the row of its operator
+/// gives none.
 std::int64_t IntOf(const Node& node, std::string_view attribute);
 float FloatOf(const Node& node, std::string_view attribute);
 std::string StringOf(const Node& node, std::string_view attribute);

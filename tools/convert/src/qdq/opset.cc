@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kOldestOpset = 13;  // the table below says nothing of what was before
 
-// An operator whose nodes mean the same in every opset from 13 on that has it, except for the version
-// that changed it. Versions that only added types are not listed.
+// An operator whose nodes mean the same in every opset from 13 on that has it, except for the
+// version that changed it. Versions that only added types are not listed.
 struct Operator {
   std::string_view name;
   std::int64_t changed = 0;  // the one version whose nodes are read otherwise; 0: none

@@ -89,18 +89,18 @@ const Kind* FindKind(std::string_view name);
 Result<const Kind*> KindOf(const Source& source);
 
 /// The extended form of `source`, checked by every rule of the spec.
-/// Errors: those of the kind's reader; kInvalid where the source breaks a rule, kInternal where only
-/// the model that the reader made of it does; `where` begins with the path.
+/// Errors: those of the kind's reader; kInvalid where the source breaks a rule, kInternal where
+/// only the model that the reader made of it does; `where` begins with the path.
 Result<Conversion> Read(const Source& source, const Kind& kind, const Options& options = {});
 
 /// `model` in another form. An ONNX model that is written keeps the rules of the spec; one that is
 /// stock, those of ONNX and of ONNX Runtime's domain, too.
-/// Errors: those of the kind's writer; kInternal where what it wrote breaks a rule; kUnsupported, in
-/// a form that is not ONNX, for what ONNX defines and the spec does not.
-/// REQUIRES: kind.write.
+/// Errors: those of the kind's writer; kInternal where what it wrote breaks a rule; kUnsupported,
+/// in a form that is not ONNX, for what ONNX defines and the spec does not. REQUIRES: kind.write.
 Result<Export> Write(const format::Model& model, const Kind& kind, const Options& options = {});
 
-/// `error`; but where that is kInternal and `source` breaks a rule itself, what it breaks: kInvalid.
+/// `error`; but where that is kInternal and `source` breaks a rule itself, what it breaks:
+/// kInvalid.
 Error BlameSource(const Source& source, Error error);
 
 /// For targets without floating point: adds to the output of each Conv, Gemm and MatMul a
