@@ -7,9 +7,11 @@ namespace qtx::cli {
 
 int Fail(const Error& error, int status) {
   constexpr std::size_t kMaxText = 8192;
-  fmt::print(stderr, "{}: {}\n",
+  const std::string clause =
+      error.clause.empty() ? "" : " [" + conformance::Printable(error.clause, 64) + "]";
+  fmt::print(stderr, "{}: {}{}\n",
              error.where.empty() ? "qtx" : conformance::Printable(error.where, kMaxText),
-             conformance::Printable(error.message, kMaxText));
+             conformance::Printable(error.message, kMaxText), clause);
   // A wrong option value is wrong usage, wherever it is detected.
   return error.where.starts_with("--") ? kUsage : status;
 }

@@ -140,7 +140,7 @@ std::optional<Error> BrokenRule(const format::Model& model, ErrorCode code, cons
   const std::vector<format::Finding> findings = format::Check(model, "");
   if (findings.empty()) return std::nullopt;
   const format::Finding& first = findings.front();
-  return Error{code, first.where, who + (" breaks " + first.rule) + ": " + first.message,
+  return Error{code, first.where, std::string(who) + " breaks a rule: " + first.message,
                first.rule};
 }
 
