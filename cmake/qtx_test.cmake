@@ -28,3 +28,13 @@ function(qtx_browser_test name script)
   add_test(NAME ${name} COMMAND ${QTX_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/browser/${script} ${ARGN})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
+
+# qtx_onnx_python(VARIABLE): the Python that has onnx from PyPI, where backends/onnxruntime/install put it, else Debian's.
+function(qtx_onnx_python variable)
+  set(python ${PROJECT_SOURCE_DIR}/backends/onnxruntime/venv/bin/python)
+  if(NOT EXISTS ${python})
+    find_program(QTX_PYTHON python3 HINTS /usr/bin REQUIRED)
+    set(python ${QTX_PYTHON})
+  endif()
+  set(${variable} ${python} PARENT_SCOPE)
+endfunction()

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""constraints.py QTX [--backend B]... [--folder DIR]: a node that breaks each constraint of spec/ops, and a twin that
-keeps all, against `qtx check` and backends (default: reference and x86).
+"""constraints.py QTX [--backend B]...: a node that breaks each constraint of spec/ops, and a twin that keeps all, against
+backends (default: reference and this machine's own). constraints.py --write DIR: the cases as files, for spec_test, which
+asks `Check` alone.
 
 The models (models.py) were made from the text alone, by somebody who had not read the checker. Each constraint has one, and
-further ones for its other parts. A broken one must be refused by its clause: by check, where the elements that break it
-are constants, and by each backend, which may decline it but for the constraint's first model. A twin must run in
-the reference. --folder: the cases as files, which stay. Status: 1 something differs.
+further ones for its other parts. A broken one must be refused by its clause by each backend, which may decline it but for the
+constraint's first model. A twin must run in the reference. Status: 1 something differs.
 """
 import argparse
 import collections
 import json
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import models  # noqa: E402,F401  fills Op.all
 from node import Op  # noqa: E402
 
+OWN_BACKEND = "arm" if platform.machine() in ("aarch64", "arm64") else "x86"
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -58,18 +60,23 @@ def faults_of(answers, kind, may_decline):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("qtx")
+    parser.add_argument("qtx", nargs="?")
     parser.add_argument("--backend", action="append")
-    parser.add_argument("--folder", type=pathlib.Path)
+    parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
+    if options.write:
+        write(options.write)
+        return 0
+    if not options.qtx:
+        parser.error("expected QTX or --write DIR")
 
     covered = {f"{op.stem}.C{number}" for op in Op.all for number in op.count}
     faults = [f"{clause}: no model" for clause in sorted(clauses() - covered)]
     faults += [f"{clause}: the text has no such clause" for clause in sorted(covered - clauses())]
     with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or pathlib.Path(temporary)
+        folder = pathlib.Path(temporary)
         write(folder)
-        for backend in options.backend or ["reference", "x86"]:
+        for backend in options.backend or ["reference", OWN_BACKEND]:
             for kind in ("broken", "kept"):
                 answers = validate(options.qtx, folder / kind, backend, pathlib.Path(temporary) / "report.json")
                 found = list(faults_of(answers, kind, backend != "reference"))
