@@ -120,7 +120,8 @@ std::vector<LedgerEntry> Gained(const format::Model& before, const format::Model
 Result<Export> Infer(const std::string& input) {
   QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input));
   if (!source.onnx)
-    return Error{ErrorCode::kInvalid, input, "is no ONNX model, which alone --infer takes"};
+    return Error{ErrorCode::kInvalid, input,
+                 "found no ONNX model, expected one: --infer takes no other kind"};
   auto inferred =
       convert::Write(format::WithInferredTypes(*source.onnx), *convert::FindKind("qtx"));
   if (!inferred.has_value())
