@@ -39,6 +39,9 @@ void Classify(const Error& error, CaseResult& result) {
     case ErrorCode::kInvalid:
     case ErrorCode::kTooLarge:
     case ErrorCode::kInternal:
+    case ErrorCode::kUnreadable:
+    case ErrorCode::kMemory:
+    case ErrorCode::kUsage:
       break;
   }
   Fail(result, "refused: " + error.Text());

@@ -26,6 +26,9 @@ VerdictKind KindOf(ErrorCode code) {
     case ErrorCode::kInvalid:
     case ErrorCode::kTooLarge:
     case ErrorCode::kInternal:
+    case ErrorCode::kUnreadable:
+    case ErrorCode::kMemory:
+    case ErrorCode::kUsage:
       break;
   }
   return VerdictKind::kRefused;

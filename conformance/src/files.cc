@@ -16,7 +16,7 @@ constexpr std::int64_t kMaxFiles = 100'000;
 Result<std::vector<std::string>> FindFiles(const std::string& folder, std::string_view extension) {
   std::error_code status;
   if (!fs::is_directory(folder, status)) {
-    return Error{ErrorCode::kIo, folder, "found no folder of that name"};
+    return Error{ErrorCode::kUnreadable, folder, "found no folder of that name"};
   }
   std::vector<std::string> paths;
   fs::recursive_directory_iterator entry(folder, status);
@@ -29,7 +29,7 @@ Result<std::vector<std::string>> FindFiles(const std::string& folder, std::strin
           "found more than " + std::to_string(kMaxFiles) + " files " + std::string(extension)};
     }
   }
-  if (status) return Error{ErrorCode::kIo, folder, status.message()};
+  if (status) return Error{ErrorCode::kUnreadable, folder, status.message()};
   std::ranges::sort(paths);
   return paths;
 }

@@ -1,7 +1,7 @@
 #include "qtx/conformance/journal.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -140,17 +140,16 @@ Result<Entry> ParseEntry(std::string_view line, const std::string& where) {
 }  // namespace
 
 Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) return SystemError(path);
-  std::unique_ptr<Journal> journal(new Journal(path, file));
-  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-    return Error{ErrorCode::kIo, path, "another run is writing this journal"};
-  }
+  QTX_ASSIGN_OR_RETURN(format::FileLock lock, format::FileLock::Take(path));
+  format::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (file.value() < 0) return SystemError(path);
+  struct stat status {};
+  if (fstat(file.value(), &status) != 0 || !S_ISREG(status.st_mode))
+    return Error{ErrorCode::kIo, path, "expected a regular file"};
+  std::unique_ptr<Journal> journal(new Journal(path, std::move(lock), std::move(file)));
   QTX_RETURN_IF_ERROR(journal->Read());
   return journal;
 }
-
-Journal::~Journal() { close(file_); }
 
 Result<void> Journal::Read() {
   QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(path_, kMaxJournalBytes));
@@ -170,7 +169,7 @@ Result<void> Journal::Read() {
               .substr(0, std::min<std::size_t>(text.size() - begin, 8)))) {
     return Error{ErrorCode::kInvalid, path_, "is no journal"};
   }
-  if (ftruncate(file_, static_cast<off_t>(begin)) != 0) return SystemError(path_);
+  if (ftruncate(file_.value(), static_cast<off_t>(begin)) != 0) return SystemError(path_);
   return {};
 }
 
@@ -194,7 +193,7 @@ void Journal::Append(const BackendReport& row, const Case& c, const CaseResult& 
   const std::scoped_lock lock(mutex_);
   if (error_) return;
   for (std::string_view rest = line; !rest.empty();) {
-    const ssize_t written = write(file_, rest.data(), rest.size());
+    const ssize_t written = write(file_.value(), rest.data(), rest.size());
     if (written >= 0) {
       rest.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno != EINTR) {

@@ -117,7 +117,7 @@ class SpawnAttributes {
     sigset_t signals;
     sigemptyset(&signals);
     posix_spawnattr_setsigmask(&attributes_, &signals);
-    sigaddset(&signals, SIGPIPE);
+    for (const int ignored : {SIGPIPE, SIGXFSZ}) sigaddset(&signals, ignored);
     posix_spawnattr_setsigdefault(&attributes_, &signals);
     posix_spawnattr_setpgroup(&attributes_, 0);
     posix_spawnattr_setflags(

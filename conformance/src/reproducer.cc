@@ -1,6 +1,4 @@
 // Writes the folder of a reproducer atomically.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -116,8 +114,9 @@ Result<void> WriteAll(const Shrunk& shrunk, const std::string& backend, const fs
 // Removes the old folder only once the new one is complete.
 Result<void> Replace(const fs::path& written, const fs::path& folder) {
   std::error_code error;
-  const fs::path old = written.string() + ".old";
+  const fs::path old = folder.string() + ".qtx-old";
   if (fs::exists(folder, error)) {
+    fs::remove_all(old, error);
     fs::rename(folder, old, error);
     if (error) return Io(folder, error);
   }
@@ -139,7 +138,7 @@ Result<void> CheckReplaceable(const std::string& folder) {
   std::error_code error;
   const auto status = fs::symlink_status(folder, error);
   if (status.type() == fs::file_type::not_found) return {};
-  const Error refusal{ErrorCode::kInvalid, folder,
+  const Error refusal{ErrorCode::kIo, folder,
                       "holds something that is not a reproducer; expected a folder that is new, "
                       "empty or was written by qtx shrink"};
   if (status.type() != fs::file_type::directory) return refusal;
@@ -162,10 +161,13 @@ Result<void> WriteReproducer(const Shrunk& shrunk, const std::string& backend,
                              const std::string& folder) {
   QTX_RETURN_IF_ERROR(CheckReplaceable(folder));
   const fs::path target = WithoutTrailingSlash(folder);
-  const fs::path written = target.string() + ".tmp" + std::to_string(getpid());
+  const fs::path written = target.string() + ".qtx-new";
   std::error_code error;
-  fs::remove_all(written, error);
-  fs::create_directories(written, error);
+  if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
+  if (error) return Io(target, error);
+  QTX_ASSIGN_OR_RETURN(const auto lock, format::FileLock::Take(target.string()));
+  fs::remove_all(written, error);  // of a run that was killed
+  fs::create_directory(written, error);
   if (error) return Io(written, error);
   auto result = WriteAll(shrunk, backend, written);
   if (result) result = Replace(written, target);

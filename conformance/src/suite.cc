@@ -103,7 +103,7 @@ Result<Shard> ParseShard(std::string_view text) {
   if (slash == std::string_view::npos || !ParseCount(text.substr(0, slash), shard.index) ||
       !ParseCount(text.substr(slash + 1), shard.count) || shard.index < 1 ||
       shard.index > shard.count) {
-    return Error{ErrorCode::kInvalid, "--shard",
+    return Error{ErrorCode::kUsage, "--shard",
                  "found '" + std::string(text) + "', expected I/N with 1 <= I <= N"};
   }
   return shard;

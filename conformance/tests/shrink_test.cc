@@ -202,7 +202,7 @@ TEST_F(Reproducer, LeavesAFolderOfOthersAlone) {
   std::ofstream(folder_ / "thesis.txt") << "years of work";
   const auto refused = CheckReplaceable(folder_.string());
   ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(refused.error().code, ErrorCode::kIo);
   std::filesystem::rename(folder_ / "thesis.txt", folder_ / "README.md");
   EXPECT_FALSE(CheckReplaceable(folder_.string()).has_value());
 }

@@ -46,7 +46,7 @@ TEST_F(SuiteFolder, RefusesAnIdThatIsTaken) {
 
 TEST_F(SuiteFolder, RefusesAnEmptyOrMissingFolder) {
   EXPECT_THAT(LoadSuite(folder()).error().message, HasSubstr("no case"));
-  EXPECT_EQ(LoadSuite(folder() + "/none").error().code, ErrorCode::kIo);
+  EXPECT_EQ(LoadSuite(folder() + "/none").error().code, ErrorCode::kUnreadable);
 }
 
 TEST_F(SuiteFolder, TakesOnnxTestDataWhereThereIsNoYaml) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <set>
 
 #include "qtx/format/limits.h"
@@ -48,8 +50,8 @@ Result<std::int64_t> SizeOf(const fs::path& path) {
   std::error_code code;
   const bool regular = fs::is_regular_file(path, code);
   const auto size = regular ? static_cast<std::int64_t>(fs::file_size(path, code)) : 0;
-  if (code) return Error{ErrorCode::kIo, path.string(), code.message()};
-  if (!regular) return Error{ErrorCode::kIo, path.string(), "expected a regular file"};
+  if (code) return Error{ErrorCode::kUnreadable, path.string(), code.message()};
+  if (!regular) return Error{ErrorCode::kUnreadable, path.string(), "expected a regular file"};
   return size;
 }
 
@@ -58,23 +60,34 @@ std::string LocationIn(const Metadata& entries) {
   return found == entries.end() ? "" : found->second;
 }
 
-Result<void> AddLocation(const TensorData& data, std::set<std::string>& locations) {
-  if (!wire::IsExternal(data.wire)) return {};
-  const auto fields = wire::ParseTensor(data.wire);
-  if (!fields.has_value()) return At("initializer '" + data.name + "'", fields.error());
-  locations.insert(LocationIn(fields->external_data));
+using Use = std::function<Result<void>(const TensorData&)>;
+
+// Calls `use` for each tensor of the graph whose elements are in a file.
+Result<void> ForEachExternal(const Graph& graph, const Use& use) {
+  const auto visit = [&use](const std::string& place, const TensorData& data) -> Result<void> {
+    if (!wire::IsExternal(data.wire)) return {};
+    const auto used = use(data);
+    return used.has_value() ? used : At(place, used.error());
+  };
+  for (const TensorData& data : graph.initializers)
+    QTX_RETURN_IF_ERROR(visit("graph.initializer '" + data.name + "'", data));
+  for (const Node& node : graph.nodes) {
+    for (const Attribute& attribute : node.attributes) {
+      if (!attribute.t) continue;
+      QTX_RETURN_IF_ERROR(
+          visit("node '" + node.name + "': attribute '" + attribute.name + "'", *attribute.t));
+    }
+  }
   return {};
 }
 
 Result<std::set<std::string>> Locations(const Graph& graph) {
   std::set<std::string> locations;
-  for (const TensorData& data : graph.initializers)
-    QTX_RETURN_IF_ERROR(AddLocation(data, locations));
-  for (const Node& node : graph.nodes) {
-    for (const Attribute& attribute : node.attributes) {
-      if (attribute.t) QTX_RETURN_IF_ERROR(AddLocation(*attribute.t, locations));
-    }
-  }
+  QTX_RETURN_IF_ERROR(ForEachExternal(graph, [&](const TensorData& data) -> Result<void> {
+    QTX_ASSIGN_OR_RETURN(const wire::TensorFields fields, wire::ParseTensor(data.wire));
+    locations.insert(LocationIn(fields.external_data));
+    return {};
+  }));
   return locations;
 }
 
@@ -90,20 +103,29 @@ Result<bool> SameContent(const FileRange& a, const FileRange& b) {
   return true;
 }
 
-// True when the file at `to` is `from`; an error when it is another one, which somebody may need.
-Result<bool> IsThere(const FileRange& from, const fs::path& to) {
+// Where the data at `location`, now the file `from`, comes to lie beside `path`; nullopt if it is
+// there. Another file of that name is an error: somebody may need it.
+Result<std::optional<std::string>> PlaceBeside(const std::string& path, const std::string& location,
+                                               const FileRange& from) {
+  const auto refuse = [&path](std::string message) {
+    return Error{ErrorCode::kIo, path, std::move(message)};
+  };
   std::error_code code;
-  if (!fs::exists(to, code)) return false;
-  if (fs::equivalent(from.path, to, code)) return true;
-  QTX_ASSIGN_OR_RETURN(const std::int64_t size, SizeOf(to));
-  bool same = size == from.size;
+  const auto to = ResolveLocation(location, fs::path(path).parent_path().string());
+  if (!to.has_value()) return refuse("the external data would lie outside: " + to.error().message);
+  if (*to == fs::weakly_canonical(path, code))
+    return refuse("is the name of the model's external data; write to another name");
+  if (!fs::exists(*to, code)) return std::optional(to->string());
+  if (fs::equivalent(from.path, *to, code)) return std::optional<std::string>();
+  const auto size = SizeOf(*to);
+  bool same = size.has_value() && *size == from.size;
   if (same) {
-    QTX_ASSIGN_OR_RETURN(same, SameContent(from, {to.string(), 0, size}));
+    QTX_ASSIGN_OR_RETURN(same, SameContent(from, {to->string(), 0, from.size}));
   }
-  if (same) return true;
-  return Error{ErrorCode::kIo, to.string(),
-               "has other content than the model's external data of that name; write to another "
-               "folder, or remove it"};
+  if (same) return std::optional<std::string>();
+  return refuse("'" + to->string() +
+                "' has other content than the model's external data of that name; write to another "
+                "folder, or remove it");
 }
 
 }  // namespace
@@ -125,23 +147,31 @@ Result<FileRange> LocateExternal(const Metadata& entries, const std::string& fol
   range.path = path.string();
   QTX_ASSIGN_OR_RETURN(const std::int64_t available, SizeOf(path));
   if (available - range.offset >= size) return range;
-  return Error{ErrorCode::kIo, range.path,
+  return Error{ErrorCode::kUnreadable, range.path,
                "found " + std::to_string(available) + " bytes, expected " + std::to_string(size) +
                    " at " + std::to_string(range.offset)};
 }
 
-Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& folder) {
+Result<void> CheckExternalData(const Model& model) {
+  return ForEachExternal(
+      model.graph, [&model](const TensorData& data) { return CheckCarrier(data, model.folder); });
+}
+
+Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& path) {
   std::vector<FileCopy> copies;
   if (model.folder.empty()) return copies;  // made here: its data is where it will be
   QTX_ASSIGN_OR_RETURN(const std::set<std::string> locations, Locations(model.graph));
   for (const std::string& location : locations) {
     QTX_ASSIGN_OR_RETURN(const fs::path from, ResolveLocation(location, model.folder));
-    QTX_ASSIGN_OR_RETURN(const fs::path to, ResolveLocation(location, folder));
     FileRange whole{.path = from.string()};
     QTX_ASSIGN_OR_RETURN(whole.size, SizeOf(from));
-    QTX_ASSIGN_OR_RETURN(const bool there, IsThere(whole, to));
-    if (!there) copies.push_back({std::move(whole), to.string()});
+    QTX_ASSIGN_OR_RETURN(auto to, PlaceBeside(path, location, whole));
+    if (to) copies.push_back({std::move(whole), *std::move(to)});
   }
+  std::error_code code;
+  const fs::path folder = fs::path(path).parent_path();
+  if (!copies.empty() && !folder.empty() && !fs::is_directory(folder, code))
+    return Error{ErrorCode::kIo, path, "found no folder '" + folder.string() + "'"};
   return copies;
 }
 

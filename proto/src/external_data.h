@@ -11,7 +11,8 @@
 namespace qtx::format {
 
 /// Where the `size` bytes of elements are that `entries` (TensorProto.external_data) speak of.
-/// Errors: kInvalid (a location outside `folder`, another length), kIo (no such file, too short).
+/// Errors: kInvalid (a location outside `folder`, another length), kUnreadable (no such file, too
+/// short).
 Result<FileRange> LocateExternal(const Metadata& entries, const std::string& folder,
                                  std::int64_t size);
 
@@ -19,8 +20,9 @@ struct FileCopy {
   FileRange from;
   std::string to;
 };
-/// What a model that moves to `folder` needs there: empty when it is there already.
-/// Errors: kInvalid, kIo: also where a file of that name has other content.
-Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& folder);
+/// The external data that a model needs beside `path`, its new file, and that is not yet there.
+/// Errors: kInvalid and kUnreadable of the data; kIo at `path` where its folder is missing, or
+/// where a file of the same name has other content or is `path` itself.
+Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& path);
 
 }  // namespace qtx::format

@@ -1,12 +1,12 @@
 #include "qtx/format/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -19,26 +19,14 @@ namespace {
 
 constexpr std::int64_t kStep = std::int64_t{16} << 20;  // bytes between two calls of a progress
 
-Error SystemError(const std::string& path) { return {ErrorCode::kIo, path, std::strerror(errno)}; }
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) close(value_);
-  }
-  int value() const { return value_; }
-  bool Close() { return close(std::exchange(value_, -1)) == 0; }
-
- private:
-  int value_;
-};
+Error Unreadable(const std::string& path) {
+  return {ErrorCode::kUnreadable, path, std::strerror(errno)};
+}
+Error Unwritable(const std::string& path) { return {ErrorCode::kIo, path, std::strerror(errno)}; }
 
 Result<void> CheckReadable(const std::string& path, const struct stat& status, std::int64_t limit) {
   if (S_ISDIR(status.st_mode))
-    return Error{ErrorCode::kIo, path, "found a folder, expected a file"};
+    return Error{ErrorCode::kUnreadable, path, "found a folder, expected a file"};
   if (status.st_size <= limit) return {};
   return Error{ErrorCode::kTooLarge, path, "expected at most " + std::to_string(limit) + " bytes"};
 }
@@ -46,15 +34,19 @@ Result<void> CheckReadable(const std::string& path, const struct stat& status, s
 // A pipe has no size, so it is read until its end.
 Result<std::string> ReadAll(int descriptor, const std::string& path, std::int64_t limit) {
   struct stat status {};
-  if (fstat(descriptor, &status) != 0) return SystemError(path);
+  if (fstat(descriptor, &status) != 0) return Unreadable(path);
   QTX_RETURN_IF_ERROR(CheckReadable(path, status, limit));
   std::string bytes;
-  bytes.reserve(static_cast<std::size_t>(status.st_size));
+  try {
+    bytes.reserve(static_cast<std::size_t>(status.st_size));
+  } catch (const std::bad_alloc&) {
+    return NoMemoryFor(status.st_size, path);
+  }
   const auto buffer = std::make_unique<char[]>(std::size_t{1} << 16);
   for (;;) {
     const ssize_t count = read(descriptor, buffer.get(), std::size_t{1} << 16);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return SystemError(path);
+    if (count < 0) return Unreadable(path);
     if (count == 0) return bytes;
     bytes.append(buffer.get(), static_cast<std::size_t>(count));
     if (static_cast<std::int64_t>(bytes.size()) <= limit) continue;
@@ -87,7 +79,7 @@ class Writer {
       const ssize_t written =
           write(descriptor_, bytes.data(), std::min<std::size_t>(bytes.size(), kStep));
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return SystemError(path_);
+      if (written < 0) return Unwritable(path_);
       bytes.remove_prefix(static_cast<std::size_t>(written));
       Advance(written);
     }
@@ -97,8 +89,8 @@ class Writer {
  private:
   // By the kernel where it can, so that the bytes never come here.
   Result<void> Copy(FileRange range) {
-    Descriptor source(open(range.path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (source.value() < 0) return SystemError(range.path);
+    const Descriptor source(open(range.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (source.value() < 0) return Unreadable(range.path);
     while (range.size > 0) {
       off_t offset = range.offset;
       const ssize_t copied =
@@ -139,12 +131,10 @@ class Writer {
 // A device or a pipe: renaming a file over it would take it away.
 Result<void> WriteInPlace(const std::string& path, std::span<const Piece> pieces,
                           const WriteProgress& progress) {
-  if (path == "-") return Writer(STDOUT_FILENO, path, progress).Write(pieces);
-  Descriptor descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (descriptor.value() < 0) return SystemError(path);
-  QTX_RETURN_IF_ERROR(Writer(descriptor.value(), path, progress).Write(pieces));
-  if (!descriptor.Close()) return SystemError(path);
-  return {};
+  if (path == "-") return Writer(STDOUT_FILENO, "stdout", progress).Write(pieces);
+  const Descriptor descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (descriptor.value() < 0) return Unwritable(path);
+  return Writer(descriptor.value(), path, progress).Write(pieces);
 }
 
 // Where the bytes of `path` are: a link stays a link.
@@ -154,29 +144,101 @@ std::string TargetOf(const std::string& path) {
   return target == nullptr ? path : target.get();
 }
 
-// A new file of a name that nobody has, as readable as any file the user creates: mkstemp's are
-// not, and a process can ask for its umask only by changing it.
-int CreateBeside(const std::string& target, std::string& temporary) {
-  static std::atomic<unsigned> next = 0;
-  for (;;) {
-    temporary = target + "." + std::to_string(getpid()) + "-" + std::to_string(next++) + ".tmp";
-    const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH);
-    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+bool IsAt(const std::string& path, const Descriptor& file) {
+  struct stat named {
+  }, opened{};
+  return lstat(path.c_str(), &named) == 0 && fstat(file.value(), &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+// False, with errno EWOULDBLOCK if another process has locked the file; some file systems have no
+// locks.
+bool Lock(const Descriptor& file) { return flock(file.value(), LOCK_EX | LOCK_NB) == 0; }
+
+// Removes a temporary file that is not locked, because its writer is gone. (A process id would not
+// tell: other hosts have the same ids, and a new process may have that of the writer.) Nobody
+// removes a file that he has not locked, so `path` names the locked file until it is removed.
+void RemoveLeftover(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.value() >= 0 && Lock(file) && IsAt(path, file)) unlink(path.c_str());
+}
+
+// A new locked file beside `target`, which its owner may read and write: NAME.qtx-0.tmp, or while
+// other writers have that, NAME.qtx-1.tmp and so on. Removes leftovers of the first numbers.
+Descriptor CreateTemporary(const std::string& target, mode_t mode, std::string& path) {
+  constexpr int kNumbers = 8;
+  constexpr std::size_t kLongestName = 240;  // bytes; file systems take 255
+  const std::string stem = target.substr(0, target.rfind('/') + 1 + kLongestName) + ".qtx-";
+  Descriptor created;
+  for (int number = 0; number < kNumbers || created.value() < 0; ++number) {
+    const std::string next = stem + std::to_string(number) + ".tmp";
+    RemoveLeftover(next);
+    if (created.value() >= 0) continue;
+    Descriptor file(
+        open(next.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode | S_IRUSR | S_IWUSR));
+    if (file.value() < 0 && errno != EEXIST) return file;
+    // Before it was locked, another process may have removed the new file as a leftover.
+    if (file.value() < 0 || (!Lock(file) && errno == EWOULDBLOCK) || !IsAt(next, file)) continue;
+    created = std::move(file);
+    path = next;
   }
+  return created;
+}
+
+// Makes a rename in the folder of `path` durable, where the folder can be opened and the file
+// system syncs folders (EINVAL if it does not).
+Result<void> SyncFolder(const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const Descriptor descriptor(
+      open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.value() >= 0 && fsync(descriptor.value()) != 0 && errno != EINVAL)
+    return Unwritable(path);
+  return {};
+}
+
+// Gives a new file the owner and the mode of the one it replaces.
+void KeepOwnerAndMode(const struct stat& old, const Descriptor& file) {
+  const bool same_owner = fchown(file.value(), old.st_uid, old.st_gid) == 0;
+  (void)fchmod(file.value(), old.st_mode & (same_owner ? 07777U : 0777U));
+}
+
+// Replaces or creates a regular file.
+Result<void> ReplaceFile(const std::string& path, std::span<const Piece> pieces,
+                         const WriteProgress& progress) {
+  constexpr mode_t kAnybody = 0666;  // less the umask, as of any file that the user creates
+  const std::string target = TargetOf(path);
+  struct stat old {};
+  const bool exists = stat(target.c_str(), &old) == 0;
+  std::string temporary;
+  const Descriptor file =
+      CreateTemporary(target, exists ? old.st_mode & kAnybody : kAnybody, temporary);
+  if (file.value() < 0) return Unwritable(path);
+  auto written = Writer(file.value(), path, progress).Write(pieces);
+  if (exists) KeepOwnerAndMode(old, file);
+  if (written.has_value() && fsync(file.value()) == 0 && IsAt(temporary, file) &&
+      std::rename(temporary.c_str(), target.c_str()) == 0) {
+    return SyncFolder(target);
+  }
+  Error error = written.has_value() ? Unwritable(path) : std::move(written).error();
+  unlink(temporary.c_str());
+  return error;
 }
 
 }  // namespace
 
+Descriptor::~Descriptor() {
+  if (value_ >= 0) close(value_);
+}
+
 Result<void> ReadRange(const FileRange& range, std::int64_t at, std::span<std::byte> to) {
   const Descriptor source(open(range.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (source.value() < 0) return SystemError(range.path);
+  if (source.value() < 0) return Unreadable(range.path);
   for (off_t offset = range.offset + at; !to.empty();) {
     const ssize_t count = pread(source.value(), to.data(), to.size(), offset);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return SystemError(range.path);
+    if (count < 0) return Unreadable(range.path);
     if (count == 0) {
-      return Error{ErrorCode::kIo, range.path,
+      return Error{ErrorCode::kUnreadable, range.path,
                    "ends at byte " + std::to_string(offset) + ", expected " +
                        std::to_string(to.size()) + " more"};
     }
@@ -189,7 +251,7 @@ Result<void> ReadRange(const FileRange& range, std::int64_t at, std::span<std::b
 Result<std::string> ReadFile(const std::string& path, std::int64_t limit) {
   if (path == "-") return ReadAll(STDIN_FILENO, "stdin", limit);
   const Descriptor source(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (source.value() < 0) return SystemError(path);
+  if (source.value() < 0) return Unreadable(path);
   return ReadAll(source.value(), path, limit);
 }
 
@@ -204,10 +266,11 @@ Result<FileBytes> FileBytes::Open(const std::string& path, std::int64_t limit) {
   }
   QTX_RETURN_IF_ERROR(CheckReadable(path, status, limit));
   const Descriptor source(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (source.value() < 0) return SystemError(path);
+  if (source.value() < 0) return Unreadable(path);
   const auto size = static_cast<std::size_t>(status.st_size);
   const void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, source.value(), 0);
-  if (data == MAP_FAILED) return SystemError(path);
+  if (data == MAP_FAILED)
+    return errno == ENOMEM ? NoMemoryFor(status.st_size, path) : Unreadable(path);
   bytes.mapped_ = {static_cast<const char*>(data), size};
   return bytes;
 }
@@ -229,27 +292,33 @@ Result<void> WriteFileAtomically(const std::string& path, std::span<const Piece>
                                  const WriteProgress& progress) {
   struct stat status {};
   const bool exists = path == "-" || stat(path.c_str(), &status) == 0;
-  if (exists && !S_ISREG(status.st_mode)) {
-    if (!S_ISDIR(status.st_mode)) return WriteInPlace(path, pieces, progress);
+  if (exists && S_ISDIR(status.st_mode))
     return Error{ErrorCode::kIo, path, "found a folder, expected a file"};
-  }
-  const std::string target = TargetOf(path);
-  std::string temporary;
-  Descriptor descriptor(CreateBeside(target, temporary));
-  if (descriptor.value() < 0) return SystemError(path);
-  auto written = Writer(descriptor.value(), path, progress).Write(pieces);
-  if (written.has_value() && fsync(descriptor.value()) != 0) written = SystemError(path);
-  const bool closed = descriptor.Close();
-  if (written.has_value() && closed && std::rename(temporary.c_str(), target.c_str()) == 0)
-    return {};
-  const Error error = written.has_value() ? SystemError(path) : written.error();
-  unlink(temporary.c_str());
-  return error;
+  if (exists && !S_ISREG(status.st_mode)) return WriteInPlace(path, pieces, progress);
+  return ReplaceFile(path, pieces, progress);
 }
 
 Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes) {
   const Piece piece{std::string(bytes)};
   return WriteFileAtomically(path, std::span(&piece, 1));
+}
+
+Result<FileLock> FileLock::Take(const std::string& path) {
+  const std::string name = path + ".qtx-lock";
+  for (;;) {
+    Descriptor file(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (file.value() < 0) return Unwritable(path);
+    if (!Lock(file)) {
+      if (errno != EWOULDBLOCK) return Unwritable(path);
+      return Error{ErrorCode::kIo, path, "another run is writing this file"};
+    }
+    // Between open and Lock, another process may have removed the file.
+    if (IsAt(name, file)) return FileLock(name, std::move(file));
+  }
+}
+
+FileLock::~FileLock() {
+  if (file_.value() >= 0) unlink(path_.c_str());
 }
 
 }  // namespace qtx::format

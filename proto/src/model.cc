@@ -276,14 +276,13 @@ Result<std::string> Model::Serialize() const {
 Result<void> Model::Save(const std::string& path, const WriteProgress& progress) const {
   auto pieces = PiecesOf(*this);
   if (!pieces.has_value()) return At(path, pieces.error());
-  auto copies = ExternalFiles(*this, FolderOf(path));
-  if (!copies.has_value()) return At(path, copies.error());
+  QTX_ASSIGN_OR_RETURN(const std::vector<FileCopy> copies, ExternalFiles(*this, path));
   std::int64_t before = 0, total = SizeOf(*pieces);
-  for (const FileCopy& copy : *copies) total += copy.from.size;
+  for (const FileCopy& copy : copies) total += copy.from.size;
   const WriteProgress all = [&](std::int64_t done, std::int64_t) {
     if (progress) progress(before + done, total);
   };
-  for (const FileCopy& copy : *copies) {
+  for (const FileCopy& copy : copies) {
     std::error_code code;
     std::filesystem::create_directories(FolderOf(copy.to), code);
     const Piece whole = copy.from;

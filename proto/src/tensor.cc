@@ -127,7 +127,11 @@ Result<Tensor> MakeTensor(ElementType type, Dims dims, std::optional<Quantizatio
   QTX_ASSIGN_OR_RETURN(const std::int64_t size, PackedBytes(type, count));
   Tensor tensor{
       .elem_type = type, .dims = std::move(dims), .quantization = std::move(q), .bytes = {}};
-  tensor.bytes.resize(static_cast<std::size_t>(size));
+  try {
+    tensor.bytes.resize(static_cast<std::size_t>(size));
+  } catch (const std::bad_alloc&) {
+    return NoMemoryFor(size);
+  }
   return tensor;
 }
 

@@ -78,7 +78,7 @@ TEST_F(LargeModel, SaysWhenTheFileHasBecomeShorter) {
   fs::resize_file(Path("a.onnx"), 1000);
   const auto tensor = Decode(model->graph.initializers[0]);
   ASSERT_FALSE(tensor.has_value());
-  EXPECT_EQ(tensor.error().code, ErrorCode::kIo);
+  EXPECT_EQ(tensor.error().code, ErrorCode::kUnreadable);
   EXPECT_EQ(tensor.error().where, Path("a.onnx"));
   const auto saved = model->Save(Path("b.onnx"));
   ASSERT_FALSE(saved.has_value());

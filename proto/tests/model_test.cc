@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -153,7 +154,7 @@ TEST(Model, LoadNamesTheFileItCannotRead) {
   const Folder folder;
   for (const std::string& path : {folder / "missing.onnx", folder / ""}) {
     const auto model = Model::Load(path);
-    EXPECT_EQ(model.error().code, ErrorCode::kIo);
+    EXPECT_EQ(model.error().code, ErrorCode::kUnreadable);
     EXPECT_EQ(model.error().where, path);
   }
   std::ofstream(folder / "empty.onnx").flush();
@@ -166,6 +167,52 @@ TEST(WriteFileAtomically, ReplacesAFileAndLeavesNothingBesideIt) {
   ASSERT_TRUE(WriteFileAtomically(folder / "f", "new").has_value());
   EXPECT_EQ(*ReadFile(folder / "f", 100), "new");
   EXPECT_EQ(folder.Files(), 1U);
+}
+
+TEST(WriteFileAtomically, KeepsTheModeOfTheFileItReplaces) {
+  const Folder folder;
+  ASSERT_TRUE(WriteFileAtomically(folder / "f", "old").has_value());
+  for (const auto mode : {fs::perms(0600), fs::perms(0664), fs::perms(0444)}) {
+    fs::permissions(folder / "f", mode);
+    ASSERT_TRUE(WriteFileAtomically(folder / "f", "new").has_value());
+    EXPECT_EQ(fs::status(folder / "f").permissions(), mode);
+  }
+}
+
+// A killed writer's lock is gone, that of a living one is not; other files are somebody's own.
+TEST(WriteFileAtomically, RemovesTheLeftoversOfKilledWritersOnly) {
+  const Folder folder;
+  for (const char* name : {"f.qtx-0.tmp", "f.qtx-1.tmp", "f.qtx-2.tmp", "g.qtx-0.tmp", "f.tmp"})
+    std::ofstream(folder / name) << "half";
+  const int living = open((folder / "f.qtx-1.tmp").c_str(), O_RDWR);
+  ASSERT_EQ(flock(living, LOCK_EX | LOCK_NB), 0);
+  ASSERT_TRUE(WriteFileAtomically(folder / "f", "new").has_value());
+  EXPECT_EQ(*ReadFile(folder / "f", 100), "new");
+  EXPECT_EQ(*ReadFile(folder / "f.qtx-1.tmp", 100), "half");
+  EXPECT_FALSE(fs::exists(folder / "f.qtx-0.tmp"));
+  EXPECT_FALSE(fs::exists(folder / "f.qtx-2.tmp"));
+  EXPECT_EQ(folder.Files(), 4U);
+  close(living);
+}
+
+TEST(WriteFileAtomically, TakesTheLongestNameOfAFileSystem) {
+  const Folder folder;
+  ASSERT_TRUE(WriteFileAtomically(folder / std::string(255, 'n'), "new").has_value());
+  EXPECT_EQ(folder.Files(), 1U);
+}
+
+TEST(FileLock, KeepsAnotherRunOutUntilItsEnd) {
+  const Folder folder;
+  {
+    const auto lock = FileLock::Take(folder / "f");
+    ASSERT_TRUE(lock.has_value());
+    const auto second = FileLock::Take(folder / "f");
+    EXPECT_EQ(second.error().code, ErrorCode::kIo);
+    EXPECT_EQ(second.error().where, folder / "f");
+    EXPECT_TRUE(FileLock::Take(folder / "g").has_value());
+  }
+  EXPECT_TRUE(FileLock::Take(folder / "f").has_value());
+  EXPECT_EQ(folder.Files(), 0U);
 }
 
 TEST(WriteFileAtomically, WritesThroughALinkAndIntoAPipe) {

@@ -166,14 +166,14 @@ TEST_F(ExternalData, CannotLeaveTheModelsFolder) {
 }
 
 TEST_F(ExternalData, IsRefusedBeyondTheFile) {
-  EXPECT_EQ(Read("w.bin", "7").error().code, ErrorCode::kIo);
+  EXPECT_EQ(Read("w.bin", "7").error().code, ErrorCode::kUnreadable);
   EXPECT_EQ(Read("w.bin", "999999999999999999999").error().where, "external_data.offset");
   EXPECT_EQ(Read("w.bin", "-1").error().where, "external_data.offset");
   EXPECT_EQ(Read("w.bin", "0", "5").error().where, "external_data.length");
-  EXPECT_EQ(Read("missing.bin").error().code, ErrorCode::kIo);
-  EXPECT_EQ(Read("sub").error().code, ErrorCode::kIo);
+  EXPECT_EQ(Read("missing.bin").error().code, ErrorCode::kUnreadable);
+  EXPECT_EQ(Read("sub").error().code, ErrorCode::kUnreadable);
   // Four gigabytes claimed, ten bytes there: refused without the memory.
-  EXPECT_EQ(Read("w.bin", "", "", 1LL << 32).error().code, ErrorCode::kIo);
+  EXPECT_EQ(Read("w.bin", "", "", 1LL << 32).error().code, ErrorCode::kUnreadable);
 }
 
 }  // namespace

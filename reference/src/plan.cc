@@ -33,15 +33,14 @@ std::string Place(const char* what, const std::string& name) {
 
 Result<void> LoadInitializers(const format::ModelView& view, Plan* plan) {
   for (const format::TensorData& data : view.model().graph.initializers) {
-    const std::string place = Place("initializer", data.name);
-    auto tensor = format::LoadInitializer(view, data.name);
-    if (!tensor.has_value()) return At(place, std::move(tensor).error());
-    if (tensor->quantization) {
-      auto checked = CheckParameters(tensor->elem_type, *tensor->quantization, tensor->dims);
-      if (!checked.has_value()) return At(place, std::move(checked).error());
+    QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(view, data.name));
+    if (tensor.quantization) {
+      auto checked = CheckParameters(tensor.elem_type, *tensor.quantization, tensor.dims);
+      if (!checked.has_value())
+        return At(Place("initializer", data.name), std::move(checked).error());
     }
-    plan->types[data.name] = {tensor->elem_type, tensor->quantization};
-    plan->initializers[data.name] = *std::move(tensor);
+    plan->types[data.name] = {tensor.elem_type, tensor.quantization};
+    plan->initializers[data.name] = std::move(tensor);
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "commands.h"
 #include "faulty/faulty.h"
 
 namespace qtx::cli {
@@ -57,7 +58,7 @@ std::string EmulatedArm() {
 
 Result<BackendSource> Faulty(const std::string& name, const std::string& fault) {
   if (!backend::faulty::MakeFaulty(fault)) {
-    return Error{ErrorCode::kInvalid, "--backend " + name,
+    return Error{ErrorCode::kUsage, "--backend " + name,
                  "expected faulty:none or a fault listed by `qtx power`"};
   }
   BackendSource source;
@@ -106,7 +107,7 @@ Result<std::optional<BackendSource>> FindInProcess(const std::string& name,
     source.make = [make = built_in.make, options = given] { return make(options); };
     // Made once now, to report wrong options before anything runs.
     if (const auto made = source.make(); !made.has_value()) {
-      return At("--backend " + name, made.error());
+      return AsUsage("--backend " + name, made.error());
     }
     return std::optional(std::move(source));
   }
@@ -126,7 +127,7 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
   }
   if (!command.empty() || name.starts_with("cmd:")) {
     auto source = conformance::ProcessSource(command, options.process);
-    if (!source.has_value()) return At("--backend " + name, source.error());
+    if (!source.has_value()) return AsUsage("--backend " + name, source.error());
     source->name = name;
     return source;
   }
@@ -135,7 +136,7 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
   for (const BuiltIn& built_in : BuiltIns()) {
     if (built_in.is_peer) names += "'" + std::string(built_in.name) + "', ";
   }
-  return Error{ErrorCode::kInvalid, "--backend " + name,
+  return Error{ErrorCode::kUsage, "--backend " + name,
                "expected " + names + "or 'cmd:PROGRAM ARGS'"};
 }
 

@@ -98,10 +98,10 @@ Result<std::vector<bench::Contender>> MakeContenders(const BenchOptions& options
   std::set<std::string> seen;
   for (const std::string& name : BackendNames(options)) {
     if (!IsCommand(name) && name.find("threads=") != std::string::npos) {
-      return Error{ErrorCode::kInvalid, "--backend " + name, "expected threads in --threads only"};
+      return Error{ErrorCode::kUsage, "--backend " + name, "expected threads in --threads only"};
     }
     if (!seen.insert(name).second) {
-      return Error{ErrorCode::kInvalid, "--backend " + name, "named twice"};
+      return Error{ErrorCode::kUsage, "--backend " + name, "named twice"};
     }
     QTX_RETURN_IF_ERROR(Source(name, 1, options.timeout_seconds));  // detects unknown names
     for (const int threads : Threads(options)) {
@@ -120,7 +120,7 @@ Result<void> CheckTypes(const std::vector<Workload>& workloads,
     if (known.contains(name)) continue;
     std::string names;
     for (const std::string& type : known) names += (names.empty() ? "" : ", ") + type;
-    return Error{ErrorCode::kInvalid, "--types " + name, "expected one of " + names};
+    return Error{ErrorCode::kUsage, "--types " + name, "expected one of " + names};
   }
   return {};
 }
@@ -149,7 +149,7 @@ Result<std::vector<Workload>> ChooseWorks(const BenchOptions& options) {
   }
   QTX_RETURN_IF_ERROR(CheckTypes(workloads, options.types));
   std::erase_if(workloads, [&](const Workload& work) { return !IsChosen(work, options); });
-  if (workloads.empty()) return Error{ErrorCode::kInvalid, "--filter", "matches no workload"};
+  if (workloads.empty()) return Error{ErrorCode::kUsage, "--filter", "matches no workload"};
   return workloads;
 }
 
@@ -198,17 +198,17 @@ Result<void> Write(const BenchOptions& options, const bench::Report& report) {
 
 int Bench(const BenchOptions& options) {
   const auto workloads = ChooseWorks(options);
-  if (!workloads.has_value()) return Fail(workloads.error(), StatusOf(workloads.error()));
+  if (!workloads.has_value()) return Fail(workloads.error());
   if (options.list) return List(*workloads);
   const auto outputs = CheckOutputs({options.json, options.svg});
-  if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
+  if (!outputs.has_value()) return Fail(outputs.error());
   auto contenders = MakeContenders(options);
-  if (!contenders.has_value()) return Fail(contenders.error(), kBadInput);
+  if (!contenders.has_value()) return Fail(contenders.error());
   const auto source =
       FindBackend("reference", {.process = {.timeout = kReferenceTime}, .isolate = true});
-  if (!source.has_value()) return Fail(source.error(), kInternal);
+  if (!source.has_value()) return Fail(source.error());
   const auto reference = source->make();
-  if (!reference.has_value()) return Fail(reference.error(), kInternal);
+  if (!reference.has_value()) return Fail(reference.error());
 
   bench::Report report;
   report.options.rounds = options.rounds;
@@ -221,7 +221,7 @@ int Bench(const BenchOptions& options) {
   if (print) fmt::print("{}", bench::ToText(report.machine));
   RaceAll(*workloads, *contenders, print, report);
   const auto written = Write(options, report);
-  if (!written.has_value()) return Fail(written.error(), kInternal);
+  if (!written.has_value()) return Fail(written.error());
   return std::ranges::any_of(report.results.rows, Failed) ? kFailed : kDone;
 }
 

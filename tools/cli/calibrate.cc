@@ -120,7 +120,7 @@ Result<calibrate::Options> LibraryOptions(const CalibrateOptions& options) {
   calibrate::Options library;
   if (options.per_axis) library.statistics.axis = options.axis;
   if (options.bins == 1) {
-    return Error{ErrorCode::kInvalid, "--histogram 1",
+    return Error{ErrorCode::kUsage, "--histogram 1",
                  "expected 0 or at least 2: no bin of width 2^k holds numbers of both signs"};
   }
   library.statistics.bins = options.bins;
@@ -128,6 +128,7 @@ Result<calibrate::Options> LibraryOptions(const CalibrateOptions& options) {
                         ? options.threads
                         : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   library.skip_bad_samples = options.on_error == "skip";
+  library.model_name = options.inputs[0];
   library.journal = options.resume;
   library.journal_interval =
       std::chrono::milliseconds(static_cast<std::int64_t>(options.journal_seconds * 1000));
@@ -142,8 +143,8 @@ Result<calibrate::Options> LibraryOptions(const CalibrateOptions& options) {
 int Merge(const CalibrateOptions& options) {
   std::vector<format::Model> models;
   for (const std::string& path : options.inputs) {
-    auto model = format::Model::Load(path);
-    if (!model.has_value()) return Fail(model.error(), kBadInput);
+    auto model = LoadModel(path);
+    if (!model.has_value()) return Fail(model.error());
     models.push_back(*std::move(model));
   }
   const auto merged = calibrate::MergeModels(models);
@@ -155,14 +156,14 @@ int Merge(const CalibrateOptions& options) {
       error.where = options.inputs[i] + error.where.substr(place.size());
       break;
     }
-    return Fail(error, kBadInput);
+    return Fail(error);
   }
   if (!merged->missing.empty()) {
     fmt::print(stderr, "{}: shards missing: {}\n", options.output,
                fmt::join(merged->missing, ", "));
   }
   if (const auto saved = merged->model.Save(options.output); !saved.has_value()) {
-    return Fail(saved.error(), kInternal);
+    return Fail(saved.error());
   }
   if (options.json) {
     Json json;
@@ -181,18 +182,18 @@ int Merge(const CalibrateOptions& options) {
 
 int Measure(const CalibrateOptions& options) {
   auto library = LibraryOptions(options);
-  if (!library.has_value()) return Fail(library.error(), kUsage);
+  if (!library.has_value()) return Fail(library.error());
   const auto model = LoadAnyModel(options.inputs[0]);
-  if (!model.has_value()) return Fail(model.error(), kBadInput);
+  if (!model.has_value()) return Fail(model.error());
   const auto samples = calibrate::OpenFiles(
       *model, options.data, {.shapes = options.shapes, .preprocess = options.preprocess});
-  if (!samples.has_value()) return Fail(samples.error(), kBadInput);
+  if (!samples.has_value()) return Fail(samples.error());
   // Samples in parallel; with few samples, threads within each.
   const auto planned =
       std::max<std::int64_t>(1, ((*samples)->size() - 1) / library->shard_count + 1);
   const auto inside = std::max<std::int64_t>(1, library->threads / planned);
   const auto execution = FloatExecution::Prepare(*model, static_cast<int>(inside));
-  if (!execution.has_value()) return Fail(At(options.inputs[0], execution.error()), kBadInput);
+  if (!execution.has_value()) return Fail(At(options.inputs[0], execution.error()));
   library->executor = execution->name();
   Result<calibrate::Calibration> done = calibrate::Calibration();
   {
@@ -200,12 +201,9 @@ int Measure(const CalibrateOptions& options) {
     library->progress = [&progress](const calibrate::Progress& now) { progress.Set(now); };
     done = calibrate::Calibrate(*model, **samples, execution->make(), *library);
   }
-  if (!done.has_value()) {
-    // An unreadable sample is bad input, too.
-    return Fail(done.error(), kBadInput);
-  }
+  if (!done.has_value()) return Fail(done.error());
   if (const auto saved = done->model.Save(options.output); !saved.has_value()) {
-    return Fail(saved.error(), kInternal);
+    return Fail(saved.error());
   }
   options.json ? ReportJson(*done, options.output) : ReportText(*done, options.output);
   return kDone;
@@ -216,9 +214,9 @@ int Measure(const CalibrateOptions& options) {
 int Calibrate(const CalibrateOptions& options) {
   if (options.merge) return Merge(options);
   if (options.inputs.size() != 1) {
-    return Fail({ErrorCode::kInvalid, "--merge", "only allowed with several models"}, kUsage);
+    return Fail({ErrorCode::kUsage, "--merge", "only allowed with several models"});
   }
-  if (options.data.empty()) return Fail({ErrorCode::kInvalid, "--data", "missing"}, kUsage);
+  if (options.data.empty()) return Fail({ErrorCode::kUsage, "--data", "missing"});
   return Measure(options);
 }
 

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "feature_option.h"
 #include "json.h"
+#include "model_cache.h"
 
 namespace qtx::cli {
 namespace {
@@ -19,6 +20,16 @@ void WriteFinding(const std::string& file, const format::Finding& finding, Json&
   json.EndObject();
 }
 
+Result<std::vector<format::Finding>> FindingsOf(const std::string& file,
+                                                format::Features features) {
+  try {
+    QTX_ASSIGN_OR_RETURN(const format::Model model, LoadModel(file));
+    return format::Check(model, file, features);
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory(file);
+  }
+}
+
 }  // namespace
 
 int Check(const CheckOptions& options) {
@@ -28,12 +39,12 @@ int Check(const CheckOptions& options) {
   json.Key("findings");
   json.BeginArray();
   for (const std::string& file : options.files) {
-    const auto model = format::Model::Load(file);
-    if (!model.has_value()) {
-      status = Fail(model.error(), kBadInput);
+    const auto found = FindingsOf(file, FeaturesOf(options.features));
+    if (!found.has_value()) {
+      status = Fail(found.error());
       continue;
     }
-    const auto findings = format::Check(*model, file, FeaturesOf(options.features));
+    const std::vector<format::Finding>& findings = *found;
     if (!findings.empty() && status == kDone) status = kFailed;
     for (const auto& finding : findings) {
       WriteFinding(file, finding, json);

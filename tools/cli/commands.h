@@ -15,13 +15,20 @@ inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;    // a check or a case failed
 inline constexpr int kUsage = 2;     // the command line is wrong
 inline constexpr int kBadInput = 3;  // a file the user gave is missing, malformed or unsupported
-inline constexpr int kInternal = 4;  // an internal or I/O fault
+inline constexpr int kInternal = 4;  // an output, the system, a backend or this program has failed
 
-/// Prints `where: message` on one line of stderr and returns `status`.
-int Fail(const Error& error, int status);
+/// Prints `where: message` on one line of stderr and returns the status that the code stands for.
+int Fail(const Error& error);
 
-/// kBadInput or kInternal, by the error's code.
-int StatusOf(const Error& error);
+/// `error`, of the value of `option`: kUsage if the value is invalid or unsupported.
+Error AsUsage(const std::string& option, Error error);
+
+/// `error`, of a request to `backend`: at the backend where that has ended, is late or breaks the
+/// protocol, else at `model`.
+Error OfRequest(const std::string& backend, const std::string& model, Error error);
+
+/// Memory has run out for what `file` describes.
+Error OutOfMemory(const std::string& file);
 
 struct CheckOptions {
   std::vector<std::string> files;

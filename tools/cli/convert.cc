@@ -32,7 +32,6 @@ struct Job {
   std::vector<LedgerEntry> ledger;
   std::string size;  // of the result, for people
   std::optional<Error> error;
-  int status = kDone;
 };
 
 // Bytes written by all jobs together.
@@ -88,7 +87,7 @@ Result<const convert::Kind*> KindToWrite(const ConvertOptions& options) {
   }
   if (others.empty() || kind->extension == extension) return kind;
   if (options.to.empty() && others.size() == 1) return others[0];
-  return Error{ErrorCode::kInvalid, "--output",
+  return Error{ErrorCode::kUsage, "--output",
                "found '" + options.output + "', a name for " + names + ", expected " +
                    (options.to.empty() ? "--to with one of these"
                                        : std::string(kind->extension) + ", which is of " +
@@ -173,11 +172,10 @@ std::string SizeOf(const Export& result) {
   return fmt::format("{} bytes", std::get<std::string>(result.content).size());
 }
 
-void Run(const ConvertOptions& options, Job& job, Written& written) {
+void ConvertOne(const ConvertOptions& options, Job& job, Written& written) {
   auto result = Perform(options, job.input);
   if (!result.has_value()) {
     job.error = result.error();
-    job.status = result.error().code == ErrorCode::kInternal ? kInternal : kBadInput;
     return;
   }
   if (options.output.ends_with('/')) {  // created only when there is something to write
@@ -186,7 +184,6 @@ void Run(const ConvertOptions& options, Job& job, Written& written) {
   }
   if (auto saved = Save(*result, job.output, written); !saved.has_value()) {
     job.error = saved.error();
-    job.status = kInternal;
     return;
   }
   job.size = SizeOf(*result);
@@ -210,7 +207,13 @@ void RunAll(const ConvertOptions& options, std::vector<Job>& jobs) {
   const ProgressLine line([&] { return ProgressText(written, start); }, 1s);
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < jobs.size(); i = next++) Run(options, jobs[i], written);
+    for (std::size_t i = next++; i < jobs.size(); i = next++) {
+      try {
+        ConvertOne(options, jobs[i], written);
+      } catch (const std::bad_alloc&) {
+        jobs[i].error = OutOfMemory(jobs[i].input);
+      }
+    }
   };
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::jthread> threads;
@@ -223,7 +226,7 @@ Result<std::vector<Job>> Plan(const ConvertOptions& options) {
   std::vector<Job> jobs;
   const bool folder = IsFolder(options.output);
   if (options.inputs.size() > 1 && !folder) {
-    return Error{ErrorCode::kInvalid, "--output",
+    return Error{ErrorCode::kUsage, "--output",
                  "found '" + options.output + "', expected a folder for several inputs"};
   }
   std::map<std::string, std::string> taken;
@@ -236,7 +239,7 @@ Result<std::vector<Job>> Plan(const ConvertOptions& options) {
     }
     const auto [other, unused] = taken.emplace(job.output, input);
     if (!unused) {
-      return Error{ErrorCode::kInvalid, "--output",
+      return Error{ErrorCode::kUsage, "--output",
                    "'" + other->second + "' and '" + input + "' would both be written to '" +
                        job.output + "'"};
     }
@@ -268,16 +271,16 @@ void PrintLedgersJson(const std::vector<Job>& jobs) {
 
 int Convert(const ConvertOptions& given) {
   const auto kind = KindToWrite(given);
-  if (!kind.has_value()) return Fail(kind.error(), kUsage);
+  if (!kind.has_value()) return Fail(kind.error());
   ConvertOptions options = given;
   options.to = (*kind)->name;
   auto jobs = Plan(options);
-  if (!jobs.has_value()) return Fail(jobs.error(), kUsage);
+  if (!jobs.has_value()) return Fail(jobs.error());
   RunAll(options, *jobs);
   int status = kDone;
   for (const Job& job : *jobs) {
     if (job.error) {
-      status = std::max(status, Fail(*job.error, job.status));
+      status = std::max(status, Fail(*job.error));
     } else if (!options.json) {
       PrintLedger(job.ledger, job.input, job.output, job.size);
     }

@@ -82,14 +82,14 @@ std::string ToJson(const Coverage& coverage) {
 
 int ValidateCoverage(const ValidateOptions& options) {
   const auto coverage = Measure(options.suite.empty() ? SuiteFolder() : options.suite);
-  if (!coverage.has_value()) return Fail(coverage.error(), kBadInput);
+  if (!coverage.has_value()) return Fail(coverage.error());
   if (options.json == "-") {
     fmt::print("{}", ToJson(*coverage));
   } else {
     Print(*coverage);
     if (!options.json.empty()) {
       const auto written = format::WriteFileAtomically(options.json, ToJson(*coverage));
-      if (!written.has_value()) return Fail(written.error(), kInternal);
+      if (!written.has_value()) return Fail(written.error());
     }
   }
   return coverage->complete() ? kDone : kFailed;

@@ -52,7 +52,7 @@ void PrintJson(const std::vector<Difference>& differences) {
 
 int Diff(const DiffOptions& options) {
   const auto differences = Compare(options);
-  if (!differences.has_value()) return Fail(differences.error(), kBadInput);
+  if (!differences.has_value()) return Fail(differences.error());
   if (options.json) {
     PrintJson(*differences);
   } else {

@@ -1,34 +1,62 @@
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "commands.h"
 #include "qtx/conformance/report.h"
 
 namespace qtx::cli {
 
-int Fail(const Error& error, int status) {
-  constexpr std::size_t kMaxText = 8192;
-  const std::string clause =
-      error.clause.empty() ? "" : " [" + conformance::Printable(error.clause, 64) + "]";
-  fmt::print(stderr, "{}: {}{}\n",
-             error.where.empty() ? "qtx" : conformance::Printable(error.where, kMaxText),
-             conformance::Printable(error.message, kMaxText), clause);
-  // A wrong option value is wrong usage, wherever it is detected.
-  return error.where.starts_with("--") ? kUsage : status;
-}
+namespace {
 
-int StatusOf(const Error& error) {
-  switch (error.code) {
+int StatusOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUsage:
+      return kUsage;
     case ErrorCode::kInvalid:
     case ErrorCode::kUnsupported:
     case ErrorCode::kTooLarge:
+    case ErrorCode::kUnreadable:
       return kBadInput;
     case ErrorCode::kIo:
     case ErrorCode::kTimeout:
     case ErrorCode::kProtocol:
     case ErrorCode::kInternal:
+    case ErrorCode::kMemory:
       break;
   }
   return kInternal;
+}
+
+}  // namespace
+
+int Fail(const Error& error) {
+  constexpr std::size_t kMaxText = 8192;
+  const std::string clause =
+      error.clause.empty() ? "" : " [" + conformance::Printable(error.clause, 64) + "]";
+  const std::string line = fmt::format(
+      "{}: {}{}\n", error.where.empty() ? "qtx" : conformance::Printable(error.where, kMaxText),
+      conformance::Printable(error.message, kMaxText), clause);
+  std::fputs(line.c_str(),
+             stderr);  // which, unlike fmt::print, throws nothing where stderr is closed
+  return StatusOf(error.code);
+}
+
+Error AsUsage(const std::string& option, Error error) {
+  if (error.code == ErrorCode::kInvalid || error.code == ErrorCode::kUnsupported)
+    error.code = ErrorCode::kUsage;
+  return At(option, std::move(error));
+}
+
+Error OfRequest(const std::string& backend, const std::string& model, Error error) {
+  const bool is_gone = error.code == ErrorCode::kIo || error.code == ErrorCode::kTimeout ||
+                       error.code == ErrorCode::kProtocol;
+  const std::string place = is_gone ? "--backend " + backend : model;
+  return place.empty() ? error : At(place, std::move(error));
+}
+
+Error OutOfMemory(const std::string& file) {
+  return {ErrorCode::kMemory, file, "what it describes takes more memory than there is"};
 }
 
 }  // namespace qtx::cli

@@ -74,18 +74,18 @@ void Print(const FuzzReport& report, const FuzzOptions& options) {
 int Fuzz(const FuzzOptions& options) {
   const auto source = FindBackend(
       options.backend, {.process = {.timeout = std::chrono::seconds(options.timeout_seconds)}});
-  if (!source.has_value()) return Fail(source.error(), kBadInput);
+  if (!source.has_value()) return Fail(source.error());
   if (const auto made = MakeFolder(options.output); !made.has_value()) {
-    return Fail(made.error(), kBadInput);
+    return Fail(made.error());
   }
   const auto settings = Settings(options);
   const auto report = conformance::Fuzz(*source, settings);
   if (settings.progress) fmt::print(stderr, "\r\x1b[K");
-  if (!report.has_value()) return Fail(report.error(), StatusOf(report.error()));
+  if (!report.has_value()) return Fail(OfRequest(options.backend, "", report.error()));
   Print(*report, options);
   if (!options.output.empty()) {
     const auto written = WriteFindings(*report, options);
-    if (!written.has_value()) return Fail(written.error(), StatusOf(written.error()));
+    if (!written.has_value()) return Fail(written.error());
   }
   return report->failures == 0 ? kDone : kFailed;
 }

@@ -92,14 +92,14 @@ std::string ToJson(const Identification& identification) {
 
 int Identify(const IdentifyOptions& options) {
   const auto source = FindBackend(options.backend);
-  if (!source.has_value()) return Fail(source.error(), kBadInput);
+  if (!source.has_value()) return Fail(source.error());
   ModelCache models;
   const auto suite = conformance::LoadSuite(options.suite.empty() ? SuiteFolder() : options.suite,
                                             models.Loader());
-  if (!suite.has_value()) return Fail(suite.error(), kBadInput);
+  if (!suite.has_value()) return Fail(suite.error());
   const auto identification = conformance::Identify(suite->cases, *source);
   if (!identification.has_value()) {
-    return Fail(identification.error(), StatusOf(identification.error()));
+    return Fail(OfRequest(options.backend, "", identification.error()));
   }
   if (options.json) {
     fmt::print("{}", ToJson(*identification));

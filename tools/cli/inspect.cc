@@ -281,18 +281,18 @@ void PrintText(const format::Model& model, const std::string& file) {
 
 int Inspect(const InspectOptions& options) {
   const auto model = format::Model::Load(options.file);
-  if (!model.has_value()) return Fail(model.error(), kBadInput);
+  if (!model.has_value()) return Fail(model.error());
   std::vector<inspect::Finding> findings;
   if (options.findings) {
     const auto values = inspect::Examine(*model);
-    if (!values.has_value()) return Fail(At(options.file, values.error()), kBadInput);
+    if (!values.has_value()) return Fail(At(options.file, values.error()));
     findings = inspect::Findings(*values);
   }
   if (!options.html.empty()) {
     const auto page = inspect::ToHtml(*model, options.file);
-    if (!page.has_value()) return Fail(At(options.file, page.error()), kBadInput);
+    if (!page.has_value()) return Fail(At(options.file, page.error()));
     const auto written = format::WriteFileAtomically(options.html, *page);
-    if (!written.has_value()) return Fail(written.error(), kInternal);
+    if (!written.has_value()) return Fail(written.error());
   }
   if (options.json) {
     fmt::print("{}", ToJson(*model, findings));

@@ -1,17 +1,18 @@
 // The command line: every option is declared here and nowhere else.
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
+#include <type_traits>
 
 #include "commands.h"
 #include "feature_option.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/convert/convert.h"
+#include "standard_streams.h"
 
 namespace qtx::cli {
 namespace {
@@ -504,9 +505,21 @@ extern "C" void EndBackends(int signal_number) {
 }
 
 void HandleSignals() {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit of its size is an error of write()
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     // Signals that were ignored (nohup, a shell's &) stay ignored.
     if (std::signal(number, EndBackends) == SIG_IGN) std::signal(number, SIG_IGN);
+  }
+}
+
+// Runs a command whose input is `file`, which an error names where memory runs out.
+template <typename Options>
+int OnFile(const std::string& file, int (*command)(const std::type_identity_t<Options>&),
+           const Options& options) {
+  try {
+    return command(options);
+  } catch (const std::bad_alloc&) {
+    return Fail(OutOfMemory(file));
   }
 }
 
@@ -566,14 +579,14 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? kDone : kUsage;
   }
   if (app.got_subcommand("check")) return Check(check);
-  if (app.got_subcommand("inspect")) return Inspect(inspect);
+  if (app.got_subcommand("inspect")) return OnFile(inspect.file, Inspect, inspect);
   if (app.got_subcommand("convert")) return Convert(convert);
   if (app.got_subcommand("lower")) return Convert(lower);
   if (app.got_subcommand("lift")) return Convert(lift);
-  if (app.got_subcommand("diff")) return Diff(diff);
-  if (app.got_subcommand("run")) return Run(run);
-  if (app.got_subcommand("calibrate")) return Calibrate(calibrate);
-  if (app.got_subcommand("quantize")) return Quantize(quantize);
+  if (app.got_subcommand("diff")) return OnFile(diff.a + " and " + diff.b, Diff, diff);
+  if (app.got_subcommand("run")) return OnFile(run.model, Run, run);
+  if (app.got_subcommand("calibrate")) return OnFile(calibrate.inputs[0], Calibrate, calibrate);
+  if (app.got_subcommand("quantize")) return OnFile(quantize.model, Quantize, quantize);
   if (app.got_subcommand("validate")) {
     return validate.coverage ? ValidateCoverage(validate) : Validate(validate);
   }
@@ -596,12 +609,11 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    qtx::cli::OpenStandardStreams();
     qtx::cli::HandleSignals();
-    const int status = qtx::cli::Main(argc, argv);
-    if (std::fflush(stdout) == 0) return status;
-    std::cerr << "stdout: " << std::strerror(errno) << '\n';
-    return qtx::cli::kInternal;
+    return qtx::cli::FlushStdout(qtx::cli::Main(argc, argv));
   } catch (const std::exception& error) {  // bad_alloc and exceptions of libraries
+    if (std::ferror(stdout) != 0) return qtx::cli::FlushStdout(qtx::cli::kInternal);
     std::cerr << "qtx: internal fault: " << error.what() << '\n';
     return qtx::cli::kInternal;
   }

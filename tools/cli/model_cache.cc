@@ -11,6 +11,13 @@ constexpr std::size_t kMaxModels = 4;
 
 }  // namespace
 
+Result<format::Model> LoadModel(const std::string& path) {
+  QTX_ASSIGN_OR_RETURN(format::Model model, format::Model::Load(path));
+  const auto checked = format::CheckExternalData(model);
+  if (!checked.has_value()) return At(path, checked.error());
+  return model;
+}
+
 Result<format::Model> LoadAnyModel(const std::string& path) {
   QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(path));
   QTX_ASSIGN_OR_RETURN(const convert::Kind* kind, convert::KindOf(source));

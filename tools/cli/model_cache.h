@@ -1,4 +1,4 @@
-// A cache of models of any kind that QTX converts.
+// Loads models: ONNX as it is, or any kind that QTX converts, with a cache.
 #pragma once
 
 #include <mutex>
@@ -10,6 +10,10 @@
 #include "qtx/format/model.h"
 
 namespace qtx::cli {
+
+/// An ONNX model, all of whose external data is there.
+/// Errors: those of Model::Load and CheckExternalData, with the path in `where`.
+Result<format::Model> LoadModel(const std::string& path);
 
 /// The extended form of a TFLite file, of stock ONNX with Q/DQ nodes, or a model as it is.
 /// Errors: those of Model::Load and of the converters, with the path in `where`.

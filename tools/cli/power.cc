@@ -39,7 +39,7 @@ Result<std::vector<FaultyBackend>> ChooseFaults(const std::string& filter) {
     chosen.push_back({name, std::string(info.says), std::string(info.source), std::move(source),
                       std::string(info.diagnosis)});
   }
-  if (chosen.empty()) return Error{ErrorCode::kInvalid, "--filter " + filter, "matches no fault"};
+  if (chosen.empty()) return Error{ErrorCode::kUsage, "--filter " + filter, "matches no fault"};
   return chosen;
 }
 
@@ -94,11 +94,11 @@ void Print(const PowerReport& report, const std::optional<PowerReport>& onnx) {
 
 int Power(const PowerOptions& options) {
   const auto faults = ChooseFaults(options.filter);
-  if (!faults.has_value()) return Fail(faults.error(), kBadInput);
+  if (!faults.has_value()) return Fail(faults.error());
   const auto report = MeasureSuite(options, *faults);
-  if (!report.has_value()) return Fail(report.error(), kBadInput);
+  if (!report.has_value()) return Fail(report.error());
   const auto onnx = MeasureOnnx(options, *faults);
-  if (!onnx.has_value()) return Fail(onnx.error(), kBadInput);
+  if (!onnx.has_value()) return Fail(onnx.error());
   const std::string json = conformance::ToJson(*report, *onnx ? &**onnx : nullptr);
   if (options.json == "-") {
     fmt::print("{}", json);
@@ -106,7 +106,7 @@ int Power(const PowerOptions& options) {
     Print(*report, *onnx);
     if (!options.json.empty()) {
       const auto written = format::WriteFileAtomically(options.json, json);
-      if (!written.has_value()) return Fail(written.error(), kInternal);
+      if (!written.has_value()) return Fail(written.error());
     }
   }
   return conformance::HasPower(*report) ? kDone : kFailed;

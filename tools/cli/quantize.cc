@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxRulesBytes = std::int64_t{1} << 24;
 
 template <typename T>
 Result<T> Named(const char* option, Result<T> result) {
-  if (!result.has_value()) return At(option, result.error());
+  if (!result.has_value()) return AsUsage(option, result.error());
   return result;
 }
 
@@ -51,13 +51,16 @@ Result<convert::Conversion> ReadModel(const QuantizeOptions& options) {
 }
 
 // Statistics per axis 1, as equalization and bias correction need.
-Result<format::Model> Measure(const format::Model& model, const calibrate::Samples& samples) {
+Result<format::Model> Measure(const format::Model& model, const calibrate::Samples& samples,
+                              const std::string& name) {
   calibrate::Options options;
+  options.model_name = name;
   options.statistics.axis = 1;
   options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  QTX_ASSIGN_OR_RETURN(const auto execution, FloatExecution::Prepare(model, 1));
-  options.executor = execution.name();
-  QTX_ASSIGN_OR_RETURN(auto done, calibrate::Calibrate(model, samples, execution.make(), options));
+  const auto execution = FloatExecution::Prepare(model, 1);
+  if (!execution.has_value()) return At(name, execution.error());
+  options.executor = execution->name();
+  QTX_ASSIGN_OR_RETURN(auto done, calibrate::Calibrate(model, samples, execution->make(), options));
   return std::move(done.model);
 }
 
@@ -88,7 +91,9 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
     QTX_ASSIGN_OR_RETURN(samples, calibrate::OpenFiles(source.model, options.data,
                                                        {.shapes = options.shapes,
                                                         .preprocess = options.preprocess}));
-    how.measure = [&samples](const format::Model& model) { return Measure(model, *samples); };
+    how.measure = [&samples, &options](const format::Model& model) {
+      return Measure(model, *samples, options.model);
+    };
     if (!HasStatistics(source.model)) {
       QTX_ASSIGN_OR_RETURN(source.model, how.measure(source.model));
     }
@@ -97,9 +102,7 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
   if (!quantized.has_value()) return At(options.model, quantized.error());
   QuantizeOutcome outcome{*std::move(quantized), std::nullopt};
   if (options.report.empty()) return outcome;
-  auto report = CompareOn(outcome.quantized, *samples);
-  if (!report.has_value()) return At("--report", report.error());
-  outcome.report = *std::move(report);
+  QTX_ASSIGN_OR_RETURN(outcome.report, CompareOn(outcome.quantized, *samples, options.model));
   outcome.report->model = options.model;
   return outcome;
 }
@@ -116,18 +119,17 @@ void PrintJson(const QuantizeOptions& options, const Quantized& quantized) {
 
 int Quantize(const QuantizeOptions& options) {
   auto settings = SettingsOf(options);
-  if (!settings.has_value()) return Fail(settings.error(), kUsage);
+  if (!settings.has_value()) return Fail(settings.error());
   if (const auto path = CheckReportPath(options.report); !path.has_value())
-    return Fail(path.error(), kUsage);
+    return Fail(path.error());
   const auto outcome = Perform(options, *std::move(settings));
-  if (!outcome.has_value()) return Fail(outcome.error(), kBadInput);
+  if (!outcome.has_value()) return Fail(outcome.error());
   const Quantized& quantized = outcome->quantized;
   for (const format::Finding& finding : format::Check(quantized.model, options.output)) {
-    return Fail({ErrorCode::kInvalid, finding.where, finding.rule + ": " + finding.message},
-                kInternal);
+    return Fail({ErrorCode::kInternal, finding.where, finding.message, finding.rule});
   }
   if (const auto saved = quantized.model.Save(options.output); !saved.has_value())
-    return Fail(saved.error(), kInternal);
+    return Fail(saved.error());
   if (options.json) {
     PrintJson(options, quantized);
   } else {
@@ -137,7 +139,7 @@ int Quantize(const QuantizeOptions& options) {
   if (!outcome->report) return kDone;
   if (!options.json) PrintErrors(*outcome->report, options.output == "-" ? stderr : stdout);
   const auto written = WriteReport(*outcome->report, quantized.model, options.report);
-  return written.has_value() ? kDone : Fail(written.error(), kInternal);
+  return written.has_value() ? kDone : Fail(written.error());
 }
 
 }  // namespace qtx::cli

@@ -34,7 +34,8 @@ void PrintRow(const std::string& place, const std::string& op_type, const ValueR
 }  // namespace
 
 Result<quantize::QuantizationReport> CompareOn(const quantize::Quantized& quantized,
-                                               const calibrate::Samples& samples) {
+                                               const calibrate::Samples& samples,
+                                               const std::string& model_name) {
   QTX_ASSIGN_OR_RETURN(const auto execution, FloatExecution::Prepare(quantized.real, 1));
   QTX_ASSIGN_OR_RETURN(const auto executor, execution.make()());
   QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(quantized.model));
@@ -51,9 +52,9 @@ Result<quantize::QuantizationReport> CompareOn(const quantize::Quantized& quanti
   quantize::Comparison comparison(quantized);
   for (std::int64_t i = 0; i < samples.size(); ++i) {
     const auto sample = samples.Read(i);
-    if (!sample.has_value()) return sample.error().error;
+    if (!sample.has_value()) return At(samples.Name(i), sample.error().error);
     if (auto added = comparison.Add(*sample, real, stored); !added.has_value())
-      return At(samples.Name(i), added.error());
+      return At(model_name, At("with sample '" + samples.Name(i) + "'", added.error()));
   }
   QTX_ASSIGN_OR_RETURN(auto report, comparison.Finish());
   report.real_by = execution.name() == "float" ? "float" : "reference float32";
@@ -73,8 +74,7 @@ void PrintErrors(const quantize::QuantizationReport& report, std::FILE* out) {
 
 Result<void> CheckReportPath(const std::string& path) {
   if (path.empty() || path.ends_with(".json") || path.ends_with(".html")) return {};
-  return Error{ErrorCode::kUnsupported, "--report " + path,
-               "expected a name ending in .html or .json"};
+  return Error{ErrorCode::kUsage, "--report " + path, "expected a name ending in .html or .json"};
 }
 
 Result<void> WriteReport(const quantize::QuantizationReport& report, const format::Model& quantized,

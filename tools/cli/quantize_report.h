@@ -10,14 +10,15 @@
 namespace qtx::cli {
 
 /// Runs the float model as calibration does, and the quantized one on the reference in `exact`.
-/// Errors: that of the first bad sample; those of both runs.
+/// Errors: that of the first bad sample, at its name; those of both runs, at `model_name`.
 Result<quantize::QuantizationReport> CompareOn(const quantize::Quantized& quantized,
-                                               const calibrate::Samples& samples);
+                                               const calibrate::Samples& samples,
+                                               const std::string& model_name);
 
 /// A line for each layer, worst first.
 void PrintErrors(const quantize::QuantizationReport& report, std::FILE* out);
 
-/// Errors: kUnsupported unless `path` is empty or of a form that WriteReport writes.
+/// Errors: kUsage unless `path` is empty or of a form that WriteReport writes.
 Result<void> CheckReportPath(const std::string& path);
 
 /// As JSON, or as the page of `qtx inspect` with the errors on it.  Errors: kIo.

@@ -11,16 +11,16 @@
 namespace qtx::cli {
 int ReportMerge(const MergeOptions& options) {
   if (options.json && !options.output.empty()) {
-    return Fail({ErrorCode::kInvalid, "--json", "expected it or --output, not both"}, kUsage);
+    return Fail({ErrorCode::kUsage, "--json", "expected it or --output, not both"});
   }
   auto parts = ReadReports(options.reports);
-  if (!parts.has_value()) return Fail(parts.error(), kBadInput);
+  if (!parts.has_value()) return Fail(parts.error());
   const auto merged = conformance::MergeReports(*std::move(parts));
-  if (!merged.has_value()) return Fail(merged.error(), kBadInput);
+  if (!merged.has_value()) return Fail(merged.error());
   const conformance::Report& report = *merged;
   const ReportFiles files{options.json ? "-" : options.output, options.junit, options.html};
   if (auto written = WriteReports(report, files); !written.has_value()) {
-    return Fail(written.error(), kInternal);
+    return Fail(written.error());
   }
   return conformance::Conforms(report) ? kDone : kFailed;
 }

@@ -13,7 +13,7 @@ struct ReportFiles {
   std::string json, junit, html;  // empty: not written; json "-": stdout, and no table there
 };
 
-/// Reads JSON reports.  Errors: kIo; kInvalid for a file that is not a report.
+/// Reads JSON reports.  Errors: kUnreadable; kInvalid for a file that is not a report.
 Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::string>& paths);
 
 /// Checks early that files can be written there.  Errors: kIo for a missing or read-only folder.

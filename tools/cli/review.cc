@@ -111,17 +111,18 @@ Result<void> Write(const spec::Review& review, const ReviewOptions& options) {
 
 int Review(const ReviewOptions& options) {
   const auto outputs = CheckOutputs({options.html, options.json});
-  if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
+  if (!outputs.has_value()) return Fail(outputs.error());
   ModelCache models;
   const auto review = Make(options, models);
-  if (!review.has_value()) return Fail(review.error(), kBadInput);
+  if (!review.has_value()) return Fail(review.error());
   if (const auto written = Write(*review, options); !written.has_value()) {
-    return Fail(written.error(), kInternal);
+    return Fail(written.error());
   }
   fmt::print("{}", options.json == "-" ? spec::ToJson(*review) : spec::ToText(*review));
   for (const spec::BackendEffect& backend : review->backends) {
     if (!backend.error) continue;
-    return Fail({backend.error->code, "backend " + backend.name, backend.error->message}, kFailed);
+    (void)Fail({backend.error->code, "backend " + backend.name, backend.error->message});
+    return kFailed;
   }
   return spec::ExamplesHold(*review) ? kDone : kFailed;
 }

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "feature_option.h"
 #include "json.h"
+#include "model_cache.h"
 #include "qtx/conformance/report.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
@@ -38,13 +39,13 @@ Result<reference::Interpreter::NodeArithmetics> NodeArithmetics(const RunOptions
     const std::string place = "--node-arithmetic " + argument;
     const std::size_t equals = argument.rfind('=');
     if (equals == std::string::npos || equals == 0) {
-      return Error{ErrorCode::kInvalid, place, "expected NODE=NAME"};
+      return Error{ErrorCode::kUsage, place, "expected NODE=NAME"};
     }
     const std::string name = argument.substr(equals + 1);
     const auto known = reference::FindArithmetic(name);
-    if (!known.has_value()) return Error{ErrorCode::kInvalid, place, known.error().message};
+    if (!known.has_value()) return Error{ErrorCode::kUsage, place, known.error().message};
     if (!rows.emplace(argument.substr(0, equals), name).second) {
-      return Error{ErrorCode::kInvalid, place, "the node is repeated"};
+      return Error{ErrorCode::kUsage, place, "the node is repeated"};
     }
   }
   return rows;
@@ -57,8 +58,8 @@ Result<RunOutcome> RunReference(const format::Model& model, const std::vector<Te
   auto prepared = reference::Interpreter::Prepare(model, options.arithmetic, by_node,
                                                   FeaturesOf(options.features));
   if (!prepared.has_value()) {
-    const bool usage = prepared.error().where.starts_with("node '");
-    return At(usage ? "--node-arithmetic" : options.model, prepared.error());
+    if (!prepared.error().where.starts_with("node '")) return At(options.model, prepared.error());
+    return AsUsage("--node-arithmetic", prepared.error());
   }
   auto outputs = prepared->Run(inputs);
   if (!outputs.has_value()) return At(options.model, outputs.error());
@@ -68,13 +69,16 @@ Result<RunOutcome> RunReference(const format::Model& model, const std::vector<Te
 Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
                          const RunOptions& options) {
   QTX_ASSIGN_OR_RETURN(const auto source, FindBackend(options.backend));
-  QTX_ASSIGN_OR_RETURN(const auto backend, source.make());
-  QTX_ASSIGN_OR_RETURN(const auto description, backend->Describe());
-  if (std::ranges::find(description.arithmetics, options.arithmetic) ==
-      description.arithmetics.end()) {
-    return Error{ErrorCode::kInvalid, "--arithmetic " + options.arithmetic,
+  const auto backend = source.make();
+  if (!backend.has_value()) return OfRequest(options.backend, options.model, backend.error());
+  const auto description = (*backend)->Describe();
+  if (!description.has_value())
+    return OfRequest(options.backend, options.model, description.error());
+  if (std::ranges::find(description->arithmetics, options.arithmetic) ==
+      description->arithmetics.end()) {
+    return Error{ErrorCode::kUsage, "--arithmetic " + options.arithmetic,
                  fmt::format("backend '{}' has {}", options.backend,
-                             fmt::join(description.arithmetics, ", "))};
+                             fmt::join(description->arithmetics, ", "))};
   }
   if (source.is_reference) {
     QTX_ASSIGN_OR_RETURN(const auto by_node, NodeArithmetics(options));
@@ -85,16 +89,16 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
     return outcome;
   }
   if (options.counters || !options.node_arithmetics.empty() || !options.features.empty()) {
-    return Error{ErrorCode::kInvalid,
+    return Error{ErrorCode::kUsage,
                  options.counters           ? "--counters"
                  : options.features.empty() ? "--node-arithmetic"
                                             : "--feature",
                  fmt::format("backend '{}' has none, expected 'reference'", options.backend)};
   }
-  auto prepared = backend->Prepare(model, options.arithmetic);
-  if (!prepared.has_value()) return At(options.model, prepared.error());
+  auto prepared = (*backend)->Prepare(model, options.arithmetic);
+  if (!prepared.has_value()) return OfRequest(options.backend, options.model, prepared.error());
   auto outputs = (*prepared)->Run(inputs);
-  if (!outputs.has_value()) return At(options.model, outputs.error());
+  if (!outputs.has_value()) return OfRequest(options.backend, options.model, outputs.error());
   return RunOutcome{*std::move(outputs), std::nullopt, {}};
 }
 
@@ -184,15 +188,15 @@ void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
 }  // namespace
 
 int Run(const RunOptions& options) {
-  const auto model = format::Model::Load(options.model);
-  if (!model.has_value()) return Fail(model.error(), kBadInput);
+  const auto model = LoadModel(options.model);
+  if (!model.has_value()) return Fail(model.error());
   const auto inputs =
       ReadInputs(*model, options.inputs, options.arithmetic, FeaturesOf(options.features));
-  if (!inputs.has_value()) return Fail(inputs.error(), kBadInput);
+  if (!inputs.has_value()) return Fail(inputs.error());
   const auto outcome = RunOn(*model, *inputs, options);
-  if (!outcome.has_value()) return Fail(outcome.error(), StatusOf(outcome.error()));
+  if (!outcome.has_value()) return Fail(outcome.error());
   const auto paths = WriteOutputs(*model, outcome->outputs, options.output_dir);
-  if (!paths.has_value()) return Fail(paths.error(), kInternal);
+  if (!paths.has_value()) return Fail(paths.error());
   PrintOutcome(*model, *outcome, *paths, options);
   return kDone;
 }

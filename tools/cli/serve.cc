@@ -9,13 +9,12 @@ namespace qtx::cli {
 
 int Serve(const ServeOptions& options) {
   const auto source = FindInProcess(options.backend, FeaturesOf(options.features, options.without));
-  if (!source.has_value()) return Fail(source.error(), kBadInput);
+  if (!source.has_value()) return Fail(source.error());
   if (!*source) {
-    return Fail({ErrorCode::kInvalid, "--backend " + options.backend, "expected a built-in name"},
-                kBadInput);
+    return Fail({ErrorCode::kUsage, "--backend " + options.backend, "expected a built-in name"});
   }
   const auto backend = (*source)->make();
-  if (!backend.has_value()) return Fail(backend.error(), StatusOf(backend.error()));
+  if (!backend.has_value()) return Fail(backend.error());
   return backend::Serve(**backend);
 }
 

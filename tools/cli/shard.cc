@@ -23,7 +23,7 @@ Result<std::int64_t> Number(const char* name, std::int64_t least, std::int64_t m
   std::int64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size() || value < least || value > most) {
-    return Error{ErrorCode::kInvalid, name,
+    return Error{ErrorCode::kUsage, name,
                  "found '" + text + "', expected a number from " + std::to_string(least) + " to " +
                      std::to_string(most)};
   }

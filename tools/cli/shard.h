@@ -10,7 +10,7 @@ namespace qtx::cli {
 /// TEST_SHARD_STATUS_FILE, as Bazel requires), else GTEST_TOTAL_SHARDS and GTEST_SHARD_INDEX;
 /// indices count from 0. All cases when neither is set.
 /// Source: Bazel's Test Encyclopedia, "Test sharding"; GoogleTest's advanced guide.
-/// Errors: kInvalid for half a pair, or an index that is not below the total; kIo.
+/// Errors: kUsage for half a pair, or an index that is not below the total; kIo.
 Result<conformance::Shard> ShardFromEnvironment();
 
 }  // namespace qtx::cli

@@ -26,14 +26,14 @@ Result<Failure> FailureOfCase(const ShrinkOptions& options) {
                        conformance::LoadSuite(folder, models.Loader()));
   const auto found = std::ranges::find(suite.cases, options.case_id, &conformance::Case::id);
   if (found == suite.cases.end()) {
-    return Error{ErrorCode::kInvalid, "--case " + options.case_id, "no case of " + folder};
+    return Error{ErrorCode::kUsage, "--case " + options.case_id, "no case of " + folder};
   }
   return conformance::ToFailure(*found);
 }
 
 Result<Failure> FailureOfModel(const ShrinkOptions& options) {
   Failure failure;
-  QTX_ASSIGN_OR_RETURN(failure.model, format::Model::Load(options.model));
+  QTX_ASSIGN_OR_RETURN(failure.model, LoadModel(options.model));
   QTX_ASSIGN_OR_RETURN(failure.inputs,
                        ReadInputs(failure.model, options.inputs,
                                   options.arithmetic.empty() ? "exact" : options.arithmetic));
@@ -57,23 +57,23 @@ void Print(const conformance::Shrunk& shrunk, const ShrinkOptions& options) {
 
 int Shrink(const ShrinkOptions& options) {
   if (options.case_id.empty() == options.model.empty()) {
-    return Fail({ErrorCode::kInvalid, "qtx shrink", "expected one of --case and --model"}, kUsage);
+    return Fail({ErrorCode::kUsage, "qtx shrink", "expected one of --case and --model"});
   }
   const auto replaceable = conformance::CheckReplaceable(options.output);
   if (!replaceable.has_value()) {
-    return Fail(replaceable.error(), StatusOf(replaceable.error()));
+    return Fail(replaceable.error());
   }
   const auto source = FindBackend(
       options.backend, {.process = {.timeout = std::chrono::seconds(options.timeout_seconds)}});
-  if (!source.has_value()) return Fail(source.error(), kBadInput);
+  if (!source.has_value()) return Fail(source.error());
   const auto failure = options.model.empty() ? FailureOfCase(options) : FailureOfModel(options);
-  if (!failure.has_value()) return Fail(failure.error(), kBadInput);
+  if (!failure.has_value()) return Fail(failure.error());
   const auto shrunk = conformance::Shrink(
       *source, *failure, {.arithmetic = options.arithmetic, .max_runs = options.max_runs});
-  if (!shrunk.has_value()) return Fail(shrunk.error(), StatusOf(shrunk.error()));
+  if (!shrunk.has_value()) return Fail(OfRequest(options.backend, "", shrunk.error()));
   const auto written =
       conformance::WriteReproducer(*shrunk, NameFromAnywhere(options.backend), options.output);
-  if (!written.has_value()) return Fail(written.error(), StatusOf(written.error()));
+  if (!written.has_value()) return Fail(written.error());
   Print(*shrunk, options);
   return kDone;
 }

@@ -242,17 +242,17 @@ void PrintTotals(const std::vector<Line>& lines) {
 
 int SpecRun(const SpecRunOptions& options) {
   const auto outputs = CheckOutputs({options.json});
-  if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
+  if (!outputs.has_value()) return Fail(outputs.error());
   Runner runner(FeaturesOf(options.features));
   const auto passed = runner.Run(options.path.empty() ? SpecFolder() : options.path);
   const bool text = options.json != "-";
   if (text) std::ranges::for_each(runner.lines(), PrintLine);
-  if (!passed.has_value()) return Fail(passed.error(), kBadInput);
+  if (!passed.has_value()) return Fail(passed.error());
   if (text) PrintTotals(runner.lines());
   if (!options.json.empty()) {
     const std::string json = ToJson(runner.lines(), *passed);
     const auto written = format::WriteFileAtomically(options.json, json);
-    if (!written.has_value()) return Fail(written.error(), kInternal);
+    if (!written.has_value()) return Fail(written.error());
   }
   return *passed ? kDone : kFailed;
 }

@@ -86,11 +86,11 @@ int SpecCoverage(const SpecCoverageOptions& options) {
   const std::string folder = options.folder.empty() ? SpecFolder() : options.folder;
   const std::string suite = options.suite.empty() ? SuiteFolder() : options.suite;
   const auto text = spec::MeasureText(folder, suite, SourceTree(folder));
-  if (!text.has_value()) return Fail(text.error(), kBadInput);
+  if (!text.has_value()) return Fail(text.error());
   if (options.json != "-") Print(*text);
   if (!options.json.empty()) {
     const auto written = format::WriteFileAtomically(options.json, ToJson(*text));
-    if (!written.has_value()) return Fail(written.error(), kInternal);
+    if (!written.has_value()) return Fail(written.error());
   }
   return text->complete() ? kDone : kFailed;
 }

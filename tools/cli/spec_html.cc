@@ -100,11 +100,9 @@ Result<void> Collect(const SpecHtmlOptions& options, ModelCache& models, spec::S
 
 int Write(const SpecHtmlOptions& options, const spec::SiteInput& input) {
   const auto files = spec::MakeSite(input);
-  if (!files.has_value()) return Fail(files.error(), StatusOf(files.error()));
-  if (auto written = spec::WriteSite(*files, options.output); !written.has_value()) {
-    const bool refused = written.error().code == ErrorCode::kInvalid;
-    return Fail(written.error(), refused ? kBadInput : kInternal);
-  }
+  if (!files.has_value()) return Fail(files.error());
+  if (auto written = spec::WriteSite(*files, options.output); !written.has_value())
+    return Fail(written.error());
   std::size_t bytes = 0;
   for (const spec::SiteFile& file : *files) bytes += file.bytes.size();
   const auto pages = std::ranges::count_if(
@@ -120,13 +118,13 @@ int SpecHtml(const SpecHtmlOptions& options) {
   ModelCache models;
   spec::SiteInput input;
   if (auto read = Collect(options, models, input); !read.has_value()) {
-    return Fail(read.error(), kBadInput);
+    return Fail(read.error());
   }
   std::optional<Report> results, example_results;
   if (!options.no_results) {
     auto report = options.reports.empty() ? RunBackends(input.suite, input.cases)
                                           : ReadMerged(options.reports);
-    if (!report.has_value()) return Fail(report.error(), kBadInput);
+    if (!report.has_value()) return Fail(report.error());
     results = *std::move(report);
     if (const auto strangers = Strangers(*results, input.cases); strangers > 0) {
       fmt::print(stderr, "left out: {} results of cases that are not of {}\n", strangers,

@@ -37,7 +37,7 @@ Result<spec::Created> Create(const SpecNewOptions& options) {
 
 int SpecNew(const SpecNewOptions& options) {
   const auto created = Create(options);
-  if (!created.has_value()) return Fail(created.error(), StatusOf(created.error()));
+  if (!created.has_value()) return Fail(created.error());
   for (const std::string& file : created->files) fmt::print("{}\n", file);
   for (const std::string& step : created->next) fmt::print("next: {}\n", step);
   return kDone;

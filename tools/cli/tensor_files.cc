@@ -90,12 +90,11 @@ Result<std::map<std::string, std::string>> InputFiles(
     if (name.empty()) {
       std::string names;
       for (const ValueInfo* input : required) names += " '" + input->name + "'";
-      return Error{ErrorCode::kInvalid, "--input " + argument,
+      return Error{ErrorCode::kUsage, "--input " + argument,
                    "expected NAME=FILE with NAME one of" + names};
     }
     if (!files.emplace(name, file).second) {
-      return Error{ErrorCode::kInvalid, "--input " + argument,
-                   "input '" + name + "' is given twice"};
+      return Error{ErrorCode::kUsage, "--input " + argument, "input '" + name + "' is given twice"};
     }
   }
   return files;
@@ -112,7 +111,7 @@ Result<std::vector<Tensor>> ReadInputs(const format::Model& model,
   for (const ValueInfo* input : required) {
     const auto file = files.find(input->name);
     if (file == files.end()) {
-      return Error{ErrorCode::kInvalid, "--input", "missing for input '" + input->name + "'"};
+      return Error{ErrorCode::kUsage, "--input", "missing for input '" + input->name + "'"};
     }
     if (!input->type) {
       return Error{ErrorCode::kUnsupported, "model", "input '" + input->name + "' is not a tensor"};

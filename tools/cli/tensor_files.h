@@ -14,7 +14,7 @@ namespace qtx::cli {
 /// The inputs of `model`, in the order of graph.input without initializers, from NAME=FILE
 /// arguments; a single input needs no NAME. FLOAT for a quantized input is quantized by that
 /// input's own parameters in `arithmetic`, and stderr says so.
-/// Errors: kIo; kInvalid for an argument or a file that does not fit the model.
+/// Errors: kUnreadable; kInvalid for an argument or a file that does not fit the model.
 Result<std::vector<format::Tensor>> ReadInputs(
     const format::Model& model, const std::vector<std::string>& arguments,
     const std::string& arithmetic, format::Features features = format::Features::Current());

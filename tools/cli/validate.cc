@@ -39,13 +39,13 @@ Result<std::vector<Case>> ChooseCases(const ValidateOptions& options,
   std::set<std::string> levels;
   for (const Case& c : suite.cases) levels.insert(c.level);
   if (!options.level.empty() && !levels.contains(options.level)) {
-    return Error{ErrorCode::kInvalid, "--level " + options.level,
+    return Error{ErrorCode::kUsage, "--level " + options.level,
                  fmt::format("expected {}", fmt::join(levels, ", "))};
   }
   auto cases = conformance::Select(
       suite.cases, {.filters = options.filters, .level = options.level, .shard = {}});
   if (cases.empty()) {
-    return Error{ErrorCode::kInvalid, fmt::format("--filter {}", fmt::join(options.filters, " ")),
+    return Error{ErrorCode::kUsage, fmt::format("--filter {}", fmt::join(options.filters, " ")),
                  "matches no case of " + suite.folder +
                      (options.level.empty() ? "" : " at level " + options.level)};
   }
@@ -134,31 +134,28 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
 
 int Validate(const ValidateOptions& options) {
   const auto shard = ChooseShard(options);
-  if (!shard.has_value()) {
-    return Fail(shard.error(), shard.error().code == ErrorCode::kIo ? kInternal : kUsage);
-  }
+  if (!shard.has_value()) return Fail(shard.error());
   const auto outputs = CheckOutputs({options.json, options.junit, options.html});
-  if (!outputs.has_value()) return Fail(outputs.error(), kInternal);
+  if (!outputs.has_value()) return Fail(outputs.error());
   ModelCache models;
   const auto plan = MakePlan(options, *shard, models);
-  if (!plan.has_value()) return Fail(plan.error(), kBadInput);
+  if (!plan.has_value()) return Fail(plan.error());
   std::unique_ptr<conformance::Journal> journal;
   if (!options.resume.empty()) {
     auto opened = conformance::Journal::Open(options.resume);
-    if (!opened.has_value()) return Fail(opened.error(), StatusOf(opened.error()));
+    if (!opened.has_value()) return Fail(opened.error());
     journal = *std::move(opened);
   }
   const Report report = RunPlan(*plan, options, journal.get());
   // A run without cases is an error, but a shard may be empty.
   if (!AnythingHolds(report, plan->cases, options.arithmetic)) {
-    return Fail({ErrorCode::kInvalid, "--arithmetic " + options.arithmetic,
-                 "found no case for it on any backend that has it"},
-                kUsage);
+    return Fail({ErrorCode::kUsage, "--arithmetic " + options.arithmetic,
+                 "found no case for it on any backend that has it"});
   }
-  if (journal != nullptr && journal->error()) return Fail(*journal->error(), kInternal);
+  if (journal != nullptr && journal->error()) return Fail(*journal->error());
   const ReportFiles files{options.json, options.junit, options.html};
   if (auto written = WriteReports(report, files); !written.has_value()) {
-    return Fail(written.error(), kInternal);
+    return Fail(written.error());
   }
   return conformance::Conforms(report) ? kDone : kFailed;
 }

@@ -93,7 +93,7 @@ Result<std::vector<fs::path>> ModelFiles(const std::string& folder) {
       return Error{ErrorCode::kTooLarge, folder, "more than 4096 models"};
     }
   }
-  if (error) return Error{ErrorCode::kIo, folder, error.message()};
+  if (error) return Error{ErrorCode::kUnreadable, folder, error.message()};
   std::ranges::sort(files);  // a model.onnx before the source.tflite that it was made from
   return files;
 }

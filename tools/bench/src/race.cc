@@ -29,6 +29,9 @@ std::string OutcomeOf(ErrorCode code) {
     case ErrorCode::kInvalid:
     case ErrorCode::kTooLarge:
     case ErrorCode::kInternal:
+    case ErrorCode::kUnreadable:
+    case ErrorCode::kMemory:
+    case ErrorCode::kUsage:
       break;
   }
   return "refused";

@@ -146,7 +146,7 @@ TEST(NetworkWorkloads, SayWhatIsWrongWithAFile) {
   std::filesystem::remove_all(folder);
   ASSERT_FALSE(task.has_value());
   EXPECT_THAT(task.error().where, HasSubstr("bad.tflite"));
-  EXPECT_EQ(NetworkWorkloads("/nowhere").error().code, ErrorCode::kIo);
+  EXPECT_EQ(NetworkWorkloads("/nowhere").error().code, ErrorCode::kUnreadable);
 }
 
 }  // namespace

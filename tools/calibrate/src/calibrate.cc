@@ -32,7 +32,8 @@ Result<void> AddConstants(const format::Model& model, const Options& options,
   for (const format::TensorData& initializer : model.graph.initializers) {
     if (initializer.data_type != format::ElementType::kFloat) continue;
     const auto tensor = format::Decode(initializer, model.folder);
-    if (!tensor.has_value()) return At("initializer '" + initializer.name + "'", tensor.error());
+    if (!tensor.has_value())
+      return At(options.model_name + ": initializer '" + initializer.name + "'", tensor.error());
     Observer observer(options.statistics);
     QTX_RETURN_IF_ERROR(observer.Add(initializer.name, *tensor));
     Observations one = observer.Finish();
@@ -105,8 +106,11 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
   std::ranges::sort(part.skipped);
   if (part.samples == 0 && options.shard_count == 1) {
     const std::string all = std::to_string(run.progress.skipped) + " samples are bad";
-    return Error{ErrorCode::kInvalid, run.skipped.empty() ? "data" : run.skipped[0].name,
-                 run.skipped.empty() ? "no sample" : run.skipped[0].message + "; all " + all};
+    if (run.skipped.empty()) return Error{ErrorCode::kInvalid, "data", "no sample"};
+    const SkippedSample& first = run.skipped[0];
+    const bool of_model = first.reason == Name(Reason::kExecution);
+    return Error{ErrorCode::kInvalid, of_model ? options.model_name : first.name,
+                 first.message + "; all " + all};
   }
   Calibration result{.model = model, .progress = run.progress, .skipped = run.skipped};
   for (const auto& [value, why] : run.left_out) result.left_out.push_back({value, why});

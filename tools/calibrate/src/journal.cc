@@ -121,9 +121,13 @@ Result<std::optional<JournalState>> ReadJournal(const std::string& path, const C
                                                 std::int64_t planned) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::optional<JournalState>();
+  if (!std::filesystem::is_regular_file(path, error))
+    return Error{ErrorCode::kIo, path, "expected a regular file"};
+  if (std::filesystem::is_empty(path, error)) return std::optional<JournalState>();
   const Error foreign{ErrorCode::kInvalid, path, "expected a journal of `qtx calibrate`"};
   const auto model = format::Model::Load(path);
-  if (!model.has_value()) return model.error().code == ErrorCode::kIo ? model.error() : foreign;
+  if (!model.has_value())
+    return model.error().code == ErrorCode::kInvalid ? foreign : model.error();
   if (model->metadata.size() != 1 || model->metadata[0].first != kJournalKey) return foreign;
   const auto document = ParseObject(model->metadata[0].second);
   if (!document) return foreign;

@@ -58,6 +58,7 @@ class Run {
   std::vector<const format::ValueInfo*> inputs_;
   std::set<std::string, std::less<>> input_names_;
   std::int64_t planned_ = 0;
+  std::optional<format::FileLock> journal_lock_;
 
   std::mutex mutex_;  // guards the members below
   Observer total_;
@@ -73,6 +74,7 @@ class Run {
 Result<void> Run::Resume() {
   progress_.planned = planned_;
   if (options_.journal.empty()) return {};
+  QTX_ASSIGN_OR_RETURN(journal_lock_, format::FileLock::Take(options_.journal));
   QTX_ASSIGN_OR_RETURN(auto found, ReadJournal(options_.journal, coverage_, planned_));
   if (!found) return {};
   state_ = *std::move(found);
@@ -135,12 +137,16 @@ Result<void> Run::Process(std::int64_t position, Executor& executor, Observer& s
   }
   if (!bad) return Close(position, &stage, std::nullopt);
   stage.Clear();
-  const Error error = At(samples_.Name(index), bad->error);
-  if (!options_.skip_bad_samples) return error;
+  const std::string text =
+      bad->error.where.empty() ? bad->error.message : bad->error.where + ": " + bad->error.message;
+  if (!options_.skip_bad_samples) {
+    // A sample that fits the model's inputs and cannot be run is a fault of the model.
+    const std::string name = samples_.Name(index);
+    if (bad->reason != Reason::kExecution) return At(name, bad->error);
+    return At(options_.model_name, At("with sample '" + name + "'", bad->error));
+  }
   return Close(position, nullptr,
-               SkippedSample{samples_.Name(index), std::string(Name(bad->reason)),
-                             bad->error.where.empty() ? error.message
-                                                      : bad->error.where + ": " + error.message});
+               SkippedSample{samples_.Name(index), std::string(Name(bad->reason)), text});
 }
 
 Result<void> Run::Close(std::int64_t position, Observer* stage,
@@ -175,7 +181,7 @@ Result<void> Run::WorkUntilDone() {
     if (executor == nullptr) {
       auto made = make_();
       if (!made.has_value()) {
-        FailAt(-1, made.error());
+        FailAt(-1, At(options_.model_name, made.error()));
         return {};
       }
       executor = *std::move(made);
@@ -191,8 +197,11 @@ Result<void> Run::WorkUntilDone() {
 void Run::WorkInThread() {
   try {
     if (const auto done = WorkUntilDone(); !done.has_value()) FailAt(-1, done.error());
+  } catch (const std::bad_alloc&) {
+    FailAt(-1,
+           {ErrorCode::kMemory, options_.model_name, "a sample takes more memory than there is"});
   } catch (const std::exception& error) {
-    FailAt(-1, {ErrorCode::kTooLarge, "calibrate", error.what()});
+    FailAt(-1, {ErrorCode::kInternal, options_.model_name, error.what()});
   }
 }
 

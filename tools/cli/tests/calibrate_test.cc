@@ -262,6 +262,29 @@ TEST_F(Calibrate, NamesCountsAndSkipsBadSamples) {
   EXPECT_TRUE(Contents(Path("m")) == Contents(Path("o")));
 }
 
+// x has 3 columns. An index that is computed is known only when a sample runs.
+TEST_F(Calibrate, BlamesTheModelForWhatFailsOnASampleThatFits) {
+  WriteModel();
+  WriteNpy("x.npy", Floats({1, 3}, {1, 2, 3}));
+  Model model = Load("m.onnx");
+  model.graph.initializers = {qtx::format::ToTensorData("f", Floats({1}, {7}))};
+  const auto to = qtx::format::Attribute::Int("to", 7);  // INT64
+  model.graph.nodes = {{.op_type = "Cast", .inputs = {"f"}, .outputs = {"i"}, .attributes = {to}},
+                       {.op_type = "Gather",
+                        .inputs = {"x", "i"},
+                        .outputs = {"y"},
+                        .attributes = {qtx::format::Attribute::Int("axis", 1)}}};
+  model.graph.outputs[0].type->shape = qtx::format::ToShape(Dims{1, 1});
+  Write("m.onnx", *model.Serialize());
+  for (const std::string rest : {"", "--on-error skip"}) {
+    const Outcome run = Run(Calibration("o", rest));
+    EXPECT_EQ(run.status, 3);
+    EXPECT_TRUE(IsOneLine(run.err)) << run.err;
+    EXPECT_THAT(run.err, testing::StartsWith(Path("m.onnx") + ": "));
+    EXPECT_THAT(run.err, HasSubstr("found index 7"));
+  }
+}
+
 TEST_F(Calibrate, FailsWhereNothingIsLeft) {
   WriteModel();
   EXPECT_EQ(Run(Calibration("o")).status, 3);  // an empty folder

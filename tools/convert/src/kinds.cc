@@ -191,6 +191,10 @@ Result<Source> Open(const std::string& path, std::vector<std::string> with) {
                        format::FileBytes::Open(path, format::kMaxModelBytes - 1));
   Source source = FromFile(std::move(file), path);
   source.with = std::move(with);
+  if (source.onnx) {
+    const auto checked = format::CheckExternalData(*source.onnx);
+    if (!checked.has_value()) return At(path, checked.error());
+  }
   return source;
 }
 

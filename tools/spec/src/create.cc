@@ -36,7 +36,7 @@ bool IsWords(std::string_view text, char between) {
 }
 
 Error Refuse(std::string_view found, const std::string& expected) {
-  return Error{ErrorCode::kInvalid, "name",
+  return Error{ErrorCode::kUsage, "name",
                "found '" + std::string(found.substr(0, kMaxName)) + "', expected " + expected};
 }
 
@@ -52,7 +52,7 @@ Result<void> WriteNew(const std::string& folder, const std::string& name, const 
   }
   std::error_code status;
   if (fs::exists(path, status)) {
-    return Error{ErrorCode::kInvalid, path.string(), "a file of that name exists already"};
+    return Error{ErrorCode::kIo, path.string(), "a file of that name exists already"};
   }
   fs::create_directories(path.parent_path(), status);
   if (status) return Error{ErrorCode::kIo, path.parent_path().string(), status.message()};
@@ -61,7 +61,7 @@ Result<void> WriteNew(const std::string& folder, const std::string& name, const 
   return {};
 }
 
-// One more than the greatest NNNN of a folder NNNN-slug.  Errors: kInvalid for a slug in use.
+// One more than the greatest NNNN of a folder NNNN-slug.  Errors: kIo for a slug in use.
 Result<std::string> NextNumber(const fs::path& proposals, std::string_view slug) {
   constexpr std::size_t kDigits = 4;
   int greatest = 0;
@@ -72,7 +72,7 @@ Result<std::string> NextNumber(const fs::path& proposals, std::string_view slug)
     const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (bad != std::errc() || end != name.data() + kDigits || *end != '-') continue;
     if (name.substr(kDigits + 1) == slug) {
-      return Error{ErrorCode::kInvalid, entry.path().string(), "such a proposal exists already"};
+      return Error{ErrorCode::kIo, entry.path().string(), "such a proposal exists already"};
     }
     greatest = std::max(greatest, number);
   }

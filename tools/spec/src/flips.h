@@ -25,7 +25,7 @@ std::vector<BackendEffect> AskBackends(const CaseEffect& effect,
                                        const std::vector<FlippedAnswers>& answers,
                                        const ReviewOptions& options);
 
-/// Compares every .onnx and .tflite below options.models.  Errors: kIo.
+/// Compares every .onnx and .tflite below options.models.  Errors: kUnreadable.
 Result<std::vector<ModelEffect>> TryModels(const Proposal& proposal, const ReviewOptions& options);
 
 }  // namespace qtx::spec

@@ -22,7 +22,7 @@ constexpr std::uint64_t kSeed = 1;
 Result<std::vector<std::string>> FindModels(const std::string& folder) {
   std::error_code status;
   if (!fs::is_directory(folder, status)) {
-    return Error{ErrorCode::kIo, folder, "found no folder of that name"};
+    return Error{ErrorCode::kUnreadable, folder, "found no folder of that name"};
   }
   std::vector<std::string> paths;
   fs::recursive_directory_iterator entry(folder, status);
@@ -35,7 +35,7 @@ Result<std::vector<std::string>> FindModels(const std::string& folder) {
       return Error{ErrorCode::kTooLarge, folder, "found more than 100000 models"};
     }
   }
-  if (status) return Error{ErrorCode::kIo, folder, status.message()};
+  if (status) return Error{ErrorCode::kUnreadable, folder, status.message()};
   std::ranges::sort(paths);
   return paths;
 }

@@ -121,7 +121,7 @@ class Loader {
     const std::string name = NameOf(proposal_.folder);
     std::error_code status;
     if (!fs::is_directory(proposal_.folder, status)) {
-      return Error{ErrorCode::kIo, proposal_.folder, "found no folder of that name"};
+      return Error{ErrorCode::kUnreadable, proposal_.folder, "found no folder of that name"};
     }
     const auto number = NumberOf(name);
     if (!number) return Invalid(proposal_.folder, FoundExpected("'" + name + "'", "NNNN-slug"));
@@ -311,7 +311,8 @@ Result<std::string> FindProposal(const std::string& proposals, const std::string
   std::error_code status;
   if (!number) {
     if (fs::is_directory(name, status)) return name;
-    return Error{ErrorCode::kIo, name, "found no folder of that name, nor is it a number NNNN"};
+    return Error{ErrorCode::kUnreadable, name,
+                 "found no folder of that name, nor is it a number NNNN"};
   }
   std::vector<std::string> folders;
   for (fs::directory_iterator entry(proposals, status);
@@ -323,7 +324,7 @@ Result<std::string> FindProposal(const std::string& proposals, const std::string
   std::ranges::sort(folders);
   if (folders.size() == 1) return folders[0];
   if (folders.empty()) {
-    return Error{ErrorCode::kIo, proposals, "found no proposal of number " + name};
+    return Error{ErrorCode::kUnreadable, proposals, "found no proposal of number " + name};
   }
   return Invalid(proposals,
                  "number " + name + " is that of " + folders[0] + " and of " + folders[1]);

@@ -41,7 +41,7 @@ TEST_F(SpecText, HasItsClausesAtTheBeginningOfParagraphsListItemsAndRows) {
 }
 
 TEST_F(SpecText, ThatIsMissingIsAnError) {
-  EXPECT_EQ(ReadClauses(folder() + "/none").error().code, ErrorCode::kIo);
+  EXPECT_EQ(ReadClauses(folder() + "/none").error().code, ErrorCode::kUnreadable);
 }
 
 conformance::Case CaseOf(const std::string& clause, const std::string& op_type,

@@ -10,7 +10,7 @@
 namespace qtx::conformance {
 
 /// Paths below `folder` that end in `extension`, relative to it, sorted by bytes so that the order
-/// does not depend on the file system.  Errors: kIo, kTooLarge.
+/// does not depend on the file system.  Errors: kUnreadable, kTooLarge.
 Result<std::vector<std::string>> FindFiles(const std::string& folder, std::string_view extension);
 
 }  // namespace qtx::conformance

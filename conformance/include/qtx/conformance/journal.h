@@ -9,6 +9,7 @@
 #include <string>
 
 #include "qtx/conformance/runner.h"
+#include "qtx/format/file.h"
 #include "qtx/format/result.h"
 
 namespace qtx::conformance {
@@ -18,13 +19,12 @@ namespace qtx::conformance {
 class Journal {
  public:
   /// Opens or creates `path`. An incomplete last line is dropped.
-  /// Errors: kIo; kTooLarge; kInvalid at "path:line" for a file that is not a journal; kIo when
-  /// another run has it open.
+  /// Errors: kIo, also when another run has it open; kTooLarge; kInvalid at "path:line" for a file
+  /// that is not a journal.
   static Result<std::unique_ptr<Journal>> Open(const std::string& path);
 
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
-  ~Journal();
 
   /// The recorded result of a case; nullopt if the backend's description, or the case's contents,
   /// files (with external data) or tolerance have changed.
@@ -35,11 +35,13 @@ class Journal {
   std::optional<Error> error() const;
 
  private:
-  Journal(std::string path, int file) : path_(std::move(path)), file_(file) {}
+  Journal(std::string path, format::FileLock lock, format::Descriptor file)
+      : path_(std::move(path)), lock_(std::move(lock)), file_(std::move(file)) {}
   Result<void> Read();
 
   std::string path_;
-  int file_;
+  format::FileLock lock_;
+  format::Descriptor file_;
   mutable std::mutex mutex_;
   std::map<std::string, CaseResult> results_;  // by key
   std::optional<Error> error_;

@@ -22,15 +22,16 @@ inline constexpr std::int64_t kMaxCases = 1'000'000;  // of one suite
 /// Every *.yaml below `folder`, recursively; symbolic links to folders are not followed. A folder
 /// without any is read as third-party data: ONNX test data (LoadTestData), and TFLite models with
 /// golden outputs if `load` is given. The cases load their models with `load`.
-/// Errors: those of ParseCases; kIo; kInvalid for a repeated id and for a suite without cases;
-/// kTooLarge for more than kMaxCases, or a golden file of more than kMaxExpansion inputs.
+/// Errors: those of ParseCases; kUnreadable; kInvalid for a repeated id and for a suite without
+/// cases; kTooLarge for more than kMaxCases, or a golden file of more than kMaxExpansion inputs.
 Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load = {});
 
 /// ONNX test data: one case for each folder test_data_set_N that lies beside a model.onnx, in
 /// `folder` or below. Ids are the paths of the model's folder, with "[set=N]" where there are
 /// several sets. They run in `float32`, integers bit for bit and floats with ONNX's own tolerance,
 /// and in `exact`, where the exact result passes too.
-/// Errors: kIo; kInvalid for a set without input_0.pb, output_0.pb, ..., and when there is none.
+/// Errors: kUnreadable; kInvalid for a set without input_0.pb, output_0.pb, ..., and when there is
+/// none.
 Result<Suite> LoadTestData(const std::string& folder);
 
 /// Part `index` of `count`, 1 <= index <= count.

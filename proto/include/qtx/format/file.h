@@ -15,6 +15,22 @@
 
 namespace qtx::format {
 
+/// A file descriptor that is closed at the end; -1 for none.
+class Descriptor {
+ public:
+  explicit Descriptor(int value = -1) : value_(value) {}
+  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~Descriptor();
+  int value() const { return value_; }
+
+ private:
+  int value_;
+};
+
 /// A range of a file that is read on demand. The file must exist until then.
 struct FileRange {
   std::string path;
@@ -24,10 +40,11 @@ struct FileRange {
 };
 
 /// Reads `to.size()` bytes of `range`, starting at its byte `at`.
-/// Errors: kIo (also when the file has been truncated).  REQUIRES: the bytes lie within `range`.
+/// Errors: kUnreadable (also when the file has been truncated).  REQUIRES: the bytes lie within
+/// `range`.
 Result<void> ReadRange(const FileRange& range, std::int64_t at, std::span<std::byte> to);
 
-/// Errors: kIo, kTooLarge past `limit`. "-" is stdin.
+/// Errors: kUnreadable, kTooLarge past `limit`, kMemory. "-" is stdin.
 Result<std::string> ReadFile(const std::string& path, std::int64_t limit);
 
 /// The bytes of a file: read into memory, or memory-mapped if the file is large.
@@ -57,10 +74,29 @@ using Piece = std::variant<std::string, FileRange>;
 /// Called with the bytes written so far and in total.
 using WriteProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
-/// Writes a temporary file beside `path`, flushes, renames. A pipe or device, and "-" for stdout,
-/// are written in place.  Errors: kIo.
+/// Writes a temporary file beside `path`, flushes, renames; a file that is replaced keeps its mode
+/// and, where that is permitted, its owner. A pipe or device, and "-" for stdout, are written in
+/// place. The temporary file is locked (flock) by its writer: one that nobody has locked is the
+/// leftover of a killed process, and the next write of `path` removes it.
+/// Errors: kIo; those of ReadRange for a piece.
 Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes);
 Result<void> WriteFileAtomically(const std::string& path, std::span<const Piece> pieces,
                                  const WriteProgress& progress = {});
+
+/// Keeps other processes from the file at `path`, until the end of the object or of the process:
+/// a file beside it that is locked (flock) and at the end removed.
+class FileLock {
+ public:
+  /// Errors: kIo at `path`, also when another process has the lock.
+  static Result<FileLock> Take(const std::string& path);
+  FileLock(FileLock&&) noexcept = default;
+  FileLock& operator=(FileLock&&) noexcept = default;
+  ~FileLock();
+
+ private:
+  FileLock(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  std::string path_;
+  Descriptor file_;
+};
 
 }  // namespace qtx::format

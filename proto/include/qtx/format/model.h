@@ -38,8 +38,8 @@ TensorData ToTensorData(std::string name, const Tensor& tensor);
 /// Decodes every ONNX encoding (raw_data, float_data, int32_data, int64_data, double_data,
 /// uint64_data, external data under `folder`).  The result has the storage type and no
 /// quantization.
-/// Errors: kInvalid when sizes disagree, kUnsupported for STRING/complex, kIo, and kInvalid for an
-/// external path that leaves `folder`.
+/// Errors: kInvalid when sizes disagree, kUnsupported for STRING/complex, kMemory; of external data
+/// kUnreadable, and kInvalid for a path that leaves `folder`.
 Result<Tensor> Decode(const TensorData& data, const std::string& folder = "");
 
 /// Checks that Decode would succeed, without reading the elements.  Errors: as Decode.
@@ -157,7 +157,8 @@ struct Model {
   bool operator==(const Model&) const = default;
 
   /// Large initializers of a large file are read on demand (TensorData::raw_data). "-" is stdin.
-  /// Errors: kIo, kTooLarge, kInvalid (empty, truncated, not a ModelProto). `where` names the file.
+  /// Errors: those of FileBytes::Open, kTooLarge, kInvalid (empty, truncated, not a ModelProto).
+  /// `where` names the file.
   static Result<Model> Load(const std::string& path);
   static Result<Model> Load(const FileBytes& bytes, const std::string& path);
   static Result<Model> Parse(std::string_view bytes, const std::string& where = "model");
@@ -166,7 +167,8 @@ struct Model {
   Result<std::string> Serialize() const;
   /// Writes a temporary file beside `path`, flushes, renames. If `path` is in another folder, first
   /// copies the files of external data there. "-" is stdout.
-  /// Errors: kIo (also if a different file of that name exists there), kTooLarge, kInvalid.
+  /// Errors: kIo of `path` (also if a different file of such a name exists there, or `path` is one
+  /// of these), kTooLarge; kUnreadable and kInvalid of files that are copied.
   Result<void> Save(const std::string& path, const WriteProgress& progress = {}) const;
 
   std::int64_t OpsetVersion(std::string_view op_domain) const;  // 0 when not imported
@@ -199,6 +201,10 @@ Result<Tensor> LoadInitializer(const ModelView& view, std::string_view name);
 
 /// Checks that LoadInitializer would succeed, without reading external data.
 Result<void> CheckInitializer(const ModelView& view, std::string_view name);
+
+/// Checks that all external data is there, within the model's folder and as long as its tensors,
+/// without reading it.  Errors: as Decode, at the initializer or attribute.
+Result<void> CheckExternalData(const Model& model);
 
 /// `q` with scale_tensor and offset_tensor replaced by the inline vectors they name.
 Result<Quantization> Resolve(const ModelView& view, const Quantization& q);

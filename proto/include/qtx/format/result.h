@@ -2,20 +2,26 @@
 // exception.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <tl/expected.hpp>
 #include <utility>
 
 namespace qtx {
 
+/// Whose fault an error is; README, "Exit status", follows from it alone. The first six are the
+/// numbers of backend.proto.
 enum class ErrorCode {
-  kInvalid,      // the input breaks a rule
-  kUnsupported,  // the input is well formed; this code does not handle it
-  kTooLarge,     // the input passes a limit of limits.h
-  kIo,           // the operating system refused
+  kInvalid,      // an input breaks a rule
+  kUnsupported,  // an input is well formed; this code does not handle it
+  kTooLarge,     // an input passes a limit of limits.h
+  kIo,           // an output cannot be written, or a peer process cannot be started or has ended
   kTimeout,      // a peer process did not answer in time
   kProtocol,     // a peer process answered with something that is not the protocol
   kInternal,     // what this code made breaks a rule: a fault of its own
+  kUnreadable,   // an input is missing, cannot be read, or ends early
+  kMemory,       // an input needs more memory than the process can have
+  kUsage,        // the command line is wrong
 };
 
 struct Error {
@@ -30,6 +36,12 @@ struct Error {
     return clause.empty() ? text : text + " [" + clause + "]";
   }
 };
+
+/// `size` bytes that the process cannot allocate.
+inline Error NoMemoryFor(std::int64_t size, std::string where = {}) {
+  return {ErrorCode::kMemory, std::move(where),
+          "found " + std::to_string(size) + " bytes, more than there is memory for"};
+}
 
 /// A value or an Error. Used with the two macros below; the monadic chains of tl::expected do not
 /// compile on it, by intent.

@@ -132,7 +132,7 @@ Result<void> ApplyShape(const std::string& option, std::vector<Input>& inputs) {
     return candidate.name == name || (name.empty() && inputs.size() == 1);
   });
   if (!shape || input == inputs.end()) {
-    return Error{ErrorCode::kInvalid, "--shape " + option,
+    return Error{ErrorCode::kUsage, "--shape " + option,
                  inputs.size() == 1 ? "expected DIMS such as 1,3,?,224"
                                     : "expected NAME=DIMS with the name of an input"};
   }
@@ -190,7 +190,7 @@ Result<void> Walk(const fs::path& folder, std::vector<fs::path>& found) {
       found.push_back(at->path());
     }
   }
-  if (error) return Error{ErrorCode::kIo, folder.string(), error.message()};
+  if (error) return Error{ErrorCode::kUnreadable, folder.string(), error.message()};
   return {};
 }
 
@@ -202,7 +202,8 @@ Result<std::vector<File>> List(std::span<const std::string> paths) {
     std::error_code error;
     const auto status = fs::status(given, error);
     if (!fs::exists(status)) {
-      return Error{ErrorCode::kIo, given, error ? error.message() : "no such file or folder"};
+      return Error{ErrorCode::kUnreadable, given,
+                   error ? error.message() : "no such file or folder"};
     }
     const bool folder = fs::is_directory(status);
     std::vector<fs::path> found;
@@ -240,7 +241,7 @@ Result<void> CheckForms(const Files& all) {
                        " inputs, expected .npz files or folders of ONNX test data"};
     }
     if (Forms()[file.form].make == &ImageReader && !all.target.preprocessing) {
-      return Error{ErrorCode::kInvalid, "--preprocess",
+      return Error{ErrorCode::kUsage, "--preprocess",
                    "missing: " + file.name + " is an image, which needs layout and scale"};
     }
   }
@@ -269,7 +270,7 @@ Result<std::unique_ptr<Samples>> OpenFiles(const format::Model& model,
     }
   }
   if (all->total == 0) {
-    return Error{ErrorCode::kInvalid, paths.empty() ? "--data" : paths[0],
+    return Error{ErrorCode::kInvalid, paths.empty() ? "data" : paths[0],
                  "found no sample, expected .npy, .npz, .pb, .bin, .raw, .png or .jpeg files"};
   }
   return std::unique_ptr<Samples>(std::move(all));

@@ -77,7 +77,7 @@ Result<Image> DecodeJpeg(std::string_view bytes) {
     void operator()(void* handle) const { tjDestroy(handle); }
   };
   const std::unique_ptr<void, Destroy> decoder(tjInitDecompress());
-  if (decoder == nullptr) return Error{ErrorCode::kIo, "JPEG", tjGetErrorStr2(nullptr)};
+  if (decoder == nullptr) return Error{ErrorCode::kMemory, "JPEG", tjGetErrorStr2(nullptr)};
   const auto fail = [&decoder] {
     return Error{ErrorCode::kInvalid, "JPEG", tjGetErrorStr2(decoder.get())};
   };

@@ -39,7 +39,7 @@ inline tl::unexpected<BadSample> Bad(Reason reason, Error error) {
 }
 /// kUnreadable for I/O errors, else `reason`.
 inline tl::unexpected<BadSample> BadFile(Error error, Reason reason = Reason::kMalformed) {
-  return Bad(error.code == ErrorCode::kIo ? Reason::kUnreadable : reason, std::move(error));
+  return Bad(error.code == ErrorCode::kUnreadable ? Reason::kUnreadable : reason, std::move(error));
 }
 
 }  // namespace qtx::calibrate

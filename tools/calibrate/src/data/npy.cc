@@ -15,7 +15,7 @@ constexpr std::int64_t kMaxNpyHeaderBytes = 1 << 20;
 Result<std::int64_t> SizeOf(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
-  if (error) return Error{ErrorCode::kIo, "", error.message()};
+  if (error) return Error{ErrorCode::kUnreadable, "", error.message()};
   return static_cast<std::int64_t>(size);
 }
 

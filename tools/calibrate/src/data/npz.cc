@@ -148,7 +148,7 @@ class Archive {
   tl::expected<void, BadSample> Open(const std::string& path, const Target& target) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) {
-      return Bad(Reason::kUnreadable, {ErrorCode::kIo, "", "no such file"});
+      return Bad(Reason::kUnreadable, {ErrorCode::kUnreadable, "", "no such file"});
     }
     int code = 0;
     archive_.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));

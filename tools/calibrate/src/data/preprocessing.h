@@ -29,7 +29,7 @@ struct Preprocessing {
   std::size_t ChannelCount() const { return channels == Channels::kGray ? 1 : 3; }
 };
 
-/// Errors: kIo; kInvalid at "path:line" for a malformed file.
+/// Errors: kUnreadable; kInvalid at "path:line" for a malformed file.
 Result<Preprocessing> ReadPreprocessing(const std::string& path);
 
 /// (value * scale - mean) / std in binary64, rounded to FLOAT once. `channel` chooses among means.

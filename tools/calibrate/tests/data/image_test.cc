@@ -222,7 +222,7 @@ TEST(Preprocessing, SaysWhereItIsNonsense) {
     EXPECT_THAT(read.error().where + ": " + read.error().message, HasSubstr(expected)) << text;
   }
   EXPECT_TRUE(ReadPreprocessing(WriteBytes(folder / "p.yaml", "")).has_value());
-  EXPECT_EQ(ReadPreprocessing((folder / "gone").string()).error().code, ErrorCode::kIo);
+  EXPECT_EQ(ReadPreprocessing((folder / "gone").string()).error().code, ErrorCode::kUnreadable);
   EXPECT_FALSE(
       ReadPreprocessing(WriteBytes(folder / "p.yaml", std::string(60'000, '['))).has_value());
 }

@@ -9,7 +9,7 @@ bool IsPaddle(const Source& source);
 
 /// Imports a program (.pdmodel, __model__) and its parameters: the file or folder in `source.with`,
 /// else those beside it: the .pdiparams of the same stem, __params__, or one file for each.
-/// Errors: kInvalid, kIo, kUnsupported (operator and value by name).
+/// Errors: kInvalid, kUnreadable, kUnsupported (operator and value by name).
 Result<Conversion> ReadPaddle(const Source& source, const Options& options);
 
 }  // namespace qtx::convert

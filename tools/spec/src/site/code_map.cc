@@ -228,7 +228,7 @@ Result<std::vector<std::string>> CodeFiles(const fs::path& source, const char* m
       files.push_back(entry->path().lexically_relative(source).generic_string());
     }
   }
-  if (status) return Error{ErrorCode::kIo, (source / module).string(), status.message()};
+  if (status) return Error{ErrorCode::kUnreadable, (source / module).string(), status.message()};
   std::ranges::sort(files);
   return files;
 }

@@ -27,7 +27,7 @@ std::vector<std::string> CitedClauses(std::string_view text);
 /// Adds the citations of one file.
 void ReadCode(std::string_view code, const std::string& file, CodeMap& map);
 
-/// The C++ files of the modules below `source`.  Errors: kIo, kTooLarge.
+/// The C++ files of the modules below `source`.  Errors: kUnreadable, kTooLarge.
 Result<CodeMap> ReadSourceTree(const std::string& source);
 
 }  // namespace qtx::spec

@@ -1,6 +1,4 @@
 // Writes the folder of a site beside the old one, then replaces it.
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -24,7 +22,7 @@ Error Failed(const fs::path& path, const std::error_code& status) {
 }
 
 Error Refused(const fs::path& folder, const std::string& name) {
-  return {ErrorCode::kInvalid, folder.string(),
+  return {ErrorCode::kIo, folder.string(),
           "found " + name + ", expected an empty folder or a site that qtx spec html wrote"};
 }
 
@@ -40,12 +38,12 @@ Result<std::set<std::string>> FilesBelow(const fs::path& folder) {
   return files;
 }
 
-// Errors: kInvalid for a file that is not of the site.
+// Errors: kIo for a file that is not of the site.
 Result<void> CheckReplaceable(const fs::path& folder) {
   std::error_code status;
   if (!fs::exists(folder, status)) return {};
   if (!fs::is_directory(folder, status)) {
-    return Error{ErrorCode::kInvalid, folder.string(), "found a file, expected a folder"};
+    return Error{ErrorCode::kIo, folder.string(), "found a file, expected a folder"};
   }
   QTX_ASSIGN_OR_RETURN(std::set<std::string> files, FilesBelow(folder));
   if (files.empty()) return {};
@@ -78,6 +76,7 @@ Result<void> WriteAll(std::span<const SiteFile> files, const fs::path& folder) {
 Result<void> PutIntoPlace(const fs::path& written, const fs::path& folder, const fs::path& aside) {
   std::error_code status;
   const bool replaces = fs::exists(folder, status);
+  if (replaces) fs::remove_all(aside, status);
   if (replaces) fs::rename(folder, aside, status);
   if (status) return Failed(folder, status);
   fs::rename(written, folder, status);
@@ -95,9 +94,10 @@ Result<void> WriteSite(std::span<const SiteFile> files, const std::string& folde
   if (status) return Failed(folder, status);
   if (!target.has_filename()) target = target.parent_path();
   QTX_RETURN_IF_ERROR(CheckReplaceable(target));
-  const std::string suffix = "." + std::to_string(getpid());
-  const fs::path written = target.string() + ".new" + suffix;
-  const fs::path aside = target.string() + ".old" + suffix;
+  QTX_ASSIGN_OR_RETURN(const auto lock, format::FileLock::Take(target.string()));
+  const fs::path written = target.string() + ".qtx-new";
+  const fs::path aside = target.string() + ".qtx-old";
+  fs::remove_all(written, status);        // of a run that was killed
   fs::create_directory(written, status);  // a parent that there is not is a mistake of the name
   if (status) return Failed(written, status);
   Result<void> done = WriteAll(files, written);

@@ -42,7 +42,7 @@ Result<std::vector<std::string>> ChapterPaths(const std::string& folder) {
                    fmt::format("found more than {} chapters", kMaxChapters)};
     }
   }
-  if (status) return Error{ErrorCode::kIo, folder, status.message()};
+  if (status) return Error{ErrorCode::kUnreadable, folder, status.message()};
   if (paths.empty()) return Error{ErrorCode::kInvalid, folder, "found no chapter (*.md)"};
   std::ranges::sort(paths);
   return paths;

@@ -32,7 +32,7 @@ std::vector<Workload> GeneratedWorkloads();
 
 /// The models under `folder` (.onnx in the extended form, .tflite), ordered by their names
 /// "net/STEM", each as it is ("file") and as its float twin. If a file cannot be used, its make()
-/// returns the error.  Errors: kIo, when there is no such folder.
+/// returns the error.  Errors: kUnreadable, when there is no such folder.
 Result<std::vector<Workload>> NetworkWorkloads(const std::string& folder);
 
 /// The multiply-adds of Conv, Gemm and MatMul nodes; nodes with unknown shapes count 0.

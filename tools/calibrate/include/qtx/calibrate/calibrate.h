@@ -43,6 +43,7 @@ struct Progress {
 };
 
 struct Options {
+  std::string model_name = "model";  // in errors
   StatisticsOptions statistics = {.axis = {}, .bins = kDefaultBins};
   int threads = 1;
   bool skip_bad_samples = false;  // else the first one ends the run
@@ -80,9 +81,9 @@ struct Calibration {
 /// Returns `model` with statistics on every FLOAT value of its graph, initializers included, and
 /// the coverage under kMetadataKey. The bytes do not depend on the number of threads, the order in
 /// which MergeModels merges shards, or resumption from a journal.
-/// Errors: that of the first bad sample, unless bad samples are skipped; kInvalid if no sample is
-/// left, for options out of range and for a journal of another run; those of the executor; kIo of
-/// the journal.
+/// Errors: that of the first bad sample, at its name, unless bad samples are skipped; those of the
+/// executor, at `model_name`; kInvalid if no sample is left, for options out of range and for a
+/// journal of another run; kIo of the journal, also when another run is writing it.
 Result<Calibration> Calibrate(const format::Model& model, const Samples& samples,
                               const MakeExecutor& make, const Options& options);
 

@@ -54,8 +54,8 @@ struct DataOptions {
 
 /// The samples in files and folders (formats: tools/calibrate/README.md). Files are opened on
 /// demand.
-/// Errors: kIo for a missing path; kInvalid for a malformed option or file name, a repeated file,
-/// or no samples; kUnsupported for an input that is not a tensor.
+/// Errors: kUnreadable for a missing path; kInvalid for a malformed option or file name, a repeated
+/// file, or no samples; kUnsupported for an input that is not a tensor.
 Result<std::unique_ptr<Samples>> OpenFiles(const format::Model& model,
                                            std::span<const std::string> paths,
                                            const DataOptions& options);

@@ -47,7 +47,7 @@ struct Source {
   std::string_view bytes() const { return file.view(); }
 };
 
-/// Errors: kIo, kTooLarge.
+/// Errors: those of FileBytes::Open, and of CheckExternalData for an ONNX model.
 Result<Source> Open(const std::string& path, std::vector<std::string> with = {});
 /// A source from bytes in memory; `path` names them in errors.
 Source FromBytes(std::string bytes, const std::string& path);

@@ -23,7 +23,7 @@ struct OnnxSet {
 /// Every model of kind "qoperator", sorted; empty without the corpus.
 std::vector<OnnxSet> OnnxSets();
 
-/// Errors: kIo, kInvalid.
+/// Errors: kUnreadable, kInvalid.
 Result<format::Tensor> LoadTensorProto(const std::filesystem::path& file);
 
 /// The model as the set runs it: its bound inputs are initializers.

@@ -15,7 +15,7 @@ struct Created {
 };
 
 /// The functions below only create files. `folder` is the specification with its templates/.
-/// Errors: kInvalid for a malformed name and for an existing file; kIo.
+/// Errors: kUsage for a malformed name; kIo, also for an existing file.
 
 /// `slug` is words of a-z and 0-9, joined by -; `date` as 2026-01-31. The number is the next free
 /// one: proposals/NNNN-slug/proposal.md and examples/slug.yaml.

@@ -56,7 +56,7 @@ struct Document {
 
 /// Errors: kTooLarge past kMaxDocumentBytes; kInvalid for an unclosed fence.
 Result<Document> ParseDocument(std::string markdown, const std::string& where);
-/// Errors: as ParseDocument, kIo.
+/// Errors: as ParseDocument, kUnreadable.
 Result<Document> ReadDocument(const std::string& path);
 
 }  // namespace qtx::spec

@@ -37,7 +37,7 @@ struct Formula {
 /// The formulas of a chapter, in order. A formula that `use` names is looked up in the chapter of
 /// its stem: this one or a file in its folder.
 /// Errors: kInvalid, kTooLarge at "file:line:column" of an expression or "file:line: key" of a
-/// case; kIo for a chapter that `use` names.
+/// case; kUnreadable for a chapter that `use` names.
 Result<std::vector<Formula>> ReadFormulas(const Document& document);
 
 /// The result of comparing a formula with the reference on one case.

@@ -42,14 +42,14 @@ struct Proposal {
 };
 
 /// The folder of a proposal; `name` is a folder or the number of one below `proposals`.
-/// Errors: kIo if it does not exist; kInvalid for a number that two folders have.
+/// Errors: kUnreadable if it does not exist; kInvalid for a number that two folders have.
 Result<std::string> FindProposal(const std::string& proposals, const std::string& name);
 
 /// Reads proposal.md and examples/*.yaml. `clauses` are the ids of the spec's clauses; an example
 /// must cite one of these or one that the proposal states.
-/// Errors: kIo; kInvalid at file and line for a section that is missing, unknown or out of order, a
-/// status row that is missing or contradicts feature.h, an unknown clause, and a proposal without
-/// examples; those of ParseProposalExamples.
+/// Errors: kUnreadable; kInvalid at file and line for a section that is missing, unknown or out of
+/// order, a status row that is missing or contradicts feature.h, an unknown clause, and a proposal
+/// without examples; those of ParseProposalExamples.
 Result<Proposal> LoadProposal(const std::string& folder, std::span<const std::string> clauses);
 /// The same, with the clauses that the chapters of `spec_folder` state.  Errors: also as
 /// ReadClauses.

@@ -101,7 +101,7 @@ struct ReviewOptions {
 };
 
 /// Runs every case under both sets of features, then backends and models.
-/// Errors: kIo if the folder of models does not exist.
+/// Errors: kUnreadable if the folder of models does not exist.
 Result<Review> MakeReview(Proposal proposal, const ReviewOptions& options);
 
 /// True when every example has its expected results, before and after.

@@ -37,7 +37,7 @@ inline constexpr std::size_t kMaxFindableBytes = 8192;
 Result<std::vector<SiteFile>> MakeSite(const SiteInput& input);
 
 /// Replaces `folder` as a whole: writes the files to a folder beside it, then renames that.
-/// Errors: kInvalid, naming a file, when `folder` contains a file that is not of such a site; kIo.
+/// Errors: kIo, also, naming a file, when `folder` contains a file that is not of such a site.
 Result<void> WriteSite(std::span<const SiteFile> files, const std::string& folder);
 
 }  // namespace qtx::spec
