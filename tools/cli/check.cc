@@ -23,7 +23,7 @@ void WriteFinding(const std::string& file, const format::Finding& finding, Json&
 
 int Check(const CheckOptions& options) {
   int status = kDone;
-  Json json;
+  Json json("check");
   json.BeginObject();
   json.Key("findings");
   json.BeginArray();

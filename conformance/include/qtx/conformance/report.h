@@ -45,7 +45,9 @@ inline constexpr std::int64_t kMaxReportBytes = std::int64_t{1} << 28;
 /// version, device) and arithmetic become one row with the cases in the suite's order. A case that
 /// occurs twice counts once, with the worse outcome and a note of the other. Equal findings are
 /// merged; times and their counts are added.
-/// Errors: kInvalid when a shard is missing, or numbers of shards differ.
+/// The result has the provenance of each; the caller sets its own.
+/// Errors: kInvalid when a shard is missing, numbers of shards differ, or shards are of different
+/// commits or suites.
 Result<Report> MergeReports(std::vector<Report> parts);
 
 /// One <testsuite> per backend and arithmetic; a <testcase> has the class "backend.arithmetic.op"
