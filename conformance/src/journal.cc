@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <utility>
 
+#include "digest.h"
 #include "model_builder.h"
 #include "qtx/format/model.h"
 #include "report_json.h"
@@ -19,39 +19,6 @@ namespace qtx::conformance {
 namespace {
 
 constexpr std::int64_t kMaxJournalBytes = std::int64_t{1} << 30;
-
-// FNV-1a, 64 bits (draft-eastlake-fnv), to detect changed cases; it need not resist attacks. Texts
-// and lists are preceded by their length, optional values by a flag.
-class Digest {
- public:
-  void Add(std::string_view text) {
-    Add(static_cast<std::int64_t>(text.size()));
-    for (const char c : text) Mix(static_cast<unsigned char>(c));
-  }
-  void Add(std::int64_t number) {
-    for (int shift = 0; shift < 64; shift += 8) {
-      Mix(static_cast<unsigned char>(static_cast<std::uint64_t>(number) >> shift));
-    }
-  }
-  void Add(double number) { Add(std::bit_cast<std::int64_t>(number)); }
-  void Add(const format::Tensor& tensor) {
-    Add(static_cast<std::int64_t>(tensor.elem_type));
-    Add(std::ssize(tensor.dims));
-    for (const std::int64_t dim : tensor.dims) Add(dim);
-    Add({reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()});
-    Add(std::int64_t{tensor.quantization.has_value()});
-    if (tensor.quantization) Add(format::SerializeQuantization(*tensor.quantization));
-  }
-  std::string Text() const {
-    std::string text;
-    for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[hash_ >> shift & 15];
-    return text;
-  }
-
- private:
-  void Mix(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001b3; }
-  std::uint64_t hash_ = 0xcbf29ce484222325;
-};
 
 void AddTolerance(const Case& c, Digest& digest) {
   digest.Add(c.ulp.value_or(-1));

@@ -4,6 +4,7 @@
 
 #include <rapidjson/rapidjson.h>
 
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -34,7 +35,7 @@ void WriteValue(Writer& writer, std::same_as<std::int64_t> auto number) {
 }
 template <typename Writer>
 void WriteValue(Writer& writer, std::same_as<double> auto number) {
-  writer.Double(number);
+  std::isfinite(number) ? writer.Double(number) : writer.Null();  // JSON has no infinity
 }
 template <typename Writer>
 void WriteValue(Writer& writer, const std::vector<std::string>& texts) {

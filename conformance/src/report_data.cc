@@ -5,6 +5,7 @@
 #include <rapidjson/writer.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <string_view>
@@ -273,6 +274,7 @@ class PageData {
 
   std::string Write() {
     writer_.StartObject();
+    WriteRuns();
     Field(writer_, "suite", report_.suite);
     writer_.Key("conforms");
     writer_.Bool(Conforms(report_));
@@ -317,6 +319,17 @@ class PageData {
     const auto [known, added] = indices_.try_emplace(std::string(text), strings_.size());
     if (added) strings_.push_back(known->first);
     writer_.Uint64(known->second);
+  }
+
+  // The facts of each run as pairs of texts.
+  void WriteRuns() {
+    writer_.Key("runs");
+    Array(writer_, report_.runs(), [this](const Provenance& run) {
+      Array(writer_, Facts(run), [this](const auto& fact) {
+        Array(writer_, std::array{fact.first, std::string_view(fact.second)},
+              [this](std::string_view text) { Text(writer_, text); });
+      });
+    });
   }
 
   void WriteRow(const BackendReport& row, const std::string& name) {

@@ -162,7 +162,14 @@ std::string ToJson(const Report& report) {
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
   writer.StartObject();
+  if (!report.merged.empty()) {
+    writer.Key("merged");
+    writer.StartArray();
+    for (const Provenance& run : report.merged) WriteProvenance(writer, run);
+    writer.EndArray();
+  }
   WriteField(writer, "suite", report.suite);
+  WriteField(writer, "suite_digest", report.suite_digest);
   WriteField(writer, "selected", report.selected);
   if (report.shards > 1) {
     WriteField(writer, "shard", report.shard);
@@ -178,7 +185,7 @@ std::string ToJson(const Report& report) {
   for (const BackendReport& row : report.backends) WriteBackend(writer, row);
   writer.EndArray();
   writer.EndObject();
-  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+  return Document("validate", report.provenance, {buffer.GetString(), buffer.GetSize()}) + "\n";
 }
 
 }  // namespace qtx::conformance

@@ -16,6 +16,7 @@ namespace qtx::conformance {
 
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 
+void WriteProvenance(JsonWriter& writer, const Provenance& provenance);
 void WriteCase(JsonWriter& writer, const CaseResult& result);
 void WriteTensor(JsonWriter& writer, std::string_view name, const format::Tensor& tensor);
 
@@ -26,6 +27,8 @@ Result<void> ParseJson(std::string_view json, const std::string& where,
 inline constexpr int kMaxJsonDepth = 16;
 inline constexpr std::int64_t kMaxJsonValues = std::int64_t{1} << 25;
 
+/// The inverse of WriteProvenance; an absent key reads as empty or 0.  Errors: as ReadCase.
+Result<Provenance> ReadProvenance(const rapidjson::Value& json, const std::string& where);
 /// The inverse of WriteCase.  Errors: kInvalid at "where: key".
 Result<CaseResult> ReadCase(const rapidjson::Value& json, const std::string& where);
 /// The inverse of WriteTensor. The result is consistent in sizes, types and parameters.  Errors: as

@@ -129,7 +129,16 @@ std::string DescribeCase(const std::string& package, const Error& error) {
       ClassName(package, "backend"), Message(error.where + ": " + error.message));
 }
 
-std::string TestSuite(const BackendReport& row, const std::string& package) {
+std::string Properties(const std::vector<Provenance>& runs) {
+  std::string text;
+  for (const Provenance& run : runs) {
+    for (const auto& [label, fact] : Facts(run)) text += Property(label, fact);
+  }
+  return text;
+}
+
+std::string TestSuite(const BackendReport& row, const std::string& package,
+                      const std::vector<Provenance>& runs) {
   const std::size_t tests = row.cases.size() + (row.error ? 1 : 0);
   std::string text = fmt::format(
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
@@ -137,7 +146,8 @@ std::string TestSuite(const BackendReport& row, const std::string& package) {
       Message(package), tests, Failures(row), Errors(row), Skipped(row), row.seconds);
   text += "    <properties>" + Property("version", row.description.version) +
           Property("device", row.description.device) + Property("source", row.source) +
-          Property("not_applicable", std::to_string(row.not_applicable)) + "</properties>\n";
+          Property("not_applicable", std::to_string(row.not_applicable)) + Properties(runs) +
+          "</properties>\n";
   if (row.error) text += DescribeCase(package, *row.error);
   for (const CaseResult& result : row.cases) text += TestCase(package, result);
   return text + "  </testsuite>\n";
@@ -158,7 +168,7 @@ std::string ToJunit(const Report& report) {
     failures += Failures(row);
     errors += Errors(row);
     seconds += row.seconds;
-    suites += TestSuite(row, Package(names[i], row.arithmetic));
+    suites += TestSuite(row, Package(names[i], row.arithmetic), report.runs());
   }
   return fmt::format(
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

@@ -1,4 +1,6 @@
 // Merges the reports of shards or devices into one.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -159,6 +161,25 @@ std::string ShardText(std::int64_t shard, std::int64_t shards) {
   return std::to_string(shard) + "/" + std::to_string(shards);
 }
 
+// Shards are parts of one run: of one commit, on one suite.
+Result<void> CheckSame(const std::vector<Report>& parts) {
+  const Report* first = nullptr;
+  const auto same = [](const char* what, const std::string& a,
+                       const std::string& b) -> Result<void> {
+    if (a == b || a.empty() || b.empty()) return {};
+    return Error{
+        ErrorCode::kInvalid, "shards",
+        fmt::format("found {} {} and {}, expected one", what, Printable(a, 64), Printable(b, 64))};
+  };
+  for (const Report& part : parts) {
+    if (part.shards == 1) continue;
+    if (first == nullptr) first = &part;
+    QTX_RETURN_IF_ERROR(same("commits", first->provenance.commit, part.provenance.commit));
+    QTX_RETURN_IF_ERROR(same("digests of suites", first->suite_digest, part.suite_digest));
+  }
+  return {};
+}
+
 // All shards must be present: a missing one may have failures.
 Result<void> CheckComplete(const std::vector<Report>& parts) {
   std::int64_t shards = 1;
@@ -185,10 +206,18 @@ Result<void> CheckComplete(const std::vector<Report>& parts) {
 
 Result<Report> MergeReports(std::vector<Report> parts) {
   QTX_RETURN_IF_ERROR(CheckComplete(parts));
+  QTX_RETURN_IF_ERROR(CheckSame(parts));
   Report whole;
   std::vector<Joined> rows;
   for (Report& part : parts) {
-    if (whole.suite.empty()) whole.suite = part.suite;
+    if (whole.suite.empty()) {
+      whole.suite = part.suite;
+      whole.suite_digest = part.suite_digest;
+    }
+    if (part.merged.empty() && !part.provenance.date.empty()) {
+      part.merged.push_back(std::move(part.provenance));
+    }
+    std::ranges::move(part.merged, std::back_inserter(whole.merged));
     AddPart(whole, rows, std::move(part));
   }
   for (Joined& joined : rows) {

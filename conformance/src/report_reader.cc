@@ -252,7 +252,18 @@ Result<Report> ParseReport(std::string_view json, const std::string& where) {
   QTX_RETURN_IF_ERROR(ParseJson(json, where, document));
   JsonFields fields(document, where);
   Report report;
+  if (fields.Find("schema") != nullptr && fields.Text("schema") != SchemaOf("validate")) {
+    fields.Refuse("schema", SchemaOf("validate"));
+  }
+  if (const auto* const provenance = fields.Find("provenance")) {
+    QTX_ASSIGN_OR_RETURN(report.provenance, ReadProvenance(*provenance, where + ": provenance"));
+  }
+  fields.Array("merged", [&](const Value& value, const std::string& place) -> Result<void> {
+    QTX_ASSIGN_OR_RETURN(report.merged.emplace_back(), ReadProvenance(value, place));
+    return {};
+  });
   report.suite = fields.Text("suite");
+  report.suite_digest = fields.Text("suite_digest");
   report.selected = Count(fields, "selected");
   if (fields.Find("shards") != nullptr) {
     report.shard = fields.Integer("shard");

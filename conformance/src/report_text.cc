@@ -162,6 +162,27 @@ std::string UnmodelledNodes(const Report& report, std::size_t max_listed) {
          text;
 }
 
+// A line for each distinct run, and a warning when their commits differ.
+std::string Runs(const Report& report, std::size_t max_listed) {
+  std::set<std::string> commits;
+  std::set<std::string> summaries;
+  for (const Provenance& run : report.runs()) {
+    commits.insert(run.commit);
+    summaries.insert(Summary(run));
+  }
+  summaries.erase("");
+  std::string text = summaries.empty() ? "" : "\n";
+  std::size_t listed = 0;
+  for (const std::string& summary : summaries) {
+    if (++listed <= max_listed) text += summary + "\n";
+  }
+  if (listed > max_listed) text += fmt::format("... and {} more runs\n", listed - max_listed);
+  if (commits.size() > 1) {
+    text += fmt::format("warning: the runs are of {} commits of qtx\n", commits.size());
+  }
+  return text;
+}
+
 std::string ClausesNotNamed(const BackendReport& row) {
   const auto count = std::ranges::count(row.cases, kClauseNotNamed, &CaseResult::diagnosis);
   if (count == 0) return "";
@@ -175,7 +196,8 @@ std::string ToText(const Report& report, std::size_t max_listed) {
   std::string text = Table(report);
   for (const BackendReport& row : report.backends)
     text += Attention(row, max_listed) + ClausesNotNamed(row);
-  return text + UnmodelledNodes(report, max_listed) + StaleExpectations(report);
+  return text + UnmodelledNodes(report, max_listed) + StaleExpectations(report) +
+         Runs(report, max_listed);
 }
 
 }  // namespace qtx::conformance

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "digest.h"
 #include "files.h"
 #include "golden.h"
 #include "qtx/format/model.h"
@@ -53,18 +54,22 @@ Result<void> Add(std::vector<Case> cases, Suite& suite) {
 Result<Suite> LoadFrom(const std::string& folder, const std::vector<std::string>& paths) {
   Suite suite;
   suite.folder = folder;
+  Digest digest;
   for (const std::string& path : paths) {
     QTX_ASSIGN_OR_RETURN(const std::string text,
                          format::ReadFile(Join(folder, path), kMaxCaseFileBytes));
+    digest.Add(path);
+    digest.Add(text);
     QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ParseCases(text, Join(folder, path)));
     QTX_RETURN_IF_ERROR(Add(std::move(cases), suite));
   }
+  suite.digest = digest.Text();
   QTX_RETURN_IF_ERROR(Number(suite));
   return suite;
 }
 
 Result<Suite> LoadThirdParty(const std::string& folder, const ModelLoader& load) {
-  Suite suite{folder, {}};
+  Suite suite{folder, {}, ""};
   QTX_ASSIGN_OR_RETURN(suite.cases, FindTestData(folder));
   if (load) {
     QTX_ASSIGN_OR_RETURN(std::vector<Case> goldens, FindGoldens(folder, load));
@@ -72,6 +77,9 @@ Result<Suite> LoadThirdParty(const std::string& folder, const ModelLoader& load)
   }
   QTX_RETURN_IF_ERROR(CheckCount(suite));
   QTX_RETURN_IF_ERROR(Number(suite));
+  Digest digest;
+  for (const Case& c : suite.cases) digest.Add(c.id);
+  suite.digest = digest.Text();
   return suite;
 }
 

@@ -11,6 +11,7 @@
 #include "backends.h"
 #include "commands.h"
 #include "data_folders.h"
+#include "provenance.h"
 #include "qtx/bench/machine.h"
 #include "qtx/bench/race.h"
 #include "qtx/bench/report.h"
@@ -211,6 +212,7 @@ int Bench(const BenchOptions& options) {
   if (!reference.has_value()) return Fail(reference.error());
 
   bench::Report report;
+  report.provenance = ThisProvenance();
   report.options.rounds = options.rounds;
   report.options.seconds = options.seconds;
   report.options.longest = options.longest;
@@ -218,7 +220,9 @@ int Bench(const BenchOptions& options) {
   report.machine =
       bench::MeasureMachine(Threads(options), std::min(kFigureSeconds, 3 * options.seconds));
   const bool print = options.json != "-";
-  if (print) fmt::print("{}", bench::ToText(report.machine));
+  if (print) {
+    fmt::print("{}\n{}", conformance::Summary(report.provenance), bench::ToText(report.machine));
+  }
   RaceAll(*workloads, *contenders, print, report);
   const auto written = Write(options, report);
   if (!written.has_value()) return Fail(written.error());

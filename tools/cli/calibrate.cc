@@ -89,7 +89,7 @@ void ReportText(const calibrate::Calibration& done, const std::string& output) {
 }
 
 void ReportJson(const calibrate::Calibration& done, const std::string& output) {
-  Json json;
+  Json json("calibrate");
   json.BeginObject();
   json.Field("output", output);
   json.Field("values", CountStatistics(done.model));
@@ -166,7 +166,7 @@ int Merge(const CalibrateOptions& options) {
     return Fail(saved.error());
   }
   if (options.json) {
-    Json json;
+    Json json("calibrate_merge");
     json.BeginObject();
     json.Field("output", options.output);
     json.Field("values", CountStatistics(merged->model));

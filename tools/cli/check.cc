@@ -34,7 +34,7 @@ Result<std::vector<format::Finding>> FindingsOf(const std::string& file,
 
 int Check(const CheckOptions& options) {
   int status = kDone;
-  Json json;
+  Json json("check");
   json.BeginObject();
   json.Key("findings");
   json.BeginArray();

@@ -247,6 +247,11 @@ struct SpecNewOptions {
 };
 int SpecNew(const SpecNewOptions& options);
 
+struct SchemaOptions {
+  std::string name;  // of a document; empty: the names are listed
+};
+int Schema(const SchemaOptions& options);
+
 struct SpecHtmlOptions {
   std::string output;                // a folder
   std::string spec;                  // the text's folder; empty: the spec QTX comes with

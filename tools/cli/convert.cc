@@ -248,9 +248,10 @@ Result<std::vector<Job>> Plan(const ConvertOptions& options) {
   return jobs;
 }
 
-// {"ledger": [...]} of one file, {"files": [{"input", "output", "ledger"}, ...]} of several.
+// {"ledger": [...]} of one file, {"files": [{"input", "output", "ledger", "error"?}, ...]} of
+// several.
 void PrintLedgersJson(const std::vector<Job>& jobs) {
-  Json json;
+  Json json("convert");
   json.BeginObject();
   if (jobs.size() == 1) {
     WriteLedger(jobs[0].ledger, json);
@@ -260,6 +261,7 @@ void PrintLedgersJson(const std::vector<Job>& jobs) {
       json.Field("input", job.input);
       json.Field("output", job.output);
       WriteLedger(job.ledger, json);
+      if (job.error) json.Field("error", job.error->Text());
       json.EndObject();
     });
   }

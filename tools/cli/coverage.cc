@@ -50,7 +50,7 @@ void Print(const Coverage& coverage) {
 }
 
 std::string ToJson(const Coverage& coverage) {
-  Json json;
+  Json json("suite_coverage");
   const auto clause = [&json](const Clause& one) {
     json.BeginObject();
     json.Field("id", one.id);

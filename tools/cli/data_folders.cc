@@ -23,4 +23,6 @@ std::string SuiteFolder() { return Find("cases", "conformance/cases"); }
 
 std::string SpecFolder() { return Find("spec", "spec"); }
 
+std::string SchemaFolder() { return Find("schema", "tools/cli/schema"); }
+
 }  // namespace qtx::cli

@@ -1,4 +1,4 @@
-// Folders of the suite and the spec: installed, or in the source tree.
+// Folders of the suite, the spec and the schemas of JSON output: installed, or in the source tree.
 #pragma once
 
 #include <string>
@@ -7,5 +7,6 @@ namespace qtx::cli {
 
 std::string SuiteFolder();
 std::string SpecFolder();
+std::string SchemaFolder();
 
 }  // namespace qtx::cli

@@ -34,7 +34,7 @@ Result<std::vector<Difference>> Compare(const DiffOptions& options) {
 }
 
 void PrintJson(const std::vector<Difference>& differences) {
-  Json json;
+  Json json("diff");
   json.BeginObject();
   json.Array("differences", differences, [&json](const Difference& difference) {
     json.BeginObject();

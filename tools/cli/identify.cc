@@ -67,9 +67,11 @@ void Print(const Identification& identification) {
 }
 
 std::string ToJson(const Identification& identification) {
-  Json json;
+  Json json("identify");
   json.BeginObject();
-  json.Field("backend", std::string_view(identification.description.name));
+  json.Field("backend", identification.description.name);
+  json.Field("version", identification.description.version);
+  json.Field("device", identification.description.device);
   json.Array("claims", identification.description.arithmetics,
              [&](const std::string& name) { json.Value(std::string_view(name)); });
   json.Array("operators", identification.operators, [&](const Identity& one) {

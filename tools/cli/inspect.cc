@@ -123,7 +123,7 @@ void WriteNode(const format::Node& node, Json& json) {
 }
 
 std::string ToJson(const format::Model& model, const std::vector<inspect::Finding>& findings) {
-  Json json;
+  Json json("inspect");
   json.BeginObject();
   json.Field("ir_version", model.ir_version);
   json.Field("producer", model.producer_name);

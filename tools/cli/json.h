@@ -1,18 +1,23 @@
 // JSON for programs, over RapidJSON's writer: keys in the order written, scales as hex floats.
+// Each document has a schema, schema/NAME.schema.json, and begins with its provenance.
 #pragma once
 
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "provenance.h"
 
 namespace qtx::cli {
 
 class Json {
  public:
-  Json() { writer_.SetIndent(' ', 1); }
+  explicit Json(std::string_view schema) : schema_(schema) { writer_.SetIndent(' ', 1); }
   void BeginObject() { writer_.StartObject(); }
   void EndObject() { writer_.EndObject(); }
   void BeginArray() { writer_.StartArray(); }
@@ -21,8 +26,14 @@ class Json {
   void Value(std::string_view text) { writer_.String(text.data(), Size(text)); }
   void Value(const char* text) { Value(std::string_view(text)); }
   void Value(bool flag) { writer_.Bool(flag); }
-  void Value(std::signed_integral auto number) { writer_.Int64(number); }
-  void Value(std::unsigned_integral auto number) { writer_.Uint64(number); }
+  /// Beyond 2^53, which many readers of JSON round, the digits as a string.
+  void Value(std::integral auto number) {
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;
+    if (std::cmp_greater(number, kExact) || std::cmp_less(number, -kExact)) {
+      return Value(std::to_string(number));
+    }
+    writer_.Int64(static_cast<std::int64_t>(number));
+  }
 
   void Field(std::string_view key, const auto& value) {
     Key(key);
@@ -38,12 +49,16 @@ class Json {
   void Array(std::string_view key, const auto& elements) {
     Array(key, elements, [this](const auto& element) { this->Value(element); });
   }
-  std::string Text() const { return std::string(buffer_.GetString(), buffer_.GetSize()) + "\n"; }
+  /// The document.  REQUIRES: one object with at least one member was written.
+  std::string Text() const {
+    return MakeDocument(schema_, {buffer_.GetString(), buffer_.GetSize()}) + "\n";
+  }
 
  private:
   static rapidjson::SizeType Size(std::string_view text) {
     return static_cast<rapidjson::SizeType>(text.size());
   }
+  std::string_view schema_;
   rapidjson::StringBuffer buffer_;
   rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
 };

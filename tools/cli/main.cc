@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "feature_option.h"
+#include "provenance.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/convert/convert.h"
 #include "standard_streams.h"
@@ -449,6 +450,11 @@ void AddReview(CLI::App& app, ReviewOptions& options) {
   command->add_option("--html", options.html, "Review as one offline HTML page to this file");
 }
 
+void AddSchema(CLI::App& app, SchemaOptions& options) {
+  auto* command = app.add_subcommand("schema", "Print the JSON Schema of a JSON output");
+  command->add_option("name", options.name, "As in qtx/NAME/1 (default: list the names)");
+}
+
 CLI::App* AddSpec(CLI::App& app) {
   auto* command = app.add_subcommand("spec", "Run, measure and extend the specification");
   command->require_subcommand(1);
@@ -526,7 +532,7 @@ int OnFile(const std::string& file, int (*command)(const std::type_identity_t<Op
 int Main(int argc, char** argv) {
   CLI::App app("Quantized tensors for ONNX: format, exact reference, conformance suite", "qtx");
   app.require_subcommand(1);
-  app.set_version_flag("--version", QTX_VERSION);
+  app.set_version_flag("--version", VersionText());
   app.failure_message([](const CLI::App* program, const CLI::Error& error) {
     std::string name = program->get_name();
     for (const CLI::App* command : program->get_subcommands()) name += " " + command->get_name();
@@ -548,6 +554,7 @@ int Main(int argc, char** argv) {
   FuzzOptions fuzz;
   BenchOptions bench;
   ReviewOptions review;
+  SchemaOptions schema;
   SpecRunOptions spec_run;
   SpecHtmlOptions spec_html;
   SpecCoverageOptions spec_coverage;
@@ -568,6 +575,7 @@ int Main(int argc, char** argv) {
   AddFuzz(app, fuzz);
   AddBench(app, bench);
   AddReview(app, review);
+  AddSchema(app, schema);
   CLI::App* spec = AddSpec(app);
   AddSpecRun(*spec, spec_run);
   AddSpecHtml(*spec, spec_html);
@@ -598,6 +606,7 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("fuzz")) return Fuzz(fuzz);
   if (app.got_subcommand("bench")) return Bench(bench);
   if (app.got_subcommand("review")) return Review(review);
+  if (app.got_subcommand("schema")) return Schema(schema);
   if (spec->got_subcommand("html")) return SpecHtml(spec_html);
   if (spec->got_subcommand("coverage")) return SpecCoverage(spec_coverage);
   if (spec->got_subcommand("new")) return SpecNew(spec_new);

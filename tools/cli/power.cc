@@ -14,6 +14,7 @@
 #include "data_folders.h"
 #include "faulty/faulty.h"
 #include "model_cache.h"
+#include "provenance.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/model.h"
 
@@ -81,7 +82,7 @@ Result<std::optional<PowerReport>> MeasureOnnx(const PowerOptions& options,
 }
 
 void Print(const PowerReport& report, const std::optional<PowerReport>& onnx) {
-  fmt::print("{}", conformance::ToText(report));
+  fmt::print("{}\n{}", conformance::Summary(ThisProvenance()), conformance::ToText(report));
   if (!onnx) return;
   fmt::print("\nONNX's own {} node tests on quantization catch {} of these {} faults:\n",
              onnx->cases, onnx->caught(), onnx->faults.size());
@@ -99,7 +100,8 @@ int Power(const PowerOptions& options) {
   if (!report.has_value()) return Fail(report.error());
   const auto onnx = MeasureOnnx(options, *faults);
   if (!onnx.has_value()) return Fail(onnx.error());
-  const std::string json = conformance::ToJson(*report, *onnx ? &**onnx : nullptr);
+  const std::string json =
+      MakeDocument("power", conformance::ToJson(*report, *onnx ? &**onnx : nullptr));
   if (options.json == "-") {
     fmt::print("{}", json);
   } else {

@@ -108,7 +108,7 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
 }
 
 void PrintJson(const QuantizeOptions& options, const Quantized& quantized) {
-  Json json;
+  Json json("quantize");
   json.BeginObject();
   WriteLedger(quantized.ledger, json);
   json.EndObject();

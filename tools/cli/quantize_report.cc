@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "float_executor.h"
+#include "provenance.h"
 #include "qtx/inspect/inspect.h"
 #include "qtx/reference/interpreter.h"
 
@@ -82,6 +83,8 @@ Result<void> WriteReport(const quantize::QuantizationReport& report, const forma
   std::string text = quantize::ToJson(report);
   if (path.ends_with(".html")) {
     QTX_ASSIGN_OR_RETURN(text, inspect::ToHtml(quantized, report.model, text));
+  } else {
+    text = MakeDocument("quantization_report", text);
   }
   return format::WriteFileAtomically(path, text);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "provenance.h"
 #include "qtx/format/model.h"
 #include "report_files.h"
 
@@ -15,8 +16,9 @@ int ReportMerge(const MergeOptions& options) {
   }
   auto parts = ReadReports(options.reports);
   if (!parts.has_value()) return Fail(parts.error());
-  const auto merged = conformance::MergeReports(*std::move(parts));
+  auto merged = conformance::MergeReports(*std::move(parts));
   if (!merged.has_value()) return Fail(merged.error());
+  merged->provenance = ThisProvenance();
   const conformance::Report& report = *merged;
   const ReportFiles files{options.json ? "-" : options.output, options.junit, options.html};
   if (auto written = WriteReports(report, files); !written.has_value()) {

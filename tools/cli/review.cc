@@ -14,6 +14,7 @@
 #include "data_folders.h"
 #include "model_cache.h"
 #include "progress.h"
+#include "provenance.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
 #include "qtx/spec/chapters.h"
@@ -99,12 +100,16 @@ Result<spec::Review> Make(const ReviewOptions& options, ModelCache& models) {
   return spec::MakeReview(std::move(proposal), review);
 }
 
+std::string ReviewDocument(const spec::Review& review) {
+  return MakeDocument("review", spec::ToJson(review));
+}
+
 Result<void> Write(const spec::Review& review, const ReviewOptions& options) {
   if (!options.html.empty()) {
     QTX_RETURN_IF_ERROR(format::WriteFileAtomically(options.html, spec::ToHtml(review)));
   }
   if (options.json.empty() || options.json == "-") return {};
-  return format::WriteFileAtomically(options.json, spec::ToJson(review));
+  return format::WriteFileAtomically(options.json, ReviewDocument(review));
 }
 
 }  // namespace
@@ -118,7 +123,7 @@ int Review(const ReviewOptions& options) {
   if (const auto written = Write(*review, options); !written.has_value()) {
     return Fail(written.error());
   }
-  fmt::print("{}", options.json == "-" ? spec::ToJson(*review) : spec::ToText(*review));
+  fmt::print("{}", options.json == "-" ? ReviewDocument(*review) : spec::ToText(*review));
   for (const spec::BackendEffect& backend : review->backends) {
     if (!backend.error) continue;
     (void)Fail({backend.error->code, "backend " + backend.name, backend.error->message});

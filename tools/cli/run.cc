@@ -27,6 +27,7 @@ using format::ValueInfo;
 constexpr std::size_t kMaxName = 200;  // of a node, on a terminal
 
 struct RunOutcome {
+  backend::Description backend;
   std::vector<Tensor> outputs;
   std::optional<reference::Counters> counters;  // of the reference, which alone has them
   std::vector<reference::Unmodelled> unmodelled;
@@ -62,8 +63,8 @@ Result<RunOutcome> RunReference(const format::Model& model, const std::vector<Te
     return AsUsage("--node-arithmetic", prepared.error());
   }
   auto outputs = prepared->Run(inputs);
-  if (!outputs.has_value()) return At(options.model, outputs.error());
-  return RunOutcome{*std::move(outputs), prepared->counters(), {}};
+  if (!outputs.has_value()) return OfRequest(options.backend, options.model, outputs.error());
+  return RunOutcome{{}, *std::move(outputs), prepared->counters(), {}};
 }
 
 Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
@@ -86,6 +87,7 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
     QTX_ASSIGN_OR_RETURN(outcome.unmodelled,
                          reference::FindUnmodelled(model, options.arithmetic, by_node,
                                                    FeaturesOf(options.features)));
+    outcome.backend = description;
     return outcome;
   }
   if (options.counters || !options.node_arithmetics.empty() || !options.features.empty()) {
@@ -99,7 +101,7 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
   if (!prepared.has_value()) return OfRequest(options.backend, options.model, prepared.error());
   auto outputs = (*prepared)->Run(inputs);
   if (!outputs.has_value()) return OfRequest(options.backend, options.model, outputs.error());
-  return RunOutcome{*std::move(outputs), std::nullopt, {}};
+  return RunOutcome{description, *std::move(outputs), std::nullopt, {}};
 }
 
 // File names for values. Names may contain '/', ':' and ';', be too long, or collide after
@@ -145,8 +147,12 @@ Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
 void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
                   const std::vector<std::string>& paths, const RunOptions& options) {
   const std::vector<Tensor>& outputs = outcome.outputs;
-  Json json;
+  Json json("run");
   json.BeginObject();
+  json.Field("backend", outcome.backend.name);
+  json.Field("version", outcome.backend.version);
+  json.Field("device", outcome.backend.device);
+  json.Field("arithmetic", options.arithmetic);
   json.Key("outputs");
   json.BeginArray();
   for (std::size_t i = 0; i < outputs.size(); ++i) {

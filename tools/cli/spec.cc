@@ -204,7 +204,7 @@ void PrintLine(const Line& line) {
 }
 
 std::string ToJson(const std::vector<Line>& lines, bool passed) {
-  Json json;
+  Json json("spec_run");
   json.BeginObject();
   json.Field("passed", passed);
   const auto write = [&json](const Line& line) {

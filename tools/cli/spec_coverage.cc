@@ -42,7 +42,7 @@ void Print(const TextCoverage& text) {
 }
 
 std::string ToJson(const TextCoverage& text) {
-  Json json;
+  Json json("spec_coverage");
   const auto dangling = [&json](const Dangling& one) {
     json.BeginObject();
     json.Field("place", one.place);

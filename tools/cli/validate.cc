@@ -13,6 +13,7 @@
 #include "feature_option.h"
 #include "model_cache.h"
 #include "progress.h"
+#include "provenance.h"
 #include "qtx/conformance/journal.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
@@ -93,7 +94,7 @@ bool AnythingHolds(const Report& report, const std::vector<Case>& cases,
 }
 
 struct Plan {
-  std::string folder;
+  std::string folder, suite_digest;
   std::vector<Case> cases;  // before sharding
   conformance::Shard shard;
   std::vector<BackendSource> sources;
@@ -108,8 +109,8 @@ Result<Plan> MakePlan(const ValidateOptions& options, const conformance::Shard& 
   QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ChooseCases(options, suite));
   QTX_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> expected, ReadExpectations(options));
   QTX_ASSIGN_OR_RETURN(std::vector<BackendSource> sources, ChooseBackends(options, expected));
-  return Plan{folder, std::move(cases), shard, std::move(sources),
-              conformance::StaleExpectations(expected, suite.cases)};
+  return Plan{folder, suite.digest,       std::move(cases),
+              shard,  std::move(sources), conformance::StaleExpectations(expected, suite.cases)};
 }
 
 Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Journal* journal) {
@@ -123,6 +124,8 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
   const std::vector<Case> cases =
       conformance::Select(plan.cases, {.filters = {}, .level = "", .shard = plan.shard});
   Report report = conformance::RunSuite(plan.folder, cases, plan.sources, run);
+  report.provenance = ThisProvenance();
+  report.suite_digest = plan.suite_digest;
   report.shard = plan.shard.index;
   report.shards = plan.shard.count;
   report.stale_expectations = plan.stale_expectations;

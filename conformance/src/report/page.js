@@ -124,6 +124,21 @@ function showHead() {
                      `${plural(cases.length, 'case')} of ${data.suite}`);
 }
 
+/** What made the report: a line for each run, which opens to its facts. */
+function showProvenance() {
+  const told = data.runs.filter(facts => facts.length);
+  for (const facts of told) {
+    const fact = Object.fromEntries(facts);
+    $('#provenance').append(h('details', null,
+      h('summary', null, `qtx ${fact.qtx.replace(/[0-9a-f]{40}/, id => id.slice(0, 12))} · ${fact.date} · ${fact.processor}`),
+      h('dl', null, facts.map(([label, value]) => [h('dt', null, label), h('dd', null, value)]))));
+  }
+  const programs = new Set(told.map(facts => Object.fromEntries(facts).qtx));
+  if (programs.size > 1) {
+    $('#provenance').append(h('p', {class: 'bad'}, `These runs are of ${programs.size} commits of qtx.`));
+  }
+}
+
 const runColumns = () => outcomes.filter(o => o.name === 'pass' || o.name === 'fail' ||
                                               runs.some(run => run.counts[outcomes.indexOf(o)]));
 
@@ -1024,6 +1039,7 @@ function tensorPair(values) {
 
 function start() {
   showHead();
+  showProvenance();
   showFindings();
   showRuns();
   showMatrix();

@@ -100,6 +100,17 @@ class Head(Browser):
                     else:
                         self.assertEqual(count, 0)
 
+    def test_says_what_made_each_run(self):
+        self.open("known")
+        self.assertEqual(self.all("#provenance summary"), [
+            f"qtx 0.1.0, commit {12 * digit} · 2026-11-24T11:30:00Z · A processor, 2 threads" for digit in "ab"])
+        self.assertEqual(self.one("#provenance .bad"), "These runs are of 2 commits of qtx.")
+        facts = dict(zip(self.all("#provenance dt"), self.all("#provenance dd")))  # of the second
+        self.assertEqual(facts["qtx"], "0.1.0, commit " + 40 * "b")
+        self.assertIn("onerror=alert(2)", facts["command"])
+        self.open("wrong")
+        self.assertEqual(self.all("#provenance *"), [])  # a report without provenance
+
     def test_puts_the_findings_first(self):
         self.open("known")
         says = self.all(".findings .says")

@@ -137,6 +137,19 @@ Report Known() {
   elsewhere.description.device = "AMX";
   Report report;
   report.suite = "/src/conformance/cases";
+  Provenance run{.date = "2026-11-24T11:30:00Z",
+                 .version = "0.1.0",
+                 .commit = std::string(40, 'a'),
+                 .compiler = "GNU 12.2.0",
+                 .build_type = "Release",
+                 .libraries = {{"gmp", "6.2.1"}, {"mpfr", "4.2.0"}},
+                 .processor = "A processor",
+                 .threads = 2,
+                 .instruction_sets = {"avx2", "fma"},
+                 .command = {"validate", "--backend", "npu"}};
+  report.merged = {run, run};
+  report.merged[1].commit = std::string(40, 'b');
+  report.merged[1].command = {"validate", "--backend", kHostile};
   report.backends = {bad, good, elsewhere, hostile, mute};
   report.stale_expectations = {"list.txt:3: gone/*"};
   return report;

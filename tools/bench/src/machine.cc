@@ -6,13 +6,13 @@
 #include <atomic>
 #include <barrier>
 #include <cstddef>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <thread>
 
 #include "clock.h"
 #include "loops.h"
+#include "qtx/conformance/provenance.h"
 
 namespace qtx::bench {
 namespace {
@@ -107,20 +107,11 @@ Bandwidth MeasureBandwidth(const Level& level, int threads, double seconds) {
   return {level.name, static_cast<std::int64_t>(bytes), threads, total / time / 1e9};
 }
 
-std::string ProcessorName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
 }  // namespace
 
 Machine MeasureMachine(const std::vector<int>& threads, double seconds) {
   Machine machine;
-  machine.processor = ProcessorName();
+  machine.processor = conformance::ThisProcessor().name;
   for (const int count : threads) {
     for (const PeakLoop& loop : PeakLoops()) {
       machine.peaks.push_back(MeasurePeak(loop, count, seconds));

@@ -151,7 +151,6 @@ void WriteMachine(Writer& writer, const Machine& machine) {
 std::string ToJson(const Report& report) {
   Writer writer;
   writer.BeginObject();
-  writer.Field("program", std::string_view("qtx bench " QTX_VERSION));
   WriteMachine(writer, report.machine);
   writer.Field("rounds", report.options.rounds);
   writer.Field("seconds_per_turn", report.options.seconds);
@@ -163,7 +162,7 @@ std::string ToJson(const Report& report) {
     writer.Field("reason", skipped.reason);
   });
   writer.EndObject();
-  return writer.Text();
+  return conformance::Document("bench", report.provenance, writer.Text());
 }
 
 }  // namespace qtx::bench

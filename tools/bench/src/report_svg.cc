@@ -278,7 +278,8 @@ std::string ToSvg(const Report& report) {
     if (std::ranges::find(backends, row.label) == backends.end()) backends.push_back(row.label);
   }
   const double head = kLegendHeight + 26;
-  const double height = head + kPanelHeight * static_cast<double>(panels.size());
+  const double foot = 24;
+  const double height = head + kPanelHeight * static_cast<double>(panels.size()) + foot;
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n{2}<rect width=\"100%\" height=\"100%\" "
@@ -291,6 +292,7 @@ std::string ToSvg(const Report& report) {
                        head + kPanelHeight * static_cast<double>(i));
     svg += Plot(panels[i]).Svg(backends) + "</g>\n";
   }
+  svg += Label(kLeft, height - 8, "small", Escaped(conformance::Summary(report.provenance)));
   return svg + "</svg>\n";
 }
 

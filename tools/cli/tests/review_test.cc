@@ -166,7 +166,7 @@ TEST_F(QtxReview, WritesJsonAndAPage) {
   const Outcome outcome =
       Run("review 3 --backend faulty:none --json - --html " + Path("r.html") + Suite());
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_TRUE(outcome.out.starts_with("{\n \"proposal\": {\n"));
+  EXPECT_TRUE(outcome.out.starts_with("{\n \"schema\": \"qtx/review/1\",\n"));
   EXPECT_THAT(outcome.out, HasSubstr("\"flipped_cases\": 1"));
   EXPECT_TRUE(Contents(Path("r.html")).starts_with("<!doctype html>"));
   EXPECT_EQ(Run("review 3 --json " + Path("none/r.json") + Suite()).status, 4);

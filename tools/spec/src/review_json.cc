@@ -135,7 +135,7 @@ void WriteCases(const CaseEffect& effect, Json& json) {
 void WriteBackends(const Review& review, Json& json) {
   json.Objects("backends", review.backends, [&](const BackendEffect& one) {
     json.Field("name", one.name);
-    if (one.error) json.Field("error", one.error->where + ": " + one.error->message);
+    if (one.error) json.Field("error", one.error->Text());
     json.Field("asked", one.asked);
     json.Field("stays", one.stays);
     json.Field("fails_both", one.fails_both);

@@ -183,7 +183,7 @@ std::string BackendsText(const Review& review) {
   std::string out = Heading("Backends");
   for (const BackendEffect& one : review.backends) {
     if (!one.error) continue;
-    out += fmt::format("  {:<28} {}: {}\n", one.name, one.error->where, one.error->message);
+    out += fmt::format("  {:<28} {}\n", one.name, one.error->Text());
   }
   if (review.cases.flips.empty()) return out + "No answer changes, so none stops conforming.\n";
   out += fmt::format("  {:<28} {:>6} {:>11} {:>12} {:>6} {:>10} {:>12}\n", "on the flipped results",

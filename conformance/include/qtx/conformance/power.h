@@ -56,9 +56,8 @@ bool HasPower(const PowerReport& report);
 /// A table with one row per fault, then the totals.
 std::string ToText(const PowerReport& report);
 
-/// Keys: suite, cases, faults[] {name, says, source, caught_by[], caught_by_core, caught_by_tagged,
-/// diagnosis, diagnosed}, blamed[], totals{faults, caught, caught_by_core, caught_by_tagged,
-/// diagnosed}, seconds. `other` is written under `onnx_node_tests`, with the same keys.
+/// The members of a document of tools/cli/schema/power.schema.json after its provenance. `other` is
+/// written under `onnx_node_tests`.
 std::string ToJson(const PowerReport& report, const PowerReport* other = nullptr);
 
 }  // namespace qtx::conformance

@@ -21,17 +21,8 @@ std::string Printable(std::string_view text, std::size_t limit);
 /// `max_listed` per row. Plain ASCII, at most 120 columns if names allow.
 std::string ToText(const Report& report, std::size_t max_listed = 20);
 
-/// The whole report, readable by ParseReport, except evidence of more than 65536 elements. Keys:
-/// suite, selected, shard?, shards?, conforms, stale_expectations[], strict_expectations,
-/// backends[] {name, source, version, device, arithmetics[], arithmetic, counts{pass, fail,
-/// unsupported, crash, timeout, protocol_error, expected_fail, unexpected_pass, not_applicable},
-/// seconds, error?, error_where?, error_message?, error_code?, findings[] {operators[], candidate,
-/// says, failing, explained}, cases[] {id, position, arithmetic, outcome, spec, why, where, op,
-/// level, tags[], diagnosis, explained_by[], differences[] {output, mismatch, elements, differing,
-/// unit, tolerance{ulp, relative, absolute}, histogram{}, first[]}, evidence? {inputs[],
-/// expected[], got[]}, error_output?, unstable?, unmodelled?[], reversed?, seconds}}. An evidence
-/// tensor has name, elem_type, dims[], quantization? {scale[] as hex floats, offset[], axis[],
-/// block_shape[], quant_min, quant_max, scheme, requantization} and data (hexadecimal digits).
+/// The whole report, readable by ParseReport, except evidence of more than 65536 elements: a
+/// document of tools/cli/schema/validate.schema.json.
 std::string ToJson(const Report& report);
 
 /// The inverse of ToJson. Unknown keys are skipped, counts are recomputed; `where` names the text
@@ -45,7 +36,9 @@ inline constexpr std::int64_t kMaxReportBytes = std::int64_t{1} << 28;
 /// version, device) and arithmetic become one row with the cases in the suite's order. A case that
 /// occurs twice counts once, with the worse outcome and a note of the other. Equal findings are
 /// merged; times and their counts are added.
-/// Errors: kInvalid when a shard is missing, or numbers of shards differ.
+/// The result has the provenance of each; the caller sets its own.
+/// Errors: kInvalid when a shard is missing, numbers of shards differ, or shards are of different
+/// commits or suites.
 Result<Report> MergeReports(std::vector<Report> parts);
 
 /// One <testsuite> per backend and arithmetic; a <testcase> has the class "backend.arithmetic.op"

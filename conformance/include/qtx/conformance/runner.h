@@ -15,6 +15,7 @@
 #include "qtx/backend/backend.h"
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/diagnosis.h"
+#include "qtx/conformance/provenance.h"
 #include "qtx/format/feature.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -151,13 +152,19 @@ struct BackendReport {
 };
 
 struct Report {
-  std::string suite;          // its folder
-  std::int64_t selected = 0;  // number of cases selected
-  std::int64_t shard = 1;     // 1 .. shards
+  Provenance provenance;           // of this report
+  std::vector<Provenance> merged;  // of the runs that it was merged from; none: it is of one run
+  std::string suite;               // its folder
+  std::string suite_digest;        // Suite::digest
+  std::int64_t selected = 0;       // number of cases selected
+  std::int64_t shard = 1;          // 1 .. shards
   std::int64_t shards = 1;
   std::vector<BackendReport> backends;
   std::vector<std::string> stale_expectations;  // of StaleExpectations
   bool strict_expectations = false;             // stale lines count as failures
+
+  /// The runs that the results come from.
+  std::vector<Provenance> runs() const { return merged.empty() ? std::vector{provenance} : merged; }
 };
 
 class Journal;

@@ -15,6 +15,7 @@ namespace qtx::conformance {
 struct Suite {
   std::string folder;
   std::vector<Case> cases;  // by path of the file, then in the file's order
+  std::string digest;       // of the case files; of the ids alone for third-party data
 };
 
 inline constexpr std::int64_t kMaxCases = 1'000'000;  // of one suite

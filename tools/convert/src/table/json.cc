@@ -17,10 +17,15 @@ rapidjson::SizeType Size(std::string_view text) {
 }
 void Key(std::string_view key, Writer& writer) { writer.Key(key.data(), Size(key)); }
 
+// JSON has no number that begins with 0, except 0 itself.
+bool IsNumber(std::string_view text) {
+  return !text.empty() && (text == "0" || text[0] != '0') &&
+         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 void WriteItem(std::string_view text, Column::Form form, Writer& writer) {
-  const bool number = form == Column::Form::kInteger ||
-                      (form == Column::Form::kText && !text.empty() &&
-                       std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; }));
+  const bool number =
+      form == Column::Form::kInteger || (form == Column::Form::kText && IsNumber(text));
   if (number) {
     writer.RawValue(text.data(), text.size(), rapidjson::kNumberType);
   } else {

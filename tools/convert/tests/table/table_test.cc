@@ -75,6 +75,13 @@ TEST(JsonTable, NestsAsInspectDoes) {
   EXPECT_THAT(text, HasSubstr("\"shape\": [\n    2,\n    3\n   ]"));
 }
 
+TEST(JsonTable, KeepsASymbolOfDigits) {
+  const std::vector<table::Record> records = {{{"name", "a"}, {"shape", "007 0 12"}}};
+  const std::string text = table::JsonText(records);
+  EXPECT_THAT(text, HasSubstr("\"007\",\n    0,\n    12\n"));
+  EXPECT_EQ(table::ParseJson(text).value(), records);
+}
+
 format::Model Bare(format::Model model) {
   model.graph.inputs[0].type->quantization.reset();
   model.graph.outputs[0].type->statistics.reset();

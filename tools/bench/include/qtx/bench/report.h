@@ -6,10 +6,12 @@
 
 #include "qtx/bench/machine.h"
 #include "qtx/bench/race.h"
+#include "qtx/conformance/provenance.h"
 
 namespace qtx::bench {
 
 struct Report {
+  conformance::Provenance provenance;
   Machine machine;
   RaceOptions options;
   Results results;
@@ -22,7 +24,7 @@ const Peak* PeakOf(const Machine& machine, const Row& row);
 std::string ToText(const Machine& machine);
 std::string ToText(const Machine& machine, const Results& results);
 
-/// `rows[]` and the machine; the keys in README.md are stable.
+/// The document of tools/cli/schema/bench.schema.json.
 std::string ToJson(const Report& report);
 
 /// Rooflines (GOP/s over operations per byte), one for each number of threads and for integers and

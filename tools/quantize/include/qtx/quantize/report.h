@@ -92,7 +92,8 @@ class Comparison {
   std::int64_t samples_ = 0;
 };
 
-/// A JSON object with the fields above; an infinite SQNR is null; scales are hex floats.
+/// The members of a document of tools/cli/schema/quantization_report.schema.json after its
+/// provenance.
 std::string ToJson(const QuantizationReport& report);
 
 }  // namespace qtx::quantize
