@@ -368,8 +368,7 @@ Result<void> QuantizedSoftmaxAxis(const Application& a) {
   const Dims* dims = DimsOf(a.Input(0));
   if (dims == nullptr) return {};
   const auto rank = static_cast<std::int64_t>(dims->size());
-  const std::int64_t axis =
-      Application{*FindSchema("", "Softmax"), a.node, opset->i, {}, {}}.Int("axis");
+  const std::int64_t axis = Attributes(*FindSchema("", "Softmax"), a.node, opset->i).Int("axis");
   if (axis >= -rank && axis < rank) return {};
   return BadAttribute("axis", std::to_string(axis),
                       "a value in [-" + std::to_string(rank) + ", " + std::to_string(rank) + ")");

@@ -16,6 +16,10 @@ namespace qtx::format::catalogue {
 
 using Indices = std::vector<std::size_t>;
 
+/// The row of an operator: its section's, else what ONNX or ONNX Runtime says of it. Some files have
+/// operators of ONNX Runtime in ONNX's domain. nullptr where there is none.
+const OpSchema* FindRow(std::string_view domain, std::string_view op_type);
+
 // Errors -----------------------------------------------------------------------------------------
 
 /// "INTS"; the number where there is no such type.

@@ -780,7 +780,8 @@ void AddPools(std::vector<OpSchema>& rows) {
                   {"max_pool.C8", IntWithin("storage_order", 0, 1)}},
        .shape = PoolShape,
        .shape_clause = "max_pool.C6",
-       .type = MaxPoolType});
+       .type = MaxPoolType,
+       .copies_elements = true});
   rows.push_back(
       {.op_type = "LpPool",
        .inputs = {{"x"}},
@@ -820,6 +821,7 @@ void AddGlobalPools(std::vector<OpSchema>& rows) {
                              {"global_max_pool.C2", RankAtLeast(0, 3)},
                              {"global_max_pool.C3", WindowNoEmptyAxis(0)}},
                             "global_max_pool.C4"));
+  rows.back().copies_elements = true;
 }
 
 void AddQLinearPools(std::vector<OpSchema>& rows) {
@@ -888,7 +890,8 @@ void AddResizers(std::vector<OpSchema>& rows) {
                              {"depth_to_space.C4", BlockDepth},
                              {"depth_to_space.C5", StringOneOf("mode", {"DCR", "CRD"})}},
                   .shape = DepthToSpaceShape,
-                  .shape_clause = "depth_to_space.C6"});
+                  .shape_clause = "depth_to_space.C6",
+                  .copies_elements = true});
   rows.push_back({.op_type = "SpaceToDepth",
                   .inputs = {{"data"}},
                   .outputs = {{"y"}},
@@ -899,7 +902,8 @@ void AddResizers(std::vector<OpSchema>& rows) {
                              {"space_to_depth.C4", BlockArea},
                              {"space_to_depth.C6", SpaceToDepthOrder}},
                   .shape = SpaceToDepthShape,
-                  .shape_clause = "space_to_depth.C5"});
+                  .shape_clause = "space_to_depth.C5",
+                  .copies_elements = true});
 }
 
 }  // namespace
