@@ -19,7 +19,9 @@ std::string_view DomainOf(std::string_view domain) {
 std::vector<OpSchema> MakeRows() {
   std::vector<OpSchema> rows;
   catalogue::AddElementwise(rows);
-  catalogue::AddWindows(rows);
+  catalogue::AddConvolutions(rows);
+  catalogue::AddPools(rows);
+  catalogue::AddResizing(rows);
   catalogue::AddMovement(rows);
   catalogue::AddSlicing(rows);
   catalogue::AddReshaping(rows);
@@ -27,7 +29,9 @@ std::vector<OpSchema> MakeRows() {
   catalogue::AddReductions(rows);
   catalogue::AddMatrices(rows);
   catalogue::AddNormalizations(rows);
-  catalogue::AddQuantized(rows);
+  catalogue::AddAttention(rows);
+  catalogue::AddQuantizers(rows);
+  catalogue::AddQLinear(rows);
   catalogue::AddRecurrent(rows);
   std::ranges::sort(rows, {},
                     [](const OpSchema& row) { return std::pair(row.domain, row.op_type); });
