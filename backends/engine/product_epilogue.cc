@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "engine/weights.h"
-#include "qtx/format/bias.h"
+#include "qtx/format/accumulator.h"
 
 namespace qtx::backend::engine {
 namespace {

@@ -1,59 +1,32 @@
 #include "qtx/format/attributes.h"
 
-#include <algorithm>
-
-#include "catalogue/onnx_operators.h"
+#include "catalogue/rules.h"
 #include "qtx/format/catalogue.h"
 
 namespace qtx::format {
-namespace {
+
+Attributes::Attributes(const Node& node, std::int64_t opset)
+    : node_(node), opset_(opset), row_(catalogue::FindRow(node.domain, node.op_type)) {}
 
 template <typename T>
-T DefaultIn(const Node& node, std::string_view attribute) {
-  const OpSchema* schema = FindSchema(node.domain, node.op_type);
-  const AttributeRule* rule =
-      schema == nullptr ? nullptr : schema->FindAttribute(attribute, NewestOpset());
+T Attributes::DefaultOf(std::string_view name) const {
+  const AttributeRule* rule = row_ == nullptr ? nullptr : row_->FindAttribute(name, opset_);
   const T* value = rule == nullptr ? nullptr : std::get_if<T>(&rule->otherwise);
   return value == nullptr ? T() : *value;
 }
 
-// The first opset whose entry of the operator has what is asked for.
-template <typename Has>
-std::int64_t FirstOpset(std::string_view op_type, Has has) {
-  for (const catalogue::OnnxOperator& op : catalogue::OnnxOperators()) {
-    if (op.op_type == op_type && has(op)) return op.since;
-  }
-  return 0;
+std::int64_t Attributes::Int(std::string_view name) const {
+  return node_.IntOr(name, DefaultOf<std::int64_t>(name));
 }
 
-}  // namespace
-
-std::int64_t IntOf(const Node& node, std::string_view attribute) {
-  return node.IntOr(attribute, DefaultIn<std::int64_t>(node, attribute));
+float Attributes::Float(std::string_view name) const {
+  return node_.FloatOr(name, DefaultOf<float>(name));
 }
 
-float FloatOf(const Node& node, std::string_view attribute) {
-  return node.FloatOr(attribute, DefaultIn<float>(node, attribute));
+std::string Attributes::String(std::string_view name) const {
+  return node_.StringOr(name, std::string(DefaultOf<std::string_view>(name)));
 }
 
-std::string StringOf(const Node& node, std::string_view attribute) {
-  return node.StringOr(attribute, std::string(DefaultIn<std::string_view>(node, attribute)));
-}
-
-std::int64_t OpsetOf(std::string_view op_type) {
-  return FirstOpset(op_type, [](const catalogue::OnnxOperator&) { return true; });
-}
-
-std::int64_t OpsetOfAttribute(std::string_view op_type, std::string_view attribute) {
-  return FirstOpset(op_type, [&](const catalogue::OnnxOperator& op) {
-    return std::ranges::find(op.Attributes(), attribute, &catalogue::OnnxAttribute::name) !=
-           op.Attributes().end();
-  });
-}
-
-std::int64_t OpsetOfInput(std::string_view op_type, std::size_t input) {
-  return FirstOpset(op_type,
-                    [&](const catalogue::OnnxOperator& op) { return op.most_inputs > input; });
-}
+const OpSchema* Attributes::schema() const { return FindSchema(node_.domain, node_.op_type); }
 
 }  // namespace qtx::format

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "check_rules.h"
+#include "qtx/format/accumulator.h"
+#include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::format {
@@ -25,11 +27,6 @@ std::optional<Quantization> QuantizationOf(const ModelView& view, const std::str
   return *std::move(resolved);
 }
 
-bool HasAccumulator(const Node& node) {
-  return node.domain.empty() && node.inputs.size() >= 2 &&
-         (node.op_type == "Conv" || node.op_type == "Gemm" || node.op_type == "MatMul");
-}
-
 // requantization.C3: multiplier * 2^-31 * 2^-shift is alpha * x_scale * w_scale / y_scale.
 void CheckAgainstScales(const ModelView& view, const Node& node, const Quantization& y,
                         const std::string& place, Findings& findings) {
@@ -48,7 +45,7 @@ void CheckAgainstScales(const ModelView& view, const Node& node, const Quantizat
                                "1 or " + std::to_string(w->scale.size())));
     return;
   }
-  const double alpha = node.op_type == "Gemm" ? node.FloatOr("alpha", 1) : 1;
+  const double alpha = node.op_type == "Gemm" ? Attributes(node).Float("alpha") : 1;
   for (std::size_t c = 0; c < w->scale.size(); ++c) {
     const std::size_t i = r.multiplier.size() == 1 ? 0 : c;
     const double ratio = alpha * static_cast<double>(x->scale[0]) * w->scale[c] / y.scale[0];

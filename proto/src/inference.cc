@@ -7,6 +7,7 @@
 #include "catalogue/onnx_operators.h"
 #include "catalogue/onnx_shapes.h"
 #include "catalogue/propagation.h"
+#include "catalogue/rules.h"
 
 namespace qtx::format {
 namespace {
@@ -47,8 +48,6 @@ Dims KnownDims(Dims dims) {
   for (std::int64_t& size : dims) size = std::max(size, kUnknownSize);
   return dims;
 }
-
-bool IsOnnx(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 }  // namespace
 
@@ -128,11 +127,7 @@ std::vector<ValueFacts> Inference::FactsOf(const std::vector<std::string>& names
 // stock one, otherwise whether the opset has the operator and its attributes.
 Result<void> Inference::VisitOnnx(Application& a, bool has_section) const {
   const catalogue::OnnxOperator* op = catalogue::FindOnnxOperator(a.node.op_type, opset_);
-  if (op == nullptr) {
-    return Error{ErrorCode::kInvalid, "",
-                 "ONNX has no operator " + a.node.op_type + " in opset " + std::to_string(opset_),
-                 "graph.C4"};
-  }
+  if (op == nullptr) return CheckOnnxForm(a.node, opset_);  // which refuses it
   if (has_section && !is_stock_) return catalogue::CheckOnnxAttributes(*op, a.node, opset_);
   QTX_RETURN_IF_ERROR(
       catalogue::CheckOnnxApplication(*op, a.node, opset_, TypesOf(a.inputs), TypesOf(a.outputs)));
@@ -144,7 +139,8 @@ Result<void> Inference::VisitOnnx(Application& a, bool has_section) const {
 Result<void> Inference::CheckSection(Application& a) const {
   constexpr std::int64_t kOldestDefined = 13;
   Result<void> checked = CheckApplication(a);
-  if (checked.has_value() || opset_ >= kOldestDefined || !IsOnnx(a.node.domain)) return checked;
+  if (checked.has_value() || opset_ >= kOldestDefined || !IsOnnxDomain(a.node.domain))
+    return checked;
   Error& error = checked.error();
   if (error.clause != "graph.C5" && error.clause != "graph.C6") return checked;
   const catalogue::OnnxOperator* op = catalogue::FindOnnxOperator(a.node.op_type, opset_);
@@ -187,12 +183,10 @@ void Inference::Propagate(Application& a) {
 
 void Inference::Visit(std::size_t i, const Node& node) {
   static const OpSchema kNoRules;
-  const bool is_onnx = IsOnnx(node.domain);
+  const bool is_onnx = IsOnnxDomain(node.domain);
   const OpSchema* section = FindSchema(node.domain, node.op_type);
   const bool is_microsoft = node.domain == catalogue::kMicrosoftDomain;
-  const OpSchema* rules = section;
-  if (rules == nullptr && is_onnx) rules = catalogue::FindOnnxShape(node.op_type);
-  if (rules == nullptr && is_microsoft) rules = catalogue::FindMicrosoftOperator(node.op_type);
+  const OpSchema* rules = catalogue::FindRow(node.domain, node.op_type);
   if (rules == nullptr) without_shape_rule_.push_back(i);
   Application a{rules == nullptr ? kNoRules : *rules, node, opset_, FactsOf(node.inputs),
                 FactsOf(node.outputs)};

@@ -38,6 +38,7 @@ Result<void> CheckWindowInts(const Node& node, std::string_view name,
   return {};
 }
 
+std::string AutoPadOf(const Node& node) { return Attributes(node).String("auto_pad"); }
 bool IsSame(std::string_view auto_pad) { return auto_pad.starts_with("SAME"); }
 
 // Strides, dilations and pads of each axis.  REQUIRES: CheckWindowAttributes.
@@ -198,7 +199,7 @@ Result<void> CheckKernelShape(const Node& node, std::optional<std::size_t> rank)
 }
 
 Result<void> CheckAutoPad(const Node& node) {
-  const std::string auto_pad = node.StringOr("auto_pad", "NOTSET");
+  const std::string auto_pad = AutoPadOf(node);
   if (auto_pad == "NOTSET" || auto_pad == "VALID" || auto_pad == "SAME_UPPER" ||
       auto_pad == "SAME_LOWER") {
     return {};
@@ -211,8 +212,8 @@ Result<std::vector<WindowAxis>> WindowAxes(const Node& node, std::span<const std
                                            std::span<const std::int64_t> kernel) {
   QTX_RETURN_IF_ERROR(CheckWindowAttributes(node, input.size()));
   QTX_ASSIGN_OR_RETURN(std::vector<WindowAxis> axes, ReadWindowAxes(node, input, kernel));
-  const std::string auto_pad = node.StringOr("auto_pad", "NOTSET");
-  const bool ceil_mode = node.IntOr("ceil_mode", 0) != 0;
+  const std::string auto_pad = AutoPadOf(node);
+  const bool ceil_mode = Attributes(node).Int("ceil_mode") != 0;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     QTX_RETURN_IF_ERROR(PlaceWindow(auto_pad, ceil_mode, i, &axes[i]));
   }
@@ -225,7 +226,7 @@ Result<std::vector<WindowAxis>> TransposedWindowAxes(const Node& node,
   const std::size_t rank = input.size();
   QTX_RETURN_IF_ERROR(CheckTransposedWindowAttributes(node, rank));
   QTX_ASSIGN_OR_RETURN(std::vector<WindowAxis> axes, ReadWindowAxes(node, input, kernel));
-  const std::string auto_pad = node.StringOr("auto_pad", "NOTSET");
+  const std::string auto_pad = AutoPadOf(node);
   const auto paddings = node.IntsOr("output_padding", std::vector<std::int64_t>(rank, 0));
   const Attribute* shape = node.Find("output_shape");
   for (std::size_t i = 0; i < rank; ++i) {

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "qtx/format/attributes.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
+#include "qtx/format/window.h"
 #include "race.h"
 
 namespace qtx::reference::bench {
@@ -90,7 +92,7 @@ PlainNetwork::PlainNetwork(const Model& model) : model_(model) {
 void PlainNetwork::AddConv(const Node& node, const Value& x, Value& y) {
   const Tensor w = *format::LoadInitializer(model_, node.inputs[1]);
   const Tensor b = *format::LoadInitializer(model_, node.inputs[2]);
-  const bool depthwise = node.IntOr("group", 1) > 1;
+  const bool depthwise = format::Attributes(node).Int("group") > 1;
   const auto kernel = static_cast<std::size_t>(w.dims[2] * w.dims[3]);
   const auto depth = static_cast<std::size_t>(depthwise ? w.dims[0] : w.dims[1]);
   auto filter = std::make_unique<std::vector<std::int8_t>>(w.bytes.size());
@@ -101,17 +103,18 @@ void PlainNetwork::AddConv(const Node& node, const Value& x, Value& y) {
   }
   const auto bias = b.As<std::int32_t>();
   biases_.push_back(std::make_unique<std::vector<std::int32_t>>(bias.begin(), bias.end()));
-  const auto strides = node.IntsOr("strides", {1, 1});
-  const auto pads = node.IntsOr("pads", {0, 0, 0, 0});
+  const std::vector<std::int64_t> size = {x.image.height, x.image.width};
+  const auto axes = *format::WindowAxes(node, size, std::span(w.dims).subspan(2));
   const double product = x.scale * static_cast<double>(w.quantization->scale[0]);
-  const PlainLayer layer{.input = x.image,
-                         .output = y.image,
-                         .window = {w.dims[2], w.dims[3], strides[0], pads[0], pads[1]},
-                         .input_offset = x.offset,
-                         .filter_offset = format::OffsetAt(*w.quantization, 0) - kSigned,
-                         .filter = filter->data(),
-                         .bias = biases_.back()->data(),
-                         .scale = ScaleOf(product / y.scale, y.offset)};
+  const PlainLayer layer{
+      .input = x.image,
+      .output = y.image,
+      .window = {w.dims[2], w.dims[3], axes[0].stride, axes[0].pad_begin, axes[1].pad_begin},
+      .input_offset = x.offset,
+      .filter_offset = format::OffsetAt(*w.quantization, 0) - kSigned,
+      .filter = filter->data(),
+      .bias = biases_.back()->data(),
+      .scale = ScaleOf(product / y.scale, y.offset)};
   filters_.push_back(std::move(filter));
   const auto run = depthwise ? PlainDepthwise : PlainConv;
   steps_.emplace_back([layer, run, &x, &y] { run(layer, x.stored.data(), y.stored.data()); });

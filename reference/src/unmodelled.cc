@@ -6,6 +6,7 @@
 
 #include "arithmetic/kernel_types.h"
 #include "plan.h"
+#include "qtx/format/accumulator.h"
 #include "qtx/format/catalogue.h"
 #include "qtx/format/levels.h"
 #include "qtx/reference/interpreter.h"
@@ -26,7 +27,7 @@ struct TypedNode {
   bool constant_matrix = false;  // input 1 is an initializer of rank 2
 
   bool Has(std::size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
-  format::Attributes attributes() const { return {node, format::NewestOpset()}; }
+  format::Attributes attributes() const { return format::Attributes(node); }
   bool HasTables() const { return arithmetic.kernels == Arithmetic::Kernels::kTflite; }
 };
 
@@ -68,7 +69,7 @@ bool Averages(const TypedNode& typed) {
   if (typed.node.op_type == "GlobalAveragePool") {
     return HasAverageKernel(typed.arithmetic, *typed.inputs[0], typed.y);
   }
-  const auto pads = typed.node.IntsOr("pads", {});
+  const auto pads = typed.attributes().Ints("pads");
   const std::string padding = typed.attributes().String("auto_pad");
   const bool unpadded = (padding == "NOTSET" || padding == "VALID") &&
                         std::ranges::all_of(pads, [](std::int64_t pad) { return pad == 0; });
@@ -106,9 +107,8 @@ bool Multiplies(const TypedNode& typed) {
   const ValueType& x = *typed.inputs[0];
   const ValueType& w = *typed.inputs[1];
   const bool bias = !typed.Has(2) || typed.inputs[2]->quantization != nullptr;
-  const bool scaled = typed.node.op_type == "Gemm" && (typed.attributes().Float("alpha") != 1 ||
-                                                       typed.attributes().Float("beta") != 1);
-  const bool integers = HasOneScale(x) && HasOneScalePerSlice(w) && bias && !scaled;
+  const bool integers =
+      HasOneScale(x) && HasOneScalePerSlice(w) && bias && !format::IsScaledGemm(typed.node);
   const bool batched = IsBatchMatMul(typed.node, typed.constant_matrix);
   return IsHybrid(typed) ||
          (integers && HasProductKernel(typed.arithmetic, typed.node, batched, {x, w, typed.y}));
@@ -153,6 +153,7 @@ struct Row {
   bool (*is_stated)(const TypedNode&);
 };
 
+// Operators but those that copy elements of their first input.
 constexpr std::array kRows = {
     Row{"Abs", AllFloat},
     Row{"Add", Combines<false>},
@@ -162,44 +163,25 @@ constexpr std::array kRows = {
     Row{"Concat", Moves},
     Row{"Conv", Multiplies},
     Row{"ConvTranspose", Multiplies},
-    Row{"DepthToSpace", Moves},
-    Row{"Expand", Moves},
-    Row{"Flatten", Moves},
-    Row{"Gather", Moves},
-    Row{"GatherND", Moves},
     Row{"Gemm", Multiplies},
     Row{"GlobalAveragePool", Averages},
-    Row{"GlobalMaxPool", Moves},
-    Row{"Identity", Moves},
     Row{"LSTM", IsLstm},
     Row{"LeakyRelu", LooksUp<true>},
     Row{"LogSoftmax", AllFloat},
     Row{"MatMul", Multiplies},
     Row{"Max", Moves},
-    Row{"MaxPool", Moves},
     Row{"Min", Moves},
     Row{"Mul", Combines<true>},
     Row{"Neg", AllFloat},
     Row{"Pad", Moves},
     Row{"Pow", IsRsqrt},
-    Row{"ReduceMax", Moves},
-    Row{"ReduceMin", Moves},
     Row{"Relu", Rescales},
-    Row{"Reshape", Moves},
     Row{"Resize", IsNearest},
     Row{"ScatterND", Moves},
     Row{"Sigmoid", LooksUp<false>},
-    Row{"Slice", Moves},
     Row{"Softmax", Shares},
-    Row{"SpaceToDepth", Moves},
-    Row{"Split", Moves},
-    Row{"Squeeze", Moves},
     Row{"Sub", Combines<false>},
     Row{"Tanh", LooksUp<false>},
-    Row{"Tile", Moves},
-    Row{"TopK", Moves},
-    Row{"Transpose", Moves},
-    Row{"Unsqueeze", Moves},
     Row{"Where", Moves},
 };
 
@@ -215,6 +197,8 @@ bool IsStated(const TypedNode& typed) {
     return true;
   }
   if (!typed.Has(0)) return node.inputs.empty();  // Constant
+  const format::OpSchema* schema = format::FindSchema(node.domain, node.op_type);
+  if (schema != nullptr && schema->copies_elements) return Moves(typed);
   const auto* row = std::ranges::find(kRows, node.op_type, &Row::op_type);
   return row != kRows.end() && row->is_stated(typed);
 }

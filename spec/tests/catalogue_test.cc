@@ -125,14 +125,14 @@ Names NamesOf(const std::vector<format::ValueRule>& rules) {
 
 TEST(Catalogue, HasARowForEverySectionAndASectionForEveryRow) {
   std::set<std::string> rows, sections;
-  for (const format::OpSchema& row : format::Catalogue()) rows.emplace(row.op_type);
+  for (const format::OpSchema& row : format::Sections()) rows.emplace(row.op_type);
   for (const auto& [op_type, section] : Sections()) sections.insert(op_type);
   EXPECT_EQ(rows, sections);
 }
 
 TEST(Catalogue, NamesTheInputsOutputsAndAttributesOfTheText) {
   const auto sections = Sections();
-  for (const format::OpSchema& row : format::Catalogue()) {
+  for (const format::OpSchema& row : format::Sections()) {
     const Section& section = sections.at(std::string(row.op_type));
     if (row.op_type != "QLinearConcat") {  // its inputs come in threes
       EXPECT_EQ(NamesOf(row.inputs), section.inputs) << row.op_type;
@@ -154,7 +154,7 @@ TEST(Catalogue, NamesTheInputsOutputsAndAttributesOfTheText) {
 
 TEST(Catalogue, ChecksEveryConstraintOfTheText) {
   const auto sections = Sections();
-  for (const format::OpSchema& row : format::Catalogue()) {
+  for (const format::OpSchema& row : format::Sections()) {
     std::set<std::string> clauses;
     for (const format::ClauseCheck& check : row.checks) clauses.emplace(check.clause);
     if (!row.shape_clause.empty()) clauses.emplace(row.shape_clause);

@@ -1,9 +1,10 @@
 #include "qtx/format/catalogue.h"
 
 #include <algorithm>
-#include <cassert>
 
+#include "microsoft.h"
 #include "onnx_operators.h"
+#include "onnx_shapes.h"
 #include "rules.h"
 
 namespace qtx::format {
@@ -12,13 +13,15 @@ namespace {
 const ValueFacts kAbsent;
 
 std::string_view DomainOf(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view() : domain;
+  return IsOnnxDomain(domain) ? std::string_view() : domain;
 }
 
 std::vector<OpSchema> MakeRows() {
   std::vector<OpSchema> rows;
   catalogue::AddElementwise(rows);
-  catalogue::AddWindows(rows);
+  catalogue::AddConvolutions(rows);
+  catalogue::AddPools(rows);
+  catalogue::AddResizing(rows);
   catalogue::AddMovement(rows);
   catalogue::AddSlicing(rows);
   catalogue::AddReshaping(rows);
@@ -26,7 +29,9 @@ std::vector<OpSchema> MakeRows() {
   catalogue::AddReductions(rows);
   catalogue::AddMatrices(rows);
   catalogue::AddNormalizations(rows);
-  catalogue::AddQuantized(rows);
+  catalogue::AddAttention(rows);
+  catalogue::AddQuantizers(rows);
+  catalogue::AddQLinear(rows);
   catalogue::AddRecurrent(rows);
   std::ranges::sort(rows, {},
                     [](const OpSchema& row) { return std::pair(row.domain, row.op_type); });
@@ -100,16 +105,17 @@ Result<void> CheckAttributes(const Application& a) {
   return {};
 }
 
-template <typename T>
-T DefaultOf(const OpSchema* schema, std::string_view name, std::int64_t opset) {
-  const AttributeRule* rule = schema == nullptr ? nullptr : schema->FindAttribute(name, opset);
-  const T* value = rule == nullptr ? nullptr : std::get_if<T>(&rule->otherwise);
-  return value == nullptr ? T() : *value;
-}
-
 }  // namespace
 
 namespace catalogue {
+
+const OpSchema* FindRow(std::string_view domain, std::string_view op_type) {
+  if (const OpSchema* section = FindSchema(domain, op_type)) return section;
+  if (domain == kMicrosoftDomain) return FindMicrosoftOperator(op_type);
+  if (!IsOnnxDomain(domain)) return nullptr;
+  const OpSchema* row = FindOnnxShape(op_type);
+  return row != nullptr ? row : FindRow(kMicrosoftDomain, op_type);
+}
 
 Result<void> CheckShapes(Application& a) {
   if (a.schema.shape == nullptr) return {};
@@ -138,43 +144,6 @@ const ValueFacts& Application::Input(std::size_t i) const {
 
 const ValueFacts& Application::Output(std::size_t i) const {
   return i < outputs.size() ? outputs[i] : kAbsent;
-}
-
-std::int64_t Application::Int(std::string_view attribute) const {
-  return node.IntOr(attribute, DefaultOf<std::int64_t>(&schema, attribute, opset));
-}
-
-float Application::Float(std::string_view attribute) const {
-  return node.FloatOr(attribute, DefaultOf<float>(&schema, attribute, opset));
-}
-
-std::string Application::String(std::string_view attribute) const {
-  return node.StringOr(attribute,
-                       std::string(DefaultOf<std::string_view>(&schema, attribute, opset)));
-}
-
-bool Attributes::IsNamed(std::string_view name) const {
-  return schema_ == nullptr || schema_->FindAttribute(name, opset_) != nullptr;
-}
-
-std::int64_t Attributes::Int(std::string_view name) const {
-  assert(IsNamed(name));
-  return node_.IntOr(name, DefaultOf<std::int64_t>(schema_, name, opset_));
-}
-
-float Attributes::Float(std::string_view name) const {
-  assert(IsNamed(name));
-  return node_.FloatOr(name, DefaultOf<float>(schema_, name, opset_));
-}
-
-std::string Attributes::String(std::string_view name) const {
-  assert(IsNamed(name));
-  return node_.StringOr(name, std::string(DefaultOf<std::string_view>(schema_, name, opset_)));
-}
-
-std::vector<std::int64_t> Attributes::Ints(std::string_view name) const {
-  assert(IsNamed(name));
-  return node_.IntsOr(name, {});
 }
 
 std::int64_t OnnxOpset(const Model& model) {
@@ -210,13 +179,13 @@ const AttributeRule* OpSchema::FindAttribute(std::string_view name, std::int64_t
   return first;
 }
 
-std::span<const OpSchema> Catalogue() {
+std::span<const OpSchema> Sections() {
   static const std::vector<OpSchema> kRows = MakeRows();
   return kRows;
 }
 
 const OpSchema* FindSchema(std::string_view domain, std::string_view op_type) {
-  const auto rows = Catalogue();
+  const auto rows = Sections();
   const auto key = std::pair(DomainOf(domain), op_type);
   const auto found = std::ranges::lower_bound(
       rows, key, {}, [](const OpSchema& row) { return std::pair(row.domain, row.op_type); });

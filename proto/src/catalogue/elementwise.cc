@@ -86,7 +86,7 @@ Result<void> CastTypes(const Application& a) {
 }
 
 ElementType CastType(const Application& a, std::size_t) {
-  return ElementTypeFromCode(a.node.IntOr("to", 0)).value_or(ElementType::kUndefined);
+  return ElementTypeFromCode(a.Int("to")).value_or(ElementType::kUndefined);
 }
 
 Result<void> CastTo(const Application& a) {
@@ -163,6 +163,7 @@ void AddElementwise(std::vector<OpSchema>& rows) {
   rows.push_back(Unary("Sqrt", "sqrt.C1", "sqrt.C2", kDouble));
   rows.push_back(Unary("Tanh", "tanh.C1", "tanh.C2", kDouble));
   rows.push_back(Unary("Identity", "identity.C1", "identity.C2", kAnyType));
+  rows.back().copies_elements = true;
 
   rows.push_back(Binary("Add", "add.C1", "add.C2", "add.C3"));
   rows.push_back(Binary("Sub", "sub.C1", "sub.C2", "sub.C3"));

@@ -50,7 +50,7 @@ Result<IndexedShapes> GatherShape(const Application& a) {
 // GatherND and ScatterND: tuples in the last axis of input 1 --------------------------------------
 
 // ScatterND has no batch.
-std::int64_t TupleBatch(const Application& a) { return a.node.IntOr("batch_dims", 0); }
+std::int64_t TupleBatch(const Application& a) { return a.Int("batch_dims"); }
 
 // gather_nd.C4: the values of a tuple name axes of data after the batch.
 Result<void> TupleSizeFits(const Application& a) {
@@ -153,7 +153,8 @@ OpSchema GatherNdRow() {
                      {"gather_nd.C4", TupleSizeFits},
                      {"gather_nd.C5", TuplesInRange}},
           .shape = GatherNdShape,
-          .shape_clause = "gather_nd.C6"};
+          .shape_clause = "gather_nd.C6",
+          .copies_elements = true};
 }
 
 OpSchema ScatterNdRow() {
@@ -186,7 +187,8 @@ void AddIndexing(std::vector<OpSchema>& rows) {
                   {"gather.C3", InputTypes(1, {ElementType::kInt64, ElementType::kInt32})},
                   {"gather.C4", GatherIndices}},
        .shape = GatherShape,
-       .shape_clause = "gather.C5"});
+       .shape_clause = "gather.C5",
+       .copies_elements = true});
   rows.push_back(GatherNdRow());
   rows.push_back(ScatterNdRow());
 }

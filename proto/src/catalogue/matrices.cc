@@ -2,15 +2,9 @@
 // Source: spec/ops/, the sections that the rows name.
 #include <utility>
 
-#include "rules.h"
+#include "quantized.h"
 
 namespace qtx::format::catalogue {
-
-// Rules for scales and zero points that are inputs: quantized.cc.
-ClauseRule QuantizedScaleIsPositive(std::size_t i);
-ClauseRule QuantizedZeroPointFits(std::size_t i, std::size_t scale);
-ClauseRule QuantizedTypeIsThatOf(std::size_t i, std::size_t like);
-ClauseRule QuantizedOutputIsThatOf(std::size_t like);
 
 namespace {
 

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "quantized.h"
 #include "rules.h"
 
 namespace qtx::format::catalogue {
-
-// Rules for inputs and outputs of one type: quantized.cc.
-ClauseRule QuantizedTypeIsThatOf(std::size_t i, std::size_t like);
-ClauseRule QuantizedOutputIsThatOf(std::size_t like);
 
 namespace {
 

@@ -314,7 +314,8 @@ void AddMovement(std::vector<OpSchema>& rows) {
                              {"expand.C2", ExpandValues},
                              {"expand.C3", ExpandBroadcasts}},
                   .shape = ExpandShape,
-                  .shape_clause = "expand.C4"});
+                  .shape_clause = "expand.C4",
+                  .copies_elements = true});
   rows.push_back(PadRow());
   rows.push_back({.op_type = "Tile",
                   .inputs = {{"data"}, {"repeats"}},
@@ -322,7 +323,8 @@ void AddMovement(std::vector<OpSchema>& rows) {
                   .attributes = {},
                   .checks = {{"tile.C1", OutputsFollowInput()}, {"tile.C2", TileRepeats}},
                   .shape = TileShape,
-                  .shape_clause = "tile.C3"});
+                  .shape_clause = "tile.C3",
+                  .copies_elements = true});
   rows.push_back(
       {.op_type = "Transpose",
        .inputs = {{"x"}},
@@ -330,7 +332,8 @@ void AddMovement(std::vector<OpSchema>& rows) {
        .attributes = {{"perm", AttributeType::kInts}},
        .checks = {{"transpose.C1", OutputsFollowInput()}, {"transpose.C2", TransposePermutes}},
        .shape = TransposeShape,
-       .shape_clause = "transpose.C3"});
+       .shape_clause = "transpose.C3",
+       .copies_elements = true});
 }
 
 }  // namespace qtx::format::catalogue

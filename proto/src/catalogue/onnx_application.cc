@@ -9,7 +9,8 @@
 #include "onnx_operators.h"
 #include "rules.h"
 
-namespace qtx::format::catalogue {
+namespace qtx::format {
+namespace catalogue {
 namespace {
 
 Error RefuseOnnx(std::string_view clause, std::string where, std::string message) {
@@ -140,4 +141,15 @@ Result<void> CheckOnnxApplication(const OnnxOperator& op, const Node& node, std:
   return CheckOnnxTypes(op, {inputs, outputs});
 }
 
-}  // namespace qtx::format::catalogue
+}  // namespace catalogue
+
+Result<void> CheckOnnxForm(const Node& node, std::int64_t opset,
+                           std::span<const ElementType> inputs) {
+  const catalogue::OnnxOperator* op = catalogue::FindOnnxOperator(node.op_type, opset);
+  if (op != nullptr) return catalogue::CheckOnnxApplication(*op, node, opset, inputs, {});
+  return Error{ErrorCode::kInvalid, "",
+               "ONNX has no operator " + node.op_type + " in opset " + std::to_string(opset),
+               "graph.C4"};
+}
+
+}  // namespace qtx::format

@@ -22,7 +22,7 @@ OnnxShapes OnnxHardmaxShape(const Application& a) {
   const Dims* dims = DimsOf(a.Input(0));
   if (dims == nullptr) return ShapeOfFirst(a);
   const auto rank = static_cast<std::int64_t>(dims->size());
-  const std::int64_t axis = a.node.IntOr("axis", a.opset < 13 ? 1 : -1);
+  const std::int64_t axis = a.Int("axis");
   if (axis < -rank || axis >= rank) {
     return BadAttribute("axis", std::to_string(axis), "an axis of rank " + std::to_string(rank));
   }
@@ -44,8 +44,8 @@ OnnxShapes OnnxShapeOfRankAtLeast(const Application& a) {
 
 OnnxShapes OnnxBitCastShape(const Application& a) {
   const ElementType from = a.Input(0).type;
-  const auto to = ElementTypeFromCode(a.node.IntOr("to", 0));
-  if (!to) return BadAttribute("to", std::to_string(a.node.IntOr("to", 0)), "an element type");
+  const auto to = ElementTypeFromCode(a.Int("to"));
+  if (!to) return BadAttribute("to", std::to_string(a.Int("to")), "an element type");
   if (from != ElementType::kUndefined && BitWidth(from) != BitWidth(*to)) {
     return BadAttribute("to", std::string(Name(*to)),
                         "a type as wide as " + std::string(Name(from)));
@@ -223,7 +223,10 @@ void AddOnnxElementwise(std::vector<OpSchema>& rows) {
   }
   rows.push_back({.op_type = "BitCast", .shape = OnnxBitCastShape, .type = OnnxTypeTo});
   rows.push_back({.op_type = "Dropout", .shape = OnnxDropoutShape});
-  rows.push_back({.op_type = "Hardmax", .shape = OnnxHardmaxShape});
+  rows.push_back({.op_type = "Hardmax",
+                  .attributes = {{"axis", AttributeType::kInt, 1, false, 0, 12},
+                                 {"axis", AttributeType::kInt, -1, false, 13}},
+                  .shape = OnnxHardmaxShape});
   rows.push_back({.op_type = "SwiGLU", .shape = OnnxSwiGluShape});
   rows.push_back({.op_type = "Trilu", .shape = OnnxShapeOfRankAtLeast<2>});
 }

@@ -17,7 +17,7 @@ OnnxShapes OnnxSignalShape(std::optional<Dims> dims) {
 // The axis that is transformed: an attribute before opset 20, then an input; nullopt where it is
 // not known.
 Result<std::optional<std::int64_t>> OnnxDftAxis(const Application& a, std::int64_t rank) {
-  std::optional<std::int64_t> axis = a.opset < 20 ? a.node.IntOr("axis", 1) : -2;
+  std::optional<std::int64_t> axis = a.opset < 20 ? a.Int("axis") : -2;
   if (a.Input(2).given) {
     axis = OnnxScalar(a.Input(2));
     QTX_RETURN_IF_ERROR(OnnxIsScalar(a, 2));
@@ -143,10 +143,11 @@ OnnxShapes OnnxTfIdfShape(const Application& a) {
 }  // namespace
 
 void AddOnnxSignals(std::vector<OpSchema>& rows) {
-  rows.push_back(
-      {.op_type = "DFT",
-       .attributes = {{"inverse", AttributeType::kInt, 0}, {"onesided", AttributeType::kInt, 0}},
-       .shape = OnnxDftShape});
+  rows.push_back({.op_type = "DFT",
+                  .attributes = {{"axis", AttributeType::kInt, 1, false, 0, 19},
+                                 {"inverse", AttributeType::kInt, 0},
+                                 {"onesided", AttributeType::kInt, 0}},
+                  .shape = OnnxDftShape});
   rows.push_back({.op_type = "STFT",
                   .attributes = {{"onesided", AttributeType::kInt, 1}},
                   .shape = OnnxStftShape});

@@ -265,7 +265,7 @@ std::optional<Elements> SizesOf(const Application& a, std::size_t count) {
   const Dims* dims = DimsOf(a.Input(0));
   if (dims == nullptr) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(dims->size());
-  std::int64_t first = a.node.IntOr("start", 0);
+  std::int64_t first = a.Int("start");
   if (first < 0) first += rank;
   first = std::clamp<std::int64_t>(first, 0, rank);
   if (static_cast<std::size_t>(rank - first) < count) return std::nullopt;

@@ -231,7 +231,8 @@ OpSchema TopKRow() {
                  {"top_k.C4", TopKCount}},
       .shape = ShapeOfTopK,
       .shape_clause = "top_k.C5",
-      .type = TopKType};
+      .type = TopKType,
+      .copies_elements = true};
 }
 
 }  // namespace
@@ -242,12 +243,14 @@ void AddReductions(std::vector<OpSchema>& rows) {
       "ReduceL2", {"reduce_l2.C1", "reduce_l2.C2", "reduce_l2.C3", "reduce_l2.C4"}, kPlainTypes));
   rows.push_back(Reduction(
       "ReduceMax", {"reduce_max.C1", "reduce_max.C2", "reduce_max.C3", "reduce_max.C4"}, kOrBool));
+  rows.back().copies_elements = true;
   rows.push_back(Reduction("ReduceMean",
                            {"reduce_mean.C1", "reduce_mean.C2", "reduce_mean.C3", "reduce_mean.C4"},
                            kPlainTypes));
   rows.back().checks.push_back({"reduce_mean.C5", ReduceMeanOfSome});
   rows.push_back(Reduction(
       "ReduceMin", {"reduce_min.C1", "reduce_min.C2", "reduce_min.C3", "reduce_min.C4"}, kOrBool));
+  rows.back().copies_elements = true;
   rows.push_back(Reduction<13>("ReduceSum",
                                {"reduce_sum.C1", "reduce_sum.C2", "reduce_sum.C3", "reduce_sum.C4"},
                                kPlainTypes));

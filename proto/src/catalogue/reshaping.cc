@@ -336,7 +336,8 @@ OpSchema ReshapeRow() {
                      {"reshape.C4", ReshapeZeros},
                      {"reshape.C3", ReshapeCount}},
           .shape = ReshapeShape,
-          .shape_clause = "reshape.C5"};
+          .shape_clause = "reshape.C5",
+          .copies_elements = true};
 }
 
 }  // namespace
@@ -351,7 +352,8 @@ void AddReshaping(std::vector<OpSchema>& rows) {
                   .checks = {{"flatten.C1", OutputsFollowInput()},
                              {"flatten.C2", AxisInRange("axis", 0, true)}},
                   .shape = FlattenShape,
-                  .shape_clause = "flatten.C3"});
+                  .shape_clause = "flatten.C3",
+                  .copies_elements = true});
   rows.push_back(ReshapeRow());
   rows.push_back({.op_type = "Shape",
                   .inputs = {{"x"}},
@@ -368,14 +370,16 @@ void AddReshaping(std::vector<OpSchema>& rows) {
                   .attributes = {axes},
                   .checks = {{"squeeze.C1", SqueezeTypes()}, {"squeeze.C2", SqueezeAxes}},
                   .shape = SqueezeShape,
-                  .shape_clause = "squeeze.C3"});
+                  .shape_clause = "squeeze.C3",
+                  .copies_elements = true});
   rows.push_back({.op_type = "Unsqueeze",
                   .inputs = {{"x"}, {"axes", true}},
                   .outputs = {{"y"}},
                   .attributes = {axes},
                   .checks = {{"unsqueeze.C1", SqueezeTypes()}, {"unsqueeze.C2", UnsqueezeAxes}},
                   .shape = UnsqueezeShape,
-                  .shape_clause = "unsqueeze.C3"});
+                  .shape_clause = "unsqueeze.C3",
+                  .copies_elements = true});
 }
 
 }  // namespace qtx::format::catalogue

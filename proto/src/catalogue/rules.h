@@ -16,6 +16,10 @@ namespace qtx::format::catalogue {
 
 using Indices = std::vector<std::size_t>;
 
+/// The row of an operator: its section's, else what ONNX or ONNX Runtime says of it. Some files
+/// have operators of ONNX Runtime in ONNX's domain. nullptr where there is none.
+const OpSchema* FindRow(std::string_view domain, std::string_view op_type);
+
 // Errors -----------------------------------------------------------------------------------------
 
 /// "INTS"; the number where there is no such type.
@@ -143,7 +147,9 @@ ElementType Int32Type(const Application& a, std::size_t output);
 // Rows, a function a family: the catalogue is their sum ------------------------------------------
 
 void AddElementwise(std::vector<OpSchema>& rows);
-void AddWindows(std::vector<OpSchema>& rows);
+void AddConvolutions(std::vector<OpSchema>& rows);
+void AddPools(std::vector<OpSchema>& rows);
+void AddResizing(std::vector<OpSchema>& rows);
 void AddMovement(std::vector<OpSchema>& rows);
 void AddSlicing(std::vector<OpSchema>& rows);
 void AddReshaping(std::vector<OpSchema>& rows);
@@ -151,7 +157,9 @@ void AddIndexing(std::vector<OpSchema>& rows);
 void AddReductions(std::vector<OpSchema>& rows);
 void AddMatrices(std::vector<OpSchema>& rows);
 void AddNormalizations(std::vector<OpSchema>& rows);
-void AddQuantized(std::vector<OpSchema>& rows);
+void AddAttention(std::vector<OpSchema>& rows);
+void AddQuantizers(std::vector<OpSchema>& rows);
+void AddQLinear(std::vector<OpSchema>& rows);
 void AddRecurrent(std::vector<OpSchema>& rows);
 
 }  // namespace qtx::format::catalogue

@@ -222,7 +222,8 @@ OpSchema SplitRow() {
                      {"split.C4", SplitCount},
                      {"split.C6", SplitDivides}},
           .shape = SplitShape,
-          .shape_clause = "split.C7"};
+          .shape_clause = "split.C7",
+          .copies_elements = true};
 }
 
 OpSchema SliceRow() {
@@ -235,7 +236,8 @@ OpSchema SliceRow() {
                      {"slice.C3", SliceNamesAxes},
                      {"slice.C4", SliceSteps}},
           .shape = SliceShape,
-          .shape_clause = "slice.C5"};
+          .shape_clause = "slice.C5",
+          .copies_elements = true};
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "qtx/format/catalogue.h"
+#include "qtx/format/accumulator.h"
+#include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::reference {
@@ -77,9 +78,9 @@ bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueTy
                          node.origin->framework == "tflite" &&
                          node.origin->op_type == "FULLY_CONNECTED";
   if (!connected) return false;
-  const format::Attributes attributes(node, format::NewestOpset());
+  const format::Attributes attributes(node);
   return attributes.Int("transA") == 0 && attributes.Int("transB") == 1 &&
-         attributes.Float("alpha") == 1 && attributes.Float("beta") == 1;
+         !format::IsScaledGemm(node);
 }
 
 bool IsBatchMatMul(const format::Node& node, bool constant_matrix) {

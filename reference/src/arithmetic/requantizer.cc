@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "qtx/format/bias.h"
+#include "qtx/format/accumulator.h"
 
 namespace qtx::reference {
 namespace {

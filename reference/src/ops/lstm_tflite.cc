@@ -6,7 +6,7 @@
 #include "arithmetic/fixed16.h"
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/tflite_lstm.h"
-#include "qtx/format/bias.h"
+#include "qtx/format/accumulator.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::reference {

@@ -15,8 +15,7 @@ struct Row {
 Row RowOf(const Call& call, const format::Dims& dims) {
   const bool flattens = call.opset < 13;
   // QLinearSoftmax has the default of Softmax, in the opset that its attribute names.
-  const format::Application softmax{
-      *format::FindSchema("", "Softmax"), call.node, call.opset, {}, {}};
+  const format::Attributes softmax(*format::FindSchema("", "Softmax"), call.node, call.opset);
   const std::size_t axis = FromFirst(softmax.Int("axis"), dims.size());
   const std::int64_t stride = format::RowMajorStrides(dims)[axis];
   return flattens ? Row{dims[axis] * stride, 1} : Row{dims[axis], stride};

@@ -23,7 +23,8 @@ std::int64_t CountOf(const Dims& dims) { return format::ElementCount(dims).value
 std::int64_t Depth(const format::Node& node, const Dims& a, const Dims& b) {
   if (node.op_type == "Conv" && !b.empty() && b[0] > 0) return CountOf(b) / b[0];
   if (node.op_type == "MatMul" && !a.empty()) return a.back();
-  if (node.op_type == "Gemm" && a.size() == 2) return a[format::IntOf(node, "transA") != 0 ? 0 : 1];
+  if (node.op_type == "Gemm" && a.size() == 2)
+    return a[format::Attributes(node).Int("transA") != 0 ? 0 : 1];
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "ledger.h"
 #include "onnx/graph_index.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/accumulator.h"
 #include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
 
@@ -143,20 +144,9 @@ Result<std::optional<TensorType>> IntegerOnly::QuantizedType(const std::string& 
   return std::optional(std::move(resolved));
 }
 
-std::int64_t ChannelAxis(const Node& node, std::int64_t rank) {
-  if (node.op_type == "Conv") return 0;
-  if (node.op_type == "Gemm") return format::IntOf(node, "transB") != 0 ? 0 : 1;
-  return rank - 1;
-}
-
-bool IsProduct(const Node& node) {
-  return (IsStock(node, "Conv") || IsStock(node, "Gemm") || IsStock(node, "MatMul")) &&
-         node.inputs.size() >= 2 && node.outputs.size() == 1;
-}
-
 Result<std::optional<ProductNode>> IntegerOnly::ProductOf(const Node& node) const {
   std::optional<ProductNode> none;
-  if (!IsProduct(node)) return none;
+  if (!format::HasAccumulator(node) || node.outputs.size() != 1) return none;
   QTX_ASSIGN_OR_RETURN(auto x, QuantizedType(node.inputs[0]));
   QTX_ASSIGN_OR_RETURN(auto w, QuantizedType(node.inputs[1]));
   QTX_ASSIGN_OR_RETURN(auto y, QuantizedType(node.outputs[0]));
@@ -166,8 +156,9 @@ Result<std::optional<ProductNode>> IntegerOnly::ProductOf(const Node& node) cons
   if (!rank || *rank < 2)
     return Unsupported(product.Place(),
                        "expected weights '" + node.inputs[1] + "' of rank 2 or more");
-  product.w_axis = ChannelAxis(node, *rank);
-  product.alpha = node.op_type == "Gemm" ? static_cast<double>(format::FloatOf(node, "alpha")) : 1;
+  product.w_axis = format::OutputAxis(node, *rank);
+  product.alpha =
+      node.op_type == "Gemm" ? static_cast<double>(format::Attributes(node).Float("alpha")) : 1;
   if (product.x.quantization->scale.size() != 1 || product.y.quantization->scale.size() != 1)
     return Unsupported(product.Place(),
                        "an accumulator needs one scale of its input and one of its "
@@ -255,7 +246,7 @@ Result<void> IntegerOnly::SetBias(const ProductNode& product) {
   if (node.inputs.size() < 3 || node.inputs[2].empty()) return {};
   const std::string& name = node.inputs[2];
   const std::string place = product.Place() + ": bias '" + name + "'";
-  if (product.alpha != 1 || (node.op_type == "Gemm" && format::FloatOf(node, "beta") != 1))
+  if (product.alpha != 1 || (node.op_type == "Gemm" && format::Attributes(node).Float("beta") != 1))
     return Unsupported(place, "an accumulator takes no bias with alpha or beta");
   if (index_.Initializer(name) == nullptr || index_.IsInput(name))
     return Unsupported(place, "is computed, expected an initializer");

@@ -29,7 +29,7 @@ std::optional<Clamp> ClampOf(const GraphIndex& index, const Node& node) {
   if (IsStock(node, "Relu")) return Clamp{0, kUnbounded};
   if (!IsStock(node, "Clip")) return std::nullopt;
   const auto attribute = [&node](const char* name, double absent) {
-    return node.Find(name) == nullptr ? absent : static_cast<double>(node.FloatOr(name, 0));
+    return node.Find(name) == nullptr ? absent : static_cast<double>(node.Find(name)->f);
   };
   const auto min = BoundOf(index, node, 1, attribute("min", -kUnbounded));
   const auto max = BoundOf(index, node, 2, attribute("max", kUnbounded));

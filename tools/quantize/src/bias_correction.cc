@@ -49,11 +49,11 @@ std::optional<std::vector<double>> MeanError(const Node& node, const Tensor& rea
                                              const Tensor& stored,
                                              const std::vector<double>& means) {
   const format::Dims& dims = real.dims;
-  const std::int64_t group = node.IntOr("group", 1);  // 1 of a product, which has none
+  const std::int64_t group = GroupsOf(node);
   if (dims.size() < 2 || group < 1 || dims[0] % group != 0 || format::ElementCount(real) == 0)
     return std::nullopt;
   if (IsStock(node, "Gemm") &&
-      (format::IntOf(node, "transA") != 0 || format::FloatOf(node, "alpha") != 1))
+      (format::Attributes(node).Int("transA") != 0 || format::Attributes(node).Float("alpha") != 1))
     return std::nullopt;
   const std::int64_t last = format::ElementCount(real) - 1;
   const WeightChannels most = ChannelsOf(node, dims, last);

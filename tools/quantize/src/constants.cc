@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "bias_correction.h"
-#include "qtx/format/attributes.h"
+#include "qtx/format/accumulator.h"
 
 namespace qtx::quantize {
 namespace {
@@ -44,9 +44,7 @@ Result<bool> Constants::BiasFits(const Node& node, const NodePlan& plan, const V
   if (plan.mode != Mode::kQuantized || !HasInput(node, plan.row->bias)) return false;
   const std::string& name = node.inputs[static_cast<std::size_t>(plan.row->bias)];
   if (!index_.IsFloatConstant(name) || !values.contains(node.inputs[0])) return false;
-  const bool is_gemm = IsStock(node, "Gemm");
-  if (is_gemm && (format::FloatOf(node, "alpha") != 1 || format::FloatOf(node, "beta") != 1))
-    return false;
+  if (format::IsScaledGemm(node)) return false;
   const format::Dims& dims = index_.Initializer(name)->dims;
   const format::Dims& weights = index_.Initializer(node.inputs[1])->dims;
   if (dims.empty() || std::ranges::any_of(dims, [](std::int64_t d) { return d < 1; })) return false;

@@ -8,6 +8,7 @@
 
 #include "graph_index.h"
 #include "operators.h"
+#include "qtx/format/accumulator.h"
 #include "qtx/format/attributes.h"
 
 namespace qtx::quantize {
@@ -57,15 +58,15 @@ class Equalizer {
 
 bool Equalizer::IsLayer(const Node& node) const {
   const bool product = IsStock(node, "Conv") || IsStock(node, "ConvTranspose") ||
-                       (IsStock(node, "Gemm") && format::IntOf(node, "transA") == 0 &&
-                        format::FloatOf(node, "alpha") == 1 && format::FloatOf(node, "beta") == 1);
+                       (IsStock(node, "Gemm") && format::Attributes(node).Int("transA") == 0 &&
+                        !format::IsScaledGemm(node));
   if (!product || node.inputs.size() < 2 || node.outputs.size() != 1) return false;
   const auto alone = [this](const std::string& name) {
     return index_.IsFloatConstant(name) && index_.Uses(name).size() == 1 && !index_.IsOutput(name);
   };
   if (!alone(node.inputs[1])) return false;
   const format::Dims& dims = index_.Initializer(node.inputs[1])->dims;
-  const std::int64_t group = format::IntOf(node, "group");
+  const std::int64_t group = GroupsOf(node);
   if (dims.size() < 2 || group < 1 || dims[0] % group != 0 ||
       std::ranges::any_of(dims, [](std::int64_t d) { return d < 1; }))
     return false;

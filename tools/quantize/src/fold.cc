@@ -5,6 +5,7 @@
 
 #include "graph_index.h"
 #include "operators.h"
+#include "qtx/format/accumulator.h"
 #include "qtx/format/attributes.h"
 
 namespace qtx::quantize {
@@ -104,8 +105,7 @@ bool ProductFolder::AddBias(std::size_t add) {
 
 bool ProductFolder::CanFold(const Node& normalization, const Node& product) const {
   const bool fits = IsStock(product, "Conv") || IsStock(product, "ConvTranspose") ||
-                    (IsStock(product, "Gemm") && format::FloatOf(product, "alpha") == 1 &&
-                     format::FloatOf(product, "beta") == 1);
+                    (IsStock(product, "Gemm") && !format::IsScaledGemm(product));
   if (!fits || product.inputs.size() < 2 || !index_.IsFloatConstant(product.inputs[1]))
     return false;
   const bool bias = product.inputs.size() > 2 && !product.inputs[2].empty();
@@ -126,7 +126,7 @@ std::string ProductFolder::AddConstant(const std::string& from, const Tensor& te
 Result<void> ProductFolder::FoldNormalization(std::size_t normalization) {
   const Node& node = index_.node(normalization);
   if (!IsStock(node, "BatchNormalization") || node.inputs.size() != 5 || node.outputs.size() != 1 ||
-      format::IntOf(node, "training_mode") != 0)
+      format::Attributes(node).Int("training_mode") != 0)
     return {};
   const auto at = index_.Producer(node.inputs[0]);
   if (!at || !index_.OnlyUse(node.inputs[0]) || !CanFold(node, index_.node(*at))) return {};
@@ -150,7 +150,7 @@ Result<void> ProductFolder::FoldNormalization(std::size_t normalization) {
     QTX_ASSIGN_OR_RETURN(b, LoadInitializer(index_, product.inputs[2]));
     if (b.dims != format::Dims{channels}) return {};
   }
-  const auto epsilon = static_cast<double>(format::FloatOf(node, "epsilon"));
+  const auto epsilon = static_cast<double>(format::Attributes(node).Float("epsilon"));
   std::vector<double> factors;
   for (std::size_t i = 0; i < static_cast<std::size_t>(channels); ++i) {
     const auto value = [&vectors, i](std::size_t k) {

@@ -42,6 +42,7 @@ struct WeightChannels {
 };
 WeightChannels ChannelsOf(const format::Node& node, const format::Dims& dims, std::int64_t element);
 
-bool IsStock(const format::Node& node, std::string_view op_type);
+/// The groups of a Conv or ConvTranspose; 1 of a Gemm or MatMul.
+std::int64_t GroupsOf(const format::Node& node);
 
 }  // namespace qtx::quantize

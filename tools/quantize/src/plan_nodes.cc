@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "plan.h"
+#include "qtx/format/attributes.h"
 
 namespace qtx::quantize {
 namespace {
@@ -67,7 +68,7 @@ class ElementTypes {
                                                           "Size"};
     const auto is = [&node](std::string_view op_type) { return IsStock(node, op_type); };
     if (std::ranges::any_of(kIndices, is)) return ElementType::kInt64;
-    if (is("Cast")) return static_cast<ElementType>(node.IntOr("to", 0));
+    if (is("Cast")) return static_cast<ElementType>(format::Attributes(node).Int("to"));
     if (row == nullptr) return ElementType::kUndefined;
     for (const std::size_t input : DataInputs(index_, node, *row)) {
       const ElementType type = Of(node.inputs[input]);

@@ -98,6 +98,36 @@ TEST(Equalize, KeepsEveryBitOfTheFunction) {
   }
 }
 
+// Columns of w1 2^10 apart. A Gemm has no attribute group, and is one group.
+TEST(Equalize, BalancesAGemmAndTheNext) {
+  Model before;
+  before.ir_version = 8;
+  before.opset_imports = {{.domain = "", .version = 17}};
+  const auto add = [&before](const char* op, std::vector<std::string> inputs, const char* output) {
+    Node node;
+    node.op_type = op;
+    node.inputs = std::move(inputs);
+    node.outputs = {output};
+    before.graph.nodes.push_back(std::move(node));
+  };
+  add("Gemm", {"x", "w1"}, "a");
+  add("Relu", {"a"}, "b");
+  add("Gemm", {"b", "w2"}, "y");
+  before.graph.initializers = {format::ToTensorData("w1", Floats({2, 2}, {0.5F, 512, 0.25F, 1024})),
+                               format::ToTensorData("w2", Floats({2, 1}, {3, 5}))};
+  before.graph.inputs = {Info("x", {1, 2})};
+  before.graph.values = {Info("a", {1, 2}), Info("b", {1, 2})};
+  before.graph.outputs = {Info("y", {1, 1})};
+  Model after = before;
+  Ledger ledger;
+  ASSERT_TRUE(Equalize(after, {}, ledger).has_value());
+  EXPECT_NE(after.graph.initializers, before.graph.initializers);
+  const Tensor x = Floats({1, 2}, {0.75F, 0.3F});
+  auto a = *reference::Interpreter::Prepare(before, "float32");
+  auto b = *reference::Interpreter::Prepare(after, "float32");
+  EXPECT_EQ((*a.Run(std::span(&x, 1)))[0], (*b.Run(std::span(&x, 1)))[0]);
+}
+
 // r1 / r2 of each channel lies within a factor of 2 either way: the nearest power of two to its
 // root was taken out.
 TEST(Equalize, LeavesLikeRanges) {

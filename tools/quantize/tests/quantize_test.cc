@@ -425,6 +425,29 @@ TEST(Quantize, KeepsAClipWhereItsOutputHasAWiderRange) {
   EXPECT_NEAR(static_cast<double>(y.As<float>()[2]), 2, 0.01);
 }
 
+// Its values are elements of its input.
+TEST(Quantize, GivesTheValuesOfATopKTheTypeOfItsInput) {
+  Tensor k = *format::MakeTensor(ElementType::kInt64, {1});
+  k.As<std::int64_t>()[0] = 2;
+  Model model = Builder()
+                    .Input("x", {1, 3})
+                    .Constant("k", k)
+                    .Add("Abs", {"x"}, "a", {1, 3})
+                    .Add("TopK", {"a", "k"}, "t", {1, 2})
+                    .Add("Neg", {"t"}, "y", {1, 2})
+                    .Output("y");
+  model.graph.nodes[1].outputs.emplace_back("at");
+  const std::vector<Tensor> samples = {Floats({1, 3}, {2, -1, 0.5F})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(TypeOf(result->model, "t").quantization.has_value());
+  EXPECT_EQ(TypeOf(result->model, "t").quantization, TypeOf(result->model, "a").quantization);
+  auto interpreter = *reference::Interpreter::Prepare(result->model);
+  const Tensor y = (*interpreter.Run(samples))[0];
+  EXPECT_NEAR(static_cast<double>(y.As<float>()[0]), -2, 0.02);
+  EXPECT_NEAR(static_cast<double>(y.As<float>()[1]), -1, 0.02);
+}
+
 TEST(ParseRules, SaysWhereAndWhatItExpected) {
   const auto error = [](const char* text) {
     const auto rules = ParseRules(text, "r.yaml");

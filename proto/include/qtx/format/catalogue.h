@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "qtx/format/attributes.h"
 #include "qtx/format/element_type.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
@@ -92,11 +93,11 @@ struct Application {
   /// Input `i`; an absent one if the node has fewer. Likewise for outputs.
   const ValueFacts& Input(std::size_t i) const;
   const ValueFacts& Output(std::size_t i) const;
-  /// The node's attribute, or its default in the schema. REQUIRES: the schema has an attribute of
-  /// that name and type, and it has a default or the node gives it.
-  std::int64_t Int(std::string_view attribute) const;
-  float Float(std::string_view attribute) const;
-  std::string String(std::string_view attribute) const;
+  /// With the defaults of `schema`.
+  Attributes attributes() const { return {schema, node, opset}; }
+  std::int64_t Int(std::string_view attribute) const { return attributes().Int(attribute); }
+  float Float(std::string_view attribute) const { return attributes().Float(attribute); }
+  std::string String(std::string_view attribute) const { return attributes().String(attribute); }
   /// nullptr if the node does not give it.
   const Attribute* Find(std::string_view attribute) const { return node.Find(attribute); }
 };
@@ -145,44 +146,25 @@ struct OpSchema {
   ShapeRule shape = nullptr;             // nullptr: no shape rule
   std::string_view shape_clause = {};  // the clause that an output breaks if `shape` contradicts it
   TypeRule type = nullptr;             // nullptr: every output has the type of input 0
-  std::int64_t since = 0;              // the first opset of its domain that has it
+  // Every element of output 0 is one of input 0, so that it can have the same parameters.
+  bool copies_elements = false;
 
   /// Of several with that name (their defaults differ) the one that the opset has, else the first.
   const AttributeRule* FindAttribute(std::string_view name, std::int64_t opset) const;
 };
 
-/// All rows, by domain, then op_type.
-std::span<const OpSchema> Catalogue();
-/// nullptr when there is none. `domain` "" and "ai.onnx" are the same.
+/// The rows of the operators that have a section in spec/ops/, by domain, then op_type.
+std::span<const OpSchema> Sections();
+/// The row of an operator's section; nullptr when it has none. `domain` "" and "ai.onnx" are the
+/// same.
 const OpSchema* FindSchema(std::string_view domain, std::string_view op_type);
 
-/// The attributes of a node, and of those that it does not give the defaults of its operator's row.
-class Attributes {
- public:
-  /// Borrows the node.
-  Attributes(const Node& node, std::int64_t opset)
-      : node_(node), opset_(opset), schema_(FindSchema(node.domain, node.op_type)) {}
+/// Whether ONNX has the node's operator in that opset, with these attributes, as many inputs and
+/// outputs, and inputs of these types, as far as they are given.
+/// Errors: kInvalid, of graph.C4 to graph.C7; `where` is below the node.
+Result<void> CheckOnnxForm(const Node& node, std::int64_t opset,
+                           std::span<const ElementType> inputs = {});
 
-  /// Without a default: 0, 0, "".  REQUIRES: the row, where there is one, has one of that name.
-  std::int64_t Int(std::string_view name) const;
-  float Float(std::string_view name) const;
-  std::string String(std::string_view name) const;
-  /// A list has no default: empty.
-  std::vector<std::int64_t> Ints(std::string_view name) const;
-  bool Has(std::string_view name) const { return node_.Find(name) != nullptr; }
-  /// The row; nullptr where there is none.
-  const OpSchema* schema() const { return schema_; }
-
- private:
-  bool IsNamed(std::string_view name) const;
-
-  const Node& node_;
-  std::int64_t opset_;
-  const OpSchema* schema_;
-};
-
-/// The newest opset of ai.onnx that the catalogue knows.
-std::int64_t NewestOpset();
 /// The opset of ai.onnx that nodes of the model are held to: the newest one where it imports none.
 std::int64_t OnnxOpset(const Model& model);
 

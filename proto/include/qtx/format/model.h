@@ -95,6 +95,9 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
+/// ONNX's own domain has two names.
+inline bool IsOnnxDomain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
 struct Node {
   std::string name, op_type, domain, doc_string;
   std::vector<std::string> inputs, outputs;  // "" is an absent optional input or output
@@ -111,6 +114,11 @@ struct Node {
   std::vector<std::int64_t> IntsOr(std::string_view attribute,
                                    std::vector<std::int64_t> fallback) const;
 };
+
+/// Whether the node's operator is ONNX's of that name.
+inline bool IsStock(const Node& node, std::string_view op_type) {
+  return node.op_type == op_type && IsOnnxDomain(node.domain);
+}
 
 struct ValueInfo {
   std::string name, doc_string;

@@ -53,9 +53,6 @@ inline std::string PlaceOf(const format::Node& node) {
   return "node '" + name + "' (" + node.op_type + ")";
 }
 
-inline bool IsStock(const format::Node& node, std::string_view op_type) {
-  return node.op_type == op_type && (node.domain.empty() || node.domain == "ai.onnx");
-}
 inline bool IsQuantizeLinear(const format::Node& node) {
   return IsStock(node, "QuantizeLinear") ||
          (node.op_type == "QuantizeLinear" && node.domain == "com.microsoft");

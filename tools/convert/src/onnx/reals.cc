@@ -9,6 +9,8 @@
 #include "layout.h"
 #include "onnx/graph_index.h"
 #include "qoperator/type_inference.h"
+#include "qtx/format/accumulator.h"
+#include "qtx/format/attributes.h"
 
 namespace qtx::convert {
 namespace {
@@ -161,8 +163,7 @@ class OperandCheck {
     return CheckProduct(node);
   }
   Result<void> CheckProduct(const Node& node) const {
-    static constexpr std::array<std::string_view, 3> kProducts = {"Conv", "Gemm", "MatMul"};
-    if (std::ranges::find(kProducts, node.op_type) == kProducts.end()) return {};
+    if (!format::HasAccumulator(node)) return {};
     const std::vector<std::string> values = Known(node, false);
     const auto plain = std::ranges::find_if(values, [&](auto& v) {
       return format::IsIntegerStorage(TypeOf(v)) && !format::IsQuantized(TypeOf(v));
@@ -185,7 +186,7 @@ class OperandCheck {
         if (IsHalf(TypeOf(input))) type = TypeOf(input);
       }
     } else if (IsStock(node, "Cast")) {
-      type = format::ElementTypeFromCode(node.IntOr("to", 0)).value_or(type);
+      type = format::ElementTypeFromCode(format::Attributes(node).Int("to")).value_or(type);
     }
     if (type == ElementType::kUndefined || node.outputs.empty()) return;
     for (const std::string& output : node.outputs) types_.emplace(output, type);

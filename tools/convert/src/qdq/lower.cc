@@ -22,6 +22,7 @@
 #include "qdq/record.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::convert {
@@ -85,9 +86,9 @@ Result<std::int64_t> Lowering::Opset(const Options& options) const {
   const std::int64_t own = source_.OpsetVersion("");
   if (types_.empty() && options.opset == 0) return own;  // no Q/DQ to be had
   std::int64_t opset = options.opset == 0 ? std::max<std::int64_t>(own, 13) : options.opset;
-  if (options.opset > kNewestOpset) {
+  if (options.opset > format::NewestOpset()) {
     return Unsupported("opset " + std::to_string(opset),
-                       "expected at most " + std::to_string(kNewestOpset));
+                       "expected at most " + std::to_string(format::NewestOpset()));
   }
   for (const auto& [name, type] : types_) {
     QTX_ASSIGN_OR_RETURN(const std::int64_t needed, OpsetFor(type));
@@ -101,7 +102,7 @@ Result<std::int64_t> Lowering::Opset(const Options& options) const {
   }
   if (opset == own) return opset;
   for (const Node& node : source_.graph.nodes) {
-    if (!node.domain.empty() && node.domain != "ai.onnx") continue;
+    if (!format::IsOnnxDomain(node.domain)) continue;
     const auto moved = CheckMove(node, own, opset);
     if (!moved.has_value()) return At(PlaceOf(node), moved.error());
   }
@@ -299,7 +300,7 @@ Result<void> Lowering::Finish(std::int64_t opset) {
   model_.opset_imports.clear();
   for (const format::OpsetImport& import : source_.opset_imports) {
     if (import.domain == format::kDomain) continue;
-    const bool main = import.domain.empty() || import.domain == "ai.onnx";
+    const bool main = format::IsOnnxDomain(import.domain);
     model_.opset_imports.push_back(
         {import.domain, main ? opset : import.version, import.unknown_fields});
   }

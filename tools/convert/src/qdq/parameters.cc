@@ -109,12 +109,12 @@ Result<std::vector<std::int32_t>> OffsetsOf(const Tensor& zero_point, std::size_
 // The axes of scale's dims on a value of the rank that input 0 of `node` has. False if unknown.
 bool ReadAxes(const GraphIndex& index, const format::Node& node, const Tensor& scale,
               Quantization& q) {
-  const std::int64_t block = format::IntOf(node, "block_size");
+  const std::int64_t block = format::Attributes(node).Int("block_size");
   if (block == 0 && q.scale.size() == 1) return true;
   auto rank = index.RankOf(node.inputs[0]);
   // Blocked scales have the rank of the value, which need not be declared.
   if (block != 0 && !rank) rank = std::ssize(scale.dims);
-  std::int64_t axis = format::IntOf(node, "axis");
+  std::int64_t axis = format::Attributes(node).Int("axis");
   if (!rank && axis < 0) return false;
   if (axis < 0) axis += *rank;
   if (axis < 0 || (rank && axis >= *rank)) return false;
@@ -135,7 +135,7 @@ ElementType StorageIn(const GraphIndex& index, const format::Node& node,
                       const std::optional<Tensor>& zero_point) {
   if (zero_point) return zero_point->elem_type;
   if (IsQuantizeLinear(node)) {
-    const std::int64_t code = format::IntOf(node, "output_dtype");
+    const std::int64_t code = format::Attributes(node).Int("output_dtype");
     return code == 0 ? ElementType::kUint8
                      : format::ElementTypeFromCode(code).value_or(ElementType::kUndefined);
   }
@@ -147,7 +147,7 @@ ElementType StorageIn(const GraphIndex& index, const format::Node& node,
 // The type in which the node computes, if not FLOAT.
 std::string OtherThanFloat(const format::Node& node) {
   const char* name = IsQuantizeLinear(node) ? "precision" : "output_dtype";
-  const std::int64_t code = node.IntOr(name, 0);
+  const std::int64_t code = format::Attributes(node).Int(name);
   if (code == 0 || code == static_cast<std::int64_t>(ElementType::kFloat)) return "";
   const ElementType type = format::ElementTypeFromCode(code).value_or(ElementType::kUndefined);
   return std::string(name) + " is " + std::string(format::Name(type));

@@ -43,7 +43,7 @@ bool MeanTheSame(const format::Model& model, const std::vector<format::OpsetImpo
   const std::int64_t from = model.OpsetVersion("");
   const std::int64_t to = other.OpsetVersion("");
   return std::ranges::all_of(model.graph.nodes, [&](const format::Node& node) {
-    const bool stock = node.domain.empty() || node.domain == "ai.onnx";
+    const bool stock = format::IsOnnxDomain(node.domain);
     if (!stock) return model.OpsetVersion(node.domain) == other.OpsetVersion(node.domain);
     return from == to || CheckMove(node, from, to).has_value();
   });

@@ -6,6 +6,7 @@
 
 #include "qoperator/lift.h"
 #include "qoperator/operators.h"
+#include "qtx/format/accumulator.h"
 #include "qtx/format/attributes.h"
 
 namespace qtx::convert {
@@ -77,16 +78,16 @@ bool Along(const TensorType& type, std::int64_t axis) {
 }
 
 // Granularities for which float32.S4 has an integer accumulator: others are computed in binary32.
-bool HasAccumulator(const Node& node, const GraphIndex& index, const TensorType& x,
-                    const TensorType& w) {
-  if (node.op_type == "Conv") return PerTensor(x) && Along(w, 0);
+bool HasIntegerAccumulator(const Node& node, const GraphIndex& index, const TensorType& x,
+                           const TensorType& w) {
   if (node.op_type == "Gemm") {
-    const bool scaled = format::FloatOf(node, "alpha") != 1 ||
-                        (!InputOf(node, 2).empty() && format::FloatOf(node, "beta") != 1);
-    return !scaled && PerTensor(x) && Along(w, format::IntOf(node, "transB") != 0 ? 0 : 1);
+    const format::Attributes attributes(node);
+    const bool biased = !InputOf(node, 2).empty();
+    if (attributes.Float("alpha") != 1 || (biased && attributes.Float("beta") != 1)) return false;
   }
   const std::int64_t rank = RankOfType(index, node.inputs[1], w);
-  return PerTensor(x) && (PerTensor(w) || (rank > 1 && Along(w, rank - 1)));
+  const bool is_vector = node.op_type == "MatMul" && rank < 2;
+  return PerTensor(x) && (is_vector ? PerTensor(w) : Along(w, format::OutputAxis(node, rank)));
 }
 
 // The bias in units of the accumulator: offset 0, its scales the products in binary32.
@@ -129,7 +130,8 @@ Result<MaybeForm> ProductForm(const Node& node, const GraphIndex& index,
       IsNBitsWeight(*w) && index.Initializer(node.inputs[1]) != nullptr &&
       index.Consumers(node.inputs[1]).size() == 1)
     return MaybeForm(Named(node, "MatMulNBits"));
-  if (x == nullptr || w == nullptr || !HasAccumulator(node, index, *x, *w)) return MaybeForm();
+  if (x == nullptr || w == nullptr || !HasIntegerAccumulator(node, index, *x, *w))
+    return MaybeForm();
   if (!ProductTypes(node, *x, *w, y)) {
     return Error{ErrorCode::kUnsupported, "",
                  "no operator on integers multiplies " + std::string(format::Name(x->elem_type)) +
@@ -175,9 +177,8 @@ bool SameMeaning(const TensorType& a, const TensorType& b) {
 }
 
 Result<MaybeForm> FormOf(const Node& node, const GraphIndex& index, const QuantizedTypes& types) {
-  if (!node.domain.empty() && node.domain != "ai.onnx") return MaybeForm();
-  if (node.op_type == "Conv" || node.op_type == "MatMul" || node.op_type == "Gemm")
-    return ProductForm(node, index, types);
+  if (!format::IsOnnxDomain(node.domain)) return MaybeForm();
+  if (format::HasAccumulator(node)) return ProductForm(node, index, types);
   const auto* row =
       std::ranges::find(kElementwise, std::string_view(node.op_type), &PlainRow::plain);
   if (row == kElementwise.end()) return MaybeForm();

@@ -6,6 +6,7 @@
 
 #include "qoperator/constants.h"
 #include "qoperator/operators.h"
+#include "qtx/format/attributes.h"
 
 namespace qtx::convert {
 namespace {
@@ -60,8 +61,8 @@ Result<bool> ReadFactor(const GraphIndex& index, const std::string& value, Patte
 Result<std::optional<Pattern>> FindPattern(const GraphIndex& index, const Node& node) {
   Pattern pattern;
   const auto cast = SoleConsumer(index, node.outputs[0]);
-  if (!cast || !IsStock(index.node(*cast), "Cast") || index.node(*cast).IntOr("to", 0) != 1 ||
-      index.node(*cast).outputs.size() != 1)
+  if (!cast || !IsStock(index.node(*cast), "Cast") ||
+      format::Attributes(index.node(*cast)).Int("to") != 1 || index.node(*cast).outputs.size() != 1)
     return std::optional<Pattern>();
   pattern.cast = *cast;
   const std::string& real = index.node(*cast).outputs[0];

@@ -8,6 +8,8 @@
 #include "qoperator/n_bits.h"
 #include "qoperator/operators.h"
 #include "qoperator/product_bias.h"
+#include "qtx/format/accumulator.h"
+#include "qtx/format/catalogue.h"
 
 namespace qtx::convert {
 namespace {
@@ -17,11 +19,10 @@ using format::Node;
 using MaybeLift = std::optional<Lift>;
 
 // The axis of several scales of operand `i`: filters of Conv, rows and columns of a product.
-std::int64_t AxisOfOperand(const Node& node, std::string_view plain, std::size_t i) {
-  if (plain == "Conv") return i == 0 ? 1 : 0;
-  if (plain == "MatMul") return i == 0 ? -2 : -1;
-  if (plain == "Gemm" && i == 1) return node.IntOr("transB", 0) != 0 ? 0 : 1;
-  return 0;
+std::int64_t AxisOfOperand(const Node& plain, std::size_t i) {
+  if (plain.op_type == "Conv") return i == 0 ? 1 : 0;
+  if (plain.op_type == "MatMul") return i == 0 ? -2 : -1;
+  return plain.op_type == "Gemm" && i == 1 ? format::OutputAxis(plain, 2) : 0;
 }
 
 // The scale of the bias: the binary32 product of x_scale and w_scale, per channel as w_scale is.
@@ -75,9 +76,11 @@ void Erase(Node& node, std::string_view attribute) {
 
 // Softmax of opset 13 runs along one axis, before over all axes from it on.
 bool AdjustSoftmax(const LiftContext& context, const Node& node, Lift& lift) {
-  const bool new_meaning = node.IntOr("opset", 1) >= 13;
+  const std::int64_t opset = format::Attributes(node).Int("opset");
+  const bool new_meaning = opset >= 13;
   const bool new_model = context.index.model().OpsetVersion("") >= 13;
-  const std::int64_t axis = node.IntOr("axis", new_meaning ? -1 : 1);
+  const std::int64_t axis =
+      format::Attributes(*format::FindSchema("", "Softmax"), node, opset).Int("axis");
   const auto rank = context.index.RankOf(node.inputs[0]);
   const bool last = axis == -1 || (rank && axis == *rank - 1);
   if (new_meaning != new_model && !last) {
@@ -92,13 +95,13 @@ bool AdjustSoftmax(const LiftContext& context, const Node& node, Lift& lift) {
 
 // Checks attributes that the plain operator lacks; false with `why` if they matter.
 bool AdjustAttributes(const LiftContext& context, const Node& node, Lift& lift) {
-  if (node.IntOr("channels_last", 0) != 0) {
+  if (format::Attributes(node).Int("channels_last") != 0) {
     context.why = "channels_last layout";
     return false;
   }
   Erase(lift.node, "channels_last");
   if (lift.node.op_type == "Softmax") return AdjustSoftmax(context, node, lift);
-  if (lift.node.op_type == "Gemm" && node.FloatOr("alpha", 1.0F) != 1.0F) {
+  if (lift.node.op_type == "Gemm" && format::Attributes(lift.node).Float("alpha") != 1) {
     context.why = "alpha scales the accumulator and is not 1";
     return false;
   }
@@ -115,7 +118,7 @@ Result<bool> AddOperands(const LiftContext& context, const Node& node,
   for (const std::size_t i : layout.untouched) lift.node.inputs.push_back(InputOf(node, i));
   for (std::size_t i = 0; i < layout.operands.size(); ++i) {
     const OperandSlots& slots = layout.operands[i];
-    OperandQuery query{slots, InputOf(node, slots.value), AxisOfOperand(node, layout.plain, i),
+    OperandQuery query{slots, InputOf(node, slots.value), AxisOfOperand(lift.node, i),
                        ElementType::kUndefined};
     if (i > 0) query.storage = format::StorageOf(lift.inputs.begin()->second.elem_type);
     if (query.value.empty() || InputOf(node, slots.scale).empty())

@@ -8,6 +8,7 @@
 #include "qoperator/constants.h"
 #include "qoperator/operators.h"
 #include "qoperator/product_bias.h"
+#include "qtx/format/attributes.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::convert {
@@ -20,8 +21,9 @@ using format::Tensor;
 using MaybeLift = std::optional<Lift>;
 
 Result<NBitsShape> ShapeOf(const Node& node) {
-  const NBitsShape shape{node.IntOr("K", 0), node.IntOr("N", 0), node.IntOr("bits", 4),
-                         node.IntOr("block_size", 0)};
+  const format::Attributes attributes(node);
+  const NBitsShape shape{attributes.Int("K"), attributes.Int("N"), attributes.Int("bits"),
+                         attributes.Int("block_size")};
   if (shape.bits != 2 && shape.bits != 4 && shape.bits != 8)
     return Invalid("attribute 'bits'",
                    "found " + std::to_string(shape.bits) + ", expected 2, 4, 8");

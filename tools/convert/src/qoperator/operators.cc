@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 8> kOthers = {
     "MatMulInteger", "MatMulIntegerToFloat",  "MatMulNBits",           "QLinearConcat"};
 
 bool OfTheseDomains(const format::Node& node) {
-  return node.domain.empty() || node.domain == "ai.onnx" || node.domain == kMicrosoft;
+  return format::IsOnnxDomain(node.domain) || node.domain == kMicrosoft;
 }
 
 const Row* FindRow(const format::Node& node) {

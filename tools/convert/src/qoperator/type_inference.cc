@@ -1,19 +1,14 @@
 #include "qoperator/type_inference.h"
 
-#include <algorithm>
-#include <array>
 #include <set>
+
+#include "qtx/format/catalogue.h"
 
 namespace qtx::convert {
 namespace {
 
 using format::Node;
 using MaybeParameters = std::optional<QdqParameters>;
-
-// Operators on plain integers whose results are elements of their first input. Sorted.
-constexpr std::array<std::string_view, 14> kMoving = {
-    "DepthToSpace", "Expand", "Flatten",      "Gather",  "Identity", "MaxPool",   "Reshape",
-    "Slice",        "Split",  "SpaceToDepth", "Squeeze", "Tile",     "Transpose", "Unsqueeze"};
 
 class Typer {
  public:
@@ -144,8 +139,8 @@ Result<ParametersOfValues> Typer::Run(const ParametersOfValues& declared) {
 }  // namespace
 
 bool MovesElements(const Node& node) {
-  if (!(node.domain.empty() || node.domain == "ai.onnx") || node.inputs.empty()) return false;
-  return std::ranges::find(kMoving, std::string_view(node.op_type)) != kMoving.end() &&
+  const format::OpSchema* schema = format::FindSchema(node.domain, node.op_type);
+  return schema != nullptr && schema->copies_elements && !node.inputs.empty() &&
          (node.outputs.size() == 1 || node.op_type == "Split");
 }
 

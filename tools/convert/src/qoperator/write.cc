@@ -15,6 +15,7 @@
 #include "qoperator/annotations.h"
 #include "qoperator/form_writer.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/catalogue.h"
 #include "qtx/format/inference.h"
 
 namespace qtx::convert {
@@ -102,8 +103,10 @@ bool Writer::Moves(const Node& node) const {
   const auto from = types_.find(node.inputs[0]);
   if (from == types_.end() || from->second.quantization->scale.size() != 1) return false;
   const ElementType type = from->second.elem_type;
-  if (node.op_type == "MaxPool" && type != ElementType::kInt8Q && type != ElementType::kUint8Q)
-    return false;
+  // ONNX has no MaxPool of 16 bits, for one.
+  const std::array storage = {format::StorageOf(type)};
+  const std::int64_t opset = std::max(opset_, source_.OpsetVersion(""));
+  if (!format::CheckOnnxForm(node, opset, storage).has_value()) return false;
   return std::ranges::all_of(node.outputs, [&](const std::string& output) {
     const auto to = types_.find(output);
     return to != types_.end() && SameMeaning(from->second, to->second);
@@ -257,9 +260,9 @@ Result<void> Writer::WriteNode(const Node& node) {
     return {};
   }
   const bool one = node.inputs.size() == 1 && node.outputs.size() == 1;
-  const std::int64_t to = node.IntOr("to", 0);
+  const auto to = static_cast<ElementType>(format::Attributes(node).Int("to"));
   if (IsStock(node, "Cast") && one &&
-      (types_.contains(node.outputs[0]) || to == static_cast<std::int64_t>(ElementType::kFloat)))
+      (types_.contains(node.outputs[0]) || to == ElementType::kFloat))
     return WriteCast(node);
   return WriteBetweenPairs(node);
 }
@@ -299,12 +302,12 @@ Result<void> Writer::RaiseOpset() {
   const std::int64_t own = source_.OpsetVersion("");
   if (opset_ <= own) return {};
   for (const Node& node : source_.graph.nodes) {
-    if (!node.domain.empty() && node.domain != "ai.onnx") continue;
+    if (!format::IsOnnxDomain(node.domain)) continue;
     const auto moved = CheckMove(node, own, opset_);
     if (!moved.has_value()) return At(PlaceOf(node), moved.error());
   }
   for (format::OpsetImport& import : model_.opset_imports) {
-    if (import.domain.empty() || import.domain == "ai.onnx") import.version = opset_;
+    if (format::IsOnnxDomain(import.domain)) import.version = opset_;
   }
   ledger_.Changed("model", "opset_import",
                   "opset " + std::to_string(opset_) + ", whose DequantizeLinear has all types");

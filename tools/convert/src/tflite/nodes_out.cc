@@ -109,7 +109,7 @@ const std::string& Job::Input(std::size_t i) const {
 Result<void> WriteNode(TfliteWriter& writer, const Job& job) {
   const std::string place = job.node.op_type + " '" + job.node.name + "'";
   const auto* entry = std::ranges::find(kNodes, job.node.op_type, &WriterEntry::op_type);
-  if (entry == kNodes.end() || !(job.node.domain.empty() || job.node.domain == "ai.onnx")) {
+  if (entry == kNodes.end() || !format::IsOnnxDomain(job.node.domain)) {
     return Error{ErrorCode::kUnsupported, place, "TFLite has no operator for it"};
   }
   if (!HasOneOutput(job.node)) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "errors.h"
+#include "qtx/format/accumulator.h"
 #include "qtx/format/attributes.h"
 #include "tflite/rules.h"
 #include "tflite/tensor_out.h"
@@ -86,11 +87,9 @@ Result<void> WriteFullyConnected(TfliteWriter& writer, const Job& job, const Pro
 
 Result<void> WriteGemm(TfliteWriter& writer, const Job& job) {
   const format::Node& node = job.node;
-  if (format::FloatOf(node, "alpha") != 1 || format::FloatOf(node, "beta") != 1) {
-    return Unsupported("", "alpha and beta other than 1");
-  }
-  if (format::IntOf(node, "transA") != 0) return Unsupported("", "transA");
-  const bool transposed = format::IntOf(node, "transB") != 0;
+  if (format::IsScaledGemm(node)) return Unsupported("", "alpha and beta other than 1");
+  if (format::Attributes(node).Int("transA") != 0) return Unsupported("", "transA");
+  const bool transposed = format::Attributes(node).Int("transB") != 0;
   QTX_ASSIGN_OR_RETURN(const Dims x, writer.Dims(job.Input(0)));
   QTX_ASSIGN_OR_RETURN(const Dims w, writer.Dims(job.Input(1)));
   if (x.size() != 2 || w.size() != 2) return Unsupported("", "expected operands of rank 2");
@@ -138,7 +137,7 @@ Result<void> WriteBatchMatMul(TfliteWriter& writer, const Job& job, const Dims& 
 }  // namespace
 
 Result<void> WriteConv(TfliteWriter& writer, const Job& job) {
-  const std::int64_t group = format::IntOf(job.node, "group");
+  const std::int64_t group = format::Attributes(job.node).Int("group");
   QTX_ASSIGN_OR_RETURN(const Dims x, writer.Dims(job.Input(0)));
   QTX_ASSIGN_OR_RETURN(const Dims w, writer.Dims(job.Input(1)));
   if (x.size() != 4 || w.size() != 4) return Unsupported("", "expected operands of rank 4");

@@ -201,13 +201,13 @@ Result<void> WriteUnary(TfliteWriter& writer, const Job& job) {
   call.inputs = {input};
   if (entry.code == LEAKY_RELU) {
     schema::LeakyReluOptionsT options;
-    options.alpha = format::FloatOf(job.node, "alpha");
+    options.alpha = format::Attributes(job.node).Float("alpha");
     call.options.Set(std::move(options));
   } else if (entry.code == GELU) {
     schema::GeluOptionsT options;
-    options.approximate = format::StringOf(job.node, "approximate") == "tanh";
+    options.approximate = format::Attributes(job.node).String("approximate") == "tanh";
     call.options.Set(std::move(options));
-  } else if (entry.code == ELU && format::FloatOf(job.node, "alpha") != 1) {
+  } else if (entry.code == ELU && format::Attributes(job.node).Float("alpha") != 1) {
     return Unsupported("", "alpha other than 1");
   }
   QTX_ASSIGN_OR_RETURN(const format::TensorType as, Given(writer, job, kernel));

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "errors.h"
-#include "qtx/format/attributes.h"
+#include "qtx/format/catalogue.h"
 #include "tflite/rules.h"
 #include "tflite/window_out.h"
 
@@ -34,12 +34,12 @@ struct Axes {
 
 Result<Axes> AxesOf(const TfliteWriter& writer, const Job& job, std::size_t rank) {
   Axes result;
-  result.keep = format::IntOf(job.node, "keepdims") != 0;
+  result.keep = format::Attributes(job.node).Int("keepdims") != 0;
   result.axes = job.node.IntsOr("axes", {});
   if (!job.Input(1).empty()) {
     QTX_ASSIGN_OR_RETURN(result.axes, writer.Integers(job.Input(1)));
   }
-  if (result.axes.empty() && format::IntOf(job.node, "noop_with_empty_axes") != 0) {
+  if (result.axes.empty() && format::Attributes(job.node).Int("noop_with_empty_axes") != 0) {
     return Unsupported("no axes");
   }
   if (result.axes.empty()) {
@@ -86,9 +86,9 @@ struct Resizing {
 
 // Source: the coordinates of TFLite's resize kernels, as the reader takes them.
 Result<Resizing> ResizingOf(const format::Node& node) {
-  const std::string mode = format::StringOf(node, "mode");
-  const std::string to = format::StringOf(node, "coordinate_transformation_mode");
-  const std::string rounding = format::StringOf(node, "nearest_mode");
+  const std::string mode = format::Attributes(node).String("mode");
+  const std::string to = format::Attributes(node).String("coordinate_transformation_mode");
+  const std::string rounding = format::Attributes(node).String("nearest_mode");
   Resizing resizing{mode == "nearest", to == "align_corners", to == "half_pixel"};
   const bool floors = to == "asymmetric";
   const bool known = floors || resizing.align_corners || resizing.half_pixel;
@@ -96,7 +96,7 @@ Result<Resizing> ResizingOf(const format::Node& node) {
   if (!known || (mode != "nearest" && mode != "linear") || (resizing.nearest && !rounds)) {
     return Unsupported("mode " + mode + ", coordinates " + to + ", rounding " + rounding);
   }
-  if (format::IntOf(node, "antialias") != 0) return Unsupported("antialias");
+  if (format::Attributes(node).Int("antialias") != 0) return Unsupported("antialias");
   return resizing;
 }
 
@@ -130,7 +130,7 @@ Result<void> WritePool(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(const OutWindow window, OutWindowOf(job.node, x, {kernel[0], kernel[1]}));
   if (window.explicit_pads) return Unsupported("pads other than those of SAME");
   const bool pads = window.padding == schema::Padding::SAME;
-  if (pads && Averages(job) && format::IntOf(job.node, "count_include_pad") != 0) {
+  if (pads && Averages(job) && format::Attributes(job.node).Int("count_include_pad") != 0) {
     return Unsupported("count_include_pad");
   }
   if (window.dilations != std::array<std::int64_t, 2>{1, 1}) return Unsupported("dilations");
@@ -193,10 +193,10 @@ Result<void> WriteArg(TfliteWriter& writer, const Job& job) {
   const std::string& x = job.Input(0);
   QTX_ASSIGN_OR_RETURN(Dims dims, writer.Dims(x));
   QTX_ASSIGN_OR_RETURN(const std::int64_t axis,
-                       format::NormalizeAxis(format::IntOf(job.node, "axis"),
+                       format::NormalizeAxis(format::Attributes(job.node).Int("axis"),
                                              static_cast<std::int64_t>(dims.size())));
-  if (format::IntOf(job.node, "keepdims") != 0 ||
-      format::IntOf(job.node, "select_last_index") != 0) {
+  if (format::Attributes(job.node).Int("keepdims") != 0 ||
+      format::Attributes(job.node).Int("select_last_index") != 0) {
     return Unsupported("keepdims or select_last_index");
   }
   QTX_RETURN_IF_ERROR(KernelFor(writer, {x}));
@@ -225,9 +225,9 @@ Result<void> WriteSoftmax(TfliteWriter& writer, const Job& job) {
   const bool log = job.node.op_type == "LogSoftmax";
   QTX_ASSIGN_OR_RETURN(const Dims dims, writer.Dims(x));
   const auto rank = static_cast<std::int64_t>(dims.size());
-  const std::int64_t fallback = writer.graph().model().OpsetVersion("") < 13 ? 1 : -1;
+  const format::Attributes attributes(job.node, format::OnnxOpset(writer.graph().model()));
   QTX_ASSIGN_OR_RETURN(const std::int64_t axis,
-                       format::NormalizeAxis(job.node.IntOr("axis", fallback), rank));
+                       format::NormalizeAxis(attributes.Int("axis"), rank));
   const bool channels = rank == 4 && axis == 1;
   if (axis != rank - 1 && !channels) return Unsupported("axis " + std::to_string(axis));
   const Order order = channels ? Order::kNhwc : Order::kOnnx;
@@ -286,9 +286,10 @@ Result<void> WriteBlocks(TfliteWriter& writer, const Job& job) {
   const std::string& x = job.Input(0);
   const bool to_depth = job.node.op_type == "SpaceToDepth";
   QTX_ASSIGN_OR_RETURN(const Dims dims, writer.Dims(x));
-  const std::int64_t block = format::IntOf(job.node, "blocksize");
+  const std::int64_t block = format::Attributes(job.node).Int("blocksize");
   if (dims.size() != 4 || block < 1 || block > 1 << 15) return Unsupported("blocksize");
-  if (format::StringOf(job.node, "mode") != "DCR") return Unsupported("mode other than DCR");
+  if (format::Attributes(job.node).String("mode") != "DCR")
+    return Unsupported("mode other than DCR");
   const std::int64_t square = block * block;
   const bool fits = to_depth ? dims[2] % block == 0 && dims[3] % block == 0 : dims[1] % square == 0;
   if (!fits)

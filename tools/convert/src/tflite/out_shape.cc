@@ -79,7 +79,7 @@ Result<Dims> UnsqueezedDims(const TfliteWriter& writer, const Job& job, const Di
 
 Result<Dims> FlatDims(const Job& job, const Dims& x) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(x));
-  std::int64_t axis = format::IntOf(job.node, "axis");
+  std::int64_t axis = format::Attributes(job.node).Int("axis");
   if (axis < 0) axis += static_cast<std::int64_t>(x.size());
   if (axis < 0 || axis > static_cast<std::int64_t>(x.size())) return Unsupported("axis");
   std::int64_t rows = 1;
@@ -93,7 +93,7 @@ Result<Dims> DimsAfter(const TfliteWriter& writer, const Job& job, const Dims& x
   if (op_type == "Squeeze") return SqueezedDims(writer, job, x);
   if (op_type == "Unsqueeze") return UnsqueezedDims(writer, job, x);
   QTX_ASSIGN_OR_RETURN(Vector shape, writer.Integers(job.Input(1)));
-  return ReshapedDims(x, std::move(shape), format::IntOf(job.node, "allowzero") != 0);
+  return ReshapedDims(x, std::move(shape), format::Attributes(job.node).Int("allowzero") != 0);
 }
 
 // [N,H,W,C] holds the elements in ONNX's order where one of the two is a single column.
@@ -186,9 +186,9 @@ Result<void> EmitCut(TfliteWriter& writer, const std::string& x, const std::stri
 }
 
 Result<void> WriteSplit(TfliteWriter& writer, const Job& job, const Dims& x) {
-  QTX_ASSIGN_OR_RETURN(
-      const std::int64_t axis,
-      format::NormalizeAxis(format::IntOf(job.node, "axis"), static_cast<std::int64_t>(x.size())));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t axis,
+                       format::NormalizeAxis(format::Attributes(job.node).Int("axis"),
+                                             static_cast<std::int64_t>(x.size())));
   const auto at = static_cast<std::size_t>(axis);
   const auto count = static_cast<std::int64_t>(job.node.outputs.size());
   const std::int64_t part = (x[at] + count - 1) / count;  // the last may be smaller
@@ -255,10 +255,10 @@ Result<void> WriteTranspose(TfliteWriter& writer, const Job& job) {
 
 Result<void> WritePad(TfliteWriter& writer, const Job& job) {
   const std::string& x = job.Input(0);
-  const std::string mode = format::StringOf(job.node, "mode");
+  const std::string mode = format::Attributes(job.node).String("mode");
   QTX_ASSIGN_OR_RETURN(const bool zero, IsZero(writer, job.Input(2)));
   if ((mode != "constant" && mode != "reflect") || (mode == "constant" && !zero) ||
-      format::FloatOf(job.node, "value") != 0) {
+      format::Attributes(job.node).Float("value") != 0) {
     return Unsupported("mode " + mode + " or a value other than 0");
   }
   QTX_ASSIGN_OR_RETURN(const Dims dims, writer.Dims(x));
@@ -298,9 +298,9 @@ Result<void> WriteConcat(TfliteWriter& writer, const Job& job) {
   QTX_RETURN_IF_ERROR(KernelFor(writer, {job.output}));
   const Order order = writer.Common(job.node.inputs);
   QTX_ASSIGN_OR_RETURN(Dims y, writer.Dims(job.Input(0)));
-  QTX_ASSIGN_OR_RETURN(
-      const std::int64_t axis,
-      format::NormalizeAxis(format::IntOf(job.node, "axis"), static_cast<std::int64_t>(y.size())));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t axis,
+                       format::NormalizeAxis(format::Attributes(job.node).Int("axis"),
+                                             static_cast<std::int64_t>(y.size())));
   const auto at = static_cast<std::size_t>(axis);
   Call call{BuiltinOperator::CONCATENATION, {}, {}};
   for (std::size_t i = 0; i < job.node.inputs.size(); ++i) {
@@ -350,9 +350,9 @@ Result<void> WriteSlice(TfliteWriter& writer, const Job& job) {
 Result<void> WriteGather(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(const Dims x, writer.Dims(job.Input(0)));
   QTX_ASSIGN_OR_RETURN(const Dims indices, writer.Dims(job.Input(1)));
-  QTX_ASSIGN_OR_RETURN(
-      const std::int64_t axis,
-      format::NormalizeAxis(format::IntOf(job.node, "axis"), static_cast<std::int64_t>(x.size())));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t axis,
+                       format::NormalizeAxis(format::Attributes(job.node).Int("axis"),
+                                             static_cast<std::int64_t>(x.size())));
   if (writer.IsConstant(job.Input(1))) {
     QTX_ASSIGN_OR_RETURN(const Vector values, writer.Integers(job.Input(1)));
     if (std::ranges::any_of(values, [](auto v) { return v < 0; })) {

@@ -3,8 +3,10 @@
 
 #include "errors.h"
 #include "qtx/format/attributes.h"
+#include "qtx/format/window.h"
 #include "tflite/rules.h"
 #include "tflite/tensor_out.h"
+#include "tflite/window.h"
 #include "tflite/window_out.h"
 
 namespace qtx::convert {
@@ -13,42 +15,30 @@ namespace {
 using format::Dims;
 using schema::BuiltinOperator;
 
-constexpr std::int64_t kMax = 1 << 16;
-
 struct Upsampling {
   std::array<std::int64_t, 2> strides{}, output{};
   schema::Padding padding = schema::Padding::VALID;
 };
 
-bool InRange(const std::vector<std::int64_t>& values, std::size_t count, std::int64_t low) {
-  return values.size() == count && std::ranges::all_of(values, [low](std::int64_t value) {
-           return value >= low && value <= kMax;
-         });
-}
-
 // TFLite places the windows as the convolution of the output would have them, so the pads before
 // the first are those of that convolution, and the output's size is given.
 Result<Upsampling> UpsamplingOf(const format::Node& node, const Dims& x, const Dims& w) {
-  const auto strides = node.IntsOr("strides", {1, 1}), pads = node.IntsOr("pads", {0, 0, 0, 0});
-  const auto beyond = node.IntsOr("output_padding", {0, 0});
-  const bool plain = node.IntsOr("dilations", {1, 1}) == std::vector<std::int64_t>{1, 1} &&
-                     format::IntOf(node, "group") == 1 && node.Find("output_shape") == nullptr &&
-                     format::StringOf(node, "auto_pad") == "NOTSET";
-  if (!plain || !InRange(strides, 2, 1) || !InRange(pads, 4, 0) || !InRange(beyond, 2, 0)) {
-    return Unsupported("dilations, groups, auto_pad, output_shape, or sizes out of range");
-  }
+  QTX_ASSIGN_OR_RETURN(const auto axes, format::TransposedWindowAxes(node, std::span(x).subspan(2),
+                                                                     std::span(w).subspan(2)));
+  if (format::Attributes(node).Int("group") != 1) return Unsupported("groups");
   Upsampling result;
   bool same = true, none = true;
   for (std::size_t i = 0; i < 2; ++i) {
-    const std::int64_t kernel = w[i + 2], stride = strides[i];
-    if (kernel < 1 || kernel > kMax || x[i + 2] < 1) return Unsupported("kernel size");
-    result.strides[i] = stride;
-    const std::int64_t y = stride * (x[i + 2] - 1) + beyond[i] + kernel - pads[i] - pads[i + 2];
-    if (y < 1) return Unsupported("an empty result");
-    result.output[i] = y;
-    const std::int64_t back = (y + stride - 1) / stride;
-    same &= pads[i] == std::max<std::int64_t>((back - 1) * stride + kernel - y, 0) / 2;
-    none &= pads[i] == 0;
+    const format::WindowAxis& axis = axes[i];
+    if (axis.dilation != 1) return Unsupported("dilations");
+    const std::int64_t most = std::max({axis.kernel, axis.stride, axis.pad_begin});
+    if (most > kMaxSpan) return Unsupported("a window or stride of " + std::to_string(most));
+    result.strides[i] = axis.stride;
+    result.output[i] = axis.output;
+    const std::int64_t back = (axis.output + axis.stride - 1) / axis.stride;
+    same &= axis.pad_begin ==
+            std::max<std::int64_t>((back - 1) * axis.stride + axis.kernel - axis.output, 0) / 2;
+    none &= axis.pad_begin == 0;
   }
   if (!same && !none) return Unsupported("pads other than none and those of SAME");
   result.padding = none ? schema::Padding::VALID : schema::Padding::SAME;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "qtx/format/bias.h"
+#include "qtx/format/accumulator.h"
 #include "tflite/types.h"
 
 namespace qtx::convert {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "errors.h"
-#include "qtx/format/bias.h"
+#include "qtx/format/accumulator.h"
 #include "tflite/types.h"
 
 namespace qtx::convert {

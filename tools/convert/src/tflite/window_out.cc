@@ -4,44 +4,12 @@
 
 #include "errors.h"
 #include "qtx/format/attributes.h"
+#include "qtx/format/window.h"
 #include "tflite/nodes_out.h"
 #include "tflite/window.h"
 
 namespace qtx::convert {
 namespace {
-
-Result<std::array<std::int64_t, 2>> PairOf(const format::Node& node, const char* attribute) {
-  const std::vector<std::int64_t> values = node.IntsOr(attribute, {1, 1});
-  if (values.size() != 2 ||
-      std::ranges::any_of(values, [](auto v) { return v < 1 || v > kMaxSpan; })) {
-    return Unsupported(std::string(attribute) + " " + format::ToString(values));
-  }
-  return std::array<std::int64_t, 2>{values[0], values[1]};
-}
-
-// Pads of auto_pad, for the axis that `total` rows are missing on.
-Result<void> SetPads(const format::Node& node, std::array<std::int64_t, 2> total,
-                     OutWindow* window) {
-  const std::string mode = format::StringOf(node, "auto_pad");
-  if (mode == "VALID") return {};
-  if (mode == "NOTSET") {
-    const std::vector<std::int64_t> pads = node.IntsOr("pads", {0, 0, 0, 0});
-    if (pads.size() != 4 ||
-        std::ranges::any_of(pads, [](auto v) { return v < 0 || v > kMaxSpan; })) {
-      return Unsupported("pads " + format::ToString(pads));
-    }
-    window->begin = {pads[0], pads[1]};
-    window->end = {pads[2], pads[3]};
-    return {};
-  }
-  if (mode != "SAME_UPPER" && mode != "SAME_LOWER") return Unsupported("auto_pad " + mode);
-  for (std::size_t i = 0; i < 2; ++i) {
-    const std::int64_t less = total[i] / 2, more = total[i] - less;
-    window->begin[i] = mode == "SAME_UPPER" ? less : more;
-    window->end[i] = total[i] - window->begin[i];
-  }
-  return {};
-}
 
 bool OriginIsSame(const format::Node& node) {
   if (!node.origin || node.origin->framework != "tflite") return false;
@@ -54,29 +22,31 @@ bool OriginIsSame(const format::Node& node) {
 
 Result<OutWindow> OutWindowOf(const format::Node& node, const format::Dims& x,
                               std::array<std::int64_t, 2> kernel) {
+  QTX_ASSIGN_OR_RETURN(const auto axes, format::WindowAxes(node, std::span(x).subspan(2), kernel));
+  const bool rounds_up = format::Attributes(node).Int("ceil_mode") != 0;
   OutWindow window;
-  QTX_ASSIGN_OR_RETURN(window.strides, PairOf(node, "strides"));
-  QTX_ASSIGN_OR_RETURN(window.dilations, PairOf(node, "dilations"));
-  std::array<std::int64_t, 2> total{}, span{};
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (kernel[i] < 1 || kernel[i] > kMaxSpan || x[i + 2] < 1) return Unsupported("kernel size");
-    span[i] = (kernel[i] - 1) * window.dilations[i] + 1;
-    const std::int64_t same = (x[i + 2] + window.strides[i] - 1) / window.strides[i];
-    total[i] = std::max<std::int64_t>((same - 1) * window.strides[i] + span[i] - x[i + 2], 0);
-  }
-  QTX_RETURN_IF_ERROR(SetPads(node, total, &window));
   bool same = true, none = true;
   for (std::size_t i = 0; i < 2; ++i) {
-    const std::int64_t padded = x[i + 2] + window.begin[i] + window.end[i];
-    if (padded < span[i]) return Error{ErrorCode::kInvalid, "", "a window larger than x"};
-    window.output[i] = (padded - span[i]) / window.strides[i] + 1;
-    const bool more =
-        format::IntOf(node, "ceil_mode") != 0 && (padded - span[i]) % window.strides[i] != 0;
-    if (more) return Unsupported("ceil_mode with a last window that is not full");
+    const format::WindowAxis& axis = axes[i];
+    const std::int64_t most =
+        std::max({axis.kernel, axis.stride, axis.dilation, axis.pad_begin, axis.pad_end});
+    if (most > kMaxSpan) return Unsupported("a window or stride of " + std::to_string(most));
+    const std::int64_t span = (axis.kernel - 1) * axis.dilation + 1;
+    const std::int64_t padded = axis.input + axis.pad_begin + axis.pad_end;
+    if (rounds_up && (padded - span) % axis.stride != 0) {
+      return Unsupported("ceil_mode with a last window that is not full");
+    }
     // The result is the same where rows of padding at the end are in no window.
-    same &= window.begin[i] == total[i] / 2 &&
-            window.output[i] == (x[i + 2] + window.strides[i] - 1) / window.strides[i];
-    none &= window.begin[i] == 0 && window.end[i] == 0;
+    const std::int64_t output = (axis.input + axis.stride - 1) / axis.stride;
+    const std::int64_t pads =
+        std::max<std::int64_t>((output - 1) * axis.stride + span - axis.input, 0);
+    same &= axis.pad_begin == pads / 2 && axis.output == output;
+    none &= axis.pad_begin == 0 && axis.pad_end == 0;
+    window.strides[i] = axis.stride;
+    window.dilations[i] = axis.dilation;
+    window.begin[i] = axis.pad_begin;
+    window.end[i] = axis.pad_end;
+    window.output[i] = axis.output;
   }
   const bool is_same = same && (!none || OriginIsSame(node));
   window.padding = is_same ? schema::Padding::SAME : schema::Padding::VALID;

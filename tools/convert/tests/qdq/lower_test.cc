@@ -177,9 +177,10 @@ TEST(ToQdq, RefusesTwoScalesWithoutAnAxisWhereTheShapeIsUnknown) {
 TEST(ToQdq, RefusesToRaiseAnOpsetThatMayChangeAnOperator) {
   format::Model model = Extended(ElementType::kInt16Q);
   model.graph.nodes[0].op_type = "ReduceMean";
+  model.graph.nodes[0].attributes = {format::Attribute::Ints("axes", {0})};
   const auto lowered = ToQdq(model);
   ASSERT_FALSE(lowered.has_value());
-  EXPECT_EQ(lowered.error().where, "node 'y_node' (ReduceMean)");
+  EXPECT_EQ(lowered.error().where, "node 'y_node' (ReduceMean): attribute 'axes'");
 }
 
 TEST(ToQdq, KeepsItsNamesApartFromTheModels) {

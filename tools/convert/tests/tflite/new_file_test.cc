@@ -339,6 +339,20 @@ TEST_F(NewFile, ATransposedConvolutionStatesTheSizeOfItsOutput) {
   EXPECT_THAT(OpOutput(1).shape, ElementsAre(1, 5, 4, 1));
 }
 
+// 2x2 to 4x4, which SAME_UPPER gives for strides 2: a kernel of 5x5 would reach 2 + 5 = 7, 3 more,
+// 1 of them before.
+TEST_F(NewFile, ATransposedConvolutionTakesAutoPad) {
+  Input(Value("x", ElementType::kFloat, {1, 1, 2, 2}));
+  Floats("w", {1, 1, 5, 5}, std::vector<float>(25, 1));
+  Output(Value("y", ElementType::kFloat, {1, 1, 4, 4}));
+  Node("ConvTranspose", {"x", "w"}, "y",
+       {Attribute::Ints("strides", {2, 2}), Attribute::String("auto_pad", "SAME_UPPER")});
+  Write();
+  EXPECT_EQ(Operators(), (Codes{"TRANSPOSE", "TRANSPOSE_CONV", "TRANSPOSE"}));
+  EXPECT_EQ(Op(1).builtin_options.AsTransposeConvOptions()->padding, schema::Padding::SAME);
+  EXPECT_THAT(OpOutput(1).shape, ElementsAre(1, 4, 4, 1));
+}
+
 TEST_F(NewFile, UnsignedActivationsAreSignedWhereTheWeightsAre) {
   Input(Value("x", ElementType::kUint8Q, {1, 1}, Grid(0.5F, 100)));
   Constant("w", ElementType::kInt8Q, {1, 1}, {3}, Grid(0.5F));
