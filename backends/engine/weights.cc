@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 
 namespace qtx::backend::engine {
@@ -125,10 +126,13 @@ Result<Weights> LoadWeights(const NodePlan& plan, std::size_t i, std::int64_t ch
   }
   Weights weights;
   const std::vector<std::int32_t> stored = format::UnpackInt32(*tensor);
+  weights.values.resize(stored.size());
+  // Weights mostly have one offset, 0: finding each element's parameter would cost two divisions.
+  const bool one_offset =
+      std::ranges::adjacent_find(q.offset, std::not_equal_to()) == q.offset.end();
   for (std::size_t e = 0; e < stored.size(); ++e) {
-    const auto element = static_cast<std::int64_t>(e);
-    const std::int32_t value = stored[e] - format::OffsetAt(q, parameter(element));
-    weights.values.push_back(static_cast<std::int16_t>(value));
+    const std::int64_t p = one_offset ? 0 : parameter(static_cast<std::int64_t>(e));
+    weights.values[e] = static_cast<std::int16_t>(stored[e] - format::OffsetAt(q, p));
   }
   const std::int64_t channels =
       channel_axis < 0 ? 1 : tensor->dims[static_cast<std::size_t>(channel_axis)];
