@@ -18,9 +18,10 @@ namespace {
 using format::Tensor;
 
 // In the arithmetic asked for, or where that comes to the same, in exact.
-StepResult PrepareNodeAs(const format::Node& node, Workspace& workspace, const Preparation& how) {
-  NodePlan plan(node, workspace, how.bias_factor);
-  QTX_RETURN_IF_ERROR(plan.Check());
+StepResult PrepareNodeAs(std::size_t i, const format::CheckedModel& checked, Workspace& workspace,
+                         const Preparation& how) {
+  NodePlan plan(workspace.model().graph.nodes[i], workspace, how.bias_factor);
+  QTX_RETURN_IF_ERROR(plan.Check(checked, i));
   const auto arithmetic = ArithmeticFor(plan, how.arithmetic);
   if (!arithmetic.has_value()) {
     return plan.Unsupported("arithmetic '" + std::string(NameOf(how.arithmetic)) + "'");
@@ -39,16 +40,17 @@ class Prepared : public PreparedModel {
   Prepared(const format::Model& model, const Kernels& kernels, Threads& threads)
       : model_(model), workspace_(model_, kernels, threads) {}
 
-  Result<void> Plan(const Preparation& how) {
+  /// REQUIRES: `checked` is the proof of this model.
+  Result<void> Plan(const format::CheckedModel& checked, const Preparation& how) {
     for (const format::ValueInfo& input : model_.graph.inputs) {
       if (workspace_.view().FindInitializer(input.name) != nullptr) continue;
       auto value = DefineInput(input);
       if (!value.has_value()) return At("input '" + input.name + "'", value.error());
       inputs_.push_back(*value);
     }
-    for (const format::Node& node : model_.graph.nodes) {
+    for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
       workspace_.NextNode();
-      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNodeAs(node, workspace_, how));
+      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNodeAs(i, checked, workspace_, how));
       if (step != nullptr) workspace_.Append(std::move(step));
     }
     workspace_.NextNode();
@@ -185,17 +187,17 @@ class EngineBackend : public Backend {
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels,
                                                     const Preparation& how) {
-  QTX_RETURN_IF_ERROR(format::CheckFirst(model));
+  QTX_ASSIGN_OR_RETURN(const format::CheckedModel checked, format::CheckFirst(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, how.threads);
-  QTX_RETURN_IF_ERROR(prepared->Plan(how));
+  QTX_RETURN_IF_ERROR(prepared->Plan(checked, how));
   return prepared;
 }
 
 Result<InnerModel> PrepareInner(const format::Model& model, const Kernels& kernels,
                                 Threads& threads, std::optional<float> bias_factor) {
-  QTX_RETURN_IF_ERROR(format::CheckFirst(model));
+  QTX_ASSIGN_OR_RETURN(const format::CheckedModel checked, format::CheckFirst(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, threads);
-  QTX_RETURN_IF_ERROR(prepared->Plan({.bias_factor = bias_factor}));
+  QTX_RETURN_IF_ERROR(prepared->Plan(checked, {.bias_factor = bias_factor}));
   format::Dims dims = prepared->OutputDims();
   return InnerModel{std::move(prepared), std::move(dims)};
 }

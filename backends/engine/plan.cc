@@ -241,9 +241,19 @@ std::string NodePlan::Place() const {
   return "node '" + name + "' (" + node_.op_type + ")";
 }
 
-Result<void> NodePlan::Check() {
+Result<void> NodePlan::Check(const format::CheckedModel& model, std::size_t i) {
   const format::OpSchema* schema = attributes_.schema();
   if (schema == nullptr) return {};
+  for (const std::string& name : node_.outputs) {
+    declared_.push_back(workspace_.view().FindValue(name));
+  }
+  if (model.inference().KnowsAll(i)) {
+    for (const std::string& name : node_.outputs) {
+      const format::ValueFacts* inferred = model.inference().Find(name);
+      outputs_.push_back(inferred != nullptr ? *inferred : format::ValueFacts());
+    }
+    return {};
+  }
   format::Application application{*schema, node_, opset(), {}, {}};
   for (const std::string& name : node_.inputs) {
     format::ValueFacts& input = application.inputs.emplace_back();
@@ -252,11 +262,10 @@ Result<void> NodePlan::Check() {
     if (!facts.has_value()) return Because(facts.error());
     input = *std::move(facts);
   }
-  for (const std::string& name : node_.outputs) {
-    const format::ValueInfo* declared = declared_.emplace_back(workspace_.view().FindValue(name));
-    application.outputs.push_back(declared != nullptr ? format::FactsOf(*declared)
-                                                      : format::ValueFacts());
-    application.outputs.back().given = !name.empty();
+  for (std::size_t k = 0; k < declared_.size(); ++k) {
+    application.outputs.push_back(declared_[k] != nullptr ? format::FactsOf(*declared_[k])
+                                                          : format::ValueFacts());
+    application.outputs.back().given = !node_.outputs[k].empty();
   }
   auto checked = format::CheckApplication(application);
   if (!checked.has_value()) return Because(checked.error());

@@ -16,6 +16,7 @@
 #include "engine/requantize.h"
 #include "engine/threads.h"
 #include "qtx/format/catalogue.h"
+#include "qtx/format/check.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -125,10 +126,10 @@ class NodePlan {
         workspace_(workspace),
         bias_factor_(bias_factor) {}
 
-  /// Holds the node to the clauses of its operator, with the shapes and elements that are known by
-  /// now: a shape that the model computes is, and was not when the model was checked. What plans
-  /// the node relies on it.  Errors: kInvalid with the clause; those of LoadInitializer.
-  Result<void> Check();
+  /// Checks node `i` of the model again, with the shapes and elements that planning has computed,
+  /// unless the check of the model knew them all. The operators' preparation relies on it.
+  /// Errors: kInvalid with the clause; those of LoadInitializer.
+  Result<void> Check(const format::CheckedModel& model, std::size_t i);
   void SetArithmetic(Arithmetic arithmetic) { arithmetic_ = arithmetic; }
 
   const format::Node& node() const { return node_; }

@@ -36,7 +36,8 @@ inline const format::Tensor* InputOr(Inputs inputs, std::size_t i) {
 class Operator {
  public:
   virtual ~Operator() = default;
-  /// Whether it computes inputs of these types. By default: all FLOAT.
+  /// Whether it computes inputs of these types and ranks, which alone it looks at. By default: all
+  /// FLOAT.
   virtual bool Takes(Inputs inputs) const;
   /// REQUIRES: the inputs keep the clauses of the node's operator.  Errors: kUnsupported,
   /// kTooLarge.
@@ -70,6 +71,8 @@ Result<std::unique_ptr<Operator>> MakeOperator(const NodeInfo& info);
 inline std::int64_t Rank(const format::Tensor& tensor) {
   return static_cast<std::int64_t>(tensor.dims.size());
 }
+/// Two spatial axes at most.
+inline bool IsPlanar(const format::Tensor& tensor) { return tensor.dims.size() <= 4; }
 inline std::int64_t DimAt(const format::Tensor& tensor, std::int64_t axis) {
   return tensor.dims[static_cast<std::size_t>(axis)];
 }
@@ -79,8 +82,6 @@ inline const float* DataOf(const format::Tensor& tensor) { return tensor.As<floa
 inline float* DataOf(format::Tensor& tensor) { return tensor.As<float>().data(); }
 
 Error Unsupported(std::string message);
-/// That there are no more than two spatial axes.  Errors: kUnsupported.
-Result<void> CheckSpatialAxes(const format::Tensor& tensor);
 /// The elements of a tensor of INT64 or INT32.
 std::vector<std::int64_t> IntegersOf(const format::Tensor& tensor);
 /// `axis`, counted from the end of `rank` axes when negative.

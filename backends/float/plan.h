@@ -11,6 +11,7 @@
 #include "float/operator.h"
 #include "float/ops/batch_normalization.h"
 #include "qtx/format/catalogue.h"
+#include "qtx/format/check.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 
@@ -73,9 +74,13 @@ struct Plan {
   std::vector<Step> fused_steps;  // with what follows convolutions in their steps
 };
 
-/// Errors: as FloatModel::Prepare.
-Result<std::unique_ptr<Plan>> MakePlan(const format::Model& model, const Kernels& kernels,
+/// `checked`: the proof of `model`.  Errors: as FloatModel::Prepare.
+Result<std::unique_ptr<Plan>> MakePlan(const format::Model& model,
+                                       const format::CheckedModel& checked, const Kernels& kernels,
                                        bool has_fallback);
+
+inline constexpr const char* kNoKernelForTypes =
+    "there is no float kernel for inputs of these types";
 
 /// "node 'conv1' (Conv)"; a node without name has that of its first output.
 std::string Place(const format::Node& node);
