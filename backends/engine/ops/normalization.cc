@@ -208,7 +208,6 @@ StepResult PrepareInstanceNormalization(const NodePlan& node) {
 }
 
 StepResult PrepareBatchNormalization(const NodePlan& node) {
-  if (node.Int("training_mode") != 0) return node.Unsupported("training_mode");
   std::vector<const Value*> inputs;
   for (std::size_t i = 0; i < 5; ++i) {
     QTX_ASSIGN_OR_RETURN(const Value* input, node.Input(i));
