@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/inner.h"
+#include "engine/nested_model.h"
 #include "engine/operator_table.h"
 #include "engine/ops/conversion.h"
 #include "engine/plan.h"
@@ -193,13 +193,13 @@ Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
   return prepared;
 }
 
-Result<InnerModel> PrepareInner(const format::Model& model, const Kernels& kernels,
-                                Threads& threads, std::optional<float> bias_factor) {
+Result<NestedModel> PrepareNested(const format::Model& model, const Kernels& kernels,
+                                  Threads& threads, std::optional<float> bias_factor) {
   QTX_ASSIGN_OR_RETURN(const format::CheckedModel checked, format::CheckFirst(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, threads);
   QTX_RETURN_IF_ERROR(prepared->Plan(checked, {.bias_factor = bias_factor}));
   format::Dims dims = prepared->OutputDims();
-  return InnerModel{std::move(prepared), std::move(dims)};
+  return NestedModel{std::move(prepared), std::move(dims)};
 }
 
 Result<std::unique_ptr<Backend>> MakeBackend(std::string name, std::string_view options,

@@ -22,7 +22,7 @@ struct Preparation {
   Path path = Path::kFastest;
   int threads = 1;
   Arithmetic arithmetic = Arithmetic::kExact;
-  std::optional<float> bias_factor = {};  // inner.h
+  std::optional<float> bias_factor = {};  // nested_model.h
 };
 
 /// Plans every node, packs weights, allocates buffers.

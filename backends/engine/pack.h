@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/held.h"
+#include "engine/buffer.h"
 #include "engine/kernels.h"
 
 namespace qtx::backend::engine {
@@ -50,8 +50,8 @@ struct PackSource {
   std::int64_t Depth() const;
 };
 
-/// Segments whose sums fit int32 and whose panels fit the second cache, and where those begin in the
-/// strip.
+/// Segments whose sums fit int32 and whose panels fit the second cache, and where those begin in
+/// the strip.
 struct Chunk {
   std::size_t first_segment = 0, segment_count = 0;
   std::int64_t panel_offset = 0;

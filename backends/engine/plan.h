@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/arithmetic.h"
-#include "engine/held.h"
+#include "engine/buffer.h"
 #include "engine/kernels.h"
 #include "engine/requantize.h"
 #include "engine/threads.h"
@@ -42,7 +42,7 @@ class Step {
 };
 
 /// All values of one prepared model, and the steps that compute them in order. A value is there as
-/// a tensor, or as kernels want it (held.h), or both, as its users ask.
+/// a tensor, or as kernels want it (buffer.h), or both, as its users ask.
 class Workspace {
  public:
   Workspace(const format::Model& model, const Kernels& kernels, Threads& threads)
@@ -51,7 +51,7 @@ class Workspace {
   /// kUnsupported when nothing has that name yet.
   Result<Value*> Find(const std::string& name);
   /// The same as kernels want it.  Errors: also kUnsupported for elements that are not whole bytes.
-  Result<Held*> FindHeld(const std::string& name, Layout layout);
+  Result<Buffer*> FindBuffer(const std::string& name, Layout layout);
   /// Type and dims, whatever form there is.
   Result<const format::Tensor*> TypeOf(const std::string& name);
   /// The same as facts for the catalogue, with elements that are known now.
@@ -64,17 +64,17 @@ class Workspace {
   /// Adds a value.  Errors: kTooLarge when all values together pass kMaxTensorBytes,
   /// kUnsupported when the name is taken.
   Result<Value*> Define(const std::string& name, format::Tensor like, format::Dims dims);
-  Result<Held*> DefineHeld(const std::string& name, format::Tensor like, format::Dims dims,
-                           Layout layout);
+  Result<Buffer*> DefineBuffer(const std::string& name, format::Tensor like, format::Dims dims,
+                               Layout layout);
   /// Gives the held elements of `of` another name, type and shape as well.
-  Result<Held*> DefineAlias(const std::string& name, Held& of, format::Tensor like,
-                            format::Dims dims, Layout layout);
+  Result<Buffer*> DefineAlias(const std::string& name, Buffer& of, format::Tensor like,
+                              format::Dims dims, Layout layout);
   /// Adds a constant that no node can name.
   Value* Keep(format::Tensor tensor);
   /// Adds a value that is known now.  Errors: kUnsupported when the name is taken.
   Result<void> DefineConstant(const std::string& name, format::Tensor tensor);
   /// Memory that lasts for the node that is being planned.
-  Result<Held*> Scratch(std::int64_t bytes) { return arena_.AddScratch(bytes, node_); }
+  Result<Buffer*> Scratch(std::int64_t bytes) { return arena_.AddScratch(bytes, node_); }
 
   /// Says that what follows is for the next node.
   void NextNode() { ++node_; }
@@ -96,14 +96,14 @@ class Workspace {
     format::Tensor type;  // as declared, without bytes
     Value* value = nullptr;
     std::size_t node = 0;  // that computes it, counted from 1; 0: an input
-    Held* row_major = nullptr;
-    Held* channels_last = nullptr;
+    Buffer* row_major = nullptr;
+    Buffer* channels_last = nullptr;
   };
   Result<Forms*> FindForms(const std::string& name);
   Result<Forms*> AddForms(const std::string& name, format::Tensor like, format::Dims dims);
-  static Held*& Form(Forms& forms, Layout layout);
-  Result<Held*> HoldConstant(Forms& forms, Layout layout);
-  Result<Held*> HoldComputed(Forms& forms, Layout layout);
+  static Buffer*& Form(Forms& forms, Layout layout);
+  Result<Buffer*> MakeConstantBuffer(Forms& forms, Layout layout);
+  Result<Buffer*> MakeComputedBuffer(Forms& forms, Layout layout);
   Result<Value*> AddValue(const std::string& name, Forms& forms);
 
   const format::ModelView view_;  // during preparation
@@ -134,7 +134,7 @@ class NodePlan {
 
   const format::Node& node() const { return node_; }
   Arithmetic arithmetic() const { return arithmetic_; }
-  /// inner.h.
+  /// nested_model.h.
   std::optional<float> bias_factor() const { return bias_factor_; }
   /// Attributes of the node, or the defaults of its operator.
   std::int64_t Int(std::string_view name) const { return attributes_.Int(name); }
@@ -154,7 +154,7 @@ class NodePlan {
   /// Its type and dims alone.  Errors: as Input.
   Result<const format::Tensor*> TypeOf(std::size_t i) const;
   /// As kernels want it.  Errors: as Input, kUnsupported for elements that are not whole bytes.
-  Result<Held*> HeldInput(std::size_t i, Layout layout) const;
+  Result<Buffer*> InputBuffer(std::size_t i, Layout layout) const;
   /// The layout that input `i` is there in without a copy.
   Layout LayoutOf(std::size_t i) const { return workspace_.LayoutOf(node_.inputs[i]); }
   bool IsConstant(std::size_t i) const { return workspace_.IsConstant(node_.inputs[i]); }
@@ -174,11 +174,11 @@ class NodePlan {
   /// the declared shape is another.
   Result<Value*> Output(format::Dims dims) const;
   /// Output 0 as kernels write it.  Errors: as Output.
-  Result<Held*> HeldOutput(format::Dims dims, Layout layout) const;
+  Result<Buffer*> OutputBuffer(format::Dims dims, Layout layout) const;
   /// Output 0 as other dims over the elements of `x`, if the declared type is that of `x`.
   /// Errors: kUnsupported when it is another.
-  Result<Held*> OutputAlias(Held& x, format::Dims dims, Layout layout) const;
-  Result<Held*> Scratch(std::int64_t bytes) const { return workspace_.Scratch(bytes); }
+  Result<Buffer*> OutputAlias(Buffer& x, format::Dims dims, Layout layout) const;
+  Result<Buffer*> Scratch(std::int64_t bytes) const { return workspace_.Scratch(bytes); }
   /// The same for an operator that fixes its output's type.  Errors: kUnsupported when another
   /// is declared.
   Result<Value*> OutputOfType(format::Dims dims, format::ElementType type) const;

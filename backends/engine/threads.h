@@ -21,8 +21,7 @@ class Threads {
   int count() const { return static_cast<int>(workers_.size()) + 1; }
   /// Calls task(i) once for each i < n, in any order, and returns when all are done. `nanoseconds`:
   /// roughly what all of them take one thread; so little is not shared out.
-  void For(std::int64_t n, std::int64_t nanoseconds,
-           const std::function<void(std::int64_t)>& task);
+  void For(std::int64_t n, std::int64_t nanoseconds, const std::function<void(std::int64_t)>& task);
 
  private:
   void Work();

@@ -16,9 +16,10 @@ Result<void> CheckGranularity(const NodePlan& plan, const format::Tensor& tensor
   if (q.axis.empty()) return {};
   const bool blocked = !q.block_shape.empty() && q.block_shape[0] != 1;
   if (q.axis.size() == 1 && !blocked) {
-    auto named = format::NormalizeAxis(q.axis[0], static_cast<std::int64_t>(tensor.dims.size()));
-    if (!named.has_value()) return plan.Because(named.error());
-    if (*named == axis) return {};
+    auto normalized =
+        format::NormalizeAxis(q.axis[0], static_cast<std::int64_t>(tensor.dims.size()));
+    if (!normalized.has_value()) return plan.Because(normalized.error());
+    if (*normalized == axis) return {};
   }
   return plan.Unsupported("weights quantized otherwise than per tensor or per axis " +
                           std::to_string(axis));
@@ -70,8 +71,8 @@ OperandRange OperandRange::OfBytes(const PerTensor& type, const Kernels& kernels
 }
 
 OperandRange OperandRange::OfWidened(const PerTensor& type, const Kernels& kernels) {
-  const OperandRange held = OfBytes(type, kernels);
-  return {held.min - type.offset, held.max - type.offset, 0};
+  const OperandRange bytes = OfBytes(type, kernels);
+  return {bytes.min - type.offset, bytes.max - type.offset, 0};
 }
 
 Result<PerTensor> SixteenBitInput(const NodePlan& plan, std::size_t i) {

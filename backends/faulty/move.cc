@@ -147,13 +147,13 @@ Outputs Concat(const Call& call) {
     dims[axis] += std::exchange(same[axis], dims[axis] + same[axis]);
     if (same != dims) return Declined(call, "shapes that differ");
   }
-  std::int64_t inner = 1;
-  for (std::size_t d = axis + 1; d < dims.size(); ++d) inner *= dims[d];
+  std::int64_t slice = 1;
+  for (std::size_t d = axis + 1; d < dims.size(); ++d) slice *= dims[d];
   std::vector<Source> sources;
-  const std::int64_t row = dims[axis] * inner;
+  const std::int64_t row = dims[axis] * slice;
   for (std::int64_t o = 0; row > 0 && o < Size(dims) / row; ++o) {
     for (const Values& input : inputs) {
-      const std::int64_t length = input.dims[axis] * inner;
+      const std::int64_t length = input.dims[axis] * slice;
       for (std::int64_t i = 0; i < length; ++i) sources.push_back({&input, At(o * length + i)});
     }
   }
@@ -310,7 +310,7 @@ Outputs Gather(const Call& call) {
   const auto cut = static_cast<std::ptrdiff_t>(axis);
   Dims dims(data.dims.begin(), data.dims.begin() + cut);
   const std::int64_t outer = Size(dims);
-  const std::int64_t inner = Size(Dims(data.dims.begin() + cut + 1, data.dims.end()));
+  const std::int64_t slice = Size(Dims(data.dims.begin() + cut + 1, data.dims.end()));
   dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
   dims.insert(dims.end(), data.dims.begin() + cut + 1, data.dims.end());
   QTX_RETURN_IF_ERROR(CheckSize(call, dims));
@@ -320,8 +320,8 @@ Outputs Gather(const Call& call) {
     for (std::int64_t index : indices.stored) {
       if (index < -size || index >= size) return Declined(call, "an index beyond the axis");
       if (index < 0) index += size;
-      for (std::int64_t i = 0; i < inner; ++i) {
-        sources.push_back({&data, At((o * size + index) * inner + i)});
+      for (std::int64_t i = 0; i < slice; ++i) {
+        sources.push_back({&data, At((o * size + index) * slice + i)});
       }
     }
   }

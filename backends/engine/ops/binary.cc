@@ -4,7 +4,7 @@
 
 #include "engine/ops/elementwise.h"
 #include "engine/ops/indexing.h"
-#include "engine/ops/named_binary.h"
+#include "engine/ops/inexact_binary.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/reals.h"
 #include "engine/plan.h"
@@ -53,9 +53,9 @@ class Binary : public Step {
 };
 
 StepResult PrepareBinary(const NodePlan& node, BinaryOperation operation) {
-  auto named = PrepareNamedBinary(node, operation);
-  if (!named.has_value()) return named.error();
-  if (named->has_value()) return *std::move(*named);
+  auto inexact = PrepareInexactBinary(node, operation);
+  if (!inexact.has_value()) return inexact.error();
+  if (inexact->has_value()) return *std::move(*inexact);
   QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
   QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());

@@ -33,17 +33,17 @@ class WindowTaps {
   std::int64_t operator()(std::int64_t position, std::vector<Pair>& taps) {
     taps.assign(1, Pair{});
     std::int64_t counted = 1;
-    // Innermost axis first, as the position's remainders come; each pass puts the taps so far
-    // behind every tap of its axis.
+    // From the last axis to the first: each pass repeats the taps of the axes after it for every
+    // tap of its own axis.
     for (std::size_t d = axes_.size(); d-- > 0; position /= axes_[d].output) {
       const Taps along = TapsAt(axes_[d], position % axes_[d].output);
       counted *= along.counted;
-      inner_.swap(taps);
+      last_axes_.swap(taps);
       taps.clear();
       for (std::int64_t i = 0; i < along.count; ++i) {
         const Pair base{(along.first + i * along.step) * input_strides_[d],
                         (along.tap + i) * kernel_strides_[d]};
-        for (const Pair& tap : inner_) taps.push_back({base.a + tap.a, base.b + tap.b});
+        for (const Pair& tap : last_axes_) taps.push_back({base.a + tap.a, base.b + tap.b});
       }
     }
     const auto inside = static_cast<std::int64_t>(taps.size());
@@ -54,7 +54,7 @@ class WindowTaps {
   std::vector<WindowAxis> axes_;
   bool count_padding_;
   format::Dims input_strides_, kernel_strides_;
-  std::vector<Pair> inner_;
+  std::vector<Pair> last_axes_;
 };
 
 Result<void> CheckWork(const NodePlan& node, const Walk& walk) {

@@ -277,7 +277,7 @@ TEST(PrepareModel, DeclinesAttributesThatItDoesNotCompute) {
 }
 
 // The engine's own attribute means nothing in a file.
-TEST(PrepareModel, RefusesAttributesOfInnerModels) {
+TEST(PrepareModel, RefusesAttributesOfNestedModels) {
   const Tensor x = Make({1, 1, 1}, 1, 0, {1});
   const auto refused = ComputeOneNode(PortableKernels(), "Conv", {{"x", x}, {"w", x, true}}, x,
                                       {Attribute::Float("bias_factor", 2)});

@@ -9,6 +9,6 @@ namespace qtx::backend::engine {
 
 /// The step in the node's arithmetic; nothing where that is exact, for these types too
 /// (tflite.S11). Errors: as PrepareSoftmax.
-Result<std::optional<std::unique_ptr<Step>>> PrepareNamedSoftmax(const NodePlan& node);
+Result<std::optional<std::unique_ptr<Step>>> PrepareInexactSoftmax(const NodePlan& node);
 
 }  // namespace qtx::backend::engine

@@ -21,13 +21,13 @@ enum class Layout {
 };
 
 /// Where the elements are at run time; kReadAhead bytes behind them may be read and written.
-struct Held {
-  format::Tensor type;  // element type as held, dims in ONNX's order, parameters; no bytes
+struct Buffer {
+  format::Tensor type;  // element type as buffer, dims in ONNX's order, parameters; no bytes
   Layout layout = Layout::kRowMajor;
   std::byte* data = nullptr;        // from the end of planning on
   std::int64_t size = 0;            // bytes
   std::size_t first = 0, last = 0;  // nodes between which the elements must stay
-  Held* alias_of = nullptr;         // shares its memory
+  Buffer* alias_of = nullptr;       // shares its memory
 
   std::uint8_t* bytes() const { return reinterpret_cast<std::uint8_t*>(data); }
 };
@@ -46,19 +46,19 @@ class AlignedBuffer {
   std::vector<Line> lines_;
 };
 
-/// All held values of a model, in one block of memory where values that are never alive together
+/// All buffer values of a model, in one block of memory where values that are never alive together
 /// share addresses.
 class Arena {
  public:
   /// A value alive from node `now` on.  Errors: kTooLarge.
-  Result<Held*> Add(format::Tensor type, Layout layout, std::size_t now);
+  Result<Buffer*> Add(format::Tensor type, Layout layout, std::size_t now);
   /// The same elements under another type or shape of equal size.
-  Held* AddAlias(Held& of, format::Tensor type, Layout layout);
+  Buffer* AddAlias(Buffer& of, format::Tensor type, Layout layout);
   /// A constant: has memory of its own at once.  Errors: kTooLarge.
-  Result<Held*> AddConstant(format::Tensor type, Layout layout);
+  Result<Buffer*> AddConstant(format::Tensor type, Layout layout);
   /// `bytes` of scratch for one node.
-  Result<Held*> AddScratch(std::int64_t bytes, std::size_t now);
-  static void Use(Held& held, std::size_t now);
+  Result<Buffer*> AddScratch(std::int64_t bytes, std::size_t now);
+  static void Use(Buffer& buffer, std::size_t now);
   /// Gives every value its address. Greatest first, each at the lowest address where it meets no
   /// other that is alive with it: Y. Pisarchyk and J. Lee, "Efficient Memory Management for Deep
   /// Neural Net Inference", 2020, section 5 ("greedy by size").
@@ -67,10 +67,10 @@ class Arena {
   std::int64_t bytes() const { return total_; }
 
  private:
-  Result<Held*> Append(Held held);
+  Result<Buffer*> Append(Buffer buffer);
 
-  std::deque<Held> values_;
-  std::vector<Held*> shared_;  // those with a place in the block
+  std::deque<Buffer> values_;
+  std::vector<Buffer*> shared_;  // those with a place in the block
   std::deque<AlignedBuffer> constants_;
   AlignedBuffer block_;
   std::int64_t total_ = 0, declared_ = 0;
@@ -78,7 +78,7 @@ class Arena {
 
 /// The type as `kernels` hold it: an 8-bit integer type of the other signedness with its offsets
 /// moved by 128, which changes no real value; any other as it is.
-format::Tensor HeldType(const format::Tensor& type, bool signed_bytes);
+format::Tensor BufferType(const format::Tensor& type, bool signed_bytes);
 
 /// True where both layouts have the elements in the same order.
 bool LayoutsCoincide(const format::Dims& dims);

@@ -11,7 +11,7 @@
 
 namespace qtx::backend::engine {
 
-struct InnerModel {
+struct NestedModel {
   std::unique_ptr<PreparedModel> prepared;
   format::Dims dims;  // of its output
 };
@@ -19,7 +19,7 @@ struct InnerModel {
 /// Prepares a model of the engine's own making, of one output. The bias of a Conv or Gemm is
 /// multiplied by `bias_factor`, which stands in no file: it is in units of the accumulator then.
 /// Its steps share `threads`, which outlives it.  Errors: those of PrepareModel.
-Result<InnerModel> PrepareInner(const format::Model& model, const Kernels& kernels,
-                                Threads& threads, std::optional<float> bias_factor = {});
+Result<NestedModel> PrepareNested(const format::Model& model, const Kernels& kernels,
+                                  Threads& threads, std::optional<float> bias_factor = {});
 
 }  // namespace qtx::backend::engine
