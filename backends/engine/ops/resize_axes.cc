@@ -6,6 +6,7 @@
 #include "engine/elements.h"
 #include "engine/ops/resize.h"
 #include "engine/ops/types.h"
+#include "qtx/backend/axis.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::backend::engine {
@@ -37,7 +38,7 @@ std::vector<std::size_t> ResizedAxes(const NodePlan& node, std::size_t rank) {
   for (std::size_t d = 0; d < rank; ++d) all.push_back(static_cast<std::int64_t>(d));
   std::vector<std::size_t> resized;
   for (const std::int64_t axis : node.node().IntsOr("axes", all)) {
-    resized.push_back(static_cast<std::size_t>(axis < 0 ? axis + std::ssize(all) : axis));
+    resized.push_back(AxisOf(axis, rank));
   }
   return resized;
 }

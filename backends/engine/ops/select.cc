@@ -172,10 +172,4 @@ std::vector<std::int64_t> IndicesOf(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-std::size_t AxisOf(std::int64_t axis, std::size_t rank) {
-  const auto size = static_cast<std::int64_t>(rank);
-  assert(axis >= -size && axis < size);
-  return static_cast<std::size_t>(axis < 0 ? axis + size : axis);
-}
-
 }  // namespace qtx::backend::engine

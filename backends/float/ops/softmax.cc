@@ -28,7 +28,7 @@ class Softmax : public Operator {
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor* x = InputOr(inputs, 0);
     QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(x->dims));
-    const std::size_t axis = AxisOf(axis_, Rank(*x));
+    const std::size_t axis = AxisOf(axis_, x->dims.size());
     const auto dims = std::span(x->dims);
     const std::int64_t n = flattens_ ? Product(dims.subspan(axis)) : dims[axis];
     const std::int64_t stride = flattens_ ? 1 : Product(dims.subspan(axis + 1));
