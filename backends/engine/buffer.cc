@@ -14,10 +14,10 @@ constexpr std::int64_t kLine = 64;
 
 std::int64_t RoundUpToLine(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-// What a value occupies in the block.
+// Bytes of the block that a buffer occupies.
 std::int64_t Room(const Buffer& buffer) { return RoundUpToLine(buffer.size + kReadAhead); }
 
-// columns x rows from rows x columns, in squares that stay in the first cache.
+// Transposes a matrix in squares that stay in the first-level cache.
 template <typename T>
 void TransposeMatrix(const T* from, std::int64_t rows, std::int64_t columns, std::uint8_t flip,
                      T* to) {

@@ -17,7 +17,7 @@ namespace {
 
 using format::Tensor;
 
-// In the arithmetic asked for, or where that comes to the same, in exact.
+// Prepares node `i` in the arithmetic asked for, or in exact if the results are the same.
 StepResult PrepareNodeAs(std::size_t i, const format::CheckedModel& checked, Workspace& workspace,
                          const Preparation& how) {
   NodePlan plan(workspace.model().graph.nodes[i], workspace, how.bias_factor);
@@ -118,7 +118,8 @@ class Prepared : public PreparedModel {
     return workspace_.Define(input.name, std::move(like), *dims);
   }
 
-  // Copies a tensor in; a FLOAT one for a quantized input is quantized by that input's parameters.
+  // Copies an input's elements. A FLOAT tensor for a quantized input is quantized with the input's
+  // parameters.
   static Result<void> Take(const Tensor& given, Value& value) {
     Tensor& own = value.tensor;
     if (given.dims != own.dims) {

@@ -1,5 +1,5 @@
-// A node computed as another model: QLinear operators are ordinary ones on quantized tensors, whose
-// parameters are inputs.
+// Models inside a node: a QLinear operator, whose scales and zero points are inputs, is computed as
+// a model of the ordinary operator on quantized tensors.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,10 @@ struct NestedModel {
   format::Dims dims;  // of its output
 };
 
-/// Prepares a model of the engine's own making, of one output. The bias of a Conv or Gemm is
-/// multiplied by `bias_factor`, which stands in no file: it is in units of the accumulator then.
-/// Its steps share `threads`, which outlives it.  Errors: those of PrepareModel.
+/// Prepares a model with one output that the engine itself has built. The bias of its Conv or Gemm
+/// is multiplied by `bias_factor`, so that it may be in units of the accumulator; no file can
+/// express that. The prepared model uses `threads`, which must outlive it.  Errors: those of
+/// PrepareModel.
 Result<NestedModel> PrepareNested(const format::Model& model, const Kernels& kernels,
                                   Threads& threads, std::optional<float> bias_factor = {});
 

@@ -13,7 +13,7 @@ namespace {
 
 using format::Tensor;
 
-// A held value's elements to a tensor in ONNX's order, or the other way round.
+// Copies a value's elements between its buffer and its tensor.
 class ChangeForm : public Step {
  public:
   ChangeForm(Value* value, Buffer* buffer, bool to_buffer, bool at_border)
@@ -340,7 +340,7 @@ Result<std::vector<std::int64_t>> NodePlan::ConstantIntegers(std::size_t i) cons
   return std::vector<std::int64_t>(values.begin(), values.end());
 }
 
-// The type `name` is declared with; elem_type undefined when it is not declared.
+// The declared type of value `name`; kUndefined if it is not declared.
 Result<Tensor> NodePlan::DeclaredType(const std::string& name, const format::Dims& dims) const {
   const format::ValueInfo* declared = Declared(name);
   if (declared == nullptr || !declared->type.has_value()) return Tensor{};
@@ -354,7 +354,7 @@ Result<Tensor> NodePlan::DeclaredType(const std::string& name, const format::Dim
   return DeclaredParameters(name);
 }
 
-// The same without a shape to compare.
+// The same without a check of the shape.
 Result<Tensor> NodePlan::DeclaredParameters(const std::string& name) const {
   Tensor like;
   const format::ValueInfo* declared = Declared(name);

@@ -104,8 +104,8 @@ bool PaysAsBytes(const Kernels& kernels, const PackedWeights<std::int8_t>& packe
   if (kernels.bytes.pair_limit == 0) return true;
   const std::int64_t panels = (columns + kernels.words.lanes - 1) / kernels.words.lanes;
   const std::int64_t words = (depth + kernels.words.group - 1) / kernels.words.group * panels;
-  // A group of bytes takes three instructions, one of words two, and half as many bytes are read:
-  // what counts where few rows share them.
+  // A group of bytes takes three instructions and a group of words two, but words take twice the
+  // memory, which dominates if few rows share the weights.
   constexpr std::int64_t kFewRows = 8;
   return rows < kFewRows ? packed.work() <= words : 7 * packed.work() <= 4 * words;
 }

@@ -1,4 +1,4 @@
-// One element at a time: Cast, Identity, activations; and the stock operators that quantize.
+// One element at a time: Cast, Identity, activations; QuantizeLinear and its kind.
 #include <algorithm>
 #include <cmath>
 

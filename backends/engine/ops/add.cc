@@ -1,5 +1,5 @@
-// Add of 8-bit operands, with ONNX's broadcasting. Both operands are brought to the output's shape
-// as stored bytes; the sum itself is a kernel's.
+// Add of 8-bit operands, with ONNX's broadcasting. Both operands are broadcast as stored bytes; a
+// kernel computes the sums.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -34,7 +34,7 @@ class Add : public Step {
                  .narrowing = output.Narrowed()};
     const double a_ratio = a_.type.scale / output.scale;
     const double b_ratio = b_.type.scale / output.scale;
-    // Extreme ratios leave binary32's range: then every lane is decided exactly.
+    // If a ratio leaves the range of binary32, every lane is decided exactly.
     if (std::min(a_ratio, b_ratio) > 0x1p-90 && std::max(a_ratio, b_ratio) < 0x1p90) {
       constexpr double kLargest = 255;  // stored - offset of 8 bits
       rounding_.a_ratio = static_cast<float>(a_ratio);

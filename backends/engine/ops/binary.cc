@@ -1,4 +1,4 @@
-// Add, Sub and Mul on any types that hold reals; Add of 8-bit operands goes to its kernel.
+// Add, Sub and Mul on all types of reals. Add of 8-bit operands has a kernel.
 #include <array>
 #include <utility>
 

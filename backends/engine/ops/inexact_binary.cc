@@ -74,7 +74,7 @@ struct Operand {
 
 constexpr std::int64_t kBlock = 512;
 
-// Stored less its offset of a byte as it is held.
+// A byte of a buffer minus the offset.
 std::int64_t IntegerOf(std::size_t byte, const PerTensor& type, bool is_signed) {
   const auto raw = static_cast<std::uint8_t>(byte);
   return (is_signed ? static_cast<std::int8_t>(raw) : raw) - type.offset;
@@ -178,7 +178,7 @@ class EightBitIntegers : public EightBitBinary {
   Contributions<std::int32_t> left_{}, right_{};
 };
 
-// Any types that hold reals, one element after another.
+// All types of reals, element by element.
 class GeneralBinary : public Step {
  public:
   GeneralBinary(BinaryOperation operation, const Value* a, const Value* b, Value* y)

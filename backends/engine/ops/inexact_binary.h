@@ -9,8 +9,8 @@ namespace qtx::backend::engine {
 
 enum class BinaryOperation { kAdd, kSub, kMul };
 
-/// The step in the node's arithmetic; nothing where that is exact, for these types too
-/// (tflite.S11). Errors: kUnsupported for other types.
+/// The step in the node's arithmetic; nullopt if that is `exact`, or is defined as exact for these
+/// types (tflite.S11). Errors: kUnsupported for other types.
 Result<std::optional<std::unique_ptr<Step>>> PrepareInexactBinary(const NodePlan& node,
                                                                   BinaryOperation operation);
 

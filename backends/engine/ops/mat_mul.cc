@@ -53,7 +53,7 @@ class MatMul : public Step {
         range_(range),
         addend_(std::move(addend)),
         requantizer_(std::move(requantizer)) {
-    // Matrices of a that meet the same b, one behind the other, are one with more rows.
+    // Consecutive matrices of a that are multiplied with the same b are one matrix with more rows.
     merged_ = p_.b && p_.b_matrices == 1 && !p_.transpose_a && InOrder(p_.a_matrix);
     const std::int64_t rows =
         merged_ ? p_.rows * static_cast<std::int64_t>(p_.a_matrix.size()) : p_.rows;
@@ -134,7 +134,7 @@ class MatMul : public Step {
     return values;
   }
 
-  // The rows of a as operands, one behind the other.
+  // The contiguous rows of a as operands.
   const A* Load(const std::byte* elements) {
     A* to = reinterpret_cast<A*>(scratch_->data);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(elements);
@@ -188,7 +188,7 @@ StepResult Finish(const NodePlan& node, Problem p) {
   const std::vector<std::int32_t>& addend = *taken;
   auto requantizer = Requantizer::Make(p.channels, p.y, kernels, p.epilogue);
   if (!requantizer.has_value()) return node.Because(requantizer.error());
-  // A computed b is packed in every run: no time to prove anything of its pairs.
+  // A computed b is packed at each run, where a proof about its pairs would take too long.
   const bool bytes = p.eight_bits && (p.b || kernels.bytes.pair_limit == 0);
   const std::vector<std::int16_t> values = p.b ? p.b->values : std::vector<std::int16_t>();
   if (bytes) {

@@ -1,5 +1,5 @@
 // BatchNormalization, InstanceNormalization, LayerNormalization, RMSNormalization: statistics are
-// exact rationals, and of the root no more is known than the rounding needs.
+// exact rationals, and the root has as many bits as the rounding needs.
 #include <cmath>
 #include <utility>
 

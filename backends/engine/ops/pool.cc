@@ -16,11 +16,11 @@ namespace qtx::backend::engine {
 namespace {
 
 struct Pool {
-  format::Tensor x, y;  // as held: types and dims
+  format::Tensor x, y;  // types and dims of the buffers
   Window window;
 };
 
-// An 8-bit pool over held images: whole pixels, all channels side by side.
+// An 8-bit pool over images with their channels last: all channels of a pixel at once.
 class EightBitPool : public Step {
  public:
   EightBitPool(const NodePlan& node, Pool pool) : pool_(std::move(pool)), threads_(node.threads()) {
@@ -85,7 +85,7 @@ class AveragePool : public EightBitPool {
         count_padding_(count_padding),
         requantizers_(std::move(requantizers)) {}
 
-  /// What the mean over these taps divides by; padding that counts is real zero.
+  /// The divisor of the mean over these taps; padding that counts is real zero.
   static std::int64_t Count(const Taps& rows, const Taps& columns, bool count_padding) {
     const std::int64_t count =
         count_padding ? rows.counted * columns.counted : rows.count * columns.count;
@@ -167,8 +167,8 @@ class FloatAveragePool : public EightBitPool {
   std::array<float, 256> table_{};
 };
 
-// AVERAGE_POOL_2D: sums of stored values divided by their number, half away (tflite.S7). Which way
-// a tie goes depends on the sign, so stored values are those of the declared type.
+// AVERAGE_POOL_2D: the mean of stored values, rounded half away from zero (tflite.S7). A tie
+// depends on the sign, so the stored values of the declared type are averaged.
 class TfliteAveragePool : public EightBitPool {
  public:
   TfliteAveragePool(const NodePlan& node, Pool pool, const PerTensor& output, bool is_signed)
@@ -194,7 +194,7 @@ class TfliteAveragePool : public EightBitPool {
 
   PerTensor output_;
   bool signed_bytes_ = false;
-  std::int64_t lift_ = 0;  // from a stored value as it is held to the declared one
+  std::int64_t lift_ = 0;  // from a byte of the buffer to the declared type's stored value
 };
 
 class MaxPool : public EightBitPool {

@@ -26,7 +26,7 @@ std::vector<std::int16_t> ChannelsLast(const ConvPlan& plan) {
   return values;
 }
 
-// What of a window lies together: whole lines of taps, unless dilation or groups part them.
+// The contiguous parts of a window: whole lines of taps, or single taps with dilation or groups.
 std::vector<Stretch> StretchesOf(const ConvPlan& plan, const PaddedImage& image) {
   const WindowAxis& line = plan.axes.back();
   const bool together = plan.groups == 1 && line.dilation == 1;
@@ -40,8 +40,8 @@ std::vector<Stretch> StretchesOf(const ConvPlan& plan, const PaddedImage& image)
   return stretches;
 }
 
-/// A and W: operands of the kernels. Buffer elements are used where they are when they are operands
-/// without padding; else they are copied to `image`.
+/// A and W: operands of the kernels. Elements of the buffer are used in place if they are operands
+/// and there is no padding; otherwise they are copied to `image`.
 template <typename A, typename W>
 class ProductConv : public Step {
  public:

@@ -33,7 +33,7 @@ Result<std::vector<float>> ScalesOf(const Value* value) {
   return scales;
 }
 
-// The parameters as they are now.
+// The parameters of the present run.
 Result<Quantization> Read(const CallParameters& p) {
   Quantization q;
   q.axis = p.axis;

@@ -120,7 +120,7 @@ void ForEachElement(Walk& walk, Visit visit) {
   }
 }
 
-// The same sum over numbers: for types whose elements are no terms.
+// The same sum over numbers, for types whose elements do not fit terms.
 class NumberSum : public Step {
  public:
   NumberSum(Sum sum, Walk walk, Value* y) : sum_(std::move(sum)), walk_(std::move(walk)), y_(y) {}
@@ -195,7 +195,7 @@ class ExtremeStep : public Step {
   Value* y_;
 };
 
-// The greatest of terms, which need no big numbers.
+// The greatest of terms, without big numbers.
 class GreatestStep : public Step {
  public:
   GreatestStep(const Value* a, Walk walk, Value* y, const ChangeRule& rule)
@@ -260,7 +260,7 @@ class NormStep : public Step {
   Value* y_;
 };
 
-// Whether all are of types that terms hold: not DOUBLE, halves or plain integers.
+// True if all types fit terms: not DOUBLE, FLOAT16, BFLOAT16 or plain integers.
 bool AreTerms(std::initializer_list<const Value*> values) {
   return std::ranges::all_of(values, [](const Value* value) {
     return value == nullptr || IsRealOutput(value->tensor.elem_type);

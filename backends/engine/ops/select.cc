@@ -27,8 +27,8 @@ bool KeepsReals(const Tensor& from, const Tensor& to) {
          (a.offset == b.offset || (zero(a) && zero(b)));
 }
 
-// No stored value of `from` lies outside what `to` stores, or both have the same bounds: then equal
-// parameters mean equal stored values.
+// True if no stored value of `from` is outside the range of `to`, so that equal parameters mean
+// equal stored values.
 bool NeedsNoClamp(const Tensor& from, const Tensor& to) {
   if (!format::IsQuantized(to.elem_type) || !format::IsIntegerStorage(to.elem_type)) return true;
   const format::IntegerRange range = format::StoredRange(to.elem_type, *to.quantization);

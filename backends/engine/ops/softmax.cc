@@ -33,7 +33,7 @@ struct Operand {
 
 class Softmax : public Step {
  public:
-  /// `general` computes what is in doubt here.
+  /// `general` computes the node if a rounding is in doubt.
   Softmax(Operand x, Value* y, PerTensor output, const AxisRows& rows,
           std::unique_ptr<Step> general)
       : x_(x), y_(y), output_(output), general_(std::move(general)), rows_(rows) {
@@ -57,7 +57,7 @@ class Softmax : public Step {
     return static_cast<std::uint8_t>(Bytes(x_.value->tensor)[element] ^ (x_.is_signed ? 0x80 : 0));
   }
 
-  // False where a rounding is in doubt.
+  // Returns false if a rounding is in doubt.
   bool RunRow(std::int64_t first) {
     std::array<std::int64_t, 256> counts{};
     for (std::int64_t i = 0; i < rows_.length; ++i) ++counts[Code(first + i * rows_.stride)];

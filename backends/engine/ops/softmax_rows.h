@@ -1,4 +1,4 @@
-// Rows that Softmax and LogSoftmax run along, and their shares by intervals.
+// Softmax and LogSoftmax: their rows, and the general paths that compute them.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace qtx::backend::engine {
 /// The rows that the node normalizes.  Source: softmax.S4.
 AxisRows SoftmaxRowsOf(const NodePlan& node, const format::Dims& dims);
 
-/// Shares of reals.
+/// Softmax of reals.
 std::unique_ptr<Step> MakeGeneralSoftmax(const NodePlan& node, const Value* x, Value* y,
                                          const AxisRows& rows);
-/// Shares, or their logarithms, of any types.
+/// Softmax or, with `logarithms`, LogSoftmax of any types.
 std::unique_ptr<Step> MakeSoftmaxRows(const Value* x, Value* y, const AxisRows& rows,
                                       bool logarithms);
 

@@ -1,4 +1,4 @@
-// ArgMax, ArgMin, TopK: places of elements, compared as exact reals.
+// ArgMax, ArgMin, TopK: indices of elements, compared as exact reals.
 #include <algorithm>
 #include <array>
 #include <numeric>
