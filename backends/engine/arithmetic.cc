@@ -20,16 +20,16 @@ bool Contains(Names names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// These copy or compare elements; only where types differ is there anything to compute.
+// Operators that only copy or compare elements. They compute something only if types differ.
 constexpr std::array<std::string_view, 19> kMoves = {
     "Concat",   "Constant", "DepthToSpace", "Expand",    "Flatten",  "Gather", "GatherND",
     "Identity", "MaxPool",  "Pad",          "Reshape",   "Shape",    "Slice",  "SpaceToDepth",
     "Split",    "Squeeze",  "Tile",         "Transpose", "Unsqueeze"};
-// Of those the ones that change types in binary32.
+// Those of kMoves that convert between types in binary32.
 constexpr std::array<std::string_view, 9> kConvertingMoves = {"Concat",  "Flatten",   "Identity",
                                                               "MaxPool", "Pad",       "Reshape",
                                                               "Squeeze", "Transpose", "Unsqueeze"};
-// Operators with a rule of their own in every arithmetic of this engine.
+// Operators that every arithmetic of the engine defines.
 constexpr std::array<std::string_view, 13> kComputed = {
     "Add",  "AveragePool",       "Cast",   "Clip", "Conv", "DequantizeLinear",
     "Gemm", "GlobalAveragePool", "MatMul", "Mul",  "Relu", "Softmax",
@@ -59,7 +59,7 @@ bool SameType(const Tensor& a, const Tensor& b) {
          a.quantization->block_shape == b.quantization->block_shape;
 }
 
-// All inputs that hold reals and the result have one type, so that stored values move.
+// True if all inputs of reals have the type of the result, so that stored values are copied.
 bool OnlyMoves(const NodePlan& plan) {
   const auto y = plan.OutputParameters();
   if (!y.has_value()) return false;
@@ -74,7 +74,7 @@ bool OnlyMoves(const NodePlan& plan) {
   return true;
 }
 
-// Quantizes to a plain integer type by parameters that are its inputs.
+// True for operators whose result is plain integers, quantized with parameters that are inputs.
 bool QuantizesToIntegers(std::string_view op_type) {
   return op_type == "QuantizeLinear" || op_type == "DynamicQuantizeLinear" || op_type == "QGemm" ||
          op_type.starts_with("QLinear");
@@ -87,7 +87,8 @@ bool HasTypes(const NodePlan& plan, std::size_t x, std::size_t scale) {
          (*second)->elem_type == ElementType::kFloat;
 }
 
-// FULLY_CONNECTED of FLOAT by 8-bit weights quantizes as it runs: tflite.S14, not computed here.
+// FULLY_CONNECTED of FLOAT by 8-bit weights quantizes x at run time (tflite.S14). The engine does
+// not compute it.
 bool IsHybrid(const NodePlan& plan) {
   const auto x = plan.TypeOf(0);
   return plan.node().op_type == "Gemm" && x.has_value() && (*x)->elem_type == ElementType::kFloat &&
@@ -128,7 +129,8 @@ std::optional<Arithmetic> ArithmeticFor(const NodePlan& plan, Arithmetic asked) 
     return HasTypes(plan, 0, 1) ? std::optional(asked) : std::nullopt;
   }
   if (!Contains(kComputed, op_type) || IsHybrid(plan)) return std::nullopt;
-  // Halves are results of binary32 or of exact arithmetic, as the operator has it: not here.
+  // FLOAT16 and BFLOAT16 results are defined in binary32 or exactly, depending on the operator. The
+  // engine does not compute them.
   const bool half = result == ElementType::kFloat16 || result == ElementType::kBfloat16;
   return half ? std::nullopt : std::optional(asked);
 }

@@ -1,4 +1,4 @@
-// The arithmetics that one set of kernels computes: what of a node is done otherwise than exactly.
+// The arithmetics of the engine, and in which of them a node is computed.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,15 @@ std::span<const std::string_view> ArithmeticNames();
 std::optional<Arithmetic> FindArithmetic(std::string_view name);
 std::string_view NameOf(Arithmetic arithmetic);
 
-/// TFLite's integer kernels, with one rounding rule or another.
+/// True for TFLite's arithmetics, which differ in their rounding.
 inline bool IsTflite(Arithmetic arithmetic) { return arithmetic >= Arithmetic::kTflite; }
 
-/// True where `node` was made of TFLite's operator `op_type`.
+/// True if `node` was converted from TFLite's operator `op_type`.
 bool ComesFromTflite(const format::Node& node, std::string_view op_type);
 
-/// What the node is computed in when the model is asked for in `asked`: the same, or exact where
-/// that is defined as it (tflite.S11, float32.S7, exact.S10); nothing where the engine cannot.
+/// The arithmetic in which to compute the node of a model prepared for `asked`: `asked`, or exact
+/// if `asked` is defined as exact for this node (tflite.S11, float32.S7, exact.S10). nullopt if the
+/// engine does not compute the node in `asked`.
 std::optional<Arithmetic> ArithmeticFor(const NodePlan& plan, Arithmetic asked);
 
 }  // namespace qtx::backend::engine

@@ -15,7 +15,7 @@ using format::ElementType;
 using format::Quantization;
 using format::Tensor;
 
-// Those of a type that is not quantized: the reals are the stored values.
+// Parameters of a type that is not quantized: the reals are the stored values.
 const Quantization& ParametersOf(const Tensor& tensor) {
   static const Quantization kNone{.scale = {1.0F}};
   return tensor.quantization.has_value() ? *tensor.quantization : kNone;
@@ -54,7 +54,8 @@ std::int64_t IntegerOf(std::uint64_t code, ElementType storage) {
   return static_cast<std::int64_t>(code << unused) >> unused;
 }
 
-// Those of 16 bits have infinities, which a value that rounds past the largest one becomes.
+// 16-bit floats have infinities: a value that rounds beyond the largest finite one becomes
+// infinite.
 bool Overflows(double value, ElementType storage) {
   if (storage == ElementType::kFloat16) return std::fabs(value) >= 65520;
   return storage == ElementType::kBfloat16 && std::fabs(value) >= 0x1.FFp127;
@@ -238,7 +239,7 @@ void NumberWriter::PutTie(std::int64_t element, const Interval& interval) {
 std::optional<std::uint64_t> NumberWriter::EstimatedCode(std::int64_t element, double estimate,
                                                          double error) const {
   if (storage_ == ElementType::kFloat) {
-    // The ends' own roundings are 2^-53 of them.
+    // Rounding of the ends themselves errs by 2^-53 relative.
     const double reach = error + std::fabs(estimate) * 0x1p-51;
     const auto first = static_cast<float>(estimate - reach);
     if (first != static_cast<float>(estimate + reach) || first == 0) return std::nullopt;
@@ -253,7 +254,7 @@ std::optional<std::uint64_t> NumberWriter::EstimatedCode(std::int64_t element, d
   const auto low = static_cast<double>(range_.min - offset);
   const auto high = static_cast<double>(range_.max - offset);
   const double steps = estimate / scale;
-  // The quotients' own roundings are 2^-53 of them.
+  // Rounding of the quotients themselves errs by 2^-53 relative.
   const double doubt = error / scale * (1 + 0x1p-50) + std::fabs(steps) * 0x1p-52;
   const double middle = std::clamp(steps, low, high);
   const double nearest = std::nearbyint(middle);

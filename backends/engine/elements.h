@@ -25,13 +25,13 @@ class Codes {
   unsigned bits_;  // 1, 2, 4, 8, 16, 32 or 64
 };
 
-/// Reads elements.  REQUIRES: the tensor outlives it; not STRING or complex, and what CheckReals
-/// asks of a quantized type holds.
+/// Reads elements.  REQUIRES: the tensor outlives the reader; it is not STRING or complex; a
+/// quantized one fulfils CheckReals.
 class NumberReader {
  public:
   explicit NumberReader(const format::Tensor& from);
   Number operator()(std::int64_t element) const;
-  /// Of an element with these bits and parameter.
+  /// The number that an element with this code and parameter stands for.
   Number Decode(std::uint64_t code, std::int64_t parameter) const;
   std::uint64_t Code(std::int64_t element) const { return codes_.Get(from_.bytes, element); }
 
@@ -52,12 +52,12 @@ class NumberWriter {
   void PutCode(std::int64_t element, std::uint64_t code) { codes_.Set(to_.bytes, element, code); }
   std::uint64_t Code(std::int64_t element, const Number& number) const;
   std::uint64_t Code(std::int64_t element, const Real& real) const;
-  /// True and put when every number of the interval is rounded alike.
+  /// If all numbers of the interval round to the same code, writes that code and returns true.
   bool PutIfCertain(std::int64_t element, const Interval& interval);
-  /// The tie an interval cannot be told from (exact.S6).
+  /// Writes the tie that the interval cannot be distinguished from (exact.S6).
   void PutTie(std::int64_t element, const Interval& interval);
-  /// The code when all within `error` of `estimate` are rounded alike; for quantized integers and
-  /// FLOAT only.
+  /// The code to which all numbers within `error` of `estimate` round; nullopt if there are
+  /// several, or for other types than quantized integers and FLOAT.
   std::optional<std::uint64_t> EstimatedCode(std::int64_t element, double estimate,
                                              double error) const;
 
@@ -74,12 +74,13 @@ class NumberWriter {
   Codes codes_;
 };
 
-/// Puts values that are known together, as precise as is asked for: element elements[i] is value i.
-/// Those that are in doubt are computed again with more bits, and at last are ties (exact.S6).
+/// Writes value i as element elements[i]. `values` computes all of them with a given number of
+/// bits. Calls it with more bits while a rounding is in doubt; after the last call such a value is
+/// a tie (exact.S6).
 void PutEnclosed(NumberWriter& writer, std::span<const std::int64_t> elements,
                  const std::function<std::vector<Interval>(mpfr_prec_t bits)>& values);
 
-/// Whether all elements have the same parameters, or none.
+/// True if all elements have the same parameters, or none.
 bool OneParameter(const format::Tensor& tensor);
 
 }  // namespace qtx::backend::engine

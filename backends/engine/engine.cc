@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/inner.h"
+#include "engine/nested_model.h"
 #include "engine/operator_table.h"
 #include "engine/ops/conversion.h"
 #include "engine/plan.h"
@@ -17,10 +17,11 @@ namespace {
 
 using format::Tensor;
 
-// In the arithmetic asked for, or where that comes to the same, in exact.
-StepResult PrepareNodeAs(const format::Node& node, Workspace& workspace, const Preparation& how) {
-  NodePlan plan(node, workspace, how.bias_factor);
-  QTX_RETURN_IF_ERROR(plan.Check());
+// Prepares node `i` in the arithmetic asked for, or in exact if the results are the same.
+StepResult PrepareNodeAs(std::size_t i, const format::CheckedModel& checked, Workspace& workspace,
+                         const Preparation& how) {
+  NodePlan plan(workspace.model().graph.nodes[i], workspace, how.bias_factor);
+  QTX_RETURN_IF_ERROR(plan.Check(checked, i));
   const auto arithmetic = ArithmeticFor(plan, how.arithmetic);
   if (!arithmetic.has_value()) {
     return plan.Unsupported("arithmetic '" + std::string(NameOf(how.arithmetic)) + "'");
@@ -39,16 +40,17 @@ class Prepared : public PreparedModel {
   Prepared(const format::Model& model, const Kernels& kernels, Threads& threads)
       : model_(model), workspace_(model_, kernels, threads) {}
 
-  Result<void> Plan(const Preparation& how) {
+  /// REQUIRES: `checked` is the proof of this model.
+  Result<void> Plan(const format::CheckedModel& checked, const Preparation& how) {
     for (const format::ValueInfo& input : model_.graph.inputs) {
       if (workspace_.view().FindInitializer(input.name) != nullptr) continue;
       auto value = DefineInput(input);
       if (!value.has_value()) return At("input '" + input.name + "'", value.error());
       inputs_.push_back(*value);
     }
-    for (const format::Node& node : model_.graph.nodes) {
+    for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
       workspace_.NextNode();
-      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNodeAs(node, workspace_, how));
+      QTX_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, PrepareNodeAs(i, checked, workspace_, how));
       if (step != nullptr) workspace_.Append(std::move(step));
     }
     workspace_.NextNode();
@@ -116,7 +118,8 @@ class Prepared : public PreparedModel {
     return workspace_.Define(input.name, std::move(like), *dims);
   }
 
-  // Copies a tensor in; a FLOAT one for a quantized input is quantized by that input's parameters.
+  // Copies an input's elements. A FLOAT tensor for a quantized input is quantized with the input's
+  // parameters.
   static Result<void> Take(const Tensor& given, Value& value) {
     Tensor& own = value.tensor;
     if (given.dims != own.dims) {
@@ -185,19 +188,19 @@ class EngineBackend : public Backend {
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels,
                                                     const Preparation& how) {
-  QTX_RETURN_IF_ERROR(format::CheckFirst(model));
+  QTX_ASSIGN_OR_RETURN(const format::CheckedModel checked, format::CheckFirst(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, how.threads);
-  QTX_RETURN_IF_ERROR(prepared->Plan(how));
+  QTX_RETURN_IF_ERROR(prepared->Plan(checked, how));
   return prepared;
 }
 
-Result<InnerModel> PrepareInner(const format::Model& model, const Kernels& kernels,
-                                Threads& threads, std::optional<float> bias_factor) {
-  QTX_RETURN_IF_ERROR(format::CheckFirst(model));
+Result<NestedModel> PrepareNested(const format::Model& model, const Kernels& kernels,
+                                  Threads& threads, std::optional<float> bias_factor) {
+  QTX_ASSIGN_OR_RETURN(const format::CheckedModel checked, format::CheckFirst(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, threads);
-  QTX_RETURN_IF_ERROR(prepared->Plan({.bias_factor = bias_factor}));
+  QTX_RETURN_IF_ERROR(prepared->Plan(checked, {.bias_factor = bias_factor}));
   format::Dims dims = prepared->OutputDims();
-  return InnerModel{std::move(prepared), std::move(dims)};
+  return NestedModel{std::move(prepared), std::move(dims)};
 }
 
 Result<std::unique_ptr<Backend>> MakeBackend(std::string name, std::string_view options,

@@ -14,21 +14,20 @@
 
 namespace qtx::backend::engine {
 
-/// What computes the operators that have kernels: those where they can and the general path
-/// elsewhere, or (to test it) the general path alone.
+/// kFastest: kernels, and the general path for nodes that they do not compute. kGeneral: the
+/// general path for all nodes, for tests.
 enum class Path { kFastest, kGeneral };
 
 struct Preparation {
   Path path = Path::kFastest;
   int threads = 1;
   Arithmetic arithmetic = Arithmetic::kExact;
-  std::optional<float> bias_factor = {};  // inner.h
+  std::optional<float> bias_factor = {};  // see PrepareNested
 };
 
-/// Plans every node, packs weights, allocates buffers.
-/// Errors: kUnsupported naming node and reason (nothing is computed in another arithmetic than
-/// asked for, unless that is defined so), kInvalid for a model that breaks the spec, with the
-/// clause, kTooLarge.
+/// Plans every node, packs weights, allocates buffers.  Errors: kInvalid with the clause that the
+/// model breaks; kUnsupported with the node and the reason, also if the engine does not compute the
+/// node in the arithmetic asked for; kTooLarge.
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels,
                                                     const Preparation& how = {});
@@ -38,8 +37,8 @@ std::vector<std::string_view> SupportedOperators();
 
 /// A backend over the engine. `options` may name the kernels (the best of `available` otherwise;
 /// tables are ordered best first and outlive every backend) and the number of `threads`.
-/// Its arithmetics are those of arithmetic.h.  Errors: kInvalid for other options, or kernels there
-/// are not.
+/// Its arithmetics are those of arithmetic.h.  Errors: kInvalid for other options, or kernels that
+/// are not available.
 Result<std::unique_ptr<Backend>> MakeBackend(std::string name, std::string_view options,
                                              std::span<const Kernels* const> available);
 

@@ -10,7 +10,7 @@
 namespace qtx::backend::engine {
 namespace {
 
-// A sum held exactly: nonoverlapping, nonadjacent, nonzero components of increasing magnitude
+// An exact sum: nonoverlapping, nonadjacent, nonzero components of increasing magnitude
 // (Shewchuk's theorem 10, with round to even).
 class Expansion {
  public:
@@ -28,7 +28,7 @@ class Expansion {
     Grow(value.high);
   }
 
-  /// Of nonoverlapping components the largest outweighs all below it.
+  /// The sign is that of the largest component, which exceeds the sum of all smaller ones.
   int Sign() const { return size_ == 0 ? 0 : parts_[size_ - 1] > 0 ? 1 : -1; }
 
   /// The sum within 4 * 2^-53 relative: below a component c of a nonadjacent expansion lies at most
@@ -182,8 +182,8 @@ std::int64_t RoundHalfEven(const Quotient& value, format::IntegerRange range) {
 float RoundToFloat(std::span<const Term> terms, std::int64_t divisor) {
   const auto count = static_cast<double>(divisor);
   const auto [estimate, error] = Estimate(terms, count);
-  // Rounding is monotonic: where both ends agree, so does the value. (Twice the error, as the ends
-  // are rounded themselves.)
+  // Rounding is monotonic: if both ends round alike, so does the value. The error is doubled
+  // because the ends are rounded, too.
   const auto low = static_cast<float>(estimate - 2 * error);
   if (error > 0 && low == static_cast<float>(estimate + 2 * error)) return low;
   const Expansion sum(terms);

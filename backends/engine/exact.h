@@ -13,7 +13,7 @@
 
 namespace qtx::backend::engine {
 
-/// The real number integer * scale; where that is not finite in binary64, the special value it is.
+/// The real number integer * scale; NaN or an infinity if the product in binary64 is one.
 /// `integer` has at most 53 bits (for a scaled float with its point), none below 2^-40. `scale` is
 /// a binary32, or the product of two or three, or the rest of such a product: its last bit is at
 /// 2^-450 or above, its magnitude at most 2^450. So no product over- or underflows.
@@ -23,10 +23,10 @@ struct Term {
   double scale = 0;
 };
 
-/// The term's exact value, normalised; the special value in `high` where it is one.
+/// The term's exact value, normalised; NaN or an infinity is in `high`.
 DoubleDouble ValueOf(const Term& term);
 
-/// a < b exactly, as IEEE 754 orders infinities; false beside a NaN.
+/// a < b exactly, with infinities ordered as in IEEE 754; false if one is NaN.
 bool Less(const Term& a, const Term& b);
 
 /// Appends factor * a * b, exactly.  REQUIRES: the scales of a and b are binary32, as `factor` is.
@@ -48,7 +48,7 @@ struct Quotient {
 std::int64_t RoundHalfEvenExactly(const Quotient& value, format::IntegerRange range,
                                   std::int64_t guess);
 
-/// The same; most values are settled in binary64 and only doubtful ones exactly.
+/// The same, but in binary64 where its error bound allows.
 std::int64_t RoundHalfEven(const Quotient& value, format::IntegerRange range);
 
 /// The finite sum / divisor rounded once to binary32, ties to even; beyond the largest finite value

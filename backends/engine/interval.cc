@@ -109,7 +109,8 @@ Interval Tanh(const Interval& x) {
   return y;
 }
 
-// MPFI has neither: both are monotonic, so the ends are the functions' values at the ends.
+// MPFI lacks these two. Both are monotonic, so the ends of the result are the function's values at
+// the ends.
 Interval Erf(const Interval& x) {
   Interval y(x.bits());
   mpfr_erf(&y.value_->left, &x.value_->left, MPFR_RNDD);

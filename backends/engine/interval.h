@@ -1,4 +1,5 @@
-// Intervals of any precision that are certain to hold a real: MPFI's, as values.
+// Intervals that certainly contain a real number, of any precision: MPFI's intervals as a value
+// type.
 #pragma once
 
 #include <gmpxx.h>
@@ -20,12 +21,12 @@ class Interval {
   ~Interval();
 
   mpfr_prec_t bits() const { return mpfi_get_prec(value_); }
-  /// Finite numbers between which it lies: what passes 2^2000, or is nearer to zero than 2^-2000,
-  /// is 2^2000 or 2^-2000, which no format tells from it.
+  /// Finite lower and upper end. An end above 2^2000 in magnitude becomes 2^2000, one below 2^-2000
+  /// becomes 2^-2000: they round alike in every format.
   std::pair<mpq_class, mpq_class> Ends() const;
-  /// True when it holds one number alone.
+  /// True if it contains exactly one number.
   bool IsPoint() const;
-  /// A double near its middle.
+  /// The double nearest to its middle.
   double Middle() const { return mpfi_get_d(value_); }
   bool IsZero() const { return mpfi_is_zero(value_) != 0; }
   bool IsNan() const { return mpfi_nan_p(value_) != 0; }
@@ -36,7 +37,7 @@ class Interval {
   friend Interval operator/(const Interval& a, const Interval& b);
   friend Interval operator-(const Interval& a);
 
-  // Each rounds outward, so the results hold the function's values at every number of `x`.
+  // Each rounds outward, so that the result contains the function's value at every number of `x`.
   friend Interval Exp(const Interval& x);
   friend Interval Expm1(const Interval& x);
   friend Interval Log(const Interval& x);
@@ -58,12 +59,13 @@ class Interval {
   mpfi_t value_;
 };
 
-/// A real: a number, or one that can be enclosed as narrowly as asked for.
+/// A real: a rational number, or a function that encloses the real in an interval of any precision.
 struct Real {
   Number number;
-  std::function<Interval(mpfr_prec_t bits)> enclose = {};  // when set, `number` is not
+  std::function<Interval(mpfr_prec_t bits)> enclose = {};  // if set, `number` is unused
   double estimate = 0,
-         error = -1;  // with `enclose`: it lies within `error`, unless that is negative
+         error =
+             -1;  // with `enclose`: the real is within `error` of `estimate`; negative: no estimate
 
   Real() = default;
   Real(Number n) : number(std::move(n)) {}  // NOLINT: a number is a real
@@ -74,12 +76,13 @@ struct Real {
   }
 };
 
-/// Bits to begin with, and those beyond which a value is the tie it cannot be told from (exact.S6).
+/// Precision of the first interval, and of the last one, after which a value in doubt is a tie
+/// (exact.S6).
 inline constexpr mpfr_prec_t kFirstBits = 96;
 inline constexpr mpfr_prec_t kMostBits = 8192;
 
-/// Of the numbers from `low` to `high` the one with the fewest bits after its point: in an interval
-/// narrow enough the only tie there can be.  REQUIRES: low <= high.
+/// The number from `low` to `high` with the fewest bits after the binary point, which is the only
+/// possible tie in a narrow interval.  REQUIRES: low <= high.
 mpq_class Simplest(const mpq_class& low, const mpq_class& high);
 
 }  // namespace qtx::backend::engine

@@ -1,7 +1,7 @@
-// What an instruction set supplies. The engine plans, packs and decides doubtful roundings; a
-// kernel only multiplies, widens and rounds what is certain. Every kernel gives the same integers
-// as the portable one. Adding an instruction set is one file with its vectors (simd/portable.cc is
-// the shortest example) and a row in the backend's table.
+// The interface to an instruction set: a table of kernels. A kernel multiplies, widens and rounds;
+// the engine plans, packs and decides the roundings that a kernel reports as doubtful. Every kernel
+// computes the same integers as the portable one. A new instruction set needs one file with its
+// vectors (portable.cc is an example) and a row in the backend's table.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace qtx::backend::engine {
 
-/// Consecutive groups of a row that meet consecutive groups of a panel: `groups` of them, from
-/// `offset` elements after the row's beginning.
+/// `groups` consecutive groups of a row, the first `offset` elements after the row's beginning.
+/// They are multiplied with the next `groups` groups of a panel.
 struct Segment {
   std::int32_t offset = 0;
   std::int32_t groups = 0;
@@ -21,8 +21,8 @@ struct Segment {
 ///   and j < group of
 ///       rows[r][g * group + j] * panels[c / lanes * panel_stride + (g * lanes + c % lanes) * group
 ///       + j]
-/// where a row's groups lie as its segments say, a panel's one behind the other.
-/// Sums wrap nowhere: the engine bounds the number of groups so that they fit int32.
+/// where the segments give the positions of a row's groups, and a panel's groups are contiguous.
+/// The engine bounds the number of groups so that no sum overflows int32.
 template <typename A, typename W>
 struct Tile {
   const A* const* rows = nullptr;
@@ -46,11 +46,12 @@ struct ProductKernels {
   int group = 0;    // consecutive elements of the depth that one instruction takes
   int lanes = 0;    // columns of a panel
   int vectors = 0;  // the most panels in one tile
-  /// 0: any operands are exact. Else the instruction adds neighbouring products in 16 bits, and the
-  /// engine must prove that elements 2i and 2i + 1 of a group never make a sum beyond
-  /// [-pair_limit - 1, pair_limit].
+  /// 0 if products of all operands are exact. Otherwise the instruction adds products of
+  /// neighbouring elements in saturating 16 bits, and the engine must prove that the sum of
+  /// products 2i and 2i + 1 of a group is within [-pair_limit - 1, pair_limit].
   std::int32_t pair_limit = 0;
-  /// tile[v - 1][r - 1] computes r rows of v panels; null past what the registers hold.
+  /// tile[v - 1][r - 1] computes r rows of v panels; nullptr if that takes more registers than
+  /// there are.
   void (*tile[kMaxVectors][kMaxRows])(const Tile<A, W>&) = {};
 
   bool exists() const { return group != 0; }
@@ -75,7 +76,7 @@ struct QuadSums {
   std::int32_t* sums = nullptr;
 };
 
-/// From a rounded value to a byte as it is held: plus offset, clamped to [low, high].
+/// Maps a rounded value to a byte of a buffer: adds offset, clamps to [low, high].
 struct Narrowing {
   std::int16_t offset = 0;
   std::int16_t low = 0, high = 0;
@@ -83,13 +84,13 @@ struct Narrowing {
 
 /// Rounding of accumulators to 8-bit stored values, in LSB of the output:
 ///   v = acc * ratio + bias, rounded half to even, plus offset, clamped to [low, high].
-/// A lane is doubtful when v is at least `threshold` away from the nearest integer: there binary32
-/// cannot tell (requantize.h derives the bound), and the engine decides.
+/// A lane is doubtful if v differs from the nearest integer by at least `threshold`, where binary32
+/// is not precise enough (requantize.h derives the bound); the engine decides it.
 struct Rounding {
-  const float* ratio = nullptr;  // one for each element, as the next two
+  const float* ratio = nullptr;  // one for each element, as bias and threshold
   const float* bias = nullptr;
   const float* threshold = nullptr;
-  float least = 0;  // of all thresholds
+  float least = 0;  // the smallest threshold
   Narrowing narrowing;
 };
 
@@ -102,15 +103,15 @@ struct Sums {
   std::int64_t out_stride = 0;
 };
 
-/// A line of a depthwise convolution, from its quads to stored bytes: element i has the sum of
-/// QuadSums, with the weights, the initial sum and the rounding of element i modulo `period`.
+/// A line of a depthwise convolution, from the sums of QuadSums to stored bytes. Element i has the
+/// weights, the initial sum and the rounding of element i modulo `period`.
 struct QuadLine {
-  QuadSums sums;  // n: of the whole line, any number; `sums` itself is not used
+  QuadSums sums;  // n: of the whole line; `sums.sums` is unused
   Rounding rounding;
   std::int64_t period = 0;  // a multiple of four vectors
   std::uint8_t* out = nullptr;
 };
-/// An element whose rounding is in doubt, and its accumulator.
+/// An element whose rounding is doubtful, and its accumulator.
 struct Doubtful {
   std::int32_t index = 0;
   std::int32_t acc = 0;
@@ -124,35 +125,35 @@ struct AddRounding {
   Narrowing narrowing;
 };
 
-/// The other arithmetics' way from sums to stored bytes (float32.S4): binary32(acc) * factor, one
-/// rounding, then to the nearest integer, ties to even. Every factor is finite.
+/// Scaling of sums to stored bytes in float32 arithmetic (float32.S4): binary32(acc) * factor,
+/// rounded to binary32, then to the nearest integer, ties to even. Every factor is finite.
 struct FloatScaling {
   const float* factor = nullptr;  // one for each column
   Narrowing narrowing;
 };
 
 /// acc * mantissa / 2^(31 + shift) in integers, 0 <= shift <= 31: rounded once, half up
-/// (tflite.S2), or the product half up and the shift half away (tflite.S3).
+/// (tflite.S2), or twice: the product half up, the shift half away from zero (tflite.S3).
 struct FixedScaling {
-  const std::int32_t* mantissa = nullptr;  // one for each column, not negative, as the next
+  const std::int32_t* mantissa = nullptr;  // one for each column, not negative
   const std::int32_t* shift = nullptr;
   Narrowing narrowing;
 };
 
 struct Kernels {
   std::string_view name;
-  /// How this instruction set wants 8-bit values: as int8, else as uint8. The engine holds every
-  /// 8-bit quantized value so.
+  /// True if the kernels take 8-bit values as int8, false if as uint8. All 8-bit buffers have that
+  /// type.
   bool signed_bytes = false;
   std::int32_t lanes = 0;
 
-  ProductKernels<std::uint8_t, std::int8_t> bytes;  // activations as they are held
+  ProductKernels<std::uint8_t, std::int8_t> bytes;  // activations are bytes of a buffer
   ProductKernels<std::int16_t, std::int16_t> words;
 
-  /// Products of pairs as for bytes.pair_limit.
+  /// bytes.pair_limit applies.
   void (*quad_sums)(const QuadSums&) = nullptr;
-  /// Lists the doubtful elements; returns how many there are. Values and weights are readable for
-  /// four vectors from any element on.
+  /// Lists the doubtful elements and returns their number. Four vectors of values and weights may
+  /// be read from any element on.
   std::int64_t (*quad_line)(const QuadLine&, Doubtful* doubtful) = nullptr;
   /// out[4i + j] = rows[j][i] for any n.
   void (*interleave)(const std::uint8_t* const* rows, std::int64_t n, std::uint8_t* out) = nullptr;
@@ -160,25 +161,27 @@ struct Kernels {
   void (*widen)(const std::uint8_t* stored, std::int64_t n, std::int32_t offset,
                 std::int16_t* out) = nullptr;
 
-  /// These write stored bytes and list the doubtful lanes: by their index in acc, or in a and b.
-  /// They return how many there are. Operands are readable to whole vectors, a and b to four.
+  /// These write stored bytes, list the indices of doubtful lanes (in acc, or in a and b) and
+  /// return their number. They may read operands to the end of the last vector, a and b to the end
+  /// of a block of four vectors.
   std::int64_t (*requantize)(const Sums& sums, const Rounding& rounding,
                              std::int32_t* doubtful) = nullptr;
   std::int64_t (*add)(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n,
                       const AddRounding& rounding, std::uint8_t* out,
                       std::int32_t* doubtful) = nullptr;
 
-  /// These write stored bytes that nobody doubts. Operands are readable as above.
+  /// These write stored bytes, none of them doubtful. They may read operands as above.
   void (*scale)(const Sums& sums, const FloatScaling& scaling) = nullptr;
   void (*multiply_once)(const Sums& sums, const FixedScaling& scaling) = nullptr;
   void (*multiply_twice)(const Sums& sums, const FixedScaling& scaling) = nullptr;
-  /// values[i] / scale in binary32 to the nearest integer, ties to even; a NaN is 0 (float32.S2).
-  /// `values` is readable to four vectors.
+  /// values[i] / scale in binary32 rounded to the nearest integer, ties to even; 0 for NaN
+  /// (float32.S2). May read `values` to the end of a block of four vectors.
   void (*quantize)(const float* values, std::int64_t n, float scale, Narrowing narrowing,
                    std::uint8_t* out) = nullptr;
 };
 
-/// Readable bytes after every activation and weight, so that a kernel may take whole groups.
+/// Number of readable bytes after the last activation and weight, so that kernels can read whole
+/// groups.
 inline constexpr std::int64_t kReadAhead = 64;
 
 /// Plain C++, for any machine.

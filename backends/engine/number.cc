@@ -7,7 +7,7 @@
 namespace qtx::backend::engine {
 namespace {
 
-// Larger powers are of no use: no format reaches 2^2000, and they would fill memory.
+// Larger powers are not computed: no format reaches 2^2000, and they would fill memory.
 constexpr double kLargestPower = 1 << 22;  // bits
 
 std::size_t Bits(const mpz_class& integer) { return mpz_sizeinbase(integer.get_mpz_t(), 2); }

@@ -1,5 +1,5 @@
-// Exact numbers of any size, with NaN and the infinities of IEEE 754: what computes where there is
-// no kernel and sums of terms (exact.h) do not reach, as in quotients, roots, integers of 64 bits.
+// Exact rational numbers, NaN and the infinities of IEEE 754. They compute what neither kernels nor
+// sums of terms (exact.h) can: quotients, roots, 64-bit integers.
 #pragma once
 
 #include <gmpxx.h>
@@ -35,7 +35,7 @@ class Number {
   friend Number operator*(const Number& a, const Number& b);
   /// x / 0 is an infinity of the sign of x, 0 / 0 NaN.
   friend Number operator/(const Number& a, const Number& b);
-  /// False beside a NaN.
+  /// False if one is NaN.
   friend bool operator<(const Number& a, const Number& b);
   friend bool operator==(const Number& a, const Number& b);
 
@@ -47,19 +47,19 @@ class Number {
   mpq_class value_;
 };
 
-/// The greater, or the lesser; NaN when one is NaN.
+/// The greater or the lesser of two; NaN if one is NaN.
 Number Greater(const Number& a, const Number& b);
 Number Lesser(const Number& a, const Number& b);
 Number Magnitude(const Number& a);
-/// 1 / 2 to the power -exponent or 2 to the power exponent.
+/// 2 to the power `exponent`, which may be negative.
 mpq_class PowerOfTwo(long exponent);
-/// x to an integer power; nullopt when that takes more than some millions of bits.
+/// x to an integer power; nullopt if the result would have more than some millions of bits.
 std::optional<mpq_class> IntegerPower(const mpq_class& x, long exponent);
-/// The root of degree n when it is rational.  REQUIRES: x >= 0, n >= 1.
+/// The root of degree n; nullopt if it is not rational.  REQUIRES: x >= 0, n >= 1.
 std::optional<mpq_class> RationalRoot(const mpq_class& x, unsigned long n);
 
-/// Rounded to 53 bits and not below 2^-1074, so that no later rounding to fewer bits can tell it
-/// from the value itself: what is cut off leaves the last bit set ("to odd").
+/// `value` rounded to odd: truncated to 53 bits and to multiples of 2^-1074, the last bit set if
+/// that was inexact. Any rounding of it to fewer bits gives the same as that of `value`.
 double RoundToOdd(const mpq_class& value);
 /// The nearest double, ties to even; infinite beyond the largest.
 double RoundToDouble(const mpq_class& value);

@@ -16,7 +16,7 @@ struct Operator {
   StepResult (*general)(const NodePlan&) = nullptr;  // where `prepare` answers unsupported
 };
 
-// Domain com.microsoft.
+// Operators of the domain com.microsoft.
 constexpr std::array kContributed{
     Operator{"DequantizeLinear", PrepareDequantizeLinear},
     Operator{"QGemm", PrepareQGemm},
@@ -118,7 +118,7 @@ constexpr std::array kOperators{
     Operator{"Where", PrepareWhere},
 };
 
-// The general paths that round as exact does, whatever is asked for.
+// True for general paths that compute `exact` only.
 bool OnlyExact(StepResult (*general)(const NodePlan&)) {
   return general == PrepareArithmetic || general == PrepareFunction ||
          general == PrepareGeneralCast || general == PrepareGeneralClip;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kLargestSum = std::numeric_limits<std::int32_t>::max();
 
-// The part of `w` towards zero that lies within the bounds; leaves the rest in it.
+// Returns `w` clamped to the bounds and leaves the rest in `w`.
 std::int16_t Take(std::int16_t& w, std::int32_t low, std::int32_t high) {
   const auto part = static_cast<std::int16_t>(std::clamp<std::int32_t>(w, low, high));
   w = static_cast<std::int16_t>(w - part);
@@ -67,7 +67,7 @@ std::int64_t PackSource::Depth() const {
   return depth;
 }
 
-// Packs one strip after the other.
+// Packs the strips in order.
 template <typename A, typename W>
 class Packer {
  public:
@@ -93,7 +93,7 @@ class Packer {
   }
 
  private:
-  // A group of all columns of the strip with what is still to be packed of it.
+  // A group of weights of all columns of the strip, as far as it is not packed yet.
   struct Pending {
     std::int32_t offset = 0;
     std::vector<std::int16_t> rest;
@@ -123,7 +123,7 @@ class Packer {
 
   std::size_t Group() const { return static_cast<std::size_t>(kernels_.group); }
 
-  // The stretches' groups; what of them is left over.
+  // The groups of all stretches, and what is left of their weights.
   std::vector<Pending> PackStretches() {
     std::vector<Pending> pending;
     std::int64_t k = 0;
@@ -156,7 +156,7 @@ class Packer {
     return more;
   }
 
-  // [columns of the strip][group], zero where there is nothing.
+  // [columns of the strip][group], filled up with zeros.
   std::vector<std::int16_t> Gather(std::int64_t k, int count) const {
     std::vector<std::int16_t> rest(Width() * Group());
     for (std::int64_t c = 0; c < strip_.columns; ++c) {
@@ -166,7 +166,7 @@ class Packer {
     return rest;
   }
 
-  // Appends what one instruction takes of the group; true when that is all.
+  // Appends the part of the group that one instruction multiplies. Returns true if nothing is left.
   bool PackGroup(Pending& group) {
     const std::size_t begin = groups_.size();
     groups_.resize(begin + Width() * Group());
@@ -193,7 +193,7 @@ class Packer {
     }
   }
 
-  // What the columns begin with; false when a sum might not fit int32.
+  // Sets the initial values of the columns. Returns false if a sum might not fit int32.
   bool AddInitial() {
     bool fits = true;
     for (std::int64_t c = 0; c < strip_.columns; ++c) {
@@ -219,14 +219,15 @@ class Packer {
     return fits;
   }
 
-  // The most groups whose sum is certain to fit int32.
+  // The number of groups whose sum certainly fits int32.
   std::int64_t SafeGroups() const {
     const std::int64_t largest =
         std::max(std::abs(std::int64_t{limits_.low}), std::int64_t{limits_.high});
     return kLargestSum / (std::max<std::int64_t>(Magnitude(source_), 1) * largest * kernels_.group);
   }
 
-  // Groups whose panels stay in the second cache while a block of rows passes over them.
+  // The number of groups whose panels stay in the second-level cache while a block of rows is
+  // multiplied with them.
   std::int64_t CachedGroups() const {
     constexpr std::int64_t kBytes = 128 << 10;
     const std::int64_t group =
@@ -235,8 +236,8 @@ class Packer {
     return std::max<std::int64_t>(1, kBytes / (group * kernels_.group));
   }
 
-  // Cuts the strip's segments, from `first` on, of `groups` together, into equal chunks of at most
-  // `most`.
+  // Divides the strip's segments from `first` on, which have `groups` groups, into equal chunks of
+  // at most `most` groups.
   void AddChunks(std::size_t first, std::int64_t groups, std::int64_t most) {
     const std::int64_t count = std::max<std::int64_t>(1, (groups + most - 1) / most);
     most = std::max<std::int64_t>(1, (groups + count - 1) / count);

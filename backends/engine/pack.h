@@ -1,6 +1,6 @@
-// Weights as the product kernels want them: strips of columns, each a list of segments with its
-// panels. What the instruction set cannot multiply exactly in one go is split over several
-// segments.
+// Weights in the layout of the product kernels: strips of columns, each a list of segments with its
+// panels. A group of weights that the instruction set cannot multiply exactly at once is split over
+// several segments.
 #pragma once
 
 #include <cstdint>
@@ -8,60 +8,61 @@
 #include <span>
 #include <vector>
 
-#include "engine/held.h"
+#include "engine/buffer.h"
 #include "engine/kernels.h"
 
 namespace qtx::backend::engine {
 
-/// What one weight of a panel may be, and pairs of them.
+/// Bounds on one weight of a panel, and on pairs of weights.
 template <typename W>
 struct WeightLimits {
   std::int32_t low = std::numeric_limits<W>::min();
   std::int32_t high = std::numeric_limits<W>::max();
-  // Of the sum of a pair's negative weights, and of its positive ones; 0: of no concern. With
-  // activations a >= 0 a pair of products lies between a * (negative) and a * (positive weights).
+  // Lower bound on the sum of a pair's negative weights, upper bound on that of its positive ones;
+  // 0: none. With activations a >= 0, the sum of a pair of products is between a * (negative
+  // weights) and a * (positive weights).
   std::int32_t pair_low = 0, pair_high = 0;
 
-  /// For activations of magnitude up to `largest`, not negative where pairs are limited, so that a
-  /// group's sum fits int32 and a pair's sum [-pair_limit - 1, pair_limit] (0: unlimited).
+  /// The limits with which a group's sum fits int32 and a pair's sum is within [-pair_limit - 1,
+  /// pair_limit] (pair_limit 0: any), for activations of magnitude up to `largest`, which are not
+  /// negative if pairs are limited.
   static WeightLimits For(std::int64_t largest, int group, std::int32_t pair_limit);
 };
 
-/// Writes the parts of one group's weights that an instruction takes; the rest stays in `rest`.
-/// True: nothing is left.
+/// Moves as much of one group's weights from `rest` to `out` as the limits allow. Returns true if
+/// nothing is left in `rest`.
 template <typename W>
 bool TakeGroup(const WeightLimits<W>& limits, int group, std::int16_t* rest, W* out);
 
-/// Consecutive elements of a row that meet consecutive weights of a column.
+/// Consecutive elements of a row, multiplied with consecutive weights of a column.
 struct Stretch {
   std::int32_t offset = 0;  // from the row's beginning, in elements
   std::int32_t length = 0;
 };
 
-/// The matrix to pack. Every product of an activation in [activation_min, activation_max] is
-/// allowed for; `zero` is the activation that means real zero.
+/// The matrix to pack. Sums must not overflow for any activation in [activation_min,
+/// activation_max]; `zero` is the activation that stands for real zero.
 struct PackSource {
   const std::int16_t* values = nullptr;  // [columns][depth], stored - offset
   std::int64_t columns = 0;
   std::span<const Stretch> stretches;  // their lengths sum up to the depth
   std::int32_t activation_min = 0, activation_max = 0, zero = 0;
-  std::span<const std::int32_t> addend;  // to each column's sum; empty: none
+  std::span<const std::int32_t> addend;  // added to each column's sum; empty: none
 
   std::int64_t Depth() const;
 };
 
-/// Segments whose sums fit int32 and whose panels fit the second cache, and where those begin in the
-/// strip.
+/// A range of segments whose sums fit int32 and whose panels fit the second-level cache.
 struct Chunk {
   std::size_t first_segment = 0, segment_count = 0;
   std::int64_t panel_offset = 0;
 };
 
-/// Columns that one tile takes.
+/// The columns of one tile.
 struct Strip {
   std::int64_t column = 0;
   std::int64_t columns = 0;
-  std::int64_t first = 0;  // the same column where every strip is padded to whole panels
+  std::int64_t first = 0;  // number of the first column if every strip were padded to whole panels
   int vectors = 0;
   std::int64_t panels = 0;  // index of the first weight
   std::int64_t panel_stride = 0;
@@ -85,15 +86,16 @@ class PackedWeights {
   const W* panels(const Strip& strip) const {
     return reinterpret_cast<const W*>(panels_.data()) + strip.panels;
   }
-  /// What the sums of the strip's columns begin with; zeros where they are wide.
+  /// Initial values of the sums of the strip's columns; zeros for wide sums.
   const std::int32_t* initial(const Strip& strip) const { return initial_.data() + strip.first; }
-  /// The same for a strip of wide sums.
+  /// Initial values of wide sums.
   const std::int64_t* wide_initial(const Strip& strip) const {
     return wide_initial_.data() + strip.first;
   }
-  /// Of all panels.
+  /// Size of all panels.
   std::int64_t bytes() const { return bytes_; }
-  /// Groups that all strips together multiply a row with, a strip of v vectors counting v times.
+  /// Number of multiplications of a group for one row: the sum, over all strips, of groups times
+  /// vectors.
   std::int64_t work() const { return work_; }
 
  private:

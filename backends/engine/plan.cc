@@ -13,43 +13,43 @@ namespace {
 
 using format::Tensor;
 
-// A held value's elements to a tensor in ONNX's order, or the other way round.
+// Copies a value's elements between its buffer and its tensor.
 class ChangeForm : public Step {
  public:
-  ChangeForm(Value* value, Held* held, bool to_held, bool at_border)
-      : value_(value), held_(held), to_held_(to_held), at_border_(at_border) {
-    flip_ = value->tensor.elem_type == held->type.elem_type ? 0 : 0x80;
+  ChangeForm(Value* value, Buffer* buffer, bool to_buffer, bool at_border)
+      : value_(value), buffer_(buffer), to_buffer_(to_buffer), at_border_(at_border) {
+    flip_ = value->tensor.elem_type == buffer->type.elem_type ? 0 : 0x80;
   }
 
   Result<void> Run() override {
-    Convert(*held_, flip_, value_->tensor.bytes.data(), to_held_);
+    Convert(*buffer_, flip_, value_->tensor.bytes.data(), to_buffer_);
     return {};
   }
 
   bool AtBorder() const override { return at_border_; }
 
-  static void Convert(const Held& held, std::uint8_t flip, std::byte* tensor, bool to_held) {
-    const std::byte* from = to_held ? tensor : held.data;
-    std::byte* to = to_held ? held.data : tensor;
-    if (held.layout == Layout::kRowMajor) return CopyFlipped(from, held.size, flip, to);
-    ChangeLayout(from, to_held ? Layout::kRowMajor : Layout::kChannelsLast, held.type.dims,
-                 ElementSize(held), flip, to);
+  static void Convert(const Buffer& buffer, std::uint8_t flip, std::byte* tensor, bool to_buffer) {
+    const std::byte* from = to_buffer ? tensor : buffer.data;
+    std::byte* to = to_buffer ? buffer.data : tensor;
+    if (buffer.layout == Layout::kRowMajor) return CopyFlipped(from, buffer.size, flip, to);
+    ChangeLayout(from, to_buffer ? Layout::kRowMajor : Layout::kChannelsLast, buffer.type.dims,
+                 ElementSize(buffer), flip, to);
   }
 
-  static std::size_t ElementSize(const Held& held) {
-    return static_cast<std::size_t>(format::BitWidth(held.type.elem_type) / 8);
+  static std::size_t ElementSize(const Buffer& buffer) {
+    return static_cast<std::size_t>(format::BitWidth(buffer.type.elem_type) / 8);
   }
 
  private:
   Value* value_;
-  Held* held_;
-  bool to_held_, at_border_;
+  Buffer* buffer_;
+  bool to_buffer_, at_border_;
   std::uint8_t flip_;
 };
 
-class ChangeHeldLayout : public Step {
+class ChangeBufferLayout : public Step {
  public:
-  ChangeHeldLayout(Held* from, Held* to) : from_(from), to_(to) {}
+  ChangeBufferLayout(Buffer* from, Buffer* to) : from_(from), to_(to) {}
   Result<void> Run() override {
     ChangeLayout(from_->data, from_->layout, from_->type.dims, ChangeForm::ElementSize(*from_), 0,
                  to_->data);
@@ -57,7 +57,7 @@ class ChangeHeldLayout : public Step {
   }
 
  private:
-  Held *from_, *to_;
+  Buffer *from_, *to_;
 };
 
 }  // namespace
@@ -112,40 +112,40 @@ Value* Workspace::Keep(Tensor tensor) {
 Result<Value*> Workspace::Find(const std::string& name) {
   QTX_ASSIGN_OR_RETURN(Forms * forms, FindForms(name));
   if (forms->value != nullptr) return forms->value;
-  Held* held = forms->row_major != nullptr ? forms->row_major : forms->channels_last;
+  Buffer* buffer = forms->row_major != nullptr ? forms->row_major : forms->channels_last;
   QTX_ASSIGN_OR_RETURN(Value * value, AddValue(name, *forms));
-  Arena::Use(*held, node_);
-  Append(std::make_unique<ChangeForm>(value, held, false, node_ > model().graph.nodes.size()));
+  Arena::Use(*buffer, node_);
+  Append(std::make_unique<ChangeForm>(value, buffer, false, node_ > model().graph.nodes.size()));
   return value;
 }
 
-Held*& Workspace::Form(Forms& forms, Layout layout) {
+Buffer*& Workspace::Form(Forms& forms, Layout layout) {
   const bool row_major = layout == Layout::kRowMajor || LayoutsCoincide(forms.type.dims);
   return row_major ? forms.row_major : forms.channels_last;
 }
 
-Result<Held*> Workspace::HoldConstant(Forms& forms, Layout layout) {
-  QTX_ASSIGN_OR_RETURN(Held * held,
-                       arena_.AddConstant(HeldType(forms.type, kernels_.signed_bytes), layout));
-  const std::uint8_t flip = forms.type.elem_type == held->type.elem_type ? 0 : 0x80;
-  ChangeForm::Convert(*held, flip, forms.value->tensor.bytes.data(), true);
-  return held;
+Result<Buffer*> Workspace::MakeConstantBuffer(Forms& forms, Layout layout) {
+  QTX_ASSIGN_OR_RETURN(Buffer * buffer,
+                       arena_.AddConstant(BufferType(forms.type, kernels_.signed_bytes), layout));
+  const std::uint8_t flip = forms.type.elem_type == buffer->type.elem_type ? 0 : 0x80;
+  ChangeForm::Convert(*buffer, flip, forms.value->tensor.bytes.data(), true);
+  return buffer;
 }
 
-Result<Held*> Workspace::HoldComputed(Forms& forms, Layout layout) {
-  Held* other = forms.row_major != nullptr ? forms.row_major : forms.channels_last;
-  QTX_ASSIGN_OR_RETURN(Held * held,
-                       arena_.Add(HeldType(forms.type, kernels_.signed_bytes), layout, node_));
+Result<Buffer*> Workspace::MakeComputedBuffer(Forms& forms, Layout layout) {
+  Buffer* other = forms.row_major != nullptr ? forms.row_major : forms.channels_last;
+  QTX_ASSIGN_OR_RETURN(Buffer * buffer,
+                       arena_.Add(BufferType(forms.type, kernels_.signed_bytes), layout, node_));
   if (other != nullptr) {
     Arena::Use(*other, node_);
-    Append(std::make_unique<ChangeHeldLayout>(other, held));
+    Append(std::make_unique<ChangeBufferLayout>(other, buffer));
   } else {
-    Append(std::make_unique<ChangeForm>(forms.value, held, true, forms.node == 0));
+    Append(std::make_unique<ChangeForm>(forms.value, buffer, true, forms.node == 0));
   }
-  return held;
+  return buffer;
 }
 
-Result<Held*> Workspace::FindHeld(const std::string& name, Layout layout) {
+Result<Buffer*> Workspace::FindBuffer(const std::string& name, Layout layout) {
   QTX_ASSIGN_OR_RETURN(Forms * forms, FindForms(name));
   if (format::BitWidth(forms->type.elem_type) % 8 != 0 ||
       forms->type.elem_type == format::ElementType::kString) {
@@ -153,11 +153,11 @@ Result<Held*> Workspace::FindHeld(const std::string& name, Layout layout) {
                  "elements of type " + std::string(format::Name(forms->type.elem_type))};
   }
   if (LayoutsCoincide(forms->type.dims)) layout = Layout::kRowMajor;
-  Held*& form = Form(*forms, layout);
+  Buffer*& form = Form(*forms, layout);
   if (form == nullptr) {
     const bool constant = forms->value != nullptr && forms->value->constant;
-    QTX_ASSIGN_OR_RETURN(form,
-                         constant ? HoldConstant(*forms, layout) : HoldComputed(*forms, layout));
+    QTX_ASSIGN_OR_RETURN(
+        form, constant ? MakeConstantBuffer(*forms, layout) : MakeComputedBuffer(*forms, layout));
   }
   Arena::Use(*form, node_);
   return form;
@@ -192,24 +192,24 @@ Result<Value*> Workspace::Define(const std::string& name, Tensor like, format::D
   return value;
 }
 
-Result<Held*> Workspace::DefineHeld(const std::string& name, Tensor like, format::Dims dims,
-                                    Layout layout) {
+Result<Buffer*> Workspace::DefineBuffer(const std::string& name, Tensor like, format::Dims dims,
+                                        Layout layout) {
   QTX_ASSIGN_OR_RETURN(Forms * forms, AddForms(name, std::move(like), std::move(dims)));
   if (LayoutsCoincide(forms->type.dims)) layout = Layout::kRowMajor;
-  auto held = arena_.Add(HeldType(forms->type, kernels_.signed_bytes), layout, node_);
-  if (held.has_value()) {
-    Form(*forms, layout) = *held;
+  auto buffer = arena_.Add(BufferType(forms->type, kernels_.signed_bytes), layout, node_);
+  if (buffer.has_value()) {
+    Form(*forms, layout) = *buffer;
   } else {
     forms_.erase(name);
   }
-  return held;
+  return buffer;
 }
 
-Result<Held*> Workspace::DefineAlias(const std::string& name, Held& of, Tensor like,
-                                     format::Dims dims, Layout layout) {
+Result<Buffer*> Workspace::DefineAlias(const std::string& name, Buffer& of, Tensor like,
+                                       format::Dims dims, Layout layout) {
   QTX_ASSIGN_OR_RETURN(Forms * forms, AddForms(name, std::move(like), std::move(dims)));
   if (LayoutsCoincide(forms->type.dims)) layout = Layout::kRowMajor;
-  Held* alias = arena_.AddAlias(of, HeldType(forms->type, kernels_.signed_bytes), layout);
+  Buffer* alias = arena_.AddAlias(of, BufferType(forms->type, kernels_.signed_bytes), layout);
   Form(*forms, layout) = alias;
   return alias;
 }
@@ -241,9 +241,19 @@ std::string NodePlan::Place() const {
   return "node '" + name + "' (" + node_.op_type + ")";
 }
 
-Result<void> NodePlan::Check() {
+Result<void> NodePlan::Check(const format::CheckedModel& model, std::size_t i) {
   const format::OpSchema* schema = attributes_.schema();
   if (schema == nullptr) return {};
+  for (const std::string& name : node_.outputs) {
+    declared_.push_back(workspace_.view().FindValue(name));
+  }
+  if (model.inference().KnowsAll(i)) {
+    for (const std::string& name : node_.outputs) {
+      const format::ValueFacts* inferred = model.inference().Find(name);
+      outputs_.push_back(inferred != nullptr ? *inferred : format::ValueFacts());
+    }
+    return {};
+  }
   format::Application application{*schema, node_, opset(), {}, {}};
   for (const std::string& name : node_.inputs) {
     format::ValueFacts& input = application.inputs.emplace_back();
@@ -252,11 +262,10 @@ Result<void> NodePlan::Check() {
     if (!facts.has_value()) return Because(facts.error());
     input = *std::move(facts);
   }
-  for (const std::string& name : node_.outputs) {
-    const format::ValueInfo* declared = declared_.emplace_back(workspace_.view().FindValue(name));
-    application.outputs.push_back(declared != nullptr ? format::FactsOf(*declared)
-                                                      : format::ValueFacts());
-    application.outputs.back().given = !name.empty();
+  for (std::size_t k = 0; k < declared_.size(); ++k) {
+    application.outputs.push_back(declared_[k] != nullptr ? format::FactsOf(*declared_[k])
+                                                          : format::ValueFacts());
+    application.outputs.back().given = !node_.outputs[k].empty();
   }
   auto checked = format::CheckApplication(application);
   if (!checked.has_value()) return Because(checked.error());
@@ -307,11 +316,11 @@ Result<const Tensor*> NodePlan::TypeOf(std::size_t i) const {
   return *type;
 }
 
-Result<Held*> NodePlan::HeldInput(std::size_t i, Layout layout) const {
+Result<Buffer*> NodePlan::InputBuffer(std::size_t i, Layout layout) const {
   if (!HasInput(i)) return Absent("input", i);
-  auto held = workspace_.FindHeld(node_.inputs[i], layout);
-  if (!held.has_value()) return Because(held.error());
-  return *held;
+  auto buffer = workspace_.FindBuffer(node_.inputs[i], layout);
+  if (!buffer.has_value()) return Because(buffer.error());
+  return *buffer;
 }
 
 Result<const Tensor*> NodePlan::Constant(std::size_t i) const {
@@ -331,7 +340,7 @@ Result<std::vector<std::int64_t>> NodePlan::ConstantIntegers(std::size_t i) cons
   return std::vector<std::int64_t>(values.begin(), values.end());
 }
 
-// The type `name` is declared with; elem_type undefined when it is not declared.
+// The declared type of value `name`; kUndefined if it is not declared.
 Result<Tensor> NodePlan::DeclaredType(const std::string& name, const format::Dims& dims) const {
   const format::ValueInfo* declared = Declared(name);
   if (declared == nullptr || !declared->type.has_value()) return Tensor{};
@@ -345,7 +354,7 @@ Result<Tensor> NodePlan::DeclaredType(const std::string& name, const format::Dim
   return DeclaredParameters(name);
 }
 
-// The same without a shape to compare.
+// The same without a check of the shape.
 Result<Tensor> NodePlan::DeclaredParameters(const std::string& name) const {
   Tensor like;
   const format::ValueInfo* declared = Declared(name);
@@ -405,16 +414,16 @@ Result<Value*> NodePlan::Output(format::Dims dims) const {
   return Define(std::move(like), std::move(dims));
 }
 
-Result<Held*> NodePlan::HeldOutput(format::Dims dims, Layout layout) const {
+Result<Buffer*> NodePlan::OutputBuffer(format::Dims dims, Layout layout) const {
   QTX_ASSIGN_OR_RETURN(Tensor like, OutputType(dims));
-  auto held = workspace_.DefineHeld(node_.outputs[0], std::move(like), std::move(dims), layout);
-  if (!held.has_value()) return Because(held.error());
-  return *held;
+  auto buffer = workspace_.DefineBuffer(node_.outputs[0], std::move(like), std::move(dims), layout);
+  if (!buffer.has_value()) return Because(buffer.error());
+  return *buffer;
 }
 
-Result<Held*> NodePlan::OutputAlias(Held& x, format::Dims dims, Layout layout) const {
+Result<Buffer*> NodePlan::OutputAlias(Buffer& x, format::Dims dims, Layout layout) const {
   QTX_ASSIGN_OR_RETURN(Tensor like, OutputType(dims));
-  if (!SameReals(HeldType(like, kernels().signed_bytes), x.type)) {
+  if (!SameReals(BufferType(like, kernels().signed_bytes), x.type)) {
     return Unsupported("a result of another type than its input");
   }
   auto alias =
@@ -489,7 +498,7 @@ Result<PerTensor> EightBitInput(const NodePlan& plan, std::size_t i) {
                             std::string(format::Name(type->elem_type)) +
                             ", expected INT8Q or UINT8Q");
   }
-  auto parameters = PerTensorOf(HeldType(*type, plan.kernels().signed_bytes));
+  auto parameters = PerTensorOf(BufferType(*type, plan.kernels().signed_bytes));
   if (!parameters.has_value()) {
     return plan.Because(At("input '" + plan.node().inputs[i] + "'", parameters.error()));
   }

@@ -47,7 +47,7 @@ struct Portable {
     return Each<float>([&](int i) { return static_cast<float>(v.at[i]); });
   }
   static I32 Nearest(const F32& v) {
-    // What has no int32 below is the smallest.
+    // Values below -2^31 become INT32_MIN.
     return Each<std::int32_t>([&](int i) {
       return static_cast<std::int32_t>(std::nearbyintf(v.at[i] < -0x1p31F ? -0x1p31F : v.at[i]));
     });
@@ -78,7 +78,7 @@ struct Portable {
   static void StoreNarrowed(std::uint8_t* p, const I32 (&v)[4], Narrowing narrowing,
                             std::int64_t n) {
     for (int i = 0; i < n; ++i) {
-      // What lies far below stays so when the offset is added.
+      // Far negative values stay below the range after the offset is added.
       std::int64_t stored = std::int64_t{v[i / kWidth].at[i % kWidth]} + narrowing.offset;
       if (stored < narrowing.low) stored = narrowing.low;
       if (stored > narrowing.high) stored = narrowing.high;

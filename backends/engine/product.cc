@@ -8,10 +8,11 @@ namespace qtx::backend::engine {
 namespace {
 
 constexpr std::int64_t kMostTileColumns = 64;  // 4 panels of 16 lanes
-// Rows that one strip passes over at a time: a multiple of every tile's rows. Few enough for their
-// sums to stay in the first cache.
+// Number of rows multiplied with one strip at a time: a multiple of every tile's rows, small enough
+// for their sums to stay in the first-level cache.
 constexpr std::int64_t kBlockRows = 24;
-// Rows that all strips pass over before the next ones: they stay in the second cache.
+// Number of rows multiplied with all strips before the next rows: they stay in the second-level
+// cache.
 constexpr std::int64_t kPassRows = 10 * kBlockRows;
 constexpr std::int64_t kTogetherBytes = 24 << 10;
 
@@ -45,7 +46,7 @@ class BlockRunner {
   }
 
  private:
-  // Chunk after chunk, so that each one's panels serve all rows from the second cache.
+  // One chunk after another, so that its panels stay in the second-level cache for all rows.
   void Sum(const Strip& strip, std::int64_t count) {
     bool first = true;
     for (const Chunk& chunk : weights_.chunks(strip)) {
@@ -92,8 +93,8 @@ class BlockRunner {
     }
   }
 
-  // Tiles as equal as can be. `fresh`: what the strip begins with goes before the sums, else those
-  // of the chunks before.
+  // Divides the rows into tiles of nearly equal size. `fresh`: the sums begin with the strip's
+  // initial values, otherwise with the sums of the chunks before.
   void SumChunk(const Strip& strip, const Chunk& chunk, std::int64_t count, bool fresh) {
     const std::span<const Segment> segments = weights_.segments(chunk);
     const std::int64_t most = most_rows_[static_cast<std::size_t>(strip.vectors - 1)];
@@ -138,8 +139,8 @@ void Multiply(const ProductKernels<A, W>& kernels, const PackedWeights<W>& weigh
               Threads& threads) {
   const auto count = static_cast<std::int64_t>(rows.offsets.size());
   const std::span<const Strip> strips = weights.strips();
-  // Weights that stay in the first cache meet a block of rows all at once, others a pass strip by
-  // strip.
+  // Weights that fit the first-level cache are multiplied with one block of rows at a time, others
+  // strip by strip with many rows.
   const bool together = weights.bytes() <= kTogetherBytes;
   const std::int64_t parts = together ? 1 : static_cast<std::int64_t>(strips.size());
   std::int64_t passes = (count + kPassRows - 1) / kPassRows;

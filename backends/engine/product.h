@@ -1,4 +1,4 @@
-// Rows times packed weights, requantized where the sums are made.
+// Products of rows and packed weights, requantized as soon as a tile of sums is complete.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,8 @@ bool OneScale(const Tensor& tensor) {
          tensor.quantization->scale.size() == 1;
 }
 
-// Quantized integers with every offset in their range, so that differences have 33 bits.
+// True for quantized integers whose offsets are within the range of the storage, so that
+// differences fit 33 bits.
 bool HoldsIntegers(const Tensor& tensor) {
   if (!tensor.quantization.has_value() || !format::IsIntegerStorage(tensor.elem_type)) return false;
   const format::IntegerRange range = format::StorageRange(tensor.elem_type);

@@ -1,4 +1,4 @@
-// Which epilogue a sum of products has in its node's arithmetic, and the bias that belongs to it.
+// The epilogue of a sum of products in its node's arithmetic, and its bias.
 #pragma once
 
 #include "engine/plan.h"
@@ -6,25 +6,26 @@
 
 namespace qtx::backend::engine {
 
-/// The operands' indices among the node's inputs, and what multiplies them.
+/// Indices of the operands among the node's inputs, and their factors.
 struct ProductRoles {
   std::size_t x = 0, w = 1, bias = 2;
   std::int64_t channel_axis = -1;  // of w
   float alpha = 1, beta = 1;
 };
 
-/// kExact too where TFLite has no kernel for these types (tflite.S11); nothing where the arithmetic
-/// takes each product as a binary32 (the end of float32.S4).
+/// The epilogue; kExact also if TFLite has no kernel for these types (tflite.S11). nullopt if the
+/// arithmetic rounds each product to binary32 (last sentence of float32.S4).
 Result<std::optional<Epilogue>> EpilogueOf(const NodePlan& node, const ProductRoles& roles,
                                            const format::Tensor& y);
 
-/// A bias as it is added to the accumulator: float32.S5, tflite.S4.  REQUIRES: not kExact.
-/// Errors: kUnsupported for one of 2^51 units of the accumulator or more.
+/// The integer to add to the accumulator for a bias: float32.S5, tflite.S4.  REQUIRES: not kExact.
+/// Errors: kUnsupported for 2^51 and more.
 Result<std::int64_t> IntegerBias(const Channel& channel, Epilogue epilogue);
 
-/// Takes biases off the channels, in units of their accumulators: to be added to the integer sums.
-/// What a kernel's sum cannot begin with (0 here) stays in Channel::bias. Exactly where the
-/// epilogue is exact, else by float32.S5 or tflite.S4.  Errors: those of IntegerBias.
+/// Moves biases from the channels to the result, in units of their accumulators, as initial values
+/// of the integer sums. A bias that is no initial value of a kernel's sum stays in Channel::bias,
+/// and the result is 0. Exact if the epilogue is exact, else by float32.S5 or tflite.S4.  Errors:
+/// those of IntegerBias.
 Result<std::vector<std::int32_t>> TakeIntegerBias(std::vector<Channel>& channels,
                                                   Epilogue epilogue);
 

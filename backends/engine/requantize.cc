@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/held.h"
+#include "engine/buffer.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -67,7 +67,7 @@ float DoubtThreshold(double bias, format::IntegerRange range) {
 
 Result<Requantizer> Requantizer::Make(std::vector<Channel> channels, const format::Tensor& type,
                                       const Kernels& kernels, Epilogue epilogue) {
-  const format::Tensor output = HeldType(type, kernels.signed_bytes);
+  const format::Tensor output = BufferType(type, kernels.signed_bytes);
   Requantizer result;
   result.kernels_ = &kernels;
   result.storage_ = format::StorageOf(output.elem_type);

@@ -1,5 +1,5 @@
-// Accumulators to stored values, rounded once: a kernel settles what binary32 can, binary64 and
-// then exact arithmetic (exact.h) the few lanes that lie too close to a tie.
+// Requantizes accumulators to stored values, rounded once. A kernel rounds in binary32; lanes too
+// close to a tie are decided in binary64 and then in exact arithmetic (exact.h).
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ struct PerTensor {
   double scale = 1;
   std::int32_t offset = 0;
   format::IntegerRange stored;  // inclusive, narrowed by quant_min and quant_max
-  /// The stored range seen from the offset: what a rounded real/scale is clamped to.
+  /// The stored range minus the offset: the range to which a rounded real / scale is clamped.
   format::IntegerRange Rounded() const { return {stored.min - offset, stored.max - offset}; }
-  /// For 8 bits.
+  /// REQUIRES: 8 bits.
   Narrowing Narrowed() const {
     return {static_cast<std::int16_t>(offset), static_cast<std::int16_t>(stored.min),
             static_cast<std::int16_t>(stored.max)};
@@ -38,40 +38,40 @@ struct PerTensor {
 Result<PerTensor> PerTensorOf(const format::Tensor& tensor);
 
 /// One output channel: real = (accumulator * (scale + scale_low) + bias * bias_scale) / divisor,
-/// exactly. In another epilogue than the exact one `bias` is an integer that the accumulator lacks.
+/// exactly. In an inexact epilogue `bias` is an integer to be added to the accumulator.
 struct Channel {
   double scale = 0;
-  double scale_low = 0;  // rest of a product of three binary32 (Gemm's alpha), else 0
+  double scale_low = 0;  // rounding error of a product of three binary32 (Gemm's alpha), else 0
   double bias = 0;       // an integer, or 1 with the real in bias_scale
   double bias_scale = 0;
   std::int64_t divisor = 1;  // of a mean; below 2^32
 };
 
-/// Its conversions are const: threads share one.
+/// Converts accumulators of all channels. Its conversions are const, so that threads can share one
+/// object.
 class Requantizer {
  public:
-  /// `type` gives type and parameters of the result: 8, 16 or 32 bit integers per tensor, or FLOAT.
-  /// Elements are written as kernels hold them.
-  /// Errors: kUnsupported for any other output.
+  /// `type` has type and parameters of the result: integers of 8, 16 or 32 bits quantized per
+  /// tensor, or FLOAT. Elements are those of a buffer.  Errors: kUnsupported for any other type.
   static Result<Requantizer> Make(std::vector<Channel> channels, const format::Tensor& type,
                                   const Kernels& kernels, Epilogue epilogue = {});
-  /// `count` columns of one integer multiplier, to 8 bits.
+  /// `count` channels with one integer multiplier, to 8 bits.
   static Requantizer OfMultiplier(Epilogue::Kind kind, Multiplier multiplier, std::size_t count,
                                   const PerTensor& output, const Kernels& kernels);
 
-  /// Accumulators [rows][columns], of channels `channel` and on, `stride` from row to row, to
-  /// elements `element` + row * `out_stride` + column of `out`.
-  /// As many as fill the last vector may be read of a row.
+  /// Converts accumulators [rows][columns], the rows `stride` apart, to elements `element` + row *
+  /// `out_stride` + column of `out`. Column 0 is channel `channel`. May read a row to the end of
+  /// its last vector.
   struct Block {
     const std::int32_t* acc = nullptr;
     std::int64_t stride = 0, rows = 1, columns = 0;
     std::int64_t channel = 0, element = 0, out_stride = 0;
   };
   void Convert(const Block& block, std::byte* out) const;
-  /// What a kernel needs to do the same for 8 bits from channel 0 on; null for other results and
-  /// arithmetics than exact.
+  /// The parameters with which a kernel converts to 8 bits in exact arithmetic, from channel 0 on;
+  /// nullopt for other results and arithmetics.
   std::optional<Rounding> ForKernel() const;
-  /// One accumulator that may not fit int32 (at most 2^53).
+  /// Converts one accumulator of magnitude at most 2^53.
   void Single(std::int64_t acc, std::int64_t channel, std::int64_t element, std::byte* out) const;
 
  private:
@@ -88,17 +88,17 @@ class Requantizer {
   PerTensor output_;
   bool eight_bits_ = false;
   const Kernels* kernels_ = nullptr;
-  std::vector<float> ratio_, bias_, threshold_;  // a vector's worth longer than channels_
-  float least_ = 0.5F;                           // of all thresholds
-  std::optional<Scaling> scaling_;               // in place of those where it is not exact
+  std::vector<float> ratio_, bias_, threshold_;  // one vector longer than channels_
+  float least_ = 0.5F;                           // the smallest threshold
+  std::optional<Scaling> scaling_;               // used instead in inexact arithmetics
 };
 
 /// Writes `value` as element `index` of integer storage of 8, 16 or 32 bits.
 void StoreInteger(format::ElementType storage, std::int64_t value, std::int64_t index,
                   std::byte* out);
 
-/// Binary32 threshold beyond which a lane is doubtful, when the sum's fixed part is at most `bias`
-/// and what is not clamped lies within `range`; -1 (always doubtful) where binary32 is of no use.
+/// The threshold of Rounding for a channel whose bias is at most `bias` in magnitude and whose
+/// unclamped results are within `range`; -1 (always doubtful) if binary32 is not precise enough.
 float DoubtThreshold(double bias, format::IntegerRange range);
 
 }  // namespace qtx::backend::engine

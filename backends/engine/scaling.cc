@@ -14,7 +14,7 @@ std::int64_t Clamped(std::int64_t rounded, const StoredType& type) {
 
 template <typename T, typename Round>
 std::int64_t RoundedBy(T quotient, const StoredType& type, Round round) {
-  // Past this the bounds alone decide, and there might be no int64.
+  // A value beyond this is clamped in any case, and might not fit int64.
   constexpr T kFar = 0x1p40F;
   if (std::isnan(quotient)) return Clamped(0, type);
   if (quotient > kFar) return type.range.max;

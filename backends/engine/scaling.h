@@ -1,5 +1,5 @@
-// From sums of products to results in the arithmetics other than `exact`: per channel a binary32
-// factor or an integer multiplier, and a kernel that applies them.
+// Scaling of sums of products in the arithmetics other than `exact`: a binary32 factor or an
+// integer multiplier for each channel, and the kernel that applies it.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,14 @@ struct Epilogue {
     kBinary64  // tflite.S12, FULLY_CONNECTED with a bias
   };
   Kind kind = Kind::kExact;
-  /// Integer multipliers: the product of the operands' scales is rounded to binary32 first.
+  /// True if the product of the operands' scales is rounded to binary32 before the integer
+  /// multiplier is computed.
   bool narrow_scales = false;
 
   bool is_exact() const { return kind == Kind::kExact; }
 };
 
-/// What quantizes to stored integers: offset and bounds as they are held.
+/// Parameters of a quantized result; offset and range are those of its buffer.
 struct StoredType {
   double scale = 1;
   std::int32_t offset = 0;
@@ -42,30 +43,31 @@ std::int64_t StoredOf(float quotient, const StoredType& type);
 /// The same, ties away from zero.  Source: tflite.S9.
 std::int64_t StoredHalfAway(float quotient, const StoredType& type);
 
-/// One sum of a channel: products with the unit `scale`, and an integer that they are added to.
+/// The sum of a channel: a sum of products in units of `scale`, plus the integer `addend`.
 struct ScaledSum {
-  double scale = 1;  // of two binary32, exactly their product
+  double scale = 1;  // the exact product of two binary32
   std::int64_t addend = 0;
 };
 
 class Scaling {
  public:
   Scaling() = default;
-  /// `lanes`: how many columns a kernel may read past the last.  REQUIRES: not kExact.
-  /// Errors: kUnsupported for factors that the arithmetic refuses (tflite.S12).
+  /// `lanes`: the number of columns that a kernel may read past the last one.  REQUIRES: not
+  /// kExact. Errors: kUnsupported for factors that the arithmetic does not allow (tflite.S12).
   static Result<Scaling> Make(Epilogue epilogue, std::span<const ScaledSum> sums,
                               const StoredType& output, std::int32_t lanes);
-  /// `count` channels of one integer multiplier; kOnce or kTwice.
+  /// `count` channels with one integer multiplier; kOnce or kTwice.
   static Scaling OfMultiplier(Epilogue::Kind kind, Multiplier multiplier, std::size_t count,
                               const StoredType& output, std::int32_t lanes);
 
-  /// True where Bytes may be called: the kernels have every channel's factor, and nothing is added.
+  /// True if Bytes may be called: the kernels can apply every channel's factor, and all addends are
+  /// 0.
   bool vectors() const { return vectors_; }
-  /// Sums of channels `channel` and on.  REQUIRES: vectors(), an output of 8 bits.
+  /// Scales sums whose column 0 is channel `channel`.  REQUIRES: vectors(), an output of 8 bits.
   void Bytes(const Kernels& kernels, const Sums& sums, std::int64_t channel) const;
-  /// One sum to its stored integer.
+  /// The stored integer of one sum.
   std::int64_t Stored(std::int64_t sum, std::int64_t channel) const;
-  /// One sum to its FLOAT result: float32.S4, of an output scale of 1.
+  /// The FLOAT result of one sum: float32.S4 with an output scale of 1.
   float Real(std::int64_t sum, std::int64_t channel) const;
 
  private:

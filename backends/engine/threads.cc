@@ -6,7 +6,7 @@ namespace {
 // Loops of one network follow each other within microseconds: waking a sleeper costs more than
 // staying awake that long.
 constexpr int kSpins = 1 << 14;
-// Telling the others and awaiting the last of them takes two or three microseconds.
+// Below this many nanoseconds, waking the other threads takes longer than the work.
 constexpr std::int64_t kWorthSharing = 10'000;
 
 inline void Pause() {

@@ -1,5 +1,5 @@
-// A small pool: one parallel loop at a time. Which thread runs which index never shows in a result,
-// since every index writes elements of its own.
+// A small thread pool that runs one parallel loop at a time. Results do not depend on which thread
+// runs which index, since every index writes elements of its own.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace qtx::backend::engine {
 
 class Threads {
  public:
-  /// `count` threads in all, the caller's among them; at least 1.
+  /// `count` threads in all, at least 1, including the caller's.
   explicit Threads(int count);
   ~Threads();
   Threads(const Threads&) = delete;
@@ -20,9 +20,8 @@ class Threads {
 
   int count() const { return static_cast<int>(workers_.size()) + 1; }
   /// Calls task(i) once for each i < n, in any order, and returns when all are done. `nanoseconds`:
-  /// roughly what all of them take one thread; so little is not shared out.
-  void For(std::int64_t n, std::int64_t nanoseconds,
-           const std::function<void(std::int64_t)>& task);
+  /// the estimated time of all calls in one thread. A short loop runs in the caller's thread alone.
+  void For(std::int64_t n, std::int64_t nanoseconds, const std::function<void(std::int64_t)>& task);
 
  private:
   void Work();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 
 namespace qtx::backend::engine {
@@ -15,9 +16,10 @@ Result<void> CheckGranularity(const NodePlan& plan, const format::Tensor& tensor
   if (q.axis.empty()) return {};
   const bool blocked = !q.block_shape.empty() && q.block_shape[0] != 1;
   if (q.axis.size() == 1 && !blocked) {
-    auto named = format::NormalizeAxis(q.axis[0], static_cast<std::int64_t>(tensor.dims.size()));
-    if (!named.has_value()) return plan.Because(named.error());
-    if (*named == axis) return {};
+    auto normalized =
+        format::NormalizeAxis(q.axis[0], static_cast<std::int64_t>(tensor.dims.size()));
+    if (!normalized.has_value()) return plan.Because(normalized.error());
+    if (*normalized == axis) return {};
   }
   return plan.Unsupported("weights quantized otherwise than per tensor or per axis " +
                           std::to_string(axis));
@@ -69,8 +71,8 @@ OperandRange OperandRange::OfBytes(const PerTensor& type, const Kernels& kernels
 }
 
 OperandRange OperandRange::OfWidened(const PerTensor& type, const Kernels& kernels) {
-  const OperandRange held = OfBytes(type, kernels);
-  return {held.min - type.offset, held.max - type.offset, 0};
+  const OperandRange bytes = OfBytes(type, kernels);
+  return {bytes.min - type.offset, bytes.max - type.offset, 0};
 }
 
 Result<PerTensor> SixteenBitInput(const NodePlan& plan, std::size_t i) {
@@ -102,8 +104,8 @@ bool PaysAsBytes(const Kernels& kernels, const PackedWeights<std::int8_t>& packe
   if (kernels.bytes.pair_limit == 0) return true;
   const std::int64_t panels = (columns + kernels.words.lanes - 1) / kernels.words.lanes;
   const std::int64_t words = (depth + kernels.words.group - 1) / kernels.words.group * panels;
-  // A group of bytes takes three instructions, one of words two, and half as many bytes are read:
-  // what counts where few rows share them.
+  // A group of bytes takes three instructions and a group of words two, but words take twice the
+  // memory, which dominates if few rows share the weights.
   constexpr std::int64_t kFewRows = 8;
   return rows < kFewRows ? packed.work() <= words : 7 * packed.work() <= 4 * words;
 }
@@ -125,10 +127,13 @@ Result<Weights> LoadWeights(const NodePlan& plan, std::size_t i, std::int64_t ch
   }
   Weights weights;
   const std::vector<std::int32_t> stored = format::UnpackInt32(*tensor);
+  weights.values.resize(stored.size());
+  // Weights mostly have one offset, 0: finding each element's parameter would cost two divisions.
+  const bool one_offset =
+      std::ranges::adjacent_find(q.offset, std::not_equal_to()) == q.offset.end();
   for (std::size_t e = 0; e < stored.size(); ++e) {
-    const auto element = static_cast<std::int64_t>(e);
-    const std::int32_t value = stored[e] - format::OffsetAt(q, parameter(element));
-    weights.values.push_back(static_cast<std::int16_t>(value));
+    const std::int64_t p = one_offset ? 0 : parameter(static_cast<std::int64_t>(e));
+    weights.values[e] = static_cast<std::int16_t>(stored[e] - format::OffsetAt(q, p));
   }
   const std::int64_t channels =
       channel_axis < 0 ? 1 : tensor->dims[static_cast<std::size_t>(channel_axis)];

@@ -14,7 +14,7 @@ constexpr std::int64_t kMostPositions = std::int64_t{1} << 28;  // along one axi
 
 std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// How many taps, from the first on, lie below `limit`.
+// The number of taps, from the first on, below `limit`.
 std::int64_t TapsBelow(const WindowAxis& axis, std::int64_t start, std::int64_t limit) {
   if (limit <= start) return 0;
   return std::min(axis.kernel, CeilDivide(limit - start, axis.dilation));

@@ -1,5 +1,5 @@
-// Sliding windows of Conv and the pools, whose geometry is the format's: how long their axes may be
-// here, and which elements of the input each window takes.
+// Sliding windows of Conv and the pools: the limits of the engine on their sizes, and the input
+// elements of each window. Their geometry is that of qtx/format/window.h.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@ inline std::int64_t PaddedSize(const WindowAxis& axis) {
   return axis.pad_begin + axis.input + axis.pad_end;
 }
 
-/// Taps of one output position along one axis that lie inside the input: `count` of them, of which
-/// tap `tap` of the kernel is the first, at input coordinates first, first + step, .. below end.
+/// The `count` taps of one output position along one axis that are inside the input. The first is
+/// element `tap` of the kernel; their input coordinates are first, first + step, .. below end.
 struct Taps {
   std::int64_t first = 0, end = 0, step = 1;
   std::int64_t tap = 0, count = 0;
-  std::int64_t counted = 0;  // inside input and padding; what ceil_mode adds past that never counts
+  std::int64_t counted = 0;  // taps inside input and padding; not those that ceil_mode adds beyond
 };
 Taps TapsAt(const WindowAxis& axis, std::int64_t out);
 
@@ -33,13 +33,13 @@ struct Window {
   WindowAxis y, x;
 };
 
-/// Axes that are not too long here: no sum or product of two of their members overflows.
-/// Errors: those of `axes`; kUnsupported above 2^28 positions in an axis, 2^24 elements of a
-/// kernel.
+/// `axes` if they are within the limits of the engine, so that no sum or product of two of their
+/// members overflows.  Errors: those of `axes`; kUnsupported above 2^28 positions in an axis or
+/// 2^24 elements of a kernel.
 Result<std::vector<WindowAxis>> WithinLimits(const NodePlan& plan,
                                              Result<std::vector<WindowAxis>> axes);
-/// The axes of the window of `plan` over the spatial `dims` with the given kernel sizes (as many).
-/// Errors: as above.
+/// The window of `plan` over the spatial sizes `dims`, with as many kernel sizes.  Errors: as
+/// above.
 Result<std::vector<WindowAxis>> WindowAxesOf(const NodePlan& plan,
                                              std::span<const std::int64_t> dims,
                                              std::span<const std::int64_t> kernel);

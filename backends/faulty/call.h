@@ -1,12 +1,14 @@
-// What an operator is given: its node, its tensors, and the fault to commit.
+// The call of an operator: its node, its tensors, and the fault to commit.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fault.h"
 #include "number.h"
+#include "qtx/format/catalogue.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -18,7 +20,7 @@ using format::ElementType;
 using format::Tensor;
 using Outputs = Result<std::vector<Tensor>>;
 
-/// What an instance keeps from run to run. Only a fault looks at it.
+/// State that an instance keeps from run to run, for faults only.
 struct Memory {
   std::int64_t runs = 0;
   std::vector<std::int64_t> accumulators;
@@ -41,9 +43,19 @@ struct Call {
 
   bool Has(std::size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
   bool Is(Fault other) const { return fault == other; }
+  /// Attributes, or their defaults in the catalogue.
+  std::int64_t Int(std::string_view name) const { return attributes().Int(name); }
+  float Float(std::string_view name) const { return attributes().Float(name); }
+  std::string String(std::string_view name) const { return attributes().String(name); }
+  /// Whether it is a pool with ceil_mode.
+  bool RoundsUp() const {
+    const bool pools = node.op_type == "AveragePool" || node.op_type == "MaxPool";
+    return pools && Int("ceil_mode") != 0;
+  }
+  format::Attributes attributes() const { return format::Attributes(node, opset); }
 };
 
-/// A node this backend leaves to others, and why.
+/// The error for a node that this backend does not compute, with the reason.
 inline Error Declined(const Call& call, std::string reason) {
   return {ErrorCode::kUnsupported, "node '" + call.node.op_type + "'", std::move(reason)};
 }
@@ -55,11 +67,10 @@ inline std::int64_t Size(const Dims& dims) {
 }
 inline std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Of row-major element `i`.
+/// The coordinates of row-major element `i`.
 Dims Coordinates(std::int64_t i, const Dims& dims);
 
-/// Errors: kUnsupported for more elements than a textbook has the patience for, before anything is
-/// allocated.
+/// Checks, before anything is allocated, that a tensor is not too large.  Errors: kUnsupported.
 Result<void> CheckSize(const Call& call, const Dims& dims);
 /// `axis` counted from the front.  Errors: kUnsupported outside [-rank, rank).
 Result<std::size_t> AxisOf(const Call& call, std::int64_t axis, std::size_t rank);

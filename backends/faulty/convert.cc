@@ -1,4 +1,4 @@
-// One element at a time: Cast, Identity, activations; and the stock operators that quantize.
+// One element at a time: Cast, Identity, activations; QuantizeLinear and its kind.
 #include <algorithm>
 #include <cmath>
 
@@ -26,9 +26,11 @@ class Activation {
   static Result<Activation> Make(const Call& call) {
     Activation activation;
     activation.op_ = call.node.op_type;
-    const float alpha = call.node.FloatOr("alpha", 0.01F);
-    if (!std::isfinite(alpha)) return Declined(call, "this alpha");
-    activation.alpha_ = FromDouble<N>(static_cast<double>(alpha));
+    if (call.node.op_type == "LeakyRelu") {
+      const float alpha = call.Float("alpha");
+      if (!std::isfinite(alpha)) return Declined(call, "this alpha");
+      activation.alpha_ = FromDouble<N>(static_cast<double>(alpha));
+    }
     if (call.node.op_type != "Clip") return activation;
     QTX_RETURN_IF_ERROR(activation.Bound(call, 1, activation.low_));
     QTX_RETURN_IF_ERROR(activation.Bound(call, 2, activation.high_));
@@ -72,7 +74,7 @@ bool PutStoredFault(const Call& call, const Values& x, std::size_t i, Writer<N>&
     return true;
   }
   if (call.Is(Fault::kLeakyReluOnStored) && call.node.op_type == "LeakyRelu" && x.stored[i] < 0) {
-    const float slope = call.node.FloatOr("alpha", 0.01F);
+    const float slope = call.Float("alpha");
     writer.PutStored(i, Round(slope * static_cast<float>(x.stored[i]), Tie::kEven));
     return true;
   }
@@ -106,12 +108,12 @@ Outputs CastOrIdentity(const Call& call) {
   const bool quantizes = format::IsQuantized(to) && (x.quantized || !x.real.empty());
   const bool dequantizes = to == ElementType::kFloat && (x.quantized || x.type == to);
   const bool cast = call.node.op_type == "Cast";
-  if (cast && call.node.IntOr("to", 0) != static_cast<std::int64_t>(to)) {
+  if (cast && call.Int("to") != static_cast<std::int64_t>(to)) {
     return Declined(call, "another type than 'to' names");
   }
   const bool copies = !cast && x.type == to && !x.quantized;
   const bool known = x.quantized || x.type == ElementType::kFloat || cast || copies;
-  if (!known || !(quantizes || dequantizes || copies) || call.node.IntOr("saturate", 1) != 1) {
+  if (!known || !(quantizes || dequantizes || copies) || (cast && call.Int("saturate") != 1)) {
     return Declined(
         call, "from " + std::string(format::Name(x.type)) + " to " + std::string(format::Name(to)));
   }
@@ -148,14 +150,12 @@ Outputs QuantizeLinear(const Call& call) {
   if (x.quantized || x.real.size() != x.size()) {
     return Declined(call, "x of type " + std::string(format::Name(x.type)));
   }
+  const std::int64_t dtype = call.Int("output_dtype");
   ElementType storage = call.Has(2) ? call.inputs[2]->elem_type : ElementType::kUint8;
-  if (!call.Has(2) && call.node.IntOr("output_dtype", 0) != 0) {
-    storage = static_cast<ElementType>(call.node.IntOr("output_dtype", 0));
-  }
-  const std::int64_t named = call.node.IntOr("output_dtype", 0);
-  const bool other = named != 0 && named != static_cast<std::int64_t>(storage);
+  if (!call.Has(2) && dtype != 0) storage = static_cast<ElementType>(dtype);
+  const bool other = dtype != 0 && dtype != static_cast<std::int64_t>(storage);
   if (other || call.outputs[0].elem_type != storage || format::BitWidth(storage) > 16 ||
-      call.node.IntOr("precision", 0) > 1 || (call.node.IntOr("saturate", 1) | 1) != 1) {
+      call.Int("precision") > 1) {
     return Declined(call, "this type of result");
   }
   QTX_ASSIGN_OR_RETURN(const Layout layout, LayoutOf(call, 1, x.dims));
@@ -175,7 +175,7 @@ Outputs DequantizeLinear(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Layout layout, LayoutOf(call, 1, x.dims));
   QTX_ASSIGN_OR_RETURN(const OutputType type,
                        ParametersAt(call, 1, 2, x.elem_type, x.dims, layout));
-  if (call.outputs[0].elem_type != ElementType::kFloat || call.node.IntOr("output_dtype", 1) > 1 ||
+  if (call.outputs[0].elem_type != ElementType::kFloat || call.Int("output_dtype") > 1 ||
       call.inputs[1]->elem_type != ElementType::kFloat) {
     return Declined(call, "a result other than FLOAT");
   }

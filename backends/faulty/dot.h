@@ -1,5 +1,5 @@
-// One result of a product of matrices or a convolution: a sum of products, and how it is brought to
-// the output.
+// One result of a matrix product or a convolution: a sum of products, and its conversion to the
+// output's type.
 #pragma once
 
 #include <optional>

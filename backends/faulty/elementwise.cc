@@ -112,9 +112,7 @@ Outputs SoftmaxWith(const Call& call) {
   if (!std::ranges::all_of(x.real, finite) || x.dims.empty()) {
     return Declined(call, "x that is a scalar or not finite");
   }
-  const std::int64_t fallback = call.opset < 13 ? 1 : -1;
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis,
-                       AxisOf(call, call.node.IntOr("axis", fallback), x.dims.size()));
+  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, call.Int("axis"), x.dims.size()));
   QTX_ASSIGN_OR_RETURN(auto writer, Writer<N>::Make(call, 0, x.dims));
   const auto cut = static_cast<std::ptrdiff_t>(axis);
   const std::size_t count =
@@ -139,7 +137,7 @@ Result<std::vector<bool>> ReducedAxes(const Call& call, std::size_t rank) {
   if (call.Has(1)) {
     QTX_ASSIGN_OR_RETURN(axes, IntegersAt(call, 1));
   }
-  const bool all = axes.empty() && call.node.IntOr("noop_with_empty_axes", 0) == 0;
+  const bool all = axes.empty() && call.Int("noop_with_empty_axes") == 0;
   std::vector<bool> reduced(rank, all);
   for (const std::int64_t one : axes) {
     QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, one, rank));
@@ -153,7 +151,7 @@ template <class N>
 Outputs ReduceWith(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Values x, RealsAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedAxes(call, x.dims.size()));
-  const bool keep = call.node.IntOr("keepdims", 1) != 0 && !call.Is(Fault::kKeepdimsIgnored);
+  const bool keep = call.Int("keepdims") != 0 && !call.Is(Fault::kKeepdimsIgnored);
   Dims dims;       // of the result
   Dims one_sized;  // the same with every axis
   for (std::size_t d = 0; d < reduced.size(); ++d) {

@@ -48,12 +48,11 @@ Result<void> ReadScales(const Call& call, std::size_t i, format::Quantization& q
 Result<Layout> LayoutOf(const Call& call, std::size_t scale, const Dims& dims) {
   if (!call.Has(scale)) return Declined(call, "no scale");
   Layout layout;
-  layout.block = call.node.IntOr("block_size", 0);
+  layout.block = call.Int("block_size");
   layout.kind = layout.block != 0 ? Layout::Kind::kBlocks : Layout::Kind::kAxis;
   if (Single(call.inputs[scale]->dims) && layout.block == 0) return Layout{};
-  std::int64_t named = call.node.IntOr("axis", 1);
-  if (call.Is(Fault::kAxisAttributeIgnored)) named = 1;
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, named, dims.size()));
+  const std::int64_t given = call.Is(Fault::kAxisAttributeIgnored) ? 1 : call.Int("axis");
+  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, given, dims.size()));
   layout.axis = static_cast<std::int64_t>(axis);
   if (layout.block < 0) return Declined(call, "this block_size");
   return layout;

@@ -1,11 +1,11 @@
-// Parameters that stock operators take as inputs, made parameters of a quantized type.
+// Scales and zero points that are inputs of ONNX's operators, as parameters of a quantized type.
 #pragma once
 
 #include "values.h"
 
 namespace qtx::backend::faulty {
 
-/// Which elements each scale is for.
+/// The elements to which each scale applies.
 struct Layout {
   enum class Kind { kScalar, kAxis, kBlocks, kMatrix } kind = Kind::kScalar;
   std::int64_t axis = 0;

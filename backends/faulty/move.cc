@@ -139,21 +139,20 @@ Outputs Concat(const Call& call) {
   }
   if (call.node.Find("axis") == nullptr) return Declined(call, "no axis");
   Dims dims = inputs[0].dims;
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis,
-                       AxisOf(call, call.node.IntOr("axis", 0), dims.size()));
+  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, call.Int("axis"), dims.size()));
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     Dims same = inputs[i].dims;
     if (same.size() != dims.size()) return Declined(call, "ranks that differ");
     dims[axis] += std::exchange(same[axis], dims[axis] + same[axis]);
     if (same != dims) return Declined(call, "shapes that differ");
   }
-  std::int64_t inner = 1;
-  for (std::size_t d = axis + 1; d < dims.size(); ++d) inner *= dims[d];
+  std::int64_t slice = 1;
+  for (std::size_t d = axis + 1; d < dims.size(); ++d) slice *= dims[d];
   std::vector<Source> sources;
-  const std::int64_t row = dims[axis] * inner;
+  const std::int64_t row = dims[axis] * slice;
   for (std::int64_t o = 0; row > 0 && o < Size(dims) / row; ++o) {
     for (const Values& input : inputs) {
-      const std::int64_t length = input.dims[axis] * inner;
+      const std::int64_t length = input.dims[axis] * slice;
       for (std::int64_t i = 0; i < length; ++i) sources.push_back({&input, At(o * length + i)});
     }
   }
@@ -166,9 +165,9 @@ namespace {
 // Source: split.S2, split.S3.
 Result<Dims> PartsOf(const Call& call, std::int64_t size) {
   const auto count = static_cast<std::int64_t>(call.outputs.size());
-  const std::int64_t named = call.node.IntOr("num_outputs", count);
+  const std::int64_t given = call.node.IntOr("num_outputs", count);
   const bool either = call.Has(1) || call.opset < 18 || call.node.Find("num_outputs") != nullptr;
-  if (named != count || !either || (call.Has(1) && call.node.Find("num_outputs") != nullptr)) {
+  if (given != count || !either || (call.Has(1) && call.node.Find("num_outputs") != nullptr)) {
     return Declined(call, "this number of outputs");
   }
   Dims parts(At(count), (size + count - 1) / count);
@@ -191,8 +190,7 @@ Result<Dims> PartsOf(const Call& call, std::int64_t size) {
 
 Outputs Split(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Values data, DataAt(call, 0));
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis,
-                       AxisOf(call, call.node.IntOr("axis", 0), data.dims.size()));
+  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, call.Int("axis"), data.dims.size()));
   QTX_ASSIGN_OR_RETURN(const Dims parts, PartsOf(call, data.dims[axis]));
   const Dims strides = format::RowMajorStrides(data.dims);
   std::vector<Tensor> outputs;
@@ -212,7 +210,7 @@ Outputs Split(const Call& call) {
 Outputs Pad(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Values data, DataAt(call, 0));
   const std::size_t rank = data.dims.size();
-  const std::string mode = call.node.StringOr("mode", "constant");
+  const std::string mode = call.String("mode");
   QTX_ASSIGN_OR_RETURN(const Dims pads, IntegersAt(call, 1));
   if (call.Has(3) || pads.size() != 2 * rank ||
       (mode != "constant" && mode != "edge" && mode != "reflect")) {
@@ -272,15 +270,15 @@ Outputs Slice(const Call& call) {
   }
   Dims dims = data.dims;
   Dims strides = format::RowMajorStrides(data.dims);
-  std::vector<bool> named(dims.size());
+  std::vector<bool> listed(dims.size());
   std::int64_t first = 0;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     QTX_ASSIGN_OR_RETURN(const std::size_t d, AxisOf(call, axes[i], dims.size()));
     const std::int64_t size = data.dims[d];
-    if (steps[i] == 0 || steps[i] == std::numeric_limits<std::int64_t>::min() || named[d]) {
+    if (steps[i] == 0 || steps[i] == std::numeric_limits<std::int64_t>::min() || listed[d]) {
       return Declined(call, "a step of 0, or an axis twice");
     }
-    named[d] = true;
+    listed[d] = true;
     const bool back = steps[i] < 0;
     const std::int64_t low = back ? -1 : 0;
     const std::int64_t high = back ? size - 1 : size;
@@ -305,12 +303,11 @@ Outputs Gather(const Call& call) {
   if (indices.type != ElementType::kInt64 && indices.type != ElementType::kInt32) {
     return Declined(call, "indices of this type");
   }
-  QTX_ASSIGN_OR_RETURN(const std::size_t axis,
-                       AxisOf(call, call.node.IntOr("axis", 0), data.dims.size()));
+  QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, call.Int("axis"), data.dims.size()));
   const auto cut = static_cast<std::ptrdiff_t>(axis);
   Dims dims(data.dims.begin(), data.dims.begin() + cut);
   const std::int64_t outer = Size(dims);
-  const std::int64_t inner = Size(Dims(data.dims.begin() + cut + 1, data.dims.end()));
+  const std::int64_t slice = Size(Dims(data.dims.begin() + cut + 1, data.dims.end()));
   dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
   dims.insert(dims.end(), data.dims.begin() + cut + 1, data.dims.end());
   QTX_RETURN_IF_ERROR(CheckSize(call, dims));
@@ -320,8 +317,8 @@ Outputs Gather(const Call& call) {
     for (std::int64_t index : indices.stored) {
       if (index < -size || index >= size) return Declined(call, "an index beyond the axis");
       if (index < 0) index += size;
-      for (std::int64_t i = 0; i < inner; ++i) {
-        sources.push_back({&data, At((o * size + index) * inner + i)});
+      for (std::int64_t i = 0; i < slice; ++i) {
+        sources.push_back({&data, At((o * size + index) * slice + i)});
       }
     }
   }
@@ -352,7 +349,7 @@ namespace {
 // Source: reshape.S2.
 Result<Dims> ReshapedDims(const Call& call, const Dims& from) {
   QTX_ASSIGN_OR_RETURN(Dims dims, IntegersAt(call, 1));
-  const bool zeros = call.node.IntOr("allowzero", 0) != 0;
+  const bool zeros = call.Int("allowzero") != 0;
   std::optional<std::size_t> open;
   std::int64_t known = 1;
   for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -383,22 +380,22 @@ Result<std::vector<bool>> AxesOf(const Call& call, std::size_t rank) {
   if (call.Has(1)) {
     QTX_ASSIGN_OR_RETURN(axes, IntegersAt(call, 1));
   }
-  std::vector<bool> named(rank);
+  std::vector<bool> listed(rank);
   for (const std::int64_t one : axes) {
     QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, one, rank));
-    if (named[axis]) return Declined(call, "an axis twice");
-    named[axis] = true;
+    if (listed[axis]) return Declined(call, "an axis twice");
+    listed[axis] = true;
   }
-  return named;
+  return listed;
 }
 
 Result<Dims> SqueezedDims(const Call& call, const Dims& from) {
-  QTX_ASSIGN_OR_RETURN(std::vector<bool> named, AxesOf(call, from.size()));
+  QTX_ASSIGN_OR_RETURN(std::vector<bool> listed, AxesOf(call, from.size()));
   const bool all = !call.Has(1) && call.node.Find("axes") == nullptr;
   Dims dims;
   for (std::size_t d = 0; d < from.size(); ++d) {
-    if (named[d] && from[d] != 1) return Declined(call, "an axis of another size than 1");
-    if (!named[d] && !(all && from[d] == 1)) dims.push_back(from[d]);
+    if (listed[d] && from[d] != 1) return Declined(call, "an axis of another size than 1");
+    if (!listed[d] && !(all && from[d] == 1)) dims.push_back(from[d]);
   }
   return dims;
 }
@@ -407,16 +404,16 @@ Result<Dims> UnsqueezedDims(const Call& call, const Dims& from) {
   std::size_t added = call.node.IntsOr("axes", {}).size();
   if (call.Has(1)) added = At(format::ElementCount(*call.inputs[1]));
   if (added == 0 || added > 8) return Declined(call, "this number of axes");
-  QTX_ASSIGN_OR_RETURN(const std::vector<bool> named, AxesOf(call, from.size() + added));
+  QTX_ASSIGN_OR_RETURN(const std::vector<bool> listed, AxesOf(call, from.size() + added));
   Dims dims;
   std::size_t next = 0;
-  for (const bool axis : named) dims.push_back(axis ? 1 : from[next++]);
+  for (const bool axis : listed) dims.push_back(axis ? 1 : from[next++]);
   return dims;
 }
 
 Result<Dims> FlattenedDims(const Call& call, const Dims& from) {
   const auto rank = static_cast<std::int64_t>(from.size());
-  std::int64_t axis = call.node.IntOr("axis", 1);
+  std::int64_t axis = call.Int("axis");
   if (axis < -rank || axis > rank) return Declined(call, "this axis");
   if (axis < 0) axis += rank;
   Dims dims = {1, 1};

@@ -41,7 +41,7 @@ Taken TakeTaps(const std::vector<Tap>& taps, std::int64_t plane) {
 
 // Source: average_pool.S2.
 std::int64_t DivisorOf(const Call& call, const Taken& taken) {
-  bool counts = call.node.IntOr("count_include_pad", 0) != 0;
+  bool counts = call.node.op_type == "AveragePool" && call.Int("count_include_pad") != 0;
   if (call.Is(Fault::kAverageCountsPadding)) counts = true;
   if (call.Is(Fault::kAverageExcludesPadding)) counts = false;
   std::int64_t divisor = taken.inside + (counts ? taken.padding : 0);

@@ -184,12 +184,12 @@ Outputs GemmOf(const Call& call) {
     return transposed ? Matrix{d[1], d[0], 1, d[1]} : Matrix{d[0], d[1], d[1], 1};
   };
   const bool square = p.w.dims[0] == p.w.dims[1];
-  const bool trans_b = call.node.IntOr("transB", 0) != 0;
-  const Matrix a = view(p.x.dims, call.node.IntOr("transA", 0) != 0);
+  const bool trans_b = call.Int("transB") != 0;
+  const Matrix a = view(p.x.dims, call.Int("transA") != 0);
   const Matrix b = view(p.w.dims, trans_b && !(square && call.Is(Fault::kTransposedBIgnored)));
   if (a.columns != b.rows) return Declined(call, "inner dimensions that differ");
-  p.factors.alpha = call.node.FloatOr("alpha", 1);
-  p.factors.beta = call.node.FloatOr("beta", 1);
+  p.factors.alpha = call.Float("alpha");
+  p.factors.beta = call.Float("beta");
   if (!std::isfinite(p.factors.alpha) || !std::isfinite(p.factors.beta)) {
     return Declined(call, "factors that are not finite");
   }
@@ -227,7 +227,7 @@ struct Channels {
 Result<Channels> ChannelsOf(const Call& call, const Product& p) {
   const Dims& x = p.x.dims;
   const Dims& w = p.w.dims;
-  const std::int64_t group = call.node.IntOr("group", 1);
+  const std::int64_t group = call.Int("group");
   if (x.size() < 3 || x.size() > 5 || w.size() != x.size() || group < 1 || w[0] == 0 || w[1] == 0) {
     return Declined(call, "these ranks or groups");
   }

@@ -123,8 +123,8 @@ bool GivesOtherShapes(const Call& call) {
   const std::string& op = call.node.op_type;
   if (op == "GlobalAveragePool") return call.Is(Fault::kGlobalPoolDropsAxes);
   if (op.starts_with("Reduce")) return call.Is(Fault::kKeepdimsIgnored);
-  const bool ceil = op.ends_with("Pool") && call.node.IntOr("ceil_mode", 0) != 0;
-  return ceil && (call.Is(Fault::kCeilModeOffByOne) || call.Is(Fault::kCeilModeKeepsLastWindow));
+  return call.RoundsUp() &&
+         (call.Is(Fault::kCeilModeOffByOne) || call.Is(Fault::kCeilModeKeepsLastWindow));
 }
 
 }  // namespace

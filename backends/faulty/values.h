@@ -1,4 +1,4 @@
-// Tensors as lists of elements with the parameters of each, and results on their way back.
+// Tensors as lists of elements with their parameters, and the writer of results.
 #pragma once
 
 #include <vector>
@@ -45,7 +45,7 @@ Result<Values> RealsAt(const Call& call, std::size_t i);
 /// Any tensor whose elements are integers or floats of 16 or 32 bits.  Errors: kUnsupported.
 Result<Values> Read(const Call& call, const Tensor& tensor);
 
-/// What brings a real to a stored value. A fault may sit in one and not in the other.
+/// The two ways from a real to a stored value; a fault may be in only one of them.
 enum class Step { kQuantize, kRequantize };
 
 /// Collects the elements of one output.

@@ -46,7 +46,7 @@ Result<void> AutoPad(const Call& call, const std::string& mode, Window& window) 
 }
 
 Result<std::string> AutoPadOf(const Call& call) {
-  const std::string mode = call.node.StringOr("auto_pad", "NOTSET");
+  const std::string mode = call.String("auto_pad");
   if (mode != "NOTSET" && mode != "VALID" && mode != "SAME_UPPER" && mode != "SAME_LOWER") {
     return Declined(call, "auto_pad '" + mode + "'");
   }
@@ -55,7 +55,7 @@ Result<std::string> AutoPadOf(const Call& call) {
 
 // Source: conv.S5; average_pool.S3 for ceil_mode.
 Result<void> SetOutput(const Call& call, Window& window) {
-  const bool ceil = call.node.IntOr("ceil_mode", 0) != 0;
+  const bool ceil = call.RoundsUp();
   window.output.clear();
   for (std::size_t d = 0; d < window.input.size(); ++d) {
     const std::int64_t stride = window.stride[d];

@@ -1,4 +1,5 @@
-// Where a kernel looks: the sizes and the taps of convolutions and pools.
+// Sliding windows: the sizes and the taps of convolutions and pools, independent of
+// qtx/format/window.h.
 #pragma once
 
 #include <vector>

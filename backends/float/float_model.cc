@@ -111,7 +111,7 @@ class Values {
 Result<std::vector<Tensor>> CallFallback(const FloatModel::Fallback& fallback, const Step& step,
                                          floats::Inputs inputs) {
   if (!fallback) {
-    return Error{ErrorCode::kUnsupported, "", "there is no float kernel for inputs of these types"};
+    return floats::Unsupported(floats::kNoKernelForTypes);
   }
   QTX_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, fallback(*step.node, step.opset, inputs));
   if (outputs.size() != step.outputs.size()) {
@@ -185,8 +185,9 @@ Result<std::unique_ptr<FloatModel>> FloatModel::Prepare(const format::Model& mod
     for (const std::string& name : FloatKernels()) names += (names.empty() ? "" : ", ") + name;
     return Options::Refuse("kernels", kernels, names);
   }
-  QTX_RETURN_IF_ERROR(format::CheckFirst(model));
-  QTX_ASSIGN_OR_RETURN(auto plan, floats::MakePlan(model, **found, static_cast<bool>(fallback)));
+  QTX_ASSIGN_OR_RETURN(const format::CheckedModel checked, format::CheckFirst(model));
+  QTX_ASSIGN_OR_RETURN(auto plan,
+                       floats::MakePlan(model, checked, **found, static_cast<bool>(fallback)));
   std::unique_ptr<State> state(
       new State{std::move(plan), **found, std::move(fallback), floats::Workers(threads), {}});
   return std::unique_ptr<FloatModel>(new FloatModel(std::move(state)));

@@ -1,4 +1,5 @@
-// Float models at speed: what calibration runs. A backend (`--backend float`) and a library.
+// Fast execution of FLOAT models, as a backend (`--backend float`) and as a library for
+// calibration.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,17 @@
 
 namespace qtx::backend {
 
-/// A model over FLOAT values made ready. Run is const and may be called from several threads at
+/// A prepared model over FLOAT values. Run is const and may be called from several threads at
 /// once. Results are the same bits for every number of threads, set of kernels and processor, with
 /// and without an observer (README.md says in which order sums are taken).
 class FloatModel : public PreparedModel {
  public:
   /// Computes a node that has no kernel here, or whose inputs are of types that the kernel does not
-  /// take. `inputs` has nullptr for an absent one; the result a tensor for each of the node's
-  /// outputs.
+  /// take. An absent input is nullptr. Returns one tensor for each of the node's outputs.
   using Fallback = std::function<Result<std::vector<format::Tensor>>(
       const format::Node& node, std::int64_t opset, std::span<const format::Tensor* const> inputs)>;
-  /// Every value that is not an initializer: inputs, then what each node produces, as soon as it is
-  /// there; called from the thread that called Run.
+  /// Called with every value that is not an initializer: the inputs, then each node's outputs as
+  /// soon as they are computed; in the thread that called Run.
   using Observer = std::function<void(const std::string& value, const format::Tensor& tensor)>;
 
   /// `threads` >= 1, the caller's among them. `kernels`: the name of a set that this processor has,

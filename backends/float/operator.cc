@@ -26,11 +26,6 @@ std::int64_t Product(std::span<const std::int64_t> dims) {
   return product;
 }
 
-Result<void> CheckSpatialAxes(const Tensor& tensor) {
-  if (Rank(tensor) <= 4) return {};
-  return Unsupported("an input of rank " + std::to_string(Rank(tensor)) + ", supported up to 4");
-}
-
 std::vector<std::int64_t> IntegersOf(const Tensor& tensor) {
   return format::UnpackIntegers(tensor);
 }

@@ -97,8 +97,9 @@ Result<std::unique_ptr<Tensor>> ConstantOf(const Node& node, const std::string& 
 
 class Planner {
  public:
-  Planner(const format::Model& model, const Kernels& kernels, bool has_fallback)
-      : model_(model), kernels_(kernels), has_fallback_(has_fallback) {}
+  Planner(const format::Model& model, const format::CheckedModel& checked, const Kernels& kernels,
+          bool has_fallback)
+      : model_(model), checked_(checked), kernels_(kernels), has_fallback_(has_fallback) {}
 
   Result<std::unique_ptr<Plan>> Make() {
     const format::Graph& graph = model_.graph;
@@ -169,6 +170,9 @@ class Planner {
                    several ? "there is no float kernel that gives several outputs"
                            : "there is no float kernel for it"};
     }
+    if (step.op != nullptr && !has_fallback_ && !MayTake(*step.op, node)) {
+      return Error{ErrorCode::kUnsupported, Place(node), kNoKernelForTypes};
+    }
     if (step.op != nullptr && attributes.schema() != nullptr) {
       plan_->checks.push_back(std::make_unique<ClauseCheck>(*attributes.schema(), node, step.opset,
                                                             std::move(constant_inputs)));
@@ -183,6 +187,21 @@ class Planner {
     }
     plan_->steps.push_back(std::move(step));
     return {};
+  }
+
+  // False if the types and ranks of the inputs are known, and the operator does not compute them.
+  bool MayTake(const Operator& op, const Node& node) const {
+    std::vector<Tensor> tensors(node.inputs.size());
+    std::vector<const Tensor*> inputs;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      inputs.push_back(node.inputs[i].empty() ? nullptr : &tensors[i]);
+      if (node.inputs[i].empty()) continue;
+      const format::ValueFacts* facts = checked_.inference().Find(node.inputs[i]);
+      if (facts == nullptr || facts->type == ElementType::kUndefined || !facts->dims) return true;
+      tensors[i].elem_type = facts->type;
+      tensors[i].dims = *facts->dims;
+    }
+    return op.Takes(inputs);
   }
 
   // The step that alone uses what step i produces; its index, or that past the last.
@@ -296,6 +315,7 @@ class Planner {
   }
 
   const format::Model& model_;
+  const format::CheckedModel& checked_;
   const Kernels& kernels_;
   bool has_fallback_;
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
@@ -304,9 +324,10 @@ class Planner {
 
 }  // namespace
 
-Result<std::unique_ptr<Plan>> MakePlan(const format::Model& model, const Kernels& kernels,
+Result<std::unique_ptr<Plan>> MakePlan(const format::Model& model,
+                                       const format::CheckedModel& checked, const Kernels& kernels,
                                        bool has_fallback) {
-  return Planner(model, kernels, has_fallback).Make();
+  return Planner(model, checked, kernels, has_fallback).Make();
 }
 
 }  // namespace qtx::backend::floats

@@ -11,6 +11,7 @@
 #include "float/operator.h"
 #include "float/ops/batch_normalization.h"
 #include "qtx/format/catalogue.h"
+#include "qtx/format/check.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 
@@ -22,16 +23,15 @@ struct Fusion {
   Epilogue epilogue;
 };
 
-/// Holds inputs to the clauses of a node's operator as they come: their shapes are not known
-/// before, or the model computes what they say. Shapes that were right the last time are right
-/// again.
+/// Checks the clauses of a node's operator at run time, when shapes and computed inputs are known.
+/// Skips the check if shapes are those of the last run and no integer input is computed.
 class ClauseCheck {
  public:
-  /// `constant`: which of the inputs are.
+  /// `constant`: for each input whether it is a constant.
   ClauseCheck(const format::OpSchema& schema, const format::Node& node, std::int64_t opset,
               std::vector<bool> constant)
       : schema_(schema), node_(node), opset_(opset), constant_(std::move(constant)) {}
-  /// From several threads at once.  Errors: kInvalid with the clause.
+  /// May be called from several threads at once.  Errors: kInvalid with the clause.
   Result<void> operator()(Inputs inputs);
 
  private:
@@ -40,18 +40,18 @@ class ClauseCheck {
   std::int64_t opset_;
   std::vector<bool> constant_;
   std::mutex mutex_;
-  std::vector<format::Dims> before_;  // of the inputs, once right
+  std::vector<format::Dims> before_;  // dims of the inputs that passed the last check
 };
 
 struct Step {
   const format::Node* node = nullptr;
   std::int64_t opset = 0;
-  const Operator* op = nullptr;  // nullptr: for the fallback, or a constant
-  ClauseCheck* check = nullptr;  // nullptr: there are no clauses of its operator
+  const Operator* op = nullptr;  // nullptr: computed by the fallback, or a constant
+  ClauseCheck* check = nullptr;  // nullptr: the operator has no clauses
   const Fusion* fusion = nullptr;
   std::vector<std::int64_t> inputs;   // values; -1 is absent
   std::vector<std::int64_t> outputs;  // likewise
-  std::vector<std::int64_t> last;     // values that nothing uses after it
+  std::vector<std::int64_t> last;     // values whose last use this step is
   bool constant = false;
 };
 
@@ -70,12 +70,16 @@ struct Plan {
   std::vector<std::unique_ptr<ClauseCheck>> checks;
   std::vector<std::unique_ptr<Fusion>> fusions;
   std::vector<Step> steps;        // one for each node
-  std::vector<Step> fused_steps;  // with what follows convolutions in their steps
+  std::vector<Step> fused_steps;  // with convolutions and what follows them fused
 };
 
-/// Errors: as FloatModel::Prepare.
-Result<std::unique_ptr<Plan>> MakePlan(const format::Model& model, const Kernels& kernels,
+/// `checked`: the proof of `model`.  Errors: as FloatModel::Prepare.
+Result<std::unique_ptr<Plan>> MakePlan(const format::Model& model,
+                                       const format::CheckedModel& checked, const Kernels& kernels,
                                        bool has_fallback);
+
+inline constexpr const char* kNoKernelForTypes =
+    "there is no float kernel for inputs of these types";
 
 /// "node 'conv1' (Conv)"; a node without name has that of its first output.
 std::string Place(const format::Node& node);

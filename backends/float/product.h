@@ -1,5 +1,5 @@
-// Matrix products in blocks. How they are cut never shows in a result: every element is one chain
-// of fused multiply-adds over ascending k.
+// Matrix products in blocks. Results do not depend on the blocks: every element is one chain of
+// fused multiply-adds over ascending k.
 #pragma once
 
 #include <cstdint>

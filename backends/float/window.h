@@ -23,7 +23,7 @@ Result<Window> WindowOf(const format::Node& node, std::span<const std::int64_t> 
                         std::span<const std::int64_t> kernel);
 
 /// A channel whose elements are sorted by their coordinates modulo the strides, padding included,
-/// so that each tap of the window finds what it takes for consecutive results side by side: result
+/// so that the elements that one tap takes for consecutive results are contiguous: result
 /// (y, x) takes plane[offsets()[tap] + y * pitch() + x].
 class Planes {
  public:
@@ -34,7 +34,7 @@ class Planes {
   /// Of one channel, in elements, with kMaxLanes at the end that kernels may read.
   std::int64_t size() const { return size_; }
   std::span<const std::int64_t> offsets() const { return offsets_; }
-  /// A plane is the channel as it is.
+  /// True if a plane equals the channel.
   bool same() const { return same_; }
   void Fill(const Kernels& kernels, const float* channel, float padding, float* plane) const;
   /// One of its parts() alone.

@@ -20,7 +20,7 @@ namespace qtx::backend::floats {
 /// engine::Threads it never waits for a worker that has not begun: calibration shares its machine.
 class Workers {
  public:
-  /// `threads` in all, the caller's among them; at least 1.
+  /// `threads` in all, at least 1, including the caller's.
   explicit Workers(int threads);
   ~Workers();
   Workers(const Workers&) = delete;
@@ -28,7 +28,7 @@ class Workers {
 
   int count() const { return static_cast<int>(threads_.size()) + 1; }
   /// Calls task(i) once for each i < n, in any order. `multiply_adds`: about as many as all of them
-  /// take; so few are not shared out.
+  /// take; a loop with few runs in the caller's thread alone.
   void For(std::int64_t n, std::int64_t multiply_adds,
            const std::function<void(std::int64_t)>& task);
 
@@ -36,7 +36,7 @@ class Workers {
   void Work();
   void TakeIndices();
 
-  std::mutex mutex_;  // held by the run that has the pool
+  std::mutex mutex_;  // locked by the run that uses the pool
   std::vector<std::thread> threads_;
   const std::function<void(std::int64_t)>* task_ = nullptr;
   std::int64_t n_ = 0;
@@ -46,7 +46,7 @@ class Workers {
   std::atomic<bool> stopping_{false};
 };
 
-/// Memory that is used again, because fresh pages cost more than what many operators compute.
+/// A pool of memory for reuse, because fresh pages cost more time than many operators.
 class Buffers {
  public:
   using Bytes = std::vector<std::byte>;
@@ -54,7 +54,7 @@ class Buffers {
   /// `size` bytes of any content.
   Bytes Take(std::size_t size);
   void Give(Bytes&& bytes);
-  /// What was taken and will not be given back.
+  /// Tells the pool that memory taken from it will not be given back.
   void Leave(const Bytes& bytes);
 
   /// A FLOAT tensor of any content.  Errors: those of format::MakeTensor.

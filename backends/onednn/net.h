@@ -15,7 +15,7 @@ namespace qtx::backend::onednn {
 using dnnl::memory;
 using Arguments = std::unordered_map<int, memory>;
 
-/// Memory in some layout; what depends on constants alone is computed at once.
+/// Memory in some layout. A value that depends only on constants is computed at once.
 struct Data {
   memory mem;
   bool constant = false;
@@ -24,11 +24,11 @@ struct Data {
 };
 
 std::optional<memory::data_type> TypeOf(format::ElementType type);
-/// Row-major; and in whatever layout a primitive likes best.
+/// Descriptors: row-major, and in the layout that a primitive chooses.
 memory::desc Plain(const memory::dims& dims, memory::data_type type);
 memory::desc Any(const memory::dims& dims, memory::data_type type);
 
-/// Everything in it throws dnnl::error where oneDNN refuses.
+/// Its functions throw dnnl::error, as oneDNN does.
 class Net {
  public:
   Net() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
@@ -76,7 +76,7 @@ class Net {
   dnnl::engine engine_;
   dnnl::stream stream_;
   std::vector<Step> steps_;
-  std::vector<memory> owners_;  // of buffers that others look at with another shape
+  std::vector<memory> owners_;  // of buffers that have views of another shape
   std::map<const peer::Value*, Data> stored_, reals_;
 };
 

@@ -5,6 +5,7 @@
 #include "net.h"
 #include "peer/move.h"
 #include "peer/window.h"
+#include "qtx/backend/axis.h"
 
 namespace qtx::backend::onednn {
 namespace {
@@ -165,7 +166,7 @@ Result<void> AddSoftmax(const Reader& node, Net& net) {
   QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(x->dims()));
-  const auto axis = static_cast<std::int64_t>(peer::AxisOf(node.Int("axis"), x->rank()));
+  const auto axis = static_cast<std::int64_t>(AxisOf(node.Int("axis"), x->dims().size()));
   if (node.opset() < 13 && axis != x->rank() - 1) {  // a matrix of what follows the axis
     return node.Unsupported("opset below 13 with this axis");
   }
@@ -182,7 +183,7 @@ Result<void> AddSoftmax(const Reader& node, Net& net) {
 Result<void> AddConcat(const Reader& node, Net& net) {
   QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* first, node.Input(0));
-  const std::size_t axis = peer::AxisOf(node.Int("axis"), first->rank());
+  const std::size_t axis = AxisOf(node.Int("axis"), first->dims().size());
   QTX_ASSIGN_OR_RETURN(const format::Dims dims, node.InferredDims());
   std::vector<const Value*> values;
   for (std::size_t i = 0; i < node.input_count(); ++i) {

@@ -2,7 +2,7 @@
 """ONNX Runtime as a backend, on stdin and stdout (spec/backend_protocol.md).
 
 A model in the extended form is lowered to QDQ by `qtx lower`, which ONNX Runtime fuses into integer
-kernels; stock models run as they are. Quantized inputs and outputs stay integers: the quantizing and
+kernels; a stock ONNX model runs unchanged. Quantized inputs and outputs stay integers: the quantizing and
 dequantizing at the graph's borders are cut away.
 """
 import argparse

@@ -21,12 +21,7 @@ Result<std::vector<std::int64_t>> PermutationOf(const Reader& node, std::int64_t
 /// The dims of a and b broadcast together.  REQUIRES: they fit.
 format::Dims Broadcast(format::Dims a, format::Dims b);
 
-/// `axis`, counted from the end of `rank` axes when negative.
-inline std::size_t AxisOf(std::int64_t axis, std::int64_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-}
-
-/// `dims` with ones before them up to `rank`.
+/// `dims` with ones prepended up to `rank` axes.
 format::Dims Promoted(format::Dims dims, std::size_t rank);
 
 }  // namespace qtx::backend::peer

@@ -1,4 +1,4 @@
-// Sliding windows of Conv and the pools, as both libraries want them.
+// Sliding windows of Conv and the pools, as oneDNN and XNNPACK take them.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace qtx::backend::xnnpack {
 inline std::size_t CountOf(const peer::Value& value) {
   return static_cast<std::size_t>(format::ElementCount(value.tensor));
 }
-/// A size or a padding, of which a negative one is none.
+/// A size or padding as the library takes it; 0 for a negative one.
 inline std::uint32_t U32(std::int64_t value) {
   return static_cast<std::uint32_t>(std::max<std::int64_t>(0, value));
 }

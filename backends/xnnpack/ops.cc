@@ -4,6 +4,7 @@
 
 #include "kinds.h"
 #include "peer/move.h"
+#include "qtx/backend/axis.h"
 
 namespace qtx::backend::xnnpack {
 namespace {
@@ -168,7 +169,7 @@ Result<void> AddSoftmax(const Reader& node, Net& net) {
   QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(x->dims()));
-  if (peer::AxisOf(node.Int("axis"), x->rank()) + 1 != x->dims().size()) {
+  if (AxisOf(node.Int("axis"), x->dims().size()) + 1 != x->dims().size()) {
     return node.Unsupported("an axis but the last");
   }
   const std::size_t rows = CountOf(*x) / static_cast<std::size_t>(x->dims().back());
@@ -190,7 +191,7 @@ Result<void> AddSoftmax(const Reader& node, Net& net) {
 Result<void> AddConcat(const Reader& node, Net& net) {
   QTX_RETURN_IF_ERROR(node.HasOneOutput());
   QTX_ASSIGN_OR_RETURN(const Value* first, node.Input(0));
-  const std::size_t axis = peer::AxisOf(node.Int("axis"), first->rank());
+  const std::size_t axis = AxisOf(node.Int("axis"), first->dims().size());
   QTX_ASSIGN_OR_RETURN(const format::Dims dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(const Value* y, node.Output(dims));
   const auto rows = std::accumulate(

@@ -42,6 +42,8 @@ class Checker {
 
   /// What a node asks for that the text does not define: of the first such node, after Run.
   const std::optional<Error>& undefined() const { return undefined_; }
+  /// After Run, once.
+  Inference TakeInference() { return *std::move(inference_); }
 
  private:
   void Walk(const char* list, const std::vector<ValueInfo>& values) {
@@ -113,12 +115,12 @@ class Checker {
 
   // The clauses of spec/ops/, and those of graph.md about a node alone.
   void CheckOperators() {
-    const Inference inference(model_);
-    for (const RefusedNode& broken : inference.broken()) {
+    inference_.emplace(model_);
+    for (const RefusedNode& broken : inference_->broken()) {
       const Error error = At(PlaceOf(broken), broken.error);
       findings_.Add(error.clause, error.where, error.message);
     }
-    for (const RefusedNode& node : inference.undefined()) {
+    for (const RefusedNode& node : inference_->undefined()) {
       if (!undefined_) undefined_ = At(PlaceOf(node), node.error);
     }
   }
@@ -202,6 +204,7 @@ class Checker {
   std::set<std::string> defined_;
   bool quantized_ = false;
   bool levels_ = false;
+  std::optional<Inference> inference_;
   std::optional<Error> undefined_;
 };
 
@@ -245,14 +248,15 @@ std::vector<Finding> Check(const Model& model, const std::string& file, Features
   return Checker(understood, file, features).Run();
 }
 
-Result<void> CheckFirst(const Model& model, Features features) {
+Result<CheckedModel> CheckFirst(const Model& model, Features features) {
   const Model* understood = &model;
   std::optional<Model> copy;
   if (!Understands(model, features)) understood = &copy.emplace(AsUnderstood(model, features));
   Checker checker(*understood, "", features);
   std::vector<Finding> findings = checker.Run();
   if (findings.empty()) {
-    return checker.undefined() ? Result<void>(*checker.undefined()) : Result<void>();
+    if (checker.undefined()) return *checker.undefined();
+    return CheckedModel(checker.TakeInference());
   }
   Finding& first = findings.front();
   return Error{ErrorCode::kInvalid, std::move(first.where), std::move(first.message),

@@ -105,11 +105,15 @@ void Inference::AddInitializers(const Model& model) {
     facts.given = true;
     if (facts.type == ElementType::kUndefined) facts.type = KnownType(data.data_type);
     if (!facts.dims || facts.type == data.data_type) facts.dims = KnownDims(data.dims);
+    if (IsQuantized(facts.type)) continue;
     const auto count = ElementCount(data.dims);
-    if (IsQuantized(facts.type) || !count.has_value() || *count > kMostConstantElements) continue;
-    auto tensor = Decode(data, model.folder);
-    if (!tensor.has_value()) continue;
-    facts.constant = &constants_.emplace_back(*std::move(tensor));
+    if (count.has_value() && *count <= kMostConstantElements) {
+      if (auto tensor = Decode(data, model.folder); tensor.has_value()) {
+        facts.constant = &constants_.emplace_back(*std::move(tensor));
+        continue;
+      }
+    }
+    undecoded_.insert(data.name);
   }
 }
 
@@ -174,15 +178,33 @@ void Inference::Propagate(Application& a) {
       if (input.constant == nullptr) continue;
       propagated_ += std::min(ElementCount(*input.constant), catalogue::kMostPropagated);
     }
-    if (propagated_ > kMostPropagated) return;
+    if (propagated_ > kMostPropagated) {
+      undecoded_.insert(a.node.outputs[0]);
+      return;
+    }
     elements = catalogue::PropagateElements(a, folder_);
     if (elements) propagated_ += ElementCount(*elements);
   }
-  if (elements) a.outputs[0].constant = &constants_.emplace_back(*std::move(elements));
+  if (elements) {
+    a.outputs[0].constant = &constants_.emplace_back(*std::move(elements));
+  } else if (a.inputs.empty()) {
+    undecoded_.insert(a.node.outputs[0]);
+  }
+}
+
+bool Inference::IsComplete(const Application& a) const {
+  const auto is_known = [](const ValueFacts& value) {
+    return !value.given || (value.type != ElementType::kUndefined && value.dims &&
+                            std::ranges::all_of(*value.dims, [](auto size) { return size >= 0; }));
+  };
+  return std::ranges::all_of(a.inputs, is_known) && std::ranges::all_of(a.outputs, is_known) &&
+         std::ranges::none_of(
+             a.node.inputs, [this](const std::string& name) { return undecoded_.contains(name); });
 }
 
 void Inference::Visit(std::size_t i, const Node& node) {
   static const OpSchema kNoRules;
+  complete_.push_back(false);
   const bool is_onnx = IsOnnxDomain(node.domain);
   const OpSchema* section = FindSchema(node.domain, node.op_type);
   const bool is_microsoft = node.domain == catalogue::kMicrosoftDomain;
@@ -201,6 +223,7 @@ void Inference::Visit(std::size_t i, const Node& node) {
   if (is_microsoft && section != nullptr && checked.has_value()) checked = VisitMicrosoft(a);
   if (checked.has_value()) {
     if (is_onnx) Propagate(a);
+    complete_.back() = IsComplete(a);
   } else if (checked.error().code == ErrorCode::kUnsupported) {
     undefined_.push_back({i, std::move(checked).error()});
   } else {

@@ -187,6 +187,26 @@ TEST(Check, AcceptsWhatOnnxDefinesAndTheTextDoesNotAndCheckFirstDeclinesIt) {
   }
 }
 
+// A backend checks a node again, unless everything that the clauses look at was known before.
+TEST(CheckFirst, TellsWhichNodesItKnewAllOf) {
+  const auto knows = [](const Dims& x, std::int64_t indices) {
+    Model model = Stock(18, {Value("x", kFloat, x)}, {Of("Gather", {"x", "indices"}, {"y"})});
+    model.graph.initializers = {
+        Stored("indices", kInt64, {indices}, std::vector<std::int64_t>(std::size_t(indices), 0))};
+    model.graph.outputs = {Value("y", kFloat, {indices})};
+    const auto checked = CheckFirst(model);
+    EXPECT_TRUE(checked.has_value()) << checked.error().Text();
+    return checked->inference().KnowsAll(0);
+  };
+  EXPECT_TRUE(knows({3}, Inference::kMostConstantElements));
+  EXPECT_FALSE(knows({3}, Inference::kMostConstantElements + 1));  // they are not decoded
+
+  Model symbolic = Stock(18, {Value("x", kFloat, {3})}, {Of("Relu", {"x"}, {"y"})});
+  symbolic.graph.inputs[0].type->shape = Shape{{std::nullopt, "N"}};
+  symbolic.graph.outputs = {Value("y", kFloat, {3})};
+  EXPECT_FALSE(CheckFirst(symbolic)->inference().KnowsAll(0));
+}
+
 // What is not defined does not hide what is broken, nor the shapes that follow.
 TEST(Check, RefusesABrokenNodeThatAsksForSomethingUndefined) {
   Model model = UndefinedModels()[0].model;

@@ -93,6 +93,9 @@ Result<Step> PlanStep(const format::ModelView& view, const format::Inference& in
                  "operator " + node.domain + (node.domain.empty() ? "" : ".") + node.op_type +
                      " is not in the reference"};
   }
+  if (step.op->supports != nullptr) {
+    QTX_RETURN_IF_ERROR(step.op->supports(node, format::OnnxOpset(view.model())));
+  }
   QTX_ASSIGN_OR_RETURN(step.outputs, OutputsOf(view, inference, node));
   for (const std::string& name : node.outputs) step.declared.push_back(view.FindValue(name));
   for (const std::string& name : node.inputs) {

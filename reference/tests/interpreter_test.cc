@@ -57,6 +57,38 @@ std::string RunError(const format::Model& model, const std::vector<Tensor>& inpu
   return outputs.has_value() ? "" : outputs.error().Text();
 }
 
+// lstm.C7, gru.C7, layer_normalization: attributes that the reference does not compute.
+TEST(Interpreter, DeclinesAttributesBeforeItComputesAnything) {
+  const auto declined = [](format::Node node, const std::vector<Dims>& shapes) {
+    format::Model model;
+    model.ir_version = 8;
+    model.opset_imports = {{"", 23}};
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      node.inputs.push_back("x" + std::to_string(i));
+      model.graph.inputs.push_back(Info(node.inputs.back(), ElementType::kFloat, shapes[i]));
+    }
+    node.outputs = {"y"};
+    model.graph.outputs = {Info("y", ElementType::kFloat, {})};
+    model.graph.outputs[0].type->shape.reset();
+    model.graph.nodes = {std::move(node)};
+    return PrepareError(model);
+  };
+  for (const char* op : {"LayerNormalization", "RMSNormalization"}) {
+    const format::Node node{.op_type = op,
+                            .attributes = {format::Attribute::Int("stash_type", 10)}};
+    EXPECT_THAT(declined(node, {{2, 2}, {2}}), HasSubstr("attribute 'stash_type'"));
+  }
+  format::Attribute names{.name = "activations", .type = format::AttributeType::kStrings};
+  names.strings = {"Sigmoid", "Elu"};
+  EXPECT_THAT(
+      declined({.op_type = "GRU", .attributes = {names}}, {{1, 1, 1}, {1, 3, 1}, {1, 3, 1}}),
+      HasSubstr("found 'Elu', expected Sigmoid, Tanh or Relu"));
+  names.strings = {"Sigmoid", "Tanh", "Elu"};
+  EXPECT_THAT(
+      declined({.op_type = "LSTM", .attributes = {names}}, {{1, 1, 1}, {1, 4, 1}, {1, 4, 1}}),
+      HasSubstr("found 'Elu', expected Sigmoid, Tanh or Relu"));
+}
+
 TEST(Interpreter, RunsNodesInOrderAndShowsThemToTheObserver) {
   auto interpreter = *Interpreter::Prepare(SmallModel());
   std::vector<std::string> seen;

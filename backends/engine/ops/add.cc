@@ -1,5 +1,5 @@
-// Add of 8-bit operands, with ONNX's broadcasting. Both operands are brought to the output's shape
-// as stored bytes; the sum itself is a kernel's.
+// Add of 8-bit operands, with ONNX's broadcasting. Both operands are broadcast as stored bytes; a
+// kernel computes the sums.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -13,13 +13,13 @@ namespace {
 
 struct Side {
   PerTensor type;
-  Held* held = nullptr;
+  Buffer* buffer = nullptr;
   std::vector<std::int64_t> index;  // of the element that meets each of y; empty: in order
 };
 
 class Add : public Step {
  public:
-  Add(Side a, Side b, Held* y, PerTensor output, const NodePlan& node)
+  Add(Side a, Side b, Buffer* y, PerTensor output, const NodePlan& node)
       : a_(std::move(a)),
         b_(std::move(b)),
         y_(y),
@@ -34,7 +34,7 @@ class Add : public Step {
                  .narrowing = output.Narrowed()};
     const double a_ratio = a_.type.scale / output.scale;
     const double b_ratio = b_.type.scale / output.scale;
-    // Extreme ratios leave binary32's range: then every lane is decided exactly.
+    // If a ratio leaves the range of binary32, every lane is decided exactly.
     if (std::min(a_ratio, b_ratio) > 0x1p-90 && std::max(a_ratio, b_ratio) < 0x1p90) {
       constexpr double kLargest = 255;  // stored - offset of 8 bits
       rounding_.a_ratio = static_cast<float>(a_ratio);
@@ -75,7 +75,7 @@ class Add : public Step {
 
   static const std::uint8_t* Spread(const Side& side, std::int64_t first, std::int64_t n,
                                     std::uint8_t* bytes) {
-    const std::uint8_t* stored = side.held->bytes();
+    const std::uint8_t* stored = side.buffer->bytes();
     if (side.index.empty()) return stored + first;
     for (std::int64_t i = 0; i < n; ++i) {
       bytes[i] = stored[side.index[static_cast<std::size_t>(first + i)]];
@@ -95,7 +95,7 @@ class Add : public Step {
   }
 
   Side a_, b_;
-  Held* y_;
+  Buffer* y_;
   PerTensor output_;
   const Kernels& kernels_;
   Threads& threads_;
@@ -113,7 +113,7 @@ StepResult PrepareEightBitAdd(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const format::Tensor* b_type, node.TypeOf(1));
   QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(dims));
-  auto output = PerTensorOf(HeldType(y_type, node.kernels().signed_bytes));
+  auto output = PerTensorOf(BufferType(y_type, node.kernels().signed_bytes));
   if (!output.has_value()) return node.Because(output.error());
   if (format::BitWidth(y_type.elem_type) != 8)
     return node.Unsupported("a result of other than 8 bits");
@@ -121,9 +121,9 @@ StepResult PrepareEightBitAdd(const NodePlan& node) {
   const Layout layout = alike ? node.LayoutOf(node.IsConstant(0) ? 1 : 0) : Layout::kRowMajor;
   if (a_type->dims != dims) a.index = BroadcastIndex(a_type->dims, dims);
   if (b_type->dims != dims) b.index = BroadcastIndex(b_type->dims, dims);
-  QTX_ASSIGN_OR_RETURN(a.held, node.HeldInput(0, layout));
-  QTX_ASSIGN_OR_RETURN(b.held, node.HeldInput(1, layout));
-  QTX_ASSIGN_OR_RETURN(Held * y, node.HeldOutput(std::move(dims), layout));
+  QTX_ASSIGN_OR_RETURN(a.buffer, node.InputBuffer(0, layout));
+  QTX_ASSIGN_OR_RETURN(b.buffer, node.InputBuffer(1, layout));
+  QTX_ASSIGN_OR_RETURN(Buffer * y, node.OutputBuffer(std::move(dims), layout));
   return std::make_unique<Add>(std::move(a), std::move(b), y, *output, node);
 }
 

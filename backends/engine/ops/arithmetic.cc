@@ -32,7 +32,7 @@ Real LeastOf(Operands x) {
   return least;
 }
 
-// Bounds that are NaN bound nothing.
+// A bound that is NaN has no effect.
 Real Clipped(Operands x) {
   Number y = x[0];
   if (y < x[1]) y = x[1];

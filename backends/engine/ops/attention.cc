@@ -19,13 +19,13 @@ namespace {
 using format::Dims;
 using format::ElementType;
 
-/// What a key's score is made of: cap(scale * dot) + bias.
+/// The parts of a key's score: cap(scale * dot) + bias.
 struct Key {
   Number dot, bias;
   std::int64_t at = 0;  // of the keys, the past first
 };
 
-/// Keys or values, those of the past first.
+/// Keys or values: first the past, then the present.
 class Cache {
  public:
   Cache(const AttentionPlan& plan, const Value* past, const Value* now, std::int64_t width)
@@ -277,7 +277,7 @@ class Attention : public Step {
   Error bad_length_;
 };
 
-// present_key or present_value: the past, then what is new.
+// present_key or present_value: the past, then the present.
 StepResult MakePresent(const NodePlan& node, std::size_t output, const Value* past,
                        const Value* now, const AttentionPlan& p, std::int64_t width) {
   const Dims dims{p.batch, p.heads, p.total(), width};

@@ -1,4 +1,4 @@
-// Attention: sizes, places of elements, and which keys a query sees.
+// Attention: sizes, positions of elements, and the keys that each query attends to.
 #pragma once
 
 #include <gmpxx.h>
@@ -32,18 +32,18 @@ struct AttentionPlan : AttentionShape {
   const Value* q = nullptr;
   const Value* k = nullptr;
   const Value* v = nullptr;
-  const Value* mask = nullptr;  // null: none, as those below
+  const Value* mask = nullptr;  // nullptr: absent, as the next three
   const Value* past_key = nullptr;
   const Value* past_value = nullptr;
   const Value* lengths = nullptr;        // nonpad_kv_seqlen
-  std::vector<std::int64_t> mask_index;  // for each score its element of the mask; -1: hidden
+  std::vector<std::int64_t> mask_index;  // the mask's element for each score; -1: masked out
   bool causal = false;
-  std::optional<mpq_class> scale;  // absent: the root of scale_square
+  std::optional<mpq_class> scale;  // nullopt: the square root of scale_square
   mpq_class scale_square;
   mpq_class softcap;
   std::int64_t mode = 0;
   Value* y = nullptr;
-  Value* scores = nullptr;  // qk_matmul_output; null: not asked for
+  Value* scores = nullptr;  // qk_matmul_output; nullptr: omitted
 };
 
 /// Inputs and attributes.  Errors: kUnsupported.

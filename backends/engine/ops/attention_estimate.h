@@ -14,11 +14,11 @@ namespace qtx::backend::engine {
 /// layout of the inputs.
 class AttentionEstimates {
  public:
-  /// Nothing where an element is no finite double, or scores are capped.
+  /// nullopt if an element is not a finite double, or if scores are capped.
   static std::optional<AttentionEstimates> Read(const AttentionPlan& plan);
 
-  /// The elements of y for query `i`; `bias` is what is added to each score, minus infinity for
-  /// hidden keys. Empty where no key is seen or the bound says nothing.
+  /// The elements of y for query `i`; `bias` is added to each score and is minus infinity for
+  /// masked keys. Empty if all keys are masked or the error bound is infinite.
   std::vector<Estimate> Row(const AttentionPlan& plan, std::int64_t b, std::int64_t h,
                             std::int64_t i, std::span<const double> bias) const;
 
@@ -27,7 +27,7 @@ class AttentionEstimates {
   double scale_ = 1;
 };
 
-/// A tensor's reals as doubles; nothing where one is not finite or needs more bits.
+/// A tensor's reals as doubles; nullopt if one is not finite or does not fit a double.
 std::optional<std::vector<double>> ExactDoubles(const format::Tensor& tensor);
 
 }  // namespace qtx::backend::engine

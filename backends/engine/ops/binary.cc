@@ -1,10 +1,10 @@
-// Add, Sub and Mul on any types that hold reals; Add of 8-bit operands goes to its kernel.
+// Add, Sub and Mul on all types of reals. Add of 8-bit operands has a kernel.
 #include <array>
 #include <utility>
 
 #include "engine/ops/elementwise.h"
 #include "engine/ops/indexing.h"
-#include "engine/ops/named_binary.h"
+#include "engine/ops/inexact_binary.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/reals.h"
 #include "engine/plan.h"
@@ -53,9 +53,9 @@ class Binary : public Step {
 };
 
 StepResult PrepareBinary(const NodePlan& node, BinaryOperation operation) {
-  auto named = PrepareNamedBinary(node, operation);
-  if (!named.has_value()) return named.error();
-  if (named->has_value()) return *std::move(*named);
+  auto inexact = PrepareInexactBinary(node, operation);
+  if (!inexact.has_value()) return inexact.error();
+  if (inexact->has_value()) return *std::move(*inexact);
   QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
   QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());

@@ -1,4 +1,5 @@
-// Elements as binary32, and back: every step one binary32 operation (float32.S1 to float32.S3).
+// Conversions of elements to binary32 and back, by single binary32 operations (float32.S1 to
+// float32.S3).
 #pragma once
 
 #include <span>
@@ -10,11 +11,11 @@
 
 namespace qtx::backend::engine {
 
-/// float32.S1 of an element as RealsOf gives it.
+/// The binary32 of an element of RealsOf: float32.S1.
 inline float Binary32Of(const Term& term) {
   return static_cast<float>(term.integer) * static_cast<float>(term.scale);
 }
-/// The same of all elements.  REQUIRES: as RealsOf.
+/// The binary32 of all elements.  REQUIRES: as RealsOf.
 std::vector<float> Binary32Of(const format::Tensor& tensor);
 
 /// The binary32 nearest to exp(x), for x <= 0 or minus infinity.
@@ -26,9 +27,10 @@ class FloatWriter {
   /// `half_away` sends ties away from zero (tflite.S9).  REQUIRES: as RealWriter.
   explicit FloatWriter(format::Tensor& to, bool half_away = false);
   void Put(std::int64_t element, float value);
-  /// An accumulator, rounded to binary32, with its unit: float32.S4.  REQUIRES: integers or FLOAT.
+  /// Writes sum * unit, for an accumulator rounded to binary32: float32.S4.  REQUIRES: integers or
+  /// FLOAT.
   void PutProduct(std::int64_t element, float sum, float unit);
-  /// Packs what was put.
+  /// Packs the elements into the tensor.
   void Finish();
 
  private:

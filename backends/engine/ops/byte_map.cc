@@ -9,7 +9,7 @@ namespace {
 
 class ByteMap : public Step {
  public:
-  ByteMap(Held* x, Held* y, const ByteTable& table, Threads& threads)
+  ByteMap(Buffer* x, Buffer* y, const ByteTable& table, Threads& threads)
       : x_(x), y_(y), table_(table), threads_(threads) {}
 
   Result<void> Run() override {
@@ -26,7 +26,7 @@ class ByteMap : public Step {
   }
 
  private:
-  Held *x_, *y_;
+  Buffer *x_, *y_;
   ByteTable table_;
   Threads& threads_;
 };
@@ -49,13 +49,13 @@ StepResult PrepareByteMap(const NodePlan& node, const RealBounds& bounds, Purpos
   QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
   QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(x_type->dims));
   const bool is_signed = node.kernels().signed_bytes;
-  const format::Tensor from = HeldType(*x_type, is_signed);
-  const format::Tensor to = HeldType(y_type, is_signed);
+  const format::Tensor from = BufferType(*x_type, is_signed);
+  const format::Tensor to = BufferType(y_type, is_signed);
   auto table = MakeByteTable(from, to, bounds, RuleFor(node.arithmetic(), purpose, from, to));
   if (!table.has_value()) return node.Because(table.error());
   const Layout layout = node.LayoutOf(0);
-  QTX_ASSIGN_OR_RETURN(Held * x, node.HeldInput(0, layout));
-  QTX_ASSIGN_OR_RETURN(Held * y, node.HeldOutput(y_type.dims, layout));
+  QTX_ASSIGN_OR_RETURN(Buffer * x, node.InputBuffer(0, layout));
+  QTX_ASSIGN_OR_RETURN(Buffer * y, node.OutputBuffer(y_type.dims, layout));
   return std::make_unique<ByteMap>(x, y, *table, node.threads());
 }
 
@@ -66,7 +66,7 @@ StepResult RenameElements(const NodePlan& node, Layout from, format::Dims dims, 
   if (node.IsConstant(0) || !SameReals(*x_type, y_type)) {
     return node.Unsupported("a result of another type than its input");
   }
-  QTX_ASSIGN_OR_RETURN(Held * x, node.HeldInput(0, from));
+  QTX_ASSIGN_OR_RETURN(Buffer * x, node.InputBuffer(0, from));
   QTX_RETURN_IF_ERROR(node.OutputAlias(*x, std::move(dims), to));
   return std::unique_ptr<Step>();
 }

@@ -1,4 +1,4 @@
-// Codes of plain float8, FLOAT4E2M1 and FLOAT8E8M0, whose rounding has rules of its own.
+// Codes of the plain types float8, FLOAT4E2M1 and FLOAT8E8M0, which have their own rounding rules.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ struct SmallFloatRules {
   bool saturates = true;
   std::string round_mode = "up";
 };
-/// True for the types these rules are about.
+/// True for these types.
 bool HasSmallFloatCodes(format::ElementType type);
 
-/// The code x is rounded to: cast.S9, cast.S10.  REQUIRES: HasSmallFloatCodes(type).
+/// The code to which x rounds: cast.S9, cast.S10.  REQUIRES: HasSmallFloatCodes(type).
 std::uint32_t SmallFloatCode(const Number& x, format::ElementType type,
                              const SmallFloatRules& rules);
 

@@ -92,10 +92,10 @@ StepResult PrepareConcat(const NodePlan& node) {
   const std::size_t axis = AxisOf(node.Int("axis"), dims.size());
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   std::vector<std::int64_t> chunks;
-  std::int64_t inner = 1;
-  for (std::size_t d = axis + 1; d < dims.size(); ++d) inner *= dims[d];
+  std::int64_t slice = 1;
+  for (std::size_t d = axis + 1; d < dims.size(); ++d) slice *= dims[d];
   chunks.reserve(inputs.size());
-  for (const Value* input : inputs) chunks.push_back(inner * input->tensor.dims[axis]);
+  for (const Value* input : inputs) chunks.push_back(slice * input->tensor.dims[axis]);
   return Make(node, std::move(inputs), chunks, y);
 }
 

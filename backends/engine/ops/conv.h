@@ -1,4 +1,4 @@
-// Conv: what its implementations share.
+// Conv: shapes and padded images, which all its implementations use.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ConvShape {
 /// Errors: those of WindowAxesOf.
 Result<ConvShape> ConvShapeOf(const NodePlan& node);
 
-/// A Conv ready to be given an implementation.
+/// A Conv node, read and checked, before an implementation is chosen.
 struct ConvPlan : ConvShape {
   PerTensor x;
   bool eight_bits = true;  // of x; else 16
@@ -36,15 +36,14 @@ struct ConvPlan : ConvShape {
   Epilogue epilogue;
 };
 
-/// The input with its channels last and its padding around it, in the order that products read:
-/// [padded positions][channels].
+/// A padded image with its channels last, as the products read it: [padded positions][channels].
 class PaddedImage {
  public:
   PaddedImage(std::vector<WindowAxis> axes, std::int64_t channels);
 
   /// Elements of one padded image.
   std::int64_t size() const { return size_; }
-  /// True when there is no padding: the image is as the input.
+  /// True if there is no padding, so that the image equals the input.
   bool plain() const { return plain_; }
   /// Distance in elements between neighbours along spatial axis `i`.
   std::int64_t pitch(std::size_t i) const { return pitches_[i]; }
@@ -53,7 +52,7 @@ class PaddedImage {
   /// Distance of each tap from the window's beginning, in the order of the kernel.
   std::vector<std::int64_t> TapOffsets() const;
 
-  /// Copies an image, `padding` around it. `copy(from, n, to)` converts n elements.
+  /// Copies an image and surrounds it with `padding`. `copy(from, n, to)` converts n elements.
   template <typename From, typename To, typename Copy>
   void Fill(const From* from, To padding, To* to, Threads& threads, Copy copy) const {
     const WindowAxis& line = axes_.back();
@@ -71,7 +70,7 @@ class PaddedImage {
       copy(from + source * in, in, out + before);
       std::fill_n(out + before + in, all - before - in, padding);
     };
-    constexpr std::int64_t kLines = 16;  // enough for a piece of work
+    constexpr std::int64_t kLines = 16;  // of one task
     constexpr std::int64_t kBytesPerNanosecond = 16;
     const std::int64_t bytes = size_ * static_cast<std::int64_t>(sizeof(To));
     threads.For((lines_ + kLines - 1) / kLines, bytes / kBytesPerNanosecond,
@@ -82,7 +81,7 @@ class PaddedImage {
   }
 
  private:
-  // The line of the input that padded line `i` holds; -1: it is padding.
+  // The line of the input in padded line `i`; -1: padding.
   std::int64_t SourceLine(std::int64_t i) const;
 
   std::vector<WindowAxis> axes_;
@@ -91,9 +90,10 @@ class PaddedImage {
   bool plain_ = true;
 };
 
-/// One filter a channel, on 8 bits.  Errors: kUnsupported where it cannot be used.
+/// The implementation for one filter per channel, on 8 bits.  Errors: kUnsupported if it does not
+/// compute the node.
 StepResult MakeDepthwiseConv(const NodePlan& node, ConvPlan plan);
-/// An inner product per output position.
+/// The implementation as a matrix product with one row per output position.  Errors: likewise.
 StepResult MakeProductConv(const NodePlan& node, ConvPlan plan);
 
 }  // namespace qtx::backend::engine

@@ -34,9 +34,9 @@ class Reaching {
     taps.assign(1, Pair{});
     Pair stride{1, 1};
     for (std::size_t d = axes_.size(); d-- > 0; position /= axes_[d].output) {
-      std::vector<Pair> inner = std::exchange(taps, {});
+      std::vector<Pair> last_axes = std::exchange(taps, {});
       for (const Pair& at : ReachingAlong(axes_[d], position % axes_[d].output)) {
-        for (const Pair& tap : inner) {
+        for (const Pair& tap : last_axes) {
           taps.push_back({at.a * stride.a + tap.a, at.b * stride.b + tap.b});
         }
       }

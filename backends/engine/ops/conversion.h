@@ -1,5 +1,5 @@
-// One element at a time from one type to another, over the reals: requantize, quantize, dequantize,
-// with the bounds of Relu and Clip on the way.
+// Conversion of single elements from one type to another through their reals: requantize, quantize,
+// dequantize, with the clamp of Relu and Clip.
 #pragma once
 
 #include <array>
@@ -13,16 +13,15 @@
 
 namespace qtx::backend::engine {
 
-/// Stored byte of the input to stored byte of the output.
+/// For each byte of the input's buffer the byte of the output's.
 using ByteTable = std::array<std::uint8_t, 256>;
 
-/// Bounds on the real value between the two types.
+/// Bounds to which the real value is clamped.
 struct RealBounds {
   std::optional<Term> low, high;
 };
 
-/// What an operator wants of a conversion. Arithmetics have kernels for some; only kMove copies
-/// between equal parameters.
+/// The purpose of a conversion, on which its rule depends in arithmetics other than exact.
 enum class Purpose {
   kMove,      // data movement: equal parameters copy (float32.S7)
   kSelect,    // the greatest of MaxPool: between equal parameters exact in every arithmetic
@@ -30,11 +29,11 @@ enum class Purpose {
   kActivate   // Relu, Clip
 };
 
-/// How one element becomes one of another type.
+/// The rule by which an element is converted to another type.
 struct ChangeRule {
   enum class Kind {
     kExact,            // exact.S1
-    kCopy,             // stored values as they are, unclamped; what a bound replaced is exact
+    kCopy,             // stored values are copied, not clamped to the range; bounds are exact
     kFloat32,          // float32.S1, float32.S2
     kFloat32HalfAway,  // QUANTIZE of FLOAT: tflite.S9
     kOnce,             // stored - offset times a multiplier: tflite.S9, tflite_single.S1
@@ -47,10 +46,10 @@ struct ChangeRule {
   bool in_binary32() const { return kind == Kind::kFloat32 || kind == Kind::kFloat32HalfAway; }
   bool in_integers() const { return kind == Kind::kOnce || kind == Kind::kTwice; }
 };
-/// The rule that changes the type `from` to `to`.
+/// The rule for a conversion of type `from` to type `to`.
 ChangeRule RuleFor(Arithmetic arithmetic, Purpose purpose, const format::Tensor& from,
                    const format::Tensor& to);
-/// (stored - offset) of a rule in integers to the output's stored integer.
+/// Converts stored - offset to the output's stored integer by an integer rule.
 std::int64_t Rescaled(const ChangeRule& rule, std::int64_t integer, const PerTensor& to);
 
 /// The table from one 8-bit per-tensor type to another.
@@ -61,17 +60,17 @@ Result<ByteTable> MakeByteTable(const format::Tensor& from, const format::Tensor
 /// Input 0 to output 0 by a table.  Errors: as MakeByteTable.
 StepResult PrepareByteMap(const NodePlan& node, const RealBounds& bounds, Purpose purpose);
 
-/// Converts elements of any type that holds reals; equal types of any kind are copied. Rounds once,
-/// exactly, as RealWriter does, or as the rule says.
+/// Converts elements of all types of reals, and copies those of equal types of any kind. Rounds
+/// once, as RealWriter does, or by the rule.
 class Converter {
  public:
-  /// `from` and `to` give types and shapes (equal), not data.
+  /// Reads types and dims (equal ones) of `from` and `to`, no elements.
   /// Errors: kUnsupported for other types.
   static Result<Converter> Make(const format::Tensor& from, const format::Tensor& to,
                                 const RealBounds& bounds = {}, const ChangeRule& rule = {});
-  /// True when stored values need no change.
+  /// True if stored values are copied.
   bool copies() const { return copies_; }
-  /// `from` and `to` hold all elements, packed as their types say.
+  /// `from` and `to` are all elements, packed as their types prescribe.
   void Run(std::span<const std::byte> from, std::span<std::byte> to) const;
 
  private:

@@ -62,12 +62,12 @@ class DepthwiseConv : public Step {
         kernels_(node.kernels()),
         threads_(node.threads()) {}
 
-  Result<void> Hold(const NodePlan& node, const format::Tensor& y) {
-    QTX_ASSIGN_OR_RETURN(x_, node.HeldInput(0, Layout::kChannelsLast));
+  Result<void> FindBuffers(const NodePlan& node, const format::Tensor& y) {
+    QTX_ASSIGN_OR_RETURN(x_, node.InputBuffer(0, Layout::kChannelsLast));
     const std::int64_t image = PaddedSize(geometry_.y) * geometry_.Line();
     QTX_ASSIGN_OR_RETURN(image_, node.Scratch(image));
     QTX_ASSIGN_OR_RETURN(work_, node.Scratch(Pieces() * PieceBytes()));
-    QTX_ASSIGN_OR_RETURN(y_, node.HeldOutput(y.dims, Layout::kChannelsLast));
+    QTX_ASSIGN_OR_RETURN(y_, node.OutputBuffer(y.dims, Layout::kChannelsLast));
     return {};
   }
 
@@ -221,10 +221,10 @@ class DepthwiseConv : public Step {
   Requantizer requantizer_;
   const Kernels& kernels_;
   Threads& threads_;
-  Held* x_ = nullptr;
-  Held* y_ = nullptr;
-  Held* image_ = nullptr;
-  Held* work_ = nullptr;
+  Buffer* x_ = nullptr;
+  Buffer* y_ = nullptr;
+  Buffer* image_ = nullptr;
+  Buffer* work_ = nullptr;
 };
 
 // One channel's taps as [quads][columns][4], zero where the window has no row.
@@ -327,7 +327,7 @@ StepResult MakeDepthwiseConv(const NodePlan& node, ConvPlan plan) {
   if (!requantizer.has_value()) return node.Because(requantizer.error());
   auto step = std::make_unique<DepthwiseConv>(node, plan, geometry, std::move(weights),
                                               *std::move(requantizer));
-  QTX_RETURN_IF_ERROR(step->Hold(node, plan.y));
+  QTX_RETURN_IF_ERROR(step->FindBuffers(node, plan.y));
   return step;
 }
 

@@ -1,4 +1,4 @@
-// Reals in computations of many steps: enclosed, or NaN or an infinity, which IEEE 754 carries on.
+// Reals in computations of many steps: an interval, NaN or an infinity, with the rules of IEEE 754.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ class Enclosed {
 
   bool finite() const { return state_ == State::kFinite; }
   bool nan() const { return state_ == State::kNan; }
-  /// Too few bits to know the sign of what multiplies an infinity.
+  /// True if the sign of an infinity's factor is unknown, since its interval contains both signs.
   bool undecided() const { return state_ == State::kUndecided; }
   /// REQUIRES: finite.
   const Interval& interval() const { return interval_; }
@@ -30,7 +30,7 @@ class Enclosed {
   friend Enclosed SigmoidOf(const Enclosed& x);
   friend Enclosed TanhOf(const Enclosed& x);
   friend Enclosed ReluOf(const Enclosed& x);
-  /// To [-bound, bound]; NaN stays.
+  /// Clamped to [-bound, bound]; NaN stays NaN.
   friend Enclosed Clamped(const Enclosed& x, const mpq_class& bound);
 
  private:
@@ -44,16 +44,17 @@ class Enclosed {
   int sign_ = 0;  // of an infinity
 };
 
-// With their limits at the infinities.
+// At an infinity each has its limit there.
 Enclosed SigmoidOf(const Enclosed& x);
 Enclosed TanhOf(const Enclosed& x);
 Enclosed ReluOf(const Enclosed& x);
 
-/// Elements of a tensor, enclosed.
+/// The elements of a tensor.
 std::vector<Enclosed> EnclosedOf(const format::Tensor& tensor, mpfr_prec_t bits);
 
-/// Puts the values that `settled` does not name yet, from element `first` on, where they are
-/// certain; false where one is not. With the most bits there are, those are ties.
+/// Writes those values, from element `first` on, that are not marked in `settled` and whose
+/// rounding is certain, and marks them. Returns false if one is not certain. At the highest
+/// precision such a value is a tie.
 bool Settle(std::span<const Enclosed> values, mpfr_prec_t bits, NumberWriter& writer,
             std::vector<bool>& settled, std::int64_t first = 0);
 

@@ -1,5 +1,5 @@
-// Functions of one real in binary64, with proven bounds on their errors: most roundings need no
-// more. None trusts the C library: what it gives is checked by an exponential of known error.
+// Functions of one real in binary64 with proven error bounds, which decide most roundings. They do
+// not rely on the C library: its results are checked with an exponential of known error.
 #pragma once
 
 namespace qtx::backend::engine {
@@ -10,7 +10,7 @@ struct Estimate {
   double error = 0;
 };
 
-// REQUIRES: x is finite. An infinite error says nothing.
+// REQUIRES: x is finite. An infinite error means that there is no estimate.
 Estimate EstimateExp(double x);
 Estimate EstimateExpm1(double x);  // x <= 0
 Estimate EstimateLog(double x);    // x > 0

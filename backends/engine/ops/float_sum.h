@@ -1,5 +1,5 @@
-// The general path of sums in arithmetics other than `exact`: binary32 one product after another,
-// or integer accumulators with an epilogue.
+// The general path of sums in arithmetics other than `exact`: products added one after another in
+// binary32, or integer accumulators with an epilogue.
 #pragma once
 
 #include "engine/ops/reduction.h"
@@ -12,14 +12,14 @@ std::unique_ptr<Step> MakeFloatSum(Sum sum, Walk walk, Value* y);
 
 /// float32.S4, tflite.S2 to tflite.S4 and tflite.S12: stored integers less their offsets summed
 /// exactly, then the epilogue.  REQUIRES: operands for which EpilogueOf gives it, Sum::channel.
-/// Errors: kUnsupported for factors that the arithmetic refuses.
+/// Errors: kUnsupported for factors that the arithmetic does not allow.
 Result<std::unique_ptr<Step>> MakeIntegerSum(const NodePlan& node, Sum sum, Walk walk, Value* y,
                                              Epilogue epilogue);
 
-/// Whether AVERAGE_POOL_2D has a kernel for these types: tflite.S7, tflite.S12.
+/// True if TFLite's AVERAGE_POOL_2D has a kernel for these types: tflite.S7, tflite.S12.
 bool AveragesStored(Arithmetic arithmetic, const format::Tensor& x, const format::Tensor& y);
-/// It: stored values over their number, half away. Where padding counts among them, the exact mean.
-/// REQUIRES: AveragesStored.
+/// The mean of stored values, rounded half away from zero (AVERAGE_POOL_2D); the exact mean if
+/// padding counts. REQUIRES: AveragesStored.
 std::unique_ptr<Step> MakeStoredMean(const Value* x, Walk walk, Value* y);
 
 }  // namespace qtx::backend::engine

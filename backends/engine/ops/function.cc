@@ -160,36 +160,36 @@ Real RootOf(const Number& x, unsigned long n) {
 }
 
 Result<Function> FunctionOf(const NodePlan& node) {
-  struct Named {
+  struct NamedFunction {
     std::string_view op_type;
     Real (*apply)(const Number&);
   };
   static constexpr std::array kFunctions{
-      Named{"Abs", [](const Number& x) -> Real { return Magnitude(x); }},
-      Named{"Erf",
-            [](const Number& x) {
-              return Apply({ErfOf, -One(), One(), 0, 0, EstimateErf}, x);
-            }},
-      Named{"Exp",
-            [](const Number& x) {
-              return Apply({ExpOf, kZero, Number::Infinity(1), 0, 1, EstimateExp}, x);
-            }},
-      Named{"HardSwish", [](const Number& x) -> Real { return HardSwishOf(x); }},
-      Named{"Identity", [](const Number& x) -> Real { return x; }},
-      Named{"Log", LogarithmOf},
-      Named{"Mish",
-            [](const Number& x) {
-              return Apply({Mish, kZero, Number::Infinity(1), 0, 0, EstimateMish}, x);
-            }},
-      Named{"Neg", [](const Number& x) -> Real { return -x; }},
-      Named{"Reciprocal", [](const Number& x) -> Real { return One() / x; }},
-      Named{"Relu", [](const Number& x) -> Real { return Greater(x, kZero); }},
-      Named{"Sigmoid", SigmoidOf},
-      Named{"Softplus", Softplus},
-      Named{"Sqrt", [](const Number& x) { return RootOf(x, 2); }},
-      Named{"Tanh", TanhOf},
+      NamedFunction{"Abs", [](const Number& x) -> Real { return Magnitude(x); }},
+      NamedFunction{"Erf",
+                    [](const Number& x) {
+                      return Apply({ErfOf, -One(), One(), 0, 0, EstimateErf}, x);
+                    }},
+      NamedFunction{"Exp",
+                    [](const Number& x) {
+                      return Apply({ExpOf, kZero, Number::Infinity(1), 0, 1, EstimateExp}, x);
+                    }},
+      NamedFunction{"HardSwish", [](const Number& x) -> Real { return HardSwishOf(x); }},
+      NamedFunction{"Identity", [](const Number& x) -> Real { return x; }},
+      NamedFunction{"Log", LogarithmOf},
+      NamedFunction{"Mish",
+                    [](const Number& x) {
+                      return Apply({Mish, kZero, Number::Infinity(1), 0, 0, EstimateMish}, x);
+                    }},
+      NamedFunction{"Neg", [](const Number& x) -> Real { return -x; }},
+      NamedFunction{"Reciprocal", [](const Number& x) -> Real { return One() / x; }},
+      NamedFunction{"Relu", [](const Number& x) -> Real { return Greater(x, kZero); }},
+      NamedFunction{"Sigmoid", SigmoidOf},
+      NamedFunction{"Softplus", Softplus},
+      NamedFunction{"Sqrt", [](const Number& x) { return RootOf(x, 2); }},
+      NamedFunction{"Tanh", TanhOf},
   };
-  const auto* found = std::ranges::find(kFunctions, node.node().op_type, &Named::op_type);
+  const auto* found = std::ranges::find(kFunctions, node.node().op_type, &NamedFunction::op_type);
   if (found == kFunctions.end()) return WithParameters(node);
   return Function(found->apply);
 }

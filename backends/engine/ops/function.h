@@ -1,5 +1,5 @@
-// Functions of one real as the specification has them: exact where they are rational, otherwise
-// enclosed as narrowly as their one rounding needs.
+// Functions of one real: exact if the result is rational, otherwise enclosed in intervals narrow
+// enough for the final rounding.
 #pragma once
 
 #include <functional>
@@ -21,9 +21,9 @@ Real SigmoidOf(const Number& x);
 Real TanhOf(const Number& x);
 /// The root of degree n of a number; NaN below zero.
 Real RootOf(const Number& x, unsigned long n);
-/// x to the power y, as IEEE 754 pow has it but for the sign of zero.
+/// x to the power y, as pow of IEEE 754 defines it except for the sign of zero.
 Real PowerOf(const Number& x, const Number& y);
-/// The same modulo 2^64, however large; nullopt unless both are integers, y not negative.
+/// The same modulo 2^64 for integers x and y >= 0; nullopt for others.
 std::optional<Number> ModularPower(const Number& x, const Number& y);
 
 }  // namespace qtx::backend::engine

@@ -155,19 +155,19 @@ StepResult PrepareGather(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(Dims to, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(std::move(to)));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&data, 1), y, Plain::kAny));
-  const std::int64_t inner = Product(After(from, axis + 1));
+  const std::int64_t slice = Product(After(from, axis + 1));
   const std::int64_t size = from[axis];
   const std::int64_t outer = Product(std::span(from).first(axis));
   const auto sources = [=, outside = node.Breaks("C4", "")]() -> Result<Sources> {
     Sources firsts;
     for (const std::int64_t index : IndicesOf(indices->tensor)) {
       QTX_ASSIGN_OR_RETURN(const std::int64_t at, Inside(index, size, outside));
-      firsts.push_back(at * inner);
+      firsts.push_back(at * slice);
     }
     Sources all;
     for (std::int64_t o = 0; o < outer; ++o) {
       for (const std::int64_t first : firsts) {
-        for (std::int64_t i = 0; i < inner; ++i) all.push_back(o * size * inner + first + i);
+        for (std::int64_t i = 0; i < slice; ++i) all.push_back(o * size * slice + first + i);
       }
     }
     return all;

@@ -11,9 +11,9 @@ namespace {
 // The taps of one channel, again for each channel of the group.
 Walk OverChannels(Walk plane, std::int64_t channels, Pair stride) {
   plane.terms *= static_cast<double>(channels);
-  plane.taps_at = [inner = std::move(plane.taps_at), channels, stride](std::int64_t position,
-                                                                       std::vector<Pair>& taps) {
-    inner(position, taps);
+  plane.taps_at = [taps_of_channel = std::move(plane.taps_at), channels, stride](
+                      std::int64_t position, std::vector<Pair>& taps) {
+    taps_of_channel(position, taps);
     if (channels == 0) taps.clear();
     const std::size_t count = taps.size();
     for (std::int64_t c = 1; c < channels; ++c) {

@@ -21,13 +21,8 @@ constexpr Term kNearlyNothing{0x1p-800, 1};
 
 class GeneralSoftmax : public Step {
  public:
-  GeneralSoftmax(const Value* x, Value* y, const SoftmaxRows& rows, std::string place)
-      : x_(x),
-        y_(y),
-        place_(std::move(place)),
-        outer_(rows.outer),
-        length_(rows.length),
-        inner_(rows.inner) {}
+  GeneralSoftmax(const Value* x, Value* y, const AxisRows& rows, std::string place)
+      : x_(x), y_(y), place_(std::move(place)), rows_(rows) {}
 
   Result<void> Run() override {
     if (y_->tensor.bytes.empty()) return {};
@@ -35,10 +30,8 @@ class GeneralSoftmax : public Step {
     values_.clear();
     for (const Term& real : reals) values_.push_back(ValueOf(real));
     RealWriter writer(y_->tensor);
-    for (std::int64_t outer = 0; outer < outer_; ++outer) {
-      for (std::int64_t inner = 0; inner < inner_; ++inner) {
-        QTX_RETURN_IF_ERROR(RunRow(outer * length_ * inner_ + inner, writer));
-      }
+    for (std::int64_t row = 0; row < rows_.count(); ++row) {
+      QTX_RETURN_IF_ERROR(RunRow(rows_.First(row), writer));
     }
     writer.Finish();
     return {};
@@ -55,7 +48,7 @@ class GeneralSoftmax : public Step {
   // NaN where the row holds a NaN, plus infinity or nothing but minus infinity: it has no shares.
   DoubleDouble Largest(std::int64_t first, std::int64_t end) const {
     DoubleDouble largest{-kInfinity, 0};
-    for (std::int64_t i = first; i < end; i += inner_) {
+    for (std::int64_t i = first; i < end; i += rows_.stride) {
       if (std::isnan(At(i).high)) return At(i);
       if (Less(largest, At(i))) largest = At(i);
     }
@@ -63,12 +56,12 @@ class GeneralSoftmax : public Step {
   }
 
   Result<void> RunRow(std::int64_t first, RealWriter& writer) {
-    const std::int64_t end = first + length_ * inner_;
+    const std::int64_t end = first + rows_.length * rows_.stride;
     const DoubleDouble largest = Largest(first, end);
     const Term nan{kNan, 1};
     exponentials_.clear();
     Row row;
-    for (std::int64_t i = first; i < end; i += inner_) {
+    for (std::int64_t i = first; i < end; i += rows_.stride) {
       if (std::isnan(largest.high)) {
         writer.Put(i, {&nan, 1});
         continue;
@@ -81,7 +74,7 @@ class GeneralSoftmax : public Step {
       if (less) row.rest = row.rest + exponentials_.back();
     }
     for (std::size_t k = 0; k < exponentials_.size(); ++k) {
-      const std::int64_t element = first + static_cast<std::int64_t>(k) * inner_;
+      const std::int64_t element = first + static_cast<std::int64_t>(k) * rows_.stride;
       if (PutShare(element, exponentials_[k], !Less(At(element), largest), row, writer)) continue;
       return Error{ErrorCode::kUnsupported, place_, "a rounding too close to a tie"};
     }
@@ -123,7 +116,7 @@ class GeneralSoftmax : public Step {
   // has an absolute error.
   bool PutQuotient(std::int64_t element, const DoubleDouble& value, RealWriter& writer) const {
     if (value.high == 0) return writer.PutBetween(element, {}, {&kNearlyNothing, 1});
-    const double additions = static_cast<double>(length_);
+    const double additions = static_cast<double>(rows_.length);
     const double error = value.high * std::ldexp(additions + 0x1p12, -103);
     const std::array<Term, 3> low{Term{value.high, 1}, Term{value.low, 1}, Term{-error, 1}};
     const std::array<Term, 3> high{Term{value.high, 1}, Term{value.low, 1}, Term{error, 1}};
@@ -133,32 +126,26 @@ class GeneralSoftmax : public Step {
   const Value* x_;
   Value* y_;
   std::string place_;
-  std::int64_t outer_, length_, inner_;
+  AxisRows rows_;
   std::vector<DoubleDouble> values_, exponentials_;
 };
 
 }  // namespace
 
-SoftmaxRows SoftmaxRowsOf(const NodePlan& node, const format::Dims& dims) {
+AxisRows SoftmaxRowsOf(const NodePlan& node, const format::Dims& dims) {
   const bool flattens = node.opset() < 13;  // softmax.S4
-  const std::size_t axis = AxisOf(node.Int("axis"), dims.size());
-  SoftmaxRows rows;
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    const bool summed = d == axis || (d > axis && flattens);
-    (summed ? rows.length : d < axis ? rows.outer : rows.inner) *= dims[d];
-  }
-  return rows;
+  return RowsOf(dims, AxisOf(node.Int("axis"), dims.size()), flattens);
 }
 
 std::unique_ptr<Step> MakeGeneralSoftmax(const NodePlan& node, const Value* x, Value* y,
-                                         const SoftmaxRows& rows) {
+                                         const AxisRows& rows) {
   return std::make_unique<GeneralSoftmax>(x, y, rows, node.Because({}).where);
 }
 
 StepResult PrepareGeneralSoftmax(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const format::Dims& dims = x->tensor.dims;
-  const SoftmaxRows rows = SoftmaxRowsOf(node, dims);
+  const AxisRows rows = SoftmaxRowsOf(node, dims);
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&x, 1), y, Plain::kNumbers));
   if (!IsRealOutput(x->tensor.elem_type) || !IsRealOutput(y->tensor.elem_type)) {

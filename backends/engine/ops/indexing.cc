@@ -5,6 +5,15 @@
 
 namespace qtx::backend::engine {
 
+AxisRows RowsOf(const format::Dims& dims, std::size_t axis, bool to_end) {
+  AxisRows rows;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const bool along = d == axis || (d > axis && to_end);
+    (along ? rows.length : d < axis ? rows.outer : rows.stride) *= dims[d];
+  }
+  return rows;
+}
+
 format::Dims BroadcastDims(const format::Dims& a, const format::Dims& b) {
   const std::size_t rank = std::max(a.size(), b.size());
   format::Dims dims(rank, 1);

@@ -15,6 +15,20 @@ inline std::int64_t Product(std::span<const std::int64_t> dims) {
   return *format::ElementCount(dims);
 }
 
+/// The rows of a tensor along an axis: `length` elements, `stride` apart.
+struct AxisRows {
+  std::int64_t outer = 1, length = 1, stride = 1;
+
+  std::int64_t count() const { return outer * stride; }
+  /// The first element of row `row`, in a tensor whose rows have `elements` elements.
+  std::int64_t First(std::int64_t row, std::int64_t elements) const {
+    return row / stride * elements * stride + row % stride;
+  }
+  std::int64_t First(std::int64_t row) const { return First(row, length); }
+};
+/// Rows along `axis` or, if they run to the end of the tensor, over it and all axes after it.
+AxisRows RowsOf(const format::Dims& dims, std::size_t axis, bool to_end = false);
+
 /// Multidirectional broadcast of two shapes.  REQUIRES: they do.
 format::Dims BroadcastDims(const format::Dims& a, const format::Dims& b);
 

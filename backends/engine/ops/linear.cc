@@ -24,7 +24,7 @@ struct Parameters {
   Error bad_scale, bad_zero_point;  // what is found at run time
 };
 
-// The parameters as they are now. Each scale is a binary32 (quantize_linear.C2).
+// The parameters of the present run. Each scale is a binary32 (quantize_linear.C2).
 Result<Quantization> Read(const Parameters& p) {
   Quantization q = p.granularity;
   const NumberReader scales(p.scale->tensor);
@@ -88,7 +88,7 @@ class Linear : public Step {
     for (std::int64_t i = 0; i < format::ElementCount(to); ++i) writer.Put(i, reader(i));
   }
 
-  // In the arithmetic's own steps.
+  // By the rule of the arithmetic.
   void Change(Tensor& integers) {
     const Tensor& from = quantizes_ ? x_->tensor : integers;
     Tensor& to = quantizes_ ? integers : y_->tensor;

@@ -12,17 +12,13 @@ namespace {
 
 class SoftmaxStep : public Step {
  public:
-  SoftmaxStep(const Value* x, Value* y, const SoftmaxRows& rows, bool logarithms)
+  SoftmaxStep(const Value* x, Value* y, const AxisRows& rows, bool logarithms)
       : x_(x), y_(y), rows_(rows), logarithms_(logarithms) {}
 
   Result<void> Run() override {
     const NumberReader x(x_->tensor);
     NumberWriter writer(y_->tensor);
-    for (std::int64_t outer = 0; outer < rows_.outer; ++outer) {
-      for (std::int64_t inner = 0; inner < rows_.inner; ++inner) {
-        RunRow(outer * rows_.length * rows_.inner + inner, x, writer);
-      }
-    }
+    for (std::int64_t row = 0; row < rows_.count(); ++row) RunRow(rows_.First(row), x, writer);
     return {};
   }
 
@@ -32,7 +28,7 @@ class SoftmaxStep : public Step {
     std::vector<std::int64_t> finite;
     std::vector<Number> numbers;
     for (std::int64_t i = 0; i < rows_.length; ++i) {
-      const std::int64_t element = first + i * rows_.inner;
+      const std::int64_t element = first + i * rows_.stride;
       Number number = x(element);
       largest = Greater(largest, number);
       if (!number.finite()) continue;
@@ -43,7 +39,7 @@ class SoftmaxStep : public Step {
     const bool shares = largest.finite();
     const Number nothing = logarithms_ ? Number::Infinity(-1) : Number();
     for (std::int64_t i = 0; i < rows_.length; ++i) {
-      writer.Put(first + i * rows_.inner, shares ? nothing : Number::Nan());
+      writer.Put(first + i * rows_.stride, shares ? nothing : Number::Nan());
     }
     if (!shares) return;
     for (Number& number : numbers) number = number - largest;
@@ -70,13 +66,13 @@ class SoftmaxStep : public Step {
 
   const Value* x_;
   Value* y_;
-  SoftmaxRows rows_;
+  AxisRows rows_;
   bool logarithms_;
 };
 
 }  // namespace
 
-std::unique_ptr<Step> MakeSoftmaxRows(const Value* x, Value* y, const SoftmaxRows& rows,
+std::unique_ptr<Step> MakeSoftmaxRows(const Value* x, Value* y, const AxisRows& rows,
                                       bool logarithms) {
   return std::make_unique<SoftmaxStep>(x, y, rows, logarithms);
 }
@@ -84,7 +80,7 @@ std::unique_ptr<Step> MakeSoftmaxRows(const Value* x, Value* y, const SoftmaxRow
 StepResult PrepareLogSoftmax(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const format::Dims& dims = x->tensor.dims;
-  const SoftmaxRows rows = SoftmaxRowsOf(node, dims);
+  const AxisRows rows = SoftmaxRowsOf(node, dims);
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&x, 1), y, Plain::kDouble));
   return MakeSoftmaxRows(x, y, rows, true);

@@ -53,7 +53,7 @@ class MatMul : public Step {
         range_(range),
         addend_(std::move(addend)),
         requantizer_(std::move(requantizer)) {
-    // Matrices of a that meet the same b, one behind the other, are one with more rows.
+    // Consecutive matrices of a that are multiplied with the same b are one matrix with more rows.
     merged_ = p_.b && p_.b_matrices == 1 && !p_.transpose_a && InOrder(p_.a_matrix);
     const std::int64_t rows =
         merged_ ? p_.rows * static_cast<std::int64_t>(p_.a_matrix.size()) : p_.rows;
@@ -67,25 +67,25 @@ class MatMul : public Step {
   }
   const PackedWeights<W>& packed() const { return packed_[0]; }
 
-  Result<void> Hold(const NodePlan& node) {
-    QTX_ASSIGN_OR_RETURN(a_, node.HeldInput(0, Layout::kRowMajor));
+  Result<void> FindBuffers(const NodePlan& node) {
+    QTX_ASSIGN_OR_RETURN(a_, node.InputBuffer(0, Layout::kRowMajor));
     if (!p_.b) {
-      QTX_ASSIGN_OR_RETURN(b_, node.HeldInput(1, Layout::kRowMajor));
+      QTX_ASSIGN_OR_RETURN(b_, node.InputBuffer(1, Layout::kRowMajor));
     }
     if (Copies()) {
       QTX_ASSIGN_OR_RETURN(
           scratch_,
           node.Scratch(static_cast<std::int64_t>(offsets_.size() * sizeof(A)) * p_.depth));
     }
-    QTX_ASSIGN_OR_RETURN(y_, node.HeldOutput(p_.dims, Layout::kRowMajor));
+    QTX_ASSIGN_OR_RETURN(y_, node.OutputBuffer(p_.dims, Layout::kRowMajor));
     return {};
   }
 
   Result<void> Run() override {
     const std::size_t products = merged_ ? 1 : p_.a_matrix.size();
     for (std::size_t i = 0; i < products; ++i) {
-      const std::byte* held = a_->data + p_.a_matrix[i] * p_.ASize() * (p_.eight_bits ? 1 : 2);
-      const A* a = Copies() ? Load(held) : reinterpret_cast<const A*>(held);
+      const std::byte* elements = a_->data + p_.a_matrix[i] * p_.ASize() * (p_.eight_bits ? 1 : 2);
+      const A* a = Copies() ? Load(elements) : reinterpret_cast<const A*>(elements);
       const auto matrix = static_cast<std::size_t>(p_.b_matrix[i]);
       const std::optional<PackedWeights<W>> computed =
           p_.b ? std::nullopt : std::optional(PackMatrix(Widened(matrix).data()));
@@ -134,10 +134,10 @@ class MatMul : public Step {
     return values;
   }
 
-  // The rows of a as operands, one behind the other.
-  const A* Load(const std::byte* held) {
+  // The contiguous rows of a as operands.
+  const A* Load(const std::byte* elements) {
     A* to = reinterpret_cast<A*>(scratch_->data);
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(held);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(elements);
     const auto count = static_cast<std::int64_t>(offsets_.size()) * p_.depth;
     if (!p_.transpose_a) {
       if constexpr (sizeof(A) == 2) all_.widen(bytes, count, p_.a.offset, to);
@@ -145,15 +145,15 @@ class MatMul : public Step {
     }
     for (std::int64_t k = 0; k < p_.depth; ++k) {
       for (std::int64_t r = 0; r < p_.rows; ++r) {
-        to[r * p_.depth + k] = Element(held, k * p_.rows + r);
+        to[r * p_.depth + k] = Element(elements, k * p_.rows + r);
       }
     }
     return to;
   }
 
-  A Element(const std::byte* held, std::int64_t i) const {
-    if (!p_.eight_bits) return static_cast<A>(reinterpret_cast<const std::int16_t*>(held)[i]);
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(held);
+  A Element(const std::byte* elements, std::int64_t i) const {
+    if (!p_.eight_bits) return static_cast<A>(reinterpret_cast<const std::int16_t*>(elements)[i]);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(elements);
     if constexpr (sizeof(A) == 1) return bytes[i];
     const int stored = all_.signed_bytes ? static_cast<std::int8_t>(bytes[i]) : bytes[i];
     return static_cast<A>(stored - p_.a.offset);
@@ -169,15 +169,15 @@ class MatMul : public Step {
   bool merged_ = false;
   std::vector<std::int64_t> offsets_;
   std::vector<PackedWeights<W>> packed_;
-  Held* a_ = nullptr;
-  Held* b_ = nullptr;
-  Held* y_ = nullptr;
-  Held* scratch_ = nullptr;
+  Buffer* a_ = nullptr;
+  Buffer* b_ = nullptr;
+  Buffer* y_ = nullptr;
+  Buffer* scratch_ = nullptr;
 };
 
 template <typename Step>
 StepResult WithValues(const NodePlan& node, std::unique_ptr<Step> step) {
-  QTX_RETURN_IF_ERROR(step->Hold(node));
+  QTX_RETURN_IF_ERROR(step->FindBuffers(node));
   return step;
 }
 
@@ -188,7 +188,7 @@ StepResult Finish(const NodePlan& node, Problem p) {
   const std::vector<std::int32_t>& addend = *taken;
   auto requantizer = Requantizer::Make(p.channels, p.y, kernels, p.epilogue);
   if (!requantizer.has_value()) return node.Because(requantizer.error());
-  // A computed b is packed in every run: no time to prove anything of its pairs.
+  // A computed b is packed at each run, where a proof about its pairs would take too long.
   const bool bytes = p.eight_bits && (p.b || kernels.bytes.pair_limit == 0);
   const std::vector<std::int16_t> values = p.b ? p.b->values : std::vector<std::int16_t>();
   if (bytes) {

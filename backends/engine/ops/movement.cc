@@ -7,8 +7,8 @@
 namespace qtx::backend::engine {
 namespace {
 
-/// y[i] = x[index[i]]; where the index is -1, the padding element. An empty index means all in
-/// order.
+/// y[i] = x[index[i]], or the padding element if index[i] is -1. An empty index stands for 0, 1, 2,
+/// ...
 class Move : public Step {
  public:
   Move(Converted x, Value* y, std::vector<std::int64_t> index, std::vector<std::byte> padding = {})
@@ -78,7 +78,7 @@ std::span<const std::byte> Converted::Get() {
 StepResult MakeMove(const NodePlan& node, const Value* x, Value* y, std::vector<std::int64_t> index,
                     const Value* padding) {
   auto converted = Converted::Make(node, x, y->tensor);
-  // A constant beside bytes is converted once.
+  // Padding of whole bytes is converted once.
   const bool known = padding == nullptr || padding->constant;
   if (!converted.has_value() || !known) {
     return MakeGeneralMove(node, {x}, y, std::move(index), padding);

@@ -1,5 +1,5 @@
 // BatchNormalization, InstanceNormalization, LayerNormalization, RMSNormalization: statistics are
-// exact rationals, and of the root no more is known than the rounding needs.
+// exact rationals, and the root has as many bits as the rounding needs.
 #include <cmath>
 #include <utility>
 
@@ -208,7 +208,6 @@ StepResult PrepareInstanceNormalization(const NodePlan& node) {
 }
 
 StepResult PrepareBatchNormalization(const NodePlan& node) {
-  if (node.Int("training_mode") != 0) return node.Unsupported("training_mode");
   std::vector<const Value*> inputs;
   for (std::size_t i = 0; i < 5; ++i) {
     QTX_ASSIGN_OR_RETURN(const Value* input, node.Input(i));

@@ -16,21 +16,21 @@ namespace qtx::backend::engine {
 namespace {
 
 struct Pool {
-  format::Tensor x, y;  // as held: types and dims
+  format::Tensor x, y;  // types and dims of the buffers
   Window window;
 };
 
-// An 8-bit pool over held images: whole pixels, all channels side by side.
-class HeldPool : public Step {
+// An 8-bit pool over images with their channels last: all channels of a pixel at once.
+class EightBitPool : public Step {
  public:
-  HeldPool(const NodePlan& node, Pool pool) : pool_(std::move(pool)), threads_(node.threads()) {
+  EightBitPool(const NodePlan& node, Pool pool) : pool_(std::move(pool)), threads_(node.threads()) {
     batch_ = pool_.x.dims[0];
     channels_ = pool_.x.dims[1];
   }
 
-  Result<void> Hold(const NodePlan& node) {
-    QTX_ASSIGN_OR_RETURN(x_, node.HeldInput(0, Layout::kChannelsLast));
-    QTX_ASSIGN_OR_RETURN(y_, node.HeldOutput(pool_.y.dims, Layout::kChannelsLast));
+  Result<void> FindBuffers(const NodePlan& node) {
+    QTX_ASSIGN_OR_RETURN(x_, node.InputBuffer(0, Layout::kChannelsLast));
+    QTX_ASSIGN_OR_RETURN(y_, node.OutputBuffer(pool_.y.dims, Layout::kChannelsLast));
     return {};
   }
 
@@ -59,8 +59,8 @@ class HeldPool : public Step {
 
   Pool pool_;
   std::int64_t batch_ = 1, channels_ = 1;
-  Held* x_ = nullptr;
-  Held* y_ = nullptr;
+  Buffer* x_ = nullptr;
+  Buffer* y_ = nullptr;
 
  private:
   void RunLine(std::int64_t image, std::int64_t oy) const {
@@ -74,18 +74,18 @@ class HeldPool : public Step {
   Threads& threads_;
 };
 
-class AveragePool : public HeldPool {
+class AveragePool : public EightBitPool {
  public:
   /// `requantizers`: one for each number of elements that a mean is taken of.
   AveragePool(const NodePlan& node, Pool pool, PerTensor input, bool count_padding,
               std::map<std::int64_t, Requantizer> requantizers)
-      : HeldPool(node, std::move(pool)),
+      : EightBitPool(node, std::move(pool)),
         input_(input),
         is_signed_(node.kernels().signed_bytes),
         count_padding_(count_padding),
         requantizers_(std::move(requantizers)) {}
 
-  /// What the mean over these taps divides by; padding that counts is real zero.
+  /// The divisor of the mean over these taps; padding that counts is real zero.
   static std::int64_t Count(const Taps& rows, const Taps& columns, bool count_padding) {
     const std::int64_t count =
         count_padding ? rows.counted * columns.counted : rows.count * columns.count;
@@ -127,11 +127,11 @@ class AveragePool : public HeldPool {
 };
 
 // Sums and one division in binary32, in row-major order: float32.S3.
-class FloatAveragePool : public HeldPool {
+class FloatAveragePool : public EightBitPool {
  public:
   FloatAveragePool(const NodePlan& node, Pool pool, const PerTensor& input, const PerTensor& output,
                    bool count_padding)
-      : HeldPool(node, std::move(pool)),
+      : EightBitPool(node, std::move(pool)),
         output_(output),
         kernels_(node.kernels()),
         count_padding_(count_padding) {
@@ -167,14 +167,14 @@ class FloatAveragePool : public HeldPool {
   std::array<float, 256> table_{};
 };
 
-// AVERAGE_POOL_2D: sums of stored values divided by their number, half away (tflite.S7). Which way
-// a tie goes depends on the sign, so stored values are those of the declared type.
-class TfliteAveragePool : public HeldPool {
+// AVERAGE_POOL_2D: the mean of stored values, rounded half away from zero (tflite.S7). A tie
+// depends on the sign, so the stored values of the declared type are averaged.
+class TfliteAveragePool : public EightBitPool {
  public:
   TfliteAveragePool(const NodePlan& node, Pool pool, const PerTensor& output, bool is_signed)
-      : HeldPool(node, std::move(pool)), output_(output) {
-    held_signed_ = node.kernels().signed_bytes;
-    lift_ = is_signed == held_signed_ ? 0 : is_signed ? -128 : 128;
+      : EightBitPool(node, std::move(pool)), output_(output) {
+    signed_bytes_ = node.kernels().signed_bytes;
+    lift_ = is_signed == signed_bytes_ ? 0 : is_signed ? -128 : 128;
   }
 
  private:
@@ -185,7 +185,7 @@ class TfliteAveragePool : public HeldPool {
     for (std::int64_t c = 0; c < channels_; ++c) {
       std::int64_t sum = 0;
       ForEachPixel(image, rows, columns, [&](const std::uint8_t* pixel) {
-        sum += held_signed_ ? static_cast<std::int8_t>(pixel[c]) : pixel[c];
+        sum += signed_bytes_ ? static_cast<std::int8_t>(pixel[c]) : pixel[c];
       });
       const std::int64_t mean = DivideHalfAway(sum + count * lift_, count) - lift_;
       out[c] = static_cast<std::uint8_t>(std::clamp(mean, output_.stored.min, output_.stored.max));
@@ -193,14 +193,14 @@ class TfliteAveragePool : public HeldPool {
   }
 
   PerTensor output_;
-  bool held_signed_ = false;
-  std::int64_t lift_ = 0;  // from a stored value as it is held to the declared one
+  bool signed_bytes_ = false;
+  std::int64_t lift_ = 0;  // from a byte of the buffer to the declared type's stored value
 };
 
-class MaxPool : public HeldPool {
+class MaxPool : public EightBitPool {
  public:
   MaxPool(const NodePlan& node, Pool pool, ByteTable table, bool converts)
-      : HeldPool(node, std::move(pool)),
+      : EightBitPool(node, std::move(pool)),
         table_(table),
         converts_(converts),
         is_signed_(node.kernels().signed_bytes) {}
@@ -239,8 +239,8 @@ Result<Pool> ReadEightBitPool(const NodePlan& node, bool global) {
   QTX_ASSIGN_OR_RETURN(const PoolShape shape, PoolShapeOf(node, global));
   QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
   QTX_ASSIGN_OR_RETURN(const format::Tensor y, node.OutputType(shape.to));
-  Pool pool{.x = HeldType(*x, node.kernels().signed_bytes),
-            .y = HeldType(y, node.kernels().signed_bytes),
+  Pool pool{.x = BufferType(*x, node.kernels().signed_bytes),
+            .y = BufferType(y, node.kernels().signed_bytes),
             .window = {}};
   QTX_ASSIGN_OR_RETURN(pool.window, WindowOf(node, shape.axes));
   return pool;
@@ -266,8 +266,8 @@ Result<std::map<std::int64_t, Requantizer>> RequantizersOf(const NodePlan& node,
 }
 
 template <typename Pool>
-StepResult Held(const NodePlan& node, std::unique_ptr<Pool> step) {
-  QTX_RETURN_IF_ERROR(step->Hold(node));
+StepResult WithBuffers(const NodePlan& node, std::unique_ptr<Pool> step) {
+  QTX_RETURN_IF_ERROR(step->FindBuffers(node));
   return step;
 }
 
@@ -284,8 +284,8 @@ StepResult MakeAveragePool(const NodePlan& node, bool global) {
     const auto output = PerTensorOf(pool.y);
     if (!output.has_value()) return node.Because(output.error());
     if (format::BitWidth(pool.y.elem_type) != 8) return node.Unsupported("a result of other bits");
-    return Held(node, std::make_unique<FloatAveragePool>(node, std::move(pool), *input, *output,
-                                                         count_padding));
+    return WithBuffers(node, std::make_unique<FloatAveragePool>(node, std::move(pool), *input,
+                                                                *output, count_padding));
   }
   QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
   QTX_ASSIGN_OR_RETURN(const format::Tensor y, node.OutputParameters());
@@ -294,14 +294,14 @@ StepResult MakeAveragePool(const NodePlan& node, bool global) {
     if (count_padding) return node.Unsupported("padding that counts");
     const bool is_signed = x->elem_type == format::ElementType::kInt8Q;
     const PerTensor output = *PerTensorOf(pool.y);
-    return Held(node,
-                std::make_unique<TfliteAveragePool>(node, std::move(pool), output, is_signed));
+    return WithBuffers(
+        node, std::make_unique<TfliteAveragePool>(node, std::move(pool), output, is_signed));
   }
   auto requantizers = RequantizersOf(node, pool, input->scale, count_padding);
   if (!requantizers.has_value()) return node.Because(requantizers.error());
   auto step = std::make_unique<AveragePool>(node, std::move(pool), *input, count_padding,
                                             *std::move(requantizers));
-  QTX_RETURN_IF_ERROR(step->Hold(node));
+  QTX_RETURN_IF_ERROR(step->FindBuffers(node));
   return step;
 }
 
@@ -321,7 +321,7 @@ StepResult PrepareMaxPool(const NodePlan& node) {
       !SameReals(pool.x, pool.y) || format::StoredRange(pool.y.elem_type, *pool.y.quantization) !=
                                         format::StorageRange(pool.y.elem_type);
   auto step = std::make_unique<MaxPool>(node, std::move(pool), *table, converts);
-  QTX_RETURN_IF_ERROR(step->Hold(node));
+  QTX_RETURN_IF_ERROR(step->FindBuffers(node));
   return step;
 }
 

@@ -1,4 +1,4 @@
-// What the pools share: their windows.
+// The windows of the pools.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace qtx::backend::engine {
 
-/// A pool over the spatial axes of x[N, C, ...], whatever its elements are.
+/// A pool over the spatial axes of x[N, C, ...].
 struct PoolShape {
   std::vector<WindowAxis> axes;
   std::int64_t planes = 0;  // N * C
   format::Dims to;          // dims of the result
 };
 
-/// Errors: those of WindowAxesOf; kUnsupported for windows that lie wholly in the padding where
-/// that does not count: neither a maximum nor a mean of nothing has a value.
+/// Errors: those of WindowAxesOf; kUnsupported if a window has no element: it is completely in
+/// padding that does not count.
 Result<PoolShape> PoolShapeOf(const NodePlan& node, bool global);
 
-/// Whether padding takes part in a mean, as real zeros.
+/// True if a mean includes padding, as real zeros.
 bool CountsPadding(const NodePlan& node, bool global);
 
 }  // namespace qtx::backend::engine

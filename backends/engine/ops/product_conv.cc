@@ -26,7 +26,7 @@ std::vector<std::int16_t> ChannelsLast(const ConvPlan& plan) {
   return values;
 }
 
-// What of a window lies together: whole lines of taps, unless dilation or groups part them.
+// The contiguous parts of a window: whole lines of taps, or single taps with dilation or groups.
 std::vector<Stretch> StretchesOf(const ConvPlan& plan, const PaddedImage& image) {
   const WindowAxis& line = plan.axes.back();
   const bool together = plan.groups == 1 && line.dilation == 1;
@@ -40,8 +40,8 @@ std::vector<Stretch> StretchesOf(const ConvPlan& plan, const PaddedImage& image)
   return stretches;
 }
 
-/// A and W: operands of the kernels. Held elements are used where they are when they are operands
-/// without padding; else they are copied to `image`.
+/// A and W: operands of the kernels. Elements of the buffer are used in place if they are operands
+/// and there is no padding; otherwise they are copied to `image`.
 template <typename A, typename W>
 class ProductConv : public Step {
  public:
@@ -60,13 +60,13 @@ class ProductConv : public Step {
         weights_(std::move(weights)),
         requantizer_(std::move(requantizer)) {}
 
-  Result<void> Hold(const NodePlan& node, const format::Tensor& y) {
-    QTX_ASSIGN_OR_RETURN(x_, node.HeldInput(0, Layout::kChannelsLast));
+  Result<void> FindBuffers(const NodePlan& node, const format::Tensor& y) {
+    QTX_ASSIGN_OR_RETURN(x_, node.InputBuffer(0, Layout::kChannelsLast));
     if (Copies()) {
       QTX_ASSIGN_OR_RETURN(scratch_,
                            node.Scratch(image_.size() * static_cast<std::int64_t>(sizeof(A))));
     }
-    QTX_ASSIGN_OR_RETURN(y_, node.HeldOutput(y.dims, Layout::kChannelsLast));
+    QTX_ASSIGN_OR_RETURN(y_, node.OutputBuffer(y.dims, Layout::kChannelsLast));
     return {};
   }
 
@@ -89,9 +89,9 @@ class ProductConv : public Step {
   bool Widens() const { return !kBytes && eight_bits_; }
   bool Copies() const { return Widens() || !image_.plain(); }
 
-  const A* Load(const std::byte* held) {
+  const A* Load(const std::byte* elements) {
     A* to = reinterpret_cast<A*>(scratch_->data);
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(held);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(elements);
     if constexpr (kBytes) {
       image_.Fill(
           bytes, static_cast<A>(x_type_.offset), to, threads_,
@@ -103,7 +103,7 @@ class ProductConv : public Step {
                   });
     } else {
       image_.Fill(
-          reinterpret_cast<const std::int16_t*>(held), A{0}, to, threads_,
+          reinterpret_cast<const std::int16_t*>(elements), A{0}, to, threads_,
           [](const std::int16_t* from, std::int64_t n, A* out) { std::copy_n(from, n, out); });
     }
     return to;
@@ -127,9 +127,9 @@ class ProductConv : public Step {
   Threads& threads_;
   std::vector<PackedWeights<W>> weights_;  // one a group
   Requantizer requantizer_;
-  Held* x_ = nullptr;
-  Held* y_ = nullptr;
-  Held* scratch_ = nullptr;
+  Buffer* x_ = nullptr;
+  Buffer* y_ = nullptr;
+  Buffer* scratch_ = nullptr;
 };
 
 template <typename A, typename W>
@@ -161,7 +161,7 @@ StepResult Finish(const NodePlan& node, const ConvPlan& plan, const ProductKerne
                   std::vector<PackedWeights<W>> weights, Requantizer requantizer) {
   auto step = std::make_unique<ProductConv<A, W>>(node, plan, kernels, std::move(weights),
                                                   std::move(requantizer));
-  QTX_RETURN_IF_ERROR(step->Hold(node, plan.y));
+  QTX_RETURN_IF_ERROR(step->FindBuffers(node, plan.y));
   return step;
 }
 

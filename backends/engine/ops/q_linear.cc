@@ -13,7 +13,7 @@ namespace {
 using format::Dims;
 using format::ElementType;
 
-// Products of bytes of which so many certainly fit 32 bits.
+// The number of products of bytes whose sum certainly fits 32 bits.
 constexpr std::int64_t kLongestByteSum = ((std::int64_t{1} << 31) - 1) / (std::int64_t{255} * 255);
 
 // Tensor `value` with its scale and zero point in the two inputs after it; a vector of them varies
@@ -35,7 +35,7 @@ Result<void> SetOutput(const NodePlan& node, std::size_t scale, ElementType type
   return {};
 }
 
-// The node's attributes but `names`.
+// The node's attributes except `names`.
 std::vector<format::Attribute> AttributesWithout(const NodePlan& node,
                                                  std::initializer_list<std::string_view> names) {
   std::vector<format::Attribute> kept;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/elements.h"
-#include "engine/inner.h"
+#include "engine/nested_model.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -33,7 +33,7 @@ Result<std::vector<float>> ScalesOf(const Value* value) {
   return scales;
 }
 
-// The parameters as they are now.
+// The parameters of the present run.
 Result<Quantization> Read(const CallParameters& p) {
   Quantization q;
   q.axis = p.axis;
@@ -163,11 +163,11 @@ class Call : public Step {
   Result<Dims> Prepare(const QuantizedCall& call) {
     auto building = Build(call);
     if (!building.has_value()) return OfNode(building.error());
-    auto inner = PrepareInner(building->model, kernels_, threads_, building->bias_factor);
-    if (!inner.has_value()) return OfNode(inner.error());
+    auto nested = PrepareNested(building->model, kernels_, threads_, building->bias_factor);
+    if (!nested.has_value()) return OfNode(nested.error());
     inputs_ = std::move(building->inputs);
-    prepared_ = std::move(inner->prepared);
-    return std::move(inner->dims);
+    prepared_ = std::move(nested->prepared);
+    return std::move(nested->dims);
   }
   void SetOutput(Value* y) { y_ = y; }
 

@@ -1,5 +1,5 @@
-// Operators whose tensors are plain integers with scales and zero points beside them, as calls of
-// the operator on quantized tensors that they stand for.
+// QLinear and Integer operators, whose inputs are plain integers, scales and zero points, computed
+// as the ordinary operator on quantized tensors.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace qtx::backend::engine {
 
-/// Scale and zero point of a tensor: constant or computed.
+/// Scale and zero point of a tensor, constant or computed by the model.
 struct CallParameters {
   const Value* scale = nullptr;       // null: 1
   const Value* zero_point = nullptr;  // null: 0
-  std::vector<std::int64_t> axis;     // that they vary along; none: one for all
+  std::vector<std::int64_t> axis;     // along which they vary; empty: per tensor
 };
 
 struct CallInput {
@@ -41,7 +41,7 @@ struct QuantizedCall {
 Result<CallParameters> ReadParameters(const NodePlan& node, std::size_t scale,
                                       std::size_t zero_point, std::int64_t channel_axis = 0);
 
-/// Prepared now where all parameters are constant, else whenever it runs.
+/// The nested model is prepared at once if all parameters are constant, else at each run.
 /// Errors: kInvalid with the node's clause for scales that are not positive and finite; those of
 /// the call itself.
 StepResult MakeCall(const NodePlan& node, QuantizedCall call);

@@ -13,7 +13,7 @@ using format::ElementType;
 using format::Quantization;
 using format::Tensor;
 
-// Those of a type that is not quantized: the reals are the stored values.
+// Parameters of a type that is not quantized: the reals are the stored values.
 const Quantization& ParametersOf(const Tensor& tensor) {
   static const Quantization kNone = [] {
     Quantization none;

@@ -11,19 +11,19 @@
 
 namespace qtx::backend::engine {
 
-/// The most elements a tensor may have as terms: those take as many bytes as a tensor may.
+/// Limit on the elements of a tensor as terms, so that these take at most kMaxTensorBytes.
 inline constexpr std::int64_t kMostReals =
     format::kMaxTensorBytes / static_cast<std::int64_t>(sizeof(Term));
 
-/// True for the types of numbers that the engine does not compute with: integers, BOOL and floats
-/// other than FLOAT that are not quantized (exact.S10, cast.S5 to cast.S10).
+/// True for types that are not quantized, except FLOAT: integers, BOOL and other floats (exact.S10,
+/// cast.S5 to cast.S10).
 bool IsPlainNumber(format::ElementType type);
 
 /// Checks that a tensor's elements are reals: FLOAT, or quantized of any type and granularity, with
 /// as many parameters as its shape asks for.  Errors: kUnsupported for other types, for a scaled
 /// float or bipolar type with an offset, for parameters that do not fit, above kMostReals elements.
 Result<void> CheckReals(const format::Tensor& tensor);
-/// The same; names node and value.
+/// The same, with node and value in the error's place.
 Result<void> CheckReals(const NodePlan& node, const Value& value);
 
 /// One Term for each element; NaN and infinities are terms too.  REQUIRES: CheckReals, or a plain
@@ -39,11 +39,11 @@ class RealWriter {
   explicit RealWriter(format::Tensor& to);
   /// Element `element` becomes (sum of terms) / divisor.
   void Put(std::int64_t element, std::span<const Term> terms, std::int64_t divisor = 1);
-  /// Puts a value known to lie between two, both finite; false when the two round differently, and
-  /// then what was put does not count.
+  /// Writes a value between two finite bounds. Returns false if the bounds round differently; the
+  /// element is then undefined.
   bool PutBetween(std::int64_t element, std::span<const Term> low, std::span<const Term> high,
                   std::int64_t divisor = 1);
-  /// Packs what was put.
+  /// Packs the elements into the tensor.
   void Finish();
 
  private:

@@ -180,11 +180,11 @@ Result<RecurrentPlan> RecurrentPlan::Read(const NodePlan& node, std::int64_t gat
 
 Result<std::vector<Activation>> RecurrentPlan::Activations(const NodePlan& node,
                                                            std::vector<Activation> usual) {
-  struct Named {
+  struct NamedFunction {
     std::string_view name;
     Activation function;
   };
-  static constexpr std::array<Named, 3> kKnown{
+  static constexpr std::array<NamedFunction, 3> kKnown{
       {{"Sigmoid", SigmoidOf}, {"Tanh", TanhOf}, {"Relu", ReluOf}}};
   std::vector<Activation> functions;
   const format::Attribute* attribute = node.node().Find("activations");  // of the right number
@@ -195,7 +195,7 @@ Result<std::vector<Activation>> RecurrentPlan::Activations(const NodePlan& node,
     return functions;
   }
   for (const std::string& name : attribute->strings) {
-    const auto* found = std::ranges::find(kKnown, name, &Named::name);
+    const auto* found = std::ranges::find(kKnown, name, &NamedFunction::name);
     if (found == kKnown.end()) return node.Unsupported("activation '" + name + "'");
     functions.push_back(found->function);
   }

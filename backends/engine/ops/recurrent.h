@@ -1,4 +1,4 @@
-// What LSTM and GRU share: sequences, directions, activations, and states that are never rounded.
+// LSTM and GRU: sequences, directions, activations, and the states, which are never rounded.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct RecurrentShape {
   bool reverse = false;  // the only direction
 };
 
-/// One step of one sequence in one direction, enclosed.
+/// The operands of one step of one sequence in one direction.
 struct CellInput {
   std::span<const Enclosed> x;     // of the step
   std::span<const Enclosed> w, r;  // of the direction, row-major
@@ -24,7 +24,7 @@ struct CellInput {
   std::size_t direction = 0;
 };
 using State = std::vector<Enclosed>;
-/// From the states h and c (GRU has no c) before the step to those after it.
+/// Replaces the states h and c (GRU has no c) by those after the step.
 using Cell = std::function<void(const CellInput& input, State& h, State& c)>;
 
 using Activation = Enclosed (*)(const Enclosed&);
@@ -36,8 +36,8 @@ class RecurrentPlan {
   static Result<RecurrentPlan> Read(const NodePlan& node, std::int64_t gates);
 
   const RecurrentShape& shape() const { return shape_; }
-  /// `count` activations for each direction; the usual ones when the node names none.
-  /// Errors: kUnsupported for others than Sigmoid, Tanh and Relu.
+  /// The activations that the node names, one direction after the other; `usual` for each direction
+  /// if it names none. Errors: kUnsupported for others than Sigmoid, Tanh and Relu.
   Result<std::vector<Activation>> Activations(const NodePlan& node, std::vector<Activation> usual);
   StepResult Make(const NodePlan& node, Cell cell);
 
@@ -48,20 +48,20 @@ class RecurrentPlan {
   const Value* x_ = nullptr;
   const Value* w_ = nullptr;
   const Value* r_ = nullptr;
-  const Value* b_ = nullptr;        // null: 0, as those below
-  const Value* lengths_ = nullptr;  // null: all steps
+  const Value* b_ = nullptr;        // nullptr: 0, as h_, c_ and p_
+  const Value* lengths_ = nullptr;  // nullptr: all steps
   const Value* h_ = nullptr;
   const Value* c_ = nullptr;
   const Value* p_ = nullptr;
-  Value* y_ = nullptr;  // null: not asked for, as those below
+  Value* y_ = nullptr;  // nullptr: omitted, as the next two
   Value* y_h_ = nullptr;
   Value* y_c_ = nullptr;
 };
 
-/// sum of row * vector, behind `sum`.
+/// `sum` plus the dot product of row and vector.
 Enclosed Dot(std::span<const Enclosed> row, std::span<const Enclosed> vector, Enclosed sum);
 
-/// Attribute clip; nothing when absent.
+/// Attribute clip; nullopt if it is absent.
 std::optional<mpq_class> ClipOf(const NodePlan& node);
 
 }  // namespace qtx::backend::engine

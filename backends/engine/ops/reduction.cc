@@ -33,17 +33,17 @@ class WindowTaps {
   std::int64_t operator()(std::int64_t position, std::vector<Pair>& taps) {
     taps.assign(1, Pair{});
     std::int64_t counted = 1;
-    // Innermost axis first, as the position's remainders come; each pass puts the taps so far
-    // behind every tap of its axis.
+    // From the last axis to the first: each pass repeats the taps of the axes after it for every
+    // tap of its own axis.
     for (std::size_t d = axes_.size(); d-- > 0; position /= axes_[d].output) {
       const Taps along = TapsAt(axes_[d], position % axes_[d].output);
       counted *= along.counted;
-      inner_.swap(taps);
+      last_axes_.swap(taps);
       taps.clear();
       for (std::int64_t i = 0; i < along.count; ++i) {
         const Pair base{(along.first + i * along.step) * input_strides_[d],
                         (along.tap + i) * kernel_strides_[d]};
-        for (const Pair& tap : inner_) taps.push_back({base.a + tap.a, base.b + tap.b});
+        for (const Pair& tap : last_axes_) taps.push_back({base.a + tap.a, base.b + tap.b});
       }
     }
     const auto inside = static_cast<std::int64_t>(taps.size());
@@ -54,7 +54,7 @@ class WindowTaps {
   std::vector<WindowAxis> axes_;
   bool count_padding_;
   format::Dims input_strides_, kernel_strides_;
-  std::vector<Pair> inner_;
+  std::vector<Pair> last_axes_;
 };
 
 Result<void> CheckWork(const NodePlan& node, const Walk& walk) {
@@ -120,7 +120,7 @@ void ForEachElement(Walk& walk, Visit visit) {
   }
 }
 
-// The same sum over numbers: for types whose elements are no terms.
+// The same sum over numbers, for types whose elements do not fit terms.
 class NumberSum : public Step {
  public:
   NumberSum(Sum sum, Walk walk, Value* y) : sum_(std::move(sum)), walk_(std::move(walk)), y_(y) {}
@@ -195,7 +195,7 @@ class ExtremeStep : public Step {
   Value* y_;
 };
 
-// The greatest of terms, which need no big numbers.
+// The greatest of terms, without big numbers.
 class GreatestStep : public Step {
  public:
   GreatestStep(const Value* a, Walk walk, Value* y, const ChangeRule& rule)
@@ -260,7 +260,7 @@ class NormStep : public Step {
   Value* y_;
 };
 
-// Whether all are of types that terms hold: not DOUBLE, halves or plain integers.
+// True if all types fit terms: not DOUBLE, FLOAT16, BFLOAT16 or plain integers.
 bool AreTerms(std::initializer_list<const Value*> values) {
   return std::ranges::all_of(values, [](const Value* value) {
     return value == nullptr || IsRealOutput(value->tensor.elem_type);

@@ -57,7 +57,7 @@ Result<RealBounds> BoundsOf(const NodePlan& node) {
   return bounds;
 }
 
-// That there is a Converter: equal types of any kind are copied by Identity alone.
+// Checks that a Converter exists. Only Identity copies equal types of any kind.
 Result<void> CheckElements(const NodePlan& node, ElementType from, ElementType to) {
   if (to == ElementType::kString) return node.Unsupported("a STRING");
   for (const ElementType type : {from, to}) {

@@ -18,7 +18,7 @@ struct ResizeModes {
 };
 ResizeModes ResizeModesOf(const NodePlan& node);
 
-/// From `from` elements to `to`; `length` is that of the resized axis, before it is made whole.
+/// An axis of `from` elements, resized to `to`; `length` is the exact product of size and scale.
 struct ResizeAxis {
   bool resized = false;
   std::int64_t from = 0, to = 0;
@@ -29,7 +29,7 @@ struct ResizeAxis {
 Result<std::vector<ResizeAxis>> ResizeAxesOf(const NodePlan& node, const format::Dims& dims,
                                              const ResizeModes& modes);
 
-/// Where position `i` of y's axis lies on x's.
+/// The coordinate on x's axis of position `i` on y's.
 mpq_class CoordinateOf(std::int64_t i, const ResizeAxis& axis, const std::string& mode);
 
 mpz_class FloorOf(const mpq_class& x);

@@ -6,6 +6,7 @@
 #include "engine/elements.h"
 #include "engine/ops/resize.h"
 #include "engine/ops/types.h"
+#include "qtx/backend/axis.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::backend::engine {
@@ -32,14 +33,14 @@ std::vector<mpq_class> Values(const format::Tensor& tensor) {
 }
 
 // The axes that are resized, in the order that their values come.
-std::vector<std::size_t> NamedAxes(const NodePlan& node, std::size_t rank) {
+std::vector<std::size_t> ResizedAxes(const NodePlan& node, std::size_t rank) {
   std::vector<std::int64_t> all;
   for (std::size_t d = 0; d < rank; ++d) all.push_back(static_cast<std::int64_t>(d));
-  std::vector<std::size_t> named;
+  std::vector<std::size_t> resized;
   for (const std::int64_t axis : node.node().IntsOr("axes", all)) {
-    named.push_back(static_cast<std::size_t>(axis < 0 ? axis + std::ssize(all) : axis));
+    resized.push_back(AxisOf(axis, rank));
   }
-  return named;
+  return resized;
 }
 
 // floor(length) elements; a size that no tensor has is refused when y is made.
@@ -50,12 +51,12 @@ void SetLength(ResizeAxis& axis, mpq_class length, const mpq_class& rounding) {
 }
 
 using Axes = std::vector<ResizeAxis>;
-using Named = std::vector<std::size_t>;
+using AxisIndices = std::vector<std::size_t>;
 
-void ApplyScales(const format::Tensor& tensor, const Named& named, bool crops, Axes& axes) {
+void ApplyScales(const format::Tensor& tensor, const AxisIndices& resized, bool crops, Axes& axes) {
   const std::vector<mpq_class> scales = Values(tensor);
-  for (std::size_t i = 0; i < named.size(); ++i) {
-    ResizeAxis& axis = axes[named[i]];
+  for (std::size_t i = 0; i < resized.size(); ++i) {
+    ResizeAxis& axis = axes[resized[i]];
     axis.scale = scales[i];
     mpq_class length = axis.scale * axis.from;
     if (crops) length *= axis.end - axis.start;
@@ -63,12 +64,12 @@ void ApplyScales(const format::Tensor& tensor, const Named& named, bool crops, A
   }
 }
 
-void ApplySizes(const format::Tensor& tensor, const Named& named, const std::string& policy,
+void ApplySizes(const format::Tensor& tensor, const AxisIndices& resized, const std::string& policy,
                 Axes& axes) {
   const std::vector<mpq_class> sizes = Values(tensor);
   mpq_class common(-1);
-  for (std::size_t i = 0; i < named.size(); ++i) {
-    ResizeAxis& axis = axes[named[i]];
+  for (std::size_t i = 0; i < resized.size(); ++i) {
+    ResizeAxis& axis = axes[resized[i]];
     SetLength(axis, sizes[i], 0);
     if (axis.from == 0) continue;
     axis.scale = sizes[i] / axis.from;
@@ -77,7 +78,7 @@ void ApplySizes(const format::Tensor& tensor, const Named& named, const std::str
     if (first || better) common = axis.scale;
   }
   if (policy == "stretch") return;
-  for (const std::size_t d : named) {
+  for (const std::size_t d : resized) {
     if (axes[d].from == 0) continue;
     axes[d].scale = common;
     SetLength(axes[d], common * axes[d].from, mpq_class(1, 2));
@@ -108,24 +109,24 @@ ResizeModes ResizeModesOf(const NodePlan& node) {
 }
 
 Result<Axes> ResizeAxesOf(const NodePlan& node, const Dims& dims, const ResizeModes& modes) {
-  const Named named = NamedAxes(node, dims.size());
+  const AxisIndices resized = ResizedAxes(node, dims.size());
   Axes axes;
   for (const std::int64_t size : dims) axes.push_back({false, size, size, 1, size, 0, 1});
-  for (const std::size_t d : named) axes[d].resized = true;
+  for (const std::size_t d : resized) axes[d].resized = true;
   if (modes.crops) {
     QTX_ASSIGN_OR_RETURN(const format::Tensor* roi, Given(node, 1));
     const std::vector<mpq_class> values = Values(*roi);
-    for (std::size_t i = 0; i < named.size(); ++i) {
-      axes[named[i]].start = values[i];
-      axes[named[i]].end = values[named.size() + i];
+    for (std::size_t i = 0; i < resized.size(); ++i) {
+      axes[resized[i]].start = values[i];
+      axes[resized[i]].end = values[resized.size() + i];
     }
   }
   QTX_ASSIGN_OR_RETURN(const format::Tensor* scales, Given(node, 2));
   QTX_ASSIGN_OR_RETURN(const format::Tensor* sizes, Given(node, 3));
   if (scales != nullptr) {
-    ApplyScales(*scales, named, modes.crops, axes);
+    ApplyScales(*scales, resized, modes.crops, axes);
   } else {
-    ApplySizes(*sizes, named, modes.policy, axes);
+    ApplySizes(*sizes, resized, modes.policy, axes);
   }
   return axes;
 }

@@ -27,8 +27,8 @@ bool KeepsReals(const Tensor& from, const Tensor& to) {
          (a.offset == b.offset || (zero(a) && zero(b)));
 }
 
-// No stored value of `from` lies outside what `to` stores, or both have the same bounds: then equal
-// parameters mean equal stored values.
+// True if no stored value of `from` is outside the range of `to`, so that equal parameters mean
+// equal stored values.
 bool NeedsNoClamp(const Tensor& from, const Tensor& to) {
   if (!format::IsQuantized(to.elem_type) || !format::IsIntegerStorage(to.elem_type)) return true;
   const format::IntegerRange range = format::StoredRange(to.elem_type, *to.quantization);
@@ -170,12 +170,6 @@ std::vector<std::int64_t> IndicesOf(const Tensor& tensor) {
   }
   const auto values = tensor.As<std::int64_t>();
   return {values.begin(), values.end()};
-}
-
-std::size_t AxisOf(std::int64_t axis, std::size_t rank) {
-  const auto size = static_cast<std::int64_t>(rank);
-  assert(axis >= -size && axis < size);
-  return static_cast<std::size_t>(axis < 0 ? axis + size : axis);
 }
 
 }  // namespace qtx::backend::engine

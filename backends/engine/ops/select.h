@@ -1,5 +1,5 @@
-// Elements of inputs moved to places of y, for all types: where every element comes from is known
-// when the node is planned, or computed from indices and sizes at run time.
+// Selection of elements, for all types: the source of each element of y is computed at preparation,
+// or at run time from indices and sizes.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,27 @@
 
 #include "engine/ops/types.h"
 #include "engine/plan.h"
+#include "qtx/backend/axis.h"
 
 namespace qtx::backend::engine {
 
-/// For each element of y the element of the inputs, one after the other, that it holds.
+/// For each element of y its index in the concatenated inputs.
 using Sources = std::vector<std::int64_t>;
 using SourceFunction = std::function<Result<Sources>()>;
 
-/// y[i] = element source[i] of all inputs. Equal types keep their stored values, others are mapped
-/// to y's parameters once.  REQUIRES: CheckTypes.
+/// y[i] = element sources[i] of the concatenated inputs. Stored values are copied between equal
+/// types, otherwise converted to y's type with one rounding.  REQUIRES: CheckTypes.
 StepResult MakeSelection(const std::vector<const Value*>& inputs, Value* y, Sources sources);
-/// The same, computed now if the model computes none of `controls`, else whenever it runs.
-/// Errors: those of `sources`.
+/// The same with sources that depend on `controls`: computed at preparation if all of those are
+/// constant, else at each run. Errors: those of `sources`.
 StepResult MakeSelection(const std::vector<const Value*>& inputs, Value* y, SourceFunction sources,
                          std::span<const Value* const> controls);
 
-/// Steps one after the other, for nodes of several outputs.
+/// One step that runs `steps` in order, for nodes with several outputs.
 std::unique_ptr<Step> MakeSequence(std::vector<std::unique_ptr<Step>> steps);
 
 /// Integers of INT64 or INT32.  REQUIRES: IsIndex(tensor.elem_type).
 std::vector<std::int64_t> IndicesOf(const format::Tensor& tensor);
 bool IsIndex(format::ElementType type);
-
-/// `axis`, counted from the end of `rank` axes when negative.  REQUIRES: it is one of them.
-std::size_t AxisOf(std::int64_t axis, std::size_t rank);
 
 }  // namespace qtx::backend::engine

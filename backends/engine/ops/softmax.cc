@@ -18,7 +18,7 @@
 
 #include "engine/double_double.h"
 #include "engine/exact.h"
-#include "engine/ops/named_softmax.h"
+#include "engine/ops/inexact_softmax.h"
 #include "engine/ops/softmax_rows.h"
 #include "engine/plan.h"
 
@@ -33,16 +33,10 @@ struct Operand {
 
 class Softmax : public Step {
  public:
-  /// `general` computes what is in doubt here.
-  Softmax(Operand x, Value* y, PerTensor output, const SoftmaxRows& rows,
+  /// `general` computes the node if a rounding is in doubt.
+  Softmax(Operand x, Value* y, PerTensor output, const AxisRows& rows,
           std::unique_ptr<Step> general)
-      : x_(x),
-        y_(y),
-        output_(output),
-        general_(std::move(general)),
-        outer_(rows.outer),
-        length_(rows.length),
-        inner_(rows.inner) {
+      : x_(x), y_(y), output_(output), general_(std::move(general)), rows_(rows) {
     for (std::size_t d = 0; d < table_.size(); ++d) {
       // A difference of stored values times a binary32 fits binary64.
       table_[d] = ExpOfNegative(static_cast<double>(d) * x.type.scale);
@@ -51,10 +45,8 @@ class Softmax : public Step {
 
   Result<void> Run() override {
     if (y_->tensor.bytes.empty()) return {};
-    for (std::int64_t outer = 0; outer < outer_; ++outer) {
-      for (std::int64_t inner = 0; inner < inner_; ++inner) {
-        if (!RunRow(outer * length_ * inner_ + inner)) return general_->Run();
-      }
+    for (std::int64_t row = 0; row < rows_.count(); ++row) {
+      if (!RunRow(rows_.First(row))) return general_->Run();
     }
     return {};
   }
@@ -65,10 +57,10 @@ class Softmax : public Step {
     return static_cast<std::uint8_t>(Bytes(x_.value->tensor)[element] ^ (x_.is_signed ? 0x80 : 0));
   }
 
-  // False where a rounding is in doubt.
+  // Returns false if a rounding is in doubt.
   bool RunRow(std::int64_t first) {
     std::array<std::int64_t, 256> counts{};
-    for (std::int64_t i = 0; i < length_; ++i) ++counts[Code(first + i * inner_)];
+    for (std::int64_t i = 0; i < rows_.length; ++i) ++counts[Code(first + i * rows_.stride)];
     std::size_t largest = counts.size() - 1;
     while (counts[largest] == 0) --largest;
     DoubleDouble sum{};
@@ -76,7 +68,7 @@ class Softmax : public Step {
       const std::int64_t count = counts[largest - d];
       if (count > 0) sum = sum + table_[d] * DoubleDouble{static_cast<double>(count), 0};
     }
-    const bool uniform = counts[largest] == length_;
+    const bool uniform = counts[largest] == rows_.length;
     std::array<std::int64_t, 256> results{};
     for (std::size_t d = 0; d <= largest; ++d) {
       if (counts[largest - d] == 0) continue;
@@ -84,8 +76,8 @@ class Softmax : public Step {
       if (!result.has_value()) return false;
       results[largest - d] = *result;
     }
-    for (std::int64_t i = 0; i < length_; ++i) {
-      const std::int64_t element = first + i * inner_;
+    for (std::int64_t i = 0; i < rows_.length; ++i) {
+      const std::int64_t element = first + i * rows_.stride;
       StoreInteger(y_->tensor.elem_type, results[Code(element)], element, y_->tensor.bytes.data());
     }
     return true;
@@ -93,7 +85,7 @@ class Softmax : public Step {
 
   std::int64_t Uniform() const {
     const std::array<Term, 1> one{Term{1, 1}};
-    return RoundHalfEven({one, output_.scale, length_}, output_.Rounded()) + output_.offset;
+    return RoundHalfEven({one, output_.scale, rows_.length}, output_.Rounded()) + output_.offset;
   }
 
   std::optional<std::int64_t> RoundQuotient(std::size_t d, const DoubleDouble& sum) const {
@@ -112,20 +104,20 @@ class Softmax : public Step {
   Value* y_;
   PerTensor output_;
   std::unique_ptr<Step> general_;
-  std::int64_t outer_, length_, inner_;
+  AxisRows rows_;
   std::array<DoubleDouble, 256> table_{};
 };
 
 }  // namespace
 
 StepResult PrepareSoftmax(const NodePlan& node) {
-  auto named = PrepareNamedSoftmax(node);
-  if (!named.has_value()) return named.error();
-  if (named->has_value()) return *std::move(*named);
+  auto inexact = PrepareInexactSoftmax(node);
+  if (!inexact.has_value()) return inexact.error();
+  if (inexact->has_value()) return *std::move(*inexact);
   QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
   QTX_ASSIGN_OR_RETURN(const format::Tensor* x_type, node.TypeOf(0));
   const format::Dims& dims = x_type->dims;
-  const SoftmaxRows rows = SoftmaxRowsOf(node, dims);
+  const AxisRows rows = SoftmaxRowsOf(node, dims);
   QTX_ASSIGN_OR_RETURN(const format::Tensor y_type, node.OutputType(dims));
   auto output = PerTensorOf(y_type);
   if (!output.has_value()) return node.Because(output.error());

@@ -1,10 +1,11 @@
-// ArgMax, ArgMin, TopK: places of elements, compared as exact reals.
+// ArgMax, ArgMin, TopK: indices of elements, compared as exact reals.
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
 
 #include "engine/elements.h"
+#include "engine/ops/indexing.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/select.h"
 
@@ -15,26 +16,10 @@ using format::Dims;
 using format::ElementType;
 using format::Tensor;
 
-/// The rows of a tensor along an axis: `length` elements, `inner` apart.
-struct SortRows {
-  std::int64_t outer = 1, length = 1, inner = 1;
-  SortRows(const Dims& dims, std::size_t axis) : length(dims[axis]) {
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      if (d < axis) outer *= dims[d];
-      if (d > axis) inner *= dims[d];
-    }
-  }
-  std::int64_t count() const { return outer * inner; }
-  /// The first element of row `row`, in a tensor whose rows have `own` elements.
-  std::int64_t First(std::int64_t row, std::int64_t own) const {
-    return row / inner * own * inner + row % inner;
-  }
-};
-
-std::vector<Number> RowOf(const NumberReader& x, const SortRows& rows, std::int64_t row) {
+std::vector<Number> RowOf(const NumberReader& x, const AxisRows& rows, std::int64_t row) {
   std::vector<Number> numbers;
-  const std::int64_t first = rows.First(row, rows.length);
-  for (std::int64_t i = 0; i < rows.length; ++i) numbers.push_back(x(first + i * rows.inner));
+  const std::int64_t first = rows.First(row);
+  for (std::int64_t i = 0; i < rows.length; ++i) numbers.push_back(x(first + i * rows.stride));
   return numbers;
 }
 
@@ -44,7 +29,7 @@ Result<void> CheckComparable(const NodePlan& node, const Value* x) {
 
 class ArgExtreme : public Step {
  public:
-  ArgExtreme(const Value* x, Value* y, SortRows rows, bool least, bool last)
+  ArgExtreme(const Value* x, Value* y, AxisRows rows, bool least, bool last)
       : x_(x), y_(y), rows_(rows), least_(least), last_(last) {}
 
   Result<void> Run() override {
@@ -73,14 +58,14 @@ class ArgExtreme : public Step {
 
   const Value* x_;
   Value* y_;
-  SortRows rows_;
+  AxisRows rows_;
   bool least_, last_;
 };
 
 // The places along the axis that TopK names, in its order.
 class TopK {
  public:
-  TopK(const Value* x, SortRows rows, std::int64_t k, bool largest)
+  TopK(const Value* x, AxisRows rows, std::int64_t k, bool largest)
       : x_(x), rows_(rows), k_(k), largest_(largest) {}
 
   /// Calls visit(element of the outputs, place along the axis, element of x).
@@ -96,8 +81,8 @@ class TopK {
       });
       for (std::int64_t i = 0; i < k_; ++i) {
         const auto place = static_cast<std::int64_t>(places[static_cast<std::size_t>(i)]);
-        visit(rows_.First(row, k_) + i * rows_.inner, place,
-              rows_.First(row, rows_.length) + place * rows_.inner);
+        visit(rows_.First(row, k_) + i * rows_.stride, place,
+              rows_.First(row) + place * rows_.stride);
       }
     }
   }
@@ -107,7 +92,7 @@ class TopK {
   static bool Greater(const Number& a, const Number& b) { return a.nan() ? !b.nan() : b < a; }
 
   const Value* x_;
-  SortRows rows_;
+  AxisRows rows_;
   std::int64_t k_;
   bool largest_;
 };
@@ -135,7 +120,7 @@ StepResult PrepareArgExtreme(const NodePlan& node) {
   QTX_RETURN_IF_ERROR(CheckComparable(node, x));
   Dims dims = x->tensor.dims;
   const std::size_t axis = AxisOf(node.Int("axis"), dims.size());
-  const SortRows rows(dims, axis);
+  const AxisRows rows = RowsOf(dims, axis);
   QTX_ASSIGN_OR_RETURN(dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(Value * y, node.OutputOfType(std::move(dims), ElementType::kInt64));
   return std::make_unique<ArgExtreme>(x, y, rows, node.node().op_type == "ArgMin",
@@ -147,7 +132,7 @@ StepResult PrepareTopK(const NodePlan& node) {
   QTX_RETURN_IF_ERROR(CheckComparable(node, x));
   Dims dims = x->tensor.dims;
   const std::size_t axis = AxisOf(node.Int("axis"), dims.size());
-  const SortRows rows(dims, axis);
+  const AxisRows rows = RowsOf(dims, axis);
   QTX_ASSIGN_OR_RETURN(const auto k, node.ConstantIntegers(1));
   dims[axis] = k[0];
   const TopK top(x, rows, k[0], node.Int("largest") != 0);

@@ -37,12 +37,12 @@ Result<std::vector<std::int64_t>> PadsOf(const NodePlan& node, std::size_t rank)
   QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> pads, node.ConstantIntegers(1));
   if (!node.HasInput(3)) return pads;
   QTX_ASSIGN_OR_RETURN(const Tensor* axes, node.Constant(3));
-  const std::vector<std::int64_t> named = IndicesOf(*axes);
+  const std::vector<std::int64_t> padded = IndicesOf(*axes);
   std::vector<std::int64_t> all(2 * rank);
-  for (std::size_t i = 0; i < named.size(); ++i) {
-    const std::size_t d = AxisOf(named[i], rank);
+  for (std::size_t i = 0; i < padded.size(); ++i) {
+    const std::size_t d = AxisOf(padded[i], rank);
     all[d] = pads[i];
-    all[rank + d] = pads[named.size() + i];
+    all[rank + d] = pads[padded.size() + i];
   }
   return all;
 }

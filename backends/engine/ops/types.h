@@ -1,4 +1,4 @@
-// Which element types an operator takes: the constraints on types that many operators share.
+// Limits of the engine on element types.
 #pragma once
 
 #include <span>
@@ -14,11 +14,11 @@ bool IsRealOutput(format::ElementType type);
 /// Integers of 2 to 64 bits and floats that are neither FLOAT nor quantized; not BOOL.
 bool IsPlainNumeric(format::ElementType type);
 
-/// What stands beside real operands: tensors that all have one such type.
+/// Types that an operator computes besides real operands, if all its tensors have the same one.
 enum class Plain { kNone, kDouble, kNumbers, kNumbersAndBool, kAny };
 
-/// That inputs and outputs are real operands, or all of one plain type; that quantized ones hold
-/// reals, and that there are not too many elements.  Errors: kUnsupported.
+/// Checks that inputs and outputs are real operands or all of one plain type, that quantized ones
+/// fulfil CheckReals, and that there are not too many elements.  Errors: kUnsupported.
 Result<void> CheckTypes(const NodePlan& node, std::span<const Value* const> inputs,
                         std::span<const Value* const> outputs, Plain plain);
 /// The same for operators of one output.

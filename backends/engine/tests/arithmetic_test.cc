@@ -15,8 +15,8 @@ namespace {
 using format::ElementType;
 using format::Tensor;
 
-constexpr Arithmetic kNamed[] = {Arithmetic::kFloat32, Arithmetic::kTflite,
-                                 Arithmetic::kTfliteDouble, Arithmetic::kTfliteSingle};
+constexpr Arithmetic kInexact[] = {Arithmetic::kFloat32, Arithmetic::kTflite,
+                                   Arithmetic::kTfliteDouble, Arithmetic::kTfliteSingle};
 
 class ArithmeticTest : public testing::TestWithParam<const Kernels*> {
  protected:
@@ -111,7 +111,7 @@ TEST_P(ArithmeticTest, ConvHasTheEpilogueOfItsKernel) {
         {"x", x_tensor},
         {"w", Quantized(ElementType::kInt8Q, {kChannels, 1, 1}, scales, w), true},
         {"b", Quantized(ElementType::kInt32Q, {kChannels}, bias_scales, bias), true}};
-    for (const Arithmetic arithmetic : kNamed) {
+    for (const Arithmetic arithmetic : kInexact) {
       const auto got = RunNode(arithmetic, "Conv", arguments, y_tensor, {Int("group", inputs)});
       ASSERT_EQ(got.size(), static_cast<std::size_t>(kChannels * kPositions));
       for (std::int64_t c = 0; c < kChannels; ++c) {
@@ -143,7 +143,7 @@ TEST_P(ArithmeticTest, MatMulMultipliesTheScalesInBinary32) {
       {"a", Quantized(ElementType::kInt8Q, {64, 3}, {{a_scale, 1}}, a)},
       {"b", Quantized(ElementType::kInt8Q, {3, 9}, {{b_scale, 0}}, b), true}};
   const Tensor y = Quantized(ElementType::kInt8Q, {64, 9}, {{y_scale, 2}}, {});
-  for (const Arithmetic arithmetic : kNamed) {
+  for (const Arithmetic arithmetic : kInexact) {
     const auto got = RunNode(arithmetic, "MatMul", arguments, y);
     const auto general =
         Run(arithmetic, OneNode("MatMul", arguments, y), {arguments[0].tensor}, Path::kGeneral);
@@ -169,7 +169,7 @@ TEST_P(ArithmeticTest, BiasIsAddedInUnitsOfTheAccumulator) {
       {"b", Quantized(ElementType::kInt8Q, {1, 2}, {{1.0F}}, weights), true},
       {"c", Quantized(ElementType::kInt32Q, {2}, {{0.5F}}, bias), true}};
   const Tensor y = Quantized(ElementType::kInt8Q, {1, 2}, {{1.0F}}, {});
-  for (const Arithmetic arithmetic : kNamed) {
+  for (const Arithmetic arithmetic : kInexact) {
     EXPECT_EQ(RunNode(arithmetic, "Gemm", arguments, y), (std::vector<std::int32_t>{3, -1}));
   }
 }
@@ -184,7 +184,7 @@ TEST_P(ArithmeticTest, BiasMayNeedMoreThanTheKernelsSums) {
       {"b", Quantized(ElementType::kInt8Q, {1, 1}, {{1.0F}}, one), true},
       {"c", Quantized(ElementType::kInt32Q, {1}, {{1.0F}}, bias), true}};
   const Tensor y = Quantized(ElementType::kInt8Q, {1, 1}, {{0x1p24F}}, {});
-  for (const Arithmetic arithmetic : kNamed) {
+  for (const Arithmetic arithmetic : kInexact) {
     EXPECT_EQ(RunNode(arithmetic, "Gemm", arguments, y), (std::vector<std::int32_t>{64}));
   }
 }
@@ -197,7 +197,7 @@ TEST_P(ArithmeticTest, OneBitIsTheSignOfTheSum) {
       {"a", Quantized(ElementType::kInt8Q, {3, 1}, {{1.0F}}, a)},
       {"b", Quantized(ElementType::kInt8Q, {1, 1}, {{1.0F}}, one), true}};
   const Tensor y = Quantized(ElementType::kBipolar1Q, {3, 1}, {{1.0F}}, {});
-  for (const Arithmetic arithmetic : kNamed) {
+  for (const Arithmetic arithmetic : kInexact) {
     EXPECT_EQ(RunNode(arithmetic, "MatMul", arguments, y), (std::vector<std::int32_t>{1, -1, 1}));
   }
 }

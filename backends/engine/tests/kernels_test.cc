@@ -16,7 +16,7 @@ class KernelsTest : public testing::TestWithParam<const Kernels*> {
  protected:
   const Kernels& kernels() const { return *GetParam(); }
   // An 8-bit value as the table holds it.
-  int AsHeld(std::uint8_t byte) const {
+  int ByteValue(std::uint8_t byte) const {
     return kernels().signed_bytes ? static_cast<std::int8_t>(byte) : byte;
   }
   std::mt19937 random_{20240601};
@@ -87,7 +87,7 @@ class KernelsTest : public testing::TestWithParam<const Kernels*> {
 };
 
 TEST_P(KernelsTest, MultipliesBytesThatItsPairsAllow) {
-  const auto read = [this](std::uint8_t byte) { return AsHeld(byte); };
+  const auto read = [this](std::uint8_t byte) { return ByteValue(byte); };
   if (kernels().bytes.pair_limit == 0) {
     CheckByteTiles(0, 255, -128, 127, read);
     CheckByteTiles(255, 255, 127, 127, read);
@@ -128,8 +128,8 @@ TEST_P(KernelsTest, SumsQuads) {
     std::int32_t expected = initial[i];
     for (std::size_t t = 0; t < 3; ++t) {
       for (std::size_t j = 4 * i; j < 4 * i + 4; ++j) {
-        expected +=
-            AsHeld(values[static_cast<std::size_t>(offsets[t]) + j]) * weights[t * (4 * n + 8) + j];
+        expected += ByteValue(values[static_cast<std::size_t>(offsets[t]) + j]) *
+                    weights[t * (4 * n + 8) + j];
       }
     }
     ASSERT_EQ(sums[i], expected) << i;
@@ -155,7 +155,7 @@ TEST_P(KernelsTest, WidensEveryByteLessItsOffset) {
   for (const int offset : {-128, -1, 0, 3, 255}) {
     kernels().widen(stored.data(), 259, offset, wide.data());
     for (std::size_t i = 0; i < stored.size(); ++i) {
-      ASSERT_EQ(wide[i], AsHeld(stored[i]) - offset);
+      ASSERT_EQ(wide[i], ByteValue(stored[i]) - offset);
     }
   }
 }
@@ -222,7 +222,7 @@ TEST_P(KernelsTest, RequantizesOrReportsDoubt) {
         if (doubted[at]) continue;
         const auto expected =
             std::min<long>(stored.max, std::max<long>(stored.min, std::lrint(nearest) + offset));
-        ASSERT_EQ(AsHeld(out[to]), expected) << acc[at] << " * " << ratio;
+        ASSERT_EQ(ByteValue(out[to]), expected) << acc[at] << " * " << ratio;
       }
       for (std::int64_t row = 0; row < kRows; ++row) {
         ASSERT_EQ(out[static_cast<std::size_t>(row * (columns + 1) + columns)], 77)
@@ -278,8 +278,8 @@ TEST_P(KernelsTest, FinishesLinesOfQuadsOrReportsDoubt) {
         std::int32_t sum = initial[static_cast<std::size_t>(i % period)];
         for (std::int64_t t = 0; t < taps; ++t) {
           for (std::int64_t j = 0; j < 4; ++j) {
-            sum += AsHeld(values[static_cast<std::size_t>(offsets[static_cast<std::size_t>(t)] +
-                                                          4 * i + j)]) *
+            sum += ByteValue(values[static_cast<std::size_t>(offsets[static_cast<std::size_t>(t)] +
+                                                             4 * i + j)]) *
                    weights[static_cast<std::size_t>((t * period + i % period) * 4 + j)];
           }
         }
@@ -289,7 +289,7 @@ TEST_P(KernelsTest, FinishesLinesOfQuadsOrReportsDoubt) {
         }
         ASSERT_NE(std::abs(sum) % 128, 64) << "a tie";
         const long nearest = std::lrint(sum / 128.0);
-        ASSERT_EQ(AsHeld(out[static_cast<std::size_t>(i)]),
+        ASSERT_EQ(ByteValue(out[static_cast<std::size_t>(i)]),
                   std::min(255L, std::max(0L, nearest + 128)) + low);
       }
       ASSERT_EQ(out.back(), 77) << "past the end";

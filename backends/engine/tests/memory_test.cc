@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "engine/held.h"
+#include "engine/buffer.h"
 #include "engine/threads.h"
 
 namespace qtx::backend::engine {
@@ -18,19 +18,19 @@ TEST(Arena, LetsOnlyValuesThatNeverMeetShareAddresses) {
   std::mt19937 random(3);
   for (int round = 0; round < 30; ++round) {
     Arena arena;
-    std::vector<Held*> values;
+    std::vector<Buffer*> values;
     for (std::size_t now = 0; now < 20; ++now) {
       for (unsigned i = 0; i <= random() % 3; ++i) {
-        const auto held = arena.Add(Bytes(1 + static_cast<std::int64_t>(random() % 5000)),
-                                    Layout::kRowMajor, now);
-        ASSERT_TRUE(held.has_value());
-        Arena::Use(**held, now + random() % 4);
-        values.push_back(*held);
+        const auto buffer = arena.Add(Bytes(1 + static_cast<std::int64_t>(random() % 5000)),
+                                      Layout::kRowMajor, now);
+        ASSERT_TRUE(buffer.has_value());
+        Arena::Use(**buffer, now + random() % 4);
+        values.push_back(*buffer);
       }
     }
     arena.Place();
-    for (const Held* a : values) {
-      for (const Held* b : values) {
+    for (const Buffer* a : values) {
+      for (const Buffer* b : values) {
         if (a == b || a->last < b->first || b->last < a->first) continue;
         EXPECT_TRUE(a->data + a->size + kReadAhead <= b->data ||
                     b->data + b->size + kReadAhead <= a->data);
@@ -43,9 +43,9 @@ TEST(Arena, LetsOnlyValuesThatNeverMeetShareAddresses) {
 TEST(Arena, NeedsTwoPlacesForAChain) {
   Arena arena;
   for (std::size_t now = 0; now < 10; ++now) {
-    const auto held = arena.Add(Bytes(6400), Layout::kRowMajor, now);
-    ASSERT_TRUE(held.has_value());
-    Arena::Use(**held, now + 1);
+    const auto buffer = arena.Add(Bytes(6400), Layout::kRowMajor, now);
+    ASSERT_TRUE(buffer.has_value());
+    Arena::Use(**buffer, now + 1);
   }
   arena.Place();
   EXPECT_EQ(arena.bytes(), 2 * (6400 + kReadAhead));

@@ -249,8 +249,35 @@ TEST(PrepareModel, DeclinesWhatOnlyItCannotDo) {
   EXPECT_EQ(code("MaxPool", wide), ErrorCode::kUnsupported);
 }
 
+// Before anything is computed.
+TEST(PrepareModel, DeclinesAttributesThatItDoesNotCompute) {
+  const auto code = [](const char* op, const std::vector<Argument>& arguments, const Tensor& y,
+                       std::vector<Attribute> attributes) {
+    const auto prepared =
+        PrepareModel(OneNode(op, arguments, y, std::move(attributes)), PortableKernels());
+    return prepared.has_value() ? ErrorCode::kIo : prepared.error().code;
+  };
+  const Tensor x = Make({1, 1, 1}, 1, 0, {1});
+  const Tensor one = Floats({1}, std::vector<float>{1});
+  for (const char* op : {"LayerNormalization", "RMSNormalization"}) {
+    EXPECT_EQ(code(op, {{"x", x}, {"gain", one}}, x, {Attribute::Int("stash_type", 10)}),
+              ErrorCode::kUnsupported);
+  }
+  const Tensor states = Make({1, 1, 1, 1}, 1, 0, {});
+  const auto recurrent = [&](const char* op, std::int64_t gates, std::vector<std::string> names) {
+    const Tensor w = *format::MakeTensor(format::ElementType::kFloat, {1, gates, 1});
+    Attribute activations{.name = "activations", .type = format::AttributeType::kStrings};
+    activations.strings = std::move(names);
+    return code(op, {{"x", x}, {"w", w, true}, {"r", w, true}}, states,
+                {Attribute::Int("hidden_size", 1), activations});
+  };
+  EXPECT_EQ(recurrent("LSTM", 4, {"Sigmoid", "Tanh", "Elu"}), ErrorCode::kUnsupported);
+  EXPECT_EQ(recurrent("GRU", 3, {"Sigmoid", "Elu"}), ErrorCode::kUnsupported);
+  EXPECT_EQ(recurrent("GRU", 3, {"Sigmoid", "Tanh"}), ErrorCode::kIo);  // no error
+}
+
 // The engine's own attribute means nothing in a file.
-TEST(PrepareModel, RefusesAttributesOfInnerModels) {
+TEST(PrepareModel, RefusesAttributesOfNestedModels) {
   const Tensor x = Make({1, 1, 1}, 1, 0, {1});
   const auto refused = ComputeOneNode(PortableKernels(), "Conv", {{"x", x}, {"w", x, true}}, x,
                                       {Attribute::Float("bias_factor", 2)});

@@ -190,7 +190,7 @@ const Claim kClaims[] = {
     {"Mish", EstimateMish, Mish, -400, 400},
 };
 
-// The claimed bounds hold, and are narrow enough to be of use: 2^-36 of what is near 1.
+// The claimed bounds are correct, and narrow enough to be useful: 2^-36 for values near 1.
 TEST(Estimate, ErrsByNoMoreThanItSays) {
   std::mt19937 random(1);
   for (const Claim& claim : kClaims) {

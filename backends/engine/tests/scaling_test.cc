@@ -131,7 +131,7 @@ TEST(Stored, GoesToEvenBeforeTheOffset) {
 class ScalingKernelsTest : public testing::TestWithParam<const Kernels*> {
  protected:
   const Kernels& kernels() const { return *GetParam(); }
-  int AsHeld(std::uint8_t byte) const {
+  int ByteValue(std::uint8_t byte) const {
     return kernels().signed_bytes ? static_cast<std::int8_t>(byte) : byte;
   }
   Narrowing narrowing() const {
@@ -162,7 +162,7 @@ class ScalingKernelsTest : public testing::TestWithParam<const Kernels*> {
         for (std::int64_t c = 0; c < columns; ++c) {
           const std::int32_t a = acc[static_cast<std::size_t>(row * stride + c)];
           const auto to = static_cast<std::size_t>(row * (columns + 1) + c);
-          ASSERT_EQ(AsHeld(out[to]), Clamped(expected(a, static_cast<std::size_t>(c))))
+          ASSERT_EQ(ByteValue(out[to]), Clamped(expected(a, static_cast<std::size_t>(c))))
               << a << " in column " << c << " of " << columns;
         }
         ASSERT_EQ(out[static_cast<std::size_t>(row * (columns + 1) + columns)], 77) << "past it";
@@ -227,7 +227,7 @@ TEST_P(ScalingKernelsTest, LandsOnATieThatIsNone) {
   kernels().scale(
       {.acc = acc.data(), .stride = 1, .rows = 1, .columns = 1, .out = out.data(), .out_stride = 1},
       {factors.data(), narrowing()});
-  EXPECT_EQ(AsHeld(out[0]), Clamped(6));
+  EXPECT_EQ(ByteValue(out[0]), Clamped(6));
 }
 
 TEST_P(ScalingKernelsTest, QuantizesByDivision) {
@@ -243,7 +243,7 @@ TEST_P(ScalingKernelsTest, QuantizesByDivision) {
     for (std::size_t i = 0; i < n; ++i) {
       const float quotient = values[i] / scale;
       const float nearest = std::isnan(quotient) ? 0 : std::nearbyint(quotient);
-      ASSERT_EQ(AsHeld(out[i]), Clamped(static_cast<Wide>(std::clamp(nearest, -1e9F, 1e9F))))
+      ASSERT_EQ(ByteValue(out[i]), Clamped(static_cast<Wide>(std::clamp(nearest, -1e9F, 1e9F))))
           << values[i];
     }
     ASSERT_EQ(out[n], 77);

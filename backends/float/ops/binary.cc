@@ -65,22 +65,22 @@ class BinaryOperator : public Operator {
     const std::int64_t count = format::ElementCount(y);
     if (count == 0) return y;
     const std::vector<SteppedAxis> axes = AxesOf(y.dims, a->dims, b->dims);
-    const SteppedAxis inner = axes.back();
-    const std::int64_t rows = count / inner.size;
+    const SteppedAxis last = axes.back();
+    const std::int64_t rows = count / last.size;
     // Rows of a task, or pieces of a row.
-    const std::int64_t together = std::max<std::int64_t>(1, kElementsOfTask / inner.size);
-    const std::int64_t pieces = (inner.size + kElementsOfTask - 1) / kElementsOfTask;
+    const std::int64_t together = std::max<std::int64_t>(1, kElementsOfTask / last.size);
+    const std::int64_t pieces = (last.size + kElementsOfTask - 1) / kElementsOfTask;
     const std::int64_t tasks = (rows + together - 1) / together * pieces;
     context.workers.For(tasks, 8 * count, [&](std::int64_t task) {
       const std::int64_t from = task % pieces * kElementsOfTask;
-      const std::int64_t n = std::min(kElementsOfTask, inner.size - from);
+      const std::int64_t n = std::min(kElementsOfTask, last.size - from);
       const std::int64_t first = task / pieces * together;
       for (std::int64_t row = first; row < std::min(rows, first + together); ++row) {
         const auto [a_row, b_row] = RowOffsets(axes, row);
         context.kernels.binary[static_cast<int>(operation_)](
-            {DataOf(*a) + a_row + from * inner.a, DataOf(*b) + b_row + from * inner.b,
-             DataOf(y) + row * inner.size + from, n, static_cast<int>(inner.a),
-             static_cast<int>(inner.b)});
+            {DataOf(*a) + a_row + from * last.a, DataOf(*b) + b_row + from * last.b,
+             DataOf(y) + row * last.size + from, n, static_cast<int>(last.a),
+             static_cast<int>(last.b)});
       }
     });
     return y;

@@ -21,7 +21,7 @@ class Concat : public Movement {
 
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor& first = *inputs[0];
-    const std::size_t axis = AxisOf(axis_, Rank(first));
+    const std::size_t axis = AxisOf(axis_, first.dims.size());
     Dims dims = first.dims;
     dims[axis] = 0;
     for (const Tensor* input : inputs) dims[axis] += input->dims[axis];

@@ -185,12 +185,15 @@ class Conv : public Operator {
     return RunFused(context, inputs, {});
   }
 
+  bool Takes(Inputs inputs) const override {
+    return Operator::Takes(inputs) && IsPlanar(*inputs[0]);
+  }
+
   Result<Tensor> RunFused(const Context& context, Inputs inputs,
                           const Epilogue& epilogue) const override {
     const Tensor* x = InputOr(inputs, 0);
     const Tensor* w = InputOr(inputs, 1);
     const Tensor* bias = InputOr(inputs, 2);
-    QTX_RETURN_IF_ERROR(CheckSpatialAxes(*x));
     QTX_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(node_, groups_, x->dims, w->dims));
     QTX_ASSIGN_OR_RETURN(const Planes planes, Planes::For(shape.window));
     QTX_RETURN_IF_ERROR(format::ElementCount(std::vector{shape.channels, planes.size()}));

@@ -42,9 +42,12 @@ class Pool : public Operator {
         mean_(mean),
         counts_padding_(mean && info.attributes.Int("count_include_pad") != 0) {}
 
+  bool Takes(Inputs inputs) const override {
+    return Operator::Takes(inputs) && IsPlanar(*inputs[0]);
+  }
+
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor* x = InputOr(inputs, 0);
-    QTX_RETURN_IF_ERROR(CheckSpatialAxes(*x));
     const auto spatial = std::span(x->dims).subspan(2);
     QTX_ASSIGN_OR_RETURN(const Window window,
                          WindowOf(node_, spatial, node_.IntsOr("kernel_shape", {})));

@@ -89,7 +89,7 @@ class ReduceMean : public Operator {
     }
     const std::vector<std::int64_t> axes = given != nullptr ? IntegersOf(*given) : axes_;
     if (axes.empty()) reduced.assign(x.dims.size(), !nothing_for_none_);
-    for (const std::int64_t axis : axes) reduced[AxisOf(axis, Rank(x))] = true;
+    for (const std::int64_t axis : axes) reduced[AxisOf(axis, x.dims.size())] = true;
     return reduced;
   }
 

@@ -26,7 +26,7 @@ Result<Tensor> NewLike(const Context& context, const Tensor& like, Dims dims) {
 namespace {
 
 Dims FlattenDims(const Dims& x, std::int64_t axis) {
-  const std::size_t split = AxisOf(axis, std::ssize(x));
+  const std::size_t split = AxisOf(axis, x.size());
   return Dims{Product(std::span(x).first(split)), Product(std::span(x).subspan(split))};
 }
 
@@ -50,7 +50,7 @@ Dims SqueezeDims(const Dims& x, const std::vector<std::int64_t>& axes, bool all)
   std::vector<bool> removed(x.size(), false);
   for (std::size_t i = 0; i < x.size(); ++i) removed[i] = all && x[i] == 1;
   for (const std::int64_t axis : axes) {
-    removed[AxisOf(axis, std::ssize(x))] = true;
+    removed[AxisOf(axis, x.size())] = true;
   }
   Dims dims;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -63,7 +63,7 @@ Dims UnsqueezeDims(const Dims& x, const std::vector<std::int64_t>& axes) {
   const std::size_t rank = x.size() + axes.size();
   std::vector<bool> added(rank, false);
   for (const std::int64_t axis : axes) {
-    added[AxisOf(axis, std::ssize(added))] = true;
+    added[AxisOf(axis, added.size())] = true;
   }
   Dims dims;
   auto next = x.begin();

@@ -28,19 +28,19 @@ class Softmax : public Operator {
   Result<Tensor> Run(const Context& context, Inputs inputs) const override {
     const Tensor* x = InputOr(inputs, 0);
     QTX_ASSIGN_OR_RETURN(Tensor y, context.buffers.NewTensor(x->dims));
-    const std::size_t axis = AxisOf(axis_, Rank(*x));
+    const std::size_t axis = AxisOf(axis_, x->dims.size());
     const auto dims = std::span(x->dims);
     const std::int64_t n = flattens_ ? Product(dims.subspan(axis)) : dims[axis];
-    const std::int64_t inner = flattens_ ? 1 : Product(dims.subspan(axis + 1));
+    const std::int64_t stride = flattens_ ? 1 : Product(dims.subspan(axis + 1));
     const std::int64_t count = format::ElementCount(y);
     if (count == 0) return y;
     context.workers.For(count / n, 64 * count, [&](std::int64_t i) {
-      const std::int64_t first = i / inner * n * inner + i % inner;
-      if (inner == 1) return SoftmaxRow(context.kernels, DataOf(*x) + first, n, DataOf(y) + first);
+      const std::int64_t first = i / stride * n * stride + i % stride;
+      if (stride == 1) return SoftmaxRow(context.kernels, DataOf(*x) + first, n, DataOf(y) + first);
       Scratch row(context.buffers, n);
-      for (std::int64_t j = 0; j < n; ++j) row.data()[j] = DataOf(*x)[first + j * inner];
+      for (std::int64_t j = 0; j < n; ++j) row.data()[j] = DataOf(*x)[first + j * stride];
       SoftmaxRow(context.kernels, row.data(), n, row.data());
-      for (std::int64_t j = 0; j < n; ++j) DataOf(y)[first + j * inner] = row.data()[j];
+      for (std::int64_t j = 0; j < n; ++j) DataOf(y)[first + j * stride] = row.data()[j];
     });
     return y;
   }

@@ -140,7 +140,7 @@ class Pad : public Movement {
     if (InputOr(inputs, 3) != nullptr) axes = IntegersOf(*inputs[3]);
     std::vector<std::int64_t> pads(2 * rank, 0);
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      const std::size_t at = AxisOf(axes[i], Rank(*inputs[0]));
+      const std::size_t at = AxisOf(axes[i], inputs[0]->dims.size());
       constexpr std::int64_t kLargest = std::int64_t{1} << 32;
       if (std::abs(given[i] / 2) > kLargest || std::abs(given[axes.size() + i] / 2) > kLargest) {
         return Error{ErrorCode::kTooLarge, "", "pads: supported up to 2^33"};

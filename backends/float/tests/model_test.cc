@@ -143,10 +143,10 @@ TEST(FloatModel, AsksTheFallbackForTypesThatTheKernelDoesNotTake) {
   };
   EXPECT_TRUE(Prepared(model, 1, fallback)->Run(inputs).has_value());
   EXPECT_EQ(calls, 1);
-  const auto refused = Prepared(model)->Run(inputs);
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(refused.error().where, "node 'y' (Add)");
+  const auto declined = FloatModel::Prepare(model, 1);
+  ASSERT_FALSE(declined.has_value());
+  EXPECT_EQ(declined.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(declined.error().where, "node 'y' (Add)");
 }
 
 TEST(FloatModel, RefusesAFallbackThatGivesAnotherNumberOfOutputs) {
@@ -267,7 +267,9 @@ TEST(FloatModel, DeclinesWhatOnlyItCannotDo) {
   const Tensor volume = Floats({1, 1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   const format::Model volumes =
       OneNode("MaxPool", {volume}, 0, {Attribute::Ints("kernel_shape", {1, 1, 1})});
-  EXPECT_EQ(CodeOf(volumes, {volume}), ErrorCode::kUnsupported);
+  const auto planar = FloatModel::Prepare(volumes, 1);
+  ASSERT_FALSE(planar.has_value());
+  EXPECT_EQ(planar.error().code, ErrorCode::kUnsupported);
   format::Model indices = OneNode("MaxPool", {x}, 0, {Attribute::Ints("kernel_shape", {1})});
   indices.graph.nodes[0].outputs = {"y", "z"};
   EXPECT_EQ(CodeOf(indices, {x}), ErrorCode::kUnsupported);

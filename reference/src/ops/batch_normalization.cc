@@ -24,9 +24,6 @@ std::vector<Moments> GivenMoments(const Operand& mean, const Operand& variance, 
 
 // Source: batch_normalization.S1 to .S3.
 Result<format::Tensor> BatchNormalization(const Call& call) {
-  if (call.Int("training_mode") != 0) {
-    return Error{ErrorCode::kUnsupported, "attribute 'training_mode'", "expected 0: no training"};
-  }
   QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
   QTX_ASSIGN_OR_RETURN(const Operand gain, OperandAt(call, 1));
   QTX_ASSIGN_OR_RETURN(const Operand bias, OperandAt(call, 2));

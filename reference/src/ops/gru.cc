@@ -81,6 +81,6 @@ Result<std::vector<format::Tensor>> Gru(const Call& call) {
 
 }  // namespace
 
-const Operator kGRU = {.op_type = "GRU", .run_all = Gru};
+const Operator kGRU = {.op_type = "GRU", .run_all = Gru, .supports = SupportsActivations};
 
 }  // namespace qtx::reference::ops

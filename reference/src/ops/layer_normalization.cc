@@ -19,7 +19,6 @@ Result<std::optional<Output>> StatisticsOutput(const Call& call, const Groups& g
 
 // Source: layer_normalization.S1 to .S5.
 Result<std::vector<format::Tensor>> LayerNormalization(const Call& call) {
-  QTX_RETURN_IF_ERROR(CheckStash(call));
   QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
   const Dims& dims = x.tensor().dims;
   const Groups groups = GroupsOf(call, dims);
@@ -48,7 +47,7 @@ Result<std::vector<format::Tensor>> LayerNormalization(const Call& call) {
 
 }  // namespace
 
-const Operator kLayerNormalization = {.op_type = "LayerNormalization",
-                                      .run_all = LayerNormalization};
+const Operator kLayerNormalization = {
+    .op_type = "LayerNormalization", .run_all = LayerNormalization, .supports = SupportsStash};
 
 }  // namespace qtx::reference::ops

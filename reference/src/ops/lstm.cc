@@ -72,6 +72,6 @@ Result<std::vector<format::Tensor>> Lstm(const Call& call) {
 
 }  // namespace
 
-const Operator kLSTM = {.op_type = "LSTM", .run_all = Lstm};
+const Operator kLSTM = {.op_type = "LSTM", .run_all = Lstm, .supports = SupportsActivations};
 
 }  // namespace qtx::reference::ops

@@ -36,8 +36,8 @@ Result<Affine> AffineOf(const Call& call, const Dims& dims, bool has_bias) {
 Coefficient Affine::Gain(std::int64_t element) const { return Pick(gain, gain_indices, element); }
 Coefficient Affine::Bias(std::int64_t element) const { return Pick(bias, bias_indices, element); }
 
-Result<void> CheckStash(const Call& call) {
-  if (call.Int("stash_type") == 1) return {};
+Result<void> SupportsStash(const format::Node& node, std::int64_t opset) {
+  if (format::Attributes(node, opset).Int("stash_type") == 1) return {};
   return Error{ErrorCode::kUnsupported, "attribute 'stash_type'", "expected 1 (FLOAT)"};
 }
 

@@ -27,6 +27,6 @@ struct Affine {
 Result<Affine> AffineOf(const Call& call, const format::Dims& dims, bool has_bias);
 
 /// Errors: kUnsupported for a stash_type other than FLOAT: statistics are exact here, or binary32.
-Result<void> CheckStash(const Call& call);
+Result<void> SupportsStash(const format::Node& node, std::int64_t opset);
 
 }  // namespace qtx::reference

@@ -59,6 +59,13 @@ Result<void> CheckWork(const RecurrentLayer& layer) {
 
 }  // namespace
 
+Result<void> SupportsActivations(const format::Node& node, std::int64_t /*opset*/) {
+  const format::Attribute* attribute = node.Find("activations");
+  if (attribute == nullptr) return {};
+  for (const std::string& name : attribute->strings) QTX_RETURN_IF_ERROR(ActivationOf(name));
+  return {};
+}
+
 Result<RecurrentLayer> RecurrentLayer::Make(const Call& call, const RecurrentForm& form) {
   const bool batch_first = call.Int("layout") == 1;
   const std::string direction = call.String("direction");

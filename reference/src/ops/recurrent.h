@@ -19,9 +19,12 @@ struct RecurrentForm {
   bool has_cell = false;             // inputs initial_c and P, output Y_c
 };
 
+/// Errors: kUnsupported for another function than Sigmoid, Tanh or Relu.
+Result<void> SupportsActivations(const format::Node& node, std::int64_t opset);
+
 /// A node's inputs and attributes. Borrows the tensors.
 struct RecurrentLayer {
-  /// Errors: kUnsupported for activations that are not here, kTooLarge for too much work.
+  /// REQUIRES: SupportsActivations.  Errors: kTooLarge for too much work.
   static Result<RecurrentLayer> Make(const Call& call, const RecurrentForm& form);
 
   std::int64_t gates, steps, batch, directions, input, hidden;

@@ -170,6 +170,7 @@ Result<std::vector<format::Tensor>> RunOperator(const Operator& op, const Call& 
   }
   format::Application facts = FactsOf(*schema, unchecked);
   QTX_RETURN_IF_ERROR(format::CheckApplication(facts));
+  if (op.supports != nullptr) QTX_RETURN_IF_ERROR(op.supports(unchecked.node, facts.opset));
   Call call = unchecked;
   call.opset = facts.opset;
   call.facts = &facts;

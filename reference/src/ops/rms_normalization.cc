@@ -6,7 +6,6 @@ namespace {
 
 // Source: rms_normalization.S1 to .S3.
 Result<format::Tensor> RMSNormalization(const Call& call) {
-  QTX_RETURN_IF_ERROR(CheckStash(call));
   QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
   const format::Dims& dims = x.tensor().dims;
   const Groups groups = GroupsOf(call, dims);
@@ -26,6 +25,7 @@ Result<format::Tensor> RMSNormalization(const Call& call) {
 
 }  // namespace
 
-const Operator kRMSNormalization = {.op_type = "RMSNormalization", .run = RMSNormalization};
+const Operator kRMSNormalization = {
+    .op_type = "RMSNormalization", .run = RMSNormalization, .supports = SupportsStash};
 
 }  // namespace qtx::reference::ops

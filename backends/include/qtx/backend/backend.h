@@ -23,7 +23,7 @@ struct Description {
 
 inline constexpr int kMaxRepetitions = 1 << 20;  // of one Measure
 
-/// A model made ready. Destroying it is Release.
+/// A prepared model. Its destructor is Release.
 class PreparedModel {
  public:
   virtual ~PreparedModel() = default;

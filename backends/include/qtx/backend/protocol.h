@@ -41,9 +41,10 @@ struct RunResponse {
 struct ReleaseResponse {};
 using Response = std::variant<Error, Description, PrepareResponse, RunResponse, ReleaseResponse>;
 
-/// What every tensor that is exchanged keeps to, in process too: a known type, as many bytes as its
-/// dims say, unused high bits zero, inline parameters exactly for a quantized type, as many as fit.
-/// Errors: kProtocol, with the field.  Source: backend_protocol.S12, .S13.
+/// Checks a tensor that is exchanged, in process too: its type is known, the number of bytes fits
+/// its dims, unused high bits are zero, and it has inline parameters, as many as fit, if and only
+/// if its type is quantized. Errors: kProtocol, with the field.  Source: backend_protocol.S12,
+/// .S13.
 Result<void> CheckTensor(const format::Tensor& tensor);
 
 std::string Encode(const Request& request);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "qtx/format/catalogue.h"
@@ -25,6 +26,8 @@ class Inference {
   /// kMostConstantElements; the elements of others are unknown. Computes small tensors of integers
   /// that follow from these and from sizes, kMostPropagated elements in all.
   explicit Inference(const Model& model);
+  Inference(Inference&&) = default;  // no copy: values point to constants
+  Inference& operator=(Inference&&) = default;
 
   /// nullptr for an undefined name.
   const ValueFacts* Find(const std::string& name) const;
@@ -36,6 +39,9 @@ class Inference {
   std::string_view Symbol(std::int64_t size) const;
   /// Nodes of operators without a shape rule.
   const std::vector<std::size_t>& without_shape_rule() const { return without_shape_rule_; }
+  /// Whether all types and sizes of the node's values were known, and the elements of its constant
+  /// inputs, so that another check of the node cannot find more.
+  bool KnowsAll(std::size_t node) const { return complete_[node]; }
 
   static constexpr std::int64_t kMostConstantElements = 1 << 16;
   static constexpr std::int64_t kMostPropagated = 1 << 23;  // elements, read and computed
@@ -48,6 +54,7 @@ class Inference {
   Result<void> VisitOnnx(Application& a, bool has_section) const;
   Result<void> VisitMicrosoft(const Application& a) const;
   void Propagate(Application& a);
+  bool IsComplete(const Application& a) const;
   std::vector<ValueFacts> FactsOf(const std::vector<std::string>& names) const;
   Dims DimsOf(const Shape& shape);
 
@@ -61,6 +68,8 @@ class Inference {
   std::deque<Tensor> constants_;
   std::vector<RefusedNode> broken_, undefined_;
   std::vector<std::size_t> without_shape_rule_;
+  std::unordered_set<std::string> undecoded_;  // constants whose elements are unknown
+  std::vector<bool> complete_;                 // of each node: KnowsAll
 };
 
 /// `model` with what Inference says of values that nodes give: value_info gains those that are not

@@ -76,6 +76,9 @@ struct Operator {
   /// Instead of `run`, of an operator with several outputs: one tensor for each of call.outputs, an
   /// omitted one left empty.
   Result<std::vector<format::Tensor>> (*run_all)(const Call&) = nullptr;
+  /// Whether it computes what the node's attributes ask for; nullptr: whatever they are.
+  /// Errors: kUnsupported.
+  Result<void> (*supports)(const format::Node& node, std::int64_t opset) = nullptr;
 };
 
 /// All operators, sorted by domain, then op_type.

@@ -1,4 +1,4 @@
-#include "engine/held.h"
+#include "engine/buffer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,10 +14,10 @@ constexpr std::int64_t kLine = 64;
 
 std::int64_t RoundUpToLine(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-// What a value occupies in the block.
-std::int64_t Room(const Held& held) { return RoundUpToLine(held.size + kReadAhead); }
+// Bytes of the block that a buffer occupies.
+std::int64_t Room(const Buffer& buffer) { return RoundUpToLine(buffer.size + kReadAhead); }
 
-// columns x rows from rows x columns, in squares that stay in the first cache.
+// Transposes a matrix in squares that stay in the first-level cache.
 template <typename T>
 void TransposeMatrix(const T* from, std::int64_t rows, std::int64_t columns, std::uint8_t flip,
                      T* to) {
@@ -53,29 +53,29 @@ std::int64_t SpatialSize(const format::Dims& dims) {
 
 }  // namespace
 
-Result<Held*> Arena::Append(Held held) {
-  if (held.size > format::kMaxTensorBytes - declared_) {
+Result<Buffer*> Arena::Append(Buffer buffer) {
+  if (buffer.size > format::kMaxTensorBytes - declared_) {
     return Error{ErrorCode::kTooLarge, "",
                  "the model's values pass the limit of " + std::to_string(format::kMaxTensorBytes) +
                      " bytes"};
   }
-  declared_ += held.size;
-  values_.push_back(std::move(held));
+  declared_ += buffer.size;
+  values_.push_back(std::move(buffer));
   return &values_.back();
 }
 
-Result<Held*> Arena::Add(format::Tensor type, Layout layout, std::size_t now) {
+Result<Buffer*> Arena::Add(format::Tensor type, Layout layout, std::size_t now) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(type.dims));
   QTX_ASSIGN_OR_RETURN(const std::int64_t size, format::PackedBytes(type.elem_type, count));
   QTX_ASSIGN_OR_RETURN(
-      Held * held,
+      Buffer * buffer,
       Append({.type = std::move(type), .layout = layout, .size = size, .first = now, .last = now}));
-  shared_.push_back(held);
-  return held;
+  shared_.push_back(buffer);
+  return buffer;
 }
 
-Held* Arena::AddAlias(Held& of, format::Tensor type, Layout layout) {
-  Held& owner = of.alias_of == nullptr ? of : *of.alias_of;
+Buffer* Arena::AddAlias(Buffer& of, format::Tensor type, Layout layout) {
+  Buffer& owner = of.alias_of == nullptr ? of : *of.alias_of;
   values_.push_back({.type = std::move(type),
                      .layout = layout,
                      .data = owner.data,
@@ -84,69 +84,70 @@ Held* Arena::AddAlias(Held& of, format::Tensor type, Layout layout) {
   return &values_.back();
 }
 
-Result<Held*> Arena::AddConstant(format::Tensor type, Layout layout) {
+Result<Buffer*> Arena::AddConstant(format::Tensor type, Layout layout) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(type.dims));
   QTX_ASSIGN_OR_RETURN(const std::int64_t size, format::PackedBytes(type.elem_type, count));
-  QTX_ASSIGN_OR_RETURN(Held * held,
+  QTX_ASSIGN_OR_RETURN(Buffer * buffer,
                        Append({.type = std::move(type), .layout = layout, .size = size}));
-  constants_.emplace_back().Resize(Room(*held));
-  held->data = constants_.back().data();
-  return held;
+  constants_.emplace_back().Resize(Room(*buffer));
+  buffer->data = constants_.back().data();
+  return buffer;
 }
 
-Result<Held*> Arena::AddScratch(std::int64_t bytes, std::size_t now) {
-  QTX_ASSIGN_OR_RETURN(Held * held, Append({.size = bytes, .first = now, .last = now}));
-  shared_.push_back(held);
-  return held;
+Result<Buffer*> Arena::AddScratch(std::int64_t bytes, std::size_t now) {
+  QTX_ASSIGN_OR_RETURN(Buffer * buffer, Append({.size = bytes, .first = now, .last = now}));
+  shared_.push_back(buffer);
+  return buffer;
 }
 
-void Arena::Use(Held& held, std::size_t now) {
-  Held& owner = held.alias_of == nullptr ? held : *held.alias_of;
+void Arena::Use(Buffer& buffer, std::size_t now) {
+  Buffer& owner = buffer.alias_of == nullptr ? buffer : *buffer.alias_of;
   owner.last = std::max(owner.last, now);
 }
 
 void Arena::Place() {
   struct Place {
-    Held* held;
+    Buffer* buffer;
     std::int64_t address;
   };
-  std::ranges::stable_sort(shared_, std::ranges::greater(), &Held::size);
+  std::ranges::stable_sort(shared_, std::ranges::greater(), &Buffer::size);
   std::vector<Place> placed;  // by address
-  for (Held* held : shared_) {
+  for (Buffer* buffer : shared_) {
     std::int64_t address = 0;
     for (const Place& other : placed) {
-      const bool together = other.held->first <= held->last && held->first <= other.held->last;
+      const bool together =
+          other.buffer->first <= buffer->last && buffer->first <= other.buffer->last;
       if (!together) continue;
-      if (other.address >= address + Room(*held)) break;
-      address = std::max(address, other.address + Room(*other.held));
+      if (other.address >= address + Room(*buffer)) break;
+      address = std::max(address, other.address + Room(*other.buffer));
     }
     const auto before = std::ranges::upper_bound(placed, address, {}, &Place::address);
-    placed.insert(before, {held, address});
-    total_ = std::max(total_, address + Room(*held));
+    placed.insert(before, {buffer, address});
+    total_ = std::max(total_, address + Room(*buffer));
   }
   block_.Resize(total_);
-  for (const Place& place : placed) place.held->data = block_.data() + place.address;
-  for (Held& held : values_) {
-    if (held.alias_of != nullptr) held.data = held.alias_of->data;
+  for (const Place& place : placed) place.buffer->data = block_.data() + place.address;
+  for (Buffer& buffer : values_) {
+    if (buffer.alias_of != nullptr) buffer.data = buffer.alias_of->data;
   }
 }
 
-format::Tensor HeldType(const format::Tensor& type, bool signed_bytes) {
+format::Tensor BufferType(const format::Tensor& type, bool signed_bytes) {
   using format::ElementType;
   const ElementType from = signed_bytes ? ElementType::kUint8Q : ElementType::kInt8Q;
-  format::Tensor held{.elem_type = type.elem_type,
-                      .dims = type.dims,
-                      .quantization = type.quantization,
-                      .bytes = {}};
-  if (type.elem_type != from) return held;
+  format::Tensor buffer{.elem_type = type.elem_type,
+                        .dims = type.dims,
+                        .quantization = type.quantization,
+                        .bytes = {}};
+  if (type.elem_type != from) return buffer;
   const std::int32_t move = signed_bytes ? -128 : 128;
-  held.elem_type = signed_bytes ? ElementType::kInt8Q : ElementType::kUint8Q;
-  format::Quantization& q = *held.quantization;
+  buffer.elem_type = signed_bytes ? ElementType::kInt8Q : ElementType::kUint8Q;
+  format::Quantization& q = *buffer.quantization;
   if (q.offset.empty()) q.offset.assign(q.scale.size(), 0);
   for (std::int32_t& offset : q.offset) offset += move;
   if (q.quant_min) *q.quant_min += move;
   if (q.quant_max) *q.quant_max += move;
-  return held;
+  return buffer;
 }
 
 bool LayoutsCoincide(const format::Dims& dims) {

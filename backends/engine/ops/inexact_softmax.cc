@@ -1,5 +1,5 @@
 // Softmax in arithmetics other than `exact`: binary32 in a stated order.
-#include "engine/ops/named_softmax.h"
+#include "engine/ops/inexact_softmax.h"
 
 #include <algorithm>
 #include <array>
@@ -18,21 +18,12 @@ using format::Tensor;
 
 class RowStep : public Step {
  public:
-  RowStep(const Value* x, Value* y, const SoftmaxRows& rows)
-      : x_(x), y_(y), outer_(rows.outer), length_(rows.length), inner_(rows.inner) {}
+  RowStep(const Value* x, Value* y, const AxisRows& rows) : x_(x), y_(y), rows_(rows) {}
 
  protected:
-  // Calls row(first element), whose neighbours are inner_ apart.
-  template <typename Row>
-  void ForEachRow(Row row) const {
-    for (std::int64_t outer = 0; outer < outer_; ++outer) {
-      for (std::int64_t inner = 0; inner < inner_; ++inner) row(outer * length_ * inner_ + inner);
-    }
-  }
-
   const Value* x_;
   Value* y_;
-  std::int64_t outer_ = 1, length_ = 1, inner_ = 1;
+  AxisRows rows_;
 };
 
 // Source: float32.S3.
@@ -44,33 +35,35 @@ class FloatSoftmax : public RowStep {
     if (y_->tensor.bytes.empty()) return {};
     const std::vector<float> x = Binary32Of(x_->tensor);
     FloatWriter writer(y_->tensor);
-    ForEachRow([&](std::int64_t first) { PutRow(x, first, writer); });
+    for (std::int64_t row = 0; row < rows_.count(); ++row) PutRow(x, rows_.First(row), writer);
     writer.Finish();
     return {};
   }
 
  private:
   void PutRow(const std::vector<float>& x, std::int64_t first, FloatWriter& writer) const {
-    const auto at = [&](std::int64_t i) { return x[static_cast<std::size_t>(first + i * inner_)]; };
+    const auto at = [&](std::int64_t i) {
+      return x[static_cast<std::size_t>(first + i * rows_.stride)];
+    };
     float max = -std::numeric_limits<float>::infinity();
     bool defined = true;
-    for (std::int64_t i = 0; i < length_; ++i) {
+    for (std::int64_t i = 0; i < rows_.length; ++i) {
       max = std::max(max, at(i));
       defined = defined && !std::isnan(at(i));
     }
     // A NaN, or no finite greatest element: no shares.
     defined = defined && std::isfinite(max);
-    std::vector<float> exponentials(static_cast<std::size_t>(length_));
+    std::vector<float> exponentials(static_cast<std::size_t>(rows_.length));
     float sum = 0;
-    for (std::int64_t i = 0; defined && i < length_; ++i) {
+    for (std::int64_t i = 0; defined && i < rows_.length; ++i) {
       const float exponential = NearestExp(at(i) - max);
       exponentials[static_cast<std::size_t>(i)] = exponential;
       sum += exponential;
     }
-    for (std::int64_t i = 0; i < length_; ++i) {
+    for (std::int64_t i = 0; i < rows_.length; ++i) {
       const float share = defined ? exponentials[static_cast<std::size_t>(i)] / sum
                                   : std::numeric_limits<float>::quiet_NaN();
-      writer.Put(first + i * inner_, share);
+      writer.Put(first + i * rows_.stride, share);
     }
   }
 };
@@ -79,7 +72,7 @@ class FloatSoftmax : public RowStep {
 // Source: tflite.S8.
 class TfliteSoftmax : public RowStep {
  public:
-  TfliteSoftmax(const Value* x, Value* y, const SoftmaxRows& rows, const PerTensor& input,
+  TfliteSoftmax(const Value* x, Value* y, const AxisRows& rows, const PerTensor& input,
                 const PerTensor& output)
       : RowStep(x, y, rows), output_(output) {
     is_signed_ = x->tensor.elem_type == ElementType::kInt8Q;
@@ -90,7 +83,8 @@ class TfliteSoftmax : public RowStep {
   }
 
   Result<void> Run() override {
-    if (!y_->tensor.bytes.empty()) ForEachRow([this](std::int64_t first) { PutRow(first); });
+    if (y_->tensor.bytes.empty()) return {};
+    for (std::int64_t row = 0; row < rows_.count(); ++row) PutRow(rows_.First(row));
     return {};
   }
 
@@ -102,12 +96,14 @@ class TfliteSoftmax : public RowStep {
 
   void PutRow(std::int64_t first) {
     std::uint8_t max = 0;
-    for (std::int64_t i = 0; i < length_; ++i) max = std::max(max, Code(first + i * inner_));
+    for (std::int64_t i = 0; i < rows_.length; ++i)
+      max = std::max(max, Code(first + i * rows_.stride));
     float sum = 0;
-    for (std::int64_t i = 0; i < length_; ++i) sum += table_[max - Code(first + i * inner_)];
+    for (std::int64_t i = 0; i < rows_.length; ++i)
+      sum += table_[max - Code(first + i * rows_.stride)];
     const float factor = 1.0F / (sum * static_cast<float>(output_.scale));
-    for (std::int64_t i = 0; i < length_; ++i) {
-      const std::int64_t element = first + i * inner_;
+    for (std::int64_t i = 0; i < rows_.length; ++i) {
+      const std::int64_t element = first + i * rows_.stride;
       const float steps = table_[max - Code(element)] * factor;
       StoreInteger(y_->tensor.elem_type, StoredHalfAway(steps, output_.AsStored()), element,
                    y_->tensor.bytes.data());
@@ -126,12 +122,12 @@ bool IsEightBits(const Tensor& tensor) {
 
 }  // namespace
 
-Result<std::optional<std::unique_ptr<Step>>> PrepareNamedSoftmax(const NodePlan& node) {
+Result<std::optional<std::unique_ptr<Step>>> PrepareInexactSoftmax(const NodePlan& node) {
   using Maybe = std::optional<std::unique_ptr<Step>>;
   if (node.arithmetic() == Arithmetic::kExact) return Maybe();
   QTX_ASSIGN_OR_RETURN(const Tensor* type, node.TypeOf(0));
   const format::Dims dims = type->dims;
-  const SoftmaxRows rows = SoftmaxRowsOf(node, dims);
+  const AxisRows rows = SoftmaxRowsOf(node, dims);
   QTX_ASSIGN_OR_RETURN(const Tensor result, node.OutputType(dims));
   const bool tflite = IsTflite(node.arithmetic());
   if (tflite &&

@@ -1,4 +1,4 @@
-#include "engine/ops/named_binary.h"
+#include "engine/ops/inexact_binary.h"
 
 #include <algorithm>
 #include <array>
@@ -64,17 +64,17 @@ using Contributions = std::array<T, 256>;
 
 struct Operand {
   PerTensor type;
-  Held* held = nullptr;
+  Buffer* buffer = nullptr;
   std::vector<std::int64_t> index;  // of the element that meets each of y; empty: in order
 
   std::uint8_t At(std::int64_t i) const {
-    return held->bytes()[index.empty() ? i : index[static_cast<std::size_t>(i)]];
+    return buffer->bytes()[index.empty() ? i : index[static_cast<std::size_t>(i)]];
   }
 };
 
 constexpr std::int64_t kBlock = 512;
 
-// Stored less its offset of a byte as it is held.
+// A byte of a buffer minus the offset.
 std::int64_t IntegerOf(std::size_t byte, const PerTensor& type, bool is_signed) {
   const auto raw = static_cast<std::uint8_t>(byte);
   return (is_signed ? static_cast<std::int8_t>(raw) : raw) - type.offset;
@@ -82,7 +82,7 @@ std::int64_t IntegerOf(std::size_t byte, const PerTensor& type, bool is_signed) 
 
 class EightBitBinary : public Step {
  public:
-  EightBitBinary(const NodePlan& node, BinaryOperation operation, Operand a, Operand b, Held* y)
+  EightBitBinary(const NodePlan& node, BinaryOperation operation, Operand a, Operand b, Buffer* y)
       : operation_(operation),
         a_(std::move(a)),
         b_(std::move(b)),
@@ -106,14 +106,14 @@ class EightBitBinary : public Step {
 
   BinaryOperation operation_;
   Operand a_, b_;
-  Held* y_;
+  Buffer* y_;
   const Kernels& kernels_;
   Threads& threads_;
 };
 
 class EightBitFloats : public EightBitBinary {
  public:
-  EightBitFloats(const NodePlan& node, BinaryOperation operation, Operand a, Operand b, Held* y,
+  EightBitFloats(const NodePlan& node, BinaryOperation operation, Operand a, Operand b, Buffer* y,
                  const PerTensor& output)
       : EightBitBinary(node, operation, std::move(a), std::move(b), y), output_(output) {
     for (std::size_t byte = 0; byte < left_.size(); ++byte) {
@@ -145,7 +145,7 @@ class EightBitFloats : public EightBitBinary {
 
 class EightBitIntegers : public EightBitBinary {
  public:
-  EightBitIntegers(const NodePlan& node, BinaryOperation operation, Operand a, Operand b, Held* y,
+  EightBitIntegers(const NodePlan& node, BinaryOperation operation, Operand a, Operand b, Buffer* y,
                    const PerTensor& output, const IntegerRule& rule)
       : EightBitBinary(node, operation, std::move(a), std::move(b), y),
         requantizer_(Requantizer::OfMultiplier(rule.kind, rule.y, kBlock, output, node.kernels())) {
@@ -178,7 +178,7 @@ class EightBitIntegers : public EightBitBinary {
   Contributions<std::int32_t> left_{}, right_{};
 };
 
-// Any types that hold reals, one element after another.
+// All types of reals, element by element.
 class GeneralBinary : public Step {
  public:
   GeneralBinary(BinaryOperation operation, const Value* a, const Value* b, Value* y)
@@ -301,16 +301,16 @@ StepResult MakeEightBits(const NodePlan& node, BinaryOperation operation, const 
   Operand b;
   QTX_ASSIGN_OR_RETURN(a.type, EightBitInput(node, 0));
   QTX_ASSIGN_OR_RETURN(b.type, EightBitInput(node, 1));
-  auto output = PerTensorOf(HeldType(types.y, node.kernels().signed_bytes));
+  auto output = PerTensorOf(BufferType(types.y, node.kernels().signed_bytes));
   if (!output.has_value()) return node.Because(output.error());
   const format::Dims& dims = types.y.dims;
   const bool alike = types.a.dims == dims && types.b.dims == dims;
   const Layout layout = alike ? node.LayoutOf(node.IsConstant(0) ? 1 : 0) : Layout::kRowMajor;
   if (types.a.dims != dims) a.index = BroadcastIndex(types.a.dims, dims);
   if (types.b.dims != dims) b.index = BroadcastIndex(types.b.dims, dims);
-  QTX_ASSIGN_OR_RETURN(a.held, node.HeldInput(0, layout));
-  QTX_ASSIGN_OR_RETURN(b.held, node.HeldInput(1, layout));
-  QTX_ASSIGN_OR_RETURN(Held * y, node.HeldOutput(dims, layout));
+  QTX_ASSIGN_OR_RETURN(a.buffer, node.InputBuffer(0, layout));
+  QTX_ASSIGN_OR_RETURN(b.buffer, node.InputBuffer(1, layout));
+  QTX_ASSIGN_OR_RETURN(Buffer * y, node.OutputBuffer(dims, layout));
   if (!IsTflite(node.arithmetic())) {
     return std::make_unique<EightBitFloats>(node, operation, std::move(a), std::move(b), y,
                                             *output);
@@ -335,7 +335,7 @@ StepResult MakeGeneral(const NodePlan& node, BinaryOperation operation, const Ty
 
 }  // namespace
 
-Maybe PrepareNamedBinary(const NodePlan& node, BinaryOperation operation) {
+Maybe PrepareInexactBinary(const NodePlan& node, BinaryOperation operation) {
   if (node.arithmetic() == Arithmetic::kExact) return Maybe(std::nullopt);
   QTX_ASSIGN_OR_RETURN(const Types types, TypesOf(node));
   if (IsTflite(node.arithmetic()) && !HasKernel(types, node.arithmetic(), operation)) {
