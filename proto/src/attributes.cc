@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "catalogue/onnx_operators.h"
 #include "qtx/format/catalogue.h"
+#include "qtx/format/onnx_operators.h"
 
 namespace qtx::format {
 namespace {

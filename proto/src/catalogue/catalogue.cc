@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "onnx_operators.h"
+#include "qtx/format/onnx_operators.h"
 #include "rules.h"
 
 namespace qtx::format {
