@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "qtx/format/catalogue.h"
+#include "qtx/format/onnx_operators.h"
 
 namespace qtx::format::catalogue {
 
@@ -18,8 +19,6 @@ using Indices = std::vector<std::size_t>;
 
 // Errors -----------------------------------------------------------------------------------------
 
-/// "INTS"; the number where there is no such type.
-std::string AttributeTypeName(AttributeType type);
 /// "INT32 or INT64"; "a real operand" and "a plain integer" for all of these.
 std::string TypeNames(TypeSet types);
 /// "input[1] 'w'", as the schema calls it.

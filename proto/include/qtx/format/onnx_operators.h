@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "qtx/format/catalogue.h"
@@ -31,6 +32,9 @@ struct OnnxAttribute {
   bool required = false;
   std::string_view otherwise = {};  // its default as text: "1", "0.2", "NOTSET"; empty: none
 };
+
+/// "INTS"; the number where there is no such type.
+std::string AttributeTypeName(AttributeType type);
 
 /// What OnnxOperator::most_inputs and most_outputs are of a variadic last one: no limit.
 inline constexpr std::uint8_t kOnnxNoLimit = 255;
