@@ -23,13 +23,16 @@ class Fuzzer {
 
   FuzzReport Run() {
     const auto end = Clock::now() + options_.time;
+    DraftCounts counts;
     for (std::int64_t i = 0; options_.count > 0 ? i < options_.count : Clock::now() < end; ++i) {
       const std::int64_t number = options_.first + i;
       if (options_.progress) options_.progress(number);
       const auto test =
-          RandomModel(options_.seed, number, tester_.arithmetic(), options_.operators);
+          RandomModel(options_.seed, number, tester_.arithmetic(), options_.operators, &counts);
       if (test) RunOne(*test, number);
     }
+    report_.drafts = counts.drafts;
+    report_.refused = counts.refused + counts.unanswered;
     return std::move(report_);
   }
 
@@ -37,6 +40,7 @@ class Fuzzer {
   void RunOne(const TestModel& test, std::int64_t number) {
     const Verdict verdict = tester_.Run(test);
     ++report_.models;
+    for (const format::Node& node : test.nodes) ++report_.operators[node.op_type];
     if (verdict.kind == VerdictKind::kUnsupported) ++report_.unsupported;
     if (!IsFault(verdict.kind)) return;
     ++report_.failures;
@@ -78,12 +82,10 @@ class Fuzzer {
 }  // namespace
 
 Result<FuzzReport> Fuzz(const BackendSource& source, const FuzzOptions& options) {
-  const bool any = std::ranges::any_of(FuzzedOperators(), [&options](const FuzzedOperator& op) {
-    return GlobMatches(options.operators, op.op_type);
-  });
-  if (!any) {
+  if (FuzzedOperators(options.operators).empty()) {
     std::string names;
-    for (const FuzzedOperator& op : FuzzedOperators()) names += " " + std::string(op.op_type);
+    for (const format::OpSchema* row : FuzzedOperators("*"))
+      names += " " + std::string(row->op_type);
     return Error{ErrorCode::kInvalid, "operators '" + options.operators + "'",
                  "matches none of" + names};
   }

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <utility>
+
+#include "qtx/format/onnx_operators.h"
 
 namespace qtx::conformance {
 namespace {
@@ -14,57 +17,71 @@ using format::Quantization;
 using format::Tensor;
 
 constexpr std::int64_t kMaxElements = 2048;  // of one tensor
+constexpr int kMaxTypes = 60;                // for the type of one input
+constexpr const char* kToCome = "?";         // an input that is not drawn yet
 
 struct Weighted {
   ElementType type;
   std::uint64_t weight;
 };
-constexpr std::array<Weighted, 15> kRealTypes = {{{ElementType::kInt8Q, 40},
-                                                  {ElementType::kUint8Q, 24},
-                                                  {ElementType::kInt16Q, 7},
-                                                  {ElementType::kUint16Q, 4},
-                                                  {ElementType::kInt4Q, 6},
-                                                  {ElementType::kUint4Q, 4},
-                                                  {ElementType::kInt2Q, 2},
-                                                  {ElementType::kUint2Q, 2},
-                                                  {ElementType::kInt32Q, 2},
-                                                  {ElementType::kFloat, 4},
-                                                  {ElementType::kFloat8E4M3FNQ, 1},
-                                                  {ElementType::kFloat8E5M2Q, 1},
-                                                  {ElementType::kFloat4E2M1Q, 1},
-                                                  {ElementType::kFloat8E4M3FNUZQ, 1},
-                                                  {ElementType::kBipolar1Q, 1}}};
-
-bool Fits(const Tensor& tensor, Operand operand) {
-  const ElementType type = tensor.elem_type;
-  switch (operand) {
-    case Operand::kReal:
-      return format::IsQuantized(type) || type == ElementType::kFloat;
-    case Operand::kFloat:
-      return type == ElementType::kFloat;
-    case Operand::kByte:
-      return type == ElementType::kUint8 || type == ElementType::kInt8;
-    case Operand::kAny:
-      break;
-  }
-  return true;
-}
+constexpr std::array<Weighted, 18> kWeights = {{{ElementType::kInt8Q, 40},
+                                                {ElementType::kUint8Q, 24},
+                                                {ElementType::kInt16Q, 7},
+                                                {ElementType::kUint16Q, 4},
+                                                {ElementType::kInt4Q, 6},
+                                                {ElementType::kUint4Q, 4},
+                                                {ElementType::kInt2Q, 2},
+                                                {ElementType::kUint2Q, 2},
+                                                {ElementType::kInt32Q, 2},
+                                                {ElementType::kFloat, 4},
+                                                {ElementType::kFloat8E4M3FNQ, 1},
+                                                {ElementType::kFloat8E5M2Q, 1},
+                                                {ElementType::kFloat4E2M1Q, 1},
+                                                {ElementType::kFloat8E4M3FNUZQ, 1},
+                                                {ElementType::kFloat8E5M2FNUZQ, 1},
+                                                {ElementType::kFloat16, 1},
+                                                {ElementType::kBfloat16, 1},
+                                                {ElementType::kBipolar1Q, 1}}};
+constexpr ElementType kOthers[] = {
+    ElementType::kFloat,  ElementType::kFloat,  ElementType::kFloat,        ElementType::kUint8,
+    ElementType::kUint8,  ElementType::kInt8,   ElementType::kInt8,         ElementType::kInt32,
+    ElementType::kInt64,  ElementType::kBool,   ElementType::kBool,         ElementType::kInt16,
+    ElementType::kUint16, ElementType::kUint32, ElementType::kUint64,       ElementType::kInt4,
+    ElementType::kUint4,  ElementType::kDouble, ElementType::kFloat8E4M3FN, ElementType::kInt2};
 
 }  // namespace
+
+Maker::Maker(Random& random, const ModelTraits& traits, const format::OpSchema& schema,
+             const std::vector<Datum>& known, std::size_t number)
+    : random_(random),
+      traits_(traits),
+      schema_(schema),
+      known_(known),
+      number_(std::to_string(number)) {
+  draft_.node.op_type = schema.op_type;
+  draft_.node.domain = schema.domain;
+  for (std::size_t i = 0; i < schema.inputs.size(); ++i) {
+    if (!schema.inputs[i].optional) draft_.node.inputs.resize(i + 1, kToCome);
+  }
+}
+
+const Datum* Maker::Find(std::string_view name) const {
+  for (const auto* data : {&draft_.data, &known_}) {
+    const auto found = std::ranges::find(*data, name, &Datum::name);
+    if (found != data->end()) return &*found;
+  }
+  return nullptr;
+}
 
 std::int64_t Maker::Between(std::int64_t low, std::int64_t high) {
   if (high <= low) return low;  // the axis may be empty, which the reference may refuse
   return low + static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(high - low + 1)));
 }
 
-std::int64_t Maker::OneOf(std::span<const std::int64_t> values) {
-  return values[random_.Below(values.size())];
-}
-
 std::int64_t Maker::Size(std::int64_t room) {
   constexpr std::int64_t kSizes[] = {1, 1, 2,  2,  3,  3,  4,  5,  6,  7,
                                      8, 9, 15, 16, 17, 31, 32, 33, 63, 65};
-  return std::max<std::int64_t>(std::min(OneOf(kSizes), room), 1);
+  return std::max<std::int64_t>(std::min(kSizes[random_.Below(std::size(kSizes))], room), 1);
 }
 
 Dims Maker::Shape(std::int64_t lowest_rank, std::int64_t highest_rank) {
@@ -77,9 +94,15 @@ Dims Maker::Shape(std::int64_t lowest_rank, std::int64_t highest_rank) {
   return dims;
 }
 
-std::int64_t Maker::Axis(const Dims& dims) {
-  const auto rank = static_cast<std::int64_t>(dims.size());
-  return rank == 0 ? 0 : Between(-rank, rank - 1);
+Dims Maker::BroadcastTo(const Dims& dims) {
+  Dims other = dims;
+  for (std::int64_t& dim : other) {
+    if (Chance(25)) dim = 1;
+  }
+  if (!other.empty() && Chance(30)) {
+    other.erase(other.begin(), other.begin() + Between(1, std::ssize(other)));
+  }
+  return other;
 }
 
 float Maker::Scale() {
@@ -127,18 +150,28 @@ Quantization Maker::Parameters(ElementType type, const Dims& dims,
   return q;
 }
 
-ElementType Maker::TypeFor(Operand operand) {
-  if (operand == Operand::kFloat) return ElementType::kFloat;
-  if (operand == Operand::kByte) return Chance(50) ? ElementType::kUint8 : ElementType::kInt8;
+ElementType Maker::DrawReal() {
   if (traits_.bytes_only) return Chance(60) ? ElementType::kInt8Q : ElementType::kUint8Q;
   std::uint64_t total = 0;
-  for (const Weighted& one : kRealTypes) total += one.weight;
+  for (const Weighted& one : kWeights) total += one.weight;
   std::uint64_t at = random_.Below(total);
-  for (const Weighted& one : kRealTypes) {
+  for (const Weighted& one : kWeights) {
     if (at < one.weight) return one.type;
     at -= one.weight;
   }
   return ElementType::kInt8Q;
+}
+
+// Often the type of another input: plain operands must be of one type. Rarer types become likelier
+// with every try.
+ElementType Maker::DrawType(int tries) {
+  if (next_ > 0 && Chance(30)) {
+    const Datum* other = Find(draft_.node.inputs[random_.Below(next_)]);
+    if (other != nullptr) return other->tensor.elem_type;
+  }
+  if (next_ > 0 && Chance(35)) return Chance(50) ? ElementType::kInt64 : ElementType::kFloat;
+  return Chance(10 + static_cast<std::uint64_t>(tries)) ? kOthers[random_.Below(std::size(kOthers))]
+                                                        : DrawReal();
 }
 
 Tensor Maker::Fill(ElementType type, const Dims& dims, std::optional<Quantization> q) {
@@ -156,42 +189,101 @@ Tensor Maker::Fill(ElementType type, const Dims& dims, std::optional<Quantizatio
   return tensor ? *std::move(tensor) : Tensor{};
 }
 
-Tensor Maker::Add(Tensor tensor, bool constant) {
-  const std::string name =
-      "v" + std::to_string(number_) + "_" + std::to_string(draft_.node.inputs.size());
-  draft_.node.inputs.push_back(name);
-  draft_.data.push_back({name, tensor, constant});
-  return tensor;
-}
-
-Tensor Maker::New(Operand operand, const Dims& dims, std::optional<std::int64_t> axis,
-                  bool constant) {
-  const ElementType type = TypeFor(operand);
+Tensor Maker::Filled(ElementType type, const Dims& dims, std::optional<std::int64_t> axis) {
   std::optional<Quantization> q;
   if (format::IsQuantized(type)) {
     q = Parameters(type, dims, Chance(45) ? axis : std::nullopt);
     if (!format::IsIntegerStorage(type)) q->offset.clear();
   }
-  return Add(Fill(type, dims, std::move(q)), constant);
+  return Fill(type, dims, std::move(q));
 }
 
-Tensor Maker::Value(Operand operand, std::int64_t lowest_rank, std::int64_t highest_rank) {
+format::Application Maker::Asked() const {
+  format::Application a{schema_, draft_.node, traits_.opset, {}, {}};
+  for (const std::string& name : draft_.node.inputs) {
+    const Datum* datum = Find(name);
+    a.inputs.push_back(datum == nullptr ? format::ValueFacts{.given = !name.empty()}
+                                        : format::FactsOf(datum->tensor, datum->constant));
+  }
+  a.outputs.resize(draft_.node.outputs.size());
+  return a;
+}
+
+std::string Maker::Refusal() const {
+  format::Application a = Asked();
+  const auto checked = format::CheckApplication(a);
+  return checked.has_value() ? "" : checked.error().Text();
+}
+
+// What is still to be chosen may be missed until then.
+bool Maker::IsRefusedAnew() const {
+  const std::string refusal = Refusal();
+  return !refusal.empty() && refusal != refusal_;
+}
+
+bool Maker::Offer(std::string name, bool keep) {
+  std::vector<std::string>& inputs = draft_.node.inputs;
+  const bool is_further = next_ == inputs.size();
+  if (is_further) inputs.emplace_back();
+  std::string before = std::exchange(inputs[next_], std::move(name));
+  const bool fits = !IsRefusedAnew();
+  if (fits && keep) {
+    ++next_;
+    refusal_ = Refusal();
+    return true;
+  }
+  inputs[next_] = std::move(before);
+  if (is_further) inputs.pop_back();
+  return fits;
+}
+
+bool Maker::Offer(Tensor tensor, bool constant, bool keep) {
+  std::string name = "v" + number_ + "_" + std::to_string(next_);
+  draft_.data.push_back({name, std::move(tensor), constant});
+  const bool fits = Offer(std::move(name), keep);
+  if (!fits || !keep) draft_.data.pop_back();
+  return fits;
+}
+
+// Elements are drawn where type and sizes fit.
+bool Maker::Fits(ElementType type, const Dims& dims) {
+  return Offer(Tensor{.elem_type = type, .dims = dims}, /*constant=*/false, /*keep=*/false);
+}
+
+bool Maker::Offer(format::Attribute attribute) {
+  draft_.node.attributes.push_back(std::move(attribute));
+  if (IsRefusedAnew()) {
+    draft_.node.attributes.pop_back();
+    return false;
+  }
+  refusal_ = Refusal();
+  return true;
+}
+
+Dims Maker::New(const Dims& dims, std::optional<std::int64_t> axis, bool constant) {
+  for (int tries = 0; tries < kMaxTypes; ++tries) {
+    const ElementType type = DrawType(tries);
+    if (Fits(type, dims) && Offer(Filled(type, dims, axis), constant)) break;
+  }
+  return dims;
+}
+
+Dims Maker::Value(std::int64_t lowest_rank, std::int64_t highest_rank) {
   for (std::size_t tries = 0; tries < 4 && !known_.empty(); ++tries) {
     const Datum& known = known_[random_.Below(known_.size())];
     const std::int64_t rank = std::ssize(known.tensor.dims);
-    if (!Fits(known.tensor, operand) || rank < lowest_rank || rank > highest_rank) continue;
-    draft_.node.inputs.push_back(known.name);
-    return known.tensor;
+    if (rank < lowest_rank || rank > highest_rank || !Offer(known.name)) continue;
+    return known.tensor.dims;
   }
   const Dims dims = Shape(lowest_rank, highest_rank);
   std::optional<std::int64_t> axis;
   if (!dims.empty() && Chance(15)) axis = Between(0, std::ssize(dims) - 1);
-  return New(operand, dims, axis, /*constant=*/false);
+  return New(dims, axis, /*constant=*/false);
 }
 
 format::TensorType Maker::ResultType(const Tensor& reals) {
   format::TensorType result;
-  result.elem_type = TypeFor(Operand::kReal);
+  result.elem_type = DrawReal();
   if (!format::IsQuantized(result.elem_type)) return result;
   float largest = 0;
   for (const float real : reals.As<float>()) {
@@ -218,61 +310,73 @@ format::TensorType Maker::ResultType(const Tensor& reals) {
   return result;
 }
 
-void Maker::Bias(const Tensor& x, const Tensor& w, std::int64_t axis, std::int64_t channels) {
+void Maker::Bias(std::size_t x_input, std::size_t w_input, std::int64_t axis,
+                 std::int64_t channels) {
   const Dims dims = {channels};
-  if (Chance(30)) return;
-  if (!x.quantization || !w.quantization || Chance(15)) {
-    New(Operand::kFloat, dims, std::nullopt, /*constant=*/true);
+  const Datum* x = Find(draft_.node.inputs[x_input]);
+  const Datum* w = Find(draft_.node.inputs[w_input]);
+  if (x == nullptr || w == nullptr || Chance(30)) return;
+  if (!x->tensor.quantization || !w->tensor.quantization || Chance(15)) {
+    Offer(Fill(ElementType::kFloat, dims, std::nullopt), /*constant=*/true);
     return;
   }
+  const Quantization& wq = *w->tensor.quantization;
+  const float x_scale = x->tensor.quantization->scale[0];
   Quantization q;
-  q.scale = {x.quantization->scale[0] * w.quantization->scale[0]};
-  const auto& wq = *w.quantization;
+  q.scale = {x_scale * wq.scale[0]};
   if (wq.axis == std::vector<std::int64_t>{axis} && std::ssize(wq.scale) == channels) {
     q.axis = {0};
     q.scale.clear();
-    for (const float scale : wq.scale) q.scale.push_back(x.quantization->scale[0] * scale);
+    for (const float scale : wq.scale) q.scale.push_back(x_scale * scale);
   }
   auto made = format::MakeTensor(ElementType::kInt32Q, dims, std::move(q));
   if (!made) return;
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < channels; ++i) values.push_back(Between(-4000, 4000));
   format::PackIntegers(values, *made);
-  Add(*std::move(made), /*constant=*/true);
+  Offer(*std::move(made), /*constant=*/true);
 }
 
 void Maker::Int64s(const std::vector<std::int64_t>& values) {
   auto made = format::MakeTensor(ElementType::kInt64, {std::ssize(values)});
   if (!made) return;
   format::PackIntegers(values, *made);
-  Add(*std::move(made), /*constant=*/true);
+  Offer(*std::move(made), /*constant=*/true);
 }
 
-void Maker::ScaleAndZero(ElementType type, const Dims& dims, float scale) {
-  auto scales = format::MakeTensor(ElementType::kFloat, dims);
-  auto zeros = format::MakeTensor(type, dims);
-  if (!scales || !zeros) return;
-  std::vector<std::int64_t> offsets;
-  for (float& one : scales->As<float>()) {
-    one = scale * (offsets.empty() ? 1.0F : 0.5F + static_cast<float>(random_.Below(64)) * 0x1p-5F);
-    offsets.push_back(Offset(type));
+void Maker::Scales(const Dims& dims, float factor) {
+  auto made = format::MakeTensor(ElementType::kFloat, dims);
+  if (!made) return;
+  for (float& scale : made->As<float>()) scale = Scale() * factor;
+  Offer(*std::move(made), /*constant=*/true);
+}
+
+void Maker::Inputs(std::size_t count) {
+  draft_.node.inputs.resize(count, kToCome);
+  refusal_ = Refusal();
+}
+
+void Maker::Outputs(std::size_t count) {
+  draft_.node.outputs.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    draft_.node.outputs.push_back("t" + number_ + "_" + std::to_string(i));
   }
-  format::PackIntegers(offsets, *zeros);
-  Add(*std::move(scales), /*constant=*/true);
-  Add(*std::move(zeros), /*constant=*/true);
+}
+
+bool Maker::Has(std::string_view name) const {
+  const format::AttributeRule* rule = schema_.FindAttribute(name, traits_.opset);
+  if (rule == nullptr || traits_.opset < rule->since || traits_.opset > rule->until) return false;
+  if (!schema_.domain.empty()) return true;
+  const auto* op = format::catalogue::FindOnnxOperator(schema_.op_type, traits_.opset);
+  return op != nullptr &&
+         std::ranges::count(op->Attributes(), name, &format::catalogue::OnnxAttribute::name) > 0;
 }
 
 void Maker::Int(std::string name, std::int64_t value) {
-  draft_.node.attributes.push_back(format::Attribute::Int(std::move(name), value));
-}
-void Maker::Ints(std::string name, std::vector<std::int64_t> values) {
-  draft_.node.attributes.push_back(format::Attribute::Ints(std::move(name), std::move(values)));
-}
-void Maker::Float(std::string name, float value) {
-  draft_.node.attributes.push_back(format::Attribute::Float(std::move(name), value));
+  if (Has(name)) Offer(format::Attribute::Int(std::move(name), value));
 }
 void Maker::String(std::string name, std::string value) {
-  draft_.node.attributes.push_back(format::Attribute::String(std::move(name), std::move(value)));
+  if (Has(name)) Offer(format::Attribute::String(std::move(name), std::move(value)));
 }
 
 }  // namespace qtx::conformance

@@ -5,6 +5,7 @@
 #include "differential_tester.h"
 #include "fuzz_maker.h"
 #include "qtx/conformance/suite.h"
+#include "qtx/format/attributes.h"
 
 namespace qtx::conformance {
 namespace {
@@ -12,26 +13,44 @@ namespace {
 using format::Tensor;
 using format::ValueInfo;
 
-constexpr int kMaxTries = 60;  // for one node
+constexpr int kMaxDrafts = 60;             // for one node
+constexpr std::int64_t kOldestOpset = 13;  // of the text
+constexpr std::string_view kMicrosoft = "com.microsoft";
+
+// The first opset of the text that has the operator.
+std::int64_t OldestOpset(const format::OpSchema& row) {
+  if (!row.domain.empty()) return kOldestOpset;
+  return std::max(format::OpsetOf(row.op_type), kOldestOpset);
+}
+
+bool HasAxis(const format::TensorType& type) {
+  return type.quantization && !type.quantization->axis.empty();
+}
 
 class ProgramMaker {
  public:
-  ProgramMaker(Random& random, const std::string& arithmetic, const std::string& operators)
-      : random_(random), arithmetic_(arithmetic) {
-    traits_.opset = 13 + static_cast<std::int64_t>(random_.Below(9));
+  ProgramMaker(Random& random, const std::string& arithmetic, const std::string& operators,
+               DraftCounts& counts)
+      : random_(random), arithmetic_(arithmetic), counts_(counts) {
+    const auto rows = FuzzedOperators(operators);
+    std::int64_t oldest = format::NewestOpset();
+    for (const format::OpSchema* row : rows) oldest = std::min(oldest, OldestOpset(*row));
+    const auto span = static_cast<std::uint64_t>(format::NewestOpset() - oldest + 1);
+    traits_.opset = oldest + static_cast<std::int64_t>(random_.Below(span));
     traits_.bytes_only = random_.Below(3) != 0;
-    for (const FuzzedOperator& op : FuzzedOperators()) {
-      if (op.since <= traits_.opset && GlobMatches(operators, op.op_type)) choice_.push_back(&op);
-    }
+    std::ranges::copy_if(rows, std::back_inserter(choice_), [this](const format::OpSchema* row) {
+      return OldestOpset(*row) <= traits_.opset;
+    });
     program_.opset_imports = {{"", traits_.opset, {}},
-                              {std::string(format::kDomain), format::kVersion, {}}};
+                              {std::string(format::kDomain), format::kVersion, {}},
+                              {std::string(kMicrosoft), 1, {}}};
   }
 
   std::optional<TestModel> Make() {
     if (choice_.empty()) return std::nullopt;
     const std::uint64_t nodes = random_.Below(2) == 0 ? 1 : 1 + random_.Below(6);
     for (std::uint64_t n = 0; n < nodes; ++n) {
-      for (int tries = 0; tries < kMaxTries && !AddNode(); ++tries) continue;
+      for (int tries = 0; tries < kMaxDrafts && !AddNode(); ++tries) continue;
     }
     Declare();
     const bool accepted =
@@ -43,20 +62,20 @@ class ProgramMaker {
 
  private:
   bool AddNode() {
-    const FuzzedOperator& op = *choice_[random_.Below(choice_.size())];
-    const std::size_t number = program_.nodes.size() + 1;
-    Maker maker(random_, traits_, known_, number);
-    op.make(maker);
-    NodeDraft draft = maker.Take();
-    draft.node.op_type = op.op_type;
-    for (std::size_t i = 0; i < draft.outputs; ++i) {
-      draft.node.outputs.push_back("t" + std::to_string(number) + "_" + std::to_string(i));
+    const format::OpSchema& row = *choice_[random_.Below(choice_.size())];
+    Maker maker(random_, traits_, row, known_, program_.nodes.size() + 1);
+    ++counts_.drafts;
+    if (!maker.Make()) {
+      ++counts_.refused;
+      return false;
     }
-    const auto infos = OutputTypes(draft, maker);
-    if (!infos) return false;
-    auto results = Run(draft, *infos, arithmetic_);
-    if (!results) return false;
-    Accept(std::move(draft), *infos, *std::move(results));
+    const auto infos = OutputTypes(maker);
+    auto results = infos ? Run(maker.draft(), *infos, arithmetic_) : std::nullopt;
+    if (!results) {
+      ++counts_.unanswered;
+      return false;
+    }
+    Accept(maker.draft(), *infos, *std::move(results));
     return true;
   }
 
@@ -77,36 +96,34 @@ class ProgramMaker {
     return ReferenceAnswer(ToModel(one), InputsOf(one), arithmetic);
   }
 
-  const Tensor* InputOf(const NodeDraft& draft, std::size_t i) const {
-    for (const auto* data : {&draft.data, &known_}) {
-      const auto found = std::ranges::find(*data, draft.node.inputs[i], &Datum::name);
-      if (found != data->end()) return &found->tensor;
+  // Often the type of input 0, as operators that only move elements keep it.
+  std::optional<std::vector<ValueInfo>> OutputTypes(Maker& maker) const {
+    const format::Node& node = maker.draft().node;
+    std::vector<ValueInfo> infos;
+    std::vector<bool> is_free;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].empty()) continue;
+      auto choice = maker.ChoiceOf(i);
+      if (!choice) return std::nullopt;
+      ValueInfo& info = infos.emplace_back();
+      info.name = node.outputs[i];
+      info.type = std::move(choice->fixed);
+      is_free.push_back(choice->is_free);
+      if (choice->is_free) info.type->elem_type = format::ElementType::kFloat;
     }
-    return nullptr;
-  }
-
-  std::optional<std::vector<ValueInfo>> OutputTypes(const NodeDraft& draft, Maker& maker) const {
-    std::vector<ValueInfo> infos(draft.outputs);
-    for (std::size_t i = 0; i < infos.size(); ++i) {
-      infos[i].name = draft.node.outputs[i];
-      infos[i].type.emplace();
-      infos[i].type->elem_type = draft.result.value_or(format::ElementType::kFloat);
-    }
-    if (draft.result) return infos;
-    const Tensor* x = InputOf(draft, 0);
-    if (x == nullptr) return std::nullopt;
-    const bool real =
-        format::IsQuantized(x->elem_type) || x->elem_type == format::ElementType::kFloat;
-    if (draft.moves && (!real || maker.Chance(60))) {
-      for (ValueInfo& info : infos) {
-        info.type->elem_type = x->elem_type;
-        info.type->quantization = x->quantization;
-      }
-      return infos;
-    }
-    const auto reals = Run(draft, infos, "exact");
+    if (std::ranges::find(is_free, true) == is_free.end()) return infos;
+    const Datum* x = node.inputs.empty() ? nullptr : maker.Find(node.inputs[0]);
+    const bool keeps = x != nullptr && x->tensor.quantization && maker.Chance(25);
+    const auto reals = Run(maker.draft(), infos, "exact");
     if (!reals) return std::nullopt;
-    for (std::size_t i = 0; i < infos.size(); ++i) infos[i].type = maker.ResultType((*reals)[i]);
+    for (std::size_t i = 0; i < infos.size(); ++i) {
+      if (!is_free[i]) continue;
+      format::TensorType& type = *infos[i].type;
+      type = keeps ? format::TensorType{x->tensor.elem_type, {}, x->tensor.quantization}
+                   : maker.ResultType((*reals)[i]);
+      // shape.C1 asks for a rank.
+      if (HasAxis(type)) type.shape.emplace((*reals)[i].dims.size());
+    }
     return infos;
   }
 
@@ -135,7 +152,8 @@ class ProgramMaker {
   Random& random_;
   std::string arithmetic_;
   ModelTraits traits_;
-  std::vector<const FuzzedOperator*> choice_;
+  DraftCounts& counts_;
+  std::vector<const format::OpSchema*> choice_;
   TestModel program_;
   std::vector<ValueInfo> types_;  // of the nodes' outputs
   std::vector<Datum> known_;      // inputs and node outputs, with tensors
@@ -143,11 +161,21 @@ class ProgramMaker {
 
 }  // namespace
 
+std::vector<const format::OpSchema*> FuzzedOperators(const std::string& operators) {
+  std::vector<const format::OpSchema*> rows;
+  for (const format::OpSchema& row : format::Catalogue()) {
+    if (GlobMatches(operators, row.op_type)) rows.push_back(&row);
+  }
+  return rows;
+}
+
 std::optional<TestModel> RandomModel(std::uint64_t seed, std::int64_t number,
-                                     const std::string& arithmetic, const std::string& operators) {
+                                     const std::string& arithmetic, const std::string& operators,
+                                     DraftCounts* counts) {
   Random start(seed);
   Random random(start.Next() + static_cast<std::uint64_t>(number) * 0xD1342543DE82EF95U);
-  return ProgramMaker(random, arithmetic, operators).Make();
+  DraftCounts own;
+  return ProgramMaker(random, arithmetic, operators, counts == nullptr ? own : *counts).Make();
 }
 
 }  // namespace qtx::conformance

@@ -1,7 +1,6 @@
-// The operators that fuzzing generates, with inputs and attributes. Combinations may be invalid:
-// the reference refuses them and another is generated.
+// The shapes of inputs of operators whose node would seldom be accepted if its row alone drew it.
 #include <algorithm>
-#include <numeric>
+#include <array>
 
 #include "fuzz_maker.h"
 
@@ -9,101 +8,29 @@ namespace qtx::conformance {
 namespace {
 
 using format::Dims;
-using format::ElementType;
-using format::Tensor;
 
-void Unary(Maker& m) { m.Value(Operand::kReal, 0, 4); }
-
-// Random dims that broadcast with those given: some axes have size 1, leading ones may be omitted.
-Dims BroadcastTo(Maker& m, const Dims& dims) {
-  Dims other = dims;
-  for (std::int64_t& dim : other) {
-    if (m.Chance(25)) dim = 1;
-  }
-  if (!other.empty() && m.Chance(30)) {
-    other.erase(other.begin(), other.begin() + m.Between(1, std::ssize(other)));
-  }
-  return other;
-}
-
-void Binary(Maker& m) {
-  const Tensor a = m.Value(Operand::kReal, 0, 4);
-  m.New(Operand::kReal, BroadcastTo(m, a.dims), std::nullopt, m.Chance(40));
-  if (m.Chance(30)) std::swap(m.draft().node.inputs[0], m.draft().node.inputs[1]);
-}
-
-void LeakyRelu(Maker& m) {
-  Unary(m);
-  if (m.Chance(70)) m.Float("alpha", m.Scale());
-}
-
-void Clip(Maker& m) {
-  Unary(m);
-  if (m.Chance(70)) {
-    m.New(Operand::kReal, {}, std::nullopt, true);
-  } else {
-    m.Absent();
-  }
-  if (m.Chance(70)) m.New(Operand::kReal, {}, std::nullopt, true);
-}
-
-void AlongAxis(Maker& m) {
-  const Tensor x = m.Value(Operand::kReal, 1, 4);
-  if (m.Chance(70)) m.Int("axis", m.Axis(x.dims));
-}
-
-// Shapes of a, b for a product of matrices, b's first dimensions as they broadcast.
-Dims RightOf(Maker& m, const Dims& a) {
-  Dims b = {a.back(), m.Size(33)};
-  if (a.size() > 2 && m.Chance(40)) {
-    const Dims batch = BroadcastTo(m, Dims(a.begin(), a.end() - 2));
-    b.insert(b.begin(), batch.begin(), batch.end());
-  }
-  return b;
+void Gemm(Maker& m) {
+  const Dims a = m.Value(2, 2);
+  const bool a_transposed = m.Chance(25);
+  const bool b_transposed = m.Chance(50);
+  m.Int("transA", a_transposed ? 1 : 0);
+  m.Int("transB", b_transposed ? 1 : 0);
+  const std::int64_t k = a[a_transposed ? 0 : 1];
+  const std::int64_t n = m.Size(33);
+  const std::int64_t channels = b_transposed ? 0 : 1;
+  m.New(b_transposed ? Dims{n, k} : Dims{k, n}, channels, true);
+  m.Bias(0, 1, channels, n);
 }
 
 void MatMul(Maker& m) {
-  const Tensor a = m.Value(Operand::kReal, 2, 4);
-  const Dims b = RightOf(m, a.dims);
+  const Dims a = m.Value(2, 4);
+  Dims b = {a.back(), m.Size(33)};
+  if (a.size() > 2 && m.Chance(40)) {
+    const Dims batch = m.BroadcastTo(Dims(a.begin(), a.end() - 2));
+    b.insert(b.begin(), batch.begin(), batch.end());
+  }
   const auto rank = std::ssize(b);
-  m.New(Operand::kReal, b, m.Between(rank - 2, rank - 1), m.Chance(75));
-}
-
-void Gemm(Maker& m) {
-  const Tensor a = m.Value(Operand::kReal, 2, 2);
-  const bool a_transposed = m.Chance(25);
-  const bool b_transposed = m.Chance(50);
-  const std::int64_t k = a.dims[a_transposed ? 0 : 1];
-  const std::int64_t n = m.Size(33);
-  const std::int64_t channels = b_transposed ? 0 : 1;
-  const Tensor b = m.New(Operand::kReal, b_transposed ? Dims{n, k} : Dims{k, n}, channels, true);
-  m.Bias(a, b, channels, n);
-  if (a_transposed) m.Int("transA", 1);
-  if (b_transposed) m.Int("transB", 1);
-  if (m.Chance(15)) m.Float("alpha", m.Scale());
-  if (m.Chance(10)) m.Float("beta", m.Scale());
-}
-
-// Random strides, dilations and padding.
-void Window(Maker& m, const Dims& kernel, bool dilates) {
-  const std::size_t axes = kernel.size();
-  if (m.Chance(50)) {
-    Dims strides(axes);
-    for (std::int64_t& stride : strides) stride = m.Between(1, 3);
-    m.Ints("strides", strides);
-  }
-  if (dilates && m.Chance(25)) {
-    Dims dilations(axes);
-    for (std::int64_t& dilation : dilations) dilation = m.Between(1, 3);
-    m.Ints("dilations", dilations);
-  }
-  if (m.Chance(15)) {
-    m.String("auto_pad", m.Chance(50) ? "SAME_UPPER" : "SAME_LOWER");
-  } else if (m.Chance(60)) {
-    Dims pads(2 * axes);
-    for (std::size_t i = 0; i < pads.size(); ++i) pads[i] = m.Between(0, kernel[i % axes] - 1);
-    m.Ints("pads", pads);
-  }
+  m.New(b, m.Between(rank - 2, rank - 1), m.Chance(75));
 }
 
 struct ConvShape {
@@ -120,13 +47,8 @@ ConvShape ConvShapeFor(Maker& m, const Dims& x) {
   if (m.Chance(30)) shape.groups = std::max<std::int64_t>(x[1], 1);  // depthwise
   if (m.Chance(15) && x[1] > 0 && x[1] % 2 == 0) shape.groups = 2;
   shape.filters = m.Chance(30) ? 1 : m.Size(shape.groups > 4 ? 2 : 17);
+  m.Int("group", shape.groups);
   return shape;
-}
-
-void ConvAttributes(Maker& m, const ConvShape& shape, bool dilates = true) {
-  if (shape.groups != 1) m.Int("group", shape.groups);
-  if (m.Chance(50)) m.Ints("kernel_shape", shape.kernel);
-  Window(m, shape.kernel, dilates);
 }
 
 Dims Joined(Dims first, const Dims& second) {
@@ -135,326 +57,191 @@ Dims Joined(Dims first, const Dims& second) {
 }
 
 void Conv(Maker& m) {
-  const Tensor x = m.Value(Operand::kReal, 3, 4);
-  const ConvShape shape = ConvShapeFor(m, x.dims);
+  const Dims x = m.Value(3, 4);
+  const ConvShape shape = ConvShapeFor(m, x);
   const std::int64_t channels = shape.groups * shape.filters;
-  const Tensor w = m.New(Operand::kReal, Joined({channels, x.dims[1] / shape.groups}, shape.kernel),
-                         0, m.Chance(90));
-  m.Bias(x, w, 0, channels);
-  ConvAttributes(m, shape);
+  m.New(Joined({channels, x[1] / shape.groups}, shape.kernel), 0, m.Chance(90));
+  m.Bias(0, 1, 0, channels);
 }
 
 void ConvTranspose(Maker& m) {
-  const Tensor x = m.Value(Operand::kReal, 3, 4);
-  const ConvShape shape = ConvShapeFor(m, x.dims);
-  const Tensor w = m.New(Operand::kReal, Joined({x.dims[1], shape.filters}, shape.kernel), 1, true);
-  m.Bias(x, w, 1, shape.groups * shape.filters);
-  ConvAttributes(m, shape);
+  const Dims x = m.Value(3, 4);
+  const ConvShape shape = ConvShapeFor(m, x);
+  m.New(Joined({x[1], shape.filters}, shape.kernel), 1, true);
+  m.Bias(0, 1, 1, shape.groups * shape.filters);
 }
 
-void Pool(Maker& m, bool dilates) {
-  const Tensor x = m.Value(Operand::kReal, 3, 4);
-  const Dims kernel = ConvShapeFor(m, x.dims).kernel;
-  m.Ints("kernel_shape", kernel);
-  Window(m, kernel, dilates);
-  if (m.Chance(25)) m.Int("ceil_mode", 1);
+void ConvInteger(Maker& m) {
+  const Dims x = m.Value(3, 4);
+  const ConvShape shape = ConvShapeFor(m, x);
+  m.New(Joined({shape.groups * shape.filters, x[1] / shape.groups}, shape.kernel), {}, true);
 }
 
-void MaxPool(Maker& m) { Pool(m, true); }
-void AveragePool(Maker& m) {
-  Pool(m, m.opset() >= 19);
-  if (m.Chance(40)) m.Int("count_include_pad", 1);
-}
-void GlobalPool(Maker& m) { m.Value(Operand::kReal, 3, 4); }
-
-std::vector<std::int64_t> SomeAxes(Maker& m, const Dims& dims) {
-  std::vector<std::int64_t> axes;
-  const std::int64_t rank = std::ssize(dims);
-  for (std::int64_t i = 0; i < rank; ++i) {
-    if (m.Chance(50)) axes.push_back(m.Chance(30) ? i - rank : i);
-  }
-  if (axes.empty() && rank > 0) axes.push_back(rank - 1);
-  return axes;
+void QLinearConv(Maker& m) {
+  const Dims x = m.Value(3, 4);
+  m.Scales({}, 1);
+  m.New({}, {}, true);
+  const ConvShape shape = ConvShapeFor(m, x);
+  const std::int64_t channels = shape.groups * shape.filters;
+  m.New(Joined({channels, x[1] / shape.groups}, shape.kernel), {}, true);
+  const Dims of_w = m.Chance(40) ? Dims{channels} : Dims{};
+  m.Scales(of_w, 1);
+  m.New(of_w, {}, true);
+  m.Scales({}, 32);
 }
 
-// The axes were an attribute before opset 18.
-void Reduce(Maker& m) {
-  const Tensor x = m.Value(Operand::kReal, 1, 4);
-  const auto axes = SomeAxes(m, x.dims);
-  if (m.Chance(80)) {
-    if (m.opset() >= 18) {
-      m.Int64s(axes);
-    } else {
-      m.Ints("axes", axes);
-    }
-  }
-  if (m.Chance(50)) m.Int("keepdims", 0);
+void QLinearMatMul(Maker& m) {
+  const Dims a = m.Value(2, 3);
+  m.Scales({}, 1);
+  m.New({}, {}, true);
+  const std::int64_t n = m.Size(33);
+  m.New({a.back(), n}, {}, m.Chance(80));
+  const Dims of_b = m.Chance(40) ? Dims{n} : Dims{};
+  m.Scales(of_b, 1);
+  m.New(of_b, {}, true);
+  m.Scales({}, 64);
 }
 
-// Normalises over the last axes; gain and bias have their shape.
-void LayerNormalization(Maker& m) {
-  const Tensor x = m.Value(Operand::kReal, 1, 4);
-  const std::int64_t rank = std::ssize(x.dims);
+// Scalar parameters, per axis, or in blocks where the opset has them.
+void Linear(Maker& m) {
+  const Dims x = m.Value(0, 4);
+  if (x.empty() || m.Chance(55)) return m.Scales({}, 1);
+  const std::int64_t rank = std::ssize(x);
   const std::int64_t axis = m.Between(0, rank - 1);
-  const Dims group(x.dims.begin() + axis, x.dims.end());
-  m.New(Operand::kReal, group, std::nullopt, true);
-  if (m.Chance(70)) m.New(Operand::kReal, group, std::nullopt, true);
-  m.Int("axis", m.Chance(50) ? axis : axis - rank);
-}
-
-void Concat(Maker& m) {
-  const Tensor x = m.Value(Operand::kReal, 1, 4);
-  const std::int64_t axis = m.Between(0, std::ssize(x.dims) - 1);
-  for (std::int64_t more = m.Between(0, 3); more > 0; --more) {
-    Dims dims = x.dims;
-    dims[static_cast<std::size_t>(axis)] = m.Size(9);
-    m.New(Operand::kReal, dims, std::nullopt, m.Chance(30));
-  }
-  m.Int("axis", m.Chance(70) ? axis : axis - std::ssize(x.dims));
-}
-
-void Pad(Maker& m) {
-  const Tensor x = m.Value(Operand::kReal, 1, 4);
-  std::vector<std::int64_t> pads(2 * x.dims.size());
-  for (std::int64_t& pad : pads) pad = m.Chance(15) ? -1 : m.Between(0, 2);
-  m.Int64s(pads);
-  if (m.Chance(30)) m.New(Operand::kReal, {}, std::nullopt, true);
-  constexpr const char* kModes[] = {"constant", "edge", "reflect"};
-  if (m.Chance(60)) m.String("mode", kModes[m.Between(0, 2)]);
-}
-
-void Transpose(Maker& m) {
-  m.draft().moves = true;
-  const Tensor x = m.Value(Operand::kAny, 1, 4);
-  std::vector<std::int64_t> order(x.dims.size());
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  for (std::size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1],
-              order[static_cast<std::size_t>(m.Between(0, std::ssize(x.dims) - 1)) % i]);
-  }
-  if (m.Chance(85)) m.Ints("perm", order);
-}
-
-void Reshape(Maker& m) {
-  m.draft().moves = true;
-  const Tensor x = m.Value(Operand::kAny, 0, 4);
-  std::int64_t left = format::ElementCount(x);
-  std::vector<std::int64_t> shape;
-  for (std::int64_t divisor : {2, 3, 5}) {
-    if (left % divisor != 0 || m.Chance(40)) continue;
-    shape.push_back(divisor);
-    left /= divisor;
-  }
-  shape.insert(shape.begin() + m.Between(0, std::ssize(shape)), m.Chance(50) ? -1 : left);
-  m.Int64s(shape);
+  const std::int64_t size = x[static_cast<std::size_t>(axis)];
+  m.Int("axis", m.Chance(70) ? axis : axis - rank);
+  if (!m.Has("block_size") || size < 2 || m.Chance(60)) return m.Scales({size}, 1);
+  const std::int64_t block = m.Between(2, std::min<std::int64_t>(size, 16));
+  m.Int("block_size", block);
+  Dims blocks = x;
+  blocks[static_cast<std::size_t>(axis)] = (size + block - 1) / block;
+  m.Scales(blocks, 1);
 }
 
 void Slice(Maker& m) {
-  m.draft().moves = true;
-  const Tensor x = m.Value(Operand::kAny, 1, 4);
-  const auto axes = SomeAxes(m, x.dims);
-  std::vector<std::int64_t> starts, ends, steps;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t rank = std::ssize(x.dims);
-    const std::int64_t size = x.dims[static_cast<std::size_t>((axes[i] + rank) % rank)];
+  const Dims x = m.Value(1, 4);
+  std::vector<std::int64_t> axes, starts, ends, steps;
+  const std::int64_t rank = std::ssize(x);
+  for (std::int64_t i = 0; i < rank; ++i) {
+    if (rank > 1 && m.Chance(50)) continue;
+    const std::int64_t size = x[static_cast<std::size_t>(i)];
     const bool backwards = m.Chance(25);
+    axes.push_back(m.Chance(30) ? i - rank : i);
     starts.push_back(backwards ? size - 1 : m.Between(0, (size - 1) / 2));
     ends.push_back(backwards ? -size - 1 : (m.Chance(50) ? size : size + 100));
     steps.push_back(m.Between(1, 3) * (backwards ? -1 : 1));
   }
-  m.Int64s(starts);
-  m.Int64s(ends);
-  m.Int64s(axes);
-  m.Int64s(steps);
+  for (const auto& list : {starts, ends, axes, steps}) m.Int64s(list);
 }
 
 void Split(Maker& m) {
-  m.draft().moves = true;
-  const Tensor x = m.Value(Operand::kAny, 1, 4);
-  const std::int64_t axis = m.Between(0, std::ssize(x.dims) - 1);
-  const std::int64_t size = x.dims[static_cast<std::size_t>(axis)];
+  const Dims x = m.Value(1, 4);
+  const std::int64_t axis = m.Between(0, std::ssize(x) - 1);
+  const std::int64_t size = x[static_cast<std::size_t>(axis)];
   const std::int64_t first = m.Between(0, size);
-  m.draft().outputs = 2;
   m.Int("axis", axis);
-  if (m.opset() >= 18 && m.Chance(40)) {
+  m.Outputs(2);
+  if (m.Has("num_outputs") && m.Chance(40)) {
     m.Int("num_outputs", 2);
+    m.Absent();
   } else {
     m.Int64s({first, size - first});
   }
 }
 
-void Gather(Maker& m) {
-  m.draft().moves = true;
-  const Tensor x = m.Value(Operand::kAny, 1, 4);
-  const std::int64_t axis = m.Between(0, std::ssize(x.dims) - 1);
-  const std::int64_t size = x.dims[static_cast<std::size_t>(axis)];
-  std::vector<std::int64_t> indices;
-  for (std::int64_t more = m.Between(1, 6); more > 0; --more) {
-    indices.push_back(m.Between(-size, size - 1));
+void Resize(Maker& m) {
+  const Dims x = m.Value(1, 4);
+  m.Absent();  // roi
+  Dims sizes;
+  for (const std::int64_t size : x) sizes.push_back(m.Chance(50) ? size : m.Size(9));
+  if (m.Chance(50)) {
+    m.Absent();
+    m.Int64s(sizes);
+  } else {
+    m.Scales({std::ssize(x)}, 8);
   }
-  m.Int64s(indices);
-  m.Int("axis", axis);
 }
 
-void Squeeze(Maker& m) {
-  m.draft().moves = true;
-  const Tensor x = m.Value(Operand::kAny, 1, 4);
-  std::vector<std::int64_t> axes;
-  for (std::int64_t i = 0; i < std::ssize(x.dims); ++i) {
-    if (x.dims[static_cast<std::size_t>(i)] == 1) axes.push_back(i);
-  }
-  if (m.Chance(70)) m.Int64s(axes);
-}
-
-void Unsqueeze(Maker& m) {
-  m.draft().moves = true;
-  const Tensor x = m.Value(Operand::kAny, 0, 3);
-  m.Int64s({m.Between(-std::ssize(x.dims) - 1, std::ssize(x.dims))});
-}
-
-void Flatten(Maker& m) {
-  m.draft().moves = true;
-  const Tensor x = m.Value(Operand::kAny, 0, 4);
-  if (m.Chance(70)) m.Int("axis", m.Between(-std::ssize(x.dims), std::ssize(x.dims)));
-}
-
-// Scalar parameters, per axis, or (opset 21) in blocks.
-void Linear(Maker& m, const Tensor& x, ElementType type) {
-  const std::int64_t rank = std::ssize(x.dims);
-  if (rank == 0 || m.Chance(55)) return m.ScaleAndZero(type, {}, m.Scale());
-  const std::int64_t axis = m.Between(0, rank - 1);
-  Dims dims = {x.dims[static_cast<std::size_t>(axis)]};
-  if (m.opset() >= 21 && dims[0] > 1 && m.Chance(40)) {
-    const std::int64_t block = m.Between(2, std::min<std::int64_t>(dims[0], 16));
-    const std::int64_t blocks = (dims[0] + block - 1) / block;
-    dims = x.dims;
-    dims[static_cast<std::size_t>(axis)] = blocks;
-    m.Int("block_size", block);
-  }
-  m.ScaleAndZero(type, dims, m.Scale());
-  m.Int("axis", m.Chance(70) ? axis : axis - rank);
-}
-
-void QuantizeLinear(Maker& m) {
-  const Tensor x = m.Value(Operand::kFloat, 0, 4);
-  constexpr ElementType kTypes[] = {ElementType::kUint8,  ElementType::kInt8, ElementType::kInt16,
-                                    ElementType::kUint16, ElementType::kInt4, ElementType::kUint4};
-  const ElementType type = kTypes[m.Between(0, m.opset() >= 21 ? 5 : 1)];
-  m.draft().result = type;
-  Linear(m, x, type);
-}
-
-void DequantizeLinear(Maker& m) {
-  const Tensor x = m.Value(Operand::kByte, 0, 4);
-  m.draft().result = ElementType::kFloat;
-  Linear(m, x, x.elem_type);
-}
-
-Dims ZeroShape(Maker& m, std::int64_t channels) { return m.Chance(40) ? Dims{channels} : Dims{}; }
-
-void MatMulInteger(Maker& m) {
-  const Tensor a = m.Value(Operand::kByte, 2, 3);
-  const Tensor b = m.New(Operand::kByte, RightOf(m, a.dims), std::nullopt, m.Chance(70));
-  m.draft().result = ElementType::kInt32;
-  const auto zero = [&m](const Tensor& of, const Dims& dims) {
-    m.ScaleAndZero(of.elem_type, dims, 1);  // only the zero point is an input here
-    auto& inputs = m.draft().node.inputs;
-    inputs.erase(inputs.end() - 2);
-    m.draft().data.erase(m.draft().data.end() - 2);
+// Both forms: [batch, heads, length, size], and [batch, length, heads * size].
+void Attention(Maker& m) {
+  const std::int64_t batch = m.Between(1, 2), groups = m.Between(1, 3), heads = m.Between(1, 2);
+  const std::int64_t size = m.Size(9), queries = m.Size(7), keys = m.Size(9);
+  const bool flat = m.Chance(30);
+  const auto shape = [&](std::int64_t count, std::int64_t length, std::int64_t each) {
+    return flat ? Dims{batch, length, count * each} : Dims{batch, count, length, each};
   };
-  if (m.Chance(80)) zero(a, {});
-  if (m.draft().node.inputs.size() == 3 && m.Chance(80)) zero(b, ZeroShape(m, b.dims.back()));
+  if (flat) {
+    m.Int("q_num_heads", groups * heads);
+    m.Int("kv_num_heads", heads);
+  }
+  m.New(shape(groups * heads, queries, size), {}, false);
+  m.New(shape(heads, keys, size), {}, m.Chance(30));
+  m.New(shape(heads, keys, m.Chance(70) ? size : m.Size(9)), {}, m.Chance(30));
+  if (m.Chance(40)) m.New(m.BroadcastTo({batch, groups * heads, queries, keys}), {}, m.Chance(50));
 }
 
-void ConvInteger(Maker& m) {
-  const Tensor x = m.Value(Operand::kByte, 3, 4);
-  const ConvShape shape = ConvShapeFor(m, x.dims);
-  const std::int64_t channels = shape.groups * shape.filters;
-  const Dims dims = Joined({channels, x.dims[1] / shape.groups}, shape.kernel);
-  m.New(Operand::kByte, dims, std::nullopt, true);
-  m.draft().result = ElementType::kInt32;
-  if (m.Chance(80)) m.New(Operand::kByte, {}, std::nullopt, true);  // refused if the type differs
-  ConvAttributes(m, shape);
+void Recurrent(Maker& m, std::int64_t gates) {
+  // Few steps: the exact reals of each are those of the one before, which takes time.
+  const Dims x = m.New({m.Between(1, 3), m.Between(1, 3), m.Size(9)}, {}, false);
+  const std::int64_t hidden = m.Size(3);
+  const std::int64_t directions = m.Chance(30) ? 2 : 1;
+  m.Int("hidden_size", hidden);
+  if (directions == 2) m.String("direction", "bidirectional");
+  m.New({directions, gates * hidden, x[2]}, 0, true);
+  m.New({directions, gates * hidden, hidden}, 0, true);
+  if (m.Chance(50)) return;
+  m.New({directions, 2 * gates * hidden}, {}, true);
+  m.Absent();  // sequence_lens
+  if (m.Chance(50)) m.New({directions, x[1], hidden}, {}, m.Chance(50));
+}
+void Gru(Maker& m) { Recurrent(m, 3); }
+void Lstm(Maker& m) { Recurrent(m, 4); }
+
+// The result's scale and zero point, then each tensor with its own.
+void QLinearConcat(Maker& m) {
+  const std::int64_t tensors = m.Between(1, 3);
+  m.Inputs(static_cast<std::size_t>(2 + 3 * tensors));
+  m.Scales({}, 4);
+  m.New({}, {}, true);
+  Dims x = m.Value(1, 4);
+  const std::int64_t axis = m.Between(0, std::ssize(x) - 1);
+  m.Int("axis", axis);
+  for (std::int64_t i = 1;; ++i) {
+    m.Scales({}, 1);
+    m.New({}, {}, true);
+    if (i == tensors) return;
+    x[static_cast<std::size_t>(axis)] = m.Size(9);
+    m.New(x, {}, m.Chance(30));
+  }
 }
 
-void QLinearMatMul(Maker& m) {
-  const Tensor a = m.Value(Operand::kByte, 2, 3);
-  m.ScaleAndZero(a.elem_type, {}, m.Scale());
-  const Tensor b = m.New(Operand::kByte, RightOf(m, a.dims), std::nullopt, m.Chance(80));
-  m.ScaleAndZero(b.elem_type, ZeroShape(m, b.dims.back()), m.Scale());
-  const ElementType type = m.Chance(50) ? ElementType::kUint8 : ElementType::kInt8;
-  m.draft().result = type;
-  m.ScaleAndZero(type, {}, m.Scale() * 64);
-}
-
-void QLinearConv(Maker& m) {
-  const Tensor x = m.Value(Operand::kByte, 3, 4);
-  m.ScaleAndZero(x.elem_type, {}, m.Scale());
-  const ConvShape shape = ConvShapeFor(m, x.dims);
-  const std::int64_t channels = shape.groups * shape.filters;
-  const Tensor w = m.New(Operand::kByte, Joined({channels, x.dims[1] / shape.groups}, shape.kernel),
-                         std::nullopt, true);
-  m.ScaleAndZero(w.elem_type, ZeroShape(m, channels), m.Scale());
-  const ElementType type = m.Chance(50) ? ElementType::kUint8 : ElementType::kInt8;
-  m.draft().result = type;
-  m.ScaleAndZero(type, {}, m.Scale() * 32);
-  ConvAttributes(m, shape);
-}
-
-constexpr FuzzedOperator kOperators[] = {
-    {"Abs", 13, Unary},
-    {"Add", 13, Binary},
-    {"AveragePool", 13, AveragePool},
-    {"Clip", 13, Clip},
-    {"Concat", 13, Concat},
-    {"Conv", 13, Conv},
-    {"ConvInteger", 13, ConvInteger},
-    {"ConvTranspose", 13, ConvTranspose},
-    {"DequantizeLinear", 13, DequantizeLinear},
-    {"Div", 13, Binary},
-    {"Elu", 13, Unary},
-    {"Exp", 13, Unary},
-    {"Flatten", 13, Flatten},
-    {"Gather", 13, Gather},
-    {"Gemm", 13, Gemm},
-    {"GlobalAveragePool", 13, GlobalPool},
-    {"GlobalMaxPool", 13, GlobalPool},
-    {"HardSigmoid", 13, Unary},
-    {"HardSwish", 14, Unary},
-    {"LayerNormalization", 17, LayerNormalization},
-    {"LeakyRelu", 13, LeakyRelu},
-    {"LogSoftmax", 13, AlongAxis},
-    {"MatMul", 13, MatMul},
-    {"MatMulInteger", 13, MatMulInteger},
-    {"Max", 13, Binary},
-    {"MaxPool", 13, MaxPool},
-    {"Min", 13, Binary},
-    {"Mul", 13, Binary},
-    {"Neg", 13, Unary},
-    {"PRelu", 16, Binary},
-    {"Pad", 13, Pad},
-    {"QLinearConv", 13, QLinearConv},
-    {"QLinearMatMul", 13, QLinearMatMul},
-    {"QuantizeLinear", 13, QuantizeLinear},
-    {"ReduceMax", 13, Reduce},
-    {"ReduceMean", 13, Reduce},
-    {"ReduceMin", 13, Reduce},
-    {"Relu", 13, Unary},
-    {"Reshape", 13, Reshape},
-    {"Sigmoid", 13, Unary},
-    {"Slice", 13, Slice},
-    {"Softmax", 13, AlongAxis},
-    {"Split", 13, Split},
-    {"Sqrt", 13, Unary},
-    {"Squeeze", 13, Squeeze},
-    {"Sub", 13, Binary},
-    {"Tanh", 13, Unary},
-    {"Transpose", 13, Transpose},
-    {"Unsqueeze", 13, Unsqueeze},
+struct RecipeEntry {
+  std::string_view op_type;
+  FuzzRecipe recipe;
 };
+constexpr RecipeEntry kRecipes[] = {{"Attention", Attention},
+                                    {"Conv", Conv},
+                                    {"ConvInteger", ConvInteger},
+                                    {"ConvTranspose", ConvTranspose},
+                                    {"DequantizeLinear", Linear},
+                                    {"GRU", Gru},
+                                    {"Gemm", Gemm},
+                                    {"LSTM", Lstm},
+                                    {"MatMul", MatMul},
+                                    {"MatMulInteger", MatMul},
+                                    {"QLinearConcat", QLinearConcat},
+                                    {"QLinearConv", QLinearConv},
+                                    {"QLinearMatMul", QLinearMatMul},
+                                    {"QuantizeLinear", Linear},
+                                    {"Resize", Resize},
+                                    {"Slice", Slice},
+                                    {"Split", Split}};
 
 }  // namespace
 
-std::span<const FuzzedOperator> FuzzedOperators() { return kOperators; }
+FuzzRecipe FindFuzzRecipe(std::string_view op_type) {
+  const auto* found = std::ranges::find(kRecipes, op_type, &RecipeEntry::op_type);
+  return found == std::end(kRecipes) ? nullptr : found->recipe;
+}
 
 }  // namespace qtx::conformance

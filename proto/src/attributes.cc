@@ -2,6 +2,7 @@
 
 #include "catalogue/rules.h"
 #include "qtx/format/catalogue.h"
+#include "qtx/format/onnx_operators.h"
 
 namespace qtx::format {
 

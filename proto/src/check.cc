@@ -6,11 +6,11 @@
 #include <set>
 #include <utility>
 
-#include "catalogue/onnx_operators.h"
 #include "check_rules.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/levels.h"
+#include "qtx/format/onnx_operators.h"
 
 namespace qtx::format {
 namespace {

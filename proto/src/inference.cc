@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "catalogue/microsoft.h"
-#include "catalogue/onnx_operators.h"
+#include "catalogue/onnx_application.h"
 #include "catalogue/onnx_shapes.h"
 #include "catalogue/propagation.h"
 #include "catalogue/rules.h"

@@ -57,6 +57,8 @@ void Print(const FuzzReport& report, const FuzzOptions& options) {
   fmt::print("{} in {}, seed {}: {} models, {} unsupported, {} failures\n", options.backend,
              conformance::Printable(report.arithmetic, kMaxText), options.seed, report.models,
              report.unsupported, report.failures);
+  fmt::print("nodes of {} operators; of {} drafts of nodes {} were refused\n",
+             report.operators.size(), report.drafts, report.refused);
   std::size_t number = 0;
   for (const auto& [key, finding] : report.findings) {
     fmt::print("\n{} {}: {} failures, first in model {}\n  {}\n", key.first, key.second,

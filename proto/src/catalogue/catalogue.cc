@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "microsoft.h"
-#include "onnx_operators.h"
 #include "onnx_shapes.h"
+#include "qtx/format/onnx_operators.h"
 #include "rules.h"
 
 namespace qtx::format {

@@ -1,3 +1,5 @@
+#include "onnx_application.h"
+
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
@@ -6,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "onnx_operators.h"
 #include "rules.h"
 
 namespace qtx::format {

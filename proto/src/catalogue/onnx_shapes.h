@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "onnx_operators.h"
 #include "qtx/format/catalogue.h"
+#include "qtx/format/onnx_operators.h"
 
 namespace qtx::format::catalogue {
 

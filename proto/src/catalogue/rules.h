@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "qtx/format/catalogue.h"
+#include "qtx/format/onnx_operators.h"
 
 namespace qtx::format::catalogue {
 
@@ -22,8 +23,6 @@ const OpSchema* FindRow(std::string_view domain, std::string_view op_type);
 
 // Errors -----------------------------------------------------------------------------------------
 
-/// "INTS"; the number where there is no such type.
-std::string AttributeTypeName(AttributeType type);
 /// "INT32 or INT64"; "a real operand" and "a plain integer" for all of these.
 std::string TypeNames(TypeSet types);
 /// "input[1] 'w'", as the schema calls it.

@@ -3,6 +3,7 @@
 says what they say. Status 77: no onnx, or one older than that of the table."""
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ import unittest
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TABLE = (ROOT / "proto/src/catalogue/onnx_operators.cc").read_text()
-HEADER = (ROOT / "proto/src/catalogue/onnx_operators.h").read_text()
+HEADER = (ROOT / "proto/include/qtx/format/onnx_operators.h").read_text()
 VERSION = re.search(r"of onnx ([\w.]+)\. ", TABLE)[1]
 
 
@@ -30,13 +31,17 @@ if parts(onnx.__version__) < parts(VERSION):
     sys.exit(77)
 
 
+def binary32(number):
+    return struct.unpack("f", struct.pack("f", number))[0]
+
+
 def rows(array):
     """The initializers of an array of the table, each as a list of its fields."""
     body = re.search(rf"{array}\[\] = {{\n(.*?)\n}};", TABLE, re.DOTALL)[1]
     body = re.sub(r"//.*", "", body)
     if array in ("kOnnxSets", "kOnnxTypes"):
         return [int(number, 0) for number in re.findall(r"[(\[](\w+)[)\]]", body)]
-    return [re.findall(r"\{\d+, \d+\}|[^\s,]+", row) for row in re.findall(r"\{((?:[^{}]|\{[^{}]*\})*)\}", body)]
+    return [re.findall(r'\{\d+, \d+\}|"[^"]*"|[^\s,]+', row) for row in re.findall(r"\{((?:[^{}]|\{[^{}]*\})*)\}", body)]
 
 
 class Entry:
@@ -52,7 +57,18 @@ class Entry:
             for first, count in (field.strip("{}").split(",") for field in fields[7:]))
         self.types = [{code for code in range(32) if self.SETS[i] >> code & 1} for i in self.TYPES[types]]
         self.inputs, self.outputs = ([self.parameter(each) for each in self.PARAMETERS[part]] for part in (inputs, outputs))
-        self.attributes = {each[0].strip('"'): (each[1], each[2:] == ["true"]) for each in self.ATTRIBUTES[attributes]}
+        self.attributes = {each[0].strip('"'): (each[1], each[2:3] == ["true"], self.default(each))
+                           for each in self.ATTRIBUTES[attributes]}
+
+    @staticmethod
+    def default(fields):
+        """Of an attribute, a number where it is one; None where there is none."""
+        if len(fields) < 4:
+            return None
+        text = fields[3].strip('"')
+        if fields[1] == "AttributeType::kFloat":
+            return binary32(float(text))
+        return int(text) if fields[1] == "AttributeType::kInt" else text
 
     @staticmethod
     def parameter(fields):
@@ -107,7 +123,7 @@ class Operators(unittest.TestCase):
         self.assertEqual(entry.counts, [schema.min_input, limits[0], schema.min_output, limits[1]])
         self.assertEqual(entry.attributes, {
             name: ("AttributeType::k" + "".join(word.capitalize() for word in attribute.type.name.split("_")),
-                   attribute.required) for name, attribute in schema.attributes.items()})
+                   attribute.required, self.default(attribute)) for name, attribute in schema.attributes.items()})
         ours, theirs = [*entry.inputs, *entry.outputs], [*schema.inputs, *schema.outputs]
         self.assertEqual((len(entry.inputs), len(ours)), (len(schema.inputs), len(theirs)))
         # Equal constraints are equal indices.
@@ -122,10 +138,24 @@ class Operators(unittest.TestCase):
             self.assertEqual({f"tensor({onnx.TensorProto.DataType.Name(code).lower()})" for code in entry.types[index]},
                              parameter.types if tensors else set())
 
+    @staticmethod
+    def default(attribute):
+        """As Entry.default."""
+        proto = attribute.default_value
+        if proto.type == onnx.AttributeProto.FLOAT:
+            return proto.f
+        if proto.type == onnx.AttributeProto.INT:
+            return proto.i
+        if proto.type == onnx.AttributeProto.STRING:
+            return proto.s.decode()
+        lists = {onnx.AttributeProto.INTS: proto.ints, onnx.AttributeProto.STRINGS: [each.decode() for each in proto.strings]}
+        return "[" + ", ".join(map(str, lists[proto.type])) + "]" if proto.type in lists else None
+
     # Facts read in ONNX's documentation (Operators.md, Changelog.md).
     def test_clip_has_bounds_as_attributes_and_then_as_inputs(self):
         old, new = in_force("Clip", 10), in_force("Clip", 11)
-        self.assertEqual(old.attributes, {"max": ("AttributeType::kFloat", False), "min": ("AttributeType::kFloat", False)})
+        self.assertEqual(old.attributes, {"max": ("AttributeType::kFloat", False, 3.4028234663852886e38),
+                                          "min": ("AttributeType::kFloat", False, -3.4028234663852886e38)})
         self.assertEqual([name for name, *_ in old.inputs], ["input"])
         self.assertEqual(new.attributes, {})
         self.assertEqual([(name, presence) for name, _, presence, _ in new.inputs],
@@ -142,7 +172,7 @@ class Operators(unittest.TestCase):
                                           ("training_mode", 2, "Optional", True)])
         self.assertEqual(dropout.outputs, [("output", 0, "Single", True), ("mask", 2, "Optional", True)])
         self.assertEqual(dropout.types, [{1, 10, 11, 16}, {1, 10, 11}, {9}])
-        self.assertEqual(dropout.attributes, {"seed": ("AttributeType::kInt", False)})
+        self.assertEqual(dropout.attributes, {"seed": ("AttributeType::kInt", False, None)})
 
     def test_one_hot_11(self):
         self.assertEqual(in_force("OneHot", 11).counts, [3, 3, 1, 1])
@@ -153,10 +183,10 @@ class Operators(unittest.TestCase):
         self.assertEqual(loop.counts, [2, float("inf"), 1, float("inf")])
         self.assertEqual(loop.inputs[2][2:], ("Variadic", False))
         self.assertEqual(loop.types[loop.inputs[2][1]], set())  # sequences are allowed
-        self.assertEqual(loop.attributes, {"body": ("AttributeType::kGraph", True)})
+        self.assertEqual(loop.attributes, {"body": ("AttributeType::kGraph", True, None)})
 
     def test_mod_and_is_nan(self):
-        self.assertEqual(in_force("Mod", 13).attributes, {"fmod": ("AttributeType::kInt", False)})
+        self.assertEqual(in_force("Mod", 13).attributes, {"fmod": ("AttributeType::kInt", False, 0)})
         self.assertEqual(in_force("IsNaN", 13).types, [{1, 10, 11, 16}, {9}])
 
 

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "onnx_fields.h"
 #include "qtx/format/file.h"
 #include "qtx/spec/document.h"
 #include "qtx/spec/links.h"
@@ -18,8 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxName = 64;
-
-using Fields = std::vector<std::pair<std::string, std::string>>;
 
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -123,7 +122,8 @@ Result<Created> NewOperator(std::string_view op_type, const std::string& folder,
   if (!named) return Refuse(op_type, "ONNX's op_type, such as MatMul");
   const std::string stem = SnakeCase(op_type);
   Created created;
-  const Fields fields = {{"OP_TYPE", std::string(op_type)}, {"STEM", stem}};
+  Fields fields = OnnxFields(op_type);
+  fields.insert(fields.begin(), {{"OP_TYPE", std::string(op_type)}, {"STEM", stem}});
   QTX_RETURN_IF_ERROR(
       WriteNew(folder, "op.md", fs::path(folder) / "ops" / (stem + ".md"), fields, created));
   const fs::path cases = fs::path(suite) / "ops" / stem;
@@ -131,7 +131,9 @@ Result<Created> NewOperator(std::string_view op_type, const std::string& folder,
   fs::create_directories(cases, status);
   if (status) return Error{ErrorCode::kIo, cases.string(), status.message()};
   created.files.push_back(cases.string());
-  created.next = {"reference/src/ops/" + stem + ".cc", "reference/tests/ops/" + stem + "_test.cc",
+  created.next = {"the shapes and clauses of " + created.files.front(),
+                  "its row in the file of its family in proto/src/catalogue/",
+                  "reference/src/ops/" + stem + ".cc", "reference/tests/ops/" + stem + "_test.cc",
                   "a case in " + cases.string() + " for each clause: qtx spec new case " + stem +
                       "/WHAT_IT_SHOWS"};
   return created;

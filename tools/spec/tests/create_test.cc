@@ -68,6 +68,30 @@ TEST_F(NewText, OperatorsFailOnlyForWhatIsToBeWritten) {
   EXPECT_THAT(NewOperator("Sin", spec(), suite()).error().message, HasSubstr("already"));
 }
 
+// From ONNX's documentation of CumSum-14: x and axis (INT32 or INT64), exclusive and reverse 0.
+TEST_F(NewText, OperatorsHaveWhatOnnxSaysOfThem) {
+  const auto created = NewOperator("CumSum", spec(), suite());
+  ASSERT_TRUE(created.has_value()) << created.error().message;
+  EXPECT_THAT(created->next, testing::Contains(HasSubstr("proto/src/catalogue")));
+  const auto document = ReadDocument(spec() + "/ops/cum_sum.md");
+  ASSERT_TRUE(document.has_value());
+  EXPECT_THAT(document->markdown,
+              HasSubstr("| 0 | x | TODO | real |\n| 1 | axis | TODO | INT32 or INT64 |\n\n"
+                        "Attributes: `exclusive` (INT, default 0),\n`reverse` (INT, default 0).\n\n"
+                        "## Outputs\n\n| # | name | shape | type |\n|---|---|---|---|\n"
+                        "| 0 | y | TODO | real |\n"));
+  EXPECT_THAT(document->markdown, HasSubstr("Source: ONNX CumSum-14."));
+  EXPECT_EQ(document->markdown.find('@'), std::string::npos);
+  EXPECT_TRUE(ExamplesOf(*document).has_value());
+}
+
+TEST_F(NewText, OperatorsThatOnnxDoesNotHaveHaveXAndY) {
+  ASSERT_TRUE(NewOperator("Fancy", spec(), suite()).has_value());
+  const auto document = ReadDocument(spec() + "/ops/fancy.md");
+  ASSERT_TRUE(document.has_value());
+  EXPECT_THAT(document->markdown, HasSubstr("| 0 | x | TODO | real |\n\n## Outputs"));
+}
+
 // Filled in for an operator that there is, the template's formula and example hold.
 TEST_F(NewText, OperatorsThatThereAreHold) {
   ASSERT_TRUE(NewOperator("Identity", spec(), suite()).has_value());

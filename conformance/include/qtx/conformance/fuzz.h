@@ -39,6 +39,9 @@ struct FuzzReport {
   std::int64_t models = 0;       // number of models run
   std::int64_t unsupported = 0;  // of those
   std::int64_t failures = 0;
+  std::int64_t drafts = 0;   // nodes that were drawn
+  std::int64_t refused = 0;  // of those, by the operator's row or the reference
+  std::map<std::string, std::int64_t> operators;  // nodes of the models, by op_type
   std::map<std::pair<std::string, std::string>, FuzzFinding> findings;  // by op_type and kind
 };
 

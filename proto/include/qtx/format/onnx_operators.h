@@ -1,15 +1,15 @@
-// The operators of ONNX, domain ai.onnx, as the schemas of its library state them: for nodes whose
-// operator has no section in spec/ops/. The table is tools/scripts/onnx_operators's.
+// The operators of ONNX, domain ai.onnx, as the schemas of its library state them.
+// tools/scripts/onnx_operators makes the table.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "qtx/format/catalogue.h"
 #include "qtx/format/element_type.h"
 #include "qtx/format/model.h"
-#include "qtx/format/result.h"
 
 namespace qtx::format::catalogue {
 
@@ -30,7 +30,11 @@ struct OnnxAttribute {
   std::string_view name;
   AttributeType type = AttributeType::kUndefined;
   bool required = false;
+  std::string_view otherwise = {};  // its default as text: "1", "0.2", "NOTSET"; empty: none
 };
+
+/// "INTS"; the number where there is no such type.
+std::string AttributeTypeName(AttributeType type);
 
 /// What OnnxOperator::most_inputs and most_outputs are of a variadic last one: no limit.
 inline constexpr std::uint8_t kOnnxNoLimit = 255;
@@ -59,17 +63,5 @@ struct OnnxOperator {
 std::span<const OnnxOperator> OnnxOperators();
 /// The entry in force: the newest with since <= opset. nullptr when there is none.
 const OnnxOperator* FindOnnxOperator(std::string_view op_type, std::int64_t opset);
-
-/// Whether its attributes are those of the entry. Those that begin with "__" are an
-/// implementation's own, as ONNX's checker has it.  Errors: kInvalid, of graph.C6.
-Result<void> CheckOnnxAttributes(const OnnxOperator& op, const Node& node, std::int64_t opset);
-
-/// Whether `node` is what the entry allows; kUndefined is a type that is not known, and types past
-/// the end of a list are not, either. `opset` is for the message.
-/// Errors: kInvalid, `where` below the node; its clause graph.C4 (deprecated), graph.C5 (number of
-/// inputs and outputs), graph.C6 (attributes), graph.C7 (types).
-Result<void> CheckOnnxApplication(const OnnxOperator& op, const Node& node, std::int64_t opset,
-                                  std::span<const ElementType> input_types,
-                                  std::span<const ElementType> output_types);
 
 }  // namespace qtx::format::catalogue
