@@ -18,7 +18,7 @@ Error Malformed(std::string where, std::string message) {
   return {ErrorCode::kProtocol, std::move(where), std::move(message)};
 }
 
-// The same fault, told as one of the peer: whatever is wrong in a frame is the protocol's business.
+// The error with code kProtocol: a wrong frame is a fault of the peer.
 Error AsProtocol(std::string where, Error error) {
   error.code = ErrorCode::kProtocol;
   return At(std::move(where), std::move(error));
