@@ -1,5 +1,5 @@
 // Requests and responses to and from protobuf. What arrives was written by another process and is
-// held to the format's rules before anyone sees it.  Source: spec/backend_protocol.md.
+// checked against the rules of the format first.  Source: spec/backend_protocol.md.
 #include "qtx/backend/protocol.h"
 
 #include <cmath>
