@@ -3,7 +3,7 @@
 // standard library: the linker could keep that file's copy for everybody.
 //
 // A type Simd supplies, all static:
-//   Byte                         int8 or uint8: how the set holds 8-bit values
+//   Byte                         int8 or uint8: the type of 8-bit buffers
 //   I32, F32                     vectors of kLanes int32 and binary32
 //   Zero() Load(const int32*) Store(int32*, I32) Set(int32) AddI(I32, I32)
 //   SetF(float) LoadF(const float*) ToFloat(I32) Nearest(F32) -> I32, ties to even
@@ -11,7 +11,7 @@
 //   Fraction(F32 v, I32 nearest) v - nearest; MaxAbsF(F32 a, F32 b): the greater of a >= 0 and |b|
 //   AtLeast(F32 a, F32 b) -> unsigned, bit i: a[i] >= b[i]
 //   StoreNarrowed(uint8*, const I32 (&)[4], Narrowing, int64 n): n bytes, saturating all the way
-//   LoadBytes(const uint8*) -> I32, as the set holds 8-bit values (Kernels::signed_bytes)
+//   LoadBytes(const uint8*) -> I32, of bytes of a buffer (Kernels::signed_bytes)
 // A type Dot of operands A and W supplies
 //   kGroup, kPairLimit, Vector (of kGroup * kLanes weights), Broadcast
 //   Load(const W*) -> Vector, Spread(const A*) -> Broadcast: one group to every lane
@@ -68,7 +68,7 @@ void RunTile(const Tile<typename Dot::A, typename Dot::W>& t) {
   }
 }
 
-/// Fills in tiles of up to kRows rows by kVectors vectors.
+/// Sets the entries of tiles of up to kRows rows by kVectors vectors.
 template <typename Simd, typename Dot, int kVectors, int kRows, typename Kernels>
 constexpr void SetTiles(Kernels& kernels) {
   if constexpr (kRows > 0) {
@@ -77,7 +77,7 @@ constexpr void SetTiles(Kernels& kernels) {
   }
 }
 
-/// The most rows that tiles of 1, 2, .. vectors have; 0 ends the list.
+/// Maximum rows of tiles of 1, 2, ... vectors; 0 ends the list.
 template <typename Simd, typename Dot, int kRows1, int kRows2, int kRows3, int kRows4>
 constexpr ProductKernels<typename Dot::A, typename Dot::W> MakeProducts() {
   ProductKernels<typename Dot::A, typename Dot::W> kernels;
@@ -182,7 +182,7 @@ std::int64_t ListLanes(std::uint64_t mask, std::int64_t i, std::int32_t* doubtfu
   return count;
 }
 
-/// Up to four vectors of columns: what they are multiplied with stays in registers over all rows.
+/// Requantizes up to four vectors of columns, whose parameters stay in registers for all rows.
 template <typename Simd, int kVectors>
 std::int64_t RequantizeColumns(const Sums& sums, std::int64_t first, std::int64_t n,
                                const Rounding& r, std::int32_t* doubtful, std::int64_t count) {
@@ -215,8 +215,8 @@ std::int64_t RequantizeColumns(const Sums& sums, std::int64_t first, std::int64_
   return count;
 }
 
-/// Every period-th block of four vectors, from `first` on: what they are multiplied with stays in
-/// registers over the line. kTaps 0: any number, their weights in memory.
+/// Computes every period-th block of four vectors from `first` on, whose weights and parameters
+/// stay in registers. kTaps 0: any number, their weights in memory.
 template <typename Simd, typename Dot, int kTaps>
 std::int64_t RunQuadBlocks(const QuadLine& line, std::int64_t first, Doubtful* doubtful,
                            std::int64_t count) {

@@ -11,7 +11,7 @@ namespace qtx::backend::engine::simd {
 /// Above every stored byte and its offset; the saturating steps bring it to the largest.
 inline constexpr float kBeyondBytes = 0x1p20F;
 
-/// Up to four vectors of columns, their factors in registers over all rows.
+/// Scales up to four vectors of columns, whose factors stay in registers for all rows.
 template <typename Simd, int kVectors>
 void ScaleColumns(const Sums& sums, std::int64_t first, std::int64_t n, const FloatScaling& s) {
   typename Simd::F32 factor[std::size_t{kVectors}];

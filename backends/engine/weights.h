@@ -22,7 +22,7 @@ struct OperandRange {
   std::int32_t min = 0, max = 0, zero = 0;
 
   std::int32_t Magnitude() const { return std::max(-min, max); }
-  /// 8 bits as they are held.
+  /// Bytes of a buffer.
   static OperandRange OfBytes(const PerTensor& type, const Kernels& kernels);
   /// The same less their offset.
   static OperandRange OfWidened(const PerTensor& type, const Kernels& kernels);

@@ -13,7 +13,7 @@
 namespace qtx::backend::faulty {
 namespace {
 
-// A textbook is for operators, not for networks.
+// Limits: this backend computes single operators, not networks.
 constexpr std::size_t kMostNodes = 8;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 20;  // of a constant
 constexpr std::int64_t kMostResults = std::int64_t{1} << 24;
@@ -96,7 +96,7 @@ Result<OutputType> TypeOf(const format::Model& model, const std::string& name) {
   return type;
 }
 
-// Factors of 1 in the place of those that a fault leaves out.
+// Replaces the factors that a fault ignores by 1.
 void DistortLevels(const format::Graph& graph, Fault fault,
                    std::vector<format::BlockFactors>& levels) {
   if (levels.size() < 2) return;

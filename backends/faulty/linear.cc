@@ -7,7 +7,7 @@ namespace {
 
 bool Single(const Dims& dims) { return dims.empty() || dims == Dims{1}; }
 
-// The axes of the parameters, or that they do not fit.
+// The axes of the parameters.  Errors: kUnsupported if they do not fit.
 Result<void> SetAxes(const Call& call, const Dims& found, const Dims& dims, const Layout& layout,
                      format::Quantization& q) {
   using Kind = Layout::Kind;

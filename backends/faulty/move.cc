@@ -17,7 +17,7 @@ bool OneScale(const std::optional<format::Quantization>& q) {
   return q && q->axis.empty() && !format::HasBase(*q);
 }
 
-// How stored values go over: not at all, clamped to the new range, or as they are.
+// Whether stored values are converted, clamped to the new range, or copied.
 enum class Copy { kNo, kClamped, kRaw };
 Copy CopyOf(const Call& call, const Values& from, const OutputType& to) {
   const bool quantized = from.quantized && to.quantization.has_value();
@@ -120,7 +120,7 @@ Result<Values> DataAt(const Call& call, std::size_t i) {
   return Read(call, *call.inputs[i]);
 }
 
-// Where a coordinate beyond an axis of `size` comes from; -1 is the constant.
+// The source of a coordinate outside of an axis of `size`; -1 is the constant.
 std::int64_t PadSource(const std::string& mode, std::int64_t at, std::int64_t size) {
   if (at >= 0 && at < size) return at;
   if (mode == "edge") return std::clamp<std::int64_t>(at, 0, size - 1);

@@ -24,7 +24,7 @@ Result<Window> PoolWindow(const Call& call, const Dims& input) {
   return window;
 }
 
-// What one result is made of: elements of x by their index, padding as -1, nothing beyond it.
+// The elements of one result: indices of x, -1 for padding, nothing beyond the padding.
 struct Taken {
   std::vector<std::int64_t> elements;
   std::int64_t inside = 0, padding = 0, beyond = 0;

@@ -85,7 +85,7 @@ class Multiplier {
   Multiplier(const Call& call, const Factors& factors)
       : call_(call), factors_(factors), integer_(HasIntegerAccumulator(factors)) {}
 
-  // Of a result without pairs any: its weights then have one scale.
+  // A result without pairs takes any weight: all have the same scale.
   static std::size_t ChannelWeight(const std::vector<Pair>& pairs) {
     return pairs.empty() ? 0 : At(pairs.front().w);
   }

@@ -118,7 +118,7 @@ Tie TieOf(Fault fault, Step step) {
   }
 }
 
-// Faults of the operators that get a shape wrong: theirs is not held to the declared one.
+// Faults that give a wrong shape, which is not compared with the declared one.
 bool GivesOtherShapes(const Call& call) {
   const std::string& op = call.node.op_type;
   if (op == "GlobalAveragePool") return call.Is(Fault::kGlobalPoolDropsAxes);
@@ -210,7 +210,7 @@ Result<Writer<N>> Writer<N>::Make(const Call& call, std::size_t output, Dims dim
   if (!writer.quantized_) return writer;
   QTX_ASSIGN_OR_RETURN(const Dims counts,
                        format::ParameterDims(*type.quantization, writer.tensor_.dims));
-  // Of a value declared without a shape the checker cannot know how many it needs.
+  // The checker cannot compare the number of parameters with a shape that is not declared.
   const std::size_t scales = type.quantization->scale.size();
   if (scales != 1 && scales != At(Size(counts))) return Declined(call, "so many parameters");
   writer.storage_ = format::StorageRange(type.elem_type);

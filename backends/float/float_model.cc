@@ -25,7 +25,7 @@ struct FloatModel::State {
 
 namespace {
 
-// Inputs as declared. A name of a dimension stands for one size.
+// Checks inputs against their declarations. All dimensions of one name have the same size.
 class InputCheck {
  public:
   Result<void> Check(const format::ValueInfo& info, const Tensor& input) {
@@ -62,7 +62,7 @@ class InputCheck {
   std::map<std::string, std::int64_t> symbols_;
 };
 
-// One run: the tensors there are at present.
+// The tensors that exist during one run.
 class Values {
  public:
   Values(const floats::Plan& plan, floats::Buffers& buffers)

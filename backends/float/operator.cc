@@ -32,7 +32,7 @@ std::vector<std::int64_t> IntegersOf(const Tensor& tensor) {
 
 void ForChannels(const Context& context, std::int64_t channels, std::int64_t multiply_adds,
                  const std::function<void(std::int64_t, std::int64_t)>& run) {
-  // A few stretches a thread, so that none waits long for the last.
+  // Several ranges per thread, so that no thread waits long for the last one.
   const std::int64_t step = std::max<std::int64_t>(1, channels / (8 * context.workers.count()));
   context.workers.For((channels + step - 1) / step, multiply_adds,
                       [&](std::int64_t i) { run(i * step, std::min(channels, (i + 1) * step)); });

@@ -74,7 +74,7 @@ Tensor Vector(ElementType type, std::span<const T> values, bool scalar) {
   return tensor;
 }
 
-// The tensor of a Constant node; nullptr for a carrier that is not read here (strings, sparse).
+// The tensor of a Constant node; nullptr for strings and sparse tensors.
 Result<std::unique_ptr<Tensor>> ConstantOf(const Node& node, const std::string& folder) {
   std::unique_ptr<Tensor> none;
   if (node.op_type != "Constant" || !node.domain.empty() || node.attributes.size() != 1) {
@@ -204,7 +204,8 @@ class Planner {
     return op.Takes(inputs);
   }
 
-  // The step that alone uses what step i produces; its index, or that past the last.
+  // The index of the only step that uses the output of step i; the number of steps if there are
+  // none or several.
   std::size_t OnlyUser(std::size_t i) const {
     const std::size_t none = plan_->steps.size();
     const std::int64_t value = plan_->steps[i].outputs.empty() ? -1 : plan_->steps[i].outputs[0];
@@ -228,7 +229,7 @@ class Planner {
     return constants;
   }
 
-  // Whether the step is a normalization by constants of as many channels.
+  // True if the step is a BatchNormalization of `channels` channels with constant parameters.
   bool FuseNormalization(const Step& step, std::int64_t channels, Fusion& fusion) const {
     if (step.op == nullptr || step.node->op_type != "BatchNormalization") return false;
     const auto constants = ConstantsOf(step);
@@ -245,7 +246,7 @@ class Planner {
     return true;
   }
 
-  // Whether the step is a Relu, or a Clip with constant bounds.
+  // True if the step is a Relu, or a Clip with constant bounds.
   bool FuseClamp(const Step& step, Fusion& fusion) const {
     if (step.op == nullptr) return false;
     const auto bounds = step.op->ClampOf(ConstantsOf(step));
@@ -294,7 +295,7 @@ class Planner {
     }
   }
 
-  // Elements of constants that all users have copies of.
+  // Frees the elements of constants of which all users have copies.
   void DropPacked() const {
     std::vector<bool> needed(plan_->names.size(), false);
     for (const std::int64_t value : plan_->output_values) {

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kStrips = 4;
 // Their block of columns stays in the second.
 constexpr std::int64_t kBlockFloats = 65536;
-// Fewer rows do not pay for packing the columns once more.
+// With fewer rows, packing the columns once more takes longer than it saves.
 constexpr std::int64_t kFewestRows = 64;
 
 std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -96,7 +96,7 @@ class Task {
     }
   }
 
-  // Of columns that do not fill their vectors the sums are kept apart.
+  // Sums of columns that do not fill their vectors are stored separately.
   void CopyEdge(bool in) {
     const Strip& strip = strips_.back();
     for (std::int64_t row = first_row_; row < end_row_; ++row) {
@@ -208,7 +208,7 @@ void Multiply(const Context& context, std::span<const MatrixProduct> products) {
   const std::int64_t most_groups = std::max<std::int64_t>(1, strips / kStrips);
   const std::int64_t group = CeilDivide(strips, most_groups) * context.kernels.width();
   const std::int64_t groups = CeilDivide(first.columns, group);
-  // A few tasks a thread, so that none waits long for the last.
+  // Several tasks per thread, so that no thread waits long for the last one.
   const std::int64_t tasks = context.workers.count() == 1 ? 1 : 4 * context.workers.count();
   const std::int64_t wanted = CeilDivide(tasks, groups * count);
   const std::int64_t step_rows = std::max(kFewestRows, CeilDivide(first.rows, wanted));

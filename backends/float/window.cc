@@ -7,7 +7,7 @@
 namespace qtx::backend::floats {
 namespace {
 
-// Larger attributes have no use; below this no sum or product of two of them overflows.
+// Limit on attributes, so that no sum or product of two of them overflows.
 constexpr std::int64_t kLargestAttribute = std::int64_t{1} << 24;
 constexpr std::int64_t kMostPadding = std::int64_t{1} << 48;  // that auto_pad comes to
 

@@ -5,11 +5,11 @@
 namespace qtx::backend::floats {
 namespace {
 
-// Fewer are computed while another thread is told of them.
+// Below this many multiply-adds, waking another thread takes longer than the work.
 constexpr std::int64_t kWorthSharing = 200'000;
 // Loops of a model follow each other within microseconds: waking a sleeper takes longer.
 constexpr int kSpins = 1 << 12;
-// Another size is taken only where little of it is wasted.
+// A buffer of another size is reused only if little of it is wasted.
 constexpr std::size_t kLargestWaste = 2;
 
 inline void Pause() {
@@ -50,8 +50,8 @@ void Workers::Work() {
   while (true) {
     AwaitChange(loop_, seen);
     if (stopping_) return;
-    // First to be counted, then to look: a loop that is still open now cannot end before this
-    // worker does, as For closes it first and then counts.
+    // The worker counts itself first and then looks whether the loop is open. For closes the loop
+    // first and then reads the count, so that it waits for this worker.
     ++active_;
     seen = loop_;
     if (seen % 2 == 1) TakeIndices();

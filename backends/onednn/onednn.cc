@@ -1,4 +1,5 @@
-// oneDNN as a backend: a model becomes a list of primitives, weights in the layout they like.
+// oneDNN as a backend: a model becomes a list of primitives, with weights in the layout that these
+// choose.
 #include <omp.h>
 
 #include <cstring>
@@ -14,7 +15,7 @@ using onednn::Net;
 using peer::Graph;
 using peer::Value;
 
-// The one place where oneDNN's exceptions end.
+// Catches oneDNN's exceptions.
 template <typename F>
 auto Guarded(const std::string& where, F f) -> decltype(f()) {
   try {
@@ -66,7 +67,7 @@ class Prepared : public PreparedModel {
     });
   }
 
-  /// The primitives alone: inputs are there, in the layout they like, and outputs stay so.
+  /// Measures the primitives without the copies of inputs and outputs to and from their layouts.
   Result<std::vector<double>> Measure(std::span<const format::Tensor> inputs,
                                       int repetitions) override {
     QTX_RETURN_IF_ERROR(Take(inputs));
@@ -124,7 +125,7 @@ class OneDnn : public Backend {
   int threads_;
 };
 
-// A process has one instruction set: oneDNN takes the first word on it.
+// oneDNN fixes the instruction set of a process at the first request.
 Result<void> LimitIsa(const std::string& isa) {
   static const std::map<std::string, dnnl::cpu_isa> kIsas = {
       {"sse41", dnnl::cpu_isa::sse41},

@@ -33,7 +33,7 @@ Result<void> AddPool(const Reader& node, Net& net) {
   if (average) {
     how = include ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
   }
-  // Of bytes oneDNN counts padding as stored 0, whatever the offset.
+  // For bytes, oneDNN takes padding as stored 0, regardless of the offset.
   const bool direct =
       SameType(*x, *y) && (x->is_float() || (x->is_byte() && !(include && window.padded())));
   QTX_ASSIGN_OR_RETURN(const Data input, direct ? net.Of(*x) : net.Reals(*x));
@@ -208,7 +208,7 @@ Result<void> AddConcat(const Reader& node, Net& net) {
   return {};
 }
 
-// Moved elements: copied where the types are one, through reals elsewhere.
+// Data movement: elements are copied between equal types, otherwise converted through their reals.
 Result<void> AddMove(const Reader& node, Net& net, const format::Dims& dims,
                      const std::function<Data(const Data&)>& move) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));

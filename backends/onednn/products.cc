@@ -27,7 +27,7 @@ void AppendRange(const Value& y, const Bounds& bounds, dnnl::post_ops& ops) {
                      static_cast<float>(range.max - y.offset()));
 }
 
-// What Conv, Gemm and MatMul have in common.
+// The operands and attributes of Conv, Gemm and MatMul.
 struct Product {
   dnnl::primitive_attr attr;
   std::optional<Data> bias;

@@ -238,8 +238,8 @@ Result<Bounds> Graph::BoundsOf(const format::Node& node) {
   return bounds;
 }
 
-// A Relu or Clip that alone reads a node's output becomes that node's bounds. In between there is
-// no rounding of its own where both outputs have the same type.
+// A Relu or Clip that is the only reader of a node's output becomes that node's bounds, if both
+// outputs have the same type, so that there is no rounding between them.
 void Graph::JoinActivations() {
   std::vector<format::Node>& nodes = model_.graph.nodes;
   const std::map<std::string, int> uses = Uses(model_.graph);

@@ -7,7 +7,7 @@
 namespace qtx::backend::peer {
 namespace {
 
-// Below this no sum or product of two sizes overflows, nor do a library's 32 bits.
+// Limit on sizes, so that no sum or product of two overflows and each fits a library's 32 bits.
 constexpr std::int64_t kLargest = std::int64_t{1} << 24;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Frames on a file descriptor, with a deadline for the whole frame. The peer may be slow, gone or
-// hostile: a length is believed only as far as bytes arrive.
+// hostile, so memory grows only as bytes arrive, whatever the length says.
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -55,8 +55,8 @@ class Deadline {
   Clock::time_point end_;
 };
 
-// Keeps a write to a process that has gone from killing this one: SIGPIPE is held back in this
-// thread, and one that the write raised is taken off again, so that write() reports EPIPE.
+// Blocks SIGPIPE in this thread, and removes the one that a write has raised, so that a write to a
+// process that has ended does not kill this one, but reports EPIPE.
 class PipeSignalGuard {
  public:
   PipeSignalGuard() {
@@ -153,7 +153,8 @@ Result<void> WriteFrame(int fd, std::string_view bytes, std::int64_t deadline_ms
   }
   const Deadline deadline(deadline_ms);
   const PipeSignalGuard guard;
-  // The peer wakes up once for what is written at once; of a large frame, the copy would cost more.
+  // A frame is written at once, so that the peer wakes up once; a large one is not, since the copy
+  // would cost more.
   if (bytes.size() <= kJoinedBytes) return WriteAll(fd, length.append(bytes), deadline);
   QTX_RETURN_IF_ERROR(WriteAll(fd, length, deadline));
   return WriteAll(fd, bytes, deadline);

@@ -1,4 +1,4 @@
-// What a backend that does nothing about it answers to Measure.
+// The default of PreparedModel::Measure.
 #include <chrono>
 
 #include "qtx/backend/backend.h"

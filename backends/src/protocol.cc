@@ -1,5 +1,5 @@
 // Requests and responses to and from protobuf. What arrives was written by another process and is
-// held to the format's rules before anyone sees it.  Source: spec/backend_protocol.md.
+// checked against the rules of the format first.  Source: spec/backend_protocol.md.
 #include "qtx/backend/protocol.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ Error Malformed(std::string where, std::string message) {
   return {ErrorCode::kProtocol, std::move(where), std::move(message)};
 }
 
-// The same fault, told as one of the peer: whatever is wrong in a frame is the protocol's business.
+// The error with code kProtocol: a wrong frame is a fault of the peer.
 Error AsProtocol(std::string where, Error error) {
   error.code = ErrorCode::kProtocol;
   return At(std::move(where), std::move(error));

@@ -15,7 +15,7 @@ namespace {
 
 bool IsKnown(const Value& value) { return value.is_float() || value.is_byte(); }
 
-// Both layouts hold the elements in one order.
+// True if both layouts have the elements in the same order.
 bool LayoutsAgree(const Value& value) {
   if (value.rank() < 3 || value.dims()[1] == 1) return true;
   return std::all_of(value.dims().begin() + 2, value.dims().end(), [](auto d) { return d == 1; });

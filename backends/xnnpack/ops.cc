@@ -230,7 +230,7 @@ Result<void> AddReshape(const Reader& node, Net& net, const format::Dims& dims) 
   return {};
 }
 
-// Between the two layouts a Transpose is only another way to look at the elements.
+// A Transpose between the two layouts moves no element.
 Result<void> AddTranspose(const Reader& node, Net& net) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const auto perm, PermutationOf(node, x->rank()));

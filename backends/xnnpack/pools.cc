@@ -135,7 +135,7 @@ Result<void> AddPool(const Reader& node, Net& net) {
   QTX_ASSIGN_OR_RETURN(Pool p, PoolOf(node));
   const Window& w = p.window;
   const bool average = node.op().find("Average") != std::string::npos;
-  // Of padding, the means of bytes count it, those of reals do not.
+  // Means of bytes include padding, those of reals do not.
   const bool include = node.op() == "AveragePool" && node.Int("count_include_pad") != 0;
   const bool counts = w.padded() && include;
   const bool has_bytes = p.x->type() == ElementType::kUint8Q && include == w.padded() && !w.cut;

@@ -126,7 +126,8 @@ Result<void> CheckTypes(const Reader& node, Convolution& c) {
   return {};
 }
 
-// Weights the model computes are packed in each run: XNNPACK has no other way.
+// Weights that the model computes are packed in each run, because XNNPACK takes only packed
+// weights.
 void AddComputedWeights(Net& net, const Convolution& c, const std::byte* given) {
   const auto count = static_cast<std::size_t>(format::ElementCount(c.w->tensor));
   std::byte* packed = net.NewBuffer(count * WidthOf(*c.w));

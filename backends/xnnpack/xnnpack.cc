@@ -50,7 +50,7 @@ class Prepared : public PreparedModel {
     return outputs;
   }
 
-  /// The operators alone: inputs are there, channels last, and outputs stay so.
+  /// Measures the operators without the copies of inputs and outputs to and from channels last.
   Result<std::vector<double>> Measure(std::span<const format::Tensor> inputs,
                                       int repetitions) override {
     QTX_RETURN_IF_ERROR(Take(inputs));

@@ -1,5 +1,5 @@
 // SVE2: SDOT on vectors of any length. Such vectors cannot be elements of an array, so a tile is
-// one panel wide and its sums have names; what is no inner product runs on 128 bits.
+// one panel wide and its sums have names; kernels other than products run on 128 bits.
 #include <arm_sve.h>
 
 #include "arm/kernels/dotprod.h"
@@ -19,7 +19,7 @@ inline svint8_t Spread(const std::uint8_t* group) {
 template <int kRows>
 void RunTile(const Tile<std::uint8_t, std::int8_t>& t) {
   const svbool_t all = svptrue_b8();
-  // Rows there are not are the last one again, and not stored.
+  // Missing rows repeat the last one and are not stored.
   const auto initial = [&](int row) {
     return svld1_s32(all, t.initial + (row < kRows ? row : kRows - 1) * t.initial_stride);
   };

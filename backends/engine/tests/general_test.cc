@@ -273,7 +273,7 @@ TEST(GeneralPaths, RefuseHostileSizes) {
                 "an axis this long");
 }
 
-// An attribute nobody reads may say that something else is meant.
+// Unknown attributes are refused: they might change the meaning of a node.
 TEST(PrepareModel, RefusesAttributesItDoesNotKnow) {
   const Tensor x = Make(kInt8Q, {2}, {{1, 0}}, {1, 2});
   const auto refused =

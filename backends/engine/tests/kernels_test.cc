@@ -15,7 +15,7 @@ namespace {
 class KernelsTest : public testing::TestWithParam<const Kernels*> {
  protected:
   const Kernels& kernels() const { return *GetParam(); }
-  // An 8-bit value as the table holds it.
+  // The value of a buffer's byte.
   int ByteValue(std::uint8_t byte) const {
     return kernels().signed_bytes ? static_cast<std::int8_t>(byte) : byte;
   }

@@ -1,4 +1,4 @@
-// The block of memory that values share, layouts, and the pool of threads.
+// The memory block of buffers, layouts, and the thread pool.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -26,7 +26,7 @@ class BatchNormalization : public Operator {
  public:
   explicit BatchNormalization(const NodeInfo& info) : epsilon_(info.attributes.Float("epsilon")) {}
 
-  // An x of rank 1 has one channel: it is left to others.
+  // An x of rank 1, which has one channel, is not computed here.
   bool Takes(Inputs inputs) const override {
     return Operator::Takes(inputs) && Rank(*inputs[0]) > 1;
   }

@@ -35,7 +35,8 @@ Dims BroadcastDims(const Dims& a, const Dims& b) {
   return dims;
 }
 
-// As few axes as possible, at least one: those over which both operands go on evenly are one.
+// The axes of the result, at least one. Adjacent axes over which both operands advance evenly are
+// merged.
 std::vector<SteppedAxis> AxesOf(const Dims& dims, const Dims& a, const Dims& b) {
   const Dims a_steps = StepsOf(a, dims.size());
   const Dims b_steps = StepsOf(b, dims.size());

@@ -11,8 +11,8 @@ namespace {
 using format::Dims;
 using format::Tensor;
 
-// What the sum of each window is divided by: its taps inside the input, or with `padding` those
-// inside the padded one. What ceil_mode adds past that never counts.
+// The divisor of each window's sum: the number of its taps inside the input or, with `padding`,
+// inside the padded input. Taps that ceil_mode adds beyond never count.
 std::vector<float> Divisors(const Window& window, bool padding) {
   std::vector<std::int64_t> counts[2];
   for (std::size_t i = 0; i < 2; ++i) {

@@ -26,7 +26,7 @@ std::vector<std::int64_t> Offsets(const Tensor& x, const std::vector<bool>& chos
   return offsets;
 }
 
-// Several sums at a time: each waits for its own last addition only.
+// Computes several sums at a time, since each addition waits only for the last one of its own sum.
 constexpr std::size_t kSums = 8;
 
 void Means(const float* x, std::span<const std::int64_t> kept, std::span<const std::int64_t> taken,
