@@ -58,6 +58,25 @@ void CheckAgainstScales(const ModelView& view, const Node& node, const Quantizat
   }
 }
 
+struct StoredElement {
+  std::ptrdiff_t element = 0;
+  std::int64_t value = 0;
+};
+
+// The first stored integer outside `range`. Those of 8 bits, which most weights have, are read in
+// place.
+std::optional<StoredElement> FindOutside(const Tensor& tensor, IntegerRange range) {
+  const auto find = [range](const auto& values) -> std::optional<StoredElement> {
+    const auto found = std::ranges::find_if(
+        values, [range](std::int64_t value) { return value < range.min || value > range.max; });
+    if (found == values.end()) return std::nullopt;
+    return StoredElement{found - values.begin(), *found};
+  };
+  if (tensor.elem_type == ElementType::kInt8Q) return find(tensor.As<std::int8_t>());
+  if (tensor.elem_type == ElementType::kUint8Q) return find(tensor.As<std::uint8_t>());
+  return find(UnpackInt32(tensor));
+}
+
 }  // namespace
 
 void CheckRequantization(const ModelView& view, const Node& node, const TensorType& type,
@@ -111,12 +130,10 @@ void CheckInitializerType(const ModelView& view, const TensorData& data, const T
     findings.Add("element_types.C4", place, tensor.error().where + ": " + tensor.error().message);
     return;
   }
-  const auto stored = UnpackInt32(*tensor);
-  const auto outside = std::ranges::find_if(
-      stored, [range](std::int32_t value) { return value < range.min || value > range.max; });
-  if (outside == stored.end()) return;
-  findings.Add("element_types.C5", place + " [" + std::to_string(outside - stored.begin()) + "]",
-               FoundExpected(std::to_string(*outside),
+  const auto outside = FindOutside(*tensor, range);
+  if (!outside) return;
+  findings.Add("element_types.C5", place + " [" + std::to_string(outside->element) + "]",
+               FoundExpected(std::to_string(outside->value),
                              std::to_string(range.min) + " to " + std::to_string(range.max)));
 }
 

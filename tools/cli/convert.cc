@@ -131,8 +131,10 @@ Result<Export> Infer(const std::string& input) {
 
 Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
   if (options.infer) return Infer(input);
-  const convert::Options how{
-      .allow = options.allow, .opset = options.opset, .subgraph = options.subgraph};
+  const convert::Options how{.allow = options.allow,
+                             .opset = options.opset,
+                             .subgraph = options.subgraph,
+                             .unchanged = options.eight_bits.empty() && !options.integer_only};
   QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input, options.with));
   const convert::Kind* from = convert::FindKind(options.from);
   if (from == nullptr) {

@@ -230,6 +230,7 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
     const bool undefined = !defined.has_value() && defined.error().code == ErrorCode::kUnsupported;
     return undefined ? Result<Export>(std::move(defined).error()) : std::move(written);
   }
+  if (options.unchanged && kind.write == WriteAsItIs) return written;  // Read has checked it
   auto broken = BrokenRule(*onnx, ErrorCode::kInternal, "internal: the model written");
   return broken ? Result<Export>(*std::move(broken)) : std::move(written);
 }
