@@ -217,18 +217,25 @@ std::uint64_t NumberWriter::Code(std::int64_t element, const Real& real) const {
     const Interval interval = real.enclose(bits);
     if (interval.IsNan()) return Code(element, Number::Nan());
     const auto [low, high] = interval.Ends();
-    const std::uint64_t code = Code(element, Number(low));
-    if (code == Code(element, Number(high))) return code;
+    if (const auto code = CertainCode(element, low, high)) return *code;
     if (bits == kMostBits) return Code(element, Number(Simplest(low, high)));
   }
 }
 
 bool NumberWriter::PutIfCertain(std::int64_t element, const Interval& interval) {
   const auto [low, high] = interval.Ends();
+  const auto code = CertainCode(element, low, high);
+  if (code.has_value()) PutCode(element, *code);
+  return code.has_value();
+}
+
+// Plain integers that differ by a multiple of 2^n have one code.
+std::optional<std::uint64_t> NumberWriter::CertainCode(std::int64_t element, const mpq_class& low,
+                                                       const mpq_class& high) const {
   const std::uint64_t code = Code(element, Number(low));
-  if (code != Code(element, Number(high))) return false;
-  PutCode(element, code);
-  return true;
+  const bool wraps = format::IsIntegerStorage(to_.elem_type) && high - low >= 1;
+  if (wraps || code != Code(element, Number(high))) return std::nullopt;
+  return code;
 }
 
 void NumberWriter::PutTie(std::int64_t element, const Interval& interval) {

@@ -5,7 +5,8 @@
 namespace qtx::backend::engine {
 namespace {
 
-constexpr long kReach = 2000;
+// Every format ends far below; plain integers wrap, and are held to exact.S6's number of bits.
+constexpr long kReach = kMostBits;
 
 // One end of an interval, within what formats tell apart. `sign` is that of numbers next to a zero
 // or an infinity: an interval's inside.

@@ -21,8 +21,8 @@ class Interval {
   ~Interval();
 
   mpfr_prec_t bits() const { return mpfi_get_prec(value_); }
-  /// Finite lower and upper end. An end above 2^2000 in magnitude becomes 2^2000, one below 2^-2000
-  /// becomes 2^-2000: they round alike in every format.
+  /// Finite lower and upper end. An end above 2^kMostBits in magnitude becomes that, one below
+  /// 2^-kMostBits becomes that: they round alike in every format.
   std::pair<mpq_class, mpq_class> Ends() const;
   /// True if it contains exactly one number.
   bool IsPoint() const;

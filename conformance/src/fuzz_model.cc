@@ -20,7 +20,9 @@ constexpr std::string_view kMicrosoft = "com.microsoft";
 // The first opset of the text that has the operator.
 std::int64_t OldestOpset(const format::OpSchema& row) {
   if (!row.domain.empty()) return kOldestOpset;
-  return std::max(format::OpsetOf(row.op_type), kOldestOpset);
+  const auto onnx = format::catalogue::OnnxOperators();
+  const auto first = std::ranges::find(onnx, row.op_type, &format::catalogue::OnnxOperator::op_type);
+  return first == onnx.end() ? kOldestOpset : std::max<std::int64_t>(first->since, kOldestOpset);
 }
 
 bool HasAxis(const format::TensorType& type) {
@@ -163,7 +165,7 @@ class ProgramMaker {
 
 std::vector<const format::OpSchema*> FuzzedOperators(const std::string& operators) {
   std::vector<const format::OpSchema*> rows;
-  for (const format::OpSchema& row : format::Catalogue()) {
+  for (const format::OpSchema& row : format::Sections()) {
     if (GlobMatches(operators, row.op_type)) rows.push_back(&row);
   }
   return rows;

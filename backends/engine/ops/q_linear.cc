@@ -6,6 +6,7 @@
 #include "engine/ops/indexing.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/quantized_call.h"
+#include "qtx/format/catalogue.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -116,7 +117,8 @@ Result<CallInput> ColumnsOf(const NodePlan& node, CallInput bias, const CallPara
 StepResult PrepareQLinear(const NodePlan& node) {
   const std::string name = node.node().op_type.substr(std::string_view("QLinear").size());
   if (name != "Softmax") return MakeByteCall(node, name, name == "Add" || name == "Mul" ? 2 : 1);
-  return MakeByteCall(node, name, 1, node.Int("opset"));
+  // q_linear_softmax.S2 takes any later version for the newest form.
+  return MakeByteCall(node, name, 1, std::min(node.Int("opset"), format::NewestOpset()));
 }
 
 StepResult PrepareQLinearConcat(const NodePlan& node) {

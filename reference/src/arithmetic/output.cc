@@ -233,12 +233,16 @@ bool Output::PutIfCertain(std::int64_t element, const Approximation& x) {
 }
 
 bool Output::PutBetween(std::int64_t element, const Rational& low, const Rational& high) {
+  // Numbers that differ by a multiple of 2^n are equal once they have wrapped.
+  if (kind_ == Kind::kPlain) {
+    return Round(low, TieRule::kTowardZero) == Round(high, TieRule::kTowardZero);
+  }
   const auto i = static_cast<std::size_t>(element);
   const auto put = [&](const Rational& value) {  // and look at what it became
     PutRational(element, value);
     if (kind_ == Kind::kFloat) return static_cast<double>(tensor_.As<float>()[i]);
     if (kind_ == Kind::kDouble) return tensor_.As<double>()[i];
-    return static_cast<double>(kind_ == Kind::kPlain ? plain_[i] : integers_[i]);
+    return static_cast<double>(integers_[i]);
   };
   return put(low) == put(high);
 }
