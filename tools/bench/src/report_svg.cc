@@ -31,9 +31,9 @@ constexpr const char* kMarkers[kStyles] = {"M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z"
                                            "M-2,-5h4v10h-4z",
                                            "M-5,-4h10l-5,8z"};
 
-std::string Escaped(std::string_view text) {
+std::string Escaped(std::string_view text, std::size_t limit = kMaxLabel) {
   std::string escaped;
-  for (const char c : conformance::Printable(text, kMaxLabel)) {
+  for (const char c : conformance::Printable(text, limit)) {
     switch (c) {
       case '<':
         escaped += "&lt;";
@@ -292,7 +292,8 @@ std::string ToSvg(const Report& report) {
                        head + kPanelHeight * static_cast<double>(i));
     svg += Plot(panels[i]).Svg(backends) + "</g>\n";
   }
-  svg += Label(kLeft, height - 8, "small", Escaped(conformance::Summary(report.provenance)));
+  const std::string summary = conformance::Summary(report.provenance);
+  svg += Label(kLeft, height - 8, "small", Escaped(summary, summary.size()));
   return svg + "</svg>\n";
 }
 

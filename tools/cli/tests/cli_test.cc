@@ -315,6 +315,12 @@ TEST_F(Qtx, NamesTheFileOfValidateThatIsMissingOrForeign) {
   EXPECT_EQ(Contents(foreign), "my thesis");
 }
 
+TEST_F(Qtx, SaysItsVersionAndCommit) {
+  EXPECT_TRUE(std::regex_match(
+      Run("--version").out,
+      std::regex(R"([0-9]+\.[0-9]+\.[0-9]+ \(commit ([0-9a-f]{40}(-dirty)?|unknown)\)\n)")));
+}
+
 // Without what differs between two runs of the same: provenance and times.
 std::string Results(const std::string& json) {
   const std::string results = json.substr(json.find("\"suite\":"));
