@@ -1,4 +1,4 @@
-// qtx spec coverage: clauses without cases, and dangling references.
+// qtx spec coverage: clauses without cases, gaps between text and catalogue, dangling references.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -24,19 +24,26 @@ void PrintDangling(const char* title, const std::vector<Dangling>& list) {
   for (const Dangling& one : list) fmt::print("  {}: {}\n", one.place, one.target);
 }
 
+void PrintClauses(const char* title, const std::vector<Clause>& clauses) {
+  fmt::print("{}: {}\n", title, clauses.size());
+  for (const Clause& clause : clauses) fmt::print("  {}  {}\n", clause.id, clause.place);
+}
+
 void Print(const TextCoverage& text) {
   std::int64_t formulas = 0;
   for (const auto& [clause, count] : text.formulas) formulas += count;
   fmt::print("{} clauses, {} cases, {} formulas of {} clauses\n", text.cases.clauses,
              text.cases.cases, formulas, text.formulas.size());
   for (const auto& [clause, count] : text.formulas) fmt::print("  {:<32}{}\n", clause, count);
-  fmt::print("clauses without a case: {}\n", text.cases.uncovered.size());
-  for (const Clause& clause : text.cases.uncovered) {
-    fmt::print("  {}  {}\n", clause.id, clause.place);
-  }
+  PrintClauses("clauses without a case", text.cases.uncovered);
   PrintDangling("cases without a clause", text.cases_without_clause);
   PrintNames("operators without a section", text.operators_without_section);
   PrintNames("sections without an operator", text.sections_without_operator);
+  const spec::CatalogueGaps& catalogue = text.catalogue;
+  PrintNames("sections without a row of the catalogue", catalogue.sections_without_row);
+  PrintNames("rows of the catalogue without a section", catalogue.rows_without_section);
+  PrintClauses("constraints that no row checks", catalogue.constraints_without_check);
+  PrintDangling("checks of clauses that the text does not have", catalogue.checks_without_clause);
   PrintDangling("dangling links", text.links);
   PrintDangling("dangling citations", text.citations);
 }
@@ -63,6 +70,10 @@ std::string ToJson(const TextCoverage& text) {
   json.Array("cases_without_clause", text.cases_without_clause, dangling);
   json.Array("operators_without_section", text.operators_without_section);
   json.Array("sections_without_operator", text.sections_without_operator);
+  json.Array("sections_without_row", text.catalogue.sections_without_row);
+  json.Array("rows_without_section", text.catalogue.rows_without_section);
+  json.Array("constraints_without_check", text.catalogue.constraints_without_check, clause);
+  json.Array("checks_without_clause", text.catalogue.checks_without_clause, dangling);
   json.Array("dangling_links", text.links, dangling);
   json.Array("dangling_citations", text.citations, dangling);
   json.Key("formulas");

@@ -77,6 +77,43 @@ Result<std::vector<Clause>> ReadClauses(const std::string& spec_folder) {
   return ClausesOf(chapters, spec_folder);
 }
 
+CatalogueGaps CompareCatalogue(std::span<const Document> chapters, const std::string& spec_folder,
+                               std::span<const format::OpSchema> rows) {
+  CatalogueGaps gaps;
+  std::map<std::string, const Document*> sections;  // by op_type
+  for (const Document& chapter : chapters) {
+    const bool is_operator = PathBelow(spec_folder, chapter.where).starts_with("ops/");
+    if (!is_operator || chapter.sections.empty()) continue;
+    sections.emplace(chapter.sections.front().title, &chapter);
+  }
+  std::set<std::string> with_row, reported;
+  for (const format::OpSchema& row : rows) {
+    const std::string op_type(row.op_type);
+    const auto section = sections.find(op_type);
+    const bool is_new = with_row.insert(op_type).second;  // an op_type may be of several domains
+    if (section == sections.end()) {
+      if (is_new) gaps.rows_without_section.push_back(op_type);
+      continue;
+    }
+    std::set<std::string_view> unstated;  // checks, until the section states them
+    for (const format::ClauseCheck& check : row.checks) unstated.insert(check.clause);
+    if (!row.shape_clause.empty()) unstated.insert(row.shape_clause);
+    for (Clause& clause : ClausesOf({section->second, 1}, spec_folder)) {
+      if (clause.id.find(".C") == std::string::npos || unstated.erase(clause.id) > 0) continue;
+      if (reported.insert(clause.id).second) {
+        gaps.constraints_without_check.push_back(std::move(clause));
+      }
+    }
+    for (const std::string_view id : unstated) {
+      gaps.checks_without_clause.push_back({"row " + op_type, std::string(id)});
+    }
+  }
+  for (const auto& [op_type, section] : sections) {
+    if (!with_row.contains(op_type)) gaps.sections_without_row.push_back(op_type);
+  }
+  return gaps;
+}
+
 Result<TextCoverage> MeasureText(const std::string& spec_folder, const std::string& suite_folder,
                                  const std::string& root) {
   TextCoverage text;
@@ -100,6 +137,7 @@ Result<TextCoverage> MeasureText(const std::string& spec_folder, const std::stri
     for (const Formula& formula : formulas) ++text.formulas[formula.spec];
   }
   MatchOperators(spec_folder, text);
+  text.catalogue = CompareCatalogue(chapters, spec_folder);
   QTX_ASSIGN_OR_RETURN(text.links, DanglingLinks(spec_folder, !root.empty()));
   if (root.empty()) return text;
   QTX_ASSIGN_OR_RETURN(const std::set<std::string> proposed, ProposedClauses(spec_folder));

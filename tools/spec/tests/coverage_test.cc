@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "qtx/reference/interpreter.h"
+#include "qtx/spec/chapters.h"
 #include "temporary_folder.h"
 
 namespace qtx::spec {
@@ -74,6 +75,32 @@ TEST(Coverage, CountsACaseOnceForEachArithmetic) {
   EXPECT_EQ(coverage.counts.at("Add").at("exact"), 2);
   EXPECT_EQ(coverage.counts.at("Add").at("float32"), 1);
   EXPECT_EQ(coverage.counts.at("model").at("exact"), 1);
+}
+
+Result<void> Accept(const format::Application&) { return {}; }
+
+// Add has one clause that its row does not check, and its row one that it does not state.
+TEST_F(SpecText, IsComparedWithTheCatalogue) {
+  Write("ops/add.md",
+        "# Add\n\n**add.S1** A sum.\n\n**add.C1** Types.\n\n**add.C2** Broadcast.\n\n"
+        "**add.C3** Shape.\n");
+  Write("ops/sub.md", "# Sub\n\n**sub.C1** Types.\n");
+  Write("format/graph.md", "# Graph\n\n**graph.C1** Names.\n");
+  const auto chapters = ReadChapters(folder());
+  ASSERT_TRUE(chapters.has_value());
+  const std::vector<format::OpSchema> rows = {{.op_type = "Add",
+                                               .checks = {{"add.C1", Accept}, {"add.C9", Accept}},
+                                               .shape_clause = "add.C3"},
+                                              {.op_type = "Mul"}};
+  const CatalogueGaps gaps = CompareCatalogue(*chapters, folder(), rows);
+  EXPECT_THAT(gaps.sections_without_row, ElementsAre("Sub"));
+  EXPECT_THAT(gaps.rows_without_section, ElementsAre("Mul"));
+  EXPECT_THAT(Ids(gaps.constraints_without_check), ElementsAre("add.C2"));
+  EXPECT_EQ(gaps.constraints_without_check.front().place, "ops/add.md:7");
+  ASSERT_THAT(gaps.checks_without_clause, SizeIs(1));
+  EXPECT_EQ(gaps.checks_without_clause[0].place, "row Add");
+  EXPECT_EQ(gaps.checks_without_clause[0].target, "add.C9");
+  EXPECT_FALSE(gaps.empty());
 }
 
 TEST(Coverage, ListsOperatorsAndArithmeticsWithoutACase) {

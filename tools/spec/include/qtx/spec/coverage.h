@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "qtx/conformance/case.h"
+#include "qtx/format/catalogue.h"
 #include "qtx/format/result.h"
 #include "qtx/spec/document.h"
 #include "qtx/spec/links.h"
@@ -42,20 +43,38 @@ struct Coverage {
   }
 };
 
+/// What the sections of ops/ and the rows of the catalogue do not share.
+struct CatalogueGaps {
+  std::vector<std::string> sections_without_row;  // op_types
+  std::vector<std::string> rows_without_section;
+  std::vector<Clause> constraints_without_check;  // of the operator's row
+  std::vector<Dangling> checks_without_clause;    // place: "row Conv"
+
+  bool empty() const {
+    return sections_without_row.empty() && rows_without_section.empty() &&
+           constraints_without_check.empty() && checks_without_clause.empty();
+  }
+};
+
+/// Compares chapters below `spec_folder` with rows.
+CatalogueGaps CompareCatalogue(std::span<const Document> chapters, const std::string& spec_folder,
+                               std::span<const format::OpSchema> rows = format::Sections());
+
 /// Coverage of the whole text, with dangling references.
 struct TextCoverage {
   Coverage cases;                                      // of the suite and the examples
   std::vector<Dangling> cases_without_clause;          // place and clause
   std::vector<std::string> operators_without_section;  // of the reference
   std::vector<std::string> sections_without_operator;  // files of ops/ without an operator
-  std::vector<Dangling> links;                         // dangling links
-  std::vector<Dangling> citations;                     // citations of unknown clauses in code
-  std::map<std::string, std::int64_t> formulas;        // number of formulas by clause
+  CatalogueGaps catalogue;
+  std::vector<Dangling> links;                   // dangling links
+  std::vector<Dangling> citations;               // citations of unknown clauses in code
+  std::map<std::string, std::int64_t> formulas;  // number of formulas by clause
 
   bool complete() const {
     return cases.uncovered.empty() && cases_without_clause.empty() &&
            operators_without_section.empty() && sections_without_operator.empty() &&
-           links.empty() && citations.empty();
+           catalogue.empty() && links.empty() && citations.empty();
   }
 };
 
