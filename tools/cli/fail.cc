@@ -1,17 +1,18 @@
-#include <fmt/core.h>
 
 #include "commands.h"
-#include "qtx/conformance/report.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 
 int Fail(const Error& error, int status) {
-  constexpr std::size_t kMaxText = 8192;
-  const std::string clause =
-      error.clause.empty() ? "" : " [" + conformance::Printable(error.clause, 64) + "]";
-  fmt::print(stderr, "{}: {}{}\n",
-             error.where.empty() ? "qtx" : conformance::Printable(error.where, kMaxText),
-             conformance::Printable(error.message, kMaxText), clause);
+  constexpr std::size_t kMaxText = 500;  // characters
+  const format::Printable where(error.where.empty() ? "qtx" : error.where, kMaxText);
+  const format::Printable message(error.message, kMaxText);
+  if (error.clause.empty()) {
+    format::Print(stderr, "{}: {}\n", where, message);
+  } else {
+    format::Print(stderr, "{}: {} [{}]\n", where, message, error.clause);
+  }
   // A wrong option value is wrong usage, wherever it is detected.
   return error.where.starts_with("--") ? kUsage : status;
 }

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "qtx/format/json.h"
+
 namespace qtx::cli {
 
 class Json {
@@ -17,8 +19,8 @@ class Json {
   void EndObject() { writer_.EndObject(); }
   void BeginArray() { writer_.StartArray(); }
   void EndArray() { writer_.EndArray(); }
-  void Key(std::string_view key) { writer_.Key(key.data(), Size(key)); }
-  void Value(std::string_view text) { writer_.String(text.data(), Size(text)); }
+  void Key(std::string_view key) { format::WriteText(writer_, key); }
+  void Value(std::string_view text) { format::WriteText(writer_, text); }
   void Value(const char* text) { Value(std::string_view(text)); }
   void Value(bool flag) { writer_.Bool(flag); }
   void Value(std::signed_integral auto number) { writer_.Int64(number); }
@@ -41,9 +43,6 @@ class Json {
   std::string Text() const { return std::string(buffer_.GetString(), buffer_.GetSize()) + "\n"; }
 
  private:
-  static rapidjson::SizeType Size(std::string_view text) {
-    return static_cast<rapidjson::SizeType>(text.size());
-  }
   rapidjson::StringBuffer buffer_;
   rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
 };

@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <iostream>
 #include <string>
 
 #include "commands.h"
 #include "feature_option.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 namespace {
@@ -517,7 +517,7 @@ int Main(int argc, char** argv) {
   app.failure_message([](const CLI::App* program, const CLI::Error& error) {
     std::string name = program->get_name();
     for (const CLI::App* command : program->get_subcommands()) name += " " + command->get_name();
-    return name + ": " + error.what() + " (see " + name + " --help)\n";
+    return format::Format("{}: {} (see {} --help)\n", name, error.what(), name).text();
   });
   CheckOptions check;
   InspectOptions inspect;
@@ -599,10 +599,10 @@ int main(int argc, char** argv) {
     qtx::cli::HandleSignals();
     const int status = qtx::cli::Main(argc, argv);
     if (std::fflush(stdout) == 0) return status;
-    std::cerr << "stdout: " << std::strerror(errno) << '\n';
+    qtx::format::Print(stderr, "stdout: {}\n", std::strerror(errno));
     return qtx::cli::kInternal;
   } catch (const std::exception& error) {  // bad_alloc and exceptions of libraries
-    std::cerr << "qtx: internal fault: " << error.what() << '\n';
+    qtx::format::Print(stderr, "qtx: internal fault: {}\n", error.what());
     return qtx::cli::kInternal;
   }
 }

@@ -16,6 +16,7 @@
 #include "progress.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
+#include "qtx/format/print.h"
 #include "qtx/spec/chapters.h"
 #include "report_files.h"
 
@@ -118,7 +119,11 @@ int Review(const ReviewOptions& options) {
   if (const auto written = Write(*review, options); !written.has_value()) {
     return Fail(written.error(), kInternal);
   }
-  fmt::print("{}", options.json == "-" ? spec::ToJson(*review) : spec::ToText(*review));
+  if (options.json == "-") {
+    format::PrintJson(spec::ToJson(*review));
+  } else {
+    format::Print("{}", spec::ToText(*review));
+  }
   for (const spec::BackendEffect& backend : review->backends) {
     if (!backend.error) continue;
     return Fail({backend.error->code, "backend " + backend.name, backend.error->message}, kFailed);

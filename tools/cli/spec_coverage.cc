@@ -1,5 +1,4 @@
 // qtx spec coverage: clauses without cases, and dangling references.
-#include <fmt/core.h>
 
 #include <filesystem>
 #include <string>
@@ -10,6 +9,7 @@
 #include "json.h"
 #include "print_names.h"
 #include "qtx/format/file.h"
+#include "qtx/format/print.h"
 #include "qtx/spec/coverage.h"
 
 namespace qtx::cli {
@@ -20,19 +20,19 @@ using spec::Dangling;
 using spec::TextCoverage;
 
 void PrintDangling(const char* title, const std::vector<Dangling>& list) {
-  fmt::print("{}: {}\n", title, list.size());
-  for (const Dangling& one : list) fmt::print("  {}: {}\n", one.place, one.target);
+  format::Print("{}: {}\n", title, list.size());
+  for (const Dangling& one : list) format::Print("  {}: {}\n", one.place, one.target);
 }
 
 void Print(const TextCoverage& text) {
   std::int64_t formulas = 0;
   for (const auto& [clause, count] : text.formulas) formulas += count;
-  fmt::print("{} clauses, {} cases, {} formulas of {} clauses\n", text.cases.clauses,
-             text.cases.cases, formulas, text.formulas.size());
-  for (const auto& [clause, count] : text.formulas) fmt::print("  {:<32}{}\n", clause, count);
-  fmt::print("clauses without a case: {}\n", text.cases.uncovered.size());
+  format::Print("{} clauses, {} cases, {} formulas of {} clauses\n", text.cases.clauses,
+                text.cases.cases, formulas, text.formulas.size());
+  for (const auto& [clause, count] : text.formulas) format::Print("  {:<32}{}\n", clause, count);
+  format::Print("clauses without a case: {}\n", text.cases.uncovered.size());
   for (const Clause& clause : text.cases.uncovered) {
-    fmt::print("  {}  {}\n", clause.id, clause.place);
+    format::Print("  {}  {}\n", clause.id, clause.place);
   }
   PrintDangling("cases without a clause", text.cases_without_clause);
   PrintNames("operators without a section", text.operators_without_section);

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "qtx/bench/report.h"
-#include "qtx/conformance/report.h"
+#include "qtx/format/text.h"
 
 namespace qtx::bench {
 namespace {
@@ -32,26 +32,7 @@ constexpr const char* kMarkers[kStyles] = {"M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z"
                                            "M-5,-4h10l-5,8z"};
 
 std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : conformance::Printable(text, kMaxLabel)) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
+  return format::EscapeXml(format::Printable(text, kMaxLabel).text());
 }
 
 double Intensity(const Row& row) {

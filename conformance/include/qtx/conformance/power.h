@@ -54,7 +54,7 @@ inline constexpr double kCorePower = 0.9;
 bool HasPower(const PowerReport& report);
 
 /// A table with one row per fault, then the totals.
-std::string ToText(const PowerReport& report);
+format::Printable ToText(const PowerReport& report);
 
 /// Keys: suite, cases, faults[] {name, says, source, caught_by[], caught_by_core, caught_by_tagged,
 /// diagnosis, diagnosed}, blamed[], totals{faults, caught, caught_by_core, caught_by_tagged,

@@ -6,6 +6,7 @@
 
 #include "qtx/bench/machine.h"
 #include "qtx/bench/race.h"
+#include "qtx/format/text.h"
 
 namespace qtx::bench {
 
@@ -19,8 +20,8 @@ struct Report {
 const Peak* PeakOf(const Machine& machine, const Row& row);
 
 /// The machine's peaks and the column headings; then a line for each row and each skipped workload.
-std::string ToText(const Machine& machine);
-std::string ToText(const Machine& machine, const Results& results);
+format::Printable ToText(const Machine& machine);
+format::Printable ToText(const Machine& machine, const Results& results);
 
 /// `rows[]` and the machine; the keys in README.md are stable.
 std::string ToJson(const Report& report);
