@@ -2,7 +2,9 @@
 // What every page has: its data, and elements made of it. Whatever comes from a model, a case or a
 // backend goes into text nodes and attributes only, never into markup.
 
-const data = JSON.parse(document.getElementById('data').textContent);
+// Its JSON escapes what is not seen or moves other text; people are shown the escapes.
+const data = JSON.parse(document.getElementById('data').textContent.replace(
+  /\\(?:(u(?!003c)[0-9a-f]{4})|.)/g, (escape, hidden) => hidden ? '\\\\' + hidden : escape));
 const $ = (selector, root = document) => root.querySelector(selector);
 
 /** An element; props that start with "on" are listeners, null ones are left out. */

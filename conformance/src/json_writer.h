@@ -1,8 +1,5 @@
-// Keys and values for RapidJSON's writers, plain or indented. Texts may come from a backend and are
-// made valid UTF-8.
+// Keys and values for RapidJSON's writers, plain or indented.
 #pragma once
-
-#include <rapidjson/rapidjson.h>
 
 #include <cmath>
 #include <concepts>
@@ -11,15 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "escape.h"
+#include "qtx/format/json.h"
 
 namespace qtx::conformance {
 
-template <typename Writer>
-void WriteText(Writer& writer, std::string_view text) {
-  const std::string clean = ValidUtf8(text);
-  writer.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-}
+using format::WriteText;
 
 template <typename Writer>
 void WriteValue(Writer& writer, std::string_view text) {

@@ -1,6 +1,5 @@
 #include "qtx/conformance/power.h"
 
-#include <fmt/format.h>
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
@@ -8,13 +7,17 @@
 #include <chrono>
 #include <map>
 
-#include "escape.h"
 #include "json_writer.h"
+#include "qtx/format/print.h"
 
 namespace qtx::conformance {
 namespace {
 
+using format::Format;
+using format::Printable;
 using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+
+constexpr std::size_t kMaxBlame = 600;  // characters
 
 bool Passes(const CaseResult& result) {
   return result.outcome == Outcome::kPass || result.outcome == Outcome::kUnsupported;
@@ -95,10 +98,10 @@ void WriteReport(Writer& writer, const PowerReport& report) {
 
 const char* YesNo(bool flag) { return flag ? "yes" : "-"; }
 
-std::string Share(const char* what, std::int64_t count, std::int64_t all) {
+Printable Share(const char* what, std::int64_t count, std::int64_t all) {
   const double percent =
       all == 0 ? 0 : 100.0 * static_cast<double>(count) / static_cast<double>(all);
-  return fmt::format("{}: {} of {} ({:.0f} %)\n", what, count, all, percent);
+  return Format("{}: {} of {} ({:.0f} %)\n", what, count, all, percent);
 }
 
 }  // namespace
@@ -143,22 +146,23 @@ bool HasPower(const PowerReport& report) {
          core >= kCorePower * static_cast<double>(all) && report.blamed.empty();
 }
 
-std::string ToText(const PowerReport& report) {
-  std::string text = fmt::format("{:<30} {:>5}  {:<4}  {:<6}  {:<9}  {}\n", "fault", "cases",
-                                 "core", "tagged", "diagnosed", "says");
+Printable ToText(const PowerReport& report) {
+  Printable text = Format("{:<30} {:>5}  {:<4}  {:<6}  {:<9}  {}\n", "fault", "cases", "core",
+                          "tagged", "diagnosed", "says");
   for (const FaultPower& fault : report.faults) {
-    text += fmt::format("{:<30} {:>5}  {:<4}  {:<6}  {:<9}  {}\n", fault.name,
-                        fault.caught_by.size(), YesNo(fault.caught_by_core),
-                        YesNo(fault.caught_by_tagged), YesNo(fault.diagnosed), fault.says);
+    text += Format("{:<30} {:>5}  {:<4}  {:<6}  {:<9}  {}\n", fault.name, fault.caught_by.size(),
+                   YesNo(fault.caught_by_core), YesNo(fault.caught_by_tagged),
+                   YesNo(fault.diagnosed), fault.says);
   }
   const auto all = static_cast<std::int64_t>(report.faults.size());
-  text += fmt::format("\n{} cases of {}, {:.1f} s\n", report.cases, report.suite, report.seconds);
+  text += Format("\n{} cases of {}, {:.1f} s\n", report.cases, report.suite, report.seconds);
   text += Share("faults caught", report.caught(), all);
   text += Share("by a case with the fault's tag", report.Count(&FaultPower::caught_by_tagged), all);
   text += Share("by the level core alone", report.Count(&FaultPower::caught_by_core), all);
   text += Share("diagnosed", report.Count(&FaultPower::diagnosed), all);
-  text += fmt::format("correct backends blamed: {}\n", report.blamed.size());
-  for (const std::string& line : report.blamed) text += "  " + ValidUtf8(line) + "\n";
+  text += Format("correct backends blamed: {}\n", report.blamed.size());
+  for (const std::string& line : report.blamed)
+    text += Format("  {}\n", Printable(line, kMaxBlame));
   return text;
 }
 

@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "qtx/backend/protocol.h"
-#include "qtx/conformance/report.h"
 #include "qtx/conformance/runner.h"
+#include "qtx/format/text.h"
 
 namespace qtx::conformance {
 namespace {
@@ -403,7 +403,7 @@ void Process::Kill() const {
 // Helps to recognize a backend that prints text to its standard output.
 std::string Process::ReceivedSoFar() const {
   if (received_.empty()) return "";
-  const std::string beginning = Printable(std::string_view(received_).substr(0, kShown), kShown);
+  const std::string beginning = format::Printable(std::string_view(received_).substr(0, kShown));
   return "; " + std::to_string(received_.size()) + " bytes came, beginning '" + beginning + "'";
 }
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "compare.h"
-#include "escape.h"
 #include "qtx/backend/protocol.h"
+#include "qtx/format/json.h"
 #include "row_names.h"
 
 namespace qtx::conformance {
@@ -30,8 +30,7 @@ using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
 constexpr std::int64_t kExactInteger = std::int64_t{1} << 53;
 
 void Text(Writer& writer, std::string_view text) {
-  const std::string clean = PlainText(Bounded(text, kMaxShownText));
-  writer.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
+  format::WriteText(writer, format::PrintableLines(text, kMaxShownText));
 }
 
 void Field(Writer& writer, const char* key, std::string_view text) {
@@ -403,9 +402,8 @@ class PageData {
     const std::size_t most = error_output_left_ > 0 ? kMaxShownErrorOutput : 200;
     if (output.size() > most) output.remove_prefix(output.size() - most);
     error_output_left_ -= static_cast<std::int64_t>(output.size());
-    const std::string clean = PlainText(output);
     writer_.Key("error_output");
-    writer_.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
+    format::WriteText(writer_, format::PrintableLines(output));
   }
 
   void WriteCase(const CaseResult& result) {
@@ -432,16 +430,6 @@ class PageData {
 
 }  // namespace
 
-std::string ToPageData(const Report& report) {
-  std::string safe;
-  for (const char c : PageData(report).Write()) {
-    if (c == '<') {
-      safe += "\\u003c";  // only texts hold one
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
-}
+std::string ToPageData(const Report& report) { return PageData(report).Write(); }
 
 }  // namespace qtx::conformance

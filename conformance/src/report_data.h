@@ -11,8 +11,8 @@ namespace qtx::conformance {
 /// stale_expectations[], strings[], cases[] (each [id, spec, why, where, op, level, tags[]]),
 /// rows[] (one per BackendReport; results[] each [case, outcome, microseconds, diagnosis?,
 /// detail?]). Repeated texts are stored once in strings[] and referred to by index. Tensors are
-/// included for the smallest wrong answers, up to kMaxValueBytes in total. Safe inside <script>: no
-/// `<` and no control characters, valid UTF-8, backend texts bounded in length.
+/// included for the smallest wrong answers, up to kMaxValueBytes in total. Safe inside <script>, as
+/// format::JsonString is; texts are bounded in length.
 std::string ToPageData(const Report& report);
 
 /// Limits of the page, in bytes (estimated) or elements of one tensor.

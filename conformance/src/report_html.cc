@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "escape.h"
 #include "qtx/conformance/report.h"
+#include "qtx/format/text.h"
 #include "report_data.h"
 #include "report_page.h"
 #include "row_names.h"
@@ -16,9 +16,10 @@ namespace qtx::conformance {
 namespace {
 
 std::string TotalsRow(const BackendReport& row, const std::string& name) {
-  std::string text =
-      fmt::format("<tr><th scope=\"row\">{} {}</th><td>{}</td>", EscapeXml(name),
-                  EscapeXml(row.arithmetic), Conforms(row) ? "conforming" : "not conforming");
+  std::string text = fmt::format("<tr><th scope=\"row\">{} {}</th><td>{}</td>",
+                                 format::EscapeXml(name, kMaxShownText),
+                                 format::EscapeXml(row.arithmetic, kMaxShownText),
+                                 Conforms(row) ? "conforming" : "not conforming");
   for (const std::int64_t count : row.counts) text += fmt::format("<td>{}</td>", count);
   return text + "</tr>\n";
 }

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "escape.h"
 #include "qtx/backend/protocol.h"
 
 namespace qtx::conformance {

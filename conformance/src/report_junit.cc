@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "escape.h"
 #include "qtx/conformance/report.h"
+#include "qtx/format/text.h"
 #include "row_names.h"
 
 namespace qtx::conformance {
 namespace {
 
-constexpr std::size_t kMaxMessage = 1024;  // bytes of an attribute
+constexpr std::size_t kMaxMessage = 1024;  // characters of an attribute
 constexpr std::size_t kMaxDetails = std::size_t{64} << 10;
 
 std::int64_t Failures(const BackendReport& row) {
@@ -48,7 +48,7 @@ std::string_view ElementName(Outcome outcome) {
 
 // A line feed in an attribute would be read back as a blank.
 std::string Message(std::string_view text) {
-  std::string line = EscapeXml(Bounded(text, kMaxMessage));
+  std::string line = format::EscapeXml(text, kMaxMessage);
   std::ranges::replace(line, '\n', ' ');
   return line;
 }
@@ -98,7 +98,7 @@ std::string Details(const CaseResult& result) {
   std::string text = result.diagnosis + "\n";
   for (const Difference& difference : result.differences) text += Elements(difference);
   text += "clause " + result.spec + ": " + result.why + "\n" + result.where + "\n";
-  return EscapeXml(Bounded(text, kMaxDetails));
+  return format::EscapeXml(text, kMaxDetails);
 }
 
 std::string FaultElement(const CaseResult& result, std::string_view element) {
@@ -116,7 +116,7 @@ std::string TestCase(const std::string& package, const CaseResult& result) {
   const std::string_view element = ElementName(result.outcome);
   if (!element.empty()) text += FaultElement(result, element);
   if (!result.error_output.empty()) {
-    text += "      <system-err>" + EscapeXml(Bounded(result.error_output, kMaxDetails)) +
+    text += "      <system-err>" + format::EscapeXml(result.error_output, kMaxDetails) +
             "</system-err>\n";
   }
   return text + "    </testcase>\n";

@@ -7,6 +7,7 @@
 #include "case_writer.h"
 #include "qtx/conformance/shrink.h"
 #include "qtx/format/npy.h"
+#include "qtx/format/text.h"
 
 namespace qtx::conformance {
 namespace {
@@ -49,14 +50,14 @@ Result<void> WriteTensors(const fs::path& folder, const std::vector<Evidence::Va
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return Io(folder, error);
-  for (const Evidence::Value& value : values) {
-    QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ToNpy(value.tensor));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto& [name, tensor] = values[i];
+    const std::string path = (folder / format::FileName(name, i)).string();
+    QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ToNpy(tensor));
+    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(path + ".npy", bytes));
+    if (!NeedsProtobuf(tensor)) continue;
     QTX_RETURN_IF_ERROR(
-        format::WriteFileAtomically((folder / (value.name + ".npy")).string(), bytes));
-    if (!NeedsProtobuf(value.tensor)) continue;
-    QTX_RETURN_IF_ERROR(
-        format::WriteFileAtomically((folder / (value.name + ".pb")).string(),
-                                    format::ToTensorData(value.name, value.tensor).wire));
+        format::WriteFileAtomically(path + ".pb", format::ToTensorData(name, tensor).wire));
   }
   return {};
 }
@@ -69,9 +70,11 @@ std::string ValidateCommand(const Shrunk& shrunk, const std::string& backend,
 
 std::string RunCommand(const Shrunk& shrunk, const std::string& backend) {
   std::string command = "qtx run model.onnx";
-  for (const Evidence::Value& input : shrunk.evidence.inputs) {
-    command += " --input " + input.name + "=inputs/" + input.name +
-               (NeedsProtobuf(input.tensor) ? ".pb" : ".npy");
+  const std::vector<Evidence::Value>& inputs = shrunk.evidence.inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& [name, tensor] = inputs[i];
+    command += " --input " + ShellWord(name + "=inputs/" + format::FileName(name, i) +
+                                       (NeedsProtobuf(tensor) ? ".pb" : ".npy"));
   }
   return command + " --output-dir again --backend " + ShellWord(backend) + " --arithmetic " +
          ShellWord(shrunk.arithmetic);
@@ -108,7 +111,8 @@ Result<void> WriteAll(const Shrunk& shrunk, const std::string& backend, const fs
   QTX_ASSIGN_OR_RETURN(const std::string yaml, ToYaml(shrunk.reduced));
   QTX_RETURN_IF_ERROR(format::WriteFileAtomically((folder / "case.yaml").string(), yaml));
   QTX_RETURN_IF_ERROR(WriteScript(folder / "reproduce.sh", shrunk, backend));
-  return format::WriteFileAtomically((folder / "README.md").string(), Readme(shrunk, backend));
+  return format::WriteFileAtomically((folder / "README.md").string(),
+                                     format::PrintableLines(Readme(shrunk, backend)));
 }
 
 // Removes the old folder only once the new one is complete.

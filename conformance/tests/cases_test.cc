@@ -108,7 +108,7 @@ TEST(Cases, ThatMustBeRefusedAreRefusedByTheirClause) {
 void ExpectReferencePasses(const Suite& suite) {
   const std::vector<BackendSource> sources = {ReferenceSource()};
   const Report report = RunSuite(suite.folder, suite.cases, sources, {});
-  EXPECT_TRUE(Conforms(report)) << ToText(report);
+  EXPECT_TRUE(Conforms(report)) << ToText(report).text();
   for (const BackendReport& row : report.backends) {
     EXPECT_EQ(row.count(Outcome::kUnsupported), 0) << row.arithmetic;
   }

@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FaultCase{"slow", Outcome::kTimeout, "no answer within the time limit", 450ms},
                     FaultCase{"release", Outcome::kCrash, "on Release"},
                     FaultCase{"garbage", Outcome::kProtocolError, "not a frame; "},
-                    FaultCase{"print", Outcome::kProtocolError, "beginning 'hello?"},
+                    FaultCase{"print", Outcome::kProtocolError, "beginning 'hello\\n"},
                     FaultCase{"unasked", Outcome::kProtocolError, ""},
                     FaultCase{"oversized", Outcome::kProtocolError, "longer than"},
                     FaultCase{"truncated", Outcome::kProtocolError, "cut a frame short"},

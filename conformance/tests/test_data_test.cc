@@ -26,7 +26,7 @@ TEST(OnnxTestData, OfTheQuantizedOperatorsPassOnTheReference) {
   EXPECT_EQ(cases.size(), 17U);
   const std::vector<BackendSource> sources = {ReferenceSource()};
   const Report report = RunSuite(kNodeTests, cases, sources, {});
-  EXPECT_TRUE(Conforms(report)) << ToText(report);
+  EXPECT_TRUE(Conforms(report)) << ToText(report).text();
   ASSERT_EQ(report.backends.size(), 2U);
   for (const BackendReport& row : report.backends) {
     EXPECT_EQ(row.count(Outcome::kPass), 14) << row.arithmetic;

@@ -1,5 +1,4 @@
 // qtx bench: backends, each in a process of its own, on the same layers and networks.
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +17,7 @@
 #include "qtx/bench/workload.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
+#include "qtx/format/print.h"
 #include "report_files.h"
 
 namespace qtx::cli {
@@ -156,8 +156,7 @@ Result<std::vector<Workload>> ChooseWorks(const BenchOptions& options) {
 
 int List(const std::vector<Workload>& workloads) {
   for (const Workload& work : workloads) {
-    fmt::print("{:<44} {:<6} {:>3}  {}\n", conformance::Printable(work.name, 200), work.types,
-               work.count, conformance::Printable(work.shape, 200));
+    format::Print("{:<44} {:<6} {:>3}  {}\n", work.name, work.types, work.count, work.shape);
   }
   return kDone;
 }
@@ -170,7 +169,7 @@ void RaceAll(std::span<const Workload> workloads, std::span<bench::Contender> co
         workloads, [&](const Workload& work) { return work.name != workloads.front().name; });
     const auto count = static_cast<std::size_t>(end - workloads.begin());
     const bench::Results found = bench::Race(workloads.first(count), contenders, report.options);
-    if (print) fmt::print("{}", bench::ToText(report.machine, found));
+    if (print) format::Print("{}", bench::ToText(report.machine, found));
     std::fflush(stdout);
     bench::Results& all = report.results;
     all.rows.insert(all.rows.end(), found.rows.begin(), found.rows.end());
@@ -187,7 +186,7 @@ bool Failed(const Row& row) {
 }
 
 Result<void> Write(const BenchOptions& options, const bench::Report& report) {
-  if (options.json == "-") fmt::print("{}", bench::ToJson(report));
+  if (options.json == "-") format::PrintJson(bench::ToJson(report));
   if (!options.json.empty() && options.json != "-") {
     QTX_RETURN_IF_ERROR(format::WriteFileAtomically(options.json, bench::ToJson(report)));
   }
@@ -221,7 +220,7 @@ int Bench(const BenchOptions& options) {
       bench::MeasureMachine(Threads(options), std::min(kFigureSeconds, 3 * options.seconds));
   const bool print = options.json != "-";
   if (print) {
-    fmt::print("{}\n{}", conformance::Summary(report.provenance), bench::ToText(report.machine));
+    format::Print("{}\n{}", conformance::Summary(report.provenance), bench::ToText(report.machine));
   }
   RaceAll(*workloads, *contenders, print, report);
   const auto written = Write(options, report);

@@ -2,7 +2,6 @@
 #include "qtx/calibrate/calibrate.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -16,6 +15,7 @@
 #include "progress.h"
 #include "qtx/calibrate/samples.h"
 #include "qtx/conformance/suite.h"
+#include "qtx/format/print.h"
 #include "shard.h"
 
 namespace qtx::cli {
@@ -73,18 +73,19 @@ std::int64_t CountStatistics(const format::Model& model) {
 
 void ReportText(const calibrate::Calibration& done, const std::string& output) {
   for (const auto& sample : done.skipped) {
-    fmt::print(stderr, "{}: skipped, {}: {}\n", sample.name, sample.reason, sample.message);
+    format::Print(stderr, "{}: skipped, {}: {}\n", sample.name, sample.reason, sample.message);
   }
-  fmt::print("{}: {} values, {} samples, {} skipped", output, CountStatistics(done.model),
-             done.progress.planned - done.progress.skipped, done.skipped.size());
+  format::Print("{}: {} values, {} samples, {} skipped", output, CountStatistics(done.model),
+                done.progress.planned - done.progress.skipped, done.skipped.size());
   const auto reasons = ByReason(done);
   std::vector<std::string> parts;
   for (const auto& [reason, count] : reasons) parts.push_back(fmt::format("{} {}", count, reason));
-  fmt::print("{}\n", parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", ")));
+  if (!parts.empty()) format::Print(" ({})", format::Joined(parts));
+  format::Print("\n");
   std::map<std::string, std::int64_t> types;
   for (const auto& value : done.left_out) ++types[value.why];
   for (const auto& [type, count] : types) {
-    fmt::print("  {} values of type {} have no statistics\n", count, type);
+    format::Print("  {} values of type {} have no statistics\n", count, type);
   }
 }
 
@@ -113,7 +114,7 @@ void ReportJson(const calibrate::Calibration& done, const std::string& output) {
     json.EndObject();
   });
   json.EndObject();
-  fmt::print("{}", json.Text());
+  format::PrintJson(json.Text());
 }
 
 Result<calibrate::Options> LibraryOptions(const CalibrateOptions& options) {
@@ -159,8 +160,8 @@ int Merge(const CalibrateOptions& options) {
     return Fail(error);
   }
   if (!merged->missing.empty()) {
-    fmt::print(stderr, "{}: shards missing: {}\n", options.output,
-               fmt::join(merged->missing, ", "));
+    format::Print(stderr, "{}: shards missing: {}\n", options.output,
+                  format::Joined(merged->missing));
   }
   if (const auto saved = merged->model.Save(options.output); !saved.has_value()) {
     return Fail(saved.error());
@@ -172,10 +173,10 @@ int Merge(const CalibrateOptions& options) {
     json.Field("values", CountStatistics(merged->model));
     json.Array("missing", merged->missing);
     json.EndObject();
-    fmt::print("{}", json.Text());
+    format::PrintJson(json.Text());
   } else {
-    fmt::print("{}: {} values from {} files\n", options.output, CountStatistics(merged->model),
-               models.size());
+    format::Print("{}: {} values from {} files\n", options.output, CountStatistics(merged->model),
+                  models.size());
   }
   return kDone;
 }

@@ -1,12 +1,11 @@
 // qtx check: every rule of the spec on each file.
 #include "qtx/format/check.h"
 
-#include <fmt/core.h>
-
 #include "commands.h"
 #include "feature_option.h"
 #include "json.h"
 #include "model_cache.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 namespace {
@@ -49,13 +48,13 @@ int Check(const CheckOptions& options) {
     for (const auto& finding : findings) {
       WriteFinding(file, finding, json);
       if (options.json) continue;
-      fmt::print(stderr, "{}: {} [{}]\n", finding.where, finding.message, finding.rule);
+      format::Print(stderr, "{}: {} [{}]\n", finding.where, finding.message, finding.rule);
     }
-    if (findings.empty() && !options.json) fmt::print("{}: conforms\n", file);
+    if (findings.empty() && !options.json) format::Print("{}: conforms\n", file);
   }
   json.EndArray();
   json.EndObject();
-  if (options.json) fmt::print("{}", json.Text());
+  if (options.json) format::PrintJson(json.Text());
   return status;
 }
 

@@ -15,6 +15,7 @@
 #include "ledger.h"
 #include "progress.h"
 #include "qtx/format/inference.h"
+#include "qtx/format/print.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::cli {
@@ -268,7 +269,7 @@ void PrintLedgersJson(const std::vector<Job>& jobs) {
     });
   }
   json.EndObject();
-  fmt::print(jobs[0].output == "-" ? stderr : stdout, "{}", json.Text());
+  format::PrintJson(jobs[0].output == "-" ? stderr : stdout, json.Text());
 }
 
 }  // namespace

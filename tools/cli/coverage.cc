@@ -2,7 +2,6 @@
 #include "qtx/spec/coverage.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <iterator>
 
@@ -11,6 +10,7 @@
 #include "json.h"
 #include "print_names.h"
 #include "qtx/conformance/suite.h"
+#include "qtx/format/print.h"
 #include "qtx/spec/chapters.h"
 
 namespace qtx::cli {
@@ -29,19 +29,19 @@ Result<Coverage> Measure(const std::string& suite) {
 }
 
 void PrintClauses(const char* title, const std::vector<Clause>& clauses) {
-  fmt::print("{}: {}\n", title, clauses.size());
-  for (const Clause& clause : clauses) fmt::print("  {}  {}\n", clause.id, clause.place);
+  format::Print("{}: {}\n", title, clauses.size());
+  for (const Clause& clause : clauses) format::Print("  {}  {}\n", clause.id, clause.place);
 }
 
 void Print(const Coverage& coverage) {
-  fmt::print("{} cases, {} rules; cases by operator and arithmetic:\n", coverage.cases,
-             coverage.clauses);
+  format::Print("{} cases, {} rules; cases by operator and arithmetic:\n", coverage.cases,
+                coverage.clauses);
   for (const auto& [op_type, row] : coverage.counts) {
     std::vector<std::string> cells;
     for (const auto& [arithmetic, count] : row) {
       cells.push_back(fmt::format("{} {}", arithmetic, count));
     }
-    fmt::print("  {:<24}{}\n", op_type, fmt::join(cells, ", "));
+    format::Print("  {:<24}{}\n", op_type, format::Joined(cells));
   }
   PrintClauses("rules held by tests, since no case can show them", coverage.held_by_tests);
   PrintClauses("rules without a case", coverage.uncovered);
@@ -84,7 +84,7 @@ int ValidateCoverage(const ValidateOptions& options) {
   const auto coverage = Measure(options.suite.empty() ? SuiteFolder() : options.suite);
   if (!coverage.has_value()) return Fail(coverage.error());
   if (options.json == "-") {
-    fmt::print("{}", ToJson(*coverage));
+    format::PrintJson(ToJson(*coverage));
   } else {
     Print(*coverage);
     if (!options.json.empty()) {

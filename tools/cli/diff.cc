@@ -1,11 +1,10 @@
 // qtx diff: the differences between two models.
 #include "qtx/convert/diff.h"
 
-#include <fmt/core.h>
-
 #include "commands.h"
 #include "json.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 namespace {
@@ -45,7 +44,7 @@ void PrintJson(const std::vector<Difference>& differences) {
     json.EndObject();
   });
   json.EndObject();
-  fmt::print("{}", json.Text());
+  format::PrintJson(json.Text());
 }
 
 }  // namespace
@@ -57,9 +56,9 @@ int Diff(const DiffOptions& options) {
     PrintJson(*differences);
   } else {
     for (const Difference& difference : *differences)
-      fmt::print("{} {}: {} | {}\n", difference.place, difference.field, difference.a,
-                 difference.b);
-    fmt::print("{} differences\n", differences->size());
+      format::Print("{} {}: {} | {}\n", difference.place, difference.field, difference.a,
+                    difference.b);
+    format::Print("{} differences\n", differences->size());
   }
   return differences->empty() ? kDone : kFailed;
 }

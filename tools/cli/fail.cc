@@ -1,9 +1,8 @@
-#include <fmt/core.h>
 
 #include <utility>
 
 #include "commands.h"
-#include "qtx/conformance/report.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 
@@ -31,14 +30,14 @@ int StatusOf(ErrorCode code) {
 }  // namespace
 
 int Fail(const Error& error) {
-  constexpr std::size_t kMaxText = 8192;
-  const std::string clause =
-      error.clause.empty() ? "" : " [" + conformance::Printable(error.clause, 64) + "]";
-  const std::string line = fmt::format(
-      "{}: {}{}\n", error.where.empty() ? "qtx" : conformance::Printable(error.where, kMaxText),
-      conformance::Printable(error.message, kMaxText), clause);
-  std::fputs(line.c_str(),
-             stderr);  // which, unlike fmt::print, throws nothing where stderr is closed
+  constexpr std::size_t kMaxText = 500;  // characters
+  const format::Printable where(error.where.empty() ? "qtx" : error.where, kMaxText);
+  const format::Printable message(error.message, kMaxText);
+  if (error.clause.empty()) {
+    format::Print(stderr, "{}: {}\n", where, message);
+  } else {
+    format::Print(stderr, "{}: {} [{}]\n", where, message, error.clause);
+  }
   return StatusOf(error.code);
 }
 

@@ -9,6 +9,7 @@
 #include "backends.h"
 #include "commands.h"
 #include "qtx/conformance/report.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 namespace {
@@ -28,7 +29,7 @@ conformance::FuzzOptions Settings(const FuzzOptions& options) {
     fuzz.count = 1;
   }
   if (isatty(STDERR_FILENO) != 0) {
-    fuzz.progress = [](std::int64_t number) { fmt::print(stderr, "\r\x1b[Kmodel {}", number); };
+    fuzz.progress = [](std::int64_t number) { format::Print(stderr, "\r\x1b[Kmodel {}", number); };
   }
   return fuzz;
 }
@@ -53,21 +54,21 @@ Result<void> WriteFindings(const FuzzReport& report, const FuzzOptions& options)
 }
 
 void Print(const FuzzReport& report, const FuzzOptions& options) {
-  constexpr std::size_t kMaxText = 2000;
-  fmt::print("{} in {}, seed {}: {} models, {} unsupported, {} failures\n", options.backend,
-             conformance::Printable(report.arithmetic, kMaxText), options.seed, report.models,
-             report.unsupported, report.failures);
-  fmt::print("nodes of {} operators; of {} drafts of nodes {} were refused\n",
+  constexpr std::size_t kMaxText = 600;  // characters
+  format::Print("{} in {}, seed {}: {} models, {} unsupported, {} failures\n", options.backend,
+                report.arithmetic, options.seed, report.models, report.unsupported,
+                report.failures);
+  format::Print("nodes of {} operators; of {} drafts of nodes {} were refused\n",
              report.operators.size(), report.drafts, report.refused);
   std::size_t number = 0;
   for (const auto& [key, finding] : report.findings) {
-    fmt::print("\n{} {}: {} failures, first in model {}\n  {}\n", key.first, key.second,
-               finding.failures, finding.number, conformance::Printable(finding.detail, kMaxText));
+    format::Print("\n{} {}: {} failures, first in model {}\n  {}\n", key.first, key.second,
+                  finding.failures, finding.number, format::Printable(finding.detail, kMaxText));
     ++number;
     if (!finding.shrunk) continue;
-    fmt::print("  {} elements, {} node{}\n", finding.shrunk->elements, finding.shrunk->nodes,
-               finding.shrunk->nodes == 1 ? "" : "s");
-    if (!options.output.empty()) fmt::print("  {}/{:03}\n", options.output, number);
+    format::Print("  {} elements, {} node{}\n", finding.shrunk->elements, finding.shrunk->nodes,
+                  finding.shrunk->nodes == 1 ? "" : "s");
+    if (!options.output.empty()) format::Print("  {}/{:03}\n", options.output, number);
   }
 }
 
@@ -82,7 +83,7 @@ int Fuzz(const FuzzOptions& options) {
   }
   const auto settings = Settings(options);
   const auto report = conformance::Fuzz(*source, settings);
-  if (settings.progress) fmt::print(stderr, "\r\x1b[K");
+  if (settings.progress) format::Print(stderr, "\r\x1b[K");
   if (!report.has_value()) return Fail(OfRequest(options.backend, "", report.error()));
   Print(*report, options);
   if (!options.output.empty()) {

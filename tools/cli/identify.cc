@@ -12,6 +12,7 @@
 #include "model_cache.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 namespace {
@@ -46,13 +47,11 @@ std::string Verdict(const Identity& identity, const std::vector<std::string>& cl
 
 void Print(const Identification& identification) {
   const backend::Description& description = identification.description;
-  constexpr std::size_t kMaxText = 400;
-  const auto text = [](const std::string& said) { return conformance::Printable(said, kMaxText); };
-  fmt::print("{} {} ({}), claims {}\n\n", text(description.name), text(description.version),
-             text(description.device), text(Join(description.arithmetics)));
+  format::Print("{} {} ({}), claims {}\n\n", description.name, description.version,
+                description.device, Join(description.arithmetics));
   std::size_t width = std::string_view("operator").size();
   for (const Identity& one : identification.operators) width = std::max(width, one.op.size());
-  fmt::print("{:<{}}    agree  arithmetic\n", "operator", width);
+  format::Print("{:<{}}    agree  arithmetic\n", "operator", width);
   std::vector<std::string> declined;
   for (const Identity& one : identification.operators) {
     if (one.cases == 0) {
@@ -60,10 +59,10 @@ void Print(const Identification& identification) {
       continue;
     }
     const std::string answers = fmt::format("{}/{}", one.agreeing, one.cases);
-    fmt::print("{:<{}}  {:>7}  {}\n", one.op, width, answers,
-               Verdict(one, description.arithmetics));
+    format::Print("{:<{}}  {:>7}  {}\n", one.op, width, answers,
+                  Verdict(one, description.arithmetics));
   }
-  if (!declined.empty()) fmt::print("\ndeclined: {}\n", Join(declined));
+  if (!declined.empty()) format::Print("\ndeclined: {}\n", Join(declined));
 }
 
 std::string ToJson(const Identification& identification) {
@@ -104,7 +103,7 @@ int Identify(const IdentifyOptions& options) {
     return Fail(OfRequest(options.backend, "", identification.error()));
   }
   if (options.json) {
-    fmt::print("{}", ToJson(*identification));
+    format::PrintJson(ToJson(*identification));
   } else {
     Print(*identification);
   }

@@ -11,6 +11,7 @@
 #include "json.h"
 #include "qtx/format/file.h"
 #include "qtx/format/model.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 namespace {
@@ -190,19 +191,16 @@ std::string StatisticsText(const std::optional<Statistics>& statistics) {
 
 // Names in converted models may have hundreds of characters and differ only at the end: the table
 // shows both ends, the JSON everything.
-std::string Shortened(const std::string& name) {
-  constexpr std::size_t kHead = 12;
-  constexpr std::size_t kTail = 29;
-  if (name.size() <= kHead + kTail + 3) return name;
-  return name.substr(0, kHead) + "..." + name.substr(name.size() - kTail);
-}
+constexpr std::size_t kMaxName = 44;
+constexpr std::size_t kMaxLine = 1000;
 
 // "fine * 0x1p-3..0x1p-2 per 1,256", from fine to coarse.
 std::string LevelsText(const std::vector<format::BlockFactors>& levels) {
   std::string text;
   for (const format::BlockFactors& level : levels) {
-    text += (text.empty() ? "" : " * ") +
-            (level.tensor.empty() ? RangeText(level.value) : Shortened(level.tensor));
+    text += (text.empty() ? "" : " * ") + (level.tensor.empty()
+                                               ? RangeText(level.value)
+                                               : format::Printable(level.tensor, kMaxName).text());
     for (std::size_t i = 0; i < level.block_shape.size(); ++i) {
       text += (i == 0 ? " per " : ",") + std::to_string(level.block_shape[i]);
     }
@@ -214,10 +212,10 @@ std::string LevelsText(const std::vector<format::BlockFactors>& levels) {
 std::string ParametersText(const Quantization& q) {
   std::string text = !q.scale_levels.empty()  ? LevelsText(q.scale_levels)
                      : q.scale_tensor.empty() ? RangeText(q.scale)
-                                              : q.scale_tensor;
+                                              : format::Printable(q.scale_tensor, kMaxName).text();
   text += " / ";
   if (!q.offset_tensor.empty()) {
-    text += q.offset_tensor;
+    text += format::Printable(q.offset_tensor, kMaxName);
   } else {
     text += q.offset.empty() ? "0" : RangeText(q.offset);
   }
@@ -232,10 +230,12 @@ std::string ParametersText(const Quantization& q) {
 using Row = std::array<std::string, 8>;
 
 Row ToRow(const char* role, const ValueInfo& value) {
-  Row row{role, Shortened(value.name)};
+  Row row{role, format::Printable(value.name, kMaxName)};
   if (!value.type) return row;
   row[2] = format::Name(value.type->elem_type);
-  row[3] = value.type->shape ? format::ToString(*value.type->shape) : "?";
+  row[3] = value.type->shape
+               ? format::Printable(format::ToString(*value.type->shape), kMaxName).text()
+               : "?";
   if (value.type->quantization) {
     const Quantization& q = *value.type->quantization;
     row[4] = Granularity(q);
@@ -255,15 +255,16 @@ void PrintTable(const std::vector<Row>& rows) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) line += fmt::format("{:<{}}  ", row[c], width[c]);
     line.erase(line.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", line);
+    format::Print("{}\n", format::Printable(line, kMaxLine));
   }
 }
 
 void PrintText(const format::Model& model, const std::string& file) {
-  fmt::print("{}: {} nodes, {} initializers, producer '{}'\n", file, model.graph.nodes.size(),
-             model.graph.initializers.size(), model.producer_name);
+  format::Print("{}: {} nodes, {} initializers, producer '{}'\n", file, model.graph.nodes.size(),
+                model.graph.initializers.size(), model.producer_name);
   for (const auto& import : model.opset_imports) {
-    fmt::print("opset {} {}\n", import.domain.empty() ? "ai.onnx" : import.domain, import.version);
+    format::Print("opset {} {}\n", import.domain.empty() ? "ai.onnx" : import.domain,
+                  import.version);
   }
   std::vector<Row> rows{{"role", "value", "type", "shape", "granularity", "scheme",
                          "scale / offset [range]", "statistics"}};
@@ -273,7 +274,7 @@ void PrintText(const format::Model& model, const std::string& file) {
     rows.push_back(ToRow(constant ? "constant" : "", value));
   }
   for (const auto& value : model.graph.outputs) rows.push_back(ToRow("output", value));
-  fmt::print("\n");
+  format::Print("\n");
   PrintTable(rows);
 }
 
@@ -295,11 +296,11 @@ int Inspect(const InspectOptions& options) {
     if (!written.has_value()) return Fail(written.error());
   }
   if (options.json) {
-    fmt::print("{}", ToJson(*model, findings));
+    format::PrintJson(ToJson(*model, findings));
   } else if (options.html.empty() || options.findings) {
     if (options.html.empty()) PrintText(*model, options.file);
     for (const inspect::Finding& finding : findings)
-      fmt::print("looks wrong: {}: {} [{}]\n", finding.value, finding.message, finding.kind);
+      format::Print("looks wrong: {}: {} [{}]\n", finding.value, finding.message, finding.kind);
   }
   return kDone;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "provenance.h"
+#include "qtx/format/json.h"
 
 namespace qtx::cli {
 
@@ -22,8 +23,8 @@ class Json {
   void EndObject() { writer_.EndObject(); }
   void BeginArray() { writer_.StartArray(); }
   void EndArray() { writer_.EndArray(); }
-  void Key(std::string_view key) { writer_.Key(key.data(), Size(key)); }
-  void Value(std::string_view text) { writer_.String(text.data(), Size(text)); }
+  void Key(std::string_view key) { format::WriteText(writer_, key); }
+  void Value(std::string_view text) { format::WriteText(writer_, text); }
   void Value(const char* text) { Value(std::string_view(text)); }
   void Value(bool flag) { writer_.Bool(flag); }
   /// Beyond 2^53, which many readers of JSON round, the digits as a string.
@@ -55,9 +56,6 @@ class Json {
   }
 
  private:
-  static rapidjson::SizeType Size(std::string_view text) {
-    return static_cast<rapidjson::SizeType>(text.size());
-  }
   std::string_view schema_;
   rapidjson::StringBuffer buffer_;
   rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};

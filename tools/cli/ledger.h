@@ -2,14 +2,13 @@
 // same fields.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "json.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 
@@ -26,10 +25,10 @@ void PrintLedger(const std::vector<Entry>& ledger, const std::string& input,
     const auto fate = static_cast<std::size_t>(entry.fate);
     ++counts[fate];
     if (entry.why.empty()) continue;
-    fmt::print(out, "{} {} {}: {}\n", kFates[fate], entry.value, entry.field, entry.why);
+    format::Print(out, "{} {} {}: {}\n", kFates[fate], entry.value, entry.field, entry.why);
   }
-  fmt::print(out, "{} -> {}: {}, {} fields kept, {} changed, {} dropped\n", input, output, size,
-             counts[0], counts[1], counts[2]);
+  format::Print(out, "{} -> {}: {}, {} fields kept, {} changed, {} dropped\n", input, output, size,
+                counts[0], counts[1], counts[2]);
 }
 
 /// Writes "ledger": [...] into an open object.

@@ -3,7 +3,6 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <iostream>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -13,6 +12,7 @@
 #include "provenance.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/print.h"
 #include "standard_streams.h"
 
 namespace qtx::cli {
@@ -536,7 +536,7 @@ int Main(int argc, char** argv) {
   app.failure_message([](const CLI::App* program, const CLI::Error& error) {
     std::string name = program->get_name();
     for (const CLI::App* command : program->get_subcommands()) name += " " + command->get_name();
-    return name + ": " + error.what() + " (see " + name + " --help)\n";
+    return format::Format("{}: {} (see {} --help)\n", name, error.what(), name).text();
   });
   CheckOptions check;
   InspectOptions inspect;
@@ -623,7 +623,7 @@ int main(int argc, char** argv) {
     return qtx::cli::FlushStdout(qtx::cli::Main(argc, argv));
   } catch (const std::exception& error) {  // bad_alloc and exceptions of libraries
     if (std::ferror(stdout) != 0) return qtx::cli::FlushStdout(qtx::cli::kInternal);
-    std::cerr << "qtx: internal fault: " << error.what() << '\n';
+    qtx::format::Print(stderr, "qtx: internal fault: {}\n", error.what());
     return qtx::cli::kInternal;
   }
 }

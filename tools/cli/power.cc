@@ -2,8 +2,6 @@
 // tests.
 #include "qtx/conformance/power.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -17,6 +15,7 @@
 #include "provenance.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/model.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 namespace {
@@ -82,12 +81,12 @@ Result<std::optional<PowerReport>> MeasureOnnx(const PowerOptions& options,
 }
 
 void Print(const PowerReport& report, const std::optional<PowerReport>& onnx) {
-  fmt::print("{}\n{}", conformance::Summary(ThisProvenance()), conformance::ToText(report));
+  format::Print("{}\n{}", conformance::Summary(ThisProvenance()), conformance::ToText(report));
   if (!onnx) return;
-  fmt::print("\nONNX's own {} node tests on quantization catch {} of these {} faults:\n",
-             onnx->cases, onnx->caught(), onnx->faults.size());
+  format::Print("\nONNX's own {} node tests on quantization catch {} of these {} faults:\n",
+                onnx->cases, onnx->caught(), onnx->faults.size());
   for (const conformance::FaultPower& fault : onnx->faults) {
-    if (!fault.caught_by.empty()) fmt::print("  {} ({})\n", fault.name, fault.caught_by.size());
+    if (!fault.caught_by.empty()) format::Print("  {} ({})\n", fault.name, fault.caught_by.size());
   }
 }
 
@@ -103,7 +102,7 @@ int Power(const PowerOptions& options) {
   const std::string json =
       MakeDocument("power", conformance::ToJson(*report, *onnx ? &**onnx : nullptr));
   if (options.json == "-") {
-    fmt::print("{}", json);
+    format::PrintJson(json);
   } else {
     Print(*report, *onnx);
     if (!options.json.empty()) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "qtx/conformance/report.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 namespace {
@@ -47,12 +48,12 @@ void ProgressLine::Draw(const std::stop_token& stop) {
   for (auto wait = delay_; !wake_.wait_for(lock, stop, wait, [&] { return stop.stop_requested(); });
        wait = kRedraw) {
     // The last column stays free: some terminals wrap when it is written.
-    const std::string line = conformance::Printable(text_(), Columns() - 1);
-    fmt::print(stderr, "\r{}\x1b[K", line);
+    const std::string line = format::Printable(text_(), Columns() - 1);
+    format::Print(stderr, "\r{}\x1b[K", line);
     std::fflush(stderr);
     drawn = true;
   }
-  if (drawn) fmt::print(stderr, "\r\x1b[K");
+  if (drawn) format::Print(stderr, "\r\x1b[K");
 }
 
 RunProgress::RunProgress(conformance::RunOptions& run) : line_([this] { return Text(); }) {

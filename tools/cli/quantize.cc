@@ -12,6 +12,7 @@
 #include "qtx/calibrate/calibrate.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
+#include "qtx/format/print.h"
 #include "quantize_report.h"
 
 namespace qtx::cli {
@@ -112,7 +113,7 @@ void PrintJson(const QuantizeOptions& options, const Quantized& quantized) {
   json.BeginObject();
   WriteLedger(quantized.ledger, json);
   json.EndObject();
-  fmt::print(options.output == "-" ? stderr : stdout, "{}", json.Text());
+  format::PrintJson(options.output == "-" ? stderr : stdout, json.Text());
 }
 
 }  // namespace

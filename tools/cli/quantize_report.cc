@@ -6,6 +6,7 @@
 
 #include "float_executor.h"
 #include "provenance.h"
+#include "qtx/format/print.h"
 #include "qtx/inspect/inspect.h"
 #include "qtx/reference/interpreter.h"
 
@@ -15,11 +16,6 @@ namespace {
 using format::Tensor;
 using quantize::ValueReport;
 
-// The end of a long name, which is distinctive.
-std::string Shortened(const std::string& name, std::size_t width) {
-  return name.size() <= width ? name : "..." + name.substr(name.size() - width + 3);
-}
-
 void PrintRow(const std::string& place, const std::string& op_type, const ValueReport& value,
               std::FILE* out) {
   const quantize::ErrorMeasures& errors = value.errors;
@@ -27,9 +23,10 @@ void PrintRow(const std::string& place, const std::string& op_type, const ValueR
       std::isfinite(errors.sqnr_db) ? fmt::format("{:.2f}", errors.sqnr_db) : "exact";
   const std::string method =
       value.ranges.empty() ? "-" : quantize::ToText(value.ranges.front().method);
-  fmt::print(out, "{:<40} {:<18} {:<7} {:<16} {:>8} {:>9.6f} {:>9.2f} {:>11.5g} {:>8.3f}%\n",
-             Shortened(place, 40), op_type, format::Name(value.type.elem_type), method, sqnr,
-             errors.cosine, errors.max_error_lsb, errors.max_error, errors.saturated * 100);
+  format::Print(out, "{:<40} {:<18} {:<7} {:<16} {:>8} {:>9.6f} {:>9.2f} {:>11.5g} {:>8.3f}%\n",
+                format::Printable(place, 40), op_type, format::Name(value.type.elem_type), method,
+                sqnr, errors.cosine, errors.max_error_lsb, errors.max_error,
+                errors.saturated * 100);
 }
 
 }  // namespace
@@ -64,7 +61,7 @@ Result<quantize::QuantizationReport> CompareOn(const quantize::Quantized& quanti
 }
 
 void PrintErrors(const quantize::QuantizationReport& report, std::FILE* out) {
-  fmt::print(
+  format::Print(
       out, "\n{} samples; worst first\n{:<40} {:<18} {:<7} {:<16} {:>8} {:>9} {:>9} {:>11} {:>9}\n",
       report.samples, "value", "operator", "type", "range", "SQNR dB", "cosine", "max LSB",
       "max error", "saturated");

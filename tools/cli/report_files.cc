@@ -1,6 +1,5 @@
 #include "report_files.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "qtx/format/model.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 
@@ -37,9 +37,9 @@ Result<void> CheckOutputs(std::initializer_list<std::string> paths) {
 
 Result<void> WriteReports(const conformance::Report& report, const ReportFiles& files) {
   if (files.json == "-") {
-    fmt::print("{}", conformance::ToJson(report));
+    format::PrintJson(conformance::ToJson(report));
   } else {
-    fmt::print("{}", conformance::ToText(report));
+    format::Print("{}", conformance::ToText(report));
     if (!files.json.empty()) {
       QTX_RETURN_IF_ERROR(format::WriteFileAtomically(files.json, conformance::ToJson(report)));
     }
@@ -49,7 +49,7 @@ Result<void> WriteReports(const conformance::Report& report, const ReportFiles& 
   }
   if (!files.html.empty()) {
     QTX_RETURN_IF_ERROR(format::WriteFileAtomically(files.html, conformance::ToHtml(report)));
-    if (files.json != "-") fmt::print("HTML report: {}\n", files.html);
+    if (files.json != "-") format::Print("HTML report: {}\n", files.html);
   }
   return {};
 }

@@ -17,6 +17,7 @@
 #include "provenance.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
+#include "qtx/format/print.h"
 #include "qtx/spec/chapters.h"
 #include "report_files.h"
 
@@ -123,7 +124,11 @@ int Review(const ReviewOptions& options) {
   if (const auto written = Write(*review, options); !written.has_value()) {
     return Fail(written.error());
   }
-  fmt::print("{}", options.json == "-" ? ReviewDocument(*review) : spec::ToText(*review));
+  if (options.json == "-") {
+    format::PrintJson(ReviewDocument(*review));
+  } else {
+    format::Print("{}", spec::ToText(*review));
+  }
   for (const spec::BackendEffect& backend : review->backends) {
     if (!backend.error) continue;
     (void)Fail({backend.error->code, "backend " + backend.name, backend.error->message});

@@ -15,6 +15,7 @@
 #include "qtx/conformance/report.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
+#include "qtx/format/print.h"
 #include "qtx/reference/interpreter.h"
 #include "tensor_files.h"
 
@@ -23,8 +24,6 @@ namespace {
 
 using format::Tensor;
 using format::ValueInfo;
-
-constexpr std::size_t kMaxName = 200;  // of a node, on a terminal
 
 struct RunOutcome {
   backend::Description backend;
@@ -104,25 +103,6 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
   return RunOutcome{description, *std::move(outputs), std::nullopt, {}};
 }
 
-// File names for values. Names may contain '/', ':' and ';', be too long, or collide after
-// replacement.
-std::vector<std::string> FileNames(const std::vector<ValueInfo>& values) {
-  constexpr std::size_t kLongest = 200;  // bytes; file systems take 255 with what is appended
-  std::vector<std::string> files;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::string file = values[i].name;
-    std::ranges::replace_if(
-        file, [](char c) { return c == '/' || c == '\\' || c == ':' || c == ';' || c == '\0'; },
-        '_');
-    if (file.empty() || file[0] == '.') file.insert(0, "_");
-    if (file.size() > kLongest || std::ranges::find(files, file + ".npy") != files.end()) {
-      file = file.substr(0, kLongest) + "#" + std::to_string(i);
-    }
-    files.push_back(file + ".npy");
-  }
-  return files;
-}
-
 Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
                                               const std::vector<Tensor>& outputs,
                                               const std::string& folder) {
@@ -135,10 +115,10 @@ Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
   std::filesystem::create_directories(folder, error);
   if (error) return Error{ErrorCode::kIo, folder, error.message()};
   std::vector<std::string> paths;
-  const std::vector<std::string> files = FileNames(model.graph.outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ToNpy(outputs[i]));
-    paths.push_back((std::filesystem::path(folder) / files[i]).string());
+    const std::string file = format::FileName(model.graph.outputs[i].name, i) + ".npy";
+    paths.push_back((std::filesystem::path(folder) / file).string());
     QTX_RETURN_IF_ERROR(format::WriteFileAtomically(paths.back(), bytes));
   }
   return paths;
@@ -163,8 +143,8 @@ void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
     json.Field("file", paths[i]);
     json.EndObject();
     if (options.json) continue;
-    fmt::print("{} {}{} -> {}\n", model.graph.outputs[i].name, format::Name(outputs[i].elem_type),
-               format::ToString(outputs[i].dims), paths[i]);
+    format::Print("{} {}{} -> {}\n", model.graph.outputs[i].name,
+                  format::Name(outputs[i].elem_type), format::ToString(outputs[i].dims), paths[i]);
   }
   json.EndArray();
   json.Array("unmodelled", outcome.unmodelled, [&json](const reference::Unmodelled& node) {
@@ -181,13 +161,13 @@ void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
     json.EndObject();
   }
   json.EndObject();
-  if (options.json) fmt::print("{}", json.Text());
+  if (options.json) format::PrintJson(json.Text());
   for (const reference::Unmodelled& node : outcome.unmodelled) {
-    fmt::print(stderr, "{}: {}\n", conformance::Printable(node.where, kMaxName), node.says);
+    format::Print(stderr, "{}: {}\n", node.where, node.says);
   }
   if (options.counters) {
-    fmt::print(stderr, "rounded {} results, {} by the exact fallback\n", outcome.counters->rounded,
-               outcome.counters->exact_fallbacks);
+    format::Print(stderr, "rounded {} results, {} by the exact fallback\n",
+                  outcome.counters->rounded, outcome.counters->exact_fallbacks);
   }
 }
 

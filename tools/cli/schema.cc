@@ -14,6 +14,7 @@
 #include "data_folders.h"
 #include "qtx/conformance/provenance.h"
 #include "qtx/format/file.h"
+#include "qtx/format/print.h"
 
 namespace qtx::cli {
 namespace {
@@ -67,7 +68,7 @@ Result<std::string> WholeSchema(std::string_view name) {
 int Schema(const SchemaOptions& options) {
   const std::vector<std::string> names = SchemaNames();
   if (options.name.empty()) {
-    for (const std::string& name : names) fmt::print("{}\n", conformance::SchemaOf(name));
+    for (const std::string& name : names) format::Print("{}\n", conformance::SchemaOf(name));
     return kDone;
   }
   if (std::ranges::find(names, options.name) == names.end()) {
@@ -76,7 +77,7 @@ int Schema(const SchemaOptions& options) {
   }
   const auto schema = WholeSchema(options.name);
   if (!schema.has_value()) return Fail(schema.error());
-  fmt::print("{}", *schema);
+  format::PrintJson(*schema);
   return kDone;
 }
 

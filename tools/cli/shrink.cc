@@ -1,8 +1,6 @@
 // qtx shrink: a failing case or network, reduced to a folder that reproduces it.
 #include "qtx/conformance/shrink.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -12,6 +10,7 @@
 #include "model_cache.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
+#include "qtx/format/print.h"
 #include "tensor_files.h"
 
 namespace qtx::cli {
@@ -43,14 +42,13 @@ Result<Failure> FailureOfModel(const ShrinkOptions& options) {
 }
 
 void Print(const conformance::Shrunk& shrunk, const ShrinkOptions& options) {
-  constexpr std::size_t kMaxText = 2000;
-  const std::string arithmetic = conformance::Printable(shrunk.arithmetic, kMaxText);
-  fmt::print("{} on {} in {}: {}\n{}\n{} elements, {} node{}, found with {} runs\n{}\n",
-             conformance::Printable(shrunk.op, kMaxText), options.backend, arithmetic, shrunk.how,
-             conformance::Printable(shrunk.detail, kMaxText), shrunk.elements, shrunk.nodes,
-             shrunk.nodes == 1 ? "" : "s", shrunk.runs, options.output);
-  fmt::print("qtx validate --suite {} --backend '{}' --arithmetic {}\n", options.output,
-             options.backend, arithmetic);
+  constexpr std::size_t kMaxText = 600;  // characters
+  format::Print("{} on {} in {}: {}\n{}\n{} elements, {} node{}, found with {} runs\n{}\n",
+                shrunk.op, options.backend, shrunk.arithmetic, shrunk.how,
+                format::Printable(shrunk.detail, kMaxText), shrunk.elements, shrunk.nodes,
+                shrunk.nodes == 1 ? "" : "s", shrunk.runs, options.output);
+  format::Print("qtx validate --suite {} --backend '{}' --arithmetic {}\n", options.output,
+                options.backend, shrunk.arithmetic);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
+#include "qtx/format/print.h"
 #include "qtx/spec/chapters.h"
 #include "qtx/spec/coverage.h"
 #include "qtx/spec/formula.h"
@@ -198,9 +199,9 @@ class Runner {
 
 void PrintLine(const Line& line) {
   const std::string_view result = line.passed ? "pass" : "fail";
-  fmt::print("{} {} @{} ({}){}{}\n", result, line.id, line.arithmetic, line.spec,
-             line.what.empty() ? "" : ": ", line.what);
-  if (!line.passed) fmt::print("  {}: {}\n", line.where, line.difference);
+  format::Print("{} {} @{} ({}){}{}\n", result, line.id, line.arithmetic, line.spec,
+                line.what.empty() ? "" : ": ", line.what);
+  if (!line.passed) format::Print("  {}: {}\n", line.where, line.difference);
 }
 
 std::string ToJson(const std::vector<Line>& lines, bool passed) {
@@ -234,8 +235,8 @@ void PrintTotals(const std::vector<Line>& lines) {
   const auto formulas = std::ranges::count_if(lines, &Line::is_formula);
   std::int64_t elements = 0;
   for (const Line& line : lines) elements += line.elements;
-  fmt::print("\n{} examples, {} formula cases, {} elements of formulas compared\n",
-             std::ssize(lines) - formulas, formulas, elements);
+  format::Print("\n{} examples, {} formula cases, {} elements of formulas compared\n",
+                std::ssize(lines) - formulas, formulas, elements);
 }
 
 }  // namespace

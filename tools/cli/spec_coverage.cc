@@ -1,6 +1,4 @@
 // qtx spec coverage: clauses without cases, gaps between text and catalogue, dangling references.
-#include <fmt/core.h>
-
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "json.h"
 #include "print_names.h"
 #include "qtx/format/file.h"
+#include "qtx/format/print.h"
 #include "qtx/spec/coverage.h"
 
 namespace qtx::cli {
@@ -20,21 +19,21 @@ using spec::Dangling;
 using spec::TextCoverage;
 
 void PrintDangling(const char* title, const std::vector<Dangling>& list) {
-  fmt::print("{}: {}\n", title, list.size());
-  for (const Dangling& one : list) fmt::print("  {}: {}\n", one.place, one.target);
+  format::Print("{}: {}\n", title, list.size());
+  for (const Dangling& one : list) format::Print("  {}: {}\n", one.place, one.target);
 }
 
 void PrintClauses(const char* title, const std::vector<Clause>& clauses) {
-  fmt::print("{}: {}\n", title, clauses.size());
-  for (const Clause& clause : clauses) fmt::print("  {}  {}\n", clause.id, clause.place);
+  format::Print("{}: {}\n", title, clauses.size());
+  for (const Clause& clause : clauses) format::Print("  {}  {}\n", clause.id, clause.place);
 }
 
 void Print(const TextCoverage& text) {
   std::int64_t formulas = 0;
   for (const auto& [clause, count] : text.formulas) formulas += count;
-  fmt::print("{} clauses, {} cases, {} formulas of {} clauses\n", text.cases.clauses,
+  format::Print("{} clauses, {} cases, {} formulas of {} clauses\n", text.cases.clauses,
              text.cases.cases, formulas, text.formulas.size());
-  for (const auto& [clause, count] : text.formulas) fmt::print("  {:<32}{}\n", clause, count);
+  for (const auto& [clause, count] : text.formulas) format::Print("  {:<32}{}\n", clause, count);
   PrintClauses("clauses without a case", text.cases.uncovered);
   PrintDangling("cases without a clause", text.cases_without_clause);
   PrintNames("operators without a section", text.operators_without_section);

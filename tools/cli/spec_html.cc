@@ -1,5 +1,4 @@
 // qtx spec html: the text as a site.
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
+#include "qtx/format/print.h"
 #include "qtx/spec/chapters.h"
 #include "qtx/spec/site.h"
 #include "report_files.h"
@@ -107,8 +107,8 @@ int Write(const SpecHtmlOptions& options, const spec::SiteInput& input) {
   for (const spec::SiteFile& file : *files) bytes += file.bytes.size();
   const auto pages = std::ranges::count_if(
       *files, [](const spec::SiteFile& file) { return file.path.ends_with(".html"); });
-  fmt::print("{}/index.html: {} pages, {:.1f} MB\n", options.output, pages,
-             static_cast<double>(bytes) / 1e6);
+  format::Print("{}/index.html: {} pages, {:.1f} MB\n", options.output, pages,
+                static_cast<double>(bytes) / 1e6);
   return kDone;
 }
 
@@ -127,8 +127,8 @@ int SpecHtml(const SpecHtmlOptions& options) {
     if (!report.has_value()) return Fail(report.error());
     results = *std::move(report);
     if (const auto strangers = Strangers(*results, input.cases); strangers > 0) {
-      fmt::print(stderr, "left out: {} results of cases that are not of {}\n", strangers,
-                 input.suite);
+      format::Print(stderr, "left out: {} results of cases that are not of {}\n", strangers,
+                    input.suite);
     }
     if (!input.examples.empty()) example_results = RunExamples(input.spec, input.examples);
     input.results = &*results;

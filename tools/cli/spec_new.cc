@@ -1,5 +1,4 @@
 // qtx spec new: proposals, operators and cases from the templates of the text.
-#include <fmt/core.h>
 
 #include <array>
 #include <ctime>
@@ -7,6 +6,7 @@
 
 #include "commands.h"
 #include "data_folders.h"
+#include "qtx/format/print.h"
 #include "qtx/spec/create.h"
 
 namespace qtx::cli {
@@ -38,8 +38,8 @@ Result<spec::Created> Create(const SpecNewOptions& options) {
 int SpecNew(const SpecNewOptions& options) {
   const auto created = Create(options);
   if (!created.has_value()) return Fail(created.error());
-  for (const std::string& file : created->files) fmt::print("{}\n", file);
-  for (const std::string& step : created->next) fmt::print("next: {}\n", step);
+  for (const std::string& file : created->files) format::Print("{}\n", file);
+  for (const std::string& step : created->next) format::Print("next: {}\n", step);
   return kDone;
 }
 

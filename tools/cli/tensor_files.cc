@@ -7,6 +7,7 @@
 #include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
+#include "qtx/format/print.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::cli {
@@ -128,8 +129,8 @@ Result<std::vector<Tensor>> ReadInputs(const format::Model& model,
       typed = reference::QuantizeInput(tensor, type, arithmetic, features);
       if (!typed.has_value())
         return At(file->second + ": input '" + input->name + "'", typed.error());
-      fmt::print(stderr, "{}: input '{}': reals quantized by the input's own parameters\n",
-                 file->second, input->name);
+      format::Print(stderr, "{}: input '{}': reals quantized by the input's own parameters\n",
+                    file->second, input->name);
     }
     tensors.push_back(*std::move(typed));
   }

@@ -5,22 +5,17 @@
 #include <string_view>
 
 #include "qtx/bench/report.h"
-#include "qtx/conformance/report.h"
+#include "qtx/format/json.h"
 
 namespace qtx::bench {
 namespace {
-
-constexpr std::size_t kMaxText = 8192;  // of a backend's
 
 class Writer {
  public:
   Writer() { writer_.SetIndent(' ', 1); }
 
-  void Key(std::string_view key) { writer_.Key(key.data(), Size(key)); }
-  void Value(std::string_view text) {
-    const std::string clean = conformance::Printable(text, kMaxText);
-    writer_.String(clean.data(), Size(clean));
-  }
+  void Key(std::string_view key) { format::WriteText(writer_, key); }
+  void Value(std::string_view text) { format::WriteText(writer_, text); }
   void Value(double number) {  // JSON has no infinity
     std::isfinite(number) ? writer_.Double(number) : writer_.Null();
   }
@@ -56,9 +51,6 @@ class Writer {
   std::string Text() const { return std::string(buffer_.GetString(), buffer_.GetSize()) + "\n"; }
 
  private:
-  static rapidjson::SizeType Size(std::string_view text) {
-    return static_cast<rapidjson::SizeType>(text.size());
-  }
   rapidjson::StringBuffer buffer_;
   rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
 };

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "qtx/bench/report.h"
-#include "qtx/conformance/report.h"
+#include "qtx/format/text.h"
 
 namespace qtx::bench {
 namespace {
@@ -31,27 +31,8 @@ constexpr const char* kMarkers[kStyles] = {"M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z"
                                            "M-2,-5h4v10h-4z",
                                            "M-5,-4h10l-5,8z"};
 
-std::string Escaped(std::string_view text, std::size_t limit = kMaxLabel) {
-  std::string escaped;
-  for (const char c : conformance::Printable(text, limit)) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
+std::string Escaped(std::string_view text) {
+  return format::EscapeXml(format::Printable(text, kMaxLabel).text());
 }
 
 double Intensity(const Row& row) {

@@ -10,13 +10,13 @@
 #include <string>
 #include <string_view>
 
+#include "qtx/format/json.h"
+
 namespace qtx::calibrate {
 
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 
-inline void WriteText(JsonWriter& writer, std::string_view text) {
-  writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-}
+using format::WriteText;
 
 /// nullopt for anything but one JSON object. The parser does not recurse.
 inline std::optional<rapidjson::Document> ParseObject(std::string_view text) {

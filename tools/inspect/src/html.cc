@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "page.h"
+#include "qtx/format/json.h"
 #include "qtx/inspect/inspect.h"
 
 namespace qtx::inspect {
@@ -15,9 +16,10 @@ using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
 // More points than screen columns are invisible.
 constexpr std::size_t kDrawn = 4096;
 
-// Browsers show invalid UTF-8 as U+FFFD.
+constexpr std::size_t kMaxText = 1024;  // characters
+
 void Text(std::string_view text, Writer& writer) {
-  writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+  format::WriteText(writer, format::PrintableLines(text, kMaxText));
 }
 
 void Real(double value, Writer& writer) {
@@ -180,18 +182,6 @@ std::string DataOf(const format::Model& model, const std::vector<Value>& values,
   return {buffer.GetString(), buffer.GetSize()};
 }
 
-std::string Escaped(std::string_view text, std::string_view less) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '<') {
-      safe += less;
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
-}
-
 }  // namespace
 
 Result<std::string> ToHtml(const format::Model& model, std::string_view title,
@@ -202,9 +192,9 @@ Result<std::string> ToHtml(const format::Model& model, std::string_view title,
   const std::size_t head = kPage.find(kTitle);
   const std::size_t data = kPage.find(kData, head);
   std::string text(kPage.substr(0, head));
-  text += Escaped(title, "&lt;");
+  text += format::EscapeXml(title, kMaxText);
   text += kPage.substr(head + kTitle.size(), data - head - kTitle.size());
-  text += Escaped(DataOf(model, values, title, report), "\\u003c");  // only strings hold one
+  text += DataOf(model, values, title, report);
   text += kPage.substr(data + kData.size());
   return text;
 }

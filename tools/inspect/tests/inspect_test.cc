@@ -195,7 +195,7 @@ TEST(ToHtml, KeepsNamesOutOfTheMarkup) {
   const auto html = ToHtml(model, "<b>net</b>");
   ASSERT_TRUE(html.has_value());
   EXPECT_THAT(*html, testing::Not(HasSubstr("<script>alert")));
-  EXPECT_THAT(*html, HasSubstr("<title>&lt;b>net&lt;/b></title>"));
+  EXPECT_THAT(*html, HasSubstr("<title>&lt;b&gt;net&lt;/b&gt;</title>"));
 }
 
 }  // namespace

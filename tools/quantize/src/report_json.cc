@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "qtx/format/json.h"
 #include "qtx/format/tensor_type.h"
 #include "qtx/quantize/report.h"
 
@@ -26,12 +27,8 @@ class Writer {
   }
 
  private:
-  void Key(std::string_view key) {
-    json_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
-  }
-  void String(std::string_view text) {
-    json_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-  }
+  void Key(std::string_view key) { format::WriteText(json_, key); }
+  void String(std::string_view text) { format::WriteText(json_, text); }
   void Text(std::string_view key, std::string_view text) {
     Key(key);
     String(text);

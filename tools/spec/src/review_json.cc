@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "qtx/format/json.h"
 #include "qtx/spec/review.h"
 
 namespace qtx::spec {
@@ -13,15 +14,11 @@ namespace {
 class Json {
  public:
   Json() { writer_.SetIndent(' ', 1); }
-  void Value(std::string_view text) {
-    writer_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-  }
+  void Value(std::string_view text) { format::WriteText(writer_, text); }
   void Value(bool flag) { writer_.Bool(flag); }
   void Value(std::int64_t number) { writer_.Int64(number); }
   void Value(double number) { std::isfinite(number) ? writer_.Double(number) : writer_.Null(); }
-  void Key(std::string_view key) {
-    writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
-  }
+  void Key(std::string_view key) { format::WriteText(writer_, key); }
   template <typename T>
   void Field(std::string_view key, const T& value) {
     Key(key);

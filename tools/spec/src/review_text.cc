@@ -1,26 +1,29 @@
 // A review as text of at most 100 columns if words allow.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "qtx/format/print.h"
 #include "qtx/spec/review.h"
 
 namespace qtx::spec {
 namespace {
 
+using format::Format;
+using format::Printable;
+
 constexpr std::size_t kWidth = 100;
-constexpr std::size_t kColumn = 42;  // of one side of an example
-constexpr std::size_t kListed = 40;  // flips, models; all of them are in the JSON
+constexpr std::size_t kColumn = 42;     // of one side of an example
+constexpr std::size_t kMaxText = 1000;  // characters of what a case or a backend says
+constexpr std::size_t kListed = 40;     // flips, models; all of them are in the JSON
 
 // At blanks; a word that is longer than the width stands alone.
 std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines = {""};
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
+    const std::string word = Printable(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
       lines.emplace_back();
@@ -40,7 +43,7 @@ std::string Indented(std::string_view text, std::size_t first, std::size_t other
 }
 
 std::string Indented(std::string_view text, std::size_t indent) {
-  return Indented(text, indent, indent);
+  return Indented(Printable(text, kMaxText).text(), indent, indent);
 }
 
 // The proposal as it is written, but filled to the width: paragraphs, items, long rows of tables.
@@ -63,7 +66,7 @@ class Prose {
     const bool code = fence || fenced_ || (paragraph_.empty() && line.starts_with("    "));
     if (code || line.empty() || line.starts_with('#')) {
       Flush();
-      out_.append(line).append("\n");
+      out_ += Format("{}\n", Printable(line, kMaxText));
       return;
     }
     const bool row = line.starts_with('|');
@@ -86,21 +89,9 @@ class Prose {
   bool fenced_ = false;
 };
 
-// No escape sequence of a proposal, a case or a model reaches the terminal. Letters beyond ASCII
-// do, but for the control characters among them, U+0080 to U+009F.
-std::string Plain(std::string text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto last = i == 0 ? 0 : static_cast<unsigned char>(text[i - 1]);
-    const bool control = (byte < 0x20 && byte != '\n') || byte == 0x7F ||
-                         (last == 0xC2 && byte >= 0x80 && byte < 0xA0);
-    if (control) text[i] = '?';
-  }
-  return text;
-}
-
 std::string Heading(std::string_view text) {
-  return fmt::format("\n{}\n{}\n", text, std::string(text.size(), '-'));
+  const Printable heading(text);
+  return Format("\n{}\n{:-<{}}\n", heading, "", heading.text().size());
 }
 
 // A label and two texts side by side.
@@ -110,8 +101,8 @@ std::string Row(std::string_view label, std::string_view left, std::string_view 
   std::string out;
   for (std::size_t i = 0; i < std::max(lefts.size(), rights.size()); ++i) {
     std::string line =
-        fmt::format("    {:<9} {:<{}} {}", i == 0 ? label : "", i < lefts.size() ? lefts[i] : "",
-                    kColumn, i < rights.size() ? rights[i] : "");
+        Format("    {:<9} {:<{}} {}", i == 0 ? label : "", i < lefts.size() ? lefts[i] : "",
+               kColumn, i < rights.size() ? rights[i] : "");
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
@@ -122,11 +113,11 @@ std::string ExamplesText(const Review& review) {
   const Proposal& proposal = review.proposal;
   std::string out = Heading("Examples");
   const std::string without = proposal.feature->promoted ? "feature off" : "current spec";
-  out += Row("", without, fmt::format("with {}", proposal.feature->name));
+  out += Row("", without, "with " + std::string(proposal.feature->name));
   for (const ExampleResult& result : review.examples) {
     const auto verdict = [](const ExampleSide& side) { return side.ok ? "ok" : "DIFFERS"; };
     const conformance::Case& example = proposal.examples[result.example];
-    out += fmt::format("\n  {} @{} ({})\n", example.id, result.arithmetic, example.spec);
+    out += Format("\n  {} @{} ({})\n", example.id, result.arithmetic, example.spec);
     out += Indented(example.why, 4);
     out += Row("expected", result.before.expected, result.after.expected);
     out += Row("obtained", result.before.obtained, result.after.obtained);
@@ -141,40 +132,39 @@ std::string ExamplesText(const Review& review) {
 std::string Change(const Flip& flip) {
   if (flip.kind != FlipKind::kValue) return flip.before + " -> " + flip.after;
   const conformance::Difference& d = *flip.difference;
-  if (!d.mismatch.empty()) return fmt::format("{}: {}", d.output, d.mismatch);
+  if (!d.mismatch.empty()) return Format("{}: {}", d.output, d.mismatch);
   const auto& first = d.first.front();
-  return fmt::format("{}: {} of {} elements, first [{}] {} -> {}", d.output, d.differing,
-                     d.elements, first.index, first.expected, first.got);
+  return Format("{}: {} of {} elements, first [{}] {} -> {}", d.output, d.differing, d.elements,
+                first.index, first.expected, first.got);
 }
 
 std::string FlipsText(const CaseEffect& effect) {
   std::string out = Heading("Cases");
   const auto stated = std::ranges::count(effect.flips, true, &Flip::stated);
-  out += fmt::format("This proposal flips {} of {} cases ({} of {} results).\n",
-                     effect.flipped_cases, effect.cases, effect.flips.size(), effect.results);
+  out += Format("This proposal flips {} of {} cases ({} of {} results).\n", effect.flipped_cases,
+                effect.cases, effect.flips.size(), effect.results);
   if (!effect.flips.empty()) {
     std::map<std::string, std::int64_t> kinds;
     for (const Flip& flip : effect.flips) ++kinds[std::string(Name(flip.kind))];
     std::string text;
     for (const auto& [kind, count] : kinds) {
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+      text += Format("{}{} {}", text.empty() ? "" : ", ", count, kind);
     }
-    out += fmt::format(
-        "Of what kind: {}. {} are written out in their case and would have to change.\n", text,
-        stated);
+    out += Format("Of what kind: {}. {} are written out in their case and would have to change.\n",
+                  text, stated);
   }
   for (std::size_t i = 0; i < std::min(effect.flips.size(), kListed); ++i) {
     const Flip& flip = effect.flips[i];
-    out += fmt::format("\n  {} @{} ({})\n", flip.id, flip.arithmetic, flip.spec);
+    out += Format("\n  {} @{} ({})\n", flip.id, flip.arithmetic, flip.spec);
     out += Indented(Change(flip), 4);
   }
   if (effect.flips.size() > kListed) {
-    out += fmt::format("\n  and {} more; --json and --html have all of them\n",
-                       effect.flips.size() - kListed);
+    out += Format("\n  and {} more; --json and --html have all of them\n",
+                  effect.flips.size() - kListed);
   }
   if (!effect.not_built.empty()) {
-    out += fmt::format("\n{} cases could not be built, the first is {}\n", effect.not_built.size(),
-                       effect.not_built.front());
+    out += Format("\n{} cases could not be built, the first is {}\n", effect.not_built.size(),
+                  effect.not_built.front());
   }
   return out;
 }
@@ -183,22 +173,22 @@ std::string BackendsText(const Review& review) {
   std::string out = Heading("Backends");
   for (const BackendEffect& one : review.backends) {
     if (!one.error) continue;
-    out += fmt::format("  {:<28} {}\n", one.name, one.error->Text());
+    out += Format("  {:<28} {}\n", one.name, one.error->Text());
   }
   if (review.cases.flips.empty()) return out + "No answer changes, so none stops conforming.\n";
-  out += fmt::format("  {:<28} {:>6} {:>11} {:>12} {:>6} {:>10} {:>12}\n", "on the flipped results",
-                     "asked", "newly fails", "newly passes", "stays", "fails both", "unsupported");
+  out += Format("  {:<28} {:>6} {:>11} {:>12} {:>6} {:>10} {:>12}\n", "on the flipped results",
+                "asked", "newly fails", "newly passes", "stays", "fails both", "unsupported");
   for (const BackendEffect& one : review.backends) {
     if (one.error) continue;
-    out += fmt::format("  {:<28} {:>6} {:>11} {:>12} {:>6} {:>10} {:>12}\n", one.name, one.asked,
-                       one.newly_fails.size(), one.newly_passes.size(), one.stays, one.fails_both,
-                       one.unsupported);
+    out += Format("  {:<28} {:>6} {:>11} {:>12} {:>6} {:>10} {:>12}\n", one.name, one.asked,
+                  one.newly_fails.size(), one.newly_passes.size(), one.stays, one.fails_both,
+                  one.unsupported);
   }
   for (const BackendEffect& one : review.backends) {
     if (one.newly_fails.empty()) continue;
     const std::string says =
-        fmt::format("{} would stop conforming; it would newly fail {} results, the first {}",
-                    one.name, one.newly_fails.size(), one.newly_fails.front());
+        Format("{} would stop conforming; it would newly fail {} results, the first {}", one.name,
+               one.newly_fails.size(), one.newly_fails.front());
     out += "\n" + Indented(says, 2);
   }
   return out;
@@ -207,8 +197,8 @@ std::string BackendsText(const Review& review) {
 std::string Detail(const ModelEffect& model) {
   std::string text = model.why;
   for (const ModelDifference& d : model.differences) {
-    text += fmt::format("{}{}: {} of {} elements, at most {} {}", text.empty() ? "" : "; ",
-                        d.output, d.differing, d.elements, d.largest, d.unit);
+    text += Format("{}{}: {} of {} elements, at most {} {}", text.empty() ? "" : "; ", d.output,
+                   d.differing, d.elements, d.largest, d.unit);
   }
   return text;
 }
@@ -219,22 +209,22 @@ std::string ModelsText(const Review& review) {
   std::map<ModelOutcome, std::vector<const ModelEffect*>> by_outcome;
   for (const ModelEffect& model : review.models) by_outcome[model.outcome].push_back(&model);
   for (const auto& [outcome, models] : by_outcome) {
-    out += fmt::format("  {:>6} {}\n", models.size(), Name(outcome));
+    out += Format("  {:>6} {}\n", models.size(), Name(outcome));
   }
   for (const auto& [outcome, models] : by_outcome) {
     if (outcome == ModelOutcome::kUnaffected) continue;
-    out += fmt::format("\n  {}\n", Name(outcome));
+    out += Format("\n  {}\n", Name(outcome));
     for (std::size_t i = 0; i < std::min(models.size(), kListed); ++i) {
       out += Indented(models[i]->path, 4) + Indented(Detail(*models[i]), 6);
     }
-    if (models.size() > kListed) out += fmt::format("    and {} more\n", models.size() - kListed);
+    if (models.size() > kListed) out += Format("    and {} more\n", models.size() - kListed);
   }
   return out;
 }
 
 }  // namespace
 
-std::string ToText(const Review& review) {
+Printable ToText(const Review& review) {
   const Proposal& proposal = review.proposal;
   std::string out = Prose().Fill(proposal.text.markdown);
   out += ExamplesText(review);
@@ -244,14 +234,13 @@ std::string ToText(const Review& review) {
   const auto wrong = std::ranges::count_if(review.examples, [](const ExampleResult& example) {
     return !example.before.ok || !example.after.ok;
   });
-  out += fmt::format(
-      "\nProposal {:04} ({}, {}): {};\n{} of {} cases flip; {:.1f} s\n", proposal.number,
-      Name(proposal.status), proposal.feature->name,
-      wrong == 0
-          ? fmt::format("all {} results of examples hold", review.examples.size())
-          : fmt::format("{} of {} results of examples differ", wrong, review.examples.size()),
-      review.cases.flipped_cases, review.cases.cases, review.seconds);
-  return Plain(std::move(out));
+  out += Format("\nProposal {:04} ({}, {}): {};\n{} of {} cases flip; {:.1f} s\n", proposal.number,
+                Name(proposal.status), proposal.feature->name,
+                wrong == 0
+                    ? Format("all {} results of examples hold", review.examples.size())
+                    : Format("{} of {} results of examples differ", wrong, review.examples.size()),
+                review.cases.flipped_cases, review.cases.cases, review.seconds);
+  return Printable::Written(std::move(out));
 }
 
 }  // namespace qtx::spec

@@ -54,7 +54,7 @@ inline constexpr double kCorePower = 0.9;
 bool HasPower(const PowerReport& report);
 
 /// A table with one row per fault, then the totals.
-std::string ToText(const PowerReport& report);
+format::Printable ToText(const PowerReport& report);
 
 /// The members of a document of tools/cli/schema/power.schema.json after its provenance. `other` is
 /// written under `onnx_node_tests`.

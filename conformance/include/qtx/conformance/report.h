@@ -10,16 +10,13 @@
 
 #include "qtx/conformance/runner.h"
 #include "qtx/format/result.h"
+#include "qtx/format/text.h"
 
 namespace qtx::conformance {
 
-/// Makes `text` safe for a terminal: bytes other than printable ASCII become '?'. Longer texts are
-/// cut to `limit` bytes, ending in "...".
-std::string Printable(std::string_view text, std::size_t limit);
-
 /// A table with one row per backend and arithmetic, then the cases that need attention, at most
-/// `max_listed` per row. Plain ASCII, at most 120 columns if names allow.
-std::string ToText(const Report& report, std::size_t max_listed = 20);
+/// `max_listed` per row. At most 120 columns if names allow.
+format::Printable ToText(const Report& report, std::size_t max_listed = 20);
 
 /// The whole report, readable by ParseReport, except evidence of more than 65536 elements: a
 /// document of tools/cli/schema/validate.schema.json.

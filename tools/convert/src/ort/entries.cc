@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "errors.h"
+#include "qtx/format/json.h"
 
 namespace qtx::convert::ort {
 namespace {
@@ -143,7 +144,7 @@ void WriteCounts(const std::vector<std::uint64_t>& counts, Writer& writer) {
 }
 
 void WriteEntry(const Entry& entry, Writer& writer) {
-  writer.Key(entry.name.data(), static_cast<rapidjson::SizeType>(entry.name.size()));
+  format::WriteText(writer, entry.name);
   writer.StartObject();
   WriteReals("lowest", entry.lowest, false, writer);
   WriteReals("highest", entry.highest, false, writer);
@@ -199,7 +200,7 @@ std::string CalibrationText(const Calibration& calibration) {
   writer.Key("CLS");
   writer.String("CalibrationMethod");
   writer.Key("value");
-  writer.String(("CalibrationMethod." + calibration.method).c_str());
+  format::WriteText(writer, "CalibrationMethod." + calibration.method);
   writer.EndObject();
   writer.Key("smooth_quant");
   writer.Bool(false);

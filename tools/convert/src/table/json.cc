@@ -1,3 +1,5 @@
+#include "qtx/format/json.h"
+
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/prettywriter.h>
@@ -29,14 +31,14 @@ void WriteItem(std::string_view text, Column::Form form, Writer& writer) {
   if (number) {
     writer.RawValue(text.data(), text.size(), rapidjson::kNumberType);
   } else {
-    writer.String(text.data(), Size(text));
+    format::WriteText(writer, text);
   }
 }
 
 void WriteCell(const Column& column, std::string_view text, Writer& writer) {
   if (!column.list) {
     if (column.form == Column::Form::kText) {
-      writer.String(text.data(), Size(text));
+      format::WriteText(writer, text);
     } else {
       WriteItem(text, column.form, writer);
     }
@@ -61,7 +63,7 @@ void Enter(std::vector<std::string_view>& open, std::string_view key, Writer& wr
   const auto same = static_cast<std::size_t>(std::ranges::mismatch(open, path).in1 - open.begin());
   for (; open.size() > same; open.pop_back()) writer.EndObject();
   for (; open.size() < path.size(); open.push_back(path[open.size()])) {
-    Key(path[open.size()], writer);
+    format::WriteText(writer, path[open.size()]);
     writer.StartObject();
   }
 }
@@ -73,7 +75,7 @@ void WriteRecord(const Record& record, Writer& writer) {
     const auto cell = record.find(column.key);
     if (cell == record.end()) continue;
     Enter(open, column.key, writer);
-    Key(column.key.substr(column.key.rfind('.') + 1), writer);
+    format::WriteText(writer, column.key.substr(column.key.rfind('.') + 1));
     WriteCell(column, cell->second, writer);
   }
   Enter(open, "", writer);
@@ -130,7 +132,7 @@ std::string JsonText(const std::vector<Record>& records) {
   Writer writer(buffer);
   writer.SetIndent(' ', 1);
   writer.StartObject();
-  Key("values", writer);
+  format::WriteText(writer, "values");
   writer.StartArray();
   for (const Record& record : records) WriteRecord(record, writer);
   writer.EndArray();

@@ -4,13 +4,15 @@
 #include <string>
 #include <string_view>
 
-#include "escape.h"
 #include "formula/math_ml.h"
 #include "formula/parser.h"
+#include "qtx/format/text.h"
 #include "qtx/spec/formula.h"
 
 namespace qtx::spec {
 namespace {
+
+using format::EscapeXml;
 
 // As high as its branches.
 constexpr std::string_view kBrace =
@@ -132,7 +134,7 @@ std::string LineHtml(const Statement& statement) {
   if (statement.kind == Statement::Kind::kUse) {
     std::string clauses;
     for (const std::string& clause : statement.parameters) {
-      clauses += (clauses.empty() ? "with " : ", ") + Escape(clause);
+      clauses += (clauses.empty() ? "with " : ", ") + EscapeXml(clause);
     }
     html += "<span class=\"use\">" + clauses + "</span>";
   } else {
@@ -142,7 +144,7 @@ std::string LineHtml(const Statement& statement) {
     html += line.html();
   }
   if (!statement.comment.empty()) {
-    html += " <span class=\"comment\">" + Escape(statement.comment) + "</span>";
+    html += " <span class=\"comment\">" + EscapeXml(statement.comment) + "</span>";
   }
   return html + "</div>\n";
 }

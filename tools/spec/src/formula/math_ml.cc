@@ -4,19 +4,21 @@
 #include <array>
 #include <span>
 
-#include "escape.h"
+#include "qtx/format/text.h"
 
 namespace qtx::spec {
 namespace {
 
-std::string Operator(std::string_view sign) { return Element("mo", Escape(sign)); }
+using format::EscapeXml;
+
+std::string Operator(std::string_view sign) { return Element("mo", EscapeXml(sign)); }
 std::string Words(std::string_view text) {
   // Renderers drop blanks at the ends of a text.
   const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
   const std::size_t end = text.find_last_not_of(' ') + 1;
   std::string words;
   for (std::size_t i = 0; i < begin; ++i) words += "\u00A0";
-  words += Escape(text.substr(begin, std::max(begin, end) - begin));
+  words += EscapeXml(text.substr(begin, std::max(begin, end) - begin));
   for (std::size_t i = std::max(begin, end); i < text.size(); ++i) words += "\u00A0";
   return Element("mtext", words);
 }
@@ -32,10 +34,10 @@ std::string Name(std::string_view name, bool function) {
   const std::size_t bar = name.find('_');
   constexpr std::size_t kLetters = 2;
   if (function || bar == std::string_view::npos || bar > kLetters || bar + 1 == name.size()) {
-    return Element("mi", Escape(name));
+    return Element("mi", EscapeXml(name));
   }
-  return Element("msub", Element("mi", Escape(name.substr(0, bar))) +
-                             Element("mi", Escape(name.substr(bar + 1))));
+  return Element("msub", Element("mi", EscapeXml(name.substr(0, bar))) +
+                             Element("mi", EscapeXml(name.substr(bar + 1))));
 }
 
 // Precedence of an expression: an operand of lower precedence needs brackets.
@@ -79,7 +81,9 @@ std::string Power(const Node& node) {
 }
 
 // Between its operands also where it begins a line.
-std::string Infix(std::string_view sign) { return "<mo form=\"infix\">" + Escape(sign) + "</mo>"; }
+std::string Infix(std::string_view sign) {
+  return "<mo form=\"infix\">" + EscapeXml(sign) + "</mo>";
+}
 
 std::string SignOf(const Node& node) {
   struct Sign {
@@ -231,7 +235,7 @@ std::string MathMlOfHead(const Node& node) {
 std::string MathMl(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kNumber:
-      return Element("mn", Escape(node.text));
+      return Element("mn", EscapeXml(node.text));
     case Node::Kind::kName:
       return node.text == "infinity" ? Element("mi", "\u221E") : Name(node.text, false);
     case Node::Kind::kIndex:

@@ -63,7 +63,7 @@ std::string Breakable(std::string_view text) {
   std::string html;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of("/_.:"), text.size() - 1) + 1;
-    html += Escape(text.substr(0, end)) + (end < text.size() ? "<wbr>" : "");
+    html += EscapeXml(text.substr(0, end)) + (end < text.size() ? "<wbr>" : "");
     text.remove_prefix(end);
   }
   return html;
@@ -87,13 +87,13 @@ std::string CaseHtml(const CaseGroup& group, const std::map<std::string, std::st
   std::string html = "<details><summary><code>" + Breakable(group.id) + "</code>";
   if (group.cases.size() > 1) html += fmt::format(" ×{}", group.cases.size());
   html += "</summary>\n";
-  if (!first.why.empty()) html += "<p>" + Escape(first.why) + "</p>\n";
+  if (!first.why.empty()) html += "<p>" + EscapeXml(first.why) + "</p>\n";
   if (!first.derivation.empty()) {
-    html += "<p class=\"derivation\"><b>Derivation</b> " + Escape(first.derivation) + "</p>\n";
+    html += "<p class=\"derivation\"><b>Derivation</b> " + EscapeXml(first.derivation) + "</p>\n";
   }
   const auto place = places.find(group.id);
   if (group.is_example && place != places.end()) {
-    html += "<p><a href=\"" + Escape(Relative(page, place->second)) + "\">The example</a></p>\n";
+    html += "<p><a href=\"" + EscapeXml(Relative(page, place->second)) + "\">The example</a></p>\n";
   } else {
     html += "<p class=\"place\">" + Breakable(group.file) + fmt::format(":{}</p>\n", group.line);
   }
@@ -156,7 +156,7 @@ std::string TallyHtml(const ClauseFacts& facts) {
                                  Plural(facts.asked, "run"));
   html += "<ul class=\"tally\">\n";
   for (const Tally& tally : facts.results) {
-    html += "<li>" + Escape(tally.backend);
+    html += "<li>" + EscapeXml(tally.backend);
     for (std::size_t i = 0; i < conformance::kOutcomes; ++i) {
       if (tally.counts[i] > 0) html += MarkHtml(static_cast<Outcome>(i), tally.counts[i]);
     }
@@ -211,16 +211,17 @@ std::string AnswersHtml(const std::vector<BackendAnswer>& answers, Outcome outco
                                  NameOf(outcome));
   std::string separator;
   for (const auto& [name, arithmetics] : rows) {
-    html += separator + "<b>" + Escape(name) + "</b> (";
+    html += separator + "<b>" + EscapeXml(name) + "</b> (";
     separator = "; ";
     std::string comma;
     for (const std::string& arithmetic : arithmetics) {
-      html += std::exchange(comma, ", ") + Escape(arithmetic);
+      html += std::exchange(comma, ", ") + EscapeXml(arithmetic);
     }
     html += ")";
   }
   html += "</p>\n";
-  for (const std::string& text : says) html += "<p class=\"says-why\">" + Escape(text) + "</p>\n";
+  for (const std::string& text : says)
+    html += "<p class=\"says-why\">" + EscapeXml(text) + "</p>\n";
   return html;
 }
 
@@ -232,11 +233,12 @@ std::string BesideHtml(const std::string& anchor, const std::string& id, const C
                        const std::map<std::string, std::string>& places, const BesideLinks& links) {
   if (facts.cases.empty() && facts.code.empty() && facts.tests.empty()) return "";
   std::string html = "<aside class=\"beside\" aria-label=\"Cases, code and results of " +
-                     Escape(id) +
+                     EscapeXml(id) +
                      "\">\n<button type=\"button\" class=\"fold\" aria-expanded=\"false\">" +
                      SummaryOf(facts) + "</button>\n<div class=\"more\">\n";
   if (!facts.results.empty()) {
-    html += "<h4>Results <a href=\"" + Escape(Relative(links.page, links.results + "#" + anchor)) +
+    html += "<h4>Results <a href=\"" +
+            EscapeXml(Relative(links.page, links.results + "#" + anchor)) +
             "\">case by case</a></h4>\n" + TallyHtml(facts);
   }
   if (!facts.cases.empty()) {
@@ -258,8 +260,8 @@ std::string ExampleResultHtml(const std::vector<const conformance::Case*>& cases
       if (answer.result->outcome == Outcome::kPass) {
         arithmetics.insert(answer.result->arithmetic);
       } else {
-        failed += std::exchange(failed_comma, "; ") + Escape(answer.result->arithmetic) + ": " +
-                  Escape(Cut(answer.result->diagnosis, kMaxDiagnosis));
+        failed += std::exchange(failed_comma, "; ") + EscapeXml(answer.result->arithmetic) + ": " +
+                  EscapeXml(Cut(answer.result->diagnosis, kMaxDiagnosis));
       }
     }
   }
@@ -267,7 +269,8 @@ std::string ExampleResultHtml(const std::vector<const conformance::Case*>& cases
     return "<p class=\"ran\"><span class=\"mark bad\">✗ ran, failed</span> " + failed + "</p>\n";
   }
   if (arithmetics.empty()) return "";
-  for (const std::string& name : arithmetics) passed += std::exchange(comma, ", ") + Escape(name);
+  for (const std::string& name : arithmetics)
+    passed += std::exchange(comma, ", ") + EscapeXml(name);
   return "<p class=\"ran\"><span class=\"mark good\">✓ ran, passed</span> in " + passed + "</p>\n";
 }
 
@@ -276,7 +279,7 @@ std::string ClauseResultsHtml(const ClauseFacts& facts, const ClauseIndex& all) 
   for (const CaseGroup& group : facts.cases) {
     for (const conformance::Case* c : group.cases) {
       const std::vector<BackendAnswer>& answers = all.AnswersTo(c->id);
-      html += "<li><p><code>" + Escape(c->id) + "</code>";
+      html += "<li><p><code>" + EscapeXml(c->id) + "</code>";
       html += " <span class=\"place\">" + Breakable(group.file) +
               fmt::format(":{}</span></p>\n", group.line);
       for (std::size_t i = 0; i < conformance::kOutcomes; ++i) {

@@ -9,7 +9,7 @@ Result<std::string> FormulaHtml(const Fence& fence, const std::string& where) {
   auto lines = FormulaToHtml(fence.text);
   if (!lines.has_value()) return At(where + ":" + std::to_string(fence.line), lines.error());
   return "<figure class=\"formula\"><div class=\"lines\">\n" + *lines +
-         "</div>\n<details><summary>as text</summary>" + PreHtml(Escape(fence.text)) +
+         "</div>\n<details><summary>as text</summary>" + PreHtml(EscapeXml(fence.text)) +
          "</details></figure>\n";
 }
 

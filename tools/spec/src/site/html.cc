@@ -25,7 +25,7 @@ bool IsKey(std::string_view text, std::size_t end) {
 }
 
 std::string Span(const char* name, std::string_view text) {
-  return std::string("<span class=\"") + name + "\">" + Escape(text) + "</span>";
+  return std::string("<span class=\"") + name + "\">" + EscapeXml(text) + "</span>";
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ std::string HighlightYaml(std::string_view yaml) {
       if (IsKey(yaml, end)) kind = "key";
     }
     const std::string_view token = yaml.substr(at, end - at);
-    html += kind == nullptr ? Escape(token) : Span(kind, token);
+    html += kind == nullptr ? EscapeXml(token) : Span(kind, token);
     after_blank = token.back() == ' ' || token.back() == '\n';
     at = end;
   }

@@ -4,9 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "escape.h"
+#include "qtx/format/text.h"
 
 namespace qtx::spec {
+
+using format::EscapeXml;
 
 /// True for letters, digits and underscore.
 bool InWord(char c);

@@ -325,8 +325,8 @@ class Renderer {
   void Head(cmark_node* heading, const std::string& anchor) {
     const std::string level = "h" + std::to_string(cmark_node_get_heading_level(heading));
     cmark_node* html =
-        RawBlock("<" + level + " id=\"" + Escape(anchor) + "\">",
-                 " <a class=\"here\" href=\"#" + Escape(anchor) +
+        RawBlock("<" + level + " id=\"" + EscapeXml(anchor) + "\">",
+                 " <a class=\"here\" href=\"#" + EscapeXml(anchor) +
                      "\" aria-label=\"Link to this section\">#</a></" + level + ">\n");
     MoveChildren(heading, html);
     Replace(heading, html);
@@ -334,7 +334,7 @@ class Renderer {
 
   // The id becomes a link to itself; what is beside it follows the blocks it has.
   void Frame(cmark_node* strong, const std::vector<cmark_node*>& extent, std::size_t index) {
-    const std::string anchor = Escape(anchors_.clauses[index]);
+    const std::string anchor = EscapeXml(anchors_.clauses[index]);
     const bool framed = !extent.empty() && !IsTable(extent[0]);
     const std::string place = framed ? "" : " id=\"" + anchor + "\"";
     const bool link = !extent.empty() && !Inside(strong, CMARK_NODE_LINK);
@@ -374,7 +374,7 @@ class Renderer {
       for (const std::string& term : terms) {
         const std::string anchor = TermAnchor(term);
         if (!defined_.insert(anchor).second) continue;
-        places += "<span id=\"" + Escape(anchor) + "\"></span>";
+        places += "<span id=\"" + EscapeXml(anchor) + "\"></span>";
       }
       cmark_node* strong = cmark_node_new(CMARK_NODE_STRONG);  // in a cell nothing else holds it
       MoveChildren(cell, strong);

@@ -30,8 +30,8 @@ std::size_t FolderRank(std::string_view folder) {
 
 std::string LinkHtml(const std::string& from, const std::string& to, std::string_view text,
                      bool current = false) {
-  return "<a href=\"" + Escape(Relative(from, to)) + "\"" +
-         (current ? " aria-current=\"page\"" : "") + ">" + Escape(text) + "</a>";
+  return "<a href=\"" + EscapeXml(Relative(from, to)) + "\"" +
+         (current ? " aria-current=\"page\"" : "") + ">" + EscapeXml(text) + "</a>";
 }
 
 // The sections of the chapter that is shown, and the numbers of their clauses.
@@ -44,13 +44,13 @@ std::string ContentsHtml(const Chapter& chapter) {
     const int end = i + 1 < document.sections.size() ? document.sections[i + 1].line : section.end;
     if (section.level > 1) {
       html += "<li class=\"level" + std::to_string(std::min(section.level, 4)) + "\"><a href=\"#" +
-              Escape(chapter.anchors.sections[i]) + "\">" + Escape(section.title) + "</a>";
+              EscapeXml(chapter.anchors.sections[i]) + "\">" + EscapeXml(section.title) + "</a>";
     }
     std::string numbers;
     for (; clause < document.clauses.size() && document.clauses[clause].line < end; ++clause) {
       const std::string& id = document.clauses[clause].id;
-      numbers += "<a href=\"#" + Escape(chapter.anchors.clauses[clause]) + "\">" +
-                 Escape(id.substr(id.find('.') + 1)) + "</a> ";
+      numbers += "<a href=\"#" + EscapeXml(chapter.anchors.clauses[clause]) + "\">" +
+                 EscapeXml(id.substr(id.find('.') + 1)) + "</a> ";
     }
     if (!numbers.empty()) {
       html +=
@@ -77,7 +77,7 @@ std::string ChaptersHtml(const PageContent& content, const std::vector<Chapter>&
       if (!folder.empty()) {
         const bool shown = folder == TopFolder(content.page);
         html += "<li><details" + std::string(shown ? " open" : "") + "><summary>" +
-                Escape(FolderTitle(folder)) + "</summary><ul>\n";
+                EscapeXml(FolderTitle(folder)) + "</summary><ul>\n";
       }
       open = folder;
     }
@@ -94,8 +94,8 @@ std::string TurnHtml(const PageContent& content, const std::vector<Chapter>& cha
   std::string html = "<nav class=\"turn\" aria-label=\"Previous and next chapter\">\n";
   const auto add = [&](const Chapter& chapter, const char* rel, const char* arrow) {
     html += "<a rel=\"" + std::string(rel) + "\" href=\"" +
-            Escape(Relative(content.page, chapter.page)) + "\">" + arrow + " " +
-            Escape(chapter.title) + "</a>\n";
+            EscapeXml(Relative(content.page, chapter.page)) + "\">" + arrow + " " +
+            EscapeXml(chapter.title) + "</a>\n";
   };
   if (at > 0) add(chapters[at - 1], "prev", "←");
   if (at + 1 < chapters.size()) add(chapters[at + 1], "next", "→");
@@ -141,7 +141,7 @@ bool ReadBefore(const Chapter& a, const Chapter& b) {
 std::string FrameHtml(const PageContent& content, const std::vector<Chapter>& chapters) {
   std::string root;
   for (auto n = std::ranges::count(content.page, '/'); n > 0; --n) root += "../";
-  const std::string title = Escape(content.title);
+  const std::string title = EscapeXml(content.title);
   return Fill(kSitePage, {{"title", title},
                           {"root", root},
                           {"chapters", ChaptersHtml(content, chapters)},

@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "qtx/format/json.h"
 #include "qtx/spec/site.h"
 #include "site/html.h"
 
@@ -12,10 +13,6 @@ namespace qtx::spec {
 namespace {
 
 using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
-
-void Text(std::string_view text, Writer& writer) {
-  writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-}
 
 }  // namespace
 
@@ -29,8 +26,8 @@ std::string SearchScript(const std::vector<SearchedPage>& pages,
   writer.StartArray();
   for (const SearchedPage& page : pages) {
     writer.StartArray();
-    Text(page.page, writer);
-    Text(page.title, writer);
+    format::WriteText(writer, page.page);
+    format::WriteText(writer, page.title);
     writer.EndArray();
   }
   writer.EndArray();
@@ -39,10 +36,10 @@ std::string SearchScript(const std::vector<SearchedPage>& pages,
   for (const SearchEntry& entry : entries) {
     writer.StartArray();
     writer.Uint64(entry.page);
-    Text(entry.text.anchor, writer);
-    Text(entry.text.title, writer);
+    format::WriteText(writer, entry.text.anchor);
+    format::WriteText(writer, entry.text.title);
     writer.Uint(entry.text.is_clause ? 1 : 0);
-    Text(Cut(entry.text.text, kMaxFindableBytes), writer);
+    format::WriteText(writer, Cut(entry.text.text, kMaxFindableBytes));
     writer.EndArray();
   }
   writer.EndArray();

@@ -178,9 +178,9 @@ class Site {
       if (!error_) error_ = html.error();
       return "";
     }
-    if (fence.info != "yaml") return PreHtml(Escape(fence.text));
+    if (fence.info != "yaml") return PreHtml(EscapeXml(fence.text));
     const std::string& anchor = chapter.anchors.fences[i];
-    const std::string id = anchor.empty() ? "" : " id=\"" + Escape(anchor) + "\"";
+    const std::string id = anchor.empty() ? "" : " id=\"" + EscapeXml(anchor) + "\"";
     return "<div class=\"example\"" + id + ">" + PreHtml(HighlightYaml(fence.text)) +
            ExampleResultHtml(ExamplesOf(chapter, i), facts_) + "</div>\n";
   }
@@ -231,7 +231,7 @@ class Site {
         return "";
       }
       html += "<details class=\"example\"><summary><code>examples/" +
-              Escape(path.filename().string()) + "</code></summary>" +
+              EscapeXml(path.filename().string()) + "</code></summary>" +
               PreHtml(HighlightYaml(*yaml)) + "</details>\n";
     }
     return html.empty() ? "" : "<h2 id=\"proposal.examples\">Examples</h2>\n" + html;
@@ -248,15 +248,15 @@ class Site {
       const ClauseFacts& facts = facts_.Of(id);
       if (!HasResults(facts)) continue;
       const std::string anchor = chapter.anchors.clauses[i];
-      html += "<h2 id=\"" + Escape(anchor) + "\"><a class=\"id\" href=\"" +
-              Escape(Relative(page, chapter.page + "#" + anchor)) + "\">" + Escape(id) +
+      html += "<h2 id=\"" + EscapeXml(anchor) + "\"><a class=\"id\" href=\"" +
+              EscapeXml(Relative(page, chapter.page + "#" + anchor)) + "\">" + EscapeXml(id) +
               "</a></h2>\n" + ClauseResultsHtml(facts, facts_);
     }
     if (html.empty()) return;
     const std::string title = chapter.title + ": results";
     AddPage({page, title,
-             "<h1>" + Escape(title) + "</h1>\n<p><a href=\"" +
-                 Escape(Relative(page, chapter.page)) + "\">The chapter</a></p>\n" + html,
+             "<h1>" + EscapeXml(title) + "</h1>\n<p><a href=\"" +
+                 EscapeXml(Relative(page, chapter.page)) + "\">The chapter</a></p>\n" + html,
              nullptr});
   }
 
@@ -264,10 +264,10 @@ class Site {
   void AddFolder(const std::string& folder, const std::vector<const Chapter*>& chapters) {
     const std::string page = FolderPage(folder);
     if (by_path_.contains(folder + "/README.md")) return;
-    std::string html = "<h1>" + Escape(FolderTitle(folder)) + "</h1>\n<ul class=\"folder\">\n";
+    std::string html = "<h1>" + EscapeXml(FolderTitle(folder)) + "</h1>\n<ul class=\"folder\">\n";
     for (const Chapter* chapter : chapters) {
-      html += "<li><a href=\"" + Escape(Relative(page, chapter->page)) + "\">" +
-              Escape(ShortTitle(*chapter)) + "</a>";
+      html += "<li><a href=\"" + EscapeXml(Relative(page, chapter->page)) + "\">" +
+              EscapeXml(ShortTitle(*chapter)) + "</a>";
       if (!chapter->document.clauses.empty() && IsOfTheSpec(*chapter)) {
         html += fmt::format(" <span class=\"faint\">{} clauses</span>",
                             chapter->document.clauses.size());

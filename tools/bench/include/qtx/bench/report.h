@@ -7,6 +7,7 @@
 #include "qtx/bench/machine.h"
 #include "qtx/bench/race.h"
 #include "qtx/conformance/provenance.h"
+#include "qtx/format/text.h"
 
 namespace qtx::bench {
 
@@ -21,8 +22,8 @@ struct Report {
 const Peak* PeakOf(const Machine& machine, const Row& row);
 
 /// The machine's peaks and the column headings; then a line for each row and each skipped workload.
-std::string ToText(const Machine& machine);
-std::string ToText(const Machine& machine, const Results& results);
+format::Printable ToText(const Machine& machine);
+format::Printable ToText(const Machine& machine, const Results& results);
 
 /// The document of tools/cli/schema/bench.schema.json.
 std::string ToJson(const Report& report);

@@ -16,6 +16,7 @@
 #include "qtx/conformance/runner.h"
 #include "qtx/format/feature.h"
 #include "qtx/format/result.h"
+#include "qtx/format/text.h"
 #include "qtx/spec/proposal.h"
 
 namespace qtx::spec {
@@ -108,7 +109,7 @@ Result<Review> MakeReview(Proposal proposal, const ReviewOptions& options);
 bool ExamplesHold(const Review& review);
 
 /// For a terminal of 100 columns.
-std::string ToText(const Review& review);
+format::Printable ToText(const Review& review);
 /// Keys: spec/proposals/README.md.
 std::string ToJson(const Review& review);
 /// A self-contained HTML page.
