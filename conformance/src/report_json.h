@@ -24,7 +24,7 @@ void WriteTensor(JsonWriter& writer, std::string_view name, const format::Tensor
 Result<void> ParseJson(std::string_view json, const std::string& where,
                        rapidjson::Document& document);
 inline constexpr int kMaxJsonDepth = 16;
-inline constexpr std::int64_t kMaxJsonValues = std::int64_t{1} << 25;
+inline constexpr std::int64_t kMaxJsonValues = std::int64_t{1} << 24;
 
 /// The inverse of WriteCase.  Errors: kInvalid at "where: key".
 Result<CaseResult> ReadCase(const rapidjson::Value& json, const std::string& where);

@@ -37,6 +37,7 @@ class Journal {
  private:
   Journal(std::string path, int file) : path_(std::move(path)), file_(file) {}
   Result<void> Read();
+  Result<bool> ReadMore(std::string& text) const;
 
   std::string path_;
   int file_;
