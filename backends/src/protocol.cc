@@ -69,7 +69,8 @@ bool PaddingIsZero(const format::Tensor& tensor, std::int64_t count) {
   return used == 0 || std::to_integer<unsigned>(tensor.bytes.back()) >> used == 0;
 }
 
-Result<format::Tensor> FromMessage(const qtx::Tensor& message) {
+// Takes the elements out of the message.
+Result<format::Tensor> FromMessage(qtx::Tensor& message) {
   const auto type = format::ElementTypeFromCode(message.elem_type());
   if (!type.has_value()) {
     return Malformed("elem_type", "unknown code " + std::to_string(message.elem_type()));
@@ -77,8 +78,9 @@ Result<format::Tensor> FromMessage(const qtx::Tensor& message) {
   format::Tensor tensor;
   tensor.elem_type = *type;
   tensor.dims.assign(message.dims().begin(), message.dims().end());
-  const auto* data = reinterpret_cast<const std::byte*>(message.data().data());
-  tensor.bytes.assign(data, data + message.data().size());
+  const std::string elements = std::move(*message.mutable_data());
+  const auto* data = reinterpret_cast<const std::byte*>(elements.data());
+  tensor.bytes.assign(data, data + elements.size());
   if (!message.quantization().empty()) {
     QTX_ASSIGN_OR_RETURN(tensor.quantization, format::ParseQuantization(message.quantization()));
   }
@@ -87,9 +89,9 @@ Result<format::Tensor> FromMessage(const qtx::Tensor& message) {
 }
 
 Result<std::vector<format::Tensor>> FromMessages(
-    const google::protobuf::RepeatedPtrField<qtx::Tensor>& messages, const std::string& where) {
+    google::protobuf::RepeatedPtrField<qtx::Tensor>& messages, const std::string& where) {
   std::vector<format::Tensor> tensors;
-  for (const auto& message : messages) {
+  for (auto& message : messages) {
     auto tensor = FromMessage(message);
     if (!tensor.has_value()) {
       return AsProtocol(where + "[" + std::to_string(tensors.size()) + "]", tensor.error());
@@ -153,19 +155,44 @@ struct ResponseEncoder {
   void operator()(const ReleaseResponse&) const { message.mutable_release(); }
 };
 
-// Field numbers of the proto3 enum are open: an unknown code stays an error, of the general kind.
-Error FromMessage(const qtx::Response::Error& message) {
-  const int code = message.code();
-  const bool known = code >= 0 && code <= static_cast<int>(ErrorCode::kProtocol);
-  return {known ? static_cast<ErrorCode>(code) : ErrorCode::kInvalid, message.where(),
-          message.message(), message.clause()};
+Result<void> CheckText(std::string_view text, const std::string& where, std::size_t most) {
+  if (text.size() <= most) return {};
+  return Malformed(where, "found " + std::to_string(text.size()) + " bytes, expected at most " +
+                              std::to_string(most));
 }
 
-Description FromMessage(const qtx::Response::Describe& message) {
-  return {message.name(),
-          message.version(),
-          {message.arithmetics().begin(), message.arithmetics().end()},
-          message.device()};
+// Field numbers of the proto3 enum are open: an unknown code stays an error, of the general kind.
+Result<Response> FromMessage(const qtx::Response::Error& message) {
+  for (const std::string* text : {&message.where(), &message.message(), &message.clause()})
+    QTX_RETURN_IF_ERROR(CheckText(*text, "response.error", kMaxTextBytes));
+  const int code = message.code();
+  const bool known = code >= 0 && code <= static_cast<int>(ErrorCode::kProtocol);
+  return Response(Error{known ? static_cast<ErrorCode>(code) : ErrorCode::kInvalid, message.where(),
+                        message.message(), message.clause()});
+}
+
+Result<Response> FromMessage(const qtx::Response::Describe& message) {
+  const int count = message.arithmetics().size();
+  if (message.name().empty() || count == 0 || count > kMaxArithmetics) {
+    return Malformed("response.describe", "found " + std::to_string(count) +
+                                              " arithmetics, expected a name and 1 to " +
+                                              std::to_string(kMaxArithmetics) + " of them");
+  }
+  QTX_RETURN_IF_ERROR(CheckText(message.name(), "response.describe.name", kMaxNameBytes));
+  QTX_RETURN_IF_ERROR(CheckText(message.version(), "response.describe.version", kMaxTextBytes));
+  QTX_RETURN_IF_ERROR(CheckText(message.device(), "response.describe.device", kMaxTextBytes));
+  for (const std::string& name : message.arithmetics())
+    QTX_RETURN_IF_ERROR(CheckText(name, "response.describe.arithmetics", kMaxNameBytes));
+  return Response(Description{message.name(),
+                              message.version(),
+                              {message.arithmetics().begin(), message.arithmetics().end()},
+                              message.device()});
+}
+
+// Parses a frame and gives its memory back.
+template <typename Message>
+bool Parse(std::string frame, Message& message) {
+  return message.ParseFromArray(frame.data(), static_cast<int>(frame.size()));
 }
 
 }  // namespace
@@ -201,11 +228,9 @@ std::string Encode(const Response& response) {
   return message.SerializeAsString();
 }
 
-Result<Request> DecodeRequest(std::string_view bytes) {
+Result<Request> DecodeRequest(std::string frame) {
   qtx::Request message;
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return Malformed("request", "not a qtx.Request message");
-  }
+  if (!Parse(std::move(frame), message)) return Malformed("request", "not a qtx.Request message");
   switch (message.kind_case()) {
     case qtx::Request::kDescribe:
       return Request(DescribeRequest{});
@@ -213,7 +238,8 @@ Result<Request> DecodeRequest(std::string_view bytes) {
       return Request(PrepareRequest{std::move(*message.mutable_prepare()->mutable_model()),
                                     message.prepare().arithmetic()});
     case qtx::Request::kRun: {
-      QTX_ASSIGN_OR_RETURN(auto inputs, FromMessages(message.run().inputs(), "request.run.inputs"));
+      QTX_ASSIGN_OR_RETURN(auto inputs, FromMessages(*message.mutable_run()->mutable_inputs(),
+                                                     "request.run.inputs"));
       return Request(
           RunRequest{message.run().handle(), std::move(inputs), message.run().repetitions()});
     }
@@ -225,21 +251,19 @@ Result<Request> DecodeRequest(std::string_view bytes) {
   return Malformed("request", "no known kind is set");
 }
 
-Result<Response> DecodeResponse(std::string_view bytes) {
+Result<Response> DecodeResponse(std::string frame) {
   qtx::Response message;
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return Malformed("response", "not a qtx.Response message");
-  }
+  if (!Parse(std::move(frame), message)) return Malformed("response", "not a qtx.Response message");
   switch (message.kind_case()) {
     case qtx::Response::kError:
-      return Response(FromMessage(message.error()));
+      return FromMessage(message.error());
     case qtx::Response::kDescribe:
-      return Response(FromMessage(message.describe()));
+      return FromMessage(message.describe());
     case qtx::Response::kPrepare:
       return Response(PrepareResponse{message.prepare().handle()});
     case qtx::Response::kRun: {
-      QTX_ASSIGN_OR_RETURN(auto outputs,
-                           FromMessages(message.run().outputs(), "response.run.outputs"));
+      QTX_ASSIGN_OR_RETURN(auto outputs, FromMessages(*message.mutable_run()->mutable_outputs(),
+                                                      "response.run.outputs"));
       const auto& seconds = message.run().seconds();
       QTX_RETURN_IF_ERROR(CheckSeconds({seconds.data(), static_cast<std::size_t>(seconds.size())}));
       return Response(RunResponse{std::move(outputs), {seconds.begin(), seconds.end()}});

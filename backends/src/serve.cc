@@ -67,8 +67,8 @@ class Session {
   std::uint64_t next_ = 1;
 };
 
-Response Answer(Session& session, std::string_view frame) {
-  const auto request = DecodeRequest(frame);
+Response Answer(Session& session, std::string frame) {
+  const auto request = DecodeRequest(std::move(frame));
   if (!request.has_value()) return request.error();  // the frame was sound, so the stream goes on
   return std::visit(session, *request);
 }
@@ -78,14 +78,14 @@ Response Answer(Session& session, std::string_view frame) {
 int Serve(Backend& backend, int in_fd, int out_fd) {
   Session session(backend);
   while (true) {
-    const auto frame = ReadFrame(in_fd);
+    auto frame = ReadFrame(in_fd);
     if (!frame.has_value()) {
       // Where the next frame would start is unknown: say why, then stop.
       (void)WriteFrame(out_fd, Encode(Response(frame.error())));
       return kMalformed;
     }
     if (!frame->has_value()) return kDone;
-    const auto sent = WriteFrame(out_fd, Encode(Answer(session, **frame)));
+    const auto sent = WriteFrame(out_fd, Encode(Answer(session, *std::move(*frame))));
     if (sent.has_value()) continue;
     if (sent.error().code != ErrorCode::kTooLarge) return kMalformed;
     if (!WriteFrame(out_fd, Encode(Response(sent.error()))).has_value()) return kMalformed;

@@ -73,6 +73,30 @@ TEST(Protocol, CarriesEveryResponse) {
       *DecodeResponse(Encode(Response(ReleaseResponse{})))));
 }
 
+// A name has at most 256 bytes, other texts 65,536, and arithmetics are 1 to 64.
+// Source: backend_protocol.S7.
+TEST(Protocol, BoundsTexts) {
+  const auto described = [](Description description) {
+    const auto decoded = DecodeResponse(Encode(Response(std::move(description))));
+    return decoded.has_value() ? "" : decoded.error().Text();
+  };
+  const auto texts = [](std::size_t size) { return std::string(size, 'a'); };
+  EXPECT_EQ(described({texts(256), texts(65536), {texts(256)}, texts(65536)}), "");
+  EXPECT_EQ(described({texts(257), "1", {"exact"}, ""}),
+            "response.describe.name: found 257 bytes, expected at most 256");
+  EXPECT_EQ(described({"b", texts(65537), {"exact"}, ""}),
+            "response.describe.version: found 65537 bytes, expected at most 65536");
+  EXPECT_EQ(described({"b", "1", {"exact", texts(257)}, ""}),
+            "response.describe.arithmetics: found 257 bytes, expected at most 256");
+  const std::string counted = " arithmetics, expected a name and 1 to 64 of them";
+  EXPECT_EQ(described({"b", "1", {}, ""}), "response.describe: found 0" + counted);
+  EXPECT_EQ(described({"b", "1", std::vector<std::string>(65, "exact"), ""}),
+            "response.describe: found 65" + counted);
+  const auto refused =
+      DecodeResponse(Encode(Response(Error{ErrorCode::kInvalid, "", texts(65537)})));
+  EXPECT_EQ(refused.error().Text(), "response.error: found 65537 bytes, expected at most 65536");
+}
+
 // Source: backend_protocol.S22.
 TEST(Protocol, CarriesRepetitionsAndTheirSeconds) {
   const auto run = DecodeRequest(Encode(Request(RunRequest{7, {}, 3})));

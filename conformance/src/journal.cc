@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "digest.h"
+#include "json_fields.h"
 #include "model_builder.h"
 #include "qtx/format/model.h"
 #include "report_json.h"
@@ -18,7 +19,8 @@
 namespace qtx::conformance {
 namespace {
 
-constexpr std::int64_t kMaxJournalBytes = std::int64_t{1} << 30;
+constexpr std::size_t kMaxLineBytes = std::size_t{1} << 26;
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 
 void AddTolerance(const Case& c, Digest& digest) {
   digest.Add(c.ulp.value_or(-1));
@@ -93,15 +95,13 @@ struct Entry {
 Result<Entry> ParseEntry(std::string_view line, const std::string& where) {
   rapidjson::Document document;
   QTX_RETURN_IF_ERROR(ParseJson(line, where, document));
-  const Error foreign{ErrorCode::kInvalid, where, "expected a result with its key"};
-  if (!document.IsObject()) return foreign;
-  const auto key = document.FindMember("key");
-  const auto result = document.FindMember("result");
-  if (key == document.MemberEnd() || result == document.MemberEnd() || !key->value.IsString()) {
-    return foreign;
-  }
-  QTX_ASSIGN_OR_RETURN(CaseResult read, ReadCase(result->value, where));
-  return Entry{key->value.GetString(), std::move(read)};
+  JsonFields fields(document, where);
+  std::string key = fields.Text("key");
+  const rapidjson::Value* const result = fields.Find("result");
+  if (key.empty() || result == nullptr) fields.Refuse("key", "a key with its result");
+  QTX_RETURN_IF_ERROR(fields.Finish());
+  QTX_ASSIGN_OR_RETURN(CaseResult read, ReadCase(*result, where));
+  return Entry{std::move(key), std::move(read)};
 }
 
 }  // namespace
@@ -118,25 +118,44 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
   return journal;
 }
 
+// Adds bytes of the file to `text`; false at its end.
+Result<bool> Journal::ReadMore(std::string& text) const {
+  const std::size_t before = text.size();
+  text.resize(before + kChunkBytes);
+  ssize_t count = -1;
+  do {
+    count = read(file_.value(), text.data() + before, kChunkBytes);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return SystemError(path_);
+  text.resize(before + static_cast<std::size_t>(count));
+  return count > 0;
+}
+
 Result<void> Journal::Read() {
-  QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(path_, kMaxJournalBytes));
-  std::size_t begin = 0;
-  for (std::int64_t number = 1;; ++number) {
-    const std::size_t end = text.find('\n', begin);
-    if (end == std::string::npos) break;
-    QTX_ASSIGN_OR_RETURN(Entry entry, ParseEntry(std::string_view(text).substr(begin, end - begin),
-                                                 path_ + ":" + std::to_string(number)));
-    results_.insert_or_assign(std::move(entry.key), std::move(entry.result));
-    begin = end + 1;
+  std::string text;  // from the beginning of a line
+  off_t begin = 0;   // of that line, in the file
+  std::int64_t number = 1;
+  for (bool more = true; more;) {
+    QTX_ASSIGN_OR_RETURN(more, ReadMore(text));
+    std::size_t done = 0;
+    for (std::size_t end = 0; (end = text.find('\n', done)) != std::string::npos; done = end + 1) {
+      QTX_ASSIGN_OR_RETURN(Entry entry, ParseEntry(std::string_view(text).substr(done, end - done),
+                                                   path_ + ":" + std::to_string(number++)));
+      results_.insert_or_assign(std::move(entry.key), std::move(entry.result));
+    }
+    text.erase(0, done);
+    begin += static_cast<off_t>(done);
+    if (text.size() <= kMaxLineBytes) continue;
+    return Error{
+        ErrorCode::kTooLarge, path_ + ":" + std::to_string(number),
+        "found a line of more than " + std::to_string(kMaxLineBytes) + " bytes, expected fewer"};
   }
-  if (begin == text.size()) return {};
+  if (text.empty()) return {};
   // Drops a line that was incomplete when the run was killed, unless the file is not a journal.
-  if (!text.substr(begin).starts_with(
-          std::string_view("{\"key\":\"")
-              .substr(0, std::min<std::size_t>(text.size() - begin, 8)))) {
+  constexpr std::string_view kBegin = "{\"key\":\"";
+  if (!text.starts_with(kBegin.substr(0, text.size())))
     return Error{ErrorCode::kInvalid, path_, "is no journal"};
-  }
-  if (ftruncate(file_.value(), static_cast<off_t>(begin)) != 0) return SystemError(path_);
+  if (ftruncate(file_.value(), begin) != 0) return SystemError(path_);
   return {};
 }
 

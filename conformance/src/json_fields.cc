@@ -1,21 +1,40 @@
 #include "json_fields.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace qtx::conformance {
 
 JsonFields::JsonFields(const rapidjson::Value& json, std::string where)
     : json_(json), where_(std::move(where)) {
-  if (!json_.IsObject()) error_ = {ErrorCode::kInvalid, where_, "expected an object"};
+  if (!json_.IsObject()) error_ = {ErrorCode::kInvalid, where_, "found no object, expected one"};
 }
 
-Result<void> JsonFields::status() const {
+Result<void> JsonFields::Finish() {
   if (!error_.message.empty()) return error_;
+  std::vector<bool> seen(asked_.size());
+  for (const auto& member : json_.GetObject()) {
+    const std::string_view key(member.name.GetString(), member.name.GetStringLength());
+    const auto at = static_cast<std::size_t>(std::ranges::find(asked_, key) - asked_.begin());
+    if (at == asked_.size()) {
+      std::string known;
+      for (const std::string& name : asked_) known += (known.empty() ? "" : ", ") + name;
+      return Error{
+          ErrorCode::kInvalid, where_,
+          "found unknown key '" + std::string(key.substr(0, 80)) + "', expected one of " + known};
+    }
+    if (seen[at]) {
+      return Error{ErrorCode::kInvalid, where_,
+                   "found key '" + std::string(key) + "' twice, expected it once"};
+    }
+    seen[at] = true;
+  }
   return {};
 }
 
 const rapidjson::Value* JsonFields::Find(const char* key) {
   if (!error_.message.empty()) return nullptr;
+  asked_.emplace_back(key);
   const auto member = json_.FindMember(key);
   return member == json_.MemberEnd() ? nullptr : &member->value;
 }

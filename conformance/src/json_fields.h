@@ -13,13 +13,15 @@
 namespace qtx::conformance {
 
 /// Reads the members of one object. After the first member of a wrong type everything reads as
-/// absent, so that callers check status() once, at the end.
+/// absent, so that callers call Finish() once, at the end.
 class JsonFields {
  public:
   /// REQUIRES: `json` is an object and outlives this.
   JsonFields(const rapidjson::Value& json, std::string where);
 
-  Result<void> status() const;
+  /// Errors: kInvalid for the first member of a wrong type, for one that was not asked for, and for
+  /// one that is given twice.
+  Result<void> Finish();
 
   /// nullptr when absent.
   const rapidjson::Value* Find(const char* key);
@@ -35,7 +37,7 @@ class JsonFields {
   void Array(const char* key, Each each) {
     const rapidjson::Value* const array = Typed(key, &rapidjson::Value::IsArray, "an array");
     if (array == nullptr) return;
-    for (rapidjson::SizeType i = 0; i < array->Size() && status().has_value(); ++i) {
+    for (rapidjson::SizeType i = 0; i < array->Size() && error_.message.empty(); ++i) {
       auto read = each((*array)[i], Place(key) + "[" + std::to_string(i) + "]");
       if (!read.has_value()) error_ = read.error();
     }
@@ -51,6 +53,7 @@ class JsonFields {
   const rapidjson::Value& json_;
   std::string where_;
   Error error_;
+  std::vector<std::string> asked_;  // keys
 };
 
 }  // namespace qtx::conformance

@@ -332,10 +332,11 @@ Result<bool> Process::HasFrame() {
     length_ = static_cast<std::size_t>(length);
   }
   if (!header_) return false;
-  if (received_.size() > *header_ && length_ > 0 && !options_.may_begin(received_[*header_])) {
-    Kill();
-    return Error{ErrorCode::kProtocol, "",
-                 "found bytes on its standard output that are not a frame" + ReceivedSoFar()};
+  if (received_.size() > *header_ && length_ > 0) {
+    if (auto sound = CheckLength(); !sound.has_value()) {
+      Kill();
+      return std::move(sound).error();
+    }
   }
   if (received_.size() < *header_ + length_) return false;
   if (received_.size() > *header_ + length_) {
@@ -347,9 +348,24 @@ Result<bool> Process::HasFrame() {
   return true;
 }
 
+// The first byte of a frame says what kind it is.
+Result<void> Process::CheckLength() const {
+  const std::int64_t most = options_.limit_of(received_[*header_]);
+  if (most == 0) {
+    return Error{ErrorCode::kProtocol, "",
+                 "found bytes on its standard output that are not a frame" + ReceivedSoFar()};
+  }
+  if (static_cast<std::int64_t>(length_) <= std::min(most, options_.frame_limit)) return {};
+  return Error{ErrorCode::kProtocol, "",
+               "found a frame of " + std::to_string(length_) + " bytes, expected at most " +
+                   std::to_string(std::min(most, options_.frame_limit)) +
+                   (most > options_.frame_limit ? "; --frame-limit raises it" : "")};
+}
+
+// Moves the frame to the front: a copy of it would double its memory.
 std::string Process::TakeFrame() {
-  std::string frame = received_.substr(*header_);
-  received_.clear();
+  std::string frame = std::exchange(received_, std::string());
+  frame.erase(0, *header_);
   header_.reset();
   return frame;
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "qtx/backend/protocol.h"
 #include "qtx/format/result.h"
 
 namespace qtx::conformance {
@@ -27,8 +28,9 @@ class Process {
 
   struct Options {
     std::int64_t memory_limit = 0;  // bytes of address space; 0: none
-    // True if a frame may begin with this byte; others are refused at once.
-    bool (*may_begin)(char first) = [](char) { return true; };
+    std::int64_t frame_limit = backend::kMaxFrameBytes;
+    // The most bytes of a frame that begins with `first`; 0: none does, refused at once.
+    std::int64_t (*limit_of)(char first) = [](char) { return backend::kMaxFrameBytes; };
   };
 
   /// Starts `words` (the program is looked up in PATH) in its own process group, with pipes as
@@ -64,6 +66,7 @@ class Process {
   bool Receive();  // false at end of file
   void ReceiveErrors();
   Result<bool> HasFrame();
+  Result<void> CheckLength() const;
   std::string TakeFrame();
   Error Ended();
   std::string WaitForExit(Clock::duration grace);

@@ -12,8 +12,7 @@
 namespace qtx::conformance {
 namespace {
 
-constexpr std::size_t kMaxText = 4096;       // length of a text from a backend
-constexpr std::size_t kMaxArithmetics = 64;  // in its description
+constexpr std::size_t kMaxText = 4096;  // length of a text from a backend
 // Starting may take long (emulators, ssh) and does not count for a case.
 constexpr Process::Clock::duration kLeastStartTime = std::chrono::seconds(10);
 
@@ -32,10 +31,12 @@ Error FromGuest(Error error) {
   return error;
 }
 
-// The first byte of a Response: the tag of its kind, fields 1 to 5 of proto/qtx/backend.proto.
-bool MayBeginResponse(char first) {
+// The first byte of a Response: the tag of its kind, fields 1 to 5 of proto/qtx/backend.proto, of
+// which 4 is Run, the only one with tensors.
+std::int64_t LimitOfResponse(char first) {
   const auto tag = static_cast<unsigned char>(first);
-  return (tag & 7U) == 2 && tag >> 3 >= 1 && tag >> 3 <= 5;
+  if ((tag & 7U) != 2 || tag >> 3 < 1 || tag >> 3 > 5) return 0;
+  return tag >> 3 == 4 ? backend::kMaxFrameBytes : backend::kMaxShortFrameBytes;
 }
 
 // The process, started on demand and restarted after a fault.
@@ -75,7 +76,7 @@ class Connection {
   Result<void> Connect() {
     if (process_ != nullptr) return {};
     reached_ = false;
-    const Process::Options options{options_.memory_limit, MayBeginResponse};
+    const Process::Options options{options_.memory_limit, options_.frame_limit, LimitOfResponse};
     QTX_ASSIGN_OR_RETURN(process_, Process::Start(words_, options));
     ++generation_;
     auto description = Exchange<backend::Description>(
@@ -112,7 +113,7 @@ class Connection {
   Result<Answer> Exchange(const backend::Request& request, Duration timeout) {
     auto frame = process_->Exchange(backend::Encode(request), timeout);
     if (!frame) return Drop(std::move(frame).error());
-    auto response = backend::DecodeResponse(*frame);
+    auto response = backend::DecodeResponse(*std::move(frame));
     if (!response) return Drop(std::move(response).error());
     if (auto* error = std::get_if<Error>(&*response)) return FromGuest(std::move(*error));
     if (auto* answer = std::get_if<Answer>(&*response)) return std::move(*answer);
@@ -194,14 +195,8 @@ class ProcessBackend : public IsolatedBackend {
   Result<backend::Description> Describe() override {
     QTX_RETURN_IF_ERROR(connection_.Connect());
     backend::Description description = connection_.description();
-    if (description.name.empty() || description.arithmetics.empty() ||
-        description.arithmetics.size() > kMaxArithmetics) {
-      return Error{ErrorCode::kProtocol, "describe", "expected a name and 1 to 64 arithmetics"};
-    }
-    description.name = Bounded(std::move(description.name));
     description.version = Bounded(std::move(description.version));
     description.device = Bounded(std::move(description.device));
-    for (std::string& name : description.arithmetics) name = Bounded(std::move(name));
     return description;
   }
 

@@ -84,10 +84,9 @@ std::string Summary(const Provenance& provenance) {
   if (provenance.date.empty()) return "";
   constexpr std::size_t kShortCommit = 12;
   const bool dirty = provenance.commit.ends_with("-dirty");
-  return Printable(fmt::format("qtx {} ({}{}), {}, {}, {} threads", provenance.version,
-                               provenance.commit.substr(0, kShortCommit), dirty ? "-dirty" : "",
-                               provenance.date, provenance.processor, provenance.threads),
-                   240);
+  return fmt::format("qtx {} ({}{}), {}, {}, {} threads", provenance.version,
+                     provenance.commit.substr(0, kShortCommit), dirty ? "-dirty" : "",
+                     provenance.date, provenance.processor, provenance.threads);
 }
 
 std::string SchemaOf(std::string_view name) { return fmt::format("qtx/{}/1", name); }

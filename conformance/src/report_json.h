@@ -25,7 +25,7 @@ void WriteTensor(JsonWriter& writer, std::string_view name, const format::Tensor
 Result<void> ParseJson(std::string_view json, const std::string& where,
                        rapidjson::Document& document);
 inline constexpr int kMaxJsonDepth = 16;
-inline constexpr std::int64_t kMaxJsonValues = std::int64_t{1} << 25;
+inline constexpr std::int64_t kMaxJsonValues = std::int64_t{1} << 24;
 
 /// The inverse of WriteProvenance; an absent key reads as empty or 0.  Errors: as ReadCase.
 Result<Provenance> ReadProvenance(const rapidjson::Value& json, const std::string& where);

@@ -169,7 +169,7 @@ Result<void> CheckSame(const std::vector<Report>& parts) {
     if (a == b || a.empty() || b.empty()) return {};
     return Error{
         ErrorCode::kInvalid, "shards",
-        fmt::format("found {} {} and {}, expected one", what, Printable(a, 64), Printable(b, 64))};
+        fmt::format("found {} {} and {}, expected one", what, a.substr(0, 64), b.substr(0, 64))};
   };
   for (const Report& part : parts) {
     if (part.shards == 1) continue;

@@ -130,9 +130,9 @@ Result<Quantization> ReadQuantization(const rapidjson::Value& json, const std::s
   if (const auto* const object = fields.Find("requantization")) {
     JsonFields inner(*object, where + ": requantization");
     q.requantization = {Int32s(inner, "multiplier"), Int32s(inner, "shift")};
-    QTX_RETURN_IF_ERROR(inner.status());
+    QTX_RETURN_IF_ERROR(inner.Finish());
   }
-  QTX_RETURN_IF_ERROR(fields.status());
+  QTX_RETURN_IF_ERROR(fields.Finish());
   return q;
 }
 
@@ -166,7 +166,7 @@ Result<Evidence::Value> ReadTensor(const rapidjson::Value& json, const std::stri
   tensor.dims = fields.Integers("dims");
   const std::string data = fields.Text("data");
   const auto* const quantization = fields.Find("quantization");
-  QTX_RETURN_IF_ERROR(fields.status());
+  QTX_RETURN_IF_ERROR(fields.Finish());
   if (!type) return Error{ErrorCode::kInvalid, where + ": elem_type", "expected a known type"};
   tensor.elem_type = *type;
   tensor.bytes.resize(data.size() / 2);

@@ -124,13 +124,27 @@ TEST(Process, KeepsTheEndOfTheErrorOutput) {
 }
 
 TEST(Process, RefusesWhatCannotBeginAFrameAtOnce) {
-  const auto process = Process::Start({"sh", "-c", "echo hello; sleep 100"},
-                                      {.may_begin = [](char first) { return first == 'x'; }});
+  const auto process =
+      Process::Start({"sh", "-c", "echo hello; sleep 100"},
+                     {.limit_of = [](char first) -> std::int64_t { return first == 'x'; }});
   ASSERT_TRUE(process.has_value());
   const auto answer = (*process)->Exchange("ask", 20s);
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, ErrorCode::kProtocol);
   EXPECT_THAT(answer.error().message, HasSubstr("beginning 'hello\\n'"));
+}
+
+// 2^20 + 1 is the varint 81 80 40. Neither this program nor the other writes the rest.
+TEST(Process, RefusesALongFrameByItsFirstByte) {
+  const auto process = Process::Start(
+      {"sh", "-c", "printf '\\201\\200\\100x'; sleep 100"},
+      {.frame_limit = 1 << 19, .limit_of = [](char) -> std::int64_t { return 1 << 20; }});
+  ASSERT_TRUE(process.has_value());
+  const auto answer = (*process)->Exchange("ask", 20s);
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().code, ErrorCode::kProtocol);
+  EXPECT_EQ(answer.error().message,
+            "found a frame of 1048577 bytes, expected at most 524288; --frame-limit raises it");
 }
 
 // Source: backend_protocol.S3.

@@ -105,7 +105,7 @@ TEST(ParseReport, NamesThePlaceOfWhatIsWrong) {
     EXPECT_NE(place, std::string::npos) << from;
     return Parsed(changed.replace(place, from.size(), to));
   };
-  EXPECT_EQ(Parsed("[]"), "r.json: expected an object");
+  EXPECT_EQ(Parsed("[]"), "r.json: found no object, expected one");
   EXPECT_THAT(Parsed("{"), HasSubstr("r.json: is no JSON"));
   EXPECT_EQ(Parsed("{}"), "r.json: backends: expected an array");
   EXPECT_EQ(with("\"outcome\":\"fail\"", "\"outcome\":\"odd\""),
@@ -115,6 +115,15 @@ TEST(ParseReport, NamesThePlaceOfWhatIsWrong) {
   EXPECT_EQ(with("\"seconds\":0.25", "\"seconds\":1e300"),
             "r.json: backends[0]: cases[0]: seconds: expected a time");
   EXPECT_EQ(with("\"selected\":5", "\"selected\":-5"), "r.json: selected: expected a count");
+  EXPECT_THAT(
+      with("\"selected\":5", "\"selectd\":5"),
+      HasSubstr("r.json: found unknown key 'selectd', expected one of suite, selected, "));
+  EXPECT_THAT(with("\"selected\":5", "\"selected\":5,\"selected\":6"),
+              HasSubstr("r.json: found key 'selected' twice"));
+  EXPECT_THAT(with("\"position\":7", "\"place\":7"),
+              HasSubstr("backends[0]: cases[0]: found unknown key 'place'"));
+  EXPECT_THAT(with("\"not_applicable\"", "\"skipped\""),
+              HasSubstr("backends[0]: counts: found unknown key 'skipped'"));
   EXPECT_THAT(with("{\"-1\":2,\"1\":1}", "{}"), HasSubstr("differences[0]: first"));
   EXPECT_THAT(with("{\"-1\":2,\"1\":1}", "{\"x\":2}"), HasSubstr("histogram: expected integers"));
   EXPECT_THAT(with("f107", "f10"), HasSubstr("inputs[0]: data: expected hexadecimal digits"));

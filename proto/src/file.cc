@@ -14,9 +14,12 @@
 #include <memory>
 #include <utility>
 
+#include "qtx/format/limits.h"
+
 namespace qtx::format {
 namespace {
 
+constexpr std::size_t kHead = std::size_t{1} << 16;     // bytes of a read
 constexpr std::int64_t kStep = std::int64_t{16} << 20;  // bytes between two calls of a progress
 
 Error Unreadable(const std::string& path) {
@@ -31,23 +34,35 @@ Result<void> CheckReadable(const std::string& path, const struct stat& status, s
   return Error{ErrorCode::kTooLarge, path, "expected at most " + std::to_string(limit) + " bytes"};
 }
 
+Result<void> CheckBeginning(std::string_view bytes, const std::string& path, CheckHead check) {
+  if (check == nullptr || bytes.empty()) return {};
+  const auto checked = check(bytes.substr(0, kHead));
+  return checked.has_value() ? checked : At(path, checked.error());
+}
+
 // A pipe has no size, so it is read until its end.
-Result<std::string> ReadAll(int descriptor, const std::string& path, std::int64_t limit) {
+Result<std::string> ReadAll(int descriptor, const std::string& path, std::int64_t limit,
+                            CheckHead check) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return Unreadable(path);
   QTX_RETURN_IF_ERROR(CheckReadable(path, status, limit));
+  if (S_ISCHR(status.st_mode)) limit = std::min(limit, kMaxDeviceBytes);
   std::string bytes;
   try {
     bytes.reserve(static_cast<std::size_t>(status.st_size));
   } catch (const std::bad_alloc&) {
     return NoMemoryFor(status.st_size, path);
   }
-  const auto buffer = std::make_unique<char[]>(std::size_t{1} << 16);
+  const auto buffer = std::make_unique<char[]>(kHead);
   for (;;) {
-    const ssize_t count = read(descriptor, buffer.get(), std::size_t{1} << 16);
+    const ssize_t count = read(descriptor, buffer.get(), kHead);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return Unreadable(path);
     if (count == 0) return bytes;
+    if (bytes.empty()) {
+      const std::string_view first(buffer.get(), static_cast<std::size_t>(count));
+      QTX_RETURN_IF_ERROR(CheckBeginning(first, path, check));
+    }
     bytes.append(buffer.get(), static_cast<std::size_t>(count));
     if (static_cast<std::int64_t>(bytes.size()) <= limit) continue;
     return Error{ErrorCode::kTooLarge, path,
@@ -248,20 +263,20 @@ Result<void> ReadRange(const FileRange& range, std::int64_t at, std::span<std::b
   return {};
 }
 
-Result<std::string> ReadFile(const std::string& path, std::int64_t limit) {
-  if (path == "-") return ReadAll(STDIN_FILENO, "stdin", limit);
+Result<std::string> ReadFile(const std::string& path, std::int64_t limit, CheckHead check) {
+  if (path == "-") return ReadAll(STDIN_FILENO, "stdin", limit, check);
   const Descriptor source(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (source.value() < 0) return Unreadable(path);
-  return ReadAll(source.value(), path, limit);
+  return ReadAll(source.value(), path, limit, check);
 }
 
-Result<FileBytes> FileBytes::Open(const std::string& path, std::int64_t limit) {
+Result<FileBytes> FileBytes::Open(const std::string& path, std::int64_t limit, CheckHead check) {
   FileBytes bytes;
   struct stat status {};
   const bool large = path != "-" && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
                      status.st_size > kMapped;
   if (!large) {
-    QTX_ASSIGN_OR_RETURN(bytes.read_, ReadFile(path, limit));
+    QTX_ASSIGN_OR_RETURN(bytes.read_, ReadFile(path, limit, check));
     return bytes;
   }
   QTX_RETURN_IF_ERROR(CheckReadable(path, status, limit));
@@ -272,6 +287,7 @@ Result<FileBytes> FileBytes::Open(const std::string& path, std::int64_t limit) {
   if (data == MAP_FAILED)
     return errno == ENOMEM ? NoMemoryFor(status.st_size, path) : Unreadable(path);
   bytes.mapped_ = {static_cast<const char*>(data), size};
+  QTX_RETURN_IF_ERROR(CheckBeginning(bytes.mapped_, path, check));
   return bytes;
 }
 

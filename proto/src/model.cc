@@ -230,13 +230,18 @@ const TensorData* ModelView::FindInitializer(std::string_view name) const {
 }
 
 Result<Model> Model::Load(const std::string& path) {
-  QTX_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(path, kMaxModelBytes - 1));
+  QTX_ASSIGN_OR_RETURN(const FileBytes bytes,
+                       FileBytes::Open(path, kMaxModelBytes - 1, wire::CheckModelHead));
   return Load(bytes, path);
 }
 
 Result<Model> Model::Load(const FileBytes& bytes, const std::string& path) {
-  const wire::Skeleton skeleton =
-      bytes.mapped() ? wire::LeaveOutLargeData(bytes.view(), path) : wire::Skeleton();
+  wire::Skeleton skeleton;
+  if (bytes.mapped()) {
+    auto found = wire::LeaveOutLargeData(bytes.view(), path);
+    if (!found.has_value()) return At(path, found.error());
+    skeleton = *std::move(found);
+  }
   QTX_ASSIGN_OR_RETURN(Model model, Parse(bytes.mapped() ? skeleton.bytes : bytes.view(), path));
   for (std::size_t i = 0; i < skeleton.raw.size(); ++i)
     model.graph.initializers[i].raw_data = skeleton.raw[i];

@@ -3,6 +3,9 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <utility>
+
+#include "qtx/format/limits.h"
 
 namespace qtx::format {
 namespace {
@@ -25,43 +28,98 @@ constexpr std::array kDescrs = {
 
 Error Bad(const std::string& message) { return {ErrorCode::kInvalid, "npy header", message}; }
 
-// What follows `key` in the header's dictionary literal, blanks skipped.
-Result<std::string_view> After(std::string_view header, std::string_view key) {
-  std::size_t at = header.find("'" + std::string(key) + "'");
-  if (at == std::string_view::npos) at = header.find("\"" + std::string(key) + "\"");
-  if (at == std::string_view::npos) return Bad("expected the key '" + std::string(key) + "'");
-  std::string_view rest = header.substr(at + key.size() + 2);
-  rest.remove_prefix(std::min(rest.find_first_not_of(" :"), rest.size()));
-  return rest;
-}
+// A header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, a literal of Python. Like
+// NumPy it has these keys and no others, each once.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
 
-Result<ElementType> ParseDescr(std::string_view header) {
-  QTX_ASSIGN_OR_RETURN(const std::string_view rest, After(header, "descr"));
-  const std::string_view text = rest.size() < 4 ? "" : rest.substr(1, 3);
-  for (const Descr& descr : kDescrs) {
-    if (text == descr.text) return descr.type;
+  Result<NpyHeader> Read() {
+    NpyHeader header;
+    if (!Take('{')) return Bad("expected a dictionary");
+    bool fortran = false;
+    while (!Take('}')) {
+      const std::string_view key = Quoted();
+      bool* const seen = key == "descr" ? &descr_ : key == "shape" ? &shape_ : &order_;
+      if (key.empty() || (seen == &order_ && key != "fortran_order"))
+        return Bad("found '" + std::string(key.empty() ? rest_ : key).substr(0, 40) +
+                   "', expected one of the keys descr, fortran_order and shape");
+      if (std::exchange(*seen, true)) return Bad("found '" + std::string(key) + "' twice");
+      if (!Take(':')) return Bad("expected a colon after '" + std::string(key) + "'");
+      if (seen == &descr_) {
+        QTX_ASSIGN_OR_RETURN(header.elem_type, Descriptor());
+      } else if (seen == &shape_) {
+        QTX_ASSIGN_OR_RETURN(header.dims, Shape());
+      } else {
+        QTX_ASSIGN_OR_RETURN(fortran, Order());
+      }
+      if (!Take(',') && !rest_.starts_with('}')) return Bad("expected a comma");
+    }
+    if (!descr_ || !order_ || !shape_)
+      return Bad("expected the keys descr, fortran_order and shape");
+    if (rest_.find_first_not_of(" \n") != rest_.npos) return Bad("found text after the dictionary");
+    if (fortran && header.dims.size() > 1) return Bad("found Fortran order, expected C order");
+    return header;
   }
-  if (text.starts_with('>')) return Bad("found big-endian elements, expected little-endian");
-  return Error{ErrorCode::kUnsupported, "npy header",
-               "found elements " + std::string(rest.substr(0, 12)) +
-                   ", expected bool, an integer or a float type"};
-}
 
-Result<Dims> ParseShape(std::string_view header) {
-  QTX_ASSIGN_OR_RETURN(std::string_view rest, After(header, "shape"));
-  if (!rest.starts_with('(')) return Bad("expected a tuple for 'shape'");
-  rest.remove_prefix(1);
-  Dims dims;
-  while (true) {
-    rest.remove_prefix(std::min(rest.find_first_not_of(" ,"), rest.size()));
-    if (rest.starts_with(')')) return dims;
-    std::int64_t dim = 0;
-    const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), dim);
-    if (code != std::errc() || dim < 0) return Bad("expected non-negative numbers in 'shape'");
-    dims.push_back(dim);
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+ private:
+  void SkipBlanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size())); }
+  bool Take(char c) {
+    SkipBlanks();
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    SkipBlanks();
+    return true;
   }
-}
+  // The text between quotes; empty where there is none.
+  std::string_view Quoted() {
+    SkipBlanks();
+    const char quote = rest_.empty() ? '\0' : rest_[0];
+    const std::size_t end = rest_.find(quote, 1);
+    if ((quote != '\'' && quote != '"') || end == rest_.npos) return {};
+    const std::string_view text = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+  Result<ElementType> Descriptor() {
+    const std::string_view before = rest_;
+    const std::string_view text = Quoted();
+    for (const Descr& descr : kDescrs) {
+      if (text == descr.text) return descr.type;
+    }
+    if (text.starts_with('>')) return Bad("found big-endian elements, expected little-endian");
+    return Error{ErrorCode::kUnsupported, "npy header",
+                 "found elements " + std::string(before.substr(0, 12)) +
+                     ", expected bool, an integer or a float type"};
+  }
+  Result<bool> Order() {
+    for (const std::string_view word : {"False", "True"}) {
+      if (!rest_.starts_with(word)) continue;
+      rest_.remove_prefix(word.size());
+      SkipBlanks();
+      return word == "True";
+    }
+    return Bad("expected True or False for 'fortran_order'");
+  }
+  Result<Dims> Shape() {
+    if (!Take('(')) return Bad("expected a tuple for 'shape'");
+    Dims dims;
+    while (!Take(')')) {
+      std::int64_t dim = 0;
+      const auto [end, code] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), dim);
+      if (code != std::errc() || dim < 0) return Bad("expected non-negative numbers in 'shape'");
+      if (dims.size() == kMaxRank)
+        return Bad("found more than " + std::to_string(kMaxRank) + " dimensions in 'shape'");
+      dims.push_back(dim);
+      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      if (!Take(',') && !rest_.starts_with(')')) return Bad("expected a comma in 'shape'");
+    }
+    return dims;
+  }
+
+  std::string_view rest_;
+  bool descr_ = false, order_ = false, shape_ = false;  // which keys were there
+};
 
 struct NpyLayout {
   std::string_view header, elements;
@@ -114,13 +172,7 @@ Result<Tensor> Widen(const Tensor& tensor) {
 
 Result<NpyHeader> ParseNpyHeader(std::string_view bytes) {
   QTX_ASSIGN_OR_RETURN(const NpyLayout layout, Split(bytes));
-  NpyHeader header;
-  QTX_ASSIGN_OR_RETURN(header.elem_type, ParseDescr(layout.header));
-  QTX_ASSIGN_OR_RETURN(const std::string_view order, After(layout.header, "fortran_order"));
-  QTX_ASSIGN_OR_RETURN(header.dims, ParseShape(layout.header));
-  if (!order.starts_with("False") && header.dims.size() > 1) {
-    return Bad("found Fortran order, expected C order");
-  }
+  QTX_ASSIGN_OR_RETURN(NpyHeader header, Reader(layout.header).Read());
   header.size = static_cast<std::int64_t>(bytes.size() - layout.elements.size());
   return header;
 }

@@ -25,6 +25,10 @@ constexpr std::uint32_t kInitializer = Tag(5, WireFormatLite::WIRETYPE_LENGTH_DE
 constexpr std::uint32_t kRawData = Tag(9, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 constexpr std::uint32_t kDataLocation = Tag(14, WireFormatLite::WIRETYPE_VARINT);
 
+Error NoModel() {
+  return {ErrorCode::kInvalid, "", "expected an ONNX model (a serialised ModelProto)"};
+}
+
 struct Field {
   std::uint32_t tag = 0;
   std::string_view whole, payload;  // with tag and length, without
@@ -183,10 +187,21 @@ Pieces GraphPieces(std::string_view message, const std::vector<TensorData>& init
 
 }  // namespace
 
-Skeleton LeaveOutLargeData(std::string_view bytes, const std::string& path) {
+Result<Skeleton> LeaveOutLargeData(std::string_view bytes, const std::string& path) {
   Skeleton skeleton;
   if (Extraction(bytes, path).Run(skeleton)) return skeleton;
-  return {std::string(bytes), {}};
+  return NoModel();
+}
+
+Result<void> CheckModelHead(std::string_view head) {
+  CodedInputStream input(reinterpret_cast<const std::uint8_t*>(head.data()),
+                         static_cast<int>(head.size()));
+  const std::uint32_t tag = input.ReadTag();
+  const std::uint32_t type = tag & 7U;
+  if (tag >> 3U != 0 && (type <= WireFormatLite::WIRETYPE_LENGTH_DELIMITED ||
+                         type == WireFormatLite::WIRETYPE_FIXED32))
+    return {};
+  return NoModel();
 }
 
 Result<std::vector<Piece>> PutBackLargeData(std::string skeleton, const Graph& graph) {

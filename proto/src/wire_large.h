@@ -16,8 +16,12 @@ struct Skeleton {
   std::string bytes;                          // a ModelProto; an empty raw_data for each left out
   std::vector<std::optional<FileRange>> raw;  // of each initializer
 };
-/// `bytes` are the file at `path`. What is malformed is left to the parser.
-Skeleton LeaveOutLargeData(std::string_view bytes, const std::string& path);
+/// `bytes` are the file at `path`. What is malformed below the model is left to the parser.
+/// Errors: kInvalid.
+Result<Skeleton> LeaveOutLargeData(std::string_view bytes, const std::string& path);
+
+/// Errors: kInvalid where no ModelProto begins so.
+Result<void> CheckModelHead(std::string_view head);
 
 /// The bytes of a model of which `skeleton` is the serialised form and `graph` has the ranges.
 /// Errors: kTooLarge past kMaxModelBytes.

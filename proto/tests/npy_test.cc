@@ -56,6 +56,17 @@ TEST(Npy, RefusesWhatIsNotThatShape) {
       {Npy("{'descr': '|i1', 'fortran_order': False, 'shape': (99999999999, 99999999999), }", "1"),
        "at most"},
       {Npy("{'descr': '|i1'}", ""), "fortran_order"},
+      {Npy("{'descr': '|i1', 'order': False, 'shape': (1,), }", "1"),
+       "found 'order', expected one"},
+      {Npy("{'descr': '|i1', 'descr': '|u1', 'fortran_order': False, 'shape': (1,), }", "1"),
+       "found 'descr' twice"},
+      {Npy("{'descr': '|i1', 'fortran_order': 0, 'shape': (1,), }", "1"), "True or False"},
+      {Npy("{'descr': '|i1', 'fortran_order': False, 'shape': (1 2), }", "1"), "comma in 'shape'"},
+      {Npy("{'descr': '|i1', 'fortran_order': False, 'shape': (1,), } x", "1"), "text after"},
+      {Npy("['descr']", "1"), "expected a dictionary"},
+      {Npy("{'descr': '|i1', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+           "1"),
+       "more than 16 dimensions"},
   };
   for (const auto& [bytes, message] : bad) {
     const auto tensor = ParseNpy(bytes);

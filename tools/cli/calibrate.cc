@@ -193,7 +193,7 @@ int Measure(const CalibrateOptions& options) {
   const auto planned =
       std::max<std::int64_t>(1, ((*samples)->size() - 1) / library->shard_count + 1);
   const auto inside = std::max<std::int64_t>(1, library->threads / planned);
-  const auto execution = FloatExecution::Prepare(*model, static_cast<int>(inside));
+  auto execution = FloatExecution::Prepare(*model, static_cast<int>(inside));
   if (!execution.has_value()) return Fail(At(options.inputs[0], execution.error()));
   library->executor = execution->name();
   Result<calibrate::Calibration> done = calibrate::Calibration();
@@ -202,6 +202,7 @@ int Measure(const CalibrateOptions& options) {
     library->progress = [&progress](const calibrate::Progress& now) { progress.Set(now); };
     done = calibrate::Calibrate(*model, **samples, execution->make(), *library);
   }
+  execution = Error{};  // its memory is needed to save the model
   if (!done.has_value()) return Fail(done.error());
   if (const auto saved = done->model.Save(options.output); !saved.has_value()) {
     return Fail(saved.error());

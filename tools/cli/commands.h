@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "qtx/conformance/runner.h"
 #include "qtx/format/result.h"
 
 namespace qtx::cli {
@@ -75,6 +76,7 @@ struct RunOptions {
   std::string arithmetic = "exact";
   std::vector<std::string> node_arithmetics;  // NODE=NAME
   std::string backend = "reference";
+  std::int64_t frame_limit_mib = conformance::kFrameBytes >> 20;
   std::vector<std::string> features;  // as of CheckOptions; reference only
   bool counters = false;              // of the reference, on stderr
   bool json = false;
@@ -129,6 +131,7 @@ struct ValidateOptions {
   int jobs = 0;       // 0: as many as cores
   double timeout_seconds = 60;
   std::int64_t memory_limit_mib = 0;  // 0: none
+  std::int64_t frame_limit_mib = conformance::kFrameBytes >> 20;
   bool isolate = false;
   std::vector<std::string> features;  // as of CheckOptions: what cases are held to
   std::string json, junit, html, expected_failures, resume;

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "feature_option.h"
 #include "provenance.h"
+#include "qtx/backend/protocol.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/print.h"
@@ -148,6 +149,14 @@ void AddDiff(CLI::App& app, DiffOptions& options) {
   command->add_flag("--json", options.json, "The result as JSON on stdout");
 }
 
+void AddFrameLimit(CLI::App* command, std::int64_t& mib) {
+  command
+      ->add_option("--frame-limit", mib,
+                   "MiB of the longest answer of a backend in a process of its own")
+      ->check(CLI::Range(std::int64_t{1}, backend::kMaxFrameBytes >> 20))
+      ->capture_default_str();
+}
+
 void AddRun(CLI::App& app, RunOptions& options) {
   auto* command = app.add_subcommand("run", "Run a model on a backend");
   command->add_option("model", options.model, "A model in the extended form, or QDQ ONNX")
@@ -164,6 +173,7 @@ void AddRun(CLI::App& app, RunOptions& options) {
                       "NODE=NAME: another arithmetic for one node (reference only; repeatable)");
   command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
       ->capture_default_str();
+  AddFrameLimit(command, options.frame_limit_mib);
   AddFeature(command, options.features);
   command->add_flag(
       "--counters", options.counters,
@@ -247,6 +257,7 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
       ->add_option("--memory-limit", options.memory_limit_mib,
                    "MiB of address space for each backend's process; implies --isolate")
       ->check(CLI::Range(1, 1 << 24));
+  AddFrameLimit(command, options.frame_limit_mib);
   command->add_flag("--isolate", options.isolate,
                     "Run built-in backends in processes of their own, too");
   auto* resume =

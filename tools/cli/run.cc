@@ -68,7 +68,9 @@ Result<RunOutcome> RunReference(const format::Model& model, const std::vector<Te
 
 Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
                          const RunOptions& options) {
-  QTX_ASSIGN_OR_RETURN(const auto source, FindBackend(options.backend));
+  QTX_ASSIGN_OR_RETURN(
+      const auto source,
+      FindBackend(options.backend, {.process = {.frame_limit = options.frame_limit_mib << 20}}));
   const auto backend = source.make();
   if (!backend.has_value()) return OfRequest(options.backend, options.model, backend.error());
   const auto description = (*backend)->Describe();

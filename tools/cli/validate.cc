@@ -66,6 +66,7 @@ Result<std::vector<BackendSource>> ChooseBackends(const ValidateOptions& options
   access.process.timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_seconds * 1000));
   access.process.memory_limit = options.memory_limit_mib << 20;
+  access.process.frame_limit = options.frame_limit_mib << 20;
   access.features = FeaturesOf(options.features);
   access.isolate = options.isolate || options.memory_limit_mib > 0;
   std::vector<BackendSource> sources;

@@ -119,7 +119,7 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
   OpenSizes(model, run.observations);
   QTX_RETURN_IF_ERROR(SettleShapes(model, options, run.observations));
   QTX_RETURN_IF_ERROR(AddConstants(model, options, run.observations, result.left_out));
-  QTX_RETURN_IF_ERROR(Annotate(run.observations, result.model));
+  QTX_RETURN_IF_ERROR(Annotate(std::move(run.observations), result.model));
   SetCoverage(coverage, result.model);
   return result;
 }

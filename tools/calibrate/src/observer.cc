@@ -1,6 +1,7 @@
 #include "observer.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "qtx/format/annotation.h"
@@ -147,7 +148,16 @@ Observations Observer::Finish() const {
   return observations;
 }
 
-Result<void> Annotate(const Observations& observations, format::Model& model) {
+Observations Observer::Release() {
+  Observations observations;
+  for (auto at = entries_.begin(); at != entries_.end(); at = entries_.erase(at)) {
+    if (at->second.seen)
+      observations[at->first] = {at->second.shape, at->second.statistics.Finish()};
+  }
+  return observations;
+}
+
+Result<void> Annotate(Observations observations, format::Model& model) {
   format::Graph& graph = model.graph;
   std::map<std::string, std::size_t> position;  // in the graph's order
   for (const format::Node& node : graph.nodes) {
@@ -156,28 +166,34 @@ Result<void> Annotate(const Observations& observations, format::Model& model) {
   for (const auto& initializer : graph.initializers) {
     position.emplace(initializer.name, position.size());
   }
-  Observations rest = observations;
+  std::set<std::string> declared;
   for (auto* values : {&graph.inputs, &graph.outputs, &graph.values}) {
     for (format::ValueInfo& value : *values) {
+      position.emplace(value.name, position.size());
       if (!value.type || value.type->elem_type != format::ElementType::kFloat) continue;
       value.type->statistics.reset();
       const auto observation = observations.find(value.name);
       if (observation == observations.end()) continue;
+      // Copies: a value may be declared twice, as an output that is an input.
       value.type->shape = observation->second.shape;
       value.type->statistics = observation->second.statistics;
-      rest.erase(value.name);
+      declared.insert(value.name);
     }
   }
-  for (auto& [name, observation] : rest) {
-    format::ValueInfo value{.name = name, .type = format::TensorType()};
+  // A declaration is large, and so may be their number: room for all at once, and no second copy.
+  graph.values.reserve(graph.values.size() + observations.size() - declared.size());
+  for (auto at = observations.begin(); at != observations.end(); at = observations.erase(at)) {
+    if (declared.contains(at->first)) continue;
+    position.emplace(at->first, position.size());
+    format::ValueInfo& value = graph.values.emplace_back();
+    value.name = at->first;
+    value.type.emplace();
     value.type->elem_type = format::ElementType::kFloat;
-    value.type->shape = observation.shape;
-    value.type->statistics = std::move(observation.statistics);
-    graph.values.push_back(std::move(value));
+    value.type->shape = std::move(at->second.shape);
+    value.type->statistics = std::move(at->second.statistics);
   }
-  std::ranges::stable_sort(graph.values, {}, [&](const format::ValueInfo& value) {
-    const auto at = position.find(value.name);
-    return at == position.end() ? position.size() : at->second;
+  std::ranges::sort(graph.values, {}, [&](const format::ValueInfo& value) {
+    return position.find(value.name)->second;
   });
   for (auto& [key, text] : model.metadata) {
     if (key != format::kDigestKey) continue;

@@ -45,6 +45,8 @@ class Observer {
   Result<void> Merge(const Observations& observations);
   void Clear();
   Observations Finish() const;
+  /// The same, giving the memory of each value back as its observation is made.
+  Observations Release();
   const std::map<std::string, std::string>& left_out() const { return left_out_; }
 
  private:
@@ -66,7 +68,7 @@ class Observer {
 /// nodes, initializers, others. Replaces older statistics and updates the digest of annotations
 /// that lowering left.
 /// Errors: kTooLarge for annotations that cannot be serialised.
-Result<void> Annotate(const Observations& observations, format::Model& model);
+Result<void> Annotate(Observations observations, format::Model& model);
 
 /// The inverse of Annotate.
 Observations ObservationsOf(const format::Model& model);

@@ -1,5 +1,7 @@
 #include "run.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -217,9 +219,18 @@ Result<void> Run::Work() {
   return {};
 }
 
+// The allocator keeps a pool for each thread, of which all is free once the threads have ended.
+void ReturnFreeMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 RunResult Run::Finish() {
-  RunResult result{.observations = total_.Finish(), .progress = progress_};
+  ReturnFreeMemory();
+  RunResult result{.observations = total_.Release(), .progress = progress_};
   for (auto& [position, sample] : state_.skipped) result.skipped.push_back(sample);
+  ReturnFreeMemory();
   result.left_out = total_.left_out();
   for (const auto& [value, why] : state_.left_out) result.left_out.emplace(value, why);
   return result;

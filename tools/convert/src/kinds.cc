@@ -150,6 +150,13 @@ bool IsOfReader(std::string_view rule) {
   return rule == "graph.C4" || rule == "graph.C5" || rule == "graph.C6";
 }
 
+// No kind begins with zeros, which devices and holes give without end.
+Result<void> CheckBeginning(std::string_view head) {
+  constexpr std::size_t kZeros = 4096;
+  if (head.size() < kZeros || head.find_first_not_of('\0') < kZeros) return {};
+  return Error{ErrorCode::kInvalid, "", "found zeros, expected a model"};
+}
+
 Source FromFile(format::FileBytes file, const std::string& path) {
   Source source{.path = path, .file = std::move(file)};
   if (IsTflite(source)) return source;
@@ -188,7 +195,7 @@ Source FromBytes(std::string bytes, const std::string& path) {
 
 Result<Source> Open(const std::string& path, std::vector<std::string> with) {
   QTX_ASSIGN_OR_RETURN(format::FileBytes file,
-                       format::FileBytes::Open(path, format::kMaxModelBytes - 1));
+                       format::FileBytes::Open(path, format::kMaxModelBytes - 1, CheckBeginning));
   Source source = FromFile(std::move(file), path);
   source.with = std::move(with);
   if (source.onnx) {

@@ -56,6 +56,13 @@ class Reader : public YAML::EventHandler {
     }
   }
   void OnMapEnd() override {
+    // The keys of `match` say which nodes, all others what becomes of them.
+    const bool idle =
+        seen_.size() == seen_.count("match") + seen_.count("name") + seen_.count("op_type");
+    if (state_ == State::kRule && idle && !error) {
+      error = Error{ErrorCode::kInvalid, rules.back().place,
+                    "found a rule that sets nothing, expected " + std::string(kRuleKeys)};
+    }
     state_ = state_ == State::kMatch ? State::kRule : State::kList;
     key_.clear();
   }

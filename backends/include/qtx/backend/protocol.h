@@ -14,7 +14,11 @@
 
 namespace qtx::backend {
 
-inline constexpr std::int64_t kMaxFrameBytes = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMaxFrameBytes = std::int64_t{1} << 30;       // of any frame
+inline constexpr std::int64_t kMaxShortFrameBytes = std::int64_t{1} << 20;  // of all but Run's
+inline constexpr std::size_t kMaxNameBytes = 256;  // a backend's name, that of an arithmetic
+inline constexpr std::size_t kMaxTextBytes = std::size_t{1} << 16;  // any other text of a response
+inline constexpr int kMaxArithmetics = 64;                          // of a description
 
 struct DescribeRequest {};
 struct PrepareRequest {
@@ -50,9 +54,11 @@ Result<void> CheckTensor(const format::Tensor& tensor);
 std::string Encode(const Request& request);
 std::string Encode(const Response& response);
 /// Errors: kProtocol, saying what of the message is wrong. Tensors are validated: known type, sizes
-/// that fit, parameters that fit the dims.
-Result<Request> DecodeRequest(std::string_view bytes);
-Result<Response> DecodeResponse(std::string_view bytes);
+/// that fit, parameters that fit the dims. A frame's memory is given back as its message is made,
+/// so that a tensor is in memory twice, not three times.
+Result<Request> DecodeRequest(std::string frame);
+/// Errors: also kProtocol for an empty name, no arithmetic, and what passes the bounds above.
+Result<Response> DecodeResponse(std::string frame);
 
 /// Writes one frame. `deadline_ms` as below: a peer that does not read would block a pipe for ever.
 /// Errors: kIo (a peer that has gone is one, not SIGPIPE), kTooLarge, kTimeout.

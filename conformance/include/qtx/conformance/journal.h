@@ -38,6 +38,7 @@ class Journal {
   Journal(std::string path, format::FileLock lock, format::Descriptor file)
       : path_(std::move(path)), lock_(std::move(lock)), file_(std::move(file)) {}
   Result<void> Read();
+  Result<bool> ReadMore(std::string& text) const;
 
   std::string path_;
   format::FileLock lock_;

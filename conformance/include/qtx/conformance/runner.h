@@ -77,9 +77,13 @@ class IsolatedBackend : public backend::Backend {
   virtual bool Reached() const = 0;
 };
 
+/// The longest answer of a backend in another process, unless told otherwise.
+inline constexpr std::int64_t kFrameBytes = std::int64_t{1} << 28;
+
 struct ProcessOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(60);  // of a case: Prepare and Run
   std::int64_t memory_limit = 0;                                 // bytes of address space; 0: none
+  std::int64_t frame_limit = kFrameBytes;  // of an answer; at most backend::kMaxFrameBytes
 };
 
 /// A backend in a process of its own, started by the command `words` without a shell. A process

@@ -44,8 +44,13 @@ struct FileRange {
 /// `range`.
 Result<void> ReadRange(const FileRange& range, std::int64_t at, std::span<std::byte> to);
 
-/// Errors: kUnreadable, kTooLarge past `limit`, kMemory. "-" is stdin.
-Result<std::string> ReadFile(const std::string& path, std::int64_t limit);
+/// Looks at the first bytes of a file, at most 64 KiB; an error ends the reading.
+using CheckHead = Result<void> (*)(std::string_view head);
+
+/// Errors: kUnreadable, kMemory, kTooLarge past `limit`, for a device past kMaxDeviceBytes; those of
+/// `check`. "-" is stdin.
+Result<std::string> ReadFile(const std::string& path, std::int64_t limit,
+                             CheckHead check = nullptr);
 
 /// The bytes of a file: read into memory, or memory-mapped if the file is large.
 class FileBytes {
@@ -54,7 +59,8 @@ class FileBytes {
   static constexpr std::int64_t kMapped = std::int64_t{64} << 20;
 
   /// Errors: those of ReadFile.
-  static Result<FileBytes> Open(const std::string& path, std::int64_t limit);
+  static Result<FileBytes> Open(const std::string& path, std::int64_t limit,
+                                CheckHead check = nullptr);
   FileBytes() = default;
   explicit FileBytes(std::string bytes) : read_(std::move(bytes)) {}
   FileBytes(FileBytes&& other) noexcept;

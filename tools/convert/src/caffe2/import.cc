@@ -8,6 +8,7 @@
 #include "caffe2/net.h"
 #include "caffe2/ops.h"
 #include "caffe2/value_info.h"
+#include "errors.h"
 #include "ledger.h"
 #include "qtx/format/limits.h"
 
@@ -82,10 +83,24 @@ Result<Caffe2Files> ReadFiles(const Source& source) {
   return files;
 }
 
+std::set<std::string> ReadBlobs(const Caffe2Net& net) {
+  std::set<std::string> read(net.inputs.begin(), net.inputs.end());
+  for (const Caffe2Operator& op : net.operators) read.insert(op.inputs.begin(), op.inputs.end());
+  return read;
+}
+
+Result<void> CheckTypesAreOfInputs(const Caffe2Files& files) {
+  const std::set<std::string> read = ReadBlobs(files.predict);
+  for (const auto& [name, type] : files.types) {
+    if (!read.contains(name))
+      return Invalid("value_info '" + name + "'", "found no such input, expected one of the net");
+  }
+  return {};
+}
+
 // The outputs of a net that does not declare them: blobs written but never read.
 std::vector<std::string> UnreadBlobs(const Caffe2Net& net) {
-  std::set<std::string> read;
-  for (const Caffe2Operator& op : net.operators) read.insert(op.inputs.begin(), op.inputs.end());
+  const std::set<std::string> read = ReadBlobs(net);
   std::vector<std::string> unread;
   for (const Caffe2Operator& op : net.operators) {
     if (!op.outputs.empty() && !op.outputs[0].empty() && !read.contains(op.outputs[0]) &&
@@ -106,6 +121,7 @@ Result<void> Fill(const Caffe2Operator& op, Caffe2Builder& builder, std::int64_t
 }
 
 Result<Conversion> Convert(const Caffe2Files& files, const Options& options) {
+  QTX_RETURN_IF_ERROR(CheckTypesAreOfInputs(files));
   Ledger ledger(options);
   Caffe2Net net = files.predict;
   if (net.outputs.empty()) {

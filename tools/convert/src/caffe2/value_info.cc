@@ -1,11 +1,11 @@
 #include "caffe2/value_info.h"
 
 #include <rapidjson/document.h>
-#include <rapidjson/error/en.h>
 
 #include <cmath>
 
 #include "errors.h"
+#include "json_document.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::convert {
@@ -64,18 +64,14 @@ Result<format::Quantization> Caffe2Quantization(float scale, std::int64_t zero_p
 
 Result<std::map<std::string, format::TensorType>> ParseValueInfo(std::string_view json) {
   rapidjson::Document document;
-  document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
-  if (document.HasParseError()) {
-    return Invalid("byte " + std::to_string(document.GetErrorOffset()),
-                   rapidjson::GetParseError_En(document.GetParseError()));
-  }
-  if (!document.IsObject()) return Invalid("", "expected an object of inputs");
+  QTX_RETURN_IF_ERROR(ParseObject(json, document));
   std::map<std::string, format::TensorType> types;
   for (const auto& member : document.GetObject()) {
     const std::string name(member.name.GetString(), member.name.GetStringLength());
     auto type = TypeOf(member.value);
     if (!type.has_value()) return At("'" + name + "'", type.error());
-    types[name] = *std::move(type);
+    if (!types.emplace(name, *std::move(type)).second)
+      return Invalid("'" + name + "'", "is given twice, expected once");
   }
   return types;
 }

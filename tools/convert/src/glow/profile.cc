@@ -12,10 +12,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <istream>
 #include <numeric>
-#include <sstream>
+#include <set>
+#include <streambuf>
 #include <utility>
 
+#include "limits.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::convert::glow {
@@ -68,6 +71,7 @@ class Reader : public YAML::EventHandler {
   void OnMapStart(const Mark& mark, const std::string&, YAML::anchor_t,
                   YAML::EmitterStyle::value) override {
     if (error) return;
+    seen_.clear();
     if (state_ == State::kTop) {
       state_ = State::kHeader;
     } else if (state_ == State::kList) {
@@ -129,6 +133,7 @@ class Reader : public YAML::EventHandler {
                            : key == "NodeOutputName" || key == "Min" || key == "Max" ||
                                  key == "Histogram" || key == "Scale" || key == "Offset";
     if (!known) return Fail(mark, "found key '" + text.substr(0, 80) + "'");
+    if (!seen_.insert(key).second) return Fail(mark, "found key '" + key + "' twice");
     key_ = std::move(key);
   }
   void Header(const Mark& mark, const std::string& text) {
@@ -139,7 +144,6 @@ class Reader : public YAML::EventHandler {
   void Field(const Mark& mark, const std::string& text) {
     Entry& entry = profile.entries.back();
     if (key_ == "NodeOutputName") {
-      if (!entry.name.empty()) return Fail(mark, "found a second name");
       entry.name = text;
     } else if (key_ == "Offset") {
       entry.offset = Number<std::int32_t>(text);
@@ -176,7 +180,17 @@ class Reader : public YAML::EventHandler {
   }
 
   State state_ = State::kTop;
-  std::string key_;  // whose value comes next, its first letter a capital
+  std::string key_;             // whose value comes next, its first letter a capital
+  std::set<std::string> seen_;  // keys of the map
+};
+
+// The text as a stream, without a copy of it.
+class TextBuffer : public std::streambuf {
+ public:
+  explicit TextBuffer(std::string_view text) {
+    char* const begin = const_cast<char*>(text.data());  // a get area is never written
+    setg(begin, begin, begin + text.size());
+  }
 };
 
 // Writes every digit, unlike older writers; a binary32 has at most 149.
@@ -213,11 +227,11 @@ bool IsHash(std::string_view text) {
 }
 
 Result<Profile> ParseProfile(std::string_view text) {
-  if (text.size() > kMaxProfileBytes)
-    return Error{ErrorCode::kTooLarge, "", std::to_string(text.size()) + " bytes of profile"};
+  QTX_RETURN_IF_ERROR(CheckTextSize(text));
   Reader reader;
   try {
-    std::istringstream stream{std::string(text)};
+    TextBuffer buffer(text);
+    std::istream stream(&buffer);
     YAML::Parser parser(stream);
     while (!reader.error && parser.HandleNextDocument(reader)) {
     }

@@ -33,9 +33,8 @@ struct Profile {
   std::vector<Entry> entries;
 };
 
-/// Errors: kInvalid naming the line, kTooLarge past kMaxProfileBytes.
+/// Errors: kInvalid naming the line, kTooLarge past kMaxTextBytes.
 Result<Profile> ParseProfile(std::string_view text);
-inline constexpr std::size_t kMaxProfileBytes = std::size_t{1} << 28;
 
 /// "0x" and at most 16 hexadecimal digits.
 bool IsHash(std::string_view text);

@@ -1,7 +1,5 @@
 #include "ort/entries.h"
 
-#include <rapidjson/document.h>
-#include <rapidjson/error/en.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -10,6 +8,7 @@
 
 #include "errors.h"
 #include "qtx/format/json.h"
+#include "json_document.h"
 
 namespace qtx::convert::ort {
 namespace {
@@ -27,6 +26,10 @@ std::string Text(const Value& value) { return {value.GetString(), value.GetStrin
 
 // A number, an array of numbers, or either as {"data": ..., "CLS": "numpy.array"}.
 Result<std::vector<double>> Numbers(const Value& value, const char* field) {
+  if (value.IsObject()) {
+    const auto known = CheckMembers(value, {"data", "dtype", "CLS"});
+    if (!known.has_value()) return At(field, known.error());
+  }
   const Value* data = value.IsObject() ? Member(value, "data") : &value;
   if (data == nullptr) return Invalid(field, "found no data");
   if (data->IsNumber()) return std::vector<double>{data->GetDouble()};
@@ -85,6 +88,9 @@ Result<Entry> EntryOf(std::string name, const Value& value) {
     QTX_ASSIGN_OR_RETURN(entry.lowest, Numbers(value[0], "lowest"));
     QTX_ASSIGN_OR_RETURN(entry.highest, Numbers(value[1], "highest"));
   } else if (value.IsObject()) {
+    // onnxruntime itself refuses other fields of a TensorData.
+    QTX_RETURN_IF_ERROR(CheckMembers(
+        value, {"lowest", "highest", "avg", "std", "hist", "hist_edges", "bins", "CLS"}));
     QTX_RETURN_IF_ERROR(Read(value, "lowest", entry.lowest));
     QTX_RETURN_IF_ERROR(Read(value, "highest", entry.highest));
     QTX_RETURN_IF_ERROR(ReadOne(value, "avg", entry.mean));
@@ -163,19 +169,16 @@ void WriteEntry(const Entry& entry, Writer& writer) {
 
 Result<Calibration> ParseCalibration(std::string_view text) {
   rapidjson::Document document;
-  // Iterative: nesting does not use the stack. Python writes NaN and Infinity as such.
-  document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag |
-                 rapidjson::kParseNanAndInfFlag | rapidjson::kParseValidateEncodingFlag>(
-      text.data(), text.size());
-  if (document.HasParseError()) {
-    return Invalid("byte " + std::to_string(document.GetErrorOffset()),
-                   rapidjson::GetParseError_En(document.GetParseError()));
-  }
-  if (!document.IsObject()) return Invalid("expected an object");
+  QTX_RETURN_IF_ERROR(ParseObject(text, document));
   Calibration calibration;
-  QTX_ASSIGN_OR_RETURN(calibration.method, MethodOf(document));
   const Value* data = Member(document, "data");
-  if (data == nullptr) data = &document;
+  if (data == nullptr) {
+    data = &document;
+  } else {
+    QTX_RETURN_IF_ERROR(
+        CheckMembers(document, {"CLS", "data", "calibration_method", "smooth_quant"}));
+    QTX_ASSIGN_OR_RETURN(calibration.method, MethodOf(document));
+  }
   if (!data->IsObject()) return Invalid("data", "expected an object");
   for (const auto& member : data->GetObject()) {
     auto entry = EntryOf(Text(member.name), member.value);

@@ -2,11 +2,15 @@
 
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
 #include <rapidjson/prettywriter.h>
+#include <rapidjson/reader.h>
 #include <rapidjson/stringbuffer.h>
 
 #include <algorithm>
+#include <set>
 
+#include "limits.h"
 #include "table/text.h"
 
 namespace qtx::convert::table {
@@ -82,48 +86,162 @@ void WriteRecord(const Record& record, Writer& writer) {
   writer.EndObject();
 }
 
-std::optional<std::string> Scalar(const rapidjson::Value& value) {
-  if (!value.IsString()) return std::nullopt;  // numbers are parsed as strings
-  return std::string(value.GetString(), value.GetStringLength());
-}
+// What `qtx inspect --json` says beside the values.
+constexpr std::array<std::string_view, 7> kBesideValues = {
+    "ir_version", "producer", "opset_imports", "inputs", "outputs", "nodes", "findings"};
 
-std::optional<std::string> Joined(const rapidjson::Value& value) {
-  std::string text;
-  for (const auto& item : value.GetArray()) {
-    const auto scalar = Scalar(item);
-    if (!scalar) return std::nullopt;
-    text += (text.empty() ? "" : " ") + *scalar;
+// Takes the parser's events, so that only one record is in memory.
+class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
+ public:
+  explicit Handler(const RecordSink& take) : take_(take) {}
+
+  std::optional<Error> error;
+  bool complete() const { return seen_.contains("values"); }
+
+  // true, false and null, which no column has. Numbers are strings, by a flag of the parser.
+  bool Default() { return Beside() || Fail("found true, false or null"); }
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    return Scalar({text, size}) || Fail("found '" + std::string(text, std::min(size, 80U)) + "'");
   }
-  return text;
-}
-
-const rapidjson::Value* Member(const rapidjson::Value& object, std::string_view path) {
-  const rapidjson::Value* at = &object;
-  while (!path.empty()) {
-    if (!at->IsObject()) return nullptr;
-    const std::string key(path.substr(0, path.find('.')));
-    const auto found = at->FindMember(key.c_str());
-    if (found == at->MemberEnd()) return nullptr;
-    at = &found->value;
-    path.remove_prefix(std::min(key.size() + 1, path.size()));
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool copy) {
+    return String(text, size, copy);
   }
-  return at;
-}
-
-Result<Record> RecordIn(const rapidjson::Value& value) {
-  Record record;
-  for (const Column& column : Columns()) {
-    const rapidjson::Value* member = Member(value, column.key);
-    if (member == nullptr) continue;
-    auto cell = member->IsArray() && column.list ? Joined(*member) : Scalar(*member);
-    if (!cell) {
-      return Error{ErrorCode::kInvalid, "",
-                   std::string(column.key) + " is no " + (column.list ? "list" : "scalar")};
+  bool Key(const char* text, rapidjson::SizeType size, bool) {
+    if (skipped_ > 0) return true;
+    key_ = prefix_ + std::string(text, size);
+    auto& seen = place_ == Place::kTop ? seen_ : record_keys_;
+    if (!Knows(key_))
+      return FailAtKey("found unknown key '" + key_.substr(0, 80) + "', expected " + Names());
+    return seen.insert(key_).second ||
+           FailAtKey("found key '" + key_ + "' twice, expected it once");
+  }
+  bool StartObject() {
+    if (++depth_ > kJsonBounds.depth) return FailDepth();
+    if (Skips()) return true;
+    if (place_ == Place::kText) return Enter(Place::kTop);
+    if (place_ == Place::kValues) {
+      record_.clear();
+      record_keys_.clear();
+      prefix_.clear();
+      return Enter(Place::kRecord);
     }
-    if (!cell->empty()) record[std::string(column.key)] = *std::move(cell);
+    if (place_ != Place::kRecord || ColumnOf(key_) != nullptr) return Fail("found an object");
+    prefix_ = key_ + ".";
+    return true;
   }
-  return record;
-}
+  bool EndObject(rapidjson::SizeType) {
+    --depth_;
+    if (Unskips()) return true;
+    if (place_ == Place::kTop) return Enter(Place::kText);
+    if (!prefix_.empty()) {
+      prefix_.resize(prefix_.find_last_of('.', prefix_.size() - 2) + 1);  // npos + 1 is 0
+      return true;
+    }
+    place_ = Place::kValues;
+    key_.clear();
+    auto taken = take_(record_);
+    if (!taken.has_value()) return Refuse(At(Where(), std::move(taken).error()));
+    ++index_;
+    return true;
+  }
+  bool StartArray() {
+    if (++depth_ > kJsonBounds.depth) return FailDepth();
+    if (Skips()) return true;
+    if (place_ == Place::kTop && key_ == "values") return Enter(Place::kValues);
+    const Column* column = place_ == Place::kRecord ? ColumnOf(key_) : nullptr;
+    if (column == nullptr || !column->list) return Fail("found an array");
+    return Enter(Place::kList);
+  }
+  bool EndArray(rapidjson::SizeType) {
+    --depth_;
+    if (Unskips()) return true;
+    return Enter(place_ == Place::kList ? Place::kRecord : Place::kTop);
+  }
+
+ private:
+  // Where the next event is: before or after the text's object, in it, in "values", in a record or
+  // an object of it, in a column's list.
+  enum class Place { kText, kTop, kValues, kRecord, kList };
+
+  static const Column* ColumnOf(std::string_view key) {
+    const auto found = std::ranges::find(Columns(), key, &Column::key);
+    return found == Columns().end() ? nullptr : &*found;
+  }
+  bool Knows(const std::string& key) const {
+    if (place_ == Place::kTop) return key == "values" || IsBesideValues(key);
+    return std::ranges::any_of(Columns(), [&](const Column& column) {
+      return column.key == key || column.key.starts_with(key + ".");
+    });
+  }
+  static bool IsBesideValues(std::string_view key) {
+    return std::ranges::find(kBesideValues, key) != kBesideValues.end();
+  }
+  std::string Names() const { return place_ == Place::kTop ? "\"values\"" : ColumnNames(); }
+
+  // Whether the next event is of what stands beside the values.
+  bool Beside() const { return skipped_ > 0 || (place_ == Place::kTop && IsBesideValues(key_)); }
+  bool Skips() {
+    skipped_ += Beside() ? 1 : 0;
+    return skipped_ > 0;
+  }
+  bool Unskips() { return skipped_ > 0 && skipped_-- > 0; }
+
+  bool Scalar(std::string_view text) {
+    if (Beside()) return true;
+    if ((place_ != Place::kRecord && place_ != Place::kList) || ColumnOf(key_) == nullptr)
+      return false;
+    if (text.empty()) return true;
+    std::string& cell = record_[key_];
+    if (!cell.empty()) cell += ' ';
+    cell += text;
+    return true;
+  }
+  bool Enter(Place place) {
+    place_ = place;
+    return true;
+  }
+  std::string Expected() const {
+    if (place_ == Place::kText) return "an object with \"values\"";
+    if (place_ == Place::kTop) return "an array \"values\"";
+    if (place_ == Place::kValues) return "an object, the record of a value";
+    const Column* column = ColumnOf(key_);
+    if (column == nullptr) return "an object";
+    return place_ == Place::kRecord && column->list ? "a list of texts or numbers"
+                                                    : "a text or a number";
+  }
+  std::string Where() const {
+    std::string where = place_ == Place::kText || place_ == Place::kTop
+                            ? ""
+                            : "values[" + std::to_string(index_) + "]";
+    if (place_ != Place::kValues && !key_.empty()) where += (where.empty() ? "" : ".") + key_;
+    return where;
+  }
+  bool Refuse(Error what) {
+    error = std::move(what);
+    return false;
+  }
+  bool Fail(const std::string& found) {
+    return Refuse({ErrorCode::kInvalid, Where(), found + ", expected " + Expected()});
+  }
+  bool FailAtKey(std::string message) {
+    key_.clear();
+    return Refuse({ErrorCode::kInvalid, Where(), std::move(message)});
+  }
+  bool FailDepth() {
+    return Refuse(
+        {ErrorCode::kTooLarge, Where(),
+         "found more than " + std::to_string(kJsonBounds.depth) + " levels, expected fewer"});
+  }
+
+  const RecordSink& take_;
+  Place place_ = Place::kText;
+  int depth_ = 0;
+  int skipped_ = 0;
+  std::string prefix_, key_;  // of the object that is open; of the member
+  std::set<std::string> seen_, record_keys_;
+  Record record_;
+  std::int64_t index_ = 0;  // of the record
+};
 
 }  // namespace
 
@@ -140,26 +258,24 @@ std::string JsonText(const std::vector<Record>& records) {
   return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
 }
 
-Result<std::vector<Record>> ParseJson(std::string_view text) {
-  rapidjson::Document document;
+Result<void> ParseJson(std::string_view text, const RecordSink& take) {
+  QTX_RETURN_IF_ERROR(CheckTextSize(text));
+  Handler handler(take);
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  rapidjson::Reader reader;
   // Iterative: nesting does not use the stack.
-  document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag |
-                 rapidjson::kParseValidateEncodingFlag>(text.data(), text.size());
-  if (document.HasParseError()) {
-    return Error{ErrorCode::kInvalid, "byte " + std::to_string(document.GetErrorOffset()),
-                 rapidjson::GetParseError_En(document.GetParseError())};
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag |
+                              rapidjson::kParseNumbersAsStringsFlag |
+                              rapidjson::kParseValidateEncodingFlag;
+  const rapidjson::ParseResult parsed = reader.Parse<kFlags>(stream, handler);
+  if (handler.error) return At(format::PlaceIn(text, parsed.Offset()), *std::move(handler.error));
+  if (parsed.IsError()) {
+    return Error{ErrorCode::kInvalid, format::PlaceIn(text, parsed.Offset()),
+                 std::string("found no JSON: ") + rapidjson::GetParseError_En(parsed.Code())};
   }
-  const rapidjson::Value* values = Member(document, "values");
-  if (values == nullptr || !values->IsArray())
-    return Error{ErrorCode::kInvalid, "", "no array \"values\""};
-  std::vector<Record> records;
-  for (const auto& value : values->GetArray()) {
-    auto record = RecordIn(value);
-    if (!record.has_value())
-      return At("values[" + std::to_string(records.size()) + "]", record.error());
-    records.push_back(*std::move(record));
-  }
-  return records;
+  if (!handler.complete())
+    return Error{ErrorCode::kInvalid, "", "found no \"values\", expected an array of records"};
+  return {};
 }
 
 }  // namespace qtx::convert::table

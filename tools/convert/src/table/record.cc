@@ -174,7 +174,7 @@ class Taker {
     while (!rest.empty()) {
       const std::size_t size = std::min(rest.find(' '), rest.size());
       T value{};
-      if (!Parse(rest.substr(0, size), value)) return Fail(key, rest.substr(0, size));
+      if (!Parse(rest.substr(0, size), value)) return Fail(key, rest.substr(0, size), FormOf<T>());
       values.push_back(value);
       rest.remove_prefix(std::min(size + 1, rest.size()));
     }
@@ -182,7 +182,7 @@ class Taker {
   template <typename T>
   void One(std::string_view key, T& value) {
     const std::string_view text = (*this)[key];
-    if (!text.empty() && !Parse(text, value)) Fail(key, text);
+    if (!text.empty() && !Parse(text, value)) Fail(key, text, FormOf<T>());
   }
   void One(std::string_view key, std::optional<std::int64_t>& value) {
     if ((*this)[key].empty()) return;
@@ -193,7 +193,7 @@ class Taker {
     const std::string_view text = (*this)[key];
     if (text.empty()) return;
     const auto found = format::ElementTypeFromName(text);
-    if (!found) return Fail(key, text);
+    if (!found) return Fail(key, text, "the name of an element type");
     type = *found;
   }
   void One(std::string_view key, Scheme& scheme) {
@@ -203,19 +203,48 @@ class Taker {
       if (format::Name(scheme) == text) return;
     }
     scheme = Scheme::kUnspecified;
-    if (!text.empty()) Fail(key, text);
+    if (!text.empty()) Fail(key, text, "the name of a scheme");
   }
   std::optional<Error> error;
 
  private:
-  void Fail(std::string_view key, std::string_view text) {
+  template <typename T>
+  static std::string_view FormOf() {
+    if (std::is_same_v<T, format::Moments>) return "count;exponent;integer;exponent;integer";
+    if (std::is_same_v<T, float>) return "a number that a binary32 holds";
+    return std::is_floating_point_v<T> ? "a number" : "an integer of its range";
+  }
+  void Fail(std::string_view key, std::string_view text, std::string_view expected) {
     if (!error) {
-      error = Error{ErrorCode::kInvalid, std::string(key),
-                    "found '" + std::string(text.substr(0, 80)) + "'"};
+      error = Error{
+          ErrorCode::kInvalid, std::string(key),
+          "found '" + std::string(text.substr(0, 80)) + "', expected " + std::string(expected)};
     }
   }
   const Record& record_;
 };
+
+// The column without which `key` says nothing.
+std::string_view NeededBy(std::string_view key) {
+  constexpr std::string_view kCounts = "statistics.histogram.counts";
+  constexpr std::string_view kMultiplier = "requantization.multiplier";
+  if (key == "elem_type" || key == "shape") return "name";
+  if (key.starts_with("statistics.histogram.") && key != kCounts) return kCounts;
+  if (key.starts_with("statistics.")) return "statistics.count";
+  return key.starts_with("requantization.") && key != kMultiplier ? kMultiplier : "scale";
+}
+
+Result<void> CheckComplete(const Record& record) {
+  if (!record.contains("name"))
+    return Error{ErrorCode::kInvalid, "", "found no name, expected that of a value"};
+  for (const auto& [key, cell] : record) {
+    const std::string_view needed = NeededBy(key);
+    if (key == "name" || record.contains(needed)) continue;
+    return Error{ErrorCode::kInvalid, key,
+                 "found no " + std::string(needed) + ", expected it here"};
+  }
+  return {};
+}
 
 Quantization QuantizationIn(Taker& take) {
   Quantization q;
@@ -260,6 +289,15 @@ Statistics StatisticsIn(Taker& take) {
 
 std::span<const Column> Columns() { return kColumns; }
 
+std::string ColumnNames() {
+  std::string names;
+  for (const Column& column : kColumns) {
+    names += names.empty() ? "" : &column == &kColumns.back() ? " or " : ", ";
+    names += column.key;
+  }
+  return names;
+}
+
 Record RecordOf(const format::ValueInfo& info) {
   Record record;
   record["name"] = info.name;
@@ -274,9 +312,11 @@ Result<ParsedRecord> ParseRecord(const Record& record) {
   Taker take(record);
   ParsedRecord row;
   row.name = take["name"];
+  const auto complete = CheckComplete(record);
   take.One("elem_type", row.elem_type);
   if (!take["scale"].empty()) row.quantization = QuantizationIn(take);
   if (!take["statistics.count"].empty()) row.statistics = StatisticsIn(take);
+  if (!complete.has_value() && !take.error) take.error = complete.error();
   if (take.error) return At("value '" + row.name + "'", *std::move(take.error));
   return row;
 }

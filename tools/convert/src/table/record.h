@@ -20,6 +20,8 @@ struct Column {
 
 /// The keys are those of `qtx inspect --json`.
 std::span<const Column> Columns();
+/// The keys, for errors: "name, elem_type, ... or statistics.moments".
+std::string ColumnNames();
 
 using Record =
     std::map<std::string, std::string, std::less<>>;  // no key where the model says nothing
@@ -34,7 +36,9 @@ struct ParsedRecord {
   std::optional<format::Quantization> quantization;
   std::optional<format::Statistics> statistics;
 };
-/// The inverse of RecordOf, except that the shape is ignored.  Errors: kInvalid, naming the column.
+/// The inverse of RecordOf, except that the shape is ignored.
+/// Errors: kInvalid, naming the column, for text that is none of its form, and for a column whose
+/// parameters or statistics need another one that is empty.
 Result<ParsedRecord> ParseRecord(const Record& record);
 
 }  // namespace qtx::convert::table

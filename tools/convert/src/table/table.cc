@@ -47,23 +47,36 @@ Result<void> Annotate(ParsedRecord row, format::Model& model, Ledger& ledger) {
   return {};
 }
 
-Result<Conversion> Joined(const std::vector<Record>& records, const Source& source,
-                          const Options& options) {
+using Parser = Result<void> (*)(std::string_view text, const table::RecordSink& take);
+
+Result<Conversion> Joined(Parser parse, const Source& source, const Options& options) {
   Conversion conversion;
   QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
   Ledger ledger(options);
   const std::set<std::string> names = ValueNames(conversion.model.graph);
   std::set<std::string> seen;
-  for (const Record& record : records) {
+  std::size_t applied = 0, idle = 0;
+  const auto take = [&](const Record& record) -> Result<void> {
     QTX_ASSIGN_OR_RETURN(ParsedRecord row, table::ParseRecord(record));
-    if (!row.quantization && !row.statistics) continue;
-    if (!seen.insert(row.name).second)
-      return Error{ErrorCode::kInvalid, "value '" + row.name + "'", "has two rows"};
-    if (!names.contains(row.name)) {
-      QTX_RETURN_IF_ERROR(ledger.Lose("unmatched", row.name, "row", "is not a value of the model"));
-      continue;
-    }
-    QTX_RETURN_IF_ERROR(Annotate(std::move(row), conversion.model, ledger));
+    const bool says = row.quantization || row.statistics;
+    // A value that is input and output has two records in `qtx inspect --json`.
+    if (!seen.insert(row.name).second && says)
+      return Error{ErrorCode::kInvalid, "value '" + row.name + "'", "has two rows, expected one"};
+    if (!names.contains(row.name))
+      return ledger.Lose("unmatched", row.name, "row", "is not a value of the model");
+    ++(says ? applied : idle);
+    return !says ? Result<void>() : Annotate(std::move(row), conversion.model, ledger);
+  };
+  QTX_RETURN_IF_ERROR(parse(source.bytes(), take));
+  if (applied == 0 && seen.size() == idle) {
+    return Error{ErrorCode::kInvalid, "",
+                 "found no scale and no statistics in " + std::to_string(idle) +
+                     " rows, expected those of a value of the model"};
+  }
+  if (idle != 0) {
+    ledger.Dropped("table", "rows",
+                   std::to_string(idle) + " of " + std::to_string(applied + idle) +
+                       " rows give the model no scale and no statistics");
   }
   conversion.ledger = ledger.Take();
   return conversion;
@@ -93,13 +106,11 @@ bool LooksLikeJsonTable(const Source& source) {
 }
 
 Result<Conversion> ReadCsvTable(const Source& source, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const auto records, table::ParseCsv(source.bytes()));
-  return Joined(records, source, options);
+  return Joined(table::ParseCsv, source, options);
 }
 
 Result<Conversion> ReadJsonTable(const Source& source, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const auto records, table::ParseJson(source.bytes()));
-  return Joined(records, source, options);
+  return Joined(table::ParseJson, source, options);
 }
 
 Result<Export> WriteCsvTable(const format::Model& model, const Options& options) {

@@ -9,7 +9,8 @@ bool LooksLikeCsvTable(const Source& source);
 bool LooksLikeJsonTable(const Source& source);
 
 /// Adds the table's parameters and statistics as annotations to its model.
-/// Errors: kInvalid (text, or no model); kUnsupported for an unknown name.
+/// Errors: kInvalid (text, no model, nothing said of the model); kUnsupported for an unknown name;
+/// kTooLarge.
 Result<Conversion> ReadCsvTable(const Source& source, const Options& options);
 Result<Conversion> ReadJsonTable(const Source& source, const Options& options);
 

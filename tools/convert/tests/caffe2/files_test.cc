@@ -55,6 +55,16 @@ Result<Conversion> ReadFile(const std::string& path, std::vector<std::string> wi
   return Read(source, *kind);
 }
 
+TEST(Caffe2Files, RefuseTypesOfNoInputAndOfOneTwice) {
+  const Folder folder("caffe2_types");
+  folder.Write("a_init_net.pbtxt", kInit);
+  const std::string net = folder.Write("a_pred_net.pbtxt", kPredict);
+  folder.Write("value_info.json", R"({"dat": [1, [1]]})");
+  EXPECT_THAT(TextOf(ReadFile(net).error()), HasSubstr("value_info 'dat': found no such input"));
+  folder.Write("value_info.json", R"({"a": [1, [1]], "a": [1, [2]]})");
+  EXPECT_THAT(TextOf(ReadFile(net).error()), HasSubstr("'a': is given twice"));
+}
+
 TEST(Caffe2Files, AreFoundBesideThePredictNetInBothForms) {
   const Folder folder("caffe2_beside");
   folder.Write("value_info.json", kTypes);

@@ -205,6 +205,8 @@ TEST(GlowHostile, RefusesWhatIsNoProfileNamingTheLine) {
   EXPECT_THAT(message(""), HasSubstr("found no list"));
   EXPECT_THAT(message("- a\n"), HasSubstr("line 1: found a scalar"));
   EXPECT_THAT(message("- NodeOutputName: a\n  Mean: 1\n"), HasSubstr("line 2: found key 'Mean'"));
+  EXPECT_THAT(message("- NodeOutputName: a\n  Min: 1\n  min: 0\n"),
+              HasSubstr("line 3: found key 'Min' twice"));
   EXPECT_THAT(message("- NodeOutputName: a\n  Min: 1\n  Max: 0\n"), HasSubstr("Min is above Max"));
   EXPECT_THAT(message("- NodeOutputName: a\n  Scale: 0.0\n  Offset: 0\n"), HasSubstr("not above"));
   EXPECT_THAT(message("- NodeOutputName: a\n  Min: nan\n  Max: 0\n"), HasSubstr("not a finite"));

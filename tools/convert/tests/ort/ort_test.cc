@@ -176,13 +176,19 @@ TEST_P(BrokenOrtCalibration, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     All, BrokenOrtCalibration,
     testing::Values(
-        Broken{R"({"data": {"s": )", "byte 15"}, Broken{"[]", "expected an object"},
+        Broken{R"({"data": {"s": )", "line 1, column 16"}, Broken{"[]", "expected an object"},
         Broken{R"({"data": {"s": 3}})", "value 's': expected an object or a pair"},
         Broken{R"({"data": {"s": {"lowest": "a", "highest": 1}}})", "lowest: expected a number"},
         Broken{R"({"data": {"s": {"lowest": [1, 2], "highest": 1}}})", "found 2 and 1"},
         Broken{R"({"data": {"s": {"hist": [1, 2], "bins": [0, 1]}}})", "expected one more"},
         Broken{R"({"data": {"s": {"hist": [1.5], "bins": [0, 1]}}})", "expected counts"},
-        Broken{R"({"data": {}, "calibration_method": "Guess"})", "found 'Guess'"}));
+        Broken{R"({"data": {}, "calibration_method": "Guess"})", "found 'Guess'"},
+        Broken{R"({"data": {}, "method": "MinMax"})", "found unknown key 'method'"},
+        Broken{R"({"data": {"s": {"lowst": 0}}})", "value 's': found unknown key 'lowst'"},
+        Broken{R"({"data": {"s": {"lowest": 0, "lowest": 1, "highest": 2}}})",
+               "value 's': found key 'lowest' twice"},
+        Broken{R"({"data": {"s": {"lowest": {"date": 1}, "highest": 2}}})",
+               "value 's': lowest: found unknown key 'date'"}));
 
 TEST(OrtCalibration, RefusesBinsOfDifferentWidths) {
   const std::string text = kEntropy;

@@ -125,22 +125,74 @@ TEST(Tables, RefuseNamesOfNoValueUnlessAllowed) {
 }
 
 TEST(TableHostile, RefusesWhatIsNoTable) {
-  const auto csv = [](const char* text) { return ErrorOf(table::ParseCsv(text)); };
-  EXPECT_THAT(csv("name,foo\n"), HasSubstr("line 1: unknown column 'foo'"));
+  const auto ignore = [](const table::Record&) -> Result<void> { return {}; };
+  const auto csv = [&](const char* text) { return ErrorOf(table::ParseCsv(text, ignore)); };
+  EXPECT_THAT(csv("name,foo\n"), HasSubstr("line 1: found unknown column 'foo', expected name, "));
   EXPECT_THAT(csv("name,name\n"), HasSubstr("twice"));
   EXPECT_THAT(csv("name,scale\n\"a\n\",1\nb\n"), HasSubstr("line 4: found 1 fields, expected 2"));
-  EXPECT_THAT(csv("name\n\"a"), HasSubstr("line 2: a quote that is not closed"));
+  EXPECT_THAT(csv("name\n\"a"), HasSubstr("line 2: found a quote that is not closed"));
   EXPECT_THAT(csv("name\n\"a\"b\n"), HasSubstr("after a closing quote"));
   const auto row = [](table::Record cells) { return ErrorOf(table::ParseRecord(cells)); };
   EXPECT_THAT(row({{"name", "a"}, {"scale", "x"}}), HasSubstr("value 'a': scale: found 'x'"));
   EXPECT_THAT(row({{"scale", "0x1.000001p-3"}}), testing::Not(HasSubstr("no error")));
   EXPECT_THAT(row({{"scale", "1"}, {"offset", "99999999999"}}), HasSubstr("offset"));
   EXPECT_THAT(row({{"elem_type", "INT9"}}), HasSubstr("elem_type: found 'INT9'"));
-  EXPECT_THAT(ErrorOf(table::ParseJson("{\"values\": 3}")), HasSubstr("no array"));
-  EXPECT_THAT(ErrorOf(table::ParseJson("{\"values\": [{\"scale\": [[1]]}]}")),
-              HasSubstr("values[0]: scale is no list"));
-  EXPECT_FALSE(table::ParseJson(std::string(1000000, '[')).has_value());
-  EXPECT_FALSE(table::ParseJson("{\"values\": [3, \"a\"]}").value().at(0).contains("name"));
+  EXPECT_THAT(row({{"name", "a"}, {"offset", "1"}}), HasSubstr("'a': offset: found no scale"));
+  EXPECT_THAT(row({{"name", "a"}, {"statistics.min", "1"}}),
+              HasSubstr("statistics.min: found no statistics.count"));
+  EXPECT_THAT(row({{"scale", "1"}}), HasSubstr("found no name"));
+}
+
+struct Text {
+  const char* json;
+  const char* says;
+};
+
+// Each says where: the line, the record, the key; what is there; what belongs there.
+TEST(TableHostile, SaysWhatItDoesNotKnowOfJson) {
+  const Text texts[] = {
+      {R"({"values": 3})", "line 1, column 12: values: found '3', expected an array \"values\""},
+      {R"([])", "found an array, expected an object with \"values\""},
+      {R"(3)", "found '3', expected an object with \"values\""},
+      {R"({"value": []})", "found unknown key 'value', expected \"values\""},
+      {R"({"nodes": [{"a": [3]}]})", "found no \"values\", expected an array of records"},
+      {R"({"values": [], "values": []})", "found key 'values' twice, expected it once"},
+      {"{\"values\": [\n{\"name\": \"a\"},\n3]}",
+       "line 3, column 1: values[1]: found '3', expected an object, the record of a value"},
+      {R"({"values": [[], []]})", "values[0]: found an array, expected an object"},
+      {R"({"values": [null]})", "values[0]: found true, false or null, expected an object"},
+      {R"({"values": [{"scael": "1"}]})", "values[0]: found unknown key 'scael', expected name, "},
+      {R"({"values": [{"name": "a", "name": "b"}]})", "values[0]: found key 'name' twice"},
+      {R"({"values": [{"statistics": {"minn": 1}}]})", "found unknown key 'statistics.minn'"},
+      {R"({"values": [{"statistics": {}, "statistics": {}}]})", "found key 'statistics' twice"},
+      {R"({"values": [{"statistics": 3}]})", "values[0].statistics: found '3', expected an object"},
+      {R"({"values": [{"name": ["a"]}]})",
+       "values[0].name: found an array, expected a text or a number"},
+      {R"({"values": [{"scale": [[1]]}]})",
+       "values[0].scale: found an array, expected a text or a number"},
+      {R"({"values": [{"scale": {"data": 1}}]})",
+       "values[0].scale: found an object, expected a list of texts or numbers"},
+      {R"({"values": [{"scale": true}]})",
+       "values[0].scale: found true, false or null, expected a list"},
+      {R"({"values": [)", "line 1, column 13: found no JSON: "},
+  };
+  const auto ignore = [](const table::Record&) -> Result<void> { return {}; };
+  for (const Text& text : texts)
+    EXPECT_THAT(ErrorOf(table::ParseJson(text.json, ignore)), HasSubstr(text.says)) << text.json;
+  const std::string deep = "{\"nodes\": " + std::string(1000000, '[');
+  EXPECT_THAT(ErrorOf(table::ParseJson(deep, ignore)), HasSubstr("more than 32 levels"));
+}
+
+TEST(Tables, ThatSayNothingOfTheModelAreAnErrorAndIdleRowsAreCounted) {
+  const auto folder = TestFolder();
+  ASSERT_TRUE(Bare(Annotated()).Save((folder / "t.onnx").string()).has_value());
+  WriteBytes(folder / "t.csv", "name,elem_type,scale\ny,FLOAT,\n");
+  EXPECT_THAT(ErrorOf(ReadFileAs(folder / "t.csv")),
+              HasSubstr("found no scale and no statistics in 1 rows"));
+  WriteBytes(folder / "t.csv", "name,elem_type,scale\ny,INT8Q,1\n\"a,\"\"b\"\"\nc\",FLOAT,\n");
+  const auto read = ReadFileAs(folder / "t.csv");
+  ASSERT_TRUE(read.has_value()) << ErrorOf(read);
+  EXPECT_EQ(read->ledger.back().why, "1 of 2 rows give the model no scale and no statistics");
 }
 
 TEST(TableHostile, SurvivesTruncationAndDamage) {
