@@ -1,13 +1,11 @@
-
 #include "commands.h"
 #include "qtx/format/print.h"
 
 namespace qtx::cli {
 
 int Fail(const Error& error, int status) {
-  constexpr std::size_t kMaxText = 500;  // characters
-  const format::Printable where(error.where.empty() ? "qtx" : error.where, kMaxText);
-  const format::Printable message(error.message, kMaxText);
+  const format::Printable where(error.where.empty() ? "qtx" : error.where, format::kMaxMessage);
+  const format::Printable message(error.message, format::kMaxMessage);
   if (error.clause.empty()) {
     format::Print(stderr, "{}: {}\n", where, message);
   } else {
