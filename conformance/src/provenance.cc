@@ -117,7 +117,7 @@ Result<Provenance> ReadProvenance(const rapidjson::Value& json, const std::strin
     if (value == nullptr) return {};
     JsonFields members(*value, where + ": " + key);
     read(members, *value);
-    return members.status();
+    return members.Finish();
   };
   QTX_RETURN_IF_ERROR(object("qtx", [&](JsonFields& qtx, const auto&) {
     provenance.version = qtx.Text("version");
@@ -139,7 +139,7 @@ Result<Provenance> ReadProvenance(const rapidjson::Value& json, const std::strin
     provenance.threads = processor.Integer("threads");
     provenance.instruction_sets = processor.Texts("instruction_sets");
   }));
-  QTX_RETURN_IF_ERROR(fields.status());
+  QTX_RETURN_IF_ERROR(fields.Finish());
   return provenance;
 }
 

@@ -73,7 +73,8 @@ std::int64_t CountStatistics(const format::Model& model) {
 
 void ReportText(const calibrate::Calibration& done, const std::string& output) {
   for (const auto& sample : done.skipped) {
-    format::Print(stderr, "{}: skipped, {}: {}\n", sample.name, sample.reason, sample.message);
+    format::Print(stderr, "{}: skipped, {}: {}\n", sample.name, sample.reason,
+                  format::Printable(sample.message, format::kMaxMessage));
   }
   format::Print("{}: {} values, {} samples, {} skipped", output, CountStatistics(done.model),
                 done.progress.planned - done.progress.skipped, done.skipped.size());

@@ -48,7 +48,8 @@ int Check(const CheckOptions& options) {
     for (const auto& finding : findings) {
       WriteFinding(file, finding, json);
       if (options.json) continue;
-      format::Print(stderr, "{}: {} [{}]\n", finding.where, finding.message, finding.rule);
+      format::Print(stderr, "{}: {} [{}]\n", format::Printable(finding.where, format::kMaxMessage),
+                    format::Printable(finding.message, format::kMaxMessage), finding.rule);
     }
     if (findings.empty() && !options.json) format::Print("{}: conforms\n", file);
   }

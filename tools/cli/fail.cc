@@ -1,11 +1,9 @@
-
 #include <utility>
 
 #include "commands.h"
 #include "qtx/format/print.h"
 
 namespace qtx::cli {
-
 namespace {
 
 int StatusOf(ErrorCode code) {
@@ -30,9 +28,8 @@ int StatusOf(ErrorCode code) {
 }  // namespace
 
 int Fail(const Error& error) {
-  constexpr std::size_t kMaxText = 500;  // characters
-  const format::Printable where(error.where.empty() ? "qtx" : error.where, kMaxText);
-  const format::Printable message(error.message, kMaxText);
+  const format::Printable where(error.where.empty() ? "qtx" : error.where, format::kMaxMessage);
+  const format::Printable message(error.message, format::kMaxMessage);
   if (error.clause.empty()) {
     format::Print(stderr, "{}: {}\n", where, message);
   } else {

@@ -20,12 +20,6 @@ namespace {
 using conformance::Identification;
 using conformance::Identity;
 
-std::string Join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // Lists the claimed arithmetic first among indistinguishable ones.
 std::string Names(const Identity& identity, const std::vector<std::string>& claimed) {
   constexpr std::size_t kMaxNamed = 4;
@@ -34,9 +28,10 @@ std::string Names(const Identity& identity, const std::vector<std::string>& clai
     return std::ranges::find(claimed, name) != claimed.end();
   });
   const std::size_t more = names.size() > kMaxNamed ? names.size() - kMaxNamed + 1 : 0;
-  if (more == 0) return Join(names);
+  if (more == 0) return format::Joined(names);
   names.resize(kMaxNamed - 1);
-  return Join(names) + fmt::format(" and {} more that no case here tells apart", more);
+  return format::Format("{} and {} more that no case here tells apart", format::Joined(names),
+                        more);
 }
 
 std::string Verdict(const Identity& identity, const std::vector<std::string>& claimed) {
@@ -48,7 +43,7 @@ std::string Verdict(const Identity& identity, const std::vector<std::string>& cl
 void Print(const Identification& identification) {
   const backend::Description& description = identification.description;
   format::Print("{} {} ({}), claims {}\n\n", description.name, description.version,
-                description.device, Join(description.arithmetics));
+                description.device, format::Joined(description.arithmetics));
   std::size_t width = std::string_view("operator").size();
   for (const Identity& one : identification.operators) width = std::max(width, one.op.size());
   format::Print("{:<{}}    agree  arithmetic\n", "operator", width);
@@ -62,7 +57,7 @@ void Print(const Identification& identification) {
     format::Print("{:<{}}  {:>7}  {}\n", one.op, width, answers,
                   Verdict(one, description.arithmetics));
   }
-  if (!declined.empty()) format::Print("\ndeclined: {}\n", Join(declined));
+  if (!declined.empty()) format::Print("\ndeclined: {}\n", format::Joined(declined));
 }
 
 std::string ToJson(const Identification& identification) {

@@ -300,7 +300,8 @@ int Inspect(const InspectOptions& options) {
   } else if (options.html.empty() || options.findings) {
     if (options.html.empty()) PrintText(*model, options.file);
     for (const inspect::Finding& finding : findings)
-      format::Print("looks wrong: {}: {} [{}]\n", finding.value, finding.message, finding.kind);
+      format::Print("looks wrong: {}: {} [{}]\n", finding.value,
+                    format::Printable(finding.message, format::kMaxMessage), finding.kind);
   }
   return kDone;
 }

@@ -25,7 +25,8 @@ void PrintLedger(const std::vector<Entry>& ledger, const std::string& input,
     const auto fate = static_cast<std::size_t>(entry.fate);
     ++counts[fate];
     if (entry.why.empty()) continue;
-    format::Print(out, "{} {} {}: {}\n", kFates[fate], entry.value, entry.field, entry.why);
+    format::Print(out, "{} {} {}: {}\n", kFates[fate], entry.value, entry.field,
+                  format::Printable(entry.why, format::kMaxMessage));
   }
   format::Print(out, "{} -> {}: {}, {} fields kept, {} changed, {} dropped\n", input, output, size,
                 counts[0], counts[1], counts[2]);

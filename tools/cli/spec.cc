@@ -201,7 +201,9 @@ void PrintLine(const Line& line) {
   const std::string_view result = line.passed ? "pass" : "fail";
   format::Print("{} {} @{} ({}){}{}\n", result, line.id, line.arithmetic, line.spec,
                 line.what.empty() ? "" : ": ", line.what);
-  if (!line.passed) format::Print("  {}: {}\n", line.where, line.difference);
+  if (!line.passed)
+    format::Print("  {}: {}\n", line.where,
+                  format::Printable(line.difference, format::kMaxMessage));
 }
 
 std::string ToJson(const std::vector<Line>& lines, bool passed) {

@@ -31,8 +31,8 @@ constexpr const char* kMarkers[kStyles] = {"M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z"
                                            "M-2,-5h4v10h-4z",
                                            "M-5,-4h10l-5,8z"};
 
-std::string Escaped(std::string_view text) {
-  return format::EscapeXml(format::Printable(text, kMaxLabel).text());
+std::string Escaped(std::string_view text, std::size_t limit = kMaxLabel) {
+  return format::EscapeXml(format::Printable(text, limit).text());
 }
 
 double Intensity(const Row& row) {

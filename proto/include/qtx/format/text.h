@@ -11,6 +11,8 @@ namespace qtx::format {
 
 /// Characters of a name that people are shown.
 inline constexpr std::size_t kMaxShown = 200;
+/// Characters of a message, which may have names in it, that people are shown.
+inline constexpr std::size_t kMaxMessage = 500;
 
 /// Text that a terminal shows as it is. It moves no cursor, and shows all that it holds.
 class Printable {

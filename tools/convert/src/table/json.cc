@@ -18,11 +18,6 @@ namespace {
 
 using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
-rapidjson::SizeType Size(std::string_view text) {
-  return static_cast<rapidjson::SizeType>(text.size());
-}
-void Key(std::string_view key, Writer& writer) { writer.Key(key.data(), Size(key)); }
-
 // JSON has no number that begins with 0, except 0 itself.
 bool IsNumber(std::string_view text) {
   return !text.empty() && (text == "0" || text[0] != '0') &&
@@ -87,8 +82,9 @@ void WriteRecord(const Record& record, Writer& writer) {
 }
 
 // What `qtx inspect --json` says beside the values.
-constexpr std::array<std::string_view, 7> kBesideValues = {
-    "ir_version", "producer", "opset_imports", "inputs", "outputs", "nodes", "findings"};
+constexpr std::array<std::string_view, 9> kBesideValues = {
+    "schema", "provenance", "ir_version", "producer", "opset_imports",
+    "inputs", "outputs",    "nodes",      "findings"};
 
 // Takes the parser's events, so that only one record is in memory.
 class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
