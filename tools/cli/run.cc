@@ -88,7 +88,7 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
     QTX_ASSIGN_OR_RETURN(outcome.unmodelled,
                          reference::FindUnmodelled(model, options.arithmetic, by_node,
                                                    FeaturesOf(options.features)));
-    outcome.backend = description;
+    outcome.backend = *description;
     return outcome;
   }
   if (options.counters || !options.node_arithmetics.empty() || !options.features.empty()) {
@@ -102,7 +102,7 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
   if (!prepared.has_value()) return OfRequest(options.backend, options.model, prepared.error());
   auto outputs = (*prepared)->Run(inputs);
   if (!outputs.has_value()) return OfRequest(options.backend, options.model, outputs.error());
-  return RunOutcome{description, *std::move(outputs), std::nullopt, {}};
+  return RunOutcome{*description, *std::move(outputs), std::nullopt, {}};
 }
 
 Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
