@@ -34,7 +34,7 @@ Result<void> JsonFields::Finish() {
 
 const rapidjson::Value* JsonFields::Find(const char* key) {
   if (!error_.message.empty()) return nullptr;
-  asked_.emplace_back(key);
+  if (std::ranges::find(asked_, key) == asked_.end()) asked_.emplace_back(key);
   const auto member = json_.FindMember(key);
   return member == json_.MemberEnd() ? nullptr : &member->value;
 }

@@ -12,6 +12,7 @@
 
 #include "json_fields.h"
 #include "qtx/conformance/report.h"
+#include "qtx/format/text.h"
 #include "report_json.h"
 
 namespace qtx::conformance {
@@ -84,9 +85,12 @@ std::string Summary(const Provenance& provenance) {
   if (provenance.date.empty()) return "";
   constexpr std::size_t kShortCommit = 12;
   const bool dirty = provenance.commit.ends_with("-dirty");
-  return fmt::format("qtx {} ({}{}), {}, {}, {} threads", provenance.version,
-                     provenance.commit.substr(0, kShortCommit), dirty ? "-dirty" : "",
-                     provenance.date, provenance.processor, provenance.threads);
+  constexpr std::size_t kMaxSummary = 240;  // characters
+  return format::Printable(fmt::format("qtx {} ({}{}), {}, {}, {} threads", provenance.version,
+                                       provenance.commit.substr(0, kShortCommit),
+                                       dirty ? "-dirty" : "", provenance.date,
+                                       provenance.processor, provenance.threads),
+                           kMaxSummary);
 }
 
 std::string SchemaOf(std::string_view name) { return fmt::format("qtx/{}/1", name); }

@@ -56,7 +56,7 @@ TEST(Facts, AreTextsForPeople) {
 
 TEST(Summary, IsOnePrintableLine) {
   EXPECT_EQ(Summary(Sample()),
-            "qtx 0.1.0 (aaaaaaaaaaaa-dirty), 2026-11-24T11:30:00Z, a ? processor, 2 threads");
+            "qtx 0.1.0 (aaaaaaaaaaaa-dirty), 2026-11-24T11:30:00Z, a \\x1b processor, 2 threads");
   EXPECT_EQ(Summary({}), "");
 }
 

@@ -104,7 +104,8 @@ def text_of(path):
     text = path.read_text()
     if path.parent.name != "templates":
         return text
-    return re.sub(r"@[A-Z_]+@", "word", text.replace("@ARITHMETICS@", "[exact]"))
+    text = text.replace("@ARITHMETICS@", "[exact]").replace("@EXAMPLE_INPUTS@", "x: {type: int8q, data: [3]}")
+    return re.sub(r"@[A-Z_]+@", "word", text)
 
 
 def documents(source):

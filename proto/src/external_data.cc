@@ -153,8 +153,14 @@ Result<FileRange> LocateExternal(const Metadata& entries, const std::string& fol
 }
 
 Result<void> CheckExternalData(const Model& model) {
-  return ForEachExternal(
-      model.graph, [&model](const TensorData& data) { return CheckCarrier(data, model.folder); });
+  return ForEachExternal(model.graph, [&model](const TensorData& data) -> Result<void> {
+    auto checked = CheckCarrier(data, model.folder);
+    if (checked.has_value()) return checked;
+    // What cannot be decoded can still be copied with its model.
+    const ErrorCode code = checked.error().code;
+    if (code == ErrorCode::kTooLarge || code == ErrorCode::kUnsupported) return {};
+    return checked;
+  });
 }
 
 Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& path) {

@@ -38,7 +38,8 @@ Result<void> CheckWindowInts(const Node& node, std::string_view name,
   return {};
 }
 
-std::string AutoPadOf(const Node& node) { return Attributes(node).String("auto_pad"); }
+// Global pools have no such attribute.
+std::string AutoPadOf(const Node& node) { return node.StringOr("auto_pad", "NOTSET"); }
 bool IsSame(std::string_view auto_pad) { return auto_pad.starts_with("SAME"); }
 
 // Strides, dilations and pads of each axis.  REQUIRES: CheckWindowAttributes.

@@ -26,8 +26,8 @@ struct JournalState {
 /// Errors: kIo, kTooLarge.
 Result<void> WriteJournal(const std::string& path, const Coverage& run, const JournalState& state);
 
-/// nullopt when there is no such file, or an empty one. `run` has one part, whose counts do not
-/// matter. Errors: kIo where it is no file that can be replaced; kUnreadable; kInvalid for a
+/// nullopt when there is no such file, or an empty one. `run` has one part, whose counts are
+/// unused. Errors: kIo where it is no file that can be replaced; kUnreadable; kInvalid for a
 /// journal of another model, other options or samples, and for other files.
 Result<std::optional<JournalState>> ReadJournal(const std::string& path, const Coverage& run,
                                                 std::int64_t planned);

@@ -203,7 +203,7 @@ TEST(Calibrate, FailsAtTheFirstBadSampleForAnyThreads) {
   for (int threads = 1; threads <= 8; ++threads) {
     const auto done = RunUnlucky(values, {.threads = threads});
     ASSERT_FALSE(done.has_value());
-    EXPECT_EQ(done.error().where, "s90: node 'n'");
+    EXPECT_EQ(done.error().where, "model: with sample 's90': node 'n'");
   }
 }
 
@@ -238,7 +238,7 @@ TEST(Calibrate, RefusesDamagedJournals) {
     const auto done = RunUnlucky({1, 2, 3}, {.journal = journal});
     EXPECT_TRUE(done.has_value() || done.error().where.starts_with(journal));
   }
-  for (std::size_t at = 0; at < whole.size(); ++at) {
+  for (std::size_t at = 0; at < whole.size(); at += 2) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x41);
     WriteBytes(journal, damaged);

@@ -303,7 +303,7 @@ def run(name, folder):
         for output in outputs:
             (folder / output).unlink(missing_ok=True)
         done = subprocess.run([QTX, *words], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL,
-                              timeout=60)
+                              timeout=60, env={**os.environ, "SOURCE_DATE_EPOCH": "0"})
         kind = "json" if done.stdout.startswith(b"{") else "terminal"
         answers[command, "stdout"] = kind, done.stdout, done.returncode
         answers[command, "stderr"] = "terminal", done.stderr, done.returncode

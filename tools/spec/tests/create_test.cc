@@ -117,13 +117,13 @@ TEST_F(NewText, CasesLieWithThoseOfTheirStem) {
 
 TEST_F(NewText, RefusesNamesThatAreNone) {
   for (const char* name : {"", "Wider", "a--b", "-a", "a-", "../x", "a/b", "a b", "1st"}) {
-    EXPECT_EQ(NewProposal(name, spec(), "").error().code, ErrorCode::kInvalid) << name;
+    EXPECT_EQ(NewProposal(name, spec(), "").error().code, ErrorCode::kUsage) << name;
   }
   for (const char* name : {"", "relu", "Bit/Shift", "Bit Shift", "../X"}) {
-    EXPECT_EQ(NewOperator(name, spec(), suite()).error().code, ErrorCode::kInvalid) << name;
+    EXPECT_EQ(NewOperator(name, spec(), suite()).error().code, ErrorCode::kUsage) << name;
   }
   for (const char* name : {"", "add", "add/", "/x", "add/../x", "nothing/x", "add/x/y"}) {
-    EXPECT_EQ(NewCase(name, spec(), suite()).error().code, ErrorCode::kInvalid) << name;
+    EXPECT_EQ(NewCase(name, spec(), suite()).error().code, ErrorCode::kUsage) << name;
   }
   EXPECT_FALSE(std::filesystem::exists(spec() + "/proposals"));
 }

@@ -211,7 +211,7 @@ Result<Tensor> LoadInitializer(const ModelView& view, std::string_view name);
 Result<void> CheckInitializer(const ModelView& view, std::string_view name);
 
 /// Checks that all external data is there, within the model's folder and as long as its tensors,
-/// without reading it.  Errors: as Decode, at the initializer or attribute.
+/// without reading it.  Errors: kInvalid and kUnreadable, at the initializer or attribute.
 Result<void> CheckExternalData(const Model& model);
 
 /// `q` with scale_tensor and offset_tensor replaced by the inline vectors they name.

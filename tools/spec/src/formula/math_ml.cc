@@ -11,6 +11,9 @@ namespace {
 
 using format::EscapeXml;
 
+// U+2061, function application: not seen, so it is written as what it is, not as a text.
+constexpr std::string_view kApplication = "&#x2061;";
+
 std::string Operator(std::string_view sign) { return Element("mo", EscapeXml(sign)); }
 std::string Words(std::string_view text) {
   // Renderers drop blanks at the ends of a text.
@@ -131,7 +134,7 @@ constexpr std::array kFences = {Fence{"abs", "|", "|"}, Fence{"floor", "\u230A",
                                 Fence{"ceiling", "\u2308", "\u2309"}};
 
 std::vector<Part> CallParts(const Node& node) {
-  std::string open = Name(node.text, true) + Operator("\u2061") + Operator("(");
+  std::string open = Name(node.text, true) + Element("mo", kApplication) + Operator("(");
   std::string_view close = ")";
   const auto fence = std::ranges::find(kFences, node.text, &Fence::name);
   if (fence != kFences.end() && node.children.size() == 1) {
@@ -263,7 +266,7 @@ std::string MathMlOfLeft(const Statement& statement) {
   }
   switch (statement.kind) {
     case Statement::Kind::kFunction:
-      return Row(Name(statement.name, true) + Operator("\u2061") + Bracketed(names));
+      return Row(Name(statement.name, true) + Element("mo", kApplication) + Bracketed(names));
     case Statement::Kind::kElement:
       return Element("msub", Name(statement.name, false) + Row(names));
     default:

@@ -114,7 +114,7 @@ class Site(unittest.TestCase):
 
     def test_refuses_a_folder_of_others(self):
         write("others/notes.txt", "mine")
-        self.refused(3, path("others"), "notes.txt", "-o", path("others"), "--no-results")
+        self.refused(4, path("others"), "notes.txt", "-o", path("others"), "--no-results")
         self.assertEqual(files(path("others")), {"notes.txt": b"mine"})
         self.refused(4, path("none"), "No such file", "-o", path("none/site"), "--no-results")
 
