@@ -11,8 +11,8 @@ namespace {
 
 using format::EscapeXml;
 
-// U+2061, function application: not seen, so it is written as what it is, not as a text.
-constexpr std::string_view kApplication = "&#x2061;";
+// Function application: nobody sees it, so EscapeXml would show its number.
+constexpr std::string_view kApplication = "\u2061";
 
 std::string Operator(std::string_view sign) { return Element("mo", EscapeXml(sign)); }
 std::string Words(std::string_view text) {
