@@ -21,7 +21,8 @@ constexpr std::string_view kMicrosoft = "com.microsoft";
 std::int64_t OldestOpset(const format::OpSchema& row) {
   if (!row.domain.empty()) return kOldestOpset;
   const auto onnx = format::catalogue::OnnxOperators();
-  const auto first = std::ranges::find(onnx, row.op_type, &format::catalogue::OnnxOperator::op_type);
+  const auto first =
+      std::ranges::find(onnx, row.op_type, &format::catalogue::OnnxOperator::op_type);
   return first == onnx.end() ? kOldestOpset : std::max<std::int64_t>(first->since, kOldestOpset);
 }
 

@@ -86,11 +86,11 @@ std::string Summary(const Provenance& provenance) {
   constexpr std::size_t kShortCommit = 12;
   const bool dirty = provenance.commit.ends_with("-dirty");
   constexpr std::size_t kMaxSummary = 240;  // characters
-  return format::Printable(fmt::format("qtx {} ({}{}), {}, {}, {} threads", provenance.version,
-                                       provenance.commit.substr(0, kShortCommit),
-                                       dirty ? "-dirty" : "", provenance.date,
-                                       provenance.processor, provenance.threads),
-                           kMaxSummary);
+  return format::Printable(
+      fmt::format("qtx {} ({}{}), {}, {}, {} threads", provenance.version,
+                  provenance.commit.substr(0, kShortCommit), dirty ? "-dirty" : "", provenance.date,
+                  provenance.processor, provenance.threads),
+      kMaxSummary);
 }
 
 std::string SchemaOf(std::string_view name) { return fmt::format("qtx/{}/1", name); }

@@ -115,9 +115,9 @@ TEST(ParseReport, NamesThePlaceOfWhatIsWrong) {
   EXPECT_EQ(with("\"seconds\":0.25", "\"seconds\":1e300"),
             "r.json: backends[0]: cases[0]: seconds: expected a time");
   EXPECT_EQ(with("\"selected\":5", "\"selected\":-5"), "r.json: selected: expected a count");
-  EXPECT_THAT(
-      with("\"selected\":5", "\"selectd\":5"),
-      HasSubstr("r.json: found unknown key 'selectd', expected one of schema, provenance, merged, suite, "));
+  EXPECT_THAT(with("\"selected\":5", "\"selectd\":5"),
+              HasSubstr("r.json: found unknown key 'selectd', expected one of schema, provenance, "
+                        "merged, suite, "));
   EXPECT_THAT(with("\"selected\":5", "\"selected\":5,\"selected\":6"),
               HasSubstr("r.json: found key 'selected' twice"));
   EXPECT_THAT(with("\"position\":7", "\"place\":7"),

@@ -59,7 +59,7 @@ void Print(const FuzzReport& report, const FuzzOptions& options) {
                 report.arithmetic, options.seed, report.models, report.unsupported,
                 report.failures);
   format::Print("nodes of {} operators; of {} drafts of nodes {} were refused\n",
-             report.operators.size(), report.drafts, report.refused);
+                report.operators.size(), report.drafts, report.refused);
   std::size_t number = 0;
   for (const auto& [key, finding] : report.findings) {
     format::Print("\n{} {}: {} failures, first in model {}\n  {}\n", key.first, key.second,

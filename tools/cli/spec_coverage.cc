@@ -32,7 +32,7 @@ void Print(const TextCoverage& text) {
   std::int64_t formulas = 0;
   for (const auto& [clause, count] : text.formulas) formulas += count;
   format::Print("{} clauses, {} cases, {} formulas of {} clauses\n", text.cases.clauses,
-             text.cases.cases, formulas, text.formulas.size());
+                text.cases.cases, formulas, text.formulas.size());
   for (const auto& [clause, count] : text.formulas) format::Print("  {:<32}{}\n", clause, count);
   PrintClauses("clauses without a case", text.cases.uncovered);
   PrintDangling("cases without a clause", text.cases_without_clause);

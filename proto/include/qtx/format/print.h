@@ -47,9 +47,7 @@ void Print(fmt::format_string<ShownAs<Arguments>...> format, const Arguments&...
 }
 
 /// Prints a document of one of our JSON writers, whose texts are JsonStrings.
-inline void PrintJson(std::FILE* out, const std::string& document) {
-  PrintText(out, document);
-}
+inline void PrintJson(std::FILE* out, const std::string& document) { PrintText(out, document); }
 inline void PrintJson(const std::string& document) { PrintJson(stdout, document); }
 
 /// "a, b, c"

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "errors.h"
-#include "qtx/format/json.h"
 #include "json_document.h"
+#include "qtx/format/json.h"
 
 namespace qtx::convert::ort {
 namespace {
