@@ -6,6 +6,7 @@
 #include "fuzz_maker.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/attributes.h"
+#include "qtx/format/onnx_operators.h"
 
 namespace qtx::conformance {
 namespace {

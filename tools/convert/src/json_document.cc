@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
+#include "bounds.h"
 #include "errors.h"
-#include "limits.h"
 
 namespace qtx::convert {
 

@@ -7,6 +7,7 @@
 
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/runner.h"
+#include "qtx/format/text.h"
 
 namespace qtx::conformance {
 

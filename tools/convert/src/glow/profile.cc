@@ -18,7 +18,7 @@
 #include <streambuf>
 #include <utility>
 
-#include "limits.h"
+#include "bounds.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::convert::glow {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "limits.h"
+#include "bounds.h"
 #include "table/text.h"
 
 namespace qtx::convert::table {

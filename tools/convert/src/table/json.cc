@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <set>
 
-#include "limits.h"
+#include "bounds.h"
 #include "table/text.h"
 
 namespace qtx::convert::table {
