@@ -38,7 +38,9 @@ Result<std::int64_t> ParseCount(const std::string& text, const char* key) {
 Result<fs::path> ResolveLocation(const std::string& location, const std::string& folder) {
   std::error_code code;
   const fs::path root = fs::weakly_canonical(folder.empty() ? "." : folder, code);
-  if (code || location.empty() || fs::path(location).is_absolute()) return BadLocation(location);
+  const bool has_nul = location.find('\0') != std::string::npos;
+  if (code || location.empty() || has_nul || fs::path(location).is_absolute())
+    return BadLocation(location);
   const fs::path path = fs::weakly_canonical(root / location, code);
   if (code) return BadLocation(location);
   const auto [mismatch, unused] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());

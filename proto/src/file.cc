@@ -322,7 +322,9 @@ Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes
 Result<FileLock> FileLock::Take(const std::string& path) {
   const std::string name = path + ".qtx-lock";
   for (;;) {
-    Descriptor file(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    Descriptor file(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (file.value() < 0 && errno == ELOOP)
+      return Error{ErrorCode::kIo, path, "'" + name + "' is a link, expected no file or a lock"};
     if (file.value() < 0) return Unwritable(path);
     if (!Lock(file)) {
       if (errno != EWOULDBLOCK) return Unwritable(path);

@@ -147,7 +147,9 @@ TEST_F(LargeModel, LetsNoExternalDataLeaveTheFolder) {
   fs::create_directories(Path("to"));
   std::ofstream(Path("secret")) << "0123456789";
   fs::create_symlink(Path("secret"), Path("from/link"));
-  for (const std::string location : {"../secret", "link", "/etc/passwd", ""}) {
+  for (const std::string& location :
+       {std::string("../secret"), std::string("link"), std::string("/etc/passwd"), std::string(),
+        std::string("a\0/../secret", 12)}) {
     Model model = Make({External("w", 10, location)});
     model.folder = Path("from");
     EXPECT_EQ(model.Save(Path("to/m.onnx")).error().code, ErrorCode::kInvalid) << location;

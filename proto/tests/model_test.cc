@@ -215,6 +215,15 @@ TEST(FileLock, KeepsAnotherRunOutUntilItsEnd) {
   EXPECT_EQ(folder.Files(), 0U);
 }
 
+TEST(FileLock, FollowsNoLink) {
+  const Folder folder;
+  fs::create_symlink("elsewhere", folder / "f.qtx-lock");
+  const auto lock = FileLock::Take(folder / "f");
+  ASSERT_FALSE(lock.has_value());
+  EXPECT_EQ(lock.error().code, ErrorCode::kIo);
+  EXPECT_FALSE(fs::exists(folder / "elsewhere"));
+}
+
 TEST(WriteFileAtomically, WritesThroughALinkAndIntoAPipe) {
   const Folder folder;
   ASSERT_TRUE(WriteFileAtomically(folder / "file", "old").has_value());

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "commands.h"
@@ -38,6 +39,7 @@ struct Job {
 // Bytes written by all jobs together.
 struct Written {
   std::atomic<std::int64_t> done = 0, total = 0;
+  std::mutex saving;  // models may bring external data of one name: the second must see the first's
 };
 
 // Applies the options' transformations to the extended form.
@@ -163,6 +165,7 @@ Result<void> Save(const Export& result, const std::string& path, Written& writte
     before = done;
     planned = total;
   };
+  const std::scoped_lock lock(written.saving);
   if (const auto* model = std::get_if<format::Model>(&result.content))
     return model->Save(path, progress);
   const format::Piece whole = std::get<std::string>(result.content);

@@ -31,6 +31,13 @@ Attempts Joined(std::initializer_list<Attempts> lists) {
   return all;
 }
 
+// The address sanitizer takes terabytes of addresses.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kLimitsAddresses = false;
+#else
+constexpr bool kLimitsAddresses = true;
+#endif
+
 // Field `number` of a protobuf message, shorter than 128 bytes.
 std::string Field(int number, const std::string& bytes) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
@@ -298,9 +305,7 @@ Attempts ExitStatus::Others(const std::string& cause) {
             {RunModel(ok) + " --arithmetic none", "--arithmetic none"}};
   }
   if (cause == "memory is too small for an input") {
-#if defined(__SANITIZE_ADDRESS__)
-    return {};  // which takes terabytes of addresses
-#endif
+    if (!kLimitsAddresses) return {};
     constexpr std::int64_t kGigabyte = std::int64_t{1} << 30;
     const std::string bin = Write("large.npy", "");
     fs::resize_file(bin, kGigabyte);
@@ -335,7 +340,7 @@ TEST_F(ExitStatus, IsThatOfTheReadmesTable) {
     const int status = std::stoi((*at)[1]);
     const std::string cause = (*at)[2];
     const Attempts attempts = Joined({Inputs(cause), Outputs(cause), Others(cause)});
-    EXPECT_FALSE(attempts.empty()) << cause;
+    EXPECT_TRUE(!attempts.empty() || !kLimitsAddresses) << cause;
     for (const Attempt& attempt : attempts) {
       const Result result = Try(attempt);
       const bool says =
@@ -348,6 +353,26 @@ TEST_F(ExitStatus, IsThatOfTheReadmesTable) {
     }
   }
   EXPECT_GE(rows, 15);
+}
+
+// Two models name other weights by one name: the second would have the first's.
+TEST_F(ExitStatus, ConvertsNoTwoModelsOntoOnesWeights) {
+  fs::create_directory(Path("p"));
+  fs::create_directory(Path("q"));
+  Write("p/w.bin", std::string(16, 'p'));
+  Write("q/w.bin", std::string(16, 'q'));
+  const std::string both = WriteModel("p/m.onnx", External(4, "w.bin")) + " " +
+                           WriteModel("q/n.onnx", External(4, "w.bin"));
+  for (int round = 0; round < 5; ++round) {
+    const std::string made = Path("made" + std::to_string(round));
+    fs::create_directory(made);
+    const Outcome outcome = Run("convert --to qtx " + both + " -o " + made);
+    EXPECT_EQ(outcome.status, 4);
+    EXPECT_NE(outcome.err.find("has other content"), std::string::npos) << outcome.err;
+    const std::string own = fs::exists(made + "/m.onnx") ? "p" : "q";
+    EXPECT_EQ(Contents(made + "/w.bin"), Contents(Path(own + "/w.bin")));
+    EXPECT_FALSE(fs::exists(made + "/m.onnx") && fs::exists(made + "/n.onnx"));
+  }
 }
 
 }  // namespace
