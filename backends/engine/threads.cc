@@ -1,5 +1,7 @@
 #include "engine/threads.h"
 
+#include "qtx/format/threads.h"
+
 namespace qtx::backend::engine {
 namespace {
 
@@ -30,14 +32,14 @@ void AwaitChange(const std::atomic<T>& value, T old) {
 }  // namespace
 
 Threads::Threads(int count) {
-  for (int i = 1; i < count; ++i) workers_.emplace_back([this] { Work(); });
+  workers_ = format::StartThreads(count - 1, [this] { Work(); });
 }
 
 Threads::~Threads() {
   stopping_ = true;
   ++loops_;
   loops_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();  // joins
 }
 
 void Threads::TakeIndices() {

@@ -12,7 +12,7 @@ namespace qtx::backend::engine {
 
 class Threads {
  public:
-  /// `count` threads in all, at least 1, including the caller's.
+  /// At most `count` threads in all, including the caller's: fewer where the system refuses more.
   explicit Threads(int count);
   ~Threads();
   Threads(const Threads&) = delete;
@@ -27,7 +27,7 @@ class Threads {
   void Work();
   void TakeIndices();
 
-  std::vector<std::thread> workers_;
+  std::vector<std::jthread> workers_;
   const std::function<void(std::int64_t)>* task_ = nullptr;
   std::int64_t n_ = 0;
   std::atomic<std::int64_t> next_{0};

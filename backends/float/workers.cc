@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "qtx/format/threads.h"
+
 namespace qtx::backend::floats {
 namespace {
 
@@ -31,18 +33,24 @@ void AwaitChange(const std::atomic<T>& value, T old) {
 }  // namespace
 
 Workers::Workers(int threads) {
-  for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+  threads_ = format::StartThreads(threads - 1, [this] { Work(); });
 }
 
 Workers::~Workers() {
   stopping_ = true;
   loop_ += 2;
   loop_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();  // joins
 }
 
 void Workers::TakeIndices() {
-  for (std::int64_t i = next_++; i < n_; i = next_++) (*task_)(i);
+  try {
+    for (std::int64_t i = next_++; i < n_; i = next_++) (*task_)(i);
+  } catch (...) {
+    next_ = n_;
+    const std::scoped_lock lock(failure_mutex_);
+    failure_ = std::current_exception();
+  }
 }
 
 void Workers::Work() {
@@ -75,6 +83,7 @@ void Workers::For(std::int64_t n, std::int64_t multiply_adds,
   TakeIndices();
   ++loop_;
   for (int left = active_; left != 0; left = active_) AwaitChange(active_, left);
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 Buffers::Bytes Buffers::Take(std::size_t size) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -20,7 +21,7 @@ namespace qtx::backend::floats {
 /// engine::Threads it never waits for a worker that has not begun: calibration shares its machine.
 class Workers {
  public:
-  /// `threads` in all, at least 1, including the caller's.
+  /// At most `threads` in all, including the caller's: fewer where the system refuses more.
   explicit Workers(int threads);
   ~Workers();
   Workers(const Workers&) = delete;
@@ -28,7 +29,8 @@ class Workers {
 
   int count() const { return static_cast<int>(threads_.size()) + 1; }
   /// Calls task(i) once for each i < n, in any order. `multiply_adds`: about as many as all of them
-  /// take; a loop with few runs in the caller's thread alone.
+  /// take; a loop with few runs in the caller's thread alone. An exception of a task ends the loop
+  /// and is thrown again.
   void For(std::int64_t n, std::int64_t multiply_adds,
            const std::function<void(std::int64_t)>& task);
 
@@ -37,13 +39,15 @@ class Workers {
   void TakeIndices();
 
   std::mutex mutex_;  // locked by the run that uses the pool
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
   const std::function<void(std::int64_t)>* task_ = nullptr;
   std::int64_t n_ = 0;
   std::atomic<std::int64_t> next_{0};
   std::atomic<unsigned> loop_{0};  // odd while a loop is open to workers
   std::atomic<int> active_{0};     // workers that may be in it
   std::atomic<bool> stopping_{false};
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;  // of a task of the present loop
 };
 
 /// A pool of memory for reuse, because fresh pages cost more time than many operators.

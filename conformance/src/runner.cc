@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "case_runner.h"
 #include "qtx/conformance/journal.h"
 #include "qtx/conformance/suite.h"
+#include "qtx/format/threads.h"
 
 namespace qtx::conformance {
 namespace {
@@ -95,15 +96,16 @@ class Row {
   void Run(ReferenceResults& references, const RunOptions& options) {
     const Clock::time_point start = Clock::now();
     report_.cases.resize(chosen_.size());
-    const auto limit = std::min<std::size_t>(chosen_.size(), kMaxJobs);
-    const std::size_t jobs = std::min(static_cast<std::size_t>(std::max(options.jobs, 1)),
-                                      std::max<std::size_t>(limit, 1));
+    const auto jobs = std::min<std::int64_t>({options.jobs, kMaxJobs, std::ssize(chosen_)});
     Listener listener(options);
-    const auto work = [&] { Work(references, options.journal, listener); };
-    std::vector<std::jthread> workers;
-    for (std::size_t i = 1; i < jobs; ++i) workers.emplace_back(work);
-    work();
-    workers.clear();  // joins
+    format::InThreads(jobs, [&] {
+      try {
+        Work(references, options.journal, listener);
+      } catch (const std::exception&) {
+        next_ = chosen_.size();  // the others end too
+        throw;
+      }
+    });
     for (const CaseResult& result : report_.cases) {
       ++report_.counts[static_cast<std::size_t>(result.outcome)];
     }

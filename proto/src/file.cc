@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -143,20 +143,26 @@ class Writer {
   std::int64_t done_ = 0, total_ = 0;
 };
 
-// A device or a pipe: renaming a file over it would take it away.
+// A device or a pipe, which a rename would take away, or an open file without a name.
 Result<void> WriteInPlace(const std::string& path, std::span<const Piece> pieces,
                           const WriteProgress& progress) {
   if (path == "-") return Writer(STDOUT_FILENO, "stdout", progress).Write(pieces);
-  const Descriptor descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const Descriptor descriptor(open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (descriptor.value() < 0) return Unwritable(path);
   return Writer(descriptor.value(), path, progress).Write(pieces);
 }
 
-// Where the bytes of `path` are: a link stays a link.
-std::string TargetOf(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> target(realpath(path.c_str(), nullptr),
-                                                           &std::free);
-  return target == nullptr ? path : target.get();
+// The file that `path` stands for, which may not exist yet: a link stays a link.  Errors: kIo.
+Result<std::string> TargetOf(const std::string& path) {
+  constexpr int kMaxLinks = 40;  // as Linux has
+  std::filesystem::path target = path;
+  std::error_code error;
+  for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
+    errno = ELOOP;
+    if (links == kMaxLinks) return Unwritable(path);
+    target = target.parent_path() / std::filesystem::read_symlink(target, error);
+  }
+  return target.string();
 }
 
 bool IsAt(const std::string& path, const Descriptor& file) {
@@ -221,7 +227,7 @@ void KeepOwnerAndMode(const struct stat& old, const Descriptor& file) {
 Result<void> ReplaceFile(const std::string& path, std::span<const Piece> pieces,
                          const WriteProgress& progress) {
   constexpr mode_t kAnybody = 0666;  // less the umask, as of any file that the user creates
-  const std::string target = TargetOf(path);
+  QTX_ASSIGN_OR_RETURN(const std::string target, TargetOf(path));
   struct stat old {};
   const bool exists = stat(target.c_str(), &old) == 0;
   std::string temporary;
@@ -310,7 +316,9 @@ Result<void> WriteFileAtomically(const std::string& path, std::span<const Piece>
   const bool exists = path == "-" || stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode))
     return Error{ErrorCode::kIo, path, "found a folder, expected a file"};
-  if (exists && !S_ISREG(status.st_mode)) return WriteInPlace(path, pieces, progress);
+  // /proc/self/fd/N stands for a file with no name (st_nlink 0) where that has been removed.
+  if (exists && (!S_ISREG(status.st_mode) || status.st_nlink == 0))
+    return WriteInPlace(path, pieces, progress);
   return ReplaceFile(path, pieces, progress);
 }
 

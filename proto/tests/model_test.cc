@@ -243,6 +243,34 @@ TEST(WriteFileAtomically, WritesThroughALinkAndIntoAPipe) {
   close(reader);
 }
 
+TEST(WriteFileAtomically, KeepsALinkWhoseFileIsNotThere) {
+  const Folder folder;
+  fs::create_symlink("file", folder / "link");
+  fs::create_symlink("link", folder / "outer");
+  ASSERT_TRUE(WriteFileAtomically(folder / "outer", "new").has_value());
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_TRUE(fs::is_symlink(folder / "outer"));
+  EXPECT_EQ(*ReadFile(folder / "file", 100), "new");
+
+  fs::create_symlink("loop", folder / "loop");
+  EXPECT_EQ(WriteFileAtomically(folder / "loop", "new").error().code, ErrorCode::kIo);
+  EXPECT_TRUE(fs::is_symlink(folder / "loop"));
+}
+
+TEST(WriteFileAtomically, WritesIntoAnOpenFileThatHasNoName) {
+  const Folder folder;
+  const std::string name = folder / "file";
+  const int file = open(name.c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(::write(file, "longer", 6), 6);
+  ASSERT_EQ(unlink(name.c_str()), 0);
+  ASSERT_TRUE(WriteFileAtomically("/proc/self/fd/" + std::to_string(file), "new").has_value());
+  std::string read(7, '?');
+  EXPECT_EQ(pread(file, read.data(), read.size(), 0), 3);
+  EXPECT_EQ(read, "new????");
+  EXPECT_EQ(folder.Files(), 0U);
+  close(file);
+}
+
 TEST(WriteFileAtomically, LeavesNothingWhenItFails) {
   const Folder folder;
   fs::create_directories(folder / "target/inside");

@@ -16,6 +16,7 @@
 #include "qtx/calibrate/samples.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/print.h"
+#include "report_files.h"
 #include "shard.h"
 
 namespace qtx::cli {
@@ -182,7 +183,15 @@ int Merge(const CalibrateOptions& options) {
   return kDone;
 }
 
+// The calibrated model may replace the model. ReadJournal refuses a journal that is another file.
+Result<void> CheckFiles(const CalibrateOptions& options) {
+  std::vector<OptionFile> inputs = {{"--preprocess", options.preprocess}};
+  for (const std::string& data : options.data) inputs.push_back({"--data", data});
+  return CheckDistinct({{"--output", options.output}, {"--resume", options.resume}}, inputs);
+}
+
 int Measure(const CalibrateOptions& options) {
+  if (const auto files = CheckFiles(options); !files.has_value()) return Fail(files.error());
   auto library = LibraryOptions(options);
   if (!library.has_value()) return Fail(library.error());
   const auto model = LoadAnyModel(options.inputs[0]);

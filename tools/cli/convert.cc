@@ -17,7 +17,9 @@
 #include "progress.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/print.h"
+#include "qtx/format/threads.h"
 #include "qtx/reference/interpreter.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {
@@ -221,10 +223,8 @@ void RunAll(const ConvertOptions& options, std::vector<Job>& jobs) {
       }
     }
   };
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < std::min(cores, jobs.size()); ++i) threads.emplace_back(work);
-  work();
+  format::InThreads(std::min<std::int64_t>(std::thread::hardware_concurrency(), std::ssize(jobs)),
+                    work);
 }
 
 // With several inputs, files go into the folder `output` under their own names.
@@ -249,6 +249,9 @@ Result<std::vector<Job>> Plan(const ConvertOptions& options) {
                    "'" + other->second + "' and '" + input + "' would both be written to '" +
                        job.output + "'"};
     }
+    std::vector<OptionFile> with;
+    for (const std::string& file : options.with) with.push_back({"--with", file});
+    QTX_RETURN_IF_ERROR(CheckDistinct({{"--output", job.output}}, with));
     jobs.push_back(std::move(job));
   }
   return jobs;

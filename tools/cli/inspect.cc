@@ -12,6 +12,7 @@
 #include "qtx/format/file.h"
 #include "qtx/format/model.h"
 #include "qtx/format/print.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {
@@ -281,6 +282,8 @@ void PrintText(const format::Model& model, const std::string& file) {
 }  // namespace
 
 int Inspect(const InspectOptions& options) {
+  const auto distinct = CheckDistinct({{"--html", options.html}}, {{"the model", options.file}});
+  if (!distinct.has_value()) return Fail(distinct.error());
   const auto model = format::Model::Load(options.file);
   if (!model.has_value()) return Fail(model.error());
   std::vector<inspect::Finding> findings;

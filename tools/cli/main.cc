@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "commands.h"
+#include "data_folders.h"
 #include "feature_option.h"
 #include "provenance.h"
 #include "qtx/backend/protocol.h"
@@ -607,7 +608,8 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("calibrate")) return OnFile(calibrate.inputs[0], Calibrate, calibrate);
   if (app.got_subcommand("quantize")) return OnFile(quantize.model, Quantize, quantize);
   if (app.got_subcommand("validate")) {
-    return validate.coverage ? ValidateCoverage(validate) : Validate(validate);
+    return OnFile(validate.suite.empty() ? SuiteFolder() : validate.suite,
+                  validate.coverage ? ValidateCoverage : Validate, validate);
   }
   if (app.got_subcommand("serve")) return Serve(serve);
   if (app.got_subcommand("report")) return ReportMerge(merge);

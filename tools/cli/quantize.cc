@@ -14,6 +14,7 @@
 #include "qtx/format/check.h"
 #include "qtx/format/print.h"
 #include "quantize_report.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {
@@ -116,6 +117,17 @@ void PrintJson(const QuantizeOptions& options, const Quantized& quantized) {
   format::PrintJson(options.output == "-" ? stderr : stdout, json.Text());
 }
 
+// The model may be replaced by the quantized one, but not by the report.
+Result<void> CheckFiles(const QuantizeOptions& options) {
+  const OptionFile output{"--output", options.output}, report{"--report", options.report};
+  std::vector<OptionFile> inputs = {{"--preprocess", options.preprocess},
+                                    {"--rules", options.rules}};
+  for (const std::string& data : options.data) inputs.push_back({"--data", data});
+  for (const std::string& with : options.with) inputs.push_back({"--with", with});
+  QTX_RETURN_IF_ERROR(CheckDistinct({output, report}, inputs));
+  return CheckDistinct({report}, {{"the model", options.model}});
+}
+
 }  // namespace
 
 int Quantize(const QuantizeOptions& options) {
@@ -123,6 +135,7 @@ int Quantize(const QuantizeOptions& options) {
   if (!settings.has_value()) return Fail(settings.error());
   if (const auto path = CheckReportPath(options.report); !path.has_value())
     return Fail(path.error());
+  if (const auto files = CheckFiles(options); !files.has_value()) return Fail(files.error());
   const auto outcome = Perform(options, *std::move(settings));
   if (!outcome.has_value()) return Fail(outcome.error());
   const Quantized& quantized = outcome->quantized;

@@ -14,6 +14,9 @@ int ReportMerge(const MergeOptions& options) {
   if (options.json && !options.output.empty()) {
     return Fail({ErrorCode::kUsage, "--json", "expected it or --output, not both"});
   }
+  const auto distinct = CheckDistinct(
+      {{"--output", options.output}, {"--junit", options.junit}, {"--html", options.html}});
+  if (!distinct.has_value()) return Fail(distinct.error());
   auto parts = ReadReports(options.reports);
   if (!parts.has_value()) return Fail(parts.error());
   auto merged = conformance::MergeReports(*std::move(parts));

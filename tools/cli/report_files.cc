@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +13,38 @@
 #include "qtx/format/print.h"
 
 namespace qtx::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsFile(const OptionFile& file) { return !file.path.empty() && file.path != "-"; }
+
+// A device or a pipe is never the same file: it keeps nothing that could be lost.
+bool IsSameFile(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::exists(a, error) && fs::exists(b, error))
+    return fs::is_regular_file(a, error) && fs::equivalent(a, b, error);
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
+// True for an existing file below `folder` that has the extension of a case or a sample.
+bool IsInputBelow(const fs::path& folder, const fs::path& file) {
+  constexpr std::array<std::string_view, 11> kExtensions = {
+      ".bin", ".jpeg", ".jpg", ".md", ".npy", ".npz", ".onnx", ".pb", ".png", ".raw", ".yaml"};
+  std::error_code error;
+  if (!fs::is_directory(folder, error) || !fs::is_regular_file(file, error)) return false;
+  const fs::path above = fs::canonical(folder, error), below = fs::canonical(file, error);
+  return std::ranges::mismatch(above, below).in1 == above.end() &&
+         std::ranges::find(kExtensions, file.extension().string()) != kExtensions.end();
+}
+
+Error Clash(const OptionFile& output, const OptionFile& other) {
+  return {ErrorCode::kUsage, std::string(output.option),
+          "found '" + output.path + "', a file of " + std::string(other.option) + " '" +
+              other.path + "', expected another file"};
+}
+
+}  // namespace
 
 Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::string>& paths) {
   std::vector<conformance::Report> reports;
@@ -23,14 +57,31 @@ Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::stri
   return reports;
 }
 
-Result<void> CheckOutputs(std::initializer_list<std::string> paths) {
-  for (const std::string& path : paths) {
-    if (path.empty() || path == "-") continue;
-    const auto parent = std::filesystem::path(path).parent_path();
-    const std::string folder = parent.empty() ? "." : parent.string();
-    if (access(folder.c_str(), W_OK | X_OK) != 0) {
-      return Error{ErrorCode::kIo, path, std::strerror(errno)};
+Result<void> CheckDistinct(const std::vector<OptionFile>& outputs,
+                           const std::vector<OptionFile>& inputs) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (!IsFile(*output)) continue;
+    for (auto other = outputs.begin(); other != output; ++other) {
+      if (IsFile(*other) && IsSameFile(output->path, other->path)) return Clash(*output, *other);
     }
+    for (const OptionFile& input : inputs) {
+      if (!IsFile(input)) continue;
+      if (IsSameFile(output->path, input.path) || IsInputBelow(input.path, output->path))
+        return Clash(*output, input);
+    }
+  }
+  return {};
+}
+
+Result<void> CheckOutputs(const std::vector<OptionFile>& outputs,
+                          const std::vector<OptionFile>& inputs) {
+  QTX_RETURN_IF_ERROR(CheckDistinct(outputs, inputs));
+  for (const OptionFile& output : outputs) {
+    if (!IsFile(output)) continue;
+    const auto parent = fs::path(output.path).parent_path();
+    const std::string folder = parent.empty() ? "." : parent.string();
+    if (access(folder.c_str(), W_OK | X_OK) != 0)
+      return Error{ErrorCode::kIo, output.path, std::strerror(errno)};
   }
   return {};
 }

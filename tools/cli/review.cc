@@ -116,7 +116,9 @@ Result<void> Write(const spec::Review& review, const ReviewOptions& options) {
 }  // namespace
 
 int Review(const ReviewOptions& options) {
-  const auto outputs = CheckOutputs({options.html, options.json});
+  const auto outputs =
+      CheckOutputs({{"--json", options.json}, {"--html", options.html}},
+                   {{"the proposal", options.proposal}, {"--suite", options.suite}});
   if (!outputs.has_value()) return Fail(outputs.error());
   ModelCache models;
   const auto review = Make(options, models);

@@ -17,6 +17,7 @@
 #include "qtx/format/npy.h"
 #include "qtx/format/print.h"
 #include "qtx/reference/interpreter.h"
+#include "report_files.h"
 #include "tensor_files.h"
 
 namespace qtx::cli {
@@ -105,9 +106,25 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
   return RunOutcome{*description, *std::move(outputs), std::nullopt, {}};
 }
 
-Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
-                                              const std::vector<Tensor>& outputs,
-                                              const std::string& folder) {
+// The files of the model's outputs, none of which is a file of an input.
+Result<std::vector<std::string>> OutputFiles(const format::Model& model,
+                                             const RunOptions& options) {
+  std::vector<OptionFile> inputs;
+  for (const std::string& argument : options.inputs) {  // FILE or NAME=FILE
+    inputs.push_back({"--input", argument});
+    inputs.push_back({"--input", argument.substr(argument.find('=') + 1)});
+  }
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < model.graph.outputs.size(); ++i) {
+    const std::string file = format::FileName(model.graph.outputs[i].name, i) + ".npy";
+    paths.push_back((std::filesystem::path(options.output_dir) / file).string());
+    QTX_RETURN_IF_ERROR(CheckDistinct({{"--output-dir", paths.back()}}, inputs));
+  }
+  return paths;
+}
+
+Result<void> WriteOutputs(const format::Model& model, const std::vector<Tensor>& outputs,
+                          const std::vector<std::string>& paths, const std::string& folder) {
   if (outputs.size() != model.graph.outputs.size()) {
     return Error{ErrorCode::kProtocol, "outputs",
                  fmt::format("found {}, expected the model's {}", outputs.size(),
@@ -116,14 +133,11 @@ Result<std::vector<std::string>> WriteOutputs(const format::Model& model,
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Error{ErrorCode::kIo, folder, error.message()};
-  std::vector<std::string> paths;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ToNpy(outputs[i]));
-    const std::string file = format::FileName(model.graph.outputs[i].name, i) + ".npy";
-    paths.push_back((std::filesystem::path(folder) / file).string());
-    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(paths.back(), bytes));
+    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(paths[i], bytes));
   }
-  return paths;
+  return {};
 }
 
 void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
@@ -178,13 +192,15 @@ void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
 int Run(const RunOptions& options) {
   const auto model = LoadModel(options.model);
   if (!model.has_value()) return Fail(model.error());
+  const auto paths = OutputFiles(*model, options);
+  if (!paths.has_value()) return Fail(paths.error());
   const auto inputs =
       ReadInputs(*model, options.inputs, options.arithmetic, FeaturesOf(options.features));
   if (!inputs.has_value()) return Fail(inputs.error());
   const auto outcome = RunOn(*model, *inputs, options);
   if (!outcome.has_value()) return Fail(outcome.error());
-  const auto paths = WriteOutputs(*model, outcome->outputs, options.output_dir);
-  if (!paths.has_value()) return Fail(paths.error());
+  const auto written = WriteOutputs(*model, outcome->outputs, *paths, options.output_dir);
+  if (!written.has_value()) return Fail(written.error());
   PrintOutcome(*model, *outcome, *paths, options);
   return kDone;
 }

@@ -244,7 +244,7 @@ void PrintTotals(const std::vector<Line>& lines) {
 }  // namespace
 
 int SpecRun(const SpecRunOptions& options) {
-  const auto outputs = CheckOutputs({options.json});
+  const auto outputs = CheckOutputs({{"--json", options.json}}, {{"path", options.path}});
   if (!outputs.has_value()) return Fail(outputs.error());
   Runner runner(FeaturesOf(options.features));
   const auto passed = runner.Run(options.path.empty() ? SpecFolder() : options.path);

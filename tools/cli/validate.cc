@@ -139,7 +139,12 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
 int Validate(const ValidateOptions& options) {
   const auto shard = ChooseShard(options);
   if (!shard.has_value()) return Fail(shard.error());
-  const auto outputs = CheckOutputs({options.json, options.junit, options.html});
+  const auto outputs = CheckOutputs(
+      {{"--json", options.json},
+       {"--junit", options.junit},
+       {"--html", options.html},
+       {"--resume", options.resume}},
+      {{"--suite", options.suite}, {"--expected-failures", options.expected_failures}});
   if (!outputs.has_value()) return Fail(outputs.error());
   ModelCache models;
   const auto plan = MakePlan(options, *shard, models);

@@ -1,8 +1,11 @@
 // Whole models: what an observer sees, fusion, fallback, threads, and what is refused.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <new>
 #include <thread>
 
+#include "float/workers.h"
 #include "support.h"
 
 namespace qtx::backend::float_test {
@@ -104,6 +107,16 @@ TEST(FloatModel, RunsInSeveralThreadsAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
+}
+
+TEST(FloatModel, ThrowsWhatATaskThrowsAndGoesOn) {
+  floats::Workers workers(3);
+  constexpr std::int64_t kLarge = std::int64_t{1} << 30;
+  const auto fail = [](std::int64_t) { throw std::bad_alloc(); };
+  EXPECT_THROW(workers.For(100, kLarge, fail), std::bad_alloc);
+  std::atomic<int> calls = 0;
+  workers.For(100, kLarge, [&calls](std::int64_t) { ++calls; });
+  EXPECT_EQ(calls, 100);
 }
 
 // Doubles, in place of an operator without kernel.

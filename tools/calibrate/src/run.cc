@@ -6,7 +6,8 @@
 #include <cmath>
 #include <exception>
 #include <set>
-#include <thread>
+
+#include "qtx/format/threads.h"
 
 namespace qtx::calibrate {
 namespace {
@@ -208,11 +209,7 @@ void Run::WorkInThread() {
 }
 
 Result<void> Run::Work() {
-  {
-    std::vector<std::jthread> threads;
-    const std::int64_t count = std::min<std::int64_t>(options_.threads, planned_);
-    for (std::int64_t i = 0; i < count; ++i) threads.emplace_back([this] { WorkInThread(); });
-  }
+  format::InThreads(std::min<std::int64_t>(options_.threads, planned_), [this] { WorkInThread(); });
   // Writes the journal before returning the failure.
   if (!options_.journal.empty()) QTX_RETURN_IF_ERROR(Save());
   if (failure_) return failure_->second;

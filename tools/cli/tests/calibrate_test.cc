@@ -155,6 +155,20 @@ TEST_F(Calibrate, GivesTheSameBytesForAnyThreadsShardsAndOrder) {
   EXPECT_TRUE(Contents(Path("d")) == whole);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take terabytes
+// A stack takes 8 MiB, so that there is no room for 64 threads, neither for samples nor within one.
+TEST_F(Calibrate, GoesOnInTheThreadsThatThereAre) {
+  const std::string command = "calibrate " + WriteModel() + " --threads 64 -o " + Path("c.onnx");
+  WriteNpy("0.npy", Floats({1, 3}, {1, 2, 3}));
+  const std::string limit = "ulimit -s 8192; ulimit -v 300000;";
+  const Outcome one = Run(command + " --data " + Path("data"), limit);
+  EXPECT_EQ(one.status, 0) << one.err;
+  WriteMany();
+  const Outcome many = Run(command + " --data " + Path("data"), limit);
+  EXPECT_EQ(many.status, 0) << many.err;
+}
+#endif
+
 TEST_F(Calibrate, LetsAShardHaveNothing) {
   WriteModel();
   WriteNpy("a.npy", Floats({1, 3}, {1, 2, 3}));

@@ -417,6 +417,19 @@ TEST_F(Qtx, IsolatesBuiltInBackends) {
   EXPECT_TRUE(Results(Contents(Path("inside.json"))) == Results(Contents(Path("outside.json"))));
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take terabytes
+// How much memory a thread takes depends on the system: with some limit it is too little.
+TEST_F(Qtx, ValidateEndsInOneLineWhereAThreadHasNoMemory) {
+  for (const char* kibibytes : {"150000", "200000", "250000"}) {
+    const Outcome outcome = Run("validate --isolate --jobs 16 --backend reference --filter 'abs/*'",
+                                "ulimit -v " + std::string(kibibytes) + ";");
+    if (outcome.status == 0) continue;
+    EXPECT_EQ(outcome.status, 4) << outcome.out << outcome.err;
+    EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
+  }
+}
+#endif
+
 TEST_F(Qtx, WarnsOfExpectedFailuresThatNoCaseMatches) {
   const std::string list = Write("list.txt", "gone/case  # was renamed\n");
   const std::string run =

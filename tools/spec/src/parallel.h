@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
-#include <thread>
-#include <vector>
 
+#include "qtx/format/threads.h"
 #include "qtx/spec/review.h"
 
 namespace qtx::spec {
@@ -26,10 +26,7 @@ void InParallel(std::string_view what, std::size_t count, const ReviewOptions& o
       options.progress(what, ++done, count);
     }
   };
-  std::vector<std::jthread> threads;
-  const auto jobs = std::min(static_cast<std::size_t>(std::max(options.jobs, 1)), count);
-  for (std::size_t i = 1; i < jobs; ++i) threads.emplace_back(run);
-  run();
+  format::InThreads(std::min<std::int64_t>(options.jobs, static_cast<std::int64_t>(count)), run);
 }
 
 }  // namespace qtx::spec
