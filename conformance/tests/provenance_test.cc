@@ -105,7 +105,7 @@ TEST(ParseReport, RefusesAValueThatBreaksTheSchema) {
       {commit, "</script>", "r: provenance: qtx: commit: found '</script>', expected 7 to 64 hex"},
       {commit, std::string(100000, 'a'), "r: provenance: qtx: commit: found 'aaaa"},
       {"0.1.0", "0.1", "r: provenance: qtx: version: found '0.1', expected MAJOR.MINOR.PATCH"},
-      {R"("version":"0.1.0",)", "", "r: provenance: qtx: version: found '', expected MAJOR"},
+      {R"(,"version":"0.1.0")", "", "r: provenance: qtx: version: found '', expected MAJOR"},
       {R"("threads":2)", R"("threads":-1)",
        "r: provenance: processor: threads: found -1, expected at least 1"},
       {"\"avx2\"", "\"\"", "r: provenance: processor: instruction_sets: found an empty name"},
