@@ -1,6 +1,7 @@
 #include "json_fields.h"
 
 #include <algorithm>
+#include <regex>
 #include <utility>
 
 namespace qtx::conformance {
@@ -47,13 +48,24 @@ const rapidjson::Value* JsonFields::Typed(const char* key, bool (rapidjson::Valu
   return nullptr;
 }
 
-void JsonFields::Refuse(const char* key, const std::string& expected) {
-  if (error_.message.empty()) error_ = {ErrorCode::kInvalid, Place(key), "expected " + expected};
+void JsonFields::Refuse(const char* key, const std::string& expected, const std::string& found) {
+  if (!error_.message.empty()) return;
+  error_ = {ErrorCode::kInvalid, Place(key),
+            (found.empty() ? "" : "found " + found + ", ") + "expected " + expected};
 }
 
 std::string JsonFields::Text(const char* key) {
   const auto* const value = Typed(key, &rapidjson::Value::IsString, "a string");
   return value == nullptr ? "" : std::string(value->GetString(), value->GetStringLength());
+}
+
+std::string JsonFields::Formed(const char* key, const char* form, const std::string& expected) {
+  constexpr std::size_t kLongest = 96;  // the depth of std::regex_match grows with the length
+  std::string text = Text(key);
+  if (text.size() > kLongest || !std::regex_match(text, std::regex(form))) {
+    Refuse(key, expected, "'" + text.substr(0, kLongest) + "'");
+  }
+  return text;
 }
 
 std::int64_t JsonFields::Integer(const char* key) {

@@ -32,6 +32,9 @@ class JsonFields {
   bool Flag(const char* key);
   std::vector<std::string> Texts(const char* key);
   std::vector<std::int64_t> Integers(const char* key);
+  /// A text of at most 96 bytes that matches the regular expression `form`, else refused;
+  /// `expected` says in words what the form is.
+  std::string Formed(const char* key, const char* form, const std::string& expected);
   /// Calls `each(value, place)`, which returns Result<void>, for each element of an array.
   template <typename Each>
   void Array(const char* key, Each each) {
@@ -42,8 +45,8 @@ class JsonFields {
       if (!read.has_value()) error_ = read.error();
     }
   }
-  /// Records the error of a malformed member.
-  void Refuse(const char* key, const std::string& expected);
+  /// Records the error of a malformed member; `found` is what it holds, if that helps.
+  void Refuse(const char* key, const std::string& expected, const std::string& found = "");
 
  private:
   std::string Place(const char* key) const { return where_ + ": " + key; }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "json_fields.h"
@@ -47,6 +48,50 @@ void WriteTexts(JsonWriter& writer, const char* key, const std::map<std::string,
   writer.StartObject();
   for (const auto& [name, text] : of) WriteField(writer, name, text);
   writer.EndObject();
+}
+
+// Those that determine results.
+constexpr std::array<const char*, 4> kLibraries = {"gmp", "mpfi", "mpfr", "protobuf"};
+
+void RefuseEmpty(JsonFields& fields, const char* key, const std::string& text) {
+  if (text.empty()) fields.Refuse(key, "a text", "an empty text or none");
+}
+
+void ReadProgram(JsonFields& qtx, Provenance& provenance) {
+  provenance.version = qtx.Formed("version", "[0-9]+\\.[0-9]+\\.[0-9]+", "MAJOR.MINOR.PATCH");
+  provenance.commit = qtx.Formed("commit", "[0-9a-f]{7,64}(-dirty)?|unknown",
+                                 "7 to 64 hexadecimal digits, with -dirty or without, or unknown");
+}
+
+void ReadBuild(JsonFields& build, Provenance& provenance) {
+  provenance.compiler = build.Text("compiler");
+  provenance.build_type = build.Text("type");
+  RefuseEmpty(build, "compiler", provenance.compiler);
+}
+
+void ReadLibraries(const rapidjson::Value& json, JsonFields& libraries, Provenance& provenance) {
+  if (!json.IsObject()) return;
+  for (const auto& member : json.GetObject()) {
+    const std::string name = member.name.GetString();
+    RefuseEmpty(libraries, name.c_str(),
+                provenance.libraries.emplace(name, libraries.Text(name.c_str())).first->second);
+  }
+  for (const char* name : kLibraries) RefuseEmpty(libraries, name, provenance.libraries[name]);
+}
+
+void ReadProcessor(JsonFields& processor, Provenance& provenance) {
+  provenance.processor = processor.Text("name");
+  provenance.threads = processor.Integer("threads");
+  provenance.instruction_sets = processor.Texts("instruction_sets");
+  RefuseEmpty(processor, "name", provenance.processor);
+  if (provenance.threads < 1) {
+    processor.Refuse("threads", "at least 1", std::to_string(provenance.threads));
+  }
+  std::set<std::string_view> names(provenance.instruction_sets.begin(),
+                                   provenance.instruction_sets.end());
+  if (names.size() != provenance.instruction_sets.size() || names.contains("")) {
+    processor.Refuse("instruction_sets", "different names", "an empty name or one twice");
+  }
 }
 
 }  // namespace
@@ -114,34 +159,28 @@ void WriteProvenance(JsonWriter& writer, const Provenance& provenance) {
 Result<Provenance> ReadProvenance(const rapidjson::Value& json, const std::string& where) {
   JsonFields fields(json, where);
   Provenance provenance;
-  provenance.date = fields.Text("date");
+  provenance.date =
+      fields.Formed("date", "[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z",
+                    "YYYY-MM-DDThh:mm:ssZ");
   provenance.command = fields.Texts("command");
+  if (provenance.command.empty()) fields.Refuse("command", "at least one", "no words");
   const auto object = [&](const char* key, const auto& read) -> Result<void> {
     const rapidjson::Value* const value = fields.Find(key);
-    if (value == nullptr) return {};
+    if (value == nullptr) fields.Refuse(key, "an object", "none");
+    if (value == nullptr) return fields.Finish();
     JsonFields members(*value, where + ": " + key);
     read(members, *value);
     return members.Finish();
   };
-  QTX_RETURN_IF_ERROR(object("qtx", [&](JsonFields& qtx, const auto&) {
-    provenance.version = qtx.Text("version");
-    provenance.commit = qtx.Text("commit");
-  }));
-  QTX_RETURN_IF_ERROR(object("build", [&](JsonFields& build, const auto&) {
-    provenance.compiler = build.Text("compiler");
-    provenance.build_type = build.Text("type");
-  }));
+  QTX_RETURN_IF_ERROR(
+      object("qtx", [&](JsonFields& qtx, const auto&) { ReadProgram(qtx, provenance); }));
+  QTX_RETURN_IF_ERROR(
+      object("build", [&](JsonFields& build, const auto&) { ReadBuild(build, provenance); }));
   QTX_RETURN_IF_ERROR(object("libraries", [&](JsonFields& libraries, const auto& value) {
-    if (!value.IsObject()) return;
-    for (const auto& member : value.GetObject()) {
-      const std::string name = member.name.GetString();
-      provenance.libraries.emplace(name, libraries.Text(name.c_str()));
-    }
+    ReadLibraries(value, libraries, provenance);
   }));
   QTX_RETURN_IF_ERROR(object("processor", [&](JsonFields& processor, const auto&) {
-    provenance.processor = processor.Text("name");
-    provenance.threads = processor.Integer("threads");
-    provenance.instruction_sets = processor.Texts("instruction_sets");
+    ReadProcessor(processor, provenance);
   }));
   QTX_RETURN_IF_ERROR(fields.Finish());
   return provenance;
@@ -150,9 +189,11 @@ Result<Provenance> ReadProvenance(const rapidjson::Value& json, const std::strin
 std::string Document(std::string_view name, const Provenance& provenance, std::string_view object) {
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
-  WriteProvenance(writer, provenance);
-  return fmt::format("{{\n \"schema\": \"{}\",\n \"provenance\": {},{}", SchemaOf(name),
-                     std::string_view(buffer.GetString(), buffer.GetSize()), object.substr(1));
+  if (!provenance.date.empty()) WriteProvenance(writer, provenance);
+  const std::string_view text(buffer.GetString(), buffer.GetSize());
+  return fmt::format("{{\n \"schema\": \"{}\",\n{}{}{}{}", SchemaOf(name),
+                     text.empty() ? "" : " \"provenance\": ", text, text.empty() ? "" : ",",
+                     object.substr(1));
 }
 
 }  // namespace qtx::conformance

@@ -27,7 +27,8 @@ Result<void> ParseJson(std::string_view json, const std::string& where,
 inline constexpr int kMaxJsonDepth = 16;
 inline constexpr std::int64_t kMaxJsonValues = std::int64_t{1} << 24;
 
-/// The inverse of WriteProvenance; an absent key reads as empty or 0.  Errors: as ReadCase.
+/// The inverse of WriteProvenance. Each value has the form that the schema in
+/// tools/cli/schema/common.schema.json states.  Errors: as ReadCase.
 Result<Provenance> ReadProvenance(const rapidjson::Value& json, const std::string& where);
 /// The inverse of WriteCase.  Errors: kInvalid at "where: key".
 Result<CaseResult> ReadCase(const rapidjson::Value& json, const std::string& where);

@@ -153,7 +153,7 @@ Result<BackendReport> ReadBackend(const Value& json, const std::string& where) {
   ReadError(fields, row);
   if (const auto* const counts = fields.Find("counts")) {
     JsonFields inner(*counts, where + ": counts");
-    row.not_applicable = inner.Integer("not_applicable");
+    row.not_applicable = Count(inner, "not_applicable");
     // Those of outcomes follow from the cases.
     for (std::size_t i = 0; i < kOutcomes; ++i)
       (void)inner.Integer(std::string(Name(static_cast<Outcome>(i))).c_str());
@@ -196,7 +196,7 @@ Result<CaseResult> ReadCase(const Value& json, const std::string& where) {
   JsonFields fields(json, where);
   CaseResult result;
   result.id = fields.Text("id");
-  result.position = fields.Integer("position");
+  result.position = Count(fields, "position");
   result.arithmetic = fields.Text("arithmetic");
   const auto outcome = OutcomeOf(fields.Text("outcome"));
   result.spec = fields.Text("spec");
@@ -243,7 +243,8 @@ Result<Report> ParseReport(std::string_view json, const std::string& where) {
     return {};
   });
   report.suite = fields.Text("suite");
-  report.suite_digest = fields.Text("suite_digest");
+  report.suite_digest =
+      fields.Formed("suite_digest", "([0-9a-f]{16})?", "16 hexadecimal digits, or nothing");
   report.selected = Count(fields, "selected");
   if (fields.Find("shards") != nullptr || fields.Find("shard") != nullptr) {
     report.shard = fields.Integer("shard");
@@ -265,6 +266,7 @@ Result<Report> ParseReport(std::string_view json, const std::string& where) {
     return {};
   });
   if (fields.Find("backends") == nullptr) fields.Refuse("backends", "an array");
+  if (report.suite.empty()) fields.Refuse("suite", "a folder", "an empty text or none");
   QTX_RETURN_IF_ERROR(fields.Finish());
   return report;
 }

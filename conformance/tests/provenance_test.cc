@@ -20,7 +20,10 @@ Provenance Sample() {
           .commit = std::string(40, 'a') + "-dirty",
           .compiler = "GNU 12.2.0",
           .build_type = "Release",
-          .libraries = {{"gmp", "6.2.1"}, {"mpfr", "4.2.0"}},
+          .libraries = {{"gmp", "6.2.1"},
+                        {"mpfi", "1.5.3"},
+                        {"mpfr", "4.2.0"},
+                        {"protobuf", "3.21.12"}},
           .processor = "a \x1b processor",
           .threads = 2,
           .instruction_sets = {"avx2", "fma"},
@@ -32,6 +35,7 @@ Report Shard(std::int64_t index, std::int64_t count) {
   report.provenance = Sample();
   report.shard = index;
   report.shards = count;
+  report.suite = "cases";
   report.suite_digest = "0123456789abcdef";
   return report;
 }
@@ -43,14 +47,14 @@ std::string Refusal(const Report& a, const Report& b) {
 
 // The command can be pasted into a shell.
 TEST(Facts, AreTextsForPeople) {
-  EXPECT_THAT(
-      Facts(Sample()),
-      ElementsAre(Pair("date", "2026-11-24T11:30:00Z"),
-                  Pair("qtx", "0.1.0, commit " + std::string(40, 'a') + "-dirty"),
-                  Pair("build", "GNU 12.2.0, Release"), Pair("libraries", "gmp 6.2.1, mpfr 4.2.0"),
-                  Pair("processor", "a \x1b processor, 2 threads"),
-                  Pair("instruction sets", "avx2 fma"),
-                  Pair("command", "qtx validate --backend 'cmd:it'\\''s <here>' ''")));
+  EXPECT_THAT(Facts(Sample()),
+              ElementsAre(Pair("date", "2026-11-24T11:30:00Z"),
+                          Pair("qtx", "0.1.0, commit " + std::string(40, 'a') + "-dirty"),
+                          Pair("build", "GNU 12.2.0, Release"),
+                          Pair("libraries", "gmp 6.2.1, mpfi 1.5.3, mpfr 4.2.0, protobuf 3.21.12"),
+                          Pair("processor", "a \x1b processor, 2 threads"),
+                          Pair("instruction sets", "avx2 fma"),
+                          Pair("command", "qtx validate --backend 'cmd:it'\\''s <here>' ''")));
   EXPECT_TRUE(Facts({}).empty());
 }
 
@@ -87,6 +91,40 @@ TEST(ParseReport, RefusesADocumentOfAnotherSchema) {
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().Text(), "r.json: schema: expected qtx/validate/1");
   EXPECT_FALSE(ParseReport(R"({"provenance": 1, "backends": []})", "r.json").has_value());
+}
+
+// Each value as common.schema.json has it, because a merged report repeats it.
+TEST(ParseReport, RefusesAValueThatBreaksTheSchema) {
+  struct Change {
+    std::string from, to, says;
+  };
+  const std::string date = Sample().date, commit = Sample().commit;
+  const Change changes[] = {
+      {date, "</script>", "r: provenance: date: found '</script>', expected YYYY-MM-DDThh:mm:ssZ"},
+      {date, std::string(100000, '1'), "r: provenance: date: found '1111"},
+      {commit, "</script>", "r: provenance: qtx: commit: found '</script>', expected 7 to 64 hex"},
+      {commit, std::string(100000, 'a'), "r: provenance: qtx: commit: found 'aaaa"},
+      {"0.1.0", "0.1", "r: provenance: qtx: version: found '0.1', expected MAJOR.MINOR.PATCH"},
+      {R"(,"version":"0.1.0")", "", "r: provenance: qtx: version: found '', expected MAJOR"},
+      {R"("threads":2)", R"("threads":-1)",
+       "r: provenance: processor: threads: found -1, expected at least 1"},
+      {"\"avx2\"", "\"\"", "r: provenance: processor: instruction_sets: found an empty name"},
+      {"\"avx2\"", "\"fma\"", "r: provenance: processor: instruction_sets: found an empty name"},
+      {"GNU 12.2.0", "", "r: provenance: build: compiler: found an empty text"},
+      {R"("mpfi":"1.5.3",)", "", "r: provenance: libraries: mpfi: found an empty text or none"},
+      {"\"command\":", "\"command\":[],\"words\":", "r: provenance: command: found no words"},
+      {"\"processor\":", "\"device\":", "r: provenance: processor: found none, expected an object"},
+      {"\"suite\":\"cases\"", "\"suite\":\"\"", "r: suite: found an empty text or none"},
+      {Shard(1, 1).suite_digest, "</script>",
+       "r: suite_digest: found '</script>', expected 16 hex"},
+  };
+  for (const auto& [from, to, says] : changes) {
+    std::string json = ToJson(Shard(1, 1));
+    json.replace(json.find(from), from.size(), to);
+    const auto read = ParseReport(json, "r");
+    EXPECT_TRUE(!read.has_value() && read.error().Text().starts_with(says))
+        << says << ": " << (read.has_value() ? "" : read.error().Text());
+  }
 }
 
 TEST(MergeReports, KeepsTheProvenanceOfEachShard) {

@@ -161,6 +161,7 @@ TEST(ParseReport, RefusesCountsAndListsThatNoRunGives) {
 
 TEST(ParseReport, BoundsItsBackends) {
   Report report;
+  report.suite = "cases";
   BackendReport row;
   row.description.name = "b";
   report.backends.assign(4096, row);

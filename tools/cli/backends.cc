@@ -140,6 +140,10 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
                "expected " + names + "or 'cmd:PROGRAM ARGS'"};
 }
 
+std::chrono::milliseconds TimeLimit(double seconds) {
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
+
 std::string NameFromAnywhere(const std::string& backend) {
   if (!backend.starts_with("cmd:") || backend.find_first_of("'\"\\") != std::string::npos) {
     return backend;

@@ -1,6 +1,7 @@
 // Backends by name: built into this program, found beside it, or any command.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,9 @@ struct BuiltIn {
 };
 /// Generated from the folders under backends/.
 std::span<const BuiltIn> BuiltIns();
+
+/// The time limit of ProcessOptions; at least 1 ms.
+std::chrono::milliseconds TimeLimit(double seconds);
 
 struct BackendOptions {
   conformance::ProcessOptions process;  // for backends in processes of their own

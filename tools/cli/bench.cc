@@ -1,7 +1,6 @@
 // qtx bench: backends, each in a process of its own, on the same layers and networks.
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <thread>
@@ -35,9 +34,7 @@ constexpr double kFigureSeconds = 0.1;
 bool IsCommand(const std::string& name) { return name.starts_with("cmd:"); }
 
 BackendOptions Isolated(double timeout_seconds) {
-  const auto milliseconds = std::ceil(timeout_seconds * 1000);
-  return {.process = {.timeout = std::chrono::milliseconds(static_cast<long>(milliseconds))},
-          .isolate = true};
+  return {.process = {.timeout = TimeLimit(timeout_seconds)}, .isolate = true};
 }
 
 std::string Replaced(std::string text, const std::string& what, const std::string& by) {

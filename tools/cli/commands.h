@@ -76,6 +76,7 @@ struct RunOptions {
   std::string arithmetic = "exact";
   std::vector<std::string> node_arithmetics;  // NODE=NAME
   std::string backend = "reference";
+  double timeout_seconds = 60;  // of a request
   std::int64_t frame_limit_mib = conformance::kFrameBytes >> 20;
   std::vector<std::string> features;  // as of CheckOptions; reference only
   bool counters = false;              // of the reference, on stderr
@@ -157,7 +158,8 @@ int ReportMerge(const MergeOptions& options);
 
 struct IdentifyOptions {
   std::string backend;
-  std::string suite;  // empty: the suite QTX comes with
+  std::string suite;            // empty: the suite QTX comes with
+  double timeout_seconds = 60;  // of a request
   bool json = false;
 };
 /// kFailed if an operator matches no named arithmetic.
@@ -181,7 +183,7 @@ struct ShrinkOptions {
   std::vector<std::string> inputs;  // NAME=FILE, or FILE for a single input
   std::string output;
   std::int64_t max_runs = 5000;
-  std::int64_t timeout_seconds = 10;
+  double timeout_seconds = 10;  // of a request
 };
 int Shrink(const ShrinkOptions& options);
 
@@ -194,7 +196,7 @@ struct FuzzOptions {
   std::uint64_t seed = 1;
   std::string output;  // empty: nothing is written
   std::string operators = "*";
-  std::int64_t timeout_seconds = 10;
+  double timeout_seconds = 10;  // of a request
 };
 int Fuzz(const FuzzOptions& options);
 

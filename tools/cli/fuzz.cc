@@ -75,8 +75,8 @@ void Print(const FuzzReport& report, const FuzzOptions& options) {
 }  // namespace
 
 int Fuzz(const FuzzOptions& options) {
-  const auto source = FindBackend(
-      options.backend, {.process = {.timeout = std::chrono::seconds(options.timeout_seconds)}});
+  const auto source =
+      FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds)}});
   if (!source.has_value()) return Fail(source.error());
   if (const auto made = MakeFolder(options.output); !made.has_value()) {
     return Fail(made.error());

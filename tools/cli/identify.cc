@@ -87,7 +87,8 @@ std::string ToJson(const Identification& identification) {
 }  // namespace
 
 int Identify(const IdentifyOptions& options) {
-  const auto source = FindBackend(options.backend);
+  const auto source =
+      FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds)}});
   if (!source.has_value()) return Fail(source.error());
   ModelCache models;
   const auto suite = conformance::LoadSuite(options.suite.empty() ? SuiteFolder() : options.suite,

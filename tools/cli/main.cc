@@ -1,4 +1,6 @@
 // The command line: every option is declared here and nowhere else.
+#include <google/protobuf/stubs/logging.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -158,6 +160,14 @@ void AddFrameLimit(CLI::App* command, std::int64_t& mib) {
       ->capture_default_str();
 }
 
+void AddTimeout(CLI::App* command, double& seconds, const std::string& task = "request") {
+  command
+      ->add_option("--timeout", seconds,
+                   "Seconds a backend in a process of its own has for one " + task + ", e.g. 0.5")
+      ->check(Between(0.001, 86400.0))
+      ->capture_default_str();
+}
+
 void AddRun(CLI::App& app, RunOptions& options) {
   auto* command = app.add_subcommand("run", "Run a model on a backend");
   command->add_option("model", options.model, "A model in the extended form, or QDQ ONNX")
@@ -174,6 +184,7 @@ void AddRun(CLI::App& app, RunOptions& options) {
                       "NODE=NAME: another arithmetic for one node (reference only; repeatable)");
   command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
       ->capture_default_str();
+  AddTimeout(command, options.timeout_seconds);
   AddFrameLimit(command, options.frame_limit_mib);
   AddFeature(command, options.features);
   command->add_flag(
@@ -249,11 +260,7 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
   command->add_option("--shard", options.shard, "I/N: the I-th of N parts (1-based)");
   command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)")
       ->check(CLI::Range(1, 256));
-  command
-      ->add_option("--timeout", options.timeout_seconds,
-                   "Seconds a backend in a process of its own has for one case, e.g. 0.5")
-      ->check(Between(0.001, 86400.0))
-      ->capture_default_str();
+  AddTimeout(command, options.timeout_seconds, "case");
   command
       ->add_option("--memory-limit", options.memory_limit_mib,
                    "MiB of address space for each backend's process; implies --isolate")
@@ -346,6 +353,7 @@ void AddIdentify(CLI::App& app, IdentifyOptions& options) {
   command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
       ->required();
   command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
+  AddTimeout(command, options.timeout_seconds);
   command->add_flag("--json", options.json, "Result as JSON on stdout");
 }
 
@@ -377,9 +385,7 @@ void AddShrink(CLI::App& app, ShrinkOptions& options) {
   command->add_option("--max-runs", options.max_runs, "Maximal number of runs of the backend")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
-      ->check(CLI::Range(1, 86400))
-      ->capture_default_str();
+  AddTimeout(command, options.timeout_seconds);
 }
 
 void AddFuzz(CLI::App& app, FuzzOptions& options) {
@@ -403,9 +409,7 @@ void AddFuzz(CLI::App& app, FuzzOptions& options) {
   command->add_option("-o,--output", options.output,
                       "Folder for a reproducer of each new failure (default: none is written)");
   command->add_option("--operators", options.operators, "Glob on op_types")->capture_default_str();
-  command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
-      ->check(CLI::Range(1, 86400))
-      ->capture_default_str();
+  AddTimeout(command, options.timeout_seconds);
 }
 
 void AddBench(CLI::App& app, BenchOptions& options) {
@@ -432,9 +436,7 @@ void AddBench(CLI::App& app, BenchOptions& options) {
                    "Seconds of one run; a backend that takes longer is not measured")
       ->check(Between(0.001, 86400.0))
       ->capture_default_str();
-  command->add_option("--timeout", options.timeout_seconds, "Seconds a backend has for one request")
-      ->check(Between(0.001, 86400.0))
-      ->capture_default_str();
+  AddTimeout(command, options.timeout_seconds);
   command->add_flag("--unchecked", options.unchecked,
                     "Do not compare results with the reference's, which takes its time");
   command->add_flag("--list", options.list, "List the workloads and measure nothing");
@@ -542,6 +544,8 @@ int OnFile(const std::string& file, int (*command)(const std::type_identity_t<Op
 }
 
 int Main(int argc, char** argv) {
+  // An error of a parse is the line of Fail; protobuf's own lines would come before it.
+  google::protobuf::SetLogHandler(nullptr);
   CLI::App app("Quantized tensors for ONNX: format, exact reference, conformance suite", "qtx");
   app.require_subcommand(1);
   app.set_version_flag("--version", VersionText());

@@ -56,8 +56,7 @@ Result<std::vector<BackendSource>> Backends(const ReviewOptions& options) {
 
 BackendOptions Isolation(const ReviewOptions& options, format::Features features) {
   BackendOptions isolation;
-  isolation.process.timeout =
-      std::chrono::milliseconds(static_cast<std::int64_t>(options.model_seconds * 1000));
+  isolation.process.timeout = TimeLimit(options.model_seconds);
   isolation.features = features;
   isolation.isolate = true;
   return isolation;

@@ -71,7 +71,8 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
                          const RunOptions& options) {
   QTX_ASSIGN_OR_RETURN(
       const auto source,
-      FindBackend(options.backend, {.process = {.frame_limit = options.frame_limit_mib << 20}}));
+      FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds),
+                                                .frame_limit = options.frame_limit_mib << 20}}));
   const auto backend = source.make();
   if (!backend.has_value()) return OfRequest(options.backend, options.model, backend.error());
   const auto description = (*backend)->Describe();
@@ -103,6 +104,11 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
   if (!prepared.has_value()) return OfRequest(options.backend, options.model, prepared.error());
   auto outputs = (*prepared)->Run(inputs);
   if (!outputs.has_value()) return OfRequest(options.backend, options.model, outputs.error());
+  if (outputs->size() != model.graph.outputs.size()) {
+    return Error{ErrorCode::kProtocol, "--backend " + options.backend,
+                 fmt::format("found {} outputs, expected the model's {}", outputs->size(),
+                             model.graph.outputs.size())};
+  }
   return RunOutcome{*description, *std::move(outputs), std::nullopt, {}};
 }
 
@@ -125,11 +131,6 @@ Result<std::vector<std::string>> OutputFiles(const format::Model& model,
 
 Result<void> WriteOutputs(const format::Model& model, const std::vector<Tensor>& outputs,
                           const std::vector<std::string>& paths, const std::string& folder) {
-  if (outputs.size() != model.graph.outputs.size()) {
-    return Error{ErrorCode::kProtocol, "outputs",
-                 fmt::format("found {}, expected the model's {}", outputs.size(),
-                             model.graph.outputs.size())};
-  }
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Error{ErrorCode::kIo, folder, error.message()};

@@ -61,8 +61,8 @@ int Shrink(const ShrinkOptions& options) {
   if (!replaceable.has_value()) {
     return Fail(replaceable.error());
   }
-  const auto source = FindBackend(
-      options.backend, {.process = {.timeout = std::chrono::seconds(options.timeout_seconds)}});
+  const auto source =
+      FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds)}});
   if (!source.has_value()) return Fail(source.error());
   const auto failure = options.model.empty() ? FailureOfCase(options) : FailureOfModel(options);
   if (!failure.has_value()) return Fail(failure.error());

@@ -63,8 +63,7 @@ Result<std::vector<ExpectedFailure>> ReadExpectations(const ValidateOptions& opt
 Result<std::vector<BackendSource>> ChooseBackends(const ValidateOptions& options,
                                                   const std::vector<ExpectedFailure>& expected) {
   BackendOptions access;
-  access.process.timeout =
-      std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_seconds * 1000));
+  access.process.timeout = TimeLimit(options.timeout_seconds);
   access.process.memory_limit = options.memory_limit_mib << 20;
   access.process.frame_limit = options.frame_limit_mib << 20;
   access.features = FeaturesOf(options.features);

@@ -112,6 +112,15 @@ class ExitStatus : public qtx::cli::Program {
     return attempts;
   }
 
+  // A command that answers each request with the next of `answers`, then hangs.
+  std::string Answering(const std::string& name, const std::vector<std::string>& answers) const {
+    std::string script;
+    for (const std::string& answer : answers) {
+      script += "dd bs=65536 count=1 >/dev/null 2>&1\nprintf '" + answer + "'\n";
+    }
+    return "\"cmd:sh " + Write(name, script + "exec sleep 1000\n") + "\"";
+  }
+
   // Every command that reads the weights of a model.
   Attempts OnWeights(const std::string& model) const {
     const std::string o = " -o " + Path("never");
@@ -322,12 +331,23 @@ Attempts ExitStatus::Others(const std::string& cause) {
                   "run " + ok + " --input " + bin},
                  limit)});
   }
-  if (cause == "a backend ends, is late or breaks the protocol")
-    return Blaming("--backend cmd:false",
-                   {RunModel(ok) + " --backend cmd:false", "identify --backend cmd:false",
-                    "fuzz --backend cmd:false --cases 1",
-                    "shrink --backend cmd:false --model " + ok + " --input " + Path("data/x.npy") +
-                        " -o " + Path("never")});
+  if (cause == "a backend ends, is late or breaks the protocol") {
+    // Describe {name: "b", arithmetics: "exact"}, Prepare {handle: 1}, Run {}.
+    const std::string describe = "\\014\\022\\012\\012\\001b\\032\\005exact",
+                      prepare = "\\004\\032\\002\\010\\001", no_outputs = "\\002\\042\\000",
+                      not_utf8 = "\\014\\022\\012\\012\\001\\377\\032\\005exact";
+    const std::string run = RunModel(ok) + " --timeout 0.2 --backend ";
+    return Joined({Blaming("--backend cmd:false",
+                           {RunModel(ok) + " --backend cmd:false", "identify --backend cmd:false",
+                            "fuzz --backend cmd:false --cases 1",
+                            "shrink --backend cmd:false --model " + ok + " --input " +
+                                Path("data/x.npy") + " -o " + Path("never")}),
+                   Blaming("--backend cmd:sh",
+                           {run + Answering("late", {describe}),
+
+                            run + Answering("no_outputs", {describe, prepare, no_outputs}),
+                            run + Answering("not_utf8", {not_utf8})})});
+  }
   return {};
 }
 

@@ -38,8 +38,9 @@ std::vector<std::pair<std::string_view, std::string>> Facts(const Provenance& pr
 std::string Summary(const Provenance& provenance);
 
 /// The members that each JSON document begins with: `schema`, as "qtx/validate/1", and
-/// `provenance`, with the keys that the schema in tools/cli/schema/common.schema.json defines.
-/// `object` is the text of a JSON object with at least one member, which follow.
+/// `provenance`, with the keys that the schema in tools/cli/schema/common.schema.json defines,
+/// which is left out without a date. `object` is the text of a JSON object with at least one
+/// member, which follow.
 std::string Document(std::string_view name, const Provenance& provenance, std::string_view object);
 /// The identifier that a document of this name has under `schema`. Its number rises when a key goes
 /// or changes its meaning; new keys leave it.

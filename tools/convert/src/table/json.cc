@@ -81,10 +81,11 @@ void WriteRecord(const Record& record, Writer& writer) {
   writer.EndObject();
 }
 
-// What `qtx inspect --json` says beside the values.
-constexpr std::array<std::string_view, 9> kBesideValues = {
-    "schema", "provenance", "ir_version", "producer", "opset_imports",
-    "inputs", "outputs",    "nodes",      "findings"};
+// What `qtx inspect --json` says beside the values, and its schema.
+constexpr std::array<std::string_view, 8> kBesideValues = {
+    "provenance", "ir_version", "producer", "opset_imports",
+    "inputs",     "outputs",    "nodes",    "findings"};
+constexpr std::string_view kSchema = "qtx/inspect/1";
 
 // Takes the parser's events, so that only one record is in memory.
 class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
@@ -164,7 +165,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     return found == Columns().end() ? nullptr : &*found;
   }
   bool Knows(const std::string& key) const {
-    if (place_ == Place::kTop) return key == "values" || IsBesideValues(key);
+    if (place_ == Place::kTop) return key == "values" || key == "schema" || IsBesideValues(key);
     return std::ranges::any_of(Columns(), [&](const Column& column) {
       return column.key == key || column.key.starts_with(key + ".");
     });
@@ -184,6 +185,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
 
   bool Scalar(std::string_view text) {
     if (Beside()) return true;
+    if (place_ == Place::kTop && key_ == "schema") return text == kSchema;
     if ((place_ != Place::kRecord && place_ != Place::kList) || ColumnOf(key_) == nullptr)
       return false;
     if (text.empty()) return true;
@@ -198,7 +200,9 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   }
   std::string Expected() const {
     if (place_ == Place::kText) return "an object with \"values\"";
-    if (place_ == Place::kTop) return "an array \"values\"";
+    if (place_ == Place::kTop) {
+      return key_ == "schema" ? "'" + std::string(kSchema) + "'" : "an array \"values\"";
+    }
     if (place_ == Place::kValues) return "an object, the record of a value";
     const Column* column = ColumnOf(key_);
     if (column == nullptr) return "an object";

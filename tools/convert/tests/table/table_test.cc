@@ -180,6 +180,10 @@ TEST(TableHostile, SaysWhatItDoesNotKnowOfJson) {
        "values[0].scale: found an object, expected a list of texts or numbers"},
       {R"({"values": [{"scale": true}]})",
        "values[0].scale: found true, false or null, expected a list"},
+      {R"({"schema": "qtx/evil/9", "values": []})",
+       "schema: found 'qtx/evil/9', expected 'qtx/inspect/1'"},
+      {R"({"schema": null, "values": []})",
+       "schema: found true, false or null, expected 'qtx/inspect/1'"},
       {R"({"values": [)", "line 1, column 13: found no JSON: "},
   };
   const auto ignore = [](const table::Record&) -> Result<void> { return {}; };
