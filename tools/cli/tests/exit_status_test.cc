@@ -386,7 +386,9 @@ TEST_F(ExitStatus, ConvertsNoTwoModelsOntoOnesWeights) {
   for (int round = 0; round < 5; ++round) {
     const std::string made = Path("made" + std::to_string(round));
     fs::create_directory(made);
-    const Outcome outcome = Run("convert --to qtx " + both + " -o " + made);
+    std::string arguments = "convert --to qtx ";
+    arguments.append(both).append(" -o ").append(made);
+    const qtx::cli::Outcome outcome = Run(arguments);
     EXPECT_EQ(outcome.status, 4);
     EXPECT_NE(outcome.err.find("has other content"), std::string::npos) << outcome.err;
     const std::string own = fs::exists(made + "/m.onnx") ? "p" : "q";
