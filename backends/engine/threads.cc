@@ -1,7 +1,5 @@
 #include "engine/threads.h"
 
-#include "qtx/format/threads.h"
-
 namespace qtx::backend::engine {
 namespace {
 
@@ -43,7 +41,10 @@ Threads::~Threads() {
 }
 
 void Threads::TakeIndices() {
-  for (std::int64_t i = next_++; i < n_; i = next_++) (*task_)(i);
+  const bool done = failure_.Guard([this] {
+    for (std::int64_t i = next_++; i < n_; i = next_++) (*task_)(i);
+  });
+  if (!done) next_ = n_;
 }
 
 void Threads::Work() {
@@ -71,6 +72,7 @@ void Threads::For(std::int64_t n, std::int64_t nanoseconds,
   loops_.notify_all();
   TakeIndices();
   for (int left = running_; left != 0; left = running_) AwaitChange(running_, left);
+  failure_.Rethrow();
 }
 
 }  // namespace qtx::backend::engine

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "qtx/format/threads.h"
+
 namespace qtx::backend::engine {
 
 class Threads {
@@ -21,6 +23,7 @@ class Threads {
   int count() const { return static_cast<int>(workers_.size()) + 1; }
   /// Calls task(i) once for each i < n, in any order, and returns when all are done. `nanoseconds`:
   /// the estimated time of all calls in one thread. A short loop runs in the caller's thread alone.
+  /// An exception of a task ends the loop and is thrown again.
   void For(std::int64_t n, std::int64_t nanoseconds, const std::function<void(std::int64_t)>& task);
 
  private:
@@ -34,6 +37,7 @@ class Threads {
   std::atomic<int> running_{0};     // workers that have not finished the present loop
   std::atomic<unsigned> loops_{0};  // begun so far; workers wait for it to change
   std::atomic<bool> stopping_{false};
+  format::FirstException failure_;  // of a task of the present loop
 };
 
 }  // namespace qtx::backend::engine

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "qtx/format/threads.h"
-
 namespace qtx::backend::floats {
 namespace {
 
@@ -44,13 +42,10 @@ Workers::~Workers() {
 }
 
 void Workers::TakeIndices() {
-  try {
+  const bool done = failure_.Guard([this] {
     for (std::int64_t i = next_++; i < n_; i = next_++) (*task_)(i);
-  } catch (...) {
-    next_ = n_;
-    const std::scoped_lock lock(failure_mutex_);
-    failure_ = std::current_exception();
-  }
+  });
+  if (!done) next_ = n_;
 }
 
 void Workers::Work() {
@@ -83,7 +78,7 @@ void Workers::For(std::int64_t n, std::int64_t multiply_adds,
   TakeIndices();
   ++loop_;
   for (int left = active_; left != 0; left = active_) AwaitChange(active_, left);
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  failure_.Rethrow();
 }
 
 Buffers::Bytes Buffers::Take(std::size_t size) {

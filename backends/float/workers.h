@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -14,6 +13,7 @@
 
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
+#include "qtx/format/threads.h"
 
 namespace qtx::backend::floats {
 
@@ -46,8 +46,7 @@ class Workers {
   std::atomic<unsigned> loop_{0};  // odd while a loop is open to workers
   std::atomic<int> active_{0};     // workers that may be in it
   std::atomic<bool> stopping_{false};
-  std::mutex failure_mutex_;
-  std::exception_ptr failure_;  // of a task of the present loop
+  format::FirstException failure_;  // of a task of the present loop
 };
 
 /// A pool of memory for reuse, because fresh pages cost more time than many operators.

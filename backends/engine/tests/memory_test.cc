@@ -3,6 +3,7 @@
 
 #include <numeric>
 #include <random>
+#include <stdexcept>
 
 #include "engine/buffer.h"
 #include "engine/threads.h"
@@ -81,6 +82,17 @@ TEST(Threads, CallEveryIndexOnce) {
       for (const auto& c : calls) EXPECT_EQ(c, 50);
     }
   }
+}
+
+TEST(Threads, ThrowTheExceptionOfATaskInTheCallersThread) {
+  Threads threads(3);
+  const auto fail = [](std::int64_t) { throw std::runtime_error("task"); };
+  for (int again = 0; again < 50; ++again) {
+    EXPECT_THROW(threads.For(8, 1'000'000, fail), std::runtime_error);
+  }
+  std::atomic<int> calls = 0;
+  threads.For(8, 1'000'000, [&](std::int64_t) { ++calls; });
+  EXPECT_EQ(calls, 8);
 }
 
 }  // namespace
