@@ -8,17 +8,18 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <thread>
 
 #include "clock.h"
 #include "loops.h"
 #include "qtx/conformance/provenance.h"
+#include "qtx/format/threads.h"
 
 namespace qtx::bench {
 namespace {
 
-// The shortest time in which all threads finish `work`, over repetitions for `seconds`.
-double BestTime(int threads, double seconds, const std::function<void(int thread)>& work) {
+// The most runs of `work` in a second, over repetitions for `seconds`. In each repetition every
+// thread runs it once: at most `threads`, fewer where the system refuses more.
+double BestRate(int threads, double seconds, const std::function<void(int thread)>& work) {
   double best = 0;
   std::barrier gate(threads);
   std::atomic<bool> go_on = true;
@@ -36,10 +37,12 @@ double BestTime(int threads, double seconds, const std::function<void(int thread
       go_on = SecondsSince(begin) < seconds;
     }
   };
-  std::vector<std::jthread> others;
-  for (int thread = 1; thread < threads; ++thread) others.emplace_back(each, thread);
+  std::atomic<int> last = 0;
+  const auto others = format::StartThreads(threads - 1, [&] { each(++last); });
+  const auto started = static_cast<int>(others.size()) + 1;
+  for (int missing = started; missing < threads; ++missing) gate.arrive_and_drop();
   each(0);
-  return best;
+  return started / best;
 }
 
 // Target duration of a measurement: much longer than thread start, much shorter than a time slice.
@@ -58,9 +61,9 @@ long CountFor(double seconds, const Workload& work) {
 
 Peak MeasurePeak(const PeakLoop& loop, int threads, double seconds) {
   const long count = CountFor(kOneTime, loop.run);
-  const double time = BestTime(threads, seconds, [&](int) { loop.run(count); });
-  const double operations = loop.operations * static_cast<double>(count) * threads;
-  return {loop.name, loop.floats, threads, operations / time / 1e9};
+  const double rate = BestRate(threads, seconds, [&](int) { loop.run(count); });
+  const double operations = loop.operations * static_cast<double>(count);
+  return {loop.name, loop.floats, threads, operations * rate / 1e9};
 }
 
 struct Level {
@@ -100,11 +103,11 @@ Bandwidth MeasureBandwidth(const Level& level, int threads, double seconds) {
     for (long i = 0; i < count; ++i) ReadAll(data, bytes);
   };
   const long count = CountFor(kOneTime, [&](long n) { read(buffers[0].get(), n); });
-  const double time = BestTime(threads, seconds, [&](int thread) {
+  const double rate = BestRate(threads, seconds, [&](int thread) {
     read(buffers[static_cast<std::size_t>(thread)].get(), count);
   });
-  const double total = static_cast<double>(bytes) * static_cast<double>(count) * threads;
-  return {level.name, static_cast<std::int64_t>(bytes), threads, total / time / 1e9};
+  const double run = static_cast<double>(bytes) * static_cast<double>(count);
+  return {level.name, static_cast<std::int64_t>(bytes), threads, run * rate / 1e9};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "qtx/bench/machine.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 namespace qtx::bench {
 namespace {
@@ -16,6 +17,18 @@ TEST(Machine, MeasuresEachNumberOfThreads) {
 #if defined(__x86_64__) || defined(__aarch64__)
   EXPECT_NE(HighestPeak(machine, true, 1), nullptr);
 #endif
+}
+
+// Stacks that no address space has space for.
+TEST(Machine, IsMeasuredByFewerThreadsWhereTheSystemRefusesMore) {
+  pthread_attr_t before, huge;
+  pthread_getattr_default_np(&before);
+  pthread_attr_init(&huge);
+  pthread_attr_setstacksize(&huge, std::size_t{1} << 62);
+  pthread_setattr_default_np(&huge);
+  const Machine machine = MeasureMachine({4}, 1e-4);
+  pthread_setattr_default_np(&before);
+  for (const Bandwidth& bandwidth : machine.bandwidths) EXPECT_GT(bandwidth.gbps, 0.01);
 }
 
 TEST(HighestPeak, IsOfTheKindAndTheThreads) {

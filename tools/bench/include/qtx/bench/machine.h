@@ -27,7 +27,8 @@ struct Machine {
   std::vector<Bandwidth> bandwidths;
 };
 
-/// Measures with each number of threads; each figure is the best of repeated runs over `seconds`.
+/// Measures with each number of threads, or where the system refuses so many, with fewer; each
+/// figure is the best of repeated runs over `seconds`.
 Machine MeasureMachine(const std::vector<int>& threads, double seconds);
 
 /// The highest peak for that kind and number of threads; nullptr when none was measured.
