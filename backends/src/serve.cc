@@ -1,6 +1,7 @@
 // Frames in, frames out: one request at a time.  Source: spec/backend_protocol.md.
 #include "qtx/backend/serve.h"
 
+#include <cstdio>
 #include <map>
 #include <utility>
 
@@ -9,8 +10,10 @@
 namespace qtx::backend {
 namespace {
 
+// README, "Exit status".
 constexpr int kDone = 0;
-constexpr int kMalformed = 3;
+constexpr int kBadInput = 3;
+constexpr int kBadOutput = 4;
 
 // Answers each kind of request; owns what was prepared until it is released.
 class Session {
@@ -73,6 +76,11 @@ Response Answer(Session& session, std::string frame) {
   return std::visit(session, *request);
 }
 
+int Stop(const char* stream, const Error& error, int status) {
+  std::fprintf(stderr, "%s: %s\n", stream, error.Text().c_str());
+  return status;
+}
+
 }  // namespace
 
 int Serve(Backend& backend, int in_fd, int out_fd) {
@@ -82,13 +90,13 @@ int Serve(Backend& backend, int in_fd, int out_fd) {
     if (!frame.has_value()) {
       // Where the next frame would start is unknown: say why, then stop.
       (void)WriteFrame(out_fd, Encode(Response(frame.error())));
-      return kMalformed;
+      return Stop("stdin", frame.error(), kBadInput);
     }
     if (!frame->has_value()) return kDone;
-    const auto sent = WriteFrame(out_fd, Encode(Answer(session, *std::move(*frame))));
-    if (sent.has_value()) continue;
-    if (sent.error().code != ErrorCode::kTooLarge) return kMalformed;
-    if (!WriteFrame(out_fd, Encode(Response(sent.error()))).has_value()) return kMalformed;
+    auto sent = WriteFrame(out_fd, Encode(Answer(session, *std::move(*frame))));
+    if (!sent.has_value() && sent.error().code == ErrorCode::kTooLarge)
+      sent = WriteFrame(out_fd, Encode(Response(sent.error())));
+    if (!sent.has_value()) return Stop("stdout", sent.error(), kBadOutput);
   }
 }
 

@@ -113,12 +113,28 @@ TEST(Serve, TimesAsManyRepetitionsAsAreAskedFor) {
 }
 
 TEST(Serve, StopsWithStatusThreeAtAMalformedFrame) {
+  testing::internal::CaptureStderr();
   const Session session = ServeBytes(Framed(DescribeRequest{}) +
                                      "\x7f"
                                      "short");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "stdin: frame: end of file inside the frame\n");
   EXPECT_EQ(session.status, 3);
   ASSERT_EQ(session.responses.size(), 2U);
   EXPECT_EQ(std::get<Error>(session.responses[1]).code, ErrorCode::kProtocol);
+}
+
+TEST(Serve, StopsWithStatusFourWhereNobodyReads) {
+  std::array<int, 2> in{}, out{};
+  ASSERT_EQ(pipe(in.data()), 0);
+  ASSERT_EQ(pipe(out.data()), 0);
+  const std::string request = Framed(DescribeRequest{});
+  ASSERT_EQ(write(in[1], request.data(), request.size()), static_cast<ssize_t>(request.size()));
+  close(out[0]);
+  Echo echo;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Serve(echo, in[0], out[1]), 4);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "stdout: frame: write: Broken pipe\n");
+  for (const int end : {in[0], in[1], out[1]}) close(end);
 }
 
 }  // namespace
