@@ -1,4 +1,6 @@
 // Lists of expected failures, each with its reason.
+#include "expectations.h"
+
 #include <algorithm>
 
 #include "qtx/conformance/runner.h"
@@ -7,11 +9,17 @@
 namespace qtx::conformance {
 namespace {
 
-bool Matches(const ExpectedFailure& expected, const Case& c) {
-  return GlobMatches(expected.glob, c.id) ||
-         std::ranges::any_of(c.arithmetics, [&](const std::string& arithmetic) {
-           return GlobMatches(expected.glob, c.id + " @" + arithmetic);
-         });
+std::string NameIn(const std::string& arithmetic, const std::string& id) {
+  return id + " @" + arithmetic;
+}
+
+// Calls use(list) with what `map` has for each beginning of `name`.
+template <typename Map, typename Use>
+void ForEachBeginning(Map& map, std::string_view name, const Use& use) {
+  for (std::size_t size = 0; size <= name.size(); ++size) {
+    const auto found = map.find(name.substr(0, size));
+    if (found != map.end()) use(found->second);
+  }
 }
 
 std::string_view Trim(std::string_view text) {
@@ -48,14 +56,50 @@ Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text
 
 std::vector<std::string> StaleExpectations(std::span<const ExpectedFailure> list,
                                            std::span<const Case> cases) {
+  ExpectationIndex index(list);
+  for (const Case& c : cases) index.Remove(c);
   std::vector<std::string> stale;
-  for (const ExpectedFailure& expected : list) {
-    const auto matches = [&](const Case& c) { return Matches(expected, c); };
-    if (std::ranges::none_of(cases, matches)) {
-      stale.push_back(expected.where + ": " + expected.glob);
-    }
-  }
+  for (const ExpectedFailure* expected : index.Remaining())
+    stale.push_back(expected->where + ": " + expected->glob);
   return stale;
+}
+
+ExpectationIndex::ExpectationIndex(std::span<const ExpectedFailure> list) {
+  for (const ExpectedFailure& expected : list) {
+    const std::string_view glob = expected.glob;
+    by_beginning_[glob.substr(0, glob.find_first_of("*?"))].push_back(&expected);
+  }
+}
+
+const ExpectedFailure* ExpectationIndex::Find(const CaseResult& result) const {
+  const ExpectedFailure* first = nullptr;
+  for (const std::string& name : {result.id, NameIn(result.arithmetic, result.id)}) {
+    ForEachBeginning(by_beginning_, name, [&](const Globs& globs) {
+      const auto found = std::ranges::find_if(
+          globs, [&](const ExpectedFailure* e) { return GlobMatches(e->glob, name); });
+      if (found != globs.end() && (first == nullptr || *found < first)) first = *found;
+    });
+  }
+  return first;
+}
+
+void ExpectationIndex::Remove(const Case& c) {
+  RemoveMatches(c.id);
+  for (const std::string& arithmetic : c.arithmetics) RemoveMatches(NameIn(arithmetic, c.id));
+}
+
+void ExpectationIndex::RemoveMatches(std::string_view name) {
+  ForEachBeginning(by_beginning_, name, [&](Globs& globs) {
+    std::erase_if(globs, [&](const ExpectedFailure* e) { return GlobMatches(e->glob, name); });
+  });
+}
+
+std::vector<const ExpectedFailure*> ExpectationIndex::Remaining() const {
+  Globs all;
+  for (const auto& [beginning, globs] : by_beginning_)
+    all.insert(all.end(), globs.begin(), globs.end());
+  std::ranges::sort(all);  // their addresses are in the order of the list
+  return all;
 }
 
 }  // namespace qtx::conformance

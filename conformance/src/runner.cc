@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "case_runner.h"
+#include "expectations.h"
 #include "qtx/conformance/journal.h"
-#include "qtx/conformance/suite.h"
 #include "qtx/format/threads.h"
 
 namespace qtx::conformance {
@@ -28,20 +28,9 @@ bool Holds(const Case& c, const std::string& arithmetic) {
   return std::ranges::find(c.arithmetics, arithmetic) != c.arithmetics.end();
 }
 
-const ExpectedFailure* FindExpected(const BackendSource& source, const CaseResult& result) {
-  if (source.expected_failures.empty()) return nullptr;
-  const std::string with_arithmetic = result.id + " @" + result.arithmetic;
-  for (const ExpectedFailure& expected : source.expected_failures) {
-    if (GlobMatches(expected.glob, result.id) || GlobMatches(expected.glob, with_arithmetic)) {
-      return &expected;
-    }
-  }
-  return nullptr;
-}
-
 // Converts the outcome of a case by the list of expected failures.
-void ApplyExpectations(const BackendSource& source, CaseResult& result) {
-  const ExpectedFailure* expected = FindExpected(source, result);
+void ApplyExpectations(const ExpectationIndex& expectations, CaseResult& result) {
+  const ExpectedFailure* expected = expectations.Find(result);
   if (expected == nullptr || result.outcome == Outcome::kUnsupported) return;
   if (result.outcome == Outcome::kPass) {
     result.outcome = Outcome::kUnexpectedPass;
@@ -91,7 +80,11 @@ class Row {
  public:
   Row(const BackendSource& source, std::span<const Case> cases, std::vector<std::size_t> chosen,
       BackendReport& report)
-      : source_(source), cases_(cases), chosen_(std::move(chosen)), report_(report) {}
+      : source_(source),
+        expectations_(source.expected_failures),
+        cases_(cases),
+        chosen_(std::move(chosen)),
+        report_(report) {}
 
   void Run(ReferenceResults& references, const RunOptions& options) {
     const Clock::time_point start = Clock::now();
@@ -128,7 +121,7 @@ class Row {
         const bool reached = RunCase(backend, references, i);
         if (journal != nullptr && reached) journal->Append(report_, c, result);
       }
-      ApplyExpectations(source_, result);
+      ApplyExpectations(expectations_, result);
       listener.Finished(result);
     }
   }
@@ -169,6 +162,7 @@ class Row {
   }
 
   const BackendSource& source_;
+  const ExpectationIndex expectations_;
   std::span<const Case> cases_;
   std::vector<std::size_t> chosen_;  // indices of cases
   BackendReport& report_;
