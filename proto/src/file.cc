@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,64 +10,14 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <utility>
-
-#include "qtx/format/limits.h"
 
 namespace qtx::format {
 namespace {
 
-constexpr std::size_t kHead = std::size_t{1} << 16;     // bytes of a read
 constexpr std::int64_t kStep = std::int64_t{16} << 20;  // bytes between two calls of a progress
 
-Error Unreadable(const std::string& path) {
-  return {ErrorCode::kUnreadable, path, std::strerror(errno)};
-}
 Error Unwritable(const std::string& path) { return {ErrorCode::kIo, path, std::strerror(errno)}; }
-
-Result<void> CheckReadable(const std::string& path, const struct stat& status, std::int64_t limit) {
-  if (S_ISDIR(status.st_mode))
-    return Error{ErrorCode::kUnreadable, path, "found a folder, expected a file"};
-  if (status.st_size <= limit) return {};
-  return Error{ErrorCode::kTooLarge, path, "expected at most " + std::to_string(limit) + " bytes"};
-}
-
-Result<void> CheckBeginning(std::string_view bytes, const std::string& path, CheckHead check) {
-  if (check == nullptr || bytes.empty()) return {};
-  const auto checked = check(bytes.substr(0, kHead));
-  return checked.has_value() ? checked : At(path, checked.error());
-}
-
-// A pipe has no size, so it is read until its end.
-Result<std::string> ReadAll(int descriptor, const std::string& path, std::int64_t limit,
-                            CheckHead check) {
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0) return Unreadable(path);
-  QTX_RETURN_IF_ERROR(CheckReadable(path, status, limit));
-  if (S_ISCHR(status.st_mode)) limit = std::min(limit, kMaxDeviceBytes);
-  std::string bytes;
-  try {
-    bytes.reserve(static_cast<std::size_t>(status.st_size));
-  } catch (const std::bad_alloc&) {
-    return NoMemoryFor(status.st_size, path);
-  }
-  const auto buffer = std::make_unique<char[]>(kHead);
-  for (;;) {
-    const ssize_t count = read(descriptor, buffer.get(), kHead);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return Unreadable(path);
-    if (count == 0) return bytes;
-    if (bytes.empty()) {
-      const std::string_view first(buffer.get(), static_cast<std::size_t>(count));
-      QTX_RETURN_IF_ERROR(CheckBeginning(first, path, check));
-    }
-    bytes.append(buffer.get(), static_cast<std::size_t>(count));
-    if (static_cast<std::int64_t>(bytes.size()) <= limit) continue;
-    return Error{ErrorCode::kTooLarge, path,
-                 "expected at most " + std::to_string(limit) + " bytes"};
-  }
-}
 
 // Writes pieces to a descriptor, and says how far it is.
 class Writer {
@@ -105,7 +54,6 @@ class Writer {
   // By the kernel where it can, so that the bytes never come here.
   Result<void> Copy(FileRange range) {
     const Descriptor source(open(range.path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (source.value() < 0) return Unreadable(range.path);
     while (range.size > 0) {
       off_t offset = range.offset;
       const ssize_t copied =
@@ -249,65 +197,6 @@ Result<void> ReplaceFile(const std::string& path, std::span<const Piece> pieces,
 
 Descriptor::~Descriptor() {
   if (value_ >= 0) close(value_);
-}
-
-Result<void> ReadRange(const FileRange& range, std::int64_t at, std::span<std::byte> to) {
-  const Descriptor source(open(range.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (source.value() < 0) return Unreadable(range.path);
-  for (off_t offset = range.offset + at; !to.empty();) {
-    const ssize_t count = pread(source.value(), to.data(), to.size(), offset);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return Unreadable(range.path);
-    if (count == 0) {
-      return Error{ErrorCode::kUnreadable, range.path,
-                   "ends at byte " + std::to_string(offset) + ", expected " +
-                       std::to_string(to.size()) + " more"};
-    }
-    offset += count;
-    to = to.subspan(static_cast<std::size_t>(count));
-  }
-  return {};
-}
-
-Result<std::string> ReadFile(const std::string& path, std::int64_t limit, CheckHead check) {
-  if (path == "-") return ReadAll(STDIN_FILENO, "stdin", limit, check);
-  const Descriptor source(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (source.value() < 0) return Unreadable(path);
-  return ReadAll(source.value(), path, limit, check);
-}
-
-Result<FileBytes> FileBytes::Open(const std::string& path, std::int64_t limit, CheckHead check) {
-  FileBytes bytes;
-  struct stat status {};
-  const bool large = path != "-" && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-                     status.st_size > kMapped;
-  if (!large) {
-    QTX_ASSIGN_OR_RETURN(bytes.read_, ReadFile(path, limit, check));
-    return bytes;
-  }
-  QTX_RETURN_IF_ERROR(CheckReadable(path, status, limit));
-  const Descriptor source(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (source.value() < 0) return Unreadable(path);
-  const auto size = static_cast<std::size_t>(status.st_size);
-  const void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, source.value(), 0);
-  if (data == MAP_FAILED)
-    return errno == ENOMEM ? NoMemoryFor(status.st_size, path) : Unreadable(path);
-  bytes.mapped_ = {static_cast<const char*>(data), size};
-  QTX_RETURN_IF_ERROR(CheckBeginning(bytes.mapped_, path, check));
-  return bytes;
-}
-
-FileBytes::FileBytes(FileBytes&& other) noexcept
-    : read_(std::move(other.read_)), mapped_(std::exchange(other.mapped_, {})) {}
-
-FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
-  std::swap(read_, other.read_);
-  std::swap(mapped_, other.mapped_);
-  return *this;
-}
-
-FileBytes::~FileBytes() {
-  if (mapped()) munmap(const_cast<char*>(mapped_.data()), mapped_.size());
 }
 
 Result<void> WriteFileAtomically(const std::string& path, std::span<const Piece> pieces,

@@ -1,12 +1,16 @@
 // The command line: every option is declared here and nowhere else.
 #include <google/protobuf/stubs/logging.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "commands.h"
@@ -16,6 +20,7 @@
 #include "qtx/backend/protocol.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/file.h"
 #include "qtx/format/print.h"
 #include "standard_streams.h"
 
@@ -524,7 +529,22 @@ extern "C" void EndBackends(int signal_number) {
   std::raise(signal_number);
 }
 
+// A page of a mapped file is read that the file no longer has.
+extern "C" void EndOfCutFile(int signal_number, siginfo_t* info, void* /*context*/) {
+  constexpr std::string_view kMessage = ": the file was cut while it was read\n";
+  const char* file = format::MappedFileAt(info->si_addr);
+  if (file == nullptr) return EndBackends(signal_number);
+  conformance::KillBackendProcesses();
+  (void)!write(STDERR_FILENO, file, std::strlen(file));
+  (void)!write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  _exit(kBadInput);
+}
+
 void HandleSignals() {
+  struct sigaction cut {};
+  cut.sa_sigaction = EndOfCutFile;
+  cut.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &cut, nullptr);
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit of its size is an error of write()
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     // Signals that were ignored (nohup, a shell's &) stay ignored.

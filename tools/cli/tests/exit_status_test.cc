@@ -1,5 +1,6 @@
 // README, "Exit status": each row of its table, by commands that meet its cause.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <map>
@@ -202,7 +203,7 @@ class ExitStatus : public qtx::cli::Program {
     std::string line;
   };
   Result Try(const Attempt& attempt) const {
-    const std::string command = "(cd " + folder_.string() + "; " + attempt.shell + "; exec " +
+    const std::string command = "(cd " + folder_.string() + "\n" + attempt.shell + "\nexec " +
                                 QTX_PROGRAM + " " + attempt.arguments + " </dev/null 2>&1 " +
                                 attempt.out + "); echo $?";
     std::FILE* const pipe = popen(command.c_str(), "r");
@@ -244,6 +245,21 @@ Attempts ExitStatus::Inputs(const std::string& cause) {
                     {"check -", "stdin", "true", ">/dev/null <&-"}}});
   }
   if (cause == "an input is a folder, not a file") return OnFile(Path("folder"));
+  if (cause == "an input is a FIFO that nobody opens for writing within 2 seconds") {
+    const std::string fifo = Path("fifo");
+    EXPECT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+    return Blaming(fifo, {"check " + fifo});
+  }
+  if (cause == "a mapped input is cut while it is read") {
+    // The table is mapped before its model is read, and parsed after that.
+    const std::string large = Write("large.csv", "name,elem_type\n"), model = Path("model");
+    fs::resize_file(large, qtx::format::FileBytes::kMapped + 1);
+    EXPECT_EQ(mkfifo(model.c_str(), 0600), 0);
+    const std::string cut = "timeout 10 sh -c 'exec 3>" + model + "; truncate -s 20 " + large +
+                            "; cat " + ok + " >&3' &";
+    return Blaming(
+        large, {"convert --from csv " + large + " --with " + model + " -o " + Path("never")}, cut);
+  }
   if (cause == "an input is damaged, or of another kind than expected") {
     const std::string cut = Write("cut.onnx", Contents(ok) + "\n");
     return Joined({OnFile(text), Blaming(cut, {"check " + cut, "run " + cut, "inspect " + cut})});

@@ -47,8 +47,9 @@ Result<void> ReadRange(const FileRange& range, std::int64_t at, std::span<std::b
 /// Looks at the first bytes of a file, at most 64 KiB; an error ends the reading.
 using CheckHead = Result<void> (*)(std::string_view head);
 
+/// "-" is stdin. A FIFO is given two seconds to find a writer.
 /// Errors: kUnreadable, kMemory, kTooLarge past `limit`, for a device past kMaxDeviceBytes; those
-/// of `check`. "-" is stdin.
+/// of `check`.
 Result<std::string> ReadFile(const std::string& path, std::int64_t limit,
                              CheckHead check = nullptr);
 
@@ -74,6 +75,11 @@ class FileBytes {
   std::string read_;
   std::string_view mapped_;
 };
+
+/// The name, as Printable shows it, of the mapped file that `address` is in, or nullptr. A handler
+/// of SIGBUS may call it: that signal comes when a page is read that the file, cut since, has no
+/// more.
+const char* MappedFileAt(const void* address);
 
 /// The pieces of a file, in order.
 using Piece = std::variant<std::string, FileRange>;
