@@ -6,6 +6,7 @@
 
 #include "case_writer.h"
 #include "qtx/conformance/shrink.h"
+#include "qtx/format/file.h"
 #include "qtx/format/npy.h"
 #include "qtx/format/text.h"
 
@@ -166,10 +167,10 @@ Result<void> WriteReproducer(const Shrunk& shrunk, const std::string& backend,
   QTX_RETURN_IF_ERROR(CheckReplaceable(folder));
   const fs::path target = WithoutTrailingSlash(folder);
   const fs::path written = target.string() + ".qtx-new";
-  std::error_code error;
-  if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
-  if (error) return Io(target, error);
+  const auto parent = format::OutputFolder::Make(target.parent_path().string());
+  if (!parent.has_value()) return Error{ErrorCode::kIo, target.string(), parent.error().message};
   QTX_ASSIGN_OR_RETURN(const auto lock, format::FileLock::Take(target.string()));
+  std::error_code error;
   fs::remove_all(written, error);  // of a run that was killed
   fs::create_directory(written, error);
   if (error) return Io(written, error);

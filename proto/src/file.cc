@@ -171,9 +171,19 @@ void KeepOwnerAndMode(const struct stat& old, const Descriptor& file) {
   (void)fchmod(file.value(), old.st_mode & (same_owner ? 07777U : 0777U));
 }
 
+enum class Existing { kReplaced, kKept };
+
+int Rename(const std::string& from, const std::string& to, Existing existing) {
+  if (existing == Existing::kKept) {
+    const int renamed = renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+    if (renamed == 0 || errno != EINVAL) return renamed;  // EINVAL: the file system lacks this
+  }
+  return std::rename(from.c_str(), to.c_str());
+}
+
 // Replaces or creates a regular file.
-Result<void> ReplaceFile(const std::string& path, std::span<const Piece> pieces,
-                         const WriteProgress& progress) {
+Result<void> WriteRegularFile(const std::string& path, std::span<const Piece> pieces,
+                              const WriteProgress& progress, Existing existing) {
   constexpr mode_t kAnybody = 0666;  // less the umask, as of any file that the user creates
   QTX_ASSIGN_OR_RETURN(const std::string target, TargetOf(path));
   struct stat old {};
@@ -185,7 +195,7 @@ Result<void> ReplaceFile(const std::string& path, std::span<const Piece> pieces,
   auto written = Writer(file.value(), path, progress).Write(pieces);
   if (exists) KeepOwnerAndMode(old, file);
   if (written.has_value() && fsync(file.value()) == 0 && IsAt(temporary, file) &&
-      std::rename(temporary.c_str(), target.c_str()) == 0) {
+      Rename(temporary, target, existing) == 0) {
     return SyncFolder(target);
   }
   Error error = written.has_value() ? Unwritable(path) : std::move(written).error();
@@ -208,12 +218,35 @@ Result<void> WriteFileAtomically(const std::string& path, std::span<const Piece>
   // /proc/self/fd/N stands for a file with no name (st_nlink 0) where that has been removed.
   if (exists && (!S_ISREG(status.st_mode) || status.st_nlink == 0))
     return WriteInPlace(path, pieces, progress);
-  return ReplaceFile(path, pieces, progress);
+  return WriteRegularFile(path, pieces, progress, Existing::kReplaced);
 }
 
 Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes) {
   const Piece piece{std::string(bytes)};
   return WriteFileAtomically(path, std::span(&piece, 1));
+}
+
+Result<void> WriteNewFile(const std::string& path, std::span<const Piece> pieces,
+                          const WriteProgress& progress) {
+  return WriteRegularFile(path, pieces, progress, Existing::kKept);
+}
+
+Result<OutputFolder> OutputFolder::Make(const std::string& path) {
+  OutputFolder folder;
+  if (path.empty()) return folder;
+  std::error_code error;
+  for (std::filesystem::path missing = path;
+       !missing.empty() && !std::filesystem::exists(missing, error);
+       missing = missing.parent_path()) {
+    folder.made_.push_back(missing.string());
+  }
+  std::filesystem::create_directories(path, error);
+  if (error) return Error{ErrorCode::kIo, path, error.message()};
+  return folder;
+}
+
+OutputFolder::~OutputFolder() {
+  for (const std::string& folder : made_) rmdir(folder.c_str());  // fails where it is not empty
 }
 
 Result<FileLock> FileLock::Take(const std::string& path) {

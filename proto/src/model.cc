@@ -288,10 +288,15 @@ Result<void> Model::Save(const std::string& path, const WriteProgress& progress)
     if (progress) progress(before + done, total);
   };
   for (const FileCopy& copy : copies) {
-    std::error_code code;
-    std::filesystem::create_directories(FolderOf(copy.to), code);
+    QTX_ASSIGN_OR_RETURN(const OutputFolder made, OutputFolder::Make(FolderOf(copy.to)));
     const Piece whole = copy.from;
-    QTX_RETURN_IF_ERROR(WriteFileAtomically(copy.to, std::span(&whole, 1), all));
+    if (const auto written = WriteNewFile(copy.to, std::span(&whole, 1), all);
+        !written.has_value()) {
+      // Another process may have written the same there.
+      QTX_ASSIGN_OR_RETURN(const std::vector<FileCopy> missing, ExternalFiles(*this, path));
+      if (std::ranges::find(missing, copy.to, &FileCopy::to) != missing.end())
+        return written.error();
+    }
     before += copy.from.size;
   }
   return WriteFileAtomically(path, *pieces, all);

@@ -159,7 +159,8 @@ Result<Export> Perform(const ConvertOptions& options, const std::string& input) 
   return written;
 }
 
-Result<void> Save(const Export& result, const std::string& path, Written& written) {
+Result<void> Save(const Export& result, const ConvertOptions& options, const std::string& path,
+                  Written& written) {
   std::int64_t before = 0, planned = 0;
   const format::WriteProgress progress = [&](std::int64_t done, std::int64_t total) {
     written.done += done - before;
@@ -168,6 +169,9 @@ Result<void> Save(const Export& result, const std::string& path, Written& writte
     planned = total;
   };
   const std::scoped_lock lock(written.saving);
+  // Made only when there is something to write, and not while another job may remove it.
+  const bool folder = options.output.ends_with('/');
+  QTX_ASSIGN_OR_RETURN(const auto made, format::OutputFolder::Make(folder ? options.output : ""));
   if (const auto* model = std::get_if<format::Model>(&result.content))
     return model->Save(path, progress);
   const format::Piece whole = std::get<std::string>(result.content);
@@ -186,11 +190,7 @@ void ConvertOne(const ConvertOptions& options, Job& job, Written& written) {
     job.error = result.error();
     return;
   }
-  if (options.output.ends_with('/')) {  // created only when there is something to write
-    std::error_code code;
-    fs::create_directories(options.output, code);
-  }
-  if (auto saved = Save(*result, job.output, written); !saved.has_value()) {
+  if (auto saved = Save(*result, options, job.output, written); !saved.has_value()) {
     job.error = saved.error();
     return;
   }

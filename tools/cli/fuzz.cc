@@ -4,8 +4,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "backends.h"
 #include "commands.h"
 #include "qtx/conformance/report.h"
@@ -32,14 +30,6 @@ conformance::FuzzOptions Settings(const FuzzOptions& options) {
     fuzz.progress = [](std::int64_t number) { format::Print(stderr, "\r\x1b[Kmodel {}", number); };
   }
   return fuzz;
-}
-
-// Checks the folder first, so that a long run does not fail at the end.
-Result<void> MakeFolder(const std::string& folder) {
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) return Error{ErrorCode::kIo, folder, error.message()};
-  return {};
 }
 
 Result<void> WriteFindings(const FuzzReport& report, const FuzzOptions& options) {
@@ -78,9 +68,9 @@ int Fuzz(const FuzzOptions& options) {
   const auto source =
       FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds)}});
   if (!source.has_value()) return Fail(source.error());
-  if (const auto made = MakeFolder(options.output); !made.has_value()) {
-    return Fail(made.error());
-  }
+  // Made first, so that a long run does not fail at the end.
+  const auto folder = format::OutputFolder::Make(options.output);
+  if (!folder.has_value()) return Fail(folder.error());
   const auto settings = Settings(options);
   const auto report = conformance::Fuzz(*source, settings);
   if (settings.progress) format::Print(stderr, "\r\x1b[K");

@@ -129,11 +129,9 @@ Result<std::vector<std::string>> OutputFiles(const format::Model& model,
   return paths;
 }
 
-Result<void> WriteOutputs(const format::Model& model, const std::vector<Tensor>& outputs,
-                          const std::vector<std::string>& paths, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return Error{ErrorCode::kIo, folder, error.message()};
+Result<void> WriteOutputs(const std::vector<Tensor>& outputs, const std::vector<std::string>& paths,
+                          const std::string& folder) {
+  QTX_ASSIGN_OR_RETURN(const auto made, format::OutputFolder::Make(folder));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     QTX_ASSIGN_OR_RETURN(const std::string bytes, format::ToNpy(outputs[i]));
     QTX_RETURN_IF_ERROR(format::WriteFileAtomically(paths[i], bytes));
@@ -200,7 +198,7 @@ int Run(const RunOptions& options) {
   if (!inputs.has_value()) return Fail(inputs.error());
   const auto outcome = RunOn(*model, *inputs, options);
   if (!outcome.has_value()) return Fail(outcome.error());
-  const auto written = WriteOutputs(*model, outcome->outputs, *paths, options.output_dir);
+  const auto written = WriteOutputs(outcome->outputs, *paths, options.output_dir);
   if (!written.has_value()) return Fail(written.error());
   PrintOutcome(*model, *outcome, *paths, options);
   return kDone;

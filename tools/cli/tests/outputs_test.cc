@@ -70,6 +70,18 @@ TEST_F(Outputs, AreDistinct) {
             0);
 }
 
+// The limit of file sizes ends the writing; `false` is no backend.
+TEST_F(Outputs, OfAFailingRunLeaveNoFolderThatItMade) {
+  const std::string model = Path("m.onnx"), made = Path("made");
+  for (const std::string& arguments :
+       {"run " + model + " --input " + Path("data/x.npy") + " --output-dir " + made + "/a/b",
+        "convert " + model + " -o " + made + "/",
+        "fuzz --backend cmd:false --cases 1 -o " + made}) {
+    EXPECT_EQ(Run(arguments, "ulimit -f 0;").status, 4) << arguments;
+    EXPECT_FALSE(fs::exists(made)) << arguments;
+  }
+}
+
 TEST_F(Outputs, MayReplaceTheModelTheyAreMadeOf) {
   EXPECT_EQ(Run("convert --infer " + Path("m.onnx") + " -o " + Path("m.onnx")).status, 0);
   EXPECT_EQ(Run("check " + Path("m.onnx")).status, 0);

@@ -95,6 +95,26 @@ Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes
 Result<void> WriteFileAtomically(const std::string& path, std::span<const Piece> pieces,
                                  const WriteProgress& progress = {});
 
+/// As WriteFileAtomically, where there is no such file: replaces none that another process has
+/// written meanwhile.  Errors: those, and kIo for that.
+Result<void> WriteNewFile(const std::string& path, std::span<const Piece> pieces,
+                          const WriteProgress& progress = {});
+
+/// A folder for outputs. Of what was made for it, folders that are empty in the end are removed.
+class OutputFolder {
+ public:
+  /// Makes the folder and those that it lies in, where they are missing; "" needs none.
+  /// Errors: kIo at `path`.
+  static Result<OutputFolder> Make(const std::string& path);
+  OutputFolder(OutputFolder&&) noexcept = default;
+  OutputFolder& operator=(OutputFolder&&) = delete;
+  ~OutputFolder();
+
+ private:
+  OutputFolder() = default;
+  std::vector<std::string> made_;  // a folder before those that it lies in
+};
+
 /// Keeps other processes from the file at `path`, until the end of the object or of the process:
 /// a file beside it that is locked (flock) and at the end removed.
 class FileLock {
