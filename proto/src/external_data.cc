@@ -64,28 +64,38 @@ std::string LocationIn(const Metadata& entries) {
 
 using Use = std::function<Result<void>(const TensorData&)>;
 
-// Calls `use` for each tensor of the graph whose elements are in a file.
-Result<void> ForEachExternal(const Graph& graph, const Use& use) {
+// Calls `use` for each tensor of the model, its subgraphs and functions whose elements are in a
+// file.
+Result<void> ForEachExternal(const Model& model, const Use& use) {
   const auto visit = [&use](const std::string& place, const TensorData& data) -> Result<void> {
     if (!wire::IsExternal(data.wire)) return {};
     const auto used = use(data);
     return used.has_value() ? used : At(place, used.error());
   };
-  for (const TensorData& data : graph.initializers)
+  const auto visit_below = [&visit](const std::string& place, wire::Message kind,
+                                    std::string_view message) -> Result<void> {
+    for (const std::string_view tensor : wire::ExternalTensors(kind, message)) {
+      QTX_ASSIGN_OR_RETURN(const TensorData data, ParseTensorData(tensor));
+      QTX_RETURN_IF_ERROR(visit(place + ": tensor '" + data.name + "'", data));
+    }
+    return {};
+  };
+  for (const TensorData& data : model.graph.initializers)
     QTX_RETURN_IF_ERROR(visit("graph.initializer '" + data.name + "'", data));
-  for (const Node& node : graph.nodes) {
+  for (const Node& node : model.graph.nodes) {
     for (const Attribute& attribute : node.attributes) {
-      if (!attribute.t) continue;
-      QTX_RETURN_IF_ERROR(
-          visit("node '" + node.name + "': attribute '" + attribute.name + "'", *attribute.t));
+      const std::string place = "node '" + node.name + "': attribute '" + attribute.name + "'";
+      if (attribute.t) QTX_RETURN_IF_ERROR(visit(place, *attribute.t));
+      QTX_RETURN_IF_ERROR(visit_below(place, wire::Message::kAttribute, attribute.unknown_fields));
     }
   }
-  return {};
+  QTX_RETURN_IF_ERROR(visit_below("graph", wire::Message::kGraph, model.graph.unknown_fields));
+  return visit_below("model", wire::Message::kModel, model.unknown_fields);
 }
 
-Result<std::set<std::string>> Locations(const Graph& graph) {
+Result<std::set<std::string>> Locations(const Model& model) {
   std::set<std::string> locations;
-  QTX_RETURN_IF_ERROR(ForEachExternal(graph, [&](const TensorData& data) -> Result<void> {
+  QTX_RETURN_IF_ERROR(ForEachExternal(model, [&](const TensorData& data) -> Result<void> {
     QTX_ASSIGN_OR_RETURN(const wire::TensorFields fields, wire::ParseTensor(data.wire));
     locations.insert(LocationIn(fields.external_data));
     return {};
@@ -155,7 +165,7 @@ Result<FileRange> LocateExternal(const Metadata& entries, const std::string& fol
 }
 
 Result<void> CheckExternalData(const Model& model) {
-  return ForEachExternal(model.graph, [&model](const TensorData& data) -> Result<void> {
+  return ForEachExternal(model, [&model](const TensorData& data) -> Result<void> {
     auto checked = CheckCarrier(data, model.folder);
     if (checked.has_value()) return checked;
     // What cannot be decoded can still be copied with its model.
@@ -168,7 +178,7 @@ Result<void> CheckExternalData(const Model& model) {
 Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& path) {
   std::vector<FileCopy> copies;
   if (model.folder.empty()) return copies;  // made here: its data is where it will be
-  QTX_ASSIGN_OR_RETURN(const std::set<std::string> locations, Locations(model.graph));
+  QTX_ASSIGN_OR_RETURN(const std::set<std::string> locations, Locations(model));
   for (const std::string& location : locations) {
     QTX_ASSIGN_OR_RETURN(const fs::path from, ResolveLocation(location, model.folder));
     FileRange whole{.path = from.string()};

@@ -185,6 +185,39 @@ Pieces GraphPieces(std::string_view message, const std::vector<TensorData>& init
   return pieces;
 }
 
+// Field numbers: onnx.proto.
+struct Child {
+  Message parent;
+  int field;
+  Message kind;
+};
+constexpr Child kChildren[] = {
+    {Message::kModel, 7, Message::kGraph},         {Message::kModel, 20, Message::kTraining},
+    {Message::kModel, 25, Message::kFunction},     {Message::kTraining, 1, Message::kGraph},
+    {Message::kTraining, 2, Message::kGraph},      {Message::kFunction, 7, Message::kNode},
+    {Message::kFunction, 11, Message::kAttribute}, {Message::kGraph, 1, Message::kNode},
+    {Message::kGraph, 5, Message::kTensor},        {Message::kGraph, 15, Message::kSparse},
+    {Message::kNode, 5, Message::kAttribute},      {Message::kAttribute, 5, Message::kTensor},
+    {Message::kAttribute, 6, Message::kGraph},     {Message::kAttribute, 10, Message::kTensor},
+    {Message::kAttribute, 11, Message::kGraph},    {Message::kAttribute, 22, Message::kSparse},
+    {Message::kAttribute, 23, Message::kSparse},   {Message::kSparse, 1, Message::kTensor},
+    {Message::kSparse, 2, Message::kTensor},
+};
+constexpr int kMaxDepth = 100;  // of messages; ONNX's parsers refuse more
+
+void AddExternal(Message kind, std::string_view message, int depth,
+                 std::vector<std::string_view>& found) {
+  if (kind == Message::kTensor && IsExternal(message)) found.push_back(message);
+  if (depth == kMaxDepth) return;
+  ForEachField(message, [&](const Field& field) {
+    for (const Child& child : kChildren) {
+      const std::uint32_t tag = Tag(child.field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+      if (child.parent == kind && tag == field.tag)
+        AddExternal(child.kind, field.payload, depth + 1, found);
+    }
+  });
+}
+
 }  // namespace
 
 Result<Skeleton> LeaveOutLargeData(std::string_view bytes, const std::string& path) {
@@ -230,6 +263,12 @@ bool IsExternal(std::string_view tensor) {
     if (field.tag == kDataLocation) external = !field.payload.empty() && field.payload[0] == 1;
   });
   return external;
+}
+
+std::vector<std::string_view> ExternalTensors(Message kind, std::string_view message) {
+  std::vector<std::string_view> found;
+  AddExternal(kind, message, 0, found);
+  return found;
 }
 
 }  // namespace qtx::format::wire

@@ -30,4 +30,10 @@ Result<std::vector<Piece>> PutBackLargeData(std::string skeleton, const Graph& g
 /// True when the serialised TensorProto says that its data is in another file.
 bool IsExternal(std::string_view tensor);
 
+/// Messages that have tensors below them.
+enum class Message { kModel, kFunction, kTraining, kGraph, kNode, kAttribute, kSparse, kTensor };
+
+/// The serialised TensorProtos below `message`, however deep, whose data is in another file.
+std::vector<std::string_view> ExternalTensors(Message kind, std::string_view message);
+
 }  // namespace qtx::format::wire

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "qtx/format/limits.h"
 #include "qtx/format/model.h"
@@ -97,14 +98,16 @@ TEST_F(LargeModel, RefusesATruncatedFile) {
   }
 }
 
+// A field of a length-delimited type, shorter than 128 bytes.
+std::string Field(int number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+
 // TensorProto: dims 1, data_type 2, name 8, external_data 13 {key 1, value 2}, data_location 14.
 TensorData External(const std::string& name, std::int64_t size, const std::string& location) {
-  const auto text = [](char tag, const std::string& value) {
-    return std::string{tag, static_cast<char>(value.size())} + value;
-  };
-  const std::string entry = text('\x0A', "location") + text('\x12', location);
+  const std::string entry = Field(1, "location") + Field(2, location);
   std::string wire = "\x08" + std::string(1, static_cast<char>(size)) + "\x10\x02";
-  wire += text('\x42', name) + text('\x6A', entry) + "\x70\x01";
+  wire += Field(8, name) + Field(13, entry) + "\x70\x01";
   return *ParseTensorData(wire);
 }
 
@@ -140,6 +143,57 @@ TEST_F(LargeModel, DoesNotOverwriteOtherExternalData) {
   EXPECT_THAT(saved.error().message, ::testing::HasSubstr("other content"));
   EXPECT_EQ(Bytes(Path("to/w.bin")), "0123456780");
   EXPECT_FALSE(fs::exists(Path("to/m.onnx")));
+}
+
+// Another process writes the file while this one copies it.
+TEST_F(LargeModel, DoesNotOverwriteExternalDataThatComesMeanwhile) {
+  for (const std::string folder : {"from", "same", "other"}) fs::create_directories(Path(folder));
+  std::ofstream(Path("from/w.bin")) << "0123456789";
+  Model model = Make({External("w", 10, "w.bin")});
+  model.folder = Path("from");
+  const auto save = [&](const std::string& folder, const std::string& content) {
+    return model.Save(Path(folder + "/m.onnx"), [&](std::int64_t, std::int64_t) {
+      std::ofstream(Path(folder + "/w.bin")) << content;
+    });
+  };
+  EXPECT_TRUE(save("same", "0123456789").has_value());
+  const auto saved = save("other", "0123456780");
+  ASSERT_FALSE(saved.has_value());
+  EXPECT_THAT(saved.error().message, ::testing::HasSubstr("other content"));
+  EXPECT_EQ(Bytes(Path("other/w.bin")), "0123456780");
+  EXPECT_EQ(std::distance(fs::directory_iterator(Path("other")), fs::directory_iterator()), 1);
+}
+
+// AttributeProto: t 5, g 6; GraphProto: initializer 5, sparse_initializer 15; SparseTensorProto:
+// values 1; ModelProto: functions 25; FunctionProto: node 7; NodeProto: attribute 5.
+TEST_F(LargeModel, ExaminesExternalDataOfSubgraphsFunctionsAndSparseTensors) {
+  const std::string tensor = External("w", 10, "w.bin").wire;
+  Model subgraph = Make({}), function = Make({}), sparse = Make({});
+  subgraph.graph.nodes = {{.name = "n", .op_type = "If", .attributes = {{.name = "then_branch"}}}};
+  subgraph.graph.nodes[0].attributes[0].unknown_fields = Field(6, Field(5, tensor));
+  const std::string body = Field(7, Field(5, Field(5, tensor)));
+  function.unknown_fields = "\xCA\x01" + std::string(1, static_cast<char>(body.size())) + body;
+  sparse.graph.unknown_fields = Field(15, Field(1, tensor));
+  const std::pair<Model*, std::string> models[] = {
+      {&subgraph, "node 'n': attribute 'then_branch': tensor 'w'"},
+      {&function, "model: tensor 'w'"},
+      {&sparse, "graph: tensor 'w'"}};
+  fs::create_directories(Path("from"));
+  for (const auto& [model, place] : models) {
+    model->folder = Path("from");
+    const auto checked = CheckExternalData(*model);
+    ASSERT_FALSE(checked.has_value()) << place;
+    EXPECT_EQ(checked.error().code, ErrorCode::kUnreadable);
+    EXPECT_TRUE(checked.error().where.starts_with(place)) << checked.error().where;
+  }
+  std::ofstream(Path("from/w.bin")) << "0123456789";
+  for (const auto& [model, place] : models) {
+    EXPECT_TRUE(CheckExternalData(*model).has_value()) << place;
+    fs::create_directories(Path("to"));
+    EXPECT_TRUE(model->Save(Path("to/m.onnx")).has_value()) << place;
+    EXPECT_EQ(Bytes(Path("to/w.bin")), "0123456789") << place;
+    fs::remove_all(Path("to"));
+  }
 }
 
 TEST_F(LargeModel, LetsNoExternalDataLeaveTheFolder) {

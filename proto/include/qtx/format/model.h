@@ -210,8 +210,9 @@ Result<Tensor> LoadInitializer(const ModelView& view, std::string_view name);
 /// Checks that LoadInitializer would succeed, without reading external data.
 Result<void> CheckInitializer(const ModelView& view, std::string_view name);
 
-/// Checks that all external data is there, within the model's folder and as long as its tensors,
-/// without reading it.  Errors: kInvalid and kUnreadable, at the initializer or attribute.
+/// Checks that all external data, of subgraphs and functions too, is there, within the model's
+/// folder and as long as its tensors, without reading it. Errors: kInvalid and kUnreadable, at the
+/// initializer or attribute.
 Result<void> CheckExternalData(const Model& model);
 
 /// `q` with scale_tensor and offset_tensor replaced by the inline vectors they name.
