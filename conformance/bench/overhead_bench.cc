@@ -102,7 +102,7 @@ class Shared : public IsolatedBackend {
   void BeginCase() override { backend_.BeginCase(); }
   std::string TakeErrorOutput() override { return backend_.TakeErrorOutput(); }
   std::optional<Error> TakeReleaseFault() override { return backend_.TakeReleaseFault(); }
-  bool Reached() const override { return backend_.Reached(); }
+  std::optional<Error> StartFault() const override { return backend_.StartFault(); }
   Result<backend::Description> Describe() override { return backend_.Describe(); }
   Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model& model,
                                                           std::string_view arithmetic) override {

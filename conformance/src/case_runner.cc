@@ -34,6 +34,7 @@ void Classify(const Error& error, CaseResult& result) {
       result.outcome = Outcome::kProtocolError;
       return;
     case ErrorCode::kIo:
+    case ErrorCode::kSystem:
       result.outcome = Outcome::kCrash;
       return;
     case ErrorCode::kInvalid:
@@ -116,7 +117,7 @@ std::optional<Evidence> Keep(const format::Model& model, const std::vector<Tenso
 
 bool IsGone(const Error& error) {
   return error.code == ErrorCode::kIo || error.code == ErrorCode::kTimeout ||
-         error.code == ErrorCode::kProtocol;
+         error.code == ErrorCode::kProtocol || error.code == ErrorCode::kSystem;
 }
 
 // For isolated backends the protocol has checked this already.

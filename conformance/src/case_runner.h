@@ -52,8 +52,10 @@ class CaseRunner {
   /// Fills outcome, diagnosis and differences. Reads `result.arithmetic`.
   void Run(const Case& c, std::size_t index, CaseResult& result);
 
-  /// False if `Run` found no process: the result says nothing about the case.
-  bool reached() const { return isolated_ == nullptr || isolated_->Reached(); }
+  /// Why `Run` found no process; the result then says nothing about the case.
+  std::optional<Error> start_fault() const {
+    return isolated_ == nullptr ? std::nullopt : isolated_->StartFault();
+  }
 
  private:
   using Outputs = std::vector<format::Tensor>;

@@ -22,6 +22,7 @@ VerdictKind KindOf(ErrorCode code) {
     case ErrorCode::kProtocol:
       return VerdictKind::kProtocolError;
     case ErrorCode::kIo:
+    case ErrorCode::kSystem:
       return VerdictKind::kCrash;
     case ErrorCode::kInvalid:
     case ErrorCode::kTooLarge:

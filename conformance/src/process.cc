@@ -27,7 +27,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kChunk = std::size_t{1} << 16;
 constexpr std::size_t kShown = 32;      // bytes of an unfinished answer
 constexpr std::size_t kLastLine = 200;  // bytes of error output that a message repeats
 // Grace periods: a process that closed its output is exiting; one told to exit may need to flush.
@@ -157,6 +156,12 @@ void LimitMemory(pid_t pid, std::int64_t bytes) {
   prlimit(pid, RLIMIT_AS, &limit, nullptr);
 }
 
+Error CannotStart(const std::string& program, const char* step, int error) {
+  const bool shortage = error == EAGAIN || error == EMFILE || error == ENFILE || error == ENOMEM;
+  return {shortage ? ErrorCode::kSystem : ErrorCode::kIo, program,
+          std::string(step) + ": " + strerror(error)};
+}
+
 std::string Varint(std::size_t value) {
   std::string bytes;
   for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>((value & 0x7F) | 0x80));
@@ -210,12 +215,12 @@ Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& 
   std::call_once(once, [] { signal(SIGPIPE, SIG_IGN); });
   Pipe in, out, err;
   if (!in.Open() || !out.Open() || !err.Open()) {
-    return Error{ErrorCode::kIo, words[0], std::string("cannot make a pipe: ") + strerror(errno)};
+    return CannotStart(words[0], "cannot make a pipe", errno);
   }
   const Starting until_registered;
   pid_t pid = -1;
   if (const int status = Spawn(words, in, out, err, &pid); status != 0) {
-    return Error{ErrorCode::kIo, words[0], std::string("cannot start: ") + strerror(status)};
+    return CannotStart(words[0], "cannot start", status);
   }
   LimitMemory(pid, options.memory_limit);
   for (const int fd : {in.write, out.read, err.read}) SetNonBlocking(fd);
@@ -299,17 +304,15 @@ Result<void> Process::Send(std::string_view& unsent) {
 }
 
 bool Process::Receive() {
-  std::array<char, kChunk> chunk;
-  const ssize_t count = read(out_, chunk.data(), chunk.size());
-  if (count > 0) received_.append(chunk.data(), static_cast<std::size_t>(count));
+  const ssize_t count = read(out_, chunk_.data(), chunk_.size());
+  if (count > 0) received_.append(chunk_.data(), static_cast<std::size_t>(count));
   return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 void Process::ReceiveErrors() {
-  std::array<char, kChunk> chunk;
-  const ssize_t count = read(err_, chunk.data(), chunk.size());
+  const ssize_t count = read(err_, chunk_.data(), chunk_.size());
   if (count > 0) {
-    AppendErrorOutput({chunk.data(), static_cast<std::size_t>(count)}, error_output_);
+    AppendErrorOutput({chunk_.data(), static_cast<std::size_t>(count)}, error_output_);
   } else if (count == 0) {
     CloseEnd(err_);
   }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +35,7 @@ class Process {
   };
 
   /// Starts `words` (the program is looked up in PATH) in its own process group, with pipes as
-  /// standard streams.  Errors: kIo when it cannot be started.
+  /// standard streams.  Errors: kIo when it cannot be started, kSystem when none can.
   static Result<std::unique_ptr<Process>> Start(const std::vector<std::string>& words,
                                                 const Options& options);
   static Result<std::unique_ptr<Process>> Start(const std::vector<std::string>& words) {
@@ -78,6 +79,7 @@ class Process {
   Options options_;
   pid_t pid_;
   int in_, out_, err_;  // our ends: its stdin, stdout, stderr; -1 once closed
+  std::array<char, std::size_t{1} << 16> chunk_;  // of a read; not on the stack, which may be small
   std::string received_;
   std::optional<std::size_t> header_;  // size of the length prefix, once it is complete
   std::size_t length_ = 0;             // of the frame

@@ -50,7 +50,7 @@ class Connection {
   void BeginCase() {
     in_case_ = true;
     left_ = options_.timeout;
-    reached_ = true;
+    start_fault_.reset();
     release_fault_.reset();
     (void)TakeErrorOutput();  // output since the previous case
   }
@@ -75,16 +75,9 @@ class Connection {
   /// Waits for the description of a new process, with the time limit of a start.
   Result<void> Connect() {
     if (process_ != nullptr) return {};
-    reached_ = false;
-    const Process::Options options{options_.memory_limit, options_.frame_limit, LimitOfResponse};
-    QTX_ASSIGN_OR_RETURN(process_, Process::Start(words_, options));
-    ++generation_;
-    auto description = Exchange<backend::Description>(
-        backend::DescribeRequest{}, std::max<Duration>(options_.timeout, kLeastStartTime));
-    if (!description) return Drop(std::move(description).error());
-    description_ = *std::move(description);
-    reached_ = true;
-    return {};
+    auto started = Start();
+    if (!started.has_value()) start_fault_ = started.error();
+    return started;
   }
 
   void Release(std::uint64_t handle) {
@@ -101,7 +94,7 @@ class Connection {
   }
 
   std::optional<Error> TakeReleaseFault() { return std::exchange(release_fault_, std::nullopt); }
-  bool reached() const { return reached_; }
+  const std::optional<Error>& start_fault() const { return start_fault_; }
 
   bool connected() const { return process_ != nullptr; }
   const backend::Description& description() const { return description_; }
@@ -109,6 +102,17 @@ class Connection {
   int generation() const { return generation_; }
 
  private:
+  Result<void> Start() {
+    const Process::Options options{options_.memory_limit, options_.frame_limit, LimitOfResponse};
+    QTX_ASSIGN_OR_RETURN(process_, Process::Start(words_, options));
+    ++generation_;
+    auto description = Exchange<backend::Description>(
+        backend::DescribeRequest{}, std::max<Duration>(options_.timeout, kLeastStartTime));
+    if (!description) return Drop(std::move(description).error());
+    description_ = *std::move(description);
+    return {};
+  }
+
   template <typename Answer>
   Result<Answer> Exchange(const backend::Request& request, Duration timeout) {
     auto frame = process_->Exchange(backend::Encode(request), timeout);
@@ -133,7 +137,7 @@ class Connection {
   Duration left_;  // remaining time of the case
   std::string error_output_;
   std::optional<Error> release_fault_;
-  bool reached_ = true;
+  std::optional<Error> start_fault_;
 };
 
 class RemoteModel : public backend::PreparedModel {
@@ -190,7 +194,7 @@ class ProcessBackend : public IsolatedBackend {
   void BeginCase() override { connection_.BeginCase(); }
   std::string TakeErrorOutput() override { return connection_.TakeErrorOutput(); }
   std::optional<Error> TakeReleaseFault() override { return connection_.TakeReleaseFault(); }
-  bool Reached() const override { return connection_.reached(); }
+  std::optional<Error> StartFault() const override { return connection_.start_fault(); }
 
   Result<backend::Description> Describe() override {
     QTX_RETURN_IF_ERROR(connection_.Connect());

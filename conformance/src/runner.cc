@@ -5,6 +5,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "case_runner.h"
@@ -99,6 +100,7 @@ class Row {
         throw;
       }
     });
+    if (report_.error) report_.cases.clear();
     for (const CaseResult& result : report_.cases) {
       ++report_.counts[static_cast<std::size_t>(result.outcome)];
     }
@@ -118,8 +120,9 @@ class Row {
       if (known) result = *std::move(known);
       Introduce(c, report_.arithmetic, result);
       if (!known) {
-        const bool reached = RunCase(backend, references, i);
-        if (journal != nullptr && reached) journal->Append(report_, c, result);
+        const std::optional<Error> fault = RunCase(backend, references, i);
+        if (journal != nullptr && !fault) journal->Append(report_, c, result);
+        if (fault && fault->code == ErrorCode::kSystem) return Stop(*fault);
       }
       ApplyExpectations(expectations_, result);
       listener.Finished(result);
@@ -143,22 +146,31 @@ class Row {
     result.diagnosis += "; a fresh instance of the backend answers otherwise";
   }
 
-  // False if the backend could not be started.
-  bool RunCase(const Instance& backend, ReferenceResults& references, std::size_t i) {
+  // The next cases would meet the same.
+  void Stop(const Error& fault) {
+    next_ = chosen_.size();
+    const std::scoped_lock lock(stopping_);
+    report_.error = fault;
+  }
+
+  // Why the backend could not be started, if it could not.
+  std::optional<Error> RunCase(const Instance& backend, ReferenceResults& references,
+                               std::size_t i) {
     const Clock::time_point start = Clock::now();
     CaseResult& result = report_.cases[i];
-    bool reached = false;
+    std::optional<Error> fault;
     if (backend) {
       CaseRunner runner(source_, **backend, references);
       runner.Run(cases_[chosen_[i]], chosen_[i], result);
       if (IsWrong(result) && fresh_instances_-- > 0) AskAFreshInstance(references, i, result);
-      reached = runner.reached();
+      fault = runner.start_fault();
     } else {
+      fault = backend.error();
       result.outcome = Outcome::kCrash;
       result.diagnosis = backend.error().where + ": " + backend.error().message;
     }
     result.seconds = SecondsSince(start);
-    return reached;
+    return fault;
   }
 
   const BackendSource& source_;
@@ -168,6 +180,7 @@ class Row {
   BackendReport& report_;
   std::atomic<int> fresh_instances_ = kMaxFreshInstances;
   std::atomic<std::size_t> next_ = 0;
+  std::mutex stopping_;
 };
 
 Result<backend::Description> DescribeBackend(const BackendSource& source) {

@@ -20,6 +20,7 @@ int StatusOf(ErrorCode code) {
     case ErrorCode::kProtocol:
     case ErrorCode::kInternal:
     case ErrorCode::kMemory:
+    case ErrorCode::kSystem:
       break;
   }
   return kInternal;
@@ -46,7 +47,7 @@ Error AsUsage(const std::string& option, Error error) {
 
 Error OfRequest(const std::string& backend, const std::string& model, Error error) {
   const bool is_gone = error.code == ErrorCode::kIo || error.code == ErrorCode::kTimeout ||
-                       error.code == ErrorCode::kProtocol;
+                       error.code == ErrorCode::kProtocol || error.code == ErrorCode::kSystem;
   const std::string place = is_gone ? "--backend " + backend : model;
   return place.empty() ? error : At(place, std::move(error));
 }

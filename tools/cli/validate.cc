@@ -155,6 +155,10 @@ int Validate(const ValidateOptions& options) {
     journal = *std::move(opened);
   }
   const Report report = RunPlan(*plan, options, journal.get());
+  for (const conformance::BackendReport& row : report.backends) {
+    if (row.error && row.error->code == ErrorCode::kSystem)
+      return Fail(OfRequest(row.source, "", *row.error));
+  }
   // A run without cases is an error, but a shard may be empty.
   if (!AnythingHolds(report, plan->cases, options.arithmetic)) {
     return Fail({ErrorCode::kUsage, "--arithmetic " + options.arithmetic,

@@ -21,6 +21,7 @@ std::string OutcomeOf(ErrorCode code) {
     case ErrorCode::kUnsupported:
       return "unsupported";
     case ErrorCode::kIo:
+    case ErrorCode::kSystem:
       return "crash";
     case ErrorCode::kTimeout:
       return "timeout";

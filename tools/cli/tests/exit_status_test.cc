@@ -312,7 +312,17 @@ Attempts ExitStatus::Outputs(const std::string& cause) {
 Attempts ExitStatus::Others(const std::string& cause) {
   const std::string ok = Path("ok.onnx"),
                     rule = WriteModel("rule.onnx", External(4, "w.bin"), "Sum");
-  if (cause == "done") return Blaming("", {"check " + ok, RunModel(ok), Validate()});
+  if (cause == "done") {
+    // The address sanitizer takes more stack, too.
+    const std::string stack = kLimitsAddresses ? "ulimit -s 64" : "true";
+    return Joined({Blaming("", {"check " + ok, RunModel(ok), Validate()}),
+                   Blaming("", {Validate() + " --isolate"}, stack)});
+  }
+  if (cause == "the system starts no process for a backend") {
+    // Of 15 descriptors, which sh needs, five are free, and the pipes take six.
+    const std::string limit = "exec 3<&0 4<&0 5<&0 6<&0 7<&0 8<&0 9<&0; ulimit -n 15";
+    return Blaming("--backend reference", {Validate() + " --isolate"}, limit);
+  }
   if (cause == "a rule of the spec is broken, a case fails, two models differ") {
     fs::create_directory(Path("wrong"));
     Write("wrong/a.yaml", Case("1.0"));

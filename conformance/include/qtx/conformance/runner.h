@@ -73,8 +73,8 @@ class IsolatedBackend : public backend::Backend {
   virtual std::string TakeErrorOutput() = 0;
   /// The error of the last Release, which a destructor cannot return.
   virtual std::optional<Error> TakeReleaseFault() = 0;
-  /// False if no process could be started: the result then says nothing about the case.
-  virtual bool Reached() const = 0;
+  /// Why no process could be started; the result then says nothing about the case.
+  virtual std::optional<Error> StartFault() const = 0;
 };
 
 /// The longest answer of a backend in another process, unless told otherwise.
@@ -88,8 +88,8 @@ struct ProcessOptions {
 
 /// A backend in a process of its own, started by the command `words` without a shell. A process
 /// that crashed, hung or broke the protocol is killed and restarted for the next case. Error codes
-/// of the instances: kIo (the process ended), kTimeout, kProtocol; kUnsupported and kInvalid are
-/// the backend's own answers.
+/// of the instances: kIo (the process ended), kTimeout, kProtocol, kSystem; kUnsupported and
+/// kInvalid are the backend's own answers.
 BackendSource ProcessSource(std::string name, std::vector<std::string> words,
                             const ProcessOptions& options);
 /// `command` (after "cmd:") is split at blanks; '...' and "..." group, \ takes the next character.
@@ -150,7 +150,7 @@ struct BackendReport {
   std::array<std::int64_t, kOutcomes> counts{};  // by Outcome
   std::int64_t not_applicable = 0;               // cases that do not hold for this arithmetic
   double seconds = 0;                            // wall clock
-  std::optional<Error> error;                    // Describe failed; nothing was run
+  std::optional<Error> error;  // Describe failed, or the system starts no process; then no cases
 
   std::int64_t count(Outcome outcome) const { return counts[static_cast<std::size_t>(outcome)]; }
 };

@@ -22,6 +22,7 @@ enum class ErrorCode {
   kUnreadable,   // an input is missing, cannot be read, or ends early
   kMemory,       // an input needs more memory than the process can have
   kUsage,        // the command line is wrong
+  kSystem,       // the system starts no process
 };
 
 struct Error {
