@@ -54,6 +54,10 @@ void JsonFields::Refuse(const char* key, const std::string& expected, const std:
             (found.empty() ? "" : "found " + found + ", ") + "expected " + expected};
 }
 
+void JsonFields::Require(const char* key, const std::string& expected) {
+  if (Find(key) == nullptr) Refuse(key, expected, "none");
+}
+
 std::string JsonFields::Text(const char* key) {
   const auto* const value = Typed(key, &rapidjson::Value::IsString, "a string");
   return value == nullptr ? "" : std::string(value->GetString(), value->GetStringLength());

@@ -45,6 +45,8 @@ class JsonFields {
       if (!read.has_value()) error_ = read.error();
     }
   }
+  /// Refuses an absent member.
+  void Require(const char* key, const std::string& expected);
   /// Records the error of a malformed member; `found` is what it holds, if that helps.
   void Refuse(const char* key, const std::string& expected, const std::string& found = "");
 

@@ -170,8 +170,8 @@ Result<BackendReport> ReadBackend(const Value& json, const std::string& where) {
     row.cases.push_back(std::move(result));
     return {};
   });
-  if (fields.Find("name") == nullptr) fields.Refuse("name", "the backend's name");
-  if (fields.Find("cases") == nullptr) fields.Refuse("cases", "an array");
+  fields.Require("name", "the backend's name");
+  fields.Require("cases", "an array");
   QTX_RETURN_IF_ERROR(fields.Finish());
   return row;
 }
@@ -265,7 +265,7 @@ Result<Report> ParseReport(std::string_view json, const std::string& where) {
     report.backends.push_back(std::move(row));
     return {};
   });
-  if (fields.Find("backends") == nullptr) fields.Refuse("backends", "an array");
+  fields.Require("backends", "an array");
   if (report.suite.empty()) fields.Refuse("suite", "a folder", "an empty text or none");
   QTX_RETURN_IF_ERROR(fields.Finish());
   return report;

@@ -107,7 +107,7 @@ TEST(ParseReport, NamesThePlaceOfWhatIsWrong) {
   };
   EXPECT_EQ(Parsed("[]"), "r.json: found no object, expected one");
   EXPECT_THAT(Parsed("{"), HasSubstr("r.json: is no JSON"));
-  EXPECT_EQ(Parsed("{}"), "r.json: backends: expected an array");
+  EXPECT_EQ(Parsed("{}"), "r.json: backends: found none, expected an array");
   EXPECT_EQ(with("\"outcome\":\"fail\"", "\"outcome\":\"odd\""),
             "r.json: backends[0]: cases[0]: outcome: expected the name of an outcome");
   EXPECT_EQ(with("\"position\":7", "\"position\":\"7\""),
