@@ -74,14 +74,14 @@ TEST(RunSuite, JournalsNothingOfCasesThatFoundNoProcess) {
   ASSERT_TRUE(source.has_value());
   RunOptions options;
   {
-    const auto journal = Journal::Open(path);
+    const auto journal = Journal::Open(path, "a");
     ASSERT_TRUE(journal.has_value());
     options.journal = journal->get();
     EXPECT_THAT(Outcomes(RunOne(*source, options)),
                 ElementsAre(Outcome::kPass, Outcome::kCrash, Outcome::kCrash));
   }
   std::ofstream(flag) << "";  // it is back
-  const auto journal = Journal::Open(path);
+  const auto journal = Journal::Open(path, "a");
   options.journal = journal->get();
   const BackendReport row = RunOne(*source, options);
   EXPECT_THAT(Outcomes(row), ElementsAre(Outcome::kPass, Outcome::kCrash, Outcome::kPass));
