@@ -115,11 +115,7 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
 // The files of the model's outputs, none of which is a file of an input.
 Result<std::vector<std::string>> OutputFiles(const format::Model& model,
                                              const RunOptions& options) {
-  std::vector<OptionFile> inputs;
-  for (const std::string& argument : options.inputs) {  // FILE or NAME=FILE
-    inputs.push_back({"--input", argument});
-    inputs.push_back({"--input", argument.substr(argument.find('=') + 1)});
-  }
+  const std::vector<OptionFile> inputs = TensorFiles(options.inputs);
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < model.graph.outputs.size(); ++i) {
     const std::string file = format::FileName(model.graph.outputs[i].name, i) + ".npy";
@@ -129,8 +125,8 @@ Result<std::vector<std::string>> OutputFiles(const format::Model& model,
   return paths;
 }
 
-Result<void> WriteOutputs(const format::Model& model, const std::vector<Tensor>& outputs,
-                          const std::vector<std::string>& paths, const std::string& folder) {
+Result<void> WriteOutputs(const std::vector<Tensor>& outputs, const std::vector<std::string>& paths,
+                          const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Error{ErrorCode::kIo, folder, error.message()};
@@ -200,7 +196,7 @@ int Run(const RunOptions& options) {
   if (!inputs.has_value()) return Fail(inputs.error());
   const auto outcome = RunOn(*model, *inputs, options);
   if (!outcome.has_value()) return Fail(outcome.error());
-  const auto written = WriteOutputs(*model, outcome->outputs, *paths, options.output_dir);
+  const auto written = WriteOutputs(outcome->outputs, *paths, options.output_dir);
   if (!written.has_value()) return Fail(written.error());
   PrintOutcome(*model, *outcome, *paths, options);
   return kDone;
