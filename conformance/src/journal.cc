@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "digest.h"
-#include "json_fields.h"
 #include "model_builder.h"
 #include "qtx/format/model.h"
 #include "report_json.h"
@@ -96,7 +95,8 @@ struct Entry {
 Result<Entry> ParseEntry(std::string_view line, const std::string& commit,
                          const std::string& where) {
   rapidjson::Document document;
-  QTX_RETURN_IF_ERROR(ParseJson(line, where, document));
+  if (const auto parsed = format::ParseJson(line, kReportBounds, document); !parsed.has_value())
+    return At(where, parsed.error());
   JsonFields fields(document, where);
   std::string key = fields.Text("key");
   const rapidjson::Value* const result = fields.Find("result");

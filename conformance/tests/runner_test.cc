@@ -350,5 +350,11 @@ TEST(ParseExpectedFailures, RefusesALineWithoutReason) {
   EXPECT_FALSE(ParseExpectedFailures("a #  \n", "f").has_value());
 }
 
+TEST(ParseExpectedFailures, RefusesAGlobThatIsGivenTwice) {
+  const auto list = ParseExpectedFailures("a # why\n\na # another\n", "f");
+  ASSERT_FALSE(list.has_value());
+  EXPECT_EQ(list.error().Text(), "f:3: found 'a' twice, expected it once (also on line 1)");
+}
+
 }  // namespace
 }  // namespace qtx::conformance::runner_test
