@@ -2,6 +2,7 @@
 #include "expectations.h"
 
 #include <algorithm>
+#include <map>
 
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
@@ -34,6 +35,7 @@ std::string_view Trim(std::string_view text) {
 Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text,
                                                            const std::string& where) {
   std::vector<ExpectedFailure> list;
+  std::map<std::string_view, int> lines;  // of the globs
   int number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -48,8 +50,13 @@ Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text
     if (reason.empty()) {
       return Error{ErrorCode::kInvalid, std::move(place), "expected 'id or glob  # reason'"};
     }
-    list.push_back(
-        {std::string(Trim(line.substr(0, mark))), std::string(reason), std::move(place)});
+    const std::string_view glob = Trim(line.substr(0, mark));
+    if (const auto [at, fresh] = lines.emplace(glob, number); !fresh) {
+      return Error{ErrorCode::kInvalid, std::move(place),
+                   "found '" + std::string(glob) + "' twice, expected it once (also on line " +
+                       std::to_string(at->second) + ")"};
+    }
+    list.push_back({std::string(glob), std::string(reason), std::move(place)});
   }
   return list;
 }

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "digest.h"
-#include "json_fields.h"
 #include "model_builder.h"
 #include "qtx/format/model.h"
 #include "report_json.h"
@@ -20,6 +19,7 @@ namespace qtx::conformance {
 namespace {
 
 constexpr std::size_t kMaxLineBytes = std::size_t{1} << 26;
+constexpr std::size_t kMaxCommit = 80;  // characters that an error shows
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 
 void AddTolerance(const Case& c, Digest& digest) {
@@ -92,13 +92,19 @@ struct Entry {
   CaseResult result;
 };
 
-Result<Entry> ParseEntry(std::string_view line, const std::string& where) {
+Result<Entry> ParseEntry(std::string_view line, const std::string& commit,
+                         const std::string& where) {
   rapidjson::Document document;
-  QTX_RETURN_IF_ERROR(ParseJson(line, where, document));
+  if (const auto parsed = format::ParseJson(line, kReportBounds, document); !parsed.has_value())
+    return At(where, parsed.error());
   JsonFields fields(document, where);
   std::string key = fields.Text("key");
   const rapidjson::Value* const result = fields.Find("result");
   if (key.empty() || result == nullptr) fields.Refuse("key", "a key with its result");
+  if (const std::string found = fields.Text("commit"); found != commit) {
+    fields.Refuse("commit", "a result of this program, " + commit,
+                  found.empty() ? "none" : found.substr(0, kMaxCommit));
+  }
   QTX_RETURN_IF_ERROR(fields.Finish());
   QTX_ASSIGN_OR_RETURN(CaseResult read, ReadCase(*result, where));
   return Entry{std::move(key), std::move(read)};
@@ -106,14 +112,14 @@ Result<Entry> ParseEntry(std::string_view line, const std::string& where) {
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
+Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path, const std::string& commit) {
   QTX_ASSIGN_OR_RETURN(format::FileLock lock, format::FileLock::Take(path));
   format::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (file.value() < 0) return SystemError(path);
   struct stat status {};
   if (fstat(file.value(), &status) != 0 || !S_ISREG(status.st_mode))
     return Error{ErrorCode::kIo, path, "expected a regular file"};
-  std::unique_ptr<Journal> journal(new Journal(path, std::move(lock), std::move(file)));
+  std::unique_ptr<Journal> journal(new Journal(path, commit, std::move(lock), std::move(file)));
   QTX_RETURN_IF_ERROR(journal->Read());
   return journal;
 }
@@ -139,8 +145,9 @@ Result<void> Journal::Read() {
     QTX_ASSIGN_OR_RETURN(more, ReadMore(text));
     std::size_t done = 0;
     for (std::size_t end = 0; (end = text.find('\n', done)) != std::string::npos; done = end + 1) {
-      QTX_ASSIGN_OR_RETURN(Entry entry, ParseEntry(std::string_view(text).substr(done, end - done),
-                                                   path_ + ":" + std::to_string(number++)));
+      QTX_ASSIGN_OR_RETURN(Entry entry,
+                           ParseEntry(std::string_view(text).substr(done, end - done), commit_,
+                                      path_ + ":" + std::to_string(number++)));
       results_.insert_or_assign(std::move(entry.key), std::move(entry.result));
     }
     text.erase(0, done);
@@ -170,8 +177,8 @@ void Journal::Append(const BackendReport& row, const Case& c, const CaseResult& 
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
   writer.StartObject();
-  writer.Key("key");
-  WriteText(writer, Key(row, c));
+  WriteField(writer, "key", Key(row, c));
+  WriteField(writer, "commit", commit_);
   writer.Key("result");
   WriteCase(writer, result);
   writer.EndObject();

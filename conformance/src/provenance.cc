@@ -11,7 +11,6 @@
 #include <set>
 #include <sstream>
 
-#include "json_fields.h"
 #include "qtx/conformance/report.h"
 #include "qtx/format/text.h"
 #include "report_json.h"
@@ -67,6 +66,7 @@ void ReadBuild(JsonFields& build, Provenance& provenance) {
   provenance.compiler = build.Text("compiler");
   provenance.build_type = build.Text("type");
   RefuseEmpty(build, "compiler", provenance.compiler);
+  build.Require({"type"});
 }
 
 void ReadLibraries(const rapidjson::Value& json, JsonFields& libraries, Provenance& provenance) {
@@ -84,6 +84,7 @@ void ReadProcessor(JsonFields& processor, Provenance& provenance) {
   provenance.threads = processor.Integer("threads");
   provenance.instruction_sets = processor.Texts("instruction_sets");
   RefuseEmpty(processor, "name", provenance.processor);
+  processor.Require({"instruction_sets"});
   if (provenance.threads < 1) {
     processor.Refuse("threads", "at least 1", std::to_string(provenance.threads));
   }
@@ -165,8 +166,8 @@ Result<Provenance> ReadProvenance(const rapidjson::Value& json, const std::strin
   provenance.command = fields.Texts("command");
   if (provenance.command.empty()) fields.Refuse("command", "at least one", "no words");
   const auto object = [&](const char* key, const auto& read) -> Result<void> {
+    fields.Require({key});
     const rapidjson::Value* const value = fields.Find(key);
-    if (value == nullptr) fields.Refuse(key, "an object", "none");
     if (value == nullptr) return fields.Finish();
     JsonFields members(*value, where + ": " + key);
     read(members, *value);

@@ -10,22 +10,20 @@
 
 #include "json_writer.h"
 #include "qtx/conformance/report.h"
+#include "qtx/format/json_reader.h"
 #include "qtx/format/result.h"
 
 namespace qtx::conformance {
 
+using format::JsonFields;
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 
 void WriteProvenance(JsonWriter& writer, const Provenance& provenance);
 void WriteCase(JsonWriter& writer, const CaseResult& result);
 void WriteTensor(JsonWriter& writer, std::string_view name, const format::Tensor& tensor);
 
-/// Parses JSON of unknown origin: no deeper than kMaxJsonDepth, no more than kMaxJsonValues values,
-/// counted before anything is allocated for them.  Errors: kInvalid, kTooLarge at `where`.
-Result<void> ParseJson(std::string_view json, const std::string& where,
-                       rapidjson::Document& document);
-inline constexpr int kMaxJsonDepth = 16;
-inline constexpr std::int64_t kMaxJsonValues = std::int64_t{1} << 24;
+/// Of a report, and of a line of a journal.
+inline constexpr format::JsonBounds kReportBounds = {.depth = 16, .values = std::int64_t{1} << 24};
 
 /// The inverse of WriteProvenance. Each value has the form that the schema in
 /// tools/cli/schema/common.schema.json states.  Errors: as ReadCase.

@@ -1,13 +1,9 @@
 // Reads a JSON report, which is untrusted input.
-#include <rapidjson/error/en.h>
-
 #include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "json_fields.h"
-#include "qtx/format/json_bounds.h"
 #include "report_json.h"
 
 namespace qtx::conformance {
@@ -170,27 +166,12 @@ Result<BackendReport> ReadBackend(const Value& json, const std::string& where) {
     row.cases.push_back(std::move(result));
     return {};
   });
-  if (fields.Find("name") == nullptr) fields.Refuse("name", "the backend's name");
-  if (fields.Find("cases") == nullptr) fields.Refuse("cases", "an array");
+  fields.Require({"name", "cases"});
   QTX_RETURN_IF_ERROR(fields.Finish());
   return row;
 }
 
 }  // namespace
-
-Result<void> ParseJson(std::string_view json, const std::string& where,
-                       rapidjson::Document& document) {
-  const auto bounded =
-      format::CheckJsonBounds(json, {.depth = kMaxJsonDepth, .values = kMaxJsonValues});
-  if (!bounded.has_value()) return At(where, bounded.error());
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag |
-                              rapidjson::kParseValidateEncodingFlag;
-  document.Parse<kFlags>(json.data(), json.size());
-  if (!document.HasParseError()) return {};
-  return Error{ErrorCode::kInvalid, where,
-               std::string("is no JSON: ") + rapidjson::GetParseError_En(document.GetParseError()) +
-                   " (at byte " + std::to_string(document.GetErrorOffset()) + ")"};
-}
 
 Result<CaseResult> ReadCase(const Value& json, const std::string& where) {
   JsonFields fields(json, where);
@@ -229,7 +210,8 @@ Result<CaseResult> ReadCase(const Value& json, const std::string& where) {
 
 Result<Report> ParseReport(std::string_view json, const std::string& where) {
   rapidjson::Document document;
-  QTX_RETURN_IF_ERROR(ParseJson(json, where, document));
+  if (const auto parsed = format::ParseJson(json, kReportBounds, document); !parsed.has_value())
+    return At(where, parsed.error());
   JsonFields fields(document, where);
   Report report;
   if (fields.Find("schema") != nullptr && fields.Text("schema") != SchemaOf("validate")) {
@@ -265,7 +247,7 @@ Result<Report> ParseReport(std::string_view json, const std::string& where) {
     report.backends.push_back(std::move(row));
     return {};
   });
-  if (fields.Find("backends") == nullptr) fields.Refuse("backends", "an array");
+  fields.Require({"backends"});
   if (report.suite.empty()) fields.Refuse("suite", "a folder", "an empty text or none");
   QTX_RETURN_IF_ERROR(fields.Finish());
   return report;

@@ -3,7 +3,6 @@
 #include <limits>
 #include <utility>
 
-#include "json_fields.h"
 #include "qtx/backend/protocol.h"
 #include "report_json.h"
 

@@ -18,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
+const std::string kCommit = std::string(40, 'a');
+
 class JournalTest : public testing::Test {
  protected:
   JournalTest()
@@ -32,12 +34,12 @@ class JournalTest : public testing::Test {
   std::string Contents() const { return *format::ReadFile(path_, 1 << 20); }
   void Write(const std::string& text) const { std::ofstream(path_, std::ios::binary) << text; }
   std::unique_ptr<Journal> Open() const {
-    auto journal = Journal::Open(path_);
+    auto journal = Journal::Open(path_, kCommit);
     EXPECT_TRUE(journal.has_value()) << journal.error().message;
     return journal ? *std::move(journal) : nullptr;
   }
-  Error OpenError() const {
-    const auto journal = Journal::Open(path_);
+  Error OpenError(const std::string& commit = kCommit) const {
+    const auto journal = Journal::Open(path_, commit);
     return journal ? Error{} : journal.error();
   }
 
@@ -148,13 +150,24 @@ TEST_F(JournalTest, DropsALastLineWithoutItsEndAndGoesOnAfterTheOneBefore) {
 }
 
 TEST_F(JournalTest, RefusesAndKeepsAFileThatIsNone) {
-  for (const char* text : {"my thesis", "{\"suite\":1}\n", "[]\n", "{\"key\":1,\"result\":{}}\n"}) {
+  for (const char* text :
+       {"my thesis", "{\"suite\":1}\n", "[]\n", "{\"key\":\"0\",\"result\":{}}\n"}) {
     Write(text);
     EXPECT_EQ(OpenError().code, ErrorCode::kInvalid) << text;
     EXPECT_EQ(Contents(), text);
   }
-  Write("{\"key\":\"0\",\"result\":{\"id\":\"a\",\"outcome\":\"odd\"}}\n");
+  Write("{\"key\":\"0\",\"commit\":\"" + kCommit +
+        "\",\"result\":{\"id\":\"a\",\"outcome\":\"odd\"}}\n");
   EXPECT_EQ(OpenError().where, path_ + ":1: outcome");
+}
+
+// Another build may compute other expectations.
+TEST_F(JournalTest, RefusesResultsOfAnotherCommit) {
+  Open()->Append(row_, Identity("a"), Timeout("a"));
+  const std::string written = Contents();
+  EXPECT_EQ(OpenError("b").Text(),
+            path_ + ":1: commit: found " + kCommit + ", expected a result of this program, b");
+  EXPECT_EQ(Contents(), written);
 }
 
 TEST_F(JournalTest, IsOneRunsAtATime) {

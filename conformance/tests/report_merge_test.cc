@@ -106,8 +106,8 @@ TEST(ParseReport, NamesThePlaceOfWhatIsWrong) {
     return Parsed(changed.replace(place, from.size(), to));
   };
   EXPECT_EQ(Parsed("[]"), "r.json: found no object, expected one");
-  EXPECT_THAT(Parsed("{"), HasSubstr("r.json: is no JSON"));
-  EXPECT_EQ(Parsed("{}"), "r.json: backends: expected an array");
+  EXPECT_THAT(Parsed("{"), HasSubstr("r.json: line 1, column 2: found no JSON"));
+  EXPECT_EQ(Parsed("{}"), "r.json: backends: found none, expected a value");
   EXPECT_EQ(with("\"outcome\":\"fail\"", "\"outcome\":\"odd\""),
             "r.json: backends[0]: cases[0]: outcome: expected the name of an outcome");
   EXPECT_EQ(with("\"position\":7", "\"position\":\"7\""),
@@ -185,7 +185,7 @@ TEST(ParseReport, BoundsDepthAndCountBeforeItParses) {
   const auto report = ParseReport("{\"x\":" + deep, "r");
   ASSERT_FALSE(report.has_value());
   EXPECT_EQ(report.error().code, ErrorCode::kTooLarge);
-  const std::string many = "[" + std::string(static_cast<std::size_t>(kMaxJsonValues), ',');
+  const std::string many = "[" + std::string(static_cast<std::size_t>(kReportBounds.values), ',');
   EXPECT_EQ(ParseReport(many, "r").error().code, ErrorCode::kTooLarge);
 }
 

@@ -75,14 +75,14 @@ TEST(RunSuite, JournalsNothingOfCasesThatFoundNoProcess) {
   ASSERT_TRUE(source.has_value());
   RunOptions options;
   {
-    const auto journal = Journal::Open(path);
+    const auto journal = Journal::Open(path, "a");
     ASSERT_TRUE(journal.has_value());
     options.journal = journal->get();
     EXPECT_THAT(Outcomes(RunOne(*source, options)),
                 ElementsAre(Outcome::kPass, Outcome::kCrash, Outcome::kCrash));
   }
   std::ofstream(flag) << "";  // it is back
-  const auto journal = Journal::Open(path);
+  const auto journal = Journal::Open(path, "a");
   options.journal = journal->get();
   const BackendReport row = RunOne(*source, options);
   EXPECT_THAT(Outcomes(row), ElementsAre(Outcome::kPass, Outcome::kCrash, Outcome::kPass));
@@ -365,6 +365,12 @@ TEST(ParseExpectedFailures, RefusesALineWithoutReason) {
   ASSERT_FALSE(list.has_value());
   EXPECT_EQ(list.error().where, "f:2");
   EXPECT_FALSE(ParseExpectedFailures("a #  \n", "f").has_value());
+}
+
+TEST(ParseExpectedFailures, RefusesAGlobThatIsGivenTwice) {
+  const auto list = ParseExpectedFailures("a # why\n\na # another\n", "f");
+  ASSERT_FALSE(list.has_value());
+  EXPECT_EQ(list.error().Text(), "f:3: found 'a' twice, expected it once (also on line 1)");
 }
 
 }  // namespace

@@ -184,6 +184,7 @@ struct ShrinkOptions {
   std::string output;
   std::int64_t max_runs = 5000;
   double timeout_seconds = 10;  // of a request
+  bool json = false;
 };
 int Shrink(const ShrinkOptions& options);
 
@@ -197,6 +198,7 @@ struct FuzzOptions {
   std::string output;  // empty: nothing is written
   std::string operators = "*";
   double timeout_seconds = 10;  // of a request
+  bool json = false;
 };
 int Fuzz(const FuzzOptions& options);
 

@@ -6,8 +6,10 @@
 
 #include "backends.h"
 #include "commands.h"
+#include "json.h"
 #include "qtx/conformance/report.h"
 #include "qtx/format/print.h"
+#include "shrunk_json.h"
 
 namespace qtx::cli {
 namespace {
@@ -32,13 +34,18 @@ conformance::FuzzOptions Settings(const FuzzOptions& options) {
   return fuzz;
 }
 
+// The folder of the `number`-th finding's reproducer; empty where none is written.
+std::string FolderOf(std::size_t number, const FuzzOptions& options) {
+  return options.output.empty() ? "" : fmt::format("{}/{:03}", options.output, number);
+}
+
 Result<void> WriteFindings(const FuzzReport& report, const FuzzOptions& options) {
   std::size_t number = 0;
   for (const auto& [key, finding] : report.findings) {
-    const std::string folder = fmt::format("{}/{:03}", options.output, ++number);
+    ++number;
     if (!finding.shrunk) continue;
-    QTX_RETURN_IF_ERROR(
-        conformance::WriteReproducer(*finding.shrunk, NameFromAnywhere(options.backend), folder));
+    QTX_RETURN_IF_ERROR(conformance::WriteReproducer(
+        *finding.shrunk, NameFromAnywhere(options.backend), FolderOf(number, options)));
   }
   return {};
 }
@@ -58,8 +65,40 @@ void Print(const FuzzReport& report, const FuzzOptions& options) {
     if (!finding.shrunk) continue;
     format::Print("  {} elements, {} node{}\n", finding.shrunk->elements, finding.shrunk->nodes,
                   finding.shrunk->nodes == 1 ? "" : "s");
-    if (!options.output.empty()) format::Print("  {}/{:03}\n", options.output, number);
+    if (!options.output.empty()) format::Print("  {}\n", FolderOf(number, options));
   }
+}
+
+std::string ToJson(const FuzzReport& report, const FuzzOptions& options) {
+  Json json("fuzz");
+  json.BeginObject();
+  json.Field("backend", options.backend);
+  json.Field("arithmetic", report.arithmetic);
+  json.Field("seed", options.seed);
+  json.Field("models", report.models);
+  json.Field("unsupported", report.unsupported);
+  json.Field("failures", report.failures);
+  json.Field("drafts", report.drafts);
+  json.Field("refused", report.refused);
+  json.Key("operators");
+  json.BeginObject();
+  for (const auto& [op, nodes] : report.operators) json.Field(op, nodes);
+  json.EndObject();
+  std::size_t number = 0;
+  json.Array("findings", report.findings, [&](const auto& entry) {
+    const auto& [key, finding] = entry;
+    ++number;
+    json.BeginObject();
+    json.Field("op", key.first);
+    json.Field("kind", key.second);
+    json.Field("failures", finding.failures);
+    json.Field("model", finding.number);
+    json.Field("detail", finding.detail);
+    if (finding.shrunk) WriteShrunk(json, *finding.shrunk, FolderOf(number, options));
+    json.EndObject();
+  });
+  json.EndObject();
+  return json.Text();
 }
 
 }  // namespace
@@ -75,7 +114,11 @@ int Fuzz(const FuzzOptions& options) {
   const auto report = conformance::Fuzz(*source, settings);
   if (settings.progress) format::Print(stderr, "\r\x1b[K");
   if (!report.has_value()) return Fail(OfRequest(options.backend, "", report.error()));
-  Print(*report, options);
+  if (options.json) {
+    format::PrintJson(ToJson(*report, options));
+  } else {
+    Print(*report, options);
+  }
   if (!options.output.empty()) {
     const auto written = WriteFindings(*report, options);
     if (!written.has_value()) return Fail(written.error());

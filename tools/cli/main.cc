@@ -391,6 +391,7 @@ void AddShrink(CLI::App& app, ShrinkOptions& options) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   AddTimeout(command, options.timeout_seconds);
+  command->add_flag("--json", options.json, "Result as JSON on stdout");
 }
 
 void AddFuzz(CLI::App& app, FuzzOptions& options) {
@@ -415,6 +416,7 @@ void AddFuzz(CLI::App& app, FuzzOptions& options) {
                       "Folder for a reproducer of each new failure (default: none is written)");
   command->add_option("--operators", options.operators, "Glob on op_types")->capture_default_str();
   AddTimeout(command, options.timeout_seconds);
+  command->add_flag("--json", options.json, "Result as JSON on stdout");
 }
 
 void AddBench(CLI::App& app, BenchOptions& options) {

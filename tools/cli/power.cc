@@ -16,6 +16,7 @@
 #include "qtx/conformance/suite.h"
 #include "qtx/format/model.h"
 #include "qtx/format/print.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {
@@ -93,6 +94,10 @@ void Print(const PowerReport& report, const std::optional<PowerReport>& onnx) {
 }  // namespace
 
 int Power(const PowerOptions& options) {
+  const auto outputs =
+      CheckOutputs({{"--json", options.json}},
+                   {{"--suite", options.suite}, {"--onnx-node-tests", options.onnx_node_tests}});
+  if (!outputs.has_value()) return Fail(outputs.error());
   const auto faults = ChooseFaults(options.filter);
   if (!faults.has_value()) return Fail(faults.error());
   const auto report = MeasureSuite(options, *faults);

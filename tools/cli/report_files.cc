@@ -27,21 +27,28 @@ bool IsSameFile(const fs::path& a, const fs::path& b) {
   return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
 }
 
+// True if both exist and `file` is `folder` or below it.
+bool IsBelow(const fs::path& folder, const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error) || !fs::exists(file, error)) return false;
+  const fs::path above = fs::canonical(folder, error), below = fs::canonical(file, error);
+  return std::ranges::mismatch(above, below).in1 == above.end();
+}
+
 // True for an existing file below `folder` that has the extension of a case or a sample.
 bool IsInputBelow(const fs::path& folder, const fs::path& file) {
   constexpr std::array<std::string_view, 11> kExtensions = {
       ".bin", ".jpeg", ".jpg", ".md", ".npy", ".npz", ".onnx", ".pb", ".png", ".raw", ".yaml"};
   std::error_code error;
-  if (!fs::is_directory(folder, error) || !fs::is_regular_file(file, error)) return false;
-  const fs::path above = fs::canonical(folder, error), below = fs::canonical(file, error);
-  return std::ranges::mismatch(above, below).in1 == above.end() &&
+  return IsBelow(folder, file) && fs::is_regular_file(file, error) &&
          std::ranges::find(kExtensions, file.extension().string()) != kExtensions.end();
 }
 
-Error Clash(const OptionFile& output, const OptionFile& other) {
+Error Clash(const OptionFile& output, const OptionFile& other,
+            const std::string& relation = "a file of ") {
   return {ErrorCode::kUsage, std::string(output.option),
-          "found '" + output.path + "', a file of " + std::string(other.option) + " '" +
-              other.path + "', expected another file"};
+          "found '" + output.path + "', " + relation + std::string(other.option) + " '" +
+              other.path + "', expected another"};
 }
 
 }  // namespace
@@ -57,6 +64,15 @@ Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::stri
   return reports;
 }
 
+std::vector<OptionFile> TensorFiles(const std::vector<std::string>& arguments) {
+  std::vector<OptionFile> files;
+  for (const std::string& argument : arguments) {
+    files.push_back({"--input", argument});
+    files.push_back({"--input", argument.substr(argument.find('=') + 1)});
+  }
+  return files;
+}
+
 Result<void> CheckDistinct(const std::vector<OptionFile>& outputs,
                            const std::vector<OptionFile>& inputs) {
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
@@ -68,6 +84,7 @@ Result<void> CheckDistinct(const std::vector<OptionFile>& outputs,
       if (!IsFile(input)) continue;
       if (IsSameFile(output->path, input.path) || IsInputBelow(input.path, output->path))
         return Clash(*output, input);
+      if (IsBelow(output->path, input.path)) return Clash(*output, input, "the folder of ");
     }
   }
   return {};

@@ -22,8 +22,11 @@ struct OptionFile {
   std::string path;
 };
 
+/// The files of NAME=FILE or FILE arguments of --input.
+std::vector<OptionFile> TensorFiles(const std::vector<std::string>& arguments);
+
 /// Checks that no output is the file of an input or of another output, nor a file in a folder of
-/// inputs with the extension of an input.  Errors: kUsage.
+/// inputs with the extension of an input, nor a folder that an input is in.  Errors: kUsage.
 Result<void> CheckDistinct(const std::vector<OptionFile>& outputs,
                            const std::vector<OptionFile>& inputs = {});
 

@@ -115,11 +115,7 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
 // The files of the model's outputs, none of which is a file of an input.
 Result<std::vector<std::string>> OutputFiles(const format::Model& model,
                                              const RunOptions& options) {
-  std::vector<OptionFile> inputs;
-  for (const std::string& argument : options.inputs) {  // FILE or NAME=FILE
-    inputs.push_back({"--input", argument});
-    inputs.push_back({"--input", argument.substr(argument.find('=') + 1)});
-  }
+  const std::vector<OptionFile> inputs = TensorFiles(options.inputs);
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < model.graph.outputs.size(); ++i) {
     const std::string file = format::FileName(model.graph.outputs[i].name, i) + ".npy";

@@ -7,10 +7,13 @@
 #include "backends.h"
 #include "commands.h"
 #include "data_folders.h"
+#include "json.h"
 #include "model_cache.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/print.h"
+#include "report_files.h"
+#include "shrunk_json.h"
 #include "tensor_files.h"
 
 namespace qtx::cli {
@@ -51,12 +54,29 @@ void Print(const conformance::Shrunk& shrunk, const ShrinkOptions& options) {
                 options.backend, shrunk.arithmetic);
 }
 
+std::string ToJson(const conformance::Shrunk& shrunk, const ShrinkOptions& options) {
+  Json json("shrink");
+  json.BeginObject();
+  json.Field("backend", options.backend);
+  json.Field("arithmetic", shrunk.arithmetic);
+  json.Field("op", shrunk.op);
+  json.Field("kind", shrunk.how);
+  json.Field("detail", shrunk.detail);
+  WriteShrunk(json, shrunk, options.output);
+  json.EndObject();
+  return json.Text();
+}
+
 }  // namespace
 
 int Shrink(const ShrinkOptions& options) {
   if (options.case_id.empty() == options.model.empty()) {
     return Fail({ErrorCode::kUsage, "qtx shrink", "expected one of --case and --model"});
   }
+  std::vector<OptionFile> inputs = TensorFiles(options.inputs);
+  inputs.insert(inputs.end(), {{"--suite", options.suite}, {"--model", options.model}});
+  const auto distinct = CheckDistinct({{"--output", options.output}}, inputs);
+  if (!distinct.has_value()) return Fail(distinct.error());
   const auto replaceable = conformance::CheckReplaceable(options.output);
   if (!replaceable.has_value()) {
     return Fail(replaceable.error());
@@ -72,7 +92,11 @@ int Shrink(const ShrinkOptions& options) {
   const auto written =
       conformance::WriteReproducer(*shrunk, NameFromAnywhere(options.backend), options.output);
   if (!written.has_value()) return Fail(written.error());
-  Print(*shrunk, options);
+  if (options.json) {
+    format::PrintJson(ToJson(*shrunk, options));
+  } else {
+    Print(*shrunk, options);
+  }
   return kDone;
 }
 

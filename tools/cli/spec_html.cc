@@ -115,6 +115,10 @@ int Write(const SpecHtmlOptions& options, const spec::SiteInput& input) {
 }  // namespace
 
 int SpecHtml(const SpecHtmlOptions& options) {
+  std::vector<OptionFile> inputs = {{"--spec", options.spec}};
+  for (const std::string& report : options.reports) inputs.push_back({"--report", report});
+  const auto distinct = CheckDistinct({{"--output", options.output}}, inputs);
+  if (!distinct.has_value()) return Fail(distinct.error());
   ModelCache models;
   spec::SiteInput input;
   if (auto read = Collect(options, models, input); !read.has_value()) {

@@ -150,7 +150,7 @@ int Validate(const ValidateOptions& options) {
   if (!plan.has_value()) return Fail(plan.error());
   std::unique_ptr<conformance::Journal> journal;
   if (!options.resume.empty()) {
-    auto opened = conformance::Journal::Open(options.resume);
+    auto opened = conformance::Journal::Open(options.resume, ThisProvenance().commit);
     if (!opened.has_value()) return Fail(opened.error());
     journal = *std::move(opened);
   }

@@ -13,10 +13,6 @@ namespace {
 constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kMaxShards = 1'000'000;
 
-Error Malformed(const std::string& message) {
-  return {ErrorCode::kInvalid, "metadata_props '" + std::string(kMetadataKey) + "'", message};
-}
-
 void Write(JsonWriter& writer, const Part& part) {
   writer.StartObject();
   writer.Key("data");
@@ -41,25 +37,67 @@ void Write(JsonWriter& writer, const Part& part) {
   writer.EndObject();
 }
 
-Result<Part> ReadPart(const rapidjson::Value& value) {
-  Part part;
-  const auto data = Text(value, "data");
-  const auto index = Number(value, "index", 1);
-  const auto count = Number(value, "count", 1);
-  const auto samples = Number(value, "samples", 0);
-  const rapidjson::Value* const skipped = List(value, "skipped");
-  if (!data || !index || !count || *count > kMaxShards || *index > *count || !samples ||
-      skipped == nullptr) {
-    return Malformed("expected parts with data, index, count, samples and skipped");
-  }
-  part = {*data, *index, *count, *samples, {}};
-  for (const auto& entry : skipped->GetArray()) {
-    const auto name = Text(entry, "sample");
-    const auto reason = Text(entry, "reason");
-    if (!name || !reason) return Malformed("expected skipped samples with a reason");
-    part.skipped.emplace_back(*name, *reason);
-  }
+Result<Part> ReadPart(const rapidjson::Value& value, const std::string& where) {
+  JsonFields fields(value, where);
+  fields.Require({"data", "index", "count", "samples", "skipped"});
+  Part part{fields.Text("data"),
+            fields.Integer("index"),
+            fields.Integer("count"),
+            fields.Integer("samples"),
+            {}};
+  if (part.count < 1 || part.count > kMaxShards)
+    fields.Refuse("count", "1 to " + std::to_string(kMaxShards));
+  if (part.index < 1 || part.index > part.count) fields.Refuse("index", "1 to the count");
+  // A sum that anybody may have written.
+  if (part.samples < 0 || part.samples > format::kMaxElements)
+    fields.Refuse("samples", "0 to " + std::to_string(format::kMaxElements));
+  fields.Array("skipped", [&](const auto& entry, const std::string& place) -> Result<void> {
+    JsonFields sample(entry, place);
+    sample.Require({"sample", "reason"});
+    part.skipped.emplace_back(sample.Text("sample"), sample.Text("reason"));
+    return sample.Finish();
+  });
+  QTX_RETURN_IF_ERROR(fields.Finish());
   return part;
+}
+
+Result<Coverage> ReadCoverage(const rapidjson::Value& value) {
+  JsonFields fields(value, "");
+  if (fields.Integer("version") != kVersion) fields.Refuse("version", std::to_string(kVersion));
+  fields.Require({"model", "executor", "bins", "axis", "parts"});
+  Coverage coverage{.model = fields.Text("model"),
+                    .executor = fields.Text("executor"),
+                    .bins = fields.Integer("bins")};
+  if (coverage.bins < 0 || coverage.bins == 1 || coverage.bins > format::kMaxHistogramBins)
+    fields.Refuse("bins", "0, or 2 to " + std::to_string(format::kMaxHistogramBins));
+  const rapidjson::Value* const axis = fields.Find("axis");
+  if (axis != nullptr && !axis->IsNull()) coverage.axis = fields.Integer("axis");
+  fields.Array("parts", [&](const auto& entry, const std::string& place) -> Result<void> {
+    QTX_ASSIGN_OR_RETURN(coverage.parts.emplace_back(), ReadPart(entry, place));
+    return {};
+  });
+  QTX_RETURN_IF_ERROR(fields.Finish());
+  return coverage;
+}
+
+// The text of the only entry of that key.
+Result<std::string_view> MetadataText(const format::Model& model) {
+  const std::string* text = nullptr;
+  for (const auto& [key, value] : model.metadata) {
+    if (key != kMetadataKey) continue;
+    if (text != nullptr) return Error{ErrorCode::kInvalid, "", "found it twice, expected it once"};
+    text = &value;
+  }
+  if (text == nullptr)
+    return Error{ErrorCode::kInvalid, "", "missing, expected a calibrated model"};
+  return *text;
+}
+
+Result<Coverage> ParseCoverage(const format::Model& model) {
+  QTX_ASSIGN_OR_RETURN(const std::string_view text, MetadataText(model));
+  rapidjson::Document document;
+  QTX_RETURN_IF_ERROR(format::ParseJson(text, kJsonBounds, document));
+  return ReadCoverage(document);
 }
 
 Error SameSamples(const Part& part) {
@@ -122,34 +160,9 @@ std::string ToJson(const Coverage& coverage) {
 }
 
 Result<Coverage> CoverageOf(const format::Model& model) {
-  const auto entry =
-      std::ranges::find(model.metadata, kMetadataKey, &format::Metadata::value_type::first);
-  if (entry == model.metadata.end()) return Malformed("missing, expected a calibrated model");
-  const auto document = ParseObject(entry->second);
-  if (!document) return Malformed("expected a JSON object");
-  if (Number(*document, "version", 1) != kVersion) return Malformed("expected version 1");
-  Coverage coverage;
-  const auto fingerprint = Text(*document, "model");
-  const auto executor = Text(*document, "executor");
-  const auto bins = Number(*document, "bins", 0);
-  const rapidjson::Value* const parts = List(*document, "parts");
-  const auto axis = document->FindMember("axis");
-  if (!fingerprint || !executor || !bins || *bins == 1 || *bins > format::kMaxHistogramBins ||
-      parts == nullptr || axis == document->MemberEnd() ||
-      !(axis->value.IsNull() || axis->value.IsInt64())) {
-    return Malformed("expected model, executor, bins, axis and parts");
-  }
-  coverage.model = *fingerprint;
-  coverage.executor = *executor;
-  coverage.bins = *bins;
-  if (axis->value.IsInt64()) coverage.axis = axis->value.GetInt64();
-  for (const auto& value : parts->GetArray()) {
-    QTX_ASSIGN_OR_RETURN(Part part, ReadPart(value));
-    // A sum that anybody may have written.
-    if (part.samples > format::kMaxElements) return Malformed("found too many samples");
-    coverage.parts.push_back(std::move(part));
-  }
-  return coverage;
+  auto coverage = ParseCoverage(model);
+  if (coverage.has_value()) return coverage;
+  return At("metadata_props '" + std::string(kMetadataKey) + "'", coverage.error());
 }
 
 void SetCoverage(const Coverage& coverage, format::Model& model) {

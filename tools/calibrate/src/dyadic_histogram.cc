@@ -39,7 +39,29 @@ void FindBins(std::span<const float> values, int exponent, std::int32_t first, s
 }  // namespace
 
 DyadicHistogram::Range DyadicHistogram::range() const {
-  return {exponent_, first_, first_ + std::ssize(counts_) - 1};
+  return {exponent_, first_, first_ + size_ - 1};
+}
+
+void DyadicHistogram::Pack() {
+  const auto zeros = static_cast<std::size_t>(std::ranges::count(counts_, 0U));
+  if (4 * (counts_.size() - zeros) > counts_.size()) return;  // an entry is two words
+  packed_.reserve(counts_.size() - zeros);
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    if (counts_[i] != 0) packed_.emplace_back(static_cast<std::uint32_t>(i), counts_[i]);
+  }
+  counts_ = Counts();
+}
+
+// REQUIRES: the counts are packed.
+DyadicHistogram::Counts DyadicHistogram::Unpacked() const {
+  Counts counts(static_cast<std::size_t>(size_));
+  for (const auto& [bin, count] : packed_) counts[bin] = count;
+  return counts;
+}
+
+void DyadicHistogram::Unpack() {
+  if (counts_.empty()) counts_ = Unpacked();
+  packed_ = Packed();
 }
 
 void DyadicHistogram::Reach(Range range) {
@@ -64,6 +86,7 @@ void DyadicHistogram::Reach(Range range) {
   }
   exponent_ = to.exponent;
   first_ = to.first;
+  size_ = std::ssize(counts);
   counts_ = std::move(counts);
 }
 
@@ -73,6 +96,7 @@ void DyadicHistogram::Cover(float min, float max) {
   int exponent = kLowestExponent;
   if (largest > 0) exponent = std::max(exponent, std::ilogb(largest) - kMantissaBits);
   const Range range{exponent, BinOf(min, exponent), BinOf(max, exponent)};
+  Unpack();
   const Range now = this->range();
   const bool covered = !counts_.empty() && exponent <= exponent_ &&
                        Coarser(range.first, exponent_ - exponent) >= now.first &&
@@ -116,6 +140,7 @@ void DyadicHistogram::Fold(std::span<std::uint32_t> scratch) {
 void DyadicHistogram::Add(std::span<const float> values, bool all_finite) {
   // Separate counters pay off only for enough values.
   std::vector<std::uint32_t> scratch;
+  Unpack();
   if (values.size() >= 2 * kSets * counts_.size()) scratch.resize(kSets * counts_.size());
   std::size_t pending = 0;
   while (!values.empty()) {
@@ -129,16 +154,21 @@ void DyadicHistogram::Add(std::span<const float> values, bool all_finite) {
     }
   }
   if (!scratch.empty()) Fold(scratch);
+  Pack();
 }
 
 void DyadicHistogram::Add(const DyadicHistogram& other) {
-  if (other.counts_.empty()) return;
+  if (other.size_ == 0) return;
+  Unpack();
   Reach(other.range());
-  for (std::size_t i = 0; i < other.counts_.size(); ++i) {
+  const Counts unpacked = other.counts_.empty() ? other.Unpacked() : Counts();
+  const Counts& more = other.counts_.empty() ? unpacked : other.counts_;
+  for (std::size_t i = 0; i < more.size(); ++i) {
     const std::int64_t index =
         Coarser(other.first_ + static_cast<std::int64_t>(i), exponent_ - other.exponent_);
-    counts_[static_cast<std::size_t>(index - first_)] += other.counts_[i];
+    counts_[static_cast<std::size_t>(index - first_)] += more[i];
   }
+  Pack();
 }
 
 std::optional<DyadicHistogram> DyadicHistogram::From(const format::Histogram& histogram,
@@ -161,17 +191,19 @@ std::optional<DyadicHistogram> DyadicHistogram::From(const format::Histogram& hi
   DyadicHistogram result(max_bins);
   result.exponent_ = exponent;
   result.first_ = static_cast<std::int64_t>(first);
+  result.size_ = size;
   result.counts_ = histogram.counts;
   result.Reach(result.range());  // down to max_bins
+  result.Pack();
   return result;
 }
 
 std::optional<format::Histogram> DyadicHistogram::Finish() const {
-  if (counts_.empty()) return std::nullopt;
+  if (size_ == 0) return std::nullopt;
   format::Histogram histogram;
   histogram.lower = std::ldexp(static_cast<double>(first_), exponent_);
-  histogram.upper = std::ldexp(static_cast<double>(first_ + std::ssize(counts_)), exponent_);
-  histogram.counts = counts_;
+  histogram.upper = std::ldexp(static_cast<double>(first_ + size_), exponent_);
+  histogram.counts = counts_.empty() ? Unpacked() : counts_;
   return histogram;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "qtx/format/limits.h"
@@ -29,9 +30,12 @@ class DyadicHistogram {
   void Add(const DyadicHistogram& other);
   /// nullopt when nothing is covered.
   std::optional<format::Histogram> Finish() const;
-  void Clear() { counts_.clear(); }
+  void Clear() { *this = DyadicHistogram(max_bins_); }
 
  private:
+  using Counts = std::vector<std::uint64_t>;
+  using Packed = std::vector<std::pair<std::uint32_t, std::uint64_t>>;  // bin and count above 0
+
   // Bins `first` to `last`, of width 2^exponent; bin i holds [i, i + 1) * 2^exponent.
   struct Range {
     int exponent = 0;
@@ -42,11 +46,17 @@ class DyadicHistogram {
   void Reach(Range range);
   void AddBlock(std::span<const float> values, bool all_finite, std::span<std::uint32_t> scratch);
   void Fold(std::span<std::uint32_t> scratch);
+  void Pack();
+  void Unpack();
+  Counts Unpacked() const;
 
   std::int64_t max_bins_;
   int exponent_ = 0;
   std::int64_t first_ = 0;
-  std::vector<std::uint64_t> counts_;  // empty: nothing is covered
+  std::int64_t size_ = 0;  // number of bins; 0: nothing is covered
+  // Between calls the counts of few values are packed: a graph has many small tensors.
+  Counts counts_;
+  Packed packed_;
 };
 
 }  // namespace qtx::calibrate

@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "json.h"
-#include "qtx/format/check.h"
 
 namespace qtx::calibrate {
 namespace {
@@ -63,45 +62,68 @@ std::string ToJson(const Coverage& run, const JournalState& state) {
   return {buffer.GetString(), buffer.GetSize()};
 }
 
-bool ReadDone(const rapidjson::Value& list, std::vector<bool>& done) {
-  const auto pairs = list.GetArray();
-  if (pairs.Size() % 2 != 0) return false;
-  for (rapidjson::SizeType i = 0; i < pairs.Size(); i += 2) {
-    if (!pairs[i].IsUint64() || !pairs[i + 1].IsUint64()) return false;
-    const std::uint64_t first = pairs[i].GetUint64();
-    const std::uint64_t count = pairs[i + 1].GetUint64();
-    if (first > done.size() || count > done.size() - first) return false;
-    for (std::uint64_t at = first; at < first + count; ++at) {
-      if (done[at]) return false;
-      done[at] = true;
-    }
-  }
-  return true;
-}
-
-bool ReadSkipped(const rapidjson::Value& list, JournalState& state) {
-  for (const auto& entry : list.GetArray()) {
-    const auto position = Number(entry, "position", 0);
-    const auto name = Text(entry, "sample");
-    const auto reason = Text(entry, "reason");
-    const auto message = Text(entry, "message");
-    if (!position || !name || !reason || !message || *position >= std::ssize(state.done) ||
-        !state.done[static_cast<std::size_t>(*position)] ||
-        !state.skipped.emplace(*position, SkippedSample{*name, *reason, *message}).second) {
+// Marks the positions of run lengths as done; false if they overlap or go past the end.
+bool MarkDone(const std::vector<std::int64_t>& runs, std::vector<bool>& done) {
+  if (runs.size() % 2 != 0) return false;
+  for (std::size_t i = 0; i < runs.size(); i += 2) {
+    const std::int64_t first = runs[i], count = runs[i + 1];
+    if (first < 0 || first > std::ssize(done) || count < 0 || count > std::ssize(done) - first)
       return false;
+    for (std::int64_t at = first; at < first + count; ++at) {
+      if (done[static_cast<std::size_t>(at)]) return false;
+      done[static_cast<std::size_t>(at)] = true;
     }
   }
   return true;
 }
 
-bool ReadLeftOut(const rapidjson::Value& list, JournalState& state) {
-  const auto pairs = list.GetArray();
-  if (pairs.Size() % 2 != 0) return false;
-  for (rapidjson::SizeType i = 0; i < pairs.Size(); i += 2) {
-    if (!pairs[i].IsString() || !pairs[i + 1].IsString()) return false;
-    state.left_out.emplace_back(pairs[i].GetString(), pairs[i + 1].GetString());
+Result<void> ReadSkipped(const rapidjson::Value& entry, const std::string& where,
+                         JournalState& state) {
+  JsonFields fields(entry, where);
+  fields.Require({"position", "sample", "reason", "message"});
+  const std::int64_t position = fields.Integer("position");
+  SkippedSample sample{fields.Text("sample"), fields.Text("reason"), fields.Text("message")};
+  QTX_RETURN_IF_ERROR(fields.Finish());
+  if (position < 0 || position >= std::ssize(state.done) ||
+      !state.done[static_cast<std::size_t>(position)] ||
+      !state.skipped.emplace(position, std::move(sample)).second) {
+    fields.Refuse("position", "that of a sample that is done, once");
   }
-  return true;
+  return fields.Finish();
+}
+
+// REQUIRES: `state.done` has the size of the run.
+Result<void> ReadState(const rapidjson::Value& journal, const Coverage& run, JournalState& state) {
+  JsonFields fields(journal, "");
+  fields.Require({"run", "done", "skipped", "left_out"});
+  const std::string key = fields.Text("run");
+  const std::vector<std::int64_t> done = fields.Integers("done");
+  const std::vector<std::string> left_out = fields.Texts("left_out");
+  QTX_RETURN_IF_ERROR(fields.Finish());
+  if (key != KeyOf(run)) {
+    return Error{ErrorCode::kInvalid, "",
+                 "is the journal of another model, other options or other samples"};
+  }
+  if (!MarkDone(done, state.done)) fields.Refuse("done", "run lengths of the samples");
+  if (left_out.size() % 2 != 0) fields.Refuse("left_out", "pairs of a value and a reason");
+  fields.Array("skipped", [&](const auto& entry, const std::string& place) {
+    return ReadSkipped(entry, place, state);
+  });
+  QTX_RETURN_IF_ERROR(fields.Finish());
+  for (std::size_t i = 0; i < left_out.size(); i += 2)
+    state.left_out.emplace_back(left_out[i], left_out[i + 1]);
+  return {};
+}
+
+Result<JournalState> StateOf(const format::Model& model, const Coverage& run,
+                             std::int64_t planned) {
+  JournalState state;
+  state.done.assign(static_cast<std::size_t>(planned), false);
+  rapidjson::Document document;
+  QTX_RETURN_IF_ERROR(format::ParseJson(model.metadata[0].second, kJsonBounds, document));
+  QTX_RETURN_IF_ERROR(ReadState(document, run, state));
+  QTX_ASSIGN_OR_RETURN(state.observations, ObservationsOf(model));
+  return state;
 }
 
 }  // namespace
@@ -129,29 +151,9 @@ Result<std::optional<JournalState>> ReadJournal(const std::string& path, const C
   if (!model.has_value())
     return model.error().code == ErrorCode::kInvalid ? foreign : model.error();
   if (model->metadata.size() != 1 || model->metadata[0].first != kJournalKey) return foreign;
-  const auto document = ParseObject(model->metadata[0].second);
-  if (!document) return foreign;
-  const auto key = Text(*document, "run");
-  if (key != KeyOf(run)) {
-    return Error{ErrorCode::kInvalid, path,
-                 "is the journal of another model, other options or other samples"};
-  }
-  JournalState state;
-  state.done.assign(static_cast<std::size_t>(planned), false);
-  const rapidjson::Value* const done = List(*document, "done");
-  const rapidjson::Value* const skipped = List(*document, "skipped");
-  const rapidjson::Value* const left_out = List(*document, "left_out");
-  if (done == nullptr || skipped == nullptr || left_out == nullptr ||
-      !ReadDone(*done, state.done) || !ReadSkipped(*skipped, state) ||
-      !ReadLeftOut(*left_out, state)) {
-    return foreign;
-  }
-  // Statistics must keep their rules before anything is added to them.
-  for (const format::Finding& finding : format::Check(*model)) {
-    if (finding.rule.starts_with("statistics.")) return foreign;
-  }
-  state.observations = ObservationsOf(*model);
-  return std::optional(std::move(state));
+  auto state = StateOf(*model, run, planned);
+  if (!state.has_value()) return At(path, state.error());
+  return std::optional(*std::move(state));
 }
 
 }  // namespace qtx::calibrate

@@ -3,7 +3,6 @@
 #include "coverage.h"
 #include "observer.h"
 #include "qtx/calibrate/calibrate.h"
-#include "qtx/format/check.h"
 
 namespace qtx::calibrate {
 namespace {
@@ -14,20 +13,11 @@ std::set<std::string, std::less<>> Constants(const format::Model& model) {
   return names;
 }
 
-// Refuses statistics that break a rule.
-Result<void> CheckStatistics(const format::Model& model) {
-  for (const format::Finding& finding : format::Check(model, "")) {
-    if (finding.rule.starts_with("statistics.")) {
-      return Error{ErrorCode::kInvalid, finding.where, finding.message, finding.rule};
-    }
-  }
-  return {};
-}
-
 Result<void> JoinInto(Observations& all, Observations& constants, const format::Model& model,
                       std::int64_t bins) {
   const auto names = Constants(model);
-  for (auto& [name, observation] : ObservationsOf(model)) {
+  QTX_ASSIGN_OR_RETURN(const Observations found, ObservationsOf(model));
+  for (const auto& [name, observation] : found) {
     const bool constant = names.contains(name);
     Observations& observations = constant ? constants : all;
     const auto [at, fresh] = observations.emplace(name, observation);
@@ -57,9 +47,6 @@ Result<Merged> MergeModels(std::span<const format::Model> models) {
     if (own.has_value() && i > 0) own = Join(coverage, *own);
     if (!own.has_value()) return At(place, own.error());
     coverage = *std::move(own);
-    if (const auto sound = CheckStatistics(models[i]); !sound.has_value()) {
-      return At(place, sound.error());
-    }
     if (const auto joined = JoinInto(observations, constants, models[i], coverage.bins);
         !joined.has_value()) {
       return At(place, joined.error());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "qtx/format/annotation.h"
+#include "qtx/format/check.h"
 
 namespace qtx::calibrate {
 namespace {
@@ -203,7 +204,11 @@ Result<void> Annotate(Observations observations, format::Model& model) {
   return {};
 }
 
-Observations ObservationsOf(const format::Model& model) {
+Result<Observations> ObservationsOf(const format::Model& model) {
+  for (const format::Finding& finding : format::Check(model, "")) {
+    if (!finding.rule.starts_with("statistics.")) continue;
+    return Error{ErrorCode::kInvalid, finding.where, finding.message, finding.rule};
+  }
   Observations observations;
   for (const auto* values : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
     for (const format::ValueInfo& value : *values) {

@@ -70,7 +70,7 @@ class Observer {
 /// Errors: kTooLarge for annotations that cannot be serialised.
 Result<void> Annotate(Observations observations, format::Model& model);
 
-/// The inverse of Annotate.
-Observations ObservationsOf(const format::Model& model);
+/// The inverse of Annotate.  Errors: kInvalid for statistics that break a rule of the format.
+Result<Observations> ObservationsOf(const format::Model& model);
 
 }  // namespace qtx::calibrate

@@ -267,6 +267,55 @@ TEST(MergeModels, RefusesWhatNobodyCalibrated) {
   }
 }
 
+TEST(MergeModels, ReadsItsMetadataStrictly) {
+  const Model good = RunUnlucky({1, 13}, {.skip_bad_samples = true})->model;
+  struct Change {
+    std::string from, to, says;
+  };
+  const Change changes[] = {
+      {"\"axis\"", "\"surprise\":1,\"axis\"", "found unknown key 'surprise'"},
+      {"\"axis\":null", "\"axis\":null,\"axis\":1", "found key 'axis' twice"},
+      {"\"axis\":null", "\"axis\":\"0\"", "axis: expected an integer"},
+      {",\"axis\":null", "", "axis: found none, expected a value"},
+      {"\"samples\":1", "\"samples\":true", "parts[0]: samples: expected an integer"},
+      {"\"samples\":1", "\"samples\":1,\"samples\":1", "parts[0]: found key 'samples' twice"},
+      {"\"reason\"", "\"reasons\"", "parts[0]: skipped[0]: reason: found none"},
+      {"\"reason\"", "\"why\":\"\",\"reason\"", "parts[0]: skipped[0]: found unknown key 'why'"},
+  };
+  for (const auto& [from, to, says] : changes) {
+    Model model = good;
+    std::string& text = model.metadata[0].second;
+    ASSERT_NE(text.find(from), std::string::npos) << text;
+    text.replace(text.find(from), from.size(), to);
+    const auto merged = MergeModels(std::vector{model});
+    ASSERT_FALSE(merged.has_value()) << says;
+    EXPECT_THAT(merged.error().Text(),
+                testing::StartsWith("models[0]: metadata_props 'qtx.calibration': " + says));
+  }
+  Model twice = good;
+  twice.metadata.push_back(twice.metadata[0]);
+  EXPECT_THAT(MergeModels(std::vector{twice}).error().message, HasSubstr("found it twice"));
+}
+
+TEST(Calibrate, ReadsItsJournalStrictly) {
+  const auto folder = TestFolder();
+  const std::string journal = (folder / "journal").string();
+  ASSERT_TRUE(RunUnlucky({1, 13}, {.skip_bad_samples = true, .journal = journal}).has_value());
+  const Model good = *Model::Load(journal);
+  const std::pair<std::string, std::string> changes[] = {
+      {"\"done\"", "found unknown key 'surprise'"},
+      {"\"reason\"", "skipped[0]: found unknown key 'surprise'"}};
+  for (const auto& [key, says] : changes) {
+    Model model = good;
+    std::string& text = model.metadata[0].second;
+    text.insert(text.find(key), "\"surprise\":0,");
+    ASSERT_TRUE(model.Save(journal).has_value());
+    const auto done = RunUnlucky({1, 13}, {.skip_bad_samples = true, .journal = journal});
+    ASSERT_FALSE(done.has_value()) << says;
+    EXPECT_THAT(done.error().Text(), testing::StartsWith(journal + ": " + says));
+  }
+}
+
 // One process would have failed: so do its shards, but not before all of them are there.
 TEST(MergeModels, FailsWhereNoSampleIsLeft) {
   Options options{.skip_bad_samples = true, .shard_count = 2};

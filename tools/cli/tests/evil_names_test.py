@@ -7,6 +7,7 @@ JSON and XML parse; pages have the same elements and, in Chromium where there is
 """
 
 import concurrent.futures
+import csv
 import functools
 import html.parser
 import json
@@ -22,6 +23,7 @@ import unicodedata
 import xml.etree.ElementTree
 
 import pyte
+import yaml
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 QTX, SOURCE = sys.argv[1:3]
@@ -42,10 +44,11 @@ EVERY_CHARACTER = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0
 # Unicode's categories of what is not seen or moves other text.
 UNSEEN = {c for c in EVERY_CHARACTER if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")}
 MAX_ARGUMENT = 60_000  # bytes of one argument that Linux takes
+csv.field_size_limit(10_000_000)
 MAX_MORE = 1500         # characters that a line may be longer than for the harmless name
 
 
-def yaml(name):
+def yaml_scalar(name):
     """A double-quoted scalar; what is not UTF-8 stays as it is, for YAML has no way to write it."""
     return b'"' + b"".join(b"\\x%02x" % c if c < 32 or c in b'"\\\x7f' else bytes([c]) for c in name) + b'"'
 
@@ -81,7 +84,7 @@ def npy(values):
 
 def files(name):
     """{file: bytes} that the commands below read."""
-    quoted = yaml(name)
+    quoted = yaml_scalar(name)
     text = json.dumps(name.decode("utf-8", "surrogateescape"), ensure_ascii=False).encode("utf-8", "surrogateescape")
     made = evil_models.models(name)
     made["other.onnx"] = evil_models.model(name + b"2", evil_models.node(name + b"2", op_type=b"Sub"))
@@ -95,12 +98,13 @@ def files(name):
     made["net.json"] = b'{"values": [{"name": %s, "elem_type": %s}]}' % (text, text)
     made["glow.yaml"] = b"---\n- nodeOutputName: %s\n  scale: %s\n  offset: 0\n...\n" % (quoted, quoted)
     made["ort.json"] = b'{"CLS": "TensorsData", "data": {%s: {"CLS": %s}}}' % (text, text)
+    made["types/value_info.json"] = b'{%s.x": [2, [1, 2], 0.5, 128]}' % text[:-1]
     made["rules.yaml"] = b"- {match: %s, %s: 1}\n" % (quoted, quoted)
     made["expected.txt"] = name.replace(b"\n", b" ") + b"  # " + name.replace(b"\n", b" ") + b"\n"
     proposal = pathlib.Path(SOURCE, "spec/proposals/0003-offset-before-rounding/proposal.md").read_bytes()
     line = name.replace(b"\n", b" ").replace(b"\r", b" ")
     made[PROPOSAL + "/proposal.md"] = proposal.replace(b"ing after the", line, 1).replace(b"\n\nPeople", b"\n\n    " + line + b"\n\nPeople", 1)
-    made[PROPOSAL + "/examples/one.yaml"] = EXAMPLE % {b"id": yaml(b"offset_before_rounding/" + name), b"name": quoted}
+    made[PROPOSAL + "/examples/one.yaml"] = EXAMPLE % {b"id": yaml_scalar(b"offset_before_rounding/" + name), b"name": quoted}
     return made
 
 
@@ -132,6 +136,13 @@ convert --from csv type.csv --with good.onnx -o out.onnx
 convert --from json net.json --with good.onnx -o out.onnx --json
 convert --from glow glow.yaml --with good.onnx -o out.onnx
 convert --from ort ort.json --with good.onnx -o out.onnx
+convert --from qonnx quant.onnx -o out.onnx
+convert --from paddle good.pdmodel -o out.onnx
+convert --from paddle operator.pdmodel -o out.onnx
+convert --from caffe2 good.pb --with types/value_info.json -o out.onnx
+convert --from caffe2 operator.pb --with types/value_info.json -o out.onnx
+convert int8.onnx --to qonnx -o out.onnx
+convert int8.onnx --to tensorrt -o out.cache
 lower good.onnx -o out.onnx
 lift good.onnx -o out.onnx --json
 diff good.onnx other.onnx
@@ -181,8 +192,10 @@ identify --backend GUEST --suite suite
 identify --backend GUEST --suite suite --json
 shrink --backend GUEST --suite suite --case NAME -o shrunk
 shrink --backend LIAR --model good.onnx --input x.npy -o shrunk
+shrink --backend LIAR --model good.onnx --input x.npy -o shrunk --json
 validate --suite suite --backend LIAR --html liar.html
 fuzz --backend GUEST --cases 1 --operators Relu
+fuzz --backend LIAR --cases 3 --operators Relu --json
 fuzz --backend NAME --cases 1
 serve --backend NAME
 power --filter NAME
@@ -314,7 +327,7 @@ def run(name, folder):
     return answers
 
 
-TEXTS = re.compile(r"suite|broken|nospec|net\.|glow|ort\.json")
+TEXTS = re.compile(r"suite|broken|nospec|net\.|glow|ort\.json|value_info")
 
 
 def compare(harmless, name, folder):
@@ -333,7 +346,44 @@ def compare(harmless, name, folder):
             found["run", str(path), name] = "is no output's file name"
     if len(list(folder.glob("run/*.npy"))) != 1:
         found["run", "run", name] = "the output is not in its folder"
-    return found
+    return found | readers_faults(folder, EVIL[name])
+
+
+def cells(path):
+    """The names in a CSV, by Python's reader."""
+    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return {os.fsencode(row["name"]) for row in csv.DictReader(file)}
+
+
+def scalars(path):
+    """The names in a profile of Glow, by PyYAML."""
+    with path.open(encoding="utf-8") as file:
+        documents = yaml.load_all(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return {entry["NodeOutputName"].encode() for entry in [*documents][-1]}
+
+
+def lines(path):
+    """The names in a cache of TensorRT, whose every line but the first ends in ": " and 8 digits."""
+    found = [re.fullmatch(b"(.*?): [0-9a-f]{8}", line) for line in path.read_bytes().split(b"\n")[1:-1]]
+    return {match and match[1] for match in found}
+
+
+def legal(name):
+    """As Glow has names: letters, digits and _."""
+    return re.sub(rb"[^A-Za-z0-9_]", b"_", name)
+
+
+def readers_faults(folder, name):
+    """Whether readers of others find in text outputs the names that the models have; a cache may be refused."""
+    expected = {"out.csv": (cells, {name + b".x", name + b".y"}),
+                "out.yaml": (scalars, {legal(name + b".x") + b":0", legal(name + b".w") + b":0", legal(name) + b":0"})}
+    refused = b": " in name or any(c < 32 or c == 127 for c in name)
+    if refused == (folder / "out.cache").exists():
+        return {("convert --to tensorrt", "out.cache", name[:20]): "written" if refused else "not written"}
+    if not refused:
+        expected["out.cache"] = lines, {name + b".x", name + b".y"}
+    return {("convert", file, name[:20]): "other names for an independent reader"
+            for file, (read, names) in expected.items() if read(folder / file) != names}
 
 
 def every_character(folder):

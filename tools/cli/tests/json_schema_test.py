@@ -21,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 # Objects whose keys are data: each of these is "*" in a place.
 MAPS = {"calibrate.skipped_by_reason", "suite_coverage.cases_by_operator", "suite_coverage.cases_by_operator.*",
-        "spec_coverage.formulas", "validate.backends.cases.differences.histogram"}
+        "spec_coverage.formulas", "fuzz.operators", "validate.backends.cases.differences.histogram"}
 
 # Keys that an object of that place may lack.
 OPTIONAL = {
@@ -38,6 +38,7 @@ OPTIONAL = {
        "quantization.block_shape quantization.scheme quantization.quant_min quantization.quant_max "
        "quantization.requantization" for values in ("inputs", "expected", "got")},
     "power": "onnx_node_tests",
+    "fuzz.findings": "shrunk",
     "bench.rows": "conforms " + " ".join(f"best_{peer}peer ratio_to_best_{peer}peer_low ratio_to_best_{peer}peer_high"
                                          for peer in ("", "exact_", "conforming_", "float_")),
     "review.backends": "error",
@@ -205,6 +206,10 @@ def commands(qtx, source):
         ("validate", ["validate", "--suite", str(cases / "ops/quantize_linear"), "--backend", "faulty:quantize_half_away", "--json"], 1),
         ("suite_coverage", ["validate", "--coverage", "--suite", "cases", "--json"], 1),
         ("identify", ["identify", "--backend", "x86", "--suite", str(cases / "ops/add"), "--json"], 0),
+        ("shrink", ["shrink", "--backend", "faulty:quantize_half_away", "--suite", str(cases / "ops/quantize_linear"), "--case",
+                    "quantize_linear/ties_int8", "-o", "shrunk", "--json"], 0),
+        ("fuzz", ["fuzz", "--backend", "faulty:relu_at_stored_zero", "--operators", "Relu", "--cases", "20", "-o", "fuzzed",
+                  "--json"], 1),
         ("power", ["power", "--suite", "cases", "--filter", "quantize_half_away", "--json", ">out.json"], 1),
         ("bench", ["bench", "--backend", "x86", "--backend", "reference", "--filter", "gemm/64x64x64", "--types", "u8s8,fp32",
                    "--threads", "1", "--seconds", "0.0001", "--json", ">out.json"], 0),

@@ -57,6 +57,23 @@ TEST_F(Outputs, OfRunAreNoInputs) {
                 "--output-dir", output);
 }
 
+TEST_F(Outputs, OfWholeFoldersHoldNoInputs) {
+  const std::string reproducer = Path("shrunk");
+  const std::string shrink = "shrink --backend faulty:quantize_half_away -o " + reproducer;
+  const std::string x = reproducer + "/inputs/a.npy";
+  const Outcome first = Run(shrink + " --case quantize_linear/ties_int8");
+  ASSERT_EQ(first.status, 0) << first.err;
+  ExpectRefused(shrink + " --model " + reproducer + "/model.onnx --input " + x, "--output", x);
+  ExpectRefused(shrink + " --suite " + reproducer + " --case shrunk/quantize_linear/ties_int8",
+                "--output", reproducer);
+  EXPECT_TRUE(fs::exists(reproducer + "/case.yaml"));
+  fs::create_directories(Path("site"));
+  Write("site/report.json", "{}");
+  ExpectRefused("spec html --report " + Path("site/report.json") + " -o " + Path("site"),
+                "--output", Path("site/report.json"));
+  ExpectRefused("power --suite " + Path("suite") + " --json " + case_file_, "--json", case_file_);
+}
+
 TEST_F(Outputs, AreDistinct) {
   const std::string same = Path("same"), validate = "validate --suite " + Path("suite");
   ExpectRefused(validate + " --json " + same + " --html " + Path("./same"), "--html", same);

@@ -35,4 +35,7 @@ std::vector<const format::ValueInfo*> Described(const format::Model& model);
 Result<std::optional<format::Quantization>> AsInt8(const format::Model& model,
                                                    const format::ValueInfo& info, Ledger& ledger);
 
+/// True for a character that no line of text can hold.
+inline bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
 }  // namespace qtx::convert

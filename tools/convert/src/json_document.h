@@ -3,20 +3,17 @@
 
 #include <rapidjson/document.h>
 
-#include <initializer_list>
 #include <string_view>
 
+#include "qtx/format/json_reader.h"
 #include "qtx/format/result.h"
 
 namespace qtx::convert {
 
+using format::CheckMembers;
+
 /// Parses one object; Python's NaN and Infinity are numbers.
 /// Errors: kInvalid with the line; kTooLarge past kMaxTextBytes and kJsonBounds.
 Result<void> ParseObject(std::string_view text, rapidjson::Document& document);
-
-/// Errors: kInvalid for a member of another name than `known`, and for one that is given twice.
-/// REQUIRES: `object` is one.
-Result<void> CheckMembers(const rapidjson::Value& object,
-                          std::initializer_list<std::string_view> known);
 
 }  // namespace qtx::convert

@@ -14,14 +14,16 @@
 
 namespace qtx::conformance {
 
-/// A file with one JSON object per line, `{"key": "…", "result": {…}}`, written before the next
-/// case begins: killing the run loses no finished case. Safe to share among threads.
+/// A file with one JSON object per line, `{"key": "…", "commit": "…", "result": {…}}`, written
+/// before the next case begins: killing the run loses no finished case. Safe to share among
+/// threads.
 class Journal {
  public:
-  /// Opens or creates `path`. An incomplete last line is dropped.
+  /// Opens or creates `path` for results of the program built from `commit`, as Provenance has it.
+  /// An incomplete last line is dropped.
   /// Errors: kIo, also when another run has it open; kTooLarge; kInvalid at "path:line" for a file
-  /// that is not a journal.
-  static Result<std::unique_ptr<Journal>> Open(const std::string& path);
+  /// that is not a journal, and for results of another commit.
+  static Result<std::unique_ptr<Journal>> Open(const std::string& path, const std::string& commit);
 
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -35,12 +37,15 @@ class Journal {
   std::optional<Error> error() const;
 
  private:
-  Journal(std::string path, format::FileLock lock, format::Descriptor file)
-      : path_(std::move(path)), lock_(std::move(lock)), file_(std::move(file)) {}
+  Journal(std::string path, std::string commit, format::FileLock lock, format::Descriptor file)
+      : path_(std::move(path)),
+        commit_(std::move(commit)),
+        lock_(std::move(lock)),
+        file_(std::move(file)) {}
   Result<void> Read();
   Result<bool> ReadMore(std::string& text) const;
 
-  std::string path_;
+  std::string path_, commit_;
   format::FileLock lock_;
   format::Descriptor file_;
   mutable std::mutex mutex_;

@@ -14,9 +14,10 @@ namespace qtx::calibrate {
 namespace {
 
 constexpr std::size_t kMaxHeaderBytes = 1 << 16;
-// Threads request samples nearly in order, so recent ones are cached.
-constexpr std::size_t kKept = 64;
+// Threads request samples nearly in order. Those that one passes over are kept for the others: this
+// many bytes, but one sample of any size.
 constexpr std::int64_t kMaxKeptBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kEntryBytes = 512;  // of a kept sample, beside its elements
 
 struct ZipClose {
   void operator()(zip_t* archive) const { zip_discard(archive); }
@@ -53,23 +54,27 @@ class Array {
 
   // The elements of the sample at `index`.
   Result<format::Tensor> Read(zip_t* archive, std::int64_t index) {
-    if (const auto known = kept_.find(index); known != kept_.end()) return known->second;
+    if (auto kept = kept_.extract(index); !kept.empty()) return std::move(kept.mapped());
     if (index < next_) {
       QTX_RETURN_IF_ERROR(Begin(archive, at_));
       kept_.clear();
     }
-    QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::MakeTensor(header_.elem_type, fit_.dims));
-    for (; next_ <= index; ++next_) {
-      QTX_RETURN_IF_ERROR(Fill(tensor.bytes));
-      if (bytes_ * static_cast<std::int64_t>(kKept) > kMaxKeptBytes) continue;
-      kept_.insert_or_assign(next_, tensor);
-      if (kept_.size() > kKept) kept_.erase(kept_.begin());
+    while (next_ < index) {
+      const std::int64_t passed = next_;
+      QTX_ASSIGN_OR_RETURN(kept_[passed], Next());
+      if (kept_.size() > 1 && std::ssize(kept_) * (bytes_ + kEntryBytes) > kMaxKeptBytes)
+        kept_.erase(kept_.begin());
     }
-    if (next_ == fit_.count) QTX_RETURN_IF_ERROR(ExpectEnd());
-    return tensor;
+    return Next();
   }
 
  private:
+  Result<format::Tensor> Next() {
+    QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::MakeTensor(header_.elem_type, fit_.dims));
+    QTX_RETURN_IF_ERROR(Fill(tensor.bytes));
+    if (++next_ == fit_.count) QTX_RETURN_IF_ERROR(ExpectEnd());
+    return tensor;
+  }
   Error Broken(const std::string& message) const {
     return {ErrorCode::kInvalid, "array '" + name_ + "'", message};
   }

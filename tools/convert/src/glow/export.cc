@@ -154,8 +154,6 @@ Result<std::optional<Entry>> EntryOf(const format::Model& model, const format::V
   return std::optional<Entry>();
 }
 
-bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
 void AddHeaders(const format::Model& model, glow::Profile& profile, Ledger& ledger) {
   for (const auto& [key, value] : model.metadata) {
     if (key == kGlowVersionKey && std::ranges::none_of(value, IsControl))

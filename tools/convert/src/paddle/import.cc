@@ -60,6 +60,7 @@ Result<void> AddInputs(Builder& builder, const Program& program) {
     if (out == op.outputs.end() || out->second.size() != 1 ||
         !feeds.emplace(op.Int("col", 0), out->second[0]).second)
       return Error{ErrorCode::kInvalid, op.Name(), "has no output, or one that another feed has"};
+    QTX_RETURN_IF_ERROR(op.CheckTypes());
   }
   for (const auto& [column, var] : feeds) QTX_RETURN_IF_ERROR(builder.AddInput(var));
   return {};
@@ -77,6 +78,7 @@ Result<void> AddNodes(Builder& builder, const Program& program) {
     QTX_RETURN_IF_ERROR(builder.In(op, "X"));
     QTX_ASSIGN_OR_RETURN(const std::string var, builder.VarOf(op, "X"));
     builder.AddOutput(var, op.Int("col", 0));
+    QTX_RETURN_IF_ERROR(op.CheckTypes());
     fetched = true;
   }
   if (fetched) return {};

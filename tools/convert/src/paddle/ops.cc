@@ -79,7 +79,7 @@ Result<void> ConvertOp(Builder& builder, const Op& op) {
   }
   builder.SettleUnits();
   AddThresholds(builder, op);
-  return {};
+  return op.CheckTypes();
 }
 
 }  // namespace qtx::convert::paddle

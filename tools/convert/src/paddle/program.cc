@@ -41,15 +41,31 @@ Attribute AttributeOf(const paddle_proto::OpDesc::Attr& attr) {
   return result;
 }
 
+Error Twice(const std::string& where, const std::string& what) {
+  return {ErrorCode::kInvalid, where, "found " + what + " twice, expected it once"};
+}
+
+template <typename Vars, typename Arguments>
+Result<void> ReadArguments(const Vars& vars, const std::string& what, const Op& op,
+                           Arguments& arguments) {
+  for (const auto& var : vars) {
+    const std::vector<std::string> names(var.arguments().begin(), var.arguments().end());
+    if (!arguments.emplace(var.parameter(), names).second)
+      return Twice(op.Name(), what + " '" + var.parameter() + "'");
+  }
+  return {};
+}
+
 Result<Op> OpOf(const paddle_proto::OpDesc& desc) {
   Op op;
   op.type = desc.type();
-  for (const auto& var : desc.inputs())
-    op.inputs[var.parameter()] = {var.arguments().begin(), var.arguments().end()};
-  for (const auto& var : desc.outputs())
-    op.outputs[var.parameter()] = {var.arguments().begin(), var.arguments().end()};
-  for (const auto& attr : desc.attrs()) op.attributes[attr.name()] = AttributeOf(attr);
   if (op.type.empty()) return Error{ErrorCode::kInvalid, "", "an operator without type"};
+  QTX_RETURN_IF_ERROR(ReadArguments(desc.outputs(), "output", op, op.outputs));
+  QTX_RETURN_IF_ERROR(ReadArguments(desc.inputs(), "input", op, op.inputs));
+  for (const auto& attr : desc.attrs()) {
+    if (!op.attributes.emplace(attr.name(), AttributeOf(attr)).second)
+      return Twice(op.Name(), "attribute '" + attr.name() + "'");
+  }
   for (const auto& [name, attribute] : op.attributes) {
     if (!attribute.block) continue;
     return Error{ErrorCode::kUnsupported, op.Name(), "attribute '" + name + "' is another block"};
@@ -127,22 +143,38 @@ const Attribute* Op::Find(std::string_view name) const {
   const auto found = attributes.find(name);
   return found == attributes.end() ? nullptr : &found->second;
 }
-std::int64_t Op::Int(std::string_view name, std::int64_t fallback) const {
+template <typename T>
+const std::vector<T>* Op::Values(std::string_view name, std::vector<T> Attribute::*member,
+                                 bool list) const {
   const Attribute* attribute = Find(name);
-  return attribute == nullptr || attribute->ints.empty() ? fallback : attribute->ints[0];
+  if (attribute == nullptr) return nullptr;
+  const std::vector<T>& values = attribute->*member;
+  const std::size_t all =
+      attribute->ints.size() + attribute->floats.size() + attribute->strings.size();
+  if (values.size() == all && (list || (!attribute->list && all == 1))) return &values;
+  if (mistyped_.empty()) mistyped_ = name;
+  return nullptr;
+}
+std::int64_t Op::Int(std::string_view name, std::int64_t fallback) const {
+  const auto* values = Values(name, &Attribute::ints, /*list=*/false);
+  return values == nullptr ? fallback : values->front();
 }
 float Op::Float(std::string_view name, float fallback) const {
-  const Attribute* attribute = Find(name);
-  return attribute == nullptr || attribute->floats.empty() ? fallback : attribute->floats[0];
+  const auto* values = Values(name, &Attribute::floats, /*list=*/false);
+  return values == nullptr ? fallback : values->front();
 }
 std::string Op::String(std::string_view name, std::string fallback) const {
-  const Attribute* attribute = Find(name);
-  return attribute == nullptr || attribute->strings.empty() ? std::move(fallback)
-                                                            : attribute->strings[0];
+  const auto* values = Values(name, &Attribute::strings, /*list=*/false);
+  return values == nullptr ? std::move(fallback) : values->front();
 }
 std::vector<std::int64_t> Op::Ints(std::string_view name) const {
-  const Attribute* attribute = Find(name);
-  return attribute == nullptr ? std::vector<std::int64_t>() : attribute->ints;
+  const auto* values = Values(name, &Attribute::ints, /*list=*/true);
+  return values == nullptr ? std::vector<std::int64_t>() : *values;
+}
+Result<void> Op::CheckTypes() const {
+  if (mistyped_.empty()) return {};
+  return Error{ErrorCode::kInvalid, Name(),
+               "attribute '" + mistyped_ + "' has another type than expected"};
 }
 std::string Op::Name() const {
   for (const auto& [parameter, names] : outputs) {
@@ -197,7 +229,9 @@ Result<Program> ParseProgram(std::string_view bytes) {
   if (desc.blocks_size() == 0) return Error{ErrorCode::kInvalid, "", "a program without blocks"};
   Program program;
   for (const auto& var : desc.blocks(0).vars()) {
-    QTX_ASSIGN_OR_RETURN(program.vars[var.name()], VarOf(var));
+    QTX_ASSIGN_OR_RETURN(Var converted, VarOf(var));
+    if (!program.vars.emplace(var.name(), std::move(converted)).second)
+      return Twice("program", "variable '" + var.name() + "'");
   }
   for (const auto& op : desc.blocks(0).ops()) {
     QTX_ASSIGN_OR_RETURN(Op converted, OpOf(op));

@@ -32,6 +32,15 @@ struct Op {
   std::vector<std::int64_t> Ints(std::string_view name) const;  // empty when absent
   /// "op conv2d of 'y'", for errors.
   std::string Name() const;
+  /// Errors: kInvalid if one of the readers above found its attribute to be of another type.
+  Result<void> CheckTypes() const;
+
+ private:
+  // The attribute, if it is a scalar of the member's type or, with `list`, any list of it.
+  template <typename T>
+  const std::vector<T>* Values(std::string_view name, std::vector<T> Attribute::*member,
+                               bool list) const;
+  mutable std::string mistyped_;  // the first such attribute
 };
 
 struct Var {

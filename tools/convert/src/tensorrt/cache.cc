@@ -26,9 +26,11 @@ std::string HeaderOf(const format::Model& model, Ledger& ledger) {
 
 Result<std::string> LineOf(const std::string& value, const format::Quantization& q,
                            Ledger& ledger) {
-  if (value.empty() || value.find_first_of("\r\n") != std::string::npos)
+  // The cache has no quotes: a name ends at ": ".
+  if (value.empty() || value.find(": ") != value.npos || std::ranges::any_of(value, IsControl))
     return Error{ErrorCode::kUnsupported, "value '" + value + "'",
-                 "a name that cannot be written in a line of text"};
+                 "found an empty name or one with ': ' or a control character, which the cache "
+                 "cannot hold"};
   if (format::OffsetAt(q, 0) != 0) {
     QTX_RETURN_IF_ERROR(ledger.Lose("parameters", value, "quantization",
                                     "offset " + std::to_string(format::OffsetAt(q, 0)) +

@@ -46,8 +46,8 @@ Result<TfliteImport> ImportTflite(TfliteFile& file, const Options& options) {
                                     {std::string(format::kDomain), format::kVersion}};
   conversion.model.producer_name = "qtx";
   conversion.model.doc_string = file.description;
-  conversion.model.metadata =
-      PropertiesOf(*schema::GetModel(file.aligned.data()), file.aligned.size());
+  QTX_ASSIGN_OR_RETURN(conversion.model.metadata,
+                       PropertiesOf(*schema::GetModel(file.aligned.data()), file.aligned.size()));
   conversion.ledger = ledger.Take();
   import.forms = builder.Forms();
   import.types = builder.types();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "errors.h"
 #include "tflite/skeleton.h"
 
 namespace qtx::convert {
@@ -11,17 +12,20 @@ bool IsProperty(std::string_view name) { return name.starts_with(kPropertyPrefix
 
 }  // namespace
 
-format::Metadata PropertiesOf(const schema::Model& file, std::size_t limit) {
+Result<format::Metadata> PropertiesOf(const schema::Model& file, std::size_t limit) {
   format::Metadata properties;
   std::size_t bytes = 0;
   for (flatbuffers::uoffset_t i = 0; file.metadata() != nullptr && i < file.metadata()->size();
        ++i) {
     const schema::Metadata& entry = *file.metadata()->Get(i);
     if (entry.name() == nullptr || !IsProperty(entry.name()->string_view())) continue;
-    if (file.buffers() == nullptr || entry.buffer() >= file.buffers()->size()) continue;
+    const std::string where = "metadata '" + entry.name()->str() + "'";
+    if (file.buffers() == nullptr || entry.buffer() >= file.buffers()->size())
+      return Invalid(
+          where, "found buffer " + std::to_string(entry.buffer()) + ", expected one of the file");
     const auto* data = file.buffers()->Get(entry.buffer())->data();
     bytes += entry.name()->size() + (data == nullptr ? 0 : data->size());
-    if (bytes > limit) return {};
+    if (bytes > limit) return Invalid(where, "found a buffer of another entry, expected its own");
     const std::string key = entry.name()->str().substr(kPropertyPrefix.size());
     properties.emplace_back(key, data == nullptr ? "" : std::string(data->begin(), data->end()));
   }

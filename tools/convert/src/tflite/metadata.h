@@ -10,9 +10,10 @@ namespace qtx::convert {
 
 inline constexpr std::string_view kPropertyPrefix = "onnx.metadata_props.";
 
-/// The properties in the order of the file; none if they exceed `limit` bytes, which only happens
-/// when entries share a buffer.
-format::Metadata PropertiesOf(const schema::Model& file, std::size_t limit);
+/// The properties in the order of the file.
+/// Errors: kInvalid for an entry without a buffer, and more than `limit` bytes, which only
+/// entries that share a buffer can have.
+Result<format::Metadata> PropertiesOf(const schema::Model& file, std::size_t limit);
 
 /// Replaces the properties of `tables` by those of `metadata`, except the skeleton.
 void SetProperties(const format::Metadata& metadata, schema::ModelT& tables);

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "paddle/program.h"
 #include "qtx/format/limits.h"
@@ -123,6 +126,35 @@ TEST(PaddleHostile, KeepsParametersWithinTheirFolder) {
     EXPECT_THAT(ErrorOf(ReadBytesAs(folder / "__model__", maker.Program(), "paddle")),
                 HasSubstr("expected a file name"));
   }
+}
+
+// The error of y = softmax(x), to which `add` adds what a writer does not.
+std::string ErrorOfSoftmax(const std::function<void(PaddleMaker&)>& add) {
+  PaddleMaker maker;
+  for (const char* name : {"x", "y"}) maker.Var(name, {1, 2});
+  maker.Feed("x");
+  maker.Op("softmax", {{"X", {"x"}}}, {{"Out", {"y"}}});
+  add(maker);
+  maker.Fetch("y");
+  return ErrorOf(maker.Convert());
+}
+
+TEST(PaddleHostile, RefusesRepeatedNamesAndAttributesOfAnotherType) {
+  EXPECT_EQ(ErrorOfSoftmax([](PaddleMaker& maker) { maker.Int("axis", 1); }), "no error");
+  EXPECT_THAT(ErrorOfSoftmax([](PaddleMaker& maker) { maker.Int("axis", 1).Int("axis", 0); }),
+              HasSubstr("op softmax of 'y': found attribute 'axis' twice"));
+  for (const auto& mistyped : std::vector<std::function<void(PaddleMaker&)>>{
+           [](PaddleMaker& maker) { maker.Float("axis", 1); },
+           [](PaddleMaker& maker) { maker.Text("axis", "1"); },
+           [](PaddleMaker& maker) { maker.Ints("axis", {1}); }}) {
+    EXPECT_THAT(ErrorOfSoftmax(mistyped),
+                HasSubstr("op softmax of 'y': attribute 'axis' has another type than expected"));
+  }
+  EXPECT_THAT(
+      ErrorOfSoftmax([](PaddleMaker& maker) { *maker.op->add_inputs() = maker.op->inputs(0); }),
+      HasSubstr("op softmax of 'y': found input 'X' twice"));
+  EXPECT_THAT(ErrorOfSoftmax([](PaddleMaker& maker) { maker.Var("y", {1}); }),
+              HasSubstr("program: found variable 'y' twice"));
 }
 
 TEST(PaddleHostile, RefusesLoopsAndWhatIsNoProgram) {

@@ -44,6 +44,17 @@ TEST(TensorrtCache, TakesItsFirstLineFromTheModel) {
   EXPECT_THAT(Written(net), HasSubstr("TRT-8601-"));
 }
 
+TEST(TensorrtCache, RefusesANameThatALineCannotHold) {
+  for (const char* name : {"x\ny", "x\ry", "x: 3f800000", "x\x1b[2J", "x\ty", ""}) {
+    format::Model net = Net(1.0F, 1.0F);
+    net.graph.outputs[0].name = net.graph.nodes[0].outputs[0] = name;
+    EXPECT_THAT(Written(net), testing::Not(HasSubstr("TRT-"))) << name;
+  }
+  format::Model net = Net(1.0F, 1.0F);
+  net.graph.outputs[0].name = net.graph.nodes[0].outputs[0] = "a b:c\xc3\xbc";
+  EXPECT_THAT(Written(net), HasSubstr("\na b:c\xc3\xbc: 3f800000\n"));
+}
+
 TEST(TensorrtCache, RefusesAnOffsetUnlessAllowed) {
   format::Model net = Net(1.0F, 1.0F);
   net.graph.inputs[0].type->quantization->offset = {-128};
@@ -68,7 +79,7 @@ TEST(TensorrtCache, RefusesScalesAlongAnAxisConstantsStatisticsAndLineBreaks) {
   EXPECT_THAT(Written(net), HasSubstr("--allow statistics"));
   net = Net(1.0F, 1.0F);
   net.graph.outputs[0].name = "y\nz";
-  EXPECT_THAT(Written(net), HasSubstr("cannot be written in a line"));
+  EXPECT_THAT(Written(net), HasSubstr("which the cache cannot hold"));
   net = Net(1.0F, 1.0F);
   net.graph.values = {OnnxMaker::Quantized("w", ElementType::kInt8Q, {1})};
   net.graph.initializers = {format::ToTensorData(

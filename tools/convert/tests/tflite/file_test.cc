@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
+#include <string>
+
 #include "qtx/convert/convert.h"
 #include "tests/tflite/maker.h"
 
@@ -55,6 +59,29 @@ TEST(TfliteFile, ASubgraphIsChosenByNameSignatureOrIndex) {
   for (const char* none : {"2", "third", "-1", "99999999999999999999", "1x"}) {
     EXPECT_THAT(OperatorOf(bytes, none), HasSubstr("the file has 0 'first', 1 'second'")) << none;
   }
+}
+
+// ONNX's metadata: an entry of a buffer that is not there, and many of one long buffer.
+TEST(TfliteFile, RefusesMetadataWithoutBuffersOfItsOwn) {
+  const auto error = [](int entries, std::uint32_t buffer) {
+    TfliteMaker maker;
+    const int x = maker.Tensor("x", {2}, TensorType::FLOAT32);
+    const int y = maker.Tensor("y", {2}, TensorType::FLOAT32);
+    maker.Operator(BuiltinOperator::ABS, {x}, {y});
+    maker.model().buffers.push_back(std::make_unique<schema::BufferT>());
+    maker.model().buffers.back()->data.resize(10000);
+    const auto last = static_cast<std::uint32_t>(maker.model().buffers.size() - 1);
+    for (int i = 0; i < entries; ++i) {
+      maker.model().metadata.push_back(std::make_unique<schema::MetadataT>());
+      maker.model().metadata.back()->name = "onnx.metadata_props." + std::to_string(i);
+      maker.model().metadata.back()->buffer = buffer == 0 ? last : buffer;
+    }
+    const auto read = FromTflite(maker.Bytes({x}, {y}));
+    return read.has_value() ? "" : read.error().Text();
+  };
+  EXPECT_EQ(error(1, 0), "");
+  EXPECT_THAT(error(1, 999), HasSubstr("'onnx.metadata_props.0': found buffer 999, expected one"));
+  EXPECT_THAT(error(100, 0), HasSubstr("found a buffer of another entry, expected its own"));
 }
 
 TEST(TfliteFile, TheLedgerNamesTheSubgraphsLeftOut) {

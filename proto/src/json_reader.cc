@@ -1,36 +1,60 @@
-#include "json_fields.h"
+#include "qtx/format/json_reader.h"
+
+#include <rapidjson/error/en.h>
 
 #include <algorithm>
 #include <regex>
+#include <set>
 #include <utility>
 
-namespace qtx::conformance {
+namespace qtx::format {
+
+Result<void> ParseJson(std::string_view text, JsonBounds bounds, rapidjson::Document& document,
+                       bool python_floats) {
+  QTX_RETURN_IF_ERROR(CheckJsonBounds(text, bounds));
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag |
+                              rapidjson::kParseValidateEncodingFlag;
+  python_floats ? document.Parse<kFlags | rapidjson::kParseNanAndInfFlag>(text.data(), text.size())
+                : document.Parse<kFlags>(text.data(), text.size());
+  if (!document.HasParseError()) return {};
+  return Error{
+      ErrorCode::kInvalid, PlaceIn(text, document.GetErrorOffset()),
+      std::string("found no JSON: ") + rapidjson::GetParseError_En(document.GetParseError())};
+}
+
+Result<void> CheckMembers(const rapidjson::Value& object, const std::vector<std::string>& known) {
+  std::set<std::string_view> seen;
+  for (const auto& member : object.GetObject()) {
+    const std::string_view key(member.name.GetString(), member.name.GetStringLength());
+    if (std::ranges::find(known, key) == known.end()) {
+      std::string names;
+      for (const std::string& name : known) names.append(names.empty() ? "" : ", ").append(name);
+      return Error{
+          ErrorCode::kInvalid, "",
+          "found unknown key '" + std::string(key.substr(0, 80)) + "', expected one of " + names};
+    }
+    if (!seen.insert(key).second) {
+      return Error{ErrorCode::kInvalid, "",
+                   "found key '" + std::string(key) + "' twice, expected it once"};
+    }
+  }
+  return {};
+}
 
 JsonFields::JsonFields(const rapidjson::Value& json, std::string where)
     : json_(json), where_(std::move(where)) {
-  if (!json_.IsObject()) error_ = {ErrorCode::kInvalid, where_, "found no object, expected one"};
+  if (!json_.IsObject()) {
+    error_ = {ErrorCode::kInvalid, where_, "found no object, expected one"};
+  } else if (json_.MemberCount() > kMaxMembers) {
+    error_ = {ErrorCode::kTooLarge, where_,
+              "expected at most " + std::to_string(kMaxMembers) + " members"};
+  }
 }
 
 Result<void> JsonFields::Finish() {
   if (!error_.message.empty()) return error_;
-  std::vector<bool> seen(asked_.size());
-  for (const auto& member : json_.GetObject()) {
-    const std::string_view key(member.name.GetString(), member.name.GetStringLength());
-    const auto at = static_cast<std::size_t>(std::ranges::find(asked_, key) - asked_.begin());
-    if (at == asked_.size()) {
-      std::string known;
-      for (const std::string& name : asked_) known += (known.empty() ? "" : ", ") + name;
-      return Error{
-          ErrorCode::kInvalid, where_,
-          "found unknown key '" + std::string(key.substr(0, 80)) + "', expected one of " + known};
-    }
-    if (seen[at]) {
-      return Error{ErrorCode::kInvalid, where_,
-                   "found key '" + std::string(key) + "' twice, expected it once"};
-    }
-    seen[at] = true;
-  }
-  return {};
+  const auto known = CheckMembers(json_, asked_);
+  return known.has_value() ? known : At(where_, known.error());
 }
 
 const rapidjson::Value* JsonFields::Find(const char* key) {
@@ -52,6 +76,12 @@ void JsonFields::Refuse(const char* key, const std::string& expected, const std:
   if (!error_.message.empty()) return;
   error_ = {ErrorCode::kInvalid, Place(key),
             (found.empty() ? "" : "found " + found + ", ") + "expected " + expected};
+}
+
+void JsonFields::Require(std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    if (Find(key) == nullptr) Refuse(key, "a value", "none");
+  }
 }
 
 std::string JsonFields::Text(const char* key) {
@@ -103,4 +133,4 @@ std::vector<std::int64_t> JsonFields::Integers(const char* key) {
   return integers;
 }
 
-}  // namespace qtx::conformance
+}  // namespace qtx::format
