@@ -170,6 +170,18 @@ std::optional<std::vector<ElementDistance>> Distances(const Tensor& got, const T
   return distances;
 }
 
+void AddElements(const Tensor& tensor, Digest& digest) {
+  if (IsInteger(tensor.elem_type) || IsOpaque(tensor.elem_type)) {
+    digest.Add({reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()});
+    return;
+  }
+  const Elements elements(tensor);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    constexpr std::int64_t kNan = std::numeric_limits<std::int64_t>::min();  // no code's rank
+    digest.Add(elements.is_nan(i) ? kNan : elements.rank(i));
+  }
+}
+
 std::string Describe(const Difference& difference) {
   if (!difference.mismatch.empty()) {
     return "output '" + difference.output + "' has " + difference.mismatch;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "digest.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/tensor.h"
 
@@ -24,5 +25,9 @@ struct ElementDistance {
 std::optional<std::vector<ElementDistance>> Distances(const format::Tensor& got,
                                                       const format::Tensor& expected,
                                                       const Tolerance& tolerance);
+
+/// Adds the elements such that tensors of one type and shape that Compare finds equal without
+/// tolerance add the same.
+void AddElements(const format::Tensor& tensor, Digest& digest);
 
 }  // namespace qtx::conformance

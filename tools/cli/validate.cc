@@ -95,6 +95,7 @@ bool AnythingHolds(const Report& report, const std::vector<Case>& cases,
 
 struct Plan {
   std::string folder, suite_digest;
+  conformance::TextAnswers text_answers;
   std::vector<Case> cases;  // before sharding
   conformance::Shard shard;
   std::vector<BackendSource> sources;
@@ -109,8 +110,16 @@ Result<Plan> MakePlan(const ValidateOptions& options, const conformance::Shard& 
   QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ChooseCases(options, suite));
   QTX_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> expected, ReadExpectations(options));
   QTX_ASSIGN_OR_RETURN(std::vector<BackendSource> sources, ChooseBackends(options, expected));
-  return Plan{folder, suite.digest,       std::move(cases),
-              shard,  std::move(sources), conformance::StaleExpectations(expected, suite.cases)};
+  // The text has answers under the current spec alone.
+  conformance::TextAnswers answers;
+  if (options.features.empty()) answers = suite.text_answers;
+  return Plan{folder,
+              suite.digest,
+              std::move(answers),
+              std::move(cases),
+              shard,
+              std::move(sources),
+              conformance::StaleExpectations(expected, suite.cases)};
 }
 
 Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Journal* journal) {
@@ -120,6 +129,7 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   run.features = FeaturesOf(options.features);
   run.journal = journal;
+  run.text_answers = &plan.text_answers;
   const RunProgress progress(run);
   const std::vector<Case> cases =
       conformance::Select(plan.cases, {.filters = {}, .level = "", .shard = plan.shard});
@@ -150,7 +160,7 @@ int Validate(const ValidateOptions& options) {
   if (!plan.has_value()) return Fail(plan.error());
   std::unique_ptr<conformance::Journal> journal;
   if (!options.resume.empty()) {
-    auto opened = conformance::Journal::Open(options.resume);
+    auto opened = conformance::Journal::Open(options.resume, &plan->text_answers);
     if (!opened.has_value()) return Fail(opened.error());
     journal = *std::move(opened);
   }

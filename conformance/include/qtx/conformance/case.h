@@ -50,6 +50,9 @@ struct Generator {
   std::int64_t axis = -1;  // along which the pairs of kSaturatingPairs lie; negative from the end
 };
 
+/// The tag of a case whose literal data another project published.
+inline constexpr std::string_view kPublishedTag = "published";
+
 /// One typed value of a case. At most one of `data`, `generator` and `file` is set.
 struct CaseValue {
   std::string name;
