@@ -6,6 +6,7 @@
 #include <chrono>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "backends.h"
 #include "commands.h"
@@ -105,14 +106,13 @@ struct Plan {
 Result<Plan> MakePlan(const ValidateOptions& options, const conformance::Shard& shard,
                       ModelCache& models) {
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
-  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite,
-                       conformance::LoadSuite(folder, models.Loader()));
+  QTX_ASSIGN_OR_RETURN(conformance::Suite suite, conformance::LoadSuite(folder, models.Loader()));
   QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ChooseCases(options, suite));
   QTX_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> expected, ReadExpectations(options));
   QTX_ASSIGN_OR_RETURN(std::vector<BackendSource> sources, ChooseBackends(options, expected));
   // The text has answers under the current spec alone.
   conformance::TextAnswers answers;
-  if (options.features.empty()) answers = suite.text_answers;
+  if (options.features.empty()) answers = std::move(suite.text_answers);
   return Plan{folder,
               suite.digest,
               std::move(answers),

@@ -14,7 +14,7 @@ namespace qtx::conformance {
 
 /// The file in a suite's folder.
 inline constexpr std::string_view kTextAnswersFile = "text_answers.txt";
-inline constexpr std::int64_t kMaxTextAnswersBytes = std::int64_t{1} << 26;
+inline constexpr std::int64_t kMaxTextAnswersBytes = std::int64_t{1} << 24;
 
 /// What the text's answer says of an expectation.
 enum class TextVerdict {
