@@ -334,7 +334,7 @@ Result<void> CaseRunner::Judge(const Case& c, std::size_t index, const format::M
     const std::string& name = c.outputs[i].name;
     QTX_ASSIGN_OR_RETURN(const std::size_t at, OutputIndex(c, model, i));
     QTX_ASSIGN_OR_RETURN(Tensor expected,
-                         oracle_.Expect(c, index, model, inputs, result.arithmetic, i, at));
+                         oracle_.Expect(c, index, model, inputs, result.arithmetic, i));
     auto difference = CompareOutput(c, name, outputs[at], expected);
     bool differs = IsLoose(c) && Compare(name, outputs[at], expected, std::nullopt);
     if (exact_too) {

@@ -1,9 +1,11 @@
 #include "oracle.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "case_digest.h"
+#include "compare.h"
 #include "model_builder.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/reference/interpreter.h"
@@ -36,17 +38,18 @@ bool HasFloats(const format::Model& model, const std::vector<Tensor>& inputs) {
 }
 
 // How data that others computed differ from the exact result by more than their bound: for floats
-// the case's tolerance; for integers of at most 16 bits of a model with floats, which round once
-// more, 1 LSB; for other integers, which are counts, indices and accumulators, nothing.
+// the case's tolerance, but at least 1 ulp of those of 16 bits or fewer; for integers of as many
+// bits of a model with floats 1 LSB; for other integers, which are not rounded, nothing.
 std::optional<Difference> BeyondBound(const Case& c, const std::string& name, const Tensor& data,
                                       const Tensor& exact, bool has_floats) {
-  auto difference = Compare(c, name, data, exact);
-  if (!difference || !difference->mismatch.empty() || !has_floats) return difference;
-  const bool rounds =
-      format::IsIntegerStorage(data.elem_type) && format::BitWidth(data.elem_type) <= 16;
+  const bool narrow = format::BitWidth(data.elem_type) <= 16;
+  Tolerance bound = ToleranceOf(c);
+  if (narrow) bound.ulp = std::max<std::int64_t>(bound.ulp, 1);
+  auto difference = CompareWithin(name, data, exact, bound);
+  const bool rounds = narrow && has_floats && format::IsIntegerStorage(data.elem_type);
+  if (!difference || !difference->mismatch.empty() || !rounds) return difference;
   const auto& distances = difference->histogram;
-  if (rounds && distances.begin()->first >= -1 && distances.rbegin()->first <= 1)
-    return std::nullopt;
+  if (distances.begin()->first >= -1 && distances.rbegin()->first <= 1) return std::nullopt;
   return difference;
 }
 
@@ -78,9 +81,10 @@ void ReferenceResults::Put(std::size_t index, const std::string& arithmetic,
 
 Result<Tensor> Oracle::Expect(const Case& c, std::size_t index, const format::Model& model,
                               const std::vector<Tensor>& inputs, const std::string& arithmetic,
-                              std::size_t i, std::size_t at) {
+                              std::size_t i) {
   QTX_ASSIGN_OR_RETURN(std::optional<Tensor> expected, BuildExpected(c, model, i));
   if (expected) return *std::move(expected);
+  QTX_ASSIGN_OR_RETURN(const std::size_t at, OutputIndex(c, model, i));
   QTX_ASSIGN_OR_RETURN(auto outputs, references_.Get(index, arithmetic, model, inputs));
   if (at < outputs.size()) return std::move(outputs[at]);
   return Error{ErrorCode::kInvalid, c.where,

@@ -54,11 +54,11 @@ class Oracle {
   bool IsSound(const Case& c, const format::Model& model, std::span<const std::string> clauses,
                CaseResult& result) const;
 
-  /// The expected tensor of `c.outputs[i]`, which is the model's output `at`.
+  /// The expected tensor of `c.outputs[i]`.
   /// Errors: those of the case's files and of the reference.
   Result<format::Tensor> Expect(const Case& c, std::size_t index, const format::Model& model,
                                 const std::vector<format::Tensor>& inputs,
-                                const std::string& arithmetic, std::size_t i, std::size_t at);
+                                const std::string& arithmetic, std::size_t i);
 
  private:
   bool IsWithinBound(const Case& c, std::size_t index, const format::Model& model,

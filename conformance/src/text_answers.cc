@@ -48,29 +48,35 @@ Result<TextAnswers> TextAnswers::Parse(std::string_view text, const std::string&
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (line.empty() || line.front() == '#') continue;
-    const auto refuse = [&](const char* expected) {
+    const char* const expected =
+        line.starts_with(kIndent) ? ParseAnswer(line, entry) : all.ParseCase(line, entry);
+    if (expected != nullptr) {
       return Error{ErrorCode::kInvalid, where + ":" + std::to_string(number),
                    std::string("expected ").append(expected)};
-    };
-    if (!line.starts_with(kIndent)) {
-      const std::string_view question = TakeWord(line);
-      if (!IsDigest(question) || line.empty()) return refuse("a digest and a case's id");
-      const auto [place, added] = all.entries_.try_emplace(std::string(line));
-      if (!added) return refuse("each case once");
-      entry = &place->second;
-      entry->question = question;
-      continue;
-    }
-    line.remove_prefix(kIndent.size());
-    const std::string answer(TakeWord(line));
-    if (entry == nullptr || answer.empty() || line.empty())
-      return refuse("an answer and its arithmetics, below a case");
-    while (!line.empty()) {
-      if (!entry->answers.emplace(TakeWord(line), answer).second)
-        return refuse("each arithmetic once");
     }
   }
   return all;
+}
+
+const char* TextAnswers::ParseCase(std::string_view line, Entry*& entry) {
+  const std::string_view question = TakeWord(line);
+  if (!IsDigest(question) || line.empty()) return "a digest and a case's id";
+  const auto [place, added] = entries_.try_emplace(std::string(line));
+  if (!added) return "each case once";
+  entry = &place->second;
+  entry->question = question;
+  return nullptr;
+}
+
+const char* TextAnswers::ParseAnswer(std::string_view line, Entry* entry) {
+  line.remove_prefix(kIndent.size());
+  const std::string answer(TakeWord(line));
+  if (entry == nullptr || answer.empty() || line.empty())
+    return "an answer and its arithmetics, below a case";
+  while (!line.empty()) {
+    if (!entry->answers.emplace(TakeWord(line), answer).second) return "each arithmetic once";
+  }
+  return nullptr;
 }
 
 Result<TextAnswers> TextAnswers::Load(const std::string& folder) {

@@ -58,6 +58,9 @@ class TextAnswers {
     std::map<std::string, std::string> answers;  // by arithmetic
     bool operator==(const Entry&) const = default;
   };
+  // Return what was expected instead of `line`; null if it parses.
+  const char* ParseCase(std::string_view line, Entry*& entry);
+  static const char* ParseAnswer(std::string_view line, Entry* entry);
   std::map<std::string, Entry> entries_;  // by the case's id
 };
 
