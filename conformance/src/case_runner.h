@@ -1,41 +1,19 @@
-// Runs one case on one backend, and caches the reference's results for all backends.
+// Runs one case on one backend.
 #pragma once
 
 #include <cstddef>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "oracle.h"
 #include "qtx/backend/backend.h"
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/runner.h"
-#include "qtx/format/feature.h"
 #include "qtx/format/model.h"
 #include "qtx/format/tensor.h"
 
 namespace qtx::conformance {
-
-/// The reference's answers, computed once per case and arithmetic. Thread-safe.
-class ReferenceResults {
- public:
-  using Outputs = std::vector<format::Tensor>;
-  explicit ReferenceResults(format::Features features) : features_(features) {}
-  format::Features features() const { return features_; }
-  /// `index` is that of the case; `arithmetic` may have a suffix for other inputs of the case.
-  /// Errors: those of Interpreter::Prepare and Run.
-  Result<Outputs> Get(std::size_t index, const std::string& arithmetic, const format::Model& model,
-                      const std::vector<format::Tensor>& inputs);
-  /// Stores the answer of the reference run as a backend.
-  void Put(std::size_t index, const std::string& arithmetic, const Outputs& outputs);
-
- private:
-  format::Features features_;
-  std::mutex mutex_;
-  std::map<std::pair<std::size_t, std::string>, Outputs> outputs_;
-};
 
 /// The inputs with their elements reversed (packed types unchanged). nullopt if other values could
 /// change shapes or be indices out of range.
@@ -43,13 +21,13 @@ std::optional<std::vector<format::Tensor>> Reversed(const std::vector<format::Te
 
 class CaseRunner {
  public:
-  CaseRunner(const BackendSource& source, backend::Backend& backend, ReferenceResults& references)
+  CaseRunner(const BackendSource& source, backend::Backend& backend, Oracle& oracle)
       : source_(source),
         backend_(backend),
         isolated_(dynamic_cast<IsolatedBackend*>(&backend)),
-        references_(references) {}
+        oracle_(oracle) {}
 
-  /// Fills outcome, diagnosis and differences. Reads `result.arithmetic`.
+  /// Fills outcome, expectation, diagnosis and differences. Reads `result.arithmetic`.
   void Run(const Case& c, std::size_t index, CaseResult& result);
 
   /// Why `Run` found no process; the result then says nothing about the case.
@@ -90,7 +68,7 @@ class CaseRunner {
   const BackendSource& source_;
   backend::Backend& backend_;
   IsolatedBackend* isolated_;  // the same, when it is one
-  ReferenceResults& references_;
+  Oracle& oracle_;
 };
 
 }  // namespace qtx::conformance

@@ -121,6 +121,8 @@ void CompareElements(const Tensor& got, const Tensor& expected, const Tolerance&
   }
 }
 
+}  // namespace
+
 std::optional<Difference> CompareWithin(const std::string& output, const Tensor& got,
                                         const Tensor& expected, Tolerance tolerance) {
   Difference difference;
@@ -137,8 +139,6 @@ std::optional<Difference> CompareWithin(const std::string& output, const Tensor&
   return difference;
 }
 
-}  // namespace
-
 std::optional<Difference> Compare(const std::string& output, const Tensor& got,
                                   const Tensor& expected, std::optional<std::int64_t> ulp) {
   return CompareWithin(output, got, expected, {.ulp = ulp.value_or(0)});
@@ -146,12 +146,16 @@ std::optional<Difference> Compare(const std::string& output, const Tensor& got,
 
 std::optional<Difference> Compare(const Case& c, const std::string& output, const Tensor& got,
                                   const Tensor& expected) {
+  return CompareWithin(output, got, expected, ToleranceOf(c));
+}
+
+Tolerance ToleranceOf(const Case& c) {
   Tolerance tolerance{.ulp = c.ulp.value_or(0)};
   if (c.close) {
     tolerance.relative = c.close->relative;
     tolerance.absolute = c.close->absolute;
   }
-  return CompareWithin(output, got, expected, tolerance);
+  return tolerance;
 }
 
 std::optional<std::vector<ElementDistance>> Distances(const Tensor& got, const Tensor& expected,
@@ -168,6 +172,18 @@ std::optional<std::vector<ElementDistance>> Distances(const Tensor& got, const T
     distances.push_back({i, distance, allowed});
   }
   return distances;
+}
+
+void AddElements(const Tensor& tensor, Digest& digest) {
+  if (IsInteger(tensor.elem_type) || IsOpaque(tensor.elem_type)) {
+    digest.Add({reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()});
+    return;
+  }
+  const Elements elements(tensor);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    constexpr std::int64_t kNan = std::numeric_limits<std::int64_t>::min();  // no code's rank
+    digest.Add(elements.is_nan(i) ? kNan : elements.rank(i));
+  }
 }
 
 std::string Describe(const Difference& difference) {

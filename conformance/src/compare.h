@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "digest.h"
+#include "qtx/conformance/case.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/tensor.h"
 
@@ -24,5 +27,14 @@ struct ElementDistance {
 std::optional<std::vector<ElementDistance>> Distances(const format::Tensor& got,
                                                       const format::Tensor& expected,
                                                       const Tolerance& tolerance);
+
+/// As Compare of diagnosis.h.
+std::optional<Difference> CompareWithin(const std::string& output, const format::Tensor& got,
+                                        const format::Tensor& expected, Tolerance tolerance);
+Tolerance ToleranceOf(const Case& c);
+
+/// Adds the elements such that tensors of one type and shape that Compare finds equal without
+/// tolerance add the same.
+void AddElements(const format::Tensor& tensor, Digest& digest);
 
 }  // namespace qtx::conformance

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <utility>
 
-#include "digest.h"
+#include "case_digest.h"
 #include "model_builder.h"
 #include "qtx/format/model.h"
 #include "report_json.h"
@@ -37,29 +37,12 @@ void AddTolerance(const Case& c, Digest& digest) {
   }
 }
 
-// The model's bytes contain only the names of external data files.
-void AddExternalData(const format::Model& model, Digest& digest) {
-  digest.Add(std::ssize(model.graph.initializers));
-  for (const format::TensorData& initializer : model.graph.initializers) {
-    const auto tensor = format::Decode(initializer, model.folder);
-    digest.Add(std::int64_t{tensor.has_value()});
-    if (tensor) {
-      digest.Add(*tensor);
-    } else {
-      digest.Add(tensor.error().message);
-    }
-  }
-}
-
 // Hashes everything that the outcome depends on, with the contents of files rather than their
 // names. For a case that cannot be built, its error is hashed.
 Result<void> AddContents(const Case& c, Digest& digest) {
   digest.Add(c.error);
   AddTolerance(c, digest);
   QTX_ASSIGN_OR_RETURN(const format::Model model, BuildModel(c));
-  QTX_ASSIGN_OR_RETURN(const std::string bytes, model.Serialize());
-  digest.Add(bytes);
-  if (!c.op) AddExternalData(model, digest);
   digest.Add(std::ssize(c.outputs));
   for (std::size_t i = 0; i < c.outputs.size() && c.error.empty(); ++i) {
     QTX_ASSIGN_OR_RETURN(const auto expected, BuildExpected(c, model, i));
@@ -68,13 +51,12 @@ Result<void> AddContents(const Case& c, Digest& digest) {
     if (expected) digest.Add(*expected);
   }
   QTX_ASSIGN_OR_RETURN(const std::vector<format::Tensor> inputs, BuildInputs(c, model));
-  digest.Add(std::ssize(inputs));
-  for (const format::Tensor& input : inputs) digest.Add(input);
-  return {};
+  return AddQuestion(c, model, inputs, digest);
 }
 
-std::string Key(const BackendReport& row, const Case& c) {
+std::string Key(const BackendReport& row, const Case& c, const TextAnswers* text_answers) {
   Digest digest;
+  if (text_answers != nullptr) digest.Add(text_answers->Find(c.id, row.arithmetic));
   // This program's version counts, because it computes missing expectations.
   for (const std::string& part :
        {std::string(QTX_VERSION), row.source, row.description.name, row.description.version,
@@ -112,14 +94,16 @@ Result<Entry> ParseEntry(std::string_view line, const std::string& commit,
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path, const std::string& commit) {
+Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path, const std::string& commit,
+                                               const TextAnswers* text_answers) {
   QTX_ASSIGN_OR_RETURN(format::FileLock lock, format::FileLock::Take(path));
   format::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (file.value() < 0) return SystemError(path);
   struct stat status {};
   if (fstat(file.value(), &status) != 0 || !S_ISREG(status.st_mode))
     return Error{ErrorCode::kIo, path, "expected a regular file"};
-  std::unique_ptr<Journal> journal(new Journal(path, commit, std::move(lock), std::move(file)));
+  std::unique_ptr<Journal> journal(
+      new Journal(path, commit, std::move(lock), std::move(file), text_answers));
   QTX_RETURN_IF_ERROR(journal->Read());
   return journal;
 }
@@ -168,7 +152,7 @@ Result<void> Journal::Read() {
 
 std::optional<CaseResult> Journal::Find(const BackendReport& row, const Case& c) const {
   if (results_.empty()) return std::nullopt;
-  const auto found = results_.find(Key(row, c));
+  const auto found = results_.find(Key(row, c, text_answers_));
   if (found == results_.end() || found->second.id != c.id) return std::nullopt;
   return found->second;
 }
@@ -177,7 +161,7 @@ void Journal::Append(const BackendReport& row, const Case& c, const CaseResult& 
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
   writer.StartObject();
-  WriteField(writer, "key", Key(row, c));
+  WriteField(writer, "key", Key(row, c, text_answers_));
   WriteField(writer, "commit", commit_);
   writer.Key("result");
   WriteCase(writer, result);

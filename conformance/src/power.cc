@@ -20,7 +20,7 @@ using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 constexpr std::size_t kMaxBlame = 600;  // characters
 
 bool Passes(const CaseResult& result) {
-  return result.outcome == Outcome::kPass || result.outcome == Outcome::kUnsupported;
+  return !Fails(result.outcome) && result.outcome != Outcome::kExpectedFail;
 }
 
 // True if a finding names `candidate`, with any arithmetic or condition.

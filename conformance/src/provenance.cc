@@ -139,7 +139,9 @@ std::string Summary(const Provenance& provenance) {
       kMaxSummary);
 }
 
-std::string SchemaOf(std::string_view name) { return fmt::format("qtx/{}/1", name); }
+std::string SchemaOf(std::string_view name) {
+  return fmt::format("qtx/{}/{}", name, name == "validate" ? 2 : 1);
+}
 
 void WriteProvenance(JsonWriter& writer, const Provenance& provenance) {
   writer.StartObject();

@@ -281,6 +281,11 @@ class PageData {
     writer_.StartArray();
     for (std::size_t i = 0; i < kOutcomes; ++i) Text(writer_, Name(static_cast<Outcome>(i)));
     writer_.EndArray();
+    writer_.Key("expectations");
+    writer_.StartArray();
+    for (std::size_t i = 0; i < kExpectationSources; ++i)
+      Text(writer_, Name(static_cast<ExpectationSource>(i)));
+    writer_.EndArray();
     Texts(writer_, "stale_expectations", report_.stale_expectations);
     const std::vector<std::string> names = RowNames(report_);
     writer_.Key("rows");
@@ -341,6 +346,7 @@ class PageData {
     writer_.Key("conforms");
     writer_.Bool(Conforms(row));
     Integers(writer_, "counts", row.counts);
+    Integers(writer_, "passes", row.Passes());
     Field(writer_, "not_applicable", row.not_applicable);
     writer_.Key("seconds");
     Real(writer_, row.seconds);
@@ -369,6 +375,8 @@ class PageData {
     writer_.Uint64(known->second);
     writer_.Uint64(static_cast<std::uint64_t>(result.outcome));
     writer_.Int64(std::llround(result.seconds * 1e6));
+    String(std::string(Name(result.expectation)) +
+           (result.within_bound ? ", within the bound" : ""));
     if (!result.diagnosis.empty() || HasDetail(result)) String(result.diagnosis);
     if (HasDetail(result)) WriteDetail(result);
     writer_.EndArray();

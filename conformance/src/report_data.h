@@ -7,12 +7,13 @@
 
 namespace qtx::conformance {
 
-/// Keys: runs[] (each the pairs of Facts), suite, conforms, outcomes[] (names),
-/// stale_expectations[], strings[], cases[] (each [id, spec, why, where, op, level, tags[]]),
-/// rows[] (one per BackendReport; results[] each [case, outcome, microseconds, diagnosis?,
-/// detail?]). Repeated texts are stored once in strings[] and referred to by index. Tensors are
-/// included for the smallest wrong answers, up to kMaxValueBytes in total. Safe inside <script>, as
-/// format::JsonString is; texts are bounded in length.
+/// Keys: runs[] (each the pairs of Facts), suite, conforms, outcomes[] and
+/// expectations[] (names), stale_expectations[], strings[], cases[] (each [id, spec, why, where,
+/// op, level, tags[]]), rows[] (one per BackendReport; passes[] by expectation, results[] each
+/// [case, outcome, microseconds, expectation, diagnosis?, detail?]). Repeated texts are stored once
+/// in strings[] and referred to by index. Tensors are included for the smallest wrong answers, up
+/// to kMaxValueBytes in total. Safe inside <script>, as format::JsonString is; texts are bounded in
+/// length.
 std::string ToPageData(const Report& report);
 
 /// Limits of the page, in bytes (estimated) or elements of one tensor.

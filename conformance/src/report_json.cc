@@ -115,6 +115,13 @@ void WriteBackend(JsonWriter& writer, const BackendReport& row) {
   }
   WriteField(writer, "not_applicable", row.not_applicable);
   writer.EndObject();
+  writer.Key("passes");
+  writer.StartObject();
+  const auto passes = row.Passes();
+  for (std::size_t i = 0; i < kExpectationSources; ++i) {
+    WriteField(writer, Name(static_cast<ExpectationSource>(i)), passes[i]);
+  }
+  writer.EndObject();
   Seconds(writer, row.seconds);
   if (row.error) WriteError(writer, *row.error);
   writer.Key("findings");
@@ -136,6 +143,9 @@ void WriteCase(JsonWriter& writer, const CaseResult& result) {
   WriteField(writer, "position", result.position);
   WriteField(writer, "arithmetic", result.arithmetic);
   WriteField(writer, "outcome", Name(result.outcome));
+  WriteField(writer, "expectation", Name(result.expectation));
+  if (result.text != TextVerdict::kAbsent) WriteField(writer, "text", Name(result.text));
+  if (result.within_bound) WriteField(writer, "within_bound", true);
   WriteField(writer, "spec", result.spec);
   WriteField(writer, "why", result.why);
   WriteField(writer, "where", result.where);

@@ -18,14 +18,16 @@ constexpr std::size_t kMaxMessage = 1024;  // characters of an attribute
 constexpr std::size_t kMaxDetails = std::size_t{64} << 10;
 
 std::int64_t Failures(const BackendReport& row) {
-  return row.count(Outcome::kFail) + row.count(Outcome::kUnexpectedPass);
+  return row.count(Outcome::kFail) + row.count(Outcome::kUnexpectedPass) +
+         row.count(Outcome::kBadExpectation) + row.count(Outcome::kBadGolden);
 }
 std::int64_t Errors(const BackendReport& row) {
   return row.count(Outcome::kCrash) + row.count(Outcome::kTimeout) +
          row.count(Outcome::kProtocolError) + (row.error ? 1 : 0);
 }
 std::int64_t Skipped(const BackendReport& row) {
-  return row.count(Outcome::kUnsupported) + row.count(Outcome::kExpectedFail);
+  return row.count(Outcome::kUnsupported) + row.count(Outcome::kExpectedFail) +
+         row.count(Outcome::kSelf);
 }
 
 std::string_view ElementName(Outcome outcome) {
@@ -34,9 +36,12 @@ std::string_view ElementName(Outcome outcome) {
       return "";
     case Outcome::kFail:
     case Outcome::kUnexpectedPass:
+    case Outcome::kBadExpectation:
+    case Outcome::kBadGolden:
       return "failure";
     case Outcome::kUnsupported:
     case Outcome::kExpectedFail:
+    case Outcome::kSelf:
       return "skipped";
     case Outcome::kCrash:
     case Outcome::kTimeout:
@@ -72,9 +77,21 @@ std::string Property(std::string_view name, std::string_view value) {
 
 std::string Properties(const CaseResult& result) {
   std::string text = "      <properties>" + Property("level", result.level) +
-                     Property("clause", result.spec) + Property("why", result.why);
+                     Property("clause", result.spec) + Property("why", result.why) +
+                     Property("expectation", Name(result.expectation));
+  if (result.within_bound) text += Property("within_bound", "true");
   for (const std::string& tag : result.tags) text += Property("tag", tag);
   return text + "</properties>\n";
+}
+
+std::string Passes(const BackendReport& row) {
+  std::string text;
+  const auto passes = row.Passes();
+  for (std::size_t i = 0; i < kExpectationSources; ++i) {
+    text += Property(fmt::format("passes_{}", Name(static_cast<ExpectationSource>(i))),
+                     std::to_string(passes[i]));
+  }
+  return text;
 }
 
 std::string Elements(const Difference& difference) {
@@ -102,7 +119,8 @@ std::string Details(const CaseResult& result) {
 }
 
 std::string FaultElement(const CaseResult& result, std::string_view element) {
-  const std::string message = Message(result.diagnosis);
+  const std::string message =
+      Message(result.outcome == Outcome::kSelf ? "compared with itself" : result.diagnosis);
   if (element == "skipped") return fmt::format("      <skipped message=\"{}\"/>\n", message);
   return fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n", element, message,
                      Name(result.outcome), Details(result));
@@ -146,8 +164,8 @@ std::string TestSuite(const BackendReport& row, const std::string& package,
       Message(package), tests, Failures(row), Errors(row), Skipped(row), row.seconds);
   text += "    <properties>" + Property("version", row.description.version) +
           Property("device", row.description.device) + Property("source", row.source) +
-          Property("not_applicable", std::to_string(row.not_applicable)) + Properties(runs) +
-          "</properties>\n";
+          Property("not_applicable", std::to_string(row.not_applicable)) + Passes(row) +
+          Properties(runs) + "</properties>\n";
   if (row.error) text += DescribeCase(package, *row.error);
   for (const CaseResult& result : row.cases) text += TestCase(package, result);
   return text + "  </testsuite>\n";

@@ -18,6 +18,10 @@ namespace {
 // Larger is more severe: of two outcomes of a case the merged report keeps the more severe.
 int Severity(Outcome outcome) {
   switch (outcome) {
+    case Outcome::kBadExpectation:
+      return 9;
+    case Outcome::kBadGolden:
+      return 8;
     case Outcome::kCrash:
       return 7;
     case Outcome::kTimeout:
@@ -32,6 +36,7 @@ int Severity(Outcome outcome) {
       return 2;
     case Outcome::kUnsupported:
       return 1;
+    case Outcome::kSelf:
     case Outcome::kPass:
       break;
   }
@@ -54,9 +59,14 @@ bool SameBackend(const BackendReport& a, const BackendReport& b) {
          a.description.device == b.description.device && a.error.has_value() == b.error.has_value();
 }
 
-// Merges two results of one case: the worse outcome, with a note of the other.
+// Merges two results of one case: the worse outcome, with a note of the other; of equal ones the
+// weaker expectation.
 void Settle(CaseResult& kept, CaseResult&& other) {
-  if (kept.outcome == other.outcome) return;
+  if (kept.outcome == other.outcome) {
+    kept.expectation = std::max(kept.expectation, other.expectation);
+    kept.within_bound = kept.within_bound || other.within_bound;
+    return;
+  }
   if (Severity(other.outcome) > Severity(kept.outcome)) std::swap(kept, other);
   if (!kept.diagnosis.empty()) kept.diagnosis += "; ";
   kept.diagnosis += "another run of it gave " + std::string(Name(other.outcome));

@@ -29,9 +29,11 @@ std::int64_t Count(JsonFields& fields, const char* key) {
   return count;
 }
 
-std::optional<Outcome> OutcomeOf(std::string_view name) {
-  for (std::size_t i = 0; i < kOutcomes; ++i) {
-    if (Name(static_cast<Outcome>(i)) == name) return static_cast<Outcome>(i);
+// The value of an enumeration of `count` values that has this name.
+template <typename Enumeration>
+std::optional<Enumeration> FromName(std::string_view name, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (Name(static_cast<Enumeration>(i)) == name) return static_cast<Enumeration>(i);
   }
   return std::nullopt;
 }
@@ -155,6 +157,7 @@ Result<BackendReport> ReadBackend(const Value& json, const std::string& where) {
       (void)inner.Integer(std::string(Name(static_cast<Outcome>(i))).c_str());
     QTX_RETURN_IF_ERROR(inner.Finish());
   }
+  (void)fields.Find("passes");  // follow from the cases
   fields.Array("findings", [&](const Value& value, const std::string& place) -> Result<void> {
     QTX_ASSIGN_OR_RETURN(Finding finding, ReadFinding(value, place));
     row.findings.push_back(std::move(finding));
@@ -179,7 +182,13 @@ Result<CaseResult> ReadCase(const Value& json, const std::string& where) {
   result.id = fields.Text("id");
   result.position = Count(fields, "position");
   result.arithmetic = fields.Text("arithmetic");
-  const auto outcome = OutcomeOf(fields.Text("outcome"));
+  const auto outcome = FromName<Outcome>(fields.Text("outcome"), kOutcomes);
+  const auto expectation =
+      FromName<ExpectationSource>(fields.Text("expectation"), kExpectationSources);
+  const auto text = fields.Find("text") == nullptr
+                        ? TextVerdict::kAbsent
+                        : FromName<TextVerdict>(fields.Text("text"), kTextVerdicts);
+  result.within_bound = fields.Flag("within_bound");
   result.spec = fields.Text("spec");
   result.why = fields.Text("why");
   result.where = fields.Text("where");
@@ -203,8 +212,12 @@ Result<CaseResult> ReadCase(const Value& json, const std::string& where) {
   result.seconds = Seconds(fields);
   if (result.id.empty()) fields.Refuse("id", "a case's id");
   if (!outcome) fields.Refuse("outcome", "the name of an outcome");
+  if (!expectation) fields.Refuse("expectation", "the name of a source of expectations");
+  if (!text) fields.Refuse("text", "the name of a verdict");
   QTX_RETURN_IF_ERROR(fields.Finish());
   result.outcome = *outcome;
+  result.expectation = *expectation;
+  result.text = *text;
   return result;
 }
 

@@ -15,47 +15,60 @@ namespace {
 using format::Format;
 using format::Printable;
 
-constexpr std::size_t kTableColumns = 13;
 constexpr std::size_t kMaxDiagnosis = 400;
 constexpr std::size_t kMaxErrorLines = 5;
-using Cells = std::array<std::string, kTableColumns>;  // printable
+constexpr std::size_t kTextColumns = 4;  // the first ones; numbers follow
+using Cells = std::vector<std::string>;  // printable
 
-Cells RowCells(const BackendReport& row) {
+constexpr std::array<const char*, kOutcomes> kOutcomeHeads = {
+    "pass",   "fail",   "unsup.", "crash",    "timeout",  "protocol",
+    "x-fail", "x-pass", "self",   "bad exp.", "bad gold."};
+constexpr std::array<const char*, kExpectationSources> kSourceHeads = {"hand", "3rd p.", "text",
+                                                                       "ref."};
+
+// The outcomes that the table has a column for: pass, fail, and those that occur.
+std::vector<std::size_t> Shown(const Report& report) {
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < kOutcomes; ++i) {
+    const auto occurs = [i](const BackendReport& row) { return row.counts[i] != 0; };
+    if (i < 2 || std::ranges::any_of(report.backends, occurs)) shown.push_back(i);
+  }
+  return shown;
+}
+
+Cells RowCells(const BackendReport& row, const std::vector<std::size_t>& shown) {
   Cells cells = {Printable(row.description.name, 24), Printable(row.description.version, 12),
                  Printable(row.description.device, 28), Printable(row.arithmetic, 14)};
-  for (std::size_t i = 0; i < kOutcomes; ++i) cells[4 + i] = std::to_string(row.counts[i]);
-  cells[12] = row.error ? Printable("-") : Format("{:.1f} s", row.seconds);
+  for (const std::size_t i : shown) cells.push_back(std::to_string(row.counts[i]));
+  for (const std::int64_t passes : row.Passes()) cells.push_back(std::to_string(passes));
+  cells.push_back(row.error ? Printable("-") : Format("{:.1f} s", row.seconds));
   return cells;
 }
 
 Printable Table(const Report& report) {
-  std::vector<Cells> rows = {{"backend", "version", "device", "arithmetic", "pass", "fail",
-                              "unsup.", "crash", "timeout", "protocol", "x-fail", "x-pass",
-                              "time"}};
-  for (const BackendReport& row : report.backends) rows.push_back(RowCells(row));
-  std::array<std::size_t, kTableColumns> widths{};
+  const std::vector<std::size_t> shown = Shown(report);
+  Cells head = {"backend", "version", "device", "arithmetic"};
+  for (const std::size_t i : shown) head.emplace_back(kOutcomeHeads[i]);
+  head.insert(head.end(), kSourceHeads.begin(), kSourceHeads.end());
+  head.emplace_back("time");
+  std::vector<Cells> rows = {std::move(head)};
+  for (const BackendReport& row : report.backends) rows.push_back(RowCells(row, shown));
+  std::vector<std::size_t> widths(rows[0].size());
   for (const Cells& cells : rows) {
-    for (std::size_t i = 0; i < kTableColumns; ++i)
-      widths[i] = std::max(widths[i], cells[i].size());
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
   }
   Printable text;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::string line;
-    for (std::size_t i = 0; i < kTableColumns; ++i) {
-      const bool number = i >= 4;
-      line += number ? Format("{:>{}}  ", rows[r][i], widths[i])
-                     : Format("{:<{}}  ", rows[r][i], widths[i]);
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      line += i >= kTextColumns ? Format("{:>{}}  ", rows[r][i], widths[i])
+                                : Format("{:<{}}  ", rows[r][i], widths[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += Format("{}\n", Printable(line, kMaxDiagnosis));
     if (r == 0) text += Format("{:-<{}}\n", "", line.size());
   }
   return text;
-}
-
-bool NeedsAttention(Outcome outcome) {
-  return outcome != Outcome::kPass && outcome != Outcome::kUnsupported &&
-         outcome != Outcome::kExpectedFail;
 }
 
 // The last lines of error output, without the very last, which the message has.
@@ -120,7 +133,7 @@ Printable Attention(const BackendReport& row, std::size_t max_listed) {
   std::size_t listed = 0;
   std::size_t found = 0;
   for (const CaseResult& result : row.cases) {
-    if (!NeedsAttention(result.outcome) || ++found > max_listed) continue;
+    if (!Fails(result.outcome) || ++found > max_listed) continue;
     ++listed;
     text += Format("  {} {}  ({})\n      {}\n", Name(result.outcome), Printable(result.id, 200),
                    Printable(result.spec, 64), Printable(result.diagnosis, kMaxDiagnosis)) +
@@ -180,11 +193,18 @@ Printable Runs(const Report& report, std::size_t max_listed) {
   return text;
 }
 
-Printable ClausesNotNamed(const BackendReport& row) {
-  const auto count = std::ranges::count(row.cases, kClauseNotNamed, &CaseResult::diagnosis);
-  if (count == 0) return {};
-  return Format("\n{} @{}: {} cases {}\n", Printable(row.description.name, 64),
-                Printable(row.arithmetic, 64), count, kClauseNotNamed);
+// What is less than it seems about the passes of a row.
+Printable Reservations(const BackendReport& row) {
+  const auto unnamed = std::ranges::count(row.cases, kClauseNotNamed, &CaseResult::diagnosis);
+  const auto near = std::ranges::count(row.cases, true, &CaseResult::within_bound);
+  const auto stale = std::ranges::count(row.cases, TextVerdict::kStale, &CaseResult::text);
+  const Printable name =
+      Format("\n{} @{}: ", Printable(row.description.name, 64), Printable(row.arithmetic, 64));
+  Printable text;
+  if (unnamed != 0) text += name + Format("{} cases {}\n", unnamed, kClauseNotNamed);
+  if (near != 0) text += name + Format("{} passes within the bound, not exactly\n", near);
+  if (stale != 0) text += name + Format("{} answers of the text are stale\n", stale);
+  return text;
 }
 
 }  // namespace
@@ -192,7 +212,7 @@ Printable ClausesNotNamed(const BackendReport& row) {
 Printable ToText(const Report& report, std::size_t max_listed) {
   Printable text = Table(report);
   for (const BackendReport& row : report.backends)
-    text += Attention(row, max_listed) + ClausesNotNamed(row);
+    text += Attention(row, max_listed) + Reservations(row);
   return text + UnmodelledNodes(report, max_listed) + StaleExpectations(report) +
          Runs(report, max_listed);
 }

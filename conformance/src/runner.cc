@@ -2,6 +2,7 @@
 #include "qtx/conformance/runner.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -29,10 +30,16 @@ bool Holds(const Case& c, const std::string& arithmetic) {
   return std::ranges::find(c.arithmetics, arithmetic) != c.arithmetics.end();
 }
 
+// True if the fault is the suite's: no list of a backend's failures excuses it.
+bool IsBad(Outcome outcome) {
+  return outcome == Outcome::kBadExpectation || outcome == Outcome::kBadGolden;
+}
+
 // Converts the outcome of a case by the list of expected failures.
 void ApplyExpectations(const ExpectationIndex& expectations, CaseResult& result) {
   const ExpectedFailure* expected = expectations.Find(result);
-  if (expected == nullptr || result.outcome == Outcome::kUnsupported) return;
+  const bool answered = result.outcome == Outcome::kPass || Fails(result.outcome);
+  if (expected == nullptr || !answered || IsBad(result.outcome)) return;
   if (result.outcome == Outcome::kPass) {
     result.outcome = Outcome::kUnexpectedPass;
     result.diagnosis = "passes, but is listed as failing: " + expected->reason;
@@ -87,14 +94,14 @@ class Row {
         chosen_(std::move(chosen)),
         report_(report) {}
 
-  void Run(ReferenceResults& references, const RunOptions& options) {
+  void Run(Oracle& oracle, const RunOptions& options) {
     const Clock::time_point start = Clock::now();
     report_.cases.resize(chosen_.size());
     const auto jobs = std::min<std::int64_t>({options.jobs, kMaxJobs, std::ssize(chosen_)});
     Listener listener(options);
     format::InThreads(jobs, [&] {
       try {
-        Work(references, options.journal, listener);
+        Work(oracle, options.journal, listener);
       } catch (const std::exception&) {
         next_ = chosen_.size();  // the others end too
         throw;
@@ -110,7 +117,7 @@ class Row {
  private:
   using Instance = Result<std::unique_ptr<backend::Backend>>;
 
-  void Work(ReferenceResults& references, Journal* journal, Listener& listener) {
+  void Work(Oracle& oracle, Journal* journal, Listener& listener) {
     const Instance backend = source_.make();
     for (std::size_t i = next_++; i < chosen_.size(); i = next_++) {
       const Case& c = cases_[chosen_[i]];
@@ -120,7 +127,7 @@ class Row {
       if (known) result = *std::move(known);
       Introduce(c, report_.arithmetic, result);
       if (!known) {
-        const std::optional<Error> fault = RunCase(backend, references, i);
+        const std::optional<Error> fault = RunCase(backend, oracle, i);
         if (journal != nullptr && !fault) journal->Append(report_, c, result);
         if (fault && fault->code == ErrorCode::kSystem) return Stop(*fault);
       }
@@ -135,12 +142,12 @@ class Row {
 
   // If a fresh instance passes, or is unstable itself, the wrong answer depends on earlier
   // requests.
-  void AskAFreshInstance(ReferenceResults& references, std::size_t i, CaseResult& result) {
+  void AskAFreshInstance(Oracle& oracle, std::size_t i, CaseResult& result) {
     const Instance fresh = source_.make();
     if (!fresh || source_.is_reference) return;
     CaseResult again;
     again.arithmetic = result.arithmetic;
-    CaseRunner(source_, **fresh, references).Run(cases_[chosen_[i]], chosen_[i], again);
+    CaseRunner(source_, **fresh, oracle).Run(cases_[chosen_[i]], chosen_[i], again);
     if (again.outcome != Outcome::kPass && !again.unstable) return;
     result.unstable = true;
     result.diagnosis += "; a fresh instance of the backend answers otherwise";
@@ -154,15 +161,14 @@ class Row {
   }
 
   // Why the backend could not be started, if it could not.
-  std::optional<Error> RunCase(const Instance& backend, ReferenceResults& references,
-                               std::size_t i) {
+  std::optional<Error> RunCase(const Instance& backend, Oracle& oracle, std::size_t i) {
     const Clock::time_point start = Clock::now();
     CaseResult& result = report_.cases[i];
     std::optional<Error> fault;
     if (backend) {
-      CaseRunner runner(source_, **backend, references);
+      CaseRunner runner(source_, **backend, oracle);
       runner.Run(cases_[chosen_[i]], chosen_[i], result);
-      if (IsWrong(result) && fresh_instances_-- > 0) AskAFreshInstance(references, i, result);
+      if (IsWrong(result) && fresh_instances_-- > 0) AskAFreshInstance(oracle, i, result);
       fault = runner.start_fault();
     } else {
       fault = backend.error();
@@ -250,25 +256,30 @@ void PlanBackend(const BackendSource& source, std::span<const Case> cases,
 }  // namespace
 
 std::string_view Name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPass:
-      return "pass";
-    case Outcome::kFail:
-      return "fail";
-    case Outcome::kUnsupported:
-      return "unsupported";
-    case Outcome::kCrash:
-      return "crash";
-    case Outcome::kTimeout:
-      return "timeout";
-    case Outcome::kProtocolError:
-      return "protocol_error";
-    case Outcome::kExpectedFail:
-      return "expected_fail";
-    case Outcome::kUnexpectedPass:
-      return "unexpected_pass";
+  constexpr std::array<std::string_view, kOutcomes> kNames = {
+      "pass",           "fail",          "unsupported",     "crash", "timeout",
+      "protocol_error", "expected_fail", "unexpected_pass", "self",  "bad_expectation",
+      "bad_golden"};
+  return kNames[static_cast<std::size_t>(outcome)];
+}
+
+std::string_view Name(ExpectationSource source) {
+  constexpr std::array<std::string_view, kExpectationSources> kNames = {"hand", "third_party",
+                                                                        "text", "reference"};
+  return kNames[static_cast<std::size_t>(source)];
+}
+
+bool Fails(Outcome outcome) {
+  return outcome != Outcome::kPass && outcome != Outcome::kUnsupported &&
+         outcome != Outcome::kExpectedFail && outcome != Outcome::kSelf;
+}
+
+std::array<std::int64_t, kExpectationSources> BackendReport::Passes() const {
+  std::array<std::int64_t, kExpectationSources> passes{};
+  for (const CaseResult& result : cases) {
+    if (result.outcome == Outcome::kPass) ++passes[static_cast<std::size_t>(result.expectation)];
   }
-  return "fail";
+  return passes;
 }
 
 Report RunSuite(const std::string& suite, std::span<const Case> cases,
@@ -282,9 +293,10 @@ Report RunSuite(const std::string& suite, std::span<const Case> cases,
   report.suite = suite;
   report.selected = std::ssize(cases);
   ReferenceResults references(options.features);
+  Oracle oracle(references, options.text_answers);
   for (Plan& plan : plans) {
     if (!plan.chosen.empty()) {
-      Row(*plan.source, cases, std::move(plan.chosen), plan.report).Run(references, options);
+      Row(*plan.source, cases, std::move(plan.chosen), plan.report).Run(oracle, options);
       Diagnose(cases, plan.report);
     }
     report.backends.push_back(std::move(plan.report));
@@ -293,9 +305,10 @@ Report RunSuite(const std::string& suite, std::span<const Case> cases,
 }
 
 bool Conforms(const BackendReport& row) {
-  return !row.error && row.count(Outcome::kFail) == 0 && row.count(Outcome::kCrash) == 0 &&
-         row.count(Outcome::kTimeout) == 0 && row.count(Outcome::kProtocolError) == 0 &&
-         row.count(Outcome::kUnexpectedPass) == 0;
+  for (std::size_t i = 0; i < kOutcomes; ++i) {
+    if (row.counts[i] != 0 && Fails(static_cast<Outcome>(i))) return false;
+  }
+  return !row.error;
 }
 
 bool Conforms(const Report& report) {

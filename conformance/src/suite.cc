@@ -69,7 +69,8 @@ Result<Suite> LoadFrom(const std::string& folder, const std::vector<std::string>
 }
 
 Result<Suite> LoadThirdParty(const std::string& folder, const ModelLoader& load) {
-  Suite suite{folder, {}, ""};
+  Suite suite;
+  suite.folder = folder;
   QTX_ASSIGN_OR_RETURN(suite.cases, FindTestData(folder));
   if (load) {
     QTX_ASSIGN_OR_RETURN(std::vector<Case> goldens, FindGoldens(folder, load));
@@ -99,6 +100,7 @@ Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(folder, ".yaml"));
   if (paths.empty()) return LoadThirdParty(folder, load);
   QTX_ASSIGN_OR_RETURN(Suite suite, LoadFrom(folder, paths));
+  QTX_ASSIGN_OR_RETURN(suite.text_answers, TextAnswers::Load(folder));
   for (Case& c : suite.cases) c.load = load;
   return suite;
 }

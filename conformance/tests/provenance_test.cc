@@ -87,9 +87,9 @@ TEST(ParseReport, ReadsTheProvenanceOfEachRun) {
 }
 
 TEST(ParseReport, RefusesADocumentOfAnotherSchema) {
-  const auto read = ParseReport(R"({"schema": "qtx/validate/2", "backends": []})", "r.json");
+  const auto read = ParseReport(R"({"schema": "qtx/validate/1", "backends": []})", "r.json");
   ASSERT_FALSE(read.has_value());
-  EXPECT_EQ(read.error().Text(), "r.json: schema: expected qtx/validate/1");
+  EXPECT_EQ(read.error().Text(), "r.json: schema: expected qtx/validate/2");
   EXPECT_FALSE(ParseReport(R"({"provenance": 1, "backends": []})", "r.json").has_value());
 }
 

@@ -56,6 +56,9 @@ Report Full() {
   fail.explained_by = {"half_away"};
   fail.differences = {{"y", "", 3, 1, {{2, "1", "0"}}, {{-1, 2}, {1, 1}}, "LSB", {4, 0.1, 1e-9}}};
   fail.evidence = Evidence{{{"x", Quantized()}}, {{"y", Quantized()}}, {{"y", Quantized()}}};
+  fail.expectation = ExpectationSource::kHand;
+  fail.text = TextVerdict::kConfirmed;
+  fail.within_bound = true;
   fail.error_output = "said\n";
   fail.unstable = true;
   fail.unmodelled = {"graph.node[0] 'a': says"};
@@ -92,6 +95,9 @@ TEST(ParseReport, GivesBackEveryField) {
   EXPECT_EQ(result.evidence->got[0].tensor, Quantized());
   EXPECT_EQ(result.differences[0].tolerance.relative, 0.1);
   EXPECT_EQ(result.differences[0].tolerance.absolute, 1e-9);
+  EXPECT_EQ(result.expectation, ExpectationSource::kHand);
+  EXPECT_EQ(result.text, TextVerdict::kConfirmed);
+  EXPECT_TRUE(result.within_bound);
   EXPECT_EQ(result.tags, Full().backends[0].cases[0].tags);
   EXPECT_EQ(report->backends[0].count(Outcome::kFail), 1);
   EXPECT_EQ(report->backends[1].error->code, ErrorCode::kTimeout);
@@ -110,6 +116,11 @@ TEST(ParseReport, NamesThePlaceOfWhatIsWrong) {
   EXPECT_EQ(Parsed("{}"), "r.json: backends: found none, expected a value");
   EXPECT_EQ(with("\"outcome\":\"fail\"", "\"outcome\":\"odd\""),
             "r.json: backends[0]: cases[0]: outcome: expected the name of an outcome");
+  EXPECT_EQ(with("\"expectation\":\"hand\"", "\"expectation\":\"odd\""),
+            "r.json: backends[0]: cases[0]: expectation: expected the name of a source of "
+            "expectations");
+  EXPECT_EQ(with("\"text\":\"confirmed\"", "\"text\":\"odd\""),
+            "r.json: backends[0]: cases[0]: text: expected the name of a verdict");
   EXPECT_EQ(with("\"position\":7", "\"position\":\"7\""),
             "r.json: backends[0]: cases[0]: position: expected an integer");
   EXPECT_EQ(with("\"seconds\":0.25", "\"seconds\":1e300"),
@@ -234,6 +245,14 @@ TEST(MergeReports, CountsACaseOnceAndKeepsTheWorseOutcome) {
     EXPECT_EQ(whole.backends[0].not_applicable, 1);
     EXPECT_FALSE(Conforms(whole));
   }
+}
+
+TEST(MergeReports, KeepsTheWeakerExpectationOfEqualOutcomes) {
+  CaseResult text = Result1("a", 0, Outcome::kPass);
+  text.expectation = ExpectationSource::kText;
+  const Report whole =
+      *MergeReports({OneRow({text}, 1), OneRow({Result1("a", 0, Outcome::kPass)}, 1)});
+  EXPECT_THAT(whole.backends[0].Passes(), ElementsAre(0, 0, 0, 1));
 }
 
 TEST(MergeReports, KeepsRowsOfArithmeticsApartAndInTheBackendsOrder) {

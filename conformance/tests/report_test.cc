@@ -65,13 +65,17 @@ TEST(ToJson, ParsesBackWithTheKeysOfTheContract) {
   ASSERT_FALSE(json.HasParseError());
   const auto& row = json["backends"][0];
   EXPECT_EQ(row["arithmetic"].GetString(), std::string("exact"));
-  for (const char* key : {"pass", "fail", "unsupported", "crash", "timeout", "protocol_error",
-                          "expected_fail", "unexpected_pass", "not_applicable"}) {
+  for (const char* key :
+       {"pass", "fail", "unsupported", "crash", "timeout", "protocol_error", "expected_fail",
+        "unexpected_pass", "self", "bad_expectation", "bad_golden", "not_applicable"}) {
     EXPECT_TRUE(row["counts"].HasMember(key)) << key;
   }
   EXPECT_EQ(row["counts"]["fail"].GetInt(), 1);
+  EXPECT_EQ(row["passes"]["reference"].GetInt(), 1);
+  EXPECT_EQ(row["passes"]["hand"].GetInt(), 0);
   const auto& failed = row["cases"][1];
   EXPECT_EQ(failed["outcome"].GetString(), std::string("fail"));
+  EXPECT_EQ(failed["expectation"].GetString(), std::string("reference"));
   EXPECT_EQ(failed["spec"].GetString(), std::string("add.S2"));
   EXPECT_STREQ(failed["diagnosis"].GetString(), "<script>alert('x')</script>&\"\x1b[31m\ufffd");
   EXPECT_EQ(failed["differences"][0]["histogram"]["-1"].GetInt(), 2);
@@ -143,7 +147,7 @@ TEST(ToPageData, KeepsWhatRepeatsOnce) {
   row.cases = {result};
   const rapidjson::Document json = PageData(Of({row, row, row}));
   EXPECT_EQ(json["cases"].Size(), 1U);
-  EXPECT_EQ(json["strings"].Size(), 2U);  // the empty text is the other one
+  EXPECT_EQ(json["strings"].Size(), 3U);  // with the empty text and "reference"
   EXPECT_EQ(json["rows"].Size(), 3U);
 }
 
@@ -202,7 +206,7 @@ TEST(ToPageData, HasOnlyTheElementsThatDifferOfAWrongOutput) {
   BackendReport row;
   row.cases = {WithEvidence("add/a", 1 << 16)};
   const rapidjson::Document json = PageData(Of({row}));
-  const auto& difference = json["rows"][0]["results"][0][4]["differences"][0];
+  const auto& difference = json["rows"][0]["results"][0][5]["differences"][0];
   EXPECT_EQ(difference["tensor"]["data"].Size(), kMaxShownElements);
   ASSERT_EQ(difference["at"].Size(), 1U);
   EXPECT_EQ(difference["at"][0].GetInt(), 0);
@@ -220,8 +224,8 @@ TEST(ToPageData, KeepsTheValuesOfTheSmallestAnswersWithinItsBound) {
   row.cases.push_back(WithEvidence("add/small", 2));
   const rapidjson::Document json = PageData(Of({row}));
   const auto& results = json["rows"][0]["results"];
-  EXPECT_FALSE(results[199][4].HasMember("inputs"));
-  EXPECT_TRUE(results[200][4].HasMember("inputs"));
+  EXPECT_FALSE(results[199][5].HasMember("inputs"));
+  EXPECT_TRUE(results[200][5].HasMember("inputs"));
   EXPECT_LT(ToPageData(Of({row})).size(), static_cast<std::size_t>(kMaxValueBytes));
 }
 
@@ -251,6 +255,46 @@ TEST(ToText, ShowsTheTableAndWhatNeedsAttention) {
   EXPECT_THAT(text, HasSubstr("&\"\\x1b[31m\\xff"));
   EXPECT_THAT(text, HasSubstr("broken"));
   for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << int{c};
+}
+
+// A row of each source: a report says which passes are evidence of what.
+TEST(Reports, CountPassesByTheSourceOfTheExpectation) {
+  BackendReport row;
+  row.description.name = "npu";
+  for (const auto source : {ExpectationSource::kHand, ExpectationSource::kHand,
+                            ExpectationSource::kThirdParty, ExpectationSource::kText}) {
+    CaseResult& result = row.cases.emplace_back();
+    result.id = std::to_string(row.cases.size());
+    result.expectation = source;
+    ++row.counts[static_cast<std::size_t>(Outcome::kPass)];
+  }
+  row.cases[2].within_bound = true;
+  EXPECT_THAT(row.Passes(), testing::ElementsAre(2, 1, 1, 0));
+  const std::string text = ToText(Of({row}));
+  EXPECT_THAT(text, HasSubstr("pass  fail  hand  3rd p.  text  ref.   time\n"));
+  EXPECT_THAT(text, HasSubstr("   4     0     2       1     1     0  0.0 s\n"));
+  EXPECT_THAT(text, HasSubstr("1 passes within the bound, not exactly"));
+  const std::string xml = ToJunit(Of({row}));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"passes_hand\" value=\"2\"/>"));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"expectation\" value=\"third_party\"/>"
+                             "<property name=\"within_bound\" value=\"true\"/>"));
+}
+
+TEST(ToText, HasColumnsForOutcomesThatOccur) {
+  BackendReport row;
+  row.counts[static_cast<std::size_t>(Outcome::kSelf)] = 3;
+  const std::string text = ToText(Of({row}));
+  EXPECT_THAT(text, HasSubstr("pass  fail  self  hand"));
+  EXPECT_THAT(text, Not(HasSubstr("crash")));
+}
+
+TEST(ToJunit, SkipsWhatWasComparedWithItself) {
+  BackendReport row;
+  row.cases.emplace_back().outcome = Outcome::kSelf;
+  row.counts[static_cast<std::size_t>(Outcome::kSelf)] = 1;
+  const std::string xml = ToJunit(Of({row}));
+  EXPECT_THAT(xml, HasSubstr("failures=\"0\" errors=\"0\" skipped=\"1\""));
+  EXPECT_THAT(xml, HasSubstr("<skipped message=\"compared with itself\"/>"));
 }
 
 TEST(Reports, AreDeterministic) {

@@ -235,7 +235,13 @@ struct SpecRunOptions {
   std::string path;  // a file or folder of the spec; empty: all of it
   std::string json;
   std::vector<std::string> features;  // of proposals, on
+  bool all = false;                   // the text's answers to the suite, by the backend `text`
+  bool write = false;
+  std::string part;   // "I/N"; empty: all of it
+  std::string suite;  // empty: that of this program
 };
+/// The answers of the backend `text` to the cases, compared with the suite's file of them.
+int SpecRunAll(const SpecRunOptions& options);
 int SpecRun(const SpecRunOptions& options);
 
 struct SpecCoverageOptions {

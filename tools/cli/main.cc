@@ -488,7 +488,18 @@ void AddSpecRun(CLI::App& spec, SpecRunOptions& options) {
   run->add_option("path", options.path,
                   "A Markdown or case file, or a folder of them (default: the whole spec)");
   run->add_option("--json", options.json, "Write the results to this file (-: stdout)");
-  AddFeature(run, options.features);
+  auto* features = AddFeature(run, options.features);
+  auto* all =
+      run->add_flag("--all", options.all,
+                    "Compute the suite's cases by the formulas (backend `text`), and compare "
+                    "with the answers that the suite keeps");
+  all->excludes(features)->excludes("path")->excludes("--json");
+  run->add_flag("--write", options.write, "Keep what --all computed")->needs(all);
+  run->add_option("--part", options.part,
+                  "I/N: of the answers that the suite has, compute only the I-th of N parts")
+      ->needs(all);
+  run->add_option("--suite", options.suite, "Folder of cases of --all (default: QTX's own)")
+      ->needs(all);
 }
 
 void AddSpecCoverage(CLI::App& spec, SpecCoverageOptions& options) {

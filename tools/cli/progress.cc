@@ -12,15 +12,9 @@
 namespace qtx::cli {
 namespace {
 
-using conformance::Outcome;
 using namespace std::chrono_literals;
 
 constexpr auto kRedraw = 100ms;
-
-bool Failed(Outcome outcome) {
-  return outcome != Outcome::kPass && outcome != Outcome::kUnsupported &&
-         outcome != Outcome::kExpectedFail;
-}
 
 std::size_t Columns() {
   winsize size{};
@@ -70,7 +64,7 @@ RunProgress::RunProgress(conformance::RunOptions& run) : line_([this] { return T
   run.progress = [this](const conformance::CaseResult& result) {
     const std::scoped_lock lock(mutex_);
     ++done_;
-    if (Failed(result.outcome)) ++failed_;
+    if (conformance::Fails(result.outcome)) ++failed_;
   };
 }
 

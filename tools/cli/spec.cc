@@ -244,6 +244,7 @@ void PrintTotals(const std::vector<Line>& lines) {
 }  // namespace
 
 int SpecRun(const SpecRunOptions& options) {
+  if (options.all) return SpecRunAll(options);
   const auto outputs = CheckOutputs({{"--json", options.json}}, {{"path", options.path}});
   if (!outputs.has_value()) return Fail(outputs.error());
   Runner runner(FeaturesOf(options.features));

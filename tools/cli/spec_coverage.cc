@@ -1,12 +1,18 @@
-// qtx spec coverage: clauses without cases, gaps between text and catalogue, dangling references.
+// qtx spec coverage: clauses without cases, gaps between text and catalogue, dangling references,
+// and how many sources say what each operator computes.
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "commands.h"
 #include "data_folders.h"
 #include "json.h"
+#include "model_cache.h"
 #include "print_names.h"
+#include "qtx/conformance/runner.h"
+#include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
 #include "qtx/format/print.h"
 #include "qtx/spec/coverage.h"
@@ -17,6 +23,56 @@ namespace {
 using spec::Clause;
 using spec::Dangling;
 using spec::TextCoverage;
+
+using conformance::ExpectationSource;
+using conformance::TextVerdict;
+
+// The expectations of an operator, a case counted once per arithmetic.
+struct OperatorAnswers {
+  std::int64_t hand = 0;
+  std::int64_t third_party = 0;
+  std::int64_t text = 0;       // confirmed by the text's own computation, whoever states them
+  std::int64_t reference = 0;  // stated by the reference alone
+
+  // That state or confirm an expectation, the reference not counted.
+  int sources() const { return int{hand > 0} + int{third_party > 0} + int{text > 0}; }
+};
+using AnswersByOperator = std::map<std::string, OperatorAnswers>;
+
+// Runs the suite on the reference.
+Result<AnswersByOperator> CountAnswers(const std::string& folder) {
+  ModelCache models;
+  QTX_ASSIGN_OR_RETURN(const auto suite, conformance::LoadSuite(folder, models.Loader()));
+  conformance::RunOptions run;
+  run.text_answers = &suite.text_answers;
+  const std::vector<conformance::BackendSource> sources = {conformance::ReferenceSource()};
+  const auto report = conformance::RunSuite(folder, suite.cases, sources, run);
+  AnswersByOperator operators;
+  for (const conformance::BackendReport& row : report.backends) {
+    for (const conformance::CaseResult& result : row.cases) {
+      OperatorAnswers& answers = operators[result.op];
+      answers.hand += int{result.expectation == ExpectationSource::kHand};
+      answers.third_party += int{result.expectation == ExpectationSource::kThirdParty};
+      answers.text += int{result.text == TextVerdict::kConfirmed};
+      answers.reference += int{result.expectation == ExpectationSource::kReference};
+    }
+  }
+  return operators;
+}
+
+// Those of fewest sources first.
+void PrintAnswers(const AnswersByOperator& operators) {
+  std::vector<AnswersByOperator::const_iterator> rows;
+  for (auto row = operators.begin(); row != operators.end(); ++row) rows.push_back(row);
+  std::ranges::stable_sort(rows, {}, [](const auto& row) { return row->second.sources(); });
+  format::Print("\n{:<28}{:>8}{:>8}{:>13}{:>8}{:>11}\n", "operator", "sources", "hand",
+                "third party", "text", "reference");
+  for (const auto& row : rows) {
+    const OperatorAnswers& answers = row->second;
+    format::Print("{:<28}{:>8}{:>8}{:>13}{:>8}{:>11}\n", row->first, answers.sources(),
+                  answers.hand, answers.third_party, answers.text, answers.reference);
+  }
+}
 
 void PrintDangling(const char* title, const std::vector<Dangling>& list) {
   format::Print("{}: {}\n", title, list.size());
@@ -47,7 +103,7 @@ void Print(const TextCoverage& text) {
   PrintDangling("dangling citations", text.citations);
 }
 
-std::string ToJson(const TextCoverage& text) {
+std::string ToJson(const TextCoverage& text, const AnswersByOperator& operators) {
   Json json("spec_coverage");
   const auto dangling = [&json](const Dangling& one) {
     json.BeginObject();
@@ -79,6 +135,16 @@ std::string ToJson(const TextCoverage& text) {
   json.BeginObject();
   for (const auto& [id, count] : text.formulas) json.Field(id, count);
   json.EndObject();
+  json.Array("operators", operators, [&json](const auto& row) {
+    json.BeginObject();
+    json.Field("op", row.first);
+    json.Field("sources", row.second.sources());
+    json.Field("hand", row.second.hand);
+    json.Field("third_party", row.second.third_party);
+    json.Field("text", row.second.text);
+    json.Field("reference", row.second.reference);
+    json.EndObject();
+  });
   json.EndObject();
   return json.Text();
 }
@@ -97,9 +163,14 @@ int SpecCoverage(const SpecCoverageOptions& options) {
   const std::string suite = options.suite.empty() ? SuiteFolder() : options.suite;
   const auto text = spec::MeasureText(folder, suite, SourceTree(folder));
   if (!text.has_value()) return Fail(text.error());
-  if (options.json != "-") Print(*text);
+  const auto operators = CountAnswers(suite);
+  if (!operators.has_value()) return Fail(operators.error());
+  if (options.json != "-") {
+    Print(*text);
+    PrintAnswers(*operators);
+  }
   if (!options.json.empty()) {
-    const auto written = format::WriteFileAtomically(options.json, ToJson(*text));
+    const auto written = format::WriteFileAtomically(options.json, ToJson(*text, *operators));
     if (!written.has_value()) return Fail(written.error());
   }
   return text->complete() ? kDone : kFailed;

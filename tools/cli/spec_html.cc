@@ -40,12 +40,14 @@ Result<Report> ReadMerged(const std::vector<std::string>& paths) {
 
 // Runs the suite as `qtx validate` without options.
 Result<Report> RunBackends(const std::string& folder, const std::vector<conformance::Case>& cases) {
+  QTX_ASSIGN_OR_RETURN(const auto text_answers, conformance::TextAnswers::Load(folder));
   std::vector<BackendSource> sources;
   for (const std::string& name : AvailableBackends()) {
     QTX_ASSIGN_OR_RETURN(BackendSource source, FindBackend(name));
     sources.push_back(std::move(source));
   }
   conformance::RunOptions run = OnAllCores();
+  run.text_answers = &text_answers;
   const RunProgress progress(run);
   return conformance::RunSuite(folder, cases, sources, run);
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "backends.h"
 #include "commands.h"
@@ -95,6 +96,7 @@ bool AnythingHolds(const Report& report, const std::vector<Case>& cases,
 
 struct Plan {
   std::string folder, suite_digest;
+  conformance::TextAnswers text_answers;
   std::vector<Case> cases;  // before sharding
   conformance::Shard shard;
   std::vector<BackendSource> sources;
@@ -104,13 +106,20 @@ struct Plan {
 Result<Plan> MakePlan(const ValidateOptions& options, const conformance::Shard& shard,
                       ModelCache& models) {
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
-  QTX_ASSIGN_OR_RETURN(const conformance::Suite suite,
-                       conformance::LoadSuite(folder, models.Loader()));
+  QTX_ASSIGN_OR_RETURN(conformance::Suite suite, conformance::LoadSuite(folder, models.Loader()));
   QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ChooseCases(options, suite));
   QTX_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> expected, ReadExpectations(options));
   QTX_ASSIGN_OR_RETURN(std::vector<BackendSource> sources, ChooseBackends(options, expected));
-  return Plan{folder, suite.digest,       std::move(cases),
-              shard,  std::move(sources), conformance::StaleExpectations(expected, suite.cases)};
+  // The text has answers under the current spec alone.
+  conformance::TextAnswers answers;
+  if (options.features.empty()) answers = std::move(suite.text_answers);
+  return Plan{folder,
+              suite.digest,
+              std::move(answers),
+              std::move(cases),
+              shard,
+              std::move(sources),
+              conformance::StaleExpectations(expected, suite.cases)};
 }
 
 Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Journal* journal) {
@@ -120,6 +129,7 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   run.features = FeaturesOf(options.features);
   run.journal = journal;
+  run.text_answers = &plan.text_answers;
   const RunProgress progress(run);
   const std::vector<Case> cases =
       conformance::Select(plan.cases, {.filters = {}, .level = "", .shard = plan.shard});
@@ -150,7 +160,8 @@ int Validate(const ValidateOptions& options) {
   if (!plan.has_value()) return Fail(plan.error());
   std::unique_ptr<conformance::Journal> journal;
   if (!options.resume.empty()) {
-    auto opened = conformance::Journal::Open(options.resume, ThisProvenance().commit);
+    auto opened = conformance::Journal::Open(options.resume, ThisProvenance().commit,
+                                             &plan->text_answers);
     if (!opened.has_value()) return Fail(opened.error());
     journal = *std::move(opened);
   }

@@ -43,7 +43,11 @@ const kinds = {
   protocol_error: {sign: '!', tone: 'warn', label: 'protocol error', broken: true},
   expected_fail: {sign: '▿', tone: 'mute', label: 'expected fail'},
   unexpected_pass: {sign: '±', tone: 'bad', label: 'unexpected pass'},
+  self: {sign: '=', tone: 'mute', label: 'self'},
+  bad_expectation: {sign: '✗', tone: 'bad', label: 'bad expectation'},
+  bad_golden: {sign: '✗', tone: 'bad', label: 'bad golden'},
 };
+const spaced = name => name.replaceAll('_', ' ');
 const outcomes = data.outcomes.map(name => ({name, ...kinds[name]}));
 const isProblem = outcome => outcome.tone === 'bad' || outcome.tone === 'warn';
 
@@ -52,8 +56,9 @@ const runs = data.rows.map(row => ({...row, key: [row.name, row.arithmetic].filt
 const cases = data.cases.map(([id, spec, why, where, op, level, tags]) => ({
   id, spec: text(spec), why: text(why), where: text(where).replace(`${data.suite}/`, ''), op: text(op) || 'other',
   level: text(level), tags: tags.map(text)}));
-const results = runs.flatMap(run => run.results.map(([index, outcome, time, diagnosis, detail]) => ({
-  run, index, it: cases[index], outcome: outcomes[outcome], time, diagnosis, detail: detail ?? {}})));
+const results = runs.flatMap(run => run.results.map(([index, outcome, time, expectation, diagnosis, detail]) => ({
+  run, index, it: cases[index], outcome: outcomes[outcome], time, expectation: spaced(text(expectation)), diagnosis,
+  detail: detail ?? {}})));
 results.forEach((result, number) => { result.number = number; });
 const keyOf = result => `${result.it.id}@${result.run.key}`;
 
@@ -168,8 +173,9 @@ function runRow(run, columns) {
       onclick: () => goTo({run: run.key})}, run.name), run.arithmetic ? ` ${run.arithmetic}` : ''),
     h('td', null, h('span', {class: `mark ${run.conforms ? 'good' : 'bad'}`},
                     `${run.conforms ? '✓' : '✗'} `, h('span', {class: 'word'}, verdict))),
-    run.error !== undefined ? h('td', {colspan: columns.length + 1, class: 'error'}, run.error)
-                            : [h('td', null, bar(run)), ...numbers],
+    run.error !== undefined ? h('td', {colspan: columns.length + data.expectations.length + 1, class: 'error'}, run.error)
+                            : [h('td', null, bar(run)), ...numbers, ...run.passes.map(
+                                n => h('td', {class: `n ${n ? '' : 'zero'}`}, count(n)))],
     h('td', {class: 'n zero'}, count(run.not_applicable)),
     h('td', {class: 'n'}, duration(Math.round(run.seconds * 1e6))),
     h('td', {class: 'faint'}, [run.version, run.device].filter(Boolean).join(', ')));
@@ -196,6 +202,8 @@ function showRuns() {
     h('th', {scope: 'col'}, 'verdict'),
     h('th', {scope: 'col'}, h('span', {class: 'hide'}, 'shares')),
     columns.map(outcome => h('th', {scope: 'col', class: 'n'}, outcome.label)),
+    data.expectations.map(name => h('th', {scope: 'col', class: 'n',
+      title: 'passes by the source of what is expected'}, spaced(name))),
     h('th', {scope: 'col', class: 'n', title: 'cases that do not hold for this arithmetic'},
       'n/a'),
     h('th', {scope: 'col', class: 'n'}, 'time'), h('th', {scope: 'col'}, 'version, device'));
@@ -238,8 +246,8 @@ function showFindings() {
 
 const cellKinds = {
   pass: {sign: '✓', says: 'all pass'},
-  some: {sign: '◐', says: 'pass, or unsupported'},
-  none: {sign: '○', says: 'none run: unsupported or expected to fail'},
+  some: {sign: '◐', says: 'pass, or unsupported, or compared with itself'},
+  none: {sign: '○', says: 'none judged: unsupported, expected to fail, or compared with itself'},
   fail: {sign: '✗', says: 'wrong answers'},
   broken: {sign: '!', says: 'no answer: crash, timeout or protocol error'},
 };
@@ -532,7 +540,7 @@ function facts(result) {
   const entries = [
     ['Why', it.why], ['Clause', it.spec], ['Where', it.where], ['Operator', it.op],
     ['Level', it.level], ['Tags', it.tags.length ? it.tags.map(tag => h('code', {class: 'tag'}, tag)) : ''],
-    ['Backend', run.label], ['Time', duration(result.time)],
+    ['Backend', run.label], ['Expectation from', result.expectation], ['Time', duration(result.time)],
     ['Equals', equals.map(name => h('code', {class: 'tag'}, name))],
   ];
   return h('dl', null, entries.filter(([, value]) => value.length)

@@ -15,8 +15,9 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 import chromium
 
 FOLDER = tempfile.TemporaryDirectory(prefix="qtx-report-")
-OUTCOMES = ["pass", "fail", "unsupported", "crash", "timeout", "protocol_error", "expected_fail", "unexpected_pass"]
-PROBLEMS = {"fail", "crash", "timeout", "protocol_error", "unexpected_pass"}
+OUTCOMES = ["pass", "fail", "unsupported", "crash", "timeout", "protocol_error", "expected_fail", "unexpected_pass",
+            "self", "bad_expectation", "bad_golden"]
+PROBLEMS = {"fail", "crash", "timeout", "protocol_error", "unexpected_pass", "bad_expectation", "bad_golden"}
 
 
 def path(name):
@@ -99,6 +100,9 @@ class Head(Browser):
                         self.assertEqual(cells[columns.index(label)].replace("\u2009", ""), str(count), (name, outcome))
                     else:
                         self.assertEqual(count, 0)
+                for source, count in backend["passes"].items():
+                    shown = cells[columns.index(source.replace("_", " "))]
+                    self.assertEqual(shown.replace("\u2009", ""), str(count), (name, source))
 
     def test_says_what_made_each_run(self):
         self.open("known")
@@ -136,9 +140,10 @@ class Matrix(Browser):
         self.assertEqual(set(cells), set(expected))
         for key, outcomes in expected.items():
             wrong = sum(outcome in PROBLEMS for outcome in outcomes)
+            passed = outcomes.count("pass")
             sign, shown = cells[key].split()
-            self.assertEqual(sign, "✗" if wrong else "✓", key)
-            self.assertEqual(int(shown), wrong or outcomes.count("pass"), key)
+            self.assertEqual(sign, "✗" if wrong else "✓" if passed == len(outcomes) else "◐" if passed else "○", key)
+            self.assertEqual(int(shown), wrong or passed or len(outcomes), key)
         self.assertGreater(sum(label.startswith("✗") for label in cells.values()), 0)
 
     def test_signs_say_what_colours_say(self):
@@ -242,6 +247,11 @@ class Detail(Browser):
                          ["[0, 0, 0, ·]", "[0, 0, 1, ·]", "[0, 1, 0, ·]", "[0, 1, 1, ·]"])
         caption = self.one(".open [data-role=expected] figcaption")
         self.assertEqual(caption, "expected INT8Q [1, 2, 2, 3] · scale 0.5 · offset 3")
+
+    def test_says_where_the_expectation_came_from(self):
+        self.case("conv/even")
+        facts = dict(zip(self.all(".open dt"), self.all(".open dd")))
+        self.assertEqual(facts["Expectation from"], "third party, within the bound")
 
     def test_bins_far_distances_by_powers_of_two(self):
         self.case("conv/ties[n=1]")

@@ -119,6 +119,8 @@ Report Known() {
               Result("relu/none", "Relu", Outcome::kUnsupported, "Relu: not here"),
               Result("abs/known", "Abs", Outcome::kExpectedFail, "expected: issue 7"),
               Result("abs/fixed", "Abs", Outcome::kUnexpectedPass, "passes, but is listed")});
+  bad.cases[4].expectation = ExpectationSource::kThirdParty;
+  bad.cases[4].within_bound = true;
   bad.findings = {
       {{"Conv", "Softmax"}, "exact + half_away", "rounds half away from zero: `half_away`", 2, 2},
       {{"Add"}, "", "no named arithmetic and no known fault gives these answers", 1, 0}};

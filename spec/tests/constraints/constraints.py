@@ -54,7 +54,7 @@ def faults_of(answers, kind, may_decline):
         first = identity.count("/") == 1  # the constraint's first model
         if outcome == "unsupported" and (kind == "kept" and may_decline or kind == "broken" and not first):
             continue
-        if outcome != "pass" or diagnosis:
+        if outcome not in ("pass", "self") or diagnosis:
             yield f"{identity}: {outcome}: {diagnosis}"
 
 

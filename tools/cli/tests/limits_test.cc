@@ -132,6 +132,17 @@ TEST_F(Limits, AreThoseOfTheReadme) {
          });
        },
        "deeper than 16 levels"},
+      {"the text's answers (`text_answers.txt`)", "2^24 bytes",
+       [&] {
+         return Suite([&](const auto& name) {
+           Write(
+               name,
+               "{id: a, spec: identity.S1, why: w, op: {type: Identity}, inputs: {x: {type: int8, "
+               "data: [1]}}, expect: {y: {type: int8}}}");
+           Sparse("suite/text_answers.txt", (kOne << 24) + 1);
+         });
+       },
+       "at most 16777216 bytes"},
       {"JSON report (`qtx report merge`)", "2^28 bytes",
        [&] { return "report merge " + Sparse("r.json", (kOne << 28) + 1); },
        "at most 268435456 bytes"},

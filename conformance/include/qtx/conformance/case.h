@@ -50,6 +50,9 @@ struct Generator {
   std::int64_t axis = -1;  // along which the pairs of kSaturatingPairs lie; negative from the end
 };
 
+/// The tag of a case whose literal data another project published.
+inline constexpr std::string_view kPublishedTag = "published";
+
 /// One typed value of a case. At most one of `data`, `generator` and `file` is set.
 struct CaseValue {
   std::string name;
@@ -118,8 +121,8 @@ struct Case {
   std::optional<Expectation> before;
   std::optional<std::int64_t> ulp;  // tolerance of float outputs; nullopt is exact
   std::optional<Closeness> close;   // tolerance instead of `ulp`, for third-party data only
-  // The data come from an arithmetic that rounds intermediate results: in `exact`, the exact result
-  // passes too if the data are one rounding away from it.
+  // The data come from an arithmetic that rounds intermediate results: they must be within a bound
+  // of the exact result, and in `exact` that one passes too.
   bool or_exact = false;
 
   std::string folder;         // the suite's, where `model` and `file` are looked up

@@ -20,16 +20,18 @@ namespace qtx::conformance {
 class Journal {
  public:
   /// Opens or creates `path` for results of the program built from `commit`, as Provenance has it.
-  /// An incomplete last line is dropped.
+  /// An incomplete last line is dropped. `text_answers`, which may be null, are those of the run;
+  /// the journal keeps the pointer.
   /// Errors: kIo, also when another run has it open; kTooLarge; kInvalid at "path:line" for a file
   /// that is not a journal, and for results of another commit.
-  static Result<std::unique_ptr<Journal>> Open(const std::string& path, const std::string& commit);
+  static Result<std::unique_ptr<Journal>> Open(const std::string& path, const std::string& commit,
+                                               const TextAnswers* text_answers = nullptr);
 
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
   /// The recorded result of a case; nullopt if the backend's description, or the case's contents,
-  /// files (with external data) or tolerance have changed.
+  /// files (with external data), tolerance or the text's answer have changed.
   std::optional<CaseResult> Find(const BackendReport& row, const Case& c) const;
   /// Records `result`, before a list of expected failures is applied to it.
   void Append(const BackendReport& row, const Case& c, const CaseResult& result);
@@ -37,17 +39,20 @@ class Journal {
   std::optional<Error> error() const;
 
  private:
-  Journal(std::string path, std::string commit, format::FileLock lock, format::Descriptor file)
+  Journal(std::string path, std::string commit, format::FileLock lock, format::Descriptor file,
+          const TextAnswers* text_answers)
       : path_(std::move(path)),
         commit_(std::move(commit)),
         lock_(std::move(lock)),
-        file_(std::move(file)) {}
+        file_(std::move(file)),
+        text_answers_(text_answers) {}
   Result<void> Read();
   Result<bool> ReadMore(std::string& text) const;
 
   std::string path_, commit_;
   format::FileLock lock_;
   format::Descriptor file_;
+  const TextAnswers* text_answers_;
   mutable std::mutex mutex_;
   std::map<std::string, CaseResult> results_;  // by key
   std::optional<Error> error_;

@@ -14,8 +14,9 @@
 
 namespace qtx::conformance {
 
-/// A table with one row per backend and arithmetic, then the cases that need attention, at most
-/// `max_listed` per row. At most 120 columns if names allow.
+/// A table with one row per backend and arithmetic: outcomes (those that occur), passes by source
+/// of the expectation; then the cases that need attention, at most `max_listed` per row. At most
+/// 120 columns if names and outcomes allow.
 format::Printable ToText(const Report& report, std::size_t max_listed = 20);
 
 /// The whole report, readable by ParseReport, except evidence of more than 65536 elements: a
@@ -39,8 +40,9 @@ inline constexpr std::int64_t kMaxReportBytes = std::int64_t{1} << 28;
 Result<Report> MergeReports(std::vector<Report> parts);
 
 /// One <testsuite> per backend and arithmetic; a <testcase> has the class "backend.arithmetic.op"
-/// and the case's id as its name. fail and unexpected_pass are <failure>; crash, timeout and
-/// protocol_error <error>; unsupported and expected_fail <skipped>. Texts are bounded in length.
+/// and the case's id as its name. fail, unexpected_pass, bad_expectation and bad_golden are
+/// <failure>; crash, timeout and protocol_error <error>; unsupported, expected_fail and self
+/// <skipped>. Texts are bounded in length.
 std::string ToJunit(const Report& report);
 
 /// A self-contained page that works offline: verdicts, findings, a matrix of operators by backends,

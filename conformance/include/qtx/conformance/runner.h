@@ -16,6 +16,7 @@
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/conformance/provenance.h"
+#include "qtx/conformance/text_answers.h"
 #include "qtx/format/feature.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -25,15 +26,31 @@ namespace qtx::conformance {
 enum class Outcome {
   kPass,
   kFail,
-  kUnsupported,    // the backend said so, with a reason
-  kCrash,          // its process ended, or it threw
-  kTimeout,        // no answer within ProcessOptions::timeout
-  kProtocolError,  // an answer that is not the protocol
-  kExpectedFail,   // failed in one of the ways above, and listed as expected
-  kUnexpectedPass  // listed as expected to fail, but passes
+  kUnsupported,     // the backend said so, with a reason
+  kCrash,           // its process ended, or it threw
+  kTimeout,         // no answer within ProcessOptions::timeout
+  kProtocolError,   // an answer that is not the protocol
+  kExpectedFail,    // failed in one of the ways above, and listed as expected
+  kUnexpectedPass,  // listed as expected to fail, but passes
+  kSelf,            // the reference's answer, compared with itself: neither pass nor failure
+  kBadExpectation,  // the text's own computation contradicts what the case expects
+  kBadGolden        // third-party data are further from `exact` than their bound allows
 };
-inline constexpr std::size_t kOutcomes = 8;
+inline constexpr std::size_t kOutcomes = 11;
 std::string_view Name(Outcome outcome);  // "protocol_error", the key in the JSON report
+/// True if a row with such an outcome does not conform.
+bool Fails(Outcome outcome);
+
+/// Where the expected result of a case comes from. A case with several outputs has the weakest
+/// (last) source of them.
+enum class ExpectationSource {
+  kHand,        // literal data of the case, or the clause by which it must be refused
+  kThirdParty,  // files and vectors that others made
+  kText,        // the reference, confirmed by the text's own computation
+  kReference    // the reference alone
+};
+inline constexpr std::size_t kExpectationSources = 4;
+std::string_view Name(ExpectationSource source);  // "third_party", the key in the JSON report
 
 /// One line of an expected-failures file: `glob  # reason`. The glob is matched with the case's id,
 /// and with "id @arithmetic".
@@ -127,6 +144,9 @@ struct CaseResult {
   std::string level;
   std::vector<std::string> tags;
   Outcome outcome = Outcome::kPass;
+  ExpectationSource expectation = ExpectationSource::kReference;
+  TextVerdict text = TextVerdict::kAbsent;  // of the text's own computation, on the expectation
+  bool within_bound = false;  // a pass that only the tolerance or bound of the case allows
   /// One or more sentences, a reason, or an error; for a pass, empty or kClauseNotNamed.
   std::string diagnosis;
   std::vector<std::string> explained_by;  // candidates that reproduce it: "float32", "half_away"
@@ -153,6 +173,8 @@ struct BackendReport {
   std::optional<Error> error;  // Describe failed, or the system starts no process; then no cases
 
   std::int64_t count(Outcome outcome) const { return counts[static_cast<std::size_t>(outcome)]; }
+  /// Passes by ExpectationSource.
+  std::array<std::int64_t, kExpectationSources> Passes() const;
 };
 
 struct Report {
@@ -181,8 +203,9 @@ struct RunOptions {
   std::function<void(const std::string&)> started;  // called with a case's id
   std::function<void(const CaseResult&)> progress;  // called with its result
   format::Features features =
-      format::Features::Current();  // features of the spec that cases are held to
-  Journal* journal = nullptr;       // recorded results are reused, new ones are added
+      format::Features::Current();            // features of the spec that cases are held to
+  Journal* journal = nullptr;                 // recorded results are reused, new ones are added
+  const TextAnswers* text_answers = nullptr;  // what expectations are held to; may be null
 };
 
 /// Runs every case in every arithmetic that it and the backend share, backend after backend. The
@@ -191,7 +214,7 @@ struct RunOptions {
 Report RunSuite(const std::string& suite, std::span<const Case> cases,
                 std::span<const BackendSource> backends, const RunOptions& options);
 
-/// True when there is no fail, crash, timeout, protocol error, unexpected pass or error.
+/// True when there is no outcome that Fails, and no error.
 bool Conforms(const BackendReport& row);
 /// True when every backend conforms, and with strict_expectations no expectation is stale.
 bool Conforms(const Report& report);

@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "qtx/conformance/case.h"
+#include "qtx/conformance/text_answers.h"
 #include "qtx/format/result.h"
 
 namespace qtx::conformance {
 
 struct Suite {
   std::string folder;
-  std::vector<Case> cases;  // by path of the file, then in the file's order
-  std::string digest;       // of the case files; of the ids alone for third-party data
+  std::vector<Case> cases;   // by path of the file, then in the file's order
+  std::string digest;        // of the case files; of the ids alone for third-party data
+  TextAnswers text_answers;  // of the folder's file; none for third-party data
 };
 
 inline constexpr std::int64_t kMaxCases = 1'000'000;  // of one suite
@@ -23,8 +25,9 @@ inline constexpr std::int64_t kMaxCases = 1'000'000;  // of one suite
 /// Every *.yaml below `folder`, recursively; symbolic links to folders are not followed. A folder
 /// without any is read as third-party data: ONNX test data (LoadTestData), and TFLite models with
 /// golden outputs if `load` is given. The cases load their models with `load`.
-/// Errors: those of ParseCases; kUnreadable; kInvalid for a repeated id and for a suite without
-/// cases; kTooLarge for more than kMaxCases, or a golden file of more than kMaxExpansion inputs.
+/// Errors: those of ParseCases and TextAnswers::Load; kUnreadable; kInvalid for a repeated id and
+/// for a suite without cases; kTooLarge for more than kMaxCases, or a golden file of more than
+/// kMaxExpansion inputs.
 Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load = {});
 
 /// ONNX test data: one case for each folder test_data_set_N that lies beside a model.onnx, in

@@ -35,6 +35,7 @@ Look LookOf(Outcome outcome) {
     case Outcome::kPass:
       return {"✓", "good"};
     case Outcome::kUnsupported:
+    case Outcome::kSelf:
       return {"–", "mute"};
     case Outcome::kExpectedFail:
       return {"✗", "warn"};

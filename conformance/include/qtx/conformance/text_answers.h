@@ -1,0 +1,67 @@
+// Digests of what the text's own computation (the formulas of the spec, evaluated) gives for the
+// cases of a suite: a second source for expectations, kept in a file beside the cases.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "qtx/format/result.h"
+
+namespace qtx::conformance {
+
+/// The file in a suite's folder.
+inline constexpr std::string_view kTextAnswersFile = "text_answers.txt";
+inline constexpr std::int64_t kMaxTextAnswersBytes = std::int64_t{1} << 24;
+
+/// What the text's answer says of an expectation.
+enum class TextVerdict {
+  kAbsent,       // no answer: the text does not compute this case, or nobody has run it
+  kStale,        // an answer to another model or other inputs
+  kConfirmed,    // the same answer
+  kContradicted  // another answer
+};
+inline constexpr std::size_t kTextVerdicts = 4;
+std::string_view Name(TextVerdict verdict);  // "confirmed", the value in the JSON report
+
+/// Answers by case and arithmetic. The file has for each case a line `QUESTION ID`, QUESTION being
+/// the digest of model and inputs, and below it indented lines `ANSWER ARITHMETIC...`, ANSWER being
+/// the digest of the outputs, or the clause by which the text refuses the case. Lines are sorted;
+/// those that begin with # are comments.
+class TextAnswers {
+ public:
+  /// Errors: kInvalid at "where:line" for a line of another form, and for a repeated id.
+  static Result<TextAnswers> Parse(std::string_view text, const std::string& where);
+  /// The file in `folder`; without one, no answers.  Errors: those of ReadFile and Parse.
+  static Result<TextAnswers> Load(const std::string& folder);
+  /// The inverse of Parse.
+  std::string Text() const;
+
+  /// The answer with its question in one text; empty if there is none.
+  std::string Find(const std::string& id, const std::string& arithmetic) const;
+  /// kConfirmed if the answer to `question` is one of `answers`.
+  TextVerdict Compare(const std::string& id, const std::string& arithmetic,
+                      std::string_view question, std::span<const std::string> answers) const;
+  /// Another question than before drops the case's answers to the former.
+  void Put(const std::string& id, const std::string& arithmetic, std::string_view question,
+           std::string_view answer);
+  void Remove(const std::string& id, const std::string& arithmetic);
+  /// Number of cases times arithmetics.
+  std::int64_t size() const;
+  bool operator==(const TextAnswers&) const = default;
+
+ private:
+  struct Entry {
+    std::string question;
+    std::map<std::string, std::string> answers;  // by arithmetic
+    bool operator==(const Entry&) const = default;
+  };
+  // Return what was expected instead of `line`; null if it parses.
+  const char* ParseCase(std::string_view line, Entry*& entry);
+  static const char* ParseAnswer(std::string_view line, Entry* entry);
+  std::map<std::string, Entry> entries_;  // by the case's id
+};
+
+}  // namespace qtx::conformance

@@ -1,0 +1,150 @@
+#include "qtx/conformance/text_answers.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "files.h"
+#include "qtx/format/file.h"
+
+namespace qtx::conformance {
+namespace {
+
+constexpr std::string_view kHead =
+    "# What the text's own computation gives for each case; written by qtx spec run --all "
+    "--write.\n"
+    "# A case: digest of its model and inputs, id. Below: digest of its outputs or the clause of "
+    "its "
+    "refusal, arithmetics.\n";
+constexpr std::string_view kIndent = "  ";
+
+// The text up to the next blank, which is removed with it.
+std::string_view TakeWord(std::string_view& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return word;
+}
+
+bool IsDigest(std::string_view text) {
+  return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string_view Name(TextVerdict verdict) {
+  constexpr std::array<std::string_view, kTextVerdicts> kNames = {"absent", "stale", "confirmed",
+                                                                  "contradicted"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+Result<TextAnswers> TextAnswers::Parse(std::string_view text, const std::string& where) {
+  TextAnswers all;
+  Entry* entry = nullptr;
+  for (std::int64_t number = 1; !text.empty(); ++number) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.empty() || line.front() == '#') continue;
+    const char* const expected =
+        line.starts_with(kIndent) ? ParseAnswer(line, entry) : all.ParseCase(line, entry);
+    if (expected != nullptr) {
+      return Error{ErrorCode::kInvalid, where + ":" + std::to_string(number),
+                   std::string("expected ").append(expected)};
+    }
+  }
+  return all;
+}
+
+const char* TextAnswers::ParseCase(std::string_view line, Entry*& entry) {
+  const std::string_view question = TakeWord(line);
+  if (!IsDigest(question) || line.empty()) return "a digest and a case's id";
+  const auto [place, added] = entries_.try_emplace(std::string(line));
+  if (!added) return "each case once";
+  entry = &place->second;
+  entry->question = question;
+  return nullptr;
+}
+
+const char* TextAnswers::ParseAnswer(std::string_view line, Entry* entry) {
+  line.remove_prefix(kIndent.size());
+  const std::string answer(TakeWord(line));
+  if (entry == nullptr || answer.empty() || line.empty())
+    return "an answer and its arithmetics, below a case";
+  while (!line.empty()) {
+    if (!entry->answers.emplace(TakeWord(line), answer).second) return "each arithmetic once";
+  }
+  return nullptr;
+}
+
+Result<TextAnswers> TextAnswers::Load(const std::string& folder) {
+  const std::string path = Join(folder, kTextAnswersFile);
+  std::error_code status;
+  if (!std::filesystem::exists(path, status)) return TextAnswers();
+  QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(path, kMaxTextAnswersBytes));
+  return Parse(text, path);
+}
+
+std::string TextAnswers::Text() const {
+  std::string text(kHead);
+  for (const auto& [id, entry] : entries_) {
+    text.append(entry.question).append(" ").append(id).append("\n");
+    // Arithmetics that agree share a line, in the place of the first.
+    std::vector<std::pair<std::string_view, std::string>> lines;
+    for (const auto& [arithmetic, answer] : entry.answers) {
+      const auto same =
+          std::ranges::find(lines, answer, [](const auto& line) { return line.first; });
+      if (same == lines.end()) {
+        lines.emplace_back(answer, arithmetic);
+      } else {
+        same->second.append(" ").append(arithmetic);
+      }
+    }
+    for (const auto& [answer, arithmetics] : lines)
+      text.append(kIndent).append(answer).append(" ").append(arithmetics).append("\n");
+  }
+  return text;
+}
+
+std::string TextAnswers::Find(const std::string& id, const std::string& arithmetic) const {
+  const auto entry = entries_.find(id);
+  if (entry == entries_.end()) return "";
+  const auto answer = entry->second.answers.find(arithmetic);
+  if (answer == entry->second.answers.end()) return "";
+  return entry->second.question + " " + answer->second;
+}
+
+TextVerdict TextAnswers::Compare(const std::string& id, const std::string& arithmetic,
+                                 std::string_view question,
+                                 std::span<const std::string> answers) const {
+  const std::string found = Find(id, arithmetic);
+  if (found.empty()) return TextVerdict::kAbsent;
+  std::string_view answer = found;
+  if (TakeWord(answer) != question) return TextVerdict::kStale;
+  return std::ranges::find(answers, answer) == answers.end() ? TextVerdict::kContradicted
+                                                             : TextVerdict::kConfirmed;
+}
+
+void TextAnswers::Put(const std::string& id, const std::string& arithmetic,
+                      std::string_view question, std::string_view answer) {
+  Entry& entry = entries_[id];
+  if (entry.question != question) entry = {std::string(question), {}};
+  entry.answers.insert_or_assign(arithmetic, std::string(answer));
+}
+
+void TextAnswers::Remove(const std::string& id, const std::string& arithmetic) {
+  const auto entry = entries_.find(id);
+  if (entry == entries_.end()) return;
+  entry->second.answers.erase(arithmetic);
+  if (entry->second.answers.empty()) entries_.erase(entry);
+}
+
+std::int64_t TextAnswers::size() const {
+  std::int64_t count = 0;
+  for (const auto& [id, entry] : entries_) count += std::ssize(entry.answers);
+  return count;
+}
+
+}  // namespace qtx::conformance
