@@ -16,12 +16,12 @@ constexpr std::array<std::string_view, 3> kReadings = {"operand", "operation", "
 
 // "p" of "p...".
 std::string BareName(const std::string& name) {
-  return name.ends_with(kRest) ? name.substr(0, name.size() - 3) : name;
+  return name.ends_with(kListMark) ? name.substr(0, name.size() - 3) : name;
 }
 
 std::vector<bool> RestOf(std::span<const std::string> names) {
   std::vector<bool> rest;
-  for (const std::string& name : names) rest.push_back(name.ends_with(kRest));
+  for (const std::string& name : names) rest.push_back(name.ends_with(kListMark));
   return rest;
 }
 
@@ -170,7 +170,7 @@ Result<void> Compiler::Lines(const Formula& formula, bool outputs) {
       program_.shapes[*output] = routine;
       continue;
     }
-    if (FindFunction(statement.name) != nullptr) {
+    if (statement.kind == Line::kFunction && FindFunction(statement.name) != nullptr) {
       return Refuse(statement.place, "'" + statement.name + "' is defined already");
     }
     QTX_ASSIGN_OR_RETURN(const int routine, Define(statement, statement.name));

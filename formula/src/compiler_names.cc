@@ -313,7 +313,8 @@ Result<Code> Compiler::Call(const Node& node) {
     }
     return code;
   }
-  for (const Unit* unit : {static_cast<const Unit*>(unit_), &base_}) {
+  const Unit* const units[] = {unit_, &base_};
+  for (const Unit* unit : units) {
     const auto known = unit->meaningless.find(node.text);
     if (known == unit->meaningless.end()) continue;
     Code code = Make(Op::kError);
@@ -400,7 +401,7 @@ Result<Code> Compiler::Range(const Node& node) {
   }
   for (std::size_t i = 0; i < indices; ++i) {
     QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), Any(node.children[i]));
-    const bool rest = node.names[i].ends_with(kRest);
+    const bool rest = node.names[i].ends_with(kListMark);
     code.rest.push_back(rest);
     locals_.push_back(node.names[i].substr(0, node.names[i].size() - (rest ? 3 : 0)));
   }

@@ -13,8 +13,6 @@ using Op = Code::Op;
 
 constexpr std::size_t kMostRemembered = std::size_t{1} << 20;
 
-std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 bool IsTooLong(const Number& value) {
   const auto* rational = AsRational(value);
   if (rational == nullptr) return false;
@@ -30,10 +28,6 @@ bool IsExact(const Value& value) {
   return number == nullptr || !std::holds_alternative<Interval>(*number);
 }
 
-Value ListOf(const format::Dims& dims) {
-  return Value(std::vector<Value>(dims.begin(), dims.end()));
-}
-
 }  // namespace
 
 std::size_t Evaluator::KeyHash::operator()(const std::vector<std::int64_t>& key) const {
@@ -47,10 +41,10 @@ std::size_t Evaluator::KeyHash::operator()(const std::vector<std::int64_t>& key)
 Evaluator::Evaluator(const Program& program, const Scope& scope)
     : program_(program),
       scope_(scope),
-      caches_(At(program.caches)),
+      caches_(Slot(program.caches)),
       memories_(program.routines.size()),
       read_(scope.operands().size()),
-      coordinates_(At(program.coordinates)) {}
+      coordinates_(Slot(program.coordinates)) {}
 
 Error Evaluator::Refuse(const Code& code, std::string message) const {
   return Error{ErrorCode::kInvalid, PlaceIn(*code.where, code.place), std::move(message)};
@@ -84,13 +78,13 @@ Result<Value> Evaluator::Element(std::size_t output, int k, std::int64_t element
   output_ = scope_.outputs()[output].first + k;
   at_ = CoordinatesOf(element, OperandAt(output_).dims());
   SetCoordinates(result, k);
-  const Code& body = program_.routines[At(result.routine)].body;
+  const Code& body = program_.routines[Slot(result.routine)].body;
   return Decided(*body.where, [&] { return InType(result); });
 }
 
 Result<bool> Evaluator::Condition(int routine) {
   output_ = -1;
-  const Code& body = program_.routines[At(routine)].body;
+  const Code& body = program_.routines[Slot(routine)].body;
   return Decided(*body.where, [&] { return Truth(body); });
 }
 
@@ -99,9 +93,9 @@ Result<format::Dims> Evaluator::Shape(std::size_t output, int k) {
   std::ranges::fill(coordinates_, std::nullopt);
   const auto& result = program_.results[output];
   if (scope_.outputs()[output].variadic && result && !result->coordinates.empty()) {
-    coordinates_[At(result->coordinates[0])] = Value(std::int64_t{k});
+    coordinates_[Slot(result->coordinates[0])] = Value(std::int64_t{k});
   }
-  const Code& body = program_.routines[At(*program_.shapes[output])].body;
+  const Code& body = program_.routines[Slot(*program_.shapes[output])].body;
   return Decided(*body.where, [&]() -> Result<format::Dims> {
     QTX_ASSIGN_OR_RETURN(const Value sizes, Eval(body));
     const auto* list = sizes.list();
@@ -128,7 +122,7 @@ void Evaluator::SetCoordinates(const Program::Result& result, int k) {
   std::size_t next = 0;
   const std::size_t names = result.coordinates.size();
   for (std::size_t i = 0; i < names; ++i) {
-    Value& value = coordinates_[At(result.coordinates[i])].emplace();
+    Value& value = coordinates_[Slot(result.coordinates[i])].emplace();
     if (result.rest[i]) {
       const std::size_t end = at.size() < names - i - 1 ? next : at.size() - (names - i - 1);
       const auto first = at.begin() + static_cast<std::ptrdiff_t>(std::min(next, at.size()));
@@ -138,13 +132,13 @@ void Evaluator::SetCoordinates(const Program::Result& result, int k) {
     } else if (next < at.size()) {
       value = Value(at[next++]);
     } else {
-      coordinates_[At(result.coordinates[i])].reset();
+      coordinates_[Slot(result.coordinates[i])].reset();
     }
   }
 }
 
 Result<Value> Evaluator::InType(const Program::Result& result) {
-  const Code& body = program_.routines[At(result.routine)].body;
+  const Code& body = program_.routines[Slot(result.routine)].body;
   Code call;
   call.op = Op::kRoutine;
   call.index = result.routine;
@@ -172,12 +166,12 @@ Evaluator::Cache Evaluator::Keep(const Value& value) const {
 
 Result<Value> Evaluator::Eval(const Code& code) {
   if (code.op == Op::kConstant) return code.constant;
-  if (code.op == Op::kLocal) return locals_[base_ + At(code.index)];
+  if (code.op == Op::kLocal) return locals_[base_ + Slot(code.index)];
   QTX_RETURN_IF_ERROR(Step(code));
   if (code.cache < 0) return Fresh(code);
-  if (const Cache& cache = caches_[At(code.cache)]; Holds(cache)) return *cache.value;
+  if (const Cache& cache = caches_[Slot(code.cache)]; Holds(cache)) return *cache.value;
   QTX_ASSIGN_OR_RETURN(Value value, Fresh(code));
-  if (!precision_.undecided) caches_[At(code.cache)] = Keep(value);
+  if (!precision_.undecided) caches_[Slot(code.cache)] = Keep(value);
   return value;
 }
 
@@ -186,7 +180,7 @@ Result<Value> Evaluator::Fresh(const Code& code) {
     case Op::kError:
       return *code.error;
     case Op::kCoordinate:
-      if (const auto& value = coordinates_[At(code.index)]) return *value;
+      if (const auto& value = coordinates_[Slot(code.index)]) return *value;
       return Refuse(code, "found an index of another output");
     case Op::kRoutine:
       return Routine(code);
@@ -278,8 +272,8 @@ Result<Value> Evaluator::Routine(const Code& code) {
   if (!code.children.empty()) {
     QTX_ASSIGN_OR_RETURN(arguments, Items(code, 0));
   }
-  const formula::Routine& routine = program_.routines[At(code.index)];
-  const auto parameters = At(routine.parameters);
+  const formula::Routine& routine = program_.routines[Slot(code.index)];
+  const auto parameters = Slot(routine.parameters);
   if (!routine.rest.empty() && routine.rest.back()) {
     if (arguments.size() + 1 < parameters) return Refuse(code, "found too few arguments");
     const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(parameters - 1);
@@ -295,14 +289,14 @@ Result<Value> Evaluator::Routine(const Code& code) {
 }
 
 Result<Value> Evaluator::CallRoutine(const Code& code, int index, std::vector<Value> arguments) {
-  const formula::Routine& routine = program_.routines[At(index)];
+  const formula::Routine& routine = program_.routines[Slot(index)];
   const bool is_value = routine.parameters == 0;
-  if (is_value && values_[At(index)]) return *values_[At(index)];
+  if (is_value && values_[Slot(index)]) return *values_[Slot(index)];
   std::vector<std::int64_t> key;
   const bool remembers = !is_value && !routine.body.varies && MakeKey(arguments, key);
   if (remembers) {
-    const auto found = memories_[At(index)].find(key);
-    if (found != memories_[At(index)].end() && Holds(found->second)) return *found->second.value;
+    const auto found = memories_[Slot(index)].find(key);
+    if (found != memories_[Slot(index)].end() && Holds(found->second)) return *found->second.value;
   }
   for (Value& argument : arguments) {
     if (auto* tensors = std::get_if<Tensors>(&argument.data)) tensors->broadcasts = false;
@@ -317,10 +311,10 @@ Result<Value> Evaluator::CallRoutine(const Code& code, int index, std::vector<Va
   locals_.resize(top);
   --depth_;
   if (!value || precision_.undecided) return value;
-  if (is_value) values_[At(index)] = *value;
+  if (is_value) values_[Slot(index)] = *value;
   if (remembers && remembered_ < kMostRemembered) {
     remembered_ += 1;
-    memories_[At(index)].insert_or_assign(std::move(key), Keep(*value));
+    memories_[Slot(index)].insert_or_assign(std::move(key), Keep(*value));
   }
   return value;
 }

@@ -13,6 +13,8 @@
 
 namespace qtx::formula {
 
+inline std::size_t Slot(std::int64_t i) { return static_cast<std::size_t>(i); }
+
 class Evaluator {
  public:
   /// REQUIRES: both arguments outlive the evaluator.

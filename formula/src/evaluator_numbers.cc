@@ -11,8 +11,6 @@ namespace {
 
 using Op = Code::Op;
 
-std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // a modulo b takes the sign of b.
 std::optional<Number> Modulo(const Number& a, const Number& b, Precision& precision) {
   const auto quotient = Divide(a, b, precision);
@@ -227,7 +225,7 @@ Result<Value> Evaluator::Choose(const Code& code) {
   }
   QTX_ASSIGN_OR_RETURN(const Value number, Eval(code.children[0]));
   QTX_ASSIGN_OR_RETURN(const long which, Integer(code.children[0], number));
-  if (which >= 0 && which + 1 < std::ssize(code.children)) return Eval(code.children[At(which + 1)]);
+  if (which >= 0 && which + 1 < std::ssize(code.children)) return Eval(code.children[Slot(which + 1)]);
   return Refuse(code, "found choice " + std::to_string(which) + " of " +
                           std::to_string(code.children.size() - 1));
 }

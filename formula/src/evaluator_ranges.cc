@@ -10,8 +10,6 @@ namespace {
 
 using Op = Code::Op;
 
-std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 constexpr std::size_t kMostOfList = std::size_t{1} << 20;
 
 }  // namespace

@@ -11,12 +11,6 @@ namespace {
 
 using format::ElementType;
 
-std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-Value ListOf(const format::Dims& dims) {
-  return Value(std::vector<Value>(dims.begin(), dims.end()));
-}
-
 bool IsRealOperand(ElementType type) { return format::kRealTypes.Has(type); }
 
 bool StoresNegatives(ElementType type) {
@@ -51,9 +45,9 @@ Result<std::int64_t> Evaluator::BroadcastElement(const Code& code, const Operand
 // The value of x[i]: the exact real, or what the arithmetic takes it for.
 Result<Value> Evaluator::Read(const Code& code, int operand, std::int64_t element) {
   const Operand& tensor = OperandAt(operand);
-  auto& known = read_[At(operand)];
-  if (known.empty()) known.resize(At(tensor.size()));
-  auto& slot = known[At(element)];
+  auto& known = read_[Slot(operand)];
+  if (known.empty()) known.resize(Slot(tensor.size()));
+  auto& slot = known[Slot(element)];
   if (slot) return *slot;
   if (!tensor.is_quantized() || !program_.operand) {
     slot = tensor.Real(element);
@@ -82,7 +76,7 @@ Result<Value> Evaluator::Index(const Code& code) {
   QTX_ASSIGN_OR_RETURN(const Value base, Eval(code.children[0]));
   QTX_ASSIGN_OR_RETURN(const format::Dims at, IndicesOf(code, 1));
   if (const auto* list = base.list()) {
-    if (at.size() == 1 && at[0] >= 0 && at[0] < std::ssize(*list)) return (*list)[At(at[0])];
+    if (at.size() == 1 && at[0] >= 0 && at[0] < std::ssize(*list)) return (*list)[Slot(at[0])];
     return Refuse(code, "found index " + format::ToString(at) + " of a list of " +
                             std::to_string(list->size()));
   }
@@ -217,7 +211,7 @@ Result<Value> Evaluator::ApplyToTensor(const Code& code) {
     case Function::kSize: {
       QTX_ASSIGN_OR_RETURN(const Value number, Eval(code.children[1]));
       QTX_ASSIGN_OR_RETURN(const long axis, Integer(code.children[1], number));
-      if (axis >= 0 && axis < std::ssize(tensor.dims())) return Value(tensor.dims()[At(axis)]);
+      if (axis >= 0 && axis < std::ssize(tensor.dims())) return Value(tensor.dims()[Slot(axis)]);
       return Refuse(code, "found axis " + std::to_string(axis) + " of " + tensor.name() +
                               ", expected one below " + std::to_string(tensor.dims().size()));
     }

@@ -126,7 +126,7 @@ Value Operand::Stored(std::int64_t element) const {
   if (!HoldsIntegers(type_)) {
     value = FromDouble(floats_[i]);
   } else if (type_ == ElementType::kUint64 && integers_[i] < 0) {
-    value = mpq_class(static_cast<long>(integers_[i])) + TwoTo(64);
+    value = mpq_class(mpq_class(static_cast<long>(integers_[i])) + TwoTo(64));
   } else {
     value = integers_[i];
   }

@@ -175,8 +175,8 @@ class Parser {
   }
 
   void TakeRest(std::string& name) {
-    if (!IsSign(kRest)) return;
-    name += kRest;
+    if (!IsSign(kListMark)) return;
+    name += kListMark;
     ++at_;
   }
 
@@ -304,9 +304,9 @@ class Parser {
     if (token.kind != Token::Kind::kName) return Refuse("expected a value");
     ++at_;
     if (!IsSign("(")) return Make(Node::Kind::kName, token.text, token.place);
-    const bool range = Peek(1).kind == Token::Kind::kName && (IsSign("<", 2) || IsSign(kRest, 2));
+    const bool range = Peek(1).kind == Token::Kind::kName && (IsSign("<", 2) || IsSign(kListMark, 2));
     // Of size(p...) < 3 the argument is no range.
-    const bool rest_of_call = IsSign(kRest, 2) && !IsSign("<", 3);
+    const bool rest_of_call = IsSign(kListMark, 2) && !IsSign("<", 3);
     if (token.text == "fold" || (range && !rest_of_call && TakesRange(token.text))) {
       return Range(token);
     }
@@ -322,7 +322,7 @@ class Parser {
     if (IsSign(end) && node.kind == Node::Kind::kList) return Expect(end);
     for (;; ++at_) {
       QTX_ASSIGN_OR_RETURN(Node item, Expression());
-      if (IsSign(kRest)) {
+      if (IsSign(kListMark)) {
         QTX_ASSIGN_OR_RETURN(Node rest, Make(Node::Kind::kRest, "", item.place));
         rest.children.push_back(std::move(item));
         item = std::move(rest);

@@ -17,7 +17,7 @@ std::optional<Value> DefaultOf(const format::AttributeRule& rule) {
 }
 
 template <typename T, typename Convert>
-Value ListOf(const std::vector<T>& elements, const Convert& convert) {
+Value EachOf(const std::vector<T>& elements, const Convert& convert) {
   std::vector<Value> list;
   for (const T& element : elements) list.push_back(convert(element));
   return Value(std::move(list));
@@ -39,11 +39,11 @@ std::optional<Value> ValueOf(const format::Attribute& attribute) {
     case AttributeType::kString:
       return Value(attribute.s);
     case AttributeType::kInts:
-      return ListOf(attribute.ints, [](std::int64_t i) { return Value(i); });
+      return EachOf(attribute.ints, [](std::int64_t i) { return Value(i); });
     case AttributeType::kFloats:
-      return ListOf(attribute.floats, FloatValue);
+      return EachOf(attribute.floats, FloatValue);
     case AttributeType::kStrings:
-      return ListOf(attribute.strings, [](const std::string& s) { return Value(s); });
+      return EachOf(attribute.strings, [](const std::string& s) { return Value(s); });
     default:
       return std::nullopt;
   }

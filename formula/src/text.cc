@@ -51,8 +51,8 @@ std::string TitleOf(std::string_view markdown) {
   return "";
 }
 
-// The clause that the cases below the line of dashes name.
-std::string ClauseOf(std::string_view block) {
+// The clause that the cases below the line of dashes name; `above` where there are none.
+std::string ClauseOf(std::string_view block, const std::string& above) {
   Lines lines(block);
   std::string_view line;
   bool below = false;
@@ -61,7 +61,18 @@ std::string ClauseOf(std::string_view block) {
     constexpr std::string_view kKey = "spec: ";
     if (below && line.starts_with(kKey)) return std::string(line.substr(kKey.size()));
   }
-  return "";
+  return above;
+}
+
+// "conv.S1" of a line that begins with **conv.S1**; "" for other lines.
+std::string StatedIn(std::string_view line) {
+  constexpr std::string_view kBold = "**";
+  const std::size_t begin = line.find(kBold);
+  if (begin == std::string_view::npos || begin > kBold.size()) return "";
+  const std::size_t end = line.find(kBold, begin + 2);
+  if (end == std::string_view::npos) return "";
+  const std::string_view id = line.substr(begin + 2, end - begin - 2);
+  return id.find('.') == std::string_view::npos ? "" : std::string(id);
 }
 
 Result<void> ParseChapter(const Chapter& chapter, std::vector<Formula>& formulas) {
@@ -70,7 +81,9 @@ Result<void> ParseChapter(const Chapter& chapter, std::vector<Formula>& formulas
       std::filesystem::path(chapter.path).parent_path().filename().string();
   Lines lines(chapter.markdown);
   std::string_view line;
+  std::string clause;
   while (lines.Next(line)) {
+    if (std::string stated = StatedIn(line); !stated.empty()) clause = std::move(stated);
     if (!line.starts_with(kFence)) continue;
     const bool is_formula = line == "```formula";
     const int opening = lines.number();
@@ -83,7 +96,7 @@ Result<void> ParseChapter(const Chapter& chapter, std::vector<Formula>& formulas
     Formula formula;
     formula.where = chapter.path;
     formula.line = opening;
-    formula.clause = ClauseOf(block);
+    formula.clause = ClauseOf(block, clause);
     formula.of_arithmetic = folder == "arithmetic";
     if (folder == "arithmetic" || folder == "ops") formula.of = title;
     QTX_ASSIGN_OR_RETURN(formula.statements,
@@ -91,6 +104,14 @@ Result<void> ParseChapter(const Chapter& chapter, std::vector<Formula>& formulas
     formulas.push_back(std::move(formula));
   }
   return {};
+}
+
+std::vector<Chapter> EmbeddedChapters() {
+  std::vector<Chapter> chapters;
+  for (const EmbeddedChapter& chapter : kChapters) {
+    chapters.push_back({std::string(chapter.path), std::string(chapter.markdown)});
+  }
+  return chapters;
 }
 
 }  // namespace
@@ -103,11 +124,11 @@ Result<Text> Text::Parse(std::span<const Chapter> chapters) {
   return text;
 }
 
-Result<Text> Text::Embedded() {
-  std::vector<Chapter> chapters;
-  for (const EmbeddedChapter& chapter : kChapters) {
-    chapters.push_back({std::string(chapter.path), std::string(chapter.markdown)});
-  }
+Result<Text> Text::Embedded() { return Parse(EmbeddedChapters()); }
+
+Result<Text> Text::WithEmbedded(Chapter chapter) {
+  std::vector<Chapter> chapters = EmbeddedChapters();
+  chapters.push_back(std::move(chapter));
   return Parse(chapters);
 }
 

@@ -44,6 +44,10 @@ struct Value {
   }
 };
 
+inline Value ListOf(const std::vector<std::int64_t>& integers) {
+  return Value(std::vector<Value>(integers.begin(), integers.end()));
+}
+
 /// REQUIRES: value.is_number().
 inline Number ToNumber(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {

@@ -38,6 +38,9 @@ class Text {
   /// Errors: kInvalid and kTooLarge at "file:line:column" of an expression.
   static Result<Text> Parse(std::span<const Chapter> chapters);
 
+  /// The embedded text and a further chapter. Errors: as Parse.
+  static Result<Text> WithEmbedded(Chapter chapter);
+
   const std::vector<Formula>& formulas() const { return formulas_; }
   /// Of a clause, in order.
   std::vector<const Formula*> Of(std::string_view clause) const;

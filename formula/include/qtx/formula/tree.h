@@ -19,7 +19,7 @@ struct Place {
 };
 
 /// What follows the name of an index or argument that stands for a list.
-inline constexpr const char* kRest = "...";
+inline constexpr const char* kListMark = "...";
 
 struct Node {
   enum class Kind {
