@@ -1,13 +1,13 @@
-#include "formula/number.h"
+#include "number.h"
 
 #include <algorithm>
 #include <charconv>
 #include <string>
 #include <utility>
 
-#include "formula/tree.h"
+#include "qtx/formula/tree.h"
 
-namespace qtx::spec {
+namespace qtx::formula {
 namespace {
 
 bool IsInfinite(const Number& x) { return std::holds_alternative<Infinity>(x); }
@@ -275,4 +275,4 @@ Result<mpq_class> ParseNumber(std::string_view text) {
   return exponent < 0 ? mpq_class(value / power) : mpq_class(value * power);
 }
 
-}  // namespace qtx::spec
+}  // namespace qtx::formula

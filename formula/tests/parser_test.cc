@@ -1,11 +1,11 @@
-#include "formula/parser.h"
+#include "qtx/formula/parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace qtx::spec {
+namespace qtx::formula {
 namespace {
 
 using testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST(ExpressionsOf, EndAtTheFirstLineOfDashes) {
 }
 
 }  // namespace
-}  // namespace qtx::spec
+}  // namespace qtx::formula

@@ -1,4 +1,4 @@
-#include "formula/functions.h"
+#include "functions.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "formula/tree.h"
+#include "qtx/formula/tree.h"
 
-namespace qtx::spec {
+namespace qtx::formula {
 namespace {
 
 constexpr int kMany = kMaxFormulaNodes;
@@ -40,8 +40,29 @@ constexpr std::array kFunctions = {
     FunctionRow{"choose", Function::kChoose, 2, kMany},
     FunctionRow{"is_nan", Function::kIsNan, 1, 1},
     FunctionRow{"is_finite", Function::kIsFinite, 1, 1},
-    FunctionRow{"inside", Function::kInside, 2, 17},
+    FunctionRow{"inside", Function::kInside, 1, kMany},
+    FunctionRow{"shape", Function::kShape, 1, 1},
     FunctionRow{"size", Function::kSize, 2, 2},
+    FunctionRow{"rank", Function::kRank, 1, 1},
+    FunctionRow{"elements", Function::kElements, 1, 1},
+    FunctionRow{"length", Function::kLength, 1, 1},
+    FunctionRow{"values", Function::kValues, 1, 1},
+    FunctionRow{"row_major", Function::kRowMajor, 2, 2},
+    FunctionRow{"coordinates", Function::kCoordinates, 2, 2},
+    FunctionRow{"type", Function::kType, 1, 1},
+    FunctionRow{"bits", Function::kBits, 1, 1},
+    FunctionRow{"parameters", Function::kParameters, 1, 1},
+    FunctionRow{"is_quantized", Function::kIsQuantized, 1, 1},
+    FunctionRow{"is_integer", Function::kIsInteger, 1, 1},
+    FunctionRow{"is_signed", Function::kIsSigned, 1, 1},
+    FunctionRow{"is_real", Function::kIsReal, 1, 1},
+    FunctionRow{"stored", Function::kStored, 1, kMany},
+    FunctionRow{"scale", Function::kScale, 1, kMany},
+    FunctionRow{"offset", Function::kOffset, 1, kMany},
+    FunctionRow{"least", Function::kLeast, 1, 1},
+    FunctionRow{"greatest", Function::kGreatest, 1, 1},
+    FunctionRow{"count", Function::kCountOf, 1, 1},
+    FunctionRow{"given", Function::kGiven, 1, 1},
 };
 
 using OnInterval = int (*)(mpfi_ptr, mpfi_srcptr);
@@ -302,4 +323,4 @@ Result<Number> Apply(Function function, std::span<const Number> arguments, Preci
   }
 }
 
-}  // namespace qtx::spec
+}  // namespace qtx::formula

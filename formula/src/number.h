@@ -13,7 +13,7 @@
 
 #include "qtx/format/result.h"
 
-namespace qtx::spec {
+namespace qtx::formula {
 
 inline constexpr mpfr_prec_t kFirstBits = 96;
 inline constexpr mpfr_prec_t kMaxBits = 8192;
@@ -105,4 +105,4 @@ std::string ToText(const Number& x);
 /// Errors: kInvalid, kTooLarge; the place is the caller's.
 Result<mpq_class> ParseNumber(std::string_view text);
 
-}  // namespace qtx::spec
+}  // namespace qtx::formula

@@ -1,5 +1,5 @@
 // Values derived by hand; where a power of two is meant, it is written as one.
-#include "formula/number.h"
+#include "number.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "formula/functions.h"
+#include "functions.h"
 
-namespace qtx::spec::number_test {
+namespace qtx::formula::number_test {
 namespace {
 
 using testing::HasSubstr;
@@ -160,4 +160,4 @@ TEST(Power, IsExactWhereItIsRational) {
 }
 
 }  // namespace
-}  // namespace qtx::spec::number_test
+}  // namespace qtx::formula::number_test
