@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "qtx/backend/backend.h"
 #include "qtx/backend/options.h"
 #include "qtx/format/check.h"
+#include "qtx/format/levels.h"
 #include "qtx/formula/computation.h"
 #include "qtx/formula/text.h"
 
@@ -38,6 +41,12 @@ class PreparedText : public PreparedModel {
       QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(view, initializer.name));
       constants_.emplace(initializer.name, std::move(tensor));
     }
+    for (const format::ValueInfo& input : model_.graph.inputs) {
+      if (constants_.contains(input.name)) continue;
+      auto& quantization = inputs_.emplace_back();
+      if (!input.type || !input.type->quantization) continue;
+      QTX_ASSIGN_OR_RETURN(quantization, format::Resolve(view, *input.type));
+    }
     for (const format::Node& node : model_.graph.nodes) {
       std::vector<formula::OutputType>& types = types_.emplace_back();
       for (const std::string& name : node.outputs) {
@@ -48,14 +57,18 @@ class PreparedText : public PreparedModel {
   }
 
   Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) override {
+    if (inputs.size() != inputs_.size()) {
+      return Error{ErrorCode::kInvalid, "inputs",
+                   "found " + std::to_string(inputs.size()) + " tensors, expected " +
+                       std::to_string(inputs_.size())};
+    }
+    std::vector<format::Tensor> given(inputs.begin(), inputs.end());
     std::map<std::string, const format::Tensor*, std::less<>> values;
     std::size_t next = 0;
     for (const format::ValueInfo& input : model_.graph.inputs) {
       if (constants_.contains(input.name)) continue;
-      if (next == inputs.size()) {
-        return Error{ErrorCode::kInvalid, input.name, "expected a tensor for this input"};
-      }
-      values[input.name] = &inputs[next++];
+      given[next].quantization = inputs_[next];
+      values[input.name] = &given[next++];
     }
     for (const auto& [name, tensor] : constants_) values[name] = &tensor;
     std::vector<std::vector<format::Tensor>> computed(model_.graph.nodes.size());
@@ -85,8 +98,7 @@ class PreparedText : public PreparedModel {
     if (declared == nullptr || !declared->type) return type;
     type.type = declared->type->elem_type;
     if (declared->type->quantization) {
-      QTX_ASSIGN_OR_RETURN(type.quantization,
-                           format::Resolve(view, *declared->type->quantization));
+      QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(view, *declared->type));
     }
     if (declared->type->shape) type.dims = format::FixedDims(*declared->type->shape);
     return type;
@@ -112,6 +124,7 @@ class PreparedText : public PreparedModel {
   std::string arithmetic_;
   format::Inference inference_;
   std::map<std::string, format::Tensor, std::less<>> constants_;
+  std::vector<std::optional<format::Quantization>> inputs_;  // parameters inline
   std::vector<std::vector<formula::OutputType>> types_;  // of each node's outputs
 };
 

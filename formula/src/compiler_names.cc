@@ -313,6 +313,15 @@ Result<Code> Compiler::Call(const Node& node) {
     }
     return code;
   }
+  constexpr std::array<std::string_view, 3> kReadings = {"operand", "operation", "result"};
+  const auto reading = std::ranges::find(kReadings, node.text);
+  if (reading != kReadings.end()) {
+    Code code = Make(Op::kReading, static_cast<int>(reading - kReadings.begin()));
+    QTX_RETURN_IF_ERROR(CheckCount(node, code.index == 0 ? 3 : 1, code.index == 0 ? 3 : 1));
+    QTX_RETURN_IF_ERROR(Children(node, 0, code));
+    code.varies = true;
+    return code;
+  }
   const Unit* const units[] = {unit_, &base_};
   for (const Unit* unit : units) {
     const auto known = unit->meaningless.find(node.text);

@@ -170,8 +170,9 @@ Result<Value> Evaluator::Eval(const Code& code) {
   QTX_RETURN_IF_ERROR(Step(code));
   if (code.cache < 0) return Fresh(code);
   if (const Cache& cache = caches_[Slot(code.cache)]; Holds(cache)) return *cache.value;
+  const std::int64_t broadcasts = broadcasts_;
   QTX_ASSIGN_OR_RETURN(Value value, Fresh(code));
-  if (!precision_.undecided) caches_[Slot(code.cache)] = Keep(value);
+  if (!precision_.undecided && broadcasts == broadcasts_) caches_[Slot(code.cache)] = Keep(value);
   return value;
 }
 
@@ -184,6 +185,8 @@ Result<Value> Evaluator::Fresh(const Code& code) {
       return Refuse(code, "found an index of another output");
     case Op::kRoutine:
       return Routine(code);
+    case Op::kReading:
+      return Reading(code);
     case Op::kTensor:
       return Value(code.tensors);
     case Op::kOutput:
@@ -298,9 +301,7 @@ Result<Value> Evaluator::CallRoutine(const Code& code, int index, std::vector<Va
     const auto found = memories_[Slot(index)].find(key);
     if (found != memories_[Slot(index)].end() && Holds(found->second)) return *found->second.value;
   }
-  for (Value& argument : arguments) {
-    if (auto* tensors = std::get_if<Tensors>(&argument.data)) tensors->broadcasts = false;
-  }
+  const std::int64_t broadcasts = broadcasts_;
   if (++depth_ > kMaxCallDepth) return Refuse(code, "found too many calls within calls");
   const std::size_t caller = base_;
   const std::size_t top = locals_.size();
@@ -312,11 +313,25 @@ Result<Value> Evaluator::CallRoutine(const Code& code, int index, std::vector<Va
   --depth_;
   if (!value || precision_.undecided) return value;
   if (is_value) values_[Slot(index)] = *value;
-  if (remembers && remembered_ < kMostRemembered) {
+  if (remembers && broadcasts == broadcasts_ && remembered_ < kMostRemembered) {
     remembered_ += 1;
     memories_[Slot(index)].insert_or_assign(std::move(key), Keep(*value));
   }
   return value;
+}
+
+// What the arithmetic does with an operand, an operation or a result.
+Result<Value> Evaluator::Reading(const Code& code) {
+  QTX_ASSIGN_OR_RETURN(std::vector<Value> arguments, Items(code, 0));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(arguments[i], Plain(code.children[i], std::move(arguments[i])));
+  }
+  const auto& routine = code.index == 0   ? program_.operand
+                        : code.index == 1 ? program_.operation
+                                          : program_.result;
+  if (routine) return CallRoutine(code, *routine, std::move(arguments));
+  if (code.index != 0) return arguments[0];
+  return Refuse(code, "the arithmetic takes an operand for its exact real");
 }
 
 // Numbers -----------------------------------------------------------------------------------------

@@ -68,6 +68,7 @@ class Evaluator {
 
   // Calls.
   Result<Value> Routine(const Code& code);
+  Result<Value> Reading(const Code& code);
   Result<Value> CallRoutine(const Code& code, int index, std::vector<Value> arguments);
   Result<std::vector<Value>> Items(const Code& code, std::size_t from);
   static bool MakeKey(std::span<const Value> arguments, std::vector<std::int64_t>& key);
@@ -117,6 +118,7 @@ class Evaluator {
   std::vector<Value> locals_;
   std::size_t base_ = 0;  // of the locals of the routine that runs
   int depth_ = 0;
+  std::int64_t broadcasts_ = 0;  // elements that were read as those that broadcast to the result
   // The element that is computed.
   int output_ = -1;  // operand; -1: none
   format::Dims at_;

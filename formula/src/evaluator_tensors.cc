@@ -37,6 +37,7 @@ Result<int> Evaluator::TensorOf(const Code& code, const Value& value) {
 
 Result<std::int64_t> Evaluator::BroadcastElement(const Code& code, const Operand& operand) {
   if (operand.size() == 1) return 0;
+  ++broadcasts_;
   const auto element = operand.Broadcast(at_);
   if (!element) return Refuse(code, operand.name() + " does not broadcast to the output");
   return *element;

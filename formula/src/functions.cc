@@ -181,12 +181,18 @@ std::optional<mpq_class> RationalPower(const mpq_class& base, const mpq_class& e
 
 Error Invalid(std::string message) { return Error{ErrorCode::kInvalid, "", std::move(message)}; }
 
-Result<Number> Exponent(const Number& x) {
+Result<Number> Exponent(const Number& x, Precision& precision) {
   const auto* rational = AsRational(x);
-  if (rational == nullptr || *rational == 0) {
-    return Invalid("found exponent(" + ToText(x) + "), expected a rational other than 0");
+  if (rational != nullptr && *rational != 0) return Number(mpq_class(ExponentOf(*rational)));
+  if (const auto* interval = std::get_if<Interval>(&x)) {
+    const bool apart = SignOf(x, precision) != 0;
+    if (apart && mpfr_get_exp(interval->low()) == mpfr_get_exp(interval->high())) {
+      return Number(mpq_class(mpfr_get_exp(interval->low()) - 1));
+    }
+    precision.undecided = true;
+    return Number(Nan{});
   }
-  return Number(mpq_class(ExponentOf(*rational)));
+  return Invalid("found exponent(" + ToText(x) + "), expected a number other than 0");
 }
 
 // To two's complement of `bits` bits: wraps, or saturates.
@@ -307,7 +313,7 @@ Result<Number> Apply(Function function, std::span<const Number> arguments, Preci
     case Function::kSaturate:
       return ToWidth(function, x, arguments[1], precision);
     case Function::kExponent:
-      return Exponent(x);
+      return Exponent(x, precision);
     case Function::kSqrt:
       return SquareRoot(x, precision);
     case Function::kExp:

@@ -32,9 +32,11 @@ std::optional<mpq_class> Finite(mpfr_srcptr bound) {
   return value;
 }
 
-// The result of `round` if it is the same for both ends.
+// The result of `round` if it is the same for both ends; at last, where it goes to the nearest, that
+// of the tie between them (exact.S6).
 template <typename Rounder>
-Number RoundInterval(const Interval& x, Precision& precision, const Rounder& round) {
+Number RoundInterval(const Interval& x, bool to_nearest, Precision& precision,
+                     const Rounder& round) {
   const auto low = Finite(x.low());
   const auto high = Finite(x.high());
   if (low && high) {
@@ -42,6 +44,12 @@ Number RoundInterval(const Interval& x, Precision& precision, const Rounder& rou
     const Number other = round(*high);
     Precision exact;
     if (Compare(rounded, other, exact) == 0) return rounded;
+    const auto *below = AsRational(rounded), *above = AsRational(other);
+    const bool last = to_nearest && precision.bits >= kMaxBits;
+    if (last && below != nullptr && above != nullptr) {
+      const mpq_class tie = (*below + *above) / 2;
+      if (*low <= tie && tie <= *high) return round(tie);
+    }
   }
   precision.undecided = true;
   return Nan{};
@@ -209,7 +217,8 @@ Number Round(const Number& x, Rounding rounding, Precision& precision) {
     mpfr_add_ui(&moved.get()->right, interval->high(), 1, MPFR_RNDU);
     return moved;
   }
-  return RoundInterval(*interval, precision, [rounding](const mpq_class& bound) {
+  const bool to_nearest = rounding < Rounding::kTowardZero;
+  return RoundInterval(*interval, to_nearest, precision, [rounding](const mpq_class& bound) {
     return Number(mpq_class(RoundRational(bound, rounding)));
   });
 }
@@ -235,7 +244,7 @@ Number RoundTo(const FloatFormat& format, const Number& x, Precision& precision)
   const auto* interval = std::get_if<Interval>(&x);
   if (interval == nullptr) return x;
   if (const auto infinite = BeyondIntegers(*interval)) return *infinite;
-  return RoundInterval(*interval, precision, [&format](const mpq_class& bound) {
+  return RoundInterval(*interval, true, precision, [&format](const mpq_class& bound) {
     return RoundRationalTo(format, bound);
   });
 }

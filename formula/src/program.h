@@ -24,6 +24,7 @@ struct Code {
     kLocal,       // index: slot of an argument or of an index of a sum
     kCoordinate,  // index: slot of a coordinate of an output
     kRoutine,     // index: of the routine; children: arguments
+    kReading,     // index: of operand, operation and result; children: arguments
     kTensor,      // tensors
     kOutput,      // the output that is computed
     kPart,        // part of tensors, or of the output that is computed; children: coordinates
