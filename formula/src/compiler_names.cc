@@ -361,8 +361,8 @@ Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
 Result<Code> Compiler::Given(const Node& node) {
   const Node& name = node.children[0];
   if (name.kind != Node::Kind::kName) return Refuse(name.place, "expected a name");
+  // A function that several operators use may name what one of them does not have.
   const auto tensor = FindTensor(name.text);
-  if (!tensor && !scope_.IsAttribute(name.text)) return Unknown(name);
   const bool given = (tensor && tensor->tensors.count > 0) ||
                      scope_.Attribute(name.text) != nullptr;
   return Make(Value(given));
