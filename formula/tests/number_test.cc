@@ -136,7 +136,7 @@ TEST(Apply, BringsIntegersToAWidth) {
   EXPECT_EQ(Of(Function::kSaturate, {Infinity{-1}, Q(8)}), "-128");
   EXPECT_THAT(Of(Function::kWrap, {Q(1, 2), Q(8)}), HasSubstr("found 1/2, expected an integer"));
   EXPECT_THAT(Of(Function::kWrap, {Q(1), Q(0)}), HasSubstr("found 0 bits, expected 1 to 1024"));
-  EXPECT_THAT(Of(Function::kExponent, {Q(0)}), HasSubstr("expected a rational other than 0"));
+  EXPECT_THAT(Of(Function::kExponent, {Q(0)}), HasSubstr("expected a number other than 0"));
 }
 
 std::string Pow(const Number& x, const Number& y) {
