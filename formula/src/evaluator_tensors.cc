@@ -55,10 +55,9 @@ Result<Value> Evaluator::Read(const Code& code, int operand, std::int64_t elemen
     return *slot;
   }
   const std::int64_t parameter = tensor.Parameter(element);
-  QTX_ASSIGN_OR_RETURN(
-      Value value, CallRoutine(code, *program_.operand,
-                               {tensor.Stored(element), tensor.Scale(parameter),
-                                Value(tensor.Offset(parameter))}));
+  QTX_ASSIGN_OR_RETURN(Value value, CallRoutine(code, *program_.operand,
+                                                {tensor.Stored(element), tensor.Scale(parameter),
+                                                 Value(tensor.Offset(parameter))}));
   value.of_element = true;
   if (!precision_.undecided) slot = value;
   return value;
@@ -89,8 +88,8 @@ Result<Value> Evaluator::Index(const Code& code) {
     if (at.size() == 1 && at[0] >= 0 && at[0] < tensors->count) {
       return Value(Tensors{tensors->first + static_cast<int>(at[0]), 1, false, true});
     }
-    return Refuse(code, "found tensor " + format::ToString(at) + " of " +
-                            std::to_string(tensors->count));
+    return Refuse(code,
+                  "found tensor " + format::ToString(at) + " of " + std::to_string(tensors->count));
   }
   return PartAt(code, tensors->first, formula::Part::kValue, at);
 }
@@ -224,6 +223,7 @@ Result<Value> Evaluator::ApplyToTensor(const Code& code) {
       std::vector<Value> values;
       for (std::int64_t i = 0; i < tensor.size(); ++i) {
         QTX_ASSIGN_OR_RETURN(values.emplace_back(), Read(code, operand, i));
+        values.back().of_element = false;
       }
       return Value(std::move(values));
     }

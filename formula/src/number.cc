@@ -12,11 +12,11 @@ namespace {
 
 bool IsInfinite(const Number& x) { return std::holds_alternative<Infinity>(x); }
 
-// Of a number that is not NaN: whether it is surely beyond all formats, and what is written down as
-// an integer.
+// Of a number that is not NaN: whether it is surely beyond all formats, and beyond what kMaxBits
+// round to an integer.
 std::optional<Infinity> BeyondIntegers(const Interval& x) {
-  if (mpfr_cmp_si_2exp(x.low(), 1, 2 * kMaxBits) > 0) return Infinity{1};
-  if (mpfr_cmp_si_2exp(x.high(), -1, 2 * kMaxBits) < 0) return Infinity{-1};
+  if (mpfr_cmp_si_2exp(x.low(), 1, kMaxBits / 2) > 0) return Infinity{1};
+  if (mpfr_cmp_si_2exp(x.high(), -1, kMaxBits / 2) < 0) return Infinity{-1};
   return std::nullopt;
 }
 
@@ -32,8 +32,8 @@ std::optional<mpq_class> Finite(mpfr_srcptr bound) {
   return value;
 }
 
-// The result of `round` if it is the same for both ends; at last, where it goes to the nearest, that
-// of the tie between them (exact.S6).
+// The result of `round` if it is the same for both ends; at last, where it goes to the nearest,
+// that of the tie between them (exact.S6).
 template <typename Rounder>
 Number RoundInterval(const Interval& x, bool to_nearest, Precision& precision,
                      const Rounder& round) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "qtx/format/catalogue.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::formula {
@@ -130,7 +131,7 @@ Value Operand::Stored(std::int64_t element) const {
   } else {
     value = integers_[i];
   }
-  value.of_element = true;
+  value.of_element = format::kRealTypes.Has(type_);
   return value;
 }
 
@@ -145,7 +146,7 @@ Value Operand::Real(std::int64_t element) const {
     real += static_cast<double>(format::BaseAt(*quantization_, parameter));
   }
   Value value(std::move(real));
-  value.of_element = true;
+  value.of_element = format::kRealTypes.Has(type_);
   return value;
 }
 

@@ -30,7 +30,9 @@ std::string Outcome(const std::string& expressions, const std::string& cases = k
   if (!formulas) return Text(formulas.error());
   std::string outcome;
   for (const Formula& formula : *formulas) {
-    const auto runs = RunFormula(formula);
+    const auto text = TextAround(*document);
+    if (!text) return Text(text.error());
+    const auto runs = RunFormula(formula, *text);
     if (!runs) return Text(runs.error());
     for (const FormulaRun& run : *runs) {
       outcome += run.difference.empty() ? std::to_string(run.elements) : run.difference;
@@ -159,34 +161,23 @@ TEST(ReadFormulas, SaysWhenTheReferenceRefusesTheCase) {
 
 class UsedFormulas : public conformance::TemporaryFolder {};
 
-TEST_F(UsedFormulas, ComeFromTheChapterOfTheirStem) {
-  Write("two.md",
-        "**two.S1** Twice.\n\n```formula\ntwice(a) = a + a\nstored = clamp(half_even("
-        "x / scale) + offset)\n---\nspec: two.S1\nop: {type: Cast}\n```\n");
-  Write("one.md", "```formula\nuse two.S1\ny = twice(x) / 2\n" + std::string(kCast) + "```\n");
-  Write("none.md", "```formula\nuse two.S2\ny = x\n" + std::string(kCast) + "```\n");
-  Write("gone.md", "```formula\nuse three.S1\ny = x\n" + std::string(kCast) + "```\n");
-  const auto read = [this](const std::string& name) {
+TEST_F(UsedFormulas, ComeFromTheChaptersOfTheText) {
+  Write("arithmetic/two.md",
+        "**two.S1** Twice.\n\n```formula\ntwice(a) = a + a\nstored = 1\n---\nspec: two.S1\n"
+        "op: {type: Cast}\n```\n");
+  Write("format/none.md", "Nothing.\n");
+  Write("ops/one.md", "```formula\nuse two.S1\ny = twice(x) / 2\n" + std::string(kCast) + "```\n");
+  Write("ops/none.md", "```formula\nuse two.S2\ny = x\n" + std::string(kCast) + "```\n");
+  const auto run = [this](const std::string& name) {
     const auto document = ReadDocument(folder() + "/" + name);
-    return ReadFormulas(*document);
+    const auto text = TextAround(*document);
+    return RunFormula(ReadFormulas(*document)->front(), *text);
   };
-  const auto found = read("one.md");
-  ASSERT_TRUE(found.has_value()) << Text(found.error());
-  const auto runs = RunFormula(found->front());
+  const auto runs = run("ops/one.md");
   ASSERT_TRUE(runs.has_value()) << Text(runs.error());
   EXPECT_EQ(runs->front().difference, "");
-  EXPECT_THAT(Text(read("none.md").error()), HasSubstr("none.md:2:1: found no formula of two.S2"));
-  EXPECT_THAT(Text(read("gone.md").error()),
-              HasSubstr("gone.md:2:1: found three.S1, expected a clause of a chapter"));
-}
-
-TEST_F(UsedFormulas, ComeFromTheOtherFoldersOfTheText) {
-  Write("arithmetic/two.md",
-        "```formula\ntwice(a) = a + a\nstored = 1\n---\nspec: two.S1\nop: {type: Cast}\n```\n");
-  Write("ops/one.md", "```formula\nuse two.S1\ny = twice(x) / 2\n" + std::string(kCast) + "```\n");
-  const auto found = ReadFormulas(*ReadDocument(folder() + "/ops/one.md"));
-  ASSERT_TRUE(found.has_value()) << Text(found.error());
-  EXPECT_EQ(RunFormula(found->front())->front().difference, "");
+  EXPECT_THAT(Text(run("ops/none.md").error()),
+              HasSubstr("none.md:2:1: found no formula of two.S2"));
 }
 
 std::string Html(const std::string& text) {
