@@ -151,11 +151,13 @@ class Runner {
     QTX_ASSIGN_OR_RETURN(const bool passed, Examples(chapter.where, std::move(examples)));
     if (!passed) return false;
     QTX_ASSIGN_OR_RETURN(const std::vector<spec::Formula> formulas, spec::ReadFormulas(chapter));
+    if (formulas.empty()) return true;
+    QTX_ASSIGN_OR_RETURN(const formula::Text text, spec::TextAround(chapter));
     for (const spec::Formula& formula : formulas) {
       QTX_RETURN_IF_ERROR(
           CheckCited(formula.spec, fmt::format("{}:{}", formula.where, formula.line), &chapter));
       QTX_ASSIGN_OR_RETURN(const std::vector<spec::FormulaRun> runs,
-                           spec::RunFormula(formula, features_));
+                           spec::RunFormula(formula, text, features_));
       for (const spec::FormulaRun& run : runs) {
         Add(formula, run);
         if (!lines_.back().passed) return false;

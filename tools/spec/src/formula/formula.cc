@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
-#include "formula/evaluate.h"
 #include "formula/inputs.h"
-#include "formula/lexer.h"
-#include "formula/parser.h"
+#include "qtx/formula/computation.h"
+#include "qtx/formula/elements.h"
+#include "qtx/formula/parser.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::spec {
@@ -25,74 +25,38 @@ std::string StemOf(std::string_view clause) {
 
 int LinesIn(std::string_view text) { return static_cast<int>(std::ranges::count(text, '\n')); }
 
-// The expressions of the formulas of `clause` in a chapter.
-std::vector<std::string> TextsOf(const Document& chapter, const std::string& clause) {
-  std::vector<std::string> texts;
-  for (const Fence& fence : chapter.fences) {
-    const std::string stated = std::string("\nspec: ").append(clause).append("\n");
-    const std::string_view expressions = ExpressionsOf(fence.text);
-    if (fence.info != kInfo) continue;
-    if (fence.text.find(stated, expressions.size() - 1) == std::string::npos) continue;
-    texts.emplace_back(expressions);
-  }
-  return texts;
+// Functions for other formulas.
+bool LendsOnly(std::span<const formula::Statement> statements) {
+  return std::ranges::all_of(statements, [](const formula::Statement& statement) {
+    return statement.kind == formula::Statement::Kind::kFunction ||
+           statement.kind == formula::Statement::Kind::kUse;
+  });
 }
 
-// The chapter that states a clause: beside the one that uses it, or in another folder of the text;
-// "" for none.
-std::string ChapterOf(const std::string& clause, const std::string& where) {
-  const std::string name = StemOf(clause) + ".md";
-  const std::filesystem::path own = std::filesystem::path(where).parent_path();
-  if (std::filesystem::path(where).filename() == name) return where;
-  for (const char* folder : {".", "../arithmetic", "../format", "../ops"}) {
-    const auto path = (own / folder / name).lexically_normal();
-    std::error_code status;
-    if (std::filesystem::exists(path, status)) return path.string();
+std::string ClauseAbove(const Document& document, int line) {
+  std::string clause;
+  for (const StatedClause& stated : document.clauses) {
+    if (stated.line < line) clause = stated.id;
   }
-  return "";
-}
-
-Result<void> FindUsed(const Document& document, const Statement& use, Formula& formula) {
-  for (const std::string& clause : use.parameters) {
-    const std::string path = ChapterOf(clause, document.where);
-    if (path.empty()) {
-      return Error{ErrorCode::kInvalid, PlaceIn(document.where, use.place),
-                   fmt::format("found {}, expected a clause of a chapter: there is no {}.md in "
-                               "arithmetic, format or ops",
-                               clause, StemOf(clause))};
-    }
-    std::vector<std::string> texts;
-    if (path == document.where) {
-      texts = TextsOf(document, clause);
-    } else {
-      QTX_ASSIGN_OR_RETURN(const Document other, ReadDocument(path));
-      texts = TextsOf(other, clause);
-    }
-    if (texts.empty()) {
-      return Error{ErrorCode::kInvalid, PlaceIn(document.where, use.place),
-                   fmt::format("found no formula of {} in {}", clause, path)};
-    }
-    std::ranges::move(texts, std::back_inserter(formula.used));
-  }
-  return {};
+  return clause;
 }
 
 Result<Formula> ReadFormula(const Document& document, const Fence& fence) {
   Formula formula;
   formula.where = document.where;
   formula.line = fence.line;
-  formula.text = ExpressionsOf(fence.text);
+  formula.text = formula::ExpressionsOf(fence.text);
   const std::string place = document.where + ":" + std::to_string(fence.line);
+  QTX_ASSIGN_OR_RETURN(
+      const std::vector<formula::Statement> statements,
+      formula::ParseFormula(formula.text, document.where, fence.line + 1));
   if (formula.text.size() == fence.text.size()) {
+    if (LendsOnly(statements)) {
+      formula.spec = ClauseAbove(document, fence.line);
+      return formula;
+    }
     return Error{ErrorCode::kInvalid, place,
                  "found a formula alone, expected a line --- and what it is evaluated on"};
-  }
-  QTX_ASSIGN_OR_RETURN(const std::vector<Statement> statements,
-                       ParseFormula(formula.text, document.where, fence.line + 1));
-  for (const Statement& statement : statements) {
-    if (statement.kind == Statement::Kind::kUse) {
-      QTX_RETURN_IF_ERROR(FindUsed(document, statement, formula));
-    }
   }
   // The line of dashes is the first of the cases.
   const int above = LinesIn(formula.text);
@@ -113,11 +77,12 @@ Result<Formula> ReadFormula(const Document& document, const Fence& fence) {
   return formula;
 }
 
-// A case's inputs and the reference's outputs as the formula's operands.
+// A case's node, its inputs and the reference's outputs.
 struct Bound {
   conformance::Case c;
-  std::vector<Operand> operands;
-  int first_output = 0;
+  format::Model model;
+  std::vector<format::Tensor> inputs;                // of the node, as far as they are given
+  std::vector<std::string> names;                    // of these
   std::vector<std::vector<format::Tensor>> results;  // of each arithmetic
   bool exhaustive = false;
 };
@@ -135,92 +100,103 @@ Result<Bound> Bind(const conformance::Case& given, format::Features features) {
   Bound bound;
   bound.c = given;
   QTX_ASSIGN_OR_RETURN(bound.exhaustive, FillInputs(bound.c));
-  QTX_ASSIGN_OR_RETURN(const format::Model model, conformance::BuildModel(bound.c));
+  QTX_ASSIGN_OR_RETURN(bound.model, conformance::BuildModel(bound.c));
   QTX_ASSIGN_OR_RETURN(const std::vector<format::Tensor> inputs,
-                       conformance::BuildInputs(bound.c, model));
+                       conformance::BuildInputs(bound.c, bound.model));
   std::size_t next = 0;
   for (const conformance::CaseValue& value : bound.c.inputs) {
     if (value.absent) continue;
     if (!value.initializer) {
-      bound.operands.emplace_back(value.name, inputs[next++]);
+      bound.inputs.push_back(inputs[next++]);
     } else if (value.data) {
-      bound.operands.emplace_back(value.name, *value.data);
+      bound.inputs.push_back(*value.data);
+    } else {
+      continue;
     }
+    bound.names.push_back(value.name);
   }
   for (const std::string& arithmetic : bound.c.arithmetics) {
-    auto outputs = Reference(model, inputs, arithmetic, features);
+    auto outputs = Reference(bound.model, inputs, arithmetic, features);
     if (!outputs) return At(bound.c.where + " @" + arithmetic, outputs.error());
     bound.results.push_back(*std::move(outputs));
-  }
-  bound.first_output = static_cast<int>(bound.operands.size());
-  for (std::size_t i = 0; i < bound.c.outputs.size(); ++i) {
-    bound.operands.emplace_back(bound.c.outputs[i].name, bound.results[0][i]);
   }
   return bound;
 }
 
-// Text of the input values at an element.
-std::string Inputs(const Bound& bound, const Operand& output, std::int64_t element) {
-  format::Dims coordinates(output.dims().size());
+// The node as the formula computes it, to the types that the reference gave its outputs.
+formula::Call CallOf(const Bound& bound) {
+  formula::Call call;
+  call.node = &bound.model.graph.nodes.front();
+  call.schema = format::FindSchema(call.node->domain, call.node->op_type);
+  call.opset = format::OnnxOpset(bound.model);
+  std::size_t next = 0;
+  for (const conformance::CaseValue& value : bound.c.inputs) {
+    const bool given = !value.absent && next < bound.names.size() &&
+                       bound.names[next] == value.name;
+    call.inputs.push_back(given ? &bound.inputs[next++] : nullptr);
+  }
+  std::size_t output = 0;
+  for (const std::string& name : call.node->outputs) {
+    formula::OutputType& type = call.outputs.emplace_back();
+    if (name.empty() || output == bound.results[0].size()) continue;
+    const format::Tensor& tensor = bound.results[0][output++];
+    type = {true, tensor.elem_type, tensor.quantization, tensor.dims};
+  }
+  return call;
+}
+
+// Text of the input values at an element of an output.
+std::string Inputs(const Bound& bound, const format::Dims& dims, std::int64_t element) {
+  format::Dims coordinates(dims.size());
   for (std::size_t i = coordinates.size(); i-- > 0;) {
-    coordinates[i] = element % output.dims()[i];
-    element /= output.dims()[i];
+    coordinates[i] = element % dims[i];
+    element /= dims[i];
   }
   std::string text = "at " + format::ToString(coordinates);
-  for (int i = 0; i < bound.first_output; ++i) {
-    const Operand& operand = bound.operands[static_cast<std::size_t>(i)];
-    const auto at = operand.Broadcast(coordinates);
-    if (!at) continue;
-    text += ", " + operand.name() + " = " + ToText(operand.Stored(*at));
-    if (operand.is_quantized()) text += " (real " + ToText(operand.Real(*at)) + ")";
+  for (std::size_t i = 0; i < bound.inputs.size(); ++i) {
+    const formula::Elements elements(bound.inputs[i]);
+    const std::int64_t at = elements.Broadcast(coordinates);
+    if (at < 0) continue;
+    text += ", " + bound.names[i] + " = " + elements.Stored(at);
+    if (bound.inputs[i].quantization) text += " (real " + elements.Real(at) + ")";
   }
   return text;
 }
 
-bool Same(const Number& a, const Number& b) {
-  if (IsNan(a) || IsNan(b)) return IsNan(a) && IsNan(b);
-  Precision exact;
-  return Compare(a, b, exact) == 0 && !exact.undecided;
-}
-
-Result<void> CompareOutput(const Bound& bound, const Program::Result& result, Evaluator& evaluator,
-                           FormulaRun& run) {
-  const auto index = static_cast<std::size_t>(result.output);
-  std::vector<Operand> references;
-  for (const auto& outputs : bound.results) {
-    references.emplace_back(bound.c.outputs[index].name, outputs[index]);
-  }
-  for (std::int64_t element = 0; element < references[0].size(); ++element) {
-    auto value = evaluator.Element(result, element);
-    if (!value) {
-      Error error = value.error();
-      error.message += " (" + Inputs(bound, references[0], element) + ")";
-      return error;
-    }
+// Compares an output of the formula with that of the reference in each arithmetic.
+void CompareOutput(const Bound& bound, std::size_t index, const format::Tensor& computed,
+                   FormulaRun& run) {
+  const formula::Elements got(computed);
+  std::vector<formula::Elements> references;
+  for (const auto& outputs : bound.results) references.emplace_back(outputs[index]);
+  for (std::int64_t element = 0; element < got.size(); ++element) {
     for (std::size_t i = 0; i < references.size(); ++i) {
       ++run.elements;
-      const Number expected = references[i].Stored(element);
-      if (Same(*value, expected)) continue;
-      run.difference = Inputs(bound, references[i], element) + ": the formula gives " +
-                       ToText(*value) + ", the reference " + ToText(expected) + " in " +
-                       bound.c.arithmetics[i];
-      return {};
+      if (got.Same(references[i], element)) continue;
+      run.difference = Inputs(bound, computed.dims, element) + ": the formula gives " +
+                       got.Stored(element) + ", the reference " + references[i].Stored(element) +
+                       " in " + bound.c.arithmetics[i];
+      return;
     }
   }
-  return {};
 }
 
-Result<FormulaRun> RunCase(const Formula& formula, const std::vector<Statement>& used,
-                           const std::vector<Statement>& own, const conformance::Case& c,
-                           format::Features features) {
+Result<FormulaRun> RunCase(const formula::Text& text, const formula::Formula& parsed,
+                           const conformance::Case& c, format::Features features) {
   QTX_ASSIGN_OR_RETURN(const Bound bound, Bind(c, features));
-  const Scope scope{bound.operands, bound.first_output, bound.c.op->attributes};
-  QTX_ASSIGN_OR_RETURN(const Program program, Compile(used, own, scope, formula.where));
-  Evaluator evaluator(program, scope, formula.where);
+  const formula::Call call = CallOf(bound);
+  // A formula of an operator's section, or with `for`, has its own names for the tensors.
+  std::vector<std::string> inputs, outputs;
+  if (parsed.of_arithmetic || parsed.of.empty()) {
+    for (const conformance::CaseValue& value : bound.c.inputs) inputs.push_back(value.name);
+    for (const conformance::CaseValue& value : bound.c.outputs) outputs.push_back(value.name);
+  }
+  auto computed = formula::ComputeBy(text, parsed, call, c.arithmetics[0], inputs, outputs);
+  if (!computed) return computed.error();
   FormulaRun run{c.id, c.where, c.arithmetics, 0, bound.exhaustive, ""};
-  for (const Program::Result& result : program.results) {
-    QTX_RETURN_IF_ERROR(CompareOutput(bound, result, evaluator, run));
-    if (!run.difference.empty()) break;
+  std::size_t result = 0;
+  for (std::size_t i = 0; i < call.outputs.size() && run.difference.empty(); ++i) {
+    if (call.outputs[i].given) CompareOutput(bound, result++, (*computed)[i], run);
   }
   return run;
 }
@@ -236,18 +212,27 @@ Result<std::vector<Formula>> ReadFormulas(const Document& document) {
   return formulas;
 }
 
-Result<std::vector<FormulaRun>> RunFormula(const Formula& formula, format::Features features) {
-  std::vector<Statement> used;
-  for (const std::string& text : formula.used) {
-    QTX_ASSIGN_OR_RETURN(const std::vector<Statement> statements,
-                         ParseFormula(text, formula.where + ": use"));
-    used.insert(used.end(), statements.begin(), statements.end());
+Result<formula::Text> TextAround(const Document& document) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(document.where).parent_path().parent_path();
+  std::error_code status;
+  if (fs::is_directory(folder / "ops", status) && fs::is_directory(folder / "arithmetic", status)) {
+    return formula::Text::Read(folder.string());
   }
-  QTX_ASSIGN_OR_RETURN(const std::vector<Statement> own,
-                       ParseFormula(formula.text, formula.where, formula.line + 1));
+  return formula::Text::WithEmbedded({document.where, document.markdown});
+}
+
+Result<std::vector<FormulaRun>> RunFormula(const Formula& formula, const formula::Text& text,
+                                           format::Features features) {
+  const auto parsed = std::ranges::find_if(text.formulas(), [&](const formula::Formula& other) {
+    return other.where == formula.where && other.line == formula.line;
+  });
+  if (parsed == text.formulas().end()) {
+    return Error{ErrorCode::kInvalid, formula.where, "expected a formula of the text"};
+  }
   std::vector<FormulaRun> runs;
   for (const conformance::Case& c : formula.cases) {
-    QTX_ASSIGN_OR_RETURN(runs.emplace_back(), RunCase(formula, used, own, c, features));
+    QTX_ASSIGN_OR_RETURN(runs.emplace_back(), RunCase(text, *parsed, c, features));
   }
   return runs;
 }

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "formula/math_ml.h"
-#include "formula/parser.h"
+#include "qtx/formula/parser.h"
 #include "qtx/format/text.h"
 #include "qtx/spec/formula.h"
 
@@ -37,7 +37,7 @@ double WidthOfChoice(const Node& node) {
 // Approximate width in letters.
 double Width(const Node& node) {
   if (IsChoice(node)) return WidthOfChoice(node);
-  const bool atom = node.children.empty();
+  const bool atom = node.children.empty();  // a name, number or text
   double width = atom || node.kind == Node::Kind::kCall || node.kind == Node::Kind::kIndex
                      ? static_cast<double>(node.text.size())
                      : 0;
@@ -129,17 +129,44 @@ class Line {
   std::string html_;
 };
 
+// What a line without an expression says: "with conv.S4", "for Conv(x, w), MatMul(x, w)".
+std::string WordsOf(const Statement& statement) {
+  using Kind = Statement::Kind;
+  std::string words = statement.kind == Kind::kUse   ? "with"
+                      : statement.kind == Kind::kFor ? "for"
+                      : statement.kind == Kind::kIn  ? "in"
+                                                     : "otherwise as in";
+  std::string_view separator = " ";
+  const auto add = [&](const std::string& name) {
+    words.append(separator).append(name);
+    separator = ", ";
+  };
+  for (const std::string& clause : statement.parameters) add(clause);
+  for (const formula::Signature& signature : statement.signatures) {
+    std::string inputs;
+    for (const std::string& input : signature.inputs) inputs += (inputs.empty() ? "" : ", ") + input;
+    add(signature.op_type + (inputs.empty() ? "" : "(" + inputs + ")"));
+  }
+  if (!statement.name.empty()) add(statement.name);
+  return words;
+}
+
 std::string LineHtml(const Statement& statement) {
+  using Kind = Statement::Kind;
   std::string html = "<div class=\"line\">";
-  if (statement.kind == Statement::Kind::kUse) {
-    std::string clauses;
-    for (const std::string& clause : statement.parameters) {
-      clauses += (clauses.empty() ? "with " : ", ") + EscapeXml(clause);
-    }
-    html += "<span class=\"use\">" + clauses + "</span>";
+  const auto words = [](const std::string& text) {
+    return "<span class=\"use\">" + EscapeXml(text) + "</span>";
+  };
+  if (!HasBody(statement)) {
+    html += words(WordsOf(statement));
   } else {
     Line line;
-    line.Piece(MathMlOfLeft(statement) + Element("mo", "="));
+    if (statement.kind == Kind::kWhen || statement.kind == Kind::kRequire) {
+      const bool when = statement.kind == Kind::kWhen;
+      html += words(when ? "when" : "requires" + (statement.name.empty() ? "" : " " + statement.name)) + " ";
+    } else {
+      line.Piece(MathMlOfLeft(statement) + Element("mo", "="));
+    }
     line.Add(statement.body, "", "");
     html += line.html();
   }
@@ -153,7 +180,7 @@ std::string LineHtml(const Statement& statement) {
 
 Result<std::string> FormulaToHtml(std::string_view text) {
   QTX_ASSIGN_OR_RETURN(const std::vector<Statement> statements,
-                       ParseFormula(ExpressionsOf(text), ""));
+                       formula::ParseFormula(formula::ExpressionsOf(text), ""));
   std::string html;
   for (const Statement& statement : statements) html += LineHtml(statement);
   return html;

@@ -65,7 +65,7 @@ std::string Argument(const Node& node, int least) {
   return Binding(node) < least ? Bracketed(MathMl(node)) : MathMl(node);
 }
 
-std::string List(std::span<const Node> nodes) {
+std::string ListOf(std::span<const Node> nodes) {
   std::string list;
   for (const Node& node : nodes) {
     if (!list.empty()) list += Operator(",");
@@ -150,11 +150,17 @@ std::vector<Part> CallParts(const Node& node) {
   return parts;
 }
 
+// The name of an index, or of a list of them: "p...".
+std::string Index(std::string_view name) {
+  if (!name.ends_with(formula::kListMark)) return Name(name, false);
+  return Row(Name(name.substr(0, name.size() - 3), false) + Operator("\u2026"));
+}
+
 // One below the other.
 std::string Limits(const Node& node, std::size_t count) {
   std::string rows;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string limit = Element("mn", "0") + Operator("\u2264") + Name(node.names[i], false) +
+    const std::string limit = Element("mn", "0") + Operator("\u2264") + Index(node.names[i]) +
                               Operator("<") + MathMl(node.children[i]);
     if (count == 1) return Row(limit);
     rows += Element("mtr", Element("mtd", limit));
@@ -241,8 +247,15 @@ std::string MathMl(const Node& node) {
       return Element("mn", EscapeXml(node.text));
     case Node::Kind::kName:
       return node.text == "infinity" ? Element("mi", "\u221E") : Name(node.text, false);
+    case Node::Kind::kText:
+      return Words("\u201C" + node.text + "\u201D");
+    case Node::Kind::kList:
+      return Row(Operator("[") + ListOf(node.children) + Operator("]"));
+    case Node::Kind::kRest:
+      return Row(MathMl(node.children[0]) + Operator("\u2026"));
     case Node::Kind::kIndex:
-      return Element("msub", Name(node.text, false) + Row(List(node.children)));
+      return Element("msub", Argument(node.children[0], kAtom) +
+                                 Row(ListOf(std::span(node.children).subspan(1))));
     case Node::Kind::kRange:
     case Node::Kind::kFold:
       return Row(MathMlOfHead(node) + Joined(PartsOf(node)));
@@ -262,11 +275,16 @@ std::string MathMlOfLeft(const Statement& statement) {
   std::string names;
   for (const std::string& parameter : statement.parameters) {
     if (!names.empty()) names += Operator(",");
-    names += Name(parameter, false);
+    names += Index(parameter);
   }
   switch (statement.kind) {
-    case Statement::Kind::kFunction:
-      return Row(Name(statement.name, true) + Element("mo", kApplication) + Bracketed(names));
+    case Statement::Kind::kShape:
+    case Statement::Kind::kFunction: {
+      const bool shape = statement.kind == Statement::Kind::kShape;
+      const std::string_view name = shape ? "shape" : std::string_view(statement.name);
+      if (shape) names = Name(statement.name, false);
+      return Row(Name(name, true) + Element("mo", kApplication) + Bracketed(names));
+    }
     case Statement::Kind::kElement:
       return Element("msub", Name(statement.name, false) + Row(names));
     default:

@@ -5,9 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "formula/tree.h"
+#include "qtx/formula/tree.h"
 
 namespace qtx::spec {
+
+using formula::Node;
+using formula::Statement;
 
 /// An expression as escaped MathML: one element, or several for one row.
 std::string MathMl(const Node& node);

@@ -21,6 +21,7 @@
 #include "qtx/conformance/case.h"
 #include "qtx/format/feature.h"
 #include "qtx/format/result.h"
+#include "qtx/formula/text.h"
 #include "qtx/spec/document.h"
 
 namespace qtx::spec {
@@ -30,14 +31,12 @@ struct Formula {
   std::string where;              // the file
   int line = 0;                   // of the opening fence
   std::string text;               // the expressions
-  std::vector<std::string> used;  // expressions of the formulas that `use` names
   std::vector<conformance::Case> cases;
 };
 
-/// The formulas of a chapter, in order. A formula that `use` names is looked up in the chapter of
-/// its stem: this one or a file in its folder.
+/// The formulas of a chapter, in order.
 /// Errors: kInvalid, kTooLarge at "file:line:column" of an expression or "file:line: key" of a
-/// case; kUnreadable for a chapter that `use` names.
+/// case.
 Result<std::vector<Formula>> ReadFormulas(const Document& document);
 
 /// The result of comparing a formula with the reference on one case.
@@ -51,10 +50,13 @@ struct FormulaRun {
       difference;  // the first one: inputs, the formula's and the reference's value; empty: none
 };
 
-/// Evaluates a formula on all its cases, up to the first difference in each.
-/// Errors: as ReadFormulas; kInvalid for a case that the reference refuses, a division by zero, an
-/// unknown name or invalid index; kTooLarge for an evaluation past the limits.
-Result<std::vector<FormulaRun>> RunFormula(const Formula& formula,
+/// The text that a chapter belongs to: all chapters of its specification; for a chapter elsewhere
+/// that of this version, and the chapter. Errors: those of formula::Text.
+Result<formula::Text> TextAround(const Document& document);
+
+/// Evaluates a formula of `text` on all its cases, up to the first difference in each.
+/// Errors: those of formula::ComputeBy; kInvalid for a case that the reference refuses.
+Result<std::vector<FormulaRun>> RunFormula(const Formula& formula, const formula::Text& text,
                                            format::Features features = format::Features::Current());
 
 /// The expressions of a `formula` block (without what follows the line of dashes) as escaped HTML:

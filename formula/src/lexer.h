@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "formula/tree.h"
+#include "qtx/formula/tree.h"
 #include "qtx/format/result.h"
 
-namespace qtx::spec {
+namespace qtx::formula {
 
 struct Token {
-  enum class Kind { kName, kNumber, kSign, kComment, kNewline, kEnd };
+  enum class Kind { kName, kNumber, kText, kSign, kComment, kNewline, kEnd };
   Kind kind = Kind::kEnd;
   std::string text;
   Place place;
@@ -22,7 +22,4 @@ struct Token {
 Result<std::vector<Token>> SplitFormula(std::string_view text, const std::string& where,
                                         int first_line = 1);
 
-/// "where:line:column".
-std::string PlaceIn(const std::string& where, Place place);
-
-}  // namespace qtx::spec
+}  // namespace qtx::formula

@@ -1,22 +1,22 @@
-#include "formula/number.h"
+#include "number.h"
 
 #include <algorithm>
 #include <charconv>
 #include <string>
 #include <utility>
 
-#include "formula/tree.h"
+#include "qtx/formula/tree.h"
 
-namespace qtx::spec {
+namespace qtx::formula {
 namespace {
 
 bool IsInfinite(const Number& x) { return std::holds_alternative<Infinity>(x); }
 
-// Of a number that is not NaN: whether it is surely beyond all formats, and what is written down as
-// an integer.
+// Of a number that is not NaN: whether it is surely beyond all formats, and beyond what kMaxBits
+// round to an integer.
 std::optional<Infinity> BeyondIntegers(const Interval& x) {
-  if (mpfr_cmp_si_2exp(x.low(), 1, 2 * kMaxBits) > 0) return Infinity{1};
-  if (mpfr_cmp_si_2exp(x.high(), -1, 2 * kMaxBits) < 0) return Infinity{-1};
+  if (mpfr_cmp_si_2exp(x.low(), 1, kMaxBits / 2) > 0) return Infinity{1};
+  if (mpfr_cmp_si_2exp(x.high(), -1, kMaxBits / 2) < 0) return Infinity{-1};
   return std::nullopt;
 }
 
@@ -32,9 +32,11 @@ std::optional<mpq_class> Finite(mpfr_srcptr bound) {
   return value;
 }
 
-// The result of `round` if it is the same for both ends.
+// The result of `round` if it is the same for both ends; at last, where it goes to the nearest,
+// that of the tie between them (exact.S6).
 template <typename Rounder>
-Number RoundInterval(const Interval& x, Precision& precision, const Rounder& round) {
+Number RoundInterval(const Interval& x, bool to_nearest, Precision& precision,
+                     const Rounder& round) {
   const auto low = Finite(x.low());
   const auto high = Finite(x.high());
   if (low && high) {
@@ -42,6 +44,13 @@ Number RoundInterval(const Interval& x, Precision& precision, const Rounder& rou
     const Number other = round(*high);
     Precision exact;
     if (Compare(rounded, other, exact) == 0) return rounded;
+    const auto *below = AsRational(rounded), *above = AsRational(other);
+    const bool last = to_nearest && precision.bits >= kMaxBits;
+    if (last && below != nullptr && above != nullptr) {
+      const mpq_class tie = (*below + *above) / 2;
+      const bool narrow = (*high - *low) * TwoTo(64) <= *above - *below;
+      if (narrow && *low <= tie && tie <= *high) return round(tie);
+    }
   }
   precision.undecided = true;
   return Nan{};
@@ -111,7 +120,8 @@ int SignOf(const Number& x, Precision& precision) {
 std::optional<int> Compare(const Number& a, const Number& b, Precision& precision) {
   if (IsNan(a) || IsNan(b)) return std::nullopt;
   if (IsInfinite(a) && IsInfinite(b)) {
-    return std::get<Infinity>(a).sign - std::get<Infinity>(b).sign;
+    const int left = std::get<Infinity>(a).sign, right = std::get<Infinity>(b).sign;
+    return (left > right) - (left < right);
   }
   const auto *left = AsRational(a), *right = AsRational(b);
   if (left != nullptr && right != nullptr) {
@@ -209,7 +219,8 @@ Number Round(const Number& x, Rounding rounding, Precision& precision) {
     mpfr_add_ui(&moved.get()->right, interval->high(), 1, MPFR_RNDU);
     return moved;
   }
-  return RoundInterval(*interval, precision, [rounding](const mpq_class& bound) {
+  const bool to_nearest = rounding < Rounding::kTowardZero;
+  return RoundInterval(*interval, to_nearest, precision, [rounding](const mpq_class& bound) {
     return Number(mpq_class(RoundRational(bound, rounding)));
   });
 }
@@ -235,7 +246,7 @@ Number RoundTo(const FloatFormat& format, const Number& x, Precision& precision)
   const auto* interval = std::get_if<Interval>(&x);
   if (interval == nullptr) return x;
   if (const auto infinite = BeyondIntegers(*interval)) return *infinite;
-  return RoundInterval(*interval, precision, [&format](const mpq_class& bound) {
+  return RoundInterval(*interval, true, precision, [&format](const mpq_class& bound) {
     return RoundRationalTo(format, bound);
   });
 }
@@ -275,4 +286,4 @@ Result<mpq_class> ParseNumber(std::string_view text) {
   return exponent < 0 ? mpq_class(value / power) : mpq_class(value * power);
 }
 
-}  // namespace qtx::spec
+}  // namespace qtx::formula

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "formula/number.h"
+#include "number.h"
 
-namespace qtx::spec {
+namespace qtx::formula {
 
 enum class Function {
   kAbs,
@@ -33,12 +33,35 @@ enum class Function {
   kTanh,
   kErf,
   kPi,  // a name, not a call
-  kIf,
+  kIf,  // from here on those that are not of numbers alone
   kChoose,
   kIsNan,
   kIsFinite,
+  // Of tensors and lists:
   kInside,
+  kShape,
   kSize,
+  kRank,
+  kElements,
+  kLength,
+  kValues,
+  kRowMajor,
+  kCoordinates,
+  kType,
+  kBits,
+  kParameters,
+  kIsQuantized,
+  kIsInteger,
+  kIsSigned,
+  kIsReal,
+  kStored,
+  kScale,
+  kOffset,
+  kBase,
+  kLeast,
+  kGreatest,
+  kCountOf,
+  kGiven,
 };
 
 struct FunctionRow {
@@ -50,6 +73,12 @@ struct FunctionRow {
 std::span<const FunctionRow> Functions();
 const FunctionRow* FindFunction(std::string_view name);
 
+/// Whether the function has a tensor as its first argument.
+inline bool IsOfTensor(Function function) {
+  return function >= Function::kInside && function != Function::kLength &&
+         function != Function::kRowMajor && function != Function::kCoordinates;
+}
+
 /// A function of numbers alone; kIf and those after it are the evaluator's.
 /// Errors: kInvalid without a place, for invalid arguments (exponent of 0, bits of 1/2).
 Result<Number> Apply(Function function, std::span<const Number> arguments, Precision& precision);
@@ -57,4 +86,4 @@ Result<Number> Apply(Function function, std::span<const Number> arguments, Preci
 /// x to the power y: rational if that can be proved, IEEE 754 pow if an argument is not finite.
 Number Power(const Number& x, const Number& y, Precision& precision);
 
-}  // namespace qtx::spec
+}  // namespace qtx::formula

@@ -1,4 +1,4 @@
-#include "formula/functions.h"
+#include "functions.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "formula/tree.h"
+#include "qtx/formula/tree.h"
 
-namespace qtx::spec {
+namespace qtx::formula {
 namespace {
 
 constexpr int kMany = kMaxFormulaNodes;
@@ -40,8 +40,30 @@ constexpr std::array kFunctions = {
     FunctionRow{"choose", Function::kChoose, 2, kMany},
     FunctionRow{"is_nan", Function::kIsNan, 1, 1},
     FunctionRow{"is_finite", Function::kIsFinite, 1, 1},
-    FunctionRow{"inside", Function::kInside, 2, 17},
+    FunctionRow{"inside", Function::kInside, 1, kMany},
+    FunctionRow{"shape", Function::kShape, 1, 1},
     FunctionRow{"size", Function::kSize, 2, 2},
+    FunctionRow{"rank", Function::kRank, 1, 1},
+    FunctionRow{"elements", Function::kElements, 1, 1},
+    FunctionRow{"length", Function::kLength, 1, 1},
+    FunctionRow{"values", Function::kValues, 1, 1},
+    FunctionRow{"row_major", Function::kRowMajor, 2, 2},
+    FunctionRow{"coordinates", Function::kCoordinates, 2, 2},
+    FunctionRow{"type", Function::kType, 1, 1},
+    FunctionRow{"bits", Function::kBits, 1, 1},
+    FunctionRow{"parameters", Function::kParameters, 1, 1},
+    FunctionRow{"is_quantized", Function::kIsQuantized, 1, 1},
+    FunctionRow{"is_integer", Function::kIsInteger, 1, 1},
+    FunctionRow{"is_signed", Function::kIsSigned, 1, 1},
+    FunctionRow{"is_real", Function::kIsReal, 1, 1},
+    FunctionRow{"stored", Function::kStored, 1, kMany},
+    FunctionRow{"scale", Function::kScale, 1, kMany},
+    FunctionRow{"offset", Function::kOffset, 1, kMany},
+    FunctionRow{"base", Function::kBase, 1, kMany},
+    FunctionRow{"least", Function::kLeast, 1, 1},
+    FunctionRow{"greatest", Function::kGreatest, 1, 1},
+    FunctionRow{"count", Function::kCountOf, 1, 1},
+    FunctionRow{"given", Function::kGiven, 1, 1},
 };
 
 using OnInterval = int (*)(mpfi_ptr, mpfi_srcptr);
@@ -160,12 +182,18 @@ std::optional<mpq_class> RationalPower(const mpq_class& base, const mpq_class& e
 
 Error Invalid(std::string message) { return Error{ErrorCode::kInvalid, "", std::move(message)}; }
 
-Result<Number> Exponent(const Number& x) {
+Result<Number> Exponent(const Number& x, Precision& precision) {
   const auto* rational = AsRational(x);
-  if (rational == nullptr || *rational == 0) {
-    return Invalid("found exponent(" + ToText(x) + "), expected a rational other than 0");
+  if (rational != nullptr && *rational != 0) return Number(mpq_class(ExponentOf(*rational)));
+  if (const auto* interval = std::get_if<Interval>(&x)) {
+    const bool apart = SignOf(x, precision) != 0;
+    if (apart && mpfr_get_exp(interval->low()) == mpfr_get_exp(interval->high())) {
+      return Number(mpq_class(mpfr_get_exp(interval->low()) - 1));
+    }
+    precision.undecided = true;
+    return Number(Nan{});
   }
-  return Number(mpq_class(ExponentOf(*rational)));
+  return Invalid("found exponent(" + ToText(x) + "), expected a number other than 0");
 }
 
 // To two's complement of `bits` bits: wraps, or saturates.
@@ -286,7 +314,7 @@ Result<Number> Apply(Function function, std::span<const Number> arguments, Preci
     case Function::kSaturate:
       return ToWidth(function, x, arguments[1], precision);
     case Function::kExponent:
-      return Exponent(x);
+      return Exponent(x, precision);
     case Function::kSqrt:
       return SquareRoot(x, precision);
     case Function::kExp:
@@ -302,4 +330,4 @@ Result<Number> Apply(Function function, std::span<const Number> arguments, Preci
   }
 }
 
-}  // namespace qtx::spec
+}  // namespace qtx::formula

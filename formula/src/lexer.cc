@@ -1,17 +1,17 @@
-#include "formula/lexer.h"
+#include "lexer.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <utility>
 
-namespace qtx::spec {
+namespace qtx::formula {
 namespace {
 
 // Longer ones first.
-constexpr std::array<std::string_view, 19> kSigns = {"<=", ">=", "!=", "<<", ">>", "+", "-",
-                                                     "*",  "/",  "^",  "(",  ")",  "[", "]",
-                                                     ",",  ":",  "=",  "<",  ">"};
+constexpr std::array<std::string_view, 20> kSigns = {"...", "<=", ">=", "!=", "<<", ">>", "+",
+                                                     "-",   "*",  "/",  "^",  "(",  ")",  "[",
+                                                     "]",   ",",  ":",  "=",  "<",  ">"};
 
 bool Is(int (*kind)(int), char c) { return kind(static_cast<unsigned char>(c)) != 0; }
 
@@ -37,6 +37,7 @@ class Splitter {
     if (c == '#') return Comment();
     if (Is(std::isdigit, c)) return Number();
     if (Is(std::isalpha, c)) return Name();
+    if (c == '"') return Text();
     for (const std::string_view sign : kSigns) {
       if (text_.substr(at_, sign.size()) == sign) return Sign(sign);
     }
@@ -98,10 +99,22 @@ class Splitter {
     return Skip(end - at_);
   }
 
-  // Letters, digits and underscores; c' is a name too, and so is the clause tflite.S3.
+  // Between quotation marks of one line.
+  Result<void> Text() {
+    const std::size_t end = text_.find_first_of("\"\n", at_ + 1);
+    if (end == std::string_view::npos || text_[end] != '"') {
+      return Error{ErrorCode::kInvalid, PlaceIn(where_, place_),
+                   "found '\"', expected another that closes the text on its line"};
+    }
+    Add(Token::Kind::kText, text_.substr(at_ + 1, end - at_ - 1));
+    return Skip(end + 1 - at_);
+  }
+
+  // Letters, digits and underscores; c' is a name too, and so is the clause tflite.S3. The three
+  // points after a name are a sign.
   Result<void> Name() {
     std::size_t end = at_;
-    while (end < text_.size() && InName(text_[end])) ++end;
+    while (end < text_.size() && InName(text_[end]) && text_.substr(end, 3) != "...") ++end;
     while (end < text_.size() && text_[end] == '\'') ++end;
     Add(Token::Kind::kName, text_.substr(at_, end - at_));
     return Skip(end - at_);
@@ -139,4 +152,4 @@ Result<std::vector<Token>> SplitFormula(std::string_view text, const std::string
   return Splitter(text, where, first_line).Split();
 }
 
-}  // namespace qtx::spec
+}  // namespace qtx::formula

@@ -13,7 +13,7 @@
 
 #include "qtx/format/result.h"
 
-namespace qtx::spec {
+namespace qtx::formula {
 
 inline constexpr mpfr_prec_t kFirstBits = 96;
 inline constexpr mpfr_prec_t kMaxBits = 8192;
@@ -77,7 +77,7 @@ std::optional<Number> Divide(const Number& a, const Number& b, Precision& precis
 
 enum class Rounding { kHalfEven, kHalfAway, kHalfUp, kHalfDown, kTowardZero, kFloor, kCeiling };
 mpz_class RoundRational(const mpq_class& x, Rounding rounding);
-/// Rounds to an integer. Infinities and NaN stay; an interval beyond 2^(2 * kMaxBits) grows by 1 on
+/// Rounds to an integer. Infinities and NaN stay; an interval beyond 2^(kMaxBits / 2) grows by 1 on
 /// both sides, so that it contains the integer without determining it.
 Number Round(const Number& x, Rounding rounding, Precision& precision);
 
@@ -105,4 +105,4 @@ std::string ToText(const Number& x);
 /// Errors: kInvalid, kTooLarge; the place is the caller's.
 Result<mpq_class> ParseNumber(std::string_view text);
 
-}  // namespace qtx::spec
+}  // namespace qtx::formula

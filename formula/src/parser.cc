@@ -1,17 +1,19 @@
-#include "formula/parser.h"
+#include "qtx/formula/parser.h"
 
 #include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <utility>
 
-#include "formula/lexer.h"
+#include "lexer.h"
 
-namespace qtx::spec {
+namespace qtx::formula {
 namespace {
 
 bool TakesRange(std::string_view name) {
-  return name == "sum" || name == "product" || name == "max" || name == "min";
+  constexpr std::array<std::string_view, 8> kNames = {"sum",  "product", "max", "min",
+                                                      "list", "all",     "any", "count"};
+  return std::ranges::find(kNames, name) != kNames.end();
 }
 
 class Parser {
@@ -92,10 +94,10 @@ class Parser {
   Result<Statement> OneStatement() {
     Statement statement;
     statement.place = Peek().place;
-    if (IsWord("use") && Peek(1).kind == Token::Kind::kName) {
-      QTX_RETURN_IF_ERROR(Use(statement));
-    } else {
-      QTX_RETURN_IF_ERROR(Left(statement));
+    const bool head = Peek().kind == Token::Kind::kName && !IsSign("=", 1) && !IsSign("(", 1) &&
+                      !IsSign("[", 1);
+    QTX_RETURN_IF_ERROR(head ? Head(statement) : Left(statement));
+    if (HasBody(statement)) {
       QTX_ASSIGN_OR_RETURN(statement.body, Expression());
     }
     while (Peek().kind == Token::Kind::kComment) {
@@ -107,6 +109,40 @@ class Parser {
     return statement;
   }
 
+  // A line that begins with a word of the language.
+  Result<void> Head(Statement& statement) {
+    const std::string word = Peek().text;
+    using Kind = Statement::Kind;
+    if (word == "use") return Use(statement);
+    if (word == "for") return For(statement);
+    if (word == "in" || word == "otherwise") {
+      statement.kind = word == "in" ? Kind::kIn : Kind::kOtherwise;
+      ++at_;
+      return Arithmetic(statement);
+    }
+    if (word == "when" || word == "require") {
+      statement.kind = word == "when" ? Kind::kWhen : Kind::kRequire;
+      ++at_;
+      if (word == "when" || !IsSign(":", 1)) return {};
+      QTX_ASSIGN_OR_RETURN(statement.name, Name("expected a clause"));
+      return Expect(":");
+    }
+    ++at_;
+    return Expect("=");
+  }
+
+  // A name with dashes: "float32-fma".
+  Result<void> Arithmetic(Statement& statement) {
+    QTX_ASSIGN_OR_RETURN(statement.name, Name("expected the name of an arithmetic"));
+    while (IsSign("-")) {
+      ++at_;
+      const bool number = Peek().kind == Token::Kind::kNumber;
+      if (!number && Peek().kind != Token::Kind::kName) return Refuse("expected a name");
+      statement.name += "-" + tokens_[at_++].text;
+    }
+    return {};
+  }
+
   Result<void> Use(Statement& statement) {
     statement.kind = Statement::Kind::kUse;
     do {
@@ -116,16 +152,44 @@ class Parser {
     return {};
   }
 
+  Result<void> For(Statement& statement) {
+    statement.kind = Statement::Kind::kFor;
+    do {
+      ++at_;
+      Signature& signature = statement.signatures.emplace_back();
+      QTX_ASSIGN_OR_RETURN(signature.op_type, Name("expected an operator"));
+      if (!IsSign("(")) continue;
+      QTX_RETURN_IF_ERROR(Names(signature.inputs, ")"));
+    } while (IsSign(","));
+    return {};
+  }
+
+  // From an opening bracket on.
+  Result<void> Names(std::vector<std::string>& names, std::string_view end) {
+    do {
+      ++at_;
+      QTX_ASSIGN_OR_RETURN(names.emplace_back(), Name("expected a name"));
+      TakeRest(names.back());
+    } while (IsSign(","));
+    return Expect(end);
+  }
+
+  void TakeRest(std::string& name) {
+    if (!IsSign(kListMark)) return;
+    name += kListMark;
+    ++at_;
+  }
+
   Result<void> Left(Statement& statement) {
     QTX_ASSIGN_OR_RETURN(statement.name, Name("expected the name that the line defines"));
     if (IsSign("(") || IsSign("[")) {
       const bool function = IsSign("(");
       statement.kind = function ? Statement::Kind::kFunction : Statement::Kind::kElement;
-      do {
-        ++at_;
-        QTX_ASSIGN_OR_RETURN(statement.parameters.emplace_back(), Name("expected a name"));
-      } while (IsSign(","));
-      QTX_RETURN_IF_ERROR(Expect(function ? ")" : "]"));
+      QTX_RETURN_IF_ERROR(Names(statement.parameters, function ? ")" : "]"));
+      if (function && statement.name == "shape" && statement.parameters.size() == 1) {
+        statement.kind = Statement::Kind::kShape;
+        statement.name = statement.parameters[0];
+      }
     }
     return Expect("=");
   }
@@ -196,7 +260,7 @@ class Parser {
 
   Result<Node> Factor() {
     if (IsSign("-")) return Prefixed([this] { return Factor(); });
-    QTX_ASSIGN_OR_RETURN(Node base, Value());
+    QTX_ASSIGN_OR_RETURN(Node base, Indexed());
     if (!IsSign("^")) return base;
     const Level level(*this);
     const Token& sign = tokens_[at_++];
@@ -207,12 +271,24 @@ class Parser {
     return node;
   }
 
+  Result<Node> Indexed() {
+    QTX_ASSIGN_OR_RETURN(Node value, Value());
+    while (IsSign("[")) {
+      QTX_ASSIGN_OR_RETURN(Node indexed, Make(Node::Kind::kIndex, "", value.place));
+      indexed.children.push_back(std::move(value));
+      QTX_RETURN_IF_ERROR(Items(indexed, "]"));
+      value = std::move(indexed);
+    }
+    return value;
+  }
+
   Result<Node> Value() {
     while (Peek().kind == Token::Kind::kComment) ++at_;
-    const Token& token = Peek();
-    if (token.kind == Token::Kind::kNumber) {
-      ++at_;
-      return Make(Node::Kind::kNumber, token.text, token.place);
+    const Token token = Peek();
+    if (IsSign("[")) {
+      QTX_ASSIGN_OR_RETURN(Node list, Make(Node::Kind::kList, "", token.place));
+      QTX_RETURN_IF_ERROR(Items(list, "]"));
+      return list;
     }
     if (IsSign("(")) {
       ++at_;
@@ -220,23 +296,41 @@ class Parser {
       QTX_RETURN_IF_ERROR(Expect(")"));
       return inner;
     }
+    if (token.kind == Token::Kind::kNumber || token.kind == Token::Kind::kText) {
+      ++at_;
+      const bool number = token.kind == Token::Kind::kNumber;
+      return Make(number ? Node::Kind::kNumber : Node::Kind::kText, token.text, token.place);
+    }
     if (token.kind != Token::Kind::kName) return Refuse("expected a value");
     ++at_;
-    if (IsSign("[")) return List(Node::Kind::kIndex, token, "]");
     if (!IsSign("(")) return Make(Node::Kind::kName, token.text, token.place);
-    const bool range = Peek(1).kind == Token::Kind::kName && IsSign("<", 2);
-    if (token.text == "fold" || (range && TakesRange(token.text))) return Range(token);
-    return List(Node::Kind::kCall, token, ")");
+    const bool range = Peek(1).kind == Token::Kind::kName && (IsSign("<", 2) || IsSign(kListMark, 2));
+    // Of size(p...) < 3 the argument is no range.
+    const bool rest_of_call = IsSign(kListMark, 2) && !IsSign("<", 3);
+    if (token.text == "fold" || (range && !rest_of_call && TakesRange(token.text))) {
+      return Range(token);
+    }
+    QTX_ASSIGN_OR_RETURN(Node call, Make(Node::Kind::kCall, token.text, token.place));
+    QTX_RETURN_IF_ERROR(Items(call, ")"));
+    return call;
   }
 
-  Result<Node> List(Node::Kind kind, const Token& name, std::string_view end) {
-    QTX_ASSIGN_OR_RETURN(Node node, Make(kind, name.text, name.place));
-    do {
-      ++at_;
-      QTX_ASSIGN_OR_RETURN(node.children.emplace_back(), Expression());
-    } while (IsSign(","));
-    QTX_RETURN_IF_ERROR(Expect(end));
-    return node;
+  // From an opening bracket to the closing one.
+  Result<void> Items(Node& node, std::string_view end) {
+    ++at_;
+    while (Peek().kind == Token::Kind::kComment) ++at_;
+    if (IsSign(end) && node.kind == Node::Kind::kList) return Expect(end);
+    for (;; ++at_) {
+      QTX_ASSIGN_OR_RETURN(Node item, Expression());
+      if (IsSign(kListMark)) {
+        QTX_ASSIGN_OR_RETURN(Node rest, Make(Node::Kind::kRest, "", item.place));
+        rest.children.push_back(std::move(item));
+        item = std::move(rest);
+        ++at_;
+      }
+      node.children.push_back(std::move(item));
+      if (!IsSign(",")) return Expect(end);
+    }
   }
 
   Result<Node> Range(const Token& name) {
@@ -248,6 +342,7 @@ class Parser {
       ++at_;
       QTX_ASSIGN_OR_RETURN(node.names.emplace_back(), Name("expected the name of an index"));
       if (fold && node.names.size() > 1 && IsSign("=")) break;
+      TakeRest(node.names.back());
       QTX_RETURN_IF_ERROR(Expect("<"));
       QTX_ASSIGN_OR_RETURN(node.children.emplace_back(), Chain(kTotals));
     } while (IsSign(","));
@@ -281,4 +376,4 @@ std::string_view ExpressionsOf(std::string_view block) {
   return block.substr(0, std::min(block.find("\n---\n"), block.size() - 1) + 1);
 }
 
-}  // namespace qtx::spec
+}  // namespace qtx::formula

@@ -1,0 +1,53 @@
+// Computes one node of a model by formulas of the text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "qtx/format/catalogue.h"
+#include "qtx/format/model.h"
+#include "qtx/format/tensor.h"
+#include "qtx/formula/text.h"
+
+namespace qtx::formula {
+
+inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;  // of one element
+
+/// The type of an output, and its sizes where the model declares them.
+struct OutputType {
+  bool given = false;
+  format::ElementType type = format::ElementType::kUndefined;
+  std::optional<format::Quantization> quantization;  // parameters inline
+  std::optional<format::Dims> dims;
+};
+
+/// A node, its tensors and the types of its outputs. Borrows all that it points to.
+struct Call {
+  const format::Node* node = nullptr;
+  const format::OpSchema* schema = nullptr;  // nullptr: an operator without a section
+  std::int64_t opset = 0;
+  std::vector<const format::Tensor*> inputs;  // nullptr: not given
+  std::vector<OutputType> outputs;
+};
+
+/// The outputs of a node in an arithmetic, by the formulas of the text that hold for it; an empty
+/// tensor for one that is not given.
+/// Errors: kUnsupported where no formula says what it computes; kInvalid, with the clause, where a
+/// `require` does not hold, and at "file:line:column" where a formula has no meaning for the node;
+/// kTooLarge past the limits.
+Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
+                                            const std::string& arithmetic);
+
+/// The outputs by one formula, whatever it holds for. `inputs` and `outputs` are the names of the
+/// tensors in it; empty: those of the operator's section or of the formula's `for`.
+/// Errors: as Compute.
+Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& formula,
+                                              const Call& call, const std::string& arithmetic,
+                                              std::span<const std::string> inputs = {},
+                                              std::span<const std::string> outputs = {});
+
+}  // namespace qtx::formula

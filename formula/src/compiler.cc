@@ -1,0 +1,254 @@
+// The lines of formulas: what they define, and which of them a line knows.
+#include "compiler.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "qtx/formula/parser.h"
+
+namespace qtx::formula {
+namespace {
+
+using Line = Statement::Kind;
+
+constexpr std::array<std::string_view, 3> kReadings = {"operand", "operation", "result"};
+
+// "p" of "p...".
+std::string BareName(const std::string& name) {
+  return name.ends_with(kListMark) ? name.substr(0, name.size() - 3) : name;
+}
+
+std::vector<bool> RestOf(std::span<const std::string> names) {
+  std::vector<bool> rest;
+  for (const std::string& name : names) rest.push_back(name.ends_with(kListMark));
+  return rest;
+}
+
+}  // namespace
+
+Result<std::optional<int>> Compiler::When(const Formula& formula, const Names& names) {
+  own_ = Unit{&formula, names, false};
+  unit_ = &own_;
+  std::optional<int> routine;
+  std::vector<std::string> used;
+  QTX_RETURN_IF_ERROR(Use(formula, used));
+  for (const Statement& statement : formula.statements) {
+    if (statement.kind != Line::kWhen) continue;
+    if (routine) return Refuse(statement.place, "expected one line with 'when'");
+    QTX_ASSIGN_OR_RETURN(routine, Define(statement, ""));
+  }
+  return routine;
+}
+
+Result<void> Compiler::AddBase(const Formula& formula, const Names& names) {
+  base_ = Unit{&formula, names, true, true};
+  unit_ = &base_;
+  has_base_ = true;
+  program_.results.resize(scope_.outputs().size());
+  program_.shapes.resize(scope_.outputs().size());
+  return Lines(formula, true);
+}
+
+Result<void> Compiler::Add(const Formula& formula, const Names& names) {
+  own_ = Unit{&formula, names, false};
+  unit_ = &own_;
+  for (auto& result : program_.results) {
+    if (result) result->of_base = true;
+  }
+  return Lines(formula, true);
+}
+
+Result<void> Compiler::AddReading(const Formula& formula, const Names& names) {
+  own_ = Unit{&formula, names, false};
+  unit_ = &own_;
+  return Lines(formula, false);
+}
+
+Error Compiler::Refuse(Place place, std::string message) const {
+  return Error{ErrorCode::kInvalid, PlaceIn(unit_->formula->where, place), std::move(message)};
+}
+
+// y[i, j] = ... defines i and j for all lines of the formula.
+Result<void> Compiler::Coordinates(const Formula& formula) {
+  for (const Statement& statement : formula.statements) {
+    if (statement.kind != Line::kElement) continue;
+    for (std::size_t i = 0; i < statement.parameters.size(); ++i) {
+      const std::string name = BareName(statement.parameters[i]);
+      const bool list = name != statement.parameters[i];
+      if (std::ranges::count(statement.parameters, statement.parameters[i]) > 1) {
+        return Refuse(statement.place, "found index '" + name + "' twice");
+      }
+      const auto [at, added] = unit_->lists.emplace(name, list);
+      if (added) unit_->coordinates[name] = program_.coordinates++;
+      if (at->second != list) {
+        return Refuse(statement.place, "found '" + name + "' as an index and as a list of them");
+      }
+    }
+  }
+  return {};
+}
+
+// The functions of the clauses that a formula names, and of those that these name.
+Result<void> Compiler::Use(const Formula& formula, std::vector<std::string>& used) {
+  for (const Statement& statement : formula.statements) {
+    if (statement.kind != Line::kUse) continue;
+    for (const std::string& clause : statement.parameters) {
+      if (std::ranges::find(used, clause) != used.end()) continue;
+      used.push_back(clause);
+      const std::vector<const Formula*> formulas = text_.Of(clause);
+      if (formulas.empty()) {
+        return Refuse(statement.place, "found no formula of " + clause);
+      }
+      for (const Formula* other : formulas) {
+        QTX_RETURN_IF_ERROR(Use(*other, used));
+        for (const Statement& line : other->statements) {
+          if (line.kind != Line::kFunction) continue;
+          if (unit_->routines.contains(line.name)) continue;
+          const Formula* own = std::exchange(unit_->formula, other);
+          in_used_function_ = true;
+          // A function that has no meaning here (offset of a FLOAT) is an error only when called.
+          const auto defined = Define(line, line.name);
+          in_used_function_ = false;
+          unit_->formula = own;
+          if (!defined) unit_->meaningless.emplace(line.name, defined.error());
+        }
+      }
+    }
+  }
+  return {};
+}
+
+bool Compiler::DefinesReading(const Statement& statement) const {
+  return statement.kind == Line::kFunction &&
+         std::ranges::find(kReadings, statement.name) != kReadings.end();
+}
+
+// "y", "y_stored", and "stored" of the first output; nullopt for another name.
+std::optional<std::size_t> Compiler::OutputOf(std::string_view name, bool& stored) const {
+  constexpr std::string_view kStored = "_stored";
+  stored = name == "stored";
+  if (stored) return 0;
+  const std::vector<std::string>& outputs = unit_->names.outputs;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    stored = name.size() == outputs[i].size() + kStored.size() && name.starts_with(outputs[i]) &&
+             name.ends_with(kStored);
+    if (!outputs[i].empty() && (name == outputs[i] || stored)) return i;
+  }
+  return std::nullopt;
+}
+
+bool Compiler::IsOutputLine(const Statement& statement) const {
+  bool stored = false;
+  const bool value = statement.kind == Line::kValue || statement.kind == Line::kElement;
+  return value && OutputOf(statement.name, stored).has_value();
+}
+
+Result<void> Compiler::Lines(const Formula& formula, bool outputs) {
+  program_.results.resize(scope_.outputs().size());
+  program_.shapes.resize(scope_.outputs().size());
+  QTX_RETURN_IF_ERROR(Coordinates(formula));
+  std::vector<std::string> used;
+  QTX_RETURN_IF_ERROR(Use(formula, used));
+  for (const Statement& statement : formula.statements) {
+    if (statement.kind < Line::kRequire) continue;
+    const bool own = unit_->formula == &formula && unit_->routines.contains(statement.name);
+    if (own && statement.kind >= Line::kValue) {
+      return Refuse(statement.place, "'" + statement.name + "' is defined already");
+    }
+    const bool reading = DefinesReading(statement);
+    if (!outputs && !reading && statement.kind != Line::kFunction) continue;
+    if (statement.kind == Line::kRequire || statement.kind == Line::kShape) {
+      QTX_ASSIGN_OR_RETURN(const int routine, Define(statement, ""));
+      if (statement.kind == Line::kRequire) {
+        const std::string stem = formula.clause.substr(0, formula.clause.find('.') + 1);
+        program_.requirements.push_back(
+            {routine, statement.name.empty() ? formula.clause : stem + statement.name});
+        continue;
+      }
+      bool stored = false;
+      const auto output = OutputOf(statement.name, stored);
+      if (!output || stored) return Refuse(statement.place, "expected the name of an output");
+      program_.shapes[*output] = routine;
+      continue;
+    }
+    if (statement.kind == Line::kFunction && FindFunction(statement.name) != nullptr) {
+      return Refuse(statement.place, "'" + statement.name + "' is defined already");
+    }
+    QTX_ASSIGN_OR_RETURN(const int routine, Define(statement, statement.name));
+    if (reading) {
+      auto& slot = statement.name == "operand"     ? program_.operand
+                   : statement.name == "operation" ? program_.operation
+                                                   : program_.result;
+      if (!slot) slot = routine;
+    }
+    if (outputs && IsOutputLine(statement)) {
+      QTX_RETURN_IF_ERROR(DefineOutput(statement, routine));
+    }
+  }
+  return {};
+}
+
+Result<int> Compiler::Define(const Statement& statement, const std::string& name) {
+  Routine routine;
+  routine.name = name;
+  locals_.clear();
+  if (statement.kind == Line::kFunction) {
+    for (const std::string& parameter : statement.parameters) {
+      locals_.push_back(BareName(parameter));
+    }
+    routine.parameters = static_cast<int>(locals_.size());
+    routine.rest = RestOf(statement.parameters);
+  }
+  QTX_ASSIGN_OR_RETURN(routine.body, Any(statement.body));
+  const int index = static_cast<int>(program_.routines.size());
+  program_.routines.push_back(std::move(routine));
+  if (!name.empty()) unit_->routines[name] = index;
+  return index;
+}
+
+Result<void> Compiler::DefineOutput(const Statement& statement, int routine) {
+  bool stored = false;
+  const std::size_t output = *OutputOf(statement.name, stored);
+  auto& result = program_.results[output];
+  if (result && !result->of_base) {
+    return Refuse(statement.place, "expected one line that defines " + unit_->names.outputs[output]);
+  }
+  if (statement.kind == Line::kElement || !result) {
+    result.emplace();
+    result->rest = RestOf(statement.kind == Line::kElement ? statement.parameters
+                                                           : std::vector<std::string>());
+    if (statement.kind == Line::kElement) {
+      for (const std::string& name : statement.parameters) {
+        result->coordinates.push_back(unit_->coordinates.find(BareName(name))->second);
+      }
+    }
+  }
+  result->routine = routine;
+  result->stored = stored;
+  result->of_base = false;
+  return {};
+}
+
+const Compiler::Unit* Compiler::UnitWith(const std::string& routine) const {
+  if (unit_->routines.contains(routine)) return unit_;
+  if (has_base_ && base_.routines.contains(routine)) return &base_;
+  return nullptr;
+}
+
+std::optional<int> Compiler::FindRoutine(const std::string& name) const {
+  const Unit* unit = UnitWith(name);
+  if (unit == nullptr) return std::nullopt;
+  return unit->routines.find(name)->second;
+}
+
+std::optional<int> Compiler::FindCoordinate(const std::string& name) const {
+  if (const auto at = unit_->coordinates.find(name); at != unit_->coordinates.end()) {
+    return at->second;
+  }
+  if (!has_base_) return std::nullopt;
+  const auto at = base_.coordinates.find(name);
+  return at == base_.coordinates.end() ? std::nullopt : std::optional(at->second);
+}
+
+}  // namespace qtx::formula

@@ -1,0 +1,431 @@
+// The expressions of formulas: names, operators and calls.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "compiler.h"
+#include "qtx/formula/parser.h"
+
+namespace qtx::formula {
+namespace {
+
+using Op = Code::Op;
+
+struct SignRow {
+  std::string_view sign;
+  Op op;
+};
+constexpr std::array kSignRows = {
+    SignRow{"+", Op::kAdd},       SignRow{"-", Op::kSubtract},    SignRow{"*", Op::kMultiply},
+    SignRow{"/", Op::kDivide},    SignRow{"mod", Op::kModulo},    SignRow{"^", Op::kPower},
+    SignRow{"<<", Op::kShiftLeft}, SignRow{">>", Op::kShiftRight}, SignRow{"=", Op::kEqual},
+    SignRow{"!=", Op::kUnequal},  SignRow{"<", Op::kLess},        SignRow{"<=", Op::kAtMost},
+    SignRow{">", Op::kGreater},   SignRow{">=", Op::kAtLeast},    SignRow{"and", Op::kAnd},
+    SignRow{"or", Op::kOr},
+};
+
+struct PartRow {
+  std::string_view suffix;  // of a tensor's name
+  std::string_view bare;    // of the output that is computed, alone
+  Part part;
+};
+constexpr std::array kParts = {
+    PartRow{"_stored", "", Part::kStored},     PartRow{"_real", "", Part::kReal},
+    PartRow{"_scale", "scale", Part::kScale},  PartRow{"_offset", "offset", Part::kOffset},
+    PartRow{"_min", "quant_min", Part::kMin},  PartRow{"_max", "quant_max", Part::kMax},
+};
+
+struct RangeRow {
+  std::string_view name;
+  Op op;
+};
+constexpr std::array kRanges = {
+    RangeRow{"sum", Op::kSum},      RangeRow{"product", Op::kProduct},
+    RangeRow{"min", Op::kLeast},    RangeRow{"max", Op::kGreatest},
+    RangeRow{"list", Op::kListOf},  RangeRow{"all", Op::kAll},
+    RangeRow{"any", Op::kAny},      RangeRow{"count", Op::kCount},
+    RangeRow{"fold", Op::kFold},
+};
+
+Code Make(Op op, int index = 0) {
+  Code code;
+  code.op = op;
+  code.index = index;
+  return code;
+}
+
+Code Make(Value constant) {
+  Code code;
+  code.constant = std::move(constant);
+  return code;
+}
+
+bool IsOfElements(Part part) {
+  return part == Part::kValue || part == Part::kReal || part == Part::kStored;
+}
+
+}  // namespace
+
+Result<Code> Compiler::Any(const Node& node) {
+  QTX_ASSIGN_OR_RETURN(Code code, Kind(node));
+  code.place = node.place;
+  code.where = &unit_->formula->where;
+  code.rounds = unit_->rounds;
+  for (const Code& child : code.children) {
+    code.varies |= child.varies;
+    code.lowest_local = std::min(code.lowest_local, child.lowest_local);
+    code.depth = std::max(code.depth, child.depth + 1);
+  }
+  if (code.depth > kMaxCallDepth) {
+    return Error{ErrorCode::kTooLarge, PlaceIn(unit_->formula->where, node.place),
+                 "expected at most " + std::to_string(kMaxCallDepth) + " levels of calls"};
+  }
+  const bool same = !code.varies && code.lowest_local >= std::ssize(locals_);
+  const bool atom = code.op == Op::kConstant || code.op == Op::kError || code.op == Op::kTensor ||
+                    code.op == Op::kOutput || code.op == Op::kRest;
+  if (same && !atom) code.cache = program_.caches++;
+  return code;
+}
+
+Result<Code> Compiler::Kind(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kNumber:
+      return Constant(node);
+    case Node::Kind::kText:
+      return Make(Value(node.text));
+    case Node::Kind::kName:
+      return Name(node);
+    case Node::Kind::kIndex:
+      return Indexed(node);
+    case Node::Kind::kCall:
+      return Call(node);
+    case Node::Kind::kUnary:
+      return Unary(node);
+    case Node::Kind::kBinary:
+      return Binary(node);
+    case Node::Kind::kList:
+    case Node::Kind::kRest: {
+      Code code = Make(node.kind == Node::Kind::kList ? Op::kList : Op::kRest);
+      QTX_RETURN_IF_ERROR(Children(node, 0, code));
+      return code;
+    }
+    default:
+      return Range(node);
+  }
+}
+
+Result<Code> Compiler::Constant(const Node& node) {
+  auto value = ParseNumber(node.text);
+  if (!value) return At(PlaceIn(unit_->formula->where, node.place), value.error());
+  if (value->get_den() == 1 && value->get_num().fits_slong_p()) {
+    return Make(Value(std::int64_t{value->get_num().get_si()}));
+  }
+  return Make(Value(*std::move(value)));
+}
+
+Result<Code> Compiler::Name(const Node& node) {
+  // The innermost of equal names.
+  const auto local = std::find(locals_.rbegin(), locals_.rend(), node.text);
+  if (local != locals_.rend()) {
+    Code code = Make(Op::kLocal, static_cast<int>(locals_.rend() - local) - 1);
+    code.lowest_local = code.index;
+    return code;
+  }
+  if (const auto slot = FindCoordinate(node.text)) {
+    Code code = Make(Op::kCoordinate, *slot);
+    code.varies = true;
+    return code;
+  }
+  if (const auto routine = FindRoutine(node.text)) {
+    const Routine& called = program_.routines[static_cast<std::size_t>(*routine)];
+    if (called.parameters > 0) return Refuse(node.place, "expected '(' after " + node.text);
+    return CallOf(*routine);
+  }
+  if (const auto tensor = FindTensor(node.text); tensor && tensor->tensors.count > 0) {
+    return NameOfTensor(*tensor, node);
+  }
+  const auto part = FindPart(node.text);
+  const Value* attribute = scope_.Attribute(node.text);
+  // In Attention's section its own scale, in an arithmetic's that of its output.
+  if (attribute != nullptr && !(part && unit_->formula->of_arithmetic)) {
+    if (const auto* tensors = std::get_if<Tensors>(&attribute->data)) {
+      return NameOfTensor({*tensors, Part::kValue, false, node.text}, node);
+    }
+    return Make(*attribute);
+  }
+  if (part) return NameOfTensor(*part, node);
+  if (node.text == "output") {
+    Code code = Make(Op::kOutput);
+    code.varies = true;
+    return code;
+  }
+  if (node.text == "opset") return Make(Value(scope_.opset()));
+  if (node.text == "infinity") return Make(Value(Number(Infinity{1})));
+  if (node.text == "nan") return Make(Value(Number(Nan{})));
+  if (node.text == "pi") {
+    Code code = Make(Op::kApply);
+    code.function = Function::kPi;
+    return code;
+  }
+  return Unknown(node);
+}
+
+// A name of the node that has no meaning in it, such as an input that is not given, is an error only
+// where its value is asked for; so is, in a function that other operators use, too, what this one
+// does not have.
+Result<Code> Compiler::Unknown(const Node& node) const {
+  const auto tensor = FindTensor(node.text);
+  if (tensor || scope_.IsAttribute(node.text) || in_used_function_) {
+    Code code = Make(Op::kError);
+    code.error = std::make_shared<Error>(
+        Refuse(node.place, "found '" + node.text + "', which the node does not give"));
+    return code;
+  }
+  std::string known;
+  for (const auto& names : {unit_->names.inputs, unit_->names.outputs}) {
+    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+  }
+  return Refuse(node.place, "found '" + node.text +
+                                "', expected a name that is defined above, a part of " + known +
+                                ", or an attribute");
+}
+
+Result<Code> Compiler::NameOfTensor(const Named& named, const Node& node) {
+  if (named.part == Part::kValue) {
+    Code code = Make(Op::kTensor);
+    code.tensors = named.tensors;
+    code.varies = true;  // as a number
+    return code;
+  }
+  Code code = Make(Op::kPart);
+  code.part = named.part;
+  code.tensors = named.tensors;
+  code.index = named.of_output ? 1 : 0;
+  code.varies = true;
+  if (!named.of_output && named.tensors.count == 0) {
+    code = Make(Op::kError);
+    code.error = std::make_shared<Error>(
+        Refuse(node.place, "found '" + node.text + "', but the node does not give " + named.name));
+    return code;
+  }
+  if (named.of_output) return code;
+  const Operand& operand = scope_.operands()[static_cast<std::size_t>(named.tensors.first)];
+  if (!IsOfElements(named.part)) {
+    const bool bound = named.part == Part::kMin || named.part == Part::kMax;
+    if (!operand.is_quantized() && !bound) {
+      Code error = Make(Op::kError);
+      error.error = std::make_shared<Error>(Refuse(
+          node.place, "found '" + node.text + "', but " + named.name + " is not quantized"));
+      return error;
+    }
+    code.varies = !bound && !operand.per_tensor();
+  } else {
+    code.varies = operand.size() != 1;
+  }
+  return code;
+}
+
+std::optional<Compiler::Named> Compiler::FindTensor(std::string_view name) const {
+  const Unit* units[] = {unit_};
+  for (const Unit* unit : units) {
+    for (std::size_t i = 0; i < unit->names.inputs.size() && i < scope_.inputs().size(); ++i) {
+      if (!name.empty() && unit->names.inputs[i] == name) {
+        return Named{scope_.inputs()[i], Part::kValue, false, std::string(name)};
+      }
+    }
+    for (std::size_t i = 0; i < unit->names.outputs.size() && i < scope_.outputs().size(); ++i) {
+      if (!name.empty() && unit->names.outputs[i] == name) {
+        return Named{scope_.outputs()[i], Part::kValue, false, std::string(name)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// "x_scale", and "scale" for that of the output that is computed.
+std::optional<Compiler::Named> Compiler::FindPart(std::string_view name) const {
+  for (const PartRow& row : kParts) {
+    if (name == row.bare) return Named{{}, row.part, true, "the output"};
+    if (!name.ends_with(row.suffix)) continue;
+    const std::string_view tensor = name.substr(0, name.size() - row.suffix.size());
+    auto named = FindTensor(tensor);
+    if (!named) {
+      const Value* attribute = scope_.Attribute(tensor);
+      const auto* tensors =
+          attribute == nullptr ? nullptr : std::get_if<Tensors>(&attribute->data);
+      if (tensors == nullptr) continue;
+      named = Named{*tensors, Part::kValue, false, std::string(tensor)};
+    }
+    named->part = row.part;
+    return named;
+  }
+  return std::nullopt;
+}
+
+Result<Code> Compiler::Indexed(const Node& node) {
+  const Node& base = node.children[0];
+  if (base.kind == Node::Kind::kName && !FindCoordinate(base.text) && !FindRoutine(base.text) &&
+      std::ranges::find(locals_, base.text) == locals_.end()) {
+    QTX_ASSIGN_OR_RETURN(Code named, Name(base));
+    if (named.op == Op::kPart) {  // x_stored[i, j]
+      named.varies = false;
+      QTX_RETURN_IF_ERROR(Children(node, 1, named));
+      return named;
+    }
+  }
+  Code code = Make(Op::kIndex);
+  QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), Argument(base));
+  QTX_RETURN_IF_ERROR(Children(node, 1, code));
+  return code;
+}
+
+// A tensor as such, whose elements are not asked for.
+Result<Code> Compiler::Argument(const Node& node) {
+  QTX_ASSIGN_OR_RETURN(Code code, Any(node));
+  if (code.op == Op::kTensor) code.varies = false;
+  return code;
+}
+
+Result<void> Compiler::Children(const Node& node, std::size_t from, Code& code) {
+  for (std::size_t i = from; i < node.children.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), Any(node.children[i]));
+  }
+  return {};
+}
+
+Code Compiler::CallOf(int routine) const {
+  Code code = Make(Op::kRoutine, routine);
+  const Code& body = program_.routines[static_cast<std::size_t>(routine)].body;
+  code.varies = body.varies;
+  code.depth = body.depth + 1;
+  return code;
+}
+
+Result<Code> Compiler::Call(const Node& node) {
+  if (const auto routine = FindRoutine(node.text)) {
+    const Routine& called = program_.routines[static_cast<std::size_t>(*routine)];
+    const auto parameters = static_cast<std::size_t>(called.parameters);
+    const bool open = std::ranges::any_of(called.rest, [](bool rest) { return rest; }) ||
+                      std::ranges::any_of(node.children, [](const Node& child) {
+                        return child.kind == Node::Kind::kRest;
+                      });
+    if (!open) QTX_RETURN_IF_ERROR(CheckCount(node, parameters, parameters));
+    Code code = CallOf(*routine);
+    for (const Node& child : node.children) {
+      QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), Argument(child));
+    }
+    return code;
+  }
+  constexpr std::array<std::string_view, 3> kReadings = {"operand", "operation", "result"};
+  const auto reading = std::ranges::find(kReadings, node.text);
+  if (reading != kReadings.end()) {
+    Code code = Make(Op::kReading, static_cast<int>(reading - kReadings.begin()));
+    QTX_RETURN_IF_ERROR(CheckCount(node, code.index == 0 ? 3 : 1, code.index == 0 ? 3 : 1));
+    QTX_RETURN_IF_ERROR(Children(node, 0, code));
+    code.varies = true;
+    return code;
+  }
+  const Unit* const units[] = {unit_, &base_};
+  for (const Unit* unit : units) {
+    const auto known = unit->meaningless.find(node.text);
+    if (known == unit->meaningless.end()) continue;
+    Code code = Make(Op::kError);
+    code.error = std::make_shared<Error>(known->second);
+    return code;
+  }
+  const FunctionRow* row = FindFunction(node.text);
+  if (row == nullptr) return UnknownFunction(node);
+  QTX_RETURN_IF_ERROR(
+      CheckCount(node, static_cast<std::size_t>(row->least), static_cast<std::size_t>(row->most)));
+  return CallFunction(node, *row);
+}
+
+Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
+  if (row.function == Function::kGiven) return Given(node);
+  if (row.function == Function::kClamp && node.children.size() == 2) {
+    return Refuse(node.place, "found 2 arguments of clamp, expected 1 or 3");
+  }
+  Code code = Make(Op::kApply);
+  code.function = row.function;
+  const bool of_output = row.function == Function::kClamp && node.children.size() == 1;
+  code.varies = of_output;
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const bool tensor = i == 0 && (IsOfTensor(row.function) || row.function == Function::kLength);
+    QTX_ASSIGN_OR_RETURN(code.children.emplace_back(),
+                         tensor ? Argument(node.children[i]) : Any(node.children[i]));
+  }
+  // Of one element the coordinates are those of the result.
+  const bool part = row.function == Function::kStored || row.function == Function::kScale ||
+                    row.function == Function::kOffset || row.function == Function::kBase;
+  if (part && node.children.size() == 1) code.varies = true;
+  return code;
+}
+
+Result<Code> Compiler::Given(const Node& node) {
+  const Node& name = node.children[0];
+  if (name.kind != Node::Kind::kName) return Refuse(name.place, "expected a name");
+  // A function that several operators use may name what one of them does not have.
+  const auto tensor = FindTensor(name.text);
+  const bool given = (tensor && tensor->tensors.count > 0) ||
+                     scope_.Attribute(name.text) != nullptr;
+  return Make(Value(given));
+}
+
+Result<void> Compiler::CheckCount(const Node& node, std::size_t least, std::size_t most) const {
+  const std::size_t count = node.children.size();
+  if (count >= least && count <= most) return {};
+  return Refuse(node.place, "found " + std::to_string(count) + " arguments of " + node.text +
+                                ", expected " + std::to_string(count < least ? least : most));
+}
+
+Error Compiler::UnknownFunction(const Node& node) const {
+  std::string known;
+  for (const FunctionRow& row : Functions()) known += ", " + std::string(row.name);
+  known += ", sum, product, list, all, any, fold";
+  for (const auto& [name, routine] : unit_->routines) {
+    if (program_.routines[static_cast<std::size_t>(routine)].parameters > 0) known += ", " + name;
+  }
+  return Refuse(node.place,
+                "found function '" + node.text + "', expected one of " + known.substr(2));
+}
+
+Result<Code> Compiler::Unary(const Node& node) {
+  Code code = Make(node.text == "-" ? Op::kNegate : Op::kNot);
+  QTX_RETURN_IF_ERROR(Children(node, 0, code));
+  return code;
+}
+
+Result<Code> Compiler::Binary(const Node& node) {
+  Code code = Make(std::ranges::find(kSignRows, node.text, &SignRow::sign)->op);
+  QTX_RETURN_IF_ERROR(Children(node, 0, code));
+  return code;
+}
+
+Result<Code> Compiler::Range(const Node& node) {
+  const RangeRow& row = *std::ranges::find(kRanges, node.text, &RangeRow::name);
+  Code code = Make(row.op, static_cast<int>(locals_.size()));
+  const std::size_t outer = locals_.size();
+  const std::size_t indices = node.children.size() - (row.op == Op::kFold ? 2 : 1);
+  // The first value of a fold cannot use the indices.
+  std::vector<Code> first;
+  if (row.op == Op::kFold) {
+    QTX_ASSIGN_OR_RETURN(first.emplace_back(), Any(node.children[indices]));
+  }
+  for (std::size_t i = 0; i < indices; ++i) {
+    QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), Any(node.children[i]));
+    const bool rest = node.names[i].ends_with(kListMark);
+    code.rest.push_back(rest);
+    locals_.push_back(node.names[i].substr(0, node.names[i].size() - (rest ? 3 : 0)));
+  }
+  std::ranges::move(first, std::back_inserter(code.children));
+  if (row.op == Op::kFold) locals_.push_back(node.names.back());
+  QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), Any(node.children.back()));
+  locals_.resize(outer);
+  // Its own indices are no locals of what stands around it.
+  for (Code& child : code.children) {
+    if (child.lowest_local >= static_cast<int>(outer)) child.lowest_local = INT_MAX;
+  }
+  return code;
+}
+
+}  // namespace qtx::formula

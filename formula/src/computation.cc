@@ -1,0 +1,287 @@
+#include "qtx/formula/computation.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "compiler.h"
+#include "evaluator.h"
+
+namespace qtx::formula {
+namespace {
+
+using Line = Statement::Kind;
+
+std::string_view SchemaName(std::span<const format::ValueRule> rules, std::size_t i) {
+  return i < rules.size() ? rules[i].name : std::string_view();
+}
+
+const Signature* SignatureOf(const Formula& formula, const std::string& op_type) {
+  for (const Statement& statement : formula.statements) {
+    if (statement.kind != Line::kFor) continue;
+    const auto found = std::ranges::find(statement.signatures, op_type, &Signature::op_type);
+    if (found != statement.signatures.end()) return &*found;
+  }
+  return nullptr;
+}
+
+bool Has(const Formula& formula, Line kind) {
+  return std::ranges::find(formula.statements, kind, &Statement::kind) != formula.statements.end();
+}
+
+bool IsIn(const Formula& formula, const std::string& arithmetic) {
+  return std::ranges::any_of(formula.statements, [&](const Statement& statement) {
+    return statement.kind == Line::kIn && statement.name == arithmetic;
+  });
+}
+
+// Whether a line defines an element, or a value of an output's name.
+bool DefinesOutput(const Formula& formula, const Names& names) {
+  return std::ranges::any_of(formula.statements, [&](const Statement& statement) {
+    if (statement.kind == Line::kElement) return true;
+    if (statement.kind != Line::kValue) return false;
+    if (statement.name == "stored") return true;
+    return std::ranges::any_of(names.outputs, [&](const std::string& name) {
+      return statement.name == name || statement.name == name + "_stored";
+    });
+  });
+}
+
+// The formulas that hold for one node.
+class Selection {
+ public:
+  Selection(const Text& text, const Call& call, const Scope& scope, const std::string& arithmetic)
+      : text_(text), call_(call), scope_(scope), chain_(text.Chain(arithmetic)) {}
+
+  /// What a formula calls the tensors.
+  Names NamesIn(const Formula& formula) const {
+    Names names;
+    const std::size_t inputs = scope_.inputs().size(), outputs = scope_.outputs().size();
+    const bool own = call_.schema != nullptr;
+    for (std::size_t i = 0; i < inputs; ++i) {
+      names.inputs.emplace_back(own ? SchemaName(call_.schema->inputs, i) : "");
+    }
+    for (std::size_t i = 0; i < outputs; ++i) {
+      names.outputs.emplace_back(own ? SchemaName(call_.schema->outputs, i) : "");
+    }
+    if (!formula.of_arithmetic) return names;
+    if (!names.outputs.empty()) names.outputs[0] = "y";
+    const Signature* signature = SignatureOf(formula, call_.node->op_type);
+    names.inputs.assign(inputs, "");
+    if (signature == nullptr) return names;
+    for (std::size_t i = 0; i < inputs && i < signature->inputs.size(); ++i) {
+      names.inputs[i] = signature->inputs[i];
+    }
+    return names;
+  }
+
+  /// The operator's own formula; nullptr for none.
+  Result<const Formula*> Base() const {
+    for (const Formula* formula : text_.InChapter(call_.node->op_type, false)) {
+      if (Has(*formula, Line::kIn) || !DefinesOutput(*formula, NamesIn(*formula))) continue;
+      QTX_ASSIGN_OR_RETURN(const bool holds, Holds(*formula));
+      if (holds) return formula;
+    }
+    return nullptr;
+  }
+
+  /// That of the arithmetic which defines the outputs; nullptr for none.
+  Result<const Formula*> Own() const {
+    for (const std::string& arithmetic : chain_) {
+      for (const Formula* formula : Candidates(arithmetic)) {
+        if (!DefinesOutput(*formula, NamesIn(*formula))) continue;
+        QTX_ASSIGN_OR_RETURN(const bool holds, Holds(*formula));
+        if (holds) return formula;
+      }
+    }
+    return nullptr;
+  }
+
+  /// Those that say how others are read, the first ones first.
+  Result<std::vector<const Formula*>> Readings() const {
+    std::vector<const Formula*> readings;
+    for (const std::string& arithmetic : chain_) {
+      std::vector<const Formula*> candidates = Candidates(arithmetic);
+      for (const Formula* formula : text_.InChapter(arithmetic, true)) {
+        if (!Has(*formula, Line::kFor)) candidates.push_back(formula);
+      }
+      for (const Formula* formula : candidates) {
+        if (DefinesOutput(*formula, NamesIn(*formula))) continue;
+        QTX_ASSIGN_OR_RETURN(const bool holds, Holds(*formula));
+        if (holds) readings.push_back(formula);
+      }
+    }
+    return readings;
+  }
+
+ private:
+  // Formulas of the arithmetic for the operator.
+  std::vector<const Formula*> Candidates(const std::string& arithmetic) const {
+    std::vector<const Formula*> candidates;
+    for (const Formula* formula : text_.InChapter(arithmetic, true)) {
+      if (SignatureOf(*formula, call_.node->op_type) != nullptr) candidates.push_back(formula);
+    }
+    for (const Formula* formula : text_.InChapter(call_.node->op_type, false)) {
+      if (IsIn(*formula, arithmetic)) candidates.push_back(formula);
+    }
+    return candidates;
+  }
+
+  Result<bool> Holds(const Formula& formula) const {
+    if (!Has(formula, Line::kWhen)) return true;
+    Compiler compiler(text_, scope_);
+    QTX_ASSIGN_OR_RETURN(const std::optional<int> when, compiler.When(formula, NamesIn(formula)));
+    Evaluator evaluator(compiler.program(), scope_);
+    return evaluator.Condition(*when);
+  }
+
+  const Text& text_;
+  const Call& call_;
+  const Scope& scope_;
+  std::vector<std::string> chain_;
+};
+
+// The sizes to which all inputs broadcast; nullopt where they do not.
+std::optional<format::Dims> BroadcastDims(const Scope& scope) {
+  format::Dims dims;
+  for (const Tensors& input : scope.inputs()) {
+    for (int k = 0; k < input.count; ++k) {
+      const format::Dims& other = scope.operands()[static_cast<std::size_t>(input.first + k)].dims();
+      if (other.size() > dims.size()) dims.insert(dims.begin(), other.size() - dims.size(), 1);
+      const std::size_t lead = dims.size() - other.size();
+      for (std::size_t i = 0; i < other.size(); ++i) {
+        std::int64_t& dim = dims[lead + i];
+        if (dim == 1) dim = other[i];
+        if (other[i] != 1 && other[i] != dim) return std::nullopt;
+      }
+    }
+  }
+  return dims;
+}
+
+// Runs a compiled formula.
+class Computation {
+ public:
+  Computation(const Program& program, Scope& scope, const Call& call, std::string where)
+      : program_(program), scope_(scope), call_(call), where_(std::move(where)) {}
+
+  Result<std::vector<format::Tensor>> Run() {
+    Evaluator evaluator(program_, scope_);
+    for (const Program::Requirement& requirement : program_.requirements) {
+      QTX_ASSIGN_OR_RETURN(const bool holds, evaluator.Condition(requirement.routine));
+      if (holds) continue;
+      Error error{ErrorCode::kInvalid, "", "the node does not keep " + requirement.clause};
+      error.clause = requirement.clause;
+      return error;
+    }
+    std::vector<format::Tensor> tensors;
+    for (std::size_t i = 0; i < scope_.outputs().size(); ++i) {
+      const Tensors& output = scope_.outputs()[i];
+      if (output.count == 0 && tensors.size() < call_.outputs.size()) tensors.emplace_back();
+      for (int k = 0; k < output.count; ++k) {
+        QTX_ASSIGN_OR_RETURN(tensors.emplace_back(),
+                             Output(evaluator, i, k, call_.outputs[tensors.size()]));
+      }
+    }
+    return tensors;
+  }
+
+ private:
+  Result<format::Tensor> Output(Evaluator& evaluator, std::size_t i, int k,
+                                const OutputType& declared) {
+    if (!program_.results[i]) {
+      return Error{ErrorCode::kUnsupported, where_,
+                   "no line of the formula defines output " + std::to_string(i)};
+    }
+    QTX_ASSIGN_OR_RETURN(format::Dims dims, Sizes(evaluator, i, k, declared));
+    QTX_RETURN_IF_ERROR(format::ElementCount(dims));
+    scope_.SetDims(i, std::move(dims));
+    const Operand& operand =
+        scope_.operands()[static_cast<std::size_t>(scope_.outputs()[i].first + k)];
+    QTX_ASSIGN_OR_RETURN(TensorWriter writer, TensorWriter::Make(operand));
+    for (std::int64_t element = 0; element < operand.size(); ++element) {
+      const auto stored = evaluator.Element(i, k, element);
+      const auto added = stored ? writer.Add(*stored) : Result<void>(stored.error());
+      if (added) continue;
+      Error error = added.error();
+      if (error.where.empty()) error.where = where_;
+      error.message += " (at " + format::ToString(CoordinatesOf(element, operand.dims())) + ")";
+      return error;
+    }
+    return std::move(writer).Finish();
+  }
+
+  Result<format::Dims> Sizes(Evaluator& evaluator, std::size_t i, int k,
+                             const OutputType& declared) {
+    if (program_.shapes[i]) {
+      QTX_ASSIGN_OR_RETURN(format::Dims dims, evaluator.Shape(i, k));
+      if (!declared.dims || *declared.dims == dims) return dims;
+      return Error{ErrorCode::kInvalid, where_,
+                   "found the declared shape " + format::ToString(*declared.dims) +
+                       ", expected " + format::ToString(dims)};
+    }
+    if (declared.dims) return *declared.dims;
+    if (const auto dims = BroadcastDims(scope_)) return *dims;
+    return Error{ErrorCode::kInvalid, where_, "expected inputs that broadcast to each other"};
+  }
+
+  const Program& program_;
+  Scope& scope_;
+  const Call& call_;
+  std::string where_;
+};
+
+std::string PlaceOf(const Formula& formula) {
+  return formula.where + ":" + std::to_string(formula.line);
+}
+
+}  // namespace
+
+Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
+                                            const std::string& arithmetic) {
+  QTX_ASSIGN_OR_RETURN(Scope scope, Scope::Make(call));
+  const Selection selection(text, call, scope, arithmetic);
+  QTX_ASSIGN_OR_RETURN(const Formula* base, selection.Base());
+  QTX_ASSIGN_OR_RETURN(const Formula* own, selection.Own());
+  if (base == nullptr && own == nullptr) {
+    return Error{ErrorCode::kUnsupported, "", "no formula says what " + call.node->op_type +
+                                                  " computes of these types and attributes"};
+  }
+  QTX_ASSIGN_OR_RETURN(const std::vector<const Formula*> readings, selection.Readings());
+  Compiler compiler(text, scope);
+  if (base != nullptr) QTX_RETURN_IF_ERROR(compiler.AddBase(*base, selection.NamesIn(*base)));
+  if (own != nullptr) QTX_RETURN_IF_ERROR(compiler.Add(*own, selection.NamesIn(*own)));
+  for (const Formula* reading : readings) {
+    QTX_RETURN_IF_ERROR(compiler.AddReading(*reading, selection.NamesIn(*reading)));
+  }
+  return Computation(compiler.program(), scope, call, PlaceOf(own != nullptr ? *own : *base)).Run();
+}
+
+Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& formula,
+                                              const Call& call, const std::string& arithmetic,
+                                              std::span<const std::string> inputs,
+                                              std::span<const std::string> outputs) {
+  QTX_ASSIGN_OR_RETURN(Scope scope, Scope::Make(call));
+  const Selection selection(text, call, scope, arithmetic);
+  Compiler compiler(text, scope);
+  const bool builds_on = Has(formula, Line::kFor) || Has(formula, Line::kIn);
+  if (builds_on) {
+    QTX_ASSIGN_OR_RETURN(const Formula* base, selection.Base());
+    if (base != nullptr) QTX_RETURN_IF_ERROR(compiler.AddBase(*base, selection.NamesIn(*base)));
+  }
+  Names names = selection.NamesIn(formula);
+  if (!inputs.empty()) names.inputs.assign(inputs.begin(), inputs.end());
+  if (!outputs.empty()) names.outputs.assign(outputs.begin(), outputs.end());
+  if (builds_on || formula.of_arithmetic || formula.of.empty()) {
+    QTX_RETURN_IF_ERROR(compiler.Add(formula, names));
+  } else {
+    QTX_RETURN_IF_ERROR(compiler.AddBase(formula, names));
+  }
+  QTX_ASSIGN_OR_RETURN(const std::vector<const Formula*> readings, selection.Readings());
+  for (const Formula* reading : readings) {
+    QTX_RETURN_IF_ERROR(compiler.AddReading(*reading, selection.NamesIn(*reading)));
+  }
+  return Computation(compiler.program(), scope, call, PlaceOf(formula)).Run();
+}
+
+}  // namespace qtx::formula

@@ -1,0 +1,381 @@
+#include "evaluator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "qtx/formula/computation.h"
+#include "qtx/formula/parser.h"
+
+namespace qtx::formula {
+namespace {
+
+using Op = Code::Op;
+
+constexpr std::size_t kMostRemembered = std::size_t{1} << 20;
+
+bool IsTooLong(const Number& value) {
+  const auto* rational = AsRational(value);
+  if (rational == nullptr) return false;
+  constexpr std::size_t kLimbs = kMaxRationalBits / GMP_NUMB_BITS;
+  return mpz_size(rational->get_num_mpz_t()) > kLimbs ||
+         mpz_size(rational->get_den_mpz_t()) > kLimbs;
+}
+
+// Whether more bits cannot change it.
+bool IsExact(const Value& value) {
+  if (const auto* list = value.list()) return std::ranges::all_of(*list, IsExact);
+  const auto* number = std::get_if<Number>(&value.data);
+  return number == nullptr || !std::holds_alternative<Interval>(*number);
+}
+
+}  // namespace
+
+std::size_t Evaluator::KeyHash::operator()(const std::vector<std::int64_t>& key) const {
+  std::size_t hash = 0;
+  for (const std::int64_t part : key) {
+    hash = hash * 0x9E3779B97F4A7C15U + static_cast<std::size_t>(part) + (hash >> 29U);
+  }
+  return hash;
+}
+
+Evaluator::Evaluator(const Program& program, const Scope& scope)
+    : program_(program),
+      scope_(scope),
+      caches_(Slot(program.caches)),
+      memories_(program.routines.size()),
+      read_(scope.operands().size()),
+      coordinates_(Slot(program.coordinates)) {}
+
+Error Evaluator::Refuse(const Code& code, std::string message) const {
+  return Error{ErrorCode::kInvalid, PlaceIn(*code.where, code.place), std::move(message)};
+}
+
+void Evaluator::Begin() {
+  values_.assign(program_.routines.size(), std::nullopt);
+  locals_.clear();
+  base_ = 0;
+  depth_ = 0;
+  steps_ = 0;
+}
+
+template <typename Evaluate>
+auto Evaluator::Decided(const std::string& where, const Evaluate& evaluate)
+    -> decltype(evaluate()) {
+  for (mpfr_prec_t bits = kFirstBits;; bits *= 2) {
+    precision_ = Precision{std::min(bits, kMaxBits)};
+    Begin();
+    auto value = evaluate();
+    if (!precision_.undecided) return value;
+    if (bits < kMaxBits) continue;
+    return Error{
+        ErrorCode::kTooLarge, where,
+        std::to_string(kMaxBits) + " bits do not decide how a value is rounded or compared"};
+  }
+}
+
+Result<Value> Evaluator::Element(std::size_t output, int k, std::int64_t element) {
+  const Program::Result& result = *program_.results[output];
+  output_ = scope_.outputs()[output].first + k;
+  at_ = CoordinatesOf(element, OperandAt(output_).dims());
+  SetCoordinates(result, k);
+  const Code& body = program_.routines[Slot(result.routine)].body;
+  return Decided(*body.where, [&] { return InType(result); });
+}
+
+Result<bool> Evaluator::Condition(int routine) {
+  output_ = -1;
+  const Code& body = program_.routines[Slot(routine)].body;
+  return Decided(*body.where, [&] { return Truth(body); });
+}
+
+Result<format::Dims> Evaluator::Shape(std::size_t output, int k) {
+  output_ = scope_.outputs()[output].first + k;
+  std::ranges::fill(coordinates_, std::nullopt);
+  const auto& result = program_.results[output];
+  if (scope_.outputs()[output].variadic && result && !result->coordinates.empty()) {
+    coordinates_[Slot(result->coordinates[0])] = Value(std::int64_t{k});
+  }
+  const Code& body = program_.routines[Slot(*program_.shapes[output])].body;
+  return Decided(*body.where, [&]() -> Result<format::Dims> {
+    QTX_ASSIGN_OR_RETURN(const Value sizes, Eval(body));
+    const auto* list = sizes.list();
+    if (list == nullptr) return Refuse(body, "found " + KindOf(sizes) + ", expected a list of sizes");
+    format::Dims dims;
+    for (const Value& size : *list) {
+      const auto integer = AsInteger(size);
+      if (!integer || *integer < 0) {
+        return Refuse(body, "found a size that is no integer of at least 0");
+      }
+      dims.push_back(*integer);
+    }
+    return dims;
+  });
+}
+
+// The coordinates of a variadic output have the number of the tensor before them.
+void Evaluator::SetCoordinates(const Program::Result& result, int k) {
+  std::ranges::fill(coordinates_, std::nullopt);
+  format::Dims at = at_;
+  for (const Tensors& output : scope_.outputs()) {
+    if (output.variadic && output_ == output.first + k) at.insert(at.begin(), k);
+  }
+  std::size_t next = 0;
+  const std::size_t names = result.coordinates.size();
+  for (std::size_t i = 0; i < names; ++i) {
+    Value& value = coordinates_[Slot(result.coordinates[i])].emplace();
+    if (result.rest[i]) {
+      const std::size_t end = at.size() < names - i - 1 ? next : at.size() - (names - i - 1);
+      const auto first = at.begin() + static_cast<std::ptrdiff_t>(std::min(next, at.size()));
+      const auto last = at.begin() + static_cast<std::ptrdiff_t>(std::max(end, std::min(next, at.size())));
+      value = ListOf(format::Dims(first, last));
+      next = std::max(end, next);
+    } else if (next < at.size()) {
+      value = Value(at[next++]);
+    } else {
+      coordinates_[Slot(result.coordinates[i])].reset();
+    }
+  }
+}
+
+Result<Value> Evaluator::InType(const Program::Result& result) {
+  const Code& body = program_.routines[Slot(result.routine)].body;
+  Code call;
+  call.op = Op::kRoutine;
+  call.index = result.routine;
+  call.where = body.where;
+  call.place = body.place;
+  QTX_ASSIGN_OR_RETURN(Value value, CallRoutine(call, result.routine, {}));
+  QTX_ASSIGN_OR_RETURN(value, Plain(body, std::move(value)));
+  if (result.stored || precision_.undecided || !program_.result) return value;
+  return CallRoutine(call, *program_.result, {std::move(value)});
+}
+
+Result<void> Evaluator::Step(const Code& code) {
+  if (++steps_ <= kMaxSteps) return {};
+  return Error{ErrorCode::kTooLarge, PlaceIn(*code.where, code.place),
+               "expected at most " + std::to_string(kMaxSteps) + " steps for an element"};
+}
+
+bool Evaluator::Holds(const Cache& cache) const {
+  return cache.value && (cache.bits == 0 || cache.bits == precision_.bits);
+}
+
+Evaluator::Cache Evaluator::Keep(const Value& value) const {
+  return {value, IsExact(value) ? 0 : precision_.bits};
+}
+
+Result<Value> Evaluator::Eval(const Code& code) {
+  if (code.op == Op::kConstant) return code.constant;
+  if (code.op == Op::kLocal) return locals_[base_ + Slot(code.index)];
+  QTX_RETURN_IF_ERROR(Step(code));
+  if (code.cache < 0) return Fresh(code);
+  if (const Cache& cache = caches_[Slot(code.cache)]; Holds(cache)) return *cache.value;
+  const std::int64_t broadcasts = broadcasts_;
+  QTX_ASSIGN_OR_RETURN(Value value, Fresh(code));
+  if (!precision_.undecided && broadcasts == broadcasts_) caches_[Slot(code.cache)] = Keep(value);
+  return value;
+}
+
+Result<Value> Evaluator::Fresh(const Code& code) {
+  switch (code.op) {
+    case Op::kError:
+      return *code.error;
+    case Op::kCoordinate:
+      if (const auto& value = coordinates_[Slot(code.index)]) return *value;
+      return Refuse(code, "found an index of another output");
+    case Op::kRoutine:
+      return Routine(code);
+    case Op::kReading:
+      return Reading(code);
+    case Op::kTensor:
+      return Value(code.tensors);
+    case Op::kOutput:
+      return Value(Tensors{output_, 1, false, false});
+    case Op::kPart:
+      return Part(code);
+    case Op::kIndex:
+      return Index(code);
+    case Op::kList: {
+      QTX_ASSIGN_OR_RETURN(std::vector<Value> items, Items(code, 0));
+      return Value(std::move(items));
+    }
+    case Op::kRest:
+      return Refuse(code, "found a list where one value is expected");
+    case Op::kApply:
+      return Apply(code);
+    case Op::kNegate:
+      return Negated(code);
+    case Op::kSum:
+    case Op::kProduct:
+    case Op::kLeast:
+    case Op::kGreatest:
+    case Op::kListOf:
+    case Op::kAll:
+    case Op::kAny:
+    case Op::kCount:
+      return Range(code);
+    case Op::kFold:
+      return Fold(code);
+    case Op::kNot:
+    case Op::kAnd:
+    case Op::kOr:
+    case Op::kEqual:
+    case Op::kUnequal:
+    case Op::kLess:
+    case Op::kAtMost:
+    case Op::kGreater:
+    case Op::kAtLeast: {
+      QTX_ASSIGN_OR_RETURN(const bool holds, Truth(code));
+      return Value(holds);
+    }
+    default:
+      return OfTwo(code);
+  }
+}
+
+// Calls -------------------------------------------------------------------------------------------
+
+Result<std::vector<Value>> Evaluator::Items(const Code& code, std::size_t from) {
+  std::vector<Value> items;
+  for (std::size_t i = from; i < code.children.size(); ++i) {
+    const Code& child = code.children[i];
+    if (child.op != Op::kRest) {
+      QTX_ASSIGN_OR_RETURN(items.emplace_back(), Eval(child));
+      continue;
+    }
+    QTX_ASSIGN_OR_RETURN(const Value value, Eval(child.children[0]));
+    const auto* list = value.list();
+    if (list == nullptr) return Refuse(child, "found " + KindOf(value) + ", expected a list");
+    items.insert(items.end(), list->begin(), list->end());
+  }
+  return items;
+}
+
+// Integers, lists of them and tensors; false for what is not remembered.
+bool Evaluator::MakeKey(std::span<const Value> arguments, std::vector<std::int64_t>& key) {
+  constexpr std::int64_t kList = INT64_MIN, kTensors = INT64_MIN + 1;
+  for (const Value& argument : arguments) {
+    if (const auto* list = argument.list()) {
+      key.insert(key.end(), {kList, std::ssize(*list)});
+      if (!MakeKey(*list, key)) return false;
+    } else if (const auto* tensors = std::get_if<Tensors>(&argument.data)) {
+      key.insert(key.end(), {kTensors, tensors->first, tensors->count});
+    } else if (const auto* integer = std::get_if<std::int64_t>(&argument.data);
+               integer != nullptr && !argument.of_element) {
+      key.push_back(*integer);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+Result<Value> Evaluator::Routine(const Code& code) {
+  std::vector<Value> arguments;
+  if (!code.children.empty()) {
+    QTX_ASSIGN_OR_RETURN(arguments, Items(code, 0));
+  }
+  const formula::Routine& routine = program_.routines[Slot(code.index)];
+  const auto parameters = Slot(routine.parameters);
+  if (!routine.rest.empty() && routine.rest.back()) {
+    if (arguments.size() + 1 < parameters) return Refuse(code, "found too few arguments");
+    const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(parameters - 1);
+    Value list(std::vector<Value>(rest, arguments.end()));
+    arguments.erase(rest, arguments.end());
+    arguments.push_back(std::move(list));
+  }
+  if (arguments.size() != parameters) {
+    return Refuse(code, "found " + std::to_string(arguments.size()) + " arguments of " +
+                            routine.name + ", expected " + std::to_string(parameters));
+  }
+  return CallRoutine(code, code.index, std::move(arguments));
+}
+
+Result<Value> Evaluator::CallRoutine(const Code& code, int index, std::vector<Value> arguments) {
+  const formula::Routine& routine = program_.routines[Slot(index)];
+  const bool is_value = routine.parameters == 0;
+  if (is_value && values_[Slot(index)]) return *values_[Slot(index)];
+  std::vector<std::int64_t> key;
+  const bool remembers = !is_value && !routine.body.varies && MakeKey(arguments, key);
+  if (remembers) {
+    const auto found = memories_[Slot(index)].find(key);
+    if (found != memories_[Slot(index)].end() && Holds(found->second)) return *found->second.value;
+  }
+  const std::int64_t broadcasts = broadcasts_;
+  if (++depth_ > kMaxCallDepth) return Refuse(code, "found too many calls within calls");
+  const std::size_t caller = base_;
+  const std::size_t top = locals_.size();
+  std::ranges::move(arguments, std::back_inserter(locals_));
+  base_ = top;
+  auto value = Eval(routine.body);
+  base_ = caller;
+  locals_.resize(top);
+  --depth_;
+  if (!value || precision_.undecided) return value;
+  if (is_value) values_[Slot(index)] = *value;
+  if (remembers && broadcasts == broadcasts_ && remembered_ < kMostRemembered) {
+    remembered_ += 1;
+    memories_[Slot(index)].insert_or_assign(std::move(key), Keep(*value));
+  }
+  return value;
+}
+
+// What the arithmetic does with an operand, an operation or a result.
+Result<Value> Evaluator::Reading(const Code& code) {
+  QTX_ASSIGN_OR_RETURN(std::vector<Value> arguments, Items(code, 0));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(arguments[i], Plain(code.children[i], std::move(arguments[i])));
+  }
+  const auto& routine = code.index == 0   ? program_.operand
+                        : code.index == 1 ? program_.operation
+                                          : program_.result;
+  if (routine) return CallRoutine(code, *routine, std::move(arguments));
+  if (code.index != 0) return arguments[0];
+  return Refuse(code, "the arithmetic takes an operand for its exact real");
+}
+
+// Numbers -----------------------------------------------------------------------------------------
+
+// A tensor as the element that broadcasts to that of the result.
+Result<Value> Evaluator::Plain(const Code& code, Value value) {
+  const auto* tensors = std::get_if<Tensors>(&value.data);
+  if (tensors == nullptr) return value;
+  QTX_ASSIGN_OR_RETURN(const int operand, TensorOf(code, value));
+  const Operand& tensor = OperandAt(operand);
+  if (!tensor.has_elements()) return Refuse(code, "found an output, expected a number");
+  if (!tensors->broadcasts && tensor.size() != 1) {
+    return Refuse(code, "expected an index after a tensor of several elements");
+  }
+  QTX_ASSIGN_OR_RETURN(const std::int64_t element, BroadcastElement(code, tensor));
+  return Read(code, operand, element);
+}
+
+Result<Number> Evaluator::NumberIn(const Code& code, const Value& value) {
+  if (value.is_number()) return ToNumber(value);
+  QTX_ASSIGN_OR_RETURN(const Value plain, Plain(code, value));
+  if (plain.is_number()) return ToNumber(plain);
+  return Refuse(code, "found " + KindOf(plain) + ", expected a number");
+}
+
+Result<Number> Evaluator::NumberOf(const Code& code) {
+  QTX_ASSIGN_OR_RETURN(const Value value, Eval(code));
+  return NumberIn(code, value);
+}
+
+Result<Number> Evaluator::Bounded(const Code& code, Number value) const {
+  if (!IsTooLong(value)) return value;
+  return Error{ErrorCode::kTooLarge, PlaceIn(*code.where, code.place),
+               "found a number of more than " + std::to_string(kMaxRationalBits) + " bits"};
+}
+
+// An index, a limit or a number of bits.
+Result<long> Evaluator::Integer(const Code& code, const Value& value) {
+  QTX_ASSIGN_OR_RETURN(const Value plain, Plain(code, value));
+  const auto integer = AsInteger(plain);
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  if (integer && *integer <= kMost && *integer >= -kMost) return *integer;
+  const std::string found = plain.is_number() ? ToText(ToNumber(plain)) : KindOf(plain);
+  return Refuse(code, "found " + found + ", expected an integer of at most 2^40");
+}
+
+}  // namespace qtx::formula

@@ -1,0 +1,267 @@
+// Operators and functions of numbers, and of lists element by element.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "evaluator.h"
+#include "qtx/formula/parser.h"
+
+namespace qtx::formula {
+namespace {
+
+using Op = Code::Op;
+
+// a modulo b takes the sign of b.
+std::optional<Number> Modulo(const Number& a, const Number& b, Precision& precision) {
+  const auto quotient = Divide(a, b, precision);
+  if (!quotient) return std::nullopt;
+  const Number whole = Round(*quotient, Rounding::kFloor, precision);
+  return Add(a, Negate(Multiply(whole, b, precision)), precision);
+}
+
+// Of small integers, where the result is one.
+std::optional<std::int64_t> OfIntegers(Op op, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  switch (op) {
+    case Op::kAdd:
+      return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case Op::kSubtract:
+      return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case Op::kMultiply:
+      return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case Op::kDivide:
+      if (b == 0 || b == -1 || a % b != 0) return std::nullopt;
+      return a / b;
+    case Op::kModulo:
+      if (b == 0 || b == -1) return std::nullopt;
+      return a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool IsArithmetic(Function function) {
+  return function == Function::kSqrt || function == Function::kExp || function == Function::kLn ||
+         function == Function::kTanh || function == Function::kErf;
+}
+
+}  // namespace
+
+Result<Value> Evaluator::OfTwo(const Code& code) {
+  QTX_ASSIGN_OR_RETURN(Value a, Eval(code.children[0]));
+  QTX_ASSIGN_OR_RETURN(Value b, Eval(code.children[1]));
+  QTX_ASSIGN_OR_RETURN(a, Plain(code.children[0], std::move(a)));
+  QTX_ASSIGN_OR_RETURN(b, Plain(code.children[1], std::move(b)));
+  return Combine(code, code.op, a, b);
+}
+
+Result<Value> Evaluator::Combine(const Code& code, Op op, const Value& a, const Value& b) {
+  const auto *left = a.list(), *right = b.list();
+  if (left == nullptr && right == nullptr) return CombineNumbers(code, op, a, b);
+  if (left != nullptr && right != nullptr && left->size() != right->size()) {
+    return Refuse(code, "found lists of " + std::to_string(left->size()) + " and " +
+                            std::to_string(right->size()) + " elements, expected as many");
+  }
+  std::vector<Value> list;
+  const std::size_t count = left != nullptr ? left->size() : right->size();
+  for (std::size_t i = 0; i < count; ++i) {
+    QTX_ASSIGN_OR_RETURN(list.emplace_back(), Combine(code, op, left != nullptr ? (*left)[i] : a,
+                                                      right != nullptr ? (*right)[i] : b));
+  }
+  return Value(std::move(list));
+}
+
+Result<Value> Evaluator::CombineNumbers(const Code& code, Op op, const Value& a,
+                                        const Value& b) {
+  const auto *left = std::get_if<std::int64_t>(&a.data), *right = std::get_if<std::int64_t>(&b.data);
+  const bool of_element = a.of_element || b.of_element;
+  if (left != nullptr && right != nullptr) {
+    if (const auto integer = OfIntegers(op, *left, *right)) {
+      Value value(*integer);
+      value.of_element = of_element;
+      return Rounded(code, std::move(value));
+    }
+  }
+  QTX_ASSIGN_OR_RETURN(const Number x, NumberIn(code, a));
+  Number result;
+  if (op == Op::kShiftLeft || op == Op::kShiftRight) {
+    QTX_ASSIGN_OR_RETURN(const long bits, Integer(code, b));
+    if (bits > static_cast<long>(kMaxRationalBits) || bits < -static_cast<long>(kMaxRationalBits)) {
+      return Refuse(code, "found a shift by " + std::to_string(bits) + " bits");
+    }
+    const Number shifted = Multiply(x, TwoTo(op == Op::kShiftLeft ? bits : -bits), precision_);
+    result = Round(shifted, Rounding::kFloor, precision_);
+  } else {
+    QTX_ASSIGN_OR_RETURN(const Number y, NumberIn(code, b));
+    switch (op) {
+      case Op::kAdd:
+        result = Add(x, y, precision_);
+        break;
+      case Op::kSubtract:
+        result = Add(x, Negate(y), precision_);
+        break;
+      case Op::kMultiply:
+        result = Multiply(x, y, precision_);
+        break;
+      case Op::kPower:
+        result = Power(x, y, precision_);
+        break;
+      default: {
+        auto quotient =
+            op == Op::kModulo ? Modulo(x, y, precision_) : Divide(x, y, precision_);
+        if (!quotient) return Refuse(code, "found a division of " + ToText(x) + " by zero");
+        result = *std::move(quotient);
+      }
+    }
+  }
+  QTX_ASSIGN_OR_RETURN(Number bounded, Bounded(code, std::move(result)));
+  Value value(std::move(bounded));
+  value.of_element = of_element;
+  return Rounded(code, std::move(value));
+}
+
+// What an arithmetic does with the result of each operation on elements.
+Result<Value> Evaluator::Rounded(const Code& code, Value value) {
+  if (!code.rounds || !value.of_element || !program_.operation || precision_.undecided) return value;
+  QTX_ASSIGN_OR_RETURN(Value rounded, CallRoutine(code, *program_.operation, {std::move(value)}));
+  rounded.of_element = true;
+  return rounded;
+}
+
+Result<Value> Evaluator::Negated(const Code& code) {
+  QTX_ASSIGN_OR_RETURN(Value value, Eval(code.children[0]));
+  QTX_ASSIGN_OR_RETURN(value, Plain(code.children[0], std::move(value)));
+  if (const auto* list = value.list()) {
+    std::vector<Value> negated;
+    for (const Value& element : *list) {
+      QTX_ASSIGN_OR_RETURN(const Number number, NumberIn(code.children[0], element));
+      negated.emplace_back(Negate(number));
+      if (const auto integer = AsInteger(negated.back())) negated.back() = Value(*integer);
+    }
+    return Value(std::move(negated));
+  }
+  if (auto* integer = std::get_if<std::int64_t>(&value.data); integer && *integer != INT64_MIN) {
+    *integer = -*integer;
+    return value;
+  }
+  QTX_ASSIGN_OR_RETURN(const Number number, NumberIn(code.children[0], value));
+  value.data = Negate(number);
+  return value;
+}
+
+Result<Value> Evaluator::Apply(const Code& code) {
+  switch (code.function) {
+    case Function::kIf:
+    case Function::kChoose:
+      return Choose(code);
+    case Function::kIsNan:
+    case Function::kIsFinite: {
+      QTX_ASSIGN_OR_RETURN(const bool holds, Truth(code));
+      return Value(holds);
+    }
+    case Function::kLength:
+    case Function::kRowMajor:
+    case Function::kCoordinates:
+      return ApplyToList(code);
+    default:
+      break;
+  }
+  if (IsOfTensor(code.function)) return ApplyToTensor(code);
+  std::vector<Value> arguments;
+  for (const Code& child : code.children) {
+    if (child.op == Op::kRest) {
+      return Refuse(child, "found a list where one value is expected");
+    }
+    QTX_ASSIGN_OR_RETURN(Value value, Eval(child));
+    QTX_ASSIGN_OR_RETURN(arguments.emplace_back(), Plain(child, std::move(value)));
+  }
+  if (code.function == Function::kClamp && arguments.size() == 1) {
+    const Operand& output = OperandAt(output_);
+    arguments.emplace_back(output.Least());
+    arguments.emplace_back(output.Greatest());
+  }
+  return ApplyToNumbers(code, std::move(arguments));
+}
+
+Result<Value> Evaluator::ApplyToNumbers(const Code& code, std::vector<Value> arguments) {
+  // One list, or several of one length, and numbers.
+  std::optional<std::size_t> length;
+  for (const Value& argument : arguments) {
+    const auto* list = argument.list();
+    if (list == nullptr) continue;
+    if (length && *length != list->size()) return Refuse(code, "found lists of several lengths");
+    length = list->size();
+  }
+  if (length) {
+    std::vector<Value> list;
+    for (std::size_t i = 0; i < *length; ++i) {
+      std::vector<Value> each;
+      for (const Value& argument : arguments) {
+        each.push_back(argument.list() != nullptr ? (*argument.list())[i] : argument);
+      }
+      QTX_ASSIGN_OR_RETURN(list.emplace_back(), ApplyToNumbers(code, std::move(each)));
+    }
+    return Value(std::move(list));
+  }
+  std::vector<Number> numbers;
+  bool of_element = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Code& child = code.children[std::min(i, code.children.size() - 1)];
+    QTX_ASSIGN_OR_RETURN(numbers.emplace_back(), NumberIn(child, arguments[i]));
+    of_element |= arguments[i].of_element;
+  }
+  auto number = formula::Apply(code.function, numbers, precision_);
+  if (!number) return Refuse(code, number.error().message);
+  Value value(*std::move(number));
+  if (const auto integer = AsInteger(value)) value = Value(*integer);
+  value.of_element = of_element;
+  return IsArithmetic(code.function) ? Rounded(code, std::move(value)) : Result<Value>(value);
+}
+
+Result<Value> Evaluator::Choose(const Code& code) {
+  if (code.function == Function::kIf) {
+    QTX_ASSIGN_OR_RETURN(const bool holds, Truth(code.children[0]));
+    return Eval(code.children[holds ? 1 : 2]);
+  }
+  QTX_ASSIGN_OR_RETURN(const Value number, Eval(code.children[0]));
+  QTX_ASSIGN_OR_RETURN(const long which, Integer(code.children[0], number));
+  if (which >= 0 && which + 1 < std::ssize(code.children)) return Eval(code.children[Slot(which + 1)]);
+  return Refuse(code, "found choice " + std::to_string(which) + " of " +
+                          std::to_string(code.children.size() - 1));
+}
+
+Result<Value> Evaluator::ApplyToList(const Code& code) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<Value> arguments, Items(code, 0));
+  if (code.function == Function::kLength) {
+    if (const auto* list = arguments[0].list()) return Value(std::ssize(*list));
+    const auto* tensors = std::get_if<Tensors>(&arguments[0].data);
+    if (tensors != nullptr && tensors->count == 1) return Value(OperandAt(tensors->first).size());
+    return Refuse(code, "found " + KindOf(arguments[0]) + ", expected a list");
+  }
+  const auto* sizes = arguments[1].list();
+  if (sizes == nullptr) return Refuse(code, "found " + KindOf(arguments[1]) + ", expected a list");
+  format::Dims dims;
+  for (const Value& size : *sizes) {
+    QTX_ASSIGN_OR_RETURN(dims.emplace_back(), Integer(code, size));
+  }
+  if (code.function == Function::kCoordinates) {
+    QTX_ASSIGN_OR_RETURN(const long element, Integer(code, arguments[0]));
+    if (element < 0 || std::ranges::any_of(dims, [](std::int64_t dim) { return dim < 1; })) {
+      return Refuse(code, "found an element of a tensor without elements");
+    }
+    const format::Dims at = CoordinatesOf(element, dims);
+    return Value(std::vector<Value>(at.begin(), at.end()));
+  }
+  const auto* at = arguments[0].list();
+  if (at == nullptr || at->size() != dims.size()) {
+    return Refuse(code, "expected as many coordinates as sizes");
+  }
+  std::int64_t element = 0;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const long coordinate, Integer(code, (*at)[i]));
+    element = element * dims[i] + coordinate;
+  }
+  return Value(element);
+}
+
+}  // namespace qtx::formula

@@ -1,0 +1,257 @@
+// Elements, parameters, sizes and types of tensors.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "evaluator.h"
+#include "qtx/formula/parser.h"
+
+namespace qtx::formula {
+namespace {
+
+using format::ElementType;
+
+bool IsRealOperand(ElementType type) { return format::kRealTypes.Has(type); }
+
+bool StoresNegatives(ElementType type) {
+  return format::IsIntegerStorage(type) && format::StorageRange(type).min < 0;
+}
+
+formula::Part PartOf(Function function) {
+  return function == Function::kStored   ? formula::Part::kStored
+         : function == Function::kScale  ? formula::Part::kScale
+         : function == Function::kOffset ? formula::Part::kOffset
+                                         : formula::Part::kBase;
+}
+
+}  // namespace
+
+// The one tensor that a value stands for.
+Result<int> Evaluator::TensorOf(const Code& code, const Value& value) {
+  const auto* tensors = std::get_if<Tensors>(&value.data);
+  if (tensors == nullptr) return Refuse(code, "found " + KindOf(value) + ", expected a tensor");
+  if (tensors->count != 1 && tensors->variadic) {
+    return Refuse(code, "expected the number of a tensor in brackets");
+  }
+  return tensors->first;
+}
+
+Result<std::int64_t> Evaluator::BroadcastElement(const Code& code, const Operand& operand) {
+  if (operand.size() == 1) return 0;
+  ++broadcasts_;
+  const auto element = operand.Broadcast(at_);
+  if (!element) return Refuse(code, operand.name() + " does not broadcast to the output");
+  return *element;
+}
+
+// The value of x[i]: the exact real, or what the arithmetic takes it for.
+Result<Value> Evaluator::Read(const Code& code, int operand, std::int64_t element) {
+  const Operand& tensor = OperandAt(operand);
+  auto& known = read_[Slot(operand)];
+  if (known.empty()) known.resize(Slot(tensor.size()));
+  auto& slot = known[Slot(element)];
+  if (slot) return *slot;
+  if (!tensor.is_quantized() || !program_.operand) {
+    slot = tensor.Real(element);
+    return *slot;
+  }
+  const std::int64_t parameter = tensor.Parameter(element);
+  QTX_ASSIGN_OR_RETURN(Value value, CallRoutine(code, *program_.operand,
+                                                {tensor.Stored(element), tensor.Scale(parameter),
+                                                 Value(tensor.Offset(parameter))}));
+  value.of_element = true;
+  // quantization.S8.
+  if (const mpq_class base = tensor.Base(parameter); base != 0) {
+    QTX_ASSIGN_OR_RETURN(value, CombineNumbers(code, Code::Op::kAdd, value, Value(base)));
+    if (program_.operation) {
+      QTX_ASSIGN_OR_RETURN(value, CallRoutine(code, *program_.operation, {std::move(value)}));
+      value.of_element = true;
+    }
+  }
+  if (!precision_.undecided) slot = value;
+  return value;
+}
+
+Result<format::Dims> Evaluator::IndicesOf(const Code& code, std::size_t from) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<Value> items, Items(code, from));
+  format::Dims at;
+  for (const Value& item : items) {
+    QTX_ASSIGN_OR_RETURN(at.emplace_back(), Integer(code, item));
+  }
+  return at;
+}
+
+Result<Value> Evaluator::Index(const Code& code) {
+  QTX_ASSIGN_OR_RETURN(const Value base, Eval(code.children[0]));
+  QTX_ASSIGN_OR_RETURN(const format::Dims at, IndicesOf(code, 1));
+  if (const auto* list = base.list()) {
+    if (at.size() == 1 && at[0] >= 0 && at[0] < std::ssize(*list)) return (*list)[Slot(at[0])];
+    return Refuse(code, "found index " + format::ToString(at) + " of a list of " +
+                            std::to_string(list->size()));
+  }
+  const auto* tensors = std::get_if<Tensors>(&base.data);
+  if (tensors == nullptr) {
+    return Refuse(code, "found " + KindOf(base) + ", expected a tensor or a list");
+  }
+  if (tensors->variadic) {
+    if (at.size() == 1 && at[0] >= 0 && at[0] < tensors->count) {
+      return Value(Tensors{tensors->first + static_cast<int>(at[0]), 1, false, true});
+    }
+    return Refuse(code,
+                  "found tensor " + format::ToString(at) + " of " + std::to_string(tensors->count));
+  }
+  return PartAt(code, tensors->first, formula::Part::kValue, at);
+}
+
+Result<Value> Evaluator::PartAt(const Code& code, int operand, formula::Part part,
+                                std::optional<format::Dims> at) {
+  const Operand& tensor = OperandAt(operand);
+  if (!tensor.has_elements()) return Refuse(code, "found an element of an output");
+  std::int64_t element = 0;
+  if (!at) {
+    QTX_ASSIGN_OR_RETURN(element, BroadcastElement(code, tensor));
+  } else {
+    if (at->size() != tensor.dims().size()) {
+      return Refuse(code, "found " + std::to_string(at->size()) + " indices, expected " +
+                              std::to_string(tensor.dims().size()));
+    }
+    const auto found = tensor.At(*at);
+    if (!found) {
+      return Refuse(code, "found index " + format::ToString(*at) + " of " + tensor.name() +
+                              ", whose shape is " + format::ToString(tensor.dims()));
+    }
+    element = *found;
+  }
+  if (part == formula::Part::kValue) return Read(code, operand, element);
+  return part == formula::Part::kReal ? tensor.Real(element) : tensor.Stored(element);
+}
+
+// By the number of the parameter (x_scale[p]), or by coordinates (scale(x, p...)).
+Result<Value> Evaluator::Parameter(const Code& code, const Operand& operand, formula::Part part,
+                                   const std::optional<format::Dims>& at, bool number) {
+  if (!operand.is_quantized()) return Refuse(code, operand.name() + " is not quantized");
+  std::int64_t parameter = 0;
+  if (operand.per_tensor()) {
+    parameter = 0;
+    if (number && at && (at->size() != 1 || at->front() < 0)) {
+      return Refuse(code, "expected the number of one parameter");
+    }
+  } else if (at && number) {
+    if (at->size() != 1 || at->front() < 0 || at->front() >= operand.parameters()) {
+      return Refuse(code, "found parameter " + format::ToString(*at) + " of " + operand.name() +
+                              ", which has " + std::to_string(operand.parameters()));
+    }
+    parameter = at->front();
+  } else if (at) {
+    const auto element = operand.At(*at);
+    if (!element) return Refuse(code, operand.name() + " has no such element");
+    parameter = operand.Parameter(*element);
+  } else {
+    QTX_ASSIGN_OR_RETURN(const std::int64_t element, BroadcastElement(code, operand));
+    parameter = operand.Parameter(element);
+  }
+  if (part == formula::Part::kScale) return Value(operand.Scale(parameter));
+  if (part == formula::Part::kBase) return Value(operand.Base(parameter));
+  return Value(operand.Offset(parameter));
+}
+
+Result<Value> Evaluator::Part(const Code& code) {
+  const bool of_output = code.index != 0;
+  const int operand = of_output ? output_ : code.tensors.first;
+  if (operand < 0) return Refuse(code, "found a part of an output where none is computed");
+  const Operand& tensor = OperandAt(operand);
+  if (code.part == formula::Part::kMin) return Value(tensor.Least());
+  if (code.part == formula::Part::kMax) return Value(tensor.Greatest());
+  std::optional<format::Dims> at;
+  if (!code.children.empty()) {
+    QTX_ASSIGN_OR_RETURN(at, IndicesOf(code, 0));
+  }
+  if (code.part == formula::Part::kScale || code.part == formula::Part::kOffset) {
+    return Parameter(code, tensor, code.part, at, true);
+  }
+  return PartAt(code, operand, code.part, at);
+}
+
+Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const {
+  const ElementType type = operand.type();
+  switch (code.function) {
+    case Function::kType:
+      return Value(std::string(format::Name(type)));
+    case Function::kBits:
+      return Value(std::int64_t{format::BitWidth(type)});
+    case Function::kParameters:
+      return Value(operand.parameters());
+    case Function::kIsQuantized:
+      return Value(operand.is_quantized());
+    case Function::kIsInteger:
+      return Value(format::IsIntegerStorage(type));
+    case Function::kIsSigned:
+      return Value(StoresNegatives(type));
+    case Function::kIsReal:
+      return Value(IsRealOperand(type));
+    case Function::kLeast:
+      return Value(operand.Least());
+    default:
+      return Value(operand.Greatest());
+  }
+}
+
+Result<Value> Evaluator::ApplyToTensor(const Code& code) {
+  QTX_ASSIGN_OR_RETURN(const Value first, Eval(code.children[0]));
+  if (code.function == Function::kValues && first.list() != nullptr) return first;
+  if (code.function == Function::kCountOf) {
+    const auto* tensors = std::get_if<Tensors>(&first.data);
+    if (tensors == nullptr) return Refuse(code, "found " + KindOf(first) + ", expected a tensor");
+    return Value(std::int64_t{tensors->count});
+  }
+  QTX_ASSIGN_OR_RETURN(const int operand, TensorOf(code.children[0], first));
+  if (operand < 0) return Refuse(code, "found an output where none is computed");
+  const Operand& tensor = OperandAt(operand);
+  switch (code.function) {
+    case Function::kInside: {
+      QTX_ASSIGN_OR_RETURN(const format::Dims at, IndicesOf(code, 1));
+      if (at.size() != tensor.dims().size()) {
+        return Refuse(code, "found " + std::to_string(at.size()) + " indices, expected " +
+                                std::to_string(tensor.dims().size()));
+      }
+      return Value(tensor.At(at).has_value());
+    }
+    case Function::kShape:
+      return ListOf(tensor.dims());
+    case Function::kSize: {
+      QTX_ASSIGN_OR_RETURN(const Value number, Eval(code.children[1]));
+      QTX_ASSIGN_OR_RETURN(const long axis, Integer(code.children[1], number));
+      if (axis >= 0 && axis < std::ssize(tensor.dims())) return Value(tensor.dims()[Slot(axis)]);
+      return Refuse(code, "found axis " + std::to_string(axis) + " of " + tensor.name() +
+                              ", expected one below " + std::to_string(tensor.dims().size()));
+    }
+    case Function::kRank:
+      return Value(std::ssize(tensor.dims()));
+    case Function::kElements:
+      return Value(tensor.size());
+    case Function::kValues: {
+      std::vector<Value> values;
+      for (std::int64_t i = 0; i < tensor.size(); ++i) {
+        QTX_ASSIGN_OR_RETURN(values.emplace_back(), Read(code, operand, i));
+        values.back().of_element = false;
+      }
+      return Value(std::move(values));
+    }
+    case Function::kStored:
+    case Function::kScale:
+    case Function::kOffset:
+    case Function::kBase: {
+      std::optional<format::Dims> at;
+      if (code.children.size() > 1) {
+        QTX_ASSIGN_OR_RETURN(at, IndicesOf(code, 1));
+      }
+      const formula::Part part = PartOf(code.function);
+      if (part == formula::Part::kStored) return PartAt(code, operand, part, at);
+      return Parameter(code, tensor, part, at, false);
+    }
+    default:
+      return TypeOf(code, tensor);
+  }
+}
+
+}  // namespace qtx::formula

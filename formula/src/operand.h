@@ -1,0 +1,88 @@
+// The tensors of a formula: types, sizes, parameters and elements, and the writing of an output.
+// The types' own rules (which real becomes which element) are formulas, not code.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "qtx/format/result.h"
+#include "qtx/format/tensor.h"
+#include "qtx/format/tensor_type.h"
+#include "value.h"
+
+namespace qtx::formula {
+
+class Operand {
+ public:
+  /// With its elements.
+  Operand(std::string name, const format::Tensor& tensor);
+  /// An output: without.
+  Operand(std::string name, format::ElementType type, std::optional<format::Quantization> q);
+
+  const std::string& name() const { return name_; }
+  const format::Dims& dims() const { return dims_; }
+  void set_dims(format::Dims dims);
+  format::ElementType type() const { return type_; }
+  const std::optional<format::Quantization>& quantization() const { return quantization_; }
+  std::int64_t size() const { return size_; }
+  bool has_elements() const { return has_elements_; }
+  bool is_quantized() const { return quantization_.has_value(); }
+  bool per_tensor() const { return quantization_ && quantization_->axis.empty(); }
+  std::int64_t parameters() const;  // how many; 0 when not quantized
+
+  /// Row-major index of the element at `coordinates`; nullopt when there is none.
+  std::optional<std::int64_t> At(std::span<const std::int64_t> coordinates) const;
+  /// The index of the element that broadcasts to `coordinates` of a larger shape.
+  std::optional<std::int64_t> Broadcast(std::span<const std::int64_t> coordinates) const;
+
+  /// REQUIRES for these: has_elements().
+  Value Stored(std::int64_t element) const;
+  Value Real(std::int64_t element) const;
+  /// The index of the parameters of an element. REQUIRES for these: is_quantized().
+  std::int64_t Parameter(std::int64_t element) const;
+  mpq_class Scale(std::int64_t parameter) const;
+  std::int64_t Offset(std::int64_t parameter) const;
+  mpq_class Base(std::int64_t parameter) const;
+  /// The bounds of stored values: quant_min and quant_max, or those of the storage.
+  std::int64_t Least() const;
+  std::int64_t Greatest() const;
+
+ private:
+  std::string name_;
+  format::ElementType type_;
+  format::Dims dims_;
+  std::optional<format::Quantization> quantization_;
+  std::int64_t size_ = 0;
+  bool has_elements_ = false;
+  std::vector<double> floats_;          // one of the two
+  std::vector<std::int64_t> integers_;  // also of UINT64, whose values lie above as 2^64 less
+};
+
+/// The coordinates of the row-major `element`.
+format::Dims CoordinatesOf(std::int64_t element, std::span<const std::int64_t> dims);
+
+/// The elements of an output as they are computed, one after the other.
+class TensorWriter {
+ public:
+  /// Errors: those of MakeTensor.
+  static Result<TensorWriter> Make(const Operand& output);
+
+  /// `stored` is the value that the element has in its type.
+  /// Errors: kInvalid for one that the type does not have.
+  Result<void> Add(const Value& stored);
+  format::Tensor Finish() &&;
+
+ private:
+  explicit TensorWriter(format::Tensor tensor) : tensor_(std::move(tensor)) {}
+  Result<void> AddInteger(const Value& stored);
+  Result<void> AddFloat(const Number& stored);
+
+  format::Tensor tensor_;
+  std::vector<double> floats_;
+  std::vector<std::int64_t> integers_;
+};
+
+}  // namespace qtx::formula

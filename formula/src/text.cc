@@ -1,0 +1,202 @@
+#include "qtx/formula/text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "chapters.h"
+#include "qtx/format/file.h"
+#include "qtx/formula/parser.h"
+
+namespace qtx::formula {
+namespace {
+
+constexpr std::string_view kFence = "```";
+
+// Lines, with the number of each.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : text_(text) {}
+
+  bool Next(std::string_view& line) {
+    if (at_ >= text_.size()) return false;
+    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+    line = text_.substr(at_, end - at_);
+    begin_ = at_;
+    at_ = end + 1;
+    ++number_;
+    return true;
+  }
+  int number() const { return number_; }
+  std::size_t begin() const { return begin_; }  // of the line
+  std::size_t end() const { return std::min(at_, text_.size()); }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0, begin_ = 0;
+  int number_ = 0;
+};
+
+// "Conv" of "# Conv", "exact" of "# Arithmetic `exact`".
+std::string TitleOf(std::string_view markdown) {
+  Lines lines(markdown);
+  std::string_view line;
+  while (lines.Next(line)) {
+    if (!line.starts_with("# ")) continue;
+    const std::size_t open = line.find('`');
+    if (open == std::string_view::npos) return std::string(line.substr(2));
+    const std::size_t close = line.find('`', open + 1);
+    return std::string(line.substr(open + 1, std::min(close, line.size()) - open - 1));
+  }
+  return "";
+}
+
+// The clause that the cases below the line of dashes name; `above` where there are none.
+std::string ClauseOf(std::string_view block, const std::string& above) {
+  Lines lines(block);
+  std::string_view line;
+  bool below = false;
+  while (lines.Next(line)) {
+    below |= line == "---";
+    constexpr std::string_view kKey = "spec: ";
+    if (below && line.starts_with(kKey)) return std::string(line.substr(kKey.size()));
+  }
+  return above;
+}
+
+// "conv.S1" of a line that begins with **conv.S1**; "" for other lines.
+std::string StatedIn(std::string_view line) {
+  constexpr std::string_view kBold = "**";
+  const std::size_t begin = line.find(kBold);
+  if (begin == std::string_view::npos || begin > kBold.size()) return "";
+  const std::size_t end = line.find(kBold, begin + 2);
+  if (end == std::string_view::npos) return "";
+  const std::string_view id = line.substr(begin + 2, end - begin - 2);
+  return id.find('.') == std::string_view::npos ? "" : std::string(id);
+}
+
+Result<void> ParseChapter(const Chapter& chapter, std::vector<Formula>& formulas) {
+  const std::string title = TitleOf(chapter.markdown);
+  const std::string folder =
+      std::filesystem::path(chapter.path).parent_path().filename().string();
+  Lines lines(chapter.markdown);
+  std::string_view line;
+  std::string clause;
+  while (lines.Next(line)) {
+    if (std::string stated = StatedIn(line); !stated.empty()) clause = std::move(stated);
+    if (!line.starts_with(kFence)) continue;
+    const bool is_formula = line == "```formula";
+    const int opening = lines.number();
+    const std::size_t begin = lines.end();
+    bool closed = false;
+    while (!closed && lines.Next(line)) closed = line.starts_with(kFence);
+    if (!is_formula) continue;
+    const std::string_view block =
+        std::string_view(chapter.markdown).substr(begin, lines.begin() - begin);
+    Formula formula;
+    formula.where = chapter.path;
+    formula.line = opening;
+    formula.clause = ClauseOf(block, clause);
+    formula.of_arithmetic = folder == "arithmetic";
+    if (folder == "arithmetic" || folder == "ops") formula.of = title;
+    QTX_ASSIGN_OR_RETURN(formula.statements,
+                         ParseFormula(ExpressionsOf(block), chapter.path, opening + 1));
+    formulas.push_back(std::move(formula));
+  }
+  return {};
+}
+
+std::vector<Chapter> EmbeddedChapters() {
+  std::vector<Chapter> chapters;
+  for (const EmbeddedChapter& chapter : kChapters) {
+    chapters.push_back({std::string(chapter.path), std::string(chapter.markdown)});
+  }
+  return chapters;
+}
+
+}  // namespace
+
+Result<Text> Text::Parse(std::span<const Chapter> chapters) {
+  Text text;
+  for (const Chapter& chapter : chapters) {
+    QTX_RETURN_IF_ERROR(ParseChapter(chapter, text.formulas_));
+  }
+  return text;
+}
+
+Result<Text> Text::Embedded() { return Parse(EmbeddedChapters()); }
+
+Result<Text> Text::WithEmbedded(Chapter chapter) {
+  std::vector<Chapter> chapters = EmbeddedChapters();
+  chapters.push_back(std::move(chapter));
+  return Parse(chapters);
+}
+
+Result<Text> Text::Read(const std::string& folder) {
+  constexpr std::int64_t kMaxChapterBytes = std::int64_t{4} << 20;
+  std::vector<Chapter> chapters;
+  for (const char* part : {"format", "arithmetic", "ops"}) {
+    const std::filesystem::path path = std::filesystem::path(folder) / part;
+    std::error_code status;
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path, status)) {
+      if (entry.path().extension() == ".md") names.push_back(entry.path().string());
+    }
+    if (status) {
+      return Error{ErrorCode::kUnreadable, path.string(),
+                   "expected a folder of the specification: " + status.message()};
+    }
+    std::ranges::sort(names);
+    for (const std::string& name : names) {
+      QTX_ASSIGN_OR_RETURN(std::string markdown, format::ReadFile(name, kMaxChapterBytes));
+      chapters.push_back({name, std::move(markdown)});
+    }
+  }
+  return Parse(chapters);
+}
+
+std::vector<const Formula*> Text::Of(std::string_view clause) const {
+  std::vector<const Formula*> found;
+  for (const Formula& formula : formulas_) {
+    if (formula.clause == clause) found.push_back(&formula);
+  }
+  return found;
+}
+
+std::vector<const Formula*> Text::InChapter(std::string_view of, bool of_arithmetic) const {
+  std::vector<const Formula*> found;
+  for (const Formula& formula : formulas_) {
+    if (formula.of == of && formula.of_arithmetic == of_arithmetic) found.push_back(&formula);
+  }
+  return found;
+}
+
+std::vector<std::string> Text::Chain(const std::string& arithmetic) const {
+  std::vector<std::string> chain = {arithmetic};
+  for (bool more = true; more;) {
+    more = false;
+    for (const Formula* formula : InChapter(chain.back(), true)) {
+      for (const Statement& statement : formula->statements) {
+        if (statement.kind != Statement::Kind::kOtherwise) continue;
+        if (std::ranges::find(chain, statement.name) != chain.end()) continue;
+        chain.push_back(statement.name);
+        more = true;
+        break;
+      }
+      if (more) break;
+    }
+  }
+  return chain;
+}
+
+std::vector<std::string> Text::Arithmetics() const {
+  std::vector<std::string> names = {"exact"};
+  for (const Formula& formula : formulas_) {
+    if (formula.of_arithmetic && std::ranges::find(names, formula.of) == names.end()) {
+      names.push_back(formula.of);
+    }
+  }
+  return names;
+}
+
+}  // namespace qtx::formula
