@@ -166,8 +166,10 @@ TEST_F(UsedFormulas, ComeFromTheChaptersOfTheText) {
   Write("format/none.md", "Nothing.\n");
   Write("arithmetic/exact.md",
         ReadDocument(QTX_SOURCE_DIR "/spec/arithmetic/exact.md")->markdown);
-  Write("ops/one.md", "```formula\nuse two.S1\ny = twice(x) / 2\n" + std::string(kCast) + "```\n");
-  Write("ops/none.md", "```formula\nuse two.S2\ny = x\n" + std::string(kCast) + "```\n");
+  std::string cast = kCast;
+  cast.replace(cast.find("exact.S1"), 8, "one.S1");
+  Write("ops/one.md", "```formula\nuse two.S1\ny = twice(x) / 2\n" + cast + "```\n");
+  Write("ops/none.md", "```formula\nuse two.S2\ny = x\n" + cast + "```\n");
   const auto run = [this](const std::string& name) {
     const auto document = ReadDocument(folder() + "/" + name);
     const auto text = TextAround(*document);
