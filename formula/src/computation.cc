@@ -254,6 +254,13 @@ Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
   for (const Formula* reading : readings) {
     QTX_RETURN_IF_ERROR(compiler.AddReading(*reading, selection.NamesIn(*reading)));
   }
+  const bool maps = std::ranges::any_of(compiler.program().results, [](const auto& result) {
+    return result && !result->stored;
+  });
+  if (maps && !compiler.program().result) {
+    return Error{ErrorCode::kUnsupported, "",
+                 "no formula of '" + arithmetic + "' says how a real becomes a stored value"};
+  }
   return Computation(compiler.program(), scope, call, PlaceOf(own != nullptr ? *own : *base)).Run();
 }
 

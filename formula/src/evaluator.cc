@@ -151,6 +151,10 @@ Result<Value> Evaluator::InType(const Program::Result& result) {
 }
 
 Result<void> Evaluator::Step(const Code& code) {
+  if (++all_steps_ > kMaxNodeSteps) {
+    return Error{ErrorCode::kUnsupported, PlaceIn(*code.where, code.place),
+                 "the node takes more than " + std::to_string(kMaxNodeSteps) + " steps"};
+  }
   if (++steps_ <= kMaxSteps) return {};
   return Error{ErrorCode::kTooLarge, PlaceIn(*code.where, code.place),
                "expected at most " + std::to_string(kMaxSteps) + " steps for an element"};

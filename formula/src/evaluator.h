@@ -123,7 +123,8 @@ class Evaluator {
   int output_ = -1;  // operand; -1: none
   format::Dims at_;
   std::vector<std::optional<Value>> coordinates_;  // of the slots
-  std::int64_t steps_ = 0;
+  std::int64_t steps_ = 0;      // for the element
+  std::int64_t all_steps_ = 0;  // for the node
 };
 
 }  // namespace qtx::formula

@@ -209,7 +209,7 @@ TEST(Compute, ReadsOtherFormulasAsTheArithmeticSays) {
 TEST(Compute, LetsAnArithmeticDefineTheOutputAnew) {
   const format::Tensor x = Quantized({2}, {5, 9}, 0.5F, 3);
   Formulas formulas("twice = 2 * x[p...]\nshape(y) = shape(x)\ny[p...] = twice",
-                    "for T(u)\nwhen is_quantized(u)\noperand(stored, scale, offset) = stored\n"
+                    "otherwise exact\nfor T(u)\nwhen is_quantized(u)\noperand(stored, scale, offset) = stored\n"
                     "y_stored = 100 * twice + u_offset");
   EXPECT_THAT(formulas.Run({&x}, "a"), ElementsAre(1003, 1803)) << formulas.error();
   const format::Tensor plain = Ints({2}, {5, 9});

@@ -15,7 +15,8 @@
 
 namespace qtx::formula {
 
-inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;  // of one element
+inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;      // of one element
+inline constexpr std::int64_t kMaxNodeSteps = std::int64_t{1} << 24;  // of all elements
 
 /// The type of an output, and its sizes where the model declares them.
 struct OutputType {
@@ -36,7 +37,7 @@ struct Call {
 
 /// The outputs of a node in an arithmetic, by the formulas of the text that hold for it; an empty
 /// tensor for one that is not given.
-/// Errors: kUnsupported where no formula says what it computes; kInvalid, with the clause, where a
+/// Errors: kUnsupported where no formula says what it computes, and past kMaxNodeSteps; kInvalid, with the clause, where a
 /// `require` does not hold, and at "file:line:column" where a formula has no meaning for the node;
 /// kTooLarge past the limits.
 Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
