@@ -147,13 +147,15 @@ Result<Code> Compiler::Name(const Node& node) {
   const auto part = FindPart(node.text);
   const Value* attribute = scope_.Attribute(node.text);
   // In Attention's section its own scale, in an arithmetic's that of its output.
-  if (attribute != nullptr && !(part && unit_->formula->of_arithmetic)) {
+  const bool of_output =
+      part && (unit_->formula->of_arithmetic || !scope_.IsAttribute(node.text));
+  if (attribute != nullptr && !of_output) {
     if (const auto* tensors = std::get_if<Tensors>(&attribute->data)) {
       return NameOfTensor({*tensors, Part::kValue, false, node.text}, node);
     }
     return Make(*attribute);
   }
-  if (part) return NameOfTensor(*part, node);
+  if (of_output) return NameOfTensor(*part, node);
   if (node.text == "output") {
     Code code = Make(Op::kOutput);
     code.varies = true;
