@@ -48,7 +48,8 @@ Number RoundInterval(const Interval& x, bool to_nearest, Precision& precision,
     const bool last = to_nearest && precision.bits >= kMaxBits;
     if (last && below != nullptr && above != nullptr) {
       const mpq_class tie = (*below + *above) / 2;
-      if (*low <= tie && tie <= *high) return round(tie);
+      const bool narrow = (*high - *low) * TwoTo(64) <= *above - *below;
+      if (narrow && *low <= tie && tie <= *high) return round(tie);
     }
   }
   precision.undecided = true;
@@ -119,7 +120,8 @@ int SignOf(const Number& x, Precision& precision) {
 std::optional<int> Compare(const Number& a, const Number& b, Precision& precision) {
   if (IsNan(a) || IsNan(b)) return std::nullopt;
   if (IsInfinite(a) && IsInfinite(b)) {
-    return std::get<Infinity>(a).sign - std::get<Infinity>(b).sign;
+    const int left = std::get<Infinity>(a).sign, right = std::get<Infinity>(b).sign;
+    return (left > right) - (left < right);
   }
   const auto *left = AsRational(a), *right = AsRational(b);
   if (left != nullptr && right != nullptr) {
