@@ -271,6 +271,7 @@ Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& f
   QTX_ASSIGN_OR_RETURN(Scope scope, Scope::Make(call));
   const Selection selection(text, call, scope, arithmetic);
   Compiler compiler(text, scope);
+  if (!DefinesOutput(formula, selection.NamesIn(formula))) return Compute(text, call, arithmetic);
   const bool builds_on = Has(formula, Line::kFor) || Has(formula, Line::kIn);
   if (builds_on) {
     QTX_ASSIGN_OR_RETURN(const Formula* base, selection.Base());

@@ -206,6 +206,29 @@ TEST(Compute, ReadsOtherFormulasAsTheArithmeticSays) {
   EXPECT_THAT(reading.Run({&x}, "a"), ElementsAre(8, 20)) << reading.error();
 }
 
+TEST(Compute, LeavesOperationsOnWhatIsNoRealOperandExact) {
+  // 5 / 2 is of integers; each operation on reals rounds down.
+  const format::Tensor x = Ints({1}, {5});
+  const format::Tensor b = Quantized({1}, {5}, 1.0F, 0);
+  const std::string down = "otherwise exact\noperation(v) = floor(v)";
+  Formulas integers("y = 2 * (x / 2)", down);
+  EXPECT_THAT(integers.Run({&x}, "a"), ElementsAre(5)) << integers.error();
+  Formulas reals("shape(y) = shape(x)\ny = 2 * (b / 2)", down);
+  EXPECT_THAT(reals.Run({&x, &b}, "a"), ElementsAre(4)) << reals.error();
+  Formulas listed("shape(y) = shape(x)\ny = 2 * (values(b)[0] / 2)", down);
+  EXPECT_THAT(listed.Run({&x, &b}, "a"), ElementsAre(5)) << listed.error();
+}
+
+TEST(Compute, AddsTheBaseOfAnElement) {
+  // Reals 0.5 * (5 - 3) + 2 and 0.5 * (9 - 3) + 2.
+  format::Tensor x = Quantized({2}, {5, 9}, 0.5F, 3);
+  format::BlockFactors base;
+  base.value = {2.0F};
+  x.quantization->base_levels = {base};
+  Formulas formulas("shape(y) = shape(x)\ny[p...] = 10 * x[p...] + base(x, p...)");
+  EXPECT_THAT(formulas.Run({&x}), ElementsAre(32, 52)) << formulas.error();
+}
+
 TEST(Compute, LetsAnArithmeticDefineTheOutputAnew) {
   const format::Tensor x = Quantized({2}, {5, 9}, 0.5F, 3);
   Formulas formulas("twice = 2 * x[p...]\nshape(y) = shape(x)\ny[p...] = twice",

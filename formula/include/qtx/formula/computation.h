@@ -43,7 +43,7 @@ struct Call {
 Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
                                             const std::string& arithmetic);
 
-/// The outputs by one formula, whatever it holds for. `inputs` and `outputs` are the names of the
+/// The outputs by one formula, whatever it holds for; as Compute for one that defines none. `inputs` and `outputs` are the names of the
 /// tensors in it; empty: those of the operator's section or of the formula's `for`.
 /// Errors: as Compute.
 Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& formula,
