@@ -101,9 +101,10 @@ Result<void> Compiler::Use(const Formula& formula, std::vector<std::string>& use
         return Refuse(statement.place, "found no formula of " + clause);
       }
       for (const Formula* other : formulas) {
+        if (other == unit_->formula) continue;
         QTX_RETURN_IF_ERROR(Use(*other, used));
         for (const Statement& line : other->statements) {
-          if (line.kind != Line::kFunction) continue;
+          if (line.kind != Line::kFunction || DefinesReading(line)) continue;
           if (unit_->routines.contains(line.name)) continue;
           const Formula* own = std::exchange(unit_->formula, other);
           in_used_function_ = true;
