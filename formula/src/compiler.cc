@@ -80,7 +80,8 @@ Result<void> Compiler::Coordinates(const Formula& formula) {
         return Refuse(statement.place, "found index '" + name + "' twice");
       }
       const auto [at, added] = unit_->lists.emplace(name, list);
-      if (added) unit_->coordinates[name] = program_.coordinates++;
+      const bool of_base = unit_ == &own_ && base_.coordinates.contains(name);
+      if (added) unit_->coordinates[name] = of_base ? base_.coordinates[name] : program_.coordinates++;
       if (at->second != list) {
         return Refuse(statement.place, "found '" + name + "' as an index and as a list of them");
       }
