@@ -80,7 +80,8 @@ Result<void> Compiler::Coordinates(const Formula& formula) {
         return Refuse(statement.place, "found index '" + name + "' twice");
       }
       const auto [at, added] = unit_->lists.emplace(name, list);
-      if (added) unit_->coordinates[name] = program_.coordinates++;
+      const bool of_base = unit_ == &own_ && base_.coordinates.contains(name);
+      if (added) unit_->coordinates[name] = of_base ? base_.coordinates[name] : program_.coordinates++;
       if (at->second != list) {
         return Refuse(statement.place, "found '" + name + "' as an index and as a list of them");
       }
@@ -101,9 +102,10 @@ Result<void> Compiler::Use(const Formula& formula, std::vector<std::string>& use
         return Refuse(statement.place, "found no formula of " + clause);
       }
       for (const Formula* other : formulas) {
+        if (other == unit_->formula) continue;
         QTX_RETURN_IF_ERROR(Use(*other, used));
         for (const Statement& line : other->statements) {
-          if (line.kind != Line::kFunction) continue;
+          if (line.kind != Line::kFunction || DefinesReading(line)) continue;
           if (unit_->routines.contains(line.name)) continue;
           const Formula* own = std::exchange(unit_->formula, other);
           in_used_function_ = true;

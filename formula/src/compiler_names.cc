@@ -162,6 +162,7 @@ Result<Code> Compiler::Name(const Node& node) {
     return code;
   }
   if (node.text == "opset") return Make(Value(scope_.opset()));
+  if (node.text == "operator") return Make(Value(scope_.op_type()));
   if (node.text == "infinity") return Make(Value(Number(Infinity{1})));
   if (node.text == "nan") return Make(Value(Number(Nan{})));
   if (node.text == "pi") {

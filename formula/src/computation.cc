@@ -47,6 +47,15 @@ bool DefinesOutput(const Formula& formula, const Names& names) {
   });
 }
 
+// Whether it says how others are read.
+bool DefinesReading(const Formula& formula) {
+  return std::ranges::any_of(formula.statements, [](const Statement& statement) {
+    return statement.kind == Line::kFunction &&
+           (statement.name == "operand" || statement.name == "operation" ||
+            statement.name == "result");
+  });
+}
+
 // The formulas that hold for one node.
 class Selection {
  public:
@@ -106,7 +115,7 @@ class Selection {
         if (!Has(*formula, Line::kFor)) candidates.push_back(formula);
       }
       for (const Formula* formula : candidates) {
-        if (DefinesOutput(*formula, NamesIn(*formula))) continue;
+        if (DefinesOutput(*formula, NamesIn(*formula)) || !DefinesReading(*formula)) continue;
         QTX_ASSIGN_OR_RETURN(const bool holds, Holds(*formula));
         if (holds) readings.push_back(formula);
       }

@@ -84,6 +84,9 @@ Result<Value> Evaluator::Element(std::size_t output, int k, std::int64_t element
 
 Result<bool> Evaluator::Condition(int routine) {
   output_ = -1;
+  for (const Tensors& output : scope_.outputs()) {
+    if (output_ < 0 && output.count > 0) output_ = output.first;
+  }
   const Code& body = program_.routines[Slot(routine)].body;
   return Decided(*body.where, [&] { return Truth(body); });
 }

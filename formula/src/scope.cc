@@ -54,6 +54,7 @@ std::optional<Value> ValueOf(const format::Attribute& attribute) {
 Result<Scope> Scope::Make(const Call& call) {
   Scope scope;
   scope.opset_ = call.opset;
+  scope.op_type_ = call.node->op_type;
   const std::size_t rules =
       call.schema == nullptr ? call.inputs.size() : call.schema->inputs.size();
   for (std::size_t i = 0; i < rules; ++i) {

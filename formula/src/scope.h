@@ -32,6 +32,7 @@ class Scope {
   const Value* Attribute(std::string_view name) const;
   bool IsAttribute(std::string_view name) const;
   std::int64_t opset() const { return opset_; }
+  const std::string& op_type() const { return op_type_; }
   void SetDims(std::size_t output, format::Dims dims);
 
  private:
@@ -41,6 +42,7 @@ class Scope {
   std::vector<Tensors> inputs_, outputs_;  // count 0: not given
   std::map<std::string, std::optional<Value>, std::less<>> attributes_;
   std::int64_t opset_ = 0;
+  std::string op_type_;
 };
 
 /// What a formula calls the inputs and outputs of a node, by their places. A name may be "".
