@@ -12,8 +12,6 @@ namespace {
 
 using Line = Statement::Kind;
 
-constexpr std::array<std::string_view, 3> kReadings = {"operand", "operation", "result"};
-
 // "p" of "p...".
 std::string BareName(const std::string& name) {
   return name.ends_with(kListMark) ? name.substr(0, name.size() - 3) : name;

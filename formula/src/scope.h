@@ -11,6 +11,7 @@
 
 #include "operand.h"
 #include "qtx/format/catalogue.h"
+#include "qtx/format/model.h"
 #include "qtx/formula/computation.h"
 #include "value.h"
 
@@ -32,6 +33,7 @@ class Scope {
   const Value* Attribute(std::string_view name) const;
   bool IsAttribute(std::string_view name) const;
   std::int64_t opset() const { return opset_; }
+  const std::optional<format::Origin>& origin() const { return origin_; }
   void SetDims(std::size_t output, format::Dims dims);
 
  private:
@@ -41,6 +43,7 @@ class Scope {
   std::vector<Tensors> inputs_, outputs_;  // count 0: not given
   std::map<std::string, std::optional<Value>, std::less<>> attributes_;
   std::int64_t opset_ = 0;
+  std::optional<format::Origin> origin_;
 };
 
 /// What a formula calls the inputs and outputs of a node, by their places. A name may be "".
