@@ -99,9 +99,10 @@ Result<void> Compiler::Use(const Formula& formula, std::vector<std::string>& use
         return Refuse(statement.place, "found no formula of " + clause);
       }
       for (const Formula* other : formulas) {
+        if (other == &formula) continue;
         QTX_RETURN_IF_ERROR(Use(*other, used));
         for (const Statement& line : other->statements) {
-          if (line.kind != Line::kFunction) continue;
+          if (line.kind != Line::kFunction || DefinesReading(line)) continue;
           if (unit_->routines.contains(line.name)) continue;
           const Formula* own = std::exchange(unit_->formula, other);
           // A function that has no meaning here (offset of a FLOAT) is an error only when called.
