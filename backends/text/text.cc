@@ -114,6 +114,7 @@ class PreparedText : public PreparedModel {
     for (const std::string& input : node.inputs) {
       const auto found = values.find(input);
       call.inputs.push_back(input.empty() || found == values.end() ? nullptr : found->second);
+      call.initializers.push_back(constants_.contains(input));
     }
     call.outputs = types_[i];
     return call;

@@ -12,8 +12,6 @@ namespace {
 
 using Line = Statement::Kind;
 
-constexpr std::array<std::string_view, 3> kReadings = {"operand", "operation", "result"};
-
 // "p" of "p...".
 std::string BareName(const std::string& name) {
   return name.ends_with(kListMark) ? name.substr(0, name.size() - 3) : name;
@@ -102,7 +100,7 @@ Result<void> Compiler::Use(const Formula& formula, std::vector<std::string>& use
         return Refuse(statement.place, "found no formula of " + clause);
       }
       for (const Formula* other : formulas) {
-        if (other == unit_->formula) continue;
+        if (other == &formula) continue;
         QTX_RETURN_IF_ERROR(Use(*other, used));
         for (const Statement& line : other->statements) {
           if (line.kind != Line::kFunction || DefinesReading(line)) continue;

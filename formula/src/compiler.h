@@ -1,6 +1,7 @@
 // Compiles formulas for one node.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -12,6 +13,9 @@
 #include "qtx/formula/text.h"
 
 namespace qtx::formula {
+
+/// The functions that say how other formulas are read.
+inline constexpr std::array<std::string_view, 3> kReadings = {"operand", "operation", "result"};
 
 /// The lines of one formula and what it calls the tensors. Those of the operator's own formula,
 /// which one of an arithmetic builds on, are its base.
@@ -73,6 +77,7 @@ class Compiler {
   Result<Code> Binary(const Node& node);
   Result<Code> Range(const Node& node);
   Result<Code> Given(const Node& node);
+  Result<Code> Origin(const Node& node) const;
   Result<void> Children(const Node& node, std::size_t from, Code& code);
   Result<Code> Argument(const Node& node);
   Code CallOf(int routine) const;

@@ -319,7 +319,6 @@ Result<Code> Compiler::Call(const Node& node) {
     }
     return code;
   }
-  constexpr std::array<std::string_view, 3> kReadings = {"operand", "operation", "result"};
   const auto reading = std::ranges::find(kReadings, node.text);
   if (reading != kReadings.end()) {
     Code code = Make(Op::kReading, static_cast<int>(reading - kReadings.begin()));
@@ -345,6 +344,7 @@ Result<Code> Compiler::Call(const Node& node) {
 
 Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
   if (row.function == Function::kGiven) return Given(node);
+  if (row.function == Function::kOrigin) return Origin(node);
   if (row.function == Function::kClamp && node.children.size() == 2) {
     return Refuse(node.place, "found 2 arguments of clamp, expected 1 or 3");
   }
@@ -372,6 +372,15 @@ Result<Code> Compiler::Given(const Node& node) {
   const bool given = (tensor && tensor->tensors.count > 0) ||
                      scope_.Attribute(name.text) != nullptr;
   return Make(Value(given));
+}
+
+// What the node was in a framework.
+Result<Code> Compiler::Origin(const Node& node) const {
+  const Node& framework = node.children[0];
+  if (framework.kind != Node::Kind::kText) return Refuse(framework.place, "expected a text");
+  const auto& origin = scope_.origin();
+  const bool of_framework = origin && origin->framework == framework.text;
+  return Make(Value(of_framework ? origin->op_type : std::string()));
 }
 
 Result<void> Compiler::CheckCount(const Node& node, std::size_t least, std::size_t most) const {

@@ -1,6 +1,7 @@
 #include "qtx/formula/computation.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -47,12 +48,11 @@ bool DefinesOutput(const Formula& formula, const Names& names) {
   });
 }
 
-// Whether it says how others are read.
+// Whether it says how other formulas are read; else its functions are for those that use them.
 bool DefinesReading(const Formula& formula) {
-  return std::ranges::any_of(formula.statements, [](const Statement& statement) {
+  return std::ranges::any_of(formula.statements, [&](const Statement& statement) {
     return statement.kind == Line::kFunction &&
-           (statement.name == "operand" || statement.name == "operation" ||
-            statement.name == "result");
+           std::ranges::find(kReadings, statement.name) != kReadings.end();
   });
 }
 
@@ -115,7 +115,7 @@ class Selection {
         if (!Has(*formula, Line::kFor)) candidates.push_back(formula);
       }
       for (const Formula* formula : candidates) {
-        if (DefinesOutput(*formula, NamesIn(*formula)) || !DefinesReading(*formula)) continue;
+        if (!DefinesReading(*formula) || DefinesOutput(*formula, NamesIn(*formula))) continue;
         QTX_ASSIGN_OR_RETURN(const bool holds, Holds(*formula));
         if (holds) readings.push_back(formula);
       }

@@ -189,6 +189,8 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
       return Value(StoresNegatives(type));
     case Function::kIsReal:
       return Value(IsRealOperand(type));
+    case Function::kIsInitializer:
+      return Value(operand.is_initializer());
     case Function::kLeast:
       return Value(operand.Least());
     default:

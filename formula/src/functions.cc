@@ -56,6 +56,7 @@ constexpr std::array kFunctions = {
     FunctionRow{"is_integer", Function::kIsInteger, 1, 1},
     FunctionRow{"is_signed", Function::kIsSigned, 1, 1},
     FunctionRow{"is_real", Function::kIsReal, 1, 1},
+    FunctionRow{"is_initializer", Function::kIsInitializer, 1, 1},
     FunctionRow{"stored", Function::kStored, 1, kMany},
     FunctionRow{"scale", Function::kScale, 1, kMany},
     FunctionRow{"offset", Function::kOffset, 1, kMany},
@@ -64,6 +65,7 @@ constexpr std::array kFunctions = {
     FunctionRow{"greatest", Function::kGreatest, 1, 1},
     FunctionRow{"count", Function::kCountOf, 1, 1},
     FunctionRow{"given", Function::kGiven, 1, 1},
+    FunctionRow{"origin_op", Function::kOrigin, 1, 1},
 };
 
 using OnInterval = int (*)(mpfi_ptr, mpfi_srcptr);

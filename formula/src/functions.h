@@ -54,6 +54,7 @@ enum class Function {
   kIsInteger,
   kIsSigned,
   kIsReal,
+  kIsInitializer,
   kStored,
   kScale,
   kOffset,
@@ -62,6 +63,7 @@ enum class Function {
   kGreatest,
   kCountOf,
   kGiven,
+  kOrigin,
 };
 
 struct FunctionRow {

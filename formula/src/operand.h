@@ -29,6 +29,8 @@ class Operand {
   const std::optional<format::Quantization>& quantization() const { return quantization_; }
   std::int64_t size() const { return size_; }
   bool has_elements() const { return has_elements_; }
+  bool is_initializer() const { return is_initializer_; }
+  void set_initializer() { is_initializer_ = true; }
   bool is_quantized() const { return quantization_.has_value(); }
   bool per_tensor() const { return quantization_ && quantization_->axis.empty(); }
   std::int64_t parameters() const;  // how many; 0 when not quantized
@@ -57,6 +59,7 @@ class Operand {
   std::optional<format::Quantization> quantization_;
   std::int64_t size_ = 0;
   bool has_elements_ = false;
+  bool is_initializer_ = false;
   std::vector<double> floats_;          // one of the two
   std::vector<std::int64_t> integers_;  // also of UINT64, whose values lie above as 2^64 less
 };

@@ -55,6 +55,7 @@ Result<Scope> Scope::Make(const Call& call) {
   Scope scope;
   scope.opset_ = call.opset;
   scope.op_type_ = call.node->op_type;
+  scope.origin_ = call.node->origin;
   const std::size_t rules =
       call.schema == nullptr ? call.inputs.size() : call.schema->inputs.size();
   for (std::size_t i = 0; i < rules; ++i) {
@@ -65,6 +66,9 @@ Result<Scope> Scope::Make(const Call& call) {
       if (call.inputs[k] == nullptr) continue;
       const std::string name = k < call.node->inputs.size() ? call.node->inputs[k] : "";
       scope.operands_.emplace_back(name, *call.inputs[k]);
+      if (k < call.initializers.size() && call.initializers[k]) {
+        scope.operands_.back().set_initializer();
+      }
       ++tensors.count;
     }
     scope.inputs_.push_back(tensors);

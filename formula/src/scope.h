@@ -11,6 +11,7 @@
 
 #include "operand.h"
 #include "qtx/format/catalogue.h"
+#include "qtx/format/model.h"
 #include "qtx/formula/computation.h"
 #include "value.h"
 
@@ -33,6 +34,7 @@ class Scope {
   bool IsAttribute(std::string_view name) const;
   std::int64_t opset() const { return opset_; }
   const std::string& op_type() const { return op_type_; }
+  const std::optional<format::Origin>& origin() const { return origin_; }
   void SetDims(std::size_t output, format::Dims dims);
 
  private:
@@ -43,6 +45,7 @@ class Scope {
   std::map<std::string, std::optional<Value>, std::less<>> attributes_;
   std::int64_t opset_ = 0;
   std::string op_type_;
+  std::optional<format::Origin> origin_;
 };
 
 /// What a formula calls the inputs and outputs of a node, by their places. A name may be "".

@@ -32,6 +32,7 @@ struct Call {
   const format::OpSchema* schema = nullptr;  // nullptr: an operator without a section
   std::int64_t opset = 0;
   std::vector<const format::Tensor*> inputs;  // nullptr: not given
+  std::vector<bool> initializers;             // which of them are; missing ones are not
   std::vector<OutputType> outputs;
 };
 

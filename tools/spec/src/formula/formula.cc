@@ -134,6 +134,7 @@ formula::Call CallOf(const Bound& bound) {
     const bool given = !value.absent && next < bound.names.size() &&
                        bound.names[next] == value.name;
     call.inputs.push_back(given ? &bound.inputs[next++] : nullptr);
+    call.initializers.push_back(given && value.initializer);
   }
   std::size_t output = 0;
   for (const std::string& name : call.node->outputs) {
