@@ -67,7 +67,12 @@ class Formulas {
       error_ = text_.error().where + ": " + text_.error().message;
       return {};
     }
-    Call call{&node_, &schema_, 17, std::move(inputs), {{true, ElementType::kInt64}}};
+    Call call;
+    call.node = &node_;
+    call.schema = &schema_;
+    call.opset = 17;
+    call.inputs = std::move(inputs);
+    call.outputs.push_back({true, ElementType::kInt64});
     if (with_z) call.outputs.push_back({true, ElementType::kInt64});
     const auto outputs = Compute(*text_, call, arithmetic);
     if (!outputs) {
