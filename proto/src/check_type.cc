@@ -170,7 +170,7 @@ struct TypeChecker {
   bool CheckLevels(Quantization* resolved) {
     const Quantization& q = *type.quantization;
     if (!HasLevels(q)) return true;
-    if (HasBase(q) && !IsIntegerStorage(storage)) {
+    if (HasBase(q) && (!IsIntegerStorage(storage) || storage == ElementType::kBipolar1)) {
       Report("quantization.C17", "quantization.base_levels",
              FoundExpected("a base on " + std::string(Name(storage)), "an integer storage"));
       return false;

@@ -40,6 +40,9 @@ class Operand {
   float scale(std::int64_t i) const {
     return scales_.empty() ? 1.0F : scales_[Parameter(scales_.size(), i)];
   }
+  std::int32_t offset(std::int64_t i) const {
+    return offsets_.empty() ? 0 : offsets_[Parameter(offsets_.size(), i)];
+  }
   Dyadic exact(std::int64_t i) const;
   /// binary32(stored - offset) * scale, the product rounded to binary32, plus the base, rounded
   /// again: float32.S1, quantization.S8.
@@ -51,8 +54,7 @@ class Operand {
   explicit Operand(const format::Tensor& tensor);
   std::int64_t Steps(std::int64_t i) const {
     if (is_wide()) return wide_[static_cast<std::size_t>(i)];
-    const std::int64_t stored = integers_[static_cast<std::size_t>(i)];
-    return stored - (offsets_.empty() ? 0 : offsets_[Parameter(offsets_.size(), i)]);
+    return std::int64_t{integers_[static_cast<std::size_t>(i)]} - offset(i);
   }
   float base(std::int64_t i) const { return bases_[Parameter(bases_.size(), i)]; }
   std::size_t Parameter(std::size_t count, std::int64_t i) const {

@@ -67,8 +67,8 @@ bool SameParameters(const Tensor& from, const Tensor& to) {
 }
 
 bool SameRange(const Tensor& from, const Tensor& to) {
-  return from.quantization->quant_min == to.quantization->quant_min &&
-         from.quantization->quant_max == to.quantization->quant_max;
+  return format::StoredRange(from.elem_type, *from.quantization) ==
+         format::StoredRange(to.elem_type, *to.quantization);
 }
 
 // One scale and offset of integers.
@@ -104,6 +104,14 @@ ChangeRule RuleFor(Arithmetic arithmetic, Purpose purpose, const Tensor& from, c
       purpose == Purpose::kActivate ? static_cast<double>(narrow) : x->scale / y->scale;
   const bool once = arithmetic == Arithmetic::kTfliteSingle;
   return {once ? Kind::kOnce : Kind::kTwice, MakeMultiplier(factor)};
+}
+
+bool OverlooksEqual(const ChangeRule& rule, const Tensor& from, const Tensor& to) {
+  if (from.elem_type != to.elem_type || !format::IsQuantized(to.elem_type)) return false;
+  if (from.quantization->axis.empty() && to.quantization->axis.empty()) return false;
+  const bool clamps =
+      format::StoredRange(to.elem_type, *to.quantization) != format::StorageRange(to.elem_type);
+  return rule.in_binary32() || (clamps && SameRange(from, to));
 }
 
 std::int64_t Rescaled(const ChangeRule& rule, std::int64_t integer, const PerTensor& to) {

@@ -49,6 +49,9 @@ struct ChangeRule {
 /// The rule for a conversion of type `from` to type `to`.
 ChangeRule RuleFor(Arithmetic arithmetic, Purpose purpose, const format::Tensor& from,
                    const format::Tensor& to);
+/// True where data movement by `rule` may change elements with equal parameters, which it must copy
+/// (definitions.S2): parameters per axis are not compared element by element.
+bool OverlooksEqual(const ChangeRule& rule, const format::Tensor& from, const format::Tensor& to);
 /// Converts stored - offset to the output's stored integer by an integer rule.
 std::int64_t Rescaled(const ChangeRule& rule, std::int64_t integer, const PerTensor& to);
 

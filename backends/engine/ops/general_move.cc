@@ -15,7 +15,8 @@ StepResult MakeGeneralMove(const NodePlan& node, std::vector<const Value*> input
   QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, Plain::kAny));
   // A selection rounds as exact does.
   const bool rounds = std::ranges::any_of(inputs, [&](const Value* input) {
-    return RuleFor(node.arithmetic(), Purpose::kMove, input->tensor, y->tensor).in_binary32();
+    const ChangeRule rule = RuleFor(node.arithmetic(), Purpose::kMove, input->tensor, y->tensor);
+    return rule.in_binary32() || OverlooksEqual(rule, input->tensor, y->tensor);
   });
   if (rounds) return node.Unsupported("elements that change their type on the way");
   if (index.empty()) {

@@ -90,7 +90,15 @@ StepResult PrepareConversion(const NodePlan& node) {
   if (bytes.has_value() || bytes.error().code != ErrorCode::kUnsupported) return bytes;
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(from->dims));
-  const ChangeRule rule = RuleFor(node.arithmetic(), PurposeOf(node), x->tensor, y->tensor);
+  ChangeRule rule = RuleFor(node.arithmetic(), PurposeOf(node), x->tensor, y->tensor);
+  if (PurposeOf(node) == Purpose::kMove) {
+    const bool same_type = x->tensor.elem_type == y->tensor.elem_type &&
+                           x->tensor.quantization == y->tensor.quantization;
+    if (same_type) rule = {ChangeRule::Kind::kCopy};
+    if (!same_type && OverlooksEqual(rule, x->tensor, y->tensor)) {
+      return node.Unsupported("parameters per axis that differ in part");
+    }
+  }
   auto converter = Converter::Make(x->tensor, y->tensor, bounds, rule);
   if (!converter.has_value()) return node.Because(converter.error());
   return std::make_unique<Conversion>(x, y, *std::move(converter));

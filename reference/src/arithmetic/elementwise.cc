@@ -16,18 +16,10 @@ bool OneScale(const Operand& operand) {
 }
 bool OneScale(const Output& output) { return output.is_integer() && output.per_tensor(); }
 
-// One scale and offset on both sides, and the same ones.
-bool SameParameters(const format::Tensor& x, const format::Tensor& y) {
-  if (!x.quantization || !y.quantization) return false;
-  const format::Quantization& a = *x.quantization;
-  const format::Quantization& b = *y.quantization;
-  return a.axis.empty() && b.axis.empty() && !format::HasBase(a) && !format::HasBase(b) &&
-         a.scale == b.scale && format::OffsetAt(a, 0) == format::OffsetAt(b, 0);
-}
-
+// One element type and one range of stored values: definitions.S2.
 bool SameRange(const format::Tensor& x, const format::Tensor& y) {
-  return x.elem_type == y.elem_type && x.quantization->quant_min == y.quantization->quant_min &&
-         x.quantization->quant_max == y.quantization->quant_max;
+  return x.elem_type == y.elem_type && format::StoredRange(x.elem_type, *x.quantization) ==
+                                           format::StoredRange(y.elem_type, *y.quantization);
 }
 
 bool IsSubByte(const format::Tensor& tensor) { return format::BitWidth(tensor.elem_type) < 8; }
@@ -67,7 +59,10 @@ const RequantizeRecipe* KernelFor(const Arithmetic& arithmetic, Purpose purpose)
 
 Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output* output,
                      Purpose purpose)
-    : domain_(DomainFor(arithmetic, *output)), input_(&input), output_(output) {
+    : domain_(DomainFor(arithmetic, *output)),
+      input_(&input),
+      output_(output),
+      equal_domain_(domain_) {
   const format::Tensor& x = input.tensor();
   const format::Tensor& y = output->tensor();
   const bool narrow = domain_ == Domain::kStored && (IsSubByte(x) || IsSubByte(y));
@@ -78,31 +73,37 @@ Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output*
     const bool quantizes = purpose == Purpose::kChange && !x.quantization;
     domain_ = quantizes ? Domain::kFloat32 : Domain::kExact;
   }
-  if (SameParameters(x, y)) {
-    PrepareEqual(purpose, kernel != nullptr);
-  } else if (kernel != nullptr) {
+  // Of equal parameters a kernel has nothing to rescale, and neither movement nor selection
+  // computes anything; any other operator computes in the domain (float32.S7).
+  const bool computes = purpose == Purpose::kChange || purpose == Purpose::kActivate;
+  equal_domain_ = computes ? domain_ : Domain::kExact;
+  const bool quantized = x.quantization && y.quantization && !format::HasBase(*x.quantization);
+  const bool integers = quantized && input.is_integer() && output->is_integer();
+  compares_ = quantized && (integers || x.elem_type == y.elem_type);
+  copies_ = compares_ && purpose == Purpose::kMove && SameRange(x, y);
+  clamps_ = integers && (kernel != nullptr || equal_domain_ == Domain::kExact);
+  if (kernel != nullptr && !AreEqual(0, 0)) {
     rescale_.emplace_back(*kernel, AccumulatorScales{x.quantization->scale[0], {1.0F}}, output);
   }
 }
 
-// Equal scales and offsets: a kernel has nothing to rescale, and neither movement nor selection
-// computes anything; any other operator computes in the domain (float32.S7).
-void Converter::PrepareEqual(Purpose purpose, bool has_kernel) {
-  const format::Tensor& x = input_->tensor();
-  const format::Tensor& y = output_->tensor();
-  const bool integers = OneScale(*input_) && OneScale(*output_);
-  copies_ = purpose == Purpose::kMove && SameRange(x, y);
-  if (!integers && x.elem_type != y.elem_type) return;
-  if (purpose == Purpose::kMove || purpose == Purpose::kSelect) domain_ = Domain::kExact;
-  clamps_ = integers && (has_kernel || domain_ == Domain::kExact);
+// definitions.S1: at the coordinates that the element has in either tensor.
+bool Converter::AreEqual(std::int64_t element, std::int64_t source) const {
+  return compares_ && input_->scale(source) == output_->scale(element) &&
+         input_->offset(source) == output_->offset(element);
 }
 
-void Converter::Put(std::int64_t element, std::int64_t source) {
+void Converter::PutEqual(std::int64_t element, std::int64_t source) {
   if (copies_) {
     const bool codes = format::IsSmallFloat(input_->tensor().elem_type);
     return output_->PutCopy(element, codes ? input_->code(source) : input_->stored(source));
   }
   if (clamps_) return output_->PutStored(element, input_->stored(source));
+  PutOne(equal_domain_, *input_, source, output_, element);
+}
+
+void Converter::Put(std::int64_t element, std::int64_t source) {
+  if (AreEqual(element, source)) return PutEqual(element, source);
   if (!rescale_.empty()) return rescale_[0].Put(element, 0, input_->integer(source));
   PutOne(domain_, *input_, source, output_, element);
 }

@@ -36,11 +36,15 @@ class Converter {
   void PutZero(std::int64_t element);
 
  private:
-  void PrepareEqual(Purpose purpose, bool has_kernel);
+  bool AreEqual(std::int64_t element, std::int64_t source) const;
+  void PutEqual(std::int64_t element, std::int64_t source);
 
   Domain domain_;
   const Operand* input_;
   Output* output_;
+  bool compares_ = false;  // equal parameters of an element change how it is put
+  // Of elements with equal parameters:
+  Domain equal_domain_;
   bool copies_ = false;               // codes or stored values, unclamped
   bool clamps_ = false;               // stored values, to the output's range
   std::vector<Requantizer> rescale_;  // one where a kernel rescales
