@@ -105,8 +105,10 @@ Result<void> Compiler::Use(const Formula& formula, std::vector<std::string>& use
           if (line.kind != Line::kFunction || DefinesReading(line)) continue;
           if (unit_->routines.contains(line.name)) continue;
           const Formula* own = std::exchange(unit_->formula, other);
+          in_used_function_ = true;
           // A function that has no meaning here (offset of a FLOAT) is an error only when called.
           const auto defined = Define(line, line.name);
+          in_used_function_ = false;
           unit_->formula = own;
           if (!defined) unit_->meaningless.emplace(line.name, defined.error());
         }

@@ -144,14 +144,16 @@ Result<Code> Compiler::Name(const Node& node) {
   if (const auto tensor = FindTensor(node.text); tensor && tensor->tensors.count > 0) {
     return NameOfTensor(*tensor, node);
   }
-  // Attention's own scale, rather than that of its output.
-  if (const Value* attribute = scope_.Attribute(node.text)) {
+  const auto part = FindPart(node.text);
+  const Value* attribute = scope_.Attribute(node.text);
+  // In Attention's section its own scale, in an arithmetic's that of its output.
+  if (attribute != nullptr && !(part && unit_->formula->of_arithmetic)) {
     if (const auto* tensors = std::get_if<Tensors>(&attribute->data)) {
       return NameOfTensor({*tensors, Part::kValue, false, node.text}, node);
     }
     return Make(*attribute);
   }
-  if (const auto part = FindPart(node.text)) return NameOfTensor(*part, node);
+  if (part) return NameOfTensor(*part, node);
   if (node.text == "output") {
     Code code = Make(Op::kOutput);
     code.varies = true;
@@ -169,10 +171,11 @@ Result<Code> Compiler::Name(const Node& node) {
 }
 
 // A name of the node that has no meaning in it, such as an input that is not given, is an error only
-// where its value is asked for.
+// where its value is asked for; so is, in a function that other operators use, too, what this one
+// does not have.
 Result<Code> Compiler::Unknown(const Node& node) const {
   const auto tensor = FindTensor(node.text);
-  if (tensor || scope_.IsAttribute(node.text)) {
+  if (tensor || scope_.IsAttribute(node.text) || in_used_function_) {
     Code code = Make(Op::kError);
     code.error = std::make_shared<Error>(
         Refuse(node.place, "found '" + node.text + "', which the node does not give"));
@@ -353,7 +356,7 @@ Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
   }
   // Of one element the coordinates are those of the result.
   const bool part = row.function == Function::kStored || row.function == Function::kScale ||
-                    row.function == Function::kOffset;
+                    row.function == Function::kOffset || row.function == Function::kBase;
   if (part && node.children.size() == 1) code.varies = true;
   return code;
 }

@@ -58,6 +58,7 @@ enum class Function {
   kStored,
   kScale,
   kOffset,
+  kBase,
   kLeast,
   kGreatest,
   kCountOf,

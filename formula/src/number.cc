@@ -12,11 +12,11 @@ namespace {
 
 bool IsInfinite(const Number& x) { return std::holds_alternative<Infinity>(x); }
 
-// Of a number that is not NaN: whether it is surely beyond all formats, and what is written down as
-// an integer.
+// Of a number that is not NaN: whether it is surely beyond all formats, and beyond what kMaxBits
+// round to an integer.
 std::optional<Infinity> BeyondIntegers(const Interval& x) {
-  if (mpfr_cmp_si_2exp(x.low(), 1, 2 * kMaxBits) > 0) return Infinity{1};
-  if (mpfr_cmp_si_2exp(x.high(), -1, 2 * kMaxBits) < 0) return Infinity{-1};
+  if (mpfr_cmp_si_2exp(x.low(), 1, kMaxBits / 2) > 0) return Infinity{1};
+  if (mpfr_cmp_si_2exp(x.high(), -1, kMaxBits / 2) < 0) return Infinity{-1};
   return std::nullopt;
 }
 
@@ -32,8 +32,8 @@ std::optional<mpq_class> Finite(mpfr_srcptr bound) {
   return value;
 }
 
-// The result of `round` if it is the same for both ends; at last, where it goes to the nearest, that
-// of the tie between them (exact.S6).
+// The result of `round` if it is the same for both ends; at last, where it goes to the nearest,
+// that of the tie between them (exact.S6).
 template <typename Rounder>
 Number RoundInterval(const Interval& x, bool to_nearest, Precision& precision,
                      const Rounder& round) {
@@ -48,7 +48,8 @@ Number RoundInterval(const Interval& x, bool to_nearest, Precision& precision,
     const bool last = to_nearest && precision.bits >= kMaxBits;
     if (last && below != nullptr && above != nullptr) {
       const mpq_class tie = (*below + *above) / 2;
-      if (*low <= tie && tie <= *high) return round(tie);
+      const bool narrow = (*high - *low) * TwoTo(64) <= *above - *below;
+      if (narrow && *low <= tie && tie <= *high) return round(tie);
     }
   }
   precision.undecided = true;
@@ -119,7 +120,8 @@ int SignOf(const Number& x, Precision& precision) {
 std::optional<int> Compare(const Number& a, const Number& b, Precision& precision) {
   if (IsNan(a) || IsNan(b)) return std::nullopt;
   if (IsInfinite(a) && IsInfinite(b)) {
-    return std::get<Infinity>(a).sign - std::get<Infinity>(b).sign;
+    const int left = std::get<Infinity>(a).sign, right = std::get<Infinity>(b).sign;
+    return (left > right) - (left < right);
   }
   const auto *left = AsRational(a), *right = AsRational(b);
   if (left != nullptr && right != nullptr) {

@@ -77,7 +77,7 @@ std::optional<Number> Divide(const Number& a, const Number& b, Precision& precis
 
 enum class Rounding { kHalfEven, kHalfAway, kHalfUp, kHalfDown, kTowardZero, kFloor, kCeiling };
 mpz_class RoundRational(const mpq_class& x, Rounding rounding);
-/// Rounds to an integer. Infinities and NaN stay; an interval beyond 2^(2 * kMaxBits) grows by 1 on
+/// Rounds to an integer. Infinities and NaN stay; an interval beyond 2^(kMaxBits / 2) grows by 1 on
 /// both sides, so that it contains the integer without determining it.
 Number Round(const Number& x, Rounding rounding, Precision& precision);
 

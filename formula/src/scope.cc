@@ -55,7 +55,8 @@ Result<Scope> Scope::Make(const Call& call) {
   Scope scope;
   scope.opset_ = call.opset;
   scope.origin_ = call.node->origin;
-  const std::size_t rules = call.schema == nullptr ? call.inputs.size() : call.schema->inputs.size();
+  const std::size_t rules =
+      call.schema == nullptr ? call.inputs.size() : call.schema->inputs.size();
   for (std::size_t i = 0; i < rules; ++i) {
     const bool variadic = call.schema != nullptr && call.schema->inputs[i].variadic;
     const std::size_t end = variadic ? call.inputs.size() : i + 1;
@@ -71,7 +72,8 @@ Result<Scope> Scope::Make(const Call& call) {
     }
     scope.inputs_.push_back(tensors);
   }
-  const std::size_t outputs = call.schema == nullptr ? call.outputs.size() : call.schema->outputs.size();
+  const std::size_t outputs =
+      call.schema == nullptr ? call.outputs.size() : call.schema->outputs.size();
   for (std::size_t i = 0; i < outputs; ++i) {
     const bool variadic = call.schema != nullptr && call.schema->outputs[i].variadic;
     const std::size_t end = variadic ? call.outputs.size() : i + 1;
@@ -93,7 +95,9 @@ Result<void> Scope::AddAttributes(const Call& call) {
   if (call.schema != nullptr) {
     for (const format::AttributeRule& rule : call.schema->attributes) {
       auto& value = attributes_[std::string(rule.name)];
-      if (opset_ >= rule.since && opset_ <= rule.until) value = DefaultOf(rule);
+      // One that this opset lacks has the default of the opset that brings it.
+      const bool has = opset_ >= rule.since && opset_ <= rule.until;
+      if (has || !value) value = DefaultOf(rule);
     }
   }
   for (const format::Attribute& attribute : call.node->attributes) {

@@ -25,7 +25,7 @@ struct Tensors {
 /// Small integers, which most indices are, are held apart from other numbers.
 struct Value {
   std::variant<std::int64_t, Number, bool, std::string, List, Tensors> data;
-  bool of_element = false;  // it comes from an element of an input
+  bool of_element = false;  // it comes from an element of a real operand
 
   Value() = default;
   Value(std::int64_t integer) : data(integer) {}  // NOLINT(google-explicit-constructor)

@@ -50,6 +50,15 @@ TEST(ParseNumber, IsExact) {
   EXPECT_EQ(Parsed("0xFF"), "255");
 }
 
+TEST(Round, LeavesWhatNoPrecisionRounds) {
+  Precision precision{kMaxBits};
+  const auto power = Apply(Function::kExp, std::vector{Q(8000)}, precision);  // about 2^11541
+  ASSERT_TRUE(power.has_value());
+  const Number whole = Round(*power, Rounding::kHalfEven, precision);
+  EXPECT_EQ(Compare(whole, Q(127), precision), 1);
+  EXPECT_FALSE(precision.undecided);
+}
+
 TEST(ParseNumber, RefusesWhatIsNone) {
   for (const char* text :
        {"1.", ".5", "1e", "1e+", "0x", "0xG", "1_000", "1.2.3", "1p3", "12ab", "1e+-5"}) {
@@ -100,6 +109,7 @@ TEST(Arithmetic, FollowsIeee754WhereOneIsNotFinite) {
   EXPECT_EQ(ToText(*Divide(inf, inf, p)), "nan");
   EXPECT_FALSE(Divide(Q(1), Q(0), p).has_value());
   EXPECT_FALSE(Compare(Nan{}, Q(0), p).has_value());
+  EXPECT_EQ(Compare(Infinity{1}, Infinity{-1}, p), 1);
 }
 
 TEST(Apply, RoundsATranscendentalValueOnceItIsCertain) {
@@ -136,7 +146,7 @@ TEST(Apply, BringsIntegersToAWidth) {
   EXPECT_EQ(Of(Function::kSaturate, {Infinity{-1}, Q(8)}), "-128");
   EXPECT_THAT(Of(Function::kWrap, {Q(1, 2), Q(8)}), HasSubstr("found 1/2, expected an integer"));
   EXPECT_THAT(Of(Function::kWrap, {Q(1), Q(0)}), HasSubstr("found 0 bits, expected 1 to 1024"));
-  EXPECT_THAT(Of(Function::kExponent, {Q(0)}), HasSubstr("expected a rational other than 0"));
+  EXPECT_THAT(Of(Function::kExponent, {Q(0)}), HasSubstr("expected a number other than 0"));
 }
 
 std::string Pow(const Number& x, const Number& y) {

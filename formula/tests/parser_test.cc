@@ -40,7 +40,7 @@ TEST(ParseFormula, GroupsAsArithmeticDoes) {
   EXPECT_EQ(Grouped("a * m + 2 >> 3 + e"), "(((a * m) + 2) >> (3 + e))");
   EXPECT_EQ(Grouped("if(not a < b and c = d or e > f, 1, 2)"),
             "if{(((not (a < b)) and (c = d)) or (e > f))}{1}{2}");
-  EXPECT_EQ(Grouped("sum(k < n, l < k + 1: x[k, l])"), "sum{n}{(k + 1)}{x{k}{l}}");
+  EXPECT_EQ(Grouped("sum(k < n, l < k + 1: x[k, l])"), "sum{n}{(k + 1)}{{x}{k}{l}}");
   EXPECT_EQ(Grouped("max(a, b)"), "max{a}{b}");
   EXPECT_EQ(Grouped("fold(k < n, s = 0: s + k)"), "fold{n}{0}{(s + k)}");
 }

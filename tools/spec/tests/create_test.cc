@@ -61,7 +61,7 @@ TEST_F(NewText, OperatorsFailOnlyForWhatIsToBeWritten) {
   ASSERT_TRUE(examples.has_value()) << examples.error().where << examples.error().message;
   const auto formulas = ReadFormulas(*document);
   ASSERT_TRUE(formulas.has_value()) << formulas.error().where << formulas.error().message;
-  const auto run = RunFormula(formulas->front());
+  const auto run = RunFormula(formulas->front(), *TextAround(*document));
   ASSERT_FALSE(run.has_value());
   EXPECT_THAT(run.error().where, HasSubstr("sin.md:"));
   EXPECT_EQ(run.error().clause, "graph.C7");  // it has no row in the catalogue yet
@@ -98,8 +98,8 @@ TEST_F(NewText, OperatorsThatThereAreHold) {
   const auto document = ReadDocument(spec() + "/ops/identity.md");
   const auto formulas = ReadFormulas(*document);
   ASSERT_TRUE(formulas.has_value()) << formulas.error().message;
-  const auto runs = RunFormula(formulas->front());
-  ASSERT_TRUE(runs.has_value()) << runs.error().message;
+  const auto runs = RunFormula(formulas->front(), *TextAround(*document));
+  ASSERT_TRUE(runs.has_value()) << runs.error().where << ": " << runs.error().message;
   EXPECT_EQ(runs->front().difference, "");
 }
 
