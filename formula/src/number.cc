@@ -119,7 +119,8 @@ int SignOf(const Number& x, Precision& precision) {
 std::optional<int> Compare(const Number& a, const Number& b, Precision& precision) {
   if (IsNan(a) || IsNan(b)) return std::nullopt;
   if (IsInfinite(a) && IsInfinite(b)) {
-    return std::get<Infinity>(a).sign - std::get<Infinity>(b).sign;
+    const int left = std::get<Infinity>(a).sign, right = std::get<Infinity>(b).sign;
+    return (left > right) - (left < right);
   }
   const auto *left = AsRational(a), *right = AsRational(b);
   if (left != nullptr && right != nullptr) {
