@@ -209,11 +209,13 @@ class Computation {
         scope_.operands()[static_cast<std::size_t>(scope_.outputs()[i].first + k)];
     QTX_ASSIGN_OR_RETURN(TensorWriter writer, TensorWriter::Make(operand));
     for (std::int64_t element = 0; element < operand.size(); ++element) {
-      QTX_ASSIGN_OR_RETURN(const Value stored, evaluator.Element(i, k, element));
-      const auto added = writer.Add(stored);
+      const auto stored = evaluator.Element(i, k, element);
+      const auto added = stored ? writer.Add(*stored) : Result<void>(stored.error());
       if (added) continue;
-      const auto at = CoordinatesOf(element, operand.dims());
-      return qtx::At(where_ + " at " + format::ToString(at), added.error());
+      Error error = added.error();
+      if (error.where.empty()) error.where = where_;
+      error.message += " (at " + format::ToString(CoordinatesOf(element, operand.dims())) + ")";
+      return error;
     }
     return std::move(writer).Finish();
   }

@@ -18,9 +18,10 @@ bool StoresNegatives(ElementType type) {
 }
 
 formula::Part PartOf(Function function) {
-  return function == Function::kStored  ? formula::Part::kStored
-         : function == Function::kScale ? formula::Part::kScale
-                                        : formula::Part::kOffset;
+  return function == Function::kStored   ? formula::Part::kStored
+         : function == Function::kScale  ? formula::Part::kScale
+         : function == Function::kOffset ? formula::Part::kOffset
+                                         : formula::Part::kBase;
 }
 
 }  // namespace
@@ -59,6 +60,14 @@ Result<Value> Evaluator::Read(const Code& code, int operand, std::int64_t elemen
                                                 {tensor.Stored(element), tensor.Scale(parameter),
                                                  Value(tensor.Offset(parameter))}));
   value.of_element = true;
+  // quantization.S8.
+  if (const mpq_class base = tensor.Base(parameter); base != 0) {
+    QTX_ASSIGN_OR_RETURN(value, CombineNumbers(code, Code::Op::kAdd, value, Value(base)));
+    if (program_.operation) {
+      QTX_ASSIGN_OR_RETURN(value, CallRoutine(code, *program_.operation, {std::move(value)}));
+      value.of_element = true;
+    }
+  }
   if (!precision_.undecided) slot = value;
   return value;
 }
@@ -142,6 +151,7 @@ Result<Value> Evaluator::Parameter(const Code& code, const Operand& operand, for
     parameter = operand.Parameter(element);
   }
   if (part == formula::Part::kScale) return Value(operand.Scale(parameter));
+  if (part == formula::Part::kBase) return Value(operand.Base(parameter));
   return Value(operand.Offset(parameter));
 }
 
@@ -229,7 +239,8 @@ Result<Value> Evaluator::ApplyToTensor(const Code& code) {
     }
     case Function::kStored:
     case Function::kScale:
-    case Function::kOffset: {
+    case Function::kOffset:
+    case Function::kBase: {
       std::optional<format::Dims> at;
       if (code.children.size() > 1) {
         QTX_ASSIGN_OR_RETURN(at, IndicesOf(code, 1));

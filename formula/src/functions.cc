@@ -59,6 +59,7 @@ constexpr std::array kFunctions = {
     FunctionRow{"stored", Function::kStored, 1, kMany},
     FunctionRow{"scale", Function::kScale, 1, kMany},
     FunctionRow{"offset", Function::kOffset, 1, kMany},
+    FunctionRow{"base", Function::kBase, 1, kMany},
     FunctionRow{"least", Function::kLeast, 1, 1},
     FunctionRow{"greatest", Function::kGreatest, 1, 1},
     FunctionRow{"count", Function::kCountOf, 1, 1},

@@ -57,6 +57,7 @@ enum class Function {
   kStored,
   kScale,
   kOffset,
+  kBase,
   kLeast,
   kGreatest,
   kCountOf,

@@ -48,7 +48,8 @@ Number RoundInterval(const Interval& x, bool to_nearest, Precision& precision,
     const bool last = to_nearest && precision.bits >= kMaxBits;
     if (last && below != nullptr && above != nullptr) {
       const mpq_class tie = (*below + *above) / 2;
-      if (*low <= tie && tie <= *high) return round(tie);
+      const bool narrow = (*high - *low) * TwoTo(64) <= *above - *below;
+      if (narrow && *low <= tie && tie <= *high) return round(tie);
     }
   }
   precision.undecided = true;

@@ -141,11 +141,8 @@ Value Operand::Real(std::int64_t element) const {
   const auto* finite = AsRational(number);
   if (!quantization_ || finite == nullptr) return stored;  // a float8 has NaN
   const std::int64_t parameter = Parameter(element);
-  mpq_class real = (*finite - static_cast<long>(Offset(parameter))) * Scale(parameter);
-  if (format::HasBase(*quantization_)) {
-    real += static_cast<double>(format::BaseAt(*quantization_, parameter));
-  }
-  Value value(std::move(real));
+  const mpq_class real = (*finite - static_cast<long>(Offset(parameter))) * Scale(parameter);
+  Value value(mpq_class(real + Base(parameter)));
   value.of_element = format::kRealTypes.Has(type_);
   return value;
 }
@@ -167,6 +164,11 @@ std::int64_t Operand::Parameter(std::int64_t element) const {
 mpq_class Operand::Scale(std::int64_t parameter) const {
   const auto& scale = quantization_->scale;
   return {scale[scale.size() == 1 ? 0 : static_cast<std::size_t>(parameter)]};
+}
+
+mpq_class Operand::Base(std::int64_t parameter) const {
+  if (!format::HasBase(*quantization_)) return 0;
+  return {static_cast<double>(format::BaseAt(*quantization_, parameter))};
 }
 
 std::int64_t Operand::Offset(std::int64_t parameter) const {

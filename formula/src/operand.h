@@ -45,6 +45,7 @@ class Operand {
   std::int64_t Parameter(std::int64_t element) const;
   mpq_class Scale(std::int64_t parameter) const;
   std::int64_t Offset(std::int64_t parameter) const;
+  mpq_class Base(std::int64_t parameter) const;
   /// The bounds of stored values: quant_min and quant_max, or those of the storage.
   std::int64_t Least() const;
   std::int64_t Greatest() const;

@@ -109,6 +109,7 @@ TEST(Arithmetic, FollowsIeee754WhereOneIsNotFinite) {
   EXPECT_EQ(ToText(*Divide(inf, inf, p)), "nan");
   EXPECT_FALSE(Divide(Q(1), Q(0), p).has_value());
   EXPECT_FALSE(Compare(Nan{}, Q(0), p).has_value());
+  EXPECT_EQ(Compare(Infinity{1}, Infinity{-1}, p), 1);
 }
 
 TEST(Apply, RoundsATranscendentalValueOnceItIsCertain) {

@@ -99,7 +99,7 @@ TEST_F(NewText, OperatorsThatThereAreHold) {
   const auto formulas = ReadFormulas(*document);
   ASSERT_TRUE(formulas.has_value()) << formulas.error().message;
   const auto runs = RunFormula(formulas->front(), *TextAround(*document));
-  ASSERT_TRUE(runs.has_value()) << runs.error().message;
+  ASSERT_TRUE(runs.has_value()) << runs.error().where << ": " << runs.error().message;
   EXPECT_EQ(runs->front().difference, "");
 }
 

@@ -81,15 +81,14 @@ TEST(RunFormula, SumsOverIndices) {
   EXPECT_EQ(Outcome("y[i, j] = sum(k < size(a, 1): a[i, k] * b[k, j])", product), "16 all");
   EXPECT_EQ(Outcome("y[i, j] = fold(k < 4, s = 0: s + a[i, k] * b[k, j])", product), "16 all");
   EXPECT_THAT(Outcome("y[i, j] = sum(k < 5: a[i, k] * b[k, j])", product),
-              HasSubstr("a.md:3:22: found index [0, 4] of a, whose shape is [4,4]"));
-  EXPECT_THAT(Outcome("y[i, j] = a * b", product), HasSubstr("expected an index after a"));
+              HasSubstr("a.md:3:22: found index [0,4] of a, whose shape is [4,4]"));
   EXPECT_THAT(Outcome("y[i, j] = a[i]", product), HasSubstr("found 1 indices, expected 2"));
   EXPECT_THAT(Outcome("y[i, i] = a[i, i]", product), HasSubstr("found index 'i' twice"));
 }
 
 TEST(RunFormula, SaysWhatHasNoMeaning) {
   EXPECT_THAT(Outcome("y = x + 0 / x"),
-              HasSubstr("a.md:3:11: found a division of 0 by zero (at [8], x = 0 (real 0))"));
+              HasSubstr("a.md:3:11: found a division of 0 by zero (at [8])"));
   EXPECT_THAT(Outcome("y = z"), HasSubstr("a.md:3:5: found 'z', expected a name that is defined"));
   EXPECT_THAT(Outcome("y = f(x)"), HasSubstr("a.md:3:5: found function 'f', expected one of abs"));
   EXPECT_THAT(Outcome("y = f(x)\nf(a) = a"), HasSubstr("found function 'f'"));
@@ -97,11 +96,10 @@ TEST(RunFormula, SaysWhatHasNoMeaning) {
   EXPECT_THAT(Outcome("f(a) = a\ny = f(x, 1)"), HasSubstr("found 2 arguments of f, expected 1"));
   EXPECT_THAT(Outcome("abs(a) = a\ny = abs(x)"), HasSubstr("'abs' is defined already"));
   EXPECT_THAT(Outcome("y = x > 1"), HasSubstr("found a condition, expected a number"));
-  EXPECT_THAT(Outcome("y = if(x, 1, 2)"), HasSubstr("found a number, expected a condition"));
-  EXPECT_THAT(Outcome("z = x"), HasSubstr("expected one line that defines y or stored"));
+  EXPECT_THAT(Outcome("y = if(x, 1, 2)"), HasSubstr("found a tensor, expected a condition"));
+  EXPECT_THAT(Outcome("z = x"), HasSubstr("a.md:2: no line of the formula defines output 0"));
   EXPECT_THAT(Outcome("y = x\nstored = x_stored"), HasSubstr("expected one line that defines y"));
-  EXPECT_THAT(Outcome("y = x_scale[1]"), HasSubstr("found parameter 1 of x, which has 1"));
-  EXPECT_THAT(Outcome("y = x << 1 / 2"), HasSubstr("expected an integer of at most 2^20"));
+  EXPECT_THAT(Outcome("y = x << 1 / 2"), HasSubstr("expected an integer of at most 2^40"));
   EXPECT_THAT(Outcome("y = choose(2, x, x)"), HasSubstr("found choice 2 of 2"));
 }
 
@@ -166,6 +164,8 @@ TEST_F(UsedFormulas, ComeFromTheChaptersOfTheText) {
         "**two.S1** Twice.\n\n```formula\ntwice(a) = a + a\nstored = 1\n---\nspec: two.S1\n"
         "op: {type: Cast}\n```\n");
   Write("format/none.md", "Nothing.\n");
+  Write("arithmetic/exact.md",
+        ReadDocument(QTX_SOURCE_DIR "/spec/arithmetic/exact.md")->markdown);
   Write("ops/one.md", "```formula\nuse two.S1\ny = twice(x) / 2\n" + std::string(kCast) + "```\n");
   Write("ops/none.md", "```formula\nuse two.S2\ny = x\n" + std::string(kCast) + "```\n");
   const auto run = [this](const std::string& name) {
