@@ -357,6 +357,11 @@ Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
     QTX_ASSIGN_OR_RETURN(code.children.emplace_back(),
                          tensor ? Argument(node.children[i]) : Any(node.children[i]));
   }
+  if (row.function == Function::kIf && code.children[0].op == Op::kConstant) {  // given(x)
+    if (const auto* holds = std::get_if<bool>(&code.children[0].constant.data)) {
+      return Code(code.children[*holds ? 1 : 2]);
+    }
+  }
   // Of one element the coordinates are those of the result.
   const bool part = row.function == Function::kStored || row.function == Function::kScale ||
                     row.function == Function::kOffset || row.function == Function::kBase;
