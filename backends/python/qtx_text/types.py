@@ -271,8 +271,8 @@ class Tensor:
 
     @property
     def integers(self):
-        """A quantized type of integer storage, without a base (quantization.S8)."""
-        return self.type.integer and self.quant.bases is None
+        """Stored values are integers, those of BIPOLAR1Q too, and no base is added (quantization.S8)."""
+        return self.quant is not None and self.type.kind in ("int", "bipolar") and self.quant.bases is None
 
     @property
     def scale(self):

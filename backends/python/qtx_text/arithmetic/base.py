@@ -98,13 +98,13 @@ def clamp(v, lo, hi):
 
 
 def same_parameters(x, i, y, j):
-    """Equal parameters: the same type, scale, offset and range at the two elements' own coordinates."""
-    if x.type is not y.type:
+    """Equal parameters: of two integer types, or of one type, scale and offset at the elements' own coordinates."""
+    if x.quant is None or y.quant is None:
+        return x.type is y.type and x.quant is y.quant
+    if not (x.type.integer and y.type.integer) and x.type is not y.type:
         return False
-    if x.quant is None:
-        return True
     p, q = x.quant, y.quant
-    if p.bases is not None or q.bases is not None or (p.lo, p.hi) != (q.lo, q.hi):
+    if p.bases is not None or q.bases is not None:
         return False
     a, b = p.index(x.dims), q.index(y.dims)
     m, n = a[i] if a else 0, b[j] if b else 0
@@ -123,10 +123,10 @@ class Products:
     def integer(self):
         """Whether float32.S4 takes the operands: integers, per tensor or the weights per output channel (gemm.S4)."""
         x, w = self.x, self.w
-        return (x.type.integer and x.integers and x.single and w.type.integer and w.integers
+        return (x.integers and x.single and w.integers
                 and (w.quant.single or self.weight_axis is not None and w.quant.along(self.weight_axis))
-                and self.alpha == 1 and self.beta == 1
-                and (self.bias is None or self.bias.type.integer and self.bias.integers))
+                and self.alpha == 1 and (self.beta == 1 or self.bias is None)
+                and (self.bias is None or self.bias.integers))
 
     def scale_pairs(self, y):
         """The (channel, w_scale, y_scale) that meet in some result."""
@@ -213,18 +213,16 @@ class Exact:
 
     # Data movement.
     def move(self, x, indices, y, positions):
-        """Elements of x as elements of y; equal parameters copy stored values (identity.S2, reshape.S3)."""
+        """Elements of x as elements of y; equal parameters copy stored values, clamped where the ranges differ
+        (identity.S2, reshape.S3)."""
         if not y.type.real or x.quant is None and x.type is y.type:
             return [x.data[i] for i in indices]
-        if x.quant and y.quant and x.quant.single and y.quant.single:
-            if len(indices) and same_parameters(x, indices[0], y, positions[0]):
-                return [x.data[i] for i in indices]
-            return self.convert(x, indices, y, positions)
-        out = [None] * len(indices)
-        rest = []
+        out, rest = [None] * len(indices), []
+        p, q = x.quant, y.quant
+        copies = x.type is y.type and (p is None or q is None or (p.lo, p.hi) == (q.lo, q.hi))
         for k, (i, j) in enumerate(zip(indices, positions)):
             if same_parameters(x, i, y, j):
-                out[k] = x.data[i]
+                out[k] = x.data[i] if copies else clamp(x.data[i], q.lo, q.hi)
             else:
                 rest.append(k)
         for k, v in zip(rest, self.convert(x, [indices[k] for k in rest], y, [positions[k] for k in rest])):

@@ -49,10 +49,8 @@ class Float32(Exact):
         return clamp(self.rounding(t) + offset, lo, hi)
 
     def not_a_number(self, type_, offset, lo, hi):
-        if self.nan == "offset":
+        if self.nan == "offset" or type_.kind == "small":  # which has no range of its own
             return super().not_a_number(type_, offset, lo, hi)
-        if type_.kind == "small":
-            lo, hi = -type_.hi, type_.hi
         return lo if self.nan == "min" else hi
 
     def quantize_linear(self, v, type_, scale, zero):
@@ -78,7 +76,7 @@ class Float32(Exact):
     def plan_products(self, call, products):
         """float32.S4, float32.S5."""
         p, y = products, call.outs[0]
-        if not p.integer() or not y.type.real:
+        if not p.integer() or not y.type.real or y.quant is not None and not y.type.integer:
             return None
         units = {ws: f32(p.x.scale * ws) for ws in p.w.quant.scales}
         if y.quant is not None:
@@ -96,14 +94,9 @@ class Float32(Exact):
                     out.append(f32(to_binary32(v) * units[ws]))
                 else:
                     ys, o = at[m]
-                    out.append(self.requantized(v, units[ws], ys, factors[ws, ys], o, y))
+                    out.append(self.scaled_stored(v, units[ws], ys, factors[ws, ys], o, y))
             return out if at is not None else self.store(y, out)
         return compute
-
-    def requantized(self, v, unit, y_scale, M, offset, y):
-        if y.type.integer:
-            return self.scaled_stored(v, unit, y_scale, M, offset, y)
-        return self.step(f32(to_binary32(v) * M), y.type, offset, y.quant.lo, y.quant.hi)
 
     def scaled_stored(self, v, unit, y_scale, M, offset, y):
         """An accumulator as a stored integer: one binary32 product (float32.S4)."""
@@ -325,9 +318,6 @@ class TvmUpward(Glow):
 
     def scaled(self, v, M):
         return once(v, *pair(M))
-
-    def requantized(self, v, unit, y_scale, M, offset, y):
-        return super().requantized(v, unit, y_scale, M if y.type.integer else R.div32(unit, y_scale), offset, y)
 
 
 class TvmToNearest(TvmUpward):

@@ -4,6 +4,8 @@ import math
 from fractions import Fraction
 
 from .. import reals as R
+from ..arithmetic import EXACT
+from ..arithmetic.tflite import Tflite
 from ..reals import f32
 from ..types import FLOAT, TYPES, elements, invalid
 from .core import OPERATORS, Call, Operator, operator
@@ -23,7 +25,7 @@ def parameters(call, i, type_, number):
         return scale, [0]
     z = call.inputs[i + 1]
     call.require(z.type is type_ and len(call.dims(i + 1)) <= 1 and elements(z.dims) == 1, number, "a zero point")
-    return scale, list(call.values(i + 1))
+    return scale, list(z.data if z.data is not None else [0])  # not known before the model runs
 
 
 def wrapped(name, stem, inner, data, result, count, attributes, clauses, drop=(), opset=None):
@@ -39,7 +41,10 @@ def wrapped(name, stem, inner, data, result, count, attributes, clauses, drop=()
             tensors.append(quantized(call.inputs[i], *parameters(call, i + 1, type_, "C2"), []))
         scale, zero = parameters(call, result, type_, "C2")
         attrs = {k: v for k, v in call.attrs.items() if k not in drop}
-        c = Call(OPERATORS[inner], OPERATORS[inner].stem, inner, call.name, attrs, call.opset, call.arithmetic, tensors,
+        # TFLite has a table or a kernel for its own operators alone (tflite.S11, S13, S15).
+        a = EXACT if name in ("QLinearLeakyRelu", "QLinearSigmoid") and isinstance(call.arithmetic, Tflite) \
+            else call.arithmetic
+        c = Call(OPERATORS[inner], OPERATORS[inner].stem, inner, call.name, attrs, call.opset, a, tensors,
                  [(None, None, None)], call.origin)
         c.clause = lambda number: "%s.%s" % (stem, clauses)
         if "channels_last" in drop:
@@ -54,6 +59,7 @@ def wrapped(name, stem, inner, data, result, count, attributes, clauses, drop=()
         return OPERATORS[inner].infer(c), [type_]
 
     def plan(call):
+        call.parameters(*(i for i in range(len(call.inputs)) if i not in data))
         c, type_, scale, zero = make(call)
         c.outs = [quantized(call.outs[0], scale, zero, [])]
         return OPERATORS[inner].plan(c)
@@ -104,6 +110,7 @@ class QLinearConcat:  # q_linear_concat.S1
 
     @staticmethod
     def plan(call):
+        call.parameters(*(i for i in range(len(call.inputs)) if i % 3 != 2))
         c, type_ = concat_parts(call)
         c.outs = [quantized(call.outs[0], *parameters(call, 0, type_, "C2"), [])]
         return OPERATORS["Concat"].plan(c)

@@ -39,6 +39,12 @@ class Call:
             raise Deferred()
         return self.inputs[i].data
 
+    def parameters(self, *indices):
+        """Defers the call until the values of these inputs, which are parameters, are known."""
+        for i in indices:
+            if self.has(i):
+                self.values(i)
+
     def attr(self, name, default=None):
         return self.attrs.get(name, default)
 

@@ -3,8 +3,6 @@ import math
 from fractions import Fraction
 
 from .. import reals as R
-from ..arithmetic import EXACT
-from ..arithmetic.base import same_parameters
 from ..types import FLOAT, INT64, elements, strides, unsupported
 from .core import operator
 
@@ -166,15 +164,12 @@ class Resize:  # resize.S1 to S9
 
 
 def mixed32(arithmetic, x, y, mixed, result):
-    """resize.S8: between equal parameters the exact result, else weights and products of binary32."""
+    """resize.S8: weights and products of binary32; one element that has all the weight is moved."""
     n = arithmetic.numbers
     values = n.of(x)
     for k, t in mixed:
-        if y.quant is not None and all(same_parameters(x, i, y, k) for i, _ in t):
-            reals = x.reals()
-            result[k] = EXACT.store(y, [EXACT.numbers.total(R.mul(reals[i], w) for i, w in t)], [k])[0]
-        elif len(t) == 1:
-            result[k] = arithmetic.store(y, [values[t[0][0]]], [k])[0]
+        if len(t) == 1:
+            result[k] = arithmetic.move(x, [t[0][0]], y, [k])[0]
         else:
             total = n.total(n.mul(values[i], R.float32(w)) for i, w in t)
             result[k] = arithmetic.store(y, [total], [k])[0]
