@@ -321,36 +321,50 @@ class Model:
         return [self.write_output(name, values[name]) for name in self.outputs]
 
     def read_input(self, v, m):
-        """backend_protocol.S12, S13; quantization.S5."""
-        code = m.elem_type or 0
-        S12, S13 = "backend_protocol.S12", "backend_protocol.S13"
-        require(code in TYPES and TYPES[code].bits, S12, "elem_type %d" % code)
-        type_ = TYPES[code]
-        dims = tuple(m.dims)
-        require(all(d >= 0 for d in dims), S12, "a negative dimension")
-        check_size(dims)
-        n = elements(dims)
-        data = m.data or b""
-        require(len(data) == byte_count(type_, n), S12, "%d bytes of data" % len(data))
-        if type_.bits < 8 and n * type_.bits % 8:
-            require(data[-1] >> n * type_.bits % 8 == 0, S12, "unused bits are not 0")
-        require(bool(m.quantization) == type_.quantized, S13, "a quantization of %s" % type_)
-        if type_.quantized:
-            try:
-                q = decode("QUANTIZATION", m.quantization)
-            except WireError as e:
-                raise invalid(S13, "no Quantization: %s" % e) from e
-            require(not (q.scale_tensor or q.offset_tensor or q.scale_levels or q.base_levels), S13, "not inline")
-            read_quantization(q, type_, list(dims), {}, False)
-        require(v.shape is None or fits(dims, v.shape), S12, "input %s has dims %s" % (v.name, dims))
+        """backend_protocol.S12 to S14; quantization.S5."""
+        try:
+            type_, dims, data, q = self.read_message(m)
+        except WireError as e:
+            raise Refusal("PROTOCOL", "backend_protocol.S14", str(e)) from e
+        n, S13 = elements(dims), "backend_protocol.S13"
+        require(v.shape is None or fits(dims, v.shape), S13, "input %s has dims %s" % (v.name, dims))
+        if q is not None and type_ is v.type:
+            given = q.scales, q.offsets, q.axis, q.block or [1] * len(q.axis)
+            own = v.quant.scales, v.quant.offsets, v.quant.axis, v.quant.block or [1] * len(v.quant.axis)
+            require(given == own or v.quant.bases is not None, S13, "input %s has other parameters" % v.name)
         numbers = unpack(type_, data, n)
         if type_ is v.type:
             return Tensor(type_, dims, numbers, v.quant)
-        require(type_ is FLOAT and v.type.quantized, S12, "input %s is %s" % (v.name, type_))
+        require(type_ is FLOAT and v.type.quantized, S13, "input %s is %s" % (v.name, type_))
         call = Call(OPERATORS["Cast"], "cast", "Cast", "", {"to": v.type.code}, 28, self.arithmetic,
                     [Tensor(FLOAT, dims, numbers)], [(v.type, None, v.quant)])
         call.outs = [Tensor(v.type, dims, None, v.quant)]
         return Tensor(v.type, dims, call.operator.plan(call)()[0], v.quant)
+
+    @staticmethod
+    def read_message(m):
+        """The type, dims, data and parameters of a tensor that is well formed by itself (backend_protocol.S12, S13)."""
+        def check(condition, message):
+            if not condition:
+                raise WireError(message)
+        type_ = TYPES.get(m.elem_type or 0)
+        check(type_ is not None and type_.bits, "elem_type %s" % m.elem_type)
+        dims, data = tuple(m.dims), m.data or b""
+        check(all(d >= 0 for d in dims), "a negative dimension")
+        check_size(dims)
+        n = elements(dims)
+        check(len(data) == byte_count(type_, n), "%d bytes of data" % len(data))
+        if type_.bits < 8 and n * type_.bits % 8:
+            check(data[-1] >> n * type_.bits % 8 == 0, "unused bits are not 0")
+        check(bool(m.quantization) == type_.quantized, "a quantization of %s" % type_)
+        if not type_.quantized:
+            return type_, dims, data, None
+        q = decode("QUANTIZATION", m.quantization)
+        check(not (q.scale_tensor or q.offset_tensor or q.scale_levels or q.base_levels), "parameters are not inline")
+        try:
+            return type_, dims, data, read_quantization(q, type_, list(dims), {}, False)
+        except Refusal as e:
+            raise WireError("%s: %s" % (e.clause, e.message)) from e
 
     def write_output(self, name, t):
         out = {"elem_type": t.type.code, "dims": list(t.dims), "data": pack(t.type, t.data)}

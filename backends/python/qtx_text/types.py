@@ -220,16 +220,17 @@ class Quant:
 
     @property
     def single(self):
-        return len(self.scales) == 1
+        """One scale: there is no axis, not even one of a single parameter (definitions.S4)."""
+        return not self.axis
 
     def along(self, axis):
-        """Whether the parameters are one per index of this axis, or one for all."""
+        """Whether the parameters are one per index of this axis, or one for all (definitions.S5)."""
         return self.single or (list(self.axis) == [axis] and self.block in ([], [1]))
 
     def index(self, dims):
         """The number of the parameter of each element, row-major (quantization.S2, exact.S7); None where there is
         one."""
-        if self.single:
+        if len(self.scales) == 1:
             return None
         if self._index is None or self._index[0] != dims:
             self._index = dims, parameter_index(dims, self.axis, self.block)

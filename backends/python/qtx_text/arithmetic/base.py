@@ -153,9 +153,7 @@ class Products:
         p = index[i] if index else 0
         if (abs(q.reals[p] - unit) * near <= unit) if near else q.scales[p] == unit:
             return self.bias.data[i] - q.offsets[p]
-        if unit == 0:
-            raise unsupported("the unit of the accumulator is 0: the text does not say what a bias becomes")
-        if unit == INF:
+        if unit in (0, INF):  # definitions.S10
             return 0
         value = R.half_even(self.bias.reals()[i] / Fraction(unit))
         return R.saturate(value, bits) if bits else value

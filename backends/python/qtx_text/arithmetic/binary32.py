@@ -209,7 +209,8 @@ class OneDnn(Float32):
         """onednn.S2: the bias comes between the two products. A FLOAT bias is its own value."""
         p, y = products, call.outs[0]
         bias, p.bias = p.bias, None
-        integer = p.integer() and y.type.real and (bias is None or bias.quant is None or bias.integers)
+        integer = p.integer() and y.type.real and (y.quant is None or y.type.integer) and (
+            bias is None or p.beta == 1 and (bias.quant is None or bias.integers))
         p.bias = bias
         if not integer:
             return None
@@ -251,7 +252,7 @@ class OneDnnAvx2(OneDnn):
 
 class Glow(Eight):
     name, stem, offset_first = "glow", "glow", True  # glow.S1
-    bits = 32
+    bits = float_bits = 32
     factor_range = (2.0 ** -32, 256, "C1")
 
     @staticmethod

@@ -81,10 +81,10 @@ class Tflite(Exact):
         codes = p.x.type.code, p.w.type.code, y.type.code
         if codes[0] == codes[2] == 1005:
             return self.sixteen(p, y)
-        if codes not in ((1003,) * 3, (1002,) * 3) or p.kernel == "TRANSPOSE":
+        if codes not in ((1003,) * 3, (1002,) * 3, (1003, 1022, 1003)) or p.kernel == "TRANSPOSE":  # definitions.S11
             return None
         uint8 = codes[0] == 1002
-        if p.kernel == "BATCH" and (uint8 or not p.w.single):  # tflite.S4
+        if not p.w.single and uint8 or p.kernel == "BATCH" and (codes != (1003,) * 3 or not p.w.single):
             return None
         exact_product = not uint8 if p.kernel in ("CONV", "DEPTHWISE") else len(p.w.quant.scales) > 1
         step = self.requantize or (once if not uint8 and p.kernel in ("CONV", "FC") else twice)
@@ -220,7 +220,7 @@ class Tflite(Exact):
     def plan_softmax(self, call, rows):
         """tflite.S8."""
         x, y = call.inputs[0], call.outs[0]
-        if not (x.type.eight and y.type.eight and x.single and y.single):
+        if not (x.type.eight and x.type is y.type and x.single and y.single):
             return None
 
         def compute():
@@ -239,10 +239,15 @@ class Tflite(Exact):
         x, y = call.inputs[0], call.outs[0]
         if x.type.code == 1 and y.type.integer:
             return lambda: self.quantize_binary32(x.data, y)
-        if x.type.integer and x.single and y.type.integer and y.single:
+        if self.rescaled(x, y):
             M = x.scale / y.scale
             return lambda: [clamp(self.times(v - x.offset, M) + y.offset, y.quant.lo, y.quant.hi) for v in x.data]
         return None
+
+    @staticmethod
+    def rescaled(x, y):
+        """QUANTIZE, RELU and RELU6 are for integer types of 8 bits and more with one scale (definitions.S11)."""
+        return all(t.type.integer and t.type.bits >= 8 and t.single for t in (x, y))
 
     @staticmethod
     def quantize_binary32(values, y):
@@ -256,7 +261,7 @@ class Tflite(Exact):
     def plan_relu(self, call, top=None):
         """tflite.S9: RELU, and RELU6 with the bound 6."""
         x, y = call.inputs[0], call.outs[0]
-        if not (x.type.integer and x.single and y.type.integer and y.single):
+        if not self.rescaled(x, y):
             return None
 
         def compute():
@@ -289,7 +294,7 @@ class Tflite(Exact):
     def plan_function(self, call, name):
         """tflite.S13: LOGISTIC and TANH."""
         x, y = call.inputs[0], call.outs[0]
-        if name not in ("sigmoid", "tanh") or not (x.type.eight and y.type.eight and x.single and y.single):
+        if name not in ("sigmoid", "tanh") or not (x.type.eight and x.type is y.type and x.single and y.single):
             return None
 
         def one(stored):

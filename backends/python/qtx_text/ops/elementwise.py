@@ -92,10 +92,9 @@ def wins(greatest):
     return choose
 
 
-def store_winners(call, y, chosen, positions=None):
+def store_winners(arithmetic, y, chosen, positions=None):
     """Elements (tensor, index) that won, as elements of y: with y's parameters exactly in every arithmetic (max_pool,
     max)."""
-    arithmetic = call.effective()
     if arithmetic.numbers is EXACT_NUMBERS:
         return arithmetic.store(y, [x.reals()[i] for x, i in chosen], positions)
     out = []
@@ -125,7 +124,7 @@ def several(name, stem, combine, also):
                 for element in zip(*at):
                     k = choose([r[i] for r, i in zip(reals, element)])
                     chosen.append((call.inputs[k], element[k]))
-                return [store_winners(call, y, chosen)]
+                return [store_winners(call.effective(), y, chosen)]
             n = arithmetic.numbers
             numbers = [n.of(x) for x in call.inputs]
             return [arithmetic.store(y, [combine(n, [v[i] for v, i in zip(numbers, element)]) for element in zip(*at)])]

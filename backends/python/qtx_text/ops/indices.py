@@ -64,7 +64,7 @@ class ScatterND:  # scatter_nd.S1 to S6
     @staticmethod
     def plan(call):
         x, u, y = call.inputs[0], call.inputs[2], call.outs[0]
-        call.moved = [x, u]
+        call.moved = [x] if call.text("reduction", "none") in ("add", "mul") else [x, u]
         call.plan_kernel("move")
 
         def compute():
@@ -103,7 +103,7 @@ class ScatterND:  # scatter_nd.S1 to S6
         """scatter_nd.S4: with y's parameters exact, as Max is."""
         candidates = [(x, i)] + [(u, k) for k in updates]
         k = wins(mode == "max")([t.reals()[j] for t, j in candidates])
-        return store_winners(call, y, [candidates[k]], [i])[0]
+        return store_winners(call.effective(), y, [candidates[k]], [i])[0]
 
 @operator("TopK", "top_k", (2, 2), outputs=(1, 2), shape="C5", attributes="axis:i largest:i:11 sorted:i:11",
           operands=(0,),

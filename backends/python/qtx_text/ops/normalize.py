@@ -21,10 +21,8 @@ def rows(call, number):
 def softmax_exact(v):
     """softmax.S1, S3: IEEE 754 on the formula where an element is not finite."""
     if any(R.special(x) for x in v):
-        if any(is_nan(x) for x in v):
+        if any(is_nan(x) or x == INF for x in v):  # of inf - inf the total is NaN
             return [NAN] * len(v)
-        if INF in v:
-            return [NAN if x == INF else Fraction(0) for x in v]
         finite = [x for x in v if x != -INF]
         if not finite:
             return [NAN] * len(v)

@@ -126,7 +126,7 @@ def winners(call, x, y, groups, greatest):
     """The greatest or least element of each group as elements of y, and their indices."""
     choose, reals = wins(greatest), x.reals()
     chosen = [g[choose([reals[i] for i in g])] for g in groups]
-    return store_winners(call, y, [(x, i) for i in chosen]), chosen
+    return store_winners(call.effective(), y, [(x, i) for i in chosen]), chosen
 
 
 @operator("MaxPool", "max_pool", (1, 1), outputs=(1, 2), shape="C6", attributes=POOL.format(10) + " storage_order:i:8")

@@ -5,6 +5,7 @@ from fractions import Fraction
 from .. import reals as R
 from ..types import FLOAT, INT64, elements, strides, unsupported
 from .core import operator
+from .elementwise import store_winners
 
 MODES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
          "tf_crop_and_resize")
@@ -164,12 +165,13 @@ class Resize:  # resize.S1 to S9
 
 
 def mixed32(arithmetic, x, y, mixed, result):
-    """resize.S8: weights and products of binary32; one element that has all the weight is moved."""
+    """resize.S8: weights and products of binary32; of one element that has all the weight the exact result between equal
+    parameters."""
     n = arithmetic.numbers
     values = n.of(x)
     for k, t in mixed:
         if len(t) == 1:
-            result[k] = arithmetic.move(x, [t[0][0]], y, [k])[0]
+            result[k] = store_winners(arithmetic, y, [(x, t[0][0])], [k])[0]
         else:
             total = n.total(n.mul(values[i], R.float32(w)) for i, w in t)
             result[k] = arithmetic.store(y, [total], [k])[0]
