@@ -206,11 +206,11 @@ class OneDnn(Float32):
     bits = 32
 
     def plan_products(self, call, products):
-        """onednn.S2: the bias comes between the two products. A FLOAT bias is its own value."""
+        """onednn.S2: the bias comes between the two products."""
         p, y = products, call.outs[0]
         bias, p.bias = p.bias, None
         integer = p.integer() and y.type.real and (y.quant is None or y.type.integer) and (
-            bias is None or p.beta == 1 and (bias.quant is None or bias.integers))
+            bias is None or p.beta == 1 and bias.integers)  # definitions.S8
         p.bias = bias
         if not integer:
             return None
