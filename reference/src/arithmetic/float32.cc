@@ -1,6 +1,8 @@
 // Coordinates kFloat32 and kFloat64: every operation rounded to that width.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "arithmetic/round.h"
@@ -23,12 +25,27 @@ T RoundIn(T value, TieRule tie) {
   return std::fmod(inner, T{2}) == 0 ? inner : outer;
 }
 
+// The sum in the quotient's format, rounded once. An offset beyond 2^24 is no binary32; binary64
+// holds such a sum, or its neighbour of odd significand, which rounds to the same binary32.
+float PlusOffset(float quotient, std::int64_t offset) {
+  const double a = quotient;
+  const auto b = static_cast<double>(offset);
+  const double sum = a + b;
+  const double error = (a - (sum - (sum - a))) + (b - (sum - a));
+  const bool even = (std::bit_cast<std::uint64_t>(sum) & 1) == 0;
+  if (!std::isfinite(sum) || error == 0 || !even) return static_cast<float>(sum);
+  return static_cast<float>(std::nextafter(sum, std::copysign(HUGE_VAL, error)));
+}
+double PlusOffset(double quotient, std::int64_t offset) {
+  return quotient + static_cast<double>(offset);
+}
+
 template <typename T>
 std::int64_t QuantizedIn(T quotient, std::int64_t offset, const QuantizeRecipe& recipe,
                          std::int64_t min, std::int64_t max) {
   std::int64_t zero = offset;
   if (recipe.offset == QuantizeRecipe::Offset::kBeforeRounding) {
-    quotient += static_cast<T>(offset);
+    quotient = PlusOffset(quotient, offset);
     zero = 0;
   }
   if (std::isnan(quotient)) {

@@ -55,7 +55,8 @@ bool HasBinaryKernel(const Arithmetic& arithmetic, bool multiplies,
 
 bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {
   if (x.elem_type != y.elem_type || !HasOneScale(x) || !HasOneScale(y)) return false;
-  const bool wide = x.elem_type == ElementType::kInt16Q && HasWideKernels(arithmetic);
+  const bool wide =
+      x.elem_type == ElementType::kInt16Q && !HasOffset(x) && HasWideKernels(arithmetic);
   return (wide || Is8Bit(x)) && MapsAlike(*x.quantization, *y.quantization);
 }
 

@@ -189,7 +189,8 @@ void PutSoftmaxRow(const Arithmetic& arithmetic, RowFunction function, const Ope
     for (const std::int64_t i : row) output->PutReal(i, nan);
     return;
   }
-  const bool floats = !input.tensor().quantization && !output->tensor().quantization;
+  const bool floats = input.tensor().elem_type == format::ElementType::kFloat &&
+                      output->tensor().elem_type == format::ElementType::kFloat;
   if (domain == Domain::kFloat32 || (domain == Domain::kStored && log && floats)) {  // tflite.S17
     return PutFloatRow(input, row, function, output);
   }

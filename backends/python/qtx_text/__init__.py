@@ -1,0 +1,1 @@
+"""A second implementation of the QTX specification, from its text alone: see __main__.py."""

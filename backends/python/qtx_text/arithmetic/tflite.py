@@ -1,0 +1,344 @@
+"""TFLite's kernels: tflite, tflite-double, tflite-single and cmsis-nn. What has no kernel is exact (tflite.S11)."""
+import math
+from fractions import Fraction
+
+from .. import functions as F
+from .. import reals as R
+from ..reals import INF, exact, f32, is_nan
+from ..types import invalid, is_power_of_two, unsupported
+from .base import BINARY32_NUMBERS, Exact, clamp
+
+
+def pair(M):
+    """tflite.S1: the multiplier m and the exponent e of a factor."""
+    if M == INF:
+        return 2 ** 31 - 1, 30
+    if M == 0:
+        return 0, 0
+    q, e = math.frexp(M)
+    m = R.half_away(Fraction(q) * 2 ** 31)
+    if m == 2 ** 31:
+        m, e = 2 ** 30, e + 1
+    return (0, 0) if e < -31 else (2 ** 31 - 1, 30) if e > 30 else (m, e)
+
+
+def once(a, m, e):  # tflite.S2
+    return a * m + (1 << 30 - e) >> 31 - e
+
+
+def high(a, m):
+    p = a * m
+    p += 2 ** 30 if p >= 0 else 1 - 2 ** 30
+    return R.saturate(p >> 31 if p >= 0 else -(-p >> 31), 32)
+
+
+def pot(h, r):
+    return (h >> r) + (h % (1 << r) > ((1 << r) - 1 >> 1) + (h < 0))
+
+
+def twice(a, m, e):  # tflite.S3
+    return pot(high(R.saturate(a << max(e, 0), 32), m), max(-e, 0))
+
+
+def inverse_root(d):
+    """tflite.S16: root(d) and steps(d) + 20, with 1 / sqrt(d) = root(d) * 2^(steps(d) - 31)."""
+    if d == 1:
+        return 2 ** 31 - 1, 20
+    pairs = 28 - (d.bit_length() - 1) >> 1
+    h, t = pot(d * 4 ** pairs // 2, 1), 2 ** 28
+    for _ in range(5):
+        cube = R.saturate(high(high(t, t), t) << 6, 32)
+        t = R.saturate(high(3 * 2 ** 27, t) - high(h, cube) << 3, 32)
+    return high(t, 1518500250), pairs - 11 + 20  # the binary fraction nearest to the root of 1/2
+
+
+def to_step(v, offset, lo, hi):
+    """A binary32 number of steps, rounded half_away; no number gives the offset (tflite.S8, S13)."""
+    if is_nan(v):
+        return offset
+    return (hi if v > 0 else lo) if math.isinf(v) else clamp(R.half_away(exact(v)) + offset, lo, hi)
+
+
+class Tflite(Exact):
+    name = "tflite"
+    # What requantizes: None leaves it to the kernel.
+    requantize = None
+
+    def times(self, a, M):
+        """tflite.S5: twice, or what the arithmetic has in its place (tflite_double.S1, tflite_single.S1)."""
+        return (self.requantize or twice)(a, *pair(M))
+
+    def plan_products(self, call, products):
+        p, y = products, call.outs[0]
+        if call.origin[0] == "tflite":
+            p.kernel = {"CONV_2D": "CONV", "DEPTHWISE_CONV_2D": "DEPTHWISE", "FULLY_CONNECTED": "FC",
+                        "BATCH_MATMUL": "BATCH",
+                        "TRANSPOSE_CONV": "TRANSPOSE"}.get(call.origin[1], p.kernel)
+        if p.kernel == "FC" and call.origin[0] == "tflite" and p.x.type.code == 1 and y.type.code == 1:
+            return self.hybrid(call, p)
+        if not p.integer() or not y.single:
+            return None
+        codes = p.x.type.code, p.w.type.code, y.type.code
+        if codes[0] == codes[2] == 1005:
+            return self.sixteen(p, y)
+        if codes not in ((1003,) * 3, (1002,) * 3, (1003, 1022, 1003)) or p.kernel == "TRANSPOSE":  # definitions.S11
+            return None
+        uint8 = codes[0] == 1002
+        if not p.w.single and uint8 or p.kernel == "BATCH" and (codes != (1003,) * 3 or not p.w.single):
+            return None
+        exact_product = not uint8 if p.kernel in ("CONV", "DEPTHWISE") else len(p.w.quant.scales) > 1
+        step = self.requantize or (once if not uint8 and p.kernel in ("CONV", "FC") else twice)
+        pairs = {ws: pair(self.factor(p.x.scale, ws, y.scale, exact_product)) for ws in p.w.quant.scales}
+
+        def compute():
+            out = []
+            for m, v in enumerate(p.sums()):
+                ws = p.weight_scale(m)
+                v = R.wrap(v + p.bias_stored(m, p.x.quant.reals[0] * Fraction(ws), 2 ** 20, 32), 32)
+                out.append(clamp(step(v, *pairs[ws]) + y.offset, y.quant.lo, y.quant.hi))
+            return out
+        return compute
+
+    @staticmethod
+    def factor(x_scale, w_scale, y_scale, exact_product):
+        """The M of tflite.S4; the product of two binary32 is exact in binary64."""
+        return (x_scale * w_scale if exact_product else f32(x_scale * w_scale)) / y_scale
+
+    def sixteen(self, p, y):
+        """tflite.S12."""
+        batch = p.kernel == "BATCH"
+        if p.w.type.code != 1003 and not (batch and p.w.type.code == 1005) or batch and not p.w.single:
+            return None
+        if any(o for t in (p.x, p.w, y) for o in t.quant.offsets):
+            return None
+        connected = p.kernel == "FC"
+        per_axis = len(p.w.quant.scales) > 1
+        pairs = {}
+        for ws in p.w.quant.scales:
+            M = self.factor(p.x.scale, ws, y.scale, per_axis or p.kernel in ("CONV", "DEPTHWISE", "TRANSPOSE")
+                            or connected and p.bias is not None)
+            m, e = pair(M)
+            if not connected and e > 7:
+                raise invalid("tflite.S12", "the exponent of the multiplier is %d" % e)
+            pairs[ws] = M, m, e
+
+        def compute():
+            out = []
+            for k, v in enumerate(p.sums()):
+                ws = p.weight_scale(k)
+                M, m, e = pairs[ws]
+                v += p.bias_stored(k, p.x.quant.reals[0] * Fraction(ws), 2 ** 20, 32)
+                if not connected:
+                    m15 = min(m + 2 ** 15 >> 16, 2 ** 15 - 1)
+                    v = R.saturate(v, 48) * m15 + (1 << 14 - e) >> 15 - e
+                elif p.bias is None:
+                    v = (self.requantize or once)(R.wrap(v, 32), m, e)
+                else:
+                    v = R.half_away(exact(R.float64(v * Fraction(M))))
+                out.append(clamp(v, y.quant.lo, y.quant.hi))
+            return out
+        return compute
+
+    def hybrid(self, call, p):
+        """tflite.S14."""
+        w = p.w
+        if w.type.code != 1003 or not w.single or w.offset or p.alpha != 1 or p.beta != 1:
+            return None
+        if p.bias is not None and p.bias.type.code != 1 or call.attrs.get("transA"):
+            return None
+
+        def compute():
+            x, out = p.x, []
+            size = x.dims[1]
+            rows = []
+            for i in range(x.dims[0]):
+                row = x.data[i * size:(i + 1) * size]
+                if not all(map(math.isfinite, row)):
+                    raise unsupported("a row that is not finite: tflite.S14 does not say what becomes of it")
+                r = max([abs(v) for v in row], default=0.0)
+                factor = R.div32(127.0, r)
+                q = [0 if v == 0 else to_step(f32(v * factor), 0, -127, 127) for v in row]
+                rows.append((r, q))
+            columns = len(p.w.data) // size if size else 0
+            for m, (xi, wi) in enumerate(p.taps()):
+                r, q = rows[m // columns]
+                total = sum(q[i % size] * w.data[j] for i, j in zip(xi, wi))
+                v = f32(f32(total) * f32(R.div32(r, 127.0) * w.scale))
+                out.append(f32(p.bias.data[p.bias_at(m)] + v) if p.bias is not None else v)
+            return out
+        return compute
+
+    def plan_sum(self, call, a_at, b_at, sign):
+        """tflite.S5, tflite.S12: ADD and SUB."""
+        a, b, y = *call.inputs, call.outs[0]
+        if not (a.single and b.single and y.single):
+            return None
+        if a.type.eight and b.type.eight and y.type.eight:
+            shift = 20
+        elif a.type.code == b.type.code == y.type.code == 1005 and not all(is_power_of_two(t.scale) for t in (a, b, y)):
+            if a.offset or b.offset or y.offset:
+                return None  # 16-bit activations have no offsets
+            shift = 15
+        else:
+            return None
+
+        def compute():
+            t = 2 * max(a.scale, b.scale)
+            u = {v: self.times((v - a.offset) << shift, a.scale / t) for v in set(a.data)}
+            w = {v: self.times((v - b.offset) << shift, b.scale / t) * sign for v in set(b.data)}
+            M = t / (2 ** shift * y.scale)
+            return [clamp(self.times(u[a.data[i]] + w[b.data[j]], M) + y.offset, y.quant.lo, y.quant.hi)
+                    for i, j in zip(a_at, b_at)]
+        return compute
+
+    def plan_product(self, call, a_at, b_at):
+        """tflite.S6, tflite.S12: MUL."""
+        a, b, y = *call.inputs, call.outs[0]
+        if not (a.single and b.single and y.single):
+            return None
+        sixteen = a.type.code == b.type.code == y.type.code == 1005 and not (a.offset or b.offset or y.offset)
+        if not sixteen and not (a.type.eight and b.type.eight and y.type.eight):
+            return None
+
+        def compute():
+            M = R.div32(f32(a.scale * b.scale), y.scale)
+            return [clamp(self.times((a.data[i] - a.offset) * (b.data[j] - b.offset), M) + y.offset, y.quant.lo,
+                          y.quant.hi)
+                    for i, j in zip(a_at, b_at)]
+        return compute
+
+    def plan_average(self, call, windows, padded, whole):
+        """tflite.S7. The kernel divides by the elements inside: padding that counts has none."""
+        x, y = call.inputs[0], call.outs[0]
+        if x.type is not y.type or not (x.type.eight or x.type.code == 1005) or not (x.single and y.single) or padded:
+            return None
+        if (x.scale, x.offset) != (y.scale, y.offset) or x.offset and not x.type.eight:
+            return None  # 16-bit activations have no offsets (tflite.S12)
+        return lambda: [clamp(R.half_away(Fraction(sum(x.data[i] for i in w), n)), y.quant.lo, y.quant.hi)
+                        for w, n in windows()]
+
+    def plan_softmax(self, call, rows):
+        """tflite.S8."""
+        x, y = call.inputs[0], call.outs[0]
+        if not (x.type.eight and x.type is y.type and x.single and y.single):
+            return None
+
+        def compute():
+            out = [None] * len(x.data)
+            for row in rows():
+                greatest = max(x.data[i] for i in row)
+                e = [F.function32("exp", f32(-x.scale * (greatest - x.data[i]))) for i in row]
+                k = R.div32(1.0, f32(BINARY32_NUMBERS.total(e) * y.scale))
+                for i, v in zip(row, e):
+                    out[i] = to_step(f32(v * k), y.offset, y.quant.lo, y.quant.hi)
+            return out
+        return compute
+
+    def plan_cast(self, call):
+        """tflite.S9: QUANTIZE."""
+        x, y = call.inputs[0], call.outs[0]
+        if x.type.code == 1 and y.type.integer:
+            return lambda: self.quantize_binary32(x.data, y)
+        if self.rescaled(x, y):
+            M = x.scale / y.scale
+            return lambda: [clamp(self.times(v - x.offset, M) + y.offset, y.quant.lo, y.quant.hi) for v in x.data]
+        return None
+
+    @staticmethod
+    def rescaled(x, y):
+        """QUANTIZE, RELU and RELU6 are for integer types of 8 bits and more with one scale (definitions.S11)."""
+        return all(t.type.integer and t.type.bits >= 8 and t.single for t in (x, y))
+
+    @staticmethod
+    def quantize_binary32(values, y):
+        return [to_step(R.div32(v, s), clamp(o, y.quant.lo, y.quant.hi) if is_nan(v) else o, y.quant.lo, y.quant.hi)
+                for v, (s, o) in zip(values, y.quant.at(y.dims))]
+
+    def quantize_linear(self, v, type_, scale, zero):
+        """QuantizeLinear of a binary32: half_away, a binary32 quotient (quantize_linear)."""
+        return to_step(R.div32(v, scale), zero, type_.lo, type_.hi)
+
+    def plan_relu(self, call, top=None):
+        """tflite.S9: RELU, and RELU6 with the bound 6."""
+        x, y = call.inputs[0], call.outs[0]
+        if not self.rescaled(x, y):
+            return None
+
+        def compute():
+            M = R.div32(x.scale, y.scale)
+            bound = None if top is None else R.half_away(exact(R.div32(top, y.scale)))
+            out = []
+            for v in x.data:
+                v = max(self.times(v - x.offset, M), 0)
+                out.append(clamp((v if bound is None else min(v, bound)) + y.offset, y.quant.lo, y.quant.hi))
+            return out
+        return compute
+
+    def plan_relu6(self, call):
+        return self.plan_relu(call, 6.0) if call.origin == ("tflite", "RELU6") else None
+
+    def plan_leaky_relu(self, call, alpha):
+        """tflite.S15: `times` is that of S5, in every build."""
+        x, y = call.inputs[0], call.outs[0]
+        if not (x.single and y.single and x.type is y.type and (x.type.eight or x.type.code == 1005)):
+            return None
+
+        def compute():
+            above, below = pair(R.div32(x.scale, y.scale)), R.div32(f32(x.scale * alpha), y.scale)
+            s, below = (-1 if below < 0 else 1), pair(abs(below))
+            return [clamp((twice(v - x.offset, *above) if v >= x.offset
+                           else s * twice(v - x.offset, *below)) + y.offset,
+                          y.quant.lo, y.quant.hi) for v in x.data]
+        return compute
+
+    def plan_function(self, call, name):
+        """tflite.S13: LOGISTIC and TANH."""
+        x, y = call.inputs[0], call.outs[0]
+        if name not in ("sigmoid", "tanh") or not (x.type.eight and x.type is y.type and x.single and y.single):
+            return None
+
+        def one(stored):
+            v = f32(x.scale * (stored - x.offset))
+            if name == "tanh":
+                f = F.function32("tanh", v)
+            else:
+                f = R.div32(1.0, f32(1 + F.function32("exp", -v)))
+            return to_step(f32(f * R.div32(1.0, y.scale)), y.offset, y.quant.lo, y.quant.hi)
+
+        def compute():
+            table = {v: one(v) for v in set(x.data)}
+            return [table[v] for v in x.data]
+        return compute
+
+    def plan_rsqrt(self, call):
+        """tflite.S16: RSQRT of int8, a Pow of exponent -1/2."""
+        x, y = call.inputs[0], call.outs[0]
+        if x.type.code != 1003 or y.type.code != 1003 or not (x.single and y.single):
+            return None
+
+        def compute():
+            m, e = pair(R.div64(1.0, f32(F.function32("sqrt", x.scale) * y.scale)))
+            table = {d: 127 if d <= 0 else twice(twice(1, *inverse_root(d)), m, e - 20) + y.offset
+                     for d in {v - x.offset for v in x.data}}
+            return [clamp(table[v - x.offset], y.quant.lo, y.quant.hi) for v in x.data]
+        return compute
+
+    def plan_log_softmax(self, call, steps):
+        """tflite.S17: FLOAT to FLOAT in the steps of float32."""
+        if call.inputs[0].type.code == 1 and call.outs[0].type.code == 1:
+            return lambda: steps(BINARY32_NUMBERS)
+        return None
+
+
+class TfliteDouble(Tflite):
+    name = "tflite-double"
+    requantize = staticmethod(twice)  # tflite_double.S1
+
+
+class TfliteSingle(Tflite):
+    name = "tflite-single"
+    requantize = staticmethod(once)  # tflite_single.S1
+
+
+class CmsisNn(TfliteDouble):
+    name = "cmsis-nn"  # cmsis_nn.S1

@@ -1,0 +1,118 @@
+"""Reductions along axes, ArgMax and ArgMin."""
+from fractions import Fraction
+
+from ..reals import INF
+from ..types import INT64, strides
+from .core import OPERATORS, Operator, lines, walk
+from .elementwise import wins
+from .pool import winners
+
+
+def reduced(call, opset):
+    """The axes (reduce_mean.S3, C2, C3)."""
+    rank = len(call.dims(0))
+    call.require(call.attr("keepdims", 1) in (0, 1), "C3")
+    call.require("noop_with_empty_axes" not in call.attrs or call.opset >= opset, "C3")
+    axes = None
+    if call.has(1):
+        call.require(call.opset >= opset, "C3", "axes are an attribute before opset %d" % opset)
+        axes = call.integers(1, "C3")
+    elif "axes" in call.attrs:
+        call.require(call.opset < opset, "C3", "axes are an input from opset %d on" % opset)
+        axes = call.attrs["axes"]
+    if not axes:
+        return [] if call.attr("noop_with_empty_axes", 0) and call.opset >= opset else list(range(rank))
+    return call.axes("C2", axes, rank)
+
+
+def reduction(name, stem, opset, result, *also):
+    def infer(call):
+        call.real_or("C1", *also, operands=call.inputs[:1])
+        d = call.dims(0)
+        axes = reduced(call, opset)
+        if name == "ReduceMean":
+            call.require(0 not in [d[a] for a in axes] or 0 in [n for k, n in enumerate(d) if k not in axes], "C5",
+                         "a mean of no elements")
+        if call.attr("keepdims", 1):
+            return [tuple(1 if k in axes else n for k, n in enumerate(d))]
+        return [tuple(n for k, n in enumerate(d) if k not in axes)]
+
+    def plan(call):
+        x, y = call.inputs[0], call.outs[0]
+
+        def compute():
+            axes = reduced(call, opset)
+            d, steps = x.dims, strides(x.dims)
+            kept = [k for k in range(len(d)) if k not in axes]
+            inside = walk([d[a] for a in sorted(axes)], [steps[a] for a in sorted(axes)])
+            groups = [[o + i for i in inside] for o in walk([d[k] for k in kept], [steps[k] for k in kept])]
+            return [result(call, x, y, groups)]
+        return compute
+    OPERATORS[name] = Operator(name, stem, infer, plan, (1, 2), shape="C4", operands=(0,),
+                               attributes="axes:is keepdims:i noop_with_empty_axes:i")
+
+
+def folded(function):
+    def result(call, x, y, groups):
+        arithmetic = call.effective()
+        n = arithmetic.numbers
+        v = n.of(x)
+        return arithmetic.store(y, [function(n, [v[i] for i in g]) for g in groups])
+    return result
+
+
+def extreme(greatest):
+    def result(call, x, y, groups):
+        if groups and not groups[0]:  # reduce_max.S5, reduce_min.S5
+            if y.type.kind == "bool":
+                return [0 if greatest else 1] * len(groups)
+            return call.effective().store(y, [-INF if greatest else INF] * len(groups))
+        return winners(call, x, y, groups, greatest)[0]
+    return result
+
+
+def root(n, x):
+    return n.function("sqrt", x)
+
+
+reduction("ReduceMean", "reduce_mean", 18, folded(lambda n, g: n.div(n.total(g), n.constant(Fraction(len(g))))),
+          "plain")
+reduction("ReduceSum", "reduce_sum", 13, folded(lambda n, g: n.total(g)), "plain")
+reduction("ReduceMax", "reduce_max", 18, extreme(True), "plain", "BOOL")
+reduction("ReduceMin", "reduce_min", 18, extreme(False), "plain", "BOOL")
+reduction("ReduceSumSquare", "reduce_sum_square", 18, folded(lambda n, g: n.total(n.mul(v, v) for v in g)), "plain")
+reduction("ReduceL2", "reduce_l2", 18, folded(lambda n, g: root(n, n.total(n.mul(v, v) for v in g))), "plain")
+
+
+def arg(name, stem, greatest):  # arg_max.S1 to S4
+    def infer(call):
+        x = call.inputs[0].type
+        call.require(call.declared[0][0] in (None, INT64), "C1")
+        call.require(x.real or x.plain, "C2", "x is " + x.name)
+        d = call.dims(0)
+        call.require(len(d) > 0, "C3", "x is a scalar")
+        a = call.axis("C3", 0, len(d))
+        call.require(call.attr("keepdims", 1) in (0, 1), "C3")
+        rest = d[:a] + d[a + 1:]
+        call.require(d[a] > 0 or 0 in rest, "C4")
+        return [d[:a] + ((1,) if call.attr("keepdims", 1) else ()) + d[a + 1:]], [INT64]
+
+    def plan(call):
+        def compute():
+            x = call.inputs[0]
+            choose, reals, out = wins(greatest), x.reals(), []
+            for line in lines(x.dims, call.axis("C3", 0, len(x.dims))):
+                v = [reals[i] for i in line]
+                if call.attr("select_last_index", 0):
+                    v = v[::-1]
+                    out.append(len(v) - 1 - choose(v))
+                else:
+                    out.append(choose(v))
+            return [out]
+        return compute
+    OPERATORS[name] = Operator(name, stem, infer, plan, (1, 1), shape="C5", operands=(),
+                               attributes="axis:i keepdims:i select_last_index:i:12")
+
+
+arg("ArgMax", "arg_max", True)
+arg("ArgMin", "arg_min", False)

@@ -1,0 +1,125 @@
+"""Drafts of element-wise operators, reductions and normalizations."""
+import struct
+
+from .draft import QUANTIZED, Type, count
+
+
+class Elements:
+    def make_binary(self):
+        a = self.shape()
+        b = self.broadcastable(a)
+        y = a
+        if self.op != "PRelu" and self.r.random() < 0.3:
+            a, b = b, a
+        t = self.real(a)
+        self.value(t, a, self.r.random() < 0.1)
+        u = self.real(b)
+        codes = None
+        if self.op == "Div" and self.kind == "plain":
+            codes = [c or 1 for c in self.bits_of(u, count(b))]
+        self.value(u, b, self.r.random() < 0.2, codes)
+        return self.out(y)
+
+    def make_several(self):
+        y = self.shape(1)
+        for _ in range(self.r.randint(1, 4)):
+            d = self.broadcastable(y)
+            self.value(self.real(d), d)
+        self.value(self.real(y), y)
+        if self.kind == "plain" and self.op in ("Sum", "Mean"):
+            self.kind = "eight"
+        return self.out(y)
+
+    def make_unary(self):
+        d = self.shape()
+        self.value(self.real(d), d)
+        if self.op in ("LeakyRelu", "HardSigmoid", "Elu") and self.r.random() < 0.7:
+            self.attr("alpha", self.f32(self.r.choice([0.1, 0.2, -0.5, 0.0, 1.0, 1.5, 1e-30])))
+        if self.op == "Gelu":
+            self.opset = max(self.opset, 20)
+            if self.r.random() < 0.5:
+                self.attr("approximate", "tanh")
+        self.opset = max(self.opset, {"Mish": 18, "HardSwish": 14}.get(self.op, 0))
+        return self.out(d)
+
+    def make_clip(self):
+        d = self.shape()
+        self.value(self.real(d), d)
+        for _ in range(self.r.randint(0, 2)):
+            if self.r.random() < 0.2:
+                self.none()
+            else:
+                self.value(self.real([], None), [], self.r.random() < 0.7)
+        return self.out(d)
+
+    def make_cast(self):
+        d, r = self.shape(), self.r
+        kinds = [self.real(d), Type(r.choice([1, 11, 10, 16, 7, 6, 3, 2, 9, 17, 19])),
+                 self.quantized(r.choice(list(QUANTIZED)), d)]
+        t = r.choice(kinds)
+        self.value(t, d, codes=[r.getrandbits(1) for _ in range(count(d))] if t.code == 9 else None)
+        u = r.choice([self.real(d), Type(r.choice([1, 11, 10, 16, 7, 6, 3, 2, 9, 17, 18, 19, 20])), self.quantized(
+            r.choice(list(QUANTIZED)), d)])
+        self.attr("to", u.code)
+        return [(u, d)]
+
+    def make_reduce(self):
+        r, x = self.r, self.shape()
+        axes = r.sample(range(len(x)), r.randint(0, len(x)))
+        keep = r.random() < 0.5
+        t = self.real(x)
+        self.value(t, x)
+        if not keep:
+            self.attr("keepdims", 0)
+        given = [a - len(x) if r.random() < 0.3 else a for a in axes]
+        input_from = 13 if self.op == "ReduceSum" else 18
+        if axes:
+            if self.opset >= input_from:
+                self.ints(given, r.random() < 0.8)
+            else:
+                self.attr("axes", given)
+        else:
+            axes = range(len(x))
+        y = [1 if k in axes else d for k, d in enumerate(x) if keep or k not in axes]
+        return self.like(t, x, y)
+
+    def make_arg(self):
+        r, x = self.r, self.shape(1)
+        a = r.randrange(len(x))
+        self.value(self.real(x), x)
+        self.attr("axis", a)
+        keep = r.random() < 0.5
+        self.attr("keepdims", int(keep))
+        if r.random() < 0.3:
+            self.attr("select_last_index", 1)
+        return [(Type(7), x[:a] + [1] * keep + x[a + 1:])]
+
+    def make_rows(self):
+        x = self.shape(1)
+        self.value(self.real(x), x)
+        if self.r.random() < 0.6:
+            self.attr("axis", self.r.randint(-len(x), len(x) - 1))
+        return self.out(x)
+
+    def make_norm(self):
+        r = self.r
+        if self.op == "BatchNormalization":
+            x = [r.randint(1, 2), r.randint(1, 3), *self.shape(0, 2)]
+            self.value(self.real(x), x)
+            for k in range(4):
+                t = self.real([x[1]])
+                codes = None
+                if k == 3 and t.code == 1:
+                    codes = [struct.unpack("<I", struct.pack("<f", r.uniform(0, 4)))[0] for _ in range(x[1])]
+                self.value(t, [x[1]], r.random() < 0.7, codes)
+        else:
+            x = self.shape(1, 4)
+            self.opset = max(self.opset, 17)
+            a = r.randint(-len(x), len(x) - 1)
+            self.attr("axis", a)
+            self.value(self.real(x), x)
+            for _ in range(r.randint(1, 2)):
+                self.value(self.real(x[a:] if a else x), x[a:] if a else x, r.random() < 0.7)
+        if r.random() < 0.5:
+            self.attr("epsilon", self.f32(r.choice([0.0, 1e-3, 0.5])))
+        return self.out(x)

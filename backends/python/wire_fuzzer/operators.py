@@ -1,0 +1,35 @@
+"""Drafts of all operators."""
+from .draft import Draft
+from .elements import Elements
+from .moves import Moves
+from .stock import Stock
+from .windows import Windows
+
+FAMILY = {}
+for _family, _names in {
+        "binary": "Add Sub Mul Div PRelu Pow", "several": "Max Min Sum Mean", "clip": "Clip", "cast": "Cast",
+        "unary": "Relu LeakyRelu Sigmoid Tanh HardSwish HardSigmoid Abs Neg Sqrt Exp Gelu Erf Log Softplus "
+                 "Mish Reciprocal Elu",
+        "conv": "Conv", "conv_transpose": "ConvTranspose", "matmul": "MatMul", "gemm": "Gemm",
+                        "pool": "AveragePool MaxPool LpPool",
+        "global": "GlobalAveragePool GlobalMaxPool",
+                        "reduce": "ReduceMean ReduceSum ReduceMax ReduceMin ReduceSumSquare ReduceL2",
+        "arg": "ArgMax ArgMin", "rows": "Softmax LogSoftmax", "concat": "Concat", "split": "Split", "slice": "Slice",
+        "reshape": "Identity Flatten Transpose Reshape Squeeze Unsqueeze", "gather": "Gather", "pad": "Pad",
+        "expand": "Expand Tile", "where": "Where", "blocks": "DepthToSpace SpaceToDepth", "resize": "Resize",
+        "stock": "QuantizeLinear DequantizeLinear", "qlinear": "QLinearConv QLinearMatMul",
+        "norm": "BatchNormalization LayerNormalization", "top_k": "TopK", "tuples": "GatherND ScatterND",
+        "contrib": "QLinearAdd QLinearMul QLinearSigmoid QLinearLeakyRelu QLinearAveragePool QLinearGlobalAveragePool "
+                   "QLinearSoftmax MatMulInteger ConvInteger DynamicQuantizeLinear"}.items():
+    for _name in _names.split():
+        FAMILY[_name] = _family
+WEIGHTED = list(FAMILY) + ["Add", "Sub", "Mul", "Conv", "Conv", "Conv", "MatMul", "MatMul", "Gemm", "Gemm",
+                           "AveragePool", "Cast",
+                           "Softmax", "LeakyRelu"]
+
+
+class Maker(Draft, Elements, Windows, Moves, Stock):
+    """A draft of a random operator; its make_FAMILY adds inputs and attributes and gives the outputs."""
+
+    def build(self):
+        return getattr(self, "make_" + FAMILY[self.op])()
