@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,13 +26,15 @@ std::string StemOf(std::string_view clause) {
 
 int LinesIn(std::string_view text) { return static_cast<int>(std::ranges::count(text, '\n')); }
 
-// Functions for other formulas, or what holds where no formula does.
-bool LendsOnly(std::span<const formula::Statement> statements) {
-  return std::ranges::all_of(statements, [](const formula::Statement& statement) {
-    return statement.kind == formula::Statement::Kind::kFunction ||
-           statement.kind == formula::Statement::Kind::kUse ||
-           statement.kind == formula::Statement::Kind::kOtherwise;
-  });
+// Functions for other formulas, or what the cases of an arithmetic hold it to.
+bool HoldsWithoutCase(std::span<const formula::Statement> statements) {
+  using Kind = formula::Statement::Kind;
+  const auto any = [&](std::initializer_list<Kind> kinds) {
+    return std::ranges::any_of(statements, [&](const formula::Statement& statement) {
+      return std::ranges::find(kinds, statement.kind) != kinds.end();
+    });
+  };
+  return any({Kind::kFor, Kind::kIn}) || !any({Kind::kValue, Kind::kElement});
 }
 
 std::string ClauseAbove(const Document& document, int line) {
@@ -52,7 +55,7 @@ Result<Formula> ReadFormula(const Document& document, const Fence& fence) {
       const std::vector<formula::Statement> statements,
       formula::ParseFormula(formula.text, document.where, fence.line + 1));
   if (formula.text.size() == fence.text.size()) {
-    if (LendsOnly(statements)) {
+    if (HoldsWithoutCase(statements)) {
       formula.spec = ClauseAbove(document, fence.line);
       return formula;
     }
