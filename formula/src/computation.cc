@@ -280,15 +280,15 @@ Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& f
   QTX_ASSIGN_OR_RETURN(Scope scope, Scope::Make(call));
   const Selection selection(text, call, scope, arithmetic);
   Compiler compiler(text, scope);
-  if (!DefinesOutput(formula, selection.NamesIn(formula))) return Compute(text, call, arithmetic);
+  Names names = selection.NamesIn(formula);
+  if (!inputs.empty()) names.inputs.assign(inputs.begin(), inputs.end());
+  if (!outputs.empty()) names.outputs.assign(outputs.begin(), outputs.end());
+  if (!DefinesOutput(formula, names)) return Compute(text, call, arithmetic);
   const bool builds_on = Has(formula, Line::kFor) || Has(formula, Line::kIn);
   if (builds_on) {
     QTX_ASSIGN_OR_RETURN(const Formula* base, selection.Base());
     if (base != nullptr) QTX_RETURN_IF_ERROR(compiler.AddBase(*base, selection.NamesIn(*base)));
   }
-  Names names = selection.NamesIn(formula);
-  if (!inputs.empty()) names.inputs.assign(inputs.begin(), inputs.end());
-  if (!outputs.empty()) names.outputs.assign(outputs.begin(), outputs.end());
   if (builds_on || formula.of_arithmetic || formula.of.empty()) {
     QTX_RETURN_IF_ERROR(compiler.Add(formula, names));
   } else {
