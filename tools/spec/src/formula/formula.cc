@@ -25,11 +25,12 @@ std::string StemOf(std::string_view clause) {
 
 int LinesIn(std::string_view text) { return static_cast<int>(std::ranges::count(text, '\n')); }
 
-// Functions for other formulas, or what holds where no formula does.
+// Functions for other formulas, what every node must keep, or what holds where no formula does.
 bool LendsOnly(std::span<const formula::Statement> statements) {
   return std::ranges::all_of(statements, [](const formula::Statement& statement) {
     return statement.kind == formula::Statement::Kind::kFunction ||
            statement.kind == formula::Statement::Kind::kUse ||
+           statement.kind == formula::Statement::Kind::kRequire ||
            statement.kind == formula::Statement::Kind::kOtherwise;
   });
 }
