@@ -157,7 +157,10 @@ Result<void> Compiler::Lines(const Formula& formula, bool outputs) {
       return Refuse(statement.place, "'" + statement.name + "' is defined already");
     }
     const bool reading = DefinesReading(statement);
-    if (!outputs && !reading && statement.kind != Line::kFunction) continue;
+    if (!outputs && !reading && statement.kind != Line::kFunction &&
+        statement.kind != Line::kRequire) {
+      continue;
+    }
     if (statement.kind == Line::kRequire || statement.kind == Line::kShape) {
       QTX_ASSIGN_OR_RETURN(const int routine, Define(statement, ""));
       if (statement.kind == Line::kRequire) {

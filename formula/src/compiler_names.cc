@@ -60,6 +60,14 @@ Code Make(Value constant) {
   return code;
 }
 
+Value ScalesOf(const Scope& scope) {
+  std::vector<Value> scales;
+  for (const Operand& operand : scope.operands()) {
+    for (std::int64_t i = 0; i < operand.parameters(); ++i) scales.emplace_back(operand.Scale(i));
+  }
+  return Value(std::move(scales));
+}
+
 bool IsOfElements(Part part) {
   return part == Part::kValue || part == Part::kReal || part == Part::kStored;
 }
@@ -161,6 +169,7 @@ Result<Code> Compiler::Name(const Node& node) {
     code.varies = true;
     return code;
   }
+  if (node.text == "node_scales") return Make(ScalesOf(scope_));
   if (node.text == "opset") return Make(Value(scope_.opset()));
   if (node.text == "operator") return Make(Value(scope_.op_type()));
   if (node.text == "infinity") return Make(Value(Number(Infinity{1})));

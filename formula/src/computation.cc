@@ -48,11 +48,13 @@ bool DefinesOutput(const Formula& formula, const Names& names) {
   });
 }
 
-// Whether it says how other formulas are read; else its functions are for those that use them.
+// Whether it says how other formulas are read, or what is refused; else its functions are for those
+// that use them.
 bool DefinesReading(const Formula& formula) {
   return std::ranges::any_of(formula.statements, [&](const Statement& statement) {
-    return statement.kind == Line::kFunction &&
-           std::ranges::find(kReadings, statement.name) != kReadings.end();
+    return statement.kind == Line::kRequire ||
+           (statement.kind == Line::kFunction &&
+            std::ranges::find(kReadings, statement.name) != kReadings.end());
   });
 }
 

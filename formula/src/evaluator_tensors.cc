@@ -17,6 +17,19 @@ bool StoresNegatives(ElementType type) {
   return format::IsIntegerStorage(type) && format::StorageRange(type).min < 0;
 }
 
+// The declared multipliers, each with its shift.
+Value PairsOf(const Operand& operand) {
+  std::vector<Value> pairs;
+  if (operand.quantization() && operand.quantization()->requantization) {
+    const format::Requantization& declared = *operand.quantization()->requantization;
+    for (std::size_t i = 0; i < declared.multiplier.size(); ++i) {
+      pairs.emplace_back(std::vector<Value>{Value(std::int64_t{declared.multiplier[i]}),
+                                            Value(std::int64_t{declared.shift[i]})});
+    }
+  }
+  return Value(std::move(pairs));
+}
+
 formula::Part PartOf(Function function) {
   return function == Function::kStored   ? formula::Part::kStored
          : function == Function::kScale  ? formula::Part::kScale
@@ -191,6 +204,8 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
       return Value(IsRealOperand(type));
     case Function::kIsInitializer:
       return Value(operand.is_initializer());
+    case Function::kRequantization:
+      return PairsOf(operand);
     case Function::kLeast:
       return Value(operand.Least());
     default:

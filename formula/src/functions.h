@@ -55,6 +55,7 @@ enum class Function {
   kIsSigned,
   kIsReal,
   kIsInitializer,
+  kRequantization,
   kStored,
   kScale,
   kOffset,

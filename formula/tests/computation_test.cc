@@ -245,6 +245,26 @@ TEST(Compute, LetsAnArithmeticDefineTheOutputAnew) {
   EXPECT_EQ(formulas.error(), "");
 }
 
+TEST(Compute, KnowsWhatANodeWas) {
+  Formulas formulas("y = x", "otherwise exact\nfor T(x)\nwhen origin_op(\"f\") = \"O\"\ny = 2 * x");
+  const format::Tensor x = Ints({2}, {1, 2});
+  EXPECT_THAT(formulas.Run({&x}, "a"), ElementsAre(1, 2)) << formulas.error();
+  formulas.node().origin.emplace();
+  formulas.node().origin->framework = "f";
+  formulas.node().origin->op_type = "O";
+  EXPECT_THAT(formulas.Run({&x}, "a"), ElementsAre(2, 4)) << formulas.error();
+  formulas.node().origin->framework = "g";
+  EXPECT_THAT(formulas.Run({&x}, "a"), ElementsAre(1, 2)) << formulas.error();
+}
+
+// spec/README.md, "What a formula holds for": without `for`, for all operators.
+TEST(Compute, RefusesWhatAnArithmeticDoesNotTake) {
+  Formulas formulas("y = x", "otherwise exact\nrequire length(node_scales) > 0");
+  const format::Tensor x = Ints({2}, {1, 2});
+  formulas.Run({&x}, "a");
+  EXPECT_THAT(formulas.error(), HasSubstr("does not keep"));
+}
+
 TEST(Compute, SaysWhatHasNoMeaning) {
   const format::Tensor x = Ints({2}, {1, 2});
   const auto error = [&](const std::string& text) {

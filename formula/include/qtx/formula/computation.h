@@ -32,8 +32,8 @@ struct Call {
   const format::OpSchema* schema = nullptr;  // nullptr: an operator without a section
   std::int64_t opset = 0;
   std::vector<const format::Tensor*> inputs;  // nullptr: not given
-  std::vector<bool> initializers;             // which of them are; missing ones are not
   std::vector<OutputType> outputs;
+  std::vector<bool> initializers;  // which inputs are; missing ones are not
 };
 
 /// The outputs of a node in an arithmetic, by the formulas of the text that hold for it; an empty
