@@ -262,6 +262,8 @@ def parameter_index(dims, axis, block):
 class Tensor:
     """A value: stored numbers, row-major. data is None where it is not known yet, dims or a dim too."""
 
+    in_accumulator_units = False  # the bias of a QLinearConv is (q_linear_conv.S2)
+
     def __init__(self, type_, dims, data=None, quant=None, initializer=False):
         self.type, self.dims, self.data, self.quant, self.initializer = type_, dims, data, quant, initializer
         self._reals = self._floats = None

@@ -148,6 +148,8 @@ class Products:
         if self.bias is None:
             return 0
         i = self.bias_at(m)
+        if self.bias.in_accumulator_units:
+            return self.bias.data[i]
         q = self.bias.quant
         index = q.index(self.bias.dims)
         p = index[i] if index else 0

@@ -1,7 +1,6 @@
 """QLinearConv and QLinearMatMul: parameters are inputs, and become those of tensors of quantized types."""
 import math
 
-from ..arithmetic.base import Products
 from ..types import TYPES, Quant, Tensor, elements
 from .core import Call, operator
 from .products import WINDOW, Conv, MatMul, sums_of_products
@@ -82,21 +81,15 @@ class AccumulatorBias(Tensor):
     """The bias of QLinearConv: units of the accumulator, whose real is B * x_scale * w_scale, exactly
     (q_linear_conv.S2)."""
 
+    in_accumulator_units = True
+
     def __init__(self, b, x, w):
         units = [float(x.scale) * s for s in w.quant.scales]  # exact in binary64
         quant = Quant(TYPES[1006], units, [0] * len(units), [0] if len(units) > 1 else [], [], TYPES[1006].lo,
                       TYPES[1006].hi)
         super().__init__(TYPES[1006], b.dims, b.data, quant)
-        quant.in_accumulator_units = True
 
 
-def _bias_stored(self, m, unit, near=0, bits=None, general=Products.bias_stored):
-    if self.bias is not None and getattr(self.bias.quant, "in_accumulator_units", False):
-        return self.bias.data[self.bias_at(m)]
-    return general(self, m, unit, near, bits)
-
-
-Products.bias_stored = _bias_stored
 FLOAT8 = ("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ")
 
 

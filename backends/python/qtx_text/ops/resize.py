@@ -165,7 +165,7 @@ class Resize:  # resize.S1 to S9
 
 
 def mixed32(arithmetic, x, y, mixed, result):
-    """resize.S8: weights and products of binary32; of one element that has all the weight the exact result between equal
+    """resize.S8: weights and products of binary32; one element that has all the weight is exact between equal
     parameters."""
     n = arithmetic.numbers
     values = n.of(x)
