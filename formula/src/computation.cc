@@ -285,7 +285,8 @@ Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& f
   Names names = selection.NamesIn(formula);
   if (!inputs.empty()) names.inputs.assign(inputs.begin(), inputs.end());
   if (!outputs.empty()) names.outputs.assign(outputs.begin(), outputs.end());
-  if (!DefinesOutput(formula, names)) return Compute(text, call, arithmetic);
+  const bool has_values = Has(formula, Line::kValue) || Has(formula, Line::kElement);
+  if (!has_values) return Compute(text, call, arithmetic);
   const bool builds_on = Has(formula, Line::kFor) || Has(formula, Line::kIn);
   if (builds_on) {
     QTX_ASSIGN_OR_RETURN(const Formula* base, selection.Base());

@@ -76,7 +76,7 @@ Section ReadSection(const std::filesystem::path& path) {
   std::string line, part;
   bool attributes = false;
   while (std::getline(file, line)) {
-    if (line.starts_with("# ")) section.op_type = line.substr(2);
+    if (section.op_type.empty() && line.starts_with("# ")) section.op_type = line.substr(2);
     if (line.starts_with("## ")) part = line.substr(3);
     std::smatch match;
     if (std::regex_match(line, match, kRow) && (part == "Inputs" || part == "Outputs")) {

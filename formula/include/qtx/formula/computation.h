@@ -15,7 +15,7 @@
 
 namespace qtx::formula {
 
-inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;      // of one element
+inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;      // of one element
 inline constexpr std::int64_t kMaxNodeSteps = std::int64_t{1} << 24;  // of all elements
 
 /// The type of an output, and its sizes where the model declares them.
@@ -38,14 +38,15 @@ struct Call {
 
 /// The outputs of a node in an arithmetic, by the formulas of the text that hold for it; an empty
 /// tensor for one that is not given.
-/// Errors: kUnsupported where no formula says what it computes, and past kMaxNodeSteps; kInvalid, with the clause, where a
-/// `require` does not hold, and at "file:line:column" where a formula has no meaning for the node;
-/// kTooLarge past the limits.
+/// Errors: kUnsupported where no formula says what it computes, and past kMaxNodeSteps; kInvalid,
+/// with the clause, where a `require` does not hold, and at "file:line:column" where a formula has no
+/// meaning for the node; kTooLarge past the other limits.
 Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
                                             const std::string& arithmetic);
 
-/// The outputs by one formula, whatever it holds for; as Compute for one that defines none. `inputs` and `outputs` are the names of the
-/// tensors in it; empty: those of the operator's section or of the formula's `for`.
+/// The outputs by one formula, whatever it holds for; as Compute for one of functions alone. `inputs`
+/// and `outputs` are the names of the tensors in it; empty: those of the operator's section or of the
+/// formula's `for`.
 /// Errors: as Compute.
 Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& formula,
                                               const Call& call, const std::string& arithmetic,
