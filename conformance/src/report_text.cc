@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "qtx/conformance/report.h"
+#include "qtx/conformance/text_answers.h"
 #include "qtx/format/print.h"
 
 namespace qtx::conformance {
@@ -204,6 +205,11 @@ Printable Reservations(const BackendReport& row) {
   if (unnamed != 0) text += name + Format("{} cases {}\n", unnamed, kClauseNotNamed);
   if (near != 0) text += name + Format("{} passes within the bound, not exactly\n", near);
   if (stale != 0) text += name + Format("{} answers of the text are stale\n", stale);
+  const auto disputed = std::ranges::count(row.cases, TextVerdict::kDisputed, &CaseResult::text);
+  if (disputed != 0) {
+    text += name + Format("{} answers of the text differ: {} says why\n", disputed,
+                          Printable(kTextDisputesFile, 64));
+  }
   return text;
 }
 

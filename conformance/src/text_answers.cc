@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "files.h"
+#include "qtx/conformance/runner.h"
 #include "qtx/format/file.h"
 
 namespace qtx::conformance {
@@ -37,7 +38,7 @@ bool IsDigest(std::string_view text) {
 
 std::string_view Name(TextVerdict verdict) {
   constexpr std::array<std::string_view, kTextVerdicts> kNames = {"absent", "stale", "confirmed",
-                                                                  "contradicted"};
+                                                                  "contradicted", "disputed"};
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
@@ -82,9 +83,23 @@ const char* TextAnswers::ParseAnswer(std::string_view line, Entry* entry) {
 Result<TextAnswers> TextAnswers::Load(const std::string& folder) {
   const std::string path = Join(folder, kTextAnswersFile);
   std::error_code status;
-  if (!std::filesystem::exists(path, status)) return TextAnswers();
+  TextAnswers answers;
+  if (std::filesystem::exists(path, status)) {
+    QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(path, kMaxTextAnswersBytes));
+    QTX_ASSIGN_OR_RETURN(answers, Parse(text, path));
+  }
+  const std::string disputes = Join(folder, kTextDisputesFile);
+  if (std::filesystem::exists(disputes, status)) {
+    QTX_RETURN_IF_ERROR(answers.LoadDisputes(disputes));
+  }
+  return answers;
+}
+
+Result<void> TextAnswers::LoadDisputes(const std::string& path) {
   QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(path, kMaxTextAnswersBytes));
-  return Parse(text, path);
+  QTX_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> lines, ParseExpectedFailures(text, path));
+  for (const ExpectedFailure& line : lines) disputes_.insert(line.glob);
+  return {};
 }
 
 std::string TextAnswers::Text() const {
@@ -123,8 +138,9 @@ TextVerdict TextAnswers::Compare(const std::string& id, const std::string& arith
   if (found.empty()) return TextVerdict::kAbsent;
   std::string_view answer = found;
   if (TakeWord(answer) != question) return TextVerdict::kStale;
-  return std::ranges::find(answers, answer) == answers.end() ? TextVerdict::kContradicted
-                                                             : TextVerdict::kConfirmed;
+  if (std::ranges::find(answers, answer) != answers.end()) return TextVerdict::kConfirmed;
+  const bool disputed = disputes_.contains(id + " @" + arithmetic);
+  return disputed ? TextVerdict::kDisputed : TextVerdict::kContradicted;
 }
 
 void TextAnswers::Put(const std::string& id, const std::string& arithmetic,

@@ -13,17 +13,19 @@ using Op = Code::Op;
 
 constexpr std::size_t kMostRemembered = std::size_t{1} << 20;
 
-bool IsTooLong(const Number& value) {
+// Of the longer of numerator and denominator.
+std::size_t LimbsOf(const Number& value) {
   const auto* rational = AsRational(value);
-  if (rational == nullptr) return false;
-  constexpr std::size_t kLimbs = kMaxRationalBits / GMP_NUMB_BITS;
-  return mpz_size(rational->get_num_mpz_t()) > kLimbs ||
-         mpz_size(rational->get_den_mpz_t()) > kLimbs;
+  if (rational == nullptr) return 0;
+  return std::max(mpz_size(rational->get_num_mpz_t()), mpz_size(rational->get_den_mpz_t()));
 }
 
-// Whether more bits cannot change it.
-bool IsExact(const Value& value) {
-  if (const auto* list = value.list()) return std::ranges::all_of(*list, IsExact);
+// Whether more bits cannot change it; false where it takes long to find out.
+bool IsExact(const Value& value, int& budget) {
+  if (--budget < 0) return false;
+  if (const auto* list = value.list()) {
+    return std::ranges::all_of(*list, [&](const Value& item) { return IsExact(item, budget); });
+  }
   const auto* number = std::get_if<Number>(&value.data);
   return number == nullptr || !std::holds_alternative<Interval>(*number);
 }
@@ -168,7 +170,8 @@ bool Evaluator::Holds(const Cache& cache) const {
 }
 
 Evaluator::Cache Evaluator::Keep(const Value& value) const {
-  return {value, IsExact(value) ? 0 : precision_.bits};
+  int budget = 1 << 12;
+  return {value, IsExact(value, budget) ? 0 : precision_.bits};
 }
 
 Result<Value> Evaluator::Eval(const Code& code) {
@@ -240,6 +243,11 @@ Result<Value> Evaluator::Fresh(const Code& code) {
   }
 }
 
+Error Evaluator::TooLong(const Code& code) {
+  return Error{ErrorCode::kTooLarge, PlaceIn(*code.where, code.place),
+               "found a list of more than " + std::to_string(kMostOfList) + " elements"};
+}
+
 // Calls -------------------------------------------------------------------------------------------
 
 Result<std::vector<Value>> Evaluator::Items(const Code& code, std::size_t from) {
@@ -254,14 +262,18 @@ Result<std::vector<Value>> Evaluator::Items(const Code& code, std::size_t from) 
     const auto* list = value.list();
     if (list == nullptr) return Refuse(child, "found " + KindOf(value) + ", expected a list");
     items.insert(items.end(), list->begin(), list->end());
+    if (items.size() > kMostOfList) return TooLong(child);
   }
+  all_steps_ += std::ssize(items);
   return items;
 }
 
 // Integers, lists of them and tensors; false for what is not remembered.
 bool Evaluator::MakeKey(std::span<const Value> arguments, std::vector<std::int64_t>& key) {
   constexpr std::int64_t kList = INT64_MIN, kTensors = INT64_MIN + 1;
+  constexpr std::size_t kMostOfKey = 1 << 12;
   for (const Value& argument : arguments) {
+    if (key.size() > kMostOfKey) return false;
     if (const auto* list = argument.list()) {
       key.insert(key.end(), {kList, std::ssize(*list)});
       if (!MakeKey(*list, key)) return false;
@@ -369,8 +381,10 @@ Result<Number> Evaluator::NumberOf(const Code& code) {
   return NumberIn(code, value);
 }
 
-Result<Number> Evaluator::Bounded(const Code& code, Number value) const {
-  if (!IsTooLong(value)) return value;
+Result<Number> Evaluator::Bounded(const Code& code, Number value) {
+  const std::size_t limbs = LimbsOf(value);
+  all_steps_ += static_cast<std::int64_t>(limbs / 2);  // a long number takes long
+  if (limbs <= kMaxRationalBits / GMP_NUMB_BITS) return value;
   return Error{ErrorCode::kTooLarge, PlaceIn(*code.where, code.place),
                "found a number of more than " + std::to_string(kMaxRationalBits) + " bits"};
 }

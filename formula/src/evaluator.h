@@ -15,6 +15,8 @@ namespace qtx::formula {
 
 inline std::size_t Slot(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+inline constexpr std::size_t kMostOfList = std::size_t{1} << 16;
+
 class Evaluator {
  public:
   /// REQUIRES: both arguments outlive the evaluator.
@@ -45,6 +47,7 @@ class Evaluator {
   auto Decided(const std::string& where, const Evaluate& evaluate) -> decltype(evaluate());
 
   Error Refuse(const Code& code, std::string message) const;
+  static Error TooLong(const Code& code);
   void Begin();
   Result<Value> InType(const Program::Result& result);
   void SetCoordinates(const Program::Result& result, int k);
@@ -64,7 +67,7 @@ class Evaluator {
   Result<Value> Rounded(const Code& code, Value value);
   Result<Value> Negated(const Code& code);
   Result<long> Integer(const Code& code, const Value& value);
-  Result<Number> Bounded(const Code& code, Number value) const;
+  Result<Number> Bounded(const Code& code, Number value);
 
   // Calls.
   Result<Value> Routine(const Code& code);

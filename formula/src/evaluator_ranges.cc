@@ -10,8 +10,6 @@ namespace {
 
 using Op = Code::Op;
 
-constexpr std::size_t kMostOfList = std::size_t{1} << 20;
-
 }  // namespace
 
 Result<Value> Evaluator::Range(const Code& code) {
@@ -111,7 +109,7 @@ Result<bool> Evaluator::Accumulate(const Code& code, Value& total, std::vector<V
   if (code.op == Op::kFold) {
     total = std::move(term);
   } else if (code.op == Op::kListOf) {
-    if (list.size() == kMostOfList) return Refuse(code, "found a list of more than 2^20 elements");
+    if (list.size() == kMostOfList) return TooLong(code);
     list.push_back(std::move(term));
   } else if (code.op == Op::kSum || code.op == Op::kProduct) {
     QTX_ASSIGN_OR_RETURN(

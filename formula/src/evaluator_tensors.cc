@@ -196,6 +196,8 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
       return Value(operand.parameters());
     case Function::kIsQuantized:
       return Value(operand.is_quantized());
+    case Function::kIsPerTensor:
+      return Value(operand.per_tensor());
     case Function::kIsInteger:
       return Value(format::IsIntegerStorage(type));
     case Function::kIsSigned:

@@ -51,6 +51,7 @@ enum class Function {
   kBits,
   kParameters,
   kIsQuantized,
+  kIsPerTensor,
   kIsInteger,
   kIsSigned,
   kIsReal,

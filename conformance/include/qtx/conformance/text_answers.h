@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +16,9 @@ namespace qtx::conformance {
 
 /// The file in a suite's folder.
 inline constexpr std::string_view kTextAnswersFile = "text_answers.txt";
+/// Beside it, written by hand: the cases on which the text and the expectation disagree and nobody has
+/// decided yet. A line: `ID @ARITHMETIC  # reason`; those that begin with # are comments.
+inline constexpr std::string_view kTextDisputesFile = "text_disputes.txt";
 inline constexpr std::int64_t kMaxTextAnswersBytes = std::int64_t{1} << 24;
 
 /// What the text's answer says of an expectation.
@@ -21,9 +26,10 @@ enum class TextVerdict {
   kAbsent,       // no answer: the text does not compute this case, or nobody has run it
   kStale,        // an answer to another model or other inputs
   kConfirmed,    // the same answer
-  kContradicted  // another answer
+  kContradicted,  // another answer
+  kDisputed       // another answer, and the list of open disagreements says why
 };
-inline constexpr std::size_t kTextVerdicts = 4;
+inline constexpr std::size_t kTextVerdicts = 5;
 std::string_view Name(TextVerdict verdict);  // "confirmed", the value in the JSON report
 
 /// Answers by case and arithmetic. The file has for each case a line `QUESTION ID`, QUESTION being
@@ -34,7 +40,8 @@ class TextAnswers {
  public:
   /// Errors: kInvalid at "where:line" for a line of another form, and for a repeated id.
   static Result<TextAnswers> Parse(std::string_view text, const std::string& where);
-  /// The file in `folder`; without one, no answers.  Errors: those of ReadFile and Parse.
+  /// The files in `folder`; without one, no answers.  Errors: those of ReadFile and Parse; kInvalid
+  /// at "where:line" for a dispute without a reason.
   static Result<TextAnswers> Load(const std::string& folder);
   /// The inverse of Parse.
   std::string Text() const;
@@ -58,10 +65,12 @@ class TextAnswers {
     std::map<std::string, std::string> answers;  // by arithmetic
     bool operator==(const Entry&) const = default;
   };
+  Result<void> LoadDisputes(const std::string& path);
   // Return what was expected instead of `line`; null if it parses.
   const char* ParseCase(std::string_view line, Entry*& entry);
   static const char* ParseAnswer(std::string_view line, Entry* entry);
-  std::map<std::string, Entry> entries_;  // by the case's id
+  std::map<std::string, Entry> entries_;         // by the case's id
+  std::set<std::string, std::less<>> disputes_;  // "ID @ARITHMETIC"
 };
 
 }  // namespace qtx::conformance
