@@ -1,5 +1,7 @@
 // The specification as a backend: each node is computed by the formulas of its text. Slow, and
 // independent of the reference. Source: spec/README.md, "Formulas".
+#include "qtx/formula/text.h"
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -15,7 +17,6 @@
 #include "qtx/format/check.h"
 #include "qtx/format/levels.h"
 #include "qtx/formula/computation.h"
-#include "qtx/formula/text.h"
 
 namespace qtx::backend {
 namespace {
@@ -126,7 +127,7 @@ class PreparedText : public PreparedModel {
   format::Inference inference_;
   std::map<std::string, format::Tensor, std::less<>> constants_;
   std::vector<std::optional<format::Quantization>> inputs_;  // parameters inline
-  std::vector<std::vector<formula::OutputType>> types_;  // of each node's outputs
+  std::vector<std::vector<formula::OutputType>> types_;      // of each node's outputs
 };
 
 class TextBackend : public Backend {
@@ -160,8 +161,8 @@ class TextBackend : public Backend {
 Result<std::unique_ptr<Backend>> Make_text(std::string_view options) {
   QTX_ASSIGN_OR_RETURN(const Options parsed, Options::Parse(options, {"spec"}));
   const std::string folder = parsed.Text("spec");
-  QTX_ASSIGN_OR_RETURN(formula::Text text, folder.empty() ? formula::Text::Embedded()
-                                                          : formula::Text::Read(folder));
+  QTX_ASSIGN_OR_RETURN(formula::Text text,
+                       folder.empty() ? formula::Text::Embedded() : formula::Text::Read(folder));
   return std::make_unique<TextBackend>(std::move(text));
 }
 

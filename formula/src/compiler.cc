@@ -79,7 +79,8 @@ Result<void> Compiler::Coordinates(const Formula& formula) {
       }
       const auto [at, added] = unit_->lists.emplace(name, list);
       const bool of_base = unit_ == &own_ && base_.coordinates.contains(name);
-      if (added) unit_->coordinates[name] = of_base ? base_.coordinates[name] : program_.coordinates++;
+      if (added)
+        unit_->coordinates[name] = of_base ? base_.coordinates[name] : program_.coordinates++;
       if (at->second != list) {
         return Refuse(statement.place, "found '" + name + "' as an index and as a list of them");
       }
@@ -215,7 +216,8 @@ Result<void> Compiler::DefineOutput(const Statement& statement, int routine) {
   const std::size_t output = *OutputOf(statement.name, stored);
   auto& result = program_.results[output];
   if (result && !result->of_base) {
-    return Refuse(statement.place, "expected one line that defines " + unit_->names.outputs[output]);
+    return Refuse(statement.place,
+                  "expected one line that defines " + unit_->names.outputs[output]);
   }
   if (statement.kind == Line::kElement || !result) {
     result.emplace();

@@ -16,11 +16,11 @@ struct SignRow {
   Op op;
 };
 constexpr std::array kSignRows = {
-    SignRow{"+", Op::kAdd},       SignRow{"-", Op::kSubtract},    SignRow{"*", Op::kMultiply},
-    SignRow{"/", Op::kDivide},    SignRow{"mod", Op::kModulo},    SignRow{"^", Op::kPower},
+    SignRow{"+", Op::kAdd},        SignRow{"-", Op::kSubtract},    SignRow{"*", Op::kMultiply},
+    SignRow{"/", Op::kDivide},     SignRow{"mod", Op::kModulo},    SignRow{"^", Op::kPower},
     SignRow{"<<", Op::kShiftLeft}, SignRow{">>", Op::kShiftRight}, SignRow{"=", Op::kEqual},
-    SignRow{"!=", Op::kUnequal},  SignRow{"<", Op::kLess},        SignRow{"<=", Op::kAtMost},
-    SignRow{">", Op::kGreater},   SignRow{">=", Op::kAtLeast},    SignRow{"and", Op::kAnd},
+    SignRow{"!=", Op::kUnequal},   SignRow{"<", Op::kLess},        SignRow{"<=", Op::kAtMost},
+    SignRow{">", Op::kGreater},    SignRow{">=", Op::kAtLeast},    SignRow{"and", Op::kAnd},
     SignRow{"or", Op::kOr},
 };
 
@@ -30,9 +30,9 @@ struct PartRow {
   Part part;
 };
 constexpr std::array kParts = {
-    PartRow{"_stored", "", Part::kStored},     PartRow{"_real", "", Part::kReal},
-    PartRow{"_scale", "scale", Part::kScale},  PartRow{"_offset", "offset", Part::kOffset},
-    PartRow{"_min", "quant_min", Part::kMin},  PartRow{"_max", "quant_max", Part::kMax},
+    PartRow{"_stored", "", Part::kStored},    PartRow{"_real", "", Part::kReal},
+    PartRow{"_scale", "scale", Part::kScale}, PartRow{"_offset", "offset", Part::kOffset},
+    PartRow{"_min", "quant_min", Part::kMin}, PartRow{"_max", "quant_max", Part::kMax},
 };
 
 struct RangeRow {
@@ -40,11 +40,9 @@ struct RangeRow {
   Op op;
 };
 constexpr std::array kRanges = {
-    RangeRow{"sum", Op::kSum},      RangeRow{"product", Op::kProduct},
-    RangeRow{"min", Op::kLeast},    RangeRow{"max", Op::kGreatest},
-    RangeRow{"list", Op::kListOf},  RangeRow{"all", Op::kAll},
-    RangeRow{"any", Op::kAny},      RangeRow{"count", Op::kCount},
-    RangeRow{"fold", Op::kFold},
+    RangeRow{"sum", Op::kSum},      RangeRow{"product", Op::kProduct}, RangeRow{"min", Op::kLeast},
+    RangeRow{"max", Op::kGreatest}, RangeRow{"list", Op::kListOf},     RangeRow{"all", Op::kAll},
+    RangeRow{"any", Op::kAny},      RangeRow{"count", Op::kCount},     RangeRow{"fold", Op::kFold},
 };
 
 Code Make(Op op, int index = 0) {
@@ -155,8 +153,7 @@ Result<Code> Compiler::Name(const Node& node) {
   const auto part = FindPart(node.text);
   const Value* attribute = scope_.Attribute(node.text);
   // In Attention's section its own scale, in an arithmetic's that of its output.
-  const bool of_output =
-      part && (unit_->formula->of_arithmetic || !scope_.IsAttribute(node.text));
+  const bool of_output = part && (unit_->formula->of_arithmetic || !scope_.IsAttribute(node.text));
   if (attribute != nullptr && !of_output) {
     if (const auto* tensors = std::get_if<Tensors>(&attribute->data)) {
       return NameOfTensor({*tensors, Part::kValue, false, node.text}, node);
@@ -182,9 +179,9 @@ Result<Code> Compiler::Name(const Node& node) {
   return Unknown(node);
 }
 
-// A name of the node that has no meaning in it, such as an input that is not given, is an error only
-// where its value is asked for; so is, in a function that other operators use, too, what this one
-// does not have.
+// A name of the node that has no meaning in it, such as an input that is not given, is an error
+// only where its value is asked for; so is, in a function that other operators use, too, what this
+// one does not have.
 Result<Code> Compiler::Unknown(const Node& node) const {
   const auto tensor = FindTensor(node.text);
   if (tensor || scope_.IsAttribute(node.text) || in_used_function_) {
@@ -226,8 +223,8 @@ Result<Code> Compiler::NameOfTensor(const Named& named, const Node& node) {
     const bool bound = named.part == Part::kMin || named.part == Part::kMax;
     if (!operand.is_quantized() && !bound) {
       Code error = Make(Op::kError);
-      error.error = std::make_shared<Error>(Refuse(
-          node.place, "found '" + node.text + "', but " + named.name + " is not quantized"));
+      error.error = std::make_shared<Error>(
+          Refuse(node.place, "found '" + node.text + "', but " + named.name + " is not quantized"));
       return error;
     }
     code.varies = !bound && !operand.per_tensor();
@@ -263,8 +260,7 @@ std::optional<Compiler::Named> Compiler::FindPart(std::string_view name) const {
     auto named = FindTensor(tensor);
     if (!named) {
       const Value* attribute = scope_.Attribute(tensor);
-      const auto* tensors =
-          attribute == nullptr ? nullptr : std::get_if<Tensors>(&attribute->data);
+      const auto* tensors = attribute == nullptr ? nullptr : std::get_if<Tensors>(&attribute->data);
       if (tensors == nullptr) continue;
       named = Named{*tensors, Part::kValue, false, std::string(tensor)};
     }
@@ -383,8 +379,8 @@ Result<Code> Compiler::Given(const Node& node) {
   if (name.kind != Node::Kind::kName) return Refuse(name.place, "expected a name");
   // A function that several operators use may name what one of them does not have.
   const auto tensor = FindTensor(name.text);
-  const bool given = (tensor && tensor->tensors.count > 0) ||
-                     scope_.Attribute(name.text) != nullptr;
+  const bool given =
+      (tensor && tensor->tensors.count > 0) || scope_.Attribute(name.text) != nullptr;
   return Make(Value(given));
 }
 

@@ -157,7 +157,8 @@ std::optional<format::Dims> BroadcastDims(const Scope& scope) {
   format::Dims dims;
   for (const Tensors& input : scope.inputs()) {
     for (int k = 0; k < input.count; ++k) {
-      const format::Dims& other = scope.operands()[static_cast<std::size_t>(input.first + k)].dims();
+      const format::Dims& other =
+          scope.operands()[static_cast<std::size_t>(input.first + k)].dims();
       if (other.size() > dims.size()) dims.insert(dims.begin(), other.size() - dims.size(), 1);
       const std::size_t lead = dims.size() - other.size();
       for (std::size_t i = 0; i < other.size(); ++i) {
@@ -228,8 +229,8 @@ class Computation {
       QTX_ASSIGN_OR_RETURN(format::Dims dims, evaluator.Shape(i, k));
       if (!declared.dims || *declared.dims == dims) return dims;
       return Error{ErrorCode::kInvalid, where_,
-                   "found the declared shape " + format::ToString(*declared.dims) +
-                       ", expected " + format::ToString(dims)};
+                   "found the declared shape " + format::ToString(*declared.dims) + ", expected " +
+                       format::ToString(dims)};
     }
     if (declared.dims) return *declared.dims;
     if (const auto dims = BroadcastDims(scope_)) return *dims;
@@ -255,8 +256,9 @@ Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
   QTX_ASSIGN_OR_RETURN(const Formula* base, selection.Base());
   QTX_ASSIGN_OR_RETURN(const Formula* own, selection.Own());
   if (base == nullptr && own == nullptr) {
-    return Error{ErrorCode::kUnsupported, "", "no formula says what " + call.node->op_type +
-                                                  " computes of these types and attributes"};
+    return Error{
+        ErrorCode::kUnsupported, "",
+        "no formula says what " + call.node->op_type + " computes of these types and attributes"};
   }
   QTX_ASSIGN_OR_RETURN(const std::vector<const Formula*> readings, selection.Readings());
   Compiler compiler(text, scope);
@@ -265,9 +267,8 @@ Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
   for (const Formula* reading : readings) {
     QTX_RETURN_IF_ERROR(compiler.AddReading(*reading, selection.NamesIn(*reading)));
   }
-  const bool maps = std::ranges::any_of(compiler.program().results, [](const auto& result) {
-    return result && !result->stored;
-  });
+  const bool maps = std::ranges::any_of(
+      compiler.program().results, [](const auto& result) { return result && !result->stored; });
   if (maps && !compiler.program().result) {
     return Error{ErrorCode::kUnsupported, "",
                  "no formula of '" + arithmetic + "' says how a real becomes a stored value"};

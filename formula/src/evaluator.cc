@@ -104,7 +104,8 @@ Result<format::Dims> Evaluator::Shape(std::size_t output, int k) {
   return Decided(*body.where, [&]() -> Result<format::Dims> {
     QTX_ASSIGN_OR_RETURN(const Value sizes, Eval(body));
     const auto* list = sizes.list();
-    if (list == nullptr) return Refuse(body, "found " + KindOf(sizes) + ", expected a list of sizes");
+    if (list == nullptr)
+      return Refuse(body, "found " + KindOf(sizes) + ", expected a list of sizes");
     format::Dims dims;
     for (const Value& size : *list) {
       const auto integer = AsInteger(size);
@@ -131,7 +132,8 @@ void Evaluator::SetCoordinates(const Program::Result& result, int k) {
     if (result.rest[i]) {
       const std::size_t end = at.size() < names - i - 1 ? next : at.size() - (names - i - 1);
       const auto first = at.begin() + static_cast<std::ptrdiff_t>(std::min(next, at.size()));
-      const auto last = at.begin() + static_cast<std::ptrdiff_t>(std::max(end, std::min(next, at.size())));
+      const auto last =
+          at.begin() + static_cast<std::ptrdiff_t>(std::max(end, std::min(next, at.size())));
       value = ListOf(format::Dims(first, last));
       next = std::max(end, next);
     } else if (next < at.size()) {

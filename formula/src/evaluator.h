@@ -114,9 +114,9 @@ class Evaluator {
   const Scope& scope_;
   Precision precision_;
   std::vector<Cache> caches_;
-  std::vector<Memory> memories_;               // of the routines with arguments
+  std::vector<Memory> memories_;  // of the routines with arguments
   std::size_t remembered_ = 0;
-  std::vector<std::optional<Value>> values_;   // of the routines without arguments, at the element
+  std::vector<std::optional<Value>> values_;  // of the routines without arguments, at the element
   std::vector<std::vector<std::optional<Value>>> read_;  // elements of each operand
   std::vector<Value> locals_;
   std::size_t base_ = 0;  // of the locals of the routine that runs
@@ -126,8 +126,8 @@ class Evaluator {
   int output_ = -1;  // operand; -1: none
   format::Dims at_;
   std::vector<std::optional<Value>> coordinates_;  // of the slots
-  std::int64_t steps_ = 0;      // for the element
-  std::int64_t all_steps_ = 0;  // for the node
+  std::int64_t steps_ = 0;                         // for the element
+  std::int64_t all_steps_ = 0;                     // for the node
 };
 
 }  // namespace qtx::formula

@@ -71,9 +71,9 @@ Result<Value> Evaluator::Combine(const Code& code, Op op, const Value& a, const 
   return Value(std::move(list));
 }
 
-Result<Value> Evaluator::CombineNumbers(const Code& code, Op op, const Value& a,
-                                        const Value& b) {
-  const auto *left = std::get_if<std::int64_t>(&a.data), *right = std::get_if<std::int64_t>(&b.data);
+Result<Value> Evaluator::CombineNumbers(const Code& code, Op op, const Value& a, const Value& b) {
+  const auto *left = std::get_if<std::int64_t>(&a.data),
+             *right = std::get_if<std::int64_t>(&b.data);
   const bool of_element = a.of_element || b.of_element;
   if (left != nullptr && right != nullptr) {
     if (const auto integer = OfIntegers(op, *left, *right)) {
@@ -107,8 +107,7 @@ Result<Value> Evaluator::CombineNumbers(const Code& code, Op op, const Value& a,
         result = Power(x, y, precision_);
         break;
       default: {
-        auto quotient =
-            op == Op::kModulo ? Modulo(x, y, precision_) : Divide(x, y, precision_);
+        auto quotient = op == Op::kModulo ? Modulo(x, y, precision_) : Divide(x, y, precision_);
         if (!quotient) return Refuse(code, "found a division of " + ToText(x) + " by zero");
         result = *std::move(quotient);
       }
@@ -122,7 +121,8 @@ Result<Value> Evaluator::CombineNumbers(const Code& code, Op op, const Value& a,
 
 // What an arithmetic does with the result of each operation on elements.
 Result<Value> Evaluator::Rounded(const Code& code, Value value) {
-  if (!code.rounds || !value.of_element || !program_.operation || precision_.undecided) return value;
+  if (!code.rounds || !value.of_element || !program_.operation || precision_.undecided)
+    return value;
   QTX_ASSIGN_OR_RETURN(Value rounded, CallRoutine(code, *program_.operation, {std::move(value)}));
   rounded.of_element = true;
   return rounded;
@@ -225,7 +225,8 @@ Result<Value> Evaluator::Choose(const Code& code) {
   }
   QTX_ASSIGN_OR_RETURN(const Value number, Eval(code.children[0]));
   QTX_ASSIGN_OR_RETURN(const long which, Integer(code.children[0], number));
-  if (which >= 0 && which + 1 < std::ssize(code.children)) return Eval(code.children[Slot(which + 1)]);
+  if (which >= 0 && which + 1 < std::ssize(code.children))
+    return Eval(code.children[Slot(which + 1)]);
   return Refuse(code, "found choice " + std::to_string(which) + " of " +
                           std::to_string(code.children.size() - 1));
 }

@@ -163,7 +163,8 @@ Result<bool> Evaluator::Truth(const Code& code) {
 
 // Less, equal or greater; nullopt beside a NaN.
 Result<std::optional<int>> Evaluator::Order(const Code& code, const Value& a, const Value& b) {
-  const auto *left = std::get_if<std::int64_t>(&a.data), *right = std::get_if<std::int64_t>(&b.data);
+  const auto *left = std::get_if<std::int64_t>(&a.data),
+             *right = std::get_if<std::int64_t>(&b.data);
   if (left != nullptr && right != nullptr) {
     return std::optional((*left > *right) - (*left < *right));
   }

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "qtx/formula/tree.h"
 #include "qtx/format/result.h"
+#include "qtx/formula/tree.h"
 
 namespace qtx::formula {
 

@@ -94,8 +94,8 @@ class Parser {
   Result<Statement> OneStatement() {
     Statement statement;
     statement.place = Peek().place;
-    const bool head = Peek().kind == Token::Kind::kName && !IsSign("=", 1) && !IsSign("(", 1) &&
-                      !IsSign("[", 1);
+    const bool head =
+        Peek().kind == Token::Kind::kName && !IsSign("=", 1) && !IsSign("(", 1) && !IsSign("[", 1);
     QTX_RETURN_IF_ERROR(head ? Head(statement) : Left(statement));
     if (HasBody(statement)) {
       QTX_ASSIGN_OR_RETURN(statement.body, Expression());
@@ -304,7 +304,8 @@ class Parser {
     if (token.kind != Token::Kind::kName) return Refuse("expected a value");
     ++at_;
     if (!IsSign("(")) return Make(Node::Kind::kName, token.text, token.place);
-    const bool range = Peek(1).kind == Token::Kind::kName && (IsSign("<", 2) || IsSign(kListMark, 2));
+    const bool range =
+        Peek(1).kind == Token::Kind::kName && (IsSign("<", 2) || IsSign(kListMark, 2));
     // Of size(p...) < 3 the argument is no range.
     const bool rest_of_call = IsSign(kListMark, 2) && !IsSign("<", 3);
     if (token.text == "fold" || (range && !rest_of_call && TakesRange(token.text))) {

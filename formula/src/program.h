@@ -73,8 +73,8 @@ struct Code {
   const std::string* where = nullptr;  // the file
   Place place;
 
-  bool rounds = false;  // `operation` is applied
-  bool varies = false;  // from element to element
+  bool rounds = false;         // `operation` is applied
+  bool varies = false;         // from element to element
   int lowest_local = INT_MAX;  // slot
   int depth = 1;
   int cache = -1;  // number of the cache of what is the same for all elements; -1: none

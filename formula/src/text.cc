@@ -77,8 +77,7 @@ std::string StatedIn(std::string_view line) {
 
 Result<void> ParseChapter(const Chapter& chapter, std::vector<Formula>& formulas) {
   const std::string title = TitleOf(chapter.markdown);
-  const std::string folder =
-      std::filesystem::path(chapter.path).parent_path().filename().string();
+  const std::string folder = std::filesystem::path(chapter.path).parent_path().filename().string();
   Lines lines(chapter.markdown);
   std::string_view line;
   std::string clause;

@@ -28,9 +28,10 @@ struct Value {
   bool of_element = false;  // it comes from an element of a real operand
 
   Value() = default;
-  Value(std::int64_t integer) : data(integer) {}  // NOLINT(google-explicit-constructor)
+  Value(std::int64_t integer) : data(integer) {}     // NOLINT(google-explicit-constructor)
   Value(Number number) : data(std::move(number)) {}  // NOLINT(google-explicit-constructor)
-  Value(mpq_class number) : data(Number(std::move(number))) {}  // NOLINT(google-explicit-constructor)
+  Value(mpq_class number)
+      : data(Number(std::move(number))) {}  // NOLINT(google-explicit-constructor)
   explicit Value(bool condition) : data(condition) {}
   explicit Value(std::string text) : data(std::move(text)) {}
   explicit Value(Tensors tensors) : data(tensors) {}

@@ -160,8 +160,7 @@ TEST(Compute, FoldsLists) {
 }
 
 TEST(Compute, FindsTheElementOfARowMajorNumber) {
-  Formulas formulas(
-      "shape(y) = sizes\ny[p...] = x[coordinates(row_major(p, sizes), shape(x))...]");
+  Formulas formulas("shape(y) = sizes\ny[p...] = x[coordinates(row_major(p, sizes), shape(x))...]");
   formulas.node().attributes = {format::Attribute::Ints("sizes", {3, 2})};
   const format::Tensor x = Ints({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_THAT(formulas.Run({&x}), ElementsAre(1, 2, 3, 4, 5, 6)) << formulas.error();
@@ -206,8 +205,9 @@ TEST(Compute, ReadsOtherFormulasAsTheArithmeticSays) {
   Formulas rounding(own, "otherwise exact\noperation(v) = floor(v)");
   EXPECT_THAT(rounding.Run({&x}, "a"), ElementsAre(1, 4)) << rounding.error();
   // Integers: 3 * 1 + 1, 3 * 3 + 1, and twice of that.
-  Formulas reading(own, "otherwise exact\noperand(stored, scale, offset) = stored - offset\n"
-                        "result(v) = 2 * v");
+  Formulas reading(own,
+                   "otherwise exact\noperand(stored, scale, offset) = stored - offset\n"
+                   "result(v) = 2 * v");
   EXPECT_THAT(reading.Run({&x}, "a"), ElementsAre(8, 20)) << reading.error();
 }
 
@@ -236,9 +236,10 @@ TEST(Compute, AddsTheBaseOfAnElement) {
 
 TEST(Compute, LetsAnArithmeticDefineTheOutputAnew) {
   const format::Tensor x = Quantized({2}, {5, 9}, 0.5F, 3);
-  Formulas formulas("twice = 2 * x[p...]\nshape(y) = shape(x)\ny[p...] = twice",
-                    "otherwise exact\nfor T(u)\nwhen is_quantized(u)\noperand(stored, scale, offset) = stored\n"
-                    "y_stored = 100 * twice + u_offset");
+  Formulas formulas(
+      "twice = 2 * x[p...]\nshape(y) = shape(x)\ny[p...] = twice",
+      "otherwise exact\nfor T(u)\nwhen is_quantized(u)\noperand(stored, scale, offset) = stored\n"
+      "y_stored = 100 * twice + u_offset");
   EXPECT_THAT(formulas.Run({&x}, "a"), ElementsAre(1003, 1803)) << formulas.error();
   const format::Tensor plain = Ints({2}, {5, 9});
   formulas.Run({&plain}, "a");

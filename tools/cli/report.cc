@@ -20,8 +20,7 @@ int ReportMerge(const MergeOptions& options) {
   // A merged report may take the place of one that it was made from; nothing else may.
   std::vector<OptionFile> reports;
   for (const std::string& path : options.reports) reports.push_back({"the report", path});
-  const auto kept =
-      CheckDistinct({{"--junit", options.junit}, {"--html", options.html}}, reports);
+  const auto kept = CheckDistinct({{"--junit", options.junit}, {"--html", options.html}}, reports);
   if (!kept.has_value()) return Fail(kept.error());
   auto parts = ReadReports(options.reports);
   if (!parts.has_value()) return Fail(parts.error());

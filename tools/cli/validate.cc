@@ -160,8 +160,8 @@ int Validate(const ValidateOptions& options) {
   if (!plan.has_value()) return Fail(plan.error());
   std::unique_ptr<conformance::Journal> journal;
   if (!options.resume.empty()) {
-    auto opened = conformance::Journal::Open(options.resume, ThisProvenance().commit,
-                                             &plan->text_answers);
+    auto opened =
+        conformance::Journal::Open(options.resume, ThisProvenance().commit, &plan->text_answers);
     if (!opened.has_value()) return Fail(opened.error());
     journal = *std::move(opened);
   }

@@ -16,16 +16,16 @@ namespace qtx::conformance {
 
 /// The file in a suite's folder.
 inline constexpr std::string_view kTextAnswersFile = "text_answers.txt";
-/// Beside it, written by hand: the cases on which the text and the expectation disagree and nobody has
-/// decided yet. A line: `ID @ARITHMETIC  # reason`; those that begin with # are comments.
+/// Beside it, written by hand: the cases on which the text and the expectation disagree and nobody
+/// has decided yet. A line: `ID @ARITHMETIC  # reason`; those that begin with # are comments.
 inline constexpr std::string_view kTextDisputesFile = "text_disputes.txt";
 inline constexpr std::int64_t kMaxTextAnswersBytes = std::int64_t{1} << 24;
 
 /// What the text's answer says of an expectation.
 enum class TextVerdict {
-  kAbsent,       // no answer: the text does not compute this case, or nobody has run it
-  kStale,        // an answer to another model or other inputs
-  kConfirmed,    // the same answer
+  kAbsent,        // no answer: the text does not compute this case, or nobody has run it
+  kStale,         // an answer to another model or other inputs
+  kConfirmed,     // the same answer
   kContradicted,  // another answer
   kDisputed       // another answer, and the list of open disagreements says why
 };

@@ -39,15 +39,14 @@ struct Call {
 /// The outputs of a node in an arithmetic, by the formulas of the text that hold for it; an empty
 /// tensor for one that is not given.
 /// Errors: kUnsupported where no formula says what it computes, and past kMaxNodeSteps; kInvalid,
-/// with the clause, where a `require` does not hold, and at "file:line:column" where a formula has no
-/// meaning for the node; kTooLarge past the other limits.
+/// with the clause, where a `require` does not hold, and at "file:line:column" where a formula has
+/// no meaning for the node; kTooLarge past the other limits.
 Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
                                             const std::string& arithmetic);
 
-/// The outputs by one formula, whatever it holds for; as Compute for one of functions alone. `inputs`
-/// and `outputs` are the names of the tensors in it; empty: those of the operator's section or of the
-/// formula's `for`.
-/// Errors: as Compute.
+/// The outputs by one formula, whatever it holds for; as Compute for one of functions alone.
+/// `inputs` and `outputs` are the names of the tensors in it; empty: those of the operator's
+/// section or of the formula's `for`. Errors: as Compute.
 Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& formula,
                                               const Call& call, const std::string& arithmetic,
                                               std::span<const std::string> inputs = {},

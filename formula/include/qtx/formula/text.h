@@ -14,10 +14,10 @@ namespace qtx::formula {
 
 /// A block marked `formula`, above its line of dashes.
 struct Formula {
-  std::string clause;   // "conv.S1"
-  std::string where;    // the file
-  int line = 0;         // of the opening fence
-  std::string of;       // the operator or arithmetic of its chapter; "" for another chapter
+  std::string clause;  // "conv.S1"
+  std::string where;   // the file
+  int line = 0;        // of the opening fence
+  std::string of;      // the operator or arithmetic of its chapter; "" for another chapter
   bool of_arithmetic = false;
   std::vector<Statement> statements;
 };

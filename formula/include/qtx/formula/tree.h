@@ -71,8 +71,6 @@ struct Statement {
 };
 
 /// Whether the statement has an expression.
-inline bool HasBody(const Statement& statement) {
-  return statement.kind >= Statement::Kind::kWhen;
-}
+inline bool HasBody(const Statement& statement) { return statement.kind >= Statement::Kind::kWhen; }
 
 }  // namespace qtx::formula

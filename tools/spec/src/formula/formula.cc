@@ -51,9 +51,8 @@ Result<Formula> ReadFormula(const Document& document, const Fence& fence) {
   formula.line = fence.line;
   formula.text = formula::ExpressionsOf(fence.text);
   const std::string place = document.where + ":" + std::to_string(fence.line);
-  QTX_ASSIGN_OR_RETURN(
-      const std::vector<formula::Statement> statements,
-      formula::ParseFormula(formula.text, document.where, fence.line + 1));
+  QTX_ASSIGN_OR_RETURN(const std::vector<formula::Statement> statements,
+                       formula::ParseFormula(formula.text, document.where, fence.line + 1));
   if (formula.text.size() == fence.text.size()) {
     if (HoldsWithoutCase(statements)) {
       formula.spec = ClauseAbove(document, fence.line);
@@ -135,8 +134,8 @@ formula::Call CallOf(const Bound& bound) {
   call.opset = format::OnnxOpset(bound.model);
   std::size_t next = 0;
   for (const conformance::CaseValue& value : bound.c.inputs) {
-    const bool given = !value.absent && next < bound.names.size() &&
-                       bound.names[next] == value.name;
+    const bool given =
+        !value.absent && next < bound.names.size() && bound.names[next] == value.name;
     call.inputs.push_back(given ? &bound.inputs[next++] : nullptr);
     call.initializers.push_back(given && value.initializer);
   }

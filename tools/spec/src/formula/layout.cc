@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "formula/math_ml.h"
-#include "qtx/formula/parser.h"
 #include "qtx/format/text.h"
+#include "qtx/formula/parser.h"
 #include "qtx/spec/formula.h"
 
 namespace qtx::spec {
@@ -144,7 +144,8 @@ std::string WordsOf(const Statement& statement) {
   for (const std::string& clause : statement.parameters) add(clause);
   for (const formula::Signature& signature : statement.signatures) {
     std::string inputs;
-    for (const std::string& input : signature.inputs) inputs += (inputs.empty() ? "" : ", ") + input;
+    for (const std::string& input : signature.inputs)
+      inputs += (inputs.empty() ? "" : ", ") + input;
     add(signature.op_type + (inputs.empty() ? "" : "(" + inputs + ")"));
   }
   if (!statement.name.empty()) add(statement.name);
@@ -163,7 +164,9 @@ std::string LineHtml(const Statement& statement) {
     Line line;
     if (statement.kind == Kind::kWhen || statement.kind == Kind::kRequire) {
       const bool when = statement.kind == Kind::kWhen;
-      html += words(when ? "when" : "requires" + (statement.name.empty() ? "" : " " + statement.name)) + " ";
+      html +=
+          words(when ? "when" : "requires" + (statement.name.empty() ? "" : " " + statement.name)) +
+          " ";
     } else {
       line.Piece(MathMlOfLeft(statement) + Element("mo", "="));
     }

@@ -164,8 +164,7 @@ TEST_F(UsedFormulas, ComeFromTheChaptersOfTheText) {
         "**two.S1** Twice.\n\n```formula\ntwice(a) = a + a\nstored = 1\n---\nspec: two.S1\n"
         "op: {type: Cast}\n```\n");
   Write("format/none.md", "Nothing.\n");
-  Write("arithmetic/exact.md",
-        ReadDocument(QTX_SOURCE_DIR "/spec/arithmetic/exact.md")->markdown);
+  Write("arithmetic/exact.md", ReadDocument(QTX_SOURCE_DIR "/spec/arithmetic/exact.md")->markdown);
   std::string cast = kCast;
   cast.replace(cast.find("exact.S1"), 8, "one.S1");
   Write("ops/one.md", "```formula\nuse two.S1\ny = twice(x) / 2\n" + cast + "```\n");

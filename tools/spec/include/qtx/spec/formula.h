@@ -27,10 +27,10 @@
 namespace qtx::spec {
 
 struct Formula {
-  std::string spec;               // the clause, "exact.S1"
-  std::string where;              // the file
-  int line = 0;                   // of the opening fence
-  std::string text;               // the expressions
+  std::string spec;   // the clause, "exact.S1"
+  std::string where;  // the file
+  int line = 0;       // of the opening fence
+  std::string text;   // the expressions
   std::vector<conformance::Case> cases;
 };
 
