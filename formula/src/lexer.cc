@@ -5,6 +5,8 @@
 #include <cctype>
 #include <utility>
 
+#include "qtx/formula/parser.h"
+
 namespace qtx::formula {
 namespace {
 
