@@ -68,14 +68,16 @@ Kernel KernelOf(const NodePlan& node, const Tensor& x, const Tensor& w) {
 }
 
 // tflite.S12: int16 by int8, in BATCH_MATMUL by int16 too, without offsets.
-Epilogue WideEpilogue(const Tensor& x, const Tensor& w, const Tensor& y, Kernel kernel,
-                      bool has_bias) {
+Epilogue WideEpilogue(Arithmetic arithmetic, const Tensor& x, const Tensor& w, const Tensor& y,
+                      Kernel kernel, bool has_bias) {
   const bool batched = kernel == Kernel::kBatchMatMul;
   const bool weights =
       w.elem_type == ElementType::kInt8Q || (batched && w.elem_type == x.elem_type);
   if (!weights || HasOffset(x) || HasOffset(w) || HasOffset(y)) return {};
   if (kernel != Kernel::kFullyConnected) return {Kind::kWide, batched};
-  return has_bias ? Epilogue{Kind::kBinary64} : Epilogue{Kind::kOnce, OneScale(w)};
+  if (has_bias) return {Kind::kBinary64};
+  const bool twice = arithmetic == Arithmetic::kTfliteDouble;  // tflite_double.S1
+  return {twice ? Kind::kTwice : Kind::kOnce, OneScale(w)};
 }
 
 // tflite.S2 to S4 have the types of 8 bits.
@@ -87,7 +89,7 @@ Epilogue TfliteEpilogue(const NodePlan& node, const Tensor& x, const Tensor& w, 
   const bool batched = kernel == Kernel::kBatchMatMul;
   if (batched && !OneScale(w)) return {};
   if (x.elem_type == ElementType::kInt16Q) {
-    return arithmetic == Arithmetic::kTflite ? WideEpilogue(x, w, y, kernel, has_bias) : Epilogue{};
+    return WideEpilogue(arithmetic, x, w, y, kernel, has_bias);
   }
   const bool is_unsigned = x.elem_type == ElementType::kUint8Q;
   const bool four_bits = w.elem_type == ElementType::kInt4Q && !batched;

@@ -59,6 +59,9 @@ class Multiplier {
       }
       return multiplier;
     }
+    if (!call.exact && call.outputs[0].elem_type == format::ElementType::kBipolar1Q) {
+      return Declined(call, "a BIPOLAR1Q result");
+    }
     if (!call.exact && AddsIntegers(factors) && !multiplier.integer_) {
       return Declined(call, "products of 32-bit integers");
     }

@@ -222,14 +222,14 @@ class StoredMeanStep : public Step {
 bool AveragesStored(Arithmetic arithmetic, const format::Tensor& x, const format::Tensor& y) {
   if (!IsTflite(arithmetic) || x.elem_type != y.elem_type) return false;
   using format::ElementType;
-  const bool wide = x.elem_type == ElementType::kInt16Q && arithmetic == Arithmetic::kTflite;
+  const bool wide = x.elem_type == ElementType::kInt16Q;
   if (!wide && x.elem_type != ElementType::kInt8Q && x.elem_type != ElementType::kUint8Q) {
     return false;
   }
   const auto from = PerTensorOf(x);
   const auto to = PerTensorOf(y);
   return from.has_value() && to.has_value() && from->scale == to->scale &&
-         from->offset == to->offset;
+         from->offset == to->offset && (!wide || from->offset == 0);
 }
 
 std::unique_ptr<Step> MakeStoredMean(const Value* x, Walk walk, Value* y) {

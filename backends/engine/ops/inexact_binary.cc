@@ -270,7 +270,7 @@ bool HasKernel(const Types& types, Arithmetic arithmetic, BinaryOperation operat
     each[i] = *type;
   }
   if (types.All(ElementType::kInt8Q, ElementType::kUint8Q)) return true;
-  if (arithmetic != Arithmetic::kTflite || !types.All(ElementType::kInt16Q, ElementType::kInt16Q)) {
+  if (!types.All(ElementType::kInt16Q, ElementType::kInt16Q)) {
     return false;
   }
   const bool offsets = std::ranges::any_of(each, [](const PerTensor& t) { return t.offset != 0; });

@@ -48,6 +48,7 @@ OPTIONAL = {f"{place}.{key}" for place, keys in OPTIONAL.items() for key in keys
 # Properties that no command here writes: what a backend does at random or only reversed, and what only a proposal, a peer
 # or an arithmetic without clauses for an operator has.
 UNSEEN = {f"validate.backends.cases.{key}" for key in ("within_bound", "unstable", "unmodelled", "reversed")}
+UNSEEN |= {"run.unmodelled.where", "run.unmodelled.says"}
 
 # An answer of the text to another model than that of the case.
 TEXT_ANSWERS = "0000000000000000 mine/right\n  0000000000000000 exact\n"
