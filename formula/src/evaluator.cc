@@ -77,7 +77,7 @@ auto Evaluator::Decided(const std::string& where, const Evaluate& evaluate)
 
 Result<Value> Evaluator::Element(std::size_t output, int k, std::int64_t element) {
   const Program::Result& result = *program_.results[output];
-  constexpr std::int64_t kFree = 1 << 10;
+  constexpr std::int64_t kFree = 1 << 12;
   all_steps_ = std::max<std::int64_t>(all_steps_ - kFree, 0);
   output_ = scope_.outputs()[output].first + k;
   at_ = CoordinatesOf(element, OperandAt(output_).dims());

@@ -16,7 +16,7 @@
 namespace qtx::formula {
 
 inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;      // of one element
-inline constexpr std::int64_t kMaxNodeSteps = std::int64_t{1} << 24;  // of all elements, beside 2^10 for each
+inline constexpr std::int64_t kMaxNodeSteps = std::int64_t{1} << 24;  // of all elements, beside 2^12 for each
 
 /// The type of an output, and its sizes where the model declares them.
 struct OutputType {

@@ -183,7 +183,7 @@ class Clauses(Browser):
             if formulas == 0 or below.startswith("templates/"):
                 continue
             self.open(below.removesuffix(".md").replace("README", "index") + ".html")
-            sizes = self.all(".formula .lines", "e.querySelector('math') !== null && e.getBoundingClientRect().width * e.getBoundingClientRect().height > 200")
+            sizes = self.all(".formula .lines", "e.querySelector('math, .use') !== null && e.getBoundingClientRect().width * e.getBoundingClientRect().height > 200")
             self.assertEqual(sizes, [True] * formulas, below)
             self.check_quiet()
             seen += formulas
