@@ -30,6 +30,22 @@ bool IsExact(const Value& value, int& budget) {
   return number == nullptr || !std::holds_alternative<Interval>(*number);
 }
 
+// Adds the limbs of a rational number that comes from no element.
+bool AddRational(const Value& argument, std::vector<std::int64_t>& key) {
+  constexpr std::int64_t kRational = INT64_MIN + 2;
+  const auto* number = std::get_if<Number>(&argument.data);
+  const auto* rational = number == nullptr ? nullptr : AsRational(*number);
+  if (rational == nullptr || argument.of_element) return false;
+  key.insert(key.end(), {kRational, sgn(*rational)});
+  for (const mpz_srcptr part : {rational->get_num_mpz_t(), rational->get_den_mpz_t()}) {
+    key.push_back(static_cast<std::int64_t>(mpz_size(part)));
+    for (std::size_t i = 0; i < mpz_size(part); ++i) {
+      key.push_back(static_cast<std::int64_t>(mpz_getlimbn(part, static_cast<mp_size_t>(i))));
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::size_t Evaluator::KeyHash::operator()(const std::vector<std::int64_t>& key) const {
@@ -272,9 +288,10 @@ Result<std::vector<Value>> Evaluator::Items(const Code& code, std::size_t from) 
   return items;
 }
 
-// Integers, lists of them and tensors; false for what is not remembered.
+// Numbers, lists of them and tensors; false for what is not remembered.
 bool Evaluator::MakeKey(std::span<const Value> arguments, std::vector<std::int64_t>& key) {
   constexpr std::int64_t kList = INT64_MIN, kTensors = INT64_MIN + 1;
+  constexpr std::int64_t kMarkers = INT64_MIN + 8;  // no integer below stands for itself
   constexpr std::size_t kMostOfKey = 1 << 12;
   for (const Value& argument : arguments) {
     if (key.size() > kMostOfKey) return false;
@@ -284,9 +301,9 @@ bool Evaluator::MakeKey(std::span<const Value> arguments, std::vector<std::int64
     } else if (const auto* tensors = std::get_if<Tensors>(&argument.data)) {
       key.insert(key.end(), {kTensors, tensors->first, tensors->count});
     } else if (const auto* integer = std::get_if<std::int64_t>(&argument.data);
-               integer != nullptr && !argument.of_element) {
+               integer != nullptr && !argument.of_element && *integer > kMarkers) {
       key.push_back(*integer);
-    } else {
+    } else if (!AddRational(argument, key)) {
       return false;
     }
   }

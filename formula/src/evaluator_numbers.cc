@@ -1,6 +1,8 @@
 // Operators and functions of numbers, and of lists element by element.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <span>
 #include <utility>
 
 #include "evaluator.h"
@@ -19,6 +21,16 @@ std::optional<Number> Modulo(const Number& a, const Number& b, Precision& precis
   return Add(a, Negate(Multiply(whole, b, precision)), precision);
 }
 
+// a times 2^bits, rounded down.
+std::optional<std::int64_t> Shifted(std::int64_t a, std::int64_t bits) {
+  constexpr std::int64_t kMostBits = 62;
+  if (bits < -kMostBits || bits > kMostBits) return std::nullopt;
+  if (bits <= 0) return a >> -bits;
+  std::int64_t result = 0;
+  const bool overflows = __builtin_mul_overflow(a, std::int64_t{1} << bits, &result);
+  return overflows ? std::nullopt : std::optional(result);
+}
+
 // Of small integers, where the result is one.
 std::optional<std::int64_t> OfIntegers(Op op, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
@@ -35,6 +47,50 @@ std::optional<std::int64_t> OfIntegers(Op op, std::int64_t a, std::int64_t b) {
     case Op::kModulo:
       if (b == 0 || b == -1) return std::nullopt;
       return a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
+    case Op::kShiftLeft:
+      return b == INT64_MIN ? std::nullopt : Shifted(a, b);
+    case Op::kShiftRight:
+      return b == INT64_MIN ? std::nullopt : Shifted(a, -b);
+    default:
+      return std::nullopt;
+  }
+}
+
+// Likewise; of functions that give an integer for integers.
+std::optional<std::int64_t> OfIntegers(Function function, std::span<const std::int64_t> x) {
+  constexpr std::int64_t kMostBits = 62;
+  const auto has_width = [&] { return x[1] >= 1 && x[1] <= kMostBits; };
+  switch (function) {
+    case Function::kFloor:
+    case Function::kCeiling:
+    case Function::kTowardZero:
+    case Function::kHalfEven:
+    case Function::kHalfAway:
+    case Function::kHalfUp:
+    case Function::kHalfDown:
+      return x[0];
+    case Function::kAbs:
+      return x[0] == INT64_MIN ? std::nullopt : std::optional(std::abs(x[0]));
+    case Function::kMin:
+      return std::ranges::min(x);
+    case Function::kMax:
+      return std::ranges::max(x);
+    case Function::kClamp:
+      return std::min(std::max(x[0], x[1]), x[2]);
+    case Function::kWrap: {
+      if (!has_width()) return std::nullopt;
+      const auto width = static_cast<unsigned>(64 - x[1]);
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(x[0]) << width) >> width;
+    }
+    case Function::kSaturate: {
+      if (!has_width()) return std::nullopt;
+      const std::int64_t limit = std::int64_t{1} << (x[1] - 1);
+      return std::clamp(x[0], -limit, limit - 1);
+    }
+    case Function::kFloat32: {
+      constexpr std::int64_t kExact = 1 << 24;
+      return x[0] >= -kExact && x[0] <= kExact ? std::optional(x[0]) : std::nullopt;
+    }
     default:
       return std::nullopt;
   }
@@ -203,12 +259,25 @@ Result<Value> Evaluator::ApplyToNumbers(const Code& code, std::vector<Value> arg
     }
     return Value(std::move(list));
   }
-  std::vector<Number> numbers;
   bool of_element = false;
+  std::vector<std::int64_t> integers;
+  for (const Value& argument : arguments) {
+    of_element |= argument.of_element;
+    if (const auto* integer = std::get_if<std::int64_t>(&argument.data)) {
+      integers.push_back(*integer);
+    }
+  }
+  if (integers.size() == arguments.size()) {
+    if (const auto integer = OfIntegers(code.function, integers)) {
+      Value value(*integer);
+      value.of_element = of_element;
+      return value;
+    }
+  }
+  std::vector<Number> numbers;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Code& child = code.children[std::min(i, code.children.size() - 1)];
     QTX_ASSIGN_OR_RETURN(numbers.emplace_back(), NumberIn(child, arguments[i]));
-    of_element |= arguments[i].of_element;
   }
   auto number = formula::Apply(code.function, numbers, precision_);
   if (!number) return Refuse(code, number.error().message);
