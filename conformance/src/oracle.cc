@@ -140,6 +140,12 @@ bool Oracle::AgreesWithText(const Case& c, const format::Model& model, const Ans
       result.expectation == ExpectationSource::kReference) {
     result.expectation = ExpectationSource::kText;
   }
+  if (result.text == TextVerdict::kSettled) {
+    result.outcome = Outcome::kBadExpectation;
+    result.diagnosis =
+        "the text agrees: " + std::string(kTextDisputesFile) + " has a line for it that is to go";
+    return false;
+  }
   if (result.text != TextVerdict::kContradicted) return true;
   result.outcome = Outcome::kBadExpectation;
   result.diagnosis =

@@ -17,9 +17,8 @@ namespace {
 constexpr std::string_view kHead =
     "# What the text's own computation gives for each case; written by qtx spec run --all "
     "--write.\n"
-    "# A case: digest of its model and inputs, id. Below: digest of its outputs or the clause of "
-    "its "
-    "refusal, arithmetics.\n";
+    "# A case: digest of its model and inputs, id. Below: digest of its outputs, the clause of its "
+    "refusal or `declined`; arithmetics.\n";
 constexpr std::string_view kIndent = "  ";
 
 // The text up to the next blank, which is removed with it.
@@ -37,8 +36,8 @@ bool IsDigest(std::string_view text) {
 }  // namespace
 
 std::string_view Name(TextVerdict verdict) {
-  constexpr std::array<std::string_view, kTextVerdicts> kNames = {"absent", "stale", "confirmed",
-                                                                  "contradicted", "disputed"};
+  constexpr std::array<std::string_view, kTextVerdicts> kNames = {
+      "absent", "stale", "confirmed", "contradicted", "disputed", "settled"};
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
@@ -138,8 +137,10 @@ TextVerdict TextAnswers::Compare(const std::string& id, const std::string& arith
   if (found.empty()) return TextVerdict::kAbsent;
   std::string_view answer = found;
   if (TakeWord(answer) != question) return TextVerdict::kStale;
-  if (std::ranges::find(answers, answer) != answers.end()) return TextVerdict::kConfirmed;
+  if (answer == kDeclined) return TextVerdict::kAbsent;
+  const bool same = std::ranges::find(answers, answer) != answers.end();
   const bool disputed = disputes_.contains(id + " @" + arithmetic);
+  if (same) return disputed ? TextVerdict::kSettled : TextVerdict::kConfirmed;
   return disputed ? TextVerdict::kDisputed : TextVerdict::kContradicted;
 }
 

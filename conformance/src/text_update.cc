@@ -5,7 +5,6 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "case_digest.h"
@@ -20,26 +19,25 @@ struct Item {
   const Case* c;
   std::string arithmetic;
   std::string question;
-  std::optional<std::string> answer;  // nullopt: declined
+  std::string answer;
   std::string fault;
 };
 
 std::string Label(const Item& item) { return item.c->id + " @" + item.arithmetic + ": "; }
 
-// The digest of the outputs, or the clause of a refusal; nullopt where the backend declines. A
-// refusal without clause is no answer to a case that must be refused.
-Result<std::optional<std::string>> Ask(backend::Backend& backend, const Item& item,
-                                       const format::Model& model) {
+// The digest of the outputs, the clause of a refusal, or kDeclined. A refusal without clause is no
+// answer to a case that must be refused.
+Result<std::string> Ask(backend::Backend& backend, const Item& item, const format::Model& model) {
   const auto run = [&]() -> Result<std::vector<format::Tensor>> {
     QTX_ASSIGN_OR_RETURN(const auto prepared, backend.Prepare(model, item.arithmetic));
     QTX_ASSIGN_OR_RETURN(const auto inputs, BuildInputs(*item.c, model));
     return prepared->Run(inputs);
   };
   const auto outputs = Guarded(run);
-  if (outputs) return std::optional(AnswerOf(*outputs));
+  if (outputs) return AnswerOf(*outputs);
   const Error& error = outputs.error();
-  if (error.code == ErrorCode::kUnsupported) return std::optional<std::string>();
-  if (!error.clause.empty()) return std::optional(error.clause);
+  if (error.code == ErrorCode::kUnsupported) return std::string(kDeclined);
+  if (!error.clause.empty()) return error.clause;
   return error;
 }
 
@@ -65,7 +63,7 @@ class Updater {
     const bool chosen = c.position % options_.part.count == options_.part.index - 1;
     for (const std::string& arithmetic : c.arithmetics) {
       if (std::ranges::find(arithmetics, arithmetic) == arithmetics.end()) continue;
-      Item item{&c, arithmetic, question ? *question : "", {}, ""};
+      Item item{&c, arithmetic, question ? *question : "", "", ""};
       if (!question) item.fault = question.error().Text();
       const bool is_known = known_.Find(c.id, arithmetic).starts_with(item.question + " ");
       (is_known && !chosen ? kept_ : items_).push_back(std::move(item));
@@ -113,16 +111,12 @@ class Updater {
       update.faults.push_back(Label(item) + item.fault);
       return;
     }
-    const std::string now = item.answer ? item.question + " " + *item.answer : "";
-    if (item.answer) {
-      ++update.computed;
-      update.answers.Put(item.c->id, item.arithmetic, item.question, *item.answer);
-    } else {
-      ++update.declined;
-    }
+    const std::string now = item.question + " " + item.answer;
+    ++(item.answer == kDeclined ? update.declined : update.computed);
+    update.answers.Put(item.c->id, item.arithmetic, item.question, item.answer);
     if (now == before) return;
-    update.news.push_back(Label(item) + "found " + (now.empty() ? "no answer" : now) +
-                          ", expected " + (before.empty() ? "no answer" : before));
+    update.news.push_back(Label(item) + "found " + now + ", expected " +
+                          (before.empty() ? "no answer" : before));
   }
 
   const TextAnswers& known_;

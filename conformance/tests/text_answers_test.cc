@@ -148,6 +148,25 @@ TEST(UpdateTextAnswers, SaysWhatDiffers) {
   EXPECT_EQ(update.answers.size(), 2);
 }
 
+class Disputes : public TemporaryFolder {};
+
+// A dispute holds for one case in one arithmetic, and says why.
+TEST_F(Disputes, ExcuseOneAnswerOfAnother) {
+  Write("text_answers.txt", "0123456789abcdef a/b\n  1111111111111111 exact float32\n");
+  Write("text_disputes.txt", "# open\na/b @exact  # the text is to change\n");
+  const auto answers = TextAnswers::Load(folder());
+  ASSERT_TRUE(answers.has_value()) << answers.error().Text();
+  const std::vector<std::string> other = {"2222222222222222"}, same = {"1111111111111111"};
+  const auto compare = [&](const char* arithmetic, const std::vector<std::string>& outputs) {
+    return answers->Compare("a/b", arithmetic, "0123456789abcdef", outputs);
+  };
+  EXPECT_EQ(compare("exact", other), TextVerdict::kDisputed);
+  EXPECT_EQ(compare("float32", other), TextVerdict::kContradicted);
+  EXPECT_EQ(compare("exact", same), TextVerdict::kSettled);
+  Write("text_disputes.txt", "a/b @exact\n");
+  EXPECT_FALSE(TextAnswers::Load(folder()).has_value());
+}
+
 TEST(UpdateTextAnswers, KeepsWhatIsKnownOfOtherParts) {
   std::vector<Case> cases = Cases();
   const TextAnswers known = UpdateTextAnswers({}, cases, ReferenceSource(), {})->answers;
@@ -162,14 +181,20 @@ TEST(UpdateTextAnswers, KeepsWhatIsKnownOfOtherParts) {
   EXPECT_EQ(second().news.size(), 2U);
 }
 
-TEST(UpdateTextAnswers, LeavesOutWhatIsDeclinedAndNamesFaults) {
+// What is declined is kept as such, so that it is asked again in its part alone.
+TEST(UpdateTextAnswers, KeepsWhatIsDeclinedAndNamesFaults) {
   const auto answering = [](ErrorCode code) {
     return WrongBackend("Identity", [code](WrongRun& run) { run.error = Error{code, "n", "m"}; });
   };
   const TextUpdate declined =
       *UpdateTextAnswers({}, Cases(), answering(ErrorCode::kUnsupported), {});
   EXPECT_EQ(declined.declined, 1);
-  EXPECT_EQ(declined.answers.size(), 1);
+  EXPECT_EQ(declined.answers.size(), 2);
+  const std::string answer = declined.answers.Find("id/a", "exact");
+  ASSERT_THAT(answer, testing::EndsWith(" declined"));
+  const std::vector<std::string> outputs = {"0123456789abcdef"};
+  EXPECT_EQ(declined.answers.Compare("id/a", "exact", answer.substr(0, 16), outputs),
+            TextVerdict::kAbsent);
   const TextUpdate faulty = *UpdateTextAnswers({}, Cases(), answering(ErrorCode::kInternal), {});
   EXPECT_THAT(faulty.faults, ElementsAre("id/a @exact: n: m"));
 }

@@ -21,21 +21,25 @@ inline constexpr std::string_view kTextAnswersFile = "text_answers.txt";
 inline constexpr std::string_view kTextDisputesFile = "text_disputes.txt";
 inline constexpr std::int64_t kMaxTextAnswersBytes = std::int64_t{1} << 24;
 
+/// The answer to a case that the text declines.
+inline constexpr std::string_view kDeclined = "declined";
+
 /// What the text's answer says of an expectation.
 enum class TextVerdict {
   kAbsent,        // no answer: the text does not compute this case, or nobody has run it
   kStale,         // an answer to another model or other inputs
   kConfirmed,     // the same answer
   kContradicted,  // another answer
-  kDisputed       // another answer, and the list of open disagreements says why
+  kDisputed,      // another answer, and the list of open disagreements says why
+  kSettled        // the same answer, but that list still has it
 };
-inline constexpr std::size_t kTextVerdicts = 5;
+inline constexpr std::size_t kTextVerdicts = 6;
 std::string_view Name(TextVerdict verdict);  // "confirmed", the value in the JSON report
 
 /// Answers by case and arithmetic. The file has for each case a line `QUESTION ID`, QUESTION being
 /// the digest of model and inputs, and below it indented lines `ANSWER ARITHMETIC...`, ANSWER being
-/// the digest of the outputs, or the clause by which the text refuses the case. Lines are sorted;
-/// those that begin with # are comments.
+/// the digest of the outputs, the clause by which the text refuses the case, or kDeclined. Lines
+/// are sorted; those that begin with # are comments.
 class TextAnswers {
  public:
   /// Errors: kInvalid at "where:line" for a line of another form, and for a repeated id.
