@@ -10,7 +10,7 @@
 namespace qtx::formula {
 namespace {
 
-using Line = Statement::Kind;
+using Kinds = Statement::Kind;
 
 // "p" of "p...".
 std::string BareName(const std::string& name) {
@@ -32,7 +32,7 @@ Result<std::optional<int>> Compiler::When(const Formula& formula, const Names& n
   std::vector<std::string> used;
   QTX_RETURN_IF_ERROR(Use(formula, used));
   for (const Statement& statement : formula.statements) {
-    if (statement.kind != Line::kWhen) continue;
+    if (statement.kind != Kinds::kWhen) continue;
     if (routine) return Refuse(statement.place, "expected one line with 'when'");
     QTX_ASSIGN_OR_RETURN(routine, Define(statement, ""));
   }
@@ -40,11 +40,8 @@ Result<std::optional<int>> Compiler::When(const Formula& formula, const Names& n
 }
 
 Result<void> Compiler::AddBase(const Formula& formula, const Names& names) {
-  base_ = Unit{&formula, names, true, true};
+  base_ = Unit{&formula, names, true};
   unit_ = &base_;
-  has_base_ = true;
-  program_.results.resize(scope_.outputs().size());
-  program_.shapes.resize(scope_.outputs().size());
   return Lines(formula, true);
 }
 
@@ -70,7 +67,7 @@ Error Compiler::Refuse(Place place, std::string message) const {
 // y[i, j] = ... defines i and j for all lines of the formula.
 Result<void> Compiler::Coordinates(const Formula& formula) {
   for (const Statement& statement : formula.statements) {
-    if (statement.kind != Line::kElement) continue;
+    if (statement.kind != Kinds::kElement) continue;
     for (std::size_t i = 0; i < statement.parameters.size(); ++i) {
       const std::string name = BareName(statement.parameters[i]);
       const bool list = name != statement.parameters[i];
@@ -92,7 +89,7 @@ Result<void> Compiler::Coordinates(const Formula& formula) {
 // The functions of the clauses that a formula names, and of those that these name.
 Result<void> Compiler::Use(const Formula& formula, std::vector<std::string>& used) {
   for (const Statement& statement : formula.statements) {
-    if (statement.kind != Line::kUse) continue;
+    if (statement.kind != Kinds::kUse) continue;
     for (const std::string& clause : statement.parameters) {
       if (std::ranges::find(used, clause) != used.end()) continue;
       used.push_back(clause);
@@ -104,7 +101,7 @@ Result<void> Compiler::Use(const Formula& formula, std::vector<std::string>& use
         if (other == &formula) continue;
         QTX_RETURN_IF_ERROR(Use(*other, used));
         for (const Statement& line : other->statements) {
-          if (line.kind != Line::kFunction || DefinesReading(line)) continue;
+          if (line.kind != Kinds::kFunction || DefinesReading(line)) continue;
           if (unit_->routines.contains(line.name)) continue;
           const Formula* own = std::exchange(unit_->formula, other);
           in_used_function_ = true;
@@ -120,8 +117,8 @@ Result<void> Compiler::Use(const Formula& formula, std::vector<std::string>& use
   return {};
 }
 
-bool Compiler::DefinesReading(const Statement& statement) const {
-  return statement.kind == Line::kFunction &&
+bool Compiler::DefinesReading(const Statement& statement) {
+  return statement.kind == Kinds::kFunction &&
          std::ranges::find(kReadings, statement.name) != kReadings.end();
 }
 
@@ -141,7 +138,7 @@ std::optional<std::size_t> Compiler::OutputOf(std::string_view name, bool& store
 
 bool Compiler::IsOutputLine(const Statement& statement) const {
   bool stored = false;
-  const bool value = statement.kind == Line::kValue || statement.kind == Line::kElement;
+  const bool value = statement.kind == Kinds::kValue || statement.kind == Kinds::kElement;
   return value && OutputOf(statement.name, stored).has_value();
 }
 
@@ -152,52 +149,57 @@ Result<void> Compiler::Lines(const Formula& formula, bool outputs) {
   std::vector<std::string> used;
   QTX_RETURN_IF_ERROR(Use(formula, used));
   for (const Statement& statement : formula.statements) {
-    if (statement.kind < Line::kRequire) continue;
-    const bool own = unit_->formula == &formula && unit_->routines.contains(statement.name);
-    if (own && statement.kind >= Line::kValue) {
-      return Refuse(statement.place, "'" + statement.name + "' is defined already");
-    }
-    const bool reading = DefinesReading(statement);
-    if (!outputs && !reading && statement.kind != Line::kFunction &&
-        statement.kind != Line::kRequire) {
-      continue;
-    }
-    if (statement.kind == Line::kRequire || statement.kind == Line::kShape) {
-      QTX_ASSIGN_OR_RETURN(const int routine, Define(statement, ""));
-      if (statement.kind == Line::kRequire) {
-        const std::string stem = formula.clause.substr(0, formula.clause.find('.') + 1);
-        program_.requirements.push_back(
-            {routine, statement.name.empty() ? formula.clause : stem + statement.name});
-        continue;
-      }
-      bool stored = false;
-      const auto output = OutputOf(statement.name, stored);
-      if (!output || stored) return Refuse(statement.place, "expected the name of an output");
-      program_.shapes[*output] = routine;
-      continue;
-    }
-    if (statement.kind == Line::kFunction && FindFunction(statement.name) != nullptr) {
-      return Refuse(statement.place, "'" + statement.name + "' is defined already");
-    }
-    QTX_ASSIGN_OR_RETURN(const int routine, Define(statement, statement.name));
-    if (reading) {
-      auto& slot = statement.name == "operand"     ? program_.operand
-                   : statement.name == "operation" ? program_.operation
-                                                   : program_.result;
-      if (!slot) slot = routine;
-    }
-    if (outputs && IsOutputLine(statement)) {
-      QTX_RETURN_IF_ERROR(DefineOutput(statement, routine));
-    }
+    if (statement.kind < Kinds::kRequire) continue;
+    QTX_RETURN_IF_ERROR(Line(formula, statement, outputs));
   }
   return {};
+}
+
+// `outputs`: the formula defines them; else only what it says of other formulas counts.
+Result<void> Compiler::Line(const Formula& formula, const Statement& statement, bool outputs) {
+  if (statement.kind == Kinds::kRequire) return Require(formula, statement);
+  const bool function = statement.kind == Kinds::kFunction;
+  if (!outputs && !function) return {};
+  if (statement.kind == Kinds::kShape) return DefineShape(statement);
+  if (unit_->routines.contains(statement.name) ||
+      (function && FindFunction(statement.name) != nullptr)) {
+    return Refuse(statement.place, "'" + statement.name + "' is defined already");
+  }
+  QTX_ASSIGN_OR_RETURN(const int routine, Define(statement, statement.name));
+  if (DefinesReading(statement)) DefineReading(statement.name, routine);
+  if (outputs && IsOutputLine(statement)) return DefineOutput(statement, routine);
+  return {};
+}
+
+Result<void> Compiler::Require(const Formula& formula, const Statement& statement) {
+  QTX_ASSIGN_OR_RETURN(const int routine, Define(statement, ""));
+  const std::string stem = formula.clause.substr(0, formula.clause.find('.') + 1);
+  program_.requirements.push_back(
+      {routine, statement.name.empty() ? formula.clause : stem + statement.name});
+  return {};
+}
+
+Result<void> Compiler::DefineShape(const Statement& statement) {
+  bool stored = false;
+  const auto output = OutputOf(statement.name, stored);
+  if (!output || stored) return Refuse(statement.place, "expected the name of an output");
+  QTX_ASSIGN_OR_RETURN(program_.shapes[*output], Define(statement, ""));
+  return {};
+}
+
+// The first of the formulas that define it counts.
+void Compiler::DefineReading(const std::string& name, int routine) {
+  auto& slot = name == "operand"     ? program_.operand
+               : name == "operation" ? program_.operation
+                                     : program_.result;
+  if (!slot) slot = routine;
 }
 
 Result<int> Compiler::Define(const Statement& statement, const std::string& name) {
   Routine routine;
   routine.name = name;
   locals_.clear();
-  if (statement.kind == Line::kFunction) {
+  if (statement.kind == Kinds::kFunction) {
     for (const std::string& parameter : statement.parameters) {
       locals_.push_back(BareName(parameter));
     }
@@ -219,11 +221,11 @@ Result<void> Compiler::DefineOutput(const Statement& statement, int routine) {
     return Refuse(statement.place,
                   "expected one line that defines " + unit_->names.outputs[output]);
   }
-  if (statement.kind == Line::kElement || !result) {
+  if (statement.kind == Kinds::kElement || !result) {
     result.emplace();
-    result->rest = RestOf(statement.kind == Line::kElement ? statement.parameters
-                                                           : std::vector<std::string>());
-    if (statement.kind == Line::kElement) {
+    result->rest = RestOf(statement.kind == Kinds::kElement ? statement.parameters
+                                                            : std::vector<std::string>());
+    if (statement.kind == Kinds::kElement) {
       for (const std::string& name : statement.parameters) {
         result->coordinates.push_back(unit_->coordinates.find(BareName(name))->second);
       }
@@ -235,23 +237,18 @@ Result<void> Compiler::DefineOutput(const Statement& statement, int routine) {
   return {};
 }
 
-const Compiler::Unit* Compiler::UnitWith(const std::string& routine) const {
-  if (unit_->routines.contains(routine)) return unit_;
-  if (has_base_ && base_.routines.contains(routine)) return &base_;
-  return nullptr;
-}
-
 std::optional<int> Compiler::FindRoutine(const std::string& name) const {
-  const Unit* unit = UnitWith(name);
-  if (unit == nullptr) return std::nullopt;
-  return unit->routines.find(name)->second;
+  if (const auto own = unit_->routines.find(name); own != unit_->routines.end()) {
+    return own->second;
+  }
+  const auto of_base = base_.routines.find(name);
+  return of_base == base_.routines.end() ? std::nullopt : std::optional(of_base->second);
 }
 
 std::optional<int> Compiler::FindCoordinate(const std::string& name) const {
   if (const auto at = unit_->coordinates.find(name); at != unit_->coordinates.end()) {
     return at->second;
   }
-  if (!has_base_) return std::nullopt;
   const auto at = base_.coordinates.find(name);
   return at == base_.coordinates.end() ? std::nullopt : std::optional(at->second);
 }

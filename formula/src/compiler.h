@@ -42,7 +42,6 @@ class Compiler {
     const Formula* formula = nullptr;
     Names names;
     bool rounds = false;
-    bool general = false;  // all lines of it are known to the formula that builds on it
     std::map<std::string, int, std::less<>> routines;
     std::map<std::string, Error, std::less<>> meaningless;  // used functions, and why
     std::map<std::string, int, std::less<>> coordinates;    // slot
@@ -59,11 +58,15 @@ class Compiler {
   Result<void> Coordinates(const Formula& formula);
   Result<void> Use(const Formula& formula, std::vector<std::string>& used);
   Result<void> Lines(const Formula& formula, bool outputs);
+  Result<void> Line(const Formula& formula, const Statement& statement, bool outputs);
+  Result<void> Require(const Formula& formula, const Statement& statement);
+  Result<void> DefineShape(const Statement& statement);
+  void DefineReading(const std::string& name, int routine);
   Result<int> Define(const Statement& statement, const std::string& name);
   Result<void> DefineOutput(const Statement& statement, int routine);
   std::optional<std::size_t> OutputOf(std::string_view name, bool& stored) const;
   bool IsOutputLine(const Statement& statement) const;
-  bool DefinesReading(const Statement& statement) const;
+  static bool DefinesReading(const Statement& statement);
 
   Result<Code> Any(const Node& node);
   Result<Code> Kind(const Node& node);
@@ -85,7 +88,6 @@ class Compiler {
   Error UnknownFunction(const Node& node) const;
   Result<void> CheckCount(const Node& node, std::size_t least, std::size_t most) const;
 
-  const Unit* UnitWith(const std::string& routine) const;
   std::optional<int> FindRoutine(const std::string& name) const;
   std::optional<int> FindCoordinate(const std::string& name) const;
   std::optional<Named> FindTensor(std::string_view name) const;
@@ -94,8 +96,7 @@ class Compiler {
   const Text& text_;
   const Scope& scope_;
   Program program_;
-  Unit base_, own_;
-  bool has_base_ = false;
+  Unit base_, own_;  // empty until there is such a formula
   Unit* unit_ = nullptr;
   bool in_used_function_ = false;
   std::vector<std::string> locals_;

@@ -1,4 +1,4 @@
-// The expressions of formulas: names, operators and calls.
+// The expressions of formulas: names and operators.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -34,29 +34,6 @@ constexpr std::array kParts = {
     PartRow{"_scale", "scale", Part::kScale}, PartRow{"_offset", "offset", Part::kOffset},
     PartRow{"_min", "quant_min", Part::kMin}, PartRow{"_max", "quant_max", Part::kMax},
 };
-
-struct RangeRow {
-  std::string_view name;
-  Op op;
-};
-constexpr std::array kRanges = {
-    RangeRow{"sum", Op::kSum},      RangeRow{"product", Op::kProduct}, RangeRow{"min", Op::kLeast},
-    RangeRow{"max", Op::kGreatest}, RangeRow{"list", Op::kListOf},     RangeRow{"all", Op::kAll},
-    RangeRow{"any", Op::kAny},      RangeRow{"count", Op::kCount},     RangeRow{"fold", Op::kFold},
-};
-
-Code Make(Op op, int index = 0) {
-  Code code;
-  code.op = op;
-  code.index = index;
-  return code;
-}
-
-Code Make(Value constant) {
-  Code code;
-  code.constant = std::move(constant);
-  return code;
-}
 
 Value ScalesOf(const Scope& scope) {
   std::vector<Value> scales;
@@ -235,20 +212,15 @@ Result<Code> Compiler::NameOfTensor(const Named& named, const Node& node) {
 }
 
 std::optional<Compiler::Named> Compiler::FindTensor(std::string_view name) const {
-  const Unit* units[] = {unit_};
-  for (const Unit* unit : units) {
-    for (std::size_t i = 0; i < unit->names.inputs.size() && i < scope_.inputs().size(); ++i) {
-      if (!name.empty() && unit->names.inputs[i] == name) {
-        return Named{scope_.inputs()[i], Part::kValue, false, std::string(name)};
-      }
-    }
-    for (std::size_t i = 0; i < unit->names.outputs.size() && i < scope_.outputs().size(); ++i) {
-      if (!name.empty() && unit->names.outputs[i] == name) {
-        return Named{scope_.outputs()[i], Part::kValue, false, std::string(name)};
-      }
-    }
-  }
-  return std::nullopt;
+  const auto find = [&](std::span<const std::string> names, std::span<const Tensors> tensors) {
+    const auto found = name.empty() ? names.end() : std::ranges::find(names, name);
+    const auto place = static_cast<std::size_t>(found - names.begin());
+    return found == names.end() || place >= tensors.size()
+               ? std::optional<Named>()
+               : Named{tensors[place], Part::kValue, false, std::string(name)};
+  };
+  const auto input = find(unit_->names.inputs, scope_.inputs());
+  return input ? input : find(unit_->names.outputs, scope_.outputs());
 }
 
 // "x_scale", and "scale" for that of the output that is computed.
@@ -301,116 +273,6 @@ Result<void> Compiler::Children(const Node& node, std::size_t from, Code& code) 
   return {};
 }
 
-Code Compiler::CallOf(int routine) const {
-  Code code = Make(Op::kRoutine, routine);
-  const Code& body = program_.routines[static_cast<std::size_t>(routine)].body;
-  code.varies = body.varies;
-  code.depth = body.depth + 1;
-  return code;
-}
-
-Result<Code> Compiler::Call(const Node& node) {
-  if (const auto routine = FindRoutine(node.text)) {
-    const Routine& called = program_.routines[static_cast<std::size_t>(*routine)];
-    const auto parameters = static_cast<std::size_t>(called.parameters);
-    const bool open = std::ranges::any_of(called.rest, [](bool rest) { return rest; }) ||
-                      std::ranges::any_of(node.children, [](const Node& child) {
-                        return child.kind == Node::Kind::kRest;
-                      });
-    if (!open) QTX_RETURN_IF_ERROR(CheckCount(node, parameters, parameters));
-    Code code = CallOf(*routine);
-    for (const Node& child : node.children) {
-      QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), Argument(child));
-    }
-    return code;
-  }
-  const auto reading = std::ranges::find(kReadings, node.text);
-  if (reading != kReadings.end()) {
-    Code code = Make(Op::kReading, static_cast<int>(reading - kReadings.begin()));
-    QTX_RETURN_IF_ERROR(CheckCount(node, code.index == 0 ? 3 : 1, code.index == 0 ? 3 : 1));
-    QTX_RETURN_IF_ERROR(Children(node, 0, code));
-    code.varies = true;
-    return code;
-  }
-  const Unit* const units[] = {unit_, &base_};
-  for (const Unit* unit : units) {
-    const auto known = unit->meaningless.find(node.text);
-    if (known == unit->meaningless.end()) continue;
-    Code code = Make(Op::kError);
-    code.error = std::make_shared<Error>(known->second);
-    return code;
-  }
-  const FunctionRow* row = FindFunction(node.text);
-  if (row == nullptr) return UnknownFunction(node);
-  QTX_RETURN_IF_ERROR(
-      CheckCount(node, static_cast<std::size_t>(row->least), static_cast<std::size_t>(row->most)));
-  return CallFunction(node, *row);
-}
-
-Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
-  if (row.function == Function::kGiven) return Given(node);
-  if (row.function == Function::kOrigin) return Origin(node);
-  if (row.function == Function::kClamp && node.children.size() == 2) {
-    return Refuse(node.place, "found 2 arguments of clamp, expected 1 or 3");
-  }
-  Code code = Make(Op::kApply);
-  code.function = row.function;
-  const bool of_output = row.function == Function::kClamp && node.children.size() == 1;
-  code.varies = of_output;
-  for (std::size_t i = 0; i < node.children.size(); ++i) {
-    const bool tensor = i == 0 && (IsOfTensor(row.function) || row.function == Function::kLength);
-    QTX_ASSIGN_OR_RETURN(code.children.emplace_back(),
-                         tensor ? Argument(node.children[i]) : Any(node.children[i]));
-  }
-  if (row.function == Function::kIf && code.children[0].op == Op::kConstant) {  // given(x)
-    if (const auto* holds = std::get_if<bool>(&code.children[0].constant.data)) {
-      return Code(code.children[*holds ? 1 : 2]);
-    }
-  }
-  // Of one element the coordinates are those of the result.
-  const bool part = row.function == Function::kStored || row.function == Function::kScale ||
-                    row.function == Function::kOffset || row.function == Function::kBase;
-  if (part && node.children.size() == 1) code.varies = true;
-  return code;
-}
-
-Result<Code> Compiler::Given(const Node& node) {
-  const Node& name = node.children[0];
-  if (name.kind != Node::Kind::kName) return Refuse(name.place, "expected a name");
-  // A function that several operators use may name what one of them does not have.
-  const auto tensor = FindTensor(name.text);
-  const bool given =
-      (tensor && tensor->tensors.count > 0) || scope_.Attribute(name.text) != nullptr;
-  return Make(Value(given));
-}
-
-// What the node was in a framework.
-Result<Code> Compiler::Origin(const Node& node) const {
-  const Node& framework = node.children[0];
-  if (framework.kind != Node::Kind::kText) return Refuse(framework.place, "expected a text");
-  const auto& origin = scope_.origin();
-  const bool of_framework = origin && origin->framework == framework.text;
-  return Make(Value(of_framework ? origin->op_type : std::string()));
-}
-
-Result<void> Compiler::CheckCount(const Node& node, std::size_t least, std::size_t most) const {
-  const std::size_t count = node.children.size();
-  if (count >= least && count <= most) return {};
-  return Refuse(node.place, "found " + std::to_string(count) + " arguments of " + node.text +
-                                ", expected " + std::to_string(count < least ? least : most));
-}
-
-Error Compiler::UnknownFunction(const Node& node) const {
-  std::string known;
-  for (const FunctionRow& row : Functions()) known += ", " + std::string(row.name);
-  known += ", sum, product, list, all, any, fold";
-  for (const auto& [name, routine] : unit_->routines) {
-    if (program_.routines[static_cast<std::size_t>(routine)].parameters > 0) known += ", " + name;
-  }
-  return Refuse(node.place,
-                "found function '" + node.text + "', expected one of " + known.substr(2));
-}
-
 Result<Code> Compiler::Unary(const Node& node) {
   Code code = Make(node.text == "-" ? Op::kNegate : Op::kNot);
   QTX_RETURN_IF_ERROR(Children(node, 0, code));
@@ -420,33 +282,6 @@ Result<Code> Compiler::Unary(const Node& node) {
 Result<Code> Compiler::Binary(const Node& node) {
   Code code = Make(std::ranges::find(kSignRows, node.text, &SignRow::sign)->op);
   QTX_RETURN_IF_ERROR(Children(node, 0, code));
-  return code;
-}
-
-Result<Code> Compiler::Range(const Node& node) {
-  const RangeRow& row = *std::ranges::find(kRanges, node.text, &RangeRow::name);
-  Code code = Make(row.op, static_cast<int>(locals_.size()));
-  const std::size_t outer = locals_.size();
-  const std::size_t indices = node.children.size() - (row.op == Op::kFold ? 2 : 1);
-  // The first value of a fold cannot use the indices.
-  std::vector<Code> first;
-  if (row.op == Op::kFold) {
-    QTX_ASSIGN_OR_RETURN(first.emplace_back(), Any(node.children[indices]));
-  }
-  for (std::size_t i = 0; i < indices; ++i) {
-    QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), Any(node.children[i]));
-    const bool rest = node.names[i].ends_with(kListMark);
-    code.rest.push_back(rest);
-    locals_.push_back(node.names[i].substr(0, node.names[i].size() - (rest ? 3 : 0)));
-  }
-  std::ranges::move(first, std::back_inserter(code.children));
-  if (row.op == Op::kFold) locals_.push_back(node.names.back());
-  QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), Any(node.children.back()));
-  locals_.resize(outer);
-  // Its own indices are no locals of what stands around it.
-  for (Code& child : code.children) {
-    if (child.lowest_local >= static_cast<int>(outer)) child.lowest_local = INT_MAX;
-  }
   return code;
 }
 

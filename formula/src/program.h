@@ -80,6 +80,18 @@ struct Code {
   int cache = -1;  // number of the cache of what is the same for all elements; -1: none
 };
 
+inline Code Make(Code::Op op, int index = 0) {
+  Code code;
+  code.op = op;
+  code.index = index;
+  return code;
+}
+inline Code Make(Value constant) {
+  Code code;
+  code.constant = std::move(constant);
+  return code;
+}
+
 struct Routine {
   std::string name;
   int parameters = 0;
