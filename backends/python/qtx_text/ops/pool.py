@@ -37,7 +37,7 @@ class Pool:
         """For each position the number of elements that the mean counts (average_pool.S2)."""
         kernel, (stride, dilation, begins, out, ends) = Pool.shape(call, x.dims, "C6", ())
         counts = [1]
-        include = call.attr("count_include_pad", 0) == 1
+        include = call.attr("count_include_pad", 0) != 0
         for a, n in enumerate(x.dims[2:]):
             per = []
             for o in range(out[a]):
@@ -68,7 +68,7 @@ class AveragePool:  # average_pool.S1 to S4
         def windows():
             for k, w in enumerate(Pool.windows(call, x)):
                 yield w, counts[k % len(counts)]
-        padded = call.attr("count_include_pad", 0) == 1 and any([*begins, *ends])
+        padded = call.attr("count_include_pad", 0) != 0 and any([*begins, *ends])
         whole = elements(x.dims[2:]) if list(kernel) == list(x.dims[2:]) and not any([*begins, *ends]) and \
             all(d == 1 or k == 1 for d, k in zip(dilation, kernel)) else None
         return average(call, x, y, windows, padded, whole)
