@@ -671,7 +671,12 @@ int main(int argc, char** argv) {
     qtx::cli::OpenStandardStreams();
     qtx::cli::HandleSignals();
     return qtx::cli::FlushStdout(qtx::cli::Main(argc, argv));
-  } catch (const std::exception& error) {  // bad_alloc and exceptions of libraries
+  } catch (const std::bad_alloc&) {  // and none is left for the line that says so
+    constexpr std::string_view kLine = "qtx: there is not enough memory\n";
+    if (write(STDERR_FILENO, kLine.data(), kLine.size()) < 0) {
+    }  // nobody is left to tell
+    return qtx::cli::kInternal;
+  } catch (const std::exception& error) {  // exceptions of libraries
     if (std::ferror(stdout) != 0) return qtx::cli::FlushStdout(qtx::cli::kInternal);
     qtx::format::Print(stderr, "qtx: internal fault: {}\n", error.what());
     return qtx::cli::kInternal;

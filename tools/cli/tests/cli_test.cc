@@ -424,6 +424,11 @@ TEST_F(Qtx, ValidateEndsInOneLineWhereAThreadHasNoMemory) {
     const Outcome outcome = Run("validate --isolate --jobs 16 --backend reference --filter 'abs/*'",
                                 "ulimit -v " + std::string(kibibytes) + ";");
     if (outcome.status == 0) continue;
+    if (outcome.err.empty()) {  // a backend had none, which is a crash of its case
+      EXPECT_EQ(outcome.status, 1) << outcome.out;
+      EXPECT_NE(outcome.out.find("std::bad_alloc"), std::string::npos) << outcome.out;
+      continue;
+    }
     EXPECT_EQ(outcome.status, 4) << outcome.out << outcome.err;
     EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
   }
