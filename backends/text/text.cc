@@ -26,6 +26,73 @@ std::string PlaceOf(const format::Node& node, std::size_t i) {
          (node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name) + "'";
 }
 
+Result<formula::ValueType> TypeOf(const format::ModelView& view, const format::Inference& inference,
+                                  const std::string& name) {
+  formula::ValueType type;
+  if (name.empty()) return type;
+  type.given = true;
+  if (const format::ValueFacts* facts = inference.Find(name)) type.type = facts->type;
+  const format::ValueInfo* declared = view.FindValue(name);
+  if (declared == nullptr || !declared->type) return type;
+  type.type = declared->type->elem_type;
+  if (declared->type->quantization) {
+    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(view, *declared->type));
+  }
+  if (declared->type->shape) type.dims = format::FixedDims(*declared->type->shape);
+  return type;
+}
+
+// A node whose constants and types are known; nullopt where the sizes of an input are not.
+struct KnownNode {
+  formula::Call call;
+  std::vector<std::unique_ptr<format::Tensor>> constants;
+};
+
+Result<std::optional<KnownNode>> Known(const format::ModelView& view,
+                                       const format::Inference& inference, std::int64_t opset,
+                                       const format::Node& node) {
+  KnownNode known;
+  known.call.node = &node;
+  known.call.schema = format::FindSchema(node.domain, node.op_type);
+  known.call.opset = opset;
+  for (const std::string& input : node.inputs) {
+    const bool constant = view.FindInitializer(input) != nullptr;
+    known.call.initializers.push_back(constant);
+    known.call.inputs.push_back(nullptr);
+    auto& type = known.call.input_types.emplace_back();
+    if (constant) {
+      QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(view, input));
+      known.constants.push_back(std::make_unique<format::Tensor>(std::move(tensor)));
+      known.call.inputs.back() = known.constants.back().get();
+    } else if (!input.empty()) {
+      QTX_ASSIGN_OR_RETURN(type, TypeOf(view, inference, input));
+      if (!type.dims) return std::nullopt;
+    }
+  }
+  for (const std::string& output : node.outputs) {
+    QTX_ASSIGN_OR_RETURN(known.call.outputs.emplace_back(), TypeOf(view, inference, output));
+  }
+  return known;
+}
+
+// The model's own rules are the format library's; those that the text states as constraints of
+// operators are the text's alone, as far as constants and declared types decide.
+Result<void> Check(const formula::Text& text, const format::Model& model,
+                   const format::Inference& inference) {
+  const auto checked = format::CheckFirst(model);
+  const bool by_format = !checked && !text.Constrains(checked.error().clause);
+  if (by_format) return checked.error();
+  const format::ModelView view = format::ModelView::Indexed(model);
+  for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
+    const format::Node& node = model.graph.nodes[i];
+    auto known = Known(view, inference, format::OnnxOpset(model), node);
+    if (!known || !*known) continue;
+    const auto kept = formula::CheckNode(text, (*known)->call);
+    if (!kept && !kept.error().clause.empty()) return At(PlaceOf(node, i), kept.error());
+  }
+  return {};
+}
+
 class PreparedText : public PreparedModel {
  public:
   PreparedText(const formula::Text& text, format::Model model, std::string arithmetic,
@@ -49,9 +116,9 @@ class PreparedText : public PreparedModel {
       QTX_ASSIGN_OR_RETURN(quantization, format::Resolve(view, *input.type));
     }
     for (const format::Node& node : model_.graph.nodes) {
-      std::vector<formula::OutputType>& types = types_.emplace_back();
+      std::vector<formula::ValueType>& types = types_.emplace_back();
       for (const std::string& name : node.outputs) {
-        QTX_ASSIGN_OR_RETURN(types.emplace_back(), TypeOf(view, name));
+        QTX_ASSIGN_OR_RETURN(types.emplace_back(), TypeOf(view, inference_, name));
       }
     }
     return {};
@@ -90,21 +157,6 @@ class PreparedText : public PreparedModel {
   }
 
  private:
-  Result<formula::OutputType> TypeOf(const format::ModelView& view, const std::string& name) {
-    formula::OutputType type;
-    if (name.empty()) return type;
-    type.given = true;
-    if (const format::ValueFacts* facts = inference_.Find(name)) type.type = facts->type;
-    const format::ValueInfo* declared = view.FindValue(name);
-    if (declared == nullptr || !declared->type) return type;
-    type.type = declared->type->elem_type;
-    if (declared->type->quantization) {
-      QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(view, *declared->type));
-    }
-    if (declared->type->shape) type.dims = format::FixedDims(*declared->type->shape);
-    return type;
-  }
-
   formula::Call CallOf(std::size_t i,
                        const std::map<std::string, const format::Tensor*, std::less<>>& values) {
     const format::Node& node = model_.graph.nodes[i];
@@ -127,7 +179,7 @@ class PreparedText : public PreparedModel {
   format::Inference inference_;
   std::map<std::string, format::Tensor, std::less<>> constants_;
   std::vector<std::optional<format::Quantization>> inputs_;  // parameters inline
-  std::vector<std::vector<formula::OutputType>> types_;      // of each node's outputs
+  std::vector<std::vector<formula::ValueType>> types_;       // of each node's outputs
 };
 
 class TextBackend : public Backend {
@@ -145,9 +197,10 @@ class TextBackend : public Backend {
       return Error{ErrorCode::kUnsupported, "",
                    "found arithmetic '" + std::string(arithmetic) + "', expected one of the text"};
     }
-    QTX_RETURN_IF_ERROR(format::CheckFirst(model));
-    auto prepared = std::make_unique<PreparedText>(text_, model, std::string(arithmetic),
-                                                   format::Inference(model));
+    format::Inference inference(model);
+    QTX_RETURN_IF_ERROR(Check(text_, model, inference));
+    auto prepared =
+        std::make_unique<PreparedText>(text_, model, std::string(arithmetic), std::move(inference));
     QTX_RETURN_IF_ERROR(prepared->Prepare());
     return prepared;
   }

@@ -12,6 +12,9 @@ namespace {
 
 using Kinds = Statement::Kind;
 
+// `require declared(y)`: y has the sizes that the model declares.
+constexpr std::string_view kDeclared = "declared";
+
 // "p" of "p...".
 std::string BareName(const std::string& name) {
   return name.ends_with(kListMark) ? name.substr(0, name.size() - 3) : name;
@@ -58,6 +61,14 @@ Result<void> Compiler::AddReading(const Formula& formula, const Names& names) {
   own_ = Unit{&formula, names, false};
   unit_ = &own_;
   return Lines(formula, false);
+}
+
+Result<void> Compiler::AddConstraints(const Formula& formula, const Names& names) {
+  for (const std::string& output : names.outputs) {
+    base_.routines.erase(output);
+    base_.routines.erase(output + "_stored");
+  }
+  return Add(formula, names);
 }
 
 Error Compiler::Refuse(Place place, std::string message) const {
@@ -172,10 +183,17 @@ Result<void> Compiler::Line(const Formula& formula, const Statement& statement, 
 }
 
 Result<void> Compiler::Require(const Formula& formula, const Statement& statement) {
-  QTX_ASSIGN_OR_RETURN(const int routine, Define(statement, ""));
-  const std::string stem = formula.clause.substr(0, formula.clause.find('.') + 1);
-  program_.requirements.push_back(
-      {routine, statement.name.empty() ? formula.clause : stem + statement.name});
+  Program::Requirement& requirement = program_.requirements.emplace_back();
+  requirement.clause = ClauseOf(formula, statement);
+  const Node& body = statement.body;
+  if (body.kind != Node::Kind::kCall || body.text != kDeclared) {
+    QTX_ASSIGN_OR_RETURN(requirement.routine, Define(statement, ""));
+    return {};
+  }
+  QTX_RETURN_IF_ERROR(CheckCount(body, 1, 1));
+  bool stored = false;
+  requirement.declared = OutputOf(body.children[0].text, stored);
+  if (!requirement.declared || stored) return Refuse(body.place, "expected the name of an output");
   return {};
 }
 

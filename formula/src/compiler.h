@@ -34,6 +34,10 @@ class Compiler {
   /// Adds only these three lines.
   Result<void> AddReading(const Formula& formula, const Names& names);
 
+  /// Adds the constraints of the operator, in which the name of an output is the tensor, not the
+  /// line of its own formula that defines it.
+  Result<void> AddConstraints(const Formula& formula, const Names& names);
+
   Program& program() { return program_; }
 
  private:
@@ -79,7 +83,7 @@ class Compiler {
   Result<Code> Unary(const Node& node);
   Result<Code> Binary(const Node& node);
   Result<Code> Range(const Node& node);
-  Result<Code> Given(const Node& node);
+  Result<Code> Given(const Node& node, bool as_input);
   Result<Code> Origin(const Node& node) const;
   Result<void> Children(const Node& node, std::size_t from, Code& code);
   Result<Code> Argument(const Node& node);

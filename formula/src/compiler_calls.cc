@@ -70,7 +70,9 @@ Result<Code> Compiler::Call(const Node& node) {
 }
 
 Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
-  if (row.function == Function::kGiven) return Given(node);
+  if (row.function == Function::kGiven || row.function == Function::kIsInput) {
+    return Given(node, row.function == Function::kIsInput);
+  }
   if (row.function == Function::kOrigin) return Origin(node);
   if (row.function == Function::kClamp && node.children.size() == 2) {
     return Refuse(node.place, "found 2 arguments of clamp, expected 1 or 3");
@@ -96,13 +98,14 @@ Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
   return code;
 }
 
-Result<Code> Compiler::Given(const Node& node) {
+// `as_input`: an attribute of that name does not count.
+Result<Code> Compiler::Given(const Node& node, bool as_input) {
   const Node& name = node.children[0];
   if (name.kind != Node::Kind::kName) return Refuse(name.place, "expected a name");
   // A function that several operators use may name what one of them does not have.
   const auto tensor = FindTensor(name.text);
-  const bool given =
-      (tensor && tensor->tensors.count > 0) || scope_.Attribute(name.text) != nullptr;
+  const bool given = (tensor && tensor->tensors.count > 0) ||
+                     (!as_input && scope_.Attribute(name.text) != nullptr);
   return Make(Value(given));
 }
 

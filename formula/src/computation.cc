@@ -86,6 +86,15 @@ class Selection {
     return names;
   }
 
+  /// The formulas of the operator's section that state its constraints alone.
+  std::vector<const Formula*> Constraints() const {
+    std::vector<const Formula*> constraints;
+    for (const Formula* formula : text_.InChapter(call_.node->op_type, false)) {
+      if (IsConstraints(*formula)) constraints.push_back(formula);
+    }
+    return constraints;
+  }
+
   /// The operator's own formula; nullptr for none.
   Result<const Formula*> Base() const {
     for (const Formula* formula : text_.InChapter(call_.node->op_type, false)) {
@@ -171,6 +180,64 @@ std::optional<format::Dims> BroadcastDims(const Scope& scope) {
   return dims;
 }
 
+// The sizes of tensor `k` of output `i`, where a formula or the inputs say them.
+Result<format::Dims> SizesOf(const Program& program, const Scope& scope, Evaluator& evaluator,
+                             std::size_t i, int k) {
+  if (program.shapes[i]) return evaluator.Shape(i, k);
+  if (auto dims = BroadcastDims(scope)) return *std::move(dims);
+  return Error{ErrorCode::kInvalid, "", "expected inputs that broadcast to each other"};
+}
+
+// Whether output `i` has the sizes that the model declares, where it does.
+Result<bool> HasDeclaredSizes(const Program& program, const Scope& scope, Evaluator& evaluator,
+                              std::size_t i) {
+  const Tensors& output = scope.outputs()[i];
+  for (int k = 0; k < output.count; ++k) {
+    const auto& declared = scope.operands()[static_cast<std::size_t>(output.first + k)].declared();
+    if (!declared) continue;
+    QTX_ASSIGN_OR_RETURN(const format::Dims dims, SizesOf(program, scope, evaluator, i, k));
+    if (dims != *declared) return false;
+  }
+  return true;
+}
+
+// The first requirement that does not hold, else the first that cannot be decided.
+Result<void> Keep(const Program& program, const Scope& scope, Evaluator& evaluator,
+                  std::span<const Program::Requirement> requirements) {
+  Result<void> undecided;
+  for (const Program::Requirement& requirement : requirements) {
+    const auto holds = requirement.declared
+                           ? HasDeclaredSizes(program, scope, evaluator, *requirement.declared)
+                           : evaluator.Condition(requirement.routine);
+    if (!holds && undecided) undecided = holds.error();
+    if (!holds || *holds) continue;
+    Error error{ErrorCode::kInvalid, "", "the node does not keep " + requirement.clause};
+    error.clause = requirement.clause;
+    return error;
+  }
+  return undecided;
+}
+
+// The lines of constraints know those of the operator's own formula, where it holds.
+Result<void> CheckNode(const Text& text, const Scope& scope, const Selection& selection) {
+  const auto base = selection.Base();
+  for (const Formula* formula : selection.Constraints()) {
+    std::optional<Compiler> compiler(std::in_place, text, scope);
+    const bool has_base = base && *base != nullptr;
+    if (has_base && !compiler->AddBase(**base, selection.NamesIn(**base))) {
+      compiler.emplace(text, scope);
+    }
+    const Program& program = compiler->program();
+    const std::size_t of_base = program.requirements.size();
+    QTX_RETURN_IF_ERROR(compiler->AddConstraints(*formula, selection.NamesIn(*formula)));
+    Evaluator evaluator(program, scope);
+    std::vector<Program::Requirement> all = program.requirements;
+    std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(of_base));  // its own first
+    QTX_RETURN_IF_ERROR(Keep(program, scope, evaluator, all));
+  }
+  return {};
+}
+
 // Runs a compiled formula.
 class Computation {
  public:
@@ -179,13 +246,7 @@ class Computation {
 
   Result<std::vector<format::Tensor>> Run() {
     Evaluator evaluator(program_, scope_);
-    for (const Program::Requirement& requirement : program_.requirements) {
-      QTX_ASSIGN_OR_RETURN(const bool holds, evaluator.Condition(requirement.routine));
-      if (holds) continue;
-      Error error{ErrorCode::kInvalid, "", "the node does not keep " + requirement.clause};
-      error.clause = requirement.clause;
-      return error;
-    }
+    QTX_RETURN_IF_ERROR(Keep(program_, scope_, evaluator, program_.requirements));
     std::vector<format::Tensor> tensors;
     for (std::size_t i = 0; i < scope_.outputs().size(); ++i) {
       const Tensors& output = scope_.outputs()[i];
@@ -200,7 +261,7 @@ class Computation {
 
  private:
   Result<format::Tensor> Output(Evaluator& evaluator, std::size_t i, int k,
-                                const OutputType& declared) {
+                                const ValueType& declared) {
     if (!program_.results[i]) {
       return Error{ErrorCode::kUnsupported, where_,
                    "no line of the formula defines output " + std::to_string(i)};
@@ -224,17 +285,18 @@ class Computation {
   }
 
   Result<format::Dims> Sizes(Evaluator& evaluator, std::size_t i, int k,
-                             const OutputType& declared) {
-    if (program_.shapes[i]) {
-      QTX_ASSIGN_OR_RETURN(format::Dims dims, evaluator.Shape(i, k));
-      if (!declared.dims || *declared.dims == dims) return dims;
-      return Error{ErrorCode::kInvalid, where_,
-                   "found the declared shape " + format::ToString(*declared.dims) + ", expected " +
-                       format::ToString(dims)};
+                             const ValueType& declared) {
+    if (!program_.shapes[i] && declared.dims) return *declared.dims;
+    auto dims = SizesOf(program_, scope_, evaluator, i, k);
+    if (!dims) {
+      Error error = dims.error();
+      if (error.where.empty()) error.where = where_;
+      return error;
     }
-    if (declared.dims) return *declared.dims;
-    if (const auto dims = BroadcastDims(scope_)) return *dims;
-    return Error{ErrorCode::kInvalid, where_, "expected inputs that broadcast to each other"};
+    if (!declared.dims || *declared.dims == *dims) return dims;
+    return Error{ErrorCode::kInvalid, where_,
+                 "found the declared shape " + format::ToString(*declared.dims) + ", expected " +
+                     format::ToString(*dims)};
   }
 
   const Program& program_;
@@ -249,10 +311,16 @@ std::string PlaceOf(const Formula& formula) {
 
 }  // namespace
 
+Result<void> CheckNode(const Text& text, const Call& call) {
+  QTX_ASSIGN_OR_RETURN(const Scope scope, Scope::Make(call));
+  return CheckNode(text, scope, Selection(text, call, scope, "exact"));
+}
+
 Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
                                             const std::string& arithmetic) {
   QTX_ASSIGN_OR_RETURN(Scope scope, Scope::Make(call));
   const Selection selection(text, call, scope, arithmetic);
+  QTX_RETURN_IF_ERROR(CheckNode(text, scope, selection));
   QTX_ASSIGN_OR_RETURN(const Formula* base, selection.Base());
   QTX_ASSIGN_OR_RETURN(const Formula* own, selection.Own());
   if (base == nullptr && own == nullptr) {

@@ -60,6 +60,7 @@ Result<std::int64_t> Evaluator::BroadcastElement(const Code& code, const Operand
 // The value of x[i]: the exact real, or what the arithmetic takes it for.
 Result<Value> Evaluator::Read(const Code& code, int operand, std::int64_t element) {
   const Operand& tensor = OperandAt(operand);
+  if (!tensor.has_elements()) return Refuse(code, "found an element of a tensor that is not known");
   auto& known = read_[Slot(operand)];
   if (known.empty()) known.resize(Slot(tensor.size()));
   auto& slot = known[Slot(element)];
@@ -119,7 +120,7 @@ Result<Value> Evaluator::Index(const Code& code) {
 Result<Value> Evaluator::PartAt(const Code& code, int operand, formula::Part part,
                                 std::optional<format::Dims> at) {
   const Operand& tensor = OperandAt(operand);
-  if (!tensor.has_elements()) return Refuse(code, "found an element of an output");
+  if (!tensor.has_elements()) return Refuse(code, "found an element of a tensor that is not known");
   std::int64_t element = 0;
   if (!at) {
     QTX_ASSIGN_OR_RETURN(element, BroadcastElement(code, tensor));
@@ -190,6 +191,8 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
   switch (code.function) {
     case Function::kType:
       return Value(std::string(format::Name(type)));
+    case Function::kTypeCode:
+      return Value(static_cast<std::int64_t>(type));
     case Function::kBits:
       return Value(std::int64_t{format::BitWidth(type)});
     case Function::kParameters:

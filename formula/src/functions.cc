@@ -50,6 +50,7 @@ constexpr std::array kFunctions = {
     FunctionRow{"row_major", Function::kRowMajor, 2, 2},
     FunctionRow{"coordinates", Function::kCoordinates, 2, 2},
     FunctionRow{"type", Function::kType, 1, 1},
+    FunctionRow{"type_code", Function::kTypeCode, 1, 1},
     FunctionRow{"bits", Function::kBits, 1, 1},
     FunctionRow{"parameters", Function::kParameters, 1, 1},
     FunctionRow{"is_quantized", Function::kIsQuantized, 1, 1},
@@ -67,6 +68,7 @@ constexpr std::array kFunctions = {
     FunctionRow{"greatest", Function::kGreatest, 1, 1},
     FunctionRow{"count", Function::kCountOf, 1, 1},
     FunctionRow{"given", Function::kGiven, 1, 1},
+    FunctionRow{"is_input", Function::kIsInput, 1, 1},
     FunctionRow{"origin_op", Function::kOrigin, 1, 1},
 };
 

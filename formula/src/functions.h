@@ -48,6 +48,7 @@ enum class Function {
   kRowMajor,
   kCoordinates,
   kType,
+  kTypeCode,
   kBits,
   kParameters,
   kIsQuantized,
@@ -65,6 +66,7 @@ enum class Function {
   kGreatest,
   kCountOf,
   kGiven,
+  kIsInput,
   kOrigin,
 };
 

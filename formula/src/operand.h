@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "qtx/format/result.h"
@@ -19,12 +20,15 @@ class Operand {
  public:
   /// With its elements.
   Operand(std::string name, const format::Tensor& tensor);
-  /// An output: without.
+  /// An output, or an input that is not known: without.
   Operand(std::string name, format::ElementType type, std::optional<format::Quantization> q);
 
   const std::string& name() const { return name_; }
   const format::Dims& dims() const { return dims_; }
   void set_dims(format::Dims dims);
+  /// Of an output, where the model declares them.
+  const std::optional<format::Dims>& declared() const { return declared_; }
+  void set_declared(std::optional<format::Dims> dims) { declared_ = std::move(dims); }
   format::ElementType type() const { return type_; }
   const std::optional<format::Quantization>& quantization() const { return quantization_; }
   std::int64_t size() const { return size_; }
@@ -56,6 +60,7 @@ class Operand {
   std::string name_;
   format::ElementType type_;
   format::Dims dims_;
+  std::optional<format::Dims> declared_;
   std::optional<format::Quantization> quantization_;
   std::int64_t size_ = 0;
   bool has_elements_ = false;

@@ -117,8 +117,9 @@ struct Program {
   std::optional<int> operand, operation, result;
 
   struct Requirement {
-    int routine = 0;
     std::string clause;
+    int routine = -1;                     // either this holds,
+    std::optional<std::size_t> declared;  // or this output has the sizes that it is declared with
   };
   std::vector<Requirement> requirements;
 };

@@ -49,6 +49,12 @@ std::optional<Value> ValueOf(const format::Attribute& attribute) {
   }
 }
 
+Operand Declared(const std::string& name, const ValueType& type) {
+  Operand operand(name, type.type, type.quantization);
+  operand.set_declared(type.dims);
+  return operand;
+}
+
 }  // namespace
 
 Result<Scope> Scope::Make(const Call& call) {
@@ -63,9 +69,15 @@ Result<Scope> Scope::Make(const Call& call) {
     const std::size_t end = variadic ? call.inputs.size() : i + 1;
     Tensors tensors{static_cast<int>(scope.operands_.size()), 0, variadic, true};
     for (std::size_t k = i; k < end && k < call.inputs.size(); ++k) {
-      if (call.inputs[k] == nullptr) continue;
       const std::string name = k < call.node->inputs.size() ? call.node->inputs[k] : "";
-      scope.operands_.emplace_back(name, *call.inputs[k]);
+      if (call.inputs[k] != nullptr) {
+        scope.operands_.emplace_back(name, *call.inputs[k]);
+      } else if (k < call.input_types.size() && call.input_types[k].given) {
+        scope.operands_.push_back(Declared(name, call.input_types[k]));
+        if (call.input_types[k].dims) scope.operands_.back().set_dims(*call.input_types[k].dims);
+      } else {
+        continue;
+      }
       if (k < call.initializers.size() && call.initializers[k]) {
         scope.operands_.back().set_initializer();
       }
@@ -81,9 +93,8 @@ Result<Scope> Scope::Make(const Call& call) {
     Tensors tensors{static_cast<int>(scope.operands_.size()), 0, variadic, true};
     for (std::size_t k = i; k < end && k < call.outputs.size(); ++k) {
       if (!call.outputs[k].given) continue;
-      const OutputType& output = call.outputs[k];
       const std::string name = k < call.node->outputs.size() ? call.node->outputs[k] : "";
-      scope.operands_.emplace_back(name, output.type, output.quantization);
+      scope.operands_.push_back(Declared(name, call.outputs[k]));
       ++tensors.count;
     }
     scope.outputs_.push_back(tensors);

@@ -123,6 +123,29 @@ Result<Text> Text::Parse(std::span<const Chapter> chapters) {
   return text;
 }
 
+bool IsConstraints(const Formula& formula) {
+  using Kind = Statement::Kind;
+  bool requires_something = false;
+  for (const Statement& statement : formula.statements) {
+    const bool fits = statement.kind == Kind::kUse || statement.kind == Kind::kFunction ||
+                      statement.kind == Kind::kRequire;
+    if (!fits) return false;
+    requires_something |= statement.kind == Kind::kRequire;
+  }
+  return requires_something && !formula.of.empty() && !formula.of_arithmetic;
+}
+
+std::string ClauseOf(const Formula& formula, const Statement& require) {
+  if (require.name.empty()) return formula.clause;
+  return formula.clause.substr(0, formula.clause.find('.') + 1) + require.name;
+}
+
+bool Requires(const Formula& formula, std::string_view clause) {
+  return std::ranges::any_of(formula.statements, [&](const Statement& statement) {
+    return statement.kind == Statement::Kind::kRequire && ClauseOf(formula, statement) == clause;
+  });
+}
+
 Result<Text> Text::Embedded() { return Parse(EmbeddedChapters()); }
 
 Result<Text> Text::WithEmbedded(Chapter chapter) {
@@ -160,6 +183,17 @@ std::vector<const Formula*> Text::Of(std::string_view clause) const {
     if (formula.clause == clause) found.push_back(&formula);
   }
   return found;
+}
+
+bool Text::Requires(std::string_view clause) const {
+  return std::ranges::any_of(
+      formulas_, [&](const Formula& formula) { return formula::Requires(formula, clause); });
+}
+
+bool Text::Constrains(std::string_view clause) const {
+  return std::ranges::any_of(formulas_, [&](const Formula& formula) {
+    return IsConstraints(formula) && formula::Requires(formula, clause);
+  });
 }
 
 std::vector<const Formula*> Text::InChapter(std::string_view of, bool of_arithmetic) const {

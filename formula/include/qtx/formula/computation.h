@@ -15,32 +15,39 @@
 
 namespace qtx::formula {
 
-inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;      // of one element
-inline constexpr std::int64_t kMaxNodeSteps = std::int64_t{1} << 24;  // of all elements, beside 2^12 for each
+inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;  // of one element
+inline constexpr std::int64_t kMaxNodeSteps = std::int64_t{1}
+                                              << 24;  // of all elements, beside 2^12 for each
 
-/// The type of an output, and its sizes where the model declares them.
-struct OutputType {
+/// The type of a value, and its sizes where the model declares them.
+struct ValueType {
   bool given = false;
   format::ElementType type = format::ElementType::kUndefined;
   std::optional<format::Quantization> quantization;  // parameters inline
   std::optional<format::Dims> dims;
 };
 
-/// A node, its tensors and the types of its outputs. Borrows all that it points to.
+/// A node, its tensors and types. Borrows all that it points to.
 struct Call {
   const format::Node* node = nullptr;
   const format::OpSchema* schema = nullptr;  // nullptr: an operator without a section
   std::int64_t opset = 0;
-  std::vector<const format::Tensor*> inputs;  // nullptr: not given
-  std::vector<OutputType> outputs;
+  std::vector<const format::Tensor*> inputs;  // nullptr: not given, or not known
+  std::vector<ValueType> input_types;  // of inputs that are not known; missing ones: not given
+  std::vector<ValueType> outputs;
   std::vector<bool> initializers;  // which inputs are; missing ones are not
 };
 
+/// Holds the node to the constraints that its section states as `require` lines alone.
+/// Errors: kInvalid with the clause that it breaks, without one where an input is not known whose
+/// sizes or elements decide, or where a formula has no meaning for the node.
+Result<void> CheckNode(const Text& text, const Call& call);
+
 /// The outputs of a node in an arithmetic, by the formulas of the text that hold for it; an empty
 /// tensor for one that is not given.
-/// Errors: kUnsupported where no formula says what it computes, and past kMaxNodeSteps; kInvalid,
-/// with the clause, where a `require` does not hold, and at "file:line:column" where a formula has
-/// no meaning for the node; kTooLarge past the other limits.
+/// Errors: those of CheckNode; kUnsupported where no formula says what it computes, and past
+/// kMaxNodeSteps; kInvalid, with the clause, where a `require` does not hold, and at
+/// "file:line:column" where a formula has no meaning for the node; kTooLarge past the other limits.
 Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
                                             const std::string& arithmetic);
 

@@ -22,6 +22,14 @@ struct Formula {
   std::vector<Statement> statements;
 };
 
+/// Whether the formula states constraints of its operator: `require` lines and functions alone.
+bool IsConstraints(const Formula& formula);
+/// The clause that a `require` line of the formula names.
+std::string ClauseOf(const Formula& formula, const Statement& require);
+
+/// Whether a `require` line of the formula names the clause.
+bool Requires(const Formula& formula, std::string_view clause);
+
 /// The text of one chapter.
 struct Chapter {
   std::string path;  // "ops/conv.md"
@@ -46,6 +54,9 @@ class Text {
   std::vector<const Formula*> Of(std::string_view clause) const;
   /// Of an operator's section or an arithmetic's, in order.
   std::vector<const Formula*> InChapter(std::string_view of, bool of_arithmetic) const;
+  /// Whether a `require` line names the clause; Constrains: one of an operator's constraints.
+  bool Requires(std::string_view clause) const;
+  bool Constrains(std::string_view clause) const;
   /// The arithmetic, then the one its `otherwise` names, and so on.
   std::vector<std::string> Chain(const std::string& arithmetic) const;
   /// The arithmetics that have a section, "exact" first.

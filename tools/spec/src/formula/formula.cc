@@ -141,7 +141,7 @@ formula::Call CallOf(const Bound& bound) {
   }
   std::size_t output = 0;
   for (const std::string& name : call.node->outputs) {
-    formula::OutputType& type = call.outputs.emplace_back();
+    formula::ValueType& type = call.outputs.emplace_back();
     if (name.empty() || output == bound.results[0].size()) continue;
     const format::Tensor& tensor = bound.results[0][output++];
     type = {true, tensor.elem_type, tensor.quantization, tensor.dims};

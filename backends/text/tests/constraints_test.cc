@@ -1,0 +1,232 @@
+// The constraints of operators in the text, definitions.S15, against the format library's, which is
+// code: both refuse the same nodes. The nodes are those of the conformance cases, and such with one
+// thing changed at random.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "qtx/backend/backend.h"
+#include "qtx/conformance/case.h"
+#include "qtx/conformance/suite.h"
+#include "qtx/format/check.h"
+#include "qtx/format/model.h"
+#include "qtx/formula/text.h"
+
+namespace qtx::backend {
+
+Result<std::unique_ptr<Backend>> Make_text(std::string_view options);
+
+namespace {
+
+using format::Attribute;
+using format::ElementType;
+
+constexpr ElementType kTypes[] = {ElementType::kFloat,  ElementType::kFloat16, ElementType::kDouble,
+                                  ElementType::kBool,   ElementType::kInt8,    ElementType::kUint8,
+                                  ElementType::kInt32,  ElementType::kInt64,   ElementType::kInt8Q,
+                                  ElementType::kUint8Q, ElementType::kInt32Q,  ElementType::kInt4Q,
+                                  ElementType::kUint16, ElementType::kBfloat16};
+constexpr std::int64_t kNumbers[] = {-3, -2, -1, 0, 1, 2, 3, 4, 5, 9};
+
+/// Changes one thing of the node of a model.
+class Mutation {
+ public:
+  explicit Mutation(std::uint64_t seed) : random_(seed) {}
+
+  void Apply(format::Model& model) {
+    switch (Below(5)) {
+      case 0:
+        return ChangeAttribute(model.graph.nodes[0]);
+      case 1:
+        return ChangeOpset(model);
+      case 2:
+        return ChangeConstant(model);
+      default:
+        return ChangeType(model);
+    }
+  }
+
+ private:
+  std::size_t Below(std::size_t n) { return random_() % n; }
+  template <typename T, std::size_t N>
+  T One(const T (&values)[N]) {
+    return values[Below(N)];
+  }
+
+  void ChangeAttribute(format::Node& node) {
+    if (node.attributes.empty()) return;
+    const std::size_t i = Below(node.attributes.size());
+    Attribute& attribute = node.attributes[i];
+    if (Below(5) == 0) {
+      node.attributes.erase(node.attributes.begin() + static_cast<std::ptrdiff_t>(i));
+    } else if (attribute.type == format::AttributeType::kInt) {
+      attribute.i = One(kNumbers);
+    } else if (attribute.type == format::AttributeType::kFloat) {
+      constexpr float kFloats[] = {0, 1, -1, 0.5F, INFINITY, NAN};
+      attribute.f = One(kFloats);
+    } else if (attribute.type == format::AttributeType::kString) {
+      attribute.s = Below(2) == 0 ? "VALID" : "none";
+    } else if (attribute.type == format::AttributeType::kInts) {
+      ChangeList(attribute.ints);
+    }
+  }
+
+  void ChangeList(std::vector<std::int64_t>& list) {
+    const std::size_t what = Below(4);
+    if (list.empty() || what == 0) {
+      list.push_back(One(kNumbers));
+    } else if (what == 1) {
+      list.pop_back();
+    } else {
+      list[Below(list.size())] = One(kNumbers);
+    }
+  }
+
+  void ChangeOpset(format::Model& model) {
+    constexpr std::int64_t kOpsets[] = {7, 10, 11, 13, 17, 18, 19, 21, 23, 24};
+    for (auto& import : model.opset_imports) {
+      if (import.domain.empty()) import.version = One(kOpsets);
+    }
+  }
+
+  void ChangeConstant(format::Model& model) {
+    if (model.graph.initializers.empty()) return;
+    format::TensorData& data = model.graph.initializers[Below(model.graph.initializers.size())];
+    auto tensor = format::Decode(data);
+    if (!tensor || tensor->bytes.empty()) return;
+    tensor->bytes[Below(tensor->bytes.size())] = static_cast<std::byte>(Below(4) * 85);
+    data = format::ToTensorData(data.name, *tensor);
+  }
+
+  void ChangeType(format::Model& model) {
+    auto& values = Below(3) == 0 ? model.graph.outputs : model.graph.inputs;
+    if (values.empty()) return;
+    auto& type = values[Below(values.size())].type;
+    if (!type) return;
+    if (Below(3) == 0) {
+      type->elem_type = One(kTypes);
+      const bool quantized = format::IsQuantized(type->elem_type);
+      if (!quantized) type->quantization.reset();
+      if (quantized && !type->quantization) {
+        type->quantization.emplace();
+        type->quantization->scale = {0.5F};
+      }
+      return;
+    }
+    if (!type->shape) return;
+    format::Dims dims = format::FixedDims(*type->shape).value_or(format::Dims{});
+    ChangeList(dims);
+    for (std::int64_t& dim : dims) dim = std::abs(dim);
+    type->shape = format::ToShape(dims);
+    if (type->quantization && !type->quantization->axis.empty()) {
+      type->quantization->axis.clear();
+      type->quantization->scale.resize(1);
+      type->quantization->offset.resize(
+          std::min<std::size_t>(type->quantization->offset.size(), 1));
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+class Constraints : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto text = formula::Text::Embedded();
+    ASSERT_TRUE(text) << text.error().message;
+    text_ = *std::move(text);
+    auto backend = Make_text("");
+    ASSERT_TRUE(backend) << backend.error().message;
+    backend_ = *std::move(backend);
+  }
+
+  /// What the two say of the node where they differ.
+  std::optional<std::string> Difference(const format::Model& model) {
+    const auto by_code = format::CheckFirst(model);
+    const bool decided = by_code || (by_code.error().code == ErrorCode::kInvalid &&
+                                     text_->Constrains(by_code.error().clause));
+    if (!decided) return std::nullopt;
+    const auto by_text = backend_->Prepare(model, "exact");
+    const bool refused =
+        !by_text && by_text.error().message.find("does not keep") != std::string::npos;
+    if (refused == !by_code) return std::nullopt;
+    return "text: " + (refused ? by_text.error().message : std::string("accepted")) + "; code: " +
+           (by_code ? "accepted" : by_code.error().clause + " " + by_code.error().message);
+  }
+
+  std::optional<formula::Text> text_;
+  std::unique_ptr<Backend> backend_;
+};
+
+// "conv.C3" of each "**conv.C3**" that begins a line of the operators' sections, but those that
+// speak of tools: "(tests)".
+std::vector<std::string> ClausesOfOperators() {
+  std::vector<std::string> clauses;
+  const std::regex clause(R"(^\*\*(\w+\.C\d+)\*\*(?! \(tests\)))");
+  for (const auto& chapter : std::filesystem::directory_iterator(QTX_SOURCE_DIR "/spec/ops")) {
+    std::ifstream file(chapter.path());
+    for (std::string line; std::getline(file, line);) {
+      std::smatch found;
+      if (std::regex_search(line, found, clause)) clauses.push_back(found[1]);
+    }
+  }
+  return clauses;
+}
+
+TEST_F(Constraints, AreStatedForEachClause) {
+  // The type of Constant's result: which quantized types stand over a storage is a table.
+  const std::set<std::string> prose = {"constant.C2"};
+  const std::vector<std::string> clauses = ClausesOfOperators();
+  EXPECT_GT(clauses.size(), 300U);
+  for (const std::string& clause : clauses) {
+    EXPECT_NE(text_->Requires(clause), prose.contains(clause)) << clause;
+  }
+}
+
+TEST_F(Constraints, OfTheTextAreThoseOfTheCode) {
+  const auto suite = conformance::LoadSuite(QTX_SOURCE_DIR "/conformance/cases");
+  ASSERT_TRUE(suite) << suite.error().message;
+  const char* more = std::getenv("QTX_FUZZ_CASES");  // mutants of each case
+  const int mutants = more == nullptr ? 1 : std::atoi(more);
+  const char* first = std::getenv("QTX_FUZZ_SEED");
+  const std::uint64_t seed = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
+  int asked = 0, refused = 0;
+  for (const conformance::Case& c : suite->cases) {
+    if (!c.op) continue;
+    const auto model = conformance::BuildModel(c);
+    if (!model || model->graph.nodes.size() != 1) continue;
+    for (int i = 0; i <= mutants; ++i) {
+      format::Model changed = *model;
+      Mutation mutation(seed + static_cast<std::uint64_t>(c.position) * 1009 +
+                        static_cast<std::uint64_t>(i));
+      if (i > 0) mutation.Apply(changed);
+      if (const auto difference = Difference(changed)) {
+        ADD_FAILURE() << c.id << " mutant " << i << ": " << *difference;
+      }
+      ++asked;
+      refused += format::CheckFirst(changed) ? 0 : 1;
+    }
+  }
+  RecordProperty("nodes", asked);
+  RecordProperty("refused", refused);
+  std::printf("%d nodes, %d of them refused, seed %llu\n", asked, refused,
+              (unsigned long long)seed);
+}
+
+}  // namespace
+}  // namespace qtx::backend
