@@ -38,3 +38,15 @@ function(qtx_onnx_python variable)
   endif()
   set(${variable} ${python} PARENT_SCOPE)
 endfunction()
+
+# qtx_stands_alone(NAME TARGET NAMESPACE...): a test NAME_stands_alone that the target, an oracle, holds no symbol of these
+# namespaces of qtx, so that it cannot share their faults.
+function(qtx_stands_alone name target)
+  if(NOT QTX_BUILD_TESTS)
+    return()
+  endif()
+  string(JOIN "|" namespaces ${ARGN})
+  add_test(NAME ${name}_stands_alone COMMAND sh -c
+    "symbols=$(nm -C $<TARGET_FILE:${target}>) && ! echo \"$symbols\" | grep -m1 -E 'qtx::(${namespaces})::'")
+  set_tests_properties(${name}_stands_alone PROPERTIES LABELS spec)
+endfunction()

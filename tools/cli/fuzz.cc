@@ -55,8 +55,10 @@ void Print(const FuzzReport& report, const FuzzOptions& options) {
   format::Print("{} in {}, seed {}: {} models, {} unsupported, {} failures\n", options.backend,
                 report.arithmetic, options.seed, report.models, report.unsupported,
                 report.failures);
-  format::Print("nodes of {} operators; of {} drafts of nodes {} were refused\n",
-                report.operators.size(), report.drafts, report.refused);
+  format::Print(
+      "judged by the reference alone; nodes of {} operators; of {} drafts of nodes {} were "
+      "refused\n",
+      report.operators.size(), report.drafts, report.refused);
   std::size_t number = 0;
   for (const auto& [key, finding] : report.findings) {
     format::Print("\n{} {}: {} failures, first in model {}\n  {}\n", key.first, key.second,
@@ -73,6 +75,7 @@ std::string ToJson(const FuzzReport& report, const FuzzOptions& options) {
   Json json("fuzz");
   json.BeginObject();
   json.Field("backend", options.backend);
+  json.Field("judge", kJudge);
   json.Field("arithmetic", report.arithmetic);
   json.Field("seed", options.seed);
   json.Field("models", report.models);

@@ -44,6 +44,9 @@ void Print(const Identification& identification) {
   const backend::Description& description = identification.description;
   format::Print("{} {} ({}), claims {}\n\n", description.name, description.version,
                 description.device, format::Joined(description.arithmetics));
+  format::Print(
+      "compared with the reference's answers in each arithmetic, which no other source "
+      "confirms\n\n");
   std::size_t width = std::string_view("operator").size();
   for (const Identity& one : identification.operators) width = std::max(width, one.op.size());
   format::Print("{:<{}}    agree  arithmetic\n", "operator", width);
@@ -66,6 +69,7 @@ std::string ToJson(const Identification& identification) {
   json.Field("backend", identification.description.name);
   json.Field("version", identification.description.version);
   json.Field("device", identification.description.device);
+  json.Field("judge", kJudge);
   json.Array("claims", identification.description.arithmetics,
              [&](const std::string& name) { json.Value(std::string_view(name)); });
   json.Array("operators", identification.operators, [&](const Identity& one) {

@@ -16,6 +16,9 @@
 
 namespace qtx::cli {
 
+/// Member `judge` of outputs whose answers only the reference was asked for.
+inline constexpr std::string_view kJudge = "reference";
+
 class Json {
  public:
   explicit Json(std::string_view schema) : schema_(schema) { writer_.SetIndent(' ', 1); }

@@ -46,10 +46,12 @@ Result<Failure> FailureOfModel(const ShrinkOptions& options) {
 
 void Print(const conformance::Shrunk& shrunk, const ShrinkOptions& options) {
   constexpr std::size_t kMaxText = 600;  // characters
-  format::Print("{} on {} in {}: {}\n{}\n{} elements, {} node{}, found with {} runs\n{}\n",
-                shrunk.op, options.backend, shrunk.arithmetic, shrunk.how,
-                format::Printable(shrunk.detail, kMaxText), shrunk.elements, shrunk.nodes,
-                shrunk.nodes == 1 ? "" : "s", shrunk.runs, options.output);
+  format::Print(
+      "{} on {} in {}, judged by the reference alone: {}\n{}\n{} elements, {} node{}, found with "
+      "{} runs\n{}\n",
+      shrunk.op, options.backend, shrunk.arithmetic, shrunk.how,
+      format::Printable(shrunk.detail, kMaxText), shrunk.elements, shrunk.nodes,
+      shrunk.nodes == 1 ? "" : "s", shrunk.runs, options.output);
   format::Print("qtx validate --suite {} --backend '{}' --arithmetic {}\n", options.output,
                 options.backend, shrunk.arithmetic);
 }
@@ -58,6 +60,7 @@ std::string ToJson(const conformance::Shrunk& shrunk, const ShrinkOptions& optio
   Json json("shrink");
   json.BeginObject();
   json.Field("backend", options.backend);
+  json.Field("judge", kJudge);
   json.Field("arithmetic", shrunk.arithmetic);
   json.Field("op", shrunk.op);
   json.Field("kind", shrunk.how);

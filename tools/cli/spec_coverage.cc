@@ -1,5 +1,5 @@
 // qtx spec coverage: clauses without cases, gaps between text and catalogue, dangling references,
-// and how many sources say what each operator computes.
+// and who says what each operator computes.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -15,6 +15,7 @@
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
 #include "qtx/format/print.h"
+#include "qtx/spec/answers.h"
 #include "qtx/spec/coverage.h"
 
 namespace qtx::cli {
@@ -24,40 +25,27 @@ using spec::Clause;
 using spec::Dangling;
 using spec::TextCoverage;
 
-using conformance::ExpectationSource;
-using conformance::TextVerdict;
-
-// The expectations of an operator, a case counted once per arithmetic.
-struct OperatorAnswers {
-  std::int64_t hand = 0;
-  std::int64_t third_party = 0;
-  std::int64_t text = 0;       // confirmed by the text's own computation, whoever states them
-  std::int64_t reference = 0;  // stated by the reference alone
-
-  // That state or confirm an expectation, the reference not counted.
-  int sources() const { return int{hand > 0} + int{third_party > 0} + int{text > 0}; }
-};
-using AnswersByOperator = std::map<std::string, OperatorAnswers>;
+using spec::AnswersByOperator;
+using spec::OperatorAnswers;
 
 // Runs the suite on the reference.
-Result<AnswersByOperator> CountAnswers(const std::string& folder) {
+Result<AnswersByOperator> RunSuite(const std::string& folder, const std::string& root) {
   ModelCache models;
   QTX_ASSIGN_OR_RETURN(const auto suite, conformance::LoadSuite(folder, models.Loader()));
   conformance::RunOptions run;
   run.text_answers = &suite.text_answers;
   const std::vector<conformance::BackendSource> sources = {conformance::ReferenceSource()};
-  const auto report = conformance::RunSuite(folder, suite.cases, sources, run);
-  AnswersByOperator operators;
-  for (const conformance::BackendReport& row : report.backends) {
-    for (const conformance::CaseResult& result : row.cases) {
-      OperatorAnswers& answers = operators[result.op];
-      answers.hand += int{result.expectation == ExpectationSource::kHand};
-      answers.third_party += int{result.expectation == ExpectationSource::kThirdParty};
-      answers.text += int{result.text == TextVerdict::kConfirmed};
-      answers.reference += int{result.expectation == ExpectationSource::kReference};
-    }
+  return spec::CountAnswers(conformance::RunSuite(folder, suite.cases, sources, run), root);
+}
+
+// The operators of too few sources.
+std::vector<std::string> Unanswered(const AnswersByOperator& operators) {
+  std::vector<std::string> names;
+  for (const auto& [op_type, answers] : operators) {
+    const bool is_operator = op_type != "model";
+    if (is_operator && answers.sources() < spec::kLeastSources) names.push_back(op_type);
   }
-  return operators;
+  return names;
 }
 
 // Those of fewest sources first.
@@ -65,13 +53,18 @@ void PrintAnswers(const AnswersByOperator& operators) {
   std::vector<AnswersByOperator::const_iterator> rows;
   for (auto row = operators.begin(); row != operators.end(); ++row) rows.push_back(row);
   std::ranges::stable_sort(rows, {}, [](const auto& row) { return row->second.sources(); });
-  format::Print("\n{:<28}{:>8}{:>8}{:>13}{:>8}{:>11}\n", "operator", "sources", "hand",
-                "third party", "text", "reference");
+  const auto print = [](const auto&... cells) {
+    format::Print("{:<28}{:>8}{:>8}{:>8}{:>8}{:>13}{:>8}{:>11}{:>11}\n", cells...);
+  };
+  format::Print("\n");
+  print("operator", "sources", "hand", "text", "python", "third party", "golden", "catalogue",
+        "reference");
   for (const auto& row : rows) {
     const OperatorAnswers& answers = row->second;
-    format::Print("{:<28}{:>8}{:>8}{:>13}{:>8}{:>11}\n", row->first, answers.sources(),
-                  answers.hand, answers.third_party, answers.text, answers.reference);
+    print(row->first, answers.sources(), answers.hand, answers.text, answers.python ? "yes" : "-",
+          answers.third_party, answers.golden ? "yes" : "-", answers.checks, answers.reference);
   }
+  PrintNames("operators with fewer than two sources beside the reference", Unanswered(operators));
 }
 
 void PrintDangling(const char* title, const std::vector<Dangling>& list) {
@@ -103,7 +96,7 @@ void Print(const TextCoverage& text) {
   PrintDangling("dangling citations", text.citations);
 }
 
-std::string ToJson(const TextCoverage& text, const AnswersByOperator& operators) {
+std::string ToJson(const TextCoverage& text, const AnswersByOperator& operators, bool complete) {
   Json json("spec_coverage");
   const auto dangling = [&json](const Dangling& one) {
     json.BeginObject();
@@ -118,7 +111,7 @@ std::string ToJson(const TextCoverage& text, const AnswersByOperator& operators)
     json.EndObject();
   };
   json.BeginObject();
-  json.Field("complete", text.complete());
+  json.Field("complete", complete);
   json.Field("clauses", text.cases.clauses);
   json.Field("cases", text.cases.cases);
   json.Array("clauses_without_case", text.cases.uncovered, clause);
@@ -140,8 +133,11 @@ std::string ToJson(const TextCoverage& text, const AnswersByOperator& operators)
     json.Field("op", row.first);
     json.Field("sources", row.second.sources());
     json.Field("hand", row.second.hand);
-    json.Field("third_party", row.second.third_party);
     json.Field("text", row.second.text);
+    json.Field("python", row.second.python);
+    json.Field("third_party", row.second.third_party);
+    json.Field("golden", row.second.golden);
+    json.Field("catalogue", row.second.checks);
     json.Field("reference", row.second.reference);
     json.EndObject();
   });
@@ -161,19 +157,22 @@ std::string SourceTree(const std::string& spec_folder) {
 int SpecCoverage(const SpecCoverageOptions& options) {
   const std::string folder = options.folder.empty() ? SpecFolder() : options.folder;
   const std::string suite = options.suite.empty() ? SuiteFolder() : options.suite;
-  const auto text = spec::MeasureText(folder, suite, SourceTree(folder));
+  const std::string root = SourceTree(folder);
+  const auto text = spec::MeasureText(folder, suite, root);
   if (!text.has_value()) return Fail(text.error());
-  const auto operators = CountAnswers(suite);
+  const auto operators = RunSuite(suite, root);
   if (!operators.has_value()) return Fail(operators.error());
+  const bool complete = text->complete() && Unanswered(*operators).empty();
   if (options.json != "-") {
     Print(*text);
     PrintAnswers(*operators);
   }
   if (!options.json.empty()) {
-    const auto written = format::WriteFileAtomically(options.json, ToJson(*text, *operators));
+    const auto written =
+        format::WriteFileAtomically(options.json, ToJson(*text, *operators, complete));
     if (!written.has_value()) return Fail(written.error());
   }
-  return text->complete() ? kDone : kFailed;
+  return complete ? kDone : kFailed;
 }
 
 }  // namespace qtx::cli

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from .reals import INF, NAN, exact, exponent, float32, is_nan, pow2, special
 
-MOST_BITS = 8192  # exact.S6
+LEAST_BITS, MOST_BITS = 96, 8192  # exact.S6
 
 
 # An interval is a pair (lo, hi) of Fractions that is certain to hold the value.
@@ -17,10 +17,10 @@ class Approximate:
 
     def rounded(self, rounding):
         """What a monotone rounding makes of the real (exact.S6)."""
-        bits = 96
+        bits = LEAST_BITS
         while True:
             lo, hi = self.interval(bits)
-            if lo or hi:
+            if lo != hi:
                 e = exponent(max(abs(lo), abs(hi)))
                 lo, hi = outward(lo, hi, max(bits - e, 0))  # significant bits and no more
             a, b = rounding(lo), rounding(hi)

@@ -210,7 +210,9 @@ class Model:
         while len(tensors) > op.inputs[0] and tensors[-1] is None:
             tensors.pop()
         declared = [(v.type, v.shape, v.quant) if v else (None, None, None) for v in map(self.declared.get, outputs)]
-        return Call(op, op.stem, op.name, "", attrs, opset, self.arithmetic, tensors, declared, origin)
+        call = Call(op, op.stem, op.name, "", attrs, opset, self.arithmetic, tensors, declared, origin)
+        call.blank = [not name for name in outputs]
+        return call
 
     def prepare_call(self, call):
         """Shapes and types of the outputs; the constraints of the operator, of the format and of the arithmetic."""
@@ -221,10 +223,11 @@ class Model:
         result = op.infer(call)
         dims, types = result if isinstance(result, tuple) else (result, [None] * len(result))
         outs = []
-        for (type_, shape, quant), d, own in zip(call.declared, dims, types):
+        for (type_, shape, quant), d, own, blank in zip(call.declared, dims, types, call.blank):
             if type_ is None:
                 type_ = own or call.inputs[0].type
-                require(not type_.quantized, "graph.C8", "an output is not declared")
+                require(blank or not type_.quantized, "graph.C8", "an output is not declared")
+                type_ = FLOAT if type_.quantized else type_
             if d is not None:
                 d = tuple(d)
                 check_size(d)

@@ -2,6 +2,7 @@
 from .draft import Draft
 from .elements import Elements
 from .moves import Moves
+from .states import States
 from .stock import Stock
 from .windows import Windows
 
@@ -20,7 +21,8 @@ for _family, _names in {
         "stock": "QuantizeLinear DequantizeLinear", "qlinear": "QLinearConv QLinearMatMul",
         "norm": "BatchNormalization LayerNormalization", "top_k": "TopK", "tuples": "GatherND ScatterND",
         "contrib": "QLinearAdd QLinearMul QLinearSigmoid QLinearLeakyRelu QLinearAveragePool QLinearGlobalAveragePool "
-                   "QLinearSoftmax MatMulInteger ConvInteger DynamicQuantizeLinear"}.items():
+                   "QLinearSoftmax MatMulInteger ConvInteger DynamicQuantizeLinear",
+        "recurrent": "LSTM GRU", "attention": "Attention", "q_gemm": "QGemm"}.items():
     for _name in _names.split():
         FAMILY[_name] = _family
 WEIGHTED = list(FAMILY) + ["Add", "Sub", "Mul", "Conv", "Conv", "Conv", "MatMul", "MatMul", "Gemm", "Gemm",
@@ -28,7 +30,7 @@ WEIGHTED = list(FAMILY) + ["Add", "Sub", "Mul", "Conv", "Conv", "Conv", "MatMul"
                            "Softmax", "LeakyRelu"]
 
 
-class Maker(Draft, Elements, Windows, Moves, Stock):
+class Maker(Draft, Elements, Windows, Moves, Stock, States):
     """A draft of a random operator; its make_FAMILY adds inputs and attributes and gives the outputs."""
 
     def build(self):

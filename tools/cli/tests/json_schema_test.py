@@ -48,7 +48,6 @@ OPTIONAL = {f"{place}.{key}" for place, keys in OPTIONAL.items() for key in keys
 # Properties that no command here writes: what a backend does at random or only reversed, and what only a proposal, a peer
 # or an arithmetic without clauses for an operator has.
 UNSEEN = {f"validate.backends.cases.{key}" for key in ("within_bound", "unstable", "unmodelled", "reversed")}
-UNSEEN |= {"run.unmodelled.where", "run.unmodelled.says"}
 
 # An answer of the text to another model than that of the case.
 TEXT_ANSWERS = "0000000000000000 mine/right\n  0000000000000000 exact\n"
@@ -199,6 +198,7 @@ def commands(qtx, source):
         ("run", ["run", "net8.onnx", "--input", "samples/0.npy", "--output-dir", "out", "--counters", "--json"], 0),
         ("run", ["run", "net8.onnx", "--input", "samples/0.npy", "--output-dir", "out", "--backend", "x86", "--json"], 0),
         ("run", ["run", "net8.onnx", "--input", "samples/0.npy", "--output-dir", "out", "--arithmetic", "tflite-double", "--json"], 0),
+        ("run", ["run", "net.onnx", "--input", "samples/0.npy", "--output-dir", "out", "--arithmetic", "tflite", "--json"], 0),  # floats
         ("validate", [*validate, ">out.json", "--backend", "reference"], 1),
         ("validate", [*validate, "-", "--backend", "x86", "--filter", "*right"], 0),
         ("validate", [*validate, ">1.json", "--backend", "reference", "--shard=1/2"], 0),

@@ -19,13 +19,27 @@ class ExactNumbers:
     def of(self, tensor):
         return tensor.reals()
 
+    @staticmethod
+    def monotone(f, x):
+        return f(x)
+
+    def multiply_add(self, a, b, s):
+        """s + a * b, the step of a sum of products."""
+        return self.add(s, self.mul(a, b))
+
+    def dot(self, a, b, s):
+        """s and the products, added in order."""
+        for x, w in zip(a, b):
+            s = self.multiply_add(x, w, s)
+        return s
+
     def constant(self, value):
         return exact(value) if type(value) is float else Fraction(value)
 
     def total(self, numbers):
         total = 0
         for x in numbers:
-            total = R.add(total, x)
+            total = self.add(total, x)
         return total
 
     def dots(self, xs, ws, taps):
@@ -38,10 +52,10 @@ class ExactNumbers:
         return [unit * sum(xs[i] * ws[j] for i, j in zip(*t) if i >= 0) for t in taps]
 
 
-class Binary32Numbers:
+class Binary32Numbers(ExactNumbers):
     """Binary32 numbers as Python floats; each operation is rounded half_even (float32.S3)."""
 
-    binary32, fused = True, False
+    binary32 = True
     zero = 0.0
     div = staticmethod(R.div32)
     function = staticmethod(F.function32)
@@ -61,33 +75,21 @@ class Binary32Numbers:
     def mul(self, a, b):
         return f32(a * b)
 
-    def neg(self, a):
-        return -a
+    def multiply_add(self, a, b, s):
+        return f32(s + f32(a * b))
 
-    def total(self, numbers):
-        total = 0.0
-        for x in numbers:
-            total = f32(total + x)
-        return total
-
-    def dots(self, xs, ws, taps):  # float32.S3, float32.S6; float32_fma.S1
+    def dots(self, xs, ws, taps):  # float32.S3, float32.S6
         out = []
         for t in taps:
-            total = 0.0
-            if self.fused:
-                for i, j in zip(*t):
-                    if i >= 0:
-                        total = R.fma32(xs[i], ws[j], total)
-            else:
-                for i, j in zip(*t):
-                    if i >= 0:
-                        total = f32(total + f32(xs[i] * ws[j]))
-            out.append(total)
+            inside = [(i, j) for i, j in zip(*t) if i >= 0]
+            out.append(self.dot([xs[i] for i, _ in inside], [ws[j] for _, j in inside], self.zero))
         return out
 
 
 class FusedNumbers(Binary32Numbers):
-    fused = True
+    """A product that is added is not rounded (float32_fma.S1)."""
+
+    multiply_add = staticmethod(R.fma32)
 
 
 EXACT_NUMBERS, BINARY32_NUMBERS, FUSED_NUMBERS = ExactNumbers(), Binary32Numbers(), FusedNumbers()

@@ -6,6 +6,7 @@ from .. import functions as F
 from .. import reals as R
 from ..reals import INF, exact, f32, is_nan
 from ..types import invalid, is_power_of_two, unsupported
+from . import tflite_lstm
 from .base import BINARY32_NUMBERS, Exact, clamp
 
 
@@ -322,6 +323,10 @@ class Tflite(Exact):
                      for d in {v - x.offset for v in x.data}}
             return [clamp(table[v - x.offset], y.quant.lo, y.quant.hi) for v in x.data]
         return compute
+
+    def plan_lstm(self, call):
+        """tflite.S18; all outputs."""
+        return tflite_lstm.plan(call, self.times)
 
     def plan_log_softmax(self, call, steps):
         """tflite.S17: FLOAT to FLOAT in the steps of float32."""

@@ -7,11 +7,11 @@ from .. import reals as R
 from ..arithmetic import EXACT
 from ..arithmetic.tflite import Tflite
 from ..reals import f32
-from ..types import FLOAT, TYPES, elements, invalid
-from .core import OPERATORS, Call, Operator, operator
+from ..types import FLOAT, TYPES, Tensor, elements, invalid
+from .core import OPERATORS, Call, Operator, broadcast_index, operator
 from .pool import POOL
-from .products import WINDOW, Conv, MatMul
-from .q_linear import quantized, scales
+from .products import WINDOW, Conv, Gemm, MatMul, sums_of_products
+from .q_linear import AccumulatorBias, Stock, quantized, scales
 
 BYTES = ("UINT8", "INT8")
 
@@ -114,6 +114,54 @@ class QLinearConcat:  # q_linear_concat.S1
         c, type_ = concat_parts(call)
         c.outs = [quantized(call.outs[0], *parameters(call, 0, type_, "C2"), [])]
         return OPERATORS["Concat"].plan(c)
+
+
+@operator("QGemm", "q_gemm", (6, 9), shape="C4", attributes="alpha:f transA:i transB:i", domains=("com.microsoft",))
+class QGemm:  # q_gemm.S1 to S5
+    @staticmethod
+    def infer(call):
+        a, b, y = call.inputs[0].type, call.inputs[3].type, call.declared[0][0]
+        call.require(a.name in BYTES and b.name in BYTES, "C1", "types")
+        call.require(call.inputs[2].type is a and call.inputs[5].type is b, "C1", "a zero point")
+        call.require(all(call.inputs[i].type is FLOAT for i in (1, 4, 7) if call.has(i)), "C1", "a scale")
+        call.require(not call.has(6) or call.inputs[6].type is TYPES[6], "C1", "C")
+        own = call.inputs[8].type if call.has(8) else a if call.has(7) else FLOAT
+        call.require(not call.has(8) or call.has(7) and own.name in BYTES, "C1", "y_zero_point")
+        call.require(y in (None, own) or call.has(7) and not call.has(8) and y.name in BYTES, "C1", "y")
+        call.require(math.isfinite(call.attr("alpha", 1.0)), "C2", "alpha")
+        inner = Call(OPERATORS["Gemm"], "gemm", "Gemm", "", call.attrs, call.opset, call.arithmetic, [], [])
+        inner.require = lambda ok, number, message="": call.require(ok, "C4", message)
+        shape = Gemm.shape(inner, call.dims(0), call.dims(3), call.dims(6) if call.has(6) else None)
+        for i in (1, 4, 7):
+            if call.has(i):
+                scales(call, i, "C2")
+                call.require(not call.has(i + 1) or call.dims(i) == call.dims(i + 1), "C2", "a zero point")
+                call.require(len(call.dims(i)) <= 1 and elements(call.dims(i)) == 1 or
+                             i == 4 and call.dims(i) == shape[1:], "C3", "a scale")
+        return [shape], [y or own]
+
+    @staticmethod
+    def plan(call):
+        call.parameters(1, 2, 4, 5, 7, 8)
+        y, alpha = call.outs[0], call.attr("alpha", 1.0)
+
+        def tensor(i, factor=1.0):
+            scale, zero = call.inputs[i + 1].data, call.inputs[i + 2].data
+            axis = [0 if call.attr("transB") else 1] if len(scale) > 1 else []
+            return quantized(call.inputs[i], [f32(factor * s) for s in scale], list(zero), axis)
+        binary32 = call.arithmetic.numbers.binary32
+        a, b = tensor(0, alpha if binary32 else 1.0), tensor(3)  # q_gemm.S2: alpha is of the unit
+        if call.has(7):
+            y = quantized(y, [call.inputs[7].data[0]], [call.inputs[8].data[0] if call.has(8) else 0], [])
+        bias = None
+        if call.has(6):  # in units of each column
+            c, at = call.inputs[6], broadcast_index(call.dims(6), y.dims)
+            data = c.data and [c.data[i] for i in at]
+            bias = AccumulatorBias(Tensor(c.type, y.dims, data), a, b, 1)
+        alpha = 1.0 if binary32 else alpha
+        inner = Stock.call(call, [a, b, bias], y, "Gemm", "gemm")
+        f = sums_of_products(inner, y, Gemm.products(inner, a, b, bias, alpha, alpha))
+        return lambda: [f()]
 
 
 # The operators whose result is the accumulator.

@@ -260,23 +260,23 @@ operator("MatMul", "mat_mul", (2, 2), shape="C5")(MatMul)
 @operator("Gemm", "gemm", (2, 3), shape="C5", attributes="alpha:f beta:f transA:i transB:i broadcast:i:1:7")
 class Gemm:  # gemm.S1 to S4
     @staticmethod
-    def infer(call):
-        call.real_or("C1", "plain")
-        a, b = call.dims(0), call.dims(1)
+    def shape(call, a, b, c):
         call.require(len(a) == len(b) == 2, "C2")
         a = a[::-1] if call.attr("transA") else a
         b = b[::-1] if call.attr("transB") else b
         call.require(a[1] == b[0], "C3")
         y = (a[0], b[1])
-        if call.has(2):
-            c = call.dims(2)
-            call.require(len(c) <= 2 and all(m in (1, n) for m, n in zip(c[::-1], y[::-1])), "C4")
-        return [y]
+        call.require(c is None or len(c) <= 2 and all(m in (1, n) for m, n in zip(c[::-1], y[::-1])), "C4")
+        return y
 
     @staticmethod
-    def plan(call):
-        a, b, c, y = call.inputs[0], call.inputs[1], call.input(2), call.outs[0]
-        M, N = y.dims
+    def infer(call):
+        call.real_or("C1", "plain")
+        return [Gemm.shape(call, call.dims(0), call.dims(1), call.dims(2) if call.has(2) else None)]
+
+    @staticmethod
+    def products(call, a, b, c, alpha, beta):
+        M, N = y = Gemm.shape(call, a.dims, b.dims, c and c.dims)
         trans_a, trans_b = bool(call.attr("transA")), bool(call.attr("transB"))
         K = a.dims[0 if trans_a else 1]
 
@@ -285,7 +285,12 @@ class Gemm:  # gemm.S1 to S4
                 xi = [k * M + i for k in range(K)] if trans_a else range(i * K, (i + 1) * K)
                 for j in range(N):
                     yield xi, range(j * K, (j + 1) * K) if trans_b else [k * N + j for k in range(K)]
-        at = broadcast_index(c.dims, y.dims) if c is not None else None
-        f = sums_of_products(call, y, Products("FC", a, b, c, taps, lambda m: m % N, 0 if trans_b else 1, 1,
-                                               lambda m: at[m], call.attr("alpha", 1.0), call.attr("beta", 1.0)))
+        at = broadcast_index(c.dims, y) if c is not None else None
+        return Products("FC", a, b, c, taps, lambda m: m % N, 0 if trans_b else 1, 1, lambda m: at[m], alpha, beta)
+
+    @staticmethod
+    def plan(call):
+        a, b, c = call.inputs[0], call.inputs[1], call.input(2)
+        f = sums_of_products(call, call.outs[0], Gemm.products(call, a, b, c, call.attr("alpha", 1.0),
+                                                               call.attr("beta", 1.0)))
         return lambda: [f()]

@@ -83,9 +83,9 @@ class AccumulatorBias(Tensor):
 
     in_accumulator_units = True
 
-    def __init__(self, b, x, w):
+    def __init__(self, b, x, w, axis=0):
         units = [float(x.scale) * s for s in w.quant.scales]  # exact in binary64
-        quant = Quant(TYPES[1006], units, [0] * len(units), [0] if len(units) > 1 else [], [], TYPES[1006].lo,
+        quant = Quant(TYPES[1006], units, [0] * len(units), [axis] if len(units) > 1 else [], [], TYPES[1006].lo,
                       TYPES[1006].hi)
         super().__init__(TYPES[1006], b.dims, b.data, quant)
 

@@ -152,6 +152,7 @@ Result<void> Run(const Set& set, Outcome* outcome) {
   if (!conversion.has_value()) return In("convert", conversion.error());
   format::Model& model = conversion->model;
   for (const format::Node& node : model.graph.nodes) {
+    outcome->op_types.insert(node.op_type);
     if (reference::FindOperator(node.domain, node.op_type) != nullptr) continue;
     outcome->missing = node.op_type;
     return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "corpus.h"
@@ -9,8 +10,9 @@
 namespace qtx::convert::golden {
 
 struct Outcome {
-  std::string error;    // "" when the model was converted and run
-  std::string missing;  // an operator that the reference has not; nothing was run
+  std::string error;               // "" when the model was converted and run
+  std::set<std::string> op_types;  // of the converted model
+  std::string missing;             // an operator that the reference has not; nothing was run
   std::int64_t elements = 0, differing = 0;
   // Greatest difference: of integers, in LSB; of FLOAT, over the bound of error_bound.h, or, in a
   // model with quantized values, where there is none, in units of the value.
