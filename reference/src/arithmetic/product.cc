@@ -152,9 +152,7 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
       output_(output),
       in_binary32_(DomainFor(call.arithmetic, *output) == Domain::kFloat32),
       fused_(call.arithmetic.contraction == Arithmetic::Contraction::kFused) {
-  // Without results there need not be a scale of each operand to look at.
-  const bool empty = format::ElementCount(output->tensor()) == 0;
-  if (!empty && HasIntegerAccumulator(32, operands)) {
+  if (HasIntegerAccumulator(32, operands)) {
     RequantizeRecipe recipe = RecipeFor(call, operands, *output);
     const bool narrow = IntegerOfAtMost(8, *operands.x) && IntegerOfAtMost(8, *operands.w);
     // onnxruntime.S7: its integer kernels are of 8 bits.

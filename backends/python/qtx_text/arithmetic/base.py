@@ -131,8 +131,6 @@ class Products:
     def scale_pairs(self, y):
         """The (channel, w_scale, y_scale) that meet in some result."""
         ws, ys = self.w.quant.scales, y.quant.scales if y.quant else [1.0]
-        if 0 in y.dims:
-            return []
         if len(ws) == len(ys) > 1 and y.quant.along(self.result_axis):
             return list(zip(range(len(ws)), ws, ys))
         return [(c, a, b) for c, a in enumerate(ws) for b in ys]
