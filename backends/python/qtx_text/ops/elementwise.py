@@ -352,7 +352,7 @@ class Cast:  # cast.S1 to S10
         if x.quant is None and y.quant is None:
             return lambda: [[cast_plain(v, x.type, y.type, call) for v in x.data]]
         if not y.type.real:
-            small = y.type.kind == "small" and call.effective().numbers.binary32  # cast.S9
+            small = y.type.kind == "small" and call.arithmetic.numbers.binary32  # cast.S9
             return lambda: [[cast_plain(v, None, y.type, call) for v in (x.floats() if small else x.reals())]]
         own = call.plan_kernel("cast")
         if own:
