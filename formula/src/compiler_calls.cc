@@ -91,10 +91,7 @@ Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
       return Code(code.children[*holds ? 1 : 2]);
     }
   }
-  // Of one element the coordinates are those of the result.
-  const bool part = row.function == Function::kStored || row.function == Function::kScale ||
-                    row.function == Function::kOffset || row.function == Function::kBase;
-  if (part && node.children.size() == 1) code.varies = true;
+  if (IsOfElement(row.function) && node.children.size() == 1) code.varies = true;
   return code;
 }
 

@@ -31,10 +31,20 @@ Value PairsOf(const Operand& operand) {
 }
 
 formula::Part PartOf(Function function) {
-  return function == Function::kStored   ? formula::Part::kStored
-         : function == Function::kScale  ? formula::Part::kScale
-         : function == Function::kOffset ? formula::Part::kOffset
-                                         : formula::Part::kBase;
+  switch (function) {
+    case Function::kStored:
+      return formula::Part::kStored;
+    case Function::kExactReal:
+      return formula::Part::kReal;
+    case Function::kIsNegative:
+      return formula::Part::kSign;
+    case Function::kScale:
+      return formula::Part::kScale;
+    case Function::kOffset:
+      return formula::Part::kOffset;
+    default:
+      return formula::Part::kBase;
+  }
 }
 
 }  // namespace
@@ -137,7 +147,11 @@ Result<Value> Evaluator::PartAt(const Code& code, int operand, formula::Part par
     element = *found;
   }
   if (part == formula::Part::kValue) return Read(code, operand, element);
-  return part == formula::Part::kReal ? tensor.Real(element) : tensor.Stored(element);
+  if (part == formula::Part::kSign) return Value(tensor.IsNegative(element));
+  if (part == formula::Part::kStored) return tensor.Stored(element);
+  Value real = tensor.Real(element);
+  real.of_element = false;  // no operation of the arithmetic is applied to it
+  return real;
 }
 
 // By the number of the parameter (x_scale[p]), or by coordinates (scale(x, p...)).
@@ -218,6 +232,16 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
   }
 }
 
+Result<Value> Evaluator::PartOfElement(const Code& code, int operand) {
+  std::optional<format::Dims> at;
+  if (code.children.size() > 1) {
+    QTX_ASSIGN_OR_RETURN(at, IndicesOf(code, 1));
+  }
+  const formula::Part part = PartOf(code.function);
+  if (part < formula::Part::kScale) return PartAt(code, operand, part, at);
+  return Parameter(code, OperandAt(operand), part, at, false);
+}
+
 Result<Value> Evaluator::ApplyToTensor(const Code& code) {
   QTX_ASSIGN_OR_RETURN(const Value first, Eval(code.children[0]));
   if (code.function == Function::kValues && first.list() != nullptr) return first;
@@ -229,6 +253,7 @@ Result<Value> Evaluator::ApplyToTensor(const Code& code) {
   QTX_ASSIGN_OR_RETURN(const int operand, TensorOf(code.children[0], first));
   if (operand < 0) return Refuse(code, "found an output where none is computed");
   const Operand& tensor = OperandAt(operand);
+  if (IsOfElement(code.function)) return PartOfElement(code, operand);
   switch (code.function) {
     case Function::kInside: {
       QTX_ASSIGN_OR_RETURN(const format::Dims at, IndicesOf(code, 1));
@@ -258,18 +283,6 @@ Result<Value> Evaluator::ApplyToTensor(const Code& code) {
         values.back().of_element = false;
       }
       return Value(std::move(values));
-    }
-    case Function::kStored:
-    case Function::kScale:
-    case Function::kOffset:
-    case Function::kBase: {
-      std::optional<format::Dims> at;
-      if (code.children.size() > 1) {
-        QTX_ASSIGN_OR_RETURN(at, IndicesOf(code, 1));
-      }
-      const formula::Part part = PartOf(code.function);
-      if (part == formula::Part::kStored) return PartAt(code, operand, part, at);
-      return Parameter(code, tensor, part, at, false);
     }
     default:
       return TypeOf(code, tensor);

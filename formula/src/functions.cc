@@ -61,6 +61,8 @@ constexpr std::array kFunctions = {
     FunctionRow{"is_initializer", Function::kIsInitializer, 1, 1},
     FunctionRow{"requantization", Function::kRequantization, 1, 1},
     FunctionRow{"stored", Function::kStored, 1, kMany},
+    FunctionRow{"exact_real", Function::kExactReal, 1, kMany},
+    FunctionRow{"is_negative", Function::kIsNegative, 1, kMany},
     FunctionRow{"scale", Function::kScale, 1, kMany},
     FunctionRow{"offset", Function::kOffset, 1, kMany},
     FunctionRow{"base", Function::kBase, 1, kMany},

@@ -58,7 +58,9 @@ enum class Function {
   kIsReal,
   kIsInitializer,
   kRequantization,
-  kStored,
+  kStored,  // from here to kBase, parts of one element
+  kExactReal,
+  kIsNegative,
   kScale,
   kOffset,
   kBase,
@@ -83,6 +85,11 @@ const FunctionRow* FindFunction(std::string_view name);
 inline bool IsOfTensor(Function function) {
   return function >= Function::kInside && function != Function::kLength &&
          function != Function::kRowMajor && function != Function::kCoordinates;
+}
+
+/// Whether it gives a part of one element: without coordinates, of the one that broadcasts.
+inline bool IsOfElement(Function function) {
+  return function >= Function::kStored && function <= Function::kBase;
 }
 
 /// A function of numbers alone; kIf and those after it are the evaluator's.

@@ -147,6 +147,13 @@ Value Operand::Real(std::int64_t element) const {
   return value;
 }
 
+bool Operand::IsNegative(std::int64_t element) const {
+  const auto i = static_cast<std::size_t>(element);
+  if (!HoldsIntegers(type_)) return std::signbit(floats_[i]);
+  if (!quantization_) return integers_[i] < 0 && type_ != ElementType::kUint64;
+  return integers_[i] < Offset(Parameter(element));
+}
+
 std::int64_t Operand::Parameter(std::int64_t element) const {
   const format::Quantization& q = *quantization_;
   if (q.axis.empty()) return 0;

@@ -47,6 +47,7 @@ class Operand {
   /// REQUIRES for these: has_elements().
   Value Stored(std::int64_t element) const;
   Value Real(std::int64_t element) const;
+  bool IsNegative(std::int64_t element) const;  // before a base; -0 of a floating-point type too
   /// The index of the parameters of an element. REQUIRES for these: is_quantized().
   std::int64_t Parameter(std::int64_t element) const;
   mpq_class Scale(std::int64_t parameter) const;

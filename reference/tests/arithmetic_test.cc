@@ -271,7 +271,7 @@ TEST(FindArithmetic, ListsTheNamesThereAre) {
   EXPECT_EQ((*FindArithmetic("tflite"))->name, "tflite");
   const auto missing = FindArithmetic("exakt");
   ASSERT_FALSE(missing.has_value());
-  EXPECT_EQ(missing.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(missing.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(missing.error().message, HasSubstr("exact, float32, float32-fma, onnxruntime"));
   EXPECT_THAT(missing.error().message, HasSubstr("cmsis-nn"));
 }

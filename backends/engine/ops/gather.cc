@@ -202,6 +202,11 @@ StepResult PrepareScatterNd(const NodePlan& node) {
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::array<const Value*, 2>{data, updates}, y,
                                  replaces ? Plain::kAny : Plain::kNumbers));
   if (replaces) return MakeScatter(data, tuples, updates, y);
+  // An element that no tuple names may keep a value outside of the range (definitions.S2).
+  const auto& from = data->tensor.quantization;
+  if (from && (from->quant_min || from->quant_max)) {
+    return node.Unsupported("a reduction of elements of a narrow range");
+  }
   return std::make_unique<Scatter>(data, tuples, updates, y, reduction->combine);
 }
 

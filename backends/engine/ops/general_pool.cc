@@ -28,6 +28,10 @@ StepResult MakeGeneralAveragePool(const NodePlan& node, bool global) {
   QTX_ASSIGN_OR_RETURN(const PoolShape pool, PoolShapeOf(node, global));
   QTX_ASSIGN_OR_RETURN(Walk walk, WalkOf(node, pool, CountsPadding(node, global)));
   Sum sum;
+  sum.counts_padding =
+      CountsPadding(node, global) && std::ranges::any_of(pool.axes, [](const WindowAxis& axis) {
+        return axis.pad_begin != 0 || axis.pad_end != 0;
+      });
   QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(pool.to));
   return MakeSum(node, std::move(sum), std::move(walk), y);

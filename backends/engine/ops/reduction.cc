@@ -291,7 +291,7 @@ StepResult MakeMean(const NodePlan& node, Sum sum, Walk walk, Value* y) {
   if (node.arithmetic() == Arithmetic::kFloat32) {
     return MakeFloatSum(std::move(sum), std::move(walk), y);
   }
-  if (AveragesStored(node.arithmetic(), sum.a->tensor, y->tensor)) {
+  if (!sum.counts_padding && AveragesStored(node.arithmetic(), sum.a->tensor, y->tensor)) {
     return MakeStoredMean(sum.a, std::move(walk), y);
   }
   return std::make_unique<SumStep>(std::move(sum), std::move(walk), y);

@@ -44,6 +44,7 @@ struct Sum {
   std::vector<std::int64_t> addend_index;  // one a plane
   float factor = 1, addend_factor = 1;
   float addend_unit = 1;         // a further factor of the addend
+  bool counts_padding = false;   // the divisor has it, and padding is there
   Plain plain = Plain::kDouble;  // allowed types beside reals
   // Of a product with weights, for integer arithmetics:
   std::vector<std::int64_t> channel;  // one a plane

@@ -322,7 +322,7 @@ Result<const Arithmetic*> FindArithmetic(std::string_view name, format::Features
   const std::string_view wanted = alias == kAliases.end() ? name : alias->of;
   const auto row = std::ranges::find(kArithmetics, wanted, &Arithmetic::name);
   if (row != kArithmetics.end()) return &*row;
-  return Error{ErrorCode::kInvalid, "arithmetic",
+  return Error{ErrorCode::kUnsupported, "arithmetic",
                "found '" + std::string(name) + "', expected one of " + Names()};
 }
 

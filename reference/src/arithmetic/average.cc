@@ -12,7 +12,7 @@ Averager::Averager(const Arithmetic& arithmetic, const Operand& input, Output* o
       tie_(arithmetic.average.tie),
       input_(&input),
       output_(output),
-      same_type_(kernel != Kernel::kNone &&
+      same_type_(kernel != Kernel::kNone && kernel != Kernel::kPaddedPool &&
                  HasAverageKernel(arithmetic, input.tensor(), output->tensor())),
       is_bytes_(kernel != Kernel::kNone && HasByteKernel(arithmetic, {&input}, *output)) {}
 
@@ -68,8 +68,7 @@ void Averager::Put(std::int64_t element, std::span<const std::int64_t> sources,
   constexpr std::int64_t kMaxDivisor = std::int64_t{1} << 29;  // of the certified quotient
   if (is_bytes_ && kernel_ == Kernel::kGlobalPool) return PutScaledSum(element, sources);
   if (domain_ == Domain::kFloat32) return PutFloatMean(element, sources, count);
-  const bool unpadded = count == static_cast<std::int64_t>(sources.size());
-  if (domain_ == Domain::kStored && same_type_ && unpadded) return PutStoredMean(element, sources);
+  if (domain_ == Domain::kStored && same_type_) return PutStoredMean(element, sources);
   if (input_->is_integer() && input_->per_tensor() && count < kMaxDivisor) {
     return PutIntegerMean(element, sources, count);
   }

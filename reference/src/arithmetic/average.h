@@ -14,8 +14,9 @@ namespace qtx::reference {
 class Averager {
  public:
   /// Where the arithmetic has a kernel of AveragePool (kPool), or of GlobalAveragePool, which is
-  /// that of an AveragePool over the whole input too (kGlobalPool), it applies.
-  enum class Kernel { kPool, kGlobalPool, kNone };
+  /// that of an AveragePool over the whole input too (kGlobalPool), it applies. TFLite has none
+  /// where padding counts (kPaddedPool).
+  enum class Kernel { kPool, kGlobalPool, kPaddedPool, kNone };
   Averager(const Arithmetic& arithmetic, const Operand& input, Output* output, Kernel kernel);
   /// Puts the sum of the `sources` over `count`: their number, or more where padding counts as real
   /// zeros, or 1 for their sum.  REQUIRES: count > 0.

@@ -66,7 +66,8 @@ bool HasSoftmaxKernel(const ValueType& x, const ValueType& y) {
 
 bool HasUnaryKernel(const ValueType& x, const ValueType& y, bool wide) {
   if (x.elem_type != y.elem_type || !HasOneScale(x) || !HasOneScale(y)) return false;
-  return Is8Bit(x) || (wide && x.elem_type == ElementType::kInt16Q);
+  if (Is8Bit(x)) return true;
+  return wide && x.elem_type == ElementType::kInt16Q && !HasOffset(x) && !HasOffset(y);
 }
 
 bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueType& w,

@@ -152,10 +152,7 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
       output_(output),
       in_binary32_(DomainFor(call.arithmetic, *output) == Domain::kFloat32),
       fused_(call.arithmetic.contraction == Arithmetic::Contraction::kFused) {
-  // An empty operand has no parameter to look at; its sums are empty in every domain.
-  const bool empty = format::ElementCount(operands.x->tensor()) == 0 ||
-                     format::ElementCount(operands.w->tensor()) == 0;
-  if ((!empty || IsPlain(operands.bias)) && HasIntegerAccumulator(32, operands)) {
+  if (HasIntegerAccumulator(32, operands)) {
     RequantizeRecipe recipe = RecipeFor(call, operands, *output);
     const bool narrow = IntegerOfAtMost(8, *operands.x) && IntegerOfAtMost(8, *operands.w);
     // onnxruntime.S7: its integer kernels are of 8 bits.

@@ -16,7 +16,7 @@ bool PowersOfTwo(const std::optional<format::Quantization>& quantization) {
 }
 
 Error Refused(const Call& call, std::string where, std::string_view what, std::string_view clause) {
-  return {ErrorCode::kUnsupported, std::move(where),
+  return {ErrorCode::kInvalid, std::move(where),
           std::string(what) + " under arithmetic '" + std::string(call.arithmetic.name) + "'",
           std::string(clause)};
 }

@@ -37,4 +37,9 @@ std::int64_t MultiplyTwice(std::int64_t value, FixedMultiplier multiplier) {
   return MultiplyFixed(value, multiplier, RequantizeRecipe::Rounds::kTwice, TieRule::kHalfUp);
 }
 
+std::int64_t MultiplyInKernel(const Arithmetic& arithmetic, std::int64_t value,
+                              FixedMultiplier multiplier) {
+  return MultiplyFixed(value, multiplier, arithmetic.activation.rounds, TieRule::kHalfUp);
+}
+
 }  // namespace qtx::reference

@@ -27,5 +27,8 @@ std::int64_t StoredHalfAway(float steps, std::int64_t element, const Output& y);
 
 /// value * multiplier with the two roundings of tflite.S3.
 std::int64_t MultiplyTwice(std::int64_t value, FixedMultiplier multiplier);
+/// With two, or with one where the arithmetic's kernels round once (tflite_single.S1).
+std::int64_t MultiplyInKernel(const Arithmetic& arithmetic, std::int64_t value,
+                              FixedMultiplier multiplier);
 
 }  // namespace qtx::reference

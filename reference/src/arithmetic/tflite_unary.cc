@@ -107,8 +107,8 @@ Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call) {
   const FixedMultiplier slope = ToFixed(static_cast<double>(x_scale * std::abs(alpha) / y_scale));
   return PutAll(call, [&](const Operand& x, int64_t i, const Output& y) {
     const int64_t value = x.integer(i);
-    if (value >= 0) return MultiplyTwice(value, identity) + y.offset(i);
-    const int64_t scaled = MultiplyTwice(value, slope);
+    if (value >= 0) return MultiplyInKernel(call.arithmetic, value, identity) + y.offset(i);
+    const int64_t scaled = MultiplyInKernel(call.arithmetic, value, slope);
     return (alpha < 0 ? -scaled : scaled) + y.offset(i);
   });
 }
@@ -130,7 +130,8 @@ Result<std::optional<format::Tensor>> RunTfliteRsqrt(const Call& call) {
     if (value <= 0) return y.max();
     FixedMultiplier root = InverseRoot(value);
     root.shift += kBits;
-    return MultiplyTwice(MultiplyTwice(1, root), factor) + y.offset(i);
+    const int64_t inverse = MultiplyInKernel(call.arithmetic, 1, root);
+    return MultiplyInKernel(call.arithmetic, inverse, factor) + y.offset(i);
   });
 }
 

@@ -11,9 +11,11 @@ Result<format::Tensor> AveragePool(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Window window, PoolWindow(call));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   using Kernel = Averager::Kernel;
-  const Kernel kernel = window.IsWholeInput() ? Kernel::kGlobalPool : Kernel::kPool;
+  const bool padded = call.Int("count_include_pad") != 0 && window.HasPadding();
+  const Kernel kernel = window.IsWholeInput() ? Kernel::kGlobalPool
+                        : padded              ? Kernel::kPaddedPool
+                                              : Kernel::kPool;
   Averager averager(call.arithmetic, x, &output, kernel);
-  const bool padded = call.Int("count_include_pad") != 0;
   PoolWalk walk(call, window);
   while (walk.Next()) {
     const auto inside = static_cast<std::int64_t>(walk.sources().size());

@@ -43,7 +43,7 @@ class Replaces {
     QTX_ASSIGN_OR_RETURN(replaces.updates_, Order::Make(call, 2));
     return replaces;
   }
-  // `standing` is an element of updates, or -1 for data's own.
+  // `standing` is an element of updates; data's own where it is negative.
   bool operator()(const Update& update, std::int64_t standing) const {
     if (reduction_ == "none") return true;
     const Order& order = standing < 0 ? *data_ : *updates_;
@@ -60,15 +60,44 @@ class Replaces {
   std::optional<Order> data_, updates_;
 };
 
+// What stands in an element of data in the end, where it is no element of updates.
+constexpr std::int64_t kOwn = -1;       // data's, beside updates that did not replace it
+constexpr std::int64_t kNotNamed = -2;  // data's
+
+// Of max and min with a quantized result.  Source: definitions.S3, scatter_nd.S6.
+Result<format::Tensor> TakeExtremes(const Call& call, std::span<const std::int64_t> winners) {
+  QTX_ASSIGN_OR_RETURN(const Operand data, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(const Operand updates, OperandAt(call, 2));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
+  Converter moved(call.arithmetic, data, &output, Purpose::kMove);
+  Converter of_data(call.arithmetic, data, &output, Purpose::kSelect);
+  Converter of_updates(call.arithmetic, updates, &output, Purpose::kSelect);
+  for (std::size_t i = 0; i < winners.size(); ++i) {
+    const auto element = static_cast<std::int64_t>(i);
+    if (winners[i] >= 0) {
+      of_updates.Put(element, winners[i]);
+    } else {
+      (winners[i] == kOwn ? of_data : moved).Put(element, element);
+    }
+  }
+  return output.Take();
+}
+
 Result<format::Tensor> Select(const Call& call, const Updates& updates,
                               const std::string& reduction) {
   const format::Tensor& data = *call.inputs[0];
   QTX_ASSIGN_OR_RETURN(const Replaces replaces, Replaces::Make(call, reduction));
-  std::vector<std::int64_t> winners(static_cast<std::size_t>(format::ElementCount(data)), -1);
+  std::vector<std::int64_t> winners(static_cast<std::size_t>(format::ElementCount(data)),
+                                    kNotNamed);
   for (const Update& update : updates) {
     std::int64_t& winner = winners[static_cast<std::size_t>(update.element)];
-    if (replaces(update, winner)) winner = update.source;
+    if (replaces(update, winner)) {
+      winner = update.source;
+    } else if (winner == kNotNamed) {
+      winner = kOwn;
+    }
   }
+  if (reduction != "none" && call.outputs[0].quantization) return TakeExtremes(call, winners);
   std::vector<std::int64_t> kept;
   std::vector<std::int64_t> replaced;
   std::vector<std::int64_t> sources;

@@ -64,6 +64,12 @@ bool Window::IsWholeInput() const {
   });
 }
 
+bool Window::HasPadding() const {
+  return std::ranges::any_of(layout_.axes, [](const WindowAxis& axis) {
+    return axis.pad_begin != 0 || axis.pad_end != 0;
+  });
+}
+
 std::int64_t Window::PaddedCount(std::int64_t position) const {
   std::int64_t count = 1;
   std::int64_t stride = layout_.positions;

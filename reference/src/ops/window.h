@@ -43,6 +43,7 @@ class Window {
   std::int64_t PaddedCount(std::int64_t position) const;
   /// Whether the one window is the whole input, without padding.
   bool IsWholeInput() const;
+  bool HasPadding() const;
 
  private:
   WindowLayout layout_;

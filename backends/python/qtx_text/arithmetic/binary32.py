@@ -31,7 +31,8 @@ class Float32(Exact):
             x = float32(x)
         if is_nan(x):
             return self.not_a_number(type_, offset, lo, hi)
-        return self.step(f32(x * R.div32(1.0, scale)) if self.reciprocal else R.div32(x, scale), type_, offset, lo, hi)
+        multiplies = self.reciprocal and type_.kind != "small"  # fbgemm.S1
+        return self.step(f32(x * R.div32(1.0, scale)) if multiplies else R.div32(x, scale), type_, offset, lo, hi)
 
     def step(self, t, type_, offset, lo, hi, offset_first=None):
         """A binary32 quotient as a stored value (float32.S2 and its relations)."""
@@ -219,9 +220,11 @@ class OneDnn(Float32):
             p.bias = None
             sums = self.accumulators(p)
             p.bias = bias
-            b = bias.floats() if bias is not None else None
+            units = bias is not None and bias.in_accumulator_units  # part of the accumulator
+            b = bias.floats() if bias is not None and not units else None
             out = []
             for m, v in enumerate(sums):
+                v += bias.data[p.bias_at(m)] if units else 0
                 u = f32(to_binary32(R.wrap(v, 32)) * f32(p.x.scale * p.weight_scale(m)))
                 out.append(u if b is None else f32(u + b[p.bias_at(m)]))
             return self.store(y, out)

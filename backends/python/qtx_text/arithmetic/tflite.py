@@ -5,7 +5,7 @@ from fractions import Fraction
 from .. import functions as F
 from .. import reals as R
 from ..reals import INF, exact, f32, is_nan
-from ..types import invalid, is_power_of_two, unsupported
+from ..types import invalid, is_power_of_two
 from . import tflite_lstm
 from .base import BINARY32_NUMBERS, Exact, clamp
 
@@ -147,6 +147,8 @@ class Tflite(Exact):
             return None
         if p.bias is not None and p.bias.type.code != 1 or call.attrs.get("transA"):
             return None
+        if not all(map(math.isfinite, p.x.data)):
+            return None
 
         def compute():
             x, out = p.x, []
@@ -154,8 +156,6 @@ class Tflite(Exact):
             rows = []
             for i in range(x.dims[0]):
                 row = x.data[i * size:(i + 1) * size]
-                if not all(map(math.isfinite, row)):
-                    raise unsupported("a row that is not finite: tflite.S14 does not say what becomes of it")
                 r = max([abs(v) for v in row], default=0.0)
                 factor = R.div32(127.0, r)
                 q = [0 if v == 0 else to_step(f32(v * factor), 0, -127, 127) for v in row]
@@ -238,11 +238,12 @@ class Tflite(Exact):
     def plan_cast(self, call):
         """tflite.S9: QUANTIZE."""
         x, y = call.inputs[0], call.outs[0]
-        if x.type.code == 1 and y.type.integer:
-            return lambda: self.quantize_binary32(x.data, y)
+        if x.quant is None and y.quant is not None:
+            return lambda: self.quantize_binary32(x.floats(), y)
         if self.rescaled(x, y):
             M = x.scale / y.scale
-            return lambda: [clamp(self.times(v - x.offset, M) + y.offset, y.quant.lo, y.quant.hi) for v in x.data]
+            return lambda: [clamp(self.times(R.wrap(v - x.offset, 32), M) + y.offset, y.quant.lo, y.quant.hi)
+                            for v in x.data]
         return None
 
     @staticmethod
@@ -250,8 +251,10 @@ class Tflite(Exact):
         """QUANTIZE, RELU and RELU6 are for integer types of 8 bits and more with one scale (definitions.S11)."""
         return all(t.type.integer and t.type.bits >= 8 and t.single for t in (x, y))
 
-    @staticmethod
-    def quantize_binary32(values, y):
+    def quantize_binary32(self, values, y):
+        if not y.type.integer:  # of a binary32 quotient (float32.S2)
+            return [self.quantize(exact(R.div32(v, s)), y.type, 1, o, y.quant.lo, y.quant.hi)
+                    for v, (s, o) in zip(values, y.quant.at(y.dims))]
         return [to_step(R.div32(v, s), clamp(o, y.quant.lo, y.quant.hi) if is_nan(v) else o, y.quant.lo, y.quant.hi)
                 for v, (s, o) in zip(values, y.quant.at(y.dims))]
 
@@ -270,7 +273,7 @@ class Tflite(Exact):
             bound = None if top is None else R.half_away(exact(R.div32(top, y.scale)))
             out = []
             for v in x.data:
-                v = max(self.times(v - x.offset, M), 0)
+                v = max(self.times(R.wrap(v - x.offset, 32), M), 0)
                 out.append(clamp((v if bound is None else min(v, bound)) + y.offset, y.quant.lo, y.quant.hi))
             return out
         return compute
@@ -279,16 +282,18 @@ class Tflite(Exact):
         return self.plan_relu(call, 6.0) if call.origin == ("tflite", "RELU6") else None
 
     def plan_leaky_relu(self, call, alpha):
-        """tflite.S15: `times` is that of S5, in every build."""
+        """tflite.S15."""
         x, y = call.inputs[0], call.outs[0]
         if not (x.single and y.single and x.type is y.type and (x.type.eight or x.type.code == 1005)):
             return None
+        if not x.type.eight and (x.offset or y.offset):  # tflite.S12
+            return None
 
         def compute():
-            above, below = pair(R.div32(x.scale, y.scale)), R.div32(f32(x.scale * alpha), y.scale)
-            s, below = (-1 if below < 0 else 1), pair(abs(below))
-            return [clamp((twice(v - x.offset, *above) if v >= x.offset
-                           else s * twice(v - x.offset, *below)) + y.offset,
+            above, below = R.div32(x.scale, y.scale), R.div32(f32(x.scale * alpha), y.scale)
+            s, below = (-1 if below < 0 else 1), abs(below)
+            return [clamp((self.times(v - x.offset, above) if v >= x.offset
+                           else s * self.times(v - x.offset, below)) + y.offset,
                           y.quant.lo, y.quant.hi) for v in x.data]
         return compute
 
@@ -319,7 +324,8 @@ class Tflite(Exact):
 
         def compute():
             m, e = pair(R.div64(1.0, f32(F.function32("sqrt", x.scale) * y.scale)))
-            table = {d: 127 if d <= 0 else twice(twice(1, *inverse_root(d)), m, e - 20) + y.offset
+            step = self.requantize or twice
+            table = {d: 127 if d <= 0 else step(step(1, *inverse_root(d)), m, e - 20) + y.offset
                      for d in {v - x.offset for v in x.data}}
             return [clamp(table[v - x.offset], y.quant.lo, y.quant.hi) for v in x.data]
         return compute

@@ -313,10 +313,10 @@ class Clip:  # clip.S1 to S4
             least, greatest = bound(1, "min", -INF), bound(2, "max", INF)
 
             def f(v):
-                if is_nan(v) or is_nan(least) or is_nan(greatest):
+                if is_nan(v):
                     return NAN
-                v = v if v > least else least
-                return v if v < greatest else greatest
+                v = least if v < least else v  # a bound that is NaN does not bound
+                return greatest if greatest < v else v
             return [arithmetic.store(y, [f(v) for v in n.of(x)])]
         return compute
 
@@ -352,7 +352,8 @@ class Cast:  # cast.S1 to S10
         if x.quant is None and y.quant is None:
             return lambda: [[cast_plain(v, x.type, y.type, call) for v in x.data]]
         if not y.type.real:
-            return lambda: [[cast_plain(v, None, y.type, call) for v in x.reals()]]
+            small = y.type.kind == "small" and call.arithmetic.numbers.binary32  # cast.S9
+            return lambda: [[cast_plain(v, None, y.type, call) for v in (x.floats() if small else x.reals())]]
         own = call.plan_kernel("cast")
         if own:
             return lambda: [own()]

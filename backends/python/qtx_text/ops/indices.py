@@ -64,7 +64,7 @@ class ScatterND:  # scatter_nd.S1 to S6
     @staticmethod
     def plan(call):
         x, u, y = call.inputs[0], call.inputs[2], call.outs[0]
-        call.moved = [x] if call.text("reduction", "none") in ("add", "mul") else [x, u]
+        call.moved = [x, u] if call.text("reduction", "none") == "none" else [x]
         call.plan_kernel("move")
 
         def compute():

@@ -76,8 +76,7 @@ class QuantizeLinear:  # quantize_linear.S1 to S6
             for v, p in zip(numbers, index):
                 scale, zero = float(s.data[p]), z.data[p] if z is not None else 0
                 if y.type.kind == "small":
-                    t = R.exact(R.div32(v, scale)) if n.binary32 else R.div(v if not binary32 else x.reals()[len(out)],
-                                                                              Fraction(scale))
+                    t = R.exact(R.div32(v, scale)) if binary32 else R.div(v, Fraction(scale))
                     out.append(small_float(t, y.type, saturate))
                 elif binary32:
                     out.append(arithmetic.quantize_linear(v, y.type, scale, zero))
