@@ -28,16 +28,16 @@ Result<Options> Options::Parse(std::string_view text,
     const std::size_t equals = part.find('=');
     const std::string_view key = part.substr(0, equals);
     if (std::ranges::find(keys, key) == keys.end()) {
-      return Error{ErrorCode::kInvalid, Place(key), "unknown, expected " + Listed(keys)};
+      return Error{ErrorCode::kUsage, Place(key), "unknown, expected " + Listed(keys)};
     }
     if (equals == std::string_view::npos || equals + 1 == part.size()) {
-      return Error{ErrorCode::kInvalid, Place(key), "has no value, expected key=value"};
+      return Error{ErrorCode::kUsage, Place(key), "has no value, expected key=value"};
     }
     if (!options.values_.emplace(key, part.substr(equals + 1)).second) {
-      return Error{ErrorCode::kInvalid, Place(key), "given twice"};
+      return Error{ErrorCode::kUsage, Place(key), "given twice"};
     }
     if (comma + 1 == text.size()) {
-      return Error{ErrorCode::kInvalid, Place(""), "nothing follows the last comma"};
+      return Error{ErrorCode::kUsage, Place(""), "nothing follows the last comma"};
     }
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
@@ -69,7 +69,7 @@ Result<int> Options::Threads() const {
 }
 
 Error Options::Refuse(std::string_view key, std::string_view found, std::string_view expected) {
-  return Error{ErrorCode::kInvalid, Place(key),
+  return Error{ErrorCode::kUsage, Place(key),
                "found '" + std::string(found) + "', expected " + std::string(expected)};
 }
 

@@ -2,12 +2,17 @@
 // checked against the rules of the format first.  Source: spec/backend_protocol.md.
 #include "qtx/backend/protocol.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <utility>
 
 #include "qtx/backend.pb.h"
 #include "qtx/format/levels.h"
+#include "qtx/format/limits.h"
 #include "qtx/format/quantization.h"
 #include "qtx/format/shape.h"
 
@@ -69,6 +74,13 @@ bool PaddingIsZero(const format::Tensor& tensor, std::int64_t count) {
   return used == 0 || std::to_integer<unsigned>(tensor.bytes.back()) >> used == 0;
 }
 
+// The bytes that the parameters of a tensor take at most: binary32 and a varint of 10 bytes for
+// each scale and each base level.
+std::int64_t MaxParameterBytes(std::int64_t elements) {
+  constexpr std::int64_t kOfOne = 32, kOfAxesAndBlocks = 1024;
+  return kOfAxesAndBlocks + kOfOne * std::min(elements, format::kMaxParameters);
+}
+
 // Takes the elements out of the message.
 Result<format::Tensor> FromMessage(qtx::Tensor& message) {
   const auto type = format::ElementTypeFromCode(message.elem_type());
@@ -82,6 +94,11 @@ Result<format::Tensor> FromMessage(qtx::Tensor& message) {
   const auto* data = reinterpret_cast<const std::byte*>(elements.data());
   tensor.bytes.assign(data, data + elements.size());
   if (!message.quantization().empty()) {
+    QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(tensor.dims));
+    if (std::ssize(message.quantization()) > MaxParameterBytes(count)) {
+      return Malformed("quantization", "found " + std::to_string(message.quantization().size()) +
+                                           " bytes, more than parameters of the dims take");
+    }
     QTX_ASSIGN_OR_RETURN(tensor.quantization, format::ParseQuantization(message.quantization()));
   }
   QTX_RETURN_IF_ERROR(CheckTensor(tensor));
@@ -161,14 +178,14 @@ Result<void> CheckText(std::string_view text, const std::string& where, std::siz
                               std::to_string(most));
 }
 
-// Field numbers of the proto3 enum are open: an unknown code stays an error, of the general kind.
+// The numbers of a proto3 enum are open: an error of an unknown code is a fault of its sender.
 Result<Response> FromMessage(const qtx::Response::Error& message) {
   for (const std::string* text : {&message.where(), &message.message(), &message.clause()})
     QTX_RETURN_IF_ERROR(CheckText(*text, "response.error", kMaxTextBytes));
   const int code = message.code();
   const bool known = code >= 0 && code <= static_cast<int>(ErrorCode::kProtocol);
-  return Response(Error{known ? static_cast<ErrorCode>(code) : ErrorCode::kInvalid, message.where(),
-                        message.message(), message.clause()});
+  return Response(Error{known ? static_cast<ErrorCode>(code) : ErrorCode::kInternal,
+                        message.where(), message.message(), message.clause()});
 }
 
 Result<Response> FromMessage(const qtx::Response::Describe& message) {
@@ -187,6 +204,55 @@ Result<Response> FromMessage(const qtx::Response::Describe& message) {
                               message.version(),
                               {message.arithmetics().begin(), message.arithmetics().end()},
                               message.device()});
+}
+
+// Calls `visit` with the content of each field `number` that is bytes or a message, until one call
+// is false; stops where `message` is no sequence of fields, which its parser refuses.
+template <typename Visit>
+void ForEachField(std::string_view message, int number, const Visit& visit) {
+  using google::protobuf::internal::WireFormatLite;
+  google::protobuf::io::CodedInputStream input(
+      reinterpret_cast<const std::uint8_t*>(message.data()), static_cast<int>(message.size()));
+  while (const std::uint32_t tag = input.ReadTag()) {
+    const bool wanted =
+        tag == WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+    std::uint32_t size = 0;
+    if (!wanted && !WireFormatLite::SkipField(&input, tag)) return;
+    if (!wanted) continue;
+    if (!input.ReadVarint32(&size)) return;
+    const auto begin = static_cast<std::size_t>(input.CurrentPosition());
+    if (size > message.size() - begin) return;
+    if (!visit(message.substr(begin, size)) || !input.Skip(static_cast<int>(size))) return;
+  }
+}
+
+// Holds the tensors of a Run to their bounds before memory is taken for them: an empty tensor is 2
+// bytes of a frame and 100 in memory, a dimension 1 byte and 8. `run` and `tensors` are the field
+// numbers.
+Result<void> CheckCounts(std::string_view frame, int run, int tensors, const std::string& where) {
+  constexpr std::size_t kMaxHeadBytes = 1024;  // of a tensor's type and dims
+  std::int64_t count = 0;
+  std::size_t longest = 0;
+  ForEachField(frame, run, [&](std::string_view message) {
+    ForEachField(message, tensors, [&](std::string_view tensor) {
+      ++count;
+      std::size_t head = tensor.size();
+      for (const int bulk : {qtx::Tensor::kDataFieldNumber, qtx::Tensor::kQuantizationFieldNumber})
+        ForEachField(tensor, bulk, [&head](std::string_view bytes) {
+          head -= bytes.size();
+          return true;
+        });
+      longest = std::max(longest, head);
+      return count <= kMaxTensors;
+    });
+    return count <= kMaxTensors;
+  });
+  if (longest > kMaxHeadBytes) {
+    return Malformed(where, "found a type and dims of " + std::to_string(longest) +
+                                " bytes, expected at most " + std::to_string(kMaxHeadBytes));
+  }
+  if (count <= kMaxTensors) return {};
+  return Malformed(where, "expected at most " + std::to_string(kMaxTensors) + " tensors");
 }
 
 // Parses a frame and gives its memory back.
@@ -230,6 +296,8 @@ std::string Encode(const Response& response) {
 
 Result<Request> DecodeRequest(std::string frame) {
   qtx::Request message;
+  QTX_RETURN_IF_ERROR(CheckCounts(frame, qtx::Request::kRunFieldNumber,
+                                  qtx::Request::Run::kInputsFieldNumber, "request.run.inputs"));
   if (!Parse(std::move(frame), message)) return Malformed("request", "not a qtx.Request message");
   switch (message.kind_case()) {
     case qtx::Request::kDescribe:
@@ -253,6 +321,8 @@ Result<Request> DecodeRequest(std::string frame) {
 
 Result<Response> DecodeResponse(std::string frame) {
   qtx::Response message;
+  QTX_RETURN_IF_ERROR(CheckCounts(frame, qtx::Response::kRunFieldNumber,
+                                  qtx::Response::Run::kOutputsFieldNumber, "response.run.outputs"));
   if (!Parse(std::move(frame), message)) return Malformed("response", "not a qtx.Response message");
   switch (message.kind_case()) {
     case qtx::Response::kError:

@@ -37,7 +37,7 @@ class OptionsRefusalTest : public testing::TestWithParam<Refusal> {};
 TEST_P(OptionsRefusalTest, NamesTheKeyAndWhatIsExpected) {
   const auto options = Options::Parse(GetParam().text, {"kernels", "threads"});
   const Error error = options.has_value() ? options->Threads().error() : options.error();
-  EXPECT_EQ(error.code, ErrorCode::kInvalid);
+  EXPECT_EQ(error.code, ErrorCode::kUsage);
   EXPECT_EQ(error.where, GetParam().where);
   EXPECT_THAT(error.message, HasSubstr(GetParam().message));
 }

@@ -97,6 +97,39 @@ TEST(Protocol, BoundsTexts) {
   EXPECT_EQ(refused.error().Text(), "response.error: found 65537 bytes, expected at most 65536");
 }
 
+// Error {code: 99}.  Source: backend_protocol.S23.
+TEST(Protocol, TakesAnUnknownCodeForAFaultOfTheBackend) {
+  const auto refused = DecodeResponse(std::string("\x0a\x02\x08\x63", 4));
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(std::get<Error>(*refused).code, ErrorCode::kInternal);
+}
+
+// A Run of messages of `tensor` in field `field` (inputs 2, outputs 1), in field `run` (3, 4).
+std::string RunOf(char run, char field, const std::string& tensor, std::size_t count) {
+  const auto length = [](std::size_t value) {
+    std::string bytes;
+    for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value % 0x80 + 0x80);
+    return bytes + static_cast<char>(value);
+  };
+  const std::string one = static_cast<char>(field << 3 | 2) + length(tensor.size()) + tensor;
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i) all += one;
+  return static_cast<char>(run << 3 | 2) + length(all.size()) + all;
+}
+
+// Before memory is taken for them: an empty tensor is 2 bytes here and 100 in memory.
+// Source: backend_protocol.S9.
+TEST(Protocol, BoundsTensorsAndTheirDims) {
+  constexpr std::size_t kMany = kMaxTensors + 1;
+  EXPECT_EQ(DecodeResponse(RunOf(4, 1, "", kMany)).error().Text(),
+            "response.run.outputs: expected at most 1048576 tensors");
+  EXPECT_EQ(DecodeRequest(RunOf(3, 2, "", kMany)).error().Text(),
+            "request.run.inputs: expected at most 1048576 tensors");
+  const std::string dims(4096, '\x10');  // 2048 times field 2, a varint of 16
+  EXPECT_EQ(DecodeResponse(RunOf(4, 1, dims, 1)).error().Text(),
+            "response.run.outputs: found a type and dims of 4096 bytes, expected at most 1024");
+}
+
 // Source: backend_protocol.S22.
 TEST(Protocol, CarriesRepetitionsAndTheirSeconds) {
   const auto run = DecodeRequest(Encode(Request(RunRequest{7, {}, 3})));

@@ -36,7 +36,7 @@ Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text
                                                            const std::string& where) {
   std::vector<ExpectedFailure> list;
   std::map<std::string_view, int> lines;  // of the globs
-  int number = 0;
+  int number = 0, globs = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = Trim(text.substr(begin, end - begin));
@@ -55,6 +55,11 @@ Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text
       return Error{ErrorCode::kInvalid, std::move(place),
                    "found '" + std::string(glob) + "' twice, expected it once (also on line " +
                        std::to_string(at->second) + ")"};
+    }
+    globs += glob.find_first_of("*?") == std::string_view::npos ? 0 : 1;
+    if (globs > kMaxGlobs) {
+      return Error{ErrorCode::kTooLarge, std::move(place),
+                   "expected at most " + std::to_string(kMaxGlobs) + " lines with * or ?"};
     }
     list.push_back({std::string(glob), std::string(reason), std::move(place)});
   }

@@ -19,10 +19,6 @@
 
 namespace qtx::conformance {
 
-/// Splits a command line at blanks; '...' and "..." group, \ escapes the next character. Errors:
-/// kInvalid for an empty command or an open quote.
-Result<std::vector<std::string>> SplitCommand(std::string_view command);
-
 class Process {
  public:
   using Clock = std::chrono::steady_clock;

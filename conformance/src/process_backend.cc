@@ -8,6 +8,7 @@
 #include "process.h"
 #include "qtx/backend/protocol.h"
 #include "qtx/conformance/runner.h"
+#include "qtx/reference/arithmetic.h"
 
 namespace qtx::conformance {
 namespace {
@@ -21,10 +22,12 @@ std::string Bounded(std::string text) {
   return text;
 }
 
-// A backend's own error code cannot be a crash, timeout or protocol error: only the harness detects
-// those.
+// A backend blames the model by three codes. Any other says that it has failed itself; that it has
+// crashed, is late or breaks the protocol, only the harness detects.
 Error FromGuest(Error error) {
-  if (error.code != ErrorCode::kUnsupported) error.code = ErrorCode::kInvalid;
+  const bool of_model = error.code == ErrorCode::kInvalid ||
+                        error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kTooLarge;
+  if (!of_model) error.code = ErrorCode::kInternal;
   error.where = Bounded(std::move(error.where));
   error.message = Bounded(std::move(error.message));
   if (error.message.empty()) error.message = "answered with an error that says nothing";
@@ -110,7 +113,13 @@ class Connection {
         backend::DescribeRequest{}, std::max<Duration>(options_.timeout, kLeastStartTime));
     if (!description) return Drop(std::move(description).error());
     description_ = *std::move(description);
-    return {};
+    const auto known = [](const std::string& name) {
+      return reference::FindArithmetic(name).has_value();
+    };
+    if (std::ranges::any_of(description_.arithmetics, known)) return {};
+    return Drop(
+        {ErrorCode::kProtocol, "response.describe.arithmetics",
+         "found '" + description_.arithmetics[0] + "', expected a name of spec/arithmetic"});
   }
 
   template <typename Answer>

@@ -10,6 +10,7 @@
 #include "files.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/format/file.h"
+#include "qtx/reference/arithmetic.h"
 
 namespace qtx::conformance {
 namespace {
@@ -29,6 +30,23 @@ std::string_view TakeWord(std::string_view& line) {
   return word;
 }
 
+// The text up to the next end of line, which is removed with it.
+std::string_view TakeLine(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
+bool IsComment(std::string_view line) { return line.empty() || line.front() == '#'; }
+
+Error Unexpected(const std::string& where, std::int64_t line, const std::string& expected) {
+  return {ErrorCode::kInvalid, where + ":" + std::to_string(line), "expected " + expected};
+}
+
+bool HasControls(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
+
 bool IsDigest(std::string_view text) {
   return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
@@ -44,23 +62,30 @@ std::string_view Name(TextVerdict verdict) {
 Result<TextAnswers> TextAnswers::Parse(std::string_view text, const std::string& where) {
   TextAnswers all;
   Entry* entry = nullptr;
-  for (std::int64_t number = 1; !text.empty(); ++number) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.empty() || line.front() == '#') continue;
+  std::string_view rest = text;
+  for (std::int64_t number = 1; !rest.empty(); ++number) {
+    const std::string_view line = TakeLine(rest);
+    if (IsComment(line)) continue;
     const char* const expected =
         line.starts_with(kIndent) ? ParseAnswer(line, entry) : all.ParseCase(line, entry);
-    if (expected != nullptr) {
-      return Error{ErrorCode::kInvalid, where + ":" + std::to_string(number),
-                   std::string("expected ").append(expected)};
-    }
+    if (expected != nullptr) return Unexpected(where, number, expected);
+  }
+  const std::string written = all.Text();
+  std::string_view own = written;
+  for (std::int64_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = TakeLine(text);
+    if (IsComment(line)) continue;
+    std::string_view next = TakeLine(own);
+    while (IsComment(next)) next = TakeLine(own);
+    if (line == next) continue;
+    return Unexpected(where, number, "'" + std::string(next) + "' here: lines are sorted");
   }
   return all;
 }
 
 const char* TextAnswers::ParseCase(std::string_view line, Entry*& entry) {
   const std::string_view question = TakeWord(line);
-  if (!IsDigest(question) || line.empty()) return "a digest and a case's id";
+  if (!IsDigest(question) || line.empty() || HasControls(line)) return "a digest and a case's id";
   const auto [place, added] = entries_.try_emplace(std::string(line));
   if (!added) return "each case once";
   entry = &place->second;
@@ -71,10 +96,14 @@ const char* TextAnswers::ParseCase(std::string_view line, Entry*& entry) {
 const char* TextAnswers::ParseAnswer(std::string_view line, Entry* entry) {
   line.remove_prefix(kIndent.size());
   const std::string answer(TakeWord(line));
-  if (entry == nullptr || answer.empty() || line.empty())
+  const bool known =
+      IsDigest(answer) || answer == kDeclined || answer.find('.') != std::string::npos;
+  if (entry == nullptr || !known || line.empty())
     return "an answer and its arithmetics, below a case";
   while (!line.empty()) {
-    if (!entry->answers.emplace(TakeWord(line), answer).second) return "each arithmetic once";
+    const std::string_view arithmetic = TakeWord(line);
+    if (!reference::FindArithmetic(arithmetic)) return "names of spec/arithmetic";
+    if (!entry->answers.emplace(arithmetic, answer).second) return "each arithmetic once";
   }
   return nullptr;
 }

@@ -69,7 +69,18 @@ TEST(TextAnswers, NameTheLineThatIsWrong) {
            {"  add.C2 exact\n", "f:1: expected an answer and its arithmetics, below a case"},
            {"0123456789abcdef a\n  add.C2\n",
             "f:2: expected an answer and its arithmetics, below a case"},
-           {"0123456789abcdef a\n  1 exact exact\n", "f:2: expected each arithmetic once"},
+           {"0123456789abcdef a\n  a.C1 exact exact\n", "f:2: expected each arithmetic once"},
+           {"0123456789abcdef a\r\n", "f:1: expected a digest and a case's id"},
+           {"0123456789abcdef a\n  a.C1 exact\r\n", "f:2: expected names of spec/arithmetic"},
+           {"0123456789abcdef a\n  a.C1 exactly\n", "f:2: expected names of spec/arithmetic"},
+           {"0123456789abcdef a\n  other exact\n",
+            "f:2: expected an answer and its arithmetics, below a case"},
+           {"0123456789abcdef b\n  a.C1 exact\n0123456789abcdef a\n  a.C1 exact\n",
+            "f:1: expected '0123456789abcdef a' here: lines are sorted"},
+           {"0123456789abcdef a\n  a.C1 exact\n  a.C1 tflite\n",
+            "f:2: expected '  a.C1 exact tflite' here: lines are sorted"},
+           {"0123456789abcdef a\n  a.C1 tflite exact\n",
+            "f:2: expected '  a.C1 exact tflite' here: lines are sorted"},
            {"0123456789abcdef a\n0123456789abcdef a\n", "f:2: expected each case once"}}) {
     const auto answers = TextAnswers::Parse(text, "f");
     ASSERT_FALSE(answers.has_value()) << text;

@@ -51,10 +51,16 @@ class Writer {
   }
 
  private:
-  // By the kernel where it can, so that the bytes never come here.
+  // By the kernel where it can, so that the bytes never come here; a hole stays a hole.
   Result<void> Copy(FileRange range) {
     const Descriptor source(open(range.path.c_str(), O_RDONLY | O_CLOEXEC));
     while (range.size > 0) {
+      if (const std::int64_t hole = SkipHole(source, range); hole > 0) {
+        range.offset += hole;
+        range.size -= hole;
+        Advance(hole);
+        continue;
+      }
       off_t offset = range.offset;
       const ssize_t copied =
           copy_file_range(source.value(), &offset, descriptor_, nullptr,
@@ -66,6 +72,23 @@ class Writer {
       Advance(copied);
     }
     return {};
+  }
+
+  // The size of the hole that `range` begins with, which the file that is written then has, too; 0
+  // for none, and where it cannot have one.
+  std::int64_t SkipHole(const Descriptor& source, const FileRange& range) const {
+    struct stat from {
+    }, to{};
+    const bool is_whole =
+        fstat(source.value(), &from) == 0 && range.offset + range.size <= from.st_size;
+    const off_t data = lseek(source.value(), range.offset, SEEK_DATA);
+    if (!is_whole || (data < 0 && errno != ENXIO)) return 0;  // ENXIO: a hole to the file's end
+    const std::int64_t hole =
+        data < 0 ? range.size : std::min<std::int64_t>(data - range.offset, range.size);
+    const off_t at = lseek(descriptor_, 0, SEEK_CUR);
+    const bool at_end = fstat(descriptor_, &to) == 0 && at == to.st_size;
+    if (hole == 0 || !at_end || ftruncate(descriptor_, at + hole) != 0) return 0;
+    return lseek(descriptor_, hole, SEEK_CUR) < 0 ? 0 : hole;
   }
 
   Result<void> CopyThroughMemory(const FileRange& range) {

@@ -26,7 +26,7 @@ namespace qtx::format {
 namespace {
 
 constexpr std::size_t kHead = std::size_t{1} << 16;  // bytes of a read
-constexpr int kWriterWait = 2000;                    // milliseconds
+constexpr int kWait = 2000;  // milliseconds for a writer of a FIFO, and bytes of what is no pipe
 
 Error Unreadable(const std::string& path) {
   return {ErrorCode::kUnreadable, path, std::strerror(errno)};
@@ -59,7 +59,8 @@ bool IsFifo(const std::string& path) {
          statfs(path.c_str(), &system) == 0 && system.f_type != PIPEFS_MAGIC;
 }
 
-// A pipe has no size, so it is read until its end.
+// A pipe has no size, so it is read until its end, and stdin too, however slow the writer is. What
+// else gives no bytes (a device, /proc/kmsg) may never give any.
 Result<std::string> ReadAll(int descriptor, const std::string& path, std::int64_t limit,
                             CheckHead check) {
   struct stat status {};
@@ -76,7 +77,11 @@ Result<std::string> ReadAll(int descriptor, const std::string& path, std::int64_
   for (;;) {
     const ssize_t count = read(descriptor, buffer.get(), kHead);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN && Await(descriptor, -1)) continue;
+    if (count < 0 && errno == EAGAIN) {
+      const bool has_writer = descriptor == STDIN_FILENO || S_ISFIFO(status.st_mode);
+      if (Await(descriptor, has_writer ? -1 : kWait)) continue;
+      return Error{ErrorCode::kUnreadable, path, "gave no bytes for 2 seconds, expected a file"};
+    }
     if (count < 0) return Unreadable(path);
     if (count == 0) return bytes;
     if (bytes.empty()) {
@@ -141,9 +146,9 @@ Result<void> ReadRange(const FileRange& range, std::int64_t at, std::span<std::b
 Result<std::string> ReadFile(const std::string& path, std::int64_t limit, CheckHead check) {
   if (path == "-") return ReadAll(STDIN_FILENO, "stdin", limit, check);
   const bool fifo = IsFifo(path);
-  const Descriptor source(open(path.c_str(), O_RDONLY | O_CLOEXEC | (fifo ? O_NONBLOCK : 0)));
+  const Descriptor source(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (source.value() < 0) return Unreadable(path);
-  const bool silent = fifo && !Await(source.value(), kWriterWait);
+  const bool silent = fifo && !Await(source.value(), kWait);
   auto bytes = ReadAll(source.value(), path, limit, check);  // of a writer that is slow, too
   if (!silent || !bytes.has_value() || !bytes->empty()) return bytes;
   return Error{ErrorCode::kUnreadable, path, "found a FIFO without a writer, expected a file"};

@@ -131,6 +131,27 @@ TEST_F(LargeModel, TakesExternalDataAlong) {
   EXPECT_TRUE(model->Save(Path("to/m.onnx")).has_value());
 }
 
+// A file of external data goes along whole, since other models may share it; its holes take no
+// room.
+TEST_F(LargeModel, LeavesTheHolesOfExternalData) {
+  constexpr std::uintmax_t kSize = std::uintmax_t{1} << 40;
+  for (const char* folder : {"from", "to"}) fs::create_directories(folder_ / folder);
+  const std::string from = Path("from/w.bin"), to = Path("to/w.bin");
+  std::ofstream(from) << "0123456789";
+  fs::resize_file(from, kSize / 2);
+  std::ofstream(from, std::ios::app) << "in the middle";
+  fs::resize_file(from, kSize);
+  ASSERT_TRUE(Make({External("w", 10, "w.bin")}).Save(Path("from/m.onnx")).has_value());
+  ASSERT_TRUE(Model::Load(Path("from/m.onnx"))->Save(Path("to/m.onnx")).has_value());
+  ASSERT_EQ(fs::file_size(to), kSize);
+  std::string bytes(10, ' ');
+  std::ifstream(to).read(bytes.data(), 10);
+  EXPECT_EQ(bytes, "0123456789");
+  bytes.resize(13);
+  std::ifstream(to).seekg(kSize / 2).read(bytes.data(), 13);
+  EXPECT_EQ(bytes, "in the middle");
+}
+
 TEST_F(LargeModel, DoesNotOverwriteOtherExternalData) {
   fs::create_directories(Path("from"));
   fs::create_directories(Path("to"));

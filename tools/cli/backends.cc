@@ -105,9 +105,12 @@ Result<std::optional<BackendSource>> FindInProcess(const std::string& name,
     BackendSource source;
     source.name = name;
     source.make = [make = built_in.make, options = given] { return make(options); };
-    // Made once now, to report wrong options before anything runs.
+    // Made once now, to report wrong options, and what is wrong in a file that one names, before
+    // anything runs.
     if (const auto made = source.make(); !made.has_value()) {
-      return AsUsage("--backend " + name, made.error());
+      const ErrorCode code = made.error().code;
+      const bool of_option = code == ErrorCode::kUsage || code == ErrorCode::kUnsupported;
+      return of_option ? AsUsage("--backend " + name, made.error()) : made.error();
     }
     return std::optional(std::move(source));
   }
@@ -142,6 +145,21 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
 
 std::chrono::milliseconds TimeLimit(double seconds) {
   return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+std::vector<OptionFile> BackendFiles(const std::vector<std::string>& names) {
+  constexpr std::string_view kText = "text:spec=", kCommand = "cmd:";
+  std::vector<OptionFile> files;
+  for (const std::string& name : names) {
+    if (name.starts_with(kText)) files.push_back({"--backend", name.substr(kText.size())});
+    if (!name.starts_with(kCommand)) continue;
+    const auto words = conformance::SplitCommand(name.substr(kCommand.size()));
+    for (const std::string& word : words.has_value() ? *words : std::vector<std::string>()) {
+      std::error_code error;
+      if (fs::is_regular_file(word, error)) files.push_back({"--backend", word});
+    }
+  }
+  return files;
 }
 
 std::string NameFromAnywhere(const std::string& backend) {

@@ -13,6 +13,7 @@
 #include "qtx/conformance/runner.h"
 #include "qtx/format/feature.h"
 #include "qtx/format/result.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 
@@ -47,6 +48,10 @@ Result<std::optional<conformance::BackendSource>> FindInProcess(
 
 /// `backend` with relative paths of existing files in a command made absolute.
 std::string NameFromAnywhere(const std::string& backend);
+
+/// The files and folders that backends of these names read: the words of a command that are files,
+/// the folder of `text:spec=`.
+std::vector<OptionFile> BackendFiles(const std::vector<std::string>& names);
 
 /// The backends of this project that FindBackend finds on this machine, the reference first.
 std::vector<std::string> AvailableBackends();

@@ -197,7 +197,8 @@ int Bench(const BenchOptions& options) {
   const auto workloads = ChooseWorks(options);
   if (!workloads.has_value()) return Fail(workloads.error());
   if (options.list) return List(*workloads);
-  const auto outputs = CheckOutputs({{"--json", options.json}, {"--svg", options.svg}});
+  const auto outputs = CheckOutputs({{"--json", options.json}, {"--svg", options.svg}},
+                                    BackendFiles(options.backends));
   if (!outputs.has_value()) return Fail(outputs.error());
   auto contenders = MakeContenders(options);
   if (!contenders.has_value()) return Fail(contenders.error());

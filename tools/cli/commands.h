@@ -24,8 +24,8 @@ int Fail(const Error& error);
 /// `error`, of the value of `option`: kUsage if the value is invalid or unsupported.
 Error AsUsage(const std::string& option, Error error);
 
-/// `error`, of a request to `backend`: at the backend where that has ended, is late or breaks the
-/// protocol, else at `model`.
+/// `error`, of a request to `backend`: at the backend where that has failed, has ended, is late or
+/// breaks the protocol, else at `model`.
 Error OfRequest(const std::string& backend, const std::string& model, Error error);
 
 /// Memory has run out for what `file` describes.

@@ -46,9 +46,10 @@ Error AsUsage(const std::string& option, Error error) {
 }
 
 Error OfRequest(const std::string& backend, const std::string& model, Error error) {
-  const bool is_gone = error.code == ErrorCode::kIo || error.code == ErrorCode::kTimeout ||
-                       error.code == ErrorCode::kProtocol || error.code == ErrorCode::kSystem;
-  const std::string place = is_gone ? "--backend " + backend : model;
+  const bool has_failed = error.code == ErrorCode::kIo || error.code == ErrorCode::kTimeout ||
+                          error.code == ErrorCode::kProtocol ||
+                          error.code == ErrorCode::kInternal || error.code == ErrorCode::kSystem;
+  const std::string place = has_failed ? "--backend " + backend : model;
   return place.empty() ? error : At(place, std::move(error));
 }
 

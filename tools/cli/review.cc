@@ -115,9 +115,9 @@ Result<void> Write(const spec::Review& review, const ReviewOptions& options) {
 }  // namespace
 
 int Review(const ReviewOptions& options) {
-  const auto outputs =
-      CheckOutputs({{"--json", options.json}, {"--html", options.html}},
-                   {{"the proposal", options.proposal}, {"--suite", options.suite}});
+  std::vector<OptionFile> inputs = BackendFiles(options.backends);
+  inputs.insert(inputs.end(), {{"the proposal", options.proposal}, {"--suite", options.suite}});
+  const auto outputs = CheckOutputs({{"--json", options.json}, {"--html", options.html}}, inputs);
   if (!outputs.has_value()) return Fail(outputs.error());
   ModelCache models;
   const auto review = Make(options, models);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -115,7 +116,8 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
 // The files of the model's outputs, none of which is a file of an input.
 Result<std::vector<std::string>> OutputFiles(const format::Model& model,
                                              const RunOptions& options) {
-  const std::vector<OptionFile> inputs = TensorFiles(options.inputs);
+  std::vector<OptionFile> inputs = TensorFiles(options.inputs);
+  std::ranges::move(BackendFiles({options.backend}), std::back_inserter(inputs));
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < model.graph.outputs.size(); ++i) {
     const std::string file = format::FileName(model.graph.outputs[i].name, i) + ".npy";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "backends.h"
 #include "commands.h"
@@ -39,7 +40,7 @@ Result<Failure> FailureOfModel(const ShrinkOptions& options) {
   QTX_ASSIGN_OR_RETURN(failure.inputs,
                        ReadInputs(failure.model, options.inputs,
                                   options.arithmetic.empty() ? "exact" : options.arithmetic));
-  failure.name = std::filesystem::path(options.model).filename().string();
+  failure.name = options.model;
   failure.id = "shrunk/" + std::filesystem::path(options.model).stem().string();
   return failure;
 }
@@ -78,6 +79,7 @@ int Shrink(const ShrinkOptions& options) {
   }
   std::vector<OptionFile> inputs = TensorFiles(options.inputs);
   inputs.insert(inputs.end(), {{"--suite", options.suite}, {"--model", options.model}});
+  std::ranges::move(BackendFiles({options.backend}), std::back_inserter(inputs));
   const auto distinct = CheckDistinct({{"--output", options.output}}, inputs);
   if (!distinct.has_value()) return Fail(distinct.error());
   const auto replaceable = conformance::CheckReplaceable(options.output);

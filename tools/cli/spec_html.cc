@@ -121,6 +121,8 @@ int SpecHtml(const SpecHtmlOptions& options) {
   for (const std::string& report : options.reports) inputs.push_back({"--report", report});
   const auto distinct = CheckDistinct({{"--output", options.output}}, inputs);
   if (!distinct.has_value()) return Fail(distinct.error());
+  const auto replaceable = spec::CheckSiteFolder(options.output);
+  if (!replaceable.has_value()) return Fail(replaceable.error());
   ModelCache models;
   spec::SiteInput input;
   if (auto read = Collect(options, models, input); !read.has_value()) {

@@ -148,12 +148,14 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
 int Validate(const ValidateOptions& options) {
   const auto shard = ChooseShard(options);
   if (!shard.has_value()) return Fail(shard.error());
-  const auto outputs = CheckOutputs(
-      {{"--json", options.json},
-       {"--junit", options.junit},
-       {"--html", options.html},
-       {"--resume", options.resume}},
-      {{"--suite", options.suite}, {"--expected-failures", options.expected_failures}});
+  std::vector<OptionFile> inputs = BackendFiles(options.backends);
+  inputs.insert(inputs.end(),
+                {{"--suite", options.suite}, {"--expected-failures", options.expected_failures}});
+  const auto outputs = CheckOutputs({{"--json", options.json},
+                                     {"--junit", options.junit},
+                                     {"--html", options.html},
+                                     {"--resume", options.resume}},
+                                    inputs);
   if (!outputs.has_value()) return Fail(outputs.error());
   ModelCache models;
   const auto plan = MakePlan(options, *shard, models);

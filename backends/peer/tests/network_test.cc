@@ -65,7 +65,7 @@ TEST(PeerTest, RefusesOptionsItHasNot) {
   for (const char* options : {"threads=0", "cores=2", "threads"}) {
     const auto backend = QTX_MAKE(options);
     ASSERT_FALSE(backend.has_value()) << options;
-    EXPECT_EQ(backend.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(backend.error().code, ErrorCode::kUsage);
   }
 }
 

@@ -26,6 +26,19 @@ Result<void> CheckOptions(const Options& options) {
   return {};
 }
 
+// Each value of the graph has a histogram of its own.
+Result<void> CheckHistograms(const format::Model& model, const Options& options) {
+  constexpr std::int64_t kMaxBins = std::int64_t{1} << 29;  // of all values, 8 bytes each
+  std::int64_t values = std::ssize(model.graph.inputs);
+  for (const format::Node& node : model.graph.nodes) values += std::ssize(node.outputs);
+  const std::int64_t bins = options.statistics.bins;
+  if (bins <= kMaxBins / std::max<std::int64_t>(values, 1)) return {};
+  return Error{ErrorCode::kTooLarge, options.model_name,
+               "found " + std::to_string(values) + " values of " + std::to_string(bins) +
+                   " bins each, expected at most " + std::to_string(kMaxBins) +
+                   " bins; --histogram takes fewer"};
+}
+
 // Initializers are observed once.
 Result<void> AddConstants(const format::Model& model, const Options& options,
                           Observations& observations, std::vector<LeftOut>& left_out) {
@@ -91,6 +104,7 @@ std::string_view Name(Reason reason) {
 Result<Calibration> Calibrate(const format::Model& model, const Samples& samples,
                               const MakeExecutor& make, const Options& options) {
   QTX_RETURN_IF_ERROR(CheckOptions(options));
+  QTX_RETURN_IF_ERROR(CheckHistograms(model, options));
   Coverage coverage{.executor = options.executor,
                     .bins = options.statistics.bins,
                     .axis = options.statistics.axis};

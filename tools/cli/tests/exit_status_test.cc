@@ -250,6 +250,19 @@ Attempts ExitStatus::Inputs(const std::string& cause) {
     EXPECT_EQ(mkfifo(fifo.c_str(), 0600), 0);
     return Blaming(fifo, {"check " + fifo});
   }
+  if (cause == "an input is no pipe, and gives no bytes for 2 seconds")
+    return Blaming("/dev/ptmx", {"check /dev/ptmx"});
+  if (cause == "an input breaks a rule of the spec, in other commands") {
+    // graph.C4: ONNX has no such operator.
+    const std::string rule = WriteModel("c4.onnx", External(4, "w.bin"), "Matmul");
+    Attempts attempts = OnWeights(rule);
+    // These have a use for it, or ask for something else first.
+    std::erase_if(attempts, [](const Attempt& attempt) {
+      return attempt.arguments.starts_with("check ") || attempt.arguments.starts_with("diff ") ||
+             attempt.arguments.find("--merge") != std::string::npos;
+    });
+    return attempts;
+  }
   if (cause == "a mapped input is cut while it is read") {
     // The table is mapped before its model is read, and parsed after that.
     const std::string large = Write("large.csv", "name,elem_type\n"), model = Path("model");
@@ -262,7 +275,14 @@ Attempts ExitStatus::Inputs(const std::string& cause) {
   }
   if (cause == "an input is damaged, or of another kind than expected") {
     const std::string cut = Write("cut.onnx", Contents(ok) + "\n");
-    return Joined({OnFile(text), Blaming(cut, {"check " + cut, "run " + cut, "inspect " + cut})});
+    for (const char* part : {"format", "arithmetic", "ops"})
+      fs::create_directories(Path(std::string("spec/") + part));
+    const std::string chapter = Write("spec/ops/abs.md", "# Abs\n\n```formula\n)(\n```\n"),
+                      backend = " --backend text:spec=" + Path("spec");
+    return Joined({OnFile(text), Blaming(cut, {"check " + cut, "run " + cut, "inspect " + cut}),
+                   Blaming(chapter + ":4:1", {RunModel(ok) + backend, "identify" + backend,
+                                              "validate --suite " + Path("suite") + backend,
+                                              "fuzz --cases 1" + backend})});
   }
   if (cause == "external data is missing")
     return OnWeights(WriteModel("in/gone.onnx", External(4, "gone.bin")));
@@ -323,7 +343,7 @@ Attempts ExitStatus::Others(const std::string& cause) {
     const std::string limit = "exec 3<&0 4<&0 5<&0 6<&0 7<&0 8<&0 9<&0; ulimit -n 15";
     return Blaming("--backend reference", {Validate() + " --isolate"}, limit);
   }
-  if (cause == "a rule of the spec is broken, a case fails, two models differ") {
+  if (cause == "`check` finds a broken rule, a case fails, two models differ") {
     fs::create_directory(Path("wrong"));
     Write("wrong/a.yaml", Case("1.0"));
     WriteModel("m.onnx", External(4, "w.bin"), "MatMul");
@@ -357,22 +377,27 @@ Attempts ExitStatus::Others(const std::string& cause) {
                   "run " + ok + " --input " + bin},
                  limit)});
   }
-  if (cause == "a backend ends, is late or breaks the protocol") {
-    // Describe {name: "b", arithmetics: "exact"}, Prepare {handle: 1}, Run {}.
+  if (cause == "a backend fails, ends, is late or breaks the protocol") {
+    // Describe {name: "b", arithmetics: "exact"}, Prepare {handle: 1}, Run {}; Error {code: IO};
+    // Error {code: 99}; Describe of the arithmetic "exactly".
     const std::string describe = "\\014\\022\\012\\012\\001b\\032\\005exact",
                       prepare = "\\004\\032\\002\\010\\001", no_outputs = "\\002\\042\\000",
-                      not_utf8 = "\\014\\022\\012\\012\\001\\377\\032\\005exact";
+                      not_utf8 = "\\014\\022\\012\\012\\001\\377\\032\\005exact",
+                      io = "\\004\\012\\002\\010\\003", code_99 = "\\004\\012\\002\\010\\143",
+                      exactly = "\\016\\022\\014\\012\\001b\\032\\007exactly";
     const std::string run = RunModel(ok) + " --timeout 0.2 --backend ";
-    return Joined({Blaming("--backend cmd:false",
-                           {RunModel(ok) + " --backend cmd:false", "identify --backend cmd:false",
-                            "fuzz --backend cmd:false --cases 1",
-                            "shrink --backend cmd:false --model " + ok + " --input " +
-                                Path("data/x.npy") + " -o " + Path("never")}),
-                   Blaming("--backend cmd:sh",
-                           {run + Answering("late", {describe}),
-
-                            run + Answering("no_outputs", {describe, prepare, no_outputs}),
-                            run + Answering("not_utf8", {not_utf8})})});
+    return Joined(
+        {Blaming("--backend cmd:false",
+                 {RunModel(ok) + " --backend cmd:false", "identify --backend cmd:false",
+                  "fuzz --backend cmd:false --cases 1",
+                  "shrink --backend cmd:false --model " + ok + " --input " + Path("data/x.npy") +
+                      " -o " + Path("never")}),
+         Blaming("--backend cmd:sh",
+                 {run + Answering("late", {describe}), run + Answering("io", {describe, io}),
+                  run + Answering("code_99", {describe, code_99}),
+                  run + Answering("exactly", {exactly}),
+                  run + Answering("no_outputs", {describe, prepare, no_outputs}),
+                  run + Answering("not_utf8", {not_utf8})})});
   }
   return {};
 }
@@ -399,6 +424,22 @@ TEST_F(ExitStatus, IsThatOfTheReadmesTable) {
     }
   }
   EXPECT_GE(rows, 15);
+}
+
+// stdout is looked at last: who reads the status knows that the files are there.
+TEST_F(ExitStatus, OfAFullStdoutLeavesCompleteFiles) {
+  for (const char* out : {">/dev/null", ">/dev/full"}) {
+    const int status = std::string(out) == ">/dev/null" ? 0 : 4;
+    EXPECT_EQ(
+        Try({"convert --to qtx " + Path("ok.onnx") + " -o " + Path("o.onnx"), "", "true", out})
+            .status,
+        status);
+    EXPECT_EQ(Contents(Path("o.onnx")), Contents(Path("ok.onnx")));
+    fs::remove(Path("o.onnx"));
+    EXPECT_EQ(Try({Validate() + " --json " + Path("r.json"), "", "true", out}).status, status);
+    EXPECT_TRUE(Contents(Path("r.json")).ends_with("}\n"));
+    fs::remove(Path("r.json"));
+  }
 }
 
 // Two models name other weights by one name: the second would have the first's.

@@ -1,7 +1,10 @@
 // Runs into each limit of the README's table, which has these rows and no others.
+#include <filesystem>
 #include <functional>
 #include <map>
 
+#include "qtx/format/model.h"
+#include "qtx/format/npy.h"
 #include "tests/program.h"
 
 namespace qtx::cli::limits_test {
@@ -39,6 +42,46 @@ class Limits : public Program {
     return "validate --suite " QTX_SOURCE_DIR
            "/conformance/cases/ops/abs --jobs 1 --backend 'cmd:sh " +
            Path("backend") + "'";
+  }
+  // A model of as many nodes Abs, one after the other, and beside it an input of one element.
+  std::string Chain(int nodes) const {
+    format::TensorType type;
+    type.elem_type = format::ElementType::kFloat;
+    type.shape = format::ToShape(format::Dims{1});
+    format::Model model;
+    model.ir_version = 8;
+    model.opset_imports = {{"", 17, ""}};
+    model.graph.name = "g";
+    model.graph.inputs = {{.name = "v0", .type = type}};
+    for (int i = 0; i < nodes; ++i) {
+      model.graph.nodes.push_back({.op_type = "Abs",
+                                   .inputs = {"v" + std::to_string(i)},
+                                   .outputs = {"v" + std::to_string(i + 1)}});
+    }
+    model.graph.outputs = {{.name = "v" + std::to_string(nodes), .type = type}};
+    Write("x.npy", *format::ToNpy(*format::MakeTensor(format::ElementType::kFloat, {1})));
+    return Write("chain.onnx", *model.Serialize());
+  }
+  // Runs the spec's text with `formula` for that of Abs, whose chapter has `size` bytes if not 0.
+  std::string Formula(const std::string& formula, std::uintmax_t size = 0) const {
+    namespace fs = std::filesystem;
+    fs::create_directories(Path("spec"));
+    for (const std::string part : {"format", "arithmetic", "ops"}) {
+      fs::copy(fs::path(QTX_SOURCE_DIR "/spec") / part, Path("spec/" + part),
+               fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    }
+    Write("spec/ops/abs.md", "# Abs\n\n**abs.S1** x\n\n```formula\n" + formula + "\n```\n");
+    if (size > 0) fs::resize_file(Path("spec/ops/abs.md"), size);
+    return "run " + Chain(1) + " --input " + Path("x.npy") + " --output-dir " + Path("o") +
+           " --backend text:spec=" + Path("spec");
+  }
+  // A Run with 2^20 + 1 tensors without a field, in the place of a Describe.
+  std::string ManyTensors() const {
+    std::string tensors;
+    for (int i = 0; i <= 1 << 20; ++i) tensors += std::string("\x0a\0", 2);
+    // 2^21 + 2 bytes of tensors; with tag and length 2^21 + 7.
+    Write("answer", std::string("\x87\x80\x80\x01\x22\x82\x80\x80\x01", 9) + tensors);
+    return Backend("cat " + Path("answer"));
   }
   std::string Npy(const std::string& shape) const {
     const std::string header =
@@ -95,8 +138,8 @@ TEST_F(Limits, AreThoseOfTheReadme) {
        "at most 4294967296 bytes"},
       {"rank", "16", [&] { return Npy("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"); },
        "more than 16 dimensions"},
-      {"table, profile, calibration data, `value_info.json` (`qtx convert`)", "2^28 bytes",
-       [&] { return Convert("csv", Sparse("t.csv", (kOne << 28) + 1, text)); },
+      {"table, profile, calibration data, `value_info.json`, Caffe2 net in text (`qtx convert`)",
+       "2^28 bytes", [&] { return Convert("csv", Sparse("t.csv", (kOne << 28) + 1, text)); },
        "found 268435457 bytes of text, expected at most 268435456"},
       {"line of CSV", "2^26 bytes",
        [&] { return Convert("csv", Sparse("l.csv", (kOne << 26) + 100, text)); },
@@ -122,6 +165,24 @@ TEST_F(Limits, AreThoseOfTheReadme) {
       {"`--expected-failures`", "2^20 bytes",
        [&] { return "validate --expected-failures " + Sparse("f.txt", (kOne << 20) + 1); },
        "at most 1048576 bytes"},
+      {"`--expected-failures`: lines with `*` or `?`", "1024",
+       [&] {
+         std::string globs;
+         for (int i = 0; i <= 1024; ++i) globs += "*" + std::to_string(i) + " # why\n";
+         return "validate --expected-failures " + Write("globs.txt", globs);
+       },
+       "globs.txt:1025: expected at most 1024 lines"},
+      {"chapter of the spec (`text:spec=`)", "2^22 bytes",
+       [&] { return Formula("y = x", (kOne << 22) + 1); }, "at most 4194304 bytes"},
+      {"formula", "2^14 bytes, 64 levels, 2^12 terms",
+       [&] { return Formula("y = " + std::string(65, '(') + "x" + std::string(65, ')')); },
+       "abs.md:6:69: expected at most 64 levels of brackets"},
+      {"number in a formula", "64 characters, exponent 4096",
+       [&] { return Formula("y = " + std::string(65, '1')); },
+       "abs.md:6:5: found a number of 65 characters, expected at most 64"},
+      {"computation of a formula", "2^22 steps an element; lists of 2^16, calls 512 deep",
+       [&] { return Formula("y = sum(k < 10000000: 1)"); },
+       "expected at most 4194304 steps for an element"},
       {"file of cases (YAML)", "2^22 bytes",
        [&] { return Suite([&](const auto& name) { Sparse(name, (kOne << 22) + 1); }); },
        "at most 4194304 bytes"},
@@ -164,6 +225,8 @@ TEST_F(Limits, AreThoseOfTheReadme) {
       {"answer of a backend to `Run`", "2^28 bytes; `--frame-limit` raises it",
        [&] { return Backend("printf '\\201\\200\\200\\200\\001\\042'"); },
        "found a frame of 268435457 bytes, expected at most 268435456; --frame-limit raises it"},
+      {"tensors of a `Run`", "2^20", [&] { return ManyTensors(); },
+       "response.run.outputs: expected at most 1048576 tensors"},
       {"any other answer of a backend", "2^20 bytes",
        [&] { return Backend("printf '\\201\\200\\100\\022'"); },
        "found a frame of 1048577 bytes, expected at most 1048576"},
@@ -183,6 +246,12 @@ TEST_F(Limits, AreThoseOfTheReadme) {
       {"bins of a histogram (`qtx calibrate`)", "2^20",
        [&] { return "calibrate " + kModel + " --data x --histogram 1048577 -o " + Path("o.onnx"); },
        "1048576"},
+      {"bins of all values of a graph (`qtx calibrate`)", "2^29",
+       [&] {
+         return "calibrate " + Chain(600) + " --histogram 1048576 --data " + Path("x.npy") +
+                " -o " + Path("o.onnx");
+       },
+       "found 601 values of 1048576 bins each, expected at most 536870912 bins"},
   };
   std::map<std::string, std::string> tested;
   for (const Row& row : rows) {

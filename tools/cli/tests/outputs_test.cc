@@ -48,6 +48,19 @@ TEST_F(Outputs, AreNoInputs) {
                 case_file_);
 }
 
+TEST_F(Outputs, AreNoFilesOfBackends) {
+  fs::create_directories(Path("spec/ops"));
+  const std::string chapter = Write("spec/ops/abs.md", "# Abs\n"), program = Write("p", "exit 1\n"),
+                    text = " --backend text:spec=" + Path("spec"),
+                    command = " --backend \"cmd:sh '" + program + "'\"",
+                    validate = "validate --suite " + Path("suite");
+  ExpectRefused(validate + text + " --json " + chapter, "--json", chapter);
+  ExpectRefused(validate + command + " --html " + program, "--html", program);
+  ExpectRefused("bench" + command + " --json " + program, "--json", program);
+  ExpectRefused("review 0003" + command + " --html " + program, "--html", program);
+  ExpectRefused("shrink --case a" + command + " -o " + program, "--output", program);
+}
+
 TEST_F(Outputs, OfRunAreNoInputs) {
   const Outcome first = Run("run " + Path("m.onnx") + " --arithmetic tflite --input " +
                             Path("data/x.npy") + " --output-dir " + Path("o"));

@@ -17,16 +17,16 @@ inline constexpr std::int64_t kMaxThreads = 256;
 class Options {
  public:
   /// `text` is key=value,key=value, or empty; `keys` are those the backend knows.
-  /// Errors: kInvalid for a part that is not key=value, an unknown key (listing the known ones), a
+  /// Errors: kUsage for a part that is not key=value, an unknown key (listing the known ones), a
   /// key given twice.
   static Result<Options> Parse(std::string_view text, std::initializer_list<std::string_view> keys);
 
   /// The value of `key`, `fallback` when it is not given.
   std::string Text(std::string_view key, std::string_view fallback = "") const;
-  /// Errors: kInvalid for what is not a decimal integer in [min, max].
+  /// Errors: kUsage for what is not a decimal integer in [min, max].
   Result<std::int64_t> Integer(std::string_view key, std::int64_t fallback, std::int64_t min,
                                std::int64_t max) const;
-  /// `threads`, 1 when it is not given.  Errors: kInvalid outside 1 .. kMaxThreads.
+  /// `threads`, 1 when it is not given.  Errors: kUsage outside 1 .. kMaxThreads.
   Result<int> Threads() const;
 
   /// What a backend answers to a value it does not know; `expected` says which ones it does.

@@ -19,6 +19,7 @@ inline constexpr std::int64_t kMaxShortFrameBytes = std::int64_t{1} << 20;  // o
 inline constexpr std::size_t kMaxNameBytes = 256;  // a backend's name, that of an arithmetic
 inline constexpr std::size_t kMaxTextBytes = std::size_t{1} << 16;  // any other text of a response
 inline constexpr int kMaxArithmetics = 64;                          // of a description
+inline constexpr std::int64_t kMaxTensors = std::int64_t{1} << 20;  // of a Run
 
 struct DescribeRequest {};
 struct PrepareRequest {
@@ -54,10 +55,12 @@ Result<void> CheckTensor(const format::Tensor& tensor);
 std::string Encode(const Request& request);
 std::string Encode(const Response& response);
 /// Errors: kProtocol, saying what of the message is wrong. Tensors are validated: known type, sizes
-/// that fit, parameters that fit the dims. A frame's memory is given back as its message is made,
-/// so that a tensor is in memory twice, not three times.
+/// that fit, parameters that fit the dims; memory is taken for no more than kMaxTensors of them. A
+/// frame's memory is given back as its message is made, so that a tensor is in memory twice, not
+/// three times.
 Result<Request> DecodeRequest(std::string frame);
-/// Errors: also kProtocol for an empty name, no arithmetic, and what passes the bounds above.
+/// Errors: also kProtocol for an empty name, no arithmetic, and what passes the bounds above. An
+/// answer of Error whose code nobody knows is one of kInternal.
 Result<Response> DecodeResponse(std::string frame);
 
 /// Writes one frame. `deadline_ms` as below: a peer that does not read would block a pipe for ever.

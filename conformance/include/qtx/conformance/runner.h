@@ -59,8 +59,10 @@ struct ExpectedFailure {
   std::string reason;
   std::string where;  // "list.txt:12"
 };
+inline constexpr int kMaxGlobs = 1024;  // lines with a wildcard: each is held to every name
 /// Blank lines and lines that begin with # are skipped.
-/// Errors: kInvalid at "where:line" for a line without a reason.
+/// Errors at "where:line": kInvalid for a line without a reason or given twice, kTooLarge past
+/// kMaxGlobs.
 Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text,
                                                            const std::string& where);
 
@@ -103,10 +105,14 @@ struct ProcessOptions {
   std::int64_t frame_limit = kFrameBytes;  // of an answer; at most backend::kMaxFrameBytes
 };
 
+/// Splits a command line at blanks; '...' and "..." group, \ escapes the next character. Errors:
+/// kInvalid for an empty command or an open quote.
+Result<std::vector<std::string>> SplitCommand(std::string_view command);
+
 /// A backend in a process of its own, started by the command `words` without a shell. A process
 /// that crashed, hung or broke the protocol is killed and restarted for the next case. Error codes
-/// of the instances: kIo (the process ended), kTimeout, kProtocol, kSystem; kUnsupported and
-/// kInvalid are the backend's own answers.
+/// of the instances: kIo (the process ended), kTimeout, kProtocol, kSystem; the backend's own
+/// answers are kUnsupported, kInvalid, kTooLarge, and kInternal for a failure that is its own.
 BackendSource ProcessSource(std::string name, std::vector<std::string> words,
                             const ProcessOptions& options);
 /// `command` (after "cmd:") is split at blanks; '...' and "..." group, \ takes the next character.

@@ -42,7 +42,8 @@ std::string_view Name(TextVerdict verdict);  // "confirmed", the value in the JS
 /// are sorted; those that begin with # are comments.
 class TextAnswers {
  public:
-  /// Errors: kInvalid at "where:line" for a line of another form, and for a repeated id.
+  /// Errors: kInvalid at "where:line" for a line that Text would not write there, or an arithmetic
+  /// that nobody knows.
   static Result<TextAnswers> Parse(std::string_view text, const std::string& where);
   /// The files in `folder`; without one, no answers.  Errors: those of ReadFile and Parse; kInvalid
   /// at "where:line" for a dispute without a reason.

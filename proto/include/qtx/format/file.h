@@ -47,7 +47,8 @@ Result<void> ReadRange(const FileRange& range, std::int64_t at, std::span<std::b
 /// Looks at the first bytes of a file, at most 64 KiB; an error ends the reading.
 using CheckHead = Result<void> (*)(std::string_view head);
 
-/// "-" is stdin. A FIFO is given two seconds to find a writer.
+/// "-" is stdin. A FIFO is given two seconds to find a writer; what is neither it, a pipe nor stdin
+/// two seconds for its next bytes.
 /// Errors: kUnreadable, kMemory, kTooLarge past `limit`, for a device past kMaxDeviceBytes; those
 /// of `check`.
 Result<std::string> ReadFile(const std::string& path, std::int64_t limit,

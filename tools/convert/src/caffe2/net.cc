@@ -1,11 +1,13 @@
 #include "caffe2/net.h"
 
 #include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
 #include <climits>
 
+#include "bounds.h"
 #include "errors.h"
 #include "schema/caffe2.pb.h"
 
@@ -42,12 +44,14 @@ bool LooksLikeText(std::string_view bytes) {
 }
 
 Result<void> ParseText(std::string_view bytes, caffe2::NetDef& net) {
+  QTX_RETURN_IF_ERROR(CheckTextSize(bytes));
   FirstError error;
   TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
   parser.SetRecursionLimit(kMaxNesting);
   parser.AllowUnknownField(true);  // caffe2.proto names what is read here, not all there is
-  if (parser.ParseFromString(std::string(bytes), &net)) return {};
+  google::protobuf::io::ArrayInputStream input(bytes.data(), static_cast<int>(bytes.size()));
+  if (parser.Parse(&input, &net)) return {};
   return Invalid("not a Caffe2 net in text form: " + error.text());
 }
 

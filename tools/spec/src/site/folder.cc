@@ -38,6 +38,13 @@ Result<std::set<std::string>> FilesBelow(const fs::path& folder) {
   return files;
 }
 
+Result<fs::path> TargetOf(const std::string& folder) {
+  std::error_code status;
+  const fs::path target = fs::weakly_canonical(folder, status);
+  if (status) return Failed(folder, status);
+  return target.has_filename() ? target : target.parent_path();
+}
+
 // Errors: kIo for a file that is not of the site.
 Result<void> CheckReplaceable(const fs::path& folder) {
   std::error_code status;
@@ -88,17 +95,23 @@ Result<void> PutIntoPlace(const fs::path& written, const fs::path& folder, const
 
 }  // namespace
 
-Result<void> WriteSite(std::span<const SiteFile> files, const std::string& folder) {
+Result<void> CheckSiteFolder(const std::string& folder) {
+  QTX_ASSIGN_OR_RETURN(const fs::path target, TargetOf(folder));
   std::error_code status;
-  fs::path target = fs::weakly_canonical(folder, status);
-  if (status) return Failed(folder, status);
-  if (!target.has_filename()) target = target.parent_path();
-  QTX_RETURN_IF_ERROR(CheckReplaceable(target));
+  if (!fs::is_directory(target.parent_path(), status))
+    return Error{ErrorCode::kIo, target.string(), "found no folder to write it in"};
+  return CheckReplaceable(target);
+}
+
+Result<void> WriteSite(std::span<const SiteFile> files, const std::string& folder) {
+  QTX_ASSIGN_OR_RETURN(const fs::path target, TargetOf(folder));
+  QTX_RETURN_IF_ERROR(CheckSiteFolder(folder));
   QTX_ASSIGN_OR_RETURN(const auto lock, format::FileLock::Take(target.string()));
   const fs::path written = target.string() + ".qtx-new";
   const fs::path aside = target.string() + ".qtx-old";
-  fs::remove_all(written, status);        // of a run that was killed
-  fs::create_directory(written, status);  // a parent that there is not is a mistake of the name
+  std::error_code status;
+  fs::remove_all(written, status);  // of a run that was killed
+  fs::create_directory(written, status);
   if (status) return Failed(written, status);
   Result<void> done = WriteAll(files, written);
   if (done.has_value()) done = PutIntoPlace(written, target, aside);

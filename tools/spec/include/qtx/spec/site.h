@@ -36,6 +36,9 @@ inline constexpr std::size_t kMaxFindableBytes = 8192;
 /// Errors: those of ReadDocument; kInvalid if two chapters map to one page; kTooLarge.
 Result<std::vector<SiteFile>> MakeSite(const SiteInput& input);
 
+/// Errors: kIo where WriteSite would refuse `folder`, known before there are files.
+Result<void> CheckSiteFolder(const std::string& folder);
+
 /// Replaces `folder` as a whole: writes the files to a folder beside it, then renames that.
 /// Errors: kIo, also, naming a file, when `folder` contains a file that is not of such a site.
 Result<void> WriteSite(std::span<const SiteFile> files, const std::string& folder);
