@@ -57,6 +57,7 @@ enum class Function {
   kIsReal,
   kIsInitializer,
   kRequantization,
+  kTable,
   kStored,
   kScale,
   kOffset,

@@ -65,7 +65,8 @@ Result<Scope> Scope::Make(const Call& call) {
     for (std::size_t k = i; k < end && k < call.inputs.size(); ++k) {
       if (call.inputs[k] == nullptr) continue;
       const std::string name = k < call.node->inputs.size() ? call.node->inputs[k] : "";
-      scope.operands_.emplace_back(name, *call.inputs[k]);
+      const ElementTable* table = k < call.tables.size() ? call.tables[k] : nullptr;
+      scope.operands_.emplace_back(name, *call.inputs[k], table);
       if (k < call.initializers.size() && call.initializers[k]) {
         scope.operands_.back().set_initializer();
       }
@@ -83,7 +84,7 @@ Result<Scope> Scope::Make(const Call& call) {
       if (!call.outputs[k].given) continue;
       const OutputType& output = call.outputs[k];
       const std::string name = k < call.node->outputs.size() ? call.node->outputs[k] : "";
-      scope.operands_.emplace_back(name, output.type, output.quantization);
+      scope.operands_.emplace_back(name, output.type, output.quantization, output.table);
       ++tensors.count;
     }
     scope.outputs_.push_back(tensors);

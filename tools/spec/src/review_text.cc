@@ -112,8 +112,8 @@ std::string Row(std::string_view label, std::string_view left, std::string_view 
 std::string ExamplesText(const Review& review) {
   const Proposal& proposal = review.proposal;
   std::string out = Heading("Examples");
-  const std::string without = proposal.feature->promoted ? "feature off" : "current spec";
-  out += Row("", without, "with " + std::string(proposal.feature->name));
+  const std::string without = proposal.promoted() ? "feature off" : "current spec";
+  out += Row("", without, "with " + std::string(proposal.FeatureName()));
   for (const ExampleResult& result : review.examples) {
     const auto verdict = [](const ExampleSide& side) { return side.ok ? "ok" : "DIFFERS"; };
     const conformance::Case& example = proposal.examples[result.example];
@@ -129,6 +129,32 @@ std::string ExamplesText(const Review& review) {
   return out;
 }
 
+// What the overlay states, and whether its claims hold.
+std::string OverlayText(const Review& review) {
+  const Overlay& overlay = *review.proposal.overlay;
+  std::string out = Heading("Overlay");
+  for (const formula::Change& change : overlay.after.changes()) {
+    out += Format("  {} {} ({})\n", change.added ? "adds    " : "replaces", change.clause,
+                  Printable(change.where));
+  }
+  for (const formula::ElementTable& table : overlay.after.tables()) {
+    out += Format("  adds     {}, element type {} with {} values\n", table.name, table.code,
+                  table.values.size());
+  }
+  if (review.claims.empty()) return out;
+  out += Heading("Claims");
+  for (const ClaimResult& result : review.claims) {
+    const Claim& claim = overlay.claims[result.claim];
+    out += Format("\n  {} {} ({}): {} of {} elements{}\n", result.failing == 0 ? "holds" : "FAILS",
+                  Printable(claim.name), claim.clause,
+                  result.failing == 0 ? std::string("all") : Format("not for {}", result.failing),
+                  result.elements, result.exhaustive ? ", which are all there are" : "");
+    if (result.failing > 0) out += Indented("smallest " + result.counterexample, 4);
+    if (result.failing > 0) out += Indented(result.where, 4);
+  }
+  return out;
+}
+
 std::string Change(const Flip& flip) {
   if (flip.kind != FlipKind::kValue) return flip.before + " -> " + flip.after;
   const conformance::Difference& d = *flip.difference;
@@ -138,11 +164,23 @@ std::string Change(const Flip& flip) {
                 first.index, first.expected, first.got);
 }
 
-std::string FlipsText(const CaseEffect& effect) {
+std::string FlipsText(const CaseEffect& effect, bool of_overlay) {
   std::string out = Heading("Cases");
   const auto stated = std::ranges::count(effect.flips, true, &Flip::stated);
+  if (of_overlay) {
+    out += Format("Its clauses can change {} cases; of these {} were computed by the text alone",
+                  effect.affected, effect.cases - effect.not_reached);
+    out += effect.cases < effect.affected ? ", a sample: --all takes every one.\n" : ".\n";
+  }
+  if (effect.not_reached > 0) {
+    out += Format("The time was over before {} further ones: --seconds gives more.\n",
+                  effect.not_reached);
+  }
+  if (effect.declined > 0) {
+    out += Format("The text takes too many steps for {} of them.\n", effect.declined);
+  }
   out += Format("This proposal flips {} of {} cases ({} of {} results).\n", effect.flipped_cases,
-                effect.cases, effect.flips.size(), effect.results);
+                effect.cases - effect.not_reached, effect.flips.size(), effect.results);
   if (!effect.flips.empty()) {
     std::map<std::string, std::int64_t> kinds;
     for (const Flip& flip : effect.flips) ++kinds[std::string(Name(flip.kind))];
@@ -228,14 +266,15 @@ Printable ToText(const Review& review) {
   const Proposal& proposal = review.proposal;
   std::string out = Prose().Fill(proposal.text.markdown);
   out += ExamplesText(review);
-  out += FlipsText(review.cases);
+  if (proposal.overlay != nullptr) out += OverlayText(review);
+  out += FlipsText(review.cases, proposal.overlay != nullptr);
   out += BackendsText(review);
   out += ModelsText(review);
   const auto wrong = std::ranges::count_if(review.examples, [](const ExampleResult& example) {
     return !example.before.ok || !example.after.ok;
   });
   out += Format("\nProposal {:04} ({}, {}): {};\n{} of {} cases flip; {:.1f} s\n", proposal.number,
-                Name(proposal.status), proposal.feature->name,
+                Name(proposal.status), proposal.FeatureName(),
                 wrong == 0
                     ? Format("all {} results of examples hold", review.examples.size())
                     : Format("{} of {} results of examples differ", wrong, review.examples.size()),

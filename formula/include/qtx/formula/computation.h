@@ -24,6 +24,7 @@ struct OutputType {
   format::ElementType type = format::ElementType::kUndefined;
   std::optional<format::Quantization> quantization;  // parameters inline
   std::optional<format::Dims> dims;
+  const ElementTable* table = nullptr;  // of a type that an overlay adds; `type` is its carrier
 };
 
 /// A node, its tensors and the types of its outputs. Borrows all that it points to.
@@ -34,6 +35,7 @@ struct Call {
   std::vector<const format::Tensor*> inputs;  // nullptr: not given
   std::vector<OutputType> outputs;
   std::vector<bool> initializers;  // which inputs are; missing ones are not
+  std::vector<const ElementTable*> tables = {};  // of inputs, as OutputType::table
 };
 
 /// The outputs of a node in an arithmetic, by the formulas of the text that hold for it; an empty
@@ -51,5 +53,17 @@ Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& f
                                               const Call& call, const std::string& arithmetic,
                                               std::span<const std::string> inputs = {},
                                               std::span<const std::string> outputs = {});
+
+/// Where a condition holds, in row-major order of the shape to which the inputs broadcast.
+struct Conditions {
+  format::Dims dims;
+  std::vector<bool> holds;
+};
+/// The condition that defines the first output by `stored = CONDITION`. Errors: as ComputeBy;
+/// kInvalid where the line is no condition.
+Result<Conditions> HoldsBy(const Text& text, const Formula& formula, const Call& call,
+                                  const std::string& arithmetic,
+                                  std::span<const std::string> inputs,
+                                  std::span<const std::string> outputs);
 
 }  // namespace qtx::formula
