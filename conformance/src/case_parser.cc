@@ -357,12 +357,16 @@ Result<void> NameClaim(Yaml& document, const std::string& where, const std::stri
   const Place place{where, ""};
   for (const std::string_view key : {"op", "spec"}) {
     const Yaml* found = document.Find(key);
-    if (found != nullptr) return Refuse(place.Child(key), *found, "a claim has no " + std::string(key));
+    if (found != nullptr)
+      return Refuse(place.Child(key), *found, "a claim has no " + std::string(key));
   }
   const auto scalar = [&](std::string_view text) {
     return Yaml{.kind = Yaml::Kind::kScalar, .text = std::string(text), .line = document.line};
   };
-  Yaml op{.kind = Yaml::Kind::kMap, .line = document.line, .keys = {"type"}, .items = {scalar("Identity")}};
+  Yaml op{.kind = Yaml::Kind::kMap,
+          .line = document.line,
+          .keys = {"type"},
+          .items = {scalar("Identity")}};
   document.keys.insert(document.keys.end(), {"op", "spec"});
   document.items.push_back(std::move(op));
   document.items.push_back(scalar(clause));
@@ -375,11 +379,11 @@ struct Source {
   int first_line = 1;
 };
 
-Result<std::vector<Case>> ParseFrom(const Source& source, Form form,
-                                    const OverlayNames& names = {},
+Result<std::vector<Case>> ParseFrom(const Source& source, Form form, const OverlayNames& names = {},
                                     const std::string& clause = {}) {
   const std::string& where = source.where;
-  QTX_ASSIGN_OR_RETURN(std::vector<Yaml> documents, ParseYaml(source.yaml, where, source.first_line));
+  QTX_ASSIGN_OR_RETURN(std::vector<Yaml> documents,
+                       ParseYaml(source.yaml, where, source.first_line));
   std::vector<Case> cases;
   for (Yaml& document : documents) {
     if (IsOfFormula(form)) QTX_RETURN_IF_ERROR(NameFormula(document, where));

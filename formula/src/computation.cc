@@ -210,7 +210,8 @@ class Computation {
       QTX_ASSIGN_OR_RETURN(const Value value, evaluator.Element(0, 0, element));
       const auto* condition = std::get_if<bool>(&value.data);
       if (condition == nullptr) {
-        return Error{ErrorCode::kInvalid, where_, "found " + KindOf(value) + ", expected a condition"};
+        return Error{ErrorCode::kInvalid, where_,
+                     "found " + KindOf(value) + ", expected a condition"};
       }
       conditions.holds.push_back(*condition);
     }
@@ -300,9 +301,8 @@ Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
 }
 
 Result<Conditions> HoldsBy(const Text& text, const Formula& formula, const Call& call,
-                                  const std::string& arithmetic,
-                                  std::span<const std::string> inputs,
-                                  std::span<const std::string> outputs) {
+                           const std::string& arithmetic, std::span<const std::string> inputs,
+                           std::span<const std::string> outputs) {
   QTX_ASSIGN_OR_RETURN(Scope scope, Scope::Make(call));
   const Selection selection(text, call, scope, arithmetic);
   Compiler compiler(text, scope);

@@ -26,7 +26,8 @@ std::string Elements::Real(std::int64_t element) const {
 double Elements::Magnitude(std::int64_t element) const {
   const Number real = ToNumber(operand_->Real(element));
   const auto* rational = AsRational(real);
-  return rational == nullptr ? std::numeric_limits<double>::infinity() : std::abs(rational->get_d());
+  return rational == nullptr ? std::numeric_limits<double>::infinity()
+                             : std::abs(rational->get_d());
 }
 
 bool Elements::Same(const Elements& other, std::int64_t element) const {

@@ -13,6 +13,20 @@ std::string PlaceOf(const format::Node& node, std::size_t i) {
          (node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name) + "'";
 }
 
+// What CheckFirst holds the nodes of other operators to.
+Result<void> CheckAdded(const format::Node& node, const format::OpSchema& schema) {
+  const auto fits = [](const std::vector<std::string>& names,
+                       const std::vector<format::ValueRule>& rules) {
+    return names.size() <= rules.size() || rules.back().variadic;
+  };
+  if (fits(node.inputs, schema.inputs) && fits(node.outputs, schema.outputs)) return {};
+  return Error{ErrorCode::kInvalid, node.op_type,
+               "found " + std::to_string(node.inputs.size()) + " inputs and " +
+                   std::to_string(node.outputs.size()) + " outputs, expected at most " +
+                   std::to_string(schema.inputs.size()) + " and " +
+                   std::to_string(schema.outputs.size())};
+}
+
 }  // namespace
 
 Interpreter::Interpreter(const Text& text, format::Model model, std::string arithmetic)
@@ -28,9 +42,12 @@ Result<Interpreter> Interpreter::Prepare(const Text& text, format::Model model,
     return Error{ErrorCode::kUnsupported, "",
                  "found arithmetic '" + arithmetic + "', expected one of the text"};
   }
-  const bool adds = std::ranges::any_of(model.graph.nodes, [&](const format::Node& node) {
-    return text.Adds(node.domain, node.op_type);
-  });
+  bool adds = false;
+  for (const format::Node& node : model.graph.nodes) {
+    if (!text.Adds(node.domain, node.op_type)) continue;
+    adds = true;
+    QTX_RETURN_IF_ERROR(CheckAdded(node, *text.FindSchema(node.domain, node.op_type)));
+  }
   if (!adds) QTX_RETURN_IF_ERROR(format::CheckFirst(model));
   Interpreter interpreter(text, std::move(model), std::move(arithmetic));
   QTX_RETURN_IF_ERROR(interpreter.ReadTypes(types));
@@ -66,8 +83,7 @@ Result<void> Interpreter::ReadTypes(const AddedTypes& types) {
   return {};
 }
 
-Result<std::vector<format::Tensor>> Interpreter::Run(
-    std::span<const format::Tensor> inputs) const {
+Result<std::vector<format::Tensor>> Interpreter::Run(std::span<const format::Tensor> inputs) const {
   if (inputs.size() != inputs_.size()) {
     return Error{ErrorCode::kInvalid, "inputs",
                  "found " + std::to_string(inputs.size()) + " tensors, expected " +

@@ -59,10 +59,7 @@ std::string NextOf(const std::string& id, const Clauses& clauses) {
 class Layer {
  public:
   Layer(const Chapter& chapter, Clauses& clauses, std::map<std::string, std::string>& places)
-      : chapter_(chapter),
-        own_path_(PathInText(chapter.path)),
-        clauses_(clauses),
-        places_(places) {
+      : chapter_(chapter), own_path_(PathInText(chapter.path)), clauses_(clauses), places_(places) {
     for (const auto& [id, stated] : clauses) {
       if (stated.path == own_path_) title_ = stated.title;
     }
@@ -76,7 +73,7 @@ class Layer {
     QTX_RETURN_IF_ERROR(ReadClauses());
     QTX_RETURN_IF_ERROR(ParseChapter(chapter_, formulas_));
     for (Formula& formula : formulas_) {
-      if (!is_new() && !formula.of.empty()) formula.of = title_;
+      if (!is_new() && !own_path_.starts_with("format/")) formula.of = title_;
       const auto stated = std::ranges::find(changes_, formula.clause, &Change::clause);
       if (stated != changes_.end()) continue;
       return Refuse(chapter_.path + ":" + std::to_string(formula.line),
@@ -196,8 +193,7 @@ Result<void> CheckUses(const Formula& formula, const UseGraph& graph) {
 }
 
 // Where the text has formulas of the clause; else the end.
-void Replace(std::vector<Formula>& formulas, const std::string& clause,
-             std::vector<Formula> by) {
+void Replace(std::vector<Formula>& formulas, const std::string& clause, std::vector<Formula> by) {
   const auto is_of = [&](const Formula& formula) { return formula.clause == clause; };
   const auto first = std::ranges::find_if(formulas, is_of);
   const auto at = formulas.insert(first, std::make_move_iterator(by.begin()),

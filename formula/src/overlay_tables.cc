@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -69,13 +71,13 @@ class OperatorReader {
   Result<AddedOperator> Read() {
     const std::string title = TitleOf(chapter_.markdown);
     if (!IsName(title)) {
-      return Refuse(chapter_, 1, "found the title '" + title + "', expected the name of an operator");
+      return Refuse(chapter_, 1,
+                    "found the title '" + title + "', expected the name of an operator");
     }
     added_.schema.op_type = Keep(title);
     QTX_ASSIGN_OR_RETURN(added_.schema.inputs, Values("Inputs"));
     QTX_ASSIGN_OR_RETURN(added_.schema.outputs, Values("Outputs"));
-    QTX_ASSIGN_OR_RETURN(const std::vector<TableRow> rows,
-                         Rows(chapter_, "Attributes", 3, false));
+    QTX_ASSIGN_OR_RETURN(const std::vector<TableRow> rows, Rows(chapter_, "Attributes", 3, false));
     for (const TableRow& row : rows) QTX_RETURN_IF_ERROR(AddAttribute(row));
     return std::move(added_);
   }
@@ -108,7 +110,8 @@ class OperatorReader {
       value.optional = after == ", optional";
       value.variadic = after == ", one or more";
       const bool last = &row == &rows.back();
-      if ((after.empty() || value.optional || value.variadic) && (last || !value.variadic)) continue;
+      if ((after.empty() || value.optional || value.variadic) && (last || !value.variadic))
+        continue;
       return Refuse(chapter_, row.line,
                     "found '" + std::string(cell) +
                         "', expected a name, 'name, optional' or, last, 'name, one or more'");
@@ -122,11 +125,10 @@ class OperatorReader {
       std::string_view name;
       AttributeType type;
     };
-    constexpr std::array kTypes = {TypeRow{"int", AttributeType::kInt},
-                                   TypeRow{"float", AttributeType::kFloat},
-                                   TypeRow{"string", AttributeType::kString},
-                                   TypeRow{"ints", AttributeType::kInts},
-                                   TypeRow{"floats", AttributeType::kFloats}};
+    constexpr std::array kTypes = {
+        TypeRow{"int", AttributeType::kInt}, TypeRow{"float", AttributeType::kFloat},
+        TypeRow{"string", AttributeType::kString}, TypeRow{"ints", AttributeType::kInts},
+        TypeRow{"floats", AttributeType::kFloats}};
     format::AttributeRule& rule = added_.schema.attributes.emplace_back();
     QTX_ASSIGN_OR_RETURN(rule.name, Name(row, row.cells[0]));
     const auto type = std::ranges::find(kTypes, row.cells[1], &TypeRow::name);
@@ -164,19 +166,24 @@ struct Carrier {
   std::int64_t bits;
   ElementType type;
 };
-constexpr std::array kCarriers = {Carrier{2, ElementType::kUint2Q}, Carrier{4, ElementType::kUint4Q},
+constexpr std::array kCarriers = {Carrier{2, ElementType::kUint2Q},
+                                  Carrier{4, ElementType::kUint4Q},
                                   Carrier{8, ElementType::kUint8Q}};
 
+struct Field {
+  std::int64_t value = 0;
+  int line = 0;
+};
+
 // The number beside `key` in the table below the title.
-Result<std::int64_t> Field(const Chapter& chapter, std::string_view key) {
+Result<Field> FieldOf(const Chapter& chapter, std::string_view key) {
   for (const TableRow& row : TableBelow(chapter.markdown, "")) {
     if (row.cells.size() < 2 || row.cells[0] != key) continue;
     const auto number = NumberOf<std::int64_t>(row.cells[1]);
-    if (number) return *number;
+    if (number) return Field{*number, row.line};
     return Refuse(chapter, row.line, "found '" + row.cells[1] + "', expected an integer");
   }
-  return Refuse(chapter, 1,
-                "found no row '" + std::string(key) + "' in the table below the title");
+  return Refuse(chapter, 1, "found no row '" + std::string(key) + "' in the table below the title");
 }
 
 }  // namespace
@@ -194,18 +201,23 @@ Result<ElementTable> ReadElementTable(const Chapter& chapter) {
   ElementTable table;
   table.name = TitleOf(chapter.markdown);
   if (!IsTypeName(table.name) || format::ElementTypeFromName(table.name)) {
-    return Refuse(chapter, 1, "found the type '" + table.name +
-                                  "', expected a name of no other type, in capitals, that ends with Q");
+    return Refuse(chapter, 1,
+                  "found the type '" + table.name +
+                      "', expected a name of no other type, in capitals, that ends with Q");
   }
-  QTX_ASSIGN_OR_RETURN(table.code, Field(chapter, "code"));
+  QTX_ASSIGN_OR_RETURN(const Field code_field, FieldOf(chapter, "code"));
+  table.code = code_field.value;
   if (table.code < 1 || table.code > INT32_MAX || format::ElementTypeFromCode(table.code)) {
-    return Refuse(chapter, 1, "found code " + std::to_string(table.code) +
-                                  ", expected one of 1 to 2^31 - 1 that no other type has");
+    return Refuse(chapter, code_field.line,
+                  "found code " + std::to_string(table.code) +
+                      ", expected one of 1 to 2^31 - 1 that no other type has");
   }
-  QTX_ASSIGN_OR_RETURN(const std::int64_t bits, Field(chapter, "bits"));
+  QTX_ASSIGN_OR_RETURN(const Field bits_field, FieldOf(chapter, "bits"));
+  const std::int64_t bits = bits_field.value;
   const auto carrier = std::ranges::find(kCarriers, bits, &Carrier::bits);
   if (carrier == kCarriers.end()) {
-    return Refuse(chapter, 1, "found " + std::to_string(bits) + " bits, expected 2, 4 or 8");
+    return Refuse(chapter, bits_field.line,
+                  "found " + std::to_string(bits) + " bits, expected 2, 4 or 8");
   }
   table.carrier = carrier->type;
   for (const TableRow& row : TableBelow(chapter.markdown, "Values")) {
@@ -218,9 +230,9 @@ Result<ElementTable> ReadElementTable(const Chapter& chapter) {
     table.values.push_back(*value);
   }
   if (std::ssize(table.values) == std::int64_t{1} << bits) return table;
-  return Refuse(chapter, 1, "found " + std::to_string(table.values.size()) +
-                                " rows below '## Values', expected " +
-                                std::to_string(std::int64_t{1} << bits));
+  return Refuse(chapter, 1,
+                "found " + std::to_string(table.values.size()) +
+                    " rows below '## Values', expected " + std::to_string(std::int64_t{1} << bits));
 }
 
 }  // namespace qtx::formula

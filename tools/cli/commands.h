@@ -228,7 +228,7 @@ struct ReviewOptions {
   int jobs = 0;               // 0: as many as cores
   double model_seconds = 20;  // of each model under each feature set
   bool all = false;           // of an overlay: every case it can change
-  double seconds = 20;        // of an overlay: no case is begun after these
+  double seconds = 10;        // of an overlay: no case is begun after these
 };
 /// kFailed when an example has another result than it states, or a claim a counterexample.
 int Review(const ReviewOptions& options);

@@ -11,9 +11,8 @@ using Lines = formula::Statement::Kind;
 bool Uses(const formula::Formula& formula, const std::set<std::string>& clauses) {
   return std::ranges::any_of(formula.statements, [&](const formula::Statement& statement) {
     return statement.kind == Lines::kUse &&
-           std::ranges::any_of(statement.parameters, [&](const std::string& clause) {
-             return clauses.contains(clause);
-           });
+           std::ranges::any_of(statement.parameters,
+                               [&](const std::string& clause) { return clauses.contains(clause); });
   });
 }
 
@@ -60,30 +59,32 @@ bool Affected::By(const std::string& op_type, const std::string& arithmetic) {
 
 bool Affected::By(const Case& c) {
   return std::ranges::any_of(c.arithmetics, [&](const std::string& arithmetic) {
-    return !c.op || By(c.op->type, arithmetic);
+    return By(c.op ? c.op->type : "", arithmetic);
   });
 }
 
 std::vector<std::size_t> Affected::Choose(std::span<const Case> cases, bool all,
                                           std::int64_t& affected) {
-  std::vector<std::size_t> chosen;
+  std::vector<std::size_t> chosen, models;
   std::map<std::string, std::vector<std::size_t>> others;  // of each operator
   affected = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const bool cited = Cited(cases[i]);
     if (!cited && !By(cases[i])) continue;
     ++affected;
-    if (cited || all) {
+    if (cited) {
       chosen.push_back(i);
     } else if (cases[i].op) {
       others[cases[i].op->type].push_back(i);
+    } else if (all) {
+      models.push_back(i);
     }
   }
   for (const auto& [op_type, of] : others) {
-    const std::size_t count = std::min(of.size(), kSampledOfOperator);
+    const std::size_t count = all ? of.size() : std::min(of.size(), kSampledOfOperator);
     for (std::size_t k = 0; k < count; ++k) chosen.push_back(of[k * of.size() / count]);
   }
-  std::ranges::sort(chosen);
+  chosen.insert(chosen.end(), models.begin(), models.end());
   return chosen;
 }
 

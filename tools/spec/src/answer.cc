@@ -45,8 +45,8 @@ Result<std::vector<format::Tensor>> RunByText(const conformance::Case& c,
                                               const format::Model& model,
                                               const std::string& arithmetic,
                                               const formula::Text& text) {
-  QTX_ASSIGN_OR_RETURN(const auto interpreter, formula::Interpreter::Prepare(
-                                                   text, model, arithmetic, c.added_types));
+  QTX_ASSIGN_OR_RETURN(const auto interpreter,
+                       formula::Interpreter::Prepare(text, model, arithmetic, c.added_types));
   QTX_ASSIGN_OR_RETURN(const auto inputs, conformance::BuildInputs(c, model));
   return interpreter.Run(inputs);
 }
@@ -76,9 +76,9 @@ Answer AnswerOf(const conformance::Case& c, const format::Model& model,
 }
 
 std::optional<Error> FaultOf(const Answer& before, const Answer& after) {
-  if (!after.error || after.error->code != ErrorCode::kInvalid || !after.error->clause.empty()) {
-    return std::nullopt;
-  }
+  const bool refused = after.error && (after.error->code == ErrorCode::kInvalid ||
+                                       after.error->code == ErrorCode::kTooLarge);
+  if (!refused || !after.error->clause.empty()) return std::nullopt;
   if (before.error && before.error->message == after.error->message) return std::nullopt;
   return after.error;
 }

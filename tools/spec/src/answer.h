@@ -24,8 +24,8 @@ struct Answer {
 Answer AnswerOf(const conformance::Case& c, const format::Model& model,
                 const std::string& arithmetic, const Edition& edition);
 
-/// The error of `after` where a formula has no meaning for the node, and `before` does not say the
-/// same: a mistake in the overlay; nullopt for refusals by a clause and for limits.
+/// The error of `after` where a formula has no meaning for the node or passes a limit, and `before`
+/// does not say the same: a mistake in the overlay; nullopt for refusals by a clause.
 std::optional<Error> FaultOf(const Answer& before, const Answer& after);
 
 /// "y int8q[3] 5 1 7", at most `most` elements, names from `model`; or "refused by CLAUSE". A value

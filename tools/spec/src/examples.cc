@@ -58,7 +58,8 @@ std::string DifferenceOf(const Case& c, const format::Model& model, const Answer
     return answer.error && answer.error->clause == c.error && !c.error.empty() ? "" : differs;
   }
   for (const CaseValue& output : c.outputs) {
-    const auto found = std::ranges::find(model.graph.outputs, output.name, &format::ValueInfo::name);
+    const auto found =
+        std::ranges::find(model.graph.outputs, output.name, &format::ValueInfo::name);
     if (found == model.graph.outputs.end() || !output.data) return differs;
     const auto i = static_cast<std::size_t>(found - model.graph.outputs.begin());
     if (conformance::Compare(c, output.name, answer.outputs[i], *output.data)) return differs;

@@ -1,8 +1,10 @@
 #include "flips.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "affected.h"
@@ -143,9 +145,11 @@ Result<CaseEffect> FindFlips(const Proposal& proposal, const ReviewOptions& opti
     chosen = Affected(proposal.overlay->after).Choose(options.cases, options.all, effect.affected);
   }
   const auto start = std::chrono::steady_clock::now();
+  std::atomic<bool> stop = false;  // after a fault
   const auto is_late = [&] {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    return proposal.overlay != nullptr && options.seconds > 0 && passed.count() > options.seconds;
+    return stop ||
+           (proposal.overlay != nullptr && options.seconds > 0 && passed.count() > options.seconds);
   };
   std::vector<Found> all(chosen.size());
   InParallel("cases", all.size(), options, [&](std::size_t i) {
@@ -153,6 +157,7 @@ Result<CaseEffect> FindFlips(const Proposal& proposal, const ReviewOptions& opti
       all[i].reached = false;
     } else {
       all[i] = FlipsOf(options.cases[chosen[i]], chosen[i], proposal);
+      if (all[i].fault) stop = true;
     }
   });
   effect.cases = std::ssize(chosen);

@@ -143,7 +143,8 @@ class Loader {
     return {};
   }
 
-  // Each section of level 2 is one of the list, in its order; the draft of an overlay may lack some.
+  // Each section of level 2 is one of the list, in its order; the draft of an overlay may lack
+  // some.
   Result<void> CheckSections() const {
     std::size_t next = 0;
     const bool any = proposal_.status == Status::kDraft && proposal_.overlay != nullptr;
@@ -202,16 +203,18 @@ class Loader {
       proposal_.version = *version;
       return {};
     }
-    const std::string expected =
-        feature == nullptr ? "a number" : std::to_string(feature->version) + ", that of its feature";
+    const std::string expected = feature == nullptr
+                                     ? "a number"
+                                     : std::to_string(feature->version) + ", that of its feature";
     return Invalid(Place(cell, "version"), FoundExpected("'" + cell.text + "'", expected));
   }
 
   Result<void> ReadFeature(const Cell& cell) {
     if (HasOverlay(proposal_.folder) != (cell.text == kOverlayFeature)) {
       return Invalid(Place(cell, "feature"),
-                     FoundExpected("'" + cell.text + "'", "'overlay' where there is a folder overlay/, "
-                                                          "a feature where there is none"));
+                     FoundExpected("'" + cell.text + "'",
+                                   "'overlay' where there is a folder overlay/, "
+                                   "a feature where there is none"));
     }
     if (cell.text == kOverlayFeature) {
       QTX_ASSIGN_OR_RETURN(Overlay overlay, ReadOverlay(proposal_.folder));

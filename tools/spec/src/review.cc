@@ -66,8 +66,9 @@ Result<Review> MakeReview(Proposal proposal, const ReviewOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   Review review;
   if (!options.models.empty() && proposal.overlay != nullptr) {
-    return Error{ErrorCode::kUsage, "--models",
-                 "found a proposal with an overlay, expected one with a feature: the reference runs models"};
+    return Error{
+        ErrorCode::kUsage, "--models",
+        "found a proposal with an overlay, expected one with a feature: the reference runs models"};
   }
   if (!options.models.empty()) {
     review.models_folder = options.models;

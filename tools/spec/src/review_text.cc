@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "qtx/format/print.h"
+#include "qtx/spec/chapters.h"
 #include "qtx/spec/review.h"
 
 namespace qtx::spec {
@@ -115,7 +116,9 @@ std::string ExamplesText(const Review& review) {
   const std::string without = proposal.promoted() ? "feature off" : "current spec";
   out += Row("", without, "with " + std::string(proposal.FeatureName()));
   for (const ExampleResult& result : review.examples) {
-    const auto verdict = [](const ExampleSide& side) { return side.ok ? "ok" : "DIFFERS"; };
+    const auto verdict = [](const ExampleSide& side) {
+      return side.expected.empty() ? "" : side.ok ? "ok" : "DIFFERS";
+    };
     const conformance::Case& example = proposal.examples[result.example];
     out += Format("\n  {} @{} ({})\n", example.id, result.arithmetic, example.spec);
     out += Indented(example.why, 4);
@@ -132,25 +135,30 @@ std::string ExamplesText(const Review& review) {
 // What the overlay states, and whether its claims hold.
 std::string OverlayText(const Review& review) {
   const Overlay& overlay = *review.proposal.overlay;
+  const auto place = [&](const std::string& where) {
+    return Printable(PathBelow(review.proposal.folder, where));
+  };
   std::string out = Heading("Overlay");
   for (const formula::Change& change : overlay.after.changes()) {
-    out += Format("  {} {} ({})\n", change.added ? "adds    " : "replaces", change.clause,
-                  Printable(change.where));
+    out += Format("  {:<8} {} ({})\n", change.added ? "adds" : "replaces", change.clause,
+                  place(change.where));
   }
   for (const formula::ElementTable& table : overlay.after.tables()) {
-    out += Format("  adds     {}, element type {} with {} values\n", table.name, table.code,
-                  table.values.size());
+    out += Format("  adds     element type {} of code {}\n", table.name, table.code);
   }
   if (review.claims.empty()) return out;
   out += Heading("Claims");
   for (const ClaimResult& result : review.claims) {
     const Claim& claim = overlay.claims[result.claim];
-    out += Format("\n  {} {} ({}): {} of {} elements{}\n", result.failing == 0 ? "holds" : "FAILS",
+    const bool holds = result.failing == 0;
+    out += Format("  {} {} ({}) for {}{} {} values of its inputs\n", holds ? "holds" : "FAILS",
                   Printable(claim.name), claim.clause,
-                  result.failing == 0 ? std::string("all") : Format("not for {}", result.failing),
-                  result.elements, result.exhaustive ? ", which are all there are" : "");
-    if (result.failing > 0) out += Indented("smallest " + result.counterexample, 4);
-    if (result.failing > 0) out += Indented(result.where, 4);
+                  holds ? Format("") : Format("{} of ", result.failing),
+                  result.exhaustive ? "all" : "a sample of", result.elements);
+    if (!holds) {
+      out += Indented("the smallest counterexample: " + result.counterexample, 4);
+      out += Format("    {}\n", place(result.where));
+    }
   }
   return out;
 }
@@ -170,7 +178,7 @@ std::string FlipsText(const CaseEffect& effect, bool of_overlay) {
   if (of_overlay) {
     out += Format("Its clauses can change {} cases; of these {} were computed by the text alone",
                   effect.affected, effect.cases - effect.not_reached);
-    out += effect.cases < effect.affected ? ", a sample: --all takes every one.\n" : ".\n";
+    out += effect.cases < effect.affected ? ",\na sample: --all takes every one.\n" : ".\n";
   }
   if (effect.not_reached > 0) {
     out += Format("The time was over before {} further ones: --seconds gives more.\n",
@@ -273,12 +281,16 @@ Printable ToText(const Review& review) {
   const auto wrong = std::ranges::count_if(review.examples, [](const ExampleResult& example) {
     return !example.before.ok || !example.after.ok;
   });
-  out += Format("\nProposal {:04} ({}, {}): {};\n{} of {} cases flip; {:.1f} s\n", proposal.number,
-                Name(proposal.status), proposal.FeatureName(),
-                wrong == 0
-                    ? Format("all {} results of examples hold", review.examples.size())
-                    : Format("{} of {} results of examples differ", wrong, review.examples.size()),
-                review.cases.flipped_cases, review.cases.cases, review.seconds);
+  const auto failing = std::ranges::count_if(
+      review.claims, [](const ClaimResult& claim) { return claim.failing > 0; });
+  out += Format(
+      "\nProposal {:04} ({}, {}): {};\n{}{} of {} cases flip; {:.1f} s\n", proposal.number,
+      Name(proposal.status), proposal.FeatureName(),
+      wrong == 0 ? Format("all {} results of examples hold", review.examples.size())
+                 : Format("{} of {} results of examples differ", wrong, review.examples.size()),
+      review.claims.empty() ? Format("")
+                            : Format("{} of {} claims fail; ", failing, review.claims.size()),
+      review.cases.flipped_cases, review.cases.cases, review.seconds);
   return Printable::Written(std::move(out));
 }
 

@@ -15,8 +15,9 @@
 
 namespace qtx::formula {
 
-inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;      // of one element
-inline constexpr std::int64_t kMaxNodeSteps = std::int64_t{1} << 24;  // of all elements, beside 2^12 for each
+inline constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;  // of one element
+inline constexpr std::int64_t kMaxNodeSteps = std::int64_t{1}
+                                              << 24;  // of all elements, beside 2^12 for each
 
 /// The type of an output, and its sizes where the model declares them.
 struct OutputType {
@@ -34,7 +35,7 @@ struct Call {
   std::int64_t opset = 0;
   std::vector<const format::Tensor*> inputs;  // nullptr: not given
   std::vector<OutputType> outputs;
-  std::vector<bool> initializers;  // which inputs are; missing ones are not
+  std::vector<bool> initializers;                // which inputs are; missing ones are not
   std::vector<const ElementTable*> tables = {};  // of inputs, as OutputType::table
 };
 
@@ -62,8 +63,7 @@ struct Conditions {
 /// The condition that defines the first output by `stored = CONDITION`. Errors: as ComputeBy;
 /// kInvalid where the line is no condition.
 Result<Conditions> HoldsBy(const Text& text, const Formula& formula, const Call& call,
-                                  const std::string& arithmetic,
-                                  std::span<const std::string> inputs,
-                                  std::span<const std::string> outputs);
+                           const std::string& arithmetic, std::span<const std::string> inputs,
+                           std::span<const std::string> outputs);
 
 }  // namespace qtx::formula

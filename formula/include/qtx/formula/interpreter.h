@@ -22,10 +22,10 @@ using AddedTypes = std::map<std::string, std::string, std::less<>>;
 
 class Interpreter {
  public:
-  /// Checks the model, but for the nodes of operators that an overlay adds, and reads its constants.
-  /// `text` must outlive the interpreter. Values of `types` are declared with the carriers of these.
-  /// Errors: kUnsupported for an arithmetic that the text does not have; kInvalid for a type that it
-  /// does not have; those of CheckFirst and LoadInitializer.
+  /// Checks the model, but for the nodes of operators that an overlay adds, and reads its
+  /// constants. `text` must outlive the interpreter. Values of `types` are declared with the
+  /// carriers of these. Errors: kUnsupported for an arithmetic that the text does not have;
+  /// kInvalid for a type that it does not have; those of CheckFirst and LoadInitializer.
   static Result<Interpreter> Prepare(const Text& text, format::Model model, std::string arithmetic,
                                      const AddedTypes& types = {});
 

@@ -35,7 +35,7 @@ struct Chapter {
 /// A clause that an overlay states.
 struct Change {
   std::string clause;
-  std::string where;  // "overlay/arithmetic/exact.md:5"
+  std::string where;   // "overlay/arithmetic/exact.md:5"
   bool added = false;  // the text does not have it
 };
 

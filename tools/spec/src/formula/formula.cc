@@ -151,9 +151,9 @@ void CompareOutput(const Bound& bound, std::size_t index, const format::Tensor& 
     for (std::size_t i = 0; i < references.size(); ++i) {
       ++run.elements;
       if (got.Same(references[i], element)) continue;
-      run.difference = InputsAt(bound.inputs, bound.names, computed.dims, element) + ": the formula gives " +
-                       got.Stored(element) + ", the reference " + references[i].Stored(element) +
-                       " in " + bound.c.arithmetics[i];
+      run.difference = InputsAt(bound.inputs, bound.names, computed.dims, element) +
+                       ": the formula gives " + got.Stored(element) + ", the reference " +
+                       references[i].Stored(element) + " in " + bound.c.arithmetics[i];
       return;
     }
   }

@@ -46,12 +46,14 @@ struct Proposal {
   const format::FeatureRow* feature = nullptr;  // nullptr: it has an overlay
   std::unique_ptr<const Overlay> overlay;       // nullptr: it has a feature
   std::int64_t version = 0;                     // of domain qtx
-  std::string date;  // "2026-11-22"
+  std::string date;                             // "2026-11-22"
   Document text;
   std::vector<conformance::Case> examples;  // ordered by path, then as in the file
 
   /// "must-understand", or kOverlayFeature.
-  std::string_view FeatureName() const { return feature != nullptr ? feature->name : kOverlayFeature; }
+  std::string_view FeatureName() const {
+    return feature != nullptr ? feature->name : kOverlayFeature;
+  }
   bool promoted() const { return feature != nullptr && feature->promoted; }
   /// The current spec without the proposal, under which `before` of an example holds.
   Edition Before() const;
@@ -63,11 +65,11 @@ struct Proposal {
 /// Errors: kUnreadable if it does not exist; kInvalid for a number that two folders have.
 Result<std::string> FindProposal(const std::string& proposals, const std::string& name);
 
-/// Reads proposal.md, overlay/ and examples/*.yaml. `clauses` are the ids of the spec's clauses; an example
-/// must cite one of these or one that the proposal states.
-/// Errors: kUnreadable; kInvalid at file and line for a section that is missing, unknown or out of
-/// order, a status row that is missing or contradicts feature.h, an unknown clause, and a proposal
-/// without examples; those of ParseProposalExamples.
+/// Reads proposal.md, overlay/ and examples/*.yaml. `clauses` are the ids of the spec's clauses; an
+/// example must cite one of these or one that the proposal states. Errors: kUnreadable; kInvalid at
+/// file and line for a section that is missing, unknown or out of order, a status row that is
+/// missing or contradicts feature.h, an unknown clause, and a proposal without examples; those of
+/// ParseProposalExamples.
 Result<Proposal> LoadProposal(const std::string& folder, std::span<const std::string> clauses);
 /// The same, with the clauses that the chapters of `spec_folder` state.  Errors: also as
 /// ReadClauses.
@@ -76,9 +78,9 @@ Result<Proposal> ReadProposal(const std::string& folder, const std::string& spec
 /// The result of an example in one arithmetic under one set of features.
 struct ExampleSide {
   bool ok = false;
-  std::string expected;  // expected result, as text
-  std::string obtained;  // the reference's result, as text
-  std::string differs;   // the difference; empty when ok
+  std::string expected;        // expected result, as text
+  std::string obtained;        // the reference's result, as text
+  std::string differs;         // the difference; empty when ok
   std::optional<Error> fault;  // of a formula that has no meaning, at its place
 };
 struct ExampleResult {

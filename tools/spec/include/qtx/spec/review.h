@@ -97,8 +97,8 @@ struct ReviewOptions {
   std::span<const conformance::Case> cases;  // of the suite and the spec's examples
   std::span<const conformance::BackendSource> backends;
   int jobs = 1;
-  bool all = false;          // of an overlay: every case that it can change, not a sample
-  double seconds = 0;        // of an overlay: no case is begun after these; 0: no limit
+  bool all = false;               // of an overlay: every case that it can change, not a sample
+  double seconds = 0;             // of an overlay: no case is begun after these; 0: no limit
   std::string models;             // a folder; empty: none
   conformance::ModelLoader load;  // reads a model file of any kind
   /// Makes the reference with these features, in a process with a time limit.
