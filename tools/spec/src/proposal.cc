@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <climits>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -82,7 +83,7 @@ struct Cell {
 std::map<std::string, Cell, std::less<>> StatusTable(const Document& text) {
   std::map<std::string, Cell, std::less<>> rows;
   const auto second = std::ranges::find(text.sections, 2, &Section::level);
-  const int end = second == text.sections.end() ? 0 : second->line;
+  const int end = second == text.sections.end() ? INT_MAX : second->line;
   int line = 0;
   for (std::size_t at = 0; at < text.markdown.size();) {
     const std::size_t stop = std::min(text.markdown.find('\n', at), text.markdown.size());

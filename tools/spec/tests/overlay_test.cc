@@ -132,7 +132,7 @@ TEST_F(OverlayProposal, SaysInOneLineWhereAFormulaHasNoMeaning) {
   EXPECT_THAT(ErrorText(), HasSubstr("overlay/arithmetic/exact.md:4:"));
   Rounding("sum(k < 2^30: k)");
   EXPECT_THAT(ErrorText(), HasSubstr("steps"));
-  Rounding("v", Claim("half = a / 2"));
+  Rounding("0", Claim("half = a / 2"));
   EXPECT_THAT(ErrorText(), HasSubstr("found a number, expected a condition"));
 }
 
