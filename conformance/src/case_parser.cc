@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "matrix.h"
+#include "overlay_names.h"
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/clause.h"
 #include "qtx/conformance/proposal_examples.h"
@@ -225,9 +226,10 @@ Result<void> ParseProgram(const Yaml& node, const Place& place, Case& c) {
   return {};
 }
 
-// Proposal examples have `before`. In formula cases outputs have no data, and inputs without data
-// are enumerated.
-enum class Form { kCase, kProposal, kFormula };
+// Proposal examples have `before`, those of an overlay may. In formula cases and those of claims
+// outputs have no data, and inputs without data are enumerated.
+enum class Form { kCase, kProposal, kOverlay, kFormula, kClaim };
+bool IsOfFormula(Form form) { return form >= Form::kFormula; }
 
 // An input or initializer; in a case with a model file, the model has type and shape.
 Result<void> CheckGiven(const Yaml& node, const Place& place, const CaseValue& value,
@@ -268,7 +270,7 @@ Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c, Fo
     QTX_RETURN_IF_ERROR(
         CheckOutputs(node, place.Child("before"), c.before->outputs, c.op.has_value()));
   }
-  if (form != Form::kFormula) return {};
+  if (!IsOfFormula(form)) return {};
   for (const CaseValue& output : c.outputs) {
     if (!output.data && output.file.empty()) continue;
     return Refuse(place.Child("expect").Child(output.name), node, "the formula gives the data");
@@ -292,7 +294,8 @@ Result<Case> OnlyTestData(const Yaml& node, const Place& place, Case c) {
 // Examples of proposals need `before`; other cases must not have it.
 Result<void> ParseBefore(const Yaml& node, const Place& place, Form form, Case& c) {
   const Yaml* before = node.Find("before");
-  if (form != Form::kProposal) {
+  if (form == Form::kOverlay && before == nullptr) return {};
+  if (form != Form::kProposal && form != Form::kOverlay) {
     if (before == nullptr) return {};
     return Refuse(place.Child("before"), *before, "only an example of a proposal has this key");
   }
@@ -349,15 +352,50 @@ Result<void> NameFormula(Yaml& document, const std::string& where) {
   return {};
 }
 
-Result<std::vector<Case>> ParseFrom(std::string_view yaml, const std::string& where, int first_line,
-                                    Form form) {
-  QTX_ASSIGN_OR_RETURN(std::vector<Yaml> documents, ParseYaml(yaml, where, first_line));
+// And the operator and clause that a claim's must not have.
+Result<void> NameClaim(Yaml& document, const std::string& where, const std::string& clause) {
+  const Place place{where, ""};
+  for (const std::string_view key : {"op", "spec"}) {
+    const Yaml* found = document.Find(key);
+    if (found != nullptr)
+      return Refuse(place.Child(key), *found, "a claim has no " + std::string(key));
+  }
+  const auto scalar = [&](std::string_view text) {
+    return Yaml{.kind = Yaml::Kind::kScalar, .text = std::string(text), .line = document.line};
+  };
+  Yaml op{.kind = Yaml::Kind::kMap,
+          .line = document.line,
+          .keys = {"type"},
+          .items = {scalar("Identity")}};
+  document.keys.insert(document.keys.end(), {"op", "spec"});
+  document.items.push_back(std::move(op));
+  document.items.push_back(scalar(clause));
+  return {};
+}
+
+struct Source {
+  std::string_view yaml;
+  const std::string& where;
+  int first_line = 1;
+};
+
+Result<std::vector<Case>> ParseFrom(const Source& source, Form form, const OverlayNames& names = {},
+                                    const std::string& clause = {}) {
+  const std::string& where = source.where;
+  QTX_ASSIGN_OR_RETURN(std::vector<Yaml> documents,
+                       ParseYaml(source.yaml, where, source.first_line));
   std::vector<Case> cases;
   for (Yaml& document : documents) {
-    if (form == Form::kFormula) QTX_RETURN_IF_ERROR(NameFormula(document, where));
-    QTX_ASSIGN_OR_RETURN(const std::vector<Yaml> expanded, ExpandMatrix(document, where));
-    for (const Yaml& one : expanded) {
-      QTX_ASSIGN_OR_RETURN(cases.emplace_back(), ParseCase(one, where, form));
+    if (IsOfFormula(form)) QTX_RETURN_IF_ERROR(NameFormula(document, where));
+    if (form == Form::kClaim) QTX_RETURN_IF_ERROR(NameClaim(document, where, clause));
+    QTX_ASSIGN_OR_RETURN(std::vector<Yaml> expanded, ExpandMatrix(document, where));
+    for (Yaml& one : expanded) {
+      AddedNames added = TakeAddedNames(one, names);
+      QTX_ASSIGN_OR_RETURN(Case c, ParseCase(one, where, form));
+      if (!added.arithmetics.empty() && one.Find("arithmetics") == nullptr) c.arithmetics.clear();
+      std::ranges::move(added.arithmetics, std::back_inserter(c.arithmetics));
+      c.added_types = std::move(added.types);
+      cases.push_back(std::move(c));
     }
     if (std::ssize(cases) > kMaxExpansion) {
       return Error{ErrorCode::kTooLarge, where,
@@ -371,16 +409,27 @@ Result<std::vector<Case>> ParseFrom(std::string_view yaml, const std::string& wh
 
 Result<std::vector<Case>> ParseCases(std::string_view yaml, const std::string& where,
                                      int first_line) {
-  return ParseFrom(yaml, where, first_line, Form::kCase);
+  return ParseFrom({yaml, where, first_line}, Form::kCase);
 }
 
 Result<std::vector<Case>> ParseProposalExamples(std::string_view yaml, const std::string& where) {
-  return ParseFrom(yaml, where, 1, Form::kProposal);
+  return ParseFrom({yaml, where}, Form::kProposal);
 }
 
 Result<std::vector<Case>> ParseFormulaCases(std::string_view yaml, const std::string& where,
                                             int first_line) {
-  return ParseFrom(yaml, where, first_line, Form::kFormula);
+  return ParseFrom({yaml, where, first_line}, Form::kFormula);
+}
+
+Result<std::vector<Case>> ParseOverlayExamples(std::string_view yaml, const std::string& where,
+                                               int first_line, const OverlayNames& names) {
+  return ParseFrom({yaml, where, first_line}, Form::kOverlay, names);
+}
+
+Result<std::vector<Case>> ParseClaimCases(std::string_view yaml, const std::string& where,
+                                          int first_line, const std::string& clause,
+                                          const OverlayNames& names) {
+  return ParseFrom({yaml, where, first_line}, Form::kClaim, names, clause);
 }
 
 }  // namespace qtx::conformance

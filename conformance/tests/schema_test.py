@@ -100,8 +100,12 @@ def changed(document, path, value):
 
 
 def text_of(path):
-    """The file's text; a template's with every mark @KEY@ filled in, as `qtx spec new` does."""
+    """The file's text; a template's with every mark @KEY@ filled in, as `qtx spec new` does; that of a proposal's example
+    with UINT4Q for the element types that its overlay adds."""
     text = path.read_text()
+    for chapter in (path.parent.parent / "overlay/format").glob("*.md"):
+        for name in re.findall(r"^# Element type `(\w+)`$", chapter.read_text(), re.M):
+            text = re.sub(rf"\b{name.lower()}\b(?=[,}}])", "uint4q", text)
     if path.parent.name != "templates":
         return text
     text = text.replace("@ARITHMETICS@", "[exact]").replace("@EXAMPLE_INPUTS@", "x: {type: int8q, data: [3]}")

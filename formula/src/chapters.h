@@ -3,6 +3,9 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
+
+#include "qtx/formula/text.h"
 
 namespace qtx::formula {
 
@@ -11,5 +14,9 @@ struct EmbeddedChapter {
   std::string_view markdown;
 };
 extern const std::span<const EmbeddedChapter> kChapters;
+std::vector<Chapter> EmbeddedChapters();
+
+/// Adds the formulas of a chapter, in order. Errors: as Text::Parse.
+Result<void> ParseChapter(const Chapter& chapter, std::vector<Formula>& formulas);
 
 }  // namespace qtx::formula

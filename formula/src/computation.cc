@@ -259,7 +259,31 @@ class Computation {
     return tensors;
   }
 
+  /// The first output, whose elements are conditions.
+  Result<formula::Conditions> Holds() {
+    Evaluator evaluator(program_, scope_);
+    const auto dims = BroadcastDims(scope_);
+    if (!dims) return NoBroadcast();
+    scope_.SetDims(0, *dims);
+    QTX_ASSIGN_OR_RETURN(const std::int64_t size, format::ElementCount(*dims));
+    formula::Conditions conditions{*dims, {}};
+    for (std::int64_t element = 0; element < size; ++element) {
+      QTX_ASSIGN_OR_RETURN(const Value value, evaluator.Element(0, 0, element));
+      const auto* condition = std::get_if<bool>(&value.data);
+      if (condition == nullptr) {
+        return Error{ErrorCode::kInvalid, where_,
+                     "found " + KindOf(value) + ", expected a condition"};
+      }
+      conditions.holds.push_back(*condition);
+    }
+    return conditions;
+  }
+
  private:
+  Error NoBroadcast() const {
+    return {ErrorCode::kInvalid, where_, "expected inputs that broadcast to each other"};
+  }
+
   Result<format::Tensor> Output(Evaluator& evaluator, std::size_t i, int k,
                                 const ValueType& declared) {
     if (!program_.results[i]) {
@@ -342,6 +366,21 @@ Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
                  "no formula of '" + arithmetic + "' says how a real becomes a stored value"};
   }
   return Computation(compiler.program(), scope, call, PlaceOf(own != nullptr ? *own : *base)).Run();
+}
+
+Result<Conditions> HoldsBy(const Text& text, const Formula& formula, const Call& call,
+                           const std::string& arithmetic, std::span<const std::string> inputs,
+                           std::span<const std::string> outputs) {
+  QTX_ASSIGN_OR_RETURN(Scope scope, Scope::Make(call));
+  const Selection selection(text, call, scope, arithmetic);
+  Compiler compiler(text, scope);
+  const Names names{{inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
+  QTX_RETURN_IF_ERROR(compiler.Add(formula, names));
+  QTX_ASSIGN_OR_RETURN(const std::vector<const Formula*> readings, selection.Readings());
+  for (const Formula* reading : readings) {
+    QTX_RETURN_IF_ERROR(compiler.AddReading(*reading, selection.NamesIn(*reading)));
+  }
+  return Computation(compiler.program(), scope, call, PlaceOf(formula)).Holds();
 }
 
 Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& formula,

@@ -1,13 +1,15 @@
 #include "qtx/formula/elements.h"
 
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include "operand.h"
 
 namespace qtx::formula {
 
-Elements::Elements(const format::Tensor& tensor)
-    : operand_(std::make_unique<Operand>("", tensor)) {}
+Elements::Elements(const format::Tensor& tensor, const ElementTable* table)
+    : operand_(std::make_unique<Operand>("", tensor, table)) {}
 Elements::Elements(Elements&&) noexcept = default;
 Elements::~Elements() = default;
 
@@ -19,6 +21,13 @@ std::string Elements::Stored(std::int64_t element) const {
 
 std::string Elements::Real(std::int64_t element) const {
   return ToText(ToNumber(operand_->Real(element)));
+}
+
+double Elements::Magnitude(std::int64_t element) const {
+  const Number real = ToNumber(operand_->Real(element));
+  const auto* rational = AsRational(real);
+  return rational == nullptr ? std::numeric_limits<double>::infinity()
+                             : std::abs(rational->get_d());
 }
 
 bool Elements::Same(const Elements& other, std::int64_t element) const {

@@ -13,6 +13,8 @@ using format::ElementType;
 
 bool IsRealOperand(ElementType type) { return format::kRealTypes.Has(type); }
 
+bool IsNegative(double value) { return value < 0; }
+
 bool StoresNegatives(ElementType type) {
   return format::IsIntegerStorage(type) && format::StorageRange(type).min < 0;
 }
@@ -28,6 +30,12 @@ Value PairsOf(const Operand& operand) {
     }
   }
   return Value(std::move(pairs));
+}
+
+Value TableOf(const ElementTable& table) {
+  std::vector<Value> values;
+  for (const double value : table.values) values.push_back(FromDouble(value));
+  return Value(std::move(values));
 }
 
 formula::Part PartOf(Function function) {
@@ -202,9 +210,10 @@ Result<Value> Evaluator::Part(const Code& code) {
 
 Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const {
   const ElementType type = operand.type();
+  const ElementTable* table = operand.table();
   switch (code.function) {
     case Function::kType:
-      return Value(std::string(format::Name(type)));
+      return Value(table != nullptr ? table->name : std::string(format::Name(type)));
     case Function::kTypeCode:
       return Value(static_cast<std::int64_t>(type));
     case Function::kBits:
@@ -216,15 +225,22 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
     case Function::kIsPerTensor:
       return Value(operand.per_tensor());
     case Function::kIsInteger:
-      return Value(format::IsIntegerStorage(type));
+      return Value(table == nullptr && format::IsIntegerStorage(type));
     case Function::kIsSigned:
-      return Value(StoresNegatives(type));
+      return Value(table == nullptr ? StoresNegatives(type)
+                                    : std::ranges::any_of(table->values, IsNegative));
     case Function::kIsReal:
       return Value(IsRealOperand(type));
     case Function::kIsInitializer:
       return Value(operand.is_initializer());
     case Function::kRequantization:
       return PairsOf(operand);
+    case Function::kTable:
+      if (table == nullptr) {
+        return Refuse(code, "found " + std::string(format::Name(type)) +
+                                ", expected a type that an overlay gives by a table");
+      }
+      return TableOf(*table);
     case Function::kLeast:
       return Value(operand.Least());
     default:

@@ -58,6 +58,7 @@ enum class Function {
   kIsReal,
   kIsInitializer,
   kRequantization,
+  kTable,
   kStored,  // from here to kBase, parts of one element
   kExactReal,
   kIsNegative,

@@ -29,12 +29,6 @@ std::vector<double> Floats(const format::Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-Value FromDouble(double value) {
-  if (std::isnan(value)) return Number(Nan{});
-  if (std::isinf(value)) return Number(Infinity{value < 0 ? -1 : 1});
-  return mpq_class(value);
-}
-
 double ToDouble(const Number& number) {
   if (const auto* infinity = std::get_if<Infinity>(&number)) {
     return infinity->sign * std::numeric_limits<double>::infinity();
@@ -43,9 +37,12 @@ double ToDouble(const Number& number) {
   return rational == nullptr ? std::numeric_limits<double>::quiet_NaN() : rational->get_d();
 }
 
-Error NotInType(const std::string& found, ElementType type) {
+Error NotInType(const std::string& found, std::string_view type) {
   return Error{ErrorCode::kInvalid, "",
-               "found " + found + ", expected a value of " + std::string(format::Name(type))};
+               "found " + found + ", expected a value of " + std::string(type)};
+}
+Error NotInType(const std::string& found, ElementType type) {
+  return NotInType(found, format::Name(type));
 }
 
 // The code that stands for `value`, which the type has. EncodeSmallFloat gives no infinity.
@@ -74,9 +71,16 @@ std::int64_t SizeOf(const format::Dims& dims) {
 
 }  // namespace
 
-Operand::Operand(std::string name, const format::Tensor& tensor)
+Value FromDouble(double value) {
+  if (std::isnan(value)) return Number(Nan{});
+  if (std::isinf(value)) return Number(Infinity{value < 0 ? -1 : 1});
+  return mpq_class(value);
+}
+
+Operand::Operand(std::string name, const format::Tensor& tensor, const ElementTable* table)
     : name_(std::move(name)),
       type_(tensor.elem_type),
+      table_(table),
       dims_(tensor.dims),
       quantization_(tensor.quantization),
       size_(format::ElementCount(tensor)),
@@ -88,8 +92,9 @@ Operand::Operand(std::string name, const format::Tensor& tensor)
   }
 }
 
-Operand::Operand(std::string name, ElementType type, std::optional<format::Quantization> q)
-    : name_(std::move(name)), type_(type), quantization_(std::move(q)) {}
+Operand::Operand(std::string name, ElementType type, std::optional<format::Quantization> q,
+                 const ElementTable* table)
+    : name_(std::move(name)), type_(type), table_(table), quantization_(std::move(q)) {}
 
 void Operand::set_dims(format::Dims dims) {
   dims_ = std::move(dims);
@@ -124,7 +129,9 @@ std::optional<std::int64_t> Operand::Broadcast(std::span<const std::int64_t> coo
 Value Operand::Stored(std::int64_t element) const {
   const auto i = static_cast<std::size_t>(element);
   Value value;
-  if (!HoldsIntegers(type_)) {
+  if (table_ != nullptr) {
+    value = FromDouble(table_->values[static_cast<std::size_t>(integers_[i])]);
+  } else if (!HoldsIntegers(type_)) {
     value = FromDouble(floats_[i]);
   } else if (type_ == ElementType::kUint64 && integers_[i] < 0) {
     value = mpq_class(mpq_class(static_cast<long>(integers_[i])) + TwoTo(64));
@@ -210,7 +217,7 @@ Result<TensorWriter> TensorWriter::Make(const Operand& output) {
     return Error{ErrorCode::kUnsupported, "",
                  "the text computes no " + std::string(format::Name(output.type()))};
   }
-  return TensorWriter(std::move(tensor));
+  return TensorWriter(std::move(tensor), output.table());
 }
 
 Result<void> TensorWriter::Add(const Value& stored) {
@@ -218,7 +225,24 @@ Result<void> TensorWriter::Add(const Value& stored) {
     return Add(Value(std::int64_t{*condition}));
   }
   if (!stored.is_number()) return NotInType(KindOf(stored), tensor_.elem_type);
+  if (table_ != nullptr) return AddCode(stored);
   return HoldsIntegers(tensor_.elem_type) ? AddInteger(stored) : AddFloat(ToNumber(stored));
+}
+
+// The least code of the value.
+Result<void> TensorWriter::AddCode(const Value& stored) {
+  const Number number = ToNumber(stored);
+  const auto* rational = AsRational(number);
+  const double value = ToDouble(number);
+  for (std::size_t code = 0; code < table_->values.size(); ++code) {
+    const double one = table_->values[code];
+    const bool same = rational != nullptr ? std::isfinite(one) && *rational == one
+                                          : one == value || (std::isnan(one) && IsNan(number));
+    if (!same || std::holds_alternative<Interval>(number)) continue;
+    integers_.push_back(static_cast<std::int64_t>(code));
+    return {};
+  }
+  return NotInType(ToText(number), table_->name);
 }
 
 Result<void> TensorWriter::AddInteger(const Value& stored) {

@@ -12,16 +12,19 @@
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
 #include "qtx/format/tensor_type.h"
+#include "qtx/formula/text.h"
 #include "value.h"
 
 namespace qtx::formula {
 
 class Operand {
  public:
-  /// With its elements.
-  Operand(std::string name, const format::Tensor& tensor);
+  /// With its elements. `table` gives the values of the codes that the tensor holds; nullptr for a
+  /// type of the format.
+  Operand(std::string name, const format::Tensor& tensor, const ElementTable* table = nullptr);
   /// An output, or an input that is not known: without.
-  Operand(std::string name, format::ElementType type, std::optional<format::Quantization> q);
+  Operand(std::string name, format::ElementType type, std::optional<format::Quantization> q,
+          const ElementTable* table = nullptr);
 
   const std::string& name() const { return name_; }
   const format::Dims& dims() const { return dims_; }
@@ -30,6 +33,7 @@ class Operand {
   const std::optional<format::Dims>& declared() const { return declared_; }
   void set_declared(std::optional<format::Dims> dims) { declared_ = std::move(dims); }
   format::ElementType type() const { return type_; }
+  const ElementTable* table() const { return table_; }
   const std::optional<format::Quantization>& quantization() const { return quantization_; }
   std::int64_t size() const { return size_; }
   bool has_elements() const { return has_elements_; }
@@ -60,6 +64,7 @@ class Operand {
  private:
   std::string name_;
   format::ElementType type_;
+  const ElementTable* table_;
   format::Dims dims_;
   std::optional<format::Dims> declared_;
   std::optional<format::Quantization> quantization_;
@@ -69,6 +74,9 @@ class Operand {
   std::vector<double> floats_;          // one of the two
   std::vector<std::int64_t> integers_;  // also of UINT64, whose values lie above as 2^64 less
 };
+
+/// Exactly; also an infinity or NaN.
+Value FromDouble(double value);
 
 /// The coordinates of the row-major `element`.
 format::Dims CoordinatesOf(std::int64_t element, std::span<const std::int64_t> dims);
@@ -85,11 +93,14 @@ class TensorWriter {
   format::Tensor Finish() &&;
 
  private:
-  explicit TensorWriter(format::Tensor tensor) : tensor_(std::move(tensor)) {}
+  TensorWriter(format::Tensor tensor, const ElementTable* table)
+      : tensor_(std::move(tensor)), table_(table) {}
+  Result<void> AddCode(const Value& stored);
   Result<void> AddInteger(const Value& stored);
   Result<void> AddFloat(const Number& stored);
 
   format::Tensor tensor_;
+  const ElementTable* table_;
   std::vector<double> floats_;
   std::vector<std::int64_t> integers_;
 };

@@ -50,7 +50,7 @@ std::optional<Value> ValueOf(const format::Attribute& attribute) {
 }
 
 Operand Declared(const std::string& name, const ValueType& type) {
-  Operand operand(name, type.type, type.quantization);
+  Operand operand(name, type.type, type.quantization, type.table);
   operand.set_declared(type.dims);
   return operand;
 }
@@ -71,7 +71,8 @@ Result<Scope> Scope::Make(const Call& call) {
     for (std::size_t k = i; k < end && k < call.inputs.size(); ++k) {
       const std::string name = k < call.node->inputs.size() ? call.node->inputs[k] : "";
       if (call.inputs[k] != nullptr) {
-        scope.operands_.emplace_back(name, *call.inputs[k]);
+        const ElementTable* table = k < call.tables.size() ? call.tables[k] : nullptr;
+        scope.operands_.emplace_back(name, *call.inputs[k], table);
       } else if (k < call.input_types.size() && call.input_types[k].given) {
         scope.operands_.push_back(Declared(name, call.input_types[k]));
         if (call.input_types[k].dims) scope.operands_.back().set_dims(*call.input_types[k].dims);

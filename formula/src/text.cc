@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "chapters.h"
+#include "markdown.h"
 #include "qtx/format/file.h"
 #include "qtx/formula/parser.h"
 
@@ -12,44 +13,6 @@ namespace qtx::formula {
 namespace {
 
 constexpr std::string_view kFence = "```";
-
-// Lines, with the number of each.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : text_(text) {}
-
-  bool Next(std::string_view& line) {
-    if (at_ >= text_.size()) return false;
-    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-    line = text_.substr(at_, end - at_);
-    begin_ = at_;
-    at_ = end + 1;
-    ++number_;
-    return true;
-  }
-  int number() const { return number_; }
-  std::size_t begin() const { return begin_; }  // of the line
-  std::size_t end() const { return std::min(at_, text_.size()); }
-
- private:
-  std::string_view text_;
-  std::size_t at_ = 0, begin_ = 0;
-  int number_ = 0;
-};
-
-// "Conv" of "# Conv", "exact" of "# Arithmetic `exact`".
-std::string TitleOf(std::string_view markdown) {
-  Lines lines(markdown);
-  std::string_view line;
-  while (lines.Next(line)) {
-    if (!line.starts_with("# ")) continue;
-    const std::size_t open = line.find('`');
-    if (open == std::string_view::npos) return std::string(line.substr(2));
-    const std::size_t close = line.find('`', open + 1);
-    return std::string(line.substr(open + 1, std::min(close, line.size()) - open - 1));
-  }
-  return "";
-}
 
 // The clause that the cases below the line of dashes name; `above` where there are none.
 std::string ClauseOf(std::string_view block, const std::string& above) {
@@ -64,16 +27,7 @@ std::string ClauseOf(std::string_view block, const std::string& above) {
   return above;
 }
 
-// "conv.S1" of a line that begins with **conv.S1**; "" for other lines.
-std::string StatedIn(std::string_view line) {
-  constexpr std::string_view kBold = "**";
-  const std::size_t begin = line.find(kBold);
-  if (begin == std::string_view::npos || begin > kBold.size()) return "";
-  const std::size_t end = line.find(kBold, begin + 2);
-  if (end == std::string_view::npos) return "";
-  const std::string_view id = line.substr(begin + 2, end - begin - 2);
-  return id.find('.') == std::string_view::npos ? "" : std::string(id);
-}
+}  // namespace
 
 Result<void> ParseChapter(const Chapter& chapter, std::vector<Formula>& formulas) {
   const std::string title = TitleOf(chapter.markdown);
@@ -112,8 +66,6 @@ std::vector<Chapter> EmbeddedChapters() {
   }
   return chapters;
 }
-
-}  // namespace
 
 Result<Text> Text::Parse(std::span<const Chapter> chapters) {
   Text text;

@@ -227,8 +227,10 @@ struct ReviewOptions {
   std::string json, html;
   int jobs = 0;               // 0: as many as cores
   double model_seconds = 20;  // of each model under each feature set
+  bool all = false;           // of an overlay: every case it can change
+  double seconds = 10;        // of an overlay: no case is begun after these
 };
-/// kFailed when an example has another result than it states.
+/// kFailed when an example has another result than it states, or a claim a counterexample.
 int Review(const ReviewOptions& options);
 
 struct SpecRunOptions {

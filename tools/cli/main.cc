@@ -467,6 +467,13 @@ void AddReview(CLI::App& app, ReviewOptions& options) {
                    "Seconds for a model of --models, with and without the feature")
       ->check(Between(0.001, 86400.0))
       ->capture_default_str();
+  command->add_flag("--all", options.all,
+                    "Of an overlay, compute every case that its clauses can change, not a sample");
+  command
+      ->add_option("--seconds", options.seconds,
+                   "Of an overlay, begin no case after these seconds, unless --all is given")
+      ->check(Between(0.001, 86400.0))
+      ->capture_default_str();
   command->add_option("--json", options.json, "Review as JSON to this file ('-': stdout)");
   command->add_option("--html", options.html, "Review as one offline HTML page to this file");
 }

@@ -92,6 +92,8 @@ Result<spec::Review> Make(const ReviewOptions& options, ModelCache& models) {
                     ? options.jobs
                     : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   review.models = options.models;
+  review.all = options.all;
+  review.seconds = options.all ? 0 : options.seconds;
   review.load = LoadAnyModel;
   review.isolated = [&options](format::Features features) {
     return FindBackend("reference", Isolation(options, features));
@@ -135,7 +137,7 @@ int Review(const ReviewOptions& options) {
     (void)Fail({backend.error->code, "backend " + backend.name, backend.error->message});
     return kFailed;
   }
-  return spec::ExamplesHold(*review) ? kDone : kFailed;
+  return spec::ExamplesHold(*review) && spec::ClaimsHold(*review) ? kDone : kFailed;
 }
 
 }  // namespace qtx::cli

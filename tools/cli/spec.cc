@@ -108,7 +108,7 @@ class Runner {
         const spec::ExampleSide& side = after ? result.after : result.before;
         const std::string_view with = after ? "with " : "without ";
         lines_.push_back({example.id, example.spec, example.where, result.arithmetic, side.ok,
-                          fmt::format("{}{}", with, proposal.feature->name), side.differs});
+                          fmt::format("{}{}", with, proposal.FeatureName()), side.differs});
         if (!side.ok) return false;
       }
     }

@@ -7,7 +7,7 @@
   const after = `with ${proposal.feature}`;
 
   const mark = (text, kind) => h('span', { class: `mark ${kind}` }, text);
-  const verdictMark = side => side.ok ? mark('✓ ok', 'good') : mark('✗ differs', 'bad');
+  const verdictMark = side => !side.expected ? null : side.ok ? mark('✓ ok', 'good') : mark('✗ differs', 'bad');
 
   function head() {
     const wrong = examples.filter(one => !one.before.ok || !one.after.ok).length;
@@ -20,7 +20,8 @@
       h('b', {}, `It flips ${count(cases.flipped_cases)}`), ` of ${plural(cases.cases, 'case')}`,
       `; feature ${proposal.feature}, version ${proposal.version}, ${proposal.date}.`);
     const failing = backends.filter(one => one.newly_fails.length).length;
-    const links = [['examples', `Examples ${examples.length}`], ['cases', `Flipped cases ${count(cases.flipped_cases)}`],
+    const links = [['examples', `Examples ${examples.length}`],
+      ...(data.overlay ? [['overlay', `Claims ${data.overlay.claims.length}`]] : []), ['cases', `Flipped cases ${count(cases.flipped_cases)}`],
       ['backends', `Backends ${failing} of ${backends.length} stop conforming`],
       ...(data.models_folder ? [['models', `Models ${count(models.length)}`]] : []), ['text', 'Text']];
     $('#contents').append(...links.map(([id, says]) => h('a', { href: `#${id}` }, says)));
@@ -40,6 +41,29 @@
       h('p', { class: 'why' }, one.why),
       h('div', { class: 'sides' }, side(before, one.before), side(after, one.after)),
       one.derivation && h('details', {}, h('summary', {}, 'derivation'), h('p', {}, one.derivation)));
+  }
+
+  function claim(one) {
+    const says = `${count(one.elements)} values of its inputs`;
+    return h('li', { class: one.failing ? 'bad' : null },
+      h('p', { class: 'top' }, h('span', { class: 'id' }, one.name), h('span', { class: 'faint' }, one.clause),
+        one.failing ? mark('✗ fails', 'bad') : mark('✓ holds', 'good')),
+      h('p', { class: 'why' }, one.failing ? `for ${count(one.failing)} of ` : 'for ', one.exhaustive ? `all ${says}` : `a sample of ${says}`),
+      one.failing ? h('p', {}, 'smallest counterexample: ', h('code', {}, one.counterexample)) : null);
+  }
+
+  function overlayList() {
+    if (!data.overlay) return;
+    $('#overlay').hidden = false;
+    const { changes, element_types, claims, affected_cases } = data.overlay;
+    const names = (added, title) => {
+      const found = changes.filter(one => one.added === added).map(one => one.clause);
+      return found.length ? `${title} ${found.join(', ')}. ` : '';
+    };
+    $('#overlay-say').append(names(false, 'Replaces'), names(true, 'Adds'),
+      element_types.map(one => `Adds the element type ${one.name}. `).join(''),
+      `Its clauses can change ${plural(affected_cases, 'case')}, of which ${count(cases.cases - data.overlay.not_reached)} were computed.`);
+    $('#overlay .list').append(...claims.map(claim));
   }
 
   const KINDS = { value: 'values change', runs: 'refused → runs', refused: 'runs → refused', reason: 'refused otherwise' };
@@ -138,6 +162,7 @@
 
   head();
   $('#examples .list').append(...examples.map(example));
+  overlayList();
   flips();
   backendList();
   modelList();

@@ -41,19 +41,18 @@ std::vector<std::string> Elements(const format::Tensor& tensor, std::size_t most
   return texts;
 }
 
-}  // namespace
+Result<std::vector<format::Tensor>> RunByText(const conformance::Case& c,
+                                              const format::Model& model,
+                                              const std::string& arithmetic,
+                                              const formula::Text& text) {
+  QTX_ASSIGN_OR_RETURN(const auto interpreter,
+                       formula::Interpreter::Prepare(text, model, arithmetic, c.added_types));
+  QTX_ASSIGN_OR_RETURN(const auto inputs, conformance::BuildInputs(c, model));
+  return interpreter.Run(inputs);
+}
 
-Answer AnswerOf(const conformance::Case& c, const format::Model& model,
-                const std::string& arithmetic, format::Features features) {
+Answer ToAnswer(Result<std::vector<format::Tensor>> outputs) {
   Answer answer;
-  if (const auto findings = format::Check(model, "", features); !findings.empty()) {
-    // If a model breaks several rules, reports the one that the case names.
-    const auto named = std::ranges::find(findings, c.error, &format::Finding::rule);
-    const format::Finding& told = named == findings.end() ? findings.front() : *named;
-    answer.error = Error{ErrorCode::kInvalid, told.where, told.message, told.rule};
-    return answer;
-  }
-  auto outputs = RunOn(c, model, arithmetic, features);
   if (outputs.has_value()) {
     answer.outputs = *std::move(outputs);
   } else {
@@ -62,8 +61,32 @@ Answer AnswerOf(const conformance::Case& c, const format::Model& model,
   return answer;
 }
 
-std::string Shown(const std::string& name, const format::Tensor& tensor, std::size_t most) {
-  std::string type(format::Name(tensor.elem_type));
+}  // namespace
+
+Answer AnswerOf(const conformance::Case& c, const format::Model& model,
+                const std::string& arithmetic, const Edition& edition) {
+  if (edition.text != nullptr) return ToAnswer(RunByText(c, model, arithmetic, *edition.text));
+  if (const auto findings = format::Check(model, "", edition.features); !findings.empty()) {
+    // If a model breaks several rules, reports the one that the case names.
+    const auto named = std::ranges::find(findings, c.error, &format::Finding::rule);
+    const format::Finding& told = named == findings.end() ? findings.front() : *named;
+    return {{}, Error{ErrorCode::kInvalid, told.where, told.message, told.rule}};
+  }
+  return ToAnswer(RunOn(c, model, arithmetic, edition.features));
+}
+
+std::optional<Error> FaultOf(const Answer& before, const Answer& after) {
+  const bool refused = after.error && (after.error->code == ErrorCode::kInvalid ||
+                                       after.error->code == ErrorCode::kTooLarge);
+  if (!refused || !after.error->clause.empty()) return std::nullopt;
+  if (before.error && before.error->message == after.error->message) return std::nullopt;
+  return after.error;
+}
+
+std::string Shown(const std::string& name, const format::Tensor& tensor, std::size_t most,
+                  const formula::AddedTypes& added_types) {
+  const auto added = added_types.find(name);
+  std::string type(added == added_types.end() ? format::Name(tensor.elem_type) : added->second);
   std::ranges::transform(type, type.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
@@ -77,7 +100,8 @@ std::string Refusal(const std::string& clause) {
   return clause.empty() ? "refused" : "refused by " + clause;
 }
 
-std::string Shown(const Answer& answer, const format::Model& model, std::size_t most) {
+std::string Shown(const Answer& answer, const format::Model& model, std::size_t most,
+                  const formula::AddedTypes& added_types) {
   if (answer.error) {
     const std::string& clause = answer.error->clause;
     return clause.empty() ? "refused: " + answer.error->message : Refusal(clause);
@@ -85,7 +109,7 @@ std::string Shown(const Answer& answer, const format::Model& model, std::size_t 
   std::string text;
   for (std::size_t i = 0; i < answer.outputs.size(); ++i) {
     if (!text.empty()) text += "; ";
-    text += Shown(model.graph.outputs[i].name, answer.outputs[i], most);
+    text += Shown(model.graph.outputs[i].name, answer.outputs[i], most, added_types);
   }
   return text;
 }

@@ -117,6 +117,14 @@ Result<void> CheckClosed(const Document& document) {
 
 }  // namespace
 
+std::string Document::ClauseAbove(int line) const {
+  std::string clause;
+  for (const StatedClause& stated : clauses) {
+    if (stated.line < line) clause = stated.id;
+  }
+  return clause;
+}
+
 const Section* Document::Find(std::string_view title) const {
   const auto found = std::ranges::find(sections, title, &Section::title);
   return found == sections.end() ? nullptr : &*found;

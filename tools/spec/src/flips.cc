@@ -1,9 +1,13 @@
 #include "flips.h"
 
 #include <algorithm>
-#include <set>
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <optional>
 #include <utility>
 
+#include "affected.h"
 #include "parallel.h"
 
 namespace qtx::spec {
@@ -15,7 +19,8 @@ constexpr std::size_t kShownOfFlip = 8;
 
 struct Found {
   std::vector<std::pair<Flip, FlippedAnswers>> flips;
-  bool built = true;
+  bool built = true, reached = true, declined = false;
+  std::optional<Error> fault;
 };
 
 // True if the case states its result.
@@ -48,8 +53,13 @@ Found FlipsOf(const Case& c, std::size_t index, const Proposal& proposal) {
   const auto model = conformance::BuildModel(c);
   if (!model.has_value()) return {.flips = {}, .built = false};
   for (const std::string& arithmetic : c.arithmetics) {
-    Answer before = AnswerOf(c, *model, arithmetic, proposal.Without());
-    Answer after = AnswerOf(c, *model, arithmetic, proposal.With());
+    Answer before = AnswerOf(c, *model, arithmetic, proposal.Before());
+    Answer after = AnswerOf(c, *model, arithmetic, proposal.After());
+    if (proposal.overlay != nullptr) {
+      found.fault = FaultOf(before, after);
+      if (found.fault) return found;
+      found.declined |= before.error && before.error->code == ErrorCode::kUnsupported;
+    }
     auto flip = FlipOf(*model, before, after);
     if (!flip) continue;
     flip->id = c.id;
@@ -126,15 +136,39 @@ void AskOne(backend::Backend& backend, const Case& c, const Flip& flip,
 
 }  // namespace
 
-CaseEffect FindFlips(const Proposal& proposal, const ReviewOptions& options,
-                     std::vector<FlippedAnswers>& answers) {
-  std::vector<Found> all(options.cases.size());
-  InParallel("cases", all.size(), options,
-             [&](std::size_t i) { all[i] = FlipsOf(options.cases[i], i, proposal); });
+Result<CaseEffect> FindFlips(const Proposal& proposal, const ReviewOptions& options,
+                             std::vector<FlippedAnswers>& answers) {
   CaseEffect effect;
-  effect.cases = std::ssize(options.cases);
+  std::vector<std::size_t> chosen(options.cases.size());
+  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+  if (proposal.overlay != nullptr) {
+    chosen = Affected(proposal.overlay->after).Choose(options.cases, options.all, effect.affected);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  std::atomic<bool> stop = false;  // after a fault
+  const auto is_late = [&] {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    return stop ||
+           (proposal.overlay != nullptr && options.seconds > 0 && passed.count() > options.seconds);
+  };
+  std::vector<Found> all(chosen.size());
+  InParallel("cases", all.size(), options, [&](std::size_t i) {
+    if (is_late()) {
+      all[i].reached = false;
+    } else {
+      all[i] = FlipsOf(options.cases[chosen[i]], chosen[i], proposal);
+      if (all[i].fault) stop = true;
+    }
+  });
+  effect.cases = std::ssize(chosen);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Case& c = options.cases[i];
+    const Case& c = options.cases[chosen[i]];
+    if (all[i].fault) return *all[i].fault;
+    effect.declined += all[i].declined ? 1 : 0;
+    if (!all[i].reached) {
+      ++effect.not_reached;
+      continue;
+    }
     if (!all[i].built) {
       effect.not_built.push_back(c.id);
       continue;

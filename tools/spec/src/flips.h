@@ -15,10 +15,11 @@ struct FlippedAnswers {
   Answer before, after;
 };
 
-/// Runs the reference on every case in each of its arithmetics, with and without the feature.
-/// `answers` gets an entry for each flip.
-CaseEffect FindFlips(const Proposal& proposal, const ReviewOptions& options,
-                     std::vector<FlippedAnswers>& answers);
+/// Runs every case in each of its arithmetics under both editions; of an overlay those that it can
+/// change. `answers` gets an entry for each flip.
+/// Errors: the first of FaultOf.
+Result<CaseEffect> FindFlips(const Proposal& proposal, const ReviewOptions& options,
+                             std::vector<FlippedAnswers>& answers);
 
 /// Runs each backend on the flipped results in its arithmetics.
 std::vector<BackendEffect> AskBackends(const CaseEffect& effect,

@@ -125,8 +125,8 @@ class ModelComparison {
   ModelComparison(const Proposal& proposal, const ReviewOptions& options)
       : proposal_(proposal),
         options_(options),
-        before_(options.isolated(proposal.Without())),
-        after_(options.isolated(proposal.With())) {}
+        before_(options.isolated(proposal.Before().features)),
+        after_(options.isolated(proposal.After().features)) {}
 
   ModelEffect Compare(const std::string& path) const {
     const auto start = std::chrono::steady_clock::now();
@@ -146,8 +146,8 @@ class ModelComparison {
 
  private:
   void Judge(const format::Model& model, ModelEffect& effect) const {
-    const std::string before = Rules(format::Check(model, "", proposal_.Without()));
-    const std::string after = Rules(format::Check(model, "", proposal_.With()));
+    const std::string before = Rules(format::Check(model, "", proposal_.Before().features));
+    const std::string after = Rules(format::Check(model, "", proposal_.After().features));
     if (before != after) {
       effect.outcome = ModelOutcome::kChecksDiffer;
       effect.why = "check: " + before + " before, " + after + " with the feature";

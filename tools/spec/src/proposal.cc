@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <climits>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -82,7 +83,7 @@ struct Cell {
 std::map<std::string, Cell, std::less<>> StatusTable(const Document& text) {
   std::map<std::string, Cell, std::less<>> rows;
   const auto second = std::ranges::find(text.sections, 2, &Section::level);
-  const int end = second == text.sections.end() ? 0 : second->line;
+  const int end = second == text.sections.end() ? INT_MAX : second->line;
   int line = 0;
   for (std::size_t at = 0; at < text.markdown.size();) {
     const std::size_t stop = std::min(text.markdown.find('\n', at), text.markdown.size());
@@ -109,8 +110,8 @@ class Loader {
     QTX_RETURN_IF_ERROR(ReadName());
     QTX_ASSIGN_OR_RETURN(proposal_.text, ReadDocument(path_));
     QTX_RETURN_IF_ERROR(ReadTitle());
-    QTX_RETURN_IF_ERROR(CheckSections());
     QTX_RETURN_IF_ERROR(ReadStatus());
+    QTX_RETURN_IF_ERROR(CheckSections());
     QTX_RETURN_IF_ERROR(CheckProtoChange(proposal_.text));
     QTX_RETURN_IF_ERROR(ReadExamples());
     return std::move(proposal_);
@@ -143,12 +144,17 @@ class Loader {
     return {};
   }
 
-  // Each section of level 2 is one of the list, in its order.
+  // Each section of level 2 is one of the list, in its order; the draft of an overlay may lack
+  // some.
   Result<void> CheckSections() const {
     std::size_t next = 0;
+    const bool any = proposal_.status == Status::kDraft && proposal_.overlay != nullptr;
     for (const Section& section : proposal_.text.sections) {
       if (section.level != 2) continue;
       const std::string place = path_ + ":" + std::to_string(section.line);
+      const auto known = std::ranges::find(kProposalSections, section.title);
+      const auto index = static_cast<std::size_t>(known - kProposalSections.begin());
+      if (any && known != kProposalSections.end() && index > next) next = index;
       if (next == kProposalSections.size()) {
         return Invalid(place,
                        FoundExpected("a section '" + section.title + "'", "none after 'Decision'"));
@@ -162,7 +168,7 @@ class Loader {
       }
       ++next;
     }
-    if (next == kProposalSections.size()) return {};
+    if (any || next == kProposalSections.size()) return {};
     return Invalid(path_, "found no section '" + std::string(kProposalSections[next]) + "'");
   }
 
@@ -181,12 +187,7 @@ class Loader {
     QTX_RETURN_IF_ERROR(ReadFeature(rows.find("feature")->second));
     QTX_RETURN_IF_ERROR(ReadWord(rows.find("status")->second));
     const Cell& version = rows.find("version")->second;
-    if (ToNumber(version.text) != proposal_.feature->version) {
-      return Invalid(
-          Place(version, "version"),
-          FoundExpected("'" + version.text + "'",
-                        std::to_string(proposal_.feature->version) + ", that of its feature"));
-    }
+    QTX_RETURN_IF_ERROR(ReadVersion(version));
     const Cell& date = rows.find("date")->second;
     proposal_.date = date.text;
     std::string shape = date.text;
@@ -196,7 +197,32 @@ class Loader {
     return Invalid(Place(date, "date"), FoundExpected("'" + date.text + "'", "YYYY-MM-DD"));
   }
 
+  Result<void> ReadVersion(const Cell& cell) {
+    const auto version = ToNumber(cell.text);
+    const auto* feature = proposal_.feature;
+    if (version && (feature == nullptr || *version == feature->version)) {
+      proposal_.version = *version;
+      return {};
+    }
+    const std::string expected = feature == nullptr
+                                     ? "a number"
+                                     : std::to_string(feature->version) + ", that of its feature";
+    return Invalid(Place(cell, "version"), FoundExpected("'" + cell.text + "'", expected));
+  }
+
   Result<void> ReadFeature(const Cell& cell) {
+    if (HasOverlay(proposal_.folder) != (cell.text == kOverlayFeature)) {
+      return Invalid(Place(cell, "feature"),
+                     FoundExpected("'" + cell.text + "'",
+                                   "'overlay' where there is a folder overlay/, "
+                                   "a feature where there is none"));
+    }
+    if (cell.text == kOverlayFeature) {
+      QTX_ASSIGN_OR_RETURN(Overlay overlay, ReadOverlay(proposal_.folder));
+      proposal_.examples = std::move(overlay.examples);
+      proposal_.overlay = std::make_unique<const Overlay>(std::move(overlay));
+      return {};
+    }
     const auto row = format::FindFeature(cell.text);
     if (!row.has_value()) return Invalid(Place(cell, "feature"), row.error().message);
     if ((*row)->proposal != proposal_.number) {
@@ -215,10 +241,10 @@ class Loader {
                      FoundExpected("'" + cell.text + "'", "draft, accepted, rejected or promoted"));
     }
     proposal_.status = *status;
-    if ((*status == Status::kPromoted) == proposal_.feature->promoted) return {};
+    if ((*status == Status::kPromoted) == proposal_.promoted()) return {};
     return Invalid(
         Place(cell, "status"),
-        FoundExpected(cell.text, proposal_.feature->promoted
+        FoundExpected(cell.text, proposal_.promoted()
                                      ? "promoted, for its feature is part of the current spec"
                                      : "another, for its feature is not part of the spec"));
   }
@@ -243,15 +269,20 @@ class Loader {
     for (const std::string& path : paths) {
       QTX_ASSIGN_OR_RETURN(const std::string text,
                            format::ReadFile(path, conformance::kMaxCaseFileBytes));
-      QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, conformance::ParseProposalExamples(text, path));
-      for (Case& c : cases) {
-        c.folder = folder;
-        QTX_RETURN_IF_ERROR(CheckExample(c));
-        proposal_.examples.push_back(std::move(c));
-      }
+      QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ParseExamples(text, path));
+      std::ranges::move(cases, std::back_inserter(proposal_.examples));
+    }
+    for (Case& c : proposal_.examples) {
+      c.folder = folder;
+      QTX_RETURN_IF_ERROR(CheckExample(c));
     }
     if (!proposal_.examples.empty()) return {};
     return Invalid(folder, "found no example, expected at least one case in a file .yaml");
+  }
+
+  Result<std::vector<Case>> ParseExamples(const std::string& text, const std::string& path) const {
+    if (proposal_.overlay == nullptr) return conformance::ParseProposalExamples(text, path);
+    return conformance::ParseOverlayExamples(text, path, 1, NamesOf(proposal_.overlay->after));
   }
 
   Result<void> CheckExample(const Case& c) {
@@ -262,14 +293,15 @@ class Loader {
     if (!ids_.insert(c.id).second) {
       return Invalid(c.where, "another example has the id '" + c.id + "'");
     }
-    for (const std::string& clause : {c.spec, c.error, c.before->error}) {
+    const conformance::Expectation before = c.before.value_or(conformance::Expectation());
+    for (const std::string& clause : {c.spec, c.error, before.error}) {
       if (clause.empty() || IsStated(clause)) continue;
       return Invalid(c.where,
                      "cites " + clause + ", which neither the spec nor the proposal states");
     }
-    for (const auto* outputs : {&c.outputs, &c.before->outputs}) {
+    for (const auto* outputs : {&c.outputs, &before.outputs}) {
       for (const conformance::CaseValue& output : *outputs) {
-        const bool refused = !(outputs == &c.outputs ? c.error : c.before->error).empty();
+        const bool refused = !(outputs == &c.outputs ? c.error : before.error).empty();
         if (output.data || !output.file.empty() || refused) continue;
         return Invalid(c.where,
                        "output '" + output.name + "' has no data; an example says what comes out");
@@ -279,7 +311,10 @@ class Loader {
   }
 
   bool IsStated(const std::string& clause) const {
+    const auto* overlay = proposal_.overlay.get();
     return clauses_.contains(clause) ||
+           (overlay != nullptr &&
+            std::ranges::find(overlay->clauses, clause) != overlay->clauses.end()) ||
            std::ranges::find(proposal_.text.clauses, clause, &StatedClause::id) !=
                proposal_.text.clauses.end();
   }
@@ -291,6 +326,16 @@ class Loader {
 };
 
 }  // namespace
+
+Edition Proposal::Before() const {
+  if (overlay != nullptr) return {.text = &overlay->before};
+  return {.features = format::Features::Current().Without(feature->feature)};
+}
+
+Edition Proposal::After() const {
+  if (overlay != nullptr) return {.text = &overlay->after};
+  return {.features = format::Features::Current().With(feature->feature)};
+}
 
 std::string_view Name(Status status) {
   switch (status) {

@@ -65,9 +65,9 @@ void WriteProposal(const Proposal& proposal, Json& json) {
     json.Field("slug", proposal.slug);
     json.Field("title", proposal.title);
     json.Field("status", Name(proposal.status));
-    json.Field("feature", proposal.feature->name);
-    json.Field("version", proposal.feature->version);
-    json.Field("promoted", proposal.feature->promoted);
+    json.Field("feature", proposal.FeatureName());
+    json.Field("version", proposal.version);
+    json.Field("promoted", proposal.promoted());
     json.Field("date", proposal.date);
     json.Field("folder", proposal.folder);
   });
@@ -92,6 +92,37 @@ void WriteExamples(const Review& review, Json& json) {
         json.Field("differs", side->differs);
       });
     }
+  });
+}
+
+void WriteOverlay(const Review& review, Json& json) {
+  const Overlay& overlay = *review.proposal.overlay;
+  json.Object("overlay", [&] {
+    json.Objects("changes", overlay.after.changes(), [&](const formula::Change& change) {
+      json.Field("clause", change.clause);
+      json.Field("where", change.where);
+      json.Field("added", change.added);
+    });
+    json.Objects("element_types", overlay.after.tables(), [&](const formula::ElementTable& table) {
+      json.Field("name", table.name);
+      json.Field("code", table.code);
+      json.Field("values", static_cast<std::int64_t>(table.values.size()));
+    });
+    json.Field("claims_hold", ClaimsHold(review));
+    json.Objects("claims", review.claims, [&](const ClaimResult& result) {
+      const Claim& claim = overlay.claims[result.claim];
+      json.Field("name", claim.name);
+      json.Field("clause", claim.clause);
+      json.Field("where", claim.where);
+      json.Field("case", result.where);
+      json.Field("elements", result.elements);
+      json.Field("exhaustive", result.exhaustive);
+      json.Field("failing", result.failing);
+      json.Field("counterexample", result.counterexample);
+    });
+    json.Field("affected_cases", review.cases.affected);
+    json.Field("not_reached", review.cases.not_reached);
+    json.Field("declined", review.cases.declined);
   });
 }
 
@@ -167,6 +198,7 @@ std::string ToJson(const Review& review) {
   WriteProposal(review.proposal, json);
   json.Field("examples_hold", ExamplesHold(review));
   WriteExamples(review, json);
+  if (review.proposal.overlay != nullptr) WriteOverlay(review, json);
   WriteCases(review.cases, json);
   WriteBackends(review, json);
   WriteModels(review, json);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "qtx/format/print.h"
+#include "qtx/spec/chapters.h"
 #include "qtx/spec/review.h"
 
 namespace qtx::spec {
@@ -112,10 +113,12 @@ std::string Row(std::string_view label, std::string_view left, std::string_view 
 std::string ExamplesText(const Review& review) {
   const Proposal& proposal = review.proposal;
   std::string out = Heading("Examples");
-  const std::string without = proposal.feature->promoted ? "feature off" : "current spec";
-  out += Row("", without, "with " + std::string(proposal.feature->name));
+  const std::string without = proposal.promoted() ? "feature off" : "current spec";
+  out += Row("", without, "with " + std::string(proposal.FeatureName()));
   for (const ExampleResult& result : review.examples) {
-    const auto verdict = [](const ExampleSide& side) { return side.ok ? "ok" : "DIFFERS"; };
+    const auto verdict = [](const ExampleSide& side) {
+      return side.expected.empty() ? "" : side.ok ? "ok" : "DIFFERS";
+    };
     const conformance::Case& example = proposal.examples[result.example];
     out += Format("\n  {} @{} ({})\n", example.id, result.arithmetic, example.spec);
     out += Indented(example.why, 4);
@@ -124,6 +127,37 @@ std::string ExamplesText(const Review& review) {
     out += Row("", verdict(result.before), verdict(result.after));
     for (const ExampleSide* side : {&result.before, &result.after}) {
       if (!side->ok) out += Indented(side->differs, 4);
+    }
+  }
+  return out;
+}
+
+// What the overlay states, and whether its claims hold.
+std::string OverlayText(const Review& review) {
+  const Overlay& overlay = *review.proposal.overlay;
+  const auto place = [&](const std::string& where) {
+    return Printable(PathBelow(review.proposal.folder, where));
+  };
+  std::string out = Heading("Overlay");
+  for (const formula::Change& change : overlay.after.changes()) {
+    out += Format("  {:<8} {} ({})\n", change.added ? "adds" : "replaces", change.clause,
+                  place(change.where));
+  }
+  for (const formula::ElementTable& table : overlay.after.tables()) {
+    out += Format("  adds     element type {} of code {}\n", table.name, table.code);
+  }
+  if (review.claims.empty()) return out;
+  out += Heading("Claims");
+  for (const ClaimResult& result : review.claims) {
+    const Claim& claim = overlay.claims[result.claim];
+    const bool holds = result.failing == 0;
+    out += Format("  {} {} ({}) for {}{} {} values of its inputs\n", holds ? "holds" : "FAILS",
+                  Printable(claim.name), claim.clause,
+                  holds ? Format("") : Format("{} of ", result.failing),
+                  result.exhaustive ? "all" : "a sample of", result.elements);
+    if (!holds) {
+      out += Indented("the smallest counterexample: " + result.counterexample, 4);
+      out += Format("    {}\n", place(result.where));
     }
   }
   return out;
@@ -138,11 +172,23 @@ std::string Change(const Flip& flip) {
                 first.index, first.expected, first.got);
 }
 
-std::string FlipsText(const CaseEffect& effect) {
+std::string FlipsText(const CaseEffect& effect, bool of_overlay) {
   std::string out = Heading("Cases");
   const auto stated = std::ranges::count(effect.flips, true, &Flip::stated);
+  if (of_overlay) {
+    out += Format("Its clauses can change {} cases; of these {} were computed by the text alone",
+                  effect.affected, effect.cases - effect.not_reached);
+    out += effect.cases < effect.affected ? ",\na sample: --all takes every one.\n" : ".\n";
+  }
+  if (effect.not_reached > 0) {
+    out += Format("The time was over before {} further ones: --seconds gives more.\n",
+                  effect.not_reached);
+  }
+  if (effect.declined > 0) {
+    out += Format("The text takes too many steps for {} of them.\n", effect.declined);
+  }
   out += Format("This proposal flips {} of {} cases ({} of {} results).\n", effect.flipped_cases,
-                effect.cases, effect.flips.size(), effect.results);
+                effect.cases - effect.not_reached, effect.flips.size(), effect.results);
   if (!effect.flips.empty()) {
     std::map<std::string, std::int64_t> kinds;
     for (const Flip& flip : effect.flips) ++kinds[std::string(Name(flip.kind))];
@@ -228,18 +274,23 @@ Printable ToText(const Review& review) {
   const Proposal& proposal = review.proposal;
   std::string out = Prose().Fill(proposal.text.markdown);
   out += ExamplesText(review);
-  out += FlipsText(review.cases);
+  if (proposal.overlay != nullptr) out += OverlayText(review);
+  out += FlipsText(review.cases, proposal.overlay != nullptr);
   out += BackendsText(review);
   out += ModelsText(review);
   const auto wrong = std::ranges::count_if(review.examples, [](const ExampleResult& example) {
     return !example.before.ok || !example.after.ok;
   });
-  out += Format("\nProposal {:04} ({}, {}): {};\n{} of {} cases flip; {:.1f} s\n", proposal.number,
-                Name(proposal.status), proposal.feature->name,
-                wrong == 0
-                    ? Format("all {} results of examples hold", review.examples.size())
-                    : Format("{} of {} results of examples differ", wrong, review.examples.size()),
-                review.cases.flipped_cases, review.cases.cases, review.seconds);
+  const auto failing = std::ranges::count_if(
+      review.claims, [](const ClaimResult& claim) { return claim.failing > 0; });
+  out += Format(
+      "\nProposal {:04} ({}, {}): {};\n{}{} of {} cases flip; {:.1f} s\n", proposal.number,
+      Name(proposal.status), proposal.FeatureName(),
+      wrong == 0 ? Format("all {} results of examples hold", review.examples.size())
+                 : Format("{} of {} results of examples differ", wrong, review.examples.size()),
+      review.claims.empty() ? Format("")
+                            : Format("{} of {} claims fail; ", failing, review.claims.size()),
+      review.cases.flipped_cases, review.cases.cases, review.seconds);
   return Printable::Written(std::move(out));
 }
 

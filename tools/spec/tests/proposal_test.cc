@@ -23,8 +23,8 @@ TEST_F(SampleProposal, IsReadWhole) {
   EXPECT_EQ(proposal->feature->name, "offset-before-rounding");
   EXPECT_EQ(proposal->date, "2026-11-22");
   ASSERT_EQ(proposal->examples.size(), 1U);
-  EXPECT_TRUE(proposal->With().Has(proposal->feature->feature));
-  EXPECT_FALSE(proposal->Without().Has(proposal->feature->feature));
+  EXPECT_TRUE(proposal->After().features.Has(proposal->feature->feature));
+  EXPECT_FALSE(proposal->Before().features.Has(proposal->feature->feature));
   EXPECT_EQ(ErrorText(), "no error");
 }
 

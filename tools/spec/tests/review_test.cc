@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <rapidjson/document.h>
 
+#include <utility>
+
 #include "qtx/conformance/runner.h"
 #include "sample_proposal.h"
 
@@ -184,7 +186,7 @@ expect: {y: {type: int8q, scale: [1.0], data: [1]}}
   proposal.text = *ParseDocument("# 0002: T\n", "p.md");
   ReviewOptions options;
   options.cases = *cases;
-  const auto review = MakeReview(proposal, options);
+  const auto review = MakeReview(std::move(proposal), options);
   ASSERT_TRUE(review.has_value());
   ASSERT_EQ(review->cases.flips.size(), 1U);
   EXPECT_EQ(review->cases.flips[0].kind, FlipKind::kRefused);

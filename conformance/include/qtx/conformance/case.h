@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -124,6 +125,8 @@ struct Case {
   // The data come from an arithmetic that rounds intermediate results: they must be within a bound
   // of the exact result, and in `exact` that one passes too.
   bool or_exact = false;
+  // Values whose element type an overlay adds, and its name: "x" -> "NF4Q".
+  std::map<std::string, std::string, std::less<>> added_types;
 
   std::string folder;         // the suite's, where `model` and `file` are looked up
   ModelLoader load;           // reads `model`; empty: Model::Load

@@ -25,6 +25,7 @@ struct ValueType {
   format::ElementType type = format::ElementType::kUndefined;
   std::optional<format::Quantization> quantization;  // parameters inline
   std::optional<format::Dims> dims;
+  const ElementTable* table = nullptr;  // of a type that an overlay adds; `type` is its carrier
 };
 
 /// A node, its tensors and types. Borrows all that it points to.
@@ -35,7 +36,8 @@ struct Call {
   std::vector<const format::Tensor*> inputs;  // nullptr: not given, or not known
   std::vector<ValueType> input_types;  // of inputs that are not known; missing ones: not given
   std::vector<ValueType> outputs;
-  std::vector<bool> initializers;  // which inputs are; missing ones are not
+  std::vector<bool> initializers;                // which inputs are; missing ones are not
+  std::vector<const ElementTable*> tables = {};  // of inputs, as ValueType::table
 };
 
 /// Holds the node to the constraints that its section states as `require` lines alone.
@@ -58,5 +60,16 @@ Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& f
                                               const Call& call, const std::string& arithmetic,
                                               std::span<const std::string> inputs = {},
                                               std::span<const std::string> outputs = {});
+
+/// Where a condition holds, in row-major order of the shape to which the inputs broadcast.
+struct Conditions {
+  format::Dims dims;
+  std::vector<bool> holds;
+};
+/// The condition that defines the first output by `stored = CONDITION`. Errors: as ComputeBy;
+/// kInvalid where the line is no condition.
+Result<Conditions> HoldsBy(const Text& text, const Formula& formula, const Call& call,
+                           const std::string& arithmetic, std::span<const std::string> inputs,
+                           std::span<const std::string> outputs);
 
 }  // namespace qtx::formula

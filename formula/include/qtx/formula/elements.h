@@ -6,6 +6,7 @@
 #include <string>
 
 #include "qtx/format/tensor.h"
+#include "qtx/formula/text.h"
 
 namespace qtx::formula {
 
@@ -13,7 +14,7 @@ class Operand;
 
 class Elements {
  public:
-  explicit Elements(const format::Tensor& tensor);
+  explicit Elements(const format::Tensor& tensor, const ElementTable* table = nullptr);
   Elements(Elements&&) noexcept;
   ~Elements();
 
@@ -22,6 +23,8 @@ class Elements {
   std::string Stored(std::int64_t element) const;
   /// The exact real that it stands for.
   std::string Real(std::int64_t element) const;
+  /// |real|, for an order; infinity for NaN.
+  double Magnitude(std::int64_t element) const;
   /// Zeros of either sign are the same, and so are NaNs.
   bool Same(const Elements& other, std::int64_t element) const;
   /// The index of the element that broadcasts to `coordinates` of a larger shape; -1 for none.

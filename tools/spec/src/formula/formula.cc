@@ -37,14 +37,6 @@ bool HoldsWithoutCase(std::span<const formula::Statement> statements) {
   return any({Kind::kFor, Kind::kIn}) || !any({Kind::kValue, Kind::kElement});
 }
 
-std::string ClauseAbove(const Document& document, int line) {
-  std::string clause;
-  for (const StatedClause& stated : document.clauses) {
-    if (stated.line < line) clause = stated.id;
-  }
-  return clause;
-}
-
 Result<Formula> ReadFormula(const Document& document, const Fence& fence) {
   Formula formula;
   formula.where = document.where;
@@ -55,7 +47,7 @@ Result<Formula> ReadFormula(const Document& document, const Fence& fence) {
                        formula::ParseFormula(formula.text, document.where, fence.line + 1));
   if (formula.text.size() == fence.text.size()) {
     if (HoldsWithoutCase(statements)) {
-      formula.spec = ClauseAbove(document, fence.line);
+      formula.spec = document.ClauseAbove(fence.line);
       return formula;
     }
     return Error{ErrorCode::kInvalid, place,
@@ -149,24 +141,6 @@ formula::Call CallOf(const Bound& bound) {
   return call;
 }
 
-// Text of the input values at an element of an output.
-std::string Inputs(const Bound& bound, const format::Dims& dims, std::int64_t element) {
-  format::Dims coordinates(dims.size());
-  for (std::size_t i = coordinates.size(); i-- > 0;) {
-    coordinates[i] = element % dims[i];
-    element /= dims[i];
-  }
-  std::string text = "at " + format::ToString(coordinates);
-  for (std::size_t i = 0; i < bound.inputs.size(); ++i) {
-    const formula::Elements elements(bound.inputs[i]);
-    const std::int64_t at = elements.Broadcast(coordinates);
-    if (at < 0) continue;
-    text += ", " + bound.names[i] + " = " + elements.Stored(at);
-    if (bound.inputs[i].quantization) text += " (real " + elements.Real(at) + ")";
-  }
-  return text;
-}
-
 // Compares an output of the formula with that of the reference in each arithmetic.
 void CompareOutput(const Bound& bound, std::size_t index, const format::Tensor& computed,
                    FormulaRun& run) {
@@ -177,9 +151,9 @@ void CompareOutput(const Bound& bound, std::size_t index, const format::Tensor& 
     for (std::size_t i = 0; i < references.size(); ++i) {
       ++run.elements;
       if (got.Same(references[i], element)) continue;
-      run.difference = Inputs(bound, computed.dims, element) + ": the formula gives " +
-                       got.Stored(element) + ", the reference " + references[i].Stored(element) +
-                       " in " + bound.c.arithmetics[i];
+      run.difference = InputsAt(bound.inputs, bound.names, computed.dims, element) +
+                       ": the formula gives " + got.Stored(element) + ", the reference " +
+                       references[i].Stored(element) + " in " + bound.c.arithmetics[i];
       return;
     }
   }

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "qtx/formula/elements.h"
+
 namespace qtx::spec {
 namespace {
 
@@ -268,6 +270,25 @@ Result<bool> FillInputs(conformance::Case& c) {
   auto all = FillCombinations(combined, c);
   if (!all) return At(c.where, all.error());
   return complete && *all;
+}
+
+std::string InputsAt(std::span<const format::Tensor> inputs, std::span<const std::string> names,
+                     const format::Dims& dims, std::int64_t element,
+                     std::span<const formula::ElementTable* const> tables) {
+  format::Dims coordinates(dims.size());
+  for (std::size_t i = coordinates.size(); i-- > 0;) {
+    coordinates[i] = element % dims[i];
+    element /= dims[i];
+  }
+  std::string text = "at " + format::ToString(coordinates);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const formula::Elements elements(inputs[i], i < tables.size() ? tables[i] : nullptr);
+    const std::int64_t at = elements.Broadcast(coordinates);
+    if (at < 0) continue;
+    text += ", " + names[i] + " = " + elements.Stored(at);
+    if (inputs[i].quantization) text += " (real " + elements.Real(at) + ")";
+  }
+  return text;
 }
 
 }  // namespace qtx::spec

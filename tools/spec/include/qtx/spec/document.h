@@ -50,6 +50,8 @@ struct Document {
 
   /// The section with this title, of any level; nullptr when there is none.
   const Section* Find(std::string_view title) const;
+  /// The id of the last clause stated above a line; "" for none.
+  std::string ClauseAbove(int line) const;
   /// The text of a section without its heading.
   std::string_view Text(const Section& section) const;
 };

@@ -46,6 +46,9 @@ struct CaseEffect {
   std::vector<Flip> flips;         // in the order of the cases
   std::vector<std::string>
       not_built;  // cases whose model or inputs cannot be built on this machine
+  // Of an overlay: cases that its clauses can change, of which `cases` were chosen, and how many of
+  // these the time did not suffice for, or the text declined.
+  std::int64_t affected = 0, not_reached = 0, declined = 0;
 };
 
 /// A backend's answers to the flipped cases, compared with both answers of the reference.
@@ -82,6 +85,7 @@ struct ModelEffect {
 struct Review {
   Proposal proposal;
   std::vector<ExampleResult> examples;
+  std::vector<ClaimResult> claims;  // of an overlay
   CaseEffect cases;
   std::vector<BackendEffect> backends;
   std::string models_folder;  // empty: none was given
@@ -93,6 +97,8 @@ struct ReviewOptions {
   std::span<const conformance::Case> cases;  // of the suite and the spec's examples
   std::span<const conformance::BackendSource> backends;
   int jobs = 1;
+  bool all = false;               // of an overlay: every case that it can change, not a sample
+  double seconds = 0;             // of an overlay: no case is begun after these; 0: no limit
   std::string models;             // a folder; empty: none
   conformance::ModelLoader load;  // reads a model file of any kind
   /// Makes the reference with these features, in a process with a time limit.
@@ -101,12 +107,16 @@ struct ReviewOptions {
   std::function<void(std::string_view, std::size_t, std::size_t)> progress;
 };
 
-/// Runs every case under both sets of features, then backends and models.
-/// Errors: kUnreadable if the folder of models does not exist.
+/// Runs the cases under both editions, then backends and models. Of an overlay the text computes
+/// those cases that Affected chooses, and claims are searched for counterexamples.
+/// Errors: kUnreadable if the folder of models does not exist; kUsage for models beside an overlay;
+/// at its place that of a formula of an overlay that has no meaning for a node.
 Result<Review> MakeReview(Proposal proposal, const ReviewOptions& options);
 
 /// True when every example has its expected results, before and after.
 bool ExamplesHold(const Review& review);
+/// True when no claim has a counterexample.
+bool ClaimsHold(const Review& review);
 
 /// For a terminal of 100 columns.
 format::Printable ToText(const Review& review);
