@@ -24,6 +24,9 @@ void Fail(CaseResult& result, std::string diagnosis) {
 // The outcome for an error of a backend's request.
 void Classify(const Error& error, CaseResult& result) {
   result.diagnosis = error.Text();
+  if (error.code == ErrorCode::kUnsupported && error.message.empty()) {
+    return Fail(result, "declined without a reason");  // backend_protocol.S15
+  }
   switch (error.code) {
     case ErrorCode::kUnsupported:
       result.outcome = Outcome::kUnsupported;

@@ -27,7 +27,8 @@ Error FromGuest(Error error) {
   if (error.code > ErrorCode::kTooLarge) error.code = ErrorCode::kInternal;
   error.where = Bounded(std::move(error.where));
   error.message = Bounded(std::move(error.message));
-  if (error.message.empty()) error.message = "answered with an error that says nothing";
+  const bool silent = error.message.empty() && error.code != ErrorCode::kUnsupported;
+  if (silent) error.message = "answered with an error that says nothing";
   return error;
 }
 

@@ -130,8 +130,15 @@ class Probe {
     }
     ExpectRefusal("S11", "Run of an unknown handle", backend::RunRequest{kNoHandle, subject.inputs},
                   {ErrorCode::kInvalid});
+    const backend::RunRequest right{one->handle, subject.inputs};
+    const auto before = Expect<backend::RunResponse>("S9", "Run", right);
     AskWrongInputs(one->handle, subject);
     AskMeasure(one->handle, subject);
+    const auto after = Expect<backend::RunResponse>("S9", "Run after what was refused", right);
+    if (before && after && before->outputs != after->outputs) {
+      Add("S9", "Run after what was refused",
+          "found another answer than before, expected the same");
+    }
     Expect<backend::ReleaseResponse>("S10", "Release", backend::ReleaseRequest{one->handle});
     ExpectRefusal("S10", "Run after Release", backend::RunRequest{one->handle, subject.inputs},
                   {ErrorCode::kInvalid});

@@ -55,8 +55,8 @@ TEST_P(ProtocolFault, IsTheOneThatTheProbeFinds) {
   EXPECT_FALSE(Conforms(row));
 }
 
-// Source: backend_protocol.S1, backend_protocol.S5 to S14; backend_protocol.S22, backend_protocol.S23
-// and backend_protocol.S24.
+// Source: backend_protocol.S1, backend_protocol.S5 to S14; backend_protocol.S22,
+// backend_protocol.S23 and backend_protocol.S24.
 INSTANTIATE_TEST_SUITE_P(
     Lies, ProtocolFault,
     testing::Values(Lie{"describe_changes", "S7", "found another answer"},
@@ -70,6 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Lie{"any_arithmetic", "S8", "an arithmetic that does not exist: found Prepare"},
                     Lie{"any_count", "S9", "an input too many: found Run"},
                     Lie{"never_releases", "S10", "Run after Release: found Run"},
+                    Lie{"wrong_after_an_error", "S9", "found another answer than before"},
                     Lie{"any_type", "S13", "another type: found Run"},
                     Lie{"any_shape", "S13", "another shape: found Run"},
                     Lie{"any_scale", "S13", "another scale: found Run"},
@@ -126,6 +127,27 @@ TEST(Protocol, FindsAReleaseOfAnotherModelToo) {
   const BackendReport row = RunLiar("releases_all");
   EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
   EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr("on Release: handle: no"));
+}
+
+// Source: backend_protocol.S15.
+TEST(Protocol, TakesNoDeclineWithoutAReason) {
+  const BackendReport row = RunLiar("silent_decline");
+  EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
+  EXPECT_EQ(row.cases.at(0).diagnosis, "declined without a reason");
+}
+
+// Source: backend_protocol.S23.
+TEST(Protocol, TakesNoFaultOfTheBackendForARefusal) {
+  const auto cases = ParseCases(
+      "{id: a, spec: identity.C1, why: w, op: {type: Identity},"
+      " inputs: {x: {type: int64, data: [1]}},"
+      " expect: {y: {type: int8q, scale: 1}, error: identity.C1}}",
+      "protocol_test");
+  ASSERT_TRUE(cases.has_value());
+  const std::vector<BackendSource> sources = {
+      *ProcessSource(std::string(QTX_TEST_LIAR) + " refusal_by_io", {.timeout = 20s})};
+  const Report report = RunSuite("suite", *cases, sources, {});
+  EXPECT_EQ(report.backends.at(0).cases.at(0).outcome, Outcome::kFail);
 }
 
 }  // namespace

@@ -41,6 +41,8 @@ class Liar {
     if (request.arithmetic != "exact" && lie_ != "any_arithmetic") {
       return Error{ErrorCode::kUnsupported, "arithmetic", "only exact"};
     }
+    if (lie_ == "silent_decline") return Error{ErrorCode::kUnsupported, "", ""};
+    if (lie_ == "refusal_by_io") return Error{ErrorCode::kIo, "model", "no"};
     if (lie_ == "one_model" && !handles_.empty()) return Refusal("a second model");
     const std::uint64_t handle = lie_ == "same_handle" ? 1 : ++last_;
     handles_.insert(handle);
@@ -61,6 +63,7 @@ class Liar {
       return Refusal("scale");
     }
     RunResponse response{{input}, {}};
+    if (lie_ == "wrong_after_an_error" && refused_) response.outputs[0].bytes[0] ^= std::byte{1};
     if (lie_ == "seconds_unasked") response.seconds = {0.5};
     if (request.repetitions == 0) return response;
     response.seconds.assign(request.repetitions, 0.5);
@@ -79,6 +82,7 @@ class Liar {
 
   Response Answer(const std::string& frame) {
     const auto request = DecodeRequest(frame);
+    refused_ = refused_ || (!request && !handles_.empty());
     if (request) return std::visit(*this, *request);
     const bool tensor = request.error().where.find("inputs") != std::string::npos;
     if (lie_ == "refusal_of_other_code" && !tensor) return Refusal("frame");
@@ -94,6 +98,7 @@ class Liar {
   std::set<std::uint64_t> handles_;
   std::uint64_t last_ = 0;
   int described_ = 0;
+  bool refused_ = false;
   qtx::format::ValueInfo declared_;
 };
 
