@@ -174,8 +174,10 @@ class Probe {
     if (!subject.inputs.front().quantization) return;
     refused("S14", "Run with an input without its parameters", ErrorCode::kProtocol,
             [](auto& inputs) { inputs.front().quantization.reset(); });
-    refused("S13", "Run with an input of another scale", ErrorCode::kInvalid,
-            [](auto& inputs) { inputs.front().quantization->scale.front() *= 2; });
+    refused("S13", "Run with an input of another scale", ErrorCode::kInvalid, [](auto& inputs) {
+      float& scale = inputs.front().quantization->scale.front();
+      scale *= scale < 1 ? 2.0F : 0.5F;
+    });
   }
 
   void AskMeasure(std::uint64_t handle, const ProbeSubject& subject) {

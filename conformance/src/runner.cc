@@ -234,7 +234,9 @@ std::optional<ProbeSubject> SubjectOf(std::span<const Case> cases, const Plan& p
     if (!model) continue;
     auto inputs = BuildInputs(c, *model);
     auto bytes = model->Serialize();
-    if (!inputs || !bytes || inputs->empty() || !inputs->front().quantization) continue;
+    if (!inputs || !bytes || inputs->empty()) continue;
+    const format::Tensor& first = inputs->front();
+    if (!first.quantization || first.quantization->scale.empty() || first.bytes.empty()) continue;
     return ProbeSubject{*std::move(bytes), plan.report.arithmetic, *std::move(inputs)};
   }
   return std::nullopt;

@@ -129,6 +129,22 @@ TEST(Protocol, FindsAReleaseOfAnotherModelToo) {
   EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr("on Release: handle: no"));
 }
 
+// Such an input may have no scale that could be another one.
+TEST(Protocol, IsNotProbedWithAModelOfEmptyInputs) {
+  const auto cases = ParseCases(
+      "{id: a, spec: identity.S1, why: w, op: {type: Identity},"
+      " inputs: {x: {type: int8q, shape: [0], scale: [], axis: [0], data: []}},"
+      " expect: {y: {type: int8q, shape: [0], scale: [], axis: [0]}}}",
+      "protocol_test");
+  ASSERT_TRUE(cases.has_value()) << cases.error().Text();
+  const std::vector<BackendSource> sources = {
+      *ProcessSource(std::string(QTX_TEST_LIAR), {.timeout = 20s})};
+  const Report report = RunSuite("suite", *cases, sources, {});
+  EXPECT_EQ(report.backends.at(0).count(Outcome::kPass), 1)
+      << report.backends[0].cases.at(0).diagnosis;
+  EXPECT_TRUE(report.backends.at(0).protocol_faults.empty());
+}
+
 // Source: backend_protocol.S15.
 TEST(Protocol, TakesNoDeclineWithoutAReason) {
   const BackendReport row = RunLiar("silent_decline");

@@ -73,7 +73,7 @@ std::vector<std::string> StaleExpectations(std::span<const ExpectedFailure> list
 struct ProbeSubject {
   std::string model;  // serialised
   std::string arithmetic;
-  std::vector<format::Tensor> inputs;  // at least one
+  std::vector<format::Tensor> inputs;  // the first is quantized, and has an element
 };
 
 /// A factory of instances of one backend; each worker thread makes its own.
