@@ -49,6 +49,8 @@ OPTIONAL = {f"{place}.{key}" for place, keys in OPTIONAL.items() for key in keys
 # Properties that no command here writes: what a backend does at random or only when asked again, and what only a proposal, a peer
 # or an arithmetic without clauses for an operator has.
 UNSEEN = {f"validate.backends.cases.{key}" for key in ("within_bound", "unstable", "unmodelled", "session")}
+UNSEEN |= {f"validate.backends.cases.session.{key}" for key in ("run", "handle", "threads", "draw", "at_once")}
+UNSEEN |= {"validate.min_coverage"}
 UNSEEN |= {"run.unmodelled.where", "run.unmodelled.says"}
 
 # An answer of the text to another model than that of the case.
