@@ -176,6 +176,8 @@ class EngineBackend : public Backend {
     return PrepareModel(model, kernels_, {.threads = threads_, .arithmetic = *found});
   }
 
+  bool RunsAtOnce() const override { return true; }
+
  private:
   static constexpr const char* kVersion = QTX_VERSION;
   std::string name_;

@@ -28,6 +28,8 @@ class FloatBackend : public Backend {
     return prepared;
   }
 
+  bool RunsAtOnce() const override { return true; }
+
  private:
   int threads_;
   std::string kernels_;

@@ -65,18 +65,18 @@ def is_extended(model):
     return any(v.type.tensor_type.elem_type in QUANTIZED for v in values)
 
 
-def inline_quantization(Quantization, value, dequantize, constants):
+def inline_quantization(Quantization, value, node, constants):
     """The qtx.Quantization of a quantized value, field 1001 of its type, its parameters inline
-    (backend_protocol.S13): those that `dequantize` of the lowered graph has, in the same order."""
+    (backend_protocol.S13): those that its QuantizeLinear or DequantizeLinear has, in the same order."""
     fields = UnknownFieldSet(value.type.tensor_type)
     q = Quantization.FromString(b"".join(f.data for f in fields if f.field_number == 1001))
     if q.scale_levels or q.HasField("scale_tensor"):
         for field in ("scale_levels", "scale_tensor"):
             q.ClearField(field)
-        q.scale.extend(constants[dequantize.input[1]].flatten())
+        q.scale.extend(constants[node.input[1]].flatten())
     if q.HasField("offset_tensor"):
         q.ClearField("offset_tensor")
-        q.offset.extend(constants[dequantize.input[2]].flatten().astype(int))
+        q.offset.extend(constants[node.input[2]].flatten().astype(int))
     return q.SerializeToString()
 
 
@@ -96,10 +96,10 @@ def lower(model, qtx):
 
 def keep_integers(lowered, extended, Quantization):
     """Graph inputs and outputs that are quantized become the stored integers. Returns the serialised
-    quantization of each such output."""
+    quantization of each of them."""
     graph = lowered.graph
     constants = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
-    declared = {v.name: v for v in extended.graph.output}
+    declared = {v.name: v for v in [*extended.graph.input, *extended.graph.output]}
     quantizations = {}
     consumers = {name: node for node in graph.node for name in node.input}
     producers = {name: node for node in graph.node for name in node.output}
@@ -110,6 +110,8 @@ def keep_integers(lowered, extended, Quantization):
         if types.get(value.name) in QUANTIZED and node is not None:
             if node.op_type != "QuantizeLinear":
                 raise Refusal(UNSUPPORTED, f"input '{value.name}'", "not quantized where expected")
+            quantizations[value.name] = inline_quantization(
+                Quantization, declared[value.name], node, constants)
             set_stored(value, node.output[0], types[value.name])
             graph.node.remove(node)
     for value in graph.output:
@@ -142,7 +144,7 @@ class Prepared:
         constants = {t.name for t in extended.graph.initializer}
         self.inputs = [v for v in extended.graph.input if v.name not in constants]
         self.outputs = list(extended.graph.output)
-        self.quantizations = {}
+        self.quantizations, self.Quantization = {}, Quantization
         model = extended
         if is_extended(extended):
             model = lower(model_bytes, options.qtx)
@@ -173,8 +175,9 @@ class Prepared:
             raise Refusal(UNSUPPORTED, "ONNX Runtime", str(error)) from None
 
     def run(self, tensors):
+        feeds = self.feeds(tensors)
         try:
-            return self.session.run(None, self.feeds(tensors))
+            return self.session.run(None, feeds)
         except Exception as error:  # its classes have no common base
             raise Refusal(UNSUPPORTED, "ONNX Runtime", str(error)) from None
 
@@ -204,8 +207,7 @@ class Prepared:
         return {slot.name: self.array(tensor, value)
                 for slot, tensor, value in zip(slots, tensors, self.inputs)}
 
-    @staticmethod
-    def array(tensor, value):
+    def array(self, tensor, value):
         declared = value.type.tensor_type
         dims = [d.dim_value for d in declared.shape.dim]
         storage = tensor.elem_type - 1000 if tensor.elem_type in QUANTIZED else tensor.elem_type
@@ -213,12 +215,24 @@ class Prepared:
         if storage not in NUMPY:
             raise Refusal(UNSUPPORTED, where, f"of element type {tensor.elem_type}")
         fixed = all(d.WhichOneof("value") == "dim_value" for d in declared.shape.dim)
+        dtype = np.dtype(NUMPY[storage])
+        size = dtype.itemsize * int(np.prod(tensor.dims, dtype=object))
+        if any(d < 0 for d in tensor.dims) or len(tensor.data) != size:
+            raise Refusal(PROTOCOL, where, f"{len(tensor.data)} bytes do not fit its dims")
+        if bool(tensor.quantization) != (tensor.elem_type in QUANTIZED):
+            raise Refusal(PROTOCOL, where, "parameters exactly for quantized types")
         if tensor.elem_type != declared.elem_type or (fixed and list(tensor.dims) != dims):
             raise Refusal(INVALID, where, "of another type or shape than the model declares")
-        dtype = np.dtype(NUMPY[storage])
-        if len(tensor.data) != dtype.itemsize * int(np.prod(tensor.dims, dtype=object)):
-            raise Refusal(INVALID, where, f"{len(tensor.data)} bytes do not fit its dims")
+        if tensor.quantization and self.parameters(tensor.quantization) != self.parameters(
+                self.quantizations[value.name]):
+            raise Refusal(INVALID, where, "of other parameters than the model declares")
         return np.frombuffer(tensor.data, dtype).reshape(list(tensor.dims)).copy()
+
+
+    def parameters(self, quantization):
+        q = self.Quantization.FromString(quantization)
+        return (list(q.scale), list(q.offset) or [0] * len(q.scale), list(q.axis),
+                list(q.block_shape) or [1] * len(q.axis))
 
 
 class Server:

@@ -24,6 +24,8 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 constexpr std::size_t kAtomicBytes = 4096;
 constexpr std::size_t kJoinedBytes = std::size_t{1} << 16;
 
+constexpr unsigned kMaxLengthBytes = 5;  // backend_protocol.S1
+
 Error SystemError(const char* call) {
   return {ErrorCode::kIo, "frame", std::string(call) + ": " + std::strerror(errno)};
 }
@@ -123,7 +125,7 @@ Error CutShort(const char* what) {
 // The length before a frame; nullopt at end of file before its first byte.
 Result<std::optional<std::uint64_t>> ReadLength(int fd, const Deadline& deadline) {
   std::uint64_t length = 0;
-  for (unsigned shift = 0; shift < 64; shift += 7) {
+  for (unsigned shift = 0; shift < 7 * kMaxLengthBytes; shift += 7) {
     std::string byte;
     QTX_ASSIGN_OR_RETURN(const std::size_t count, ReadSome(fd, 1, deadline, byte));
     if (count == 0 && shift == 0) return std::optional<std::uint64_t>();
@@ -136,7 +138,8 @@ Result<std::optional<std::uint64_t>> ReadLength(int fd, const Deadline& deadline
     }
     if ((value & 0x80U) == 0) return std::optional(length);
   }
-  return Error{ErrorCode::kProtocol, "frame", "the length is not a varint of at most 10 bytes"};
+  return Error{ErrorCode::kProtocol, "frame",
+               "expected a length of at most " + std::to_string(kMaxLengthBytes) + " bytes"};
 }
 
 }  // namespace

@@ -148,8 +148,9 @@ struct ResponseEncoder {
   qtx::Response& message;
   void operator()(const Error& error) const {
     auto& target = *message.mutable_error();
-    // The numbers of backend.proto are ErrorCode's.
-    target.set_code(static_cast<qtx::Response::Error::Code>(error.code));
+    // The numbers of backend.proto are ErrorCode's; the other codes are faults of the backend.
+    const ErrorCode code = error.code <= ErrorCode::kProtocol ? error.code : ErrorCode::kIo;
+    target.set_code(static_cast<qtx::Response::Error::Code>(code));
     target.set_where(error.where);
     target.set_message(error.message);
     target.set_clause(error.clause);
@@ -178,14 +179,15 @@ Result<void> CheckText(std::string_view text, const std::string& where, std::siz
                               std::to_string(most));
 }
 
-// The numbers of a proto3 enum are open: an error of an unknown code is a fault of its sender.
 Result<Response> FromMessage(const qtx::Response::Error& message) {
   for (const std::string* text : {&message.where(), &message.message(), &message.clause()})
     QTX_RETURN_IF_ERROR(CheckText(*text, "response.error", kMaxTextBytes));
   const int code = message.code();
-  const bool known = code >= 0 && code <= static_cast<int>(ErrorCode::kProtocol);
-  return Response(Error{known ? static_cast<ErrorCode>(code) : ErrorCode::kInternal,
-                        message.where(), message.message(), message.clause()});
+  if (code < 0 || code > static_cast<int>(ErrorCode::kProtocol)) {
+    return Malformed("response.error.code", "found " + std::to_string(code) + ", expected 0 to 5");
+  }
+  return Response(
+      Error{static_cast<ErrorCode>(code), message.where(), message.message(), message.clause()});
 }
 
 Result<Response> FromMessage(const qtx::Response::Describe& message) {

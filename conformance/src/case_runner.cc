@@ -1,11 +1,12 @@
 #include "case_runner.h"
 
 #include <algorithm>
-#include <exception>
+#include <iterator>
+#include <utility>
 
+#include "draw.h"
 #include "guarded.h"
 #include "model_builder.h"
-#include "qtx/backend/protocol.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/check.h"
 #include "qtx/reference/interpreter.h"
@@ -23,6 +24,9 @@ void Fail(CaseResult& result, std::string diagnosis) {
 // The outcome for an error of a backend's request.
 void Classify(const Error& error, CaseResult& result) {
   result.diagnosis = error.Text();
+  if (error.code == ErrorCode::kUnsupported && error.message.empty()) {
+    return Fail(result, "declined without a reason");  // backend_protocol.S15
+  }
   switch (error.code) {
     case ErrorCode::kUnsupported:
       result.outcome = Outcome::kUnsupported;
@@ -108,19 +112,32 @@ std::optional<Evidence> Keep(const format::Model& model, const std::vector<Tenso
   return evidence;
 }
 
-bool IsGone(const Error& error) {
-  return error.code == ErrorCode::kIo || error.code == ErrorCode::kTimeout ||
-         error.code == ErrorCode::kProtocol || error.code == ErrorCode::kSystem;
+std::vector<Evidence::Value> NamedOutputs(const format::Model& model,
+                                          const std::vector<Tensor>& outputs) {
+  std::vector<Evidence::Value> values;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    values.push_back({model.graph.outputs[i].name, outputs[i]});
+  }
+  return values;
 }
 
-// For isolated backends the protocol has checked this already.
-Result<void> CheckTensors(const std::vector<Tensor>& outputs) {
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (const auto sound = backend::CheckTensor(outputs[i]); !sound) {
-      return At("outputs[" + std::to_string(i) + "]", sound.error());
-    }
+// Fills `differences` where two answers to the same inputs have other elements.
+bool SameAnswer(const format::Model& model, const SessionAnswer& before, const SessionAnswer& after,
+                CaseResult& result) {
+  if (!before.outputs || !after.outputs) {
+    return !before.outputs && !after.outputs &&
+           before.outputs.error().code == after.outputs.error().code;
   }
-  return {};
+  if (before.outputs->size() != after.outputs->size()) return false;
+  bool same = true;
+  for (std::size_t i = 0; i < after.outputs->size(); ++i) {
+    auto difference = Compare(model.graph.outputs[i].name, (*after.outputs)[i],
+                              (*before.outputs)[i], std::nullopt);
+    if (!difference) continue;
+    same = false;
+    if (result.outcome == Outcome::kPass) result.differences.push_back(*std::move(difference));
+  }
+  return same;
 }
 
 // Records the nodes of a network that the arithmetic does not model.
@@ -134,21 +151,25 @@ void NoteUnmodelled(const format::Model& model, format::Features features, CaseR
 
 }  // namespace
 
-std::optional<std::vector<Tensor>> Reversed(const std::vector<Tensor>& inputs) {
-  std::vector<Tensor> reversed = inputs;
-  for (Tensor& tensor : reversed) {
-    const bool real = tensor.quantization || tensor.elem_type == format::ElementType::kFloat;
-    if (!real) return std::nullopt;
-    const auto size = static_cast<std::ptrdiff_t>(format::BitWidth(tensor.elem_type) / 8);
-    if (size == 0) continue;  // packed types stay unchanged
-    std::vector<std::byte> bytes;
-    bytes.reserve(tensor.bytes.size());
-    for (auto at = tensor.bytes.end(); at != tensor.bytes.begin(); at -= size) {
-      bytes.insert(bytes.end(), at - size, at);
-    }
-    tensor.bytes = std::move(bytes);
+const std::vector<Tensor>* CaseRunner::Draws::Inputs(std::int64_t draw) const {
+  if (draw == 0) return &own_;
+  const auto known = draws_.find(draw);
+  return known == draws_.end() || !known->second ? nullptr : &known->second->inputs;
+}
+
+const std::vector<Tensor>* CaseRunner::Draws::Inputs(std::int64_t draw) {
+  if (draw != 0 && !draws_.contains(draw)) draws_.emplace(draw, Make(draw));
+  return std::as_const(*this).Inputs(draw);
+}
+
+std::optional<CaseRunner::Draws::Draw> CaseRunner::Draws::Make(std::int64_t draw) {
+  std::string name = arithmetic_ + " draw " + std::to_string(draw);
+  for (std::vector<Tensor>& candidate : DrawAgain(model_, own_, draw)) {
+    name += '\'';
+    auto expected = references_.Get(index_, name, model_, candidate);
+    if (expected) return Draw{std::move(candidate), *std::move(expected)};
   }
-  return reversed;
+  return std::nullopt;
 }
 
 void CaseRunner::Run(const Case& c, std::size_t index, CaseResult& result) {
@@ -170,9 +191,9 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
   const auto inputs = BuildInputs(c, *model);
   if (!inputs) return CannotBuild(inputs.error(), result);
   if (!c.op) NoteUnmodelled(*model, oracle_.references().features(), result);
-  std::optional<Repeat> again;
-  const bool repeats = c.op.has_value() && !source_.is_reference;
-  const auto outputs = Answer(*model, result.arithmetic, *inputs, repeats ? &again : nullptr);
+  Draws draws(oracle_.references(), index, *model, result.arithmetic, *inputs);
+  const std::vector<SessionAnswer> answers = AskAll(KindOf(c), *model, result.arithmetic, draws);
+  const Result<Outputs>& outputs = answers.front().outputs;
   if (outputs && source_.is_reference) oracle_.references().Put(index, result.arithmetic, *outputs);
   if (!oracle_.IsSound(c, index, *model, *inputs, result)) return;
   if (!outputs) return Classify(outputs.error(), result);
@@ -180,101 +201,105 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
     return Fail(result, "gave " + std::to_string(outputs->size()) + " outputs, expected " +
                             std::to_string(model->graph.outputs.size()));
   }
+  const auto fault = isolated_ == nullptr ? std::nullopt : isolated_->TakeReleaseFault();
+  if (fault) return Classify(*fault, result);
   if (const auto judged = Judge(c, index, *model, *inputs, *outputs, result); !judged) {
     return Fail(result, "no expectation: " + judged.error().Text());
   }
-  if (!again) return;
-  if (again->outputs) JudgeAgain(*model, *inputs, *outputs, *again->outputs, result);
-  JudgeOthers(c, index, *model, *again, result);
+  JudgeSession(c, *model, draws, answers, result);
 }
 
-// Runs the case again after another one: a difference means leftover state or a race.
-void CaseRunner::JudgeAgain(const format::Model& model, const std::vector<Tensor>& inputs,
-                            const Outputs& outputs, const Outputs& again, CaseResult& result) {
-  std::vector<Difference> differences;
-  std::vector<Evidence::Value> first;
-  for (std::size_t i = 0; i < outputs.size() && i < again.size(); ++i) {
-    const std::string& name = model.graph.outputs[i].name;
-    if (auto difference = Compare(name, again[i], outputs[i], std::nullopt)) {
-      differences.push_back(*std::move(difference));
+SessionKind CaseRunner::KindOf(const Case& c) const {
+  if (std::ranges::find(c.tags, kSessionTag) != c.tags.end()) return SessionKind::kThorough;
+  if (source_.is_reference) return SessionKind::kSingle;
+  return c.op ? SessionKind::kUsual : SessionKind::kRepeated;
+}
+
+std::vector<SessionAnswer> CaseRunner::AskAll(SessionKind kind, const format::Model& model,
+                                              const std::string& arithmetic, Draws& draws) {
+  const auto inputs = [&draws](std::int64_t draw) { return draws.Inputs(draw); };
+  const auto is_sound = [](const SessionAnswer& answer) { return answer.outputs.has_value(); };
+  std::vector<SessionAnswer> answers;
+  const auto ask = [&](backend::Backend& backend, std::int64_t threads) {
+    auto in_turn = RunSession(backend, model, arithmetic, kind, threads, inputs);
+    std::ranges::move(in_turn, std::back_inserter(answers));
+    const bool at_once = kind == SessionKind::kThorough && backend.RunsAtOnce();
+    if (!at_once || !std::ranges::all_of(answers, is_sound)) return;
+    auto others = RunSessionAtOnce(backend, model, arithmetic, threads, inputs);
+    std::ranges::move(others, std::back_inserter(answers));
+  };
+  ask(backend_, 0);
+  if (kind != SessionKind::kThorough || !source_.make_with_threads) return answers;
+  for (const std::int64_t threads : kSessionThreads) {
+    if (!std::ranges::all_of(answers, is_sound)) break;
+    const auto instance = source_.make_with_threads(static_cast<int>(threads));
+    if (!instance) {
+      answers.push_back({{.threads = threads}, instance.error()});
+      break;
     }
-    first.push_back({name, outputs[i]});
+    if (auto* isolated = dynamic_cast<IsolatedBackend*>(instance->get())) isolated->BeginCase();
+    ask(**instance, threads);
   }
-  if (differences.empty() && again.size() == outputs.size()) return;
-  result.unstable = true;
-  if (result.outcome != Outcome::kPass) return;
-  if (again.size() != outputs.size()) {
-    return Fail(result, "gives " + std::to_string(again.size()) +
-                            " outputs when it is asked again, and gave " +
-                            std::to_string(outputs.size()));
-  }
-  result.differences = std::move(differences);
-  result.evidence = Keep(model, inputs, again, std::move(first));
-  result.diagnosis = "gives another answer when it is asked again";
-  DescribeAll(result);
+  return answers;
 }
 
-// Detects backends that return a cached answer: reversed inputs must give the reference's answer to
-// them. Skipped where the reference refuses or the case permits alternatives.
-void CaseRunner::JudgeOthers(const Case& c, std::size_t index, const format::Model& model,
-                             const Repeat& again, CaseResult& result) {
-  if (result.outcome != Outcome::kPass || !again.others || !c.alternatives.empty() || c.or_exact) {
+// Holds every answer but the first to the first one to the same inputs, and the first to other
+// inputs to the reference, which alone states what is expected there. After the first fault only
+// `unstable` is of interest.
+void CaseRunner::JudgeSession(const Case& c, const format::Model& model, const Draws& draws,
+                              std::span<const SessionAnswer> answers, CaseResult& result) {
+  std::map<std::int64_t, const SessionAnswer*> firsts;
+  for (const SessionAnswer& answer : answers) {
+    const auto [first, is_first] = firsts.emplace(answer.run.draw, &answer);
+    const bool same = is_first || SameAnswer(model, *first->second, answer, result);
+    result.unstable = result.unstable || !same;
+    if (result.outcome != Outcome::kPass) continue;
+    if (same && is_first && answer.run.draw != 0) JudgeDraw(c, model, draws, answer, result);
+    if (same && result.outcome == Outcome::kPass) continue;
+    result.session = answer.run;
+    if (!answer.outputs && IsGone(answer.outputs.error())) {
+      result.unstable = false;  // the last answer
+      Classify(answer.outputs.error(), result);
+    } else if (!same) {
+      const auto* drawn = draws.Inputs(answer.run.draw);
+      if (!result.differences.empty()) {
+        result.evidence =
+            Keep(model, *drawn, *answer.outputs, NamedOutputs(model, *first->second->outputs));
+      }
+      result.diagnosis = "gives another answer than before";
+      if (!answer.outputs) result.diagnosis += ": " + answer.outputs.error().Text();
+      DescribeAll(result);
+    }
+    result.diagnosis = Describe(answer.run) + ": " + result.diagnosis;
+  }
+}
+
+// A backend may decline values, which then every prepared model must decline.
+void CaseRunner::JudgeDraw(const Case& c, const format::Model& model, const Draws& draws,
+                           const SessionAnswer& answer, CaseResult& result) {
+  if (!answer.outputs) {
+    const Error& error = answer.outputs.error();
+    if (error.code != ErrorCode::kUnsupported) return Fail(result, "refused: " + error.Text());
+    result.diagnosis = kOtherInputsDeclined;
     return;
   }
-  const auto expected =
-      oracle_.references().Get(index, result.arithmetic + " reversed", model, again.inputs);
-  if (!expected || expected->size() != again.others->size()) return;
-  std::vector<Evidence::Value> wanted;
-  for (std::size_t i = 0; i < expected->size(); ++i) {
+  const Outputs& expected = draws.Expected(answer.run.draw);
+  if (expected.size() != answer.outputs->size()) {
+    return Fail(result, "gave " + std::to_string(answer.outputs->size()) + " outputs, expected " +
+                            std::to_string(expected.size()));
+  }
+  if (!c.alternatives.empty() || c.or_exact) return;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
     const std::string& name = model.graph.outputs[i].name;
-    if (auto difference = Compare(c, name, (*again.others)[i], (*expected)[i])) {
+    if (auto difference = Compare(c, name, (*answer.outputs)[i], expected[i])) {
       result.differences.push_back(*std::move(difference));
     }
-    wanted.push_back({name, (*expected)[i]});
   }
   if (result.differences.empty()) return;
-  result.evidence = Keep(model, again.inputs, *again.others, std::move(wanted));
-  result.diagnosis = "asked of the elements back to front";
-  result.reversed = true;
+  result.expectation = ExpectationSource::kReference;
+  result.evidence =
+      Keep(model, *draws.Inputs(answer.run.draw), *answer.outputs, NamedOutputs(model, expected));
   DescribeAll(result);
-}
-
-Result<CaseRunner::Outputs> CaseRunner::Ask(const format::Model& model,
-                                            const std::string& arithmetic,
-                                            const std::vector<Tensor>& inputs,
-                                            std::optional<Repeat>* again) {
-  QTX_ASSIGN_OR_RETURN(const auto prepared, backend_.Prepare(model, arithmetic));
-  QTX_ASSIGN_OR_RETURN(Outputs answer, prepared->Run(inputs));
-  auto reversed = again == nullptr ? std::nullopt : Reversed(inputs);
-  if (!reversed) return answer;
-  Repeat repeat;
-  repeat.inputs = *std::move(reversed);
-  // Reversed inputs may rightly be refused, but the backend must not crash.
-  auto others = prepared->Run(repeat.inputs);
-  if (!others && IsGone(others.error())) return others.error();
-  if (others) repeat.others = *std::move(others);
-  // In-process only: through a pipe a third request costs a fifth of a case.
-  if (isolated_ == nullptr) {
-    QTX_ASSIGN_OR_RETURN(repeat.outputs, prepared->Run(inputs));
-  }
-  *again = std::move(repeat);
-  return answer;
-}
-
-Result<CaseRunner::Outputs> CaseRunner::Answer(const format::Model& model,
-                                               const std::string& arithmetic,
-                                               const std::vector<Tensor>& inputs,
-                                               std::optional<Repeat>* again) {
-  auto outputs = Guarded([&] { return Ask(model, arithmetic, inputs, again); });
-  if (outputs && isolated_ != nullptr) {
-    if (auto fault = isolated_->TakeReleaseFault()) return *std::move(fault);
-  }
-  if (outputs) QTX_RETURN_IF_ERROR(CheckTensors(*outputs));
-  if (outputs && again != nullptr && *again) {
-    if ((*again)->outputs) QTX_RETURN_IF_ERROR(CheckTensors(*(*again)->outputs));
-    if ((*again)->others) QTX_RETURN_IF_ERROR(CheckTensors(*(*again)->others));
-  }
-  return outputs;
 }
 
 // A clause that the checker finds must make Prepare fail; other clauses may fail in Run.  Source:
@@ -300,8 +325,8 @@ void CaseRunner::RunRefusal(const Case& c, const format::Model& model, CaseResul
                 "refused by " + error->clause + ", expected " + c.error + ": " + error->Text());
   }
   // A model that only this arithmetic refuses is unsupported, with the clause as the reason.
-  const bool refused =
-      named || error->code == ErrorCode::kInvalid || error->code == ErrorCode::kTooLarge;
+  const bool refused = error->code == ErrorCode::kInvalid || error->code == ErrorCode::kTooLarge ||
+                       (named && error->code == ErrorCode::kUnsupported);
   if (!refused) return Classify(*error, result);
   if (error->clause.empty()) result.diagnosis = kClauseNotNamed;
 }
@@ -316,8 +341,9 @@ std::optional<Error> CaseRunner::ErrorOf(const Case& c, const format::Model& mod
       Fail(result, "the case cannot be built: " + inputs.error().Text());
       return std::nullopt;
     }
-    const auto outputs = Answer(model, result.arithmetic, *inputs);
-    if (!outputs) return outputs.error();
+    const auto own = [&](std::int64_t) { return &*inputs; };
+    auto answers = RunSession(backend_, model, result.arithmetic, SessionKind::kSingle, 0, own);
+    if (!answers.front().outputs) return std::move(answers.front().outputs).error();
   } else {
     const auto prepared = Guarded([&] { return backend_.Prepare(model, result.arithmetic); });
     if (!prepared) return prepared.error();

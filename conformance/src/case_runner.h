@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "oracle.h"
@@ -12,12 +16,9 @@
 #include "qtx/conformance/runner.h"
 #include "qtx/format/model.h"
 #include "qtx/format/tensor.h"
+#include "session.h"
 
 namespace qtx::conformance {
-
-/// The inputs with their elements reversed (packed types unchanged). nullopt if other values could
-/// change shapes or be indices out of range.
-std::optional<std::vector<format::Tensor>> Reversed(const std::vector<format::Tensor>& inputs);
 
 class CaseRunner {
  public:
@@ -42,24 +43,48 @@ class CaseRunner {
   void RunRefusal(const Case& c, const format::Model& model, CaseResult& result);
   std::optional<Error> ErrorOf(const Case& c, const format::Model& model, bool run,
                                CaseResult& result);
-  /// Results of the second run.
-  struct Repeat {
-    std::vector<format::Tensor> inputs;  // reversed elements
-    std::optional<Outputs> others;       // the answer to `inputs`; nullopt if refused
-    std::optional<Outputs>
-        outputs;  // then the answer to the case's own inputs; in-process backends only
+
+  /// The draws of a case's inputs that the reference computes, each made when it is first asked
+  /// for.
+  class Draws {
+   public:
+    Draws(ReferenceResults& references, std::size_t index, const format::Model& model,
+          std::string arithmetic, const std::vector<format::Tensor>& own)
+        : references_(references),
+          index_(index),
+          model_(model),
+          arithmetic_(std::move(arithmetic)),
+          own_(own) {}
+    /// nullptr: there is none. Draw 0 is the case's own.
+    const std::vector<format::Tensor>* Inputs(std::int64_t draw);
+    const std::vector<format::Tensor>* Inputs(std::int64_t draw) const;
+    /// REQUIRES: draw > 0, and Inputs(draw) has found it.
+    const Outputs& Expected(std::int64_t draw) const { return draws_.at(draw)->expected; }
+
+   private:
+    struct Draw {
+      std::vector<format::Tensor> inputs;
+      Outputs expected;
+    };
+    std::optional<Draw> Make(std::int64_t draw);
+
+    ReferenceResults& references_;
+    std::size_t index_;
+    const format::Model& model_;
+    std::string arithmetic_;
+    const std::vector<format::Tensor>& own_;
+    std::map<std::int64_t, std::optional<Draw>> draws_;
   };
-  /// Fills `again`, if given, when the inputs can be reversed.
-  Result<Outputs> Answer(const format::Model& model, const std::string& arithmetic,
-                         const std::vector<format::Tensor>& inputs,
-                         std::optional<Repeat>* again = nullptr);
-  /// Like Answer, for a backend whose process may end.
-  Result<Outputs> Ask(const format::Model& model, const std::string& arithmetic,
-                      const std::vector<format::Tensor>& inputs, std::optional<Repeat>* again);
-  void JudgeOthers(const Case& c, std::size_t index, const format::Model& model,
-                   const Repeat& again, CaseResult& result);
-  static void JudgeAgain(const format::Model& model, const std::vector<format::Tensor>& inputs,
-                         const Outputs& outputs, const Outputs& again, CaseResult& result);
+
+  SessionKind KindOf(const Case& c) const;
+  /// The answers of this instance and, in a thorough session, of instances with other threads. The
+  /// first is that to the case itself.
+  std::vector<SessionAnswer> AskAll(SessionKind kind, const format::Model& model,
+                                    const std::string& arithmetic, Draws& draws);
+  static void JudgeSession(const Case& c, const format::Model& model, const Draws& draws,
+                           std::span<const SessionAnswer> answers, CaseResult& result);
+  static void JudgeDraw(const Case& c, const format::Model& model, const Draws& draws,
+                        const SessionAnswer& answer, CaseResult& result);
   /// Errors: no expectation, due to the case or the reference.
   Result<void> Judge(const Case& c, std::size_t index, const format::Model& model,
                      const std::vector<format::Tensor>& inputs, const Outputs& outputs,

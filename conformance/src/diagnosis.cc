@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "candidate.h"
-#include "case_runner.h"
 #include "condition.h"
 #include "findings.h"
 #include "qtx/conformance/runner.h"
@@ -69,6 +68,7 @@ std::optional<std::string_view> KindOf(const CaseResult& result) {
     if (difference.mismatch.starts_with("element type")) return "output_type";
     if (difference.mismatch.starts_with("dims")) return "output_shape";
   }
+  if (result.session && !result.evidence) return "session";
   const bool kept = result.evidence && !result.evidence->got.empty();
   return kept ? std::optional<std::string_view>("") : std::nullopt;
 }
@@ -81,8 +81,26 @@ std::string_view SaysOf(std::string_view kind) {
     return "answers the same question otherwise when asked again: state left from an earlier run, "
            "or a race";
   }
+  if (kind == "session") return "answers the first request of a model and no further one";
   if (kind == "output_type") return "gives outputs of another element type";
   return "gives outputs of other dims";
+}
+
+// True for wrong values that other inputs gave than those of the case.
+bool HasOtherInputs(const CaseResult& result) {
+  return result.session && result.session->draw != 0 && result.evidence;
+}
+
+// Makes the inputs of the evidence those of the question; false where one is missing.
+bool TakeInputs(const Evidence& evidence, Question& question) {
+  auto input = question.inputs.begin();
+  for (const format::ValueInfo& info : question.model.graph.inputs) {
+    if (question.model.graph.FindInitializer(info.name) != nullptr) continue;
+    const auto kept = std::ranges::find(evidence.inputs, info.name, &Evidence::Value::name);
+    if (kept == evidence.inputs.end() || input == question.inputs.end()) return false;
+    *input++ = kept->tensor;
+  }
+  return true;
 }
 
 // True for a right answer that is bit-equal to the reference's.
@@ -160,11 +178,7 @@ class Diagnosis {
       if (!right && result.op == kNetwork && networks++ >= kMaxNetworks) continue;
       auto question = BuildQuestion(*c->second);
       if (!question) continue;
-      if (!right && result.reversed) {
-        auto others = Reversed(question->inputs);
-        if (!others) continue;
-        question->inputs = *std::move(others);
-      }
+      if (!right && HasOtherInputs(result) && !TakeInputs(*result.evidence, *question)) continue;
       Answered answered{c->second, &result, *std::move(question), {}, {}, kind.value_or("")};
       if (right) {
         ++rights[result.op];
@@ -330,8 +344,8 @@ class Diagnosis {
       if (!ExplainMost(group)) break;
     }
     if (group.empty() || ExplainByPlace(group) || ExplainAsLastPlaces(group)) return;
-    const auto reversed = [](const Answered* a) { return a->result->reversed; };
-    if (std::ranges::all_of(group, reversed)) {
+    const auto others = [](const Answered* a) { return HasOtherInputs(*a->result); };
+    if (std::ranges::all_of(group, others)) {
       return Add(
           "other_inputs",
           "is right on the inputs of cases and wrong on others of the same models: an answer "

@@ -5,21 +5,20 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "live_groups.h"
 #include "qtx/backend/protocol.h"
-#include "qtx/conformance/runner.h"
 #include "qtx/format/text.h"
 
 namespace qtx::conformance {
@@ -27,23 +26,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kShown = 32;      // bytes of an unfinished answer
+constexpr std::size_t kShown = 32;  // bytes of an unfinished answer
+constexpr const char* kClosedOutput = "closed its output";
 constexpr std::size_t kLastLine = 200;  // bytes of error output that a message repeats
 // Grace periods: a process that closed its output is exiting; one told to exit may need to flush.
 constexpr Process::Clock::duration kGraceAfterEnd = 2s;
 constexpr Process::Clock::duration kGraceAtClose = 500ms;
 constexpr Process::Clock::duration kLooking = 100us;
-
-// The live process groups. A signal handler has no arguments and may not lock, hence a global of
-// atomics. KillBackendProcesses does not kill processes beyond its size.
-std::array<std::atomic<pid_t>, 1024> live_groups;
-
-void Replace(pid_t from, pid_t to) {
-  for (std::atomic<pid_t>& slot : live_groups) {
-    pid_t expected = from;
-    if (slot.compare_exchange_strong(expected, to)) return;
-  }
-}
 
 // poll() that spins for a while before it sleeps: most answers take less time than waking up.
 template <std::size_t kCount>
@@ -56,30 +45,6 @@ int Await(std::array<pollfd, kCount>& events, int wait_ms) {
   } while (Process::Clock::now() < end);
   return poll(events.data(), events.size(), wait_ms);
 }
-
-// Threads that have started a process but not yet entered it among the live groups.
-std::atomic<int> starting = 0;
-
-// Such a thread blocks fatal signals, so that the thread that handles one waits for it.
-class Starting {
- public:
-  Starting() {
-    sigset_t ends;
-    sigemptyset(&ends);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
-    pthread_sigmask(SIG_BLOCK, &ends, &before_);
-    ++starting;
-  }
-  Starting(const Starting&) = delete;
-  Starting& operator=(const Starting&) = delete;
-  ~Starting() {
-    --starting;
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t before_{};
-};
 
 // Pipes that are closed automatically if starting the process fails.
 struct Pipe {
@@ -230,8 +195,13 @@ Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& 
 }
 
 Process::Process(pid_t pid, int in, int out, int err, const Options& options)
-    : options_(options), pid_(pid), in_(in), out_(out), err_(err) {
-  Replace(0, pid_);
+    : options_(options),
+      pid_(pid),
+      handle_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
+      in_(in),
+      out_(out),
+      err_(err) {
+  EnterGroup(pid_);
 }
 
 Process::~Process() {
@@ -239,6 +209,34 @@ Process::~Process() {
   (void)WaitForExit(kGraceAtClose);
   CloseEnd(out_);
   CloseEnd(err_);
+  CloseEnd(handle_);
+  KillOrphans();
+}
+
+Result<int> Process::AwaitExit(std::string_view bytes, Clock::duration timeout,
+                               std::string& output) {
+  const Clock::time_point deadline = Clock::now() + timeout;
+  std::string_view unsent = bytes;
+  if (!unsent.empty()) {
+    if (const auto sent = Send(unsent); !sent) return sent.error();
+  } else {
+    CloseEnd(in_);
+  }
+  // Its output may outlive it, in a child; it may also end long before the process does.
+  for (bool open = true; !ended_ && Clock::now() < deadline;) {
+    std::array<pollfd, 3> events = {pollfd{handle_, POLLIN, 0}, pollfd{open ? out_ : -1, POLLIN, 0},
+                                    pollfd{err_, POLLIN, 0}};
+    (void)poll(events.data(), events.size(), 10);
+    if (events[2].revents != 0) ReceiveErrors();
+    if (events[1].revents != 0) open = Receive();
+    ended_ = events[0].revents != 0 && events[1].revents == 0;
+    if (handle_ < 0 && !open) break;
+  }
+  output = std::exchange(received_, std::string());
+  const std::string how = WaitForExit(std::max<Clock::duration>(deadline - Clock::now(), 0ms));
+  if (status_ && WIFEXITED(*status_)) return WEXITSTATUS(*status_);
+  if (how != kClosedOutput) return Error{ErrorCode::kIo, "", "the process " + how};
+  return Error{ErrorCode::kTimeout, "", "the process did not exit in time"};
 }
 
 Result<std::string> Process::Exchange(std::string_view frame, Clock::duration timeout) {
@@ -277,8 +275,9 @@ Result<Process::Progress> Process::Step(std::string_view& unsent, Clock::time_po
     return Error{ErrorCode::kTimeout, "",
                  "gave no answer within the time limit" + ReceivedSoFar() + ErrorTail()};
   }
-  std::array<pollfd, 3> events = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
-                                  pollfd{unsent.empty() ? -1 : in_, POLLOUT, 0}};
+  std::array<pollfd, 4> events = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
+                                  pollfd{unsent.empty() ? -1 : in_, POLLOUT, 0},
+                                  pollfd{handle_, POLLIN, 0}};
   const auto wait = static_cast<int>(std::min<std::int64_t>(left.count(), 1 << 30));
   if (Await(events, wait) < 0 && errno != EINTR) {
     return Error{ErrorCode::kIo, "", std::string("poll: ") + strerror(errno)};
@@ -288,6 +287,9 @@ Result<Process::Progress> Process::Step(std::string_view& unsent, Clock::time_po
     if (!Receive()) return Progress::kEnded;
     QTX_ASSIGN_OR_RETURN(const bool complete, HasFrame());
     if (complete) return Progress::kFrame;
+  } else if (events[3].revents != 0 && std::exchange(ended_, true)) {
+    // Nothing has come since the process ended, though a child of it may hold the pipe open.
+    return Progress::kEnded;
   }
   if (events[2].revents != 0) QTX_RETURN_IF_ERROR(Send(unsent));
   return Progress::kAgain;
@@ -400,11 +402,9 @@ std::string Process::WaitForExit(Clock::duration grace) {
       return "is gone";
     }
     if (info.si_pid == pid_) {
-      kill(-pid_, SIGKILL);
-      Replace(pid_, 0);
       int status = 0;
       rusage usage{};
-      if (wait4(pid_, &status, 0, &usage) == pid_) status_ = status;
+      if (EndGroup(pid_, status, usage)) status_ = status;
       resident_ = std::int64_t{usage.ru_maxrss} << 10;
     } else if (Clock::now() >= deadline && !std::exchange(killed, true)) {
       Kill();
@@ -412,7 +412,7 @@ std::string Process::WaitForExit(Clock::duration grace) {
       std::this_thread::sleep_for(pause);
     }
   }
-  return killed ? "closed its output" : DescribeStatus(*status_);
+  return killed ? kClosedOutput : DescribeStatus(*status_);
 }
 
 void Process::Kill() const {
@@ -453,15 +453,6 @@ std::string Process::MemoryNote() const {
 std::string Process::TakeErrorOutput() {
   if (err_ >= 0) ReceiveErrors();
   return std::exchange(error_output_, std::string());
-}
-
-void KillBackendProcesses() {
-  // They need far less than a second; the limit keeps the handler from hanging.
-  const timespec pause = {.tv_sec = 0, .tv_nsec = 1'000'000};
-  for (int i = 0; i < 1000 && starting > 0; ++i) nanosleep(&pause, nullptr);
-  for (const std::atomic<pid_t>& slot : live_groups) {
-    if (const pid_t group = slot.load(); group > 0) kill(-group, SIGKILL);
-  }
 }
 
 void AppendErrorOutput(std::string_view more, std::string& text) {

@@ -50,6 +50,11 @@ class Process {
   /// After an error the process cannot be used again.
   Result<std::string> Exchange(std::string_view frame, Clock::duration timeout);
 
+  /// Sends bytes that are no frame, or with none the end of file, and waits for the process to
+  /// exit. Its status, and in `output` what it wrote to standard output.  Errors: kTimeout; kIo
+  /// when a signal ended it.
+  Result<int> AwaitExit(std::string_view bytes, Clock::duration timeout, std::string& output);
+
   /// Its error output since the last call, the last kMaxErrorOutput bytes of it.
   std::string TakeErrorOutput();
 
@@ -74,6 +79,8 @@ class Process {
 
   Options options_;
   pid_t pid_;
+  int handle_;          // a pidfd, readable once the process has ended; -1 where there are none
+  bool ended_ = false;  // an event has said so
   int in_, out_, err_;  // our ends: its stdin, stdout, stderr; -1 once closed
   std::array<char, std::size_t{1} << 16> chunk_;  // of a read; not on the stack, which may be small
   std::string received_;

@@ -3,9 +3,11 @@
 // Source: spec/backend_protocol.md.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "process.h"
+#include "protocol_probe.h"
 #include "qtx/backend/protocol.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/reference/arithmetic.h"
@@ -14,32 +16,21 @@ namespace qtx::conformance {
 namespace {
 
 constexpr std::size_t kMaxText = 4096;  // length of a text from a backend
-// Starting may take long (emulators, ssh) and does not count for a case.
-constexpr Process::Clock::duration kLeastStartTime = std::chrono::seconds(10);
 
 std::string Bounded(std::string text) {
   if (text.size() > kMaxText) text = text.substr(0, kMaxText) + "...";
   return text;
 }
 
-// A backend blames the model by three codes. Any other says that it has failed itself; that it has
-// crashed, is late or breaks the protocol, only the harness detects.
+// A backend's own error code cannot be a crash, timeout or protocol error: only the harness detects
+// those. It refuses no model by them either.
 Error FromGuest(Error error) {
-  const bool of_model = error.code == ErrorCode::kInvalid ||
-                        error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kTooLarge;
-  if (!of_model) error.code = ErrorCode::kInternal;
+  if (error.code > ErrorCode::kTooLarge) error.code = ErrorCode::kInternal;
   error.where = Bounded(std::move(error.where));
   error.message = Bounded(std::move(error.message));
-  if (error.message.empty()) error.message = "answered with an error that says nothing";
+  const bool silent = error.message.empty() && error.code != ErrorCode::kUnsupported;
+  if (silent) error.message = "answered with an error that says nothing";
   return error;
-}
-
-// The first byte of a Response: the tag of its kind, fields 1 to 5 of proto/qtx/backend.proto, of
-// which 4 is Run, the only one with tensors.
-std::int64_t LimitOfResponse(char first) {
-  const auto tag = static_cast<unsigned char>(first);
-  if ((tag & 7U) != 2 || tag >> 3 < 1 || tag >> 3 > 5) return 0;
-  return tag >> 3 == 4 ? backend::kMaxFrameBytes : backend::kMaxShortFrameBytes;
 }
 
 // The process, started on demand and restarted after a fault.
@@ -83,7 +74,15 @@ class Connection {
     return started;
   }
 
+  /// Remembers a handle, which no other prepared model may have.
+  Result<void> Take(std::uint64_t handle) {
+    if (handles_.insert(handle).second) return {};
+    return Drop({ErrorCode::kProtocol, "response.prepare.handle",
+                 "found " + std::to_string(handle) + ", which another prepared model has"});
+  }
+
   void Release(std::uint64_t handle) {
+    handles_.erase(handle);
     const auto answer =
         Exchange<backend::ReleaseResponse>(backend::ReleaseRequest{handle}, options_.timeout);
     if (!answer) release_fault_ = At("on Release", answer.error());
@@ -96,6 +95,14 @@ class Connection {
     return error;
   }
 
+  /// Ends the process by the end of its input.  Source: backend_protocol.S6.
+  std::optional<Error> Close() {
+    if (process_ == nullptr) return std::nullopt;
+    auto fault = FaultAtEnd(*process_);
+    process_.reset();
+    return fault;
+  }
+
   std::optional<Error> TakeReleaseFault() { return std::exchange(release_fault_, std::nullopt); }
   const std::optional<Error>& start_fault() const { return start_fault_; }
 
@@ -106,11 +113,11 @@ class Connection {
 
  private:
   Result<void> Start() {
-    const Process::Options options{options_.memory_limit, options_.frame_limit, LimitOfResponse};
-    QTX_ASSIGN_OR_RETURN(process_, Process::Start(words_, options));
+    QTX_ASSIGN_OR_RETURN(process_, StartServer(words_, options_));
     ++generation_;
-    auto description = Exchange<backend::Description>(
-        backend::DescribeRequest{}, std::max<Duration>(options_.timeout, kLeastStartTime));
+    handles_.clear();
+    auto description =
+        Exchange<backend::Description>(backend::DescribeRequest{}, TimeToStart(options_));
     if (!description) return Drop(std::move(description).error());
     description_ = *std::move(description);
     const auto known = [](const std::string& name) {
@@ -142,6 +149,7 @@ class Connection {
   std::unique_ptr<Process> process_;
   backend::Description description_;
   int generation_ = 0;
+  std::set<std::uint64_t> handles_;  // of the prepared models of this process
   bool in_case_ = false;
   Duration left_;  // remaining time of the case
   std::string error_output_;
@@ -164,7 +172,10 @@ class RemoteModel : public backend::PreparedModel {
     QTX_ASSIGN_OR_RETURN(backend::RunResponse response,
                          connection_.Ask<backend::RunResponse>(
                              backend::RunRequest{handle_, {inputs.begin(), inputs.end()}}));
-    return std::move(response.outputs);
+    if (response.seconds.empty()) return std::move(response.outputs);
+    return connection_.Drop({ErrorCode::kProtocol, "response.run.seconds",
+                             "found " + std::to_string(response.seconds.size()) +
+                                 ", expected none without repetitions"});
   }
 
   Result<std::vector<double>> Measure(std::span<const format::Tensor> inputs,
@@ -204,6 +215,7 @@ class ProcessBackend : public IsolatedBackend {
   std::string TakeErrorOutput() override { return connection_.TakeErrorOutput(); }
   std::optional<Error> TakeReleaseFault() override { return connection_.TakeReleaseFault(); }
   std::optional<Error> StartFault() const override { return connection_.start_fault(); }
+  std::optional<Error> Close() override { return connection_.Close(); }
 
   Result<backend::Description> Describe() override {
     QTX_RETURN_IF_ERROR(connection_.Connect());
@@ -219,6 +231,7 @@ class ProcessBackend : public IsolatedBackend {
     QTX_ASSIGN_OR_RETURN(const backend::PrepareResponse response,
                          connection_.Ask<backend::PrepareResponse>(
                              backend::PrepareRequest{std::move(bytes), std::string(arithmetic)}));
+    QTX_RETURN_IF_ERROR(connection_.Take(response.handle));
     return std::unique_ptr<backend::PreparedModel>(
         std::make_unique<RemoteModel>(connection_, response.handle));
   }
@@ -233,6 +246,9 @@ BackendSource ProcessSource(std::string name, std::vector<std::string> words,
                             const ProcessOptions& options) {
   BackendSource source;
   source.name = std::move(name);
+  source.probe = [words, options](const ProbeSubject* subject) {
+    return ProbeProtocol(words, options, subject);
+  };
   source.make = [words = std::move(words), options]() -> Result<std::unique_ptr<backend::Backend>> {
     return std::unique_ptr<backend::Backend>(std::make_unique<ProcessBackend>(words, options));
   };

@@ -48,6 +48,8 @@ class ReferenceBackend : public backend::Backend {
         std::make_unique<InterpretedModel>(std::move(interpreter)));
   }
 
+  bool RunsAtOnce() const override { return true; }
+
  private:
   format::Features features_;
 };

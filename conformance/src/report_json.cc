@@ -100,6 +100,30 @@ void WriteError(JsonWriter& writer, const Error& error) {
   WriteField(writer, "error_code", static_cast<std::int64_t>(error.code));
 }
 
+void WriteProtocolFaults(JsonWriter& writer, const std::vector<Error>& faults) {
+  writer.Key("protocol_faults");
+  writer.StartArray();
+  for (const Error& fault : faults) {
+    writer.StartObject();
+    WriteField(writer, "clause", fault.clause);
+    WriteField(writer, "where", fault.where);
+    WriteField(writer, "message", fault.message);
+    writer.EndObject();
+  }
+  writer.EndArray();
+}
+
+void WriteSession(JsonWriter& writer, const SessionRun& run) {
+  writer.Key("session");
+  writer.StartObject();
+  WriteField(writer, "run", run.run);
+  WriteField(writer, "handle", run.handle);
+  if (run.threads != 0) WriteField(writer, "threads", run.threads);
+  WriteField(writer, "draw", run.draw);
+  if (run.at_once) WriteField(writer, "at_once", true);
+  writer.EndObject();
+}
+
 void WriteBackend(JsonWriter& writer, const BackendReport& row) {
   writer.StartObject();
   WriteField(writer, "name", row.description.name);
@@ -124,6 +148,7 @@ void WriteBackend(JsonWriter& writer, const BackendReport& row) {
   writer.EndObject();
   Seconds(writer, row.seconds);
   if (row.error) WriteError(writer, *row.error);
+  if (!row.protocol_faults.empty()) WriteProtocolFaults(writer, row.protocol_faults);
   writer.Key("findings");
   writer.StartArray();
   for (const Finding& finding : row.findings) WriteFinding(writer, finding);
@@ -161,7 +186,7 @@ void WriteCase(JsonWriter& writer, const CaseResult& result) {
   if (result.evidence) WriteEvidence(writer, *result.evidence);
   if (result.unstable) WriteField(writer, "unstable", true);
   if (!result.unmodelled.empty()) WriteField(writer, "unmodelled", result.unmodelled);
-  if (result.reversed) WriteField(writer, "reversed", true);
+  if (result.session) WriteSession(writer, *result.session);
   if (!result.error_output.empty()) WriteField(writer, "error_output", result.error_output);
   Seconds(writer, result.seconds);
   writer.EndObject();
@@ -189,6 +214,7 @@ std::string ToJson(const Report& report) {
   WriteField(writer, "stale_expectations", report.stale_expectations);
   writer.Key("strict_expectations");
   writer.Bool(report.strict_expectations);
+  if (report.min_coverage > 0) WriteField(writer, "min_coverage", report.min_coverage);
   writer.Key("backends");
   writer.StartArray();
   for (const BackendReport& row : report.backends) WriteBackend(writer, row);

@@ -21,9 +21,14 @@ std::int64_t Failures(const BackendReport& row) {
   return row.count(Outcome::kFail) + row.count(Outcome::kUnexpectedPass) +
          row.count(Outcome::kBadExpectation) + row.count(Outcome::kBadGolden);
 }
+// Of the row itself, not of a case.
+std::int64_t RowErrors(const BackendReport& row) {
+  return std::ssize(row.protocol_faults) + (row.error ? 1 : 0);
+}
+
 std::int64_t Errors(const BackendReport& row) {
   return row.count(Outcome::kCrash) + row.count(Outcome::kTimeout) +
-         row.count(Outcome::kProtocolError) + (row.error ? 1 : 0);
+         row.count(Outcome::kProtocolError) + RowErrors(row);
 }
 std::int64_t Skipped(const BackendReport& row) {
   return row.count(Outcome::kUnsupported) + row.count(Outcome::kExpectedFail) +
@@ -140,11 +145,11 @@ std::string TestCase(const std::string& package, const CaseResult& result) {
   return text + "    </testcase>\n";
 }
 
-std::string DescribeCase(const std::string& package, const Error& error) {
+std::string ErrorCase(const std::string& package, std::string_view name, const Error& error) {
   return fmt::format(
-      "    <testcase classname=\"{}\" name=\"describe\" time=\"0\">\n"
+      "    <testcase classname=\"{}\" name=\"{}\" time=\"0\">\n"
       "      <error message=\"{}\" type=\"error\"/>\n    </testcase>\n",
-      ClassName(package, "backend"), Message(error.where + ": " + error.message));
+      ClassName(package, "backend"), Message(name), Message(error.where + ": " + error.message));
 }
 
 std::string Properties(const std::vector<Provenance>& runs) {
@@ -157,7 +162,7 @@ std::string Properties(const std::vector<Provenance>& runs) {
 
 std::string TestSuite(const BackendReport& row, const std::string& package,
                       const std::vector<Provenance>& runs) {
-  const std::size_t tests = row.cases.size() + (row.error ? 1 : 0);
+  const std::int64_t tests = std::ssize(row.cases) + RowErrors(row);
   std::string text = fmt::format(
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
       "time=\"{:.6f}\">\n",
@@ -166,7 +171,8 @@ std::string TestSuite(const BackendReport& row, const std::string& package,
           Property("device", row.description.device) + Property("source", row.source) +
           Property("not_applicable", std::to_string(row.not_applicable)) + Passes(row) +
           Properties(runs) + "</properties>\n";
-  if (row.error) text += DescribeCase(package, *row.error);
+  if (row.error) text += ErrorCase(package, "describe", *row.error);
+  for (const Error& fault : row.protocol_faults) text += ErrorCase(package, fault.clause, fault);
   for (const CaseResult& result : row.cases) text += TestCase(package, result);
   return text + "  </testsuite>\n";
 }
@@ -174,7 +180,7 @@ std::string TestSuite(const BackendReport& row, const std::string& package,
 }  // namespace
 
 std::string ToJunit(const Report& report) {
-  std::size_t tests = 0;
+  std::int64_t tests = 0;
   std::int64_t failures = 0;
   std::int64_t errors = 0;
   double seconds = 0;
@@ -182,7 +188,7 @@ std::string ToJunit(const Report& report) {
   const std::vector<std::string> names = RowNames(report);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const BackendReport& row = report.backends[i];
-    tests += row.cases.size() + (row.error ? 1 : 0);
+    tests += std::ssize(row.cases) + RowErrors(row);
     failures += Failures(row);
     errors += Errors(row);
     seconds += row.seconds;

@@ -100,6 +100,12 @@ bool JoinCases(Joined& to, std::vector<CaseResult>&& more) {
 bool JoinRow(Joined& to, BackendReport&& more) {
   to.row.seconds += more.seconds;
   std::ranges::move(more.findings, std::back_inserter(to.row.findings));
+  for (Error& fault : more.protocol_faults) {
+    const auto text = [&](const Error& known) { return known.Text() == fault.Text(); };
+    if (std::ranges::none_of(to.row.protocol_faults, text)) {
+      to.row.protocol_faults.push_back(std::move(fault));
+    }
+  }
   return JoinCases(to, std::move(more.cases));
 }
 
@@ -157,6 +163,7 @@ void AddPart(Report& whole, std::vector<Joined>& rows, Report&& part) {
     }
   }
   // Reports that share cases are runs of the same selection; others are parts of it.
+  whole.min_coverage = std::max(whole.min_coverage, part.min_coverage);
   whole.selected =
       overlap ? std::max(whole.selected, part.selected) : whole.selected + part.selected;
   for (std::string& line : part.stale_expectations) {

@@ -140,6 +140,22 @@ void ReadError(JsonFields& fields, BackendReport& row) {
   if (row.error->message.empty()) row.error->message = fields.Text("error");
 }
 
+Result<Error> ReadProtocolFault(const Value& json, const std::string& where) {
+  JsonFields fields(json, where);
+  Error fault{ErrorCode::kProtocol, fields.Text("where"), fields.Text("message"),
+              fields.Text("clause")};
+  QTX_RETURN_IF_ERROR(fields.Finish());
+  return fault;
+}
+
+Result<SessionRun> ReadSession(const Value& json, const std::string& where) {
+  JsonFields fields(json, where);
+  SessionRun run{Count(fields, "run"), Count(fields, "handle"), Count(fields, "threads"),
+                 Count(fields, "draw"), fields.Flag("at_once")};
+  QTX_RETURN_IF_ERROR(fields.Finish());
+  return run;
+}
+
 Result<BackendReport> ReadBackend(const Value& json, const std::string& where) {
   JsonFields fields(json, where);
   BackendReport row;
@@ -149,6 +165,11 @@ Result<BackendReport> ReadBackend(const Value& json, const std::string& where) {
   row.arithmetic = fields.Text("arithmetic");
   row.seconds = Seconds(fields);
   ReadError(fields, row);
+  fields.Array(
+      "protocol_faults", [&](const Value& value, const std::string& place) -> Result<void> {
+        QTX_ASSIGN_OR_RETURN(row.protocol_faults.emplace_back(), ReadProtocolFault(value, place));
+        return {};
+      });
   if (const auto* const counts = fields.Find("counts")) {
     JsonFields inner(*counts, where + ": counts");
     row.not_applicable = Count(inner, "not_applicable");
@@ -207,7 +228,9 @@ Result<CaseResult> ReadCase(const Value& json, const std::string& where) {
   }
   result.unstable = fields.Flag("unstable");
   result.unmodelled = fields.Texts("unmodelled");
-  result.reversed = fields.Flag("reversed");
+  if (const auto* const session = fields.Find("session")) {
+    QTX_ASSIGN_OR_RETURN(result.session, ReadSession(*session, where + ": session"));
+  }
   result.error_output = fields.Text("error_output");
   result.seconds = Seconds(fields);
   if (result.id.empty()) fields.Refuse("id", "a case's id");
@@ -251,6 +274,12 @@ Result<Report> ParseReport(std::string_view json, const std::string& where) {
   (void)fields.Flag("conforms");  // follows from the outcomes
   report.stale_expectations = fields.Texts("stale_expectations");
   report.strict_expectations = fields.Flag("strict_expectations");
+  if (fields.Find("min_coverage") != nullptr) {
+    report.min_coverage = fields.Number("min_coverage");
+    if (!(report.min_coverage >= 0 && report.min_coverage <= 100)) {
+      fields.Refuse("min_coverage", "0 to 100");
+    }
+  }
   fields.Array("backends", [&](const Value& value, const std::string& place) -> Result<void> {
     if (report.backends.size() == kMaxBackends) {
       return Error{ErrorCode::kTooLarge, place,

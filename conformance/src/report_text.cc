@@ -101,6 +101,38 @@ Printable StaleExpectations(const Report& report) {
   return text;
 }
 
+Printable ProtocolFaults(const BackendReport& row) {
+  if (row.protocol_faults.empty()) return {};
+  Printable text = Format("\n{}: breaks the protocol\n", Printable(row.description.name, 64));
+  for (const Error& fault : row.protocol_faults) {
+    text += Format("  {}\n", Printable(fault.Text(), kMaxDiagnosis));
+  }
+  return text;
+}
+
+// "x86 conforms: 5,120 of 6,002 cases run (85 %), 882 declined", a line for each backend.
+Printable Verdicts(const Report& report) {
+  const auto number = [](std::int64_t n) {
+    std::string digits = std::to_string(n);
+    for (auto at = std::ssize(digits) - 3; at > 0; at -= 3) {
+      digits.insert(static_cast<std::size_t>(at), ",");
+    }
+    return Printable(digits);
+  };
+  Printable text = Format("\n");
+  for (const Coverage& coverage : CoverageOf(report)) {
+    text += Format("{} {}: {} of {} cases run ({} %), {} declined", Printable(coverage.name, 64),
+                   coverage.conforms ? "conforms" : "does not conform", number(coverage.run),
+                   number(coverage.cases), static_cast<int>(coverage.percent()),
+                   number(coverage.cases - coverage.run));
+    if (coverage.percent() < report.min_coverage) {
+      text += Format(", expected at least {:g} % run", report.min_coverage);
+    }
+    text += Format("\n");
+  }
+  return text;
+}
+
 // The row's findings, most important first.
 Printable Findings(const BackendReport& row) {
   constexpr std::size_t kMaxOperators = 8;
@@ -202,6 +234,8 @@ Printable Reservations(const BackendReport& row) {
   const Printable name =
       Format("\n{} @{}: ", Printable(row.description.name, 64), Printable(row.arithmetic, 64));
   Printable text;
+  const auto declined = std::ranges::count(row.cases, kOtherInputsDeclined, &CaseResult::diagnosis);
+  if (declined != 0) text += name + Format("{} cases {}\n", declined, kOtherInputsDeclined);
   if (unnamed != 0) text += name + Format("{} cases {}\n", unnamed, kClauseNotNamed);
   if (near != 0) text += name + Format("{} passes within the bound, not exactly\n", near);
   if (stale != 0) text += name + Format("{} answers of the text are stale\n", stale);
@@ -218,8 +252,8 @@ Printable Reservations(const BackendReport& row) {
 Printable ToText(const Report& report, std::size_t max_listed) {
   Printable text = Table(report);
   for (const BackendReport& row : report.backends)
-    text += Attention(row, max_listed) + Reservations(row);
-  return text + UnmodelledNodes(report, max_listed) + StaleExpectations(report) +
+    text += Attention(row, max_listed) + ProtocolFaults(row) + Reservations(row);
+  return text + Verdicts(report) + UnmodelledNodes(report, max_listed) + StaleExpectations(report) +
          Runs(report, max_listed);
 }
 

@@ -13,6 +13,7 @@
 #include "expectations.h"
 #include "qtx/conformance/journal.h"
 #include "qtx/format/threads.h"
+#include "qtx/reference/arithmetic.h"
 
 namespace qtx::conformance {
 namespace {
@@ -48,6 +49,11 @@ void ApplyExpectations(const ExpectationIndex& expectations, CaseResult& result)
   result.diagnosis = "expected " + std::string(Name(result.outcome)) + ": " + expected->reason +
                      " (" + result.diagnosis + ")";
   result.outcome = Outcome::kExpectedFail;
+}
+
+void AddProtocolFault(const Error& fault, BackendReport& row) {
+  const auto text = [&](const Error& known) { return known.Text() == fault.Text(); };
+  if (std::ranges::none_of(row.protocol_faults, text)) row.protocol_faults.push_back(fault);
 }
 
 // The fields of a result that come from its case.
@@ -119,6 +125,17 @@ class Row {
 
   void Work(Oracle& oracle, Journal* journal, Listener& listener) {
     const Instance backend = source_.make();
+    RunCases(backend, oracle, journal, listener);
+    if (!backend) return;
+    auto* const isolated = dynamic_cast<IsolatedBackend*>(backend->get());
+    if (isolated == nullptr) return;
+    if (const auto fault = isolated->Close()) {
+      const std::scoped_lock lock(stopping_);
+      AddProtocolFault(*fault, report_);
+    }
+  }
+
+  void RunCases(const Instance& backend, Oracle& oracle, Journal* journal, Listener& listener) {
     for (std::size_t i = next_++; i < chosen_.size(); i = next_++) {
       const Case& c = cases_[chosen_[i]];
       CaseResult& result = report_.cases[i];
@@ -189,9 +206,40 @@ class Row {
   std::mutex stopping_;
 };
 
+// The cases for one backend and arithmetic, planned before any is run.
+struct Plan {
+  const BackendSource* source;
+  std::vector<std::size_t> chosen;
+  BackendReport report;
+};
+
 Result<backend::Description> DescribeBackend(const BackendSource& source) {
   QTX_ASSIGN_OR_RETURN(const auto backend, source.make());
-  return backend->Describe();
+  QTX_ASSIGN_OR_RETURN(backend::Description description, backend->Describe());
+  for (const std::string& name : description.arithmetics) {
+    const auto known = reference::FindArithmetic(name);
+    if (known) continue;
+    return Error{ErrorCode::kProtocol, "response.describe.arithmetics", known.error().message,
+                 "backend_protocol.S7"};
+  }
+  return description;
+}
+
+// A model of the row that the backend runs, for a probe.
+std::optional<ProbeSubject> SubjectOf(std::span<const Case> cases, const Plan& plan) {
+  for (std::size_t i = 0; i < plan.report.cases.size(); ++i) {
+    const Case& c = cases[plan.chosen[i]];
+    if (plan.report.cases[i].outcome != Outcome::kPass || !c.error.empty() || !c.op) continue;
+    const auto model = BuildModel(c);
+    if (!model) continue;
+    auto inputs = BuildInputs(c, *model);
+    auto bytes = model->Serialize();
+    if (!inputs || !bytes || inputs->empty()) continue;
+    const format::Tensor& first = inputs->front();
+    if (!first.quantization || first.quantization->scale.empty() || first.bytes.empty()) continue;
+    return ProbeSubject{*std::move(bytes), plan.report.arithmetic, *std::move(inputs)};
+  }
+  return std::nullopt;
 }
 
 // The arithmetics in which to run a backend: those selected, else all it has; without repeats.
@@ -217,13 +265,6 @@ std::vector<std::size_t> Choose(std::span<const Case> cases,
   }
   return chosen;
 }
-
-// The cases for one backend and arithmetic, planned before any is run.
-struct Plan {
-  const BackendSource* source;
-  std::vector<std::size_t> chosen;
-  BackendReport report;
-};
 
 void PlanBackend(const BackendSource& source, std::span<const Case> cases,
                  const RunOptions& options, std::vector<Plan>& plans) {
@@ -296,8 +337,16 @@ Report RunSuite(const std::string& suite, std::span<const Case> cases,
   Oracle oracle(references, options.text_answers);
   for (Plan& plan : plans) {
     if (!plan.chosen.empty()) {
-      Row(*plan.source, cases, std::move(plan.chosen), plan.report).Run(oracle, options);
+      Row(*plan.source, cases, plan.chosen, plan.report).Run(oracle, options);
       Diagnose(cases, plan.report);
+    }
+    const bool probed =
+        !report.backends.empty() && report.backends.back().source == plan.source->name;
+    if (plan.source->probe && !probed && !plan.report.error) {
+      const auto subject = SubjectOf(cases, plan);
+      for (const Error& fault : plan.source->probe(subject ? &*subject : nullptr)) {
+        AddProtocolFault(fault, plan.report);
+      }
     }
     report.backends.push_back(std::move(plan.report));
   }
@@ -308,13 +357,35 @@ bool Conforms(const BackendReport& row) {
   for (std::size_t i = 0; i < kOutcomes; ++i) {
     if (row.counts[i] != 0 && Fails(static_cast<Outcome>(i))) return false;
   }
-  return !row.error;
+  return !row.error && row.protocol_faults.empty();
+}
+
+double Coverage::percent() const {
+  return cases == 0 ? 100.0 : 100.0 * static_cast<double>(run) / static_cast<double>(cases);
+}
+
+std::vector<Coverage> CoverageOf(const Report& report) {
+  std::vector<Coverage> all;
+  std::string_view source;
+  for (const BackendReport& row : report.backends) {
+    if (all.empty() || row.source != source) all.push_back({.name = row.description.name});
+    source = row.source;
+    Coverage& coverage = all.back();
+    coverage.cases += std::ssize(row.cases);
+    coverage.run += std::ssize(row.cases) - row.count(Outcome::kUnsupported);
+    coverage.conforms = coverage.conforms && Conforms(row);
+  }
+  const bool whole = report.shards == 1;
+  for (Coverage& coverage : all) {
+    const bool enough = coverage.run > 0 && coverage.percent() >= report.min_coverage;
+    coverage.conforms = coverage.conforms && (enough || !whole);
+  }
+  return all;
 }
 
 bool Conforms(const Report& report) {
   if (report.strict_expectations && !report.stale_expectations.empty()) return false;
-  return std::ranges::all_of(report.backends,
-                             [](const BackendReport& row) { return Conforms(row); });
+  return std::ranges::all_of(CoverageOf(report), &Coverage::conforms);
 }
 
 }  // namespace qtx::conformance

@@ -1,8 +1,10 @@
 #include "value_parser.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "generator.h"
@@ -41,12 +43,25 @@ Result<Generator> ParseGenerator(const Yaml& node, const Place& place) {
   return generator;
 }
 
+// `shape` with its one open dimension such that it has `count` elements; nullopt if it cannot.
+std::optional<format::Dims> Close(format::Shape shape, std::int64_t count) {
+  const auto is_open = [](const format::Dimension& dim) { return !dim.value; };
+  const auto open = std::ranges::find_if(shape, is_open);
+  if (open == shape.end()) return format::FixedDims(shape);
+  open->value = 1;
+  const auto rest = format::FixedDims(shape);
+  const auto elements = rest ? format::ElementCount(*rest) : Result<std::int64_t>(0);
+  if (!elements || *elements == 0) return std::nullopt;
+  open->value = count / *elements;
+  return format::FixedDims(shape);
+}
+
 // The dims of `count` values: as written, or one axis.
 Result<format::Dims> DimsFor(const format::TensorType& type, const Yaml& node, const Place& place) {
   const std::int64_t count = node.is_list() ? std::ssize(node.items) : 1;
   if (!type.shape) return format::Dims{count};
-  const auto dims = format::FixedDims(*type.shape);
-  if (!dims) return Refuse(place, node, "data needs a shape of numbers");
+  const auto dims = Close(*type.shape, count);
+  if (!dims) return Refuse(place, node, "data needs a shape with at most one open dimension");
   const auto elements = format::ElementCount(*dims);
   if (!elements || *elements != count) {
     return Refuse(place, node,

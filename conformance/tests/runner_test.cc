@@ -14,6 +14,7 @@
 
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/journal.h"
+#include "qtx/conformance/report.h"
 
 namespace qtx::conformance::runner_test {
 namespace {
@@ -135,7 +136,7 @@ TEST(RunSuite, KeepsWhatTheProcessWroteWithTheCaseThatFailed) {
   EXPECT_THAT(Outcomes(row), ElementsAre(Outcome::kPass, Outcome::kFail, Outcome::kPass));
   EXPECT_EQ(row.cases[0].error_output, "");
   const std::string words = "first words\nlast words\n";
-  EXPECT_EQ(row.cases[1].error_output, words + words);  // of two runs: S21
+  EXPECT_EQ(row.cases[1].error_output, words + words + words + words);  // of four runs
   EXPECT_EQ(row.cases[2].error_output, "");
 }
 
@@ -228,17 +229,18 @@ BackendSource ForgetfulSource(bool element) {
 TEST(RunSuite, JudgesTheAnswerToOtherInputs) {
   const BackendReport row = RunOne(ForgetfulSource(false));
   EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
-  EXPECT_TRUE(row.cases.at(0).reversed);
-  EXPECT_FALSE(row.cases.at(0).unstable);
+  ASSERT_TRUE(row.cases.at(0).session.has_value());
+  EXPECT_EQ(row.cases.at(0).session->draw, 1);
+  EXPECT_TRUE(row.cases.at(0).unstable);  // a second model answers otherwise
   ASSERT_FALSE(row.findings.empty());
-  EXPECT_EQ(row.findings[0].candidate, "other_inputs");
+  EXPECT_EQ(row.findings[0].candidate, "unstable");
 }
 
 TEST(RunSuite, AsksAgainAfterOtherInputs) {
   const BackendReport row = RunOne(ForgetfulSource(true));
   EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
   EXPECT_TRUE(row.cases.at(0).unstable);
-  EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr("another answer when it is asked again"));
+  EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr("run 2 of handle 1, other inputs: output 'y'"));
   ASSERT_FALSE(row.findings.empty());
   EXPECT_EQ(row.findings[0].candidate, "unstable");
 }
@@ -334,6 +336,47 @@ TEST(StaleExpectations, AreFoundInALongListInLittleTime) {
   EXPECT_EQ(stale.size(), 1U + 20000U - 499U);
   EXPECT_EQ(stale[0], "f:1: none/*");
   EXPECT_EQ(stale[1], "f:3: many/0?");
+}
+
+Report OfCounts(std::int64_t passed, std::int64_t declined) {
+  BackendReport row;
+  row.description.name = "npu";
+  row.cases.resize(static_cast<std::size_t>(passed + declined));
+  row.counts[static_cast<std::size_t>(Outcome::kPass)] = passed;
+  row.counts[static_cast<std::size_t>(Outcome::kUnsupported)] = declined;
+  Report report;
+  report.backends = {row};
+  return report;
+}
+
+// Source: backend_protocol.S25.
+TEST(Conforms, NoBackendThatDeclinesEverything) {
+  EXPECT_TRUE(Conforms(OfCounts(1, 9)));
+  EXPECT_FALSE(Conforms(OfCounts(0, 10)));
+  Report shard = OfCounts(0, 10);  // the others may hold what it runs
+  shard.shards = 2;
+  EXPECT_TRUE(Conforms(shard));
+}
+
+TEST(Conforms, NoBackendThatRunsLessThanTheLeastCoverage) {
+  Report report = OfCounts(5120, 882);  // 85.3 %
+  report.min_coverage = 85;
+  EXPECT_TRUE(Conforms(report));
+  EXPECT_THAT(ToText(report).text(),
+              HasSubstr("npu conforms: 5,120 of 6,002 cases run (85 %), 882 declined\n"));
+  report.min_coverage = 86;
+  EXPECT_FALSE(Conforms(report));
+  EXPECT_THAT(ToText(report).text(), HasSubstr("npu does not conform: 5,120 of 6,002 cases run "
+                                               "(85 %), 882 declined, expected at least 86 % run"));
+}
+
+// A child of the backend holds its standard output open, in a group of its own.
+TEST(RunSuite, FindsADeadProcessAtOnceWhereAChildLives) {
+  const auto start = std::chrono::steady_clock::now();
+  const BackendReport row = RunOne(Guest("child"));
+  EXPECT_THAT(Outcomes(row), ElementsAre(Outcome::kPass, Outcome::kCrash, Outcome::kPass));
+  EXPECT_THAT(row.cases[1].diagnosis, HasSubstr("status 5"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
 }
 
 TEST(ParseExpectedFailures, TakesAGlobAndAReason) {

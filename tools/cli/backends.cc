@@ -83,9 +83,14 @@ Result<BackendSource> Isolated(const BackendSource& source, const BackendOptions
     if (!source.is_reference || options.features.Has(row.feature) == row.promoted) continue;
     words.insert(words.end(), {row.promoted ? "--without" : "--feature", std::string(row.name)});
   }
-  BackendSource isolated =
-      conformance::ProcessSource(source.name, std::move(words), options.process);
+  BackendSource isolated = conformance::ProcessSource(source.name, words, options.process);
   isolated.is_reference = source.is_reference;
+  if (!source.make_with_threads) return isolated;
+  isolated.make_with_threads = [words, process = options.process](int threads) {
+    std::vector<std::string> threaded = words;
+    threaded[3] = NameWithThreads(words[3], threads);
+    return conformance::ProcessSource(words[3], std::move(threaded), process).make();
+  };
   return isolated;
 }
 
@@ -105,6 +110,10 @@ Result<std::optional<BackendSource>> FindInProcess(const std::string& name,
     BackendSource source;
     source.name = name;
     source.make = [make = built_in.make, options = given] { return make(options); };
+    const auto with_threads = [make = built_in.make, name](int threads) {
+      return make(SplitName(NameWithThreads(name, threads)).second);
+    };
+    if (with_threads(1).has_value()) source.make_with_threads = with_threads;
     // Made once now, to report wrong options, and what is wrong in a file that one names, before
     // anything runs.
     if (const auto made = source.make(); !made.has_value()) {
@@ -160,6 +169,11 @@ std::vector<OptionFile> BackendFiles(const std::vector<std::string>& names) {
     }
   }
   return files;
+}
+
+std::string NameWithThreads(const std::string& name, int threads) {
+  const char separator = name.find(':') == std::string::npos ? ':' : ',';
+  return name + separator + "threads=" + std::to_string(threads);
 }
 
 std::string NameFromAnywhere(const std::string& backend) {

@@ -46,6 +46,9 @@ Result<conformance::BackendSource> FindBackend(const std::string& name,
 Result<std::optional<conformance::BackendSource>> FindInProcess(
     const std::string& name, format::Features features = format::Features::Current());
 
+/// "x86:kernels=avx2,threads=2" for "x86:kernels=avx2".
+std::string NameWithThreads(const std::string& name, int threads);
+
 /// `backend` with relative paths of existing files in a command made absolute.
 std::string NameFromAnywhere(const std::string& backend);
 

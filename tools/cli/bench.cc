@@ -56,7 +56,7 @@ Result<std::string> WithThreads(const std::string& name, int threads) {
   if (name == "reference" || name.starts_with("faulty:")) {
     return Error{ErrorCode::kUnsupported, "", "computes on one thread"};
   }
-  return name + (name.find(':') == std::string::npos ? ":" : ",") + "threads=" + number;
+  return NameWithThreads(name, threads);
 }
 
 Result<BackendSource> Source(const std::string& name, int threads, double timeout_seconds) {

@@ -137,7 +137,8 @@ struct ValidateOptions {
   std::vector<std::string> features;  // as of CheckOptions: what cases are held to
   std::string json, junit, html, expected_failures, resume;
   bool strict_expectations = false;
-  bool coverage = false;  // runs nothing: lists what has no case
+  double min_coverage = 0;  // percent
+  bool coverage = false;    // runs nothing: lists what has no case
 };
 int Validate(const ValidateOptions& options);
 int ValidateCoverage(const ValidateOptions& options);  // of `suite`, with `json`

@@ -290,6 +290,10 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
                       "File of case ids that are known to fail, each with its reason");
   command->add_flag("--strict-expectations", options.strict_expectations,
                     "A line of that file that no case matches counts as a failure");
+  command
+      ->add_option("--min-coverage", options.min_coverage,
+                   "Percent of its cases that each backend must run and not decline (default: any)")
+      ->check(CLI::Range(0.0, 100.0));
 }
 
 void AddCalibrate(CLI::App& app, CalibrateOptions& options) {
@@ -561,6 +565,7 @@ extern "C" void EndOfCutFile(int signal_number, siginfo_t* info, void* /*context
 }
 
 void HandleSignals() {
+  conformance::AdoptOrphans();
   struct sigaction cut {};
   cut.sa_sigaction = EndOfCutFile;
   cut.sa_flags = SA_SIGINFO;

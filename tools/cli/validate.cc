@@ -140,6 +140,7 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
   report.shards = plan.shard.count;
   report.stale_expectations = plan.stale_expectations;
   report.strict_expectations = options.strict_expectations;
+  report.min_coverage = options.min_coverage;
   return report;
 }
 

@@ -32,8 +32,9 @@ OPTIONAL = {
        "scale_tensor offset_tensor quant_min quant_max storage_type scale_levels.block_shape base_levels.block_shape" for values in ("inputs", "outputs", "values")},
     "quantization_report.layers": "weights bias",
     **{f"quantization_report.{value}": "shape histogram" for value in ("layers.output", "layers.weights", "layers.bias", "outputs")},
-    "validate": "merged",
-    "validate.backends.cases": "text within_bound evidence unstable unmodelled reversed error_output",
+    "validate": "merged min_coverage",
+    "validate.backends.cases": "text within_bound evidence unstable unmodelled session session.threads session.at_once error_output",
+    "validate.backends": "protocol_faults",
     **{f"validate.backends.cases.evidence.{values}": "quantization quantization.offset quantization.axis "
        "quantization.block_shape quantization.scheme quantization.quant_min quantization.quant_max "
        "quantization.requantization" for values in ("inputs", "expected", "got")},
@@ -46,9 +47,11 @@ OPTIONAL = {
 }
 OPTIONAL = {f"{place}.{key}" for place, keys in OPTIONAL.items() for key in keys.split()}
 
-# Properties that no command here writes: what a backend does at random or only reversed, and what only a proposal, a peer
+# Properties that no command here writes: what a backend does at random or only when asked again, and what only a proposal, a peer
 # or an arithmetic without clauses for an operator has.
-UNSEEN = {f"validate.backends.cases.{key}" for key in ("within_bound", "unstable", "unmodelled", "reversed")}
+UNSEEN = {f"validate.backends.cases.{key}" for key in ("within_bound", "unstable", "unmodelled", "session")}
+UNSEEN |= {f"validate.backends.cases.session.{key}" for key in ("run", "handle", "threads", "draw", "at_once")}
+UNSEEN |= {"validate.min_coverage"}
 
 # An answer of the text to another model than that of the case.
 TEXT_ANSWERS = "0000000000000000 mine/right\n  0000000000000000 exact\n"

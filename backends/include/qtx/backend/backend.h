@@ -46,6 +46,9 @@ class Backend {
   /// kInvalid for a model that breaks the spec.
   virtual Result<std::unique_ptr<PreparedModel>> Prepare(const format::Model& model,
                                                          std::string_view arithmetic) = 0;
+  /// True if threads may run different prepared models of this backend at once. No two threads run
+  /// one prepared model.
+  virtual bool RunsAtOnce() const { return false; }
 };
 
 }  // namespace qtx::backend

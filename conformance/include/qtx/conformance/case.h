@@ -54,6 +54,9 @@ struct Generator {
 /// The tag of a case whose literal data another project published.
 inline constexpr std::string_view kPublishedTag = "published";
 
+/// The tag of a case whose session is thorough.
+inline constexpr std::string_view kSessionTag = "session";
+
 /// One typed value of a case. At most one of `data`, `generator` and `file` is set.
 struct CaseValue {
   std::string name;

@@ -71,10 +71,22 @@ Result<std::vector<ExpectedFailure>> ParseExpectedFailures(std::string_view text
 std::vector<std::string> StaleExpectations(std::span<const ExpectedFailure> list,
                                            std::span<const Case> cases);
 
+/// A model that a backend runs, for the requests of a probe.
+struct ProbeSubject {
+  std::string model;  // serialised
+  std::string arithmetic;
+  std::vector<format::Tensor> inputs;  // the first is quantized, and has an element
+};
+
 /// A factory of instances of one backend; each worker thread makes its own.
 struct BackendSource {
   std::string name;  // as the user gave it; reports show Description::name
   std::function<Result<std::unique_ptr<backend::Backend>>()> make;
+  /// As `make`, with that many threads; empty where the backend has no such option.
+  std::function<Result<std::unique_ptr<backend::Backend>>(int threads)> make_with_threads;
+  /// The rules of the protocol that the backend breaks and no case shows, each with its clause. The
+  /// subject may be null. Empty for backends in this process.
+  std::function<std::vector<Error>(const ProbeSubject*)> probe;
   std::vector<ExpectedFailure> expected_failures;
   bool is_reference = false;  // its answers are the expected ones of cases without outputs
 };
@@ -94,6 +106,8 @@ class IsolatedBackend : public backend::Backend {
   virtual std::optional<Error> TakeReleaseFault() = 0;
   /// Why no process could be started; the result then says nothing about the case.
   virtual std::optional<Error> StartFault() const = 0;
+  /// Ends its process: what it does wrong then.
+  virtual std::optional<Error> Close() = 0;
 };
 
 /// The longest answer of a backend in another process, unless told otherwise.
@@ -123,6 +137,11 @@ Result<BackendSource> ProcessSource(std::string_view command, const ProcessOptio
 /// program's signals. Safe in a signal handler.
 void KillBackendProcesses();
 
+/// From now on, processes that left the group of a backend's process are killed when the last
+/// backend process has ended. For programs that start no other children: this process becomes the
+/// parent of all orphans below it.
+void AdoptOrphans();
+
 /// The tensors of a wrong answer, for reports and diagnosis; names are those of the model.
 struct Evidence {
   struct Value {
@@ -138,6 +157,17 @@ inline constexpr std::int64_t kMaxEvidenceElements = std::int64_t{1} << 20;
 
 /// CaseResult::diagnosis if a backend rightly refused a model but named no clause.
 inline constexpr std::string_view kClauseNotNamed = "refused, clause not named";
+/// The same if it answered the case and declined other inputs of the same model.
+inline constexpr std::string_view kOtherInputsDeclined = "declined other inputs";
+
+/// A run of a model after the first of its case. Source: conformance_cases.md, "Sessions".
+struct SessionRun {
+  std::int64_t run = 1;      // among those of its handle
+  std::int64_t handle = 1;   // a prepared model of the case
+  std::int64_t threads = 0;  // that the backend was told to use; 0: nothing was said
+  std::int64_t draw = 0;     // of the inputs; 0: those of the case
+  bool at_once = false;      // while other threads ran the other handles
+};
 
 struct CaseResult {
   std::string id;
@@ -153,13 +183,13 @@ struct CaseResult {
   ExpectationSource expectation = ExpectationSource::kReference;
   TextVerdict text = TextVerdict::kAbsent;  // of the text's own computation, on the expectation
   bool within_bound = false;  // a pass that only the tolerance or bound of the case allows
-  /// One or more sentences, a reason, or an error; for a pass, empty or kClauseNotNamed.
+  /// One or more sentences, a reason, or an error; for a pass, empty or one of the above.
   std::string diagnosis;
   std::vector<std::string> explained_by;  // candidates that reproduce it: "float32", "half_away"
   std::vector<Difference> differences;
   std::optional<Evidence> evidence;     // of answers that differ
   bool unstable = false;                // a second run gave another answer
-  bool reversed = false;                // wrong only when the elements are reversed
+  std::optional<SessionRun> session;    // the run that failed, where the case's first was right
   std::vector<std::string> unmodelled;  // nodes of a network that `arithmetic` computes exactly
                                         // for want of a clause: reference::FindUnmodelled
   std::string error_output;  // the end of what its process wrote to standard error; not of a pass
@@ -175,6 +205,7 @@ struct BackendReport {
   std::vector<Finding> findings;                 // empty when nothing fails
   std::array<std::int64_t, kOutcomes> counts{};  // by Outcome
   std::int64_t not_applicable = 0;               // cases that do not hold for this arithmetic
+  std::vector<Error> protocol_faults;            // rules that no case shows, each with its clause
   double seconds = 0;                            // wall clock
   std::optional<Error> error;  // Describe failed, or the system starts no process; then no cases
 
@@ -194,6 +225,7 @@ struct Report {
   std::vector<BackendReport> backends;
   std::vector<std::string> stale_expectations;  // of StaleExpectations
   bool strict_expectations = false;             // stale lines count as failures
+  double min_coverage = 0;                      // percent of the cases that a backend must run
 
   /// The runs that the results come from.
   std::vector<Provenance> runs() const { return merged.empty() ? std::vector{provenance} : merged; }
@@ -220,9 +252,21 @@ struct RunOptions {
 Report RunSuite(const std::string& suite, std::span<const Case> cases,
                 std::span<const BackendSource> backends, const RunOptions& options);
 
-/// True when there is no outcome that Fails, and no error.
+/// How many cases of a backend, in all its arithmetics, were run: it did not decline them.
+struct Coverage {
+  std::string name;
+  std::int64_t run = 0;
+  std::int64_t cases = 0;
+  bool conforms = true;  // its rows conform, and enough was run; of a shard any number is enough
+  double percent() const;
+};
+/// Of each backend, in the order of the report.
+std::vector<Coverage> CoverageOf(const Report& report);
+
+/// True when there is no outcome that Fails, no fault of the protocol, and no error.
 bool Conforms(const BackendReport& row);
-/// True when every backend conforms, and with strict_expectations no expectation is stale.
+/// True when every backend conforms, one case or more and min_coverage percent of each one's cases
+/// were run, and with strict_expectations no expectation is stale.
 bool Conforms(const Report& report);
 
 }  // namespace qtx::conformance

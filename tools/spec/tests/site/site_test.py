@@ -116,7 +116,7 @@ class Site(unittest.TestCase):
         write("others/notes.txt", "mine")
         self.refused(4, path("others"), "notes.txt", "-o", path("others"), "--no-results")
         self.assertEqual(files(path("others")), {"notes.txt": b"mine"})
-        self.refused(4, path("none"), "No such file", "-o", path("none/site"), "--no-results")
+        self.refused(4, path("none"), "found no folder", "-o", path("none/site"), "--no-results")
 
     def test_a_bad_text_leaves_the_site_as_it_is(self):
         shutil.copytree(path("site"), path("kept"))

@@ -36,6 +36,14 @@ void Misbehave(const std::string& fault) {
     std::raise(SIGSEGV);
   }
   if (fault == "exit") std::_Exit(0);
+  if (fault == "child") {
+    if (fork() == 0) {
+      setsid();
+      Sleep(std::chrono::minutes(1));
+      std::_Exit(0);
+    }
+    std::_Exit(5);
+  }
   if (fault == "hang") Sleep(std::chrono::hours(1));
   if (fault == "slow") Sleep(std::chrono::milliseconds(300));
   if (fault == "memory") {

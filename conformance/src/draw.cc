@@ -1,0 +1,173 @@
+#include "draw.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "generator.h"
+
+namespace qtx::conformance {
+namespace {
+
+using format::Dims;
+using format::ElementType;
+using format::Tensor;
+
+// What is drawn again: all; integers as well, but neither 0 nor shapes; reals alone; the order of
+// reals alone.
+enum class Change { kAll, kTowardsZero, kReals, kOrder };
+
+// Twice the value, which keeps its sign: a scale stays one. The largest stay as they are.
+template <typename Float>
+void Double(std::span<Float> values) {
+  for (Float& value : values) {
+    if (std::isfinite(value + value)) value += value;
+  }
+}
+
+template <typename Code>
+void DoubleSmall(ElementType type, std::span<Code> codes) {
+  for (Code& code : codes) {
+    const double value = format::DecodeSmallFloat(type, code);
+    const auto twice = static_cast<Code>(format::EncodeSmallFloat(type, 2 * value));
+    if (format::DecodeSmallFloat(type, twice) == 2 * value) code = twice;
+  }
+}
+
+void Reverse(Tensor& tensor) {
+  const auto size = static_cast<std::ptrdiff_t>(format::BitWidth(tensor.elem_type) / 8);
+  std::vector<std::byte> bytes;
+  bytes.reserve(tensor.bytes.size());
+  for (auto at = tensor.bytes.end(); at != tensor.bytes.begin(); at -= size) {
+    bytes.insert(bytes.end(), at - size, at);
+  }
+  tensor.bytes = std::move(bytes);
+}
+
+void DrawFloats(Change change, std::int64_t draw, Tensor& tensor) {
+  const int width = format::BitWidth(tensor.elem_type);
+  if (width < 8) return;
+  if (draw % 2 == 1) Reverse(tensor);
+  for (std::int64_t i = 0; change != Change::kOrder && i < draw; ++i) {
+    if (tensor.elem_type == ElementType::kFloat) {
+      Double(tensor.As<float>());
+    } else if (tensor.elem_type == ElementType::kDouble) {
+      Double(tensor.As<double>());
+    } else if (width == 16) {
+      DoubleSmall(tensor.elem_type, tensor.As<std::uint16_t>());
+    } else {
+      DoubleSmall(tensor.elem_type, tensor.As<std::uint8_t>());
+    }
+  }
+}
+
+// Within the range of the type; an index that is in range stays so, but for 0 of kAll.
+std::int64_t DrawInteger(Change change, std::int64_t value) {
+  if (value != 0) return value > 0 ? value - 1 : value + 1;
+  return change == Change::kAll ? 1 : 0;
+}
+
+void DrawIntegers(Change change, std::int64_t draw, Tensor& tensor) {
+  if (change == Change::kReals || change == Change::kOrder) return;
+  if (tensor.elem_type == ElementType::kBool) {
+    for (std::uint8_t& flag : tensor.As<std::uint8_t>())
+      flag ^= static_cast<std::uint8_t>(draw & 1);
+    return;
+  }
+  std::vector<std::int64_t> values = format::UnpackIntegers(tensor);
+  for (std::int64_t& value : values) {
+    for (std::int64_t i = 0; i < draw; ++i) value = DrawInteger(change, value);
+  }
+  if (change == Change::kAll && draw % 2 == 1) std::ranges::reverse(values);
+  format::PackIntegers(values, tensor);
+}
+
+void DrawQuantized(Change change, std::int64_t draw, std::size_t input, Tensor& tensor) {
+  if (change == Change::kOrder) {
+    if (format::BitWidth(tensor.elem_type) >= 8) Reverse(tensor);
+    return;
+  }
+  format::TensorType type;
+  type.elem_type = tensor.elem_type;
+  type.quantization = tensor.quantization;
+  constexpr std::uint64_t kInputs = 1 << 16;
+  const std::uint64_t seed = static_cast<std::uint64_t>(draw) * kInputs + input;
+  auto drawn = Generate({GeneratorKind::kUniform, seed, -1}, type, tensor.dims, std::nullopt);
+  if (drawn) tensor = *std::move(drawn);
+}
+
+// The elements repeated or cut off to other dims.
+void Resize(const Dims& dims, Tensor& tensor) {
+  const auto size = static_cast<std::size_t>(format::BitWidth(tensor.elem_type) / 8);
+  const bool parameters = tensor.quantization && !tensor.quantization->axis.empty();
+  auto resized = format::MakeTensor(tensor.elem_type, dims, tensor.quantization);
+  if (size == 0 || parameters || tensor.bytes.empty() || !resized) return;
+  const Dims strides = format::RowMajorStrides(tensor.dims);
+  for (std::size_t i = 0; i < resized->bytes.size() / size; ++i) {
+    auto rest = static_cast<std::int64_t>(i);
+    std::int64_t from = 0;
+    for (std::size_t d = dims.size(); d-- > 0; rest /= dims[d]) {
+      from += rest % dims[d] % tensor.dims[d] * strides[d];
+    }
+    std::copy_n(tensor.bytes.begin() + from * static_cast<std::ptrdiff_t>(size), size,
+                resized->bytes.begin() + static_cast<std::ptrdiff_t>(i * size));
+  }
+  tensor = *std::move(resized);
+}
+
+// Each symbol stands for one more element than before.
+void DrawShapes(const std::vector<const format::ValueInfo*>& infos, std::int64_t draw,
+                std::vector<Tensor>& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!infos[i]->type || !infos[i]->type->shape) continue;
+    const format::Shape& shape = *infos[i]->type->shape;
+    if (shape.size() != inputs[i].dims.size()) continue;
+    Dims dims = inputs[i].dims;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (!shape[d].value && !shape[d].symbol.empty()) dims[d] += draw;
+    }
+    if (dims != inputs[i].dims) Resize(dims, inputs[i]);
+  }
+}
+
+std::vector<Tensor> Drawn(const std::vector<const format::ValueInfo*>& infos, Change change,
+                          std::int64_t draw, std::vector<Tensor> inputs) {
+  if (change == Change::kAll) DrawShapes(infos, draw, inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Tensor& tensor = inputs[i];
+    if (tensor.quantization) {
+      DrawQuantized(change, draw, i, tensor);
+    } else if (tensor.elem_type == ElementType::kBool ||
+               format::IsIntegerStorage(tensor.elem_type)) {
+      DrawIntegers(change, draw, tensor);
+    } else {
+      DrawFloats(change, draw, tensor);
+    }
+  }
+  return inputs;
+}
+
+}  // namespace
+
+std::vector<std::vector<Tensor>> DrawAgain(const format::Model& model,
+                                           const std::vector<Tensor>& inputs, std::int64_t draw) {
+  std::vector<const format::ValueInfo*> infos;
+  for (const format::ValueInfo& info : model.graph.inputs) {
+    if (model.graph.FindInitializer(info.name) == nullptr) infos.push_back(&info);
+  }
+  std::vector<std::vector<Tensor>> candidates;
+  if (infos.size() != inputs.size()) return candidates;
+  for (const Change change : {Change::kAll, Change::kTowardsZero, Change::kReals, Change::kOrder}) {
+    auto drawn = Drawn(infos, change, draw, inputs);
+    const bool known = std::ranges::find(candidates, drawn) != candidates.end();
+    if (!known && drawn != inputs) candidates.push_back(std::move(drawn));
+  }
+  return candidates;
+}
+
+}  // namespace qtx::conformance

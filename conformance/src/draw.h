@@ -1,0 +1,22 @@
+// The inputs of a case drawn again: other values, and other shapes where the model leaves them
+// open.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "qtx/format/model.h"
+#include "qtx/format/tensor.h"
+
+namespace qtx::conformance {
+
+/// Other inputs for `model` in the order in which they are to be tried, the most different first:
+/// what an integer means (an index, an axis, a shape) only an operator knows, so some candidates
+/// may break its rules. The same for the same arguments.
+/// REQUIRES: draw >= 1; `inputs` are those of `model`, whose types are declared.
+/// Source: conformance_cases.md, "Sessions".
+std::vector<std::vector<format::Tensor>> DrawAgain(const format::Model& model,
+                                                   const std::vector<format::Tensor>& inputs,
+                                                   std::int64_t draw);
+
+}  // namespace qtx::conformance

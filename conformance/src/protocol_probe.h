@@ -1,0 +1,31 @@
+// What a server of the protocol must do that no case shows.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "process.h"
+#include "qtx/conformance/runner.h"
+#include "qtx/format/result.h"
+
+namespace qtx::conformance {
+
+/// The process of a backend, held to the bounds of the protocol.  Errors: those of Process::Start.
+Result<std::unique_ptr<Process>> StartServer(const std::vector<std::string>& words,
+                                             const ProcessOptions& options);
+
+/// The time for the first answer: starting may take long (emulators, ssh).
+Process::Clock::duration TimeToStart(const ProcessOptions& options);
+
+/// Gives the process the end of its input: an error with its clause unless it exits with status 0
+/// in time and says nothing more.  Source: backend_protocol.S6.
+std::optional<Error> FaultAtEnd(Process& process);
+
+/// Starts the backend and asks it what a harness asks by mistake or not at all: the rules that it
+/// breaks, each an error with its clause. `subject` may be null: what needs a model is left out.
+std::vector<Error> ProbeProtocol(const std::vector<std::string>& words,
+                                 const ProcessOptions& options, const ProbeSubject* subject);
+
+}  // namespace qtx::conformance

@@ -1,0 +1,130 @@
+// A backend for the tests of the protocol, with a loop of its own instead of backend/serve.h: it
+// answers Identity, and breaks the one rule that its argument names.
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "qtx/backend/protocol.h"
+#include "qtx/format/model.h"
+
+namespace {
+
+using namespace qtx::backend;
+using qtx::Error;
+using qtx::ErrorCode;
+using qtx::format::Tensor;
+
+class Liar {
+ public:
+  explicit Liar(std::string_view lie) : lie_(lie) {}
+
+  Response operator()(const DescribeRequest&) {
+    Description description{"liar", "1", {"exact"}, "test"};
+    if (lie_ == "no_such_arithmetic") description.arithmetics.emplace_back("exactly");
+    if (lie_ == "describe_changes") description.version = std::to_string(++described_);
+    return description;
+  }
+
+  Response operator()(const PrepareRequest& request) {
+    const auto model = qtx::format::Model::Parse(request.model);
+    if (!model && lie_ != "any_model") return Refusal("model");
+    if (request.arithmetic != "exact" && lie_ != "any_arithmetic") {
+      return Error{ErrorCode::kUnsupported, "arithmetic", "only exact"};
+    }
+    if (lie_ == "silent_decline") return Error{ErrorCode::kUnsupported, "", ""};
+    if (lie_ == "refusal_by_io") return Error{ErrorCode::kIo, "model", "no"};
+    if (lie_ == "one_model" && !handles_.empty()) return Refusal("a second model");
+    const std::uint64_t handle = lie_ == "same_handle" ? 1 : ++last_;
+    handles_.insert(handle);
+    if (model) declared_ = model->graph.inputs.front();
+    return PrepareResponse{handle};
+  }
+
+  Response operator()(const RunRequest& request) {
+    if (!handles_.contains(request.handle) && lie_ != "any_handle") return Refusal("handle");
+    if (request.inputs.size() != 1 && lie_ != "any_count") return Refusal("inputs");
+    if (request.inputs.empty()) return RunResponse{};
+    const Tensor& input = request.inputs[0];
+    const auto& type = *declared_.type;
+    if (input.elem_type != type.elem_type && lie_ != "any_type") return Refusal("type");
+    if (input.dims.size() != type.shape->size() && lie_ != "any_shape") return Refusal("shape");
+    if (input.quantization && input.quantization->scale != type.quantization->scale &&
+        lie_ != "any_scale") {
+      return Refusal("scale");
+    }
+    RunResponse response{{input}, {}};
+    if (lie_ == "wrong_after_an_error" && refused_) response.outputs[0].bytes[0] ^= std::byte{1};
+    if (lie_ == "seconds_unasked") response.seconds = {0.5};
+    if (request.repetitions == 0) return response;
+    response.seconds.assign(request.repetitions, 0.5);
+    if (lie_ == "seconds_missing") response.seconds.pop_back();
+    if (lie_ == "neither_seconds_nor_outputs") return RunResponse{};
+    return response;
+  }
+
+  Response operator()(const ReleaseRequest& request) {
+    const bool known = lie_ == "never_releases" ? handles_.contains(request.handle)
+                                                : handles_.erase(request.handle) != 0;
+    if (!known && lie_ != "any_release") return Refusal("handle");
+    if (lie_ == "releases_all") handles_.clear();
+    return ReleaseResponse{};
+  }
+
+  Response Answer(const std::string& frame) {
+    const auto request = DecodeRequest(frame);
+    refused_ = refused_ || (!request && !handles_.empty());
+    if (request) return std::visit(*this, *request);
+    const bool tensor = request.error().where.find("inputs") != std::string::npos;
+    if (lie_ == "refusal_of_other_code" && !tensor) return Refusal("frame");
+    if (lie_ == "unchecked_tensor" && tensor) return RunResponse{};
+    if (lie_ == "exits_after_error") std::_Exit(0);
+    return request.error();
+  }
+
+ private:
+  static Error Refusal(std::string where) { return {ErrorCode::kInvalid, std::move(where), "no"}; }
+
+  std::string_view lie_;
+  std::set<std::uint64_t> handles_;
+  std::uint64_t last_ = 0;
+  int described_ = 0;
+  bool refused_ = false;
+  qtx::format::ValueInfo declared_;
+};
+
+// Bytes of a Response that no Encode makes: an Error of code 77.
+constexpr std::string_view kErrorOfNoCode("\x0a\x02\x08\x4d", 4);
+
+int AtEnd(std::string_view lie) {
+  if (lie == "late_exit") std::this_thread::sleep_for(std::chrono::hours(1));
+  if (lie == "killed_at_end") std::raise(SIGKILL);
+  if (lie == "speaks_at_end") (void)WriteFrame(STDOUT_FILENO, Encode(Response(ReleaseResponse{})));
+  return lie == "status_at_end" ? 3 : 0;
+}
+
+int Serve(std::string_view lie) {
+  Liar liar(lie);
+  while (true) {
+    const auto frame = ReadFrame(STDIN_FILENO);
+    if (!frame) return lie == "status_of_bad_length" ? 0 : 3;
+    if (!*frame) return AtEnd(lie);
+    std::string answer = Encode(liar.Answer(**frame));
+    if (lie == "error_of_no_code" && answer.starts_with('\x0a')) answer = kErrorOfNoCode;
+    if (!WriteFrame(STDOUT_FILENO, answer)) return 4;
+    if (lie == "answers_twice") (void)WriteFrame(STDOUT_FILENO, answer);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return Serve(argc > 1 ? argv[1] : ""); }

@@ -1,0 +1,170 @@
+// Every MUST of the protocol that binds a backend, each broken alone by a guest.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "qtx/conformance/case.h"
+#include "qtx/conformance/report.h"
+#include "qtx/conformance/runner.h"
+
+namespace qtx::conformance::protocol_test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+BackendReport RunLiar(const std::string& lie) {
+  const auto cases = ParseCases(
+      "{id: a, spec: identity.S1, why: w, op: {type: Identity},"
+      " inputs: {x: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}},"
+      " expect: {y: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}}}",
+      "protocol_test");
+  EXPECT_TRUE(cases.has_value());
+  const std::vector<BackendSource> sources = {
+      *ProcessSource(std::string(QTX_TEST_LIAR) + " " + lie, {.timeout = 20s})};
+  return RunSuite("suite", *cases, sources, {}).backends.at(0);
+}
+
+TEST(Protocol, FindsNoFaultInAServerThatKeepsIt) {
+  const BackendReport row = RunLiar("");
+  EXPECT_FALSE(row.error.has_value()) << row.error->Text();
+  EXPECT_EQ(row.count(Outcome::kPass), 1) << row.cases.at(0).diagnosis;
+  for (const Error& fault : row.protocol_faults) ADD_FAILURE() << fault.Text();
+  EXPECT_TRUE(Conforms(row));
+}
+
+struct Lie {
+  const char* name;
+  const char* clause;  // "S5"
+  const char* message;
+};
+
+class ProtocolFault : public testing::TestWithParam<Lie> {};
+
+TEST_P(ProtocolFault, IsTheOneThatTheProbeFinds) {
+  const Lie& lie = GetParam();
+  const BackendReport row = RunLiar(lie.name);
+  ASSERT_FALSE(row.protocol_faults.empty());
+  for (const Error& fault : row.protocol_faults) {
+    EXPECT_EQ(fault.clause, std::string("backend_protocol.") + lie.clause) << fault.Text();
+  }
+  EXPECT_THAT(row.protocol_faults[0].Text(), HasSubstr(lie.message));
+  EXPECT_FALSE(Conforms(row));
+}
+
+// Source: backend_protocol.S1, backend_protocol.S5 to S14; backend_protocol.S22,
+// backend_protocol.S23 and backend_protocol.S24.
+INSTANTIATE_TEST_SUITE_P(
+    Lies, ProtocolFault,
+    testing::Values(Lie{"describe_changes", "S7", "found another answer"},
+                    Lie{"refusal_of_other_code", "S5",
+                        "found Error of code INVALID, expected Error of code PROTOCOL"},
+                    Lie{"error_of_no_code", "S5", "found 77, expected 0 to 5"},
+                    Lie{"exits_after_error", "S5", "status 0 before it answered"},
+                    Lie{"status_of_bad_length", "S5",
+                        "found status 0, expected a status other than 0"},
+                    Lie{"any_model", "S8", "Prepare of what is not a model: found Prepare"},
+                    Lie{"any_arithmetic", "S8", "an arithmetic that does not exist: found Prepare"},
+                    Lie{"any_count", "S9", "an input too many: found Run"},
+                    Lie{"never_releases", "S10", "Run after Release: found Run"},
+                    Lie{"wrong_after_an_error", "S9", "found another answer than before"},
+                    Lie{"any_type", "S13", "another type: found Run"},
+                    Lie{"any_shape", "S13", "another shape: found Run"},
+                    Lie{"any_scale", "S13", "another scale: found Run"},
+                    Lie{"unchecked_tensor", "S14", "a byte too many: found Run"},
+                    Lie{"seconds_missing", "S22", "found 1 seconds, expected 2"},
+                    Lie{"neither_seconds_nor_outputs", "S22", "found 0 seconds"},
+                    Lie{"status_at_end", "S6", "found status 3, expected 0"},
+                    Lie{"killed_at_end", "S6", "SIGKILL"},
+                    Lie{"late_exit", "S6", "did not exit in time"},
+                    Lie{"speaks_at_end", "S4", "found 3 bytes unasked"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+// These break it with the case under way.
+class ProtocolError : public testing::TestWithParam<Lie> {};
+
+TEST_P(ProtocolError, IsTheOutcomeOfItsCase) {
+  const Lie& lie = GetParam();
+  const BackendReport row = RunLiar(lie.name);
+  if (row.error) {
+    EXPECT_EQ(row.error->code, ErrorCode::kProtocol);
+    EXPECT_THAT(row.error->Text(), HasSubstr(lie.message));
+  } else {
+    EXPECT_EQ(row.cases.at(0).outcome, Outcome::kProtocolError) << row.cases[0].diagnosis;
+    EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr(lie.message));
+  }
+  EXPECT_FALSE(Conforms(row));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lies, ProtocolError,
+    testing::Values(Lie{"no_such_arithmetic", "S7", "exactly"},
+                    Lie{"same_handle", "S8", "which another prepared model has"},
+                    Lie{"seconds_unasked", "S22", "expected none without repetitions"},
+                    Lie{"answers_twice", "S4", ""}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+// Both of these the probe finds, besides the rule that a handle is unknown after its release.
+TEST(Protocol, FindsUnknownHandlesThatAreTaken) {
+  for (const char* lie : {"any_handle", "any_release"}) {
+    const BackendReport row = RunLiar(lie);
+    ASSERT_FALSE(row.protocol_faults.empty()) << lie;
+    EXPECT_EQ(row.protocol_faults[0].clause, "backend_protocol.S11") << lie;
+  }
+}
+
+// No probe is needed for these: every case prepares two models and releases one.
+TEST(Protocol, FindsABackendThatHoldsOneModelOnly) {
+  const BackendReport row = RunLiar("one_model");
+  EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
+  EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr("run 1 of handle 2"));
+}
+
+TEST(Protocol, FindsAReleaseOfAnotherModelToo) {
+  const BackendReport row = RunLiar("releases_all");
+  EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
+  EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr("on Release: handle: no"));
+}
+
+// Such an input may have no scale that could be another one.
+TEST(Protocol, IsNotProbedWithAModelOfEmptyInputs) {
+  const auto cases = ParseCases(
+      "{id: a, spec: identity.S1, why: w, op: {type: Identity},"
+      " inputs: {x: {type: int8q, shape: [0], scale: [], axis: [0], data: []}},"
+      " expect: {y: {type: int8q, shape: [0], scale: [], axis: [0]}}}",
+      "protocol_test");
+  ASSERT_TRUE(cases.has_value()) << cases.error().Text();
+  const std::vector<BackendSource> sources = {
+      *ProcessSource(std::string(QTX_TEST_LIAR), {.timeout = 20s})};
+  const Report report = RunSuite("suite", *cases, sources, {});
+  EXPECT_EQ(report.backends.at(0).count(Outcome::kPass), 1)
+      << report.backends[0].cases.at(0).diagnosis;
+  EXPECT_TRUE(report.backends.at(0).protocol_faults.empty());
+}
+
+// Source: backend_protocol.S15.
+TEST(Protocol, TakesNoDeclineWithoutAReason) {
+  const BackendReport row = RunLiar("silent_decline");
+  EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
+  EXPECT_EQ(row.cases.at(0).diagnosis, "declined without a reason");
+}
+
+// Source: backend_protocol.S23.
+TEST(Protocol, TakesNoFaultOfTheBackendForARefusal) {
+  const auto cases = ParseCases(
+      "{id: a, spec: identity.C1, why: w, op: {type: Identity},"
+      " inputs: {x: {type: int64, data: [1]}},"
+      " expect: {y: {type: int8q, scale: 1}, error: identity.C1}}",
+      "protocol_test");
+  ASSERT_TRUE(cases.has_value());
+  const std::vector<BackendSource> sources = {
+      *ProcessSource(std::string(QTX_TEST_LIAR) + " refusal_by_io", {.timeout = 20s})};
+  const Report report = RunSuite("suite", *cases, sources, {});
+  EXPECT_EQ(report.backends.at(0).cases.at(0).outcome, Outcome::kFail);
+}
+
+}  // namespace
+}  // namespace qtx::conformance::protocol_test

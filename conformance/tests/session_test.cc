@@ -1,0 +1,265 @@
+// Backends in this process that answer the first request of a model right, and a later one wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "draw.h"
+#include "qtx/conformance/case.h"
+#include "qtx/conformance/runner.h"
+
+namespace qtx::conformance::session_test {
+namespace {
+
+using format::Tensor;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Outputs = std::vector<Tensor>;
+
+// What a liar knows when it is asked.
+struct Question {
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> first_inputs;  // of this model
+  Outputs first_outputs;
+  int run = 1;    // of this model
+  int model = 1;  // of this backend
+  int alive = 1;  // models of this backend
+  int threads = 1;
+  int running = 1;  // runs of all models under way
+};
+// Changes what is to be computed, or gives an answer in place of it.
+using Lie = std::function<std::optional<Result<Outputs>>(Question&)>;
+
+struct Shared {
+  std::unique_ptr<backend::Backend> right = *ReferenceSource().make();
+  Lie lie;
+  int threads = 1;
+  int models = 0;
+  std::atomic<int> alive = 0;
+  std::atomic<int> running = 0;
+};
+
+class Model : public backend::PreparedModel {
+ public:
+  Model(Shared& shared, std::unique_ptr<backend::PreparedModel> right)
+      : shared_(shared), right_(std::move(right)), model_(++shared.models) {
+    ++shared_.alive;
+  }
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+  ~Model() override { --shared_.alive; }
+
+  Result<Outputs> Run(std::span<const Tensor> inputs) override {
+    Question question{{inputs.begin(), inputs.end()},
+                      first_.inputs,
+                      first_.first_outputs,
+                      ++runs_,
+                      model_,
+                      shared_.alive,
+                      shared_.threads,
+                      ++shared_.running};
+    if (runs_ == 1) first_.inputs = question.inputs;
+    auto told = shared_.lie(question);
+    auto answer = told ? *std::move(told) : right_->Run(question.inputs);
+    --shared_.running;
+    if (runs_ == 1 && answer) first_.first_outputs = *answer;
+    return answer;
+  }
+
+ private:
+  Shared& shared_;
+  std::unique_ptr<backend::PreparedModel> right_;
+  int model_;
+  int runs_ = 0;
+  Question first_;
+};
+
+class Liar : public backend::Backend {
+ public:
+  Liar(Lie lie, int threads) {
+    shared_.lie = std::move(lie);
+    shared_.threads = threads;
+  }
+  Result<backend::Description> Describe() override {
+    return backend::Description{"liar", "1", {"exact"}, ""};
+  }
+  Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model& model,
+                                                          std::string_view arithmetic) override {
+    QTX_ASSIGN_OR_RETURN(auto right, shared_.right->Prepare(model, arithmetic));
+    return std::unique_ptr<backend::PreparedModel>(
+        std::make_unique<Model>(shared_, std::move(right)));
+  }
+  bool RunsAtOnce() const override { return true; }
+
+ private:
+  Shared shared_;
+};
+
+// Scales and zero points are inputs of the model.
+constexpr const char* kQuantize =
+    "id: a\nspec: quantize_linear.S1\nwhy: w\nop: {type: QuantizeLinear}\n"
+    "inputs: {x: {type: float, data: [1, -2, 3]}, y_scale: {type: float, shape: [], data: 0.5},"
+    " y_zero_point: {type: int8, shape: [], data: 3}}\n"
+    "expect: {y: {type: int8, shape: [3], data: [5, -1, 9]}}\n";
+constexpr const char* kOpenShape =
+    "id: a\nspec: relu.S1\nwhy: w\nop: {type: Relu}\n"
+    "inputs: {x: {type: int8q, scale: 1, shape: [n, 2], data: [1, -2, 3, 4]}}\n"
+    "expect: {y: {type: int8q, scale: 1, shape: [n, 2]}}\n";
+
+CaseResult ResultOf(const Lie& lie, const std::string& yaml = kQuantize) {
+  const auto cases = ParseCases(yaml, "session_test");
+  EXPECT_TRUE(cases.has_value()) << cases.error().Text();
+  BackendSource source;
+  source.name = "liar";
+  source.make_with_threads = [lie](int threads) -> Result<std::unique_ptr<backend::Backend>> {
+    return std::unique_ptr<backend::Backend>(std::make_unique<Liar>(lie, threads));
+  };
+  source.make = [make = source.make_with_threads] { return make(1); };
+  const std::vector<BackendSource> sources = {source};
+  return RunSuite("suite", *cases, sources, {}).backends.at(0).cases.at(0);
+}
+
+std::string Thorough(const char* yaml) { return std::string(yaml) + "tags: [session]\n"; }
+
+TEST(Session, PassesABackendThatIsRight) {
+  const Lie none = [](Question&) { return std::nullopt; };
+  for (const char* yaml : {kQuantize, kOpenShape}) {
+    EXPECT_EQ(ResultOf(none, yaml).outcome, Outcome::kPass) << ResultOf(none, yaml).diagnosis;
+    EXPECT_EQ(ResultOf(none, Thorough(yaml)).outcome, Outcome::kPass);
+  }
+}
+
+struct LieCase {
+  const char* name;
+  const char* diagnosis;
+  Lie lie;
+  bool thorough = false;
+};
+
+class SessionFault : public testing::TestWithParam<LieCase> {};
+
+TEST_P(SessionFault, IsFound) {
+  const LieCase& param = GetParam();
+  const CaseResult result =
+      ResultOf(param.lie, param.thorough ? Thorough(kQuantize) : std::string(kQuantize));
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  EXPECT_TRUE(result.session.has_value());
+  EXPECT_THAT(result.diagnosis, HasSubstr(param.diagnosis));
+}
+
+Result<Outputs> Refuse(ErrorCode code) { return Error{code, "node", "not again"}; }
+
+std::optional<Result<Outputs>> KeepInput(Question& question, std::size_t input) {
+  if (question.run > 1) question.inputs[input] = question.first_inputs[input];
+  return std::nullopt;
+}
+
+// Source: backend_protocol.S9, .S21.
+INSTANTIATE_TEST_SUITE_P(
+    Lies, SessionFault,
+    testing::Values(
+        LieCase{"RefusesAfterTheFirstAnswer", "run 2 of handle 1, other inputs: refused",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.run == 1) return std::nullopt;
+                  return Refuse(ErrorCode::kInvalid);
+                }},
+        LieCase{"DeclinesAfterTheFirstAnswer", "run 1 of handle 2, other inputs: gives another",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.run == 1) return std::nullopt;
+                  return Refuse(ErrorCode::kUnsupported);
+                }},
+        LieCase{"GivesAnOutputTooManyLater", "run 2 of handle 1, other inputs: gave 2 outputs",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.run == 1) return std::nullopt;
+                  return Outputs{q.first_outputs[0], q.first_outputs[0]};
+                }},
+        LieCase{"GivesNoOutputTheThirdTime", "run 3 of handle 1: gives another answer",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.run < 3) return std::nullopt;
+                  return Outputs{};
+                }},
+        LieCase{"KeepsTheData", "run 2 of handle 1, other inputs: output 'y' differs",
+                [](Question& q) { return KeepInput(q, 0); }},
+        LieCase{"KeepsTheScale", "run 2 of handle 1, other inputs: output 'y' differs",
+                [](Question& q) { return KeepInput(q, 1); }},
+        LieCase{"KeepsTheZeroPoint", "run 2 of handle 1, other inputs: output 'y' differs",
+                [](Question& q) { return KeepInput(q, 2); }},
+        LieCase{"IsWrongWithTwoModels", "run 1 of handle 2, other inputs: gives another",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.alive > 1) q.inputs[0].bytes.assign(q.inputs[0].bytes.size(), {});
+                  return std::nullopt;
+                }},
+        LieCase{"IsWrongAfterARelease", "run 3 of handle 1: gives another",
+                [seen = std::make_shared<std::atomic<bool>>(false)](Question& q)
+                    -> std::optional<Result<Outputs>> {
+                  if (q.alive == 1 && q.model == 1 && q.run == 3) {
+                    q.inputs[0].bytes.assign(q.inputs[0].bytes.size(), {});
+                  }
+                  return std::nullopt;
+                }},
+        LieCase{"IsWrongOnEightThreads", "8 threads: gives another",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.threads == 8) q.inputs[0].bytes.assign(q.inputs[0].bytes.size(), {});
+                  return std::nullopt;
+                },
+                true},
+        LieCase{"IsWrongAtOnce", "at the same time as other handles: gives another",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                  if (q.running > 1) q.inputs[0].bytes.assign(q.inputs[0].bytes.size(), {});
+                  return std::nullopt;
+                },
+                true},
+        LieCase{"KeepsAThirdAnswer", "run 4 of handle 1",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.run == 4) return q.first_outputs;
+                  return std::nullopt;
+                },
+                true}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Session, DrawsOpenShapesAgain) {
+  const CaseResult result = ResultOf(
+      [](Question& q) -> std::optional<Result<Outputs>> {
+        if (q.run == 1 || q.inputs[0].dims == q.first_inputs[0].dims) return std::nullopt;
+        return q.first_outputs;
+      },
+      kOpenShape);
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  EXPECT_THAT(result.diagnosis,
+              HasSubstr("other inputs: output 'y' has dims [2,2], expected [3,2]"));
+}
+
+// It may decline values, if it always does: a report counts such cases.
+TEST(Session, SaysThatOtherInputsWereDeclined) {
+  const CaseResult result = ResultOf([](Question& q) -> std::optional<Result<Outputs>> {
+    if (q.inputs[2].bytes[0] == std::byte{3}) return std::nullopt;
+    return Refuse(ErrorCode::kUnsupported);
+  });
+  EXPECT_EQ(result.outcome, Outcome::kPass);
+  EXPECT_EQ(result.diagnosis, kOtherInputsDeclined);
+}
+
+// By hand: floats back to front and doubled, integers one nearer to zero, 0 first becomes 1.
+TEST(DrawAgain, ChangesEveryInput) {
+  const auto cases = ParseCases(kQuantize, "session_test");
+  const auto model = BuildModel(cases->at(0));
+  const auto candidates = DrawAgain(*model, *BuildInputs(cases->at(0), *model), 1);
+  ASSERT_FALSE(candidates.empty());
+  const std::vector<Tensor>& drawn = candidates[0];
+  EXPECT_THAT(drawn[0].As<float>(), ElementsAre(6, -4, 2));
+  EXPECT_THAT(drawn[1].As<float>(), ElementsAre(1));
+  EXPECT_THAT(format::UnpackIntegers(drawn[2]), ElementsAre(2));
+}
+
+}  // namespace
+}  // namespace qtx::conformance::session_test
