@@ -99,9 +99,9 @@ MutantReport Measure(const std::vector<Mutant>& mutants) {
 }
 
 TEST(Mutants, AreJudgedByTheCasesThatReachThem) {
-  const MutantReport report =
-      Measure({At(kAny), At(kReluOnly), At(kIdentityOnly), At(kHarmless), At(kNowhere)});
-  ASSERT_EQ(report.mutants.size(), 5U);
+  const MutantReport report = Measure(
+      {At(kAny), At(kReluOnly), At(kIdentityOnly), At(kHarmless), At(kNowhere), At(kNowhere)});
+  ASSERT_EQ(report.mutants.size(), 6U);
   EXPECT_THAT(report.blamed, IsEmpty());
   const MutantResult& any = report.mutants[0];
   const MutantResult& identity = report.mutants[2];
@@ -114,7 +114,7 @@ TEST(Mutants, AreJudgedByTheCasesThatReachThem) {
   EXPECT_EQ(identity.reached, 1);
   EXPECT_EQ(report.mutants[3].fate, Fate::kSurvived);
   EXPECT_EQ(report.mutants[4].fate, Fate::kUnreached);
-  EXPECT_EQ(report.Power(), 3.0 / 5);
+  EXPECT_EQ(report.Power(), 0.5);
   EXPECT_FALSE(HasPower(report));
   EXPECT_THAT(ToText(report).text(), HasSubstr("a.cc:10 relation: a < b -> a <= b [reached by 2]"));
 }

@@ -72,6 +72,15 @@ def siblings(declaration, kind):
             if child.kind == kind and child.type.get_canonical().spelling == wanted]
 
 
+def written(cursor):
+    """The expression without the conversions that the compiler adds."""
+    children = list(cursor.get_children())
+    while cursor.kind == CursorKind.UNEXPOSED_EXPR and len(children) == 1:
+        cursor = children[0]
+        children = list(cursor.get_children())
+    return cursor
+
+
 def following(declaration, kind):
     """The next of `siblings`, the first after the last; None where there is no other."""
     names = [child.spelling for child in siblings(declaration, kind)]
@@ -168,7 +177,7 @@ class Walk:
         elif kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR):
             self.reference(cursor, parent, span)
         elif kind == CursorKind.CXX_STATIC_CAST_EXPR:
-            self.width(cursor, list(cursor.get_children())[-1:], span)
+            self.width(cursor, [written(child) for child in list(cursor.get_children())[-1:]], span)
 
     def removal(self, cursor, parent, span):
         """A statement that is skipped: a reset, a call, a wait, an early return."""

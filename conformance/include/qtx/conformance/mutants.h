@@ -81,7 +81,7 @@ Result<MutantReport> MeasureMutants(const std::string& suite, std::span<const Ca
                                     const MutantOptions& options);
 
 /// The share of mutants that the suite must kill.
-inline constexpr double kMutantPower = 0.75;
+inline constexpr double kMutantPower = 0.6;
 
 /// True when the suite kills its share, no mutant that is listed as equivalent, and blames nobody
 /// without a mutant.
