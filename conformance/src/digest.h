@@ -34,6 +34,7 @@ class Digest {
     Add(std::int64_t{tensor.quantization.has_value()});
     if (tensor.quantization) Add(format::SerializeQuantization(*tensor.quantization));
   }
+  std::uint64_t value() const { return hash_; }
   std::string Text() const {
     std::string text;
     for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[hash_ >> shift & 15];

@@ -172,8 +172,12 @@ struct PowerOptions {
   std::string json;
   std::string onnx_node_tests;  // ONNX's data/node; empty: where Debian puts it, if it is there
   int jobs = 0;                 // 0: as many as cores
+  bool mutants = false;         // instead of faults; `filter` is then of their files
+  std::string level;            // of cases against mutants; empty: all
+  std::string part;             // "I/N" of the mutants; empty: all
 };
 int Power(const PowerOptions& options);
+int PowerOfMutants(const PowerOptions& options);
 
 struct ShrinkOptions {
   std::string backend;

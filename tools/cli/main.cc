@@ -370,10 +370,19 @@ void AddPower(CLI::App& app, PowerOptions& options) {
   auto* command = app.add_subcommand(
       "power", "Mutation testing of the suite: run it against backends with known faults");
   command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
-  command->add_option("--filter", options.filter, "Glob on the names of faults")
+  command
+      ->add_option("--filter", options.filter,
+                   "Glob on the names of faults, or on the files of mutants")
       ->capture_default_str();
-  command->add_option("--onnx-node-tests", options.onnx_node_tests,
-                      "ONNX's folder data/node, for comparison (default: Debian's, if installed)");
+  auto* onnx = command->add_option(
+      "--onnx-node-tests", options.onnx_node_tests,
+      "ONNX's folder data/node, for comparison (default: Debian's, if installed)");
+  auto* mutants = command->add_flag(
+      "--mutants", options.mutants,
+      "Against faults in each line of the engine and the reference instead (qtx-mutants only)");
+  mutants->excludes(onnx);
+  command->add_option("--level", options.level, "Only cases of this level")->needs(mutants);
+  command->add_option("--part", options.part, "I/N: part I of N of the mutants")->needs(mutants);
   command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)");
   command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
 }

@@ -98,6 +98,7 @@ int Power(const PowerOptions& options) {
       CheckOutputs({{"--json", options.json}},
                    {{"--suite", options.suite}, {"--onnx-node-tests", options.onnx_node_tests}});
   if (!outputs.has_value()) return Fail(outputs.error());
+  if (options.mutants) return PowerOfMutants(options);
   const auto faults = ChooseFaults(options.filter);
   if (!faults.has_value()) return Fail(faults.error());
   const auto report = MeasureSuite(options, *faults);

@@ -276,6 +276,7 @@ TEST_F(Qtx, ReportsWrongUsageWithStatusTwoAndOneLine) {
                                "validate --backend x86:threads=0",
                                "serve --backend x86:thread=1",
                                "power --filter no_such_fault",
+                               "power --mutants",
                                "validate --shard 3/2",
                                "validate --shard 1",
                                "serve",

@@ -1,0 +1,158 @@
+// What MeasureMutants found, as text and as JSON.
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "json_writer.h"
+#include "qtx/conformance/mutants.h"
+#include "qtx/format/print.h"
+
+namespace qtx::conformance {
+namespace {
+
+using format::Format;
+using format::Printable;
+using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+
+std::string_view Name(Fate fate) {
+  switch (fate) {
+    case Fate::kUnreached:
+      return "unreached";
+    case Fate::kSurvived:
+      return "survived";
+    case Fate::kWrong:
+      return "wrong";
+    case Fate::kCrashed:
+      return "crashed";
+    case Fate::kHung:
+      return "hung";
+  }
+  return "";
+}
+
+bool IsEquivalent(const MutantResult& result) { return *result.mutant.equivalent != '\0'; }
+
+// The mutants of one file, or of all.
+struct Tally {
+  std::int64_t mutants = 0, equivalent = 0, unreached = 0, killed = 0, killed_by_core = 0;
+
+  void Add(const MutantResult& result) {
+    ++mutants;
+    equivalent += IsEquivalent(result) ? 1 : 0;
+    if (IsEquivalent(result)) return;
+    unreached += result.fate == Fate::kUnreached ? 1 : 0;
+    killed += IsKilled(result.fate) ? 1 : 0;
+    killed_by_core += result.killed_by_core ? 1 : 0;
+  }
+  double Share(std::int64_t count) const {
+    return mutants == equivalent
+               ? 1
+               : static_cast<double>(count) / static_cast<double>(mutants - equivalent);
+  }
+};
+
+Printable Row(std::string_view name, const Tally& tally) {
+  return Format("{:<50} {:>7} {:>10} {:>9} {:>6} {:>5.0f} % {:>5.0f} %\n", name, tally.mutants,
+                tally.equivalent, tally.unreached, tally.killed, 100 * tally.Share(tally.killed),
+                100 * tally.Share(tally.killed_by_core));
+}
+
+Printable Line(const MutantResult& result) {
+  const Mutant& mutant = result.mutant;
+  return Format("  {}:{} {}: {} -> {} [{}]\n", mutant.file, mutant.line, mutant.rule,
+                mutant.original, *mutant.mutated == '\0' ? "(nothing)" : mutant.mutated,
+                result.fate == Fate::kSurvived ? "reached by " + std::to_string(result.reached)
+                                               : std::string(Name(result.fate)));
+}
+
+void WriteMutant(Writer& writer, const MutantResult& result) {
+  const Mutant& mutant = result.mutant;
+  writer.StartObject();
+  WriteField(writer, "file", std::string_view(mutant.file));
+  WriteField(writer, "line", std::int64_t{mutant.line});
+  WriteField(writer, "rule", std::string_view(mutant.rule));
+  WriteField(writer, "original", std::string_view(mutant.original));
+  WriteField(writer, "mutated", std::string_view(mutant.mutated));
+  WriteField(writer, "equivalent", std::string_view(mutant.equivalent));
+  WriteField(writer, "fate", Name(result.fate));
+  WriteField(writer, "killed_by", std::string_view(result.killed_by));
+  WriteField(writer, "killed_by_core", result.killed_by_core);
+  WriteField(writer, "reached", result.reached);
+  writer.EndObject();
+}
+
+Tally TallyOf(const MutantReport& report) {
+  Tally tally;
+  for (const MutantResult& result : report.mutants) tally.Add(result);
+  return tally;
+}
+
+bool RefutesProof(const MutantResult& result) {
+  return IsEquivalent(result) && IsKilled(result.fate);
+}
+
+}  // namespace
+
+double MutantReport::Power() const {
+  const Tally tally = TallyOf(*this);
+  return tally.Share(tally.killed);
+}
+
+bool HasPower(const MutantReport& report) {
+  return report.Power() >= kMutantPower && report.blamed.empty() &&
+         std::ranges::none_of(report.mutants, RefutesProof);
+}
+
+Printable ToText(const MutantReport& report) {
+  std::map<std::string_view, Tally> files;
+  for (const MutantResult& result : report.mutants) files[result.mutant.file].Add(result);
+  Printable text = Format("{:<50} {:>7} {:>10} {:>9} {:>6} {:>7} {:>7}\n", "file", "mutants",
+                          "equivalent", "unreached", "killed", "all", "core");
+  for (const auto& [file, tally] : files) text += Row(file, tally);
+  text += Row("all", TallyOf(report));
+  text += Format("\n{} cases of {}, {:.1f} s\nsurvivors:\n", report.cases, report.suite,
+                 report.seconds);
+  for (const MutantResult& result : report.mutants) {
+    if (!IsKilled(result.fate) && !IsEquivalent(result)) text += Line(result);
+  }
+  for (const MutantResult& result : report.mutants) {
+    if (!RefutesProof(result)) continue;
+    text += Format("listed as equivalent, but {} notices:\n", result.killed_by);
+    text += Line(result);
+  }
+  text += Format("fail without a mutant: {}\n", report.blamed.size());
+  for (const std::string& name : report.blamed) text += Format("  {}\n", name);
+  return text;
+}
+
+std::string ToJson(const MutantReport& report) {
+  const Tally tally = TallyOf(report);
+  rapidjson::StringBuffer buffer;
+  Writer writer(buffer);
+  writer.SetIndent(' ', 1);
+  writer.StartObject();
+  WriteField(writer, "suite", report.suite);
+  WriteField(writer, "cases", report.cases);
+  writer.Key("mutants");
+  writer.StartArray();
+  for (const MutantResult& result : report.mutants) WriteMutant(writer, result);
+  writer.EndArray();
+  WriteField(writer, "blamed", report.blamed);
+  writer.Key("totals");
+  writer.StartObject();
+  WriteField(writer, "mutants", tally.mutants);
+  WriteField(writer, "equivalent", tally.equivalent);
+  WriteField(writer, "unreached", tally.unreached);
+  WriteField(writer, "killed", tally.killed);
+  WriteField(writer, "killed_by_core", tally.killed_by_core);
+  writer.EndObject();
+  WriteField(writer, "seconds", report.seconds);
+  writer.EndObject();
+  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+}
+
+}  // namespace qtx::conformance
