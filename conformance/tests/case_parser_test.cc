@@ -260,7 +260,7 @@ TEST(ParseCases, GeneratesScalesBetweenTheEndsOfBinary32) {
                     "scale: {generate: {kind: extreme, seed: 3, count: 4}}, axis: 1"))[0];
   EXPECT_THAT(c.inputs[1].type.quantization->scale,
               ElementsAre(0x1p-51F, 0x1.6f332cp+93F, 0x1p-149F, 0x1.fffffep+127F));
-  for (const char* bad : {"{kind: uniform}", "{kind: extreme, count: 0}", "{seed: 1}",
+  for (const char* bad : {"{kind: normal}", "{kind: extreme, count: 0}", "{seed: 1}",
                           "{kind: extreme, count: 1000000}", "{kind: extreme, axis: 1}"}) {
     EXPECT_THAT(ErrorText(Changed("scale: 0x1p-1", "scale: {generate: " + std::string(bad) + "}")),
                 HasSubstr("scale"))
