@@ -208,13 +208,56 @@ Result<void> ParseTexts(const Yaml& node, const Place& place, Case& c) {
   return {};
 }
 
+Result<CaseNode> ParseNode(const Yaml& node, const Place& place) {
+  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"op", "inputs", "outputs"}));
+  const Yaml* op = node.Find("op");
+  const Yaml* inputs = node.Find("inputs");
+  const Yaml* outputs = node.Find("outputs");
+  if (op == nullptr || inputs == nullptr || outputs == nullptr) {
+    return Refuse(place, node, "expected the keys op, inputs and outputs");
+  }
+  CaseNode parsed;
+  QTX_ASSIGN_OR_RETURN(parsed.op, ParseOperator(*op, place.Child("op")));
+  QTX_ASSIGN_OR_RETURN(parsed.inputs, ReadList(*inputs, place.Child("inputs"), ReadString));
+  QTX_ASSIGN_OR_RETURN(parsed.outputs, ReadList(*outputs, place.Child("outputs"), ReadString));
+  return parsed;
+}
+
+Result<void> ParseNodes(const Yaml& node, const Place& place, Case& c) {
+  const Place below = place.Child("nodes");
+  const Yaml* nodes = node.Find("nodes");
+  const Yaml* values = node.Find("values");
+  if (nodes == nullptr) {
+    if (values == nullptr) return {};
+    return Refuse(place.Child("values"), *values, "expected only beside nodes");
+  }
+  if (!nodes->is_list() || nodes->items.empty()) {
+    return Refuse(below, *nodes, "expected a list of at least one node");
+  }
+  QTX_ASSIGN_OR_RETURN(c.nodes, ReadList(*nodes, below, ParseNode));
+  for (const CaseNode& parsed : c.nodes) {
+    if (parsed.op.opset == c.nodes.front().op.opset) continue;
+    return Refuse(below, *nodes, "expected one opset for all nodes");
+  }
+  if (values != nullptr) {
+    QTX_ASSIGN_OR_RETURN(c.values, ParseValues(*values, place.Child("values")));
+  }
+  for (const CaseValue& value : c.values) {
+    if (!value.absent && !value.data && !value.generator && value.file.empty()) continue;
+    return Refuse(place.Child("values").Child(value.name), *values, "expected a type without data");
+  }
+  return {};
+}
+
 Result<void> ParseProgram(const Yaml& node, const Place& place, Case& c) {
   if (const Yaml* op = node.Find("op")) {
     QTX_ASSIGN_OR_RETURN(c.op, ParseOperator(*op, place.Child("op")));
   }
-  const int programs = int{c.op.has_value()} + int{!c.model.empty()} + int{!c.test_data.empty()};
+  QTX_RETURN_IF_ERROR(ParseNodes(node, place, c));
+  const int programs = int{c.op.has_value()} + int{!c.nodes.empty()} + int{!c.model.empty()} +
+                       int{!c.test_data.empty()};
   if (programs != 1) {
-    return Refuse(place, node, "expected one of the keys op, model and test_data");
+    return Refuse(place, node, "expected one of the keys op, nodes, model and test_data");
   }
   if (const Yaml* inputs = node.Find("inputs")) {
     QTX_ASSIGN_OR_RETURN(c.inputs, ParseValues(*inputs, place.Child("inputs")));
@@ -257,18 +300,18 @@ Result<void> CheckOutputs(const Yaml& node, const Place& place,
 
 // Checks that need all values of a case.
 Result<void> CheckValues(const Yaml& node, const Place& place, const Case& c, Form form) {
+  const bool has_model = !c.model.empty();
   for (const CaseValue& value : c.inputs) {
     const Place input = place.Child("inputs").Child(value.name);
-    QTX_RETURN_IF_ERROR(CheckGiven(node, input, value, !c.op, form));
+    QTX_RETURN_IF_ERROR(CheckGiven(node, input, value, has_model, form));
   }
   for (const CaseValue& value : c.initializers) {
-    QTX_RETURN_IF_ERROR(
-        CheckGiven(node, place.Child("initializers").Child(value.name), value, !c.op, Form::kCase));
+    QTX_RETURN_IF_ERROR(CheckGiven(node, place.Child("initializers").Child(value.name), value,
+                                   has_model, Form::kCase));
   }
-  QTX_RETURN_IF_ERROR(CheckOutputs(node, place.Child("expect"), c.outputs, c.op.has_value()));
+  QTX_RETURN_IF_ERROR(CheckOutputs(node, place.Child("expect"), c.outputs, !has_model));
   if (c.before) {
-    QTX_RETURN_IF_ERROR(
-        CheckOutputs(node, place.Child("before"), c.before->outputs, c.op.has_value()));
+    QTX_RETURN_IF_ERROR(CheckOutputs(node, place.Child("before"), c.before->outputs, !has_model));
   }
   if (!IsOfFormula(form)) return {};
   for (const CaseValue& output : c.outputs) {
@@ -308,8 +351,8 @@ Result<Case> ParseCase(const Yaml& node, const std::string& file, Form form) {
   const Place place{file, ""};
   QTX_RETURN_IF_ERROR(ExpectMap(
       node, place,
-      {"id", "spec", "why", "op", "model", "test_data", "inputs", "initializers", "expect",
-       "before", "derivation", "arithmetics", "tolerance", "either", "level", "tags"}));
+      {"id", "spec", "why", "op", "nodes", "values", "model", "test_data", "inputs", "initializers",
+       "expect", "before", "derivation", "arithmetics", "tolerance", "either", "level", "tags"}));
   Case c;
   c.where = file + ":" + std::to_string(node.line);
   QTX_RETURN_IF_ERROR(ParseTexts(node, place, c));

@@ -420,4 +420,23 @@ std::vector<float> ExtremeScales(std::uint64_t seed, std::int64_t count) {
   return scales;
 }
 
+std::vector<float> UniformScales(std::uint64_t seed, std::int64_t count, double largest) {
+  Random random(seed);
+  std::vector<float> scales(static_cast<std::size_t>(count));
+  std::ranges::generate(scales, [&] {
+    return static_cast<float>(largest * (static_cast<double>(random.Below(1024)) + 1) / 1024);
+  });
+  return scales;
+}
+
+std::vector<std::int32_t> UniformOffsets(std::uint64_t seed, std::int64_t count, std::int32_t min,
+                                         std::int32_t max) {
+  Random random(seed);
+  std::vector<std::int32_t> offsets(static_cast<std::size_t>(count));
+  std::ranges::generate(offsets, [&] {
+    return static_cast<std::int32_t>(Uniform(IntegerRange{min, max}, random));
+  });
+  return offsets;
+}
+
 }  // namespace qtx::conformance

@@ -52,5 +52,10 @@ Result<format::Tensor> Generate(const Generator& generator, const format::Tensor
 
 /// `count` scales over binary32's positive range: kind `extreme` of a `scale` key.
 std::vector<float> ExtremeScales(std::uint64_t seed, std::int64_t count);
+/// `count` scales of 1/1024 to 1 times `largest`: kind `uniform` of a `scale` key.
+std::vector<float> UniformScales(std::uint64_t seed, std::int64_t count, double largest);
+/// `count` offsets from min to max: kind `uniform` of an `offset` key.  REQUIRES: min <= max.
+std::vector<std::int32_t> UniformOffsets(std::uint64_t seed, std::int64_t count, std::int32_t min,
+                                         std::int32_t max);
 
 }  // namespace qtx::conformance

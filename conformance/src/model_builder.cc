@@ -200,29 +200,41 @@ std::int64_t VersionOf(const Case& c) {
   };
   const bool any = std::ranges::any_of(c.inputs, later) ||
                    std::ranges::any_of(c.initializers, later) ||
-                   std::ranges::any_of(c.outputs, later);
+                   std::ranges::any_of(c.values, later) || std::ranges::any_of(c.outputs, later);
   return any ? format::kLevelsVersion : format::kVersion;
 }
 
-Result<format::Model> BuildOneNodeModel(const Case& c) {
+format::Node NodeOf(const Operator& op, std::string name) {
+  format::Node node;
+  node.name = std::move(name);
+  node.op_type = op.type;
+  node.domain = op.domain;
+  node.attributes = op.attributes;
+  if (const std::size_t slash = op.origin.find('/'); slash != std::string::npos) {
+    node.origin.emplace();
+    node.origin->framework = op.origin.substr(0, slash);
+    node.origin->op_type = op.origin.substr(slash + 1);
+  }
+  return node;
+}
+
+// The node of an operator case: it reads all inputs and writes all outputs.
+format::Node OnlyNode(const Case& c, const format::Graph& graph) {
+  format::Node node = NodeOf(*c.op, "node");
+  for (const CaseValue& input : c.inputs) node.inputs.push_back(input.absent ? "" : input.name);
+  for (const format::ValueInfo& output : graph.outputs) node.outputs.push_back(output.name);
+  return node;
+}
+
+Result<format::Model> BuildFromNodes(const Case& c) {
+  const Operator& first = c.op ? *c.op : c.nodes.front().op;
   format::Model model;
   model.ir_version = kIrVersion;
-  model.opset_imports = {{"", c.op->opset}, {std::string(format::kDomain), VersionOf(c)}};
+  model.opset_imports = {{"", first.opset}, {std::string(format::kDomain), VersionOf(c)}};
   model.producer_name = "qtx conformance";
   format::Graph& graph = model.graph;
   graph.name = c.id;
-  format::Node node;
-  node.name = "node";
-  node.op_type = c.op->type;
-  node.domain = c.op->domain;
-  node.attributes = c.op->attributes;
-  if (const std::size_t slash = c.op->origin.find('/'); slash != std::string::npos) {
-    node.origin.emplace();
-    node.origin->framework = c.op->origin.substr(0, slash);
-    node.origin->op_type = c.op->origin.substr(slash + 1);
-  }
   for (const CaseValue& input : c.inputs) {
-    node.inputs.push_back(input.absent ? "" : input.name);
     if (input.absent) continue;
     if (input.initializer) {
       QTX_RETURN_IF_ERROR(AddConstant(c, input, graph));
@@ -233,9 +245,15 @@ Result<format::Model> BuildOneNodeModel(const Case& c) {
   for (const CaseValue& constant : c.initializers) {
     QTX_RETURN_IF_ERROR(AddConstant(c, constant, graph));
   }
+  for (const CaseValue& value : c.values) graph.values.push_back(Declare(value));
   graph.outputs = DeclareOutputs(c);
-  for (const format::ValueInfo& output : graph.outputs) node.outputs.push_back(output.name);
-  graph.nodes.push_back(std::move(node));
+  if (c.op) graph.nodes.push_back(OnlyNode(c, graph));
+  for (const CaseNode& part : c.nodes) {
+    format::Node& node =
+        graph.nodes.emplace_back(NodeOf(part.op, "node" + std::to_string(graph.nodes.size())));
+    node.inputs = part.inputs;
+    node.outputs = part.outputs;
+  }
   return model;
 }
 
@@ -256,7 +274,7 @@ Result<std::string> PathInFolder(const Case& c, const std::string& relative) {
 }
 
 Result<format::Model> BuildModel(const Case& c) {
-  if (c.op) return BuildOneNodeModel(c);
+  if (c.op || !c.nodes.empty()) return BuildFromNodes(c);
   QTX_ASSIGN_OR_RETURN(const std::string path, PathInFolder(c, c.model));
   return c.load ? c.load(path) : format::Model::Load(path);
 }

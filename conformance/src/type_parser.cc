@@ -15,7 +15,7 @@ using format::ElementType;
 using format::Quantization;
 using format::Scheme;
 
-constexpr std::int64_t kMaxGeneratedScales = std::int64_t{1} << 16;
+constexpr std::int64_t kMaxGeneratedParameters = std::int64_t{1} << 16;
 
 Result<std::int32_t> ReadInt32(const Yaml& node, const Place& place) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t value, ReadInt(node, place));
@@ -87,27 +87,53 @@ constexpr auto* kUints = ReadListOf<std::uint64_t, ReadUint>;
 constexpr auto* kFloats = ReadListOf<float, ReadFloat<float>>;
 constexpr auto* kDoubles = ReadListOf<double, ReadFloat<double>>;
 
-// Numbers, or `{generate: {kind: extreme, seed: 3, count: 4}}`.
-Result<std::vector<float>> ReadScales(const Yaml& node, const Place& place) {
-  if (!node.is_map()) return kFloats(node, place);
+// The generator of a scale or offset: `{generate: {kind: extreme, seed: 3, count: 4}}`.
+struct ParameterGenerator {
+  std::string kind;
+  std::uint64_t seed = 0;
+  std::int64_t count = 1;
+  double largest = 1;             // of scales of kind `uniform`
+  std::int32_t min = 0, max = 0;  // of offsets
+};
+
+Result<ParameterGenerator> ReadGenerator(const Yaml& node, const Place& place) {
   QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"generate"}));
   const Place below = place.Child("generate");
   const Yaml* generate = node.Find("generate");
   if (generate == nullptr) return Refuse(place, node, "missing key 'generate'");
-  QTX_RETURN_IF_ERROR(ExpectMap(*generate, below, {"kind", "seed", "count"}));
-  const Yaml* kind = generate->Find("kind");
-  if (kind == nullptr || kind->text != "extreme") {
-    return Refuse(below, *generate, "expected kind: extreme, the only one for scales");
-  }
-  std::uint64_t seed = 0;
-  std::int64_t count = 1;
-  QTX_RETURN_IF_ERROR(Optional(*generate, below, "seed", ReadUint, seed));
-  QTX_RETURN_IF_ERROR(Optional(*generate, below, "count", ReadInt, count));
-  if (count < 1 || count > kMaxGeneratedScales) {
+  QTX_RETURN_IF_ERROR(
+      ExpectMap(*generate, below, {"kind", "seed", "count", "largest", "min", "max"}));
+  ParameterGenerator generator;
+  QTX_RETURN_IF_ERROR(Optional(*generate, below, "kind", ReadString, generator.kind));
+  QTX_RETURN_IF_ERROR(Optional(*generate, below, "seed", ReadUint, generator.seed));
+  QTX_RETURN_IF_ERROR(Optional(*generate, below, "count", ReadInt, generator.count));
+  QTX_RETURN_IF_ERROR(Optional(*generate, below, "largest", ReadFloat<double>, generator.largest));
+  QTX_RETURN_IF_ERROR(Optional(*generate, below, "min", ReadInt32, generator.min));
+  QTX_RETURN_IF_ERROR(Optional(*generate, below, "max", ReadInt32, generator.max));
+  if (generator.count < 1 || generator.count > kMaxGeneratedParameters) {
     return Refuse(below.Child("count"), *generate,
-                  "expected 1 to " + std::to_string(kMaxGeneratedScales));
+                  "expected 1 to " + std::to_string(kMaxGeneratedParameters));
   }
-  return ExtremeScales(seed, count);
+  return generator;
+}
+
+Result<std::vector<float>> ReadScales(const Yaml& node, const Place& place) {
+  if (!node.is_map()) return kFloats(node, place);
+  QTX_ASSIGN_OR_RETURN(const ParameterGenerator generator, ReadGenerator(node, place));
+  if (generator.kind == "extreme") return ExtremeScales(generator.seed, generator.count);
+  if (generator.kind != "uniform") {
+    return Refuse(place, node, "found kind '" + generator.kind + "', expected extreme or uniform");
+  }
+  return UniformScales(generator.seed, generator.count, generator.largest);
+}
+
+Result<std::vector<std::int32_t>> ReadOffsets(const Yaml& node, const Place& place) {
+  if (!node.is_map()) return kInt32s(node, place);
+  QTX_ASSIGN_OR_RETURN(const ParameterGenerator generator, ReadGenerator(node, place));
+  if (generator.kind != "uniform" || generator.min > generator.max) {
+    return Refuse(place, node, "expected kind: uniform and min <= max");
+  }
+  return UniformOffsets(generator.seed, generator.count, generator.min, generator.max);
 }
 
 Result<format::Requantization> ReadRequantization(const Yaml& node, const Place& place) {
@@ -160,7 +186,7 @@ Result<format::Statistics> ReadStatistics(const Yaml& node, const Place& place) 
 Result<bool> ReadQuantization(const Yaml& node, const Place& place, Quantization& q) {
   bool any = false;
   QTX_RETURN_IF_ERROR(Optional(node, place, "scale", ReadScales, q.scale, &any));
-  QTX_RETURN_IF_ERROR(Optional(node, place, "offset", kInt32s, q.offset, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "offset", ReadOffsets, q.offset, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "axis", kInts, q.axis, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "block_shape", kInts, q.block_shape, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "scale_tensor", ReadString, q.scale_tensor, &any));

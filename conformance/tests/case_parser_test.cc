@@ -163,7 +163,7 @@ TEST(ParseCases, NamesFileLineKeyAndExpectation) {
 TEST(ParseCases, RefusesAnIncompleteCase) {
   EXPECT_THAT(ErrorText("{id: a, spec: b.S1}"), HasSubstr("missing key 'why'"));
   EXPECT_THAT(ErrorText("{id: a, spec: b.S1, why: w, expect: {y: {}}}"),
-              HasSubstr("one of the keys op, model and test_data"));
+              HasSubstr("one of the keys op, nodes, model and test_data"));
   EXPECT_THAT(ErrorText("{id: a, spec: b.S1, why: w, op: {type: Add}}"), HasSubstr("'expect'"));
   EXPECT_THAT(ErrorText(Changed(", data: [2, -2]", "")), HasSubstr("data, generate and file"));
   EXPECT_THAT(ErrorText(Changed("data: [2, -2]", "data: [1], file: x.npy")), HasSubstr("several"));
@@ -260,12 +260,45 @@ TEST(ParseCases, GeneratesScalesBetweenTheEndsOfBinary32) {
                     "scale: {generate: {kind: extreme, seed: 3, count: 4}}, axis: 1"))[0];
   EXPECT_THAT(c.inputs[1].type.quantization->scale,
               ElementsAre(0x1p-51F, 0x1.6f332cp+93F, 0x1p-149F, 0x1.fffffep+127F));
-  for (const char* bad : {"{kind: uniform}", "{kind: extreme, count: 0}", "{seed: 1}",
+  for (const char* bad : {"{kind: normal}", "{kind: extreme, count: 0}", "{seed: 1}",
                           "{kind: extreme, count: 1000000}", "{kind: extreme, axis: 1}"}) {
     EXPECT_THAT(ErrorText(Changed("scale: 0x1p-1", "scale: {generate: " + std::string(bad) + "}")),
                 HasSubstr("scale"))
         << bad;
   }
+}
+
+// Relu, then Add of its result to itself: -3 and 4 become 0 and 8.
+TEST(ParseCases, BuildsAModelOfSeveralNodes) {
+  const std::string text =
+      "{id: a/b, spec: b.S1, why: w, nodes: [{op: {type: Relu}, inputs: [x], outputs: [t]}, {op: "
+      "{type: Add}, inputs: [t, t], outputs: [y]}], values: {t: {type: int8q, scale: 1.0}}, "
+      "inputs: {x: {type: int8q, scale: 1.0, data: [-3, 4]}}, "
+      "expect: {y: {type: int8q, scale: 1.0, data: [0, 8]}}}";
+  const Case c = Parse(text)[0];
+  const auto model = BuildModel(c);
+  ASSERT_TRUE(model.has_value());
+  ASSERT_EQ(model->graph.nodes.size(), 2U);
+  EXPECT_EQ(model->graph.nodes[0].op_type, "Relu");
+  EXPECT_THAT(model->graph.nodes[1].inputs, ElementsAre("t", "t"));
+  EXPECT_EQ(model->graph.values[0].name, "t");
+  EXPECT_EQ(model->graph.outputs[0].name, "y");
+}
+
+TEST(ParseCases, RefusesNodesThatAreNone) {
+  const auto nodes = [](const std::string& keys) {
+    return ErrorText("{id: a/b, spec: b.S1, why: w, " + keys +
+                     ", expect: {y: {type: int8q, scale: 1.0}}}");
+  };
+  EXPECT_THAT(nodes("nodes: []"), HasSubstr("a list of at least one node"));
+  EXPECT_THAT(nodes("nodes: [{op: {type: A}, inputs: []}]"), HasSubstr("op, inputs and outputs"));
+  EXPECT_THAT(nodes("nodes: [{op: {type: A, opset: 13}, inputs: [], outputs: [y]}, {op: {type: A}, "
+                    "inputs: [y], outputs: [z]}]"),
+              HasSubstr("one opset"));
+  EXPECT_THAT(nodes("op: {type: A}, values: {t: {type: int8q}}"), HasSubstr("only beside nodes"));
+  EXPECT_THAT(nodes("nodes: [{op: {type: A}, inputs: [], outputs: [y]}], values: {t: {type: int8q, "
+                    "data: [1]}}"),
+              HasSubstr("a type without data"));
 }
 
 TEST(ParseCases, GivesAnAxisToSaturatingPairsOnly) {

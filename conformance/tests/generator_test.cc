@@ -252,6 +252,14 @@ TEST(Generate, EveryKindFillsEveryTypeWithinItsRange) {
   }
 }
 
+// SplitMix64 with seed 0 gives e220a8397b1dcdaf, 6e789e6aa1b965f4 and 06c45d188009454f (Vigna's
+// splitmix64.c): modulo 1024 these are 431, 500 and 335, modulo 8 they are 7, 4 and 7.
+TEST(UniformParameters, AreTheRemaindersOfTheStream) {
+  EXPECT_THAT(UniformScales(0, 3, 0.5),
+              ElementsAre(432 * 0x1p-11F, 501 * 0x1p-11F, 336 * 0x1p-11F));
+  EXPECT_THAT(UniformOffsets(0, 3, -3, 4), ElementsAre(4, 1, 4));
+}
+
 TEST(ExtremeScales, ReachBothEndsAndStayPositiveAndFinite) {
   const auto scales = ExtremeScales(3, 1000);
   EXPECT_EQ(*std::ranges::min_element(scales), std::numeric_limits<float>::denorm_min());

@@ -40,6 +40,48 @@ TEST(Matrix, VariesTheLastKeyFastestAndNamesEachCase) {
   EXPECT_EQ((*expanded)[0].Find("matrix"), nullptr);
 }
 
+std::vector<std::string> Ids(const std::string& text) {
+  const auto expanded = Expand(text);
+  EXPECT_TRUE(expanded.has_value()) << ErrorText(text);
+  std::vector<std::string> ids;
+  for (const Yaml& one : expanded ? *expanded : std::vector<Yaml>()) {
+    ids.push_back(one.Find("id")->text);
+  }
+  return ids;
+}
+
+TEST(Matrix, LeavesOutWhatIsExcluded) {
+  EXPECT_THAT(Ids("id: a\nx: ${K}${l.g}\nmatrix: {K: [1, 3], l: [{g: 2}, {g: 4}]}\n"
+                  "exclude: [{K: [1], l.g: [4]}, {K: [3], l: [{g: 2}]}]\n"),
+              testing::ElementsAre("a[K=1,l={g:2}]", "a[K=3,l={g:4}]"));
+}
+
+TEST(Matrix, ReplacesAnEntryOfAValue) {
+  const auto expanded = Expand("id: a\nx: v${l.g}\nmatrix: {l: [{g: 2}]}\n");
+  ASSERT_TRUE(expanded.has_value());
+  EXPECT_EQ(expanded->front().Find("x")->text, "v2");
+}
+
+// Four pairs of two keys of 2 values; three keys need no more cases: 000 011 101 110.
+TEST(Matrix, CoversPairsWithAStrength) {
+  const std::string text = "id: a\nx: ${A}${B}${C}\nmatrix: {A: [0, 1], B: [0, 1], C: [0, 1]}\n";
+  EXPECT_EQ(Ids(text).size(), 8U);
+  EXPECT_EQ(Ids(text + "strength: 3\n").size(), 8U);
+  EXPECT_LE(Ids(text + "strength: 2\n").size(), 5U);
+}
+
+TEST(Matrix, RefusesMalformedStrengthsAndExclusions) {
+  const std::string text = "id: a\nx: ${K}${J}\nmatrix: {K: [1, 3], J: [{g: 2}]}\n";
+  EXPECT_THAT(ErrorText(text + "strength: 1\n"), HasSubstr("expected 2 or 3"));
+  EXPECT_THAT(ErrorText(text + "strength: 3\n"), HasSubstr("expected 2 or 3"));
+  EXPECT_THAT(ErrorText(text + "exclude: {K: [1]}\n"), HasSubstr("a list of maps"));
+  EXPECT_THAT(ErrorText(text + "exclude: [1]\n"), HasSubstr("a map of lists"));
+  EXPECT_THAT(ErrorText(text + "exclude: [{L: [1]}]\n"), HasSubstr("not a key of the matrix"));
+  EXPECT_THAT(ErrorText(text + "exclude: [{K: [2]}]\n"), HasSubstr("2 is not a value"));
+  EXPECT_THAT(ErrorText(text + "exclude: [{J.h: [2]}]\n"), HasSubstr("2 is not a value"));
+  EXPECT_THAT(ErrorText(text + "exclude: [{K: [1, 3]}]\n"), HasSubstr("is excluded"));
+}
+
 TEST(Matrix, RefusesWhatIsNoMatrix) {
   EXPECT_THAT(ErrorText("id: a\nmatrix: [1]\n"), HasSubstr("f.yaml:2: matrix"));
   EXPECT_THAT(ErrorText("id: a\nmatrix: {}\n"), HasSubstr("map of lists"));

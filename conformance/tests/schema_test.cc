@@ -94,10 +94,13 @@ TEST(CaseSchema, ListsTheSchemes) {
 TEST(CaseSchema, KnowsTheKeysOfTheParser) {
   const auto error = ParseCases("{id: a, spec: b.S1, why: w, surprise: 1}", "f");
   ASSERT_FALSE(error.has_value());
-  const std::vector<std::string>& keys = Schema().Find("properties")->keys;
-  EXPECT_EQ(std::ranges::count(error.error().message, ',') + 1, std::ssize(keys));
+  std::vector<std::string> keys = Schema().Find("properties")->keys;
+  // These are expanded before the document is read.
+  std::erase_if(keys, [](const std::string& key) {
+    return key == "matrix" || key == "strength" || key == "exclude";
+  });
+  EXPECT_EQ(std::ranges::count(error.error().message, ','), std::ssize(keys));
   for (const std::string& key : keys) {
-    if (key == "matrix") continue;  // expanded before the document is read
     EXPECT_NE((error.error().message + ",").find(" " + key + ","), std::string::npos) << key;
   }
 }

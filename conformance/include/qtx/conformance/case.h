@@ -96,6 +96,14 @@ struct Operator {
   std::string origin;  // "tflite/RSQRT": framework and op_type of Node::origin; may be empty
 };
 
+/// A node of a case with several: its operator, and the names of the values that it reads and
+/// writes.
+struct CaseNode {
+  Operator op;
+  std::vector<std::string> inputs;  // empty text: left out
+  std::vector<std::string> outputs;
+};
+
 /// The expected outputs of a case, or the clause by which it must be refused.
 struct Expectation {
   std::vector<CaseValue> outputs;
@@ -113,6 +121,8 @@ struct Case {
   std::vector<std::string> arithmetics = {"exact"};
 
   std::optional<Operator> op;           // either this
+  std::vector<CaseNode> nodes;          // or several nodes
+  std::vector<CaseValue> values;        // and the types of what lies between them, without data
   std::string model;                    // or a model file, relative to the suite's folder
   std::string test_data;                // or a folder of ONNX test data, until it is expanded
   std::vector<CaseValue> inputs;        // in the order of the operator's inputs
@@ -149,10 +159,10 @@ Result<std::vector<Case>> ParseCases(std::string_view yaml, const std::string& w
 Result<std::vector<Case>> ParseFormulaCases(std::string_view yaml, const std::string& where,
                                             int first_line = 1);
 
-/// The model that a case runs: the file it names, or one node in the extended form (opset imports
-/// op.opset and qtx 1) with values of the case's types. An output without shape is declared without
-/// one; an error case without outputs gets `y` with the first input's type.
-/// Errors: those of Model::Load; kInvalid for a path outside the folder and for malformed files.
+/// The model that a case runs: the file it names, or its node or nodes in the extended form (opset
+/// imports op.opset and qtx 1) with values of the case's types. An output without shape is declared
+/// without one; an error case without outputs gets `y` with the first input's type. Errors: those
+/// of Model::Load; kInvalid for a path outside the folder and for malformed files.
 Result<format::Model> BuildModel(const Case& c);
 
 /// The inputs to run that model with, in the order of graph.input without initializers.
