@@ -83,9 +83,6 @@ StepResult PrepareGeneralCast(const NodePlan& node) {
         CheckTypes(node, std::span(&value, 1), std::span<const Value* const>(), Plain::kAny));
   }
   if (HasSmallFloatCodes(to)) {
-    if (node.arithmetic() == Arithmetic::kFloat32 && x->tensor.quantization) {
-      return node.Unsupported("a float8 of a dequantized binary32 (cast.S9)");
-    }
     return MakeCoding({x}, y, [to, rules](std::span<const Number> o) -> std::uint64_t {
       return SmallFloatCode(o[0], to, rules);
     });
