@@ -25,6 +25,7 @@
 
 #include "case_runner.h"
 #include "digest.h"
+#include "draw.h"
 #include "guarded.h"
 #include "oracle.h"
 
@@ -63,7 +64,7 @@ struct Question {
   const BackendSource* source;
   std::string arithmetic;
   std::shared_ptr<const format::Model> model;
-  std::shared_ptr<const std::vector<Tensor>> inputs, reversed;  // may be null
+  std::shared_ptr<const std::vector<Tensor>> inputs, others;  // may be null
 };
 
 // What is known of a question without a mutant.
@@ -93,17 +94,18 @@ Result<std::vector<Question>> QuestionsOf(std::span<const Case> cases,
     if (!built) continue;
     const auto model = std::make_shared<const format::Model>(*std::move(built));
     std::shared_ptr<const std::vector<Tensor>> inputs;
-    std::shared_ptr<const std::vector<Tensor>> reversed;
+    std::shared_ptr<const std::vector<Tensor>> others;
     if (auto values = BuildInputs(cases[i], *model)) {
-      if (auto back = Reversed(*values); back && cases[i].op) {
-        reversed = std::make_shared<const std::vector<Tensor>>(*std::move(back));
+      auto drawn = cases[i].op ? DrawAgain(*model, *values, 1) : std::vector<std::vector<Tensor>>();
+      if (!drawn.empty()) {  // the last one breaks rules of operators least
+        others = std::make_shared<const std::vector<Tensor>>(std::move(drawn.back()));
       }
       inputs = std::make_shared<const std::vector<Tensor>>(*std::move(values));
     }
     for (std::size_t b = 0; b < backends.size(); ++b) {
       for (const std::string& name : cases[i].arithmetics) {
         if (std::ranges::find(arithmetics[b], name) == arithmetics[b].end()) continue;
-        questions.push_back({i, &backends[b], name, model, inputs, reversed});
+        questions.push_back({i, &backends[b], name, model, inputs, others});
       }
     }
   }
@@ -127,8 +129,8 @@ std::uint64_t AnswerTo(const Question& question) {
                          backend->Prepare(*question.model, question.arithmetic));
     if (question.inputs == nullptr) return std::vector<Tensor>();
     Add(digest, prepared->Run(*question.inputs));
-    if (question.reversed == nullptr) return std::vector<Tensor>();
-    Add(digest, prepared->Run(*question.reversed));
+    if (question.others == nullptr) return std::vector<Tensor>();
+    Add(digest, prepared->Run(*question.others));
     return prepared->Run(*question.inputs);
   });
   Add(digest, asked);

@@ -16,7 +16,7 @@ namespace {
 
 using format::Format;
 using format::Printable;
-using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+using PrettyWriter = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 std::string_view Name(Fate fate) {
   switch (fate) {
@@ -69,7 +69,7 @@ Printable Line(const MutantResult& result) {
                                                : std::string(Name(result.fate)));
 }
 
-void WriteMutant(Writer& writer, const MutantResult& result) {
+void WriteMutant(PrettyWriter& writer, const MutantResult& result) {
   const Mutant& mutant = result.mutant;
   writer.StartObject();
   WriteField(writer, "file", std::string_view(mutant.file));
@@ -132,7 +132,7 @@ Printable ToText(const MutantReport& report) {
 std::string ToJson(const MutantReport& report) {
   const Tally tally = TallyOf(report);
   rapidjson::StringBuffer buffer;
-  Writer writer(buffer);
+  PrettyWriter writer(buffer);
   writer.SetIndent(' ', 1);
   writer.StartObject();
   WriteField(writer, "suite", report.suite);

@@ -15,7 +15,7 @@ namespace {
 
 using format::Format;
 using format::Printable;
-using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+using PrettyWriter = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 constexpr std::size_t kMaxBlame = 600;  // characters
 
@@ -64,7 +64,7 @@ void Blame(const BackendReport& row, std::vector<std::string>& blamed) {
   }
 }
 
-void WriteFault(Writer& writer, const FaultPower& fault) {
+void WriteFault(PrettyWriter& writer, const FaultPower& fault) {
   writer.StartObject();
   WriteField(writer, "name", fault.name);
   WriteField(writer, "says", fault.says);
@@ -77,7 +77,7 @@ void WriteFault(Writer& writer, const FaultPower& fault) {
   writer.EndObject();
 }
 
-void WriteReport(Writer& writer, const PowerReport& report) {
+void WriteReport(PrettyWriter& writer, const PowerReport& report) {
   WriteField(writer, "suite", report.suite);
   WriteField(writer, "cases", report.cases);
   writer.Key("faults");
@@ -168,7 +168,7 @@ Printable ToText(const PowerReport& report) {
 
 std::string ToJson(const PowerReport& report, const PowerReport* other) {
   rapidjson::StringBuffer buffer;
-  Writer writer(buffer);
+  PrettyWriter writer(buffer);
   writer.SetIndent(' ', 1);
   writer.StartObject();
   WriteReport(writer, report);
