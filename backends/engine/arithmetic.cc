@@ -87,6 +87,11 @@ bool HasTypes(const NodePlan& plan, std::size_t x, std::size_t scale) {
          (*second)->elem_type == ElementType::kFloat;
 }
 
+bool FromQuantized(const NodePlan& plan) {
+  const auto x = plan.TypeOf(0);
+  return x.has_value() && format::IsQuantized((*x)->elem_type);
+}
+
 // FULLY_CONNECTED of FLOAT by 8-bit weights quantizes x at run time (tflite.S14). The engine does
 // not compute it.
 bool IsHybrid(const NodePlan& plan) {
@@ -118,6 +123,9 @@ std::optional<Arithmetic> ArithmeticFor(const NodePlan& plan, Arithmetic asked) 
   if (asked == Arithmetic::kExact) return asked;
   const std::string_view op_type = plan.node().op_type;
   const auto result = ResultType(plan);
+  if (op_type == "Cast" && result && format::IsSmallFloat(*result) && FromQuantized(plan)) {
+    return std::nullopt;  // the code nearest to the binary32 (cast.S9)
+  }
   if (result.has_value() && !IsReal(*result) && !QuantizesToIntegers(op_type)) {
     return Arithmetic::kExact;  // exact.S10, cast.S8
   }

@@ -97,13 +97,6 @@ TEST(Protocol, BoundsTexts) {
   EXPECT_EQ(refused.error().Text(), "response.error: found 65537 bytes, expected at most 65536");
 }
 
-// Error {code: 99}.  Source: backend_protocol.S23.
-TEST(Protocol, TakesAnUnknownCodeForAFaultOfTheBackend) {
-  const auto refused = DecodeResponse(std::string("\x0a\x02\x08\x63", 4));
-  ASSERT_TRUE(refused.has_value());
-  EXPECT_EQ(std::get<Error>(*refused).code, ErrorCode::kInternal);
-}
-
 // A Run of messages of `tensor` in field `field` (inputs 2, outputs 1), in field `run` (3, 4).
 std::string RunOf(char run, char field, const std::string& tensor, std::size_t count) {
   const auto length = [](std::size_t value) {

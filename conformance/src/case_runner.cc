@@ -210,6 +210,7 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
 }
 
 SessionKind CaseRunner::KindOf(const Case& c) const {
+  if (source_.single_runs) return SessionKind::kSingle;
   if (std::ranges::find(c.tags, kSessionTag) != c.tags.end()) return SessionKind::kThorough;
   if (source_.is_reference) return SessionKind::kSingle;
   return c.op ? SessionKind::kUsual : SessionKind::kRepeated;

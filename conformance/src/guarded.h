@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <new>
 #include <string>
 
 #include "qtx/format/result.h"
@@ -18,6 +19,16 @@ auto Guarded(Request request) -> decltype(request()) {
     return Error{ErrorCode::kIo, "", std::string("the backend threw: ") + fault.what()};
   } catch (...) {
     return Error{ErrorCode::kIo, "", "the backend threw an unknown exception"};
+  }
+}
+
+/// Calls work() in a destructor. Without memory it ends early: what it was to end goes with this
+/// process.
+template <typename Work>
+void Attempt(const Work& work) noexcept {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
   }
 }
 

@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "guarded.h"
 #include "live_groups.h"
 #include "qtx/backend/protocol.h"
 #include "qtx/format/text.h"
@@ -206,11 +207,11 @@ Process::Process(pid_t pid, int in, int out, int err, const Options& options)
 
 Process::~Process() {
   CloseEnd(in_);
-  (void)WaitForExit(kGraceAtClose);
+  Attempt([&] { (void)WaitForExit(kGraceAtClose); });
   CloseEnd(out_);
   CloseEnd(err_);
   CloseEnd(handle_);
-  KillOrphans();
+  Attempt(KillOrphans);
 }
 
 Result<int> Process::AwaitExit(std::string_view bytes, Clock::duration timeout,

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "guarded.h"
 #include "process.h"
 #include "protocol_probe.h"
 #include "qtx/backend/protocol.h"
@@ -164,7 +165,9 @@ class RemoteModel : public backend::PreparedModel {
   RemoteModel(const RemoteModel&) = delete;
   RemoteModel& operator=(const RemoteModel&) = delete;
   ~RemoteModel() override {
-    if (Alive()) connection_.Release(handle_);
+    Attempt([&] {
+      if (Alive()) connection_.Release(handle_);
+    });
   }
 
   Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs) override {

@@ -85,10 +85,6 @@ StepResult PrepareConversion(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Tensor* from, node.TypeOf(0));
   QTX_ASSIGN_OR_RETURN(const Tensor to, node.OutputType(from->dims));
   QTX_RETURN_IF_ERROR(CheckElements(node, from->elem_type, to.elem_type));
-  if (node.arithmetic() != Arithmetic::kExact && from->quantization &&
-      HasSmallFloatCodes(to.elem_type)) {
-    return node.Unsupported("a float8 of a dequantized binary32 (cast.S9)");
-  }
   QTX_ASSIGN_OR_RETURN(const RealBounds bounds, BoundsOf(node));
   StepResult bytes = PrepareByteMap(node, bounds, PurposeOf(node));
   if (bytes.has_value() || bytes.error().code != ErrorCode::kUnsupported) return bytes;

@@ -89,6 +89,7 @@ struct BackendSource {
   std::function<std::vector<Error>(const ProbeSubject*)> probe;
   std::vector<ExpectedFailure> expected_failures;
   bool is_reference = false;  // its answers are the expected ones of cases without outputs
+  bool single_runs = false;   // a case is one run of it, no session
 };
 
 /// The reference interpreter as a backend: every named arithmetic, "exact" first.
