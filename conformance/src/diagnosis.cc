@@ -162,10 +162,7 @@ class Diagnosis {
   void Collect(std::span<const Case> cases) {
     std::map<std::string_view, const Case*> by_id;
     for (const Case& c : cases) by_id.emplace(c.id, &c);
-    std::set<std::string_view> wrong_ops;
-    for (const CaseResult& result : row_.cases) {
-      if (KindOf(result)) wrong_ops.insert(result.op);
-    }
+    const std::set<std::string_view> wrong_ops = WrongOps();
     std::map<std::string_view, std::size_t> rights;
     std::size_t networks = 0;
     for (CaseResult& result : row_.cases) {
@@ -180,22 +177,34 @@ class Diagnosis {
       if (!question) continue;
       if (!right && HasOtherInputs(result) && !TakeInputs(*result.evidence, *question)) continue;
       Answered answered{c->second, &result, *std::move(question), {}, {}, kind.value_or("")};
-      if (right) {
-        ++rights[result.op];
-        rights_.push_back(std::move(answered));
+      if (!right) {
+        AddWrong(std::move(answered), result);
         continue;
       }
-      // Fault models and conditions assume what the reference has checked.
-      auto reference = Answer(answered.question, *own_, nullptr);
-      if (!reference) continue;
-      answered.reference = *std::move(reference);
-      if (answered.kind.empty()) {
-        for (const Evidence::Value& value : result.evidence->got) {
-          answered.outputs.push_back(value.tensor);
-        }
-      }
-      wrongs_.push_back(std::move(answered));
+      ++rights[result.op];
+      rights_.push_back(std::move(answered));
     }
+  }
+
+  std::set<std::string_view> WrongOps() const {
+    std::set<std::string_view> ops;
+    for (const CaseResult& result : row_.cases) {
+      if (KindOf(result)) ops.insert(result.op);
+    }
+    return ops;
+  }
+
+  void AddWrong(Answered answered, const CaseResult& result) {
+    // Fault models and conditions assume what the reference has checked.
+    auto reference = Answer(answered.question, *own_, nullptr);
+    if (!reference) return;
+    answered.reference = *std::move(reference);
+    if (answered.kind.empty()) {
+      for (const Evidence::Value& value : result.evidence->got) {
+        answered.outputs.push_back(value.tensor);
+      }
+    }
+    wrongs_.push_back(std::move(answered));
   }
 
   // The reference agrees with the backend, so the case's expectation is in doubt.
@@ -388,11 +397,11 @@ class Diagnosis {
     }
     if (best == nullptr) return false;
     AnsweredList given;
-    const auto rest = std::ranges::stable_partition(group, [&](const Answered* wrong) {
+    const auto rest = std::stable_partition(group.begin(), group.end(), [&](const Answered* wrong) {
       return !Explains(*best, wrong->question, wrong->outputs);
     });
-    given.assign(rest.begin(), rest.end());
-    group.erase(rest.begin(), rest.end());
+    given.assign(rest, group.end());
+    group.erase(rest, group.end());
     Add(Name(*best, row_.arithmetic), Says(*best), given, best);
     return true;
   }
