@@ -1,5 +1,6 @@
 #include "scope.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace qtx::formula {
@@ -62,46 +63,60 @@ Result<Scope> Scope::Make(const Call& call) {
   scope.opset_ = call.opset;
   scope.op_type_ = call.node->op_type;
   scope.origin_ = call.node->origin;
-  const std::size_t rules =
-      call.schema == nullptr ? call.inputs.size() : call.schema->inputs.size();
-  for (std::size_t i = 0; i < rules; ++i) {
-    const bool variadic = call.schema != nullptr && call.schema->inputs[i].variadic;
-    const std::size_t end = variadic ? call.inputs.size() : i + 1;
-    Tensors tensors{static_cast<int>(scope.operands_.size()), 0, variadic, true};
-    for (std::size_t k = i; k < end && k < call.inputs.size(); ++k) {
-      const std::string name = k < call.node->inputs.size() ? call.node->inputs[k] : "";
-      if (call.inputs[k] != nullptr) {
-        const ElementTable* table = k < call.tables.size() ? call.tables[k] : nullptr;
-        scope.operands_.emplace_back(name, *call.inputs[k], table);
-      } else if (k < call.input_types.size() && call.input_types[k].given) {
-        scope.operands_.push_back(Declared(name, call.input_types[k]));
-        if (call.input_types[k].dims) scope.operands_.back().set_dims(*call.input_types[k].dims);
-      } else {
-        continue;
-      }
-      if (k < call.initializers.size() && call.initializers[k]) {
-        scope.operands_.back().set_initializer();
-      }
-      ++tensors.count;
-    }
-    scope.inputs_.push_back(tensors);
-  }
-  const std::size_t outputs =
-      call.schema == nullptr ? call.outputs.size() : call.schema->outputs.size();
-  for (std::size_t i = 0; i < outputs; ++i) {
-    const bool variadic = call.schema != nullptr && call.schema->outputs[i].variadic;
-    const std::size_t end = variadic ? call.outputs.size() : i + 1;
-    Tensors tensors{static_cast<int>(scope.operands_.size()), 0, variadic, true};
-    for (std::size_t k = i; k < end && k < call.outputs.size(); ++k) {
-      if (!call.outputs[k].given) continue;
-      const std::string name = k < call.node->outputs.size() ? call.node->outputs[k] : "";
-      scope.operands_.push_back(Declared(name, call.outputs[k]));
-      ++tensors.count;
-    }
-    scope.outputs_.push_back(tensors);
-  }
+  scope.AddInputs(call);
+  scope.AddOutputs(call);
   QTX_RETURN_IF_ERROR(scope.AddAttributes(call));
   return scope;
+}
+
+// The tensors of place `i` of `count`: those that `add` adds, one or, where the place is variadic,
+// all from there on.
+template <typename Add>
+Tensors Scope::Place(std::size_t i, std::size_t count, bool variadic, const Add& add) {
+  Tensors tensors{static_cast<int>(operands_.size()), 0, variadic, true};
+  const std::size_t end = variadic ? count : std::min(i + 1, count);
+  for (std::size_t k = i; k < end; ++k) tensors.count += add(k) ? 1 : 0;
+  return tensors;
+}
+
+bool Scope::AddInput(const Call& call, std::size_t k) {
+  const std::string name = k < call.node->inputs.size() ? call.node->inputs[k] : "";
+  const bool typed = k < call.input_types.size() && call.input_types[k].given;
+  if (call.inputs[k] != nullptr) {
+    operands_.emplace_back(name, *call.inputs[k],
+                           k < call.tables.size() ? call.tables[k] : nullptr);
+  } else if (typed) {
+    operands_.push_back(Declared(name, call.input_types[k]));
+    if (call.input_types[k].dims) operands_.back().set_dims(*call.input_types[k].dims);
+  } else {
+    return false;
+  }
+  if (k < call.initializers.size() && call.initializers[k]) operands_.back().set_initializer();
+  return true;
+}
+
+void Scope::AddInputs(const Call& call) {
+  const std::size_t count = call.inputs.size();
+  const std::size_t places = call.schema == nullptr ? count : call.schema->inputs.size();
+  for (std::size_t i = 0; i < places; ++i) {
+    const bool variadic = call.schema != nullptr && call.schema->inputs[i].variadic;
+    inputs_.push_back(Place(i, count, variadic, [&](std::size_t k) { return AddInput(call, k); }));
+  }
+}
+
+void Scope::AddOutputs(const Call& call) {
+  const std::size_t count = call.outputs.size();
+  const std::size_t places = call.schema == nullptr ? count : call.schema->outputs.size();
+  const auto add = [&](std::size_t k) {
+    if (!call.outputs[k].given) return false;
+    const std::string name = k < call.node->outputs.size() ? call.node->outputs[k] : "";
+    operands_.push_back(Declared(name, call.outputs[k]));
+    return true;
+  };
+  for (std::size_t i = 0; i < places; ++i) {
+    const bool variadic = call.schema != nullptr && call.schema->outputs[i].variadic;
+    outputs_.push_back(Place(i, count, variadic, add));
+  }
 }
 
 Result<void> Scope::AddAttributes(const Call& call) {

@@ -38,6 +38,11 @@ class Scope {
   void SetDims(std::size_t output, format::Dims dims);
 
  private:
+  template <typename Add>
+  Tensors Place(std::size_t i, std::size_t count, bool variadic, const Add& add);
+  bool AddInput(const Call& call, std::size_t k);
+  void AddInputs(const Call& call);
+  void AddOutputs(const Call& call);
   Result<void> AddAttributes(const Call& call);
 
   std::vector<Operand> operands_;
