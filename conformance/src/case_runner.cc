@@ -262,17 +262,22 @@ void CaseRunner::JudgeSession(const Case& c, const format::Model& model, const D
       result.unstable = false;  // the last answer
       Classify(answer.outputs.error(), result);
     } else if (!same) {
-      const auto* drawn = draws.Inputs(answer.run.draw);
-      if (!result.differences.empty()) {
-        result.evidence =
-            Keep(model, *drawn, *answer.outputs, NamedOutputs(model, *first->second->outputs));
-      }
-      result.diagnosis = "gives another answer than before";
-      if (!answer.outputs) result.diagnosis += ": " + answer.outputs.error().Text();
-      DescribeAll(result);
+      TellChange(model, draws, *first->second, answer, result);
     }
     result.diagnosis = Describe(answer.run) + ": " + result.diagnosis;
   }
+}
+
+void CaseRunner::TellChange(const format::Model& model, const Draws& draws,
+                            const SessionAnswer& first, const SessionAnswer& answer,
+                            CaseResult& result) {
+  if (!result.differences.empty()) {
+    result.evidence = Keep(model, *draws.Inputs(answer.run.draw), *answer.outputs,
+                           NamedOutputs(model, *first.outputs));
+  }
+  result.diagnosis = "gives another answer than before";
+  if (!answer.outputs) result.diagnosis += ": " + answer.outputs.error().Text();
+  DescribeAll(result);
 }
 
 // A backend may decline values, which then every prepared model must decline.

@@ -83,6 +83,8 @@ class CaseRunner {
                                     const std::string& arithmetic, Draws& draws);
   static void JudgeSession(const Case& c, const format::Model& model, const Draws& draws,
                            std::span<const SessionAnswer> answers, CaseResult& result);
+  static void TellChange(const format::Model& model, const Draws& draws, const SessionAnswer& first,
+                         const SessionAnswer& answer, CaseResult& result);
   static void JudgeDraw(const Case& c, const format::Model& model, const Draws& draws,
                         const SessionAnswer& answer, CaseResult& result);
   /// Errors: no expectation, due to the case or the reference.

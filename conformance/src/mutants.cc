@@ -80,6 +80,19 @@ struct Verdict {
   std::int32_t killer;
 };
 
+// The case's own inputs, and other ones; null where there are none.
+using SharedInputs = std::shared_ptr<const std::vector<Tensor>>;
+std::pair<SharedInputs, SharedInputs> InputsOf(const Case& c, const format::Model& model) {
+  auto values = BuildInputs(c, model);
+  if (!values) return {};
+  SharedInputs others;
+  auto drawn = c.op ? DrawAgain(model, *values, 1) : std::vector<std::vector<Tensor>>();
+  if (!drawn.empty()) {  // the last one breaks rules of operators least
+    others = std::make_shared<const std::vector<Tensor>>(std::move(drawn.back()));
+  }
+  return {std::make_shared<const std::vector<Tensor>>(*std::move(values)), others};
+}
+
 Result<std::vector<Question>> QuestionsOf(std::span<const Case> cases,
                                           std::span<const BackendSource> backends) {
   std::vector<std::vector<std::string>> arithmetics;
@@ -93,15 +106,7 @@ Result<std::vector<Question>> QuestionsOf(std::span<const Case> cases,
     auto built = BuildModel(cases[i]);
     if (!built) continue;
     const auto model = std::make_shared<const format::Model>(*std::move(built));
-    std::shared_ptr<const std::vector<Tensor>> inputs;
-    std::shared_ptr<const std::vector<Tensor>> others;
-    if (auto values = BuildInputs(cases[i], *model)) {
-      auto drawn = cases[i].op ? DrawAgain(*model, *values, 1) : std::vector<std::vector<Tensor>>();
-      if (!drawn.empty()) {  // the last one breaks rules of operators least
-        others = std::make_shared<const std::vector<Tensor>>(std::move(drawn.back()));
-      }
-      inputs = std::make_shared<const std::vector<Tensor>>(*std::move(values));
-    }
+    const auto [inputs, others] = InputsOf(cases[i], *model);
     for (std::size_t b = 0; b < backends.size(); ++b) {
       for (const std::string& name : cases[i].arithmetics) {
         if (std::ranges::find(arithmetics[b], name) == arithmetics[b].end()) continue;

@@ -102,30 +102,38 @@ Result<void> Compiler::Use(const Formula& formula, std::vector<std::string>& use
   for (const Statement& statement : formula.statements) {
     if (statement.kind != Kinds::kUse) continue;
     for (const std::string& clause : statement.parameters) {
-      if (std::ranges::find(used, clause) != used.end()) continue;
-      used.push_back(clause);
-      const std::vector<const Formula*> formulas = text_.Of(clause);
-      if (formulas.empty()) {
-        return Refuse(statement.place, "found no formula of " + clause);
-      }
-      for (const Formula* other : formulas) {
-        if (other == &formula) continue;
-        QTX_RETURN_IF_ERROR(Use(*other, used));
-        for (const Statement& line : other->statements) {
-          if (line.kind != Kinds::kFunction || DefinesReading(line)) continue;
-          if (unit_->routines.contains(line.name)) continue;
-          const Formula* own = std::exchange(unit_->formula, other);
-          in_used_function_ = true;
-          // A function that has no meaning here (offset of a FLOAT) is an error only when called.
-          const auto defined = Define(line, line.name);
-          in_used_function_ = false;
-          unit_->formula = own;
-          if (!defined) unit_->meaningless.emplace(line.name, defined.error());
-        }
-      }
+      QTX_RETURN_IF_ERROR(UseClause(formula, statement.place, clause, used));
     }
   }
   return {};
+}
+
+Result<void> Compiler::UseClause(const Formula& formula, Place place, const std::string& clause,
+                                 std::vector<std::string>& used) {
+  if (std::ranges::find(used, clause) != used.end()) return {};
+  used.push_back(clause);
+  const std::vector<const Formula*> formulas = text_.Of(clause);
+  if (formulas.empty()) return Refuse(place, "found no formula of " + clause);
+  for (const Formula* other : formulas) {
+    if (other == &formula) continue;
+    QTX_RETURN_IF_ERROR(Use(*other, used));
+    UseFunctions(*other);
+  }
+  return {};
+}
+
+// A function that has no meaning here (offset of a FLOAT) is an error only when called.
+void Compiler::UseFunctions(const Formula& formula) {
+  const Formula* own = std::exchange(unit_->formula, &formula);
+  in_used_function_ = true;
+  for (const Statement& line : formula.statements) {
+    if (line.kind != Kinds::kFunction || DefinesReading(line)) continue;
+    if (unit_->routines.contains(line.name)) continue;
+    const auto defined = Define(line, line.name);
+    if (!defined) unit_->meaningless.emplace(line.name, defined.error());
+  }
+  in_used_function_ = false;
+  unit_->formula = own;
 }
 
 bool Compiler::DefinesReading(const Statement& statement) {

@@ -61,6 +61,9 @@ class Compiler {
   Error Refuse(Place place, std::string message) const;
   Result<void> Coordinates(const Formula& formula);
   Result<void> Use(const Formula& formula, std::vector<std::string>& used);
+  Result<void> UseClause(const Formula& formula, Place place, const std::string& clause,
+                         std::vector<std::string>& used);
+  void UseFunctions(const Formula& formula);
   Result<void> Lines(const Formula& formula, bool outputs);
   Result<void> Line(const Formula& formula, const Statement& statement, bool outputs);
   Result<void> Require(const Formula& formula, const Statement& statement);

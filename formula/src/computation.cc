@@ -232,7 +232,8 @@ Result<void> CheckNode(const Text& text, const Scope& scope, const Selection& se
     QTX_RETURN_IF_ERROR(compiler->AddConstraints(*formula, selection.NamesIn(*formula)));
     Evaluator evaluator(program, scope);
     std::vector<Program::Requirement> all = program.requirements;
-    std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(of_base));  // its own first
+    std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(of_base),
+                all.end());  // its own first
     QTX_RETURN_IF_ERROR(Keep(program, scope, evaluator, all));
   }
   return {};

@@ -19,7 +19,7 @@
 
 namespace {
 
-using namespace qtx::backend;
+using namespace qtx::backend;  // NOLINT(google-build-using-namespace): most of its names
 using qtx::Error;
 using qtx::ErrorCode;
 using qtx::format::Tensor;
