@@ -24,7 +24,7 @@ using conformance::Identity;
 std::string Names(const Identity& identity, const std::vector<std::string>& claimed) {
   constexpr std::size_t kMaxNamed = 4;
   std::vector<std::string> names = identity.arithmetics;
-  std::ranges::stable_partition(names, [&](const std::string& name) {
+  std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
     return std::ranges::find(claimed, name) != claimed.end();
   });
   const std::size_t more = names.size() > kMaxNamed ? names.size() - kMaxNamed + 1 : 0;
