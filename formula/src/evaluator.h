@@ -93,6 +93,7 @@ class Evaluator {
   Result<Value> Index(const Code& code);
   Result<format::Dims> IndicesOf(const Code& code, std::size_t from);
   Result<int> TensorOf(const Code& code, const Value& value);
+  Error Open(const Code& code, const Operand& operand) const;
   Result<std::int64_t> BroadcastElement(const Code& code, const Operand& operand);
   const Operand& OperandAt(int operand) const {
     return scope_.operands()[static_cast<std::size_t>(operand)];

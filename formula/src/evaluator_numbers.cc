@@ -305,7 +305,10 @@ Result<Value> Evaluator::ApplyToList(const Code& code) {
   if (code.function == Function::kLength) {
     if (const auto* list = arguments[0].list()) return Value(std::ssize(*list));
     const auto* tensors = std::get_if<Tensors>(&arguments[0].data);
-    if (tensors != nullptr && tensors->count == 1) return Value(OperandAt(tensors->first).size());
+    if (tensors != nullptr && tensors->count == 1) {
+      const Operand& tensor = OperandAt(tensors->first);
+      return tensor.has_dims() ? Value(tensor.size()) : Result<Value>(Open(code, tensor));
+    }
     return Refuse(code, "found " + KindOf(arguments[0]) + ", expected a list");
   }
   const auto* sizes = arguments[1].list();

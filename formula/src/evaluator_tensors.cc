@@ -15,6 +15,10 @@ bool IsRealOperand(ElementType type) { return format::kRealTypes.Has(type); }
 
 bool IsNegative(double value) { return value < 0; }
 
+bool AsksSizes(Function function) {
+  return function >= Function::kInside && function <= Function::kValues;
+}
+
 bool StoresNegatives(ElementType type) {
   return format::IsIntegerStorage(type) && format::StorageRange(type).min < 0;
 }
@@ -67,7 +71,12 @@ Result<int> Evaluator::TensorOf(const Code& code, const Value& value) {
   return tensors->first;
 }
 
+Error Evaluator::Open(const Code& code, const Operand& operand) const {
+  return Refuse(code, "the sizes of '" + operand.name() + "' are not known");
+}
+
 Result<std::int64_t> Evaluator::BroadcastElement(const Code& code, const Operand& operand) {
+  if (!operand.has_dims()) return Open(code, operand);
   if (operand.size() == 1) return 0;
   ++broadcasts_;
   const auto element = operand.Broadcast(at_);
@@ -270,6 +279,7 @@ Result<Value> Evaluator::ApplyToTensor(const Code& code) {
   if (operand < 0) return Refuse(code, "found an output where none is computed");
   const Operand& tensor = OperandAt(operand);
   if (IsOfElement(code.function)) return PartOfElement(code, operand);
+  if (AsksSizes(code.function) && !tensor.has_dims()) return Open(code, tensor);
   switch (code.function) {
     case Function::kInside: {
       QTX_ASSIGN_OR_RETURN(const format::Dims at, IndicesOf(code, 1));

@@ -83,6 +83,7 @@ Operand::Operand(std::string name, const format::Tensor& tensor, const ElementTa
       table_(table),
       dims_(tensor.dims),
       quantization_(tensor.quantization),
+      has_dims_(true),
       size_(format::ElementCount(tensor)),
       has_elements_(true) {
   if (HoldsIntegers(type_)) {
@@ -98,6 +99,7 @@ Operand::Operand(std::string name, ElementType type, std::optional<format::Quant
 
 void Operand::set_dims(format::Dims dims) {
   dims_ = std::move(dims);
+  has_dims_ = true;
   size_ = SizeOf(dims_);
 }
 

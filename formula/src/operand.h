@@ -27,6 +27,9 @@ class Operand {
           const ElementTable* table = nullptr);
 
   const std::string& name() const { return name_; }
+  /// False of an open shape, one with a dimension that is not known yet. REQUIRED by all that asks
+  /// sizes, coordinates or elements.
+  bool has_dims() const { return has_dims_; }
   const format::Dims& dims() const { return dims_; }
   void set_dims(format::Dims dims);
   /// Of an output, where the model declares them.
@@ -68,6 +71,7 @@ class Operand {
   format::Dims dims_;
   std::optional<format::Dims> declared_;
   std::optional<format::Quantization> quantization_;
+  bool has_dims_ = false;
   std::int64_t size_ = 0;
   bool has_elements_ = false;
   bool is_initializer_ = false;
