@@ -135,7 +135,7 @@ class Computation {
     formula::Conditions conditions{*dims, {}};
     for (std::int64_t element = 0; element < size; ++element) {
       QTX_ASSIGN_OR_RETURN(const Value value, evaluator.Element(0, 0, element));
-      const auto* condition = std::get_if<bool>(&value.data);
+      const auto* condition = value.condition();
       if (condition == nullptr) {
         return Error{ErrorCode::kInvalid, where_,
                      "found " + KindOf(value) + ", expected a condition"};
