@@ -82,7 +82,7 @@ Result<Value> Evaluator::Element(std::size_t output, int k, std::int64_t element
   all_steps_ = std::max<std::int64_t>(all_steps_ - kFree, 0);
   output_ = scope_.outputs()[output].first + k;
   at_ = CoordinatesOf(element, OperandAt(output_).dims());
-  if (std::exchange(pointwise_output_, output_) != output_) pointwise_ = MakePointwise(result);
+  if (std::exchange(begun_output_, output_) != output_) BeginOutput(result);
   std::vector<std::int64_t> key;
   if (!pointwise_.holds || !MakeKey(pointwise_, key)) return Compute(result, k);
   const auto found = pointwise_.known.find(key);
@@ -91,6 +91,13 @@ Result<Value> Evaluator::Element(std::size_t output, int k, std::int64_t element
   constexpr std::size_t kMostKnown = 1 << 16;
   if (pointwise_.known.size() < kMostKnown) pointwise_.known.emplace(std::move(key), value);
   return value;
+}
+
+void Evaluator::BeginOutput(const Program::Result& result) {
+  pointwise_ = MakePointwise(result);
+  const bool reads_output =
+      program_.operand && program_.routines[Slot(*program_.operand)].body.of_output;
+  if (reads_output) std::ranges::for_each(read_, [](auto& known) { known.clear(); });
 }
 
 Result<Value> Evaluator::Compute(const Program::Result& result, int k) {

@@ -115,6 +115,7 @@ class Evaluator {
   bool DependsOnPlace(const Code& code, std::vector<bool>& seen) const;
   Pointwise MakePointwise(const Program::Result& result) const;
   bool MakeKey(const Pointwise& pointwise, std::vector<std::int64_t>& key) const;
+  void BeginOutput(const Program::Result& result);
   Result<Value> Compute(const Program::Result& result, int k);
 
   // Numbers.
@@ -196,7 +197,7 @@ class Evaluator {
   std::int64_t broadcasts_ = 0;  // elements that were read as those that broadcast to the result
   // The element that is computed.
   int output_ = -1;  // operand; -1: none
-  int pointwise_output_ = -1;
+  int begun_output_ = -1;
   Pointwise pointwise_;  // of this one
   format::Dims at_;
   std::vector<std::optional<Value>> coordinates_;  // of the slots
