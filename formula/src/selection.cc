@@ -53,6 +53,23 @@ bool DefinesReading(const Formula& formula) {
   });
 }
 
+// Whether a formula that says how others are read adds to the `known` functions, or states
+// constraints alone. What an arithmetic says stands before that of the one it is otherwise as,
+// whose constraints are those of its own functions.
+bool AddsReading(const Formula& formula, std::vector<std::string_view>& known) {
+  bool reads = false, adds = false;
+  for (const Statement& statement : formula.statements) {
+    const bool reading = statement.kind == Line::kFunction &&
+                         std::ranges::find(kReadings, statement.name) != kReadings.end();
+    if (!reading) continue;
+    reads = true;
+    if (std::ranges::find(known, statement.name) != known.end()) continue;
+    adds = true;
+    known.push_back(statement.name);
+  }
+  return adds || !reads;
+}
+
 }  // namespace
 
 bool Has(const Formula& formula, Statement::Kind kind) {
@@ -114,6 +131,7 @@ Result<const Formula*> Selection::Own() const {
 
 Result<std::vector<const Formula*>> Selection::Readings() const {
   std::vector<const Formula*> readings;
+  std::vector<std::string_view> known;
   for (const std::string& arithmetic : chain_) {
     std::vector<const Formula*> candidates = Candidates(arithmetic);
     for (const Formula* formula : text_.InChapter(arithmetic, true)) {
@@ -122,7 +140,7 @@ Result<std::vector<const Formula*>> Selection::Readings() const {
     for (const Formula* formula : candidates) {
       if (!DefinesReading(*formula) || DefinesOutput(*formula, NamesIn(*formula))) continue;
       QTX_ASSIGN_OR_RETURN(const bool holds, Holds(*formula));
-      if (holds) readings.push_back(formula);
+      if (holds && AddsReading(*formula, known)) readings.push_back(formula);
     }
   }
   return readings;
