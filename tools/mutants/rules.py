@@ -24,7 +24,9 @@ NUMBER = re.compile(r"\b(?:\w*(?:stored|offset|integer|value|mantissa|sum|magnit
                     r"(?:acc|dot|of_[hx]|quant_m\w+|min_?|max_?|zero|high|low|left|right|shifted|half|cube|error)(?!\.))\b(?!\.data)",
                     re.IGNORECASE)
 NUMBERS_ONLY = re.compile(r"/reference/src/arithmetic/|/fixed_point\.cc$")  # files that hold no positions, or few
-SYMMETRIC = {"min", "max", "swap", "hypot", "mpq_equal"}
+# Functions whose arguments, or the first two of them, may change places: exact sums and products, comparisons for equality.
+SYMMETRIC = {"min", "max", "swap", "hypot", "mpq_equal", "mpfr_equal_p", "lcm", "TwoSum", "SameRange", "MapsAlike"}
+SYMMETRIC_START = {"fma", "fmaf"}
 INTEGER = re.compile(r"(0[xX][0-9a-fA-F']+|[0-9][0-9']*)([uUlL]*)")
 FLOAT = re.compile(r"(?:0[xX][0-9a-fA-F.']+[pP][-+]?[0-9]+|[0-9.']+(?:[eE][-+]?[0-9]+)?)[fFlL]?")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -255,7 +257,7 @@ class Walk:
         head = self.text[span[0]:spans[0][0]]
         if name in ROUNDINGS and name in head:
             self.add(span, "rounding", head.replace(name, ROUNDINGS[name], 1) + self.text[spans[0][0]:span[1]])
-        for i in range(0 if name in SYMMETRIC else len(spans) - 1):
+        for i in range(1 if name in SYMMETRIC_START else 0, 0 if name in SYMMETRIC else len(spans) - 1):
             types = [argument.type.get_canonical().spelling for argument in arguments[i:i + 2]]
             if types[0] == types[1] and texts[i] != texts[i + 1]:
                 (first, first_end), (second, second_end) = spans[i:i + 2]
