@@ -110,7 +110,7 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
       "--subgraph", options.subgraph,
       "Subgraph of a TFLite file, by name, signature or index (default: the first)");
   command->add_option("--opset", options.opset,
-                      "ai.onnx opset of ONNX output (default: the smallest)");
+                      "ai.onnx opset of ONNX output (default: its own, or the smallest that fits)");
   auto* infer = command->add_flag("--infer", options.infer,
                                   "An ONNX model of any kind as it is, with the types and shapes "
                                   "of its values that follow");
@@ -145,7 +145,8 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
   AddConvert(add("convert", "Convert a model to the extended form, or out of it", convert),
              convert);
   AddLower(add("lower", "Convert the extended form to stock ONNX", lower), lower);
-  add("lift", "Convert stock ONNX to the extended form", lift);
+  auto* lift_command = add("lift", "Convert stock ONNX to the extended form", lift);
+  lift_command->add_option("--opset", lift.opset, "ai.onnx opset (default: the one it came from)");
   lift.from = "qdq";  // reads every dialect, and models without quantization
   lift.to = "qtx";
 }

@@ -61,7 +61,7 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
-  RestoreImports(recorded, conversion.model);
+  RestoreImports(recorded, conversion.model, ledger);
   QTX_RETURN_IF_ERROR(CheckOperands(conversion.model.graph));
   if (!as_recorded) ImportMicrosoft(conversion.model, ledger);
   conversion.ledger = ledger.Take();

@@ -14,6 +14,7 @@
 #include "ledger.h"
 #include "onnx/graph_index.h"
 #include "onnx/quantized_types.h"
+#include "opset/opset.h"
 #include "qdq/record.h"
 #include "qonnx/dialect.h"
 #include "qonnx/export_types.h"
@@ -286,8 +287,15 @@ Result<Export> Exporter::Run() {
 }  // namespace
 
 Result<Export> ToQonnx(const format::Model& model, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
-  return Exporter(index, options).Run();
+  Ledger ledger(options);
+  const std::int64_t opset = options.opset != 0 ? options.opset : model.OpsetVersion("");
+  QTX_ASSIGN_OR_RETURN(const format::Model moved, ToOpset(model, opset, ledger));
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(moved));
+  QTX_ASSIGN_OR_RETURN(Export written, Exporter(index, options).Run());
+  std::vector<LedgerEntry> entries = ledger.Take();
+  std::ranges::move(written.ledger, std::back_inserter(entries));
+  written.ledger = std::move(entries);
+  return written;
 }
 
 }  // namespace qtx::convert

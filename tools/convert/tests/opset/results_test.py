@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""results_test.py QTX [--every N] [--opsets A,B,...] [--models FOLDER] [--list]
+
+Models lower to other opsets, lift to the same bytes, and compute what they computed.
+
+The models are every Nth node test of the installed onnx (all by default), or the ONNX files of FOLDER. Of each that
+`qtx convert` takes:
+- `qtx lower --opset N` for each N (its own, 13, 17, 21 and 25 by default), then `qtx lift`: the bytes must be those of
+  the extended form;
+- ONNX Runtime, or onnx's reference evaluator where it has no kernel, runs the lowered model of its own opset and that of
+  N on the same inputs: the outputs must be equal;
+- what onnx's version converter makes for N of the lowered model of its own opset is run likewise.
+What lowering refuses is counted by the sentence; --list prints each model of it.
+Status: 1 results or bytes differ, or a refusal is none of those that the module names; 77 no onnx or ONNX Runtime.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+
+try:
+    import numpy
+    import onnx
+    import onnxruntime
+    from onnx.backend.test.loader import load_model_tests
+    from onnx.reference import ReferenceEvaluator
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+SAME_WITHIN = 1e-5  # relative, of kernels that sum in another order
+
+
+def node_tests():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for test in load_model_tests(kind="node"):
+            yield test.name, test.model if test.model is not None else onnx.load(pathlib.Path(test.model_dir, "model.onnx"))
+
+
+def corpus(folder):
+    for path in sorted(pathlib.Path(folder).rglob("*.onnx")):
+        try:
+            yield str(path.relative_to(folder)).replace("/", "__").removesuffix(".onnx"), onnx.load(path)
+        except Exception as error:  # hostile files
+            print(f"left out: {path}: {type(error).__name__}")
+
+
+def qtx(program, command, inputs, output, *options):
+    """What the program refuses: {stem: message}. Files are given in portions."""
+    output.mkdir(exist_ok=True)
+    refused = {}
+    for begin in range(0, len(inputs), 200):
+        part = inputs[begin:begin + 200]
+        run = subprocess.run([program, command, *part, "-o", f"{output}/", *options], capture_output=True, text=True,
+                             timeout=600, check=False)
+        for line in run.stderr.splitlines():
+            for path in part:
+                if line.startswith(f"{path}: "):
+                    refused[path.stem] = line.removeprefix(f"{path}: ")
+        assert run.returncode in (0, 3) or refused, run.stderr
+    return refused
+
+
+def random_inputs(model, seed):
+    """Inputs of its declared types; None where it declares something else than a tensor of fixed or symbolic sizes."""
+    generator = numpy.random.default_rng(seed)
+    constant = {tensor.name for tensor in model.graph.initializer}
+    inputs = {}
+    for value in model.graph.input:
+        if value.name in constant:
+            continue
+        tensor = value.type.tensor_type
+        if not tensor.HasField("shape"):
+            return None
+        dims = [d.dim_value or 2 for d in tensor.shape.dim]
+        if numpy.prod(dims, dtype=float) > 1e7:
+            return None
+        try:
+            kind = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        except KeyError:
+            return None
+        if kind == bool:
+            inputs[value.name] = generator.integers(0, 2, dims).astype(bool)
+        elif numpy.issubdtype(kind, numpy.floating):
+            inputs[value.name] = generator.uniform(-2, 2, dims).astype(kind)
+        elif numpy.issubdtype(kind, numpy.integer):
+            inputs[value.name] = generator.integers(0, 2, dims).astype(kind)
+        else:
+            return None
+    return inputs
+
+
+def run(model, inputs):
+    """Its outputs, and who computed them; (None, reason) where nobody does."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return session.run(None, inputs), "ONNX Runtime"
+    except Exception as error:
+        reason = str(error).splitlines()[0][:200]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ReferenceEvaluator(model).run(None, inputs), "onnx"
+    except Exception:
+        return None, reason
+
+
+def equal(one, other):
+    if len(one) != len(other):
+        return False
+    for mine, theirs in zip(one, other):
+        mine, theirs = numpy.asarray(mine), numpy.asarray(theirs)
+        if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
+            return False
+        if mine.tobytes() == theirs.tobytes() and mine.dtype != object:
+            continue
+        if mine.dtype == object or mine.dtype.kind in "US":
+            if not numpy.array_equal(mine, theirs):
+                return False
+        elif not numpy.allclose(mine.astype(float), theirs.astype(float), rtol=SAME_WITHIN, atol=SAME_WITHIN,
+                                equal_nan=True):
+            return False
+    return True
+
+
+def sentence(message):
+    """A refusal without the names of its model."""
+    message = re.sub(r"'[^']*'", "'_'", message)
+    message = re.sub(r"^node '_' \((\w+)\): ", r"\1: ", message)
+    return re.sub(r"\d+", "N", message)
+
+
+class Comparison:
+    def __init__(self, program, models, arguments):
+        self.program, self.models, self.list = program, models, arguments.list
+        self.opsets = [int(opset) for opset in arguments.opsets.split(",")]
+        self.counts, self.refusals = collections.Counter(), collections.Counter()
+        self.failures, self.outputs = [], {}
+        self.inputs = {name: random_inputs(model, index) for index, (name, model) in enumerate(models.items())}
+
+    def outputs_of(self, name, model):
+        if self.inputs[name] is None:
+            return None, "inputs"
+        return run(model, self.inputs[name])
+
+    def check_results(self, name, opset, lowered):
+        """Of the lowered model of its own opset and of that of `opset`."""
+        if name not in self.outputs:
+            self.outputs[name] = self.outputs_of(name, self.own[name])
+        before, who = self.outputs[name]
+        if before is None:
+            self.counts["not run: no inputs or no kernel before"] += 1
+            return
+        after, by = self.outputs_of(name, lowered)
+        if after is None:
+            self.counts["not run: no kernel after"] += 1
+            if self.list:
+                print(f"no kernel: {name} to {opset}: {by}")
+            return
+        self.counts[f"compared by {who}" if who == by else "compared by both"] += 1
+        if not equal(before, after):
+            self.failures.append(f"{name} to {opset}: {who} and then {by} give other results")
+        self.check_converter(name, opset, after)
+
+    def check_converter(self, name, opset, after):
+        try:
+            theirs = onnx.version_converter.convert_version(self.own[name], opset)
+        except Exception:
+            self.counts["onnx's version converter: refused"] += 1
+            return
+        outputs, _ = self.outputs_of(name, theirs)
+        if outputs is None:
+            self.counts["onnx's version converter: its model does not run"] += 1
+        else:
+            same = equal(outputs, after)
+            self.counts["onnx's version converter: " + ("same results" if same else "other results")] += 1
+            if not same and self.list:
+                print(f"other than onnx's version converter: {name} to {opset}")
+
+    def move(self, folder, extended, opset):
+        """All extended models to an opset, or to their own one where it is 0, and back."""
+        lowered, lifted = folder / f"lowered{opset}", folder / f"lifted{opset}"
+        option = [f"--opset={opset}"] if opset else []
+        refused = qtx(self.program, "lower", extended, lowered, *option)
+        back = qtx(self.program, "lift", sorted(lowered.glob("*.onnx")), lifted)
+        for path in extended:
+            name = path.stem
+            if name in refused:
+                self.refusals[(opset or "own", sentence(refused[name]))] += 1
+                if self.list:
+                    print(f"refused: {name} to {opset or 'own'}: {refused[name]}")
+                continue
+            self.counts[f"lowered to {opset or 'own'}"] += 1
+            if name in back:
+                self.failures.append(f"{name} to {opset}: does not lift: {back[name]}")
+            elif (lifted / path.name).read_bytes() != path.read_bytes():
+                self.failures.append(f"{name} to {opset}: lifts to other bytes")
+            model = onnx.load(lowered / path.name)
+            if not opset:
+                self.own[name] = model
+            elif name in self.own:
+                self.check_results(name, opset, model)
+
+    def run(self):
+        self.own = {}
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "models").mkdir()
+            for name, model in self.models.items():
+                onnx.save(model, folder / "models" / f"{name}.onnx")
+            refused = qtx(self.program, "convert", sorted((folder / "models").glob("*.onnx")), folder / "extended")
+            for name, message in refused.items():
+                self.refusals[("convert", sentence(message))] += 1
+                if self.list:
+                    print(f"refused: {name}: {message}")
+            extended = sorted((folder / "extended").glob("*.onnx"))
+            print(f"{len(self.models)} models, {len(extended)} converted")
+            for opset in [0, *self.opsets]:
+                self.move(folder, extended, opset)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--opsets", default="13,17,21,25")
+    parser.add_argument("--models")
+    parser.add_argument("--list", action="store_true")
+    arguments = parser.parse_args()
+    models = dict(corpus(arguments.models) if arguments.models else node_tests())
+    models = dict(list(models.items())[::arguments.every])
+    comparison = Comparison(arguments.program, models, arguments)
+    comparison.run()
+    for what, count in sorted(comparison.counts.items()):
+        print(f"{count:6} {what}")
+    for (opset, message), count in sorted(comparison.refusals.items(), key=lambda item: (str(item[0][0]), -item[1])):
+        print(f"{count:6} refused, {opset}: {message}")
+    for failure in comparison.failures:
+        print(f"FAILED: {failure}")
+    return 1 if comparison.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
