@@ -113,6 +113,12 @@ Result<Attribute> ToAttribute(const MovedInput& row, const OpsetStep& step) {
   return Attribute::Float(std::move(name), values[0]);
 }
 
+// No axes are all axes, and Pad's value is 0 where it is left out: in both forms.
+bool IsAbsence(const Attribute& attribute) {
+  return (attribute.name == "axes" && attribute.ints.empty()) ||
+         (attribute.name == "value" && attribute.f == 0);
+}
+
 bool IsOf(const MovedInput& row, const OpsetStep& step) {
   return row.op_type == step.node.op_type && row.since == step.since;
 }
@@ -123,8 +129,7 @@ Result<void> AttributesToInputs(OpsetStep& step) {
   for (const MovedInput& row : kMoved) {
     const Attribute* attribute = IsOf(row, step) ? step.node.Find(row.attribute) : nullptr;
     if (attribute == nullptr) continue;
-    // No axes are all axes, in the attribute as in the input that is left out.
-    if (row.attribute != "axes" || !attribute->ints.empty()) {
+    if (!IsAbsence(*attribute)) {
       auto tensor = ToInput(*attribute, row.form, step);
       if (!tensor.has_value()) return At("attribute '" + attribute->name + "'", tensor.error());
       step.SetConstant(row.input, attribute->name, *std::move(tensor));
@@ -143,7 +148,7 @@ Result<void> InputsToAttributes(OpsetStep& step) {
           "input[" + std::to_string(row.input) + "] '" + step.node.inputs[row.input] + "'";
       return attribute.error().where.empty() ? At(place, attribute.error()) : attribute.error();
     }
-    if (row.attribute != "axes" || !attribute->ints.empty()) step.Set(*std::move(attribute));
+    if (!IsAbsence(*attribute)) step.Set(*std::move(attribute));
   }
   for (const MovedInput& row : kMoved) {
     if (IsOf(row, step)) step.DropInput(row.input);

@@ -171,32 +171,40 @@ Result<void> CheckForm(const Node& node, std::int64_t opset) {
   return has.has_value() ? Result<void>() : At(PlaceOf(node), has.error());
 }
 
+// A node at `at`, over the boundary of `since`: at it, or after it.
+Result<void> MoveNode(Node node, std::int64_t at, std::int64_t since, OpsetScope& scope,
+                      Ledger& ledger, std::vector<Node>& moved) {
+  const OnnxOperator* entry = IsOnnxs(node) ? FindOnnxOperator(node.op_type, since) : nullptr;
+  if (entry == nullptr || entry->since != since) {
+    moved.push_back(std::move(node));
+    return {};
+  }
+  QTX_RETURN_IF_ERROR(CheckForm(node, at));
+  const bool up = at < since;
+  OpsetStep step(scope, node, since);
+  const auto done = up ? StepUp(step) : StepDown(step);
+  if (!done.has_value()) return At(PlaceOf(node), done.error());
+  if (step.node != node) {
+    ledger.Changed(
+        node.outputs.empty() ? node.name : node.outputs[0], "op_type",
+        node.op_type + " in the form of opset " + std::to_string(up ? since : since - 1));
+  }
+  std::ranges::move(step.before, std::back_inserter(moved));
+  moved.push_back(std::move(step.node));
+  std::ranges::move(step.after, std::back_inserter(moved));
+  return {};
+}
+
 // The nodes of one graph, from `from` to `to`.
 Result<void> MoveNodes(std::vector<Node>& nodes, std::int64_t from, std::int64_t to,
                        OpsetScope& scope, Ledger& ledger) {
-  const bool up = from < to;
-  for (std::int64_t at = from; at != to; at += up ? 1 : -1) {
-    const std::int64_t since = up ? at + 1 : at;
+  const std::int64_t step = from < to ? 1 : -1;
+  for (std::int64_t at = from; at != to; at += step) {
     std::vector<Node> moved;
     moved.reserve(nodes.size());
     for (Node& node : nodes) {
-      const OnnxOperator* entry = IsOnnxs(node) ? FindOnnxOperator(node.op_type, since) : nullptr;
-      if (entry == nullptr || entry->since != since) {
-        moved.push_back(std::move(node));
-        continue;
-      }
-      QTX_RETURN_IF_ERROR(CheckForm(node, at));
-      OpsetStep step(scope, node, since);
-      const auto done = up ? StepUp(step) : StepDown(step);
-      if (!done.has_value()) return At(PlaceOf(node), done.error());
-      if (step.node != node) {
-        ledger.Changed(
-            node.outputs.empty() ? node.name : node.outputs[0], "op_type",
-            node.op_type + " in the form of opset " + std::to_string(up ? since : since - 1));
-      }
-      std::ranges::move(step.before, std::back_inserter(moved));
-      moved.push_back(std::move(step.node));
-      std::ranges::move(step.after, std::back_inserter(moved));
+      QTX_RETURN_IF_ERROR(
+          MoveNode(std::move(node), at, std::max(at, at + step), scope, ledger, moved));
     }
     nodes = std::move(moved);
   }

@@ -110,8 +110,11 @@ TEST(ToOpset, MovesBoundsPadsAndValues) {
   const format::Model moved = Moved(clip, 13);
   EXPECT_THAT(moved.graph.nodes[0].inputs, ElementsAre("x", "y/min", "y/max"));
   EXPECT_EQ(moved.graph.FindInitializer("y/max")->data_type, ElementType::kFloat);
-  const OneNode pad(10, "Pad", {Attribute::Ints("pads", {0, 0, 1, 0, 0, 2})});
-  EXPECT_THAT(IntsOf(Moved(pad, 11), "y/pads"), ElementsAre(0, 0, 1, 0, 0, 2));
+  const OneNode pad(10, "Pad",
+                    {Attribute::Ints("pads", {0, 0, 1, 0, 0, 2}), Attribute::Float("value", 0)});
+  const format::Model padded = Moved(pad, 11);
+  EXPECT_THAT(IntsOf(padded, "y/pads"), ElementsAre(0, 0, 1, 0, 0, 2));
+  EXPECT_THAT(padded.graph.nodes[0].inputs, ElementsAre("x", "y/pads"));  // 0 is the default
 }
 
 // Pad of axes 0 and -1 of three: [begin 1, begin 2, end 3, end 4] is [1,0,2, 3,0,4].

@@ -36,18 +36,41 @@ SAME_WITHIN = 1e-5  # relative, of kernels that sum in another order
 
 
 def node_tests():
-    with warnings.catch_warnings():
+    """Names, models and inputs, which are None where one is no tensor."""
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for test in load_model_tests(kind="node"):
-            yield test.name, test.model if test.model is not None else onnx.load(pathlib.Path(test.model_dir, "model.onnx"))
+        tests = load_model_tests(kind="node")
+    for test in tests:
+        names = [value.name for value in test.model.graph.input]
+        values = test.data_sets[0][0]
+        tensors = all(isinstance(value, numpy.ndarray) for value in values) and len(values) == len(names)
+        yield test.name, test.model, dict(zip(names, values)) if tensors else None
 
 
-def corpus(folder):
-    for path in sorted(pathlib.Path(folder).rglob("*.onnx")):
+def files(folder):
+    """The same of the models of a folder that onnx reads."""
+    for seed, path in enumerate(sorted(pathlib.Path(folder).rglob("*.onnx"))):
         try:
-            yield str(path.relative_to(folder)).replace("/", "__").removesuffix(".onnx"), onnx.load(path)
-        except Exception as error:  # hostile files
+            model = onnx.load(path)
+        except Exception as error:
             print(f"left out: {path}: {type(error).__name__}")
+            continue
+        name = str(path.relative_to(folder)).replace("/", "__").removesuffix(".onnx")
+        yield name, model, inputs_of(model, path, seed)
+
+
+def inputs_of(model, path, seed):
+    """Those of the test data beside the file, or random ones."""
+    constant = {tensor.name for tensor in model.graph.initializer}
+    names = [value.name for value in model.graph.input if value.name not in constant]
+    stored = sorted(path.parent.glob("test_data_set_0/input_*.pb"), key=lambda file: int(file.stem.split("_")[1]))
+    if len(stored) != len(names) or path.name != "model.onnx":
+        return random_inputs(model, seed)
+    try:
+        tensors = [onnx.TensorProto.FromString(file.read_bytes()) for file in stored]
+        return {name: onnx.numpy_helper.to_array(tensor) for name, tensor in zip(names, tensors)}
+    except Exception:  # sequences and optional values
+        return None
 
 
 def qtx(program, command, inputs, output, *options):
@@ -77,7 +100,7 @@ def random_inputs(model, seed):
         tensor = value.type.tensor_type
         if not tensor.HasField("shape"):
             return None
-        dims = [d.dim_value or 2 for d in tensor.shape.dim]
+        dims = [d.dim_value if d.dim_value > 0 else 2 for d in tensor.shape.dim]
         if numpy.prod(dims, dtype=float) > 1e7:
             return None
         try:
@@ -115,21 +138,23 @@ def run(model, inputs):
 
 
 def equal(one, other):
+    """Of outputs, and of an output that is a sequence."""
     if len(one) != len(other):
         return False
-    for mine, theirs in zip(one, other):
-        mine, theirs = numpy.asarray(mine), numpy.asarray(theirs)
-        if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
-            return False
-        if mine.tobytes() == theirs.tobytes() and mine.dtype != object:
-            continue
-        if mine.dtype == object or mine.dtype.kind in "US":
-            if not numpy.array_equal(mine, theirs):
-                return False
-        elif not numpy.allclose(mine.astype(float), theirs.astype(float), rtol=SAME_WITHIN, atol=SAME_WITHIN,
-                                equal_nan=True):
-            return False
-    return True
+    return all(equal(mine, theirs) if isinstance(mine, list) else equal_tensors(mine, theirs)
+               for mine, theirs in zip(one, other))
+
+
+def equal_tensors(mine, theirs):
+    if mine is None or theirs is None:
+        return mine is theirs
+    mine, theirs = numpy.asarray(mine), numpy.asarray(theirs)
+    if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
+        return False
+    if mine.dtype.kind in "OUSc":
+        return numpy.array_equal(mine, theirs)
+    return mine.tobytes() == theirs.tobytes() or numpy.allclose(
+        mine.astype(float), theirs.astype(float), rtol=SAME_WITHIN, atol=SAME_WITHIN, equal_nan=True)
 
 
 def sentence(message):
@@ -141,11 +166,12 @@ def sentence(message):
 
 class Comparison:
     def __init__(self, program, models, arguments):
-        self.program, self.models, self.list = program, models, arguments.list
+        self.program, self.list = program, arguments.list
+        self.models = {name: model for name, model, _ in models}
+        self.inputs = {name: inputs for name, _, inputs in models}
         self.opsets = [int(opset) for opset in arguments.opsets.split(",")]
         self.counts, self.refusals = collections.Counter(), collections.Counter()
         self.failures, self.outputs = [], {}
-        self.inputs = {name: random_inputs(model, index) for index, (name, model) in enumerate(models.items())}
 
     def outputs_of(self, name, model):
         if self.inputs[name] is None:
@@ -236,8 +262,7 @@ def main():
     parser.add_argument("--models")
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
-    models = dict(corpus(arguments.models) if arguments.models else node_tests())
-    models = dict(list(models.items())[::arguments.every])
+    models = list(files(arguments.models) if arguments.models else node_tests())[::arguments.every]
     comparison = Comparison(arguments.program, models, arguments)
     comparison.run()
     for what, count in sorted(comparison.counts.items()):
