@@ -5,6 +5,7 @@
 #include "opset/history.h"
 #include "opset/moved_inputs.h"
 #include "opset/resize.h"
+#include "opset/shapes.h"
 #include "opset/softmax.h"
 #include "opset/step.h"
 
@@ -15,16 +16,8 @@ using format::Attribute;
 using format::ElementType;
 using format::Tensor;
 
-Error RefusedAttribute(const char* name, const std::string& message) {
-  return Unsupported("attribute '" + std::string(name) + "'", message);
-}
-
 bool HasOutput(const OpsetStep& step, std::size_t output) {
   return output < step.node.outputs.size() && !step.node.outputs[output].empty();
-}
-
-std::string InputPlace(const OpsetStep& step, std::size_t input) {
-  return "input[" + std::to_string(input) + "] '" + step.node.inputs.at(input) + "'";
 }
 
 Result<void> BatchNormalizationTo9(OpsetStep& step) {
@@ -56,7 +49,7 @@ Result<void> DropoutFrom12(OpsetStep& step) {
     QTX_ASSIGN_OR_RETURN(const Tensor* training, step.Constant(kTraining));
     const auto is_set = [](std::byte byte) { return byte != std::byte{0}; };
     if (std::ranges::any_of(training->bytes, is_set))
-      return Unsupported(InputPlace(step, kTraining), "is true; before opset 12 no model trains");
+      return Unsupported(step.PlaceOf(kTraining), "is true; before opset 12 no model trains");
     step.DropInput(kTraining);
   }
   step.Erase("seed");
@@ -67,7 +60,7 @@ Result<void> DropoutFrom12(OpsetStep& step) {
 Result<void> GemmFrom11(OpsetStep& step) {
   if (step.Has(2)) return {};
   auto zero = RealTensor({0}, step.TypeOf(0), true);
-  if (!zero.has_value()) return At(InputPlace(step, 0), zero.error());
+  if (!zero.has_value()) return At(step.PlaceOf(0), zero.error());
   step.SetConstant(2, "C", *std::move(zero));
   return {};
 }
@@ -125,7 +118,7 @@ Result<void> DftFrom20(OpsetStep& step) {
 Result<void> QuantizerFrom13(OpsetStep& step) {
   const auto rank = step.RankOf(1);
   if (!rank || *rank != 0)
-    return Unsupported(InputPlace(step, 1), "is no scalar; before opset 13 a scale is one");
+    return Unsupported(step.PlaceOf(1), "is no scalar; before opset 13 a scale is one");
   step.Erase("axis");
   return {};
 }
@@ -136,7 +129,8 @@ Result<void> QuantizeLinearFrom21(OpsetStep& step) {
   if (type == ElementType::kUndefined) return {};
   if (!step.Has(2) && type != ElementType::kUint8) {
     const auto dims = step.DimsOf(1);
-    if (!dims || std::ranges::any_of(*dims, [](std::int64_t size) { return size < 0; }))
+    const auto count = format::ElementCount(dims.value_or(format::Dims{-1}));
+    if (!count.has_value() || *count > format::Inference::kMostConstantElements)
       return RefusedAttribute("output_dtype",
                               "needs a zero point of a known shape before opset 21");
     QTX_ASSIGN_OR_RETURN(Tensor zeros, format::MakeTensor(type, *dims));
@@ -165,7 +159,7 @@ Result<void> GridSampleTo20(OpsetStep& step) {
 
 Result<void> GridSampleFrom20(OpsetStep& step) {
   if (step.RankOf(0) != 4)
-    return Unsupported(InputPlace(step, 0), "is not known to be of rank 4, as before opset 20");
+    return Unsupported(step.PlaceOf(0), "is not known to be of rank 4, as before opset 20");
   const std::string mode = step.node.StringOr("mode", "");
   for (const auto& [old, now] : kGridModes) {
     if (mode == now) step.Set(Attribute::String("mode", std::string(old)));
@@ -180,7 +174,7 @@ Result<void> GroupNormalizationTo21(OpsetStep& step) {
   const std::int64_t channels = dims && dims->size() > 1 ? (*dims)[1] : format::kUnknownSize;
   if (!step.Has(1) || !step.Has(2)) return Invalid("input", "expected a scale and a bias");
   if (channels < 0 || groups <= 0 || channels % groups != 0)
-    return Unsupported(InputPlace(step, 0),
+    return Unsupported(step.PlaceOf(0),
                        "has a number of channels that is not known, which "
                        "since opset 21 scale and bias have");
   if (channels == groups) return {};
@@ -206,17 +200,6 @@ Result<void> ModFrom28(OpsetStep& step) {
   return RefusedAttribute("fmod", "is 0 for what is not known to be integers, as before opset 28");
 }
 
-// Indices below zero count from the back since 11, and are outside before.
-Result<void> OneHotFrom11(OpsetStep& step) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, step.Integers(0));
-  if (std::ranges::any_of(indices, [](std::int64_t index) { return index < 0; }))
-    return Unsupported(InputPlace(step, 0), "has negative indices, which count only since 11");
-  const Attribute* axis = step.node.Find("axis");
-  if (axis == nullptr || axis->i >= -1) return {};
-  step.Set(Attribute::Int("axis", axis->i + *step.RankOf(0) + 1));
-  return {};
-}
-
 Result<void> ReduceFromInput(OpsetStep& step) {
   if (step.node.IntOr("noop_with_empty_axes", 0) != 0) {
     const Tensor* axes = step.Has(1) ? step.ConstantOf(1) : nullptr;
@@ -227,15 +210,6 @@ Result<void> ReduceFromInput(OpsetStep& step) {
     step.Erase("noop_with_empty_axes");
   }
   return InputsToAttributes(step);
-}
-
-Result<void> ReshapeFrom14(OpsetStep& step) {
-  if (step.node.IntOr("allowzero", 0) == 0) return {};
-  QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> shape, step.Integers(1));
-  if (std::ranges::find(shape, 0) != shape.end())
-    return RefusedAttribute("allowzero", "is 1; before opset 14 a 0 of the shape copies a size");
-  step.Erase("allowzero");
-  return {};
 }
 
 // Regions lie half a pixel further before 16.
@@ -256,82 +230,6 @@ Result<void> RefuseScan(OpsetStep&) {
   return Unsupported("scans along the batch in opset 8, along any axis since 9");
 }
 
-// A part of a shape is a Slice of it.
-Result<void> ShapeFrom15(OpsetStep& step) {
-  const Attribute* start = step.node.Find("start");
-  const Attribute* end = step.node.Find("end");
-  if (end == nullptr && (start == nullptr || start->i == 0)) return {};
-  const std::string whole = step.NewValue("shape"), output = step.node.outputs.at(0);
-  const std::string from = step.AddConstant("start", IntegerTensor({start ? start->i : 0}));
-  const std::string to = step.AddConstant("end", IntegerTensor({end ? end->i : INT64_MAX}));
-  step.after = {step.NewNode("Slice", {whole, from, to}, output)};
-  step.after[0].name = output + "/Slice";
-  step.node.outputs[0] = whole;
-  step.Erase("start");
-  step.Erase("end");
-  return {};
-}
-
-Result<void> SliceFrom11(OpsetStep& step) {
-  constexpr std::size_t kAxes = 3;
-  if (!step.Has(kAxes)) return {};
-  const Tensor* known = step.ConstantOf(kAxes);
-  if (known == nullptr) return {};  // nothing says that one is negative
-  QTX_ASSIGN_OR_RETURN(std::vector<std::int64_t> axes, step.Integers(kAxes));
-  if (std::ranges::all_of(axes, [](std::int64_t axis) { return axis >= 0; })) return {};
-  const auto rank = step.RankOf(0);
-  if (!rank)
-    return Unsupported(InputPlace(step, kAxes),
-                       "has negative axes of an unknown rank, which count "
-                       "only since opset 11");
-  for (std::int64_t& axis : axes) axis += axis < 0 ? *rank : 0;
-  step.DropInput(kAxes);
-  step.SetConstant(kAxes, "axes", IntegerTensor(axes));
-  return {};
-}
-
-Result<void> SliceFrom10(OpsetStep& step) {
-  constexpr std::size_t kSteps = 4;
-  if (step.Has(kSteps)) {
-    QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> steps, step.Integers(kSteps));
-    if (std::ranges::any_of(steps, [](std::int64_t each) { return each != 1; }))
-      return Unsupported(InputPlace(step, kSteps), "has steps, which are there since opset 10");
-    step.DropInput(kSteps);
-  }
-  return InputsToAttributes(step);
-}
-
-// Equal parts have a number since 18.
-Result<void> SplitTo18(OpsetStep& step) {
-  if (!step.Has(1)) step.Set(Attribute::Int("num_outputs", std::ssize(step.node.outputs)));
-  return {};
-}
-
-// Before 18 parts without sizes are equal, so that the last one is not smaller.
-Result<void> SplitFrom18(OpsetStep& step) {
-  const Attribute* given = step.node.Find("num_outputs");
-  if (given == nullptr) return {};
-  const std::int64_t parts = given->i;
-  const auto dims = step.DimsOf(0);
-  const std::int64_t axis = step.node.IntOr("axis", 0);
-  const std::int64_t place = axis < 0 && dims ? axis + std::ssize(*dims) : axis;
-  const bool known = dims && place >= 0 && place < std::ssize(*dims) &&
-                     (*dims)[static_cast<std::size_t>(place)] >= 0;
-  if (!known || parts <= 0 || parts != std::ssize(step.node.outputs))
-    return RefusedAttribute("num_outputs",
-                            "divides a size that is not known; before opset 18 all "
-                            "parts are equal");
-  const std::int64_t size = (*dims)[static_cast<std::size_t>(place)];
-  step.Erase("num_outputs");
-  if (size % parts == 0) return {};
-  const std::int64_t part = (size + parts - 1) / parts;
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t left = size, i = 0; i < parts; ++i, left -= sizes.back())
-    sizes.push_back(std::min(left, part));
-  step.SetConstant(1, "split", IntegerTensor(sizes));
-  return {};
-}
-
 // Before 8 nothing is broadcast.
 Result<void> VariadicFrom8(OpsetStep& step) {
   const auto first = step.DimsOf(0);
@@ -339,7 +237,7 @@ Result<void> VariadicFrom8(OpsetStep& step) {
     const auto dims = step.DimsOf(i);
     const bool known = dims && std::ranges::find(*dims, format::kUnknownSize) == dims->end();
     if (known && dims == first) continue;
-    return Unsupported(InputPlace(step, i),
+    return Unsupported(step.PlaceOf(i),
                        "is not known to be of the first one's shape, as before opset 8");
   }
   return {};

@@ -144,8 +144,7 @@ Result<void> InputsToAttributes(OpsetStep& step) {
     if (!IsOf(row, step) || !step.Has(row.input)) continue;
     auto attribute = ToAttribute(row, step);
     if (!attribute.has_value()) {
-      const std::string place =
-          "input[" + std::to_string(row.input) + "] '" + step.node.inputs[row.input] + "'";
+      const std::string place = step.PlaceOf(row.input);
       return attribute.error().where.empty() ? At(place, attribute.error()) : attribute.error();
     }
     if (!IsAbsence(*attribute)) step.Set(*std::move(attribute));

@@ -22,7 +22,7 @@ Result<void> CheckNearest(const OpsetStep& step, std::size_t scales) {
   for (const float scale : tensor->As<float>()) {
     const float pixels = 1 / scale;
     if (scale >= 1 || pixels == std::floor(pixels)) continue;
-    return Unsupported("input[" + std::to_string(scales) + "] '" + step.node.inputs[scales] + "'",
+    return Unsupported(step.PlaceOf(scales),
                        "found scale " + std::to_string(scale) +
                            "; before opset 11 the nearest pixel of a smaller image is undefined");
   }
@@ -47,17 +47,15 @@ Result<std::vector<std::size_t>> AxesFrom(const std::vector<std::int64_t>& axes,
 }
 
 Error UnknownRank(const OpsetStep& step) {
-  return Unsupported("input[0] '" + step.node.inputs[0] + "'",
-                     "is of an unknown rank; opset " + std::to_string(step.old()) +
-                         " has no axes and takes a value for each");
+  return Unsupported(step.PlaceOf(0), "is of an unknown rank; opset " + std::to_string(step.old()) +
+                                          " has no axes and takes a value for each");
 }
 
 // The scales of some axes as those of all.
 Result<void> SpreadScales(OpsetStep& step, const std::vector<std::size_t>& axes, std::size_t rank) {
   QTX_ASSIGN_OR_RETURN(const Tensor* tensor, step.Constant(kScales));
   if (tensor->elem_type != ElementType::kFloat || tensor->As<float>().size() != axes.size())
-    return Invalid("input[2] '" + step.node.inputs[kScales] + "'",
-                   "expected a scale for each axis");
+    return Invalid(step.PlaceOf(kScales), "expected a scale for each axis");
   std::vector<float> scales(rank, 1.0F);
   for (std::size_t i = 0; i < axes.size(); ++i) scales[axes[i]] = tensor->As<float>()[i];
   QTX_ASSIGN_OR_RETURN(Tensor spread, RealTensor(scales, ElementType::kFloat, false));
@@ -70,13 +68,13 @@ Result<void> SpreadSizes(OpsetStep& step, const std::vector<std::size_t>& axes,
                          const format::Dims& dims) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> given, step.Integers(kSizes));
   if (given.size() != axes.size())
-    return Invalid("input[3] '" + step.node.inputs[kSizes] + "'", "expected a size for each axis");
+    return Invalid(step.PlaceOf(kSizes), "expected a size for each axis");
   std::vector<std::int64_t> sizes = dims;
   for (std::size_t i = 0; i < axes.size(); ++i) sizes[axes[i]] = given[i];
   if (std::ranges::any_of(sizes, [](std::int64_t size) { return size < 0; }))
-    return Unsupported("input[0] '" + step.node.inputs[0] + "'",
-                       "has a size that is not known, and opset " + std::to_string(step.old()) +
-                           " takes one for each axis");
+    return Unsupported(step.PlaceOf(0), "has a size that is not known, and opset " +
+                                            std::to_string(step.old()) +
+                                            " takes one for each axis");
   step.DropInput(kSizes);
   step.SetConstant(kSizes, "sizes", IntegerTensor(sizes));
   return {};
@@ -102,7 +100,7 @@ Result<void> ResizeFrom11(OpsetStep& step) {
                                   "; before opset 11 a coordinate is divided by the "
                                   "scale, and the nearest pixel is the one below");
   };
-  if (step.Has(kSizes)) return refuse("input[3] '" + step.node.inputs[kSizes] + "'", "sizes");
+  if (step.Has(kSizes)) return refuse(step.PlaceOf(kSizes), "sizes");
   const std::string mode = step.node.StringOr("coordinate_transformation_mode", "half_pixel");
   if (mode != "asymmetric")
     return refuse("attribute 'coordinate_transformation_mode'", "'" + mode + "'");
@@ -158,7 +156,7 @@ Result<void> PadFrom18(OpsetStep& step) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> given, step.Integers(kPads));
   QTX_ASSIGN_OR_RETURN(const auto places, AxesFrom(axes, *rank));
   if (given.size() != 2 * places.size())
-    return Invalid("input[1] '" + step.node.inputs[kPads] + "'",
+    return Invalid(step.PlaceOf(kPads),
                    "found " + std::to_string(given.size()) + " values, expected two for each axis");
   std::vector<std::int64_t> pads(static_cast<std::size_t>(2 * *rank));
   for (std::size_t i = 0; i < places.size(); ++i) {

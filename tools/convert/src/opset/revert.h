@@ -11,7 +11,8 @@ namespace qtx::convert {
 
 /// The record of what `original` had and `moved`, which ToOpset made of it, has not; nullopt where
 /// their graphs are equal.  Errors: kTooLarge.
-Result<std::optional<std::string>> OpsetRecord(const format::Model& original, const format::Model& moved);
+Result<std::optional<std::string>> OpsetRecord(const format::Model& original,
+                                               const format::Model& moved);
 
 /// The model that the record was made of, if `moved` is what ToOpset makes of it and it keeps the
 /// rules of the format. `moved` has the imports that the original had.

@@ -80,16 +80,15 @@ std::optional<std::int64_t> OpsetStep::RankOf(std::size_t input) const {
 
 Result<const Tensor*> OpsetStep::Constant(std::size_t input) const {
   if (const Tensor* tensor = ConstantOf(input)) return tensor;
-  return Unsupported("input[" + std::to_string(input) + "] '" + Name(input) + "'",
+  return Unsupported(PlaceOf(input),
                      "is computed; opset " + std::to_string(old()) + " takes a constant there");
 }
 
 Result<std::vector<std::int64_t>> OpsetStep::Integers(std::size_t input) const {
   QTX_ASSIGN_OR_RETURN(const Tensor* tensor, Constant(input));
   if (!format::IsIntegerStorage(tensor->elem_type)) {
-    return Invalid(
-        "input[" + std::to_string(input) + "] '" + Name(input) + "'",
-        "found type " + std::string(format::Name(tensor->elem_type)) + ", expected integers");
+    return Invalid(PlaceOf(input), "found type " + std::string(format::Name(tensor->elem_type)) +
+                                       ", expected integers");
   }
   return format::UnpackIntegers(*tensor);
 }

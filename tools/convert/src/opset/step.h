@@ -63,6 +63,10 @@ class OpsetStep {
   const format::Tensor* ConstantOf(std::size_t input) const {
     return scope_.ConstantOf(Name(input));
   }
+  /// "input[1] 'axes'"
+  std::string PlaceOf(std::size_t input) const {
+    return "input[" + std::to_string(input) + "] '" + Name(input) + "'";
+  }
   /// Errors: kUnsupported where the input is computed: only a constant has a place in `old()`.
   Result<const format::Tensor*> Constant(std::size_t input) const;
   Result<std::vector<std::int64_t>> Integers(std::size_t input) const;
@@ -91,6 +95,10 @@ class OpsetStep {
   std::string Prefix() const { return node.outputs.empty() ? node.name : node.outputs[0]; }
   OpsetScope& scope_;
 };
+
+inline Error RefusedAttribute(const char* name, std::string message) {
+  return Unsupported("attribute '" + std::string(name) + "'", std::move(message));
+}
 
 /// A 1-D INT64 tensor; with `scalar` one of rank 0, of the only value.
 format::Tensor IntegerTensor(const std::vector<std::int64_t>& values, bool scalar = false);
