@@ -43,7 +43,20 @@ Result<void> DropoutMask(OpsetStep& step) {
                      "the mask is BOOL since opset 10, and of the data's type before");
 }
 
+// Where nothing trains the mask is all true since 12, and not defined before.
+Result<void> DropoutMaskOf12(const OpsetStep& step) {
+  if (!HasOutput(step, 1)) return {};
+  return Unsupported("output[1] '" + step.node.outputs[1] + "'",
+                     "the mask is all true since opset 12, and not defined before");
+}
+
+Result<void> DropoutTo12(OpsetStep& step) {
+  QTX_RETURN_IF_ERROR(DropoutMaskOf12(step));
+  return AttributesToInputs(step);
+}
+
 Result<void> DropoutFrom12(OpsetStep& step) {
+  QTX_RETURN_IF_ERROR(DropoutMaskOf12(step));
   constexpr std::size_t kTraining = 2;
   if (step.Has(kTraining)) {
     QTX_ASSIGN_OR_RETURN(const Tensor* training, step.Constant(kTraining));
@@ -252,7 +265,7 @@ constexpr auto kForms = std::to_array<OpsetForm>({
     {"DequantizeLinear", 13, nullptr, QuantizerFrom13},
     {"DequantizeLinear", 23, nullptr, DequantizeLinearFrom23},
     {"Dropout", 10, DropoutMask, DropoutMask},
-    {"Dropout", 12, AttributesToInputs, DropoutFrom12},
+    {"Dropout", 12, DropoutTo12, DropoutFrom12},
     {"Gemm", 11, nullptr, GemmFrom11},
     {"GridSample", 20, GridSampleTo20, GridSampleFrom20},
     {"GroupNormalization", 21, GroupNormalizationTo21, nullptr},

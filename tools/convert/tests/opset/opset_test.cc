@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "qtx/format/attributes.h"
+#include "qtx/format/check.h"
 #include "tests/qdq/maker.h"
 
 namespace qtx::convert::opset_test {
@@ -180,6 +181,7 @@ TEST(ToOpset, MakesAResizeOfAnUpsampleAndBack) {
   OnnxMaker back;
   back.model = moved;
   EXPECT_EQ(Moved(back, 7), old.model);
+  EXPECT_TRUE(format::Check(Moved(old, 10)).empty());  // whose input 1 is not that of the section
 }
 
 TEST(ToOpset, RefusesCoordinatesThatResizeHadNot) {
@@ -213,6 +215,14 @@ TEST(ToOpset, DropsWhatCameAndSaysNothing) {
   EXPECT_EQ(Refusal(two, 18),
             "node 'y_node' (AveragePool): attribute 'dilations': says what a node says only since "
             "opset 19");
+}
+
+// Found by ONNX Runtime, whose mask of opset 10 is all false.
+TEST(ToOpset, RefusesTheMaskOfADropoutThatDoesNotTrain) {
+  OneNode maker(13, "Dropout");
+  EXPECT_EQ(Refusal(maker, 10), "");
+  maker.model.graph.nodes[0].outputs.emplace_back("mask");
+  EXPECT_THAT(Refusal(maker, 10), HasSubstr("the mask is all true since opset 12"));
 }
 
 TEST(ToOpset, MakesASliceOfAPartOfAShape) {
