@@ -1,8 +1,9 @@
-// FromOnnx: rewrites each dialect to Q/DQ pairs, then folds the pairs into types.
+// FromOnnx: folds constants, rewrites each dialect to Q/DQ pairs, then folds the pairs into types.
 #include <algorithm>
 #include <set>
 
 #include "onnx/dimensions.h"
+#include "onnx/fold_constants.h"
 #include "onnx/graph_index.h"
 #include "onnx/reals.h"
 #include "qdq/fold.h"
@@ -54,6 +55,9 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   const Recorded recorded = ReadRecord(open, ledger);
   const bool as_recorded = recorded.all();
   Pairs pairs{std::move(open), {}};
+  if (!as_recorded) {
+    QTX_ASSIGN_OR_RETURN(pairs.model, FoldConstants(pairs.model, ledger));
+  }
   if (!as_recorded || !HasOwnQuants(pairs.model)) {
     QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, ledger));
   }

@@ -229,64 +229,21 @@ void Normalizer::Annotate(const std::string& value, format::IntegerRange range) 
 
 void Normalizer::DropUnread() {
   format::Graph& graph = result_.graph;
-  for (const std::string& name : unread_) {
-    const bool read = std::ranges::any_of(graph.nodes, [&](const Node& node) {
-      return std::ranges::find(node.inputs, name) != node.inputs.end();
-    });
-    if (read || index_.IsOutput(name)) continue;
-    std::erase_if(graph.initializers, [&](const auto& data) { return data.name == name; });
-    std::erase_if(graph.values, [&](const auto& info) { return info.name == name; });
+  std::set<std::string_view> unread(unread_.begin(), unread_.end());
+  for (const Node& node : graph.nodes) {
+    for (const std::string& input : node.inputs) unread.erase(input);
   }
-}
-
-bool IsQuantizer(const Node& node) { return IsQuantizeLinear(node) || IsDequantizeLinear(node); }
-
-// Initializers by the name of their Identity, or of an Identity of it.
-std::map<std::string, std::string> IdentitiesOfInitializers(const GraphIndex& index) {
-  std::map<std::string, std::string> identities;
-  for (const Node& node : index.model().graph.nodes) {
-    if (!IsStock(node, "Identity") || node.inputs.size() != 1 || node.outputs.size() != 1) continue;
-    const auto earlier = identities.find(node.inputs[0]);
-    const std::string& from = earlier == identities.end() ? node.inputs[0] : earlier->second;
-    if (index.Initializer(from) == nullptr || index.IsInput(from)) continue;
-    identities.emplace(node.outputs[0], from);
-  }
-  return identities;
-}
-
-// Replaces Identities of scales and zero points by the initializers, and removes unread Identities.
-Result<format::Model> WithoutIdentities(const format::Model& model, Ledger& ledger) {
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
-  const std::map<std::string, std::string> identities = IdentitiesOfInitializers(index);
-  if (identities.empty()) return model;
-  format::Model result = model;
-  std::set<std::string> read, renamed;
-  for (Node& node : result.graph.nodes) {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const auto found = identities.find(node.inputs[i]);
-      if (IsQuantizer(node) && i > 0 && found != identities.end()) {
-        renamed.insert(found->first);
-        node.inputs[i] = found->second;
-      }
-      read.insert(node.inputs[i]);
-    }
-  }
-  std::erase_if(result.graph.nodes, [&](const Node& node) {
-    if (!IsStock(node, "Identity") || node.outputs.size() != 1) return false;
-    const std::string& value = node.outputs[0];
-    if (!renamed.contains(value) || read.contains(value) || index.IsOutput(value)) return false;
-    ledger.Dropped(value, "value", "an Identity of the parameter '" + node.inputs[0] + "'");
-    std::erase_if(result.graph.values, [&](const auto& info) { return info.name == value; });
-    return true;
-  });
-  return result;
+  const auto drop = [&](const auto& entry) {
+    return unread.contains(entry.name) && !index_.IsOutput(entry.name);
+  };
+  std::erase_if(graph.initializers, drop);
+  std::erase_if(graph.values, drop);
 }
 
 }  // namespace
 
 Result<format::Model> NormalizePairs(const format::Model& model, Ledger& ledger) {
-  QTX_ASSIGN_OR_RETURN(const format::Model plain, WithoutIdentities(model, ledger));
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(plain));
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
   return Normalizer(index, ledger).Run();
 }
 
