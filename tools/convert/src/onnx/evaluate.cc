@@ -53,7 +53,8 @@ MaybeTensor ConstantOf(const Node& node) {
   }
   MaybeTensor scalar;
   if (value.name == "value_int") scalar = Int64s(std::span(&value.i, 1));
-  if (value.name == "value_float") scalar = Vector(ElementType::kFloat, &value.f, 1, sizeof value.f);
+  if (value.name == "value_float")
+    scalar = Vector(ElementType::kFloat, &value.f, 1, sizeof value.f);
   if (scalar) scalar->dims.clear();
   return scalar;
 }
@@ -141,7 +142,8 @@ std::optional<Dims> Flattened(const Node& node, const Tensor& x) {
   if (axis < 0) axis += rank;
   if (axis < 0 || axis > rank) return std::nullopt;
   Dims dims = {1, 1};
-  for (std::int64_t i = 0; i < rank; ++i) dims[i < axis ? 0 : 1] *= x.dims[static_cast<std::size_t>(i)];
+  for (std::int64_t i = 0; i < rank; ++i)
+    dims[i < axis ? 0 : 1] *= x.dims[static_cast<std::size_t>(i)];
   return dims;
 }
 
@@ -211,7 +213,9 @@ bool IsReal(ElementType type) {
 constexpr double kPast = 9007199254740992.0;  // 2^53: each integer below it is a double
 
 // Integers that a double may not hold.
-bool IsWide(ElementType type) { return type == ElementType::kInt64 || type == ElementType::kUint64; }
+bool IsWide(ElementType type) {
+  return type == ElementType::kInt64 || type == ElementType::kUint64;
+}
 
 // Stores `values` in `to`; false where one is rounded.
 bool StoreExactly(std::span<const double> values, Tensor& to) {
@@ -312,7 +316,7 @@ MaybeTensor Clipped(const Node& node, Inputs inputs) {
 }
 
 constexpr std::array<std::string_view, 11> kOperators = {
-    "Cast",    "Clip",  "Constant", "ConstantOfShape", "Flatten", "Identity",
+    "Cast",    "Clip",  "Constant", "ConstantOfShape", "Flatten",  "Identity",
     "Reshape", "Shape", "Squeeze",  "Transpose",       "Unsqueeze"};
 
 }  // namespace

@@ -54,11 +54,11 @@ bool Folder::IsRange(const Node& node) const {
   if (!IsStock(node, "Clip") || node.inputs.empty() || node.outputs.size() != 1) return false;
   const auto producer = index_.Producer(node.inputs[0]);
   if (producer && IsQuantizeLinear(index_.node(*producer))) return true;
-  const auto& readers = index_.Consumers(node.outputs[0]);
-  if (readers.empty() || index_.Consumers(node.inputs[0]).size() != 1) return false;
-  const Node& first = index_.node(readers[0]);
-  return IsDequantizeLinear(first) && std::ranges::all_of(readers, [&](std::size_t reader) {
-           const Node& read = index_.node(reader);
+  const auto& readers = index_.Uses(node.outputs[0]);
+  if (readers.empty() || index_.Uses(node.inputs[0]).size() != 1) return false;
+  const Node& first = index_.node(readers[0].node);
+  return IsDequantizeLinear(first) && std::ranges::all_of(readers, [&](const Use& use) {
+           const Node& read = index_.node(use.node);
            return IsDequantizeLinear(read) && read.inputs == first.inputs &&
                   read.attributes == first.attributes;
          });
@@ -148,7 +148,7 @@ void Folder::FindUnread() {
   const auto is_read = [&](const std::string& value) {
     const auto found = reads.find(value);
     const std::size_t gone = found == reads.end() ? 0 : found->second;
-    return index_.IsOutput(value) || gone < index_.Consumers(value).size();
+    return index_.IsOutput(value) || gone < index_.Uses(value).size();
   };
   for (std::size_t i = index_.model().graph.nodes.size(); i-- > 0;) {
     const Node& node = index_.node(i);
@@ -200,8 +200,7 @@ format::Model Folder::Apply() {
 Result<format::Model> Folder::Run() {
   if (!FindWanted()) return index_.model();
   FindBudget();
-  for (std::size_t i = 0; i < index_.model().graph.nodes.size(); ++i)
-    QTX_RETURN_IF_ERROR(Visit(i));
+  for (std::size_t i = 0; i < index_.model().graph.nodes.size(); ++i) QTX_RETURN_IF_ERROR(Visit(i));
   FindUnread();
   return Apply();
 }

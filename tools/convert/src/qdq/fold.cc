@@ -86,10 +86,10 @@ void RewriteNodes(const QdqPlan& plan, const GraphIndex& index, Graph& graph) {
   }
 }
 
-Result<void> RewriteInitializers(const QdqPlan& plan, Graph& graph) {
+Result<void> RewriteInitializers(const QdqPlan& plan, const GraphIndex& index, Graph& graph) {
   std::vector<format::TensorData> copies;
   for (const auto& [from, to] : plan.copies) {
-    const format::TensorData* data = graph.FindInitializer(from);
+    const format::TensorData* data = index.Initializer(from);
     QTX_ASSIGN_OR_RETURN(format::TensorData copy, Renamed(*data, to));
     copies.push_back(std::move(copy));
   }
@@ -135,7 +135,7 @@ Result<format::Model> FoldPairs(const format::Model& model, bool as_recorded, Le
   QTX_ASSIGN_OR_RETURN(const QdqPlan plan, MakePlan(index, {as_recorded, reals}, ledger));
   format::Model folded = source;
   RewriteNodes(plan, index, folded.graph);
-  QTX_RETURN_IF_ERROR(RewriteInitializers(plan, folded.graph));
+  QTX_RETURN_IF_ERROR(RewriteInitializers(plan, index, folded.graph));
   RewriteValues(plan, folded.graph);
   AddFloatCasts(folded);
   DropParameters(Parameters(plan, source.graph), folded.graph);

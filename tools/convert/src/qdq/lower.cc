@@ -36,7 +36,7 @@ using format::TensorType;
 class Lowering {
  public:
   Lowering(const GraphIndex& index, const Options& options)
-      : index_(index), source_(index.model()), names_(index), ledger_(options) {}
+      : index_(index), source_(index.model()), names_(index.model().graph), ledger_(options) {}
 
   Result<Conversion> Run(const Options& options);
 
@@ -66,7 +66,7 @@ class Lowering {
   std::map<std::string, StockParameters> parameters_;
   std::map<std::string, std::vector<std::string>> parameter_names_;  // scale and zero point
   std::map<std::string, std::string> reads_;  // graph input to the value its consumers read
-  NameSource names_;
+  graph::Names names_;
   format::Model model_;
   std::vector<format::TensorData> added_;  // scales, zero points and bounds, after the model's own
   Ledger ledger_;
