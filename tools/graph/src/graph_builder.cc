@@ -37,8 +37,6 @@ std::string Names::Unique(const std::string& wanted) {
   return name;
 }
 
-GraphBuilder::GraphBuilder(format::Graph graph) : graph_(std::move(graph)), names_(graph_) {}
-
 void GraphBuilder::AddInput(const std::string& name, format::TensorType type) {
   names_.Take(name);
   graph_.inputs.push_back(Declared(name, std::move(type)));
@@ -76,13 +74,8 @@ std::string GraphBuilder::AddInts(const std::string& wanted, std::span<const std
   return AddConstant(wanted, IntsTensor(values));
 }
 
-std::string GraphBuilder::AddFloat(const std::string& wanted, float value) {
-  return AddConstant(wanted, FloatTensor(value));
-}
-
-format::Node& GraphBuilder::Add(const std::string& stem, Draft draft,
-                                std::vector<std::string> outputs,
-                                std::optional<format::Origin> origin) {
+void GraphBuilder::Add(const std::string& stem, Draft draft, std::vector<std::string> outputs,
+                       std::optional<format::Origin> origin) {
   read_.insert(draft.inputs.begin(), draft.inputs.end());
   format::Node& node = graph_.nodes.emplace_back();
   node.name = node_names_.Unique(stem + "/" + draft.op_type);
@@ -91,13 +84,6 @@ format::Node& GraphBuilder::Add(const std::string& stem, Draft draft,
   node.outputs = std::move(outputs);
   node.attributes = std::move(draft.attributes);
   node.origin = std::move(origin);
-  return node;
-}
-
-format::Node& GraphBuilder::AddCast(const std::string& from, const std::string& to,
-                                    ElementType type) {
-  const auto code = static_cast<std::int64_t>(type);
-  return Add(to, {"Cast", {from}, {format::Attribute::Int("to", code)}}, {to});
 }
 
 format::Graph GraphBuilder::Finish() {

@@ -1,4 +1,4 @@
-// Builds a graph, or adds to one: unique names, declared types, initializers, nodes.
+// Builds a graph: unique names, declared types, initializers, nodes.
 #pragma once
 
 #include <optional>
@@ -50,10 +50,6 @@ struct Forms {
 
 class GraphBuilder {
  public:
-  GraphBuilder() = default;
-  /// Goes on with `graph`, whose names are taken.
-  explicit GraphBuilder(format::Graph graph);
-
   format::Graph& graph() { return graph_; }
   Names& names() { return names_; }
   std::string Unique(const std::string& wanted) { return names_.Unique(wanted); }
@@ -70,13 +66,10 @@ class GraphBuilder {
   /// The same under a name made of `wanted`.
   std::string AddConstant(const std::string& wanted, const format::Tensor& tensor);
   std::string AddInts(const std::string& wanted, std::span<const std::int64_t> values);
-  std::string AddFloat(const std::string& wanted, float value);  // a scalar
 
   /// Adds a node, whose name is made of `stem` and its operator.
-  format::Node& Add(const std::string& stem, Draft draft, std::vector<std::string> outputs,
-                    std::optional<format::Origin> origin = std::nullopt);
-  /// Adds a Cast to `type`.
-  format::Node& AddCast(const std::string& from, const std::string& to, format::ElementType type);
+  void Add(const std::string& stem, Draft draft, std::vector<std::string> outputs,
+           std::optional<format::Origin> origin = std::nullopt);
   /// Whether a node added here reads the value.
   bool IsRead(const std::string& value) const { return read_.contains(value); }
 
