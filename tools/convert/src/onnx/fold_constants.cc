@@ -9,6 +9,7 @@
 
 #include "onnx/evaluate.h"
 #include "onnx/graph_index.h"
+#include "onnx/quantized_types.h"
 #include "qonnx/dialect.h"
 #include "qoperator/annotations.h"
 #include "qoperator/operators.h"
@@ -83,7 +84,8 @@ bool Folder::FindWanted() {
         // GraphIndex::Constant reads a Constant; only as data it must be an initializer.
         const Node& from = index_.node(*producer);
         const bool constant = IsStock(from, "Constant") && from.Find("value") != nullptr;
-        if (constant && !(IsPair(node) && k == 0) && !IsStock(node, "Clip")) continue;
+        const bool data = k == 0 && (IsPair(node) || IsStock(node, "Clip"));
+        if (constant && !data) continue;
         roots_.insert(node.inputs[k]);
         wanted_.insert(node.inputs[k]);
       }
@@ -163,8 +165,10 @@ void Folder::FindUnread() {
     if (!roots_.contains(value)) dropped_.insert(value);
   }
   if (HasAnnotations(index_.model().graph)) return;  // they name initializers, too
+  const std::set<std::string> named = NamedParameters(index_.model().graph);
   for (const auto& [value, count] : reads) {
-    if (index_.Initializer(value) != nullptr && !index_.IsInput(value) && !is_read(value))
+    if (index_.Initializer(value) != nullptr && !index_.IsInput(value) && !is_read(value) &&
+        !named.contains(value))
       dropped_.insert(value);
   }
 }

@@ -7,6 +7,21 @@
 
 namespace qtx::convert {
 
+std::set<std::string> NamedParameters(const format::Graph& graph) {
+  std::set<std::string> names;
+  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    for (const format::ValueInfo& info : *list) {
+      if (!info.type || !info.type->quantization) continue;
+      const format::Quantization& q = *info.type->quantization;
+      names.insert({q.scale_tensor, q.offset_tensor});
+      for (const auto* levels : {&q.scale_levels, &q.base_levels}) {
+        for (const format::BlockFactors& level : *levels) names.insert(level.tensor);
+      }
+    }
+  }
+  return names;
+}
+
 std::string PlaceOfValue(const std::string& name) { return "value '" + name + "'"; }
 
 Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "onnx/graph_index.h"
@@ -16,6 +17,9 @@ using QuantizedTypes = std::map<std::string, format::TensorType>;
 /// Errors: kInvalid for a quantized value without parameters, or those of Resolve, naming the
 /// value.
 Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model);
+
+/// The initializers that types name as scales, offsets or levels.
+std::set<std::string> NamedParameters(const format::Graph& graph);
 
 /// "value 'x'": a place for errors.
 std::string PlaceOfValue(const std::string& name);

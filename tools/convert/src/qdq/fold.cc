@@ -6,6 +6,7 @@
 #include <set>
 
 #include "onnx/float_casts.h"
+#include "onnx/quantized_types.h"
 #include "onnx/reals.h"
 #include "onnx/rename.h"
 #include "qdq/normalize.h"
@@ -45,26 +46,13 @@ std::set<std::string> Parameters(const QdqPlan& plan, const Graph& graph) {
   return names;
 }
 
-void Uses(const std::vector<format::ValueInfo>& list, std::set<std::string>& used) {
-  for (const format::ValueInfo& info : list) {
-    if (!info.type || !info.type->quantization) continue;
-    used.insert(info.type->quantization->scale_tensor);
-    used.insert(info.type->quantization->offset_tensor);
-    for (const auto* levels :
-         {&info.type->quantization->scale_levels, &info.type->quantization->base_levels}) {
-      for (const format::BlockFactors& level : *levels) used.insert(level.tensor);
-    }
-  }
-}
-
 // Drops initializers that are no longer read; those that were unread before stay.
 void DropParameters(std::set<std::string> candidates, Graph& graph) {
-  std::set<std::string> used;
+  std::set<std::string> used = NamedParameters(graph);
   for (const Node& node : graph.nodes) used.insert(node.inputs.begin(), node.inputs.end());
   for (const auto* list : {&graph.inputs, &graph.outputs}) {
     for (const format::ValueInfo& info : *list) used.insert(info.name);
   }
-  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) Uses(*list, used);
   for (const std::string& name : used) candidates.erase(name);
   std::erase_if(graph.initializers,
                 [&](const auto& data) { return candidates.contains(data.name); });

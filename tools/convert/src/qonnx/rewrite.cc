@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "onnx/quantized_types.h"
 #include "qonnx/channels_last.h"
 #include "qonnx/dialect.h"
 #include "qonnx/rewriter.h"
@@ -142,13 +143,7 @@ void QonnxRewriter::DropParameters() {
     for (const std::string& input : node.inputs) parameters_.erase(input);
   }
   for (const format::ValueInfo& info : graph.outputs) parameters_.erase(info.name);
-  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
-    for (const format::ValueInfo& info : *list) {
-      if (!info.type || !info.type->quantization) continue;
-      parameters_.erase(info.type->quantization->scale_tensor);
-      parameters_.erase(info.type->quantization->offset_tensor);
-    }
-  }
+  for (const std::string& name : NamedParameters(graph)) parameters_.erase(name);
   const auto unused = [&](const auto& entry) { return parameters_.contains(entry.name); };
   std::erase_if(graph.initializers, unused);
   std::erase_if(graph.values, unused);
