@@ -37,7 +37,7 @@ using format::TensorType;
 class Lowering {
  public:
   Lowering(const GraphIndex& index, const Options& options)
-      : index_(index), source_(index.model()), names_(index), ledger_(options) {}
+      : index_(index), source_(index.model()), names_(index.model().graph), ledger_(options) {}
 
   /// `extended`: the imports that the extended form had; `moved`: its record, if it was moved.
   Result<Conversion> Run(std::int64_t opset, const std::vector<format::OpsetImport>& extended,
@@ -68,7 +68,7 @@ class Lowering {
   std::map<std::string, StockParameters> parameters_;
   std::map<std::string, std::vector<std::string>> parameter_names_;  // scale and zero point
   std::map<std::string, std::string> reads_;  // graph input to the value its consumers read
-  NameSource names_;
+  graph::Names names_;
   format::Model model_;
   std::vector<format::TensorData> added_;  // scales, zero points and bounds, after the model's own
   Ledger ledger_;

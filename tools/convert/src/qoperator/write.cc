@@ -30,7 +30,7 @@ using format::TensorType;
 class Writer {
  public:
   Writer(const GraphIndex& index, const Options& options)
-      : index_(index), source_(index.model()), ledger_(options), names_(index) {}
+      : index_(index), source_(index.model()), ledger_(options), names_(index.model().graph) {}
 
   /// `extended`: the imports that the extended form had; `moved`: its record, if it was moved.
   Result<Conversion> Run(const std::vector<format::OpsetImport>& extended,
@@ -58,7 +58,7 @@ class Writer {
   const GraphIndex& index_;
   const format::Model& source_;
   Ledger ledger_;
-  NameSource names_;
+  graph::Names names_;
   QuantizedTypes types_;
   format::Model model_;
   std::optional<FormWriter> forms_;
@@ -153,9 +153,9 @@ Result<void> Writer::WriteQuantizer(Node node, const char* op_type, const std::s
 
 // If only nodes on reals read an initializer, the DequantizeLinear's output gets its name.
 Result<void> Writer::DequantizeInitializer(const std::string& value) {
-  const auto at = std::ranges::find(model_.graph.initializers, value, &format::TensorData::name);
+  format::TensorData& data = model_.graph.initializers[index_.InitializerPlace(value)];
   const std::string stored = names_.Unique(value + "/stored");
-  QTX_ASSIGN_OR_RETURN(*at, Renamed(*at, stored));
+  QTX_ASSIGN_OR_RETURN(data, Renamed(std::move(data), stored));
   annotated_.insert(value);
   dequantized_[value] = value;
   Node node;
@@ -187,8 +187,8 @@ Result<std::string> Writer::Dequantized(const std::string& value) {
 // When the file is read back, a QuantizeLinear that is the only reader is merged into the node.
 bool Writer::WouldMerge(const std::string& real) const {
   const auto producer = index_.Producer(real);
-  return producer && index_.Consumers(real).size() == 1 && !index_.IsOutput(real) &&
-         !forms_->Writes(*producer) && !IsStock(index_.node(*producer), "Constant");
+  return producer && index_.OnlyUse(real) && !forms_->Writes(*producer) &&
+         !IsStock(index_.node(*producer), "Constant");
 }
 
 // QuantizeLinear takes the value.  Source: quantize_linear.C1; other types want newer opsets.
