@@ -429,6 +429,9 @@ void AddFuzz(CLI::App& app, FuzzOptions& options) {
   command->add_option("-o,--output", options.output,
                       "Folder for a reproducer of each new failure (default: none is written)");
   command->add_option("--operators", options.operators, "Glob on op_types")->capture_default_str();
+  command->add_option("--shard", options.shard, "I/N: the I-th of N parts (1-based) of the models");
+  command->add_option("--resume", options.resume,
+                      "Journal: keeps what was done and goes on after an interruption");
   AddTimeout(command, options.timeout_seconds);
   command->add_flag("--json", options.json, "Result as JSON on stdout");
 }
