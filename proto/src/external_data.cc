@@ -145,14 +145,12 @@ Result<std::optional<std::string>> PlaceBeside(const std::string& path, const st
 Result<FileRange> LocateExternal(const Metadata& entries, const std::string& folder,
                                  std::int64_t size) {
   FileRange range{.size = size};
-  bool has_length = false;
   for (const auto& [key, value] : entries) {
     if (key == "offset") {
       QTX_ASSIGN_OR_RETURN(range.offset, ParseCount(value, "offset"));
     }
     if (key != "length") continue;
     QTX_ASSIGN_OR_RETURN(const std::int64_t length, ParseCount(value, "length"));
-    has_length = true;
     if (length == size) continue;
     return Error{ErrorCode::kInvalid, "external_data.length",
                  "found " + value + " bytes, expected " + std::to_string(size)};
@@ -160,13 +158,7 @@ Result<FileRange> LocateExternal(const Metadata& entries, const std::string& fol
   QTX_ASSIGN_OR_RETURN(const fs::path path, ResolveLocation(LocationIn(entries), folder));
   range.path = path.string();
   QTX_ASSIGN_OR_RETURN(const std::int64_t available, SizeOf(path));
-  const std::int64_t rest = available - range.offset;
-  if (rest == size || (rest > size && has_length)) return range;
-  if (rest > size) {
-    return Error{ErrorCode::kInvalid, "external_data.length",
-                 "is missing, so that the elements are the rest of '" + range.path + "': found " +
-                     std::to_string(rest) + " bytes, expected " + std::to_string(size)};
-  }
+  if (available - range.offset >= size) return range;
   return Error{ErrorCode::kUnreadable, range.path,
                "found " + std::to_string(available) + " bytes, expected " + std::to_string(size) +
                    " at " + std::to_string(range.offset)};

@@ -11,8 +11,8 @@
 namespace qtx::format {
 
 /// Where the `size` bytes of elements are that `entries` (TensorProto.external_data) speak of.
-/// Errors: kInvalid (a location outside `folder`, another length, or without one a longer file),
-/// kUnreadable (no such file, too short).
+/// Errors: kInvalid (a location outside `folder`, another length), kUnreadable (no such file, too
+/// short).
 Result<FileRange> LocateExternal(const Metadata& entries, const std::string& folder,
                                  std::int64_t size);
 

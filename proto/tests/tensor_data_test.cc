@@ -147,17 +147,7 @@ class ExternalData : public testing::Test {
 TEST_F(ExternalData, IsReadAtItsOffset) {
   EXPECT_THAT(UnpackIntegers(*Read("w.bin", "3", "4")), ElementsAre('3', '4', '5', '6'));
   EXPECT_THAT(UnpackIntegers(*Read("sub/w.bin")), ElementsAre('a', 'b', 'c', 'd'));
-  EXPECT_THAT(UnpackIntegers(*Read("sub/../w.bin", "", "4")), ElementsAre('0', '1', '2', '3'));
-}
-
-// ONNX reads the rest of the file where there is no length.
-TEST_F(ExternalData, IsTheRestOfTheFileWithoutALength) {
-  EXPECT_THAT(UnpackIntegers(*Read("w.bin", "6")), ElementsAre('6', '7', '8', '9'));
-  const auto longer = Read("w.bin", "5");
-  ASSERT_FALSE(longer.has_value());
-  EXPECT_EQ(longer.error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(longer.error().where, "external_data.length");
-  EXPECT_THAT(longer.error().message, HasSubstr("found 5 bytes, expected 4"));
+  EXPECT_THAT(UnpackIntegers(*Read("sub/../w.bin")), ElementsAre('0', '1', '2', '3'));
 }
 
 TEST_F(ExternalData, CannotLeaveTheModelsFolder) {
