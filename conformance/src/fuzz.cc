@@ -66,7 +66,7 @@ class Fuzzer {
   // Key of a finding: the failing node's operator and the kind of failure.
   std::pair<std::string, std::string> KeyOf(const Failure& failure, VerdictKind kind) {
     const auto part = FindFailingPart(tester_, failure.model, failure.inputs, kind,
-                                      tester_.runs() + kBisectionRuns);
+                                      {tester_.runs() + kBisectionRuns});
     if (!part) return {"network", std::string(Name(kind))};
     const auto& nodes = part->test.nodes;
     return {nodes.size() == 1 ? nodes[0].op_type : "network",

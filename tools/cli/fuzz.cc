@@ -67,6 +67,7 @@ void Print(const FuzzReport& report, const FuzzOptions& options) {
     if (!finding.shrunk) continue;
     format::Print("  {} elements, {} node{}\n", finding.shrunk->elements, finding.shrunk->nodes,
                   finding.shrunk->nodes == 1 ? "" : "s");
+    PrintExplanation(*finding.shrunk, "  ");
     if (!options.output.empty()) format::Print("  {}\n", FolderOf(number, options));
   }
 }
