@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "draw.h"
+#include "compare.h"
 #include "guarded.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/check.h"
@@ -80,6 +81,14 @@ Result<DifferentialTester> DifferentialTester::Make(const BackendSource& source,
                  "backend '" + source.name + "' has " + names};
   }
   return DifferentialTester(std::move(backend), std::move(arithmetic), tolerance);
+}
+
+Tolerance DifferentialTester::tolerance() const { return ToleranceOf(tolerance_); }
+
+bool DifferentialTester::Spent(const Budget& budget) const {
+  constexpr std::int64_t kMaxTimeouts = 20;  // each costs the whole time limit
+  return runs_ >= budget.max_runs || timeouts_ >= kMaxTimeouts ||
+         std::chrono::steady_clock::now() >= budget.until;
 }
 
 bool DifferentialTester::Accepts(const TestModel& test) const {

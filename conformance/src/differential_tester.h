@@ -1,6 +1,7 @@
 // Differential testing: runs a model on a backend and on the reference, and compares the outputs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -45,6 +46,12 @@ std::optional<std::vector<format::Tensor>> ReferenceAnswer(
     const format::Model& model, const std::vector<format::Tensor>& inputs,
     const std::string& arithmetic);
 
+/// What a search may cost: runs of the backend, counted from the tester's first, and time.
+struct Budget {
+  std::int64_t max_runs = 0;
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
+};
+
 /// Runs models in one arithmetic and counts the runs. Deterministic if the backend is.
 class DifferentialTester {
  public:
@@ -54,8 +61,11 @@ class DifferentialTester {
                                          const Case& tolerance = {});
 
   const std::string& arithmetic() const { return arithmetic_; }
+  const Case& tolerance_case() const { return tolerance_; }
+  Tolerance tolerance() const;
   std::int64_t runs() const { return runs_; }
-  std::int64_t timeouts() const { return timeouts_; }
+  /// True if nothing of the budget is left, or too many runs were timeouts.
+  bool Spent(const Budget& budget) const;
 
   /// From now on each run is a session of that kind: what it asks beyond the first run is judged,
   /// too. `at_once`: handles in several threads besides, where the backend declares it.

@@ -141,7 +141,11 @@ std::vector<FuzzFinding> FuzzGroups::Take() {
   std::vector<FuzzFinding> findings;
   for (Group& group : groups_) {
     FuzzFinding& finding = findings.emplace_back(std::move(group.finding));
-    if (group.causes.empty()) continue;
+    if (group.causes.empty()) {
+      if (finding.shrunk) finding.cause = finding.shrunk->candidate;
+      if (!finding.cause.empty()) finding.says = finding.shrunk->cause;
+      continue;
+    }
     finding.cause = Name(*group.causes.front(), arithmetic_);
     finding.says = Says(*group.causes.front());
   }

@@ -361,7 +361,7 @@ Report RunSuite(const std::string& suite, std::span<const Case> cases,
   for (Plan& plan : plans) {
     if (!plan.chosen.empty()) {
       Row(*plan.source, cases, plan.chosen, plan.report).Run(oracle, options);
-      Diagnose(cases, plan.report);
+      Diagnose(cases, *plan.source, options.diagnosis, plan.report);
     }
     const bool probed =
         !report.backends.empty() && report.backends.back().source == plan.source->name;

@@ -48,6 +48,7 @@ format::Printable TextOf(const FuzzFinding& finding, const std::string& folder) 
   if (finding.shrunk) {
     text += format::Format("  {} elements, {} node{}\n", finding.shrunk->elements,
                            finding.shrunk->nodes, finding.shrunk->nodes == 1 ? "" : "s");
+    text += Explanation(*finding.shrunk, "  ");
   }
   if (!folder.empty()) text += format::Format("  {}\n", folder);
   return text;

@@ -246,6 +246,7 @@ struct RunOptions {
       format::Features::Current();            // features of the spec that cases are held to
   Journal* journal = nullptr;                 // recorded results are reused, new ones are added
   const TextAnswers* text_answers = nullptr;  // what expectations are held to; may be null
+  DiagnosisBudget diagnosis;                  // of each row
 };
 
 /// Runs every case in every arithmetic that it and the backend share, backend after backend. The
