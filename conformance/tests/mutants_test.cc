@@ -39,7 +39,16 @@ derivation: the bound is 0
 )";
 
 // What tools/mutants writes into copies of sources, here by hand.
-enum Number : unsigned { kAny = 1, kReluOnly, kIdentityOnly, kHarmless, kNowhere, kEnds, kHangs, kDeclines };
+enum Number : unsigned {
+  kAny = 1,
+  kReluOnly,
+  kIdentityOnly,
+  kHarmless,
+  kNowhere,
+  kEnds,
+  kHangs,
+  kDeclines
+};
 std::array<MutantState, 9> states{};
 
 bool IsOn(unsigned number) {

@@ -21,8 +21,10 @@ WAITS = {"wait", "join", "notify_all", "notify_one", "lock", "unlock", "fetch_ad
 # What an integer of 64 bits that passes through 32 is named where it is a number. Other ones are positions, sizes and
 # strides: those pass 2^31 in a tensor of 2 GiB alone, which no case holds.
 NUMBER = re.compile(r"\b(?:\w*(?:stored|offset|integer|value|mantissa|sum|magnitude|bias|addend|carry|cells|range)\w*|"
-                    r"(?:acc|dot|of_[hx]|quant_m\w+|min_?|max_?|zero|high|low|left|right|shifted|half|cube|error)(?!\.))\b(?!\.data)",
+                    r"(?:acc|dot|of_[hx]|quant_m\w+|min_?|max_?|zero|high|low|left|right|shifted|half|cube|error)(?!\.))\b(?!\.(?:data|columns|rows))",
                     re.IGNORECASE)
+# Functions whose result chooses between kernels that compute the same, by time: no input tells their mutants apart.
+CHOICES = {"PaysAsBytes"}
 NUMBERS_ONLY = re.compile(r"/reference/src/arithmetic/|/fixed_point\.cc$")  # files that hold no positions, or few
 # Functions whose arguments, or the first two of them, may change places: exact sums and products, comparisons for equality.
 SYMMETRIC = {"min", "max", "swap", "hypot", "mpq_equal", "mpfr_equal_p", "lcm", "TwoSum", "SameRange", "MapsAlike"}
@@ -122,6 +124,8 @@ class Walk:
         """Adds the candidates of `cursor` and of what it contains."""
         start, end = self.span(cursor)
         macro = self.macros.get(start)
+        if cursor.kind in FUNCTIONS and cursor.spelling in CHOICES:
+            return
         if macro == "assert" or self.is_constant(cursor, start) or self.is_text(cursor) or self.is_capacity(cursor):
             return
         depth = len(self.visible)
