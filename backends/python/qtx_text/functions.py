@@ -46,7 +46,8 @@ def simplest_dyadic(lo, hi):
 
 def outward(lo, hi, bits):
     """The interval with ends of few digits; relative to its size where it is small."""
-    return Fraction(math.floor(lo * (1 << bits)), 1 << bits), Fraction(math.ceil(hi * (1 << bits)), 1 << bits)
+    floor, below = (lo.numerator << bits) // lo.denominator, (-hi.numerator << bits) // hi.denominator
+    return Fraction(floor, 1 << bits), Fraction(-below, 1 << bits)
 
 
 @functools.lru_cache(None)
@@ -242,6 +243,8 @@ def softplus_interval(x, bits):
 def mish_interval(x, bits):
     # tanh(ln(1 + e)) with e = exp(x) is (e^2 + 2 e) / (e^2 + 2 e + 2).
     e = exp_interval(x if x < 0 else -x, bits)
+    if e[1] < pow2(-2 * bits):  # the share is between e - e^2 and e, or 1 - 2 e^2 and 1
+        return product((x, x), (e[0] * (1 - pow2(-bits)), e[1]) if x < 0 else (1 - pow2(-bits), 1))
     if x < 0:
         share = [t * (t + 2) / (t * (t + 2) + 2) for t in e]
     else:
