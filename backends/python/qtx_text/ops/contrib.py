@@ -201,14 +201,12 @@ class MatMulInteger:  # mat_mul_integer.S1 to S3
         return [k for k in range(len(s)) if s[k] > 1]
 
     @staticmethod
-    def plan(call):
-        def compute():
-            tensors = []
-            for i, end in ((0, 2), (1, 1)):
-                zero = list(zeros(call, i + 2, call.inputs[i].type, "C2")[0])
-                tensors.append(quantized(call.inputs[i], [1.0] * len(zero), zero, MatMulInteger.axes(call, i, end)))
-            return [[R.wrap(v, 32) for v in MatMul.products(call, *tensors).sums()]]
-        return compute
+    def compute(call):
+        tensors = []
+        for i, end in ((0, 2), (1, 1)):
+            zero = list(zeros(call, i + 2, call.inputs[i].type, "C2")[0])
+            tensors.append(quantized(call.inputs[i], [1.0] * len(zero), zero, MatMulInteger.axes(call, i, end)))
+        return [[R.wrap(v, 32) for v in MatMul.products(call, *tensors).sums()]]
 
 
 @operator("ConvInteger", "conv_integer", (2, 4), shape="C3", attributes=WINDOW, since=10)
@@ -226,14 +224,12 @@ class ConvInteger:  # conv_integer.S1 to S3
         return [Conv.shape(inner, call.dims(0), call.dims(1), None)], [TYPES[6]]
 
     @staticmethod
-    def plan(call):
-        def compute():
-            tensors = []
-            for i in (0, 1):
-                zero = list(zeros(call, i + 2, call.inputs[i].type, "C2")[0])
-                tensors.append(quantized(call.inputs[i], [1.0] * len(zero), zero, [0] if len(zero) > 1 else []))
-            return [[R.wrap(v, 32) for v in Conv.products(call, *tensors, None, call.outs[0]).sums()]]
-        return compute
+    def compute(call):
+        tensors = []
+        for i in (0, 1):
+            zero = list(zeros(call, i + 2, call.inputs[i].type, "C2")[0])
+            tensors.append(quantized(call.inputs[i], [1.0] * len(zero), zero, [0] if len(zero) > 1 else []))
+        return [[R.wrap(v, 32) for v in Conv.products(call, *tensors, None, call.outs[0]).sums()]]
 
 
 @operator("DynamicQuantizeLinear", "dynamic_quantize_linear", (1, 1), outputs=(3, 3), since=11)
@@ -246,24 +242,22 @@ class DynamicQuantizeLinear:  # dynamic_quantize_linear.S1 to S4
         return [call.inputs[0].dims, (), ()], types
 
     @staticmethod
-    def plan(call):
-        def compute():
-            x, a = call.inputs[0].data, call.arithmetic
-            if not all(map(math.isfinite, x)):
-                raise invalid("dynamic_quantize_linear.C2", "x is not finite")
-            low, high = min([0.0, *x]), max([0.0, *x])
-            if a.numbers.binary32:
-                s = R.div32(f32(high - low), 255.0)
-            else:
-                s = R.float32((Fraction(high) - Fraction(low)) / 255)
-            call.require(math.isfinite(s), "C2", "y_scale is infinite")
-            s = s or 1.0  # S3
-            q = R.div32(-low, s) if a.numbers.binary32 else -Fraction(low) / Fraction(s)
-            z = R.half_even(min(max(q, 0), 255))
-            u8 = TYPES[2]
-            if hasattr(a, "quantize_linear"):
-                y = [a.quantize_linear(v, u8, s, z) for v in x]
-            else:
-                y = [a.quantize(Fraction(v), u8, s, z, 0, 255) for v in x]
-            return [y, [s], [z]]
-        return compute
+    def compute(call):
+        x, a = call.inputs[0].data, call.arithmetic
+        if not all(map(math.isfinite, x)):
+            raise invalid("dynamic_quantize_linear.C2", "x is not finite")
+        low, high = min([0.0, *x]), max([0.0, *x])
+        if a.numbers.binary32:
+            s = R.div32(f32(high - low), 255.0)
+        else:
+            s = R.float32((Fraction(high) - Fraction(low)) / 255)
+        call.require(math.isfinite(s), "C2", "y_scale is infinite")
+        s = s or 1.0  # S3
+        q = R.div32(-low, s) if a.numbers.binary32 else -Fraction(low) / Fraction(s)
+        z = R.half_even(min(max(q, 0), 255))
+        u8 = TYPES[2]
+        if hasattr(a, "quantize_linear"):
+            y = [a.quantize_linear(v, u8, s, z) for v in x]
+        else:
+            y = [a.quantize(Fraction(v), u8, s, z, 0, 255) for v in x]
+        return [y, [s], [z]]
