@@ -71,13 +71,14 @@ struct Question {
 struct Clean {
   std::uint64_t answer;
   double seconds;
-  bool fails;
+  Outcome outcome;
 };
 
 // What a mutant's process tells: positions of questions, -1 for none.
 struct Verdict {
   std::int32_t asked;
   std::int32_t killer;
+  bool declines;  // a question that passes without the mutant
 };
 
 // The case's own inputs, and other ones; null where there are none.
@@ -201,7 +202,8 @@ class MutantRunner {
     }
     std::vector<std::string> blamed;
     for (std::size_t q = 0; q < questions_.size(); ++q) {
-      clean_[q].fails ? blamed.push_back(NameOf(q)) : order_.push_back(static_cast<Position>(q));
+      Fails(clean_[q].outcome) ? blamed.push_back(NameOf(q))
+                               : order_.push_back(static_cast<Position>(q));
     }
     std::ranges::sort(order_, {}, [this](Position q) {
       return std::pair(!IsCore(q), clean_[static_cast<std::size_t>(q)].seconds);
@@ -258,20 +260,20 @@ class MutantRunner {
       }
     }
     std::ranges::fill(program_.states, MutantState::kOff);
-    clean_[q].fails = Judge(q);
+    clean_[q].outcome = Judge(q);
   }
 
-  bool Judge(std::size_t q) {
+  Outcome Judge(std::size_t q) {
     const Question& question = questions_[q];
     ReferenceResults references(format::Features::Current());
     Oracle oracle(references, options_.text_answers);
     const auto backend = question.source->make();
-    if (!backend) return true;
+    if (!backend) return Outcome::kFail;
     CaseResult result;
     result.arithmetic = question.arithmetic;
     CaseRunner(*question.source, **backend, oracle)
         .Run(cases_[question.index], question.index, result);
-    return Fails(result.outcome);
+    return result.outcome;
   }
 
   // The questions that reach a mutant: level `core` first, in each level those that noticed other
@@ -296,14 +298,17 @@ class MutantRunner {
       const auto at = static_cast<std::size_t>(q);
       verdict.asked = q;
       LimitTime(clean_[at].seconds);
-      if (AnswerTo(questions_[at]) == clean_[at].answer || !Judge(at)) continue;
+      if (AnswerTo(questions_[at]) == clean_[at].answer) continue;
+      const Outcome outcome = Judge(at);
+      verdict.declines |= outcome == Outcome::kUnsupported && outcome != clean_[at].outcome;
+      if (!Fails(outcome)) continue;
       verdict.killer = q;
       return;
     }
   }
 
   void Take(int status, const Verdict& verdict, MutantResult& result) {
-    result.fate = Fate::kSurvived;
+    result.fate = verdict.declines ? Fate::kDeclined : Fate::kSurvived;
     Position killer = verdict.killer;
     if (status != 0) {
       const bool hung =
@@ -313,7 +318,7 @@ class MutantRunner {
     } else if (killer >= 0) {
       result.fate = Fate::kWrong;
     }
-    if (result.fate == Fate::kSurvived) return;
+    if (!IsKilled(result.fate)) return;
     result.killed_by = NameOf(static_cast<std::size_t>(killer));
     result.killed_by_core = IsCore(killer);
     killers_[result.mutant.file].insert(killer);

@@ -260,7 +260,7 @@ struct SpecCoverageOptions {
 int SpecCoverage(const SpecCoverageOptions& options);
 
 struct SpecNewOptions {
-  std::string kind;  // "proposal", "op" or "case"
+  std::string kind;  // "proposal", "overlay", "op" or "case"
   std::string name;
   std::string folder;  // of the spec
   std::string suite;   // the folder of cases; empty: the one beside the spec

@@ -531,10 +531,10 @@ void AddSpecCoverage(CLI::App& spec, SpecCoverageOptions& options) {
 }
 
 void AddSpecNew(CLI::App& spec, SpecNewOptions& options) {
-  auto* command = spec.add_subcommand("new", "Begin a proposal, an operator or a case");
+  auto* command = spec.add_subcommand("new", "Begin a proposal, an overlay, an operator or a case");
   command->add_option("kind", options.kind, "What to begin")
       ->required()
-      ->check(CLI::IsMember({"proposal", "op", "case"}));
+      ->check(CLI::IsMember({"proposal", "overlay", "op", "case"}));
   command->add_option("name", options.name, "A slug, an op_type, or STEM/what_it_shows")
       ->required();
   command->add_option("--folder", options.folder, "The spec (default: this program's own)");
