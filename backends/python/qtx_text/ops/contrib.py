@@ -5,6 +5,8 @@ from fractions import Fraction
 
 from .. import reals as R
 from ..arithmetic import EXACT
+from ..arithmetic.binary32 import Xnnpack
+from ..arithmetic.fixed import FixedPoint
 from ..arithmetic.tflite import Tflite
 from ..reals import f32
 from ..types import FLOAT, TYPES, Tensor, elements, invalid
@@ -144,6 +146,8 @@ class QGemm:  # q_gemm.S1 to S5
     def plan(call):
         call.parameters(1, 2, 4, 5, 7, 8)
         y, alpha = call.outs[0], call.attr("alpha", 1.0)
+        if call.has(7) and isinstance(call.arithmetic, (FixedPoint, Xnnpack)) and alpha <= 0:
+            raise invalid(call.arithmetic.stem + ".C1", "a factor that is not positive")
 
         def tensor(i, factor=1.0):
             scale, zero = call.inputs[i + 1].data, call.inputs[i + 2].data
