@@ -40,7 +40,7 @@ class FixedPoint(Exact):
         y, p = call.outs[0], products
         if not p.integer() or not y.type.integer:
             return None
-        xs = p.x.quant.reals[0]
+        xs = p.x.quant.reals[0] * p.factor
         weights = p.w.quant.scales
         pairs = {(c, ys): self.factor(y, xs * Fraction(ws), ys, c) for c, ws, ys in p.scale_pairs(y)}
 

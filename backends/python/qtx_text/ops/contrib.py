@@ -162,9 +162,11 @@ class QGemm:  # q_gemm.S1 to S5
             c, at = call.inputs[6], broadcast_index(call.dims(6), y.dims)
             data = c.data and [c.data[i] for i in at]
             bias = AccumulatorBias(Tensor(c.type, y.dims, data), a, b, 1)
-        alpha = 1.0 if binary32 else alpha
+        of_unit = binary32 or call.has(7) and isinstance(call.arithmetic, FixedPoint)  # fixed_point.S2
         inner = Stock.call(call, [a, b, bias], y, "Gemm", "gemm")
-        f = sums_of_products(inner, y, Gemm.products(inner, a, b, bias, alpha, alpha))
+        products = Gemm.products(inner, a, b, bias, *([1.0 if of_unit else alpha] * 2))
+        products.factor = Fraction(alpha) if of_unit and not binary32 else Fraction(1)
+        f = sums_of_products(inner, y, products)
         return lambda: [f()]
 
 
