@@ -55,7 +55,7 @@ class FixedPoint(Exact):
 
     def rescaling(self, x, y):
         """Whether fixed_point.S4 takes a change of type."""
-        return x.type.integer and x.integers and x.single and y.type.integer and y.single
+        return x.integers and x.single and y.type.integer and y.single  # definitions.S6: of BIPOLAR1Q, too
 
     def plan_cast(self, call):
         x, y = call.inputs[0], call.outs[0]
