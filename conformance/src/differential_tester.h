@@ -9,6 +9,7 @@
 
 #include "qtx/backend/backend.h"
 #include "qtx/conformance/runner.h"
+#include "session.h"
 #include "test_model.h"
 
 namespace qtx::conformance {
@@ -21,6 +22,7 @@ enum class VerdictKind {
   kDiffers,      // elements differ
   kMisshapen,    // number, types or shapes of the outputs differ
   kRefused,      // the backend calls it invalid
+  kUnstable,     // the backend answers the same request in another way than before
   kCrash,
   kTimeout,
   kProtocolError,
@@ -33,6 +35,9 @@ struct Verdict {
   std::string detail;  // one sentence; empty for a pass
   std::vector<format::Tensor> expected;
   std::vector<format::Tensor> got;
+  // Of a session that went wrong after its first run: the run, and the inputs it was asked with.
+  std::optional<SessionRun> run;
+  std::vector<format::Tensor> inputs;
 };
 
 /// The outputs of the reference; nullopt where it or the checker refuses the model.
@@ -52,22 +57,38 @@ class DifferentialTester {
   std::int64_t runs() const { return runs_; }
   std::int64_t timeouts() const { return timeouts_; }
 
+  /// From now on each run is a session of that kind: what it asks beyond the first run is judged,
+  /// too. `at_once`: handles in several threads besides, where the backend declares it.
+  void AskSessions(SessionKind kind, bool at_once) {
+    session_ = kind;
+    at_once_ = at_once;
+  }
+
   Verdict Run(const TestModel& test);
   Verdict Run(const format::Model& model, const std::vector<format::Tensor>& inputs);
   /// True if the checker and the reference accept it. Does not run the backend.
   bool Accepts(const TestModel& test) const;
 
  private:
+  class Draws;
+
   DifferentialTester(std::unique_ptr<backend::Backend> backend, std::string arithmetic,
                      Case tolerance)
       : backend_(std::move(backend)),
         arithmetic_(std::move(arithmetic)),
         tolerance_(std::move(tolerance)) {}
   void Ask(const format::Model& model, const std::vector<format::Tensor>& inputs, Verdict& verdict);
+  void AskSession(const format::Model& model, const std::vector<format::Tensor>& inputs,
+                  Verdict& verdict);
+  std::vector<SessionAnswer> AskAll(const format::Model& model, Draws& draws);
+  void JudgeAnswer(const format::Model& model, const Result<std::vector<format::Tensor>>& got,
+                   const std::vector<format::Tensor>& expected, Verdict& verdict);
 
   std::unique_ptr<backend::Backend> backend_;
   std::string arithmetic_;
   Case tolerance_;
+  SessionKind session_ = SessionKind::kSingle;
+  bool at_once_ = false;
   std::int64_t runs_ = 0;
   std::int64_t timeouts_ = 0;
 };

@@ -126,8 +126,7 @@ class Shrinker {
       : source_(source), failure_(failure), options_(options) {}
 
   Result<Shrunk> Run() {
-    QTX_ASSIGN_OR_RETURN(DifferentialTester tester,
-                         DifferentialTester::Make(source_, options_.arithmetic, Tolerance()));
+    QTX_ASSIGN_OR_RETURN(DifferentialTester tester, Tester(options_.arithmetic));
     const Verdict whole = tester.Run(failure_.model, failure_.inputs);
     QTX_RETURN_IF_ERROR(ExpectFault(whole, tester.arithmetic()));
     QTX_ASSIGN_OR_RETURN(const Part part, FindFailingPart(tester, failure_.model, failure_.inputs,
@@ -137,6 +136,13 @@ class Shrinker {
   }
 
  private:
+  Result<DifferentialTester> Tester(const std::string& arithmetic) const {
+    QTX_ASSIGN_OR_RETURN(DifferentialTester tester,
+                         DifferentialTester::Make(source_, arithmetic, Tolerance()));
+    if (options_.session) tester.AskSessions(SessionKind::kThorough, /*at_once=*/true);
+    return tester;
+  }
+
   Case Tolerance() const {
     Case c;
     c.ulp = failure_.ulp;
@@ -172,8 +178,7 @@ class Shrinker {
                         VerdictKind kind) const {
     for (const bool as_operator : {true, false}) {
       if (as_operator && !IsOperatorCase(test)) continue;
-      QTX_ASSIGN_OR_RETURN(DifferentialTester fresh,
-                           DifferentialTester::Make(source_, tester.arithmetic(), Tolerance()));
+      QTX_ASSIGN_OR_RETURN(DifferentialTester fresh, Tester(tester.arithmetic()));
       const Verdict verdict = fresh.Run(test);
       if (verdict.kind != kind) continue;
       QTX_ASSIGN_OR_RETURN(Shrunk shrunk, ToShrunk(test, verdict, as_operator, fresh));
@@ -227,6 +232,7 @@ class Shrinker {
     c.derivation = "the reference's answer in " + shrunk.arithmetic;
     c.arithmetics = {shrunk.arithmetic};
     c.tags = {"shrunk"};
+    if (options_.session) c.tags.emplace_back(kSessionTag);
     c.ulp = failure_.ulp;
     c.close = failure_.close;
     if (as_operator) {

@@ -202,6 +202,8 @@ struct FuzzOptions {
   std::uint64_t seed = 1;
   std::string output;  // empty: nothing is written
   std::string operators = "*";
+  std::string shard;            // "I/N"; empty: by the environment
+  std::string resume;           // a journal; empty: none
   double timeout_seconds = 10;  // of a request
   bool json = false;
 };

@@ -61,6 +61,9 @@ void Print(const Identification& identification) {
                   Verdict(one, description.arithmetics));
   }
   if (!declined.empty()) format::Print("\ndeclined: {}\n", format::Joined(declined));
+  if (declined.size() == identification.operators.size()) {
+    format::Print("\nno arithmetic: it answered no case of any operator\n");
+  }
 }
 
 std::string ToJson(const Identification& identification) {
@@ -107,10 +110,11 @@ int Identify(const IdentifyOptions& options) {
   } else {
     Print(*identification);
   }
-  const bool all = std::ranges::all_of(identification->operators, [](const Identity& one) {
-    return one.cases == 0 || !one.arithmetics.empty();
-  });
-  return all ? kDone : kFailed;
+  const auto& operators = identification->operators;
+  const bool answered = std::ranges::any_of(operators, &Identity::cases);
+  const bool all = std::ranges::all_of(
+      operators, [](const Identity& one) { return one.cases == 0 || !one.arithmetics.empty(); });
+  return all && answered ? kDone : kFailed;
 }
 
 }  // namespace qtx::cli

@@ -21,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 # Objects whose keys are data: each of these is "*" in a place.
 MAPS = {"calibrate.skipped_by_reason", "suite_coverage.cases_by_operator", "suite_coverage.cases_by_operator.*",
-        "spec_coverage.formulas", "fuzz.operators", "validate.backends.cases.differences.histogram"}
+        "spec_coverage.formulas", "fuzz.operators", "fuzz.findings.operators", "validate.backends.cases.differences.histogram"}
 
 # Keys that an object of that place may lack.
 OPTIONAL = {

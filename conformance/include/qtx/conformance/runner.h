@@ -76,6 +76,7 @@ struct ProbeSubject {
   std::string model;  // serialised
   std::string arithmetic;
   std::vector<format::Tensor> inputs;  // the first is quantized, and has an element
+  std::vector<format::Tensor> others;  // other inputs of the model; none where none are known
 };
 
 /// A factory of instances of one backend; each worker thread makes its own.

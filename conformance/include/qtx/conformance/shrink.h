@@ -18,6 +18,7 @@ namespace qtx::conformance {
 struct ShrinkOptions {
   std::string arithmetic;        // empty: the backend's first
   std::int64_t max_runs = 5000;  // of the backend
+  bool session = false;          // it fails in a thorough session alone
 };
 
 /// The failure to shrink.

@@ -1,9 +1,8 @@
-// FromOnnx: rewrites each dialect to Q/DQ pairs, then folds the pairs into types.
+// FromOnnx: folds constants, rewrites each dialect to Q/DQ pairs, then folds the pairs into types.
 #include <algorithm>
-#include <set>
 
 #include "onnx/dimensions.h"
-#include "onnx/graph_index.h"
+#include "onnx/fold_constants.h"
 #include "onnx/reals.h"
 #include "qdq/fold.h"
 #include "qdq/record.h"
@@ -12,18 +11,16 @@
 #include "qoperator/operators.h"
 #include "qoperator/qdq_pairs.h"
 #include "qtx/convert/convert.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
 namespace {
 
 // Ledger entries on intermediate values that are in neither model.
 void ForgetInvented(const format::Model& model, std::vector<LedgerEntry>& ledger) {
-  const auto index = GraphIndex::Of(model);
-  if (!index.has_value()) return;
-  const std::vector<std::string> known = index->AllNames();
-  const std::set<std::string> names(known.begin(), known.end());
+  const graph::Names names(model.graph);
   std::erase_if(ledger, [&](const LedgerEntry& entry) {
-    return entry.field == "value" && !names.contains(entry.value);
+    return entry.field == "value" && !names.IsTaken(entry.value);
   });
 }
 
@@ -54,6 +51,9 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   const Recorded recorded = ReadRecord(open, ledger);
   const bool as_recorded = recorded.all();
   Pairs pairs{std::move(open), {}};
+  if (!as_recorded) {
+    QTX_ASSIGN_OR_RETURN(pairs.model, FoldConstants(pairs.model, ledger));
+  }
   if (!as_recorded || !HasOwnQuants(pairs.model)) {
     QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, ledger));
   }
@@ -61,7 +61,7 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
-  RestoreImports(recorded, conversion.model);
+  RestoreImports(recorded, conversion.model, ledger);
   QTX_RETURN_IF_ERROR(CheckOperands(conversion.model.graph));
   if (!as_recorded) ImportMicrosoft(conversion.model, ledger);
   conversion.ledger = ledger.Take();

@@ -16,8 +16,9 @@
 #include "onnx/quantized_types.h"
 #include "onnx/reals.h"
 #include "onnx/rename.h"
+#include "opset/opset.h"
+#include "opset/revert.h"
 #include "qdq/base_add.h"
-#include "qdq/opset.h"
 #include "qdq/parameters.h"
 #include "qdq/record.h"
 #include "qtx/convert/convert.h"
@@ -36,13 +37,14 @@ using format::TensorType;
 class Lowering {
  public:
   Lowering(const GraphIndex& index, const Options& options)
-      : index_(index), source_(index.model()), names_(index), ledger_(options) {}
+      : index_(index), source_(index.model()), names_(index.model().graph), ledger_(options) {}
 
-  Result<Conversion> Run(const Options& options);
+  /// `extended`: the imports that the extended form had; `moved`: its record, if it was moved.
+  Result<Conversion> Run(std::int64_t opset, const std::vector<format::OpsetImport>& extended,
+                         const std::optional<std::string>& moved);
 
  private:
   Result<void> CollectTypes();
-  Result<std::int64_t> Opset(const Options& options) const;
   Result<void> LowerInitializers();
   Result<void> LowerInputs();
   Result<void> LowerNode(const Node& node);
@@ -58,7 +60,7 @@ class Lowering {
   std::string AddShape(const std::string& name, const format::Dims& dims);
   std::string AddBound(const std::string& name, const format::Tensor& bound);
   void AnnotateValues(std::vector<format::ValueInfo>& list);
-  Result<void> Finish(std::int64_t opset);
+  Result<void> Finish(std::int64_t opset, const std::vector<format::OpsetImport>& extended);
 
   const GraphIndex& index_;
   const format::Model& source_;
@@ -66,7 +68,7 @@ class Lowering {
   std::map<std::string, StockParameters> parameters_;
   std::map<std::string, std::vector<std::string>> parameter_names_;  // scale and zero point
   std::map<std::string, std::string> reads_;  // graph input to the value its consumers read
-  NameSource names_;
+  graph::Names names_;
   format::Model model_;
   std::vector<format::TensorData> added_;  // scales, zero points and bounds, after the model's own
   Ledger ledger_;
@@ -80,33 +82,6 @@ Result<void> Lowering::CollectTypes() {
     parameters_.emplace(name, *std::move(parameters));
   }
   return {};
-}
-
-Result<std::int64_t> Lowering::Opset(const Options& options) const {
-  const std::int64_t own = source_.OpsetVersion("");
-  if (types_.empty() && options.opset == 0) return own;  // no Q/DQ to be had
-  std::int64_t opset = options.opset == 0 ? std::max<std::int64_t>(own, 13) : options.opset;
-  if (options.opset > format::NewestOpset()) {
-    return Unsupported("opset " + std::to_string(opset),
-                       "expected at most " + std::to_string(format::NewestOpset()));
-  }
-  for (const auto& [name, type] : types_) {
-    QTX_ASSIGN_OR_RETURN(const std::int64_t needed, OpsetFor(type));
-    if (opset >= needed) continue;
-    if (options.opset != 0) {
-      return Unsupported(PlaceOfValue(name), std::string(format::Name(type.elem_type)) +
-                                                 " needs opset " + std::to_string(needed) +
-                                                 ", found " + std::to_string(opset));
-    }
-    opset = needed;
-  }
-  if (opset == own) return opset;
-  for (const Node& node : source_.graph.nodes) {
-    if (!format::IsOnnxDomain(node.domain)) continue;
-    const auto moved = CheckMove(node, own, opset);
-    if (!moved.has_value()) return At(PlaceOf(node), moved.error());
-  }
-  return opset;
 }
 
 Node Lowering::MakeNode(const std::string& value, const char* op_type,
@@ -292,7 +267,8 @@ void Lowering::AnnotateValues(std::vector<format::ValueInfo>& list) {
   }
 }
 
-Result<void> Lowering::Finish(std::int64_t opset) {
+Result<void> Lowering::Finish(std::int64_t opset,
+                              const std::vector<format::OpsetImport>& extended) {
   AnnotateValues(model_.graph.inputs);
   AnnotateValues(model_.graph.outputs);
   AnnotateValues(model_.graph.values);
@@ -305,32 +281,67 @@ Result<void> Lowering::Finish(std::int64_t opset) {
         {import.domain, main ? opset : import.version, import.unknown_fields});
   }
   if (model_.OpsetVersion("") == 0 && opset != 0) model_.opset_imports.push_back({"", opset});
-  QTX_RETURN_IF_ERROR(RecordAll(source_.opset_imports, model_));
+  QTX_RETURN_IF_ERROR(RecordAll(extended, model_));
   ledger_.Changed("model", "opset_import",
                   (opset == 0 ? "" : "opset " + std::to_string(opset) + " ") +
                       "without qtx; recorded in metadata_props");
   return {};
 }
 
-Result<Conversion> Lowering::Run(const Options& options) {
+Result<Conversion> Lowering::Run(std::int64_t opset,
+                                 const std::vector<format::OpsetImport>& extended,
+                                 const std::optional<std::string>& moved) {
   QTX_RETURN_IF_ERROR(CheckOperands(source_.graph));
   QTX_RETURN_IF_ERROR(CollectTypes());
-  QTX_ASSIGN_OR_RETURN(const std::int64_t opset, Opset(options));
   model_ = source_;
   model_.graph.nodes.clear();
   model_.graph.initializers.clear();
   QTX_RETURN_IF_ERROR(LowerInputs());
   QTX_RETURN_IF_ERROR(LowerInitializers());
   for (const Node& node : source_.graph.nodes) QTX_RETURN_IF_ERROR(LowerNode(node));
-  QTX_RETURN_IF_ERROR(Finish(opset));
+  QTX_RETURN_IF_ERROR(Finish(opset, extended));
+  if (moved) model_.metadata.emplace_back(format::kOpsetKey, *moved);
   return Conversion{std::move(model_), ledger_.Take()};
+}
+
+// The opset that is asked for, else the smallest that has all types.  Source: lowering.S3.
+Result<std::int64_t> OpsetToLowerTo(const format::Model& model, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(const QuantizedTypes types, QuantizedTypesOf(model));
+  const std::int64_t own = model.OpsetVersion("");
+  if (types.empty() && options.opset == 0) return own;  // no Q/DQ to be had
+  std::int64_t opset = options.opset == 0 ? std::max<std::int64_t>(own, 13) : options.opset;
+  for (const auto& [name, type] : types) {
+    const auto needed = OpsetFor(type);
+    if (!needed.has_value()) return At(PlaceOfValue(name), needed.error());
+    if (opset >= *needed) continue;
+    if (options.opset != 0) {
+      return Unsupported(PlaceOfValue(name), std::string(format::Name(type.elem_type)) +
+                                                 " needs opset " + std::to_string(*needed) +
+                                                 ", found " + std::to_string(opset));
+    }
+    opset = *needed;
+  }
+  return opset;
 }
 
 }  // namespace
 
 Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
-  return Lowering(index, options).Run(options);
+  QTX_ASSIGN_OR_RETURN(const std::int64_t opset, OpsetToLowerTo(model, options));
+  if (opset == model.OpsetVersion("")) {
+    QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
+    return Lowering(index, options).Run(opset, model.opset_imports, std::nullopt);
+  }
+  Ledger ledger(options);
+  QTX_ASSIGN_OR_RETURN(const format::Model moved, ToOpset(model, opset, ledger));
+  QTX_ASSIGN_OR_RETURN(const auto record, OpsetRecord(model, moved));
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(moved));
+  QTX_ASSIGN_OR_RETURN(Conversion lowered,
+                       Lowering(index, options).Run(opset, model.opset_imports, record));
+  std::vector<LedgerEntry> entries = ledger.Take();
+  std::ranges::move(lowered.ledger, std::back_inserter(entries));
+  lowered.ledger = std::move(entries);
+  return lowered;
 }
 
 }  // namespace qtx::convert
