@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "draw.h"
 #include "compare.h"
+#include "draw.h"
 #include "guarded.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/check.h"

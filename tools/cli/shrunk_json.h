@@ -30,8 +30,7 @@ inline format::Printable Explanation(const conformance::Shrunk& shrunk, const ch
   format::Printable text = format::Format("{}smallest form: {}\n", indent,
                                           format::Printable(shrunk.place.form, kMaxText));
   if (!shrunk.place.says.empty()) {
-    text += format::Format("{}place: {}\n", indent,
-                           format::Printable(shrunk.place.says, kMaxText));
+    text += format::Format("{}place: {}\n", indent, format::Printable(shrunk.place.says, kMaxText));
   }
   const std::string cause = shrunk.cause.empty() ? "unknown" : shrunk.cause;
   text += format::Format("{}cause: {}\n", indent, format::Printable(cause, kMaxText));
