@@ -11,6 +11,7 @@
 #include "onnx/graph_index.h"
 #include "qtx/format/catalogue.h"
 #include "qtx/format/inference.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
 namespace {
@@ -25,15 +26,15 @@ class FloatCasts {
     const format::Graph& graph = model.graph;
     for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
       for (const format::ValueInfo& info : *list) {
-        names_.insert(info.name);
+        Take(info.name);
         if (info.type && format::IsQuantized(info.type->elem_type))
           types_.emplace(info.name, info.type->elem_type);
       }
     }
-    for (const format::TensorData& data : graph.initializers) names_.insert(data.name);
+    for (const format::TensorData& data : graph.initializers) Take(data.name);
     for (const Node& node : graph.nodes) {
-      names_.insert(node.inputs.begin(), node.inputs.end());
-      names_.insert(node.outputs.begin(), node.outputs.end());
+      for (const std::string& name : node.inputs) Take(name);
+      for (const std::string& name : node.outputs) Take(name);
     }
   }
 
@@ -83,9 +84,14 @@ class FloatCasts {
     return !refusal.empty() && refusal != Refusal(node, i, ElementType::kFloat);
   }
 
+  // False for a name that a graph of the flat model has.
+  bool Take(const std::string& name) {
+    return names_.insert(std::string(format::BareName(name))).second;
+  }
+
   std::string Unique(const std::string& name) {
     std::string unique = name;
-    for (int n = 2; !names_.insert(unique).second; ++n) unique = name + "#" + std::to_string(n);
+    for (int n = 2; !Take(unique); ++n) unique = name + "#" + std::to_string(n);
     return unique;
   }
 

@@ -1,27 +1,17 @@
 #include "onnx/graph_index.h"
 
+#include "qtx/format/scopes.h"
+
 namespace qtx::convert {
-namespace {
-
-Result<void> RefuseSubgraph(const format::Node& node) {
-  for (const format::Attribute& attribute : node.attributes) {
-    if (attribute.type != format::AttributeType::kGraph &&
-        attribute.type != format::AttributeType::kGraphs)
-      continue;
-    return Error{ErrorCode::kUnsupported, "node '" + node.name + "' (" + node.op_type + ")",
-                 "attribute '" + attribute.name + "' is a subgraph"};
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<GraphIndex> GraphIndex::Of(const format::Model& model) {
   GraphIndex index;
   index.model_ = &model;
   const format::Graph& graph = model.graph;
+  for (const format::Node& node : graph.nodes) {
+    if (!format::HasBodies(node)) continue;
+    return Error{ErrorCode::kUnsupported, PlaceOf(node), "has a subgraph as an attribute"};
+  }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    QTX_RETURN_IF_ERROR(RefuseSubgraph(graph.nodes[i]));
     for (const std::string& output : graph.nodes[i].outputs) {
       if (output.empty() || index.producers_.emplace(output, i).second) continue;
       return Error{ErrorCode::kInvalid, "value '" + output + "'", "produced by two nodes"};

@@ -16,7 +16,7 @@ namespace qtx::convert {
 class GraphIndex {
  public:
   /// Keeps a reference to `model`.  Errors: kInvalid for a value produced twice, kUnsupported for a
-  /// node with a subgraph, which may use any outer value.
+  /// node with a subgraph, which may use any outer value, unless `model` is a flat form.
   static Result<GraphIndex> Of(const format::Model& model);
 
   const format::Model& model() const { return *model_; }

@@ -3,6 +3,8 @@
 #include <set>
 
 #include "onnx/dimensions.h"
+#include "onnx/expand_functions.h"
+#include "onnx/flat_form.h"
 #include "onnx/graph_index.h"
 #include "onnx/reals.h"
 #include "qdq/fold.h"
@@ -12,6 +14,7 @@
 #include "qoperator/operators.h"
 #include "qoperator/qdq_pairs.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/functions.h"
 
 namespace qtx::convert {
 namespace {
@@ -44,9 +47,8 @@ bool HasOwnQuants(const format::Model& model) {
          });
 }
 
-}  // namespace
-
-Result<Conversion> FromOnnx(const format::Model& model, const Options& options) {
+// FromOnnx of a flat model.
+Result<Conversion> FromFlat(const format::Model& model, const Options& options) {
   Ledger ledger(options);
   Conversion conversion;
   format::Model open = model;
@@ -66,6 +68,25 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
   if (!as_recorded) ImportMicrosoft(conversion.model, ledger);
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);
+  return conversion;
+}
+
+}  // namespace
+
+Result<Conversion> FromOnnx(const format::Model& model, const Options& options) {
+  const auto read = [&](const format::Model& flat) { return FromFlat(flat, options); };
+  QTX_ASSIGN_OR_RETURN(const std::vector<format::Function> functions, format::FunctionsOf(model));
+  if (functions.empty()) return OnFlatForm(model, read);
+  Ledger unused;
+  const bool as_recorded = ReadRecord(format::FlatModel(model).model(), unused).all();
+  if (as_recorded) return OnFlatForm(model, read);  // the extended form had them
+  Ledger ledger(options);
+  QTX_ASSIGN_OR_RETURN(const format::Model expanded, ExpandFunctions(model, ledger));
+  auto conversion = OnFlatForm(expanded, read);
+  if (!conversion.has_value()) return conversion;
+  std::vector<LedgerEntry> entries = ledger.Take();
+  entries.insert(entries.end(), conversion->ledger.begin(), conversion->ledger.end());
+  conversion->ledger = std::move(entries);
   return conversion;
 }
 

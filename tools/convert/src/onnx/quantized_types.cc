@@ -4,6 +4,7 @@
 
 #include "errors.h"
 #include "qtx/format/levels.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
 
@@ -26,12 +27,14 @@ Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model) {
 }
 
 NameSource::NameSource(const GraphIndex& index) {
-  for (std::string& name : index.AllNames()) names_.insert(std::move(name));
+  for (const std::string& name : index.AllNames())
+    names_.insert(std::string(format::BareName(name)));
 }
 
 std::string NameSource::Unique(const std::string& name) {
   std::string unique = name;
-  for (int n = 2; !names_.insert(unique).second; ++n) unique = name + "#" + std::to_string(n);
+  for (int n = 2; !names_.insert(std::string(format::BareName(unique))).second; ++n)
+    unique = name + "#" + std::to_string(n);
   return unique;
 }
 

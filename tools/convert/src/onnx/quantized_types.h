@@ -20,7 +20,7 @@ Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model);
 /// "value 'x'": a place for errors.
 std::string PlaceOfValue(const std::string& name);
 
-/// Generates unused value names.
+/// Generates value names that no graph of a flat model has.
 class NameSource {
  public:
   explicit NameSource(const GraphIndex& index);

@@ -12,10 +12,10 @@
 
 #include "errors.h"
 #include "ledger.h"
+#include "onnx/flat_form.h"
 #include "onnx/graph_index.h"
 #include "onnx/quantized_types.h"
 #include "onnx/reals.h"
-#include "onnx/rename.h"
 #include "qdq/base_add.h"
 #include "qdq/opset.h"
 #include "qdq/parameters.h"
@@ -24,6 +24,7 @@
 #include "qtx/format/annotation.h"
 #include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
+#include "qtx/format/rename.h"
 
 namespace qtx::convert {
 namespace {
@@ -58,7 +59,7 @@ class Lowering {
   std::string AddShape(const std::string& name, const format::Dims& dims);
   std::string AddBound(const std::string& name, const format::Tensor& bound);
   void AnnotateValues(std::vector<format::ValueInfo>& list);
-  Result<void> Finish(std::int64_t opset);
+  void Finish(std::int64_t opset);
 
   const GraphIndex& index_;
   const format::Model& source_;
@@ -292,7 +293,7 @@ void Lowering::AnnotateValues(std::vector<format::ValueInfo>& list) {
   }
 }
 
-Result<void> Lowering::Finish(std::int64_t opset) {
+void Lowering::Finish(std::int64_t opset) {
   AnnotateValues(model_.graph.inputs);
   AnnotateValues(model_.graph.outputs);
   AnnotateValues(model_.graph.values);
@@ -305,11 +306,9 @@ Result<void> Lowering::Finish(std::int64_t opset) {
         {import.domain, main ? opset : import.version, import.unknown_fields});
   }
   if (model_.OpsetVersion("") == 0 && opset != 0) model_.opset_imports.push_back({"", opset});
-  QTX_RETURN_IF_ERROR(RecordAll(source_.opset_imports, model_));
   ledger_.Changed("model", "opset_import",
                   (opset == 0 ? "" : "opset " + std::to_string(opset) + " ") +
                       "without qtx; recorded in metadata_props");
-  return {};
 }
 
 Result<Conversion> Lowering::Run(const Options& options) {
@@ -322,15 +321,20 @@ Result<Conversion> Lowering::Run(const Options& options) {
   QTX_RETURN_IF_ERROR(LowerInputs());
   QTX_RETURN_IF_ERROR(LowerInitializers());
   for (const Node& node : source_.graph.nodes) QTX_RETURN_IF_ERROR(LowerNode(node));
-  QTX_RETURN_IF_ERROR(Finish(opset));
+  Finish(opset);
   return Conversion{std::move(model_), ledger_.Take()};
 }
 
 }  // namespace
 
 Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
-  return Lowering(index, options).Run(options);
+  auto lowered = OnFlatForm(model, [&](const format::Model& flat) -> Result<Conversion> {
+    QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(flat));
+    return Lowering(index, options).Run(options);
+  });
+  if (!lowered.has_value()) return lowered;
+  QTX_RETURN_IF_ERROR(RecordAll(model.opset_imports, lowered->model));
+  return lowered;
 }
 
 }  // namespace qtx::convert

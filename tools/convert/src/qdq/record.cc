@@ -6,6 +6,7 @@
 #include "qdq/opset.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/levels.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
 namespace {
@@ -78,7 +79,8 @@ std::optional<std::vector<format::OpsetImport>> ImportsIn(const format::Model& m
 }
 
 Result<void> RecordNodes(const std::vector<format::OpsetImport>& extended, format::Model& model) {
-  QTX_ASSIGN_OR_RETURN(const format::Digest nodes, format::NodeDigestOf(model.graph));
+  QTX_ASSIGN_OR_RETURN(const format::Digest nodes,
+                       format::NodeDigestOf(format::FlatModel(model).model().graph));
   format::EraseLoweringRecord(model.metadata);
   model.metadata.emplace_back(format::kNodesKey, ToText(nodes));
   model.metadata.emplace_back(format::kImportsKey, ImportsText(model.OpsetVersion(""), extended));
@@ -86,7 +88,8 @@ Result<void> RecordNodes(const std::vector<format::OpsetImport>& extended, forma
 }
 
 Result<void> RecordAll(const std::vector<format::OpsetImport>& extended, format::Model& model) {
-  QTX_ASSIGN_OR_RETURN(const format::Digest annotations, format::DigestOf(model.graph));
+  QTX_ASSIGN_OR_RETURN(const format::Digest annotations,
+                       format::DigestOf(format::FlatModel(model).model().graph));
   QTX_RETURN_IF_ERROR(RecordNodes(extended, model));
   model.metadata.emplace_back(format::kDigestKey, ToText(annotations));
   return {};

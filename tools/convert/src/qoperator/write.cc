@@ -9,7 +9,6 @@
 #include "ledger.h"
 #include "onnx/quantized_types.h"
 #include "onnx/reals.h"
-#include "onnx/rename.h"
 #include "qdq/opset.h"
 #include "qdq/record.h"
 #include "qoperator/annotations.h"
@@ -17,6 +16,7 @@
 #include "qtx/format/annotation.h"
 #include "qtx/format/catalogue.h"
 #include "qtx/format/inference.h"
+#include "qtx/format/rename.h"
 
 namespace qtx::convert {
 namespace {
