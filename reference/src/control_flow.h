@@ -11,7 +11,7 @@
 namespace qtx::reference {
 
 /// Runs of bodies in one run of a model; a loop that nothing ends is refused there.
-inline constexpr std::int64_t kMaxBodyRuns = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMaxBodyRuns = std::int64_t{1} << 16;
 
 /// What a node with bodies asks of the run that it is part of.
 struct BodyRun {

@@ -77,12 +77,13 @@ std::vector<std::vector<std::int64_t>> Outputs(const Model& model,
   return values;
 }
 
-// Doubles v as long as `go` of the body, at most n times, and stacks what it was.
+// Doubles v until iteration `limit`, at most n times, and stacks what it was.
 Model Doubling() {
   Graph body;
   body.inputs = {Value("i", kInt64, {}), Value("go", kBool, {}), Value("v", kInt8Q, {2})};
-  body.nodes = {MakeNode("Less", {"i", "limit"}, {"on"}), MakeNode("Add", {"v", "v"}, {"next"}),
-                MakeNode("Identity", {"v"}, {"was"})};
+  body.nodes = {MakeNode("Sub", {"limit", "i"}, {"left"}), MakeNode("Cast", {"left"}, {"on"}),
+                MakeNode("Add", {"v", "v"}, {"next"}), MakeNode("Identity", {"v"}, {"was"})};
+  body.nodes[1].attributes = {Attribute::Int("to", static_cast<std::int64_t>(kBool))};
   body.outputs = {Value("on", kBool, {}), Value("next", kInt8Q, {2}), Value("was", kInt8Q, {2})};
   Graph graph;
   graph.inputs = {Value("n", kInt64, {}), Value("limit", kInt64, {}), Value("go", kBool, {}),
@@ -104,7 +105,7 @@ TEST(Loop, CarriesAndStacksUntilTheTripCount) {
   EXPECT_THAT(run(3, 9, true), ElementsAre(ElementsAre(8, -24), ElementsAre(1, -3, 2, -6, 4, -12)));
   // 64 doubled saturates at 127, and -3 * 2^6 at -128.
   EXPECT_THAT(run(7, 9, true)[0], ElementsAre(127, -128));
-  // The second iteration, i = 1, is not below 1: the last that runs.
+  // The second iteration, i = 1, is the last that runs.
   EXPECT_THAT(run(7, 1, true), ElementsAre(ElementsAre(4, -12), ElementsAre(1, -3, 2, -6)));
   // None: the first value, and nothing stacked.
   EXPECT_THAT(run(7, 1, false), ElementsAre(ElementsAre(1, -3), ElementsAre()));
@@ -126,7 +127,7 @@ TEST(Loop, WithoutAnEndIsRefused) {
                                    Stored(kBool, {}, {1}), Stored(kInt8, {2}, {1, -3})});
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
-  EXPECT_THAT(refused.error().message, HasSubstr("more than 1048576 times"));
+  EXPECT_THAT(refused.error().message, HasSubstr("more than 65536 times"));
 }
 
 // y = Relu(x) if c, else Neg(x); both branches call it "t" and capture h = Identity(x).
