@@ -117,7 +117,7 @@ format::Model Decoder() {
   return maker.model;
 }
 
-// Source: lowering.S6, S10.
+// Source: lowering.S6, S11.
 TEST(Bodies, ComeBack) {
   ExpectComesBack(Branches());
   ExpectComesBack(Decoder());
@@ -157,7 +157,7 @@ TEST(Bodies, OfAScanComeBack) {
   ExpectComesBack(maker.model);
 }
 
-// lowering.S10: names are taken in all graphs; a captured graph input is read behind its pair.
+// lowering.S11: names are taken in all graphs; a captured graph input is read behind its pair.
 TEST(Bodies, AreLoweredWithNamesOfTheirOwn) {
   const format::Model lowered = Must(ToQdq(Branches()));
   ASSERT_EQ(lowered.graph.nodes[6].op_type, "If");
