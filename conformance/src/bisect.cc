@@ -30,13 +30,13 @@ Result<Observed> Observe(const format::Model& model, const std::vector<Tensor>& 
 class Bisection {
  public:
   Bisection(DifferentialTester& tester, const format::Model& model, const Observed& observed,
-            VerdictKind whole, std::int64_t max_runs)
-      : tester_(tester), model_(model), observed_(observed), whole_(whole), max_runs_(max_runs) {}
+            VerdictKind whole, const Budget& budget)
+      : tester_(tester), model_(model), observed_(observed), whole_(whole), budget_(budget) {}
 
   /// The first node that fails with the model's kind of failure; else the first that fails.
   Result<std::optional<Part>> OneNode() {
     std::optional<Part> other;
-    for (std::size_t i = 0; i < model_.graph.nodes.size() && tester_.runs() < max_runs_; ++i) {
+    for (std::size_t i = 0; i < model_.graph.nodes.size() && !tester_.Spent(budget_); ++i) {
       QTX_ASSIGN_OR_RETURN(Part part, Try(i, i + 1));
       if (part.verdict.kind == whole_) return std::optional<Part>(std::move(part));
       if (IsFault(part.verdict.kind) && !other) other = std::move(part);
@@ -44,16 +44,23 @@ class Bisection {
     return other;
   }
 
-  /// The shortest run of nodes that ends with the shortest failing prefix.
+  /// The shortest run of nodes that ends where the shortest failing prefix does. A prefix that
+  /// contains a failing one is taken to fail as well.
   Result<std::optional<Part>> ManyNodes() {
     std::optional<Part> best;
-    std::size_t last = 1;
-    for (; last <= model_.graph.nodes.size() && !best && tester_.runs() < max_runs_; ++last) {
+    std::size_t right = 0;  // the longest prefix known to be right
+    for (std::size_t last = model_.graph.nodes.size(); last > right && !tester_.Spent(budget_);) {
       QTX_ASSIGN_OR_RETURN(Part part, Try(0, last));
-      if (IsFault(part.verdict.kind)) best = std::move(part);
+      if (IsFault(part.verdict.kind)) {
+        best = std::move(part);
+      } else {
+        right = last;
+      }
+      if (!best) return best;
+      last = right + (best->last - right) / 2;
     }
     if (!best) return best;
-    for (std::size_t first = best->last - 1; first-- > 0 && tester_.runs() < max_runs_;) {
+    for (std::size_t first = best->last - 1; first-- > 0 && !tester_.Spent(budget_);) {
       QTX_ASSIGN_OR_RETURN(Part part, Try(first, best->last));
       if (part.verdict.kind == best->verdict.kind) return std::optional<Part>(std::move(part));
     }
@@ -72,16 +79,16 @@ class Bisection {
   const format::Model& model_;
   const Observed& observed_;
   VerdictKind whole_;
-  std::int64_t max_runs_;
+  const Budget& budget_;
 };
 
 }  // namespace
 
 Result<Part> FindFailingPart(DifferentialTester& tester, const format::Model& model,
                              const std::vector<Tensor>& inputs, VerdictKind whole,
-                             std::int64_t max_runs) {
+                             const Budget& budget) {
   QTX_ASSIGN_OR_RETURN(const Observed observed, Observe(model, inputs, tester.arithmetic()));
-  Bisection bisection(tester, model, observed, whole, max_runs);
+  Bisection bisection(tester, model, observed, whole, budget);
   QTX_ASSIGN_OR_RETURN(std::optional<Part> part, bisection.OneNode());
   if (!part) {
     QTX_ASSIGN_OR_RETURN(part, bisection.ManyNodes());

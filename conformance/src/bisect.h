@@ -14,11 +14,10 @@ struct Part {
 };
 
 /// The first node that fails on the reference's values, preferably with kind `whole`; else the
-/// shortest run of nodes that ends where the model first goes wrong. Runs the backend at most
-/// `max_runs` times.
-/// Errors: those of Extract; kInvalid when neither fails alone.
+/// shortest run of nodes that ends where the model first goes wrong.
+/// Errors: those of Extract; kInvalid when neither fails alone, as far as the budget goes.
 Result<Part> FindFailingPart(DifferentialTester& tester, const format::Model& model,
                              const std::vector<format::Tensor>& inputs, VerdictKind whole,
-                             std::int64_t max_runs);
+                             const Budget& budget);
 
 }  // namespace qtx::conformance

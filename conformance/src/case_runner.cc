@@ -219,7 +219,9 @@ SessionKind CaseRunner::KindOf(const Case& c) const {
 std::vector<SessionAnswer> CaseRunner::AskAll(SessionKind kind, const format::Model& model,
                                               const std::string& arithmetic, Draws& draws) {
   const auto inputs = [&draws](std::int64_t draw) { return draws.Inputs(draw); };
-  const auto is_sound = [](const SessionAnswer& answer) { return answer.outputs.has_value(); };
+  const auto is_sound = [](const SessionAnswer& answer) {
+    return answer.outputs || (answer.run.draw != 0 && !IsGone(answer.outputs.error()));
+  };
   std::vector<SessionAnswer> answers;
   const auto ask = [&](backend::Backend& backend, std::int64_t threads) {
     auto in_turn = RunSession(backend, model, arithmetic, kind, threads, inputs);

@@ -26,10 +26,10 @@ bool Holds(const Choice& choice, const Tuple& tuple) {
                              [&](const auto& pair) { return choice[pair.first] == pair.second; });
 }
 
-class Search {
+class RowSearch {
  public:
-  Search(const std::vector<std::size_t>& sizes, std::size_t strength,
-         const std::vector<Exclusion>& exclusions)
+  RowSearch(const std::vector<std::size_t>& sizes, std::size_t strength,
+            const std::vector<Exclusion>& exclusions)
       : sizes_(sizes), strength_(strength), exclusions_(exclusions), constrained_(sizes.size()) {
     for (const Exclusion& exclusion : exclusions) {
       for (const auto& [key, meant] : exclusion) constrained_[key] = true;
@@ -181,7 +181,7 @@ bool IsExcluded(const Choice& choice, const std::vector<Exclusion>& exclusions) 
 Result<std::vector<Choice>> CoveringArray(const std::vector<std::size_t>& sizes,
                                           std::size_t strength,
                                           const std::vector<Exclusion>& exclusions) {
-  return Search(sizes, strength, exclusions).Run();
+  return RowSearch(sizes, strength, exclusions).Run();
 }
 
 }  // namespace qtx::conformance

@@ -1,120 +1,38 @@
-// Finds the candidate that reproduces a row's wrong answers and keeps its right ones.
+// Finds what a row's wrong answers hang on, and the candidate that gives them and keeps its right
+// ones.
 #include "qtx/conformance/diagnosis.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "answered.h"
 #include "candidate.h"
-#include "condition.h"
+#include "examine.h"
 #include "findings.h"
 #include "qtx/conformance/runner.h"
+#include "separate.h"
 
 namespace qtx::conformance {
 namespace {
 
-constexpr std::string_view kNetwork = "model";
-constexpr std::size_t kMaxNetworks = 8;    // failing networks examined, since they are large
 constexpr std::size_t kSample = 16;        // wrong answers on which every candidate is tried
-constexpr std::size_t kRightsPerOp = 256;  // right answers considered per operator
 constexpr std::size_t kHeldTo = 48;        // right answers that a candidate must keep
 constexpr std::size_t kFinalists = 8;      // candidates checked against right answers
 constexpr std::size_t kFindingsPerOp = 3;  // findings of one operator
-constexpr std::int64_t kLastPlaces = 4;    // in ulp
-constexpr std::size_t kExplainedAlone =
-    32;  // cases without a finding that are explained individually
-
-struct Answered {
-  const Case* c = nullptr;
-  CaseResult* result = nullptr;
-  Question question;
-  Outputs outputs;        // of the backend
-  Outputs reference;      // of the reference; for right answers filled on demand
-  std::string_view kind;  // the symptom, if it is not wrong values
-};
-using AnsweredList = std::vector<const Answered*>;
-
-// A condition under which answers are wrong.
-struct WrongPlace {
-  std::string name;   // "pointwise + stride"
-  std::string where;  // "where the kernel is 1x1 and where strides are not 1"
-};
-
-std::int64_t ElementsIn(const Outputs& outputs) {
-  std::int64_t elements = 0;
-  for (const format::Tensor& output : outputs) elements += format::ElementCount(output);
-  return elements;
-}
-
-// The symptom of a result; empty for wrong values, nullopt if there is nothing to diagnose.
-std::optional<std::string_view> KindOf(const CaseResult& result) {
-  switch (result.outcome) {
-    case Outcome::kCrash:
-      return "crash";
-    case Outcome::kTimeout:
-      return "timeout";
-    case Outcome::kProtocolError:
-      return "protocol_error";
-    case Outcome::kFail:
-    case Outcome::kExpectedFail:
-      break;
-    default:
-      return std::nullopt;
-  }
-  if (result.unstable) return "unstable";
-  for (const Difference& difference : result.differences) {
-    if (difference.mismatch.starts_with("element type")) return "output_type";
-    if (difference.mismatch.starts_with("dims")) return "output_shape";
-  }
-  if (result.session && !result.evidence) return "session";
-  const bool kept = result.evidence && !result.evidence->got.empty();
-  return kept ? std::optional<std::string_view>("") : std::nullopt;
-}
-
-std::string_view SaysOf(std::string_view kind) {
-  if (kind == "crash") return "ends without an answer";
-  if (kind == "timeout") return "gives no answer in time";
-  if (kind == "protocol_error") return "breaks the protocol";
-  if (kind == "unstable") {
-    return "answers the same question otherwise when asked again: state left from an earlier run, "
-           "or a race";
-  }
-  if (kind == "session") return "answers the first request of a model and no further one";
-  if (kind == "output_type") return "gives outputs of another element type";
-  return "gives outputs of other dims";
-}
-
-// True for wrong values that other inputs gave than those of the case.
-bool HasOtherInputs(const CaseResult& result) {
-  return result.session && result.session->draw != 0 && result.evidence;
-}
-
-// Makes the inputs of the evidence those of the question; false where one is missing.
-bool TakeInputs(const Evidence& evidence, Question& question) {
-  auto input = question.inputs.begin();
-  for (const format::ValueInfo& info : question.model.graph.inputs) {
-    if (question.model.graph.FindInitializer(info.name) != nullptr) continue;
-    const auto kept = std::ranges::find(evidence.inputs, info.name, &Evidence::Value::name);
-    if (kept == evidence.inputs.end() || input == question.inputs.end()) return false;
-    *input++ = kept->tensor;
-  }
-  return true;
-}
-
-// True for a right answer that is bit-equal to the reference's.
-bool IsRight(const Case& c, const CaseResult& result) {
-  return result.outcome == Outcome::kPass && c.op && c.error.empty() && !c.ulp &&
-         c.alternatives.empty();
-}
+constexpr std::size_t kAttempts =
+    3;  // wrong answers of an operator that are examined for one place
+constexpr std::int64_t kLastPlaces = 4;  // in ulp
 
 // At most `count` of `list`, smallest first, alternating between operators.
 AnsweredList Sample(const AnsweredList& list, std::size_t count) {
   std::map<std::string_view, AnsweredList> by_op;
-  for (const Answered* a : list) by_op[a->result->op].push_back(a);
+  for (const Answered* a : list) by_op[a->op].push_back(a);
   for (auto& [op, group] : by_op) {
-    std::ranges::stable_sort(group, {}, [](const Answered* a) { return ElementsIn(a->outputs); });
+    std::ranges::stable_sort(group, {}, [](const Answered* a) { return ElementsIn(a->reference); });
   }
   AnsweredList sample;
   for (std::size_t i = 0; sample.size() < std::min(count, list.size()); ++i) {
@@ -125,19 +43,39 @@ AnsweredList Sample(const AnsweredList& list, std::size_t count) {
   return sample;
 }
 
+std::set<std::string_view> OperatorsOf(const AnsweredList& list) {
+  std::set<std::string_view> ops;
+  for (const Answered* a : list) ops.insert(a->op);
+  return ops;
+}
+
+std::vector<const Question*> QuestionsOf(const AnsweredList& list) {
+  std::vector<const Question*> questions;
+  for (const Answered* a : list) questions.push_back(&a->question);
+  return questions;
+}
+
+// A candidate that gives all wrong answers, with the right answers that it changes.
+struct Finalist {
+  const Candidate* candidate = nullptr;
+  AnsweredList contradictions;
+};
+
 class Diagnosis {
  public:
-  Diagnosis(std::span<const Case> cases, BackendReport& row)
-      : row_(row), candidates_(Candidates(row.arithmetic)) {
-    const auto own = reference::FindArithmetic(row.arithmetic);
-    own_ = own ? *own : nullptr;
-    if (own_ != nullptr) Collect(cases);  // no diagnosis for arithmetics that the reference lacks
-  }
+  Diagnosis(std::span<const Case> cases, const BackendSource& source, const DiagnosisBudget& budget,
+            const reference::Arithmetic& own, BackendReport& row)
+      : row_(row),
+        own_(own),
+        candidates_(Candidates(row.arithmetic)),
+        answers_(CollectAnswers(cases, own, row)),
+        examiner_(source, row.arithmetic, budget) {}
 
   void Run() {
     AnsweredList all;
     std::map<std::string_view, AnsweredList> by_kind;
-    for (const Answered& wrong : wrongs_) {
+    for (Answered& wrong : answers_.wrongs) {
+      if (wrong.op == kNetwork) examiner_.Narrow(wrong);
       if (!wrong.kind.empty()) {
         by_kind[wrong.kind].push_back(&wrong);
       } else if (!BlameTheCase(wrong)) {
@@ -145,70 +83,22 @@ class Diagnosis {
       }
     }
     for (const auto& [kind, wrongs] : by_kind) {
-      const auto place = Separating(wrongs, RightsOf(wrongs));
+      const auto place = Separated(wrongs, RightsOf(wrongs));
       Add(std::string(kind), std::string(SaysOf(kind)) + (place ? ", only " + place->where : ""),
-          wrongs, nullptr);
+          wrongs);
     }
-    if (!all.empty() && !Explained(all)) {
+    const bool is_one = OperatorsOf(all).size() == 1;
+    if (!all.empty() && (is_one || !Explained(all))) {
       std::map<std::string_view, AnsweredList> by_op;
-      for (const Answered* wrong : all) by_op[wrong->result->op].push_back(wrong);
+      for (const Answered* wrong : all) by_op[wrong->op].push_back(wrong);
       for (auto& [op, group] : by_op) ExplainGroup(std::move(group));
     }
     JoinFindings(row_.findings);
-    ExplainAlone();
   }
 
  private:
-  void Collect(std::span<const Case> cases) {
-    std::map<std::string_view, const Case*> by_id;
-    for (const Case& c : cases) by_id.emplace(c.id, &c);
-    const std::set<std::string_view> wrong_ops = WrongOps();
-    std::map<std::string_view, std::size_t> rights;
-    std::size_t networks = 0;
-    for (CaseResult& result : row_.cases) {
-      const auto c = by_id.find(result.id);
-      if (c == by_id.end()) continue;
-      const bool right = wrong_ops.contains(result.op) && IsRight(*c->second, result) &&
-                         rights[result.op] < kRightsPerOp;
-      const auto kind = KindOf(result);
-      if (!right && !kind) continue;
-      if (!right && result.op == kNetwork && networks++ >= kMaxNetworks) continue;
-      auto question = BuildQuestion(*c->second);
-      if (!question) continue;
-      if (!right && HasOtherInputs(result) && !TakeInputs(*result.evidence, *question)) continue;
-      Answered answered{c->second, &result, *std::move(question), {}, {}, kind.value_or("")};
-      if (!right) {
-        AddWrong(std::move(answered), result);
-        continue;
-      }
-      ++rights[result.op];
-      rights_.push_back(std::move(answered));
-    }
-  }
-
-  std::set<std::string_view> WrongOps() const {
-    std::set<std::string_view> ops;
-    for (const CaseResult& result : row_.cases) {
-      if (KindOf(result)) ops.insert(result.op);
-    }
-    return ops;
-  }
-
-  void AddWrong(Answered answered, const CaseResult& result) {
-    // Fault models and conditions assume what the reference has checked.
-    auto reference = Answer(answered.question, *own_, nullptr);
-    if (!reference) return;
-    answered.reference = *std::move(reference);
-    if (answered.kind.empty()) {
-      for (const Evidence::Value& value : result.evidence->got) {
-        answered.outputs.push_back(value.tensor);
-      }
-    }
-    wrongs_.push_back(std::move(answered));
-  }
-
   // The reference agrees with the backend, so the case's expectation is in doubt.
-  bool BlameTheCase(const Answered& wrong) {
+  static bool BlameTheCase(const Answered& wrong) {
     if (!SameOutputs(wrong.outputs, wrong.reference)) return false;
     wrong.result->explained_by = {"reference"};
     wrong.result->diagnosis += "; the reference gives the same: is the expectation right?";
@@ -227,16 +117,11 @@ class Diagnosis {
     return alive;
   }
 
-  static std::set<std::string_view> OperatorsOf(const AnsweredList& list) {
-    std::set<std::string_view> ops;
-    for (const Answered* a : list) ops.insert(a->result->op);
-    return ops;
-  }
   AnsweredList RightsOf(const AnsweredList& wrongs) const {
     const auto ops = OperatorsOf(wrongs);
     AnsweredList rights;
-    for (const Answered& right : rights_) {
-      if (ops.contains(right.result->op)) rights.push_back(&right);
+    for (const Answered& right : answers_.rights) {
+      if (ops.contains(right.op)) rights.push_back(&right);
     }
     return rights;
   }
@@ -246,10 +131,10 @@ class Diagnosis {
     const auto ops = OperatorsOf(wrongs);
     AnsweredList contradictions;
     std::map<std::string_view, std::size_t> held;
-    for (Answered& right : rights_) {
-      if (!ops.contains(right.result->op) || held[right.result->op]++ >= kHeldTo) continue;
+    for (Answered& right : answers_.rights) {
+      if (!ops.contains(right.op) || held[right.op]++ >= kHeldTo) continue;
       if (right.reference.empty()) {
-        auto outputs = Answer(right.question, *own_, nullptr);
+        auto outputs = Answer(right.question, own_, nullptr);
         if (!outputs) continue;
         right.reference = *std::move(outputs);
       }
@@ -262,26 +147,32 @@ class Diagnosis {
     return contradictions;
   }
 
-  // One finding for all of `wrongs`, if one candidate reproduces them.
-  bool Explained(const AnsweredList& wrongs) {
-    std::vector<const Candidate*> alive = Survivors(Sample(wrongs, kSample));
-    const Candidate* best = nullptr;
-    AnsweredList best_contradictions;
-    std::size_t tried = 0;
-    for (const Candidate* candidate : alive) {
-      if (tried++ == kFinalists) break;
+  // Candidates that give all of `wrongs`, those that change fewest right answers first.
+  std::vector<Finalist> FinalistsFor(const AnsweredList& wrongs) {
+    std::vector<Finalist> finalists;
+    for (const Candidate* candidate : Survivors(Sample(wrongs, kSample))) {
+      if (finalists.size() == kFinalists) break;
       if (Count(*candidate, wrongs) < wrongs.size()) continue;
-      AnsweredList contradictions = Contradictions(*candidate, wrongs);
-      if (best != nullptr && contradictions.size() >= best_contradictions.size()) continue;
-      best = candidate;
-      best_contradictions = std::move(contradictions);
-      if (best_contradictions.empty()) break;
+      finalists.push_back({candidate, Contradictions(*candidate, wrongs)});
     }
-    if (best == nullptr) return false;
-    std::string says = Says(*best);
-    if (!best_contradictions.empty()) says += Where(wrongs, best_contradictions);
-    Add(Name(*best, row_.arithmetic), std::move(says), wrongs, best);
-    return true;
+    std::ranges::stable_sort(finalists, {},
+                             [](const Finalist& one) { return one.contradictions.size(); });
+    return finalists;
+  }
+
+  // One finding for all of `wrongs`, if one candidate reproduces them and predicts more.
+  bool Explained(const AnsweredList& wrongs) {
+    for (const Finalist& finalist : FinalistsFor(wrongs)) {
+      const Confirmation confirmation =
+          examiner_.Confirm(*finalist.candidate, Sample(wrongs, wrongs.size()));
+      if (!confirmation.holds()) continue;
+      std::string says = Says(*finalist.candidate);
+      if (!finalist.contradictions.empty()) says += Where(wrongs, finalist.contradictions);
+      Add(Name(*finalist.candidate, row_.arithmetic), std::move(says), wrongs,
+          confirmation.predicted);
+      return true;
+    }
+    return false;
   }
 
   std::size_t Count(const Candidate& candidate, const AnsweredList& wrongs) const {
@@ -291,8 +182,8 @@ class Diagnosis {
   }
 
   // ", only where ..." if a condition separates the answers; else the cases that do not fit.
-  static std::string Where(const AnsweredList& wrongs, const AnsweredList& rights) {
-    if (const auto place = Separating(wrongs, rights)) return ", only " + place->where;
+  std::string Where(const AnsweredList& wrongs, const AnsweredList& rights) {
+    if (const auto place = Separated(wrongs, rights)) return ", only " + place->where;
     constexpr std::size_t kMaxNamed = 4;
     std::string names;
     std::size_t named = 0;
@@ -302,46 +193,18 @@ class Diagnosis {
     return ", not always in " + names + (named > kMaxNamed ? ", ..." : "");
   }
 
-  static std::optional<WrongPlace> SeparatingPair(const AnsweredList& wrongs,
-                                                  const AnsweredList& rights) {
-    // Conditions that hold for all wrong answers, with the right answers for which they hold too.
-    std::vector<std::pair<const Condition*, AnsweredList>> common;
-    for (const Condition& condition : Conditions()) {
-      const auto holds = [&](const Answered* a) { return condition.holds(a->question); };
-      if (!std::ranges::all_of(wrongs, holds)) continue;
-      common.emplace_back(&condition, AnsweredList{});
-      std::ranges::copy_if(rights, std::back_inserter(common.back().second), holds);
-    }
-    for (std::size_t i = 0; i < common.size(); ++i) {
-      for (std::size_t j = i + 1; j < common.size(); ++j) {
-        const Condition& second = *common[j].first;
-        const auto holds = [&](const Answered* a) { return second.holds(a->question); };
-        if (std::ranges::any_of(common[i].second, holds)) continue;
-        const Condition& first = *common[i].first;
-        return WrongPlace{std::string(first.name) + " + " + std::string(second.name),
-                          std::string(first.where) + " and " + std::string(second.where)};
-      }
-    }
-    return std::nullopt;
-  }
-
-  static std::optional<WrongPlace> Separating(const AnsweredList& wrongs,
-                                              const AnsweredList& rights) {
-    // Conditions are defined for one node.
-    const auto is_network = [](const Answered* a) {
-      return a->question.model.graph.nodes.size() != 1;
-    };
-    if (rights.empty() || std::ranges::any_of(wrongs, is_network) ||
-        std::ranges::any_of(rights, is_network)) {
-      return std::nullopt;
-    }
-    for (const Condition& condition : Conditions()) {
-      const auto holds = [&](const Answered* a) { return condition.holds(a->question); };
-      if (std::ranges::all_of(wrongs, holds) && std::ranges::none_of(rights, holds)) {
-        return WrongPlace{std::string(condition.name), std::string(condition.where)};
-      }
-    }
-    return SeparatingPair(wrongs, rights);
+  // The condition that separates the answers, unless changed questions refute it. Where none could
+  // be asked, several wrong answers must speak for it.
+  std::optional<Separation> Separated(const AnsweredList& wrongs, const AnsweredList& rights) {
+    constexpr std::size_t kSeveral = 3;
+    auto separation = Separate(QuestionsOf(wrongs), QuestionsOf(rights));
+    if (!separation) return separation;
+    const Located* located = FirstLocated(wrongs);
+    const Support support =
+        located == nullptr ? Support::kNone : SupportOf(*separation, located->trials);
+    const bool holds =
+        support == Support::kConfirmed || (support == Support::kNone && wrongs.size() >= kSeveral);
+    return holds ? separation : std::nullopt;
   }
 
   // Explains the wrong answers of one operator: by one candidate, by several in turn, or by a
@@ -353,15 +216,16 @@ class Diagnosis {
       if (!ExplainMost(group)) break;
     }
     if (group.empty() || ExplainByPlace(group) || ExplainAsLastPlaces(group)) return;
-    const auto others = [](const Answered* a) { return HasOtherInputs(*a->result); };
-    if (std::ranges::all_of(group, others)) {
-      return Add(
-          "other_inputs",
-          "is right on the inputs of cases and wrong on others of the same models: an answer "
-          "that is kept, perhaps",
-          group, nullptr);
+    const auto is_kept = [this](const Answered* a) {
+      return HasOtherInputs(*a->result) && !examiner_.IsWrongAlone(*a);
+    };
+    if (std::ranges::all_of(Sample(group, kAttempts), is_kept)) {
+      return Add("other_inputs",
+                 "is right on these inputs when a fresh model is asked, and wrong after others: an "
+                 "answer that is kept, perhaps",
+                 group);
     }
-    Add("", "unexplained", group, nullptr);
+    Add("", "cause unknown", group);
   }
 
   // True for float differences that reordering or contraction may cause.
@@ -379,7 +243,7 @@ class Diagnosis {
     Add("last_places",
         "differs by at most " + std::to_string(most) +
             " ulp, as another order or contraction of binary32 operations does",
-        group, nullptr);
+        group);
     return true;
   }
 
@@ -387,40 +251,62 @@ class Diagnosis {
   // reproduces from `group`.
   bool ExplainMost(AnsweredList& group) {
     const AnsweredList sample = Sample(group, kSample);
-    const Candidate* best = nullptr;
-    std::size_t most = sample.size() / 3;  // fewer may be coincidence
+    std::vector<std::pair<std::size_t, const Candidate*>> counted;
     for (const Candidate& candidate : candidates_) {
       const std::size_t count = Count(candidate, sample);
-      if (count <= most) continue;
-      best = &candidate;
-      most = count;
+      if (count > sample.size() / 3) counted.emplace_back(count, &candidate);  // not by accident
     }
-    if (best == nullptr) return false;
-    AnsweredList given;
-    const auto rest = std::stable_partition(group.begin(), group.end(), [&](const Answered* wrong) {
-      return !Explains(*best, wrong->question, wrong->outputs);
-    });
-    given.assign(rest, group.end());
-    group.erase(rest, group.end());
-    Add(Name(*best, row_.arithmetic), Says(*best), given, best);
-    return true;
+    std::ranges::stable_sort(counted, std::greater(), [](const auto& one) { return one.first; });
+    if (counted.size() > kFinalists) counted.resize(kFinalists);
+    for (const auto& [count, candidate] : counted) {
+      AnsweredList given;
+      AnsweredList rest;
+      for (const Answered* wrong : group) {
+        (Explains(*candidate, wrong->question, wrong->outputs) ? given : rest).push_back(wrong);
+      }
+      const Confirmation confirmation = examiner_.Confirm(*candidate, Sample(given, given.size()));
+      if (!confirmation.holds()) continue;
+      Add(Name(*candidate, row_.arithmetic), Says(*candidate), given, confirmation.predicted);
+      group = std::move(rest);
+      return true;
+    }
+    return false;
   }
 
   bool ExplainByPlace(const AnsweredList& group) {
-    const auto place = group.size() < 2 ? std::nullopt : Separating(group, RightsOf(group));
+    const auto place = group.size() < 2 ? std::nullopt : Separated(group, RightsOf(group));
     if (!place) return false;
     Add(place->name, "is wrong exactly " + place->where + "; no known fault gives its answers",
-        group, nullptr);
+        group);
     return true;
   }
 
+  // The place of the smallest of some wrong answers that can be found.
+  const Located* FirstLocated(const AnsweredList& wrongs) {
+    for (const Answered* wrong : Sample(wrongs, kAttempts)) {
+      if (const Located* located = examiner_.Find(*wrong)) return located;
+    }
+    return nullptr;
+  }
+
+  std::vector<WrongPlace> PlacesOf(const AnsweredList& wrongs) {
+    std::map<std::string_view, AnsweredList> by_op;
+    for (const Answered* wrong : wrongs) by_op[wrong->op].push_back(wrong);
+    std::vector<WrongPlace> places;
+    for (const auto& [op, group] : by_op) {
+      if (const Located* located = FirstLocated(group)) places.push_back(located->place);
+    }
+    return places;
+  }
+
+  // `confirmed` fresh answers were those of the candidate; 0 where it is none.
   void Add(std::string candidate, std::string says, const AnsweredList& wrongs,
-           const Candidate* gives) {
+           std::int64_t confirmed = 0) {
     Finding finding;
     std::set<std::string> ops;
     for (const Answered* wrong : wrongs) {
-      ops.insert(wrong->result->op);
-      if (gives == nullptr) continue;
+      ops.insert({wrong->op, wrong->result->op});
+      if (confirmed == 0) continue;
       wrong->result->explained_by = {candidate};
       wrong->result->diagnosis += "; equals `" + candidate + "`";
     }
@@ -428,50 +314,27 @@ class Diagnosis {
     finding.candidate = std::move(candidate);
     finding.says = std::move(says);
     finding.failing = static_cast<std::int64_t>(wrongs.size());
-    finding.explained = gives == nullptr ? 0 : finding.failing;
+    finding.explained = confirmed == 0 ? 0 : finding.failing;
+    finding.confirmed = confirmed;
+    finding.places = PlacesOf(wrongs);
     row_.findings.push_back(std::move(finding));
   }
 
-  void ExplainAlone() {
-    std::size_t done = 0;
-    for (const Answered& wrong : wrongs_) {
-      if (!wrong.kind.empty() || !wrong.result->explained_by.empty()) continue;
-      if (wrong.result->op == kNetwork) continue;  // every candidate would run the whole network
-      if (done++ == kExplainedAlone) return;
-      wrong.result->explained_by = Explain(*wrong.c, row_.arithmetic, wrong.outputs);
-    }
-  }
-
   BackendReport& row_;
+  const reference::Arithmetic& own_;
   std::vector<Candidate> candidates_;
-  const reference::Arithmetic* own_ = nullptr;
-  std::vector<Answered> wrongs_;
-  std::vector<Answered> rights_;
+  Answers answers_;
+  Examiner examiner_;
 };
 
 }  // namespace
 
-std::vector<std::string> Explain(const Case& c, const std::string& arithmetic,
-                                 const std::vector<format::Tensor>& got) {
-  std::vector<std::string> names;
-  const auto question = BuildQuestion(c);
-  if (!question || ElementsIn(got) > kMaxDiagnosedElements) return names;
-  const auto own = reference::FindArithmetic(arithmetic);
-  const auto reference = own ? Answer(*question, **own, nullptr) : Result<Outputs>(own.error());
-  if (!reference) return names;
-  if (SameOutputs(got, *reference)) return {"reference"};
-  for (const Candidate& candidate : Candidates(arithmetic)) {
-    // Faults on top of other arithmetics are tried last.
-    const bool far = candidate.fault != nullptr && (!own || candidate.base != *own);
-    if (far && !names.empty()) break;
-    if (Explains(candidate, *question, got)) names.push_back(Name(candidate, arithmetic));
-  }
-  return names;
-}
-
-void Diagnose(std::span<const Case> cases, BackendReport& row) {
+void Diagnose(std::span<const Case> cases, const BackendSource& source,
+              const DiagnosisBudget& budget, BackendReport& row) {
   row.findings.clear();
-  Diagnosis(cases, row).Run();
+  const auto own = reference::FindArithmetic(row.arithmetic);
+  if (!own) return;  // the reference lacks it
+  Diagnosis(cases, source, budget, **own, row).Run();
 }
 
 }  // namespace qtx::conformance

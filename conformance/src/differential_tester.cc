@@ -1,8 +1,12 @@
 #include "differential_tester.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
+#include "draw.h"
+#include "compare.h"
 #include "guarded.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/check.h"
@@ -47,9 +51,9 @@ Result<std::vector<Tensor>> Answer(backend::Backend& backend, const format::Mode
 }  // namespace
 
 std::string_view Name(VerdictKind kind) {
-  constexpr std::string_view kNames[] = {"pass",    "invalid",   "unsupported",
-                                         "differs", "misshapen", "refused",
-                                         "crash",   "timeout",   "protocol error"};
+  constexpr std::string_view kNames[] = {"pass",      "invalid",       "unsupported", "differs",
+                                         "misshapen", "refused",       "unstable",    "crash",
+                                         "timeout",   "protocol error"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -79,6 +83,14 @@ Result<DifferentialTester> DifferentialTester::Make(const BackendSource& source,
   return DifferentialTester(std::move(backend), std::move(arithmetic), tolerance);
 }
 
+Tolerance DifferentialTester::tolerance() const { return ToleranceOf(tolerance_); }
+
+bool DifferentialTester::Spent(const Budget& budget) const {
+  constexpr std::int64_t kMaxTimeouts = 20;  // each costs the whole time limit
+  return runs_ >= budget.max_runs || timeouts_ >= kMaxTimeouts ||
+         std::chrono::steady_clock::now() >= budget.until;
+}
+
 bool DifferentialTester::Accepts(const TestModel& test) const {
   return ReferenceAnswer(ToModel(test), InputsOf(test), arithmetic_).has_value();
 }
@@ -104,27 +116,110 @@ Verdict DifferentialTester::Run(const format::Model& model, const std::vector<Te
   return verdict;
 }
 
+// The draws of a model's inputs that the reference computes.
+class DifferentialTester::Draws {
+ public:
+  Draws(const format::Model& model, const std::string& arithmetic,
+        const std::vector<Tensor>& inputs, const std::vector<Tensor>& expected)
+      : model_(model), interpreter_(reference::Interpreter::Prepare(model, arithmetic)) {
+    known_.emplace(0, Draw{inputs, expected});
+  }
+
+  /// nullptr: there is none.
+  const std::vector<Tensor>* Inputs(std::int64_t draw) {
+    if (!known_.contains(draw)) known_.emplace(draw, Make(draw));
+    const auto& found = known_.at(draw);
+    return found ? &found->inputs : nullptr;
+  }
+  /// REQUIRES: Inputs(draw) has found it.
+  const std::vector<Tensor>& Expected(std::int64_t draw) const { return known_.at(draw)->expected; }
+
+ private:
+  struct Draw {
+    std::vector<Tensor> inputs, expected;
+  };
+  std::optional<Draw> Make(std::int64_t draw) {
+    if (!interpreter_) return std::nullopt;
+    for (std::vector<Tensor>& drawn : DrawAgain(model_, known_.at(0)->inputs, draw)) {
+      auto expected = interpreter_->Run(drawn);
+      if (expected) return Draw{std::move(drawn), *std::move(expected)};
+    }
+    return std::nullopt;
+  }
+
+  const format::Model& model_;
+  Result<reference::Interpreter> interpreter_;
+  std::map<std::int64_t, std::optional<Draw>> known_;
+};
+
+std::vector<SessionAnswer> DifferentialTester::AskAll(const format::Model& model, Draws& draws) {
+  if (auto* isolated = dynamic_cast<IsolatedBackend*>(backend_.get())) isolated->BeginCase();
+  const auto drawn = [&draws](std::int64_t draw) { return draws.Inputs(draw); };
+  auto answers = RunSession(*backend_, model, arithmetic_, session_, 0, drawn);
+  if (at_once_ && answers.front().outputs && backend_->RunsAtOnce()) {
+    for (std::int64_t draw = 1; draw < kSessionDraws; ++draw) (void)draws.Inputs(draw);
+    auto others = RunSessionAtOnce(*backend_, model, arithmetic_, 0, drawn);
+    std::ranges::move(others, std::back_inserter(answers));
+  }
+  runs_ += std::ssize(answers);
+  return answers;
+}
+
+// The verdict on the first answer that is wrong: in itself, or as it differs from the first to the
+// same inputs. Other inputs may be declined, if they always are.
+void DifferentialTester::AskSession(const format::Model& model, const std::vector<Tensor>& inputs,
+                                    Verdict& verdict) {
+  Draws draws(model, arithmetic_, inputs, verdict.expected);
+  std::map<std::int64_t, VerdictKind> firsts;
+  const std::vector<SessionAnswer> answers = AskAll(model, draws);
+  for (const SessionAnswer& answer : answers) {
+    const std::int64_t draw = answer.run.draw;
+    JudgeAnswer(model, answer.outputs, draws.Expected(draw), verdict);
+    const auto [first, is_first] = firsts.emplace(draw, verdict.kind);
+    if (first->second != verdict.kind && verdict.kind < VerdictKind::kCrash) {
+      if (verdict.detail.empty()) verdict.detail = "answers what it declined before";
+      verdict.kind = VerdictKind::kUnstable;
+    } else if (verdict.kind == VerdictKind::kUnsupported && draw != 0) {
+      verdict.kind = VerdictKind::kPass;
+    }
+    if (verdict.kind == VerdictKind::kPass) continue;
+    if (&answer == &answers.front()) return;
+    verdict.run = answer.run;
+    verdict.inputs = *draws.Inputs(draw);
+    verdict.detail = Describe(answer.run) + ": " + verdict.detail;
+    verdict.got.clear();  // of other inputs than those of `expected`
+    return;
+  }
+}
+
 void DifferentialTester::Ask(const format::Model& model, const std::vector<Tensor>& inputs,
                              Verdict& verdict) {
+  if (session_ != SessionKind::kSingle) return AskSession(model, inputs, verdict);
   ++runs_;
+  JudgeAnswer(model, Answer(*backend_, model, arithmetic_, inputs), verdict.expected, verdict);
+}
+
+void DifferentialTester::JudgeAnswer(const format::Model& model,
+                                     const Result<std::vector<Tensor>>& got,
+                                     const std::vector<Tensor>& expected, Verdict& verdict) {
   verdict.kind = VerdictKind::kPass;
-  auto got = Answer(*backend_, model, arithmetic_, inputs);
+  verdict.detail.clear();
   if (!got) {
     verdict.kind = KindOf(got.error().code);
     verdict.detail = got.error().Text();
     if (verdict.kind == VerdictKind::kTimeout) ++timeouts_;
     return;
   }
-  verdict.got = *std::move(got);
-  if (verdict.got.size() != verdict.expected.size()) {
+  verdict.got = *got;
+  if (got->size() != expected.size()) {
     verdict.kind = VerdictKind::kMisshapen;
-    verdict.detail = "gave " + std::to_string(verdict.got.size()) + " outputs, expected " +
-                     std::to_string(verdict.expected.size());
+    verdict.detail = "gave " + std::to_string(got->size()) + " outputs, expected " +
+                     std::to_string(expected.size());
     return;
   }
-  for (std::size_t i = 0; i < verdict.got.size(); ++i) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto difference =
-        Compare(tolerance_, model.graph.outputs[i].name, verdict.got[i], verdict.expected[i]);
+        Compare(tolerance_, model.graph.outputs[i].name, (*got)[i], expected[i]);
     if (!difference) continue;
     verdict.detail += (verdict.detail.empty() ? "" : "; ") + Describe(*difference);
     verdict.kind = std::max(verdict.kind, difference->mismatch.empty() ? VerdictKind::kDiffers

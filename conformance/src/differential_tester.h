@@ -1,6 +1,7 @@
 // Differential testing: runs a model on a backend and on the reference, and compares the outputs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "qtx/backend/backend.h"
 #include "qtx/conformance/runner.h"
+#include "session.h"
 #include "test_model.h"
 
 namespace qtx::conformance {
@@ -21,6 +23,7 @@ enum class VerdictKind {
   kDiffers,      // elements differ
   kMisshapen,    // number, types or shapes of the outputs differ
   kRefused,      // the backend calls it invalid
+  kUnstable,     // the backend answers the same request in another way than before
   kCrash,
   kTimeout,
   kProtocolError,
@@ -33,12 +36,21 @@ struct Verdict {
   std::string detail;  // one sentence; empty for a pass
   std::vector<format::Tensor> expected;
   std::vector<format::Tensor> got;
+  // Of a session that went wrong after its first run: the run, and the inputs it was asked with.
+  std::optional<SessionRun> run;
+  std::vector<format::Tensor> inputs;
 };
 
 /// The outputs of the reference; nullopt where it or the checker refuses the model.
 std::optional<std::vector<format::Tensor>> ReferenceAnswer(
     const format::Model& model, const std::vector<format::Tensor>& inputs,
     const std::string& arithmetic);
+
+/// What a search may cost: runs of the backend, counted from the tester's first, and time.
+struct Budget {
+  std::int64_t max_runs = 0;
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
+};
 
 /// Runs models in one arithmetic and counts the runs. Deterministic if the backend is.
 class DifferentialTester {
@@ -49,8 +61,18 @@ class DifferentialTester {
                                          const Case& tolerance = {});
 
   const std::string& arithmetic() const { return arithmetic_; }
+  const Case& tolerance_case() const { return tolerance_; }
+  Tolerance tolerance() const;
   std::int64_t runs() const { return runs_; }
-  std::int64_t timeouts() const { return timeouts_; }
+  /// True if nothing of the budget is left, or too many runs were timeouts.
+  bool Spent(const Budget& budget) const;
+
+  /// From now on each run is a session of that kind: what it asks beyond the first run is judged,
+  /// too. `at_once`: handles in several threads besides, where the backend declares it.
+  void AskSessions(SessionKind kind, bool at_once) {
+    session_ = kind;
+    at_once_ = at_once;
+  }
 
   Verdict Run(const TestModel& test);
   Verdict Run(const format::Model& model, const std::vector<format::Tensor>& inputs);
@@ -58,16 +80,25 @@ class DifferentialTester {
   bool Accepts(const TestModel& test) const;
 
  private:
+  class Draws;
+
   DifferentialTester(std::unique_ptr<backend::Backend> backend, std::string arithmetic,
                      Case tolerance)
       : backend_(std::move(backend)),
         arithmetic_(std::move(arithmetic)),
         tolerance_(std::move(tolerance)) {}
   void Ask(const format::Model& model, const std::vector<format::Tensor>& inputs, Verdict& verdict);
+  void AskSession(const format::Model& model, const std::vector<format::Tensor>& inputs,
+                  Verdict& verdict);
+  std::vector<SessionAnswer> AskAll(const format::Model& model, Draws& draws);
+  void JudgeAnswer(const format::Model& model, const Result<std::vector<format::Tensor>>& got,
+                   const std::vector<format::Tensor>& expected, Verdict& verdict);
 
   std::unique_ptr<backend::Backend> backend_;
   std::string arithmetic_;
   Case tolerance_;
+  SessionKind session_ = SessionKind::kSingle;
+  bool at_once_ = false;
   std::int64_t runs_ = 0;
   std::int64_t timeouts_ = 0;
 };

@@ -22,6 +22,10 @@ using format::Tensor;
 // reals alone.
 enum class Change { kAll, kTowardsZero, kReals, kOrder };
 
+// What a plain draw changes: quantized values and floats; quantized values; those of the first
+// input.
+enum class PlainChange { kReals, kQuantized, kFirst };
+
 // Twice the value, which keeps its sign: a scale stays one. The largest stay as they are.
 template <typename Float>
 void Double(std::span<Float> values) {
@@ -135,6 +139,67 @@ void DrawShapes(const std::vector<const format::ValueInfo*>& infos, std::int64_t
   }
 }
 
+// The element at `from` in the place of that at `to`.
+void CopyElement(std::size_t from, std::size_t to, Tensor& tensor) {
+  const auto size = static_cast<std::size_t>(format::BitWidth(tensor.elem_type) / 8);
+  for (std::size_t i = 0; i < size; ++i) {
+    tensor.bytes[to * size + i] = tensor.bytes[from * size + i];
+  }
+}
+
+// Elements that are no integers: zeros, the first or the last one everywhere, or the first in the
+// place of the last.
+void DrawPlainFloats(std::int64_t draw, Tensor& tensor) {
+  if (draw == kZeroDraw || draw == kStoredZeroDraw) {
+    std::ranges::fill(tensor.bytes, std::byte{0});
+    return;
+  }
+  const auto last = static_cast<std::size_t>(format::ElementCount(tensor)) - 1;
+  if (draw == kLastElementDraw) return CopyElement(0, last, tensor);
+  for (std::size_t i = 0; i <= last; ++i) CopyElement(draw == kLowestDraw ? 0 : last, i, tensor);
+}
+
+void DrawPlainIntegers(std::int64_t draw, Tensor& tensor) {
+  const format::IntegerRange range = format::StoredRange(tensor.elem_type, *tensor.quantization);
+  std::vector<std::int64_t> values = format::UnpackIntegers(tensor);
+  if (draw == kLastElementDraw) {
+    values.back() += values.back() == range.max ? -1 : 1;
+  } else if (draw == kStoredZeroDraw) {
+    std::ranges::fill(values, std::clamp<std::int64_t>(0, range.min, range.max));
+  } else {
+    std::ranges::fill(values, draw == kLowestDraw ? range.min : range.max);
+  }
+  format::PackIntegers(values, tensor);
+}
+
+void DrawPlain(PlainChange change, std::int64_t draw, Tensor& tensor) {
+  const bool is_integer = format::IsIntegerStorage(tensor.elem_type);
+  const bool is_kept = !tensor.quantization && (is_integer || change == PlainChange::kQuantized);
+  if (tensor.bytes.empty() || is_kept || tensor.elem_type == ElementType::kBool) return;
+  if (!is_integer) return DrawPlainFloats(draw, tensor);
+  if (draw != kZeroDraw) return DrawPlainIntegers(draw, tensor);
+  format::TensorType type;
+  type.elem_type = tensor.elem_type;
+  type.quantization = tensor.quantization;
+  if (auto zeros = Generate({GeneratorKind::kZero, 0, -1}, type, tensor.dims, std::nullopt)) {
+    tensor = *std::move(zeros);
+  }
+}
+
+std::vector<std::vector<Tensor>> DrawnPlain(const std::vector<Tensor>& inputs, std::int64_t draw) {
+  std::vector<std::vector<Tensor>> candidates;
+  for (const PlainChange change :
+       {PlainChange::kReals, PlainChange::kQuantized, PlainChange::kFirst}) {
+    std::vector<Tensor> drawn = inputs;
+    const std::size_t count =
+        change == PlainChange::kFirst ? std::min<std::size_t>(1, drawn.size()) : drawn.size();
+    for (std::size_t i = 0; i < count; ++i) DrawPlain(change, draw, drawn[i]);
+    const bool known = std::ranges::find(candidates, drawn) != candidates.end();
+    if (!known && drawn != inputs) candidates.push_back(std::move(drawn));
+  }
+  return candidates;
+}
+
 std::vector<Tensor> Drawn(const std::vector<const format::ValueInfo*>& infos, Change change,
                           std::int64_t draw, std::vector<Tensor> inputs) {
   if (change == Change::kAll) DrawShapes(infos, draw, inputs);
@@ -162,6 +227,7 @@ std::vector<std::vector<Tensor>> DrawAgain(const format::Model& model,
   }
   std::vector<std::vector<Tensor>> candidates;
   if (infos.size() != inputs.size()) return candidates;
+  if (draw >= kZeroDraw) return DrawnPlain(inputs, draw);
   for (const Change change : {Change::kAll, Change::kTowardsZero, Change::kReals, Change::kOrder}) {
     auto drawn = Drawn(infos, change, draw, inputs);
     const bool known = std::ranges::find(candidates, drawn) != candidates.end();

@@ -10,6 +10,14 @@
 
 namespace qtx::conformance {
 
+/// Draws that no generator makes: every value real zero; every stored value zero; every one the
+/// lowest of its range, or the highest; the last of each input another, all else as it is.
+inline constexpr std::int64_t kZeroDraw = 4;
+inline constexpr std::int64_t kStoredZeroDraw = 5;
+inline constexpr std::int64_t kLowestDraw = 6;
+inline constexpr std::int64_t kHighestDraw = 7;
+inline constexpr std::int64_t kLastElementDraw = 8;
+
 /// Other inputs for `model` in the order in which they are to be tried, the most different first:
 /// what an integer means (an index, an axis, a shape) only an operator knows, so some candidates
 /// may break its rules. The same for the same arguments.

@@ -53,12 +53,13 @@ struct Fault {
 };
 
 /// Fault models of numbers (rounding, accumulating, storing), parameters (scales, offsets,
-/// packing), windows (padding, strides, groups) and operators (attributes, tails, tables), each in
-/// order of preference.
+/// packing), windows (padding, strides, groups), operators (attributes, tails, tables) and operands
+/// (rounded at run time, of another group, averages), each in order of preference.
 std::span<const Fault> NumberFaults();
 std::span<const Fault> ParameterFaults();
 std::span<const Fault> WindowFaults();
 std::span<const Fault> OperatorFaults();
+std::span<const Fault> OperandFaults();
 
 /// The reference's answer to `question` in `row` with `fault` (nullptr: none).
 /// Errors: those of the reference; kUnsupported if the fault does not apply, so that the answer is

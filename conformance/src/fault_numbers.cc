@@ -64,6 +64,11 @@ void RoundTwice(Arithmetic& row) {
   });
 }
 
+void RoundOnce(Arithmetic& row) {
+  ForEachRequantize(
+      row, [](RequantizeRecipe& recipe) { recipe.rounds = RequantizeRecipe::Rounds::kOnce; });
+}
+
 void NarrowMultiplier(Arithmetic& row) {
   ForEachRequantize(row, [](RequantizeRecipe& recipe) {
     if (recipe.multiplier == RequantizeRecipe::Multiplier::kNone) return;
@@ -131,6 +136,11 @@ std::int64_t ClampNarrowly(std::int64_t rounded, const Slot& slot) {
   const std::int64_t low = slot.range.min < 0 ? slot.range.min + 1 : slot.range.min;
   return std::clamp(rounded + slot.offset, low, slot.range.max);
 }
+template <std::int64_t kLow, std::int64_t kHigh>
+std::int64_t ClampBeside(std::int64_t rounded, const Slot& slot) {
+  const format::IntegerRange range{slot.range.min + kLow, slot.range.max + kHigh};
+  return Wrap(Clamp(rounded + slot.offset, range), slot.storage);
+}
 std::int64_t DropOffset(std::int64_t rounded, const Slot& slot) {
   return Clamp(rounded, slot.range);
 }
@@ -160,6 +170,8 @@ constexpr std::array kNumberFaults = {
     Fault{.name = "rounds_twice",
           .says = "rounds twice: a doubling high product, then a shift",
           .row = RoundTwice},
+    Fault{
+        .name = "rounds_once", .says = "rounds once where it is to round twice", .row = RoundOnce},
     Fault{.name = "multiplier_15_bits",
           .says = "has a multiplier of 15 bits",
           .row = NarrowMultiplier},
@@ -208,6 +220,18 @@ constexpr std::array kNumberFaults = {
     Fault{.name = "narrow_range",
           .says = "clamps to a symmetric range, without the smallest value",
           .store = ClampNarrowly},
+    Fault{.name = "minimum_off_by_one",
+          .says = "clamps to one more than the smallest value",
+          .store = ClampBeside<1, 0>},
+    Fault{.name = "maximum_off_by_one",
+          .says = "clamps to one less than the largest value",
+          .store = ClampBeside<0, -1>},
+    Fault{.name = "clamps_below_minimum",
+          .says = "clamps to one less than the smallest value, which wraps at the type's end",
+          .store = ClampBeside<-1, 0>},
+    Fault{.name = "clamps_beyond_maximum",
+          .says = "clamps to one more than the largest value, which wraps at the type's end",
+          .store = ClampBeside<0, 1>},
     Fault{.name = "quant_range_ignored",
           .says = "ignores quant_min and quant_max",
           .store = ClampToStorage},

@@ -16,9 +16,8 @@ using format::ElementType;
 using format::Quantization;
 using format::Tensor;
 
-constexpr std::int64_t kMaxElements = 2048;  // of one tensor
-constexpr int kMaxTypes = 60;                // for the type of one input
-constexpr const char* kToCome = "?";         // an input that is not drawn yet
+constexpr int kMaxTypes = 60;         // for the type of one input
+constexpr const char* kToCome = "?";  // an input that is not drawn yet
 
 struct Weighted {
   ElementType type;
@@ -81,12 +80,18 @@ std::int64_t Maker::Between(std::int64_t low, std::int64_t high) {
 std::int64_t Maker::Size(std::int64_t room) {
   constexpr std::int64_t kSizes[] = {1, 1, 2,  2,  3,  3,  4,  5,  6,  7,
                                      8, 9, 15, 16, 17, 31, 32, 33, 63, 65};
+  constexpr std::int64_t kBlocks[] = {24,  25,  64,  127, 128, 129,  240,  241, 255,
+                                      256, 257, 511, 512, 513, 1023, 1024, 1025};
+  if (traits_.room > ModelTraits().room && Chance(20)) {
+    const std::int64_t size = kBlocks[random_.Below(std::size(kBlocks))];
+    if (size <= room) return size;
+  }
   return std::max<std::int64_t>(std::min(kSizes[random_.Below(std::size(kSizes))], room), 1);
 }
 
 Dims Maker::Shape(std::int64_t lowest_rank, std::int64_t highest_rank) {
   Dims dims(static_cast<std::size_t>(Between(lowest_rank, highest_rank)));
-  std::int64_t room = kMaxElements;
+  std::int64_t room = traits_.room;
   for (std::int64_t& dim : dims) {
     dim = Size(room);
     room /= dim;
@@ -106,6 +111,10 @@ Dims Maker::BroadcastTo(const Dims& dims) {
 }
 
 float Maker::Scale() {
+  if (traits_.odd_scales && Chance(40)) {
+    const float mantissa = 1.0F + static_cast<float>(random_.Below(1U << 23)) * 0x1p-23F;
+    return std::ldexp(mantissa, static_cast<int>(Between(-149, 127)));
+  }
   // Powers of two make ties; other scales are as training produces them.
   if (Chance(30)) return std::ldexp(1.0F, static_cast<int>(Between(-6, 1)));
   const float mantissa = 1.0F + static_cast<float>(random_.Below(1U << 23)) * 0x1p-23F;
@@ -147,7 +156,24 @@ Quantization Maker::Parameters(ElementType type, const Dims& dims,
                              : base * (0.5F + static_cast<float>(random_.Below(1024)) * 0x1p-9F));
     if (offsets) q.offset.push_back(Offset(type));
   }
+  if (Chance(8)) Narrow(type, q);
   return q;
+}
+
+// quant_min and quant_max within the storage, around the offset: a symmetric range without the
+// lowest value, fewer bits, or a folded activation.
+void Maker::Narrow(ElementType type, Quantization& q) {
+  if (!format::IsIntegerStorage(type) || format::BitWidth(type) > 16) return;
+  if (format::StorageOf(type) == ElementType::kBipolar1) return;
+  const format::IntegerRange range = format::StorageRange(type);
+  std::int64_t low = 0, high = 0;  // of the offsets
+  for (std::size_t i = 0; i < q.offset.size(); ++i) {
+    low = i == 0 ? q.offset[i] : std::min<std::int64_t>(low, q.offset[i]);
+    high = i == 0 ? q.offset[i] : std::max<std::int64_t>(high, q.offset[i]);
+  }
+  q.quant_min = Chance(50) ? std::min(range.min + 1, low) : Between(range.min, low);
+  q.quant_max = Chance(50) ? range.max : Between(high, range.max);
+  if (*q.quant_min == *q.quant_max) q.quant_max.reset();
 }
 
 ElementType Maker::DrawReal() {

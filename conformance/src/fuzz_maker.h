@@ -24,7 +24,9 @@ struct NodeDraft {
 /// Choices shared by all nodes of a model.
 struct ModelTraits {
   std::int64_t opset = 13;
-  bool bytes_only = false;  // of real types, INT8Q and UINT8Q alone, which most backends have
+  bool bytes_only = false;   // of real types, INT8Q and UINT8Q alone, which most backends have
+  std::int64_t room = 2048;  // elements of one tensor
+  bool odd_scales = false;   // scales of all of binary32, subnormal ones among them
 };
 
 /// The type of an output: one that the row fixes, or any real type.
@@ -52,7 +54,8 @@ class Maker {
   // Chances.
   bool Chance(std::uint64_t percent) { return random_.Below(100) < percent; }
   std::int64_t Between(std::int64_t low, std::int64_t high);
-  /// A size of at most `room`: 1, odd, or near the width of a vector register.
+  /// A size of at most `room`: 1, odd, or near the width of a vector register; where the model has
+  /// room, near the block of a kernel.
   std::int64_t Size(std::int64_t room);
   format::Dims Shape(std::int64_t lowest_rank, std::int64_t highest_rank);
   /// `dims` with some sizes 1 and some leading ones left out.
@@ -109,6 +112,7 @@ class Maker {
   format::ElementType DrawReal();
   format::ElementType DrawType(int tries);
   float Scale();
+  void Narrow(format::ElementType type, format::Quantization& q);
   std::int32_t Offset(format::ElementType type);
   format::Quantization Parameters(format::ElementType type, const format::Dims& dims,
                                   std::optional<std::int64_t> axis);

@@ -42,6 +42,10 @@ class ProgramMaker {
     const auto span = static_cast<std::uint64_t>(format::NewestOpset() - oldest + 1);
     traits_.opset = oldest + static_cast<std::int64_t>(random_.Below(span));
     traits_.bytes_only = random_.Below(3) != 0;
+    traits_.odd_scales = random_.Below(8) == 0;
+    // Exact arithmetic takes long over many elements.
+    const std::uint64_t size = random_.Below(32);
+    if (size <= 2) traits_.room = size == 0 ? 12'000 : 4096;
     std::ranges::copy_if(rows, std::back_inserter(choice_), [this](const format::OpSchema* row) {
       return OldestOpset(*row) <= traits_.opset;
     });
@@ -57,11 +61,14 @@ class ProgramMaker {
       for (int tries = 0; tries < kMaxDrafts && !AddNode(); ++tries) continue;
     }
     Declare();
-    const bool accepted =
-        !program_.nodes.empty() &&
-        ReferenceAnswer(ToModel(program_), InputsOf(program_), arithmetic_).has_value();
-    if (!accepted) return std::nullopt;
-    return std::move(program_);
+    if (program_.nodes.empty()) return std::nullopt;
+    for (const bool open : {random_.Below(5) == 0, false}) {
+      program_.open_shapes = open;
+      if (ReferenceAnswer(ToModel(program_), InputsOf(program_), arithmetic_)) {
+        return std::move(program_);
+      }
+    }
+    return std::nullopt;
   }
 
  private:

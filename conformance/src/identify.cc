@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "candidate.h"
+#include "examine.h"
 #include "guarded.h"
 
 namespace qtx::conformance {
@@ -15,13 +16,14 @@ namespace {
 // Limit on the cases considered per operator; smaller ones come first.
 constexpr std::size_t kMaxLookedAt = 160;
 constexpr std::int64_t kMaxAskedElements = 4096;
-constexpr std::size_t kMaxPairs = 1024;  // enough for 45 named arithmetics
+constexpr std::chrono::seconds kExaminationTime{6};  // of an operator that is no arithmetic
+constexpr std::size_t kMaxPairs = 1024;              // enough for 45 named arithmetics
 
 using Pairs = std::bitset<kMaxPairs>;
 
 // A case with the answer of every named arithmetic; nullopt if it refuses.
 struct Asked {
-  Question question;
+  Answered answered;  // once the backend has
   std::vector<std::optional<Outputs>> answers;
   Pairs separated;
 };
@@ -61,8 +63,8 @@ std::map<std::string, std::vector<Asked>> QuestionsByOperator(std::span<const Ca
     if (questions.size() >= kMaxLookedAt) continue;
     auto question = BuildQuestion(c);
     if (!question || Elements(*question) > kMaxAskedElements) continue;
-    Asked asked{*std::move(question), {}, {}};
-    asked.answers = AllAnswers(asked.question);
+    Asked asked{{&c, nullptr, c.op->type, "", *std::move(question), {}, {}}, {}, {}};
+    asked.answers = AllAnswers(asked.answered.question);
     asked.separated = SeparatedBy(asked.answers);
     questions.push_back(std::move(asked));
   }
@@ -71,7 +73,7 @@ std::map<std::string, std::vector<Asked>> QuestionsByOperator(std::span<const Ca
 
 // The answered cases with the backend's answers.
 struct Conversation {
-  std::vector<std::pair<Asked, Outputs>> answered;
+  std::vector<Asked> answered;
   std::int64_t declined = 0;
 };
 
@@ -94,56 +96,87 @@ Conversation Talk(backend::Backend& backend, const std::string& arithmetic,
     if (gain(*best) == 0) break;
     Asked asked = std::move(*best);
     questions.erase(best);
-    auto outputs = Ask(backend, arithmetic, asked.question);
+    auto outputs = Ask(backend, arithmetic, asked.answered.question);
     if (!outputs) {
       ++conversation.declined;
       continue;
     }
     done |= asked.separated;
-    conversation.answered.emplace_back(std::move(asked), *std::move(outputs));
+    asked.answered.outputs = *std::move(outputs);
+    conversation.answered.push_back(std::move(asked));
   }
   return conversation;
 }
 
-std::int64_t AgreeingWith(const Conversation& conversation, std::size_t row) {
-  return std::ranges::count_if(conversation.answered, [row](const auto& answer) {
-    const auto& expected = answer.first.answers[row];
-    return expected && SameOutputs(answer.second, *expected);
-  });
+bool AgreesWith(const Asked& asked, std::size_t row) {
+  const auto& expected = asked.answers[row];
+  return expected && SameOutputs(asked.answered.outputs, *expected);
 }
 
-std::string FaultOf(const Conversation& conversation, const std::string& claimed) {
-  for (const Candidate& candidate : Candidates(claimed)) {
-    if (candidate.fault == nullptr) continue;
-    const bool all = std::ranges::all_of(conversation.answered, [&](const auto& answer) {
-      return Explains(candidate, answer.first.question, answer.second);
-    });
-    if (all) return Says(candidate);
-  }
-  return "";
-}
+// Judges operators one after the other, and asks further questions where no arithmetic fits.
+class Judge {
+ public:
+  Judge(const BackendSource& source, const std::string& claimed)
+      : source_(source), claimed_(claimed) {}
 
-Identity Judge(std::string op, const Conversation& conversation, const std::string& claimed) {
-  Identity identity;
-  identity.op = std::move(op);
-  identity.cases = std::ssize(conversation.answered);
-  identity.declined = conversation.declined;
-  if (identity.cases == 0) return identity;
-  const auto rows = reference::Arithmetics();
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const std::int64_t agreeing = AgreeingWith(conversation, row);
-    if (agreeing == identity.cases) identity.arithmetics.emplace_back(rows[row].name);
-    if (agreeing <= identity.agreeing) continue;
-    identity.agreeing = agreeing;
-    identity.nearest = rows[row].name;
+  Identity Of(std::string op, Conversation& conversation) {
+    Identity identity;
+    identity.op = std::move(op);
+    identity.cases = std::ssize(conversation.answered);
+    identity.declined = conversation.declined;
+    if (identity.cases == 0) return identity;
+    const auto rows = reference::Arithmetics();
+    std::size_t nearest = 0;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const std::int64_t agreeing = std::ranges::count_if(
+          conversation.answered, [row](const Asked& asked) { return AgreesWith(asked, row); });
+      if (agreeing == identity.cases) identity.arithmetics.emplace_back(rows[row].name);
+      // Of equals, the claimed one.
+      const bool preferred = rows[row].name == claimed_ && agreeing == identity.agreeing;
+      if (agreeing <= identity.agreeing && !preferred) continue;
+      identity.agreeing = agreeing;
+      nearest = row;
+    }
+    if (identity.arithmetics.empty()) TellExceptions(conversation, nearest, identity);
+    return identity;
   }
-  if (!identity.arithmetics.empty()) {
-    identity.nearest.clear();
-  } else {
-    identity.fault = FaultOf(conversation, claimed);
+
+ private:
+  void TellExceptions(Conversation& conversation, std::size_t nearest, Identity& identity) {
+    const reference::Arithmetic& row = reference::Arithmetics()[nearest];
+    identity.nearest = row.name;
+    AnsweredList wrongs;
+    for (Asked& asked : conversation.answered) {
+      if (AgreesWith(asked, nearest)) continue;
+      identity.exceptions.push_back(asked.answered.c->id);
+      if (row.name != claimed_ || !asked.answers[nearest]) continue;
+      asked.answered.reference = *asked.answers[nearest];
+      wrongs.push_back(&asked.answered);
+    }
+    Examiner examiner(source_, claimed_, {.time = kExaminationTime});
+    identity.fault = FaultOf(conversation, examiner);
+    for (const Answered* wrong : wrongs) {
+      if (identity.place) return;
+      if (const Located* located = examiner.Find(*wrong)) identity.place = located->place;
+    }
   }
-  return identity;
-}
+
+  std::string FaultOf(const Conversation& conversation, Examiner& examiner) const {
+    AnsweredList all;
+    for (const Asked& asked : conversation.answered) all.push_back(&asked.answered);
+    for (const Candidate& candidate : Candidates(claimed_)) {
+      if (candidate.fault == nullptr) continue;
+      const bool explains = std::ranges::all_of(all, [&](const Answered* answered) {
+        return Explains(candidate, answered->question, answered->outputs);
+      });
+      if (explains && examiner.Confirm(candidate, all).holds()) return Says(candidate);
+    }
+    return "";
+  }
+
+  const BackendSource& source_;
+  std::string claimed_;
+};
 
 }  // namespace
 
@@ -153,12 +186,13 @@ Result<Identification> Identify(std::span<const Case> cases, const BackendSource
   QTX_ASSIGN_OR_RETURN(identification.description, backend->Describe());
   const auto& names = identification.description.arithmetics;
   const std::string claimed = names.empty() ? "exact" : names.front();
+  Judge judge(source, claimed);
   for (auto& [op, questions] : QuestionsByOperator(cases)) {
     const bool telling =
         std::ranges::any_of(questions, [](const Asked& a) { return a.separated.any(); });
     if (!telling) continue;
-    identification.operators.push_back(
-        Judge(op, Talk(*backend, claimed, std::move(questions)), claimed));
+    Conversation conversation = Talk(*backend, claimed, std::move(questions));
+    identification.operators.push_back(judge.Of(op, conversation));
   }
   return identification;
 }

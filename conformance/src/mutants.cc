@@ -59,7 +59,7 @@ class Shared {
 };
 
 // A case in one arithmetic on one backend.
-struct Question {
+struct CaseQuestion {
   std::size_t index;  // of the case
   const BackendSource* source;
   std::string arithmetic;
@@ -71,13 +71,14 @@ struct Question {
 struct Clean {
   std::uint64_t answer;
   double seconds;
-  bool fails;
+  Outcome outcome;
 };
 
 // What a mutant's process tells: positions of questions, -1 for none.
-struct Verdict {
+struct CaseVerdict {
   std::int32_t asked;
   std::int32_t killer;
+  bool declines;  // a question that passes without the mutant
 };
 
 // The case's own inputs, and other ones; null where there are none.
@@ -93,15 +94,15 @@ std::pair<SharedInputs, SharedInputs> InputsOf(const Case& c, const format::Mode
   return {std::make_shared<const std::vector<Tensor>>(*std::move(values)), others};
 }
 
-Result<std::vector<Question>> QuestionsOf(std::span<const Case> cases,
-                                          std::span<const BackendSource> backends) {
+Result<std::vector<CaseQuestion>> QuestionsOf(std::span<const Case> cases,
+                                              std::span<const BackendSource> backends) {
   std::vector<std::vector<std::string>> arithmetics;
   for (const BackendSource& source : backends) {
     QTX_ASSIGN_OR_RETURN(const auto backend, source.make());
     QTX_ASSIGN_OR_RETURN(auto description, backend->Describe());
     arithmetics.push_back(std::move(description.arithmetics));
   }
-  std::vector<Question> questions;
+  std::vector<CaseQuestion> questions;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     auto built = BuildModel(cases[i]);
     if (!built) continue;
@@ -126,7 +127,7 @@ void Add(Digest& digest, const Result<std::vector<Tensor>>& answer) {
 }
 
 // A digest of all that a backend answers; of errors only what a case compares.
-std::uint64_t AnswerTo(const Question& question) {
+std::uint64_t AnswerTo(const CaseQuestion& question) {
   Digest digest;
   const auto asked = Guarded([&]() -> Result<std::vector<Tensor>> {
     QTX_ASSIGN_OR_RETURN(const auto backend, question.source->make());
@@ -171,7 +172,7 @@ Result<pid_t> InProcess(const Work& work) {
 
 class MutantRunner {
  public:
-  MutantRunner(std::span<const Case> cases, std::vector<Question> questions,
+  MutantRunner(std::span<const Case> cases, std::vector<CaseQuestion> questions,
                const MutatedProgram& program, const MutantOptions& options)
       : cases_(cases),
         questions_(std::move(questions)),
@@ -201,7 +202,8 @@ class MutantRunner {
     }
     std::vector<std::string> blamed;
     for (std::size_t q = 0; q < questions_.size(); ++q) {
-      clean_[q].fails ? blamed.push_back(NameOf(q)) : order_.push_back(static_cast<Position>(q));
+      Fails(clean_[q].outcome) ? blamed.push_back(NameOf(q))
+                               : order_.push_back(static_cast<Position>(q));
     }
     std::ranges::sort(order_, {}, [this](Position q) {
       return std::pair(!IsCore(q), clean_[static_cast<std::size_t>(q)].seconds);
@@ -210,7 +212,7 @@ class MutantRunner {
   }
 
   Result<std::vector<MutantResult>> Run(std::span<const Mutant> mutants) {
-    const Shared<Verdict> verdicts(mutants.size());
+    const Shared<CaseVerdict> verdicts(mutants.size());
     std::vector<MutantResult> results(mutants.size());
     std::map<pid_t, std::size_t> running;
     std::size_t next = 0;
@@ -243,7 +245,7 @@ class MutantRunner {
     return cases_[questions_[static_cast<std::size_t>(q)].index].level == "core";
   }
   std::string NameOf(std::size_t q) const {
-    const Question& question = questions_[q];
+    const CaseQuestion& question = questions_[q];
     return question.source->name + " @" + question.arithmetic + ": " + cases_[question.index].id;
   }
 
@@ -258,20 +260,20 @@ class MutantRunner {
       }
     }
     std::ranges::fill(program_.states, MutantState::kOff);
-    clean_[q].fails = Judge(q);
+    clean_[q].outcome = Judge(q);
   }
 
-  bool Judge(std::size_t q) {
-    const Question& question = questions_[q];
+  Outcome Judge(std::size_t q) {
+    const CaseQuestion& question = questions_[q];
     ReferenceResults references(format::Features::Current());
     Oracle oracle(references, options_.text_answers);
     const auto backend = question.source->make();
-    if (!backend) return true;
+    if (!backend) return Outcome::kFail;
     CaseResult result;
     result.arithmetic = question.arithmetic;
     CaseRunner(*question.source, **backend, oracle)
         .Run(cases_[question.index], question.index, result);
-    return Fails(result.outcome);
+    return result.outcome;
   }
 
   // The questions that reach a mutant: level `core` first, in each level those that noticed other
@@ -289,21 +291,24 @@ class MutantRunner {
     return order;
   }
 
-  void Ask(unsigned number, const std::vector<Position>& order, Verdict& verdict) {
+  void Ask(unsigned number, const std::vector<Position>& order, CaseVerdict& verdict) {
     verdict.killer = -1;
     program_.states[number] = MutantState::kOn;
     for (const Position q : order) {
       const auto at = static_cast<std::size_t>(q);
       verdict.asked = q;
       LimitTime(clean_[at].seconds);
-      if (AnswerTo(questions_[at]) == clean_[at].answer || !Judge(at)) continue;
+      if (AnswerTo(questions_[at]) == clean_[at].answer) continue;
+      const Outcome outcome = Judge(at);
+      verdict.declines |= outcome == Outcome::kUnsupported && outcome != clean_[at].outcome;
+      if (!Fails(outcome)) continue;
       verdict.killer = q;
       return;
     }
   }
 
-  void Take(int status, const Verdict& verdict, MutantResult& result) {
-    result.fate = Fate::kSurvived;
+  void Take(int status, const CaseVerdict& verdict, MutantResult& result) {
+    result.fate = verdict.declines ? Fate::kDeclined : Fate::kSurvived;
     Position killer = verdict.killer;
     if (status != 0) {
       const bool hung =
@@ -313,14 +318,14 @@ class MutantRunner {
     } else if (killer >= 0) {
       result.fate = Fate::kWrong;
     }
-    if (result.fate == Fate::kSurvived) return;
+    if (!IsKilled(result.fate)) return;
     result.killed_by = NameOf(static_cast<std::size_t>(killer));
     result.killed_by_core = IsCore(killer);
     killers_[result.mutant.file].insert(killer);
   }
 
   std::span<const Case> cases_;
-  const std::vector<Question> questions_;
+  const std::vector<CaseQuestion> questions_;
   const MutatedProgram& program_;
   const MutantOptions& options_;
   const std::size_t words_;  // of 64 bits, of a question in reached_

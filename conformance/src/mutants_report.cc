@@ -24,6 +24,8 @@ std::string_view Name(Fate fate) {
       return "unreached";
     case Fate::kSurvived:
       return "survived";
+    case Fate::kDeclined:
+      return "declined";
     case Fate::kWrong:
       return "wrong";
     case Fate::kCrashed:
@@ -38,13 +40,15 @@ bool IsEquivalent(const MutantResult& result) { return *result.mutant.equivalent
 
 // The mutants of one file, or of all.
 struct Tally {
-  std::int64_t mutants = 0, equivalent = 0, unreached = 0, killed = 0, killed_by_core = 0;
+  std::int64_t mutants = 0, equivalent = 0, unreached = 0, declined = 0, killed = 0,
+               killed_by_core = 0;
 
   void Add(const MutantResult& result) {
     ++mutants;
     equivalent += IsEquivalent(result) ? 1 : 0;
     if (IsEquivalent(result)) return;
     unreached += result.fate == Fate::kUnreached ? 1 : 0;
+    declined += result.fate == Fate::kDeclined ? 1 : 0;
     killed += IsKilled(result.fate) ? 1 : 0;
     killed_by_core += result.killed_by_core ? 1 : 0;
   }
@@ -56,9 +60,9 @@ struct Tally {
 };
 
 Printable Row(std::string_view name, const Tally& tally) {
-  return Format("{:<50} {:>7} {:>10} {:>9} {:>6} {:>5.0f} % {:>5.0f} %\n", name, tally.mutants,
-                tally.equivalent, tally.unreached, tally.killed, 100 * tally.Share(tally.killed),
-                100 * tally.Share(tally.killed_by_core));
+  return Format("{:<50} {:>7} {:>10} {:>9} {:>8} {:>6} {:>5.0f} % {:>5.0f} %\n", name,
+                tally.mutants, tally.equivalent, tally.unreached, tally.declined, tally.killed,
+                100 * tally.Share(tally.killed), 100 * tally.Share(tally.killed_by_core));
 }
 
 Printable Line(const MutantResult& result) {
@@ -110,8 +114,8 @@ bool HasPower(const MutantReport& report) {
 Printable ToText(const MutantReport& report) {
   std::map<std::string_view, Tally> files;
   for (const MutantResult& result : report.mutants) files[result.mutant.file].Add(result);
-  Printable text = Format("{:<50} {:>7} {:>10} {:>9} {:>6} {:>7} {:>7}\n", "file", "mutants",
-                          "equivalent", "unreached", "killed", "all", "core");
+  Printable text = Format("{:<50} {:>7} {:>10} {:>9} {:>8} {:>6} {:>7} {:>7}\n", "file", "mutants",
+                          "equivalent", "unreached", "declined", "killed", "all", "core");
   for (const auto& [file, tally] : files) text += Row(file, tally);
   text += Row("all", TallyOf(report));
   text += Format("\n{} cases of {}, {:.1f} s\nsurvivors:\n", report.cases, report.suite,
@@ -147,6 +151,7 @@ std::string ToJson(const MutantReport& report) {
   WriteField(writer, "mutants", tally.mutants);
   WriteField(writer, "equivalent", tally.equivalent);
   WriteField(writer, "unreached", tally.unreached);
+  WriteField(writer, "declined", tally.declined);
   WriteField(writer, "killed", tally.killed);
   WriteField(writer, "killed_by_core", tally.killed_by_core);
   writer.EndObject();

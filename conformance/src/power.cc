@@ -17,7 +17,8 @@ using format::Format;
 using format::Printable;
 using PrettyWriter = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
-constexpr std::size_t kMaxBlame = 600;  // characters
+constexpr std::size_t kMaxBlame = 600;                    // characters
+constexpr std::chrono::milliseconds kDiagnosisTime{500};  // of each backend, beyond its cases
 
 bool Passes(const CaseResult& result) {
   return !Fails(result.outcome) && result.outcome != Outcome::kExpectedFail;
@@ -137,7 +138,9 @@ PowerReport MeasurePower(const std::string& suite, std::span<const Case> cases,
   std::vector<BackendSource> sources(correct.begin(), correct.end());
   for (const FaultyBackend& fault : faulty) sources.push_back(fault.backend);
   for (BackendSource& source : sources) source.single_runs = true;
-  const Report first = RunSuite(suite, cases, sources, options);
+  RunOptions run = options;
+  run.diagnosis.time = kDiagnosisTime;
+  const Report first = RunSuite(suite, cases, sources, run);
   for (const BackendReport& row : first.backends) {
     if (!TakeRow(row, faulty, report)) Blame(row, report.blamed);
   }
@@ -146,7 +149,7 @@ PowerReport MeasurePower(const std::string& suite, std::span<const Case> cases,
   for (std::size_t i = 0; i < faulty.size(); ++i) {
     if (!report.faults[i].caught_by_tagged) sources.push_back(faulty[i].backend);
   }
-  const Report again = RunSuite(suite, cases, sources, options);
+  const Report again = RunSuite(suite, cases, sources, run);
   for (const BackendReport& row : again.backends) TakeRow(row, faulty, report);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

@@ -132,7 +132,7 @@ class Probe {
                   {ErrorCode::kInvalid});
     const backend::RunRequest right{one->handle, subject.inputs};
     const auto before = Expect<backend::RunResponse>("S9", "Run", right);
-    AskWrongInputs(one->handle, subject);
+    AskOthers(one->handle, subject);
     AskMeasure(one->handle, subject);
     const auto after = Expect<backend::RunResponse>("S9", "Run after what was refused", right);
     if (before && after && before->outputs != after->outputs) {
@@ -146,6 +146,21 @@ class Probe {
                   {ErrorCode::kInvalid});
     Expect<backend::RunResponse>("S10", "Run of a model after Release of another",
                                  backend::RunRequest{other->handle, subject.inputs});
+  }
+
+  // What is refused changes no later answer, nor is that of an earlier request given again.
+  void AskOthers(std::uint64_t handle, const ProbeSubject& subject) {
+    if (subject.others.empty()) return AskWrongInputs(handle, subject);
+    const std::string others = backend::Encode(backend::RunRequest{handle, subject.others});
+    const std::string own = backend::Encode(backend::RunRequest{handle, subject.inputs});
+    const auto before = AskFrame("S9", "Run with other inputs", others);
+    (void)AskFrame("S9", "Run", own);
+    AskWrongInputs(handle, subject);
+    const auto after = AskFrame("S9", "Run with other inputs after what was refused", others);
+    if (before && after && backend::Encode(*before) != backend::Encode(*after)) {
+      Add("S9", "Run with other inputs after what was refused",
+          "found another answer than before, expected the same");
+    }
   }
 
   // Inputs that fit no model, then those that do not fit this one.

@@ -6,9 +6,6 @@
 namespace qtx::conformance {
 namespace {
 
-// Each timeout costs the whole time limit.
-constexpr std::int64_t kMaxTimeouts = 20;
-
 bool IsUsed(const TestModel& test, const std::string& name) {
   return std::ranges::any_of(test.nodes, [&name](const format::Node& node) {
     return std::ranges::find(node.inputs, name) != node.inputs.end();
@@ -17,14 +14,18 @@ bool IsUsed(const TestModel& test, const std::string& name) {
 
 }  // namespace
 
-bool Search::exhausted() const {
-  return tester_.runs() >= max_runs_ || tester_.timeouts() >= kMaxTimeouts;
-}
-
 bool Search::Try(TestModel candidate) {
   if (exhausted() || tester_.Run(candidate).kind != kind_) return false;
   best_ = std::move(candidate);
   return true;
+}
+
+bool ReduceOnce(Search& search) {
+  bool changed = DropInputs(search);
+  changed |= ReduceShapes(search);
+  changed |= ZeroElements(search);
+  changed |= SimplifyParameters(search);
+  return changed;
 }
 
 bool DropInputs(Search& search) {

@@ -2,6 +2,7 @@
 #include <bit>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "reduce.h"
@@ -11,7 +12,7 @@ namespace {
 
 using format::Dims;
 using format::ElementType;
-using Kept = std::vector<std::int64_t>;  // indices that stay, increasing
+using Kept = std::vector<std::int64_t>;  // indices of what the axis then has
 
 // A place in a model that depends on the size of an axis.
 struct SizePlace {
@@ -272,6 +273,31 @@ bool KeepOneGroup(Search& search) {
 }
 
 }  // namespace
+
+std::vector<Sized> Resize(const DifferentialTester& tester, const TestModel& test,
+                          std::size_t datum, std::size_t axis,
+                          const std::set<std::int64_t>& sizes) {
+  const std::int64_t before = test.data[datum].tensor.dims[axis];
+  std::vector<Sized> resized;
+  if (before < 1) return resized;
+  const auto repeated = [before](std::int64_t size) {
+    Kept kept = AllOf(size);
+    for (std::int64_t& index : kept) index %= before;
+    return kept;
+  };
+  for (std::vector<Cut>& set : SetsOf(
+           SameSize(test, {SizePlace::Kind::kAxis, datum, axis}, before, repeated(before + 1)))) {
+    const auto longer = WithCuts(test, set);
+    if (!longer || !tester.Accepts(*longer)) continue;
+    for (const std::int64_t size : sizes) {
+      KeepEverywhere(set, repeated(size));
+      auto other = WithCuts(test, set);
+      if (other && tester.Accepts(*other)) resized.push_back({size, *std::move(other)});
+    }
+    break;
+  }
+  return resized;
+}
 
 bool ReduceShapes(Search& search) {
   bool changed = KeepOneGroup(search);

@@ -365,6 +365,15 @@ class PageData {
     Field(writer_, "says", finding.says);
     Field(writer_, "failing", finding.failing);
     Field(writer_, "explained", finding.explained);
+    Field(writer_, "confirmed", finding.confirmed);
+    writer_.Key("places");
+    Array(writer_, finding.places, [this](const WrongPlace& place) {
+      writer_.StartObject();
+      Field(writer_, "op", place.op);
+      Field(writer_, "form", place.form);
+      Field(writer_, "says", place.says);
+      writer_.EndObject();
+    });
     writer_.EndObject();
   }
 

@@ -90,6 +90,17 @@ void WriteFinding(JsonWriter& writer, const Finding& finding) {
   WriteField(writer, "says", finding.says);
   WriteField(writer, "failing", finding.failing);
   WriteField(writer, "explained", finding.explained);
+  WriteField(writer, "confirmed", finding.confirmed);
+  writer.Key("places");
+  writer.StartArray();
+  for (const WrongPlace& place : finding.places) {
+    writer.StartObject();
+    WriteField(writer, "op", place.op);
+    WriteField(writer, "form", place.form);
+    WriteField(writer, "says", place.says);
+    writer.EndObject();
+  }
+  writer.EndArray();
   writer.EndObject();
 }
 

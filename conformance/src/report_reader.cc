@@ -119,6 +119,13 @@ Result<Evidence> ReadEvidence(const Value& json, const std::string& where) {
   return evidence;
 }
 
+Result<WrongPlace> ReadPlace(const Value& json, const std::string& where) {
+  JsonFields fields(json, where);
+  WrongPlace place{fields.Text("op"), fields.Text("form"), fields.Text("says")};
+  QTX_RETURN_IF_ERROR(fields.Finish());
+  return place;
+}
+
 Result<Finding> ReadFinding(const Value& json, const std::string& where) {
   JsonFields fields(json, where);
   Finding finding;
@@ -127,6 +134,12 @@ Result<Finding> ReadFinding(const Value& json, const std::string& where) {
   finding.says = fields.Text("says");
   finding.failing = Count(fields, "failing");
   finding.explained = Count(fields, "explained");
+  finding.confirmed = Count(fields, "confirmed");
+  fields.Array("places", [&](const Value& value, const std::string& place) -> Result<void> {
+    QTX_ASSIGN_OR_RETURN(WrongPlace one, ReadPlace(value, place));
+    finding.places.push_back(std::move(one));
+    return {};
+  });
   QTX_RETURN_IF_ERROR(fields.Finish());
   return finding;
 }

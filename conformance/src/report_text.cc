@@ -133,9 +133,17 @@ Printable Verdicts(const Report& report) {
   return text;
 }
 
+Printable PlaceText(const WrongPlace& place) {
+  Printable text = Format("    {}: {}\n", Printable(place.op, 64),
+                          Printable(place.says.empty() ? "anywhere" : place.says, kMaxDiagnosis));
+  if (!place.form.empty()) text += Format("      {}\n", Printable(place.form, kMaxDiagnosis));
+  return text;
+}
+
 // The row's findings, most important first.
 Printable Findings(const BackendReport& row) {
   constexpr std::size_t kMaxOperators = 8;
+  constexpr std::size_t kMaxPlaces = 4;  // of a finding; the others are in the JSON report
   Printable text;
   for (const Finding& finding : row.findings) {
     std::string operators;
@@ -145,11 +153,18 @@ Printable Findings(const BackendReport& row) {
     if (finding.operators.size() > kMaxOperators) {
       operators += Format(" and {} more", finding.operators.size() - kMaxOperators);
     }
-    const std::string share = finding.explained == 0 ? Format("{} cases", finding.failing)
-                                                     : Format("{} of {} wrong answers",
-                                                              finding.explained, finding.failing);
+    const std::string share = finding.explained == 0
+                                  ? Format("{} cases", finding.failing)
+                                  : Format("{} of {} wrong answers, {} fresh questions",
+                                           finding.explained, finding.failing, finding.confirmed);
     text += Format("  {}: {} ({})\n", Printable(operators, 200),
                    Printable(finding.says, kMaxDiagnosis), share);
+    for (std::size_t i = 0; i < finding.places.size() && i < kMaxPlaces; ++i) {
+      text += PlaceText(finding.places[i]);
+    }
+    if (finding.places.size() > kMaxPlaces) {
+      text += Format("    and {} operators more\n", finding.places.size() - kMaxPlaces);
+    }
   }
   return row.findings.empty() ? text : Format("  what it does:\n{}  cases:\n", text);
 }

@@ -10,7 +10,10 @@
 #include <utility>
 
 #include "case_runner.h"
+#include "differential_tester.h"
+#include "draw.h"
 #include "expectations.h"
+#include "long_session.h"
 #include "qtx/conformance/journal.h"
 #include "qtx/format/threads.h"
 #include "qtx/reference/arithmetic.h"
@@ -237,9 +240,29 @@ std::optional<ProbeSubject> SubjectOf(std::span<const Case> cases, const Plan& p
     if (!inputs || !bytes || inputs->empty()) continue;
     const format::Tensor& first = inputs->front();
     if (!first.quantization || first.quantization->scale.empty() || first.bytes.empty()) continue;
-    return ProbeSubject{*std::move(bytes), plan.report.arithmetic, *std::move(inputs)};
+    ProbeSubject subject{*std::move(bytes), plan.report.arithmetic, *std::move(inputs), {}};
+    for (auto& drawn : DrawAgain(*model, subject.inputs, 1)) {
+      if (!subject.others.empty() || !ReferenceAnswer(*model, drawn, subject.arithmetic)) continue;
+      subject.others = std::move(drawn);
+    }
+    return subject;
   }
   return std::nullopt;
+}
+
+// What no case shows of a backend: of the protocol, and of many runs.
+void ProbeBackend(std::span<const Case> cases, Plan& plan) {
+  const BackendSource& source = *plan.source;
+  const auto subject = SubjectOf(cases, plan);
+  if (source.probe) {
+    for (const Error& fault : source.probe(subject ? &*subject : nullptr)) {
+      AddProtocolFault(fault, plan.report);
+    }
+  }
+  if (!subject || source.is_reference || source.single_runs) return;
+  if (const auto fault = FaultOfLongSession(source, *subject)) {
+    AddProtocolFault(*fault, plan.report);
+  }
 }
 
 // The arithmetics in which to run a backend: those selected, else all it has; without repeats.
@@ -338,16 +361,11 @@ Report RunSuite(const std::string& suite, std::span<const Case> cases,
   for (Plan& plan : plans) {
     if (!plan.chosen.empty()) {
       Row(*plan.source, cases, plan.chosen, plan.report).Run(oracle, options);
-      Diagnose(cases, plan.report);
+      Diagnose(cases, *plan.source, options.diagnosis, plan.report);
     }
     const bool probed =
         !report.backends.empty() && report.backends.back().source == plan.source->name;
-    if (plan.source->probe && !probed && !plan.report.error) {
-      const auto subject = SubjectOf(cases, plan);
-      for (const Error& fault : plan.source->probe(subject ? &*subject : nullptr)) {
-        AddProtocolFault(fault, plan.report);
-      }
-    }
+    if (!probed && !plan.report.error) ProbeBackend(cases, plan);
     report.backends.push_back(std::move(plan.report));
   }
   return report;

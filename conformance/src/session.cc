@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "draw.h"
 #include "guarded.h"
 #include "qtx/backend/protocol.h"
 #include "qtx/format/threads.h"
@@ -26,13 +27,18 @@ struct SessionStep {
 std::vector<SessionStep> StepsOf(SessionKind kind) {
   if (kind == SessionKind::kSingle) return {{1, 0}};
   if (kind == SessionKind::kRepeated) return {{1, 0}, {1, 0}};
-  if (kind == SessionKind::kUsual) return {{1, 0}, {1, 1}, {2, 1, true}, {1, 0}};
+  if (kind == SessionKind::kUsual) {
+    return {{1, 0}, {1, 1}, {2, 1}, {2, kZeroDraw, true}, {1, 0}};
+  }
   std::vector<SessionStep> steps;
   for (std::int64_t run = 0; run < kSessionDraws; ++run) {
     for (std::int64_t handle = 1; handle <= kSessionHandles; ++handle) {
       const bool release = handle == 2 && run + 1 == kSessionDraws;
       steps.push_back({handle, (run + handle - 1) % kSessionDraws, release});
     }
+  }
+  for (std::int64_t draw = kSessionDraws; draw < kSessionDraws + kSessionPlainDraws; ++draw) {
+    steps.push_back({kSessionHandles, draw});
   }
   steps.push_back({1, 0});
   return steps;
@@ -77,13 +83,17 @@ class Handle {
   std::int64_t runs_ = 0;
 };
 
-SessionAnswer Ask(Handle& handle, SessionRun run, const DrawnInputs& inputs) {
+// Runs of one thread take their inputs from one buffer, as those of an application do: where it
+// lies says nothing of what is in it.
+SessionAnswer Ask(Handle& handle, SessionRun run, const DrawnInputs& inputs,
+                  std::vector<Tensor>& buffer) {
   const std::vector<Tensor>* drawn = inputs(run.draw);
   if (drawn == nullptr) {
     run.draw = 0;
     drawn = inputs(0);
   }
-  auto outputs = handle.Run(*drawn);
+  buffer = *drawn;
+  auto outputs = handle.Run(buffer);
   run.run = handle.runs();
   return {run, std::move(outputs)};
 }
@@ -110,10 +120,11 @@ std::vector<SessionAnswer> RunSession(backend::Backend& backend, const format::M
   for (std::int64_t i = 0; i < kSessionHandles; ++i)
     handles.emplace_back(backend, model, arithmetic);
   std::vector<SessionAnswer> answers;
+  std::vector<Tensor> buffer;
   for (const SessionStep& step : StepsOf(kind)) {
     Handle& handle = handles[static_cast<std::size_t>(step.handle - 1)];
-    answers.push_back(
-        Ask(handle, {.handle = step.handle, .threads = threads, .draw = step.draw}, inputs));
+    const SessionRun run{.handle = step.handle, .threads = threads, .draw = step.draw};
+    answers.push_back(Ask(handle, run, inputs, buffer));
     const SessionAnswer& last = answers.back();
     if (!last.outputs && (last.run.draw == 0 || IsGone(last.outputs.error()))) break;
     if (step.release) handle.Release();
@@ -136,6 +147,7 @@ std::vector<SessionAnswer> RunSessionAtOnce(backend::Backend& backend, const for
   }
   std::atomic<std::int64_t> next = 0;
   format::InThreads(kSessionHandles, [&] {
+    std::vector<Tensor> buffer;
     for (std::int64_t i = next++; i < kSessionHandles; i = next++) {
       for (std::int64_t run = 0; run < kRounds * kSessionDraws; ++run) {
         const SessionRun place{.handle = i + 1,
@@ -143,7 +155,7 @@ std::vector<SessionAnswer> RunSessionAtOnce(backend::Backend& backend, const for
                                .draw = (run + i) % kSessionDraws,
                                .at_once = true};
         answers[static_cast<std::size_t>(i)].push_back(
-            Ask(handles[static_cast<std::size_t>(i)], place, inputs));
+            Ask(handles[static_cast<std::size_t>(i)], place, inputs, buffer));
       }
     }
   });

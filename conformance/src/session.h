@@ -26,7 +26,8 @@ struct SessionAnswer {
 enum class SessionKind { kSingle, kRepeated, kUsual, kThorough };
 inline constexpr std::int64_t kSessionHandles = 3;
 inline constexpr std::array<std::int64_t, 3> kSessionThreads = {1, 2, 8};
-inline constexpr std::int64_t kSessionDraws = 4;  // the case's own inputs among them
+inline constexpr std::int64_t kSessionDraws = 4;       // in turn, the case's own inputs among them
+inline constexpr std::int64_t kSessionPlainDraws = 5;  // after these, kZeroDraw and so on of draw.h
 
 /// The inputs of a draw; null for one that there is not, whose place the case's own (draw 0) take.
 using DrawnInputs = std::function<const std::vector<format::Tensor>*(std::int64_t draw)>;
@@ -38,7 +39,8 @@ std::vector<SessionAnswer> RunSession(backend::Backend& backend, const format::M
                                       std::int64_t threads, const DrawnInputs& inputs);
 
 /// Asks kSessionHandles prepared models, each in a thread of its own.
-/// REQUIRES: backend.RunsAtOnce().
+/// REQUIRES: backend.RunsAtOnce(); `inputs` may be called from several threads for the draws below
+/// kSessionDraws.
 std::vector<SessionAnswer> RunSessionAtOnce(backend::Backend& backend, const format::Model& model,
                                             const std::string& arithmetic, std::int64_t threads,
                                             const DrawnInputs& inputs);

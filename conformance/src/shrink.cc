@@ -9,6 +9,8 @@
 
 #include "bisect.h"
 #include "case_writer.h"
+#include "confirm.h"
+#include "place.h"
 #include "reduce.h"
 
 namespace qtx::conformance {
@@ -126,17 +128,23 @@ class Shrinker {
       : source_(source), failure_(failure), options_(options) {}
 
   Result<Shrunk> Run() {
-    QTX_ASSIGN_OR_RETURN(DifferentialTester tester,
-                         DifferentialTester::Make(source_, options_.arithmetic, Tolerance()));
+    QTX_ASSIGN_OR_RETURN(DifferentialTester tester, Tester(options_.arithmetic));
     const Verdict whole = tester.Run(failure_.model, failure_.inputs);
     QTX_RETURN_IF_ERROR(ExpectFault(whole, tester.arithmetic()));
     QTX_ASSIGN_OR_RETURN(const Part part, FindFailingPart(tester, failure_.model, failure_.inputs,
-                                                          whole.kind, options_.max_runs / 2));
+                                                          whole.kind, {options_.max_runs / 2}));
     const TestModel test = Reduce(tester, part);
-    return Finish(tester, WithTidyNames(test), part.verdict.kind);
+    return Finish(tester, WithTidyNames(test), part);
   }
 
  private:
+  Result<DifferentialTester> Tester(const std::string& arithmetic) const {
+    QTX_ASSIGN_OR_RETURN(DifferentialTester tester,
+                         DifferentialTester::Make(source_, arithmetic, Tolerance()));
+    if (options_.session) tester.AskSessions(SessionKind::kThorough, /*at_once=*/true);
+    return tester;
+  }
+
   Case Tolerance() const {
     Case c;
     c.ulp = failure_.ulp;
@@ -156,34 +164,44 @@ class Shrinker {
 
   TestModel Reduce(DifferentialTester& tester, const Part& part) const {
     constexpr int kRounds = 4;
-    Search search(tester, part.test, part.verdict.kind, options_.max_runs);
+    Search search(tester, part.test, part.verdict.kind, {options_.max_runs});
     for (int round = 0; round < kRounds && !search.exhausted(); ++round) {
-      bool changed = DropInputs(search);
-      changed |= ReduceShapes(search);
-      changed |= ZeroElements(search);
-      changed |= SimplifyParameters(search);
-      if (!changed) break;
+      if (!ReduceOnce(search)) break;
     }
     return search.best();
   }
 
   // Confirms the failure on a fresh backend.
   Result<Shrunk> Finish(const DifferentialTester& tester, const TestModel& test,
-                        VerdictKind kind) const {
+                        const Part& part) const {
+    const VerdictKind kind = part.verdict.kind;
     for (const bool as_operator : {true, false}) {
       if (as_operator && !IsOperatorCase(test)) continue;
-      QTX_ASSIGN_OR_RETURN(DifferentialTester fresh,
-                           DifferentialTester::Make(source_, tester.arithmetic(), Tolerance()));
+      QTX_ASSIGN_OR_RETURN(DifferentialTester fresh, Tester(tester.arithmetic()));
       const Verdict verdict = fresh.Run(test);
       if (verdict.kind != kind) continue;
       QTX_ASSIGN_OR_RETURN(Shrunk shrunk, ToShrunk(test, verdict, as_operator, fresh));
       shrunk.runs = tester.runs() + fresh.runs();
-      if (shrunk.how == Name(kind) && ToYaml(shrunk.reduced)) return shrunk;
+      if (shrunk.how != Name(kind) || !ToYaml(shrunk.reduced)) continue;
+      Explain(fresh, {part.test, part.verdict.got}, {test, verdict.got}, verdict, shrunk);
+      return shrunk;
     }
     return Error{ErrorCode::kInvalid, failure_.name,
                  std::string(Name(kind)) +
                      ", but passes on a fresh backend: its answers "
                      "depend on earlier requests"};
+  }
+
+  void Explain(DifferentialTester& tester, Wrong first, Wrong smallest, const Verdict& verdict,
+               Shrunk& shrunk) const {
+    const Budget budget{tester.runs() + options_.max_runs / 2};
+    shrunk.place = Locate(source_, tester, smallest.test, verdict, budget).place;
+    if (verdict.kind != VerdictKind::kDiffers) return;
+    const std::vector<Wrong> wrongs = {std::move(smallest), std::move(first)};
+    const auto cause = FindCause(wrongs, tester, {tester.runs() + options_.max_runs / 2});
+    if (!cause) return;
+    shrunk.candidate = cause->candidate;
+    shrunk.cause = cause->says;
   }
 
   Result<Shrunk> ToShrunk(const TestModel& test, const Verdict& verdict, bool as_operator,
@@ -227,6 +245,7 @@ class Shrinker {
     c.derivation = "the reference's answer in " + shrunk.arithmetic;
     c.arithmetics = {shrunk.arithmetic};
     c.tags = {"shrunk"};
+    if (options_.session) c.tags.emplace_back(kSessionTag);
     c.ulp = failure_.ulp;
     c.close = failure_.close;
     if (as_operator) {

@@ -52,6 +52,26 @@ Result<ValueInfo> Declared(const format::Model& model, const std::string& name,
   return info;
 }
 
+bool IsOpen(const format::Model& model) {
+  return std::ranges::any_of(model.graph.inputs, [](const ValueInfo& info) {
+    return info.type && info.type->shape &&
+           std::ranges::any_of(*info.type->shape,
+                               [](const format::Dimension& size) { return !size.symbol.empty(); });
+  });
+}
+
+// As the test model declares an input of that type.
+format::Shape ShapeOf(const Tensor& tensor, bool open) {
+  format::Shape shape = format::ToShape(tensor.dims);
+  for (std::size_t i = 0; open && i < shape.size(); ++i) {
+    const auto axis = static_cast<std::int64_t>(i);
+    const bool fixed =
+        tensor.quantization && std::ranges::count(tensor.quantization->axis, axis) != 0;
+    if (!fixed) shape[i] = {.value = {}, .symbol = "size_" + std::to_string(tensor.dims[i])};
+  }
+  return shape;
+}
+
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -113,6 +133,7 @@ Result<TestModel> Extract(const format::Model& model, std::size_t first, std::si
                           const Observed& observed) {
   TestModel test;
   test.opset_imports = model.opset_imports;
+  test.open_shapes = IsOpen(model);
   const auto begin = model.graph.nodes.begin();
   test.nodes.assign(begin + static_cast<std::ptrdiff_t>(first),
                     begin + static_cast<std::ptrdiff_t>(last));
@@ -144,7 +165,9 @@ format::Model ToModel(const TestModel& test, const std::vector<Tensor>& outputs)
   graph.nodes = test.nodes;
   graph.values = test.values;
   graph.outputs = test.outputs;
-  for (std::size_t i = 0; i < std::min(outputs.size(), graph.outputs.size()); ++i) {
+  const std::size_t declared =
+      test.open_shapes ? 0 : std::min(outputs.size(), graph.outputs.size());
+  for (std::size_t i = 0; i < declared; ++i) {
     if (graph.outputs[i].type) graph.outputs[i].type->shape = format::ToShape(outputs[i].dims);
   }
   for (const Datum& datum : test.data) {
@@ -152,7 +175,7 @@ format::Model ToModel(const TestModel& test, const std::vector<Tensor>& outputs)
     info.name = datum.name;
     info.type.emplace();
     info.type->elem_type = datum.tensor.elem_type;
-    info.type->shape = format::ToShape(datum.tensor.dims);
+    info.type->shape = ShapeOf(datum.tensor, test.open_shapes && !datum.constant);
     info.type->quantization = datum.tensor.quantization;
     if (!datum.constant) {
       graph.inputs.push_back(std::move(info));

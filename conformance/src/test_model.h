@@ -26,6 +26,8 @@ struct TestModel {
   std::vector<Datum> data;                 // in the order the nodes use them
   std::vector<format::ValueInfo> outputs;  // without shapes
   std::vector<format::ValueInfo> values;   // declared ones between the nodes, without shapes
+  // Inputs declare their sizes as symbols, one of each size, but along axes with parameters.
+  bool open_shapes = false;
 };
 
 /// Tensors by the name of their value.

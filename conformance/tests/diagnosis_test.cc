@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fault.h"
+#include "candidate.h"
 #include "qtx/conformance/case.h"
 
 namespace qtx::conformance {
@@ -31,11 +31,24 @@ Case Ties() {
       " expect: {y: {type: int8q, scale: 1, offset: 3, data: [3, 5, 3, 1, 5]}}}");
 }
 
-// What Explain makes of `stored` as the answer to `c`.
+// The names of the candidates that give `got` in the place of `exact`; faults on top of another
+// arithmetic only if there is no other.
+std::vector<std::string> Explain(const Case& c, const Outputs& got) {
+  const auto question = BuildQuestion(c);
+  EXPECT_TRUE(question.has_value()) << question.error().message;
+  std::vector<std::string> names;
+  for (const Candidate& candidate : Candidates("exact")) {
+    const bool far = candidate.fault != nullptr && candidate.base->name != "exact";
+    if (far && !names.empty()) break;
+    if (Explains(candidate, *question, got)) names.push_back(Name(candidate, "exact"));
+  }
+  return names;
+}
+
 std::vector<std::string> ExplainStored(const Case& c, std::vector<std::int64_t> stored) {
   format::Tensor got = *c.outputs[0].data;
   format::PackIntegers(stored, got);
-  return Explain(c, "exact", {got});
+  return Explain(c, {got});
 }
 
 TEST(Explain, TheReferenceAgreesWithTheHandDerivedResult) {
@@ -80,10 +93,6 @@ TEST(Explain, NamesParametersReadWrongly) {
   EXPECT_THAT(ExplainStored(c, {3, 5, 6, 10}), Contains("first_offset_ignored"));
 }
 
-TEST(Explain, DoubtsACaseThatTheReferenceContradictsToo) {
-  EXPECT_THAT(ExplainStored(Ties(), {3, 5, 3, 1, 5}), ElementsAre("reference"));
-}
-
 TEST(Explain, InventsNothing) { EXPECT_THAT(ExplainStored(Ties(), {99, 5, 3, 1, 5}), IsEmpty()); }
 
 // Twice the scale makes a tie of every odd value. In binary32 the product value * scale is rounded
@@ -97,7 +106,89 @@ TEST(Explain, NamesAnotherArithmetic) {
   const auto float32 = RunReference(c, "float32");
   ASSERT_TRUE(exact.has_value() && float32.has_value());
   ASSERT_TRUE(Compare("y", float32->at(0), exact->at(0), std::nullopt).has_value());
-  EXPECT_THAT(Explain(c, "exact", *float32), Contains("float32"));
+  EXPECT_THAT(Explain(c, *float32), Contains("float32"));
+}
+
+// 100 * 2 = 200 and -200 leave int8: clamped to 127 and -128, or to one beside them. 128 wraps to
+// -128, and -129 to 127.
+TEST(Explain, NamesAClampOffByOne) {
+  const Case c = ParseOne(
+      "{id: t, spec: identity.S1, why: w, op: {type: Identity},"
+      " inputs: {x: {type: int8q, scale: 2, data: [100, -100, 1]}},"
+      " expect: {y: {type: int8q, scale: 1, data: [127, -128, 2]}}}");
+  EXPECT_THAT(ExplainStored(c, {126, -128, 2}), ElementsAre("maximum_off_by_one"));
+  EXPECT_THAT(ExplainStored(c, {127, -127, 2}), ElementsAre("narrow_range", "minimum_off_by_one"));
+  EXPECT_THAT(ExplainStored(c, {-128, -128, 2}), ElementsAre("clamps_beyond_maximum"));
+  EXPECT_THAT(ExplainStored(c, {127, 127, 2}), ElementsAre("clamps_below_minimum"));
+}
+
+// Groups of two channels each, x = 1: the sums are 1 2 3 4, times the scales 1 2 3 4 of w: 1 4
+// 9 16. The scales of the first group give 1 4 3 8, those of the next 3 8 3 8.
+TEST(Explain, NamesTheScalesOfAnotherGroup) {
+  const Case c = ParseOne(
+      "{id: t, spec: conv.S1, why: w, op: {type: Conv, attributes: {group: 2}},"
+      " inputs: {x: {type: int8q, shape: [1, 2, 1], scale: 1, data: [1, 1]},"
+      "   w: {type: int8q, shape: [4, 1, 1], scale: [1, 2, 3, 4], axis: 0, data: [1, 2, 3, 4]}},"
+      " expect: {y: {type: int8q, shape: [1, 4, 1], scale: 1, data: [1, 4, 9, 16]}}}");
+  EXPECT_THAT(ExplainStored(c, {1, 4, 3, 8}), Contains("scales_of_first_group"));
+  EXPECT_THAT(ExplainStored(c, {3, 8, 3, 8}), Contains("scales_of_next_group"));
+}
+
+// x = 0, so that the bias 1 2 3 4 is the answer; of the first group 1 2 1 2, of the next 3 4 1 2.
+TEST(Explain, NamesTheBiasesOfAnotherGroup) {
+  const Case c = ParseOne(
+      "{id: t, spec: conv.S1, why: w, op: {type: Conv, attributes: {group: 2}},"
+      " inputs: {x: {type: int8q, shape: [1, 2, 1], scale: 1, data: [0, 0]},"
+      "   w: {type: int8q, shape: [4, 1, 1], scale: 1, data: [1, 2, 3, 4]},"
+      "   b: {type: int32q, shape: [4], scale: 1, data: [1, 2, 3, 4]}},"
+      " expect: {y: {type: int8q, shape: [1, 4, 1], scale: 1, data: [1, 2, 3, 4]}}}");
+  EXPECT_THAT(ExplainStored(c, {1, 2, 1, 2}), Contains("biases_of_first_group"));
+  EXPECT_THAT(ExplainStored(c, {3, 4, 1, 2}), Contains("biases_of_next_group"));
+}
+
+// 255 * 129 = 32895 passes 32767 by 128. It wraps to -32641, whose mean over 129 is -253.03, below
+// 0; clamped to 32767 the mean is 254.008.
+TEST(Explain, NamesAnAverageOfNarrowSums) {
+  const Case c = ParseOne(
+      "{id: t, spec: average_pool.S1, why: w, op: {type: AveragePool,"
+      "   attributes: {kernel_shape: [129]}},"
+      " inputs: {x: {type: uint8q, shape: [1, 1, 129], scale: 1, generate: {kind: saturate}}},"
+      " expect: {y: {type: uint8q, shape: [1, 1, 1], scale: 1, data: [255]}}}");
+  Case full = c;
+  full.inputs[0].generator.reset();
+  full.inputs[0].data =
+      *format::MakeTensor(format::ElementType::kUint8Q, {1, 1, 129}, c.inputs[0].type.quantization);
+  format::PackIntegers(std::vector<std::int64_t>(129, 255), *full.inputs[0].data);
+  EXPECT_THAT(ExplainStored(full, {0}), Contains("average_16_bits_wraps"));
+  EXPECT_THAT(ExplainStored(full, {254}), Contains("average_16_bits_saturates"));
+}
+
+// The largest is 127, so INT8 has a scale of 1: 127 0.75 -63.25 become 127 1 -63, which the weights
+// 4 make 508 4 -252 (from 508 3 -253). Rounded to UINT8, the scale is (127 + 63.25) / 255 =
+// 0.74607..., and the offset 63.25 / 0.74607 = 84.8, 85: 127 is 170.2, 170 and 126.83; 0.75
+// is 1.005, 1 and 0.746; -63.25 is -84.8, -85 and -63.42: 507.3, 2.98 and -253.7.
+TEST(Explain, NamesAnOperandThatIsRoundedToEightBits) {
+  const Case c = ParseOne(
+      "{id: t, spec: mat_mul.S1, why: w, op: {type: MatMul},"
+      " inputs: {a: {type: float, shape: [3, 1], data: [127, 0.75, -63.25]},"
+      "   b: {type: int8q, shape: [1, 1], scale: 1, data: [4]}},"
+      " expect: {y: {type: int16q, shape: [3, 1], scale: 1, data: [508, 3, -253]}}}");
+  EXPECT_THAT(ExplainStored(c, {508, 4, -252}), Contains("first_rounded_to_int8"));
+  EXPECT_THAT(ExplainStored(c, {507, 3, -254}), Contains("first_rounded_to_8_bits"));
+}
+
+// Two rows of two: 127 0.75 has a scale of 1 and becomes 127 1; 12.7 0.25 has one of 0.1 and
+// becomes 12.7 0.2 (0.25 / 0.1 is 2.5 or just below in binary32, both 2). With one scale for all
+// the second row is 13 0. Weights 10 and 10: 1280 and 129; with one scale 1280 and 130.
+TEST(Explain, TellsScalesOfRowsFromOneScale) {
+  const Case c = ParseOne(
+      "{id: t, spec: mat_mul.S1, why: w, op: {type: MatMul},"
+      " inputs: {a: {type: float, shape: [2, 2], data: [127, 0.75, 12.7, 0.25]},"
+      "   b: {type: int8q, shape: [2, 1], scale: 1, data: [10, 10]}},"
+      " expect: {y: {type: int16q, shape: [2, 1], scale: 1, data: [1278, 129]}}}");
+  EXPECT_THAT(ExplainStored(c, {1280, 129}), Contains("rows_rounded_to_int8"));
+  EXPECT_THAT(ExplainStored(c, {1280, 129}), testing::Not(Contains("first_rounded_to_int8")));
+  EXPECT_THAT(ExplainStored(c, {1280, 130}), Contains("first_rounded_to_int8"));
 }
 
 }  // namespace

@@ -39,8 +39,17 @@ derivation: the bound is 0
 )";
 
 // What tools/mutants writes into copies of sources, here by hand.
-enum Number : unsigned { kAny = 1, kReluOnly, kIdentityOnly, kHarmless, kNowhere, kEnds, kHangs };
-std::array<MutantState, 8> states{};
+enum Number : unsigned {
+  kAny = 1,
+  kReluOnly,
+  kIdentityOnly,
+  kHarmless,
+  kNowhere,
+  kEnds,
+  kHangs,
+  kDeclines
+};
+std::array<MutantState, 9> states{};
 
 bool IsOn(unsigned number) {
   if (states[number] == MutantState::kNoted) states[number] = MutantState::kOff;
@@ -72,6 +81,7 @@ class Mutated : public backend::Backend {
       if (IsOn(is_relu_ ? kReluOnly : kIdentityOnly)) ++first;
       if (IsOn(kHarmless)) first = static_cast<std::int8_t>(first + 0);
       if (IsOn(kEnds)) std::abort();
+      if (IsOn(kDeclines)) return Error{ErrorCode::kUnsupported, "", "for the test"};
       volatile bool hangs = IsOn(kHangs);
       while (hangs) {
       }
@@ -124,6 +134,14 @@ TEST(Mutants, ThatEndOrHangAProcessAreKilled) {
   EXPECT_EQ(report.mutants.at(0).fate, Fate::kCrashed);
   EXPECT_EQ(report.mutants.at(1).fate, Fate::kHung);
   EXPECT_TRUE(HasPower(report));
+}
+
+TEST(Mutants, ThatOnlyDeclineAreNotKilled) {
+  const MutantReport report = Measure({At(kAny), At(kDeclines)});
+  EXPECT_EQ(report.mutants.at(1).fate, Fate::kDeclined);
+  EXPECT_EQ(report.mutants.at(1).killed_by, "");
+  EXPECT_EQ(report.Power(), 0.5);
+  EXPECT_THAT(ToText(report).text(), HasSubstr("[declined]"));
 }
 
 TEST(Mutants, ListedAsEquivalentDoNotCountUnlessACaseNoticesThem) {

@@ -16,15 +16,15 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-BackendReport RunLiar(const std::string& lie) {
+BackendReport RunLiar(const std::string& lie, std::int64_t memory_limit = 0) {
   const auto cases = ParseCases(
       "{id: a, spec: identity.S1, why: w, op: {type: Identity},"
       " inputs: {x: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}},"
       " expect: {y: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}}}",
       "protocol_test");
   EXPECT_TRUE(cases.has_value());
-  const std::vector<BackendSource> sources = {
-      *ProcessSource(std::string(QTX_TEST_LIAR) + " " + lie, {.timeout = 20s})};
+  const std::vector<BackendSource> sources = {*ProcessSource(
+      std::string(QTX_TEST_LIAR) + " " + lie, {.timeout = 20s, .memory_limit = memory_limit})};
   return RunSuite("suite", *cases, sources, {}).backends.at(0);
 }
 
@@ -56,7 +56,7 @@ TEST_P(ProtocolFault, IsTheOneThatTheProbeFinds) {
 }
 
 // Source: backend_protocol.S1, backend_protocol.S5 to S14; backend_protocol.S22,
-// backend_protocol.S23 and backend_protocol.S24.
+// backend_protocol.S23, backend_protocol.S24 and backend_protocol.S26.
 INSTANTIATE_TEST_SUITE_P(
     Lies, ProtocolFault,
     testing::Values(Lie{"describe_changes", "S7", "found another answer"},
@@ -71,6 +71,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Lie{"any_count", "S9", "an input too many: found Run"},
                     Lie{"never_releases", "S10", "Run after Release: found Run"},
                     Lie{"wrong_after_an_error", "S9", "found another answer than before"},
+                    Lie{"earlier_answer_after_error", "S9", "other inputs after what was refused"},
+                    Lie{"wrong_after_1000_runs", "S9", "found another answer than before"},
+                    Lie{"wrong_each_500th_run", "S9", "found another answer than before"},
+                    Lie{"wrong_after_300_handles", "S9", "handles of one model: found another"},
+                    Lie{"wrong_when_repeated", "S9", "found another answer than before"},
+                    Lie{"dies_after_2000_requests", "S9", "status 0 before it answered"},
                     Lie{"any_type", "S13", "another type: found Run"},
                     Lie{"any_shape", "S13", "another shape: found Run"},
                     Lie{"any_scale", "S13", "another scale: found Run"},
@@ -82,6 +88,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Lie{"late_exit", "S6", "did not exit in time"},
                     Lie{"speaks_at_end", "S4", "found 3 bytes unasked"}),
     [](const auto& test) { return std::string(test.param.name); });
+
+#ifndef __SANITIZE_ADDRESS__  // which reserves more than any limit allows
+// Its memory grows by a MiB each run: no rule forbids that, and a limit shows it.
+TEST(Protocol, FindsALeakUnderALimitOfMemory) {
+  EXPECT_TRUE(Conforms(RunLiar("leaks")));
+  const BackendReport row = RunLiar("leaks", std::int64_t{512} << 20);
+  ASSERT_FALSE(row.protocol_faults.empty());
+  EXPECT_THAT(row.protocol_faults[0].where, HasSubstr("run "));
+  EXPECT_FALSE(Conforms(row));
+}
+#endif
 
 // These break it with the case under way.
 class ProtocolError : public testing::TestWithParam<Lie> {};

@@ -69,7 +69,13 @@ Report Full() {
   row.arithmetic = "exact";
   row.cases = {fail};
   row.counts[static_cast<std::size_t>(Outcome::kFail)] = 1;
-  row.findings = {{{"Add", "Mul"}, "float32", "computes in binary32", 3, 2}};
+  row.findings = {{{"Add", "Mul"},
+                   "float32",
+                   "computes in binary32",
+                   3,
+                   2,
+                   4,
+                   {{"Add", "Add(a: INT8Q [1] {3})", "whatever the values"}}}};
   row.not_applicable = 4;
   row.seconds = 1.5;
   BackendReport broken;
@@ -168,6 +174,7 @@ TEST(ParseReport, RefusesCountsAndListsThatNoRunGives) {
             "histogram");
   EXPECT_EQ(refusal([](Row& row, Difference&) { row.findings[0].failing = -1; }), "failing");
   EXPECT_EQ(refusal([](Row& row, Difference&) { row.findings[0].explained = -1; }), "explained");
+  EXPECT_EQ(refusal([](Row& row, Difference&) { row.findings[0].confirmed = -1; }), "confirmed");
 }
 
 TEST(ParseReport, BoundsItsBackends) {

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,7 +36,9 @@ struct Question {
   int model = 1;  // of this backend
   int alive = 1;  // models of this backend
   int threads = 1;
-  int running = 1;  // runs of all models under way
+  int running = 1;                   // runs of all models under way
+  const std::byte* place = nullptr;  // of the first input, as it was given
+  std::thread::id prepared_in;
 };
 // Changes what is to be computed, or gives an answer in place of it.
 using Lie = std::function<std::optional<Result<Outputs>>(Question&)>;
@@ -66,7 +70,9 @@ class Model : public backend::PreparedModel {
                       model_,
                       shared_.alive,
                       shared_.threads,
-                      ++shared_.running};
+                      ++shared_.running,
+                      inputs.empty() ? nullptr : inputs[0].bytes.data(),
+                      prepared_in_};
     if (runs_ == 1) first_.inputs = question.inputs;
     auto told = shared_.lie(question);
     auto answer = told ? *std::move(told) : right_->Run(question.inputs);
@@ -80,6 +86,7 @@ class Model : public backend::PreparedModel {
   std::unique_ptr<backend::PreparedModel> right_;
   int model_;
   int runs_ = 0;
+  const std::thread::id prepared_in_ = std::this_thread::get_id();
   Question first_;
 };
 
@@ -110,6 +117,12 @@ constexpr const char* kQuantize =
     "inputs: {x: {type: float, data: [1, -2, 3]}, y_scale: {type: float, shape: [], data: 0.5},"
     " y_zero_point: {type: int8, shape: [], data: 3}}\n"
     "expect: {y: {type: int8, shape: [3], data: [5, -1, 9]}}\n";
+// More than 16 bytes of an input.
+constexpr const char* kLong =
+    "id: a\nspec: relu.S1\nwhy: w\nop: {type: Relu}\n"
+    "inputs: {x: {type: int8q, scale: 1, offset: 3, shape: [3, 8],"
+    " generate: {kind: uniform, seed: 1}}}\n"
+    "expect: {y: {type: int8q, scale: 1, shape: [3, 8]}}\n";
 constexpr const char* kOpenShape =
     "id: a\nspec: relu.S1\nwhy: w\nop: {type: Relu}\n"
     "inputs: {x: {type: int8q, scale: 1, shape: [n, 2], data: [1, -2, 3, 4]}}\n"
@@ -132,7 +145,7 @@ std::string Thorough(const char* yaml) { return std::string(yaml) + "tags: [sess
 
 TEST(Session, PassesABackendThatIsRight) {
   const Lie none = [](Question&) { return std::nullopt; };
-  for (const char* yaml : {kQuantize, kOpenShape}) {
+  for (const char* yaml : {kQuantize, kLong, kOpenShape}) {
     EXPECT_EQ(ResultOf(none, yaml).outcome, Outcome::kPass) << ResultOf(none, yaml).diagnosis;
     EXPECT_EQ(ResultOf(none, Thorough(yaml)).outcome, Outcome::kPass);
   }
@@ -143,6 +156,7 @@ struct LieCase {
   const char* diagnosis;
   Lie lie;
   bool thorough = false;
+  const char* yaml = kQuantize;
 };
 
 class SessionFault : public testing::TestWithParam<LieCase> {};
@@ -150,7 +164,7 @@ class SessionFault : public testing::TestWithParam<LieCase> {};
 TEST_P(SessionFault, IsFound) {
   const LieCase& param = GetParam();
   const CaseResult result =
-      ResultOf(param.lie, param.thorough ? Thorough(kQuantize) : std::string(kQuantize));
+      ResultOf(param.lie, param.thorough ? Thorough(param.yaml) : std::string(param.yaml));
   EXPECT_EQ(result.outcome, Outcome::kFail);
   EXPECT_TRUE(result.session.has_value());
   EXPECT_THAT(result.diagnosis, HasSubstr(param.diagnosis));
@@ -161,6 +175,31 @@ Result<Outputs> Refuse(ErrorCode code) { return Error{code, "node", "not again"}
 std::optional<Result<Outputs>> KeepInput(Question& question, std::size_t input) {
   if (question.run > 1) question.inputs[input] = question.first_inputs[input];
   return std::nullopt;
+}
+
+void Spoil(Tensor& tensor) { tensor.bytes[0] ^= std::byte{1}; }
+
+// Wrong where all stored values of the first input are alike, as `is` says of the first.
+Lie WrongOnPlain(bool (*is)(std::byte first)) {
+  return [is](Question& q) -> std::optional<Result<Outputs>> {
+    const auto& bytes = q.inputs[0].bytes;
+    const bool plain = std::ranges::all_of(bytes, [&](std::byte byte) { return byte == bytes[0]; });
+    if (plain && is(bytes[0])) q.inputs[0].bytes.back() = std::byte{0x55};
+    return std::nullopt;
+  };
+}
+
+// What was answered before, found again by less than all there is to know of a request.
+template <typename Key>
+Lie Cached(Key (*key)(const Question& question)) {
+  return [key, known = std::make_shared<std::map<Key, Outputs>>()](
+             Question& q) -> std::optional<Result<Outputs>> {
+    if (q.run == 1 && q.model == 1) known->clear();
+    if (q.run == 2) known->emplace(key({.inputs = q.first_inputs}), q.first_outputs);
+    const auto found = known->find(key(q));
+    if (found == known->end()) return std::nullopt;
+    return found->second;
+  };
 }
 
 // Source: backend_protocol.S9, .S21.
@@ -224,7 +263,63 @@ INSTANTIATE_TEST_SUITE_P(
                   if (q.run == 4) return q.first_outputs;
                   return std::nullopt;
                 },
-                true}),
+                true},
+        LieCase{"IsWrongOnRealZeros", "of handle 2, other inputs: output 'y' differs",
+                WrongOnPlain([](std::byte first) { return first == std::byte{3}; }), false, kLong},
+        LieCase{"IsWrongOnZeroBytes", "of handle 3, other inputs: output 'y' differs",
+                WrongOnPlain([](std::byte first) { return first == std::byte{0}; }), true, kLong},
+        LieCase{"IsWrongOnTheLowest", "of handle 3, other inputs: output 'y' differs",
+                WrongOnPlain([](std::byte first) { return first == std::byte{0x80}; }), true,
+                kLong},
+        LieCase{"IsWrongOnTheHighest", "of handle 3, other inputs: output 'y' differs",
+                WrongOnPlain([](std::byte first) { return first == std::byte{0x7f}; }), true,
+                kLong},
+        LieCase{"KnowsInputsByTheirFirst16Bytes", "of handle 3, other inputs: output 'y' differs",
+                Cached<std::vector<std::byte>>([](const Question& q) {
+                  const auto& bytes = q.inputs[0].bytes;
+                  return std::vector<std::byte>(bytes.begin(), bytes.begin() + 16);
+                }),
+                true, kLong},
+        LieCase{"KnowsInputsByTheirShape", "run 2 of handle 1, other inputs: output 'y' differs",
+                Cached<format::Dims>([](const Question& q) { return q.inputs[0].dims; }), false,
+                kLong},
+        LieCase{"KnowsInputsByTheirPlace", "other inputs: output 'y' differs",
+                [place = std::make_shared<const std::byte*>(nullptr)](Question& q)
+                    -> std::optional<Result<Outputs>> {
+                  const bool same = q.place == *place;
+                  *place = q.place;
+                  if (same && !q.first_outputs.empty()) return q.first_outputs;
+                  return std::nullopt;
+                },
+                false, kLong},
+        LieCase{"IsWrongInAnotherThreadThanPrepare", "at the same time as other handles",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.prepared_in != std::this_thread::get_id()) Spoil(q.inputs[0]);
+                  return std::nullopt;
+                },
+                true, kLong},
+        LieCase{"IsWrongOfItsThirdModel", "run 1 of handle 3",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.model % 3 == 0) Spoil(q.inputs[0]);
+                  return std::nullopt;
+                },
+                true, kLong},
+        LieCase{"IsWrongWhenTakenInTurnThrice", "of handle",
+                [turns = std::make_shared<std::pair<int, int>>()](Question& q)
+                    -> std::optional<Result<Outputs>> {
+                  if (q.running > 1) return std::nullopt;
+                  if (turns->first != q.model) ++turns->second;
+                  turns->first = q.model;
+                  if (turns->second > 3 && q.run > 2) Spoil(q.inputs[0]);
+                  return std::nullopt;
+                },
+                true, kLong},
+        LieCase{"KeepsTheLastElement", "other inputs: output 'y' differs",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.run > 1) q.inputs[0].bytes.back() = q.first_inputs[0].bytes.back();
+                  return std::nullopt;
+                },
+                false, kLong}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Session, DrawsOpenShapesAgain) {

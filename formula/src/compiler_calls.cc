@@ -27,6 +27,7 @@ Code Compiler::CallOf(int routine) const {
   Code code = Make(Op::kRoutine, routine);
   const Code& body = program_.routines[static_cast<std::size_t>(routine)].body;
   code.varies = body.varies;
+  code.of_output = body.of_output;
   code.depth = body.depth + 1;
   return code;
 }
@@ -79,15 +80,14 @@ Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
   }
   Code code = Make(Op::kApply);
   code.function = row.function;
-  const bool of_output = row.function == Function::kClamp && node.children.size() == 1;
-  code.varies = of_output;
+  code.of_output = row.function == Function::kClamp && node.children.size() == 1;
   for (std::size_t i = 0; i < node.children.size(); ++i) {
     const bool tensor = i == 0 && (IsOfTensor(row.function) || row.function == Function::kLength);
     QTX_ASSIGN_OR_RETURN(code.children.emplace_back(),
                          tensor ? Argument(node.children[i]) : Any(node.children[i]));
   }
   if (row.function == Function::kIf && code.children[0].op == Op::kConstant) {  // given(x)
-    if (const auto* holds = std::get_if<bool>(&code.children[0].constant.data)) {
+    if (const auto* holds = code.children[0].constant.condition()) {
       return Code(code.children[*holds ? 1 : 2]);
     }
   }

@@ -43,6 +43,17 @@ Value ScalesOf(const Scope& scope) {
   return Value(std::move(scales));
 }
 
+bool IsOfParameters(Part part) { return part == Part::kScale || part == Part::kOffset; }
+
+bool HavePerTensorOutputs(const Scope& scope) {
+  return std::ranges::all_of(scope.outputs(), [&](const Tensors& output) {
+    const auto first = scope.operands().begin() + output.first;
+    return std::all_of(first, first + output.count, [](const Operand& operand) {
+      return !operand.is_quantized() || operand.per_tensor();
+    });
+  });
+}
+
 bool IsOfElements(Part part) {
   return part == Part::kValue || part == Part::kReal || part == Part::kStored;
 }
@@ -56,6 +67,7 @@ Result<Code> Compiler::Any(const Node& node) {
   code.rounds = unit_->rounds;
   for (const Code& child : code.children) {
     code.varies |= child.varies;
+    code.of_output |= child.of_output;
     code.lowest_local = std::min(code.lowest_local, child.lowest_local);
     code.depth = std::max(code.depth, child.depth + 1);
   }
@@ -63,10 +75,11 @@ Result<Code> Compiler::Any(const Node& node) {
     return Error{ErrorCode::kTooLarge, PlaceIn(unit_->formula->where, node.place),
                  "expected at most " + std::to_string(kMaxCallDepth) + " levels of calls"};
   }
-  const bool same = !code.varies && code.lowest_local >= std::ssize(locals_);
+  const bool same = code.lowest_local >= std::ssize(locals_);
+  const bool again = !code.varies || !locals_.empty();  // else it is evaluated once for an element
   const bool atom = code.op == Op::kConstant || code.op == Op::kError || code.op == Op::kTensor ||
-                    code.op == Op::kOutput || code.op == Op::kRest;
-  if (same && !atom) code.cache = program_.caches++;
+                    code.op == Op::kOutput || code.op == Op::kRest || code.op == Op::kCoordinate;
+  if (same && again && !atom) code.cache = program_.caches++;
   return code;
 }
 
@@ -132,7 +145,7 @@ Result<Code> Compiler::Name(const Node& node) {
   // In Attention's section its own scale, in an arithmetic's that of its output.
   const bool of_output = part && (unit_->formula->of_arithmetic || !scope_.IsAttribute(node.text));
   if (attribute != nullptr && !of_output) {
-    if (const auto* tensors = std::get_if<Tensors>(&attribute->data)) {
+    if (const auto* tensors = attribute->tensors()) {
       return NameOfTensor({*tensors, Part::kValue, false, node.text}, node);
     }
     return Make(*attribute);
@@ -140,7 +153,7 @@ Result<Code> Compiler::Name(const Node& node) {
   if (of_output) return NameOfTensor(*part, node);
   if (node.text == "output") {
     Code code = Make(Op::kOutput);
-    code.varies = true;
+    code.of_output = true;
     return code;
   }
   if (node.text == "node_scales") return Make(ScalesOf(scope_));
@@ -194,7 +207,11 @@ Result<Code> Compiler::NameOfTensor(const Named& named, const Node& node) {
         Refuse(node.place, "found '" + node.text + "', but the node does not give " + named.name));
     return code;
   }
-  if (named.of_output) return code;
+  if (named.of_output) {
+    code.of_output = true;
+    code.varies = IsOfParameters(named.part) && !HavePerTensorOutputs(scope_);
+    return code;
+  }
   const Operand& operand = scope_.operands()[static_cast<std::size_t>(named.tensors.first)];
   if (!IsOfElements(named.part)) {
     const bool bound = named.part == Part::kMin || named.part == Part::kMax;
@@ -232,7 +249,7 @@ std::optional<Compiler::Named> Compiler::FindPart(std::string_view name) const {
     auto named = FindTensor(tensor);
     if (!named) {
       const Value* attribute = scope_.Attribute(tensor);
-      const auto* tensors = attribute == nullptr ? nullptr : std::get_if<Tensors>(&attribute->data);
+      const auto* tensors = attribute == nullptr ? nullptr : attribute->tensors();
       if (tensors == nullptr) continue;
       named = Named{*tensors, Part::kValue, false, std::string(tensor)};
     }

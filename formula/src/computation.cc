@@ -1,165 +1,17 @@
 #include "qtx/formula/computation.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
 #include "compiler.h"
 #include "evaluator.h"
+#include "selection.h"
 
 namespace qtx::formula {
 namespace {
 
 using Line = Statement::Kind;
-
-std::string_view SchemaName(std::span<const format::ValueRule> rules, std::size_t i) {
-  return i < rules.size() ? rules[i].name : std::string_view();
-}
-
-const Signature* SignatureOf(const Formula& formula, const std::string& op_type) {
-  for (const Statement& statement : formula.statements) {
-    if (statement.kind != Line::kFor) continue;
-    const auto found = std::ranges::find(statement.signatures, op_type, &Signature::op_type);
-    if (found != statement.signatures.end()) return &*found;
-  }
-  return nullptr;
-}
-
-bool Has(const Formula& formula, Line kind) {
-  return std::ranges::find(formula.statements, kind, &Statement::kind) != formula.statements.end();
-}
-
-bool IsIn(const Formula& formula, const std::string& arithmetic) {
-  return std::ranges::any_of(formula.statements, [&](const Statement& statement) {
-    return statement.kind == Line::kIn && statement.name == arithmetic;
-  });
-}
-
-// Whether a line defines an element, or a value of an output's name.
-bool DefinesOutput(const Formula& formula, const Names& names) {
-  return std::ranges::any_of(formula.statements, [&](const Statement& statement) {
-    if (statement.kind == Line::kElement) return true;
-    if (statement.kind != Line::kValue) return false;
-    if (statement.name == "stored") return true;
-    return std::ranges::any_of(names.outputs, [&](const std::string& name) {
-      return statement.name == name || statement.name == name + "_stored";
-    });
-  });
-}
-
-// Whether it says how other formulas are read, or what is refused; else its functions are for those
-// that use them.
-bool DefinesReading(const Formula& formula) {
-  return std::ranges::any_of(formula.statements, [&](const Statement& statement) {
-    return statement.kind == Line::kRequire ||
-           (statement.kind == Line::kFunction &&
-            std::ranges::find(kReadings, statement.name) != kReadings.end());
-  });
-}
-
-// The formulas that hold for one node.
-class Selection {
- public:
-  Selection(const Text& text, const Call& call, const Scope& scope, const std::string& arithmetic)
-      : text_(text), call_(call), scope_(scope), chain_(text.Chain(arithmetic)) {}
-
-  /// What a formula calls the tensors.
-  Names NamesIn(const Formula& formula) const {
-    Names names;
-    const std::size_t inputs = scope_.inputs().size(), outputs = scope_.outputs().size();
-    const bool own = call_.schema != nullptr;
-    for (std::size_t i = 0; i < inputs; ++i) {
-      names.inputs.emplace_back(own ? SchemaName(call_.schema->inputs, i) : "");
-    }
-    for (std::size_t i = 0; i < outputs; ++i) {
-      names.outputs.emplace_back(own ? SchemaName(call_.schema->outputs, i) : "");
-    }
-    if (!formula.of_arithmetic) return names;
-    if (!names.outputs.empty()) names.outputs[0] = "y";
-    const Signature* signature = SignatureOf(formula, call_.node->op_type);
-    names.inputs.assign(inputs, "");
-    if (signature == nullptr) return names;
-    for (std::size_t i = 0; i < inputs && i < signature->inputs.size(); ++i) {
-      names.inputs[i] = signature->inputs[i];
-    }
-    return names;
-  }
-
-  /// The formulas of the operator's section that state its constraints alone.
-  std::vector<const Formula*> Constraints() const {
-    std::vector<const Formula*> constraints;
-    for (const Formula* formula : text_.InChapter(call_.node->op_type, false)) {
-      if (IsConstraints(*formula)) constraints.push_back(formula);
-    }
-    return constraints;
-  }
-
-  /// The operator's own formula; nullptr for none.
-  Result<const Formula*> Base() const {
-    for (const Formula* formula : text_.InChapter(call_.node->op_type, false)) {
-      if (Has(*formula, Line::kIn) || !DefinesOutput(*formula, NamesIn(*formula))) continue;
-      QTX_ASSIGN_OR_RETURN(const bool holds, Holds(*formula));
-      if (holds) return formula;
-    }
-    return nullptr;
-  }
-
-  /// That of the arithmetic which defines the outputs; nullptr for none.
-  Result<const Formula*> Own() const {
-    for (const std::string& arithmetic : chain_) {
-      for (const Formula* formula : Candidates(arithmetic)) {
-        if (!DefinesOutput(*formula, NamesIn(*formula))) continue;
-        QTX_ASSIGN_OR_RETURN(const bool holds, Holds(*formula));
-        if (holds) return formula;
-      }
-    }
-    return nullptr;
-  }
-
-  /// Those that say how others are read, the first ones first.
-  Result<std::vector<const Formula*>> Readings() const {
-    std::vector<const Formula*> readings;
-    for (const std::string& arithmetic : chain_) {
-      std::vector<const Formula*> candidates = Candidates(arithmetic);
-      for (const Formula* formula : text_.InChapter(arithmetic, true)) {
-        if (!Has(*formula, Line::kFor)) candidates.push_back(formula);
-      }
-      for (const Formula* formula : candidates) {
-        if (!DefinesReading(*formula) || DefinesOutput(*formula, NamesIn(*formula))) continue;
-        QTX_ASSIGN_OR_RETURN(const bool holds, Holds(*formula));
-        if (holds) readings.push_back(formula);
-      }
-    }
-    return readings;
-  }
-
- private:
-  // Formulas of the arithmetic for the operator.
-  std::vector<const Formula*> Candidates(const std::string& arithmetic) const {
-    std::vector<const Formula*> candidates;
-    for (const Formula* formula : text_.InChapter(arithmetic, true)) {
-      if (SignatureOf(*formula, call_.node->op_type) != nullptr) candidates.push_back(formula);
-    }
-    for (const Formula* formula : text_.InChapter(call_.node->op_type, false)) {
-      if (IsIn(*formula, arithmetic)) candidates.push_back(formula);
-    }
-    return candidates;
-  }
-
-  Result<bool> Holds(const Formula& formula) const {
-    if (!Has(formula, Line::kWhen)) return true;
-    Compiler compiler(text_, scope_);
-    QTX_ASSIGN_OR_RETURN(const std::optional<int> when, compiler.When(formula, NamesIn(formula)));
-    Evaluator evaluator(compiler.program(), scope_);
-    return evaluator.Condition(*when);
-  }
-
-  const Text& text_;
-  const Call& call_;
-  const Scope& scope_;
-  std::vector<std::string> chain_;
-};
 
 // The sizes to which all inputs broadcast; nullopt where they do not.
 std::optional<format::Dims> BroadcastDims(const Scope& scope) {
@@ -180,10 +32,20 @@ std::optional<format::Dims> BroadcastDims(const Scope& scope) {
   return dims;
 }
 
+bool AreSized(const Scope& scope) {
+  return std::ranges::all_of(scope.inputs(), [&](const Tensors& input) {
+    for (int k = 0; k < input.count; ++k) {
+      if (!scope.operands()[static_cast<std::size_t>(input.first + k)].has_dims()) return false;
+    }
+    return true;
+  });
+}
+
 // The sizes of tensor `k` of output `i`, where a formula or the inputs say them.
 Result<format::Dims> SizesOf(const Program& program, const Scope& scope, Evaluator& evaluator,
                              std::size_t i, int k) {
   if (program.shapes[i]) return evaluator.Shape(i, k);
+  if (!AreSized(scope)) return Error{ErrorCode::kInvalid, "", "sizes of an input are not known"};
   if (auto dims = BroadcastDims(scope)) return *std::move(dims);
   return Error{ErrorCode::kInvalid, "", "expected inputs that broadcast to each other"};
 }
@@ -221,6 +83,7 @@ Result<void> Keep(const Program& program, const Scope& scope, Evaluator& evaluat
 // The lines of constraints know those of the operator's own formula, where it holds.
 Result<void> CheckNode(const Text& text, const Scope& scope, const Selection& selection) {
   const auto base = selection.Base();
+  Result<void> undecided;
   for (const Formula* formula : selection.Constraints()) {
     std::optional<Compiler> compiler(std::in_place, text, scope);
     const bool has_base = base && *base != nullptr;
@@ -234,9 +97,11 @@ Result<void> CheckNode(const Text& text, const Scope& scope, const Selection& se
     std::vector<Program::Requirement> all = program.requirements;
     std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(of_base),
                 all.end());  // its own first
-    QTX_RETURN_IF_ERROR(Keep(program, scope, evaluator, all));
+    const auto kept = Keep(program, scope, evaluator, all);
+    if (!kept && !kept.error().clause.empty()) return kept;
+    if (!kept && undecided) undecided = kept;
   }
-  return {};
+  return undecided;
 }
 
 // Runs a compiled formula.
@@ -270,7 +135,7 @@ class Computation {
     formula::Conditions conditions{*dims, {}};
     for (std::int64_t element = 0; element < size; ++element) {
       QTX_ASSIGN_OR_RETURN(const Value value, evaluator.Element(0, 0, element));
-      const auto* condition = std::get_if<bool>(&value.data);
+      const auto* condition = value.condition();
       if (condition == nullptr) {
         return Error{ErrorCode::kInvalid, where_,
                      "found " + KindOf(value) + ", expected a condition"};

@@ -24,13 +24,13 @@ bool IsExact(const Value& value, int& budget) {
   if (const auto* list = value.list()) {
     return std::ranges::all_of(*list, [&](const Value& item) { return IsExact(item, budget); });
   }
-  const auto* number = std::get_if<Number>(&value.data);
+  const auto* number = value.number();
   return number == nullptr || !std::holds_alternative<Interval>(*number);
 }
 
 }  // namespace
 
-std::size_t Evaluator::KeyHash::operator()(const std::vector<std::int64_t>& key) const {
+std::size_t Evaluator::KeyHash::operator()(std::span<const std::int64_t> key) const {
   std::size_t hash = 0;
   for (const std::int64_t part : key) {
     hash = hash * 0x9E3779B97F4A7C15U + static_cast<std::size_t>(part) + (hash >> 29U);
@@ -43,6 +43,7 @@ Evaluator::Evaluator(const Program& program, const Scope& scope)
       scope_(scope),
       caches_(Slot(program.caches)),
       memories_(program.routines.size()),
+      values_(program.routines.size()),
       read_(scope.operands().size()),
       coordinates_(Slot(program.coordinates)) {}
 
@@ -51,8 +52,10 @@ Error Evaluator::Refuse(const Code& code, std::string message) const {
 }
 
 void Evaluator::Begin() {
-  values_.assign(program_.routines.size(), std::nullopt);
+  ++evaluation_;
   locals_.clear();
+  arguments_.clear();
+  keys_.clear();
   base_ = 0;
   depth_ = 0;
   steps_ = 0;
@@ -79,6 +82,25 @@ Result<Value> Evaluator::Element(std::size_t output, int k, std::int64_t element
   all_steps_ = std::max<std::int64_t>(all_steps_ - kFree, 0);
   output_ = scope_.outputs()[output].first + k;
   at_ = CoordinatesOf(element, OperandAt(output_).dims());
+  if (std::exchange(begun_output_, output_) != output_) BeginOutput(result);
+  std::vector<std::int64_t> key;
+  if (!pointwise_.holds || !MakeKey(pointwise_, key)) return Compute(result, k);
+  const auto found = pointwise_.known.find(key);
+  if (found != pointwise_.known.end()) return found->second;
+  QTX_ASSIGN_OR_RETURN(Value value, Compute(result, k));
+  constexpr std::size_t kMostKnown = 1 << 16;
+  if (pointwise_.known.size() < kMostKnown) pointwise_.known.emplace(std::move(key), value);
+  return value;
+}
+
+void Evaluator::BeginOutput(const Program::Result& result) {
+  pointwise_ = MakePointwise(result);
+  const bool reads_output =
+      program_.operand && program_.routines[Slot(*program_.operand)].body.of_output;
+  if (reads_output) std::ranges::for_each(read_, [](auto& known) { known.clear(); });
+}
+
+Result<Value> Evaluator::Compute(const Program::Result& result, int k) {
   SetCoordinates(result, k);
   const Code& body = program_.routines[Slot(result.routine)].body;
   return Decided(*body.where, [&] { return InType(result); });
@@ -151,29 +173,30 @@ Result<Value> Evaluator::InType(const Program::Result& result) {
   call.index = result.routine;
   call.where = body.where;
   call.place = body.place;
-  QTX_ASSIGN_OR_RETURN(Value value, CallRoutine(call, result.routine, {}));
+  QTX_ASSIGN_OR_RETURN(Value value, CallRoutine(call, result.routine, arguments_.size()));
   QTX_ASSIGN_OR_RETURN(value, Plain(body, std::move(value)));
   if (result.stored || precision_.undecided || !program_.result) return value;
-  return CallRoutine(call, *program_.result, {std::move(value)});
+  return CallReading(call, *program_.result, std::move(value));
 }
 
-Result<void> Evaluator::Step(const Code& code) {
-  if (++all_steps_ > kMaxNodeSteps) {
+Error Evaluator::TooManySteps(const Code& code) const {
+  if (all_steps_ > kMaxNodeSteps) {
     return Error{ErrorCode::kUnsupported, PlaceIn(*code.where, code.place),
                  "the node takes more than " + std::to_string(kMaxNodeSteps) + " steps"};
   }
-  if (++steps_ <= kMaxSteps) return {};
   return Error{ErrorCode::kTooLarge, PlaceIn(*code.where, code.place),
                "expected at most " + std::to_string(kMaxSteps) + " steps for an element"};
 }
 
-bool Evaluator::Holds(const Cache& cache) const {
-  return cache.value && (cache.bits == 0 || cache.bits == precision_.bits);
+bool Evaluator::Holds(const Cache& cache, const Code& code) const {
+  return cache.value && (cache.bits == 0 || cache.bits == precision_.bits) &&
+         (!code.of_output || cache.output == output_) &&
+         (!code.varies || cache.evaluation == evaluation_);
 }
 
 Evaluator::Cache Evaluator::Keep(const Value& value) const {
   int budget = 1 << 12;
-  return {value, IsExact(value, budget) ? 0 : precision_.bits};
+  return {value, IsExact(value, budget) ? 0 : precision_.bits, output_, evaluation_};
 }
 
 Result<Value> Evaluator::Eval(const Code& code) {
@@ -181,10 +204,11 @@ Result<Value> Evaluator::Eval(const Code& code) {
   if (code.op == Op::kLocal) return locals_[base_ + Slot(code.index)];
   QTX_RETURN_IF_ERROR(Step(code));
   if (code.cache < 0) return Fresh(code);
-  if (const Cache& cache = caches_[Slot(code.cache)]; Holds(cache)) return *cache.value;
+  if (const Cache& cache = caches_[Slot(code.cache)]; Holds(cache, code)) return *cache.value;
   const std::int64_t broadcasts = broadcasts_;
   QTX_ASSIGN_OR_RETURN(Value value, Fresh(code));
-  if (!precision_.undecided && broadcasts == broadcasts_) caches_[Slot(code.cache)] = Keep(value);
+  if (!precision_.undecided && (code.varies || broadcasts == broadcasts_))
+    caches_[Slot(code.cache)] = Keep(value);
   return value;
 }
 
@@ -237,7 +261,7 @@ Result<Value> Evaluator::Fresh(const Code& code) {
     case Op::kAtMost:
     case Op::kGreater:
     case Op::kAtLeast: {
-      QTX_ASSIGN_OR_RETURN(const bool holds, Truth(code));
+      QTX_ASSIGN_OR_RETURN(const bool holds, FreshTruth(code));
       return Value(holds);
     }
     default:
@@ -254,7 +278,7 @@ Error Evaluator::TooLong(const Code& code) {
 
 // A tensor as the element that broadcasts to that of the result.
 Result<Value> Evaluator::Plain(const Code& code, Value value) {
-  const auto* tensors = std::get_if<Tensors>(&value.data);
+  const auto* tensors = value.tensors();
   if (tensors == nullptr) return value;
   QTX_ASSIGN_OR_RETURN(const int operand, TensorOf(code, value));
   const Operand& tensor = OperandAt(operand);
@@ -266,11 +290,22 @@ Result<Value> Evaluator::Plain(const Code& code, Value value) {
   return Read(code, operand, element);
 }
 
-Result<Number> Evaluator::NumberIn(const Code& code, const Value& value) {
-  if (value.is_number()) return ToNumber(value);
+Result<const Number*> Evaluator::NumberAt(const Code& code, const Value& value, Number& storage) {
+  if (const Number* number = value.number()) return number;
+  if (value.is_number()) {
+    storage = ToNumber(value);
+    return &storage;
+  }
   QTX_ASSIGN_OR_RETURN(const Value plain, Plain(code, value));
-  if (plain.is_number()) return ToNumber(plain);
-  return Refuse(code, "found " + KindOf(plain) + ", expected a number");
+  if (!plain.is_number()) return Refuse(code, "found " + KindOf(plain) + ", expected a number");
+  storage = ToNumber(plain);
+  return &storage;
+}
+
+Result<Number> Evaluator::NumberIn(const Code& code, const Value& value) {
+  Number storage;
+  QTX_ASSIGN_OR_RETURN(const Number* number, NumberAt(code, value, storage));
+  return number == &storage ? std::move(storage) : *number;
 }
 
 Result<Number> Evaluator::NumberOf(const Code& code) {
@@ -278,19 +313,21 @@ Result<Number> Evaluator::NumberOf(const Code& code) {
   return NumberIn(code, value);
 }
 
-Result<Number> Evaluator::Bounded(const Code& code, Number value) {
+Result<void> Evaluator::Bounded(const Code& code, const Number& value) {
   const std::size_t limbs = LimbsOf(value);
   all_steps_ += static_cast<std::int64_t>(limbs / 2);  // a long number takes long
-  if (limbs <= kMaxRationalBits / GMP_NUMB_BITS) return value;
+  if (limbs <= kMaxRationalBits / GMP_NUMB_BITS) return {};
   return Error{ErrorCode::kTooLarge, PlaceIn(*code.where, code.place),
                "found a number of more than " + std::to_string(kMaxRationalBits) + " bits"};
 }
 
 // An index, a limit or a number of bits.
 Result<long> Evaluator::Integer(const Code& code, const Value& value) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const auto* small = value.integer();
+  if (small != nullptr && *small <= kMost && *small >= -kMost) return *small;
   QTX_ASSIGN_OR_RETURN(const Value plain, Plain(code, value));
   const auto integer = AsInteger(plain);
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
   if (integer && *integer <= kMost && *integer >= -kMost) return *integer;
   const std::string found = plain.is_number() ? ToText(ToNumber(plain)) : KindOf(plain);
   return Refuse(code, "found " + found + ", expected an integer of at most 2^40");

@@ -14,7 +14,7 @@ constexpr std::size_t kMostRemembered = std::size_t{1} << 20;
 // Adds the limbs of a rational number that comes from no element.
 bool AddRational(const Value& argument, std::vector<std::int64_t>& key) {
   constexpr std::int64_t kRational = INT64_MIN + 2;
-  const auto* number = std::get_if<Number>(&argument.data);
+  const auto* number = argument.number();
   const auto* rational = number == nullptr ? nullptr : AsRational(*number);
   if (rational == nullptr || argument.of_element) return false;
   key.insert(key.end(), {kRational, sgn(*rational)});
@@ -31,20 +31,28 @@ bool AddRational(const Value& argument, std::vector<std::int64_t>& key) {
 
 Result<std::vector<Value>> Evaluator::Items(const Code& code, std::size_t from) {
   std::vector<Value> items;
+  items.reserve(code.children.size() - from);
+  QTX_RETURN_IF_ERROR(AddItems(code, from, items));
+  return items;
+}
+
+Result<void> Evaluator::AddItems(const Code& code, std::size_t from, std::vector<Value>& items) {
+  const std::size_t before = items.size();
   for (std::size_t i = from; i < code.children.size(); ++i) {
     const Code& child = code.children[i];
     if (child.op != Op::kRest) {
-      QTX_ASSIGN_OR_RETURN(items.emplace_back(), Eval(child));
+      QTX_ASSIGN_OR_RETURN(Value value, Eval(child));  // which may add to `items`, too
+      items.push_back(std::move(value));
       continue;
     }
     QTX_ASSIGN_OR_RETURN(const Value value, Eval(child.children[0]));
     const auto* list = value.list();
     if (list == nullptr) return Refuse(child, "found " + KindOf(value) + ", expected a list");
     items.insert(items.end(), list->begin(), list->end());
-    if (items.size() > kMostOfList) return TooLong(child);
+    if (items.size() - before > kMostOfList) return TooLong(child);
   }
-  all_steps_ += std::ssize(items);
-  return items;
+  all_steps_ += static_cast<std::int64_t>(items.size() - before);
+  return {};
 }
 
 // Numbers, lists of them and tensors; false for what is not remembered.
@@ -57,9 +65,9 @@ bool Evaluator::MakeKey(std::span<const Value> arguments, std::vector<std::int64
     if (const auto* list = argument.list()) {
       key.insert(key.end(), {kList, std::ssize(*list)});
       if (!MakeKey(*list, key)) return false;
-    } else if (const auto* tensors = std::get_if<Tensors>(&argument.data)) {
+    } else if (const auto* tensors = argument.tensors()) {
       key.insert(key.end(), {kTensors, tensors->first, tensors->count});
-    } else if (const auto* integer = std::get_if<std::int64_t>(&argument.data);
+    } else if (const auto* integer = argument.integer();
                integer != nullptr && !argument.of_element && *integer > kMarkers) {
       key.push_back(*integer);
     } else if (!AddRational(argument, key)) {
@@ -70,67 +78,111 @@ bool Evaluator::MakeKey(std::span<const Value> arguments, std::vector<std::int64
 }
 
 Result<Value> Evaluator::Routine(const Code& code) {
-  std::vector<Value> arguments;
-  if (!code.children.empty()) {
-    QTX_ASSIGN_OR_RETURN(arguments, Items(code, 0));
-  }
+  const std::size_t first = arguments_.size();
+  QTX_RETURN_IF_ERROR(AddItems(code, 0, arguments_));
   const formula::Routine& routine = program_.routines[Slot(code.index)];
   const auto parameters = Slot(routine.parameters);
   if (!routine.rest.empty() && routine.rest.back()) {
-    if (arguments.size() + 1 < parameters) return Refuse(code, "found too few arguments");
-    const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(parameters - 1);
-    Value list(std::vector<Value>(rest, arguments.end()));
-    arguments.erase(rest, arguments.end());
-    arguments.push_back(std::move(list));
+    const std::size_t rest = first + parameters - 1;
+    if (arguments_.size() < rest) return Refuse(code, "found too few arguments");
+    const auto begin = arguments_.begin() + static_cast<std::ptrdiff_t>(rest);
+    Value list(std::vector<Value>(begin, arguments_.end()));
+    arguments_.resize(rest);
+    arguments_.push_back(std::move(list));
   }
-  if (arguments.size() != parameters) {
-    return Refuse(code, "found " + std::to_string(arguments.size()) + " arguments of " +
+  if (arguments_.size() - first != parameters) {
+    return Refuse(code, "found " + std::to_string(arguments_.size() - first) + " arguments of " +
                             routine.name + ", expected " + std::to_string(parameters));
   }
-  return CallRoutine(code, code.index, std::move(arguments));
+  return CallRoutine(code, code.index, first);
 }
 
-Result<Value> Evaluator::CallRoutine(const Code& code, int index, std::vector<Value> arguments) {
+Result<Value> Evaluator::CallRoutine(const Code& code, int index, std::size_t first) {
   const formula::Routine& routine = program_.routines[Slot(index)];
-  const bool is_value = routine.parameters == 0;
-  if (is_value && values_[Slot(index)]) return *values_[Slot(index)];
-  std::vector<std::int64_t> key;
-  const bool remembers = !is_value && !routine.body.varies && MakeKey(arguments, key);
-  if (remembers) {
-    const auto found = memories_[Slot(index)].find(key);
-    if (found != memories_[Slot(index)].end() && Holds(found->second)) return *found->second.value;
+  if (routine.parameters == 0) {
+    if (values_[Slot(index)].evaluation == evaluation_) return values_[Slot(index)].value;
+    QTX_ASSIGN_OR_RETURN(Value value, Fresh(code, routine, first));
+    if (!precision_.undecided) values_[Slot(index)] = {evaluation_, value};
+    return value;
   }
+  Memory& memory = memories_[Slot(index)];
+  if (routine.body.varies || !memory.pays()) return Fresh(code, routine, first);
+  const std::size_t begin = keys_.size();
+  if (routine.body.of_output) keys_.push_back(output_);
+  const bool remembers = MakeKey(std::span(arguments_).subspan(first), keys_);
+  if (remembers) {
+    ++memory.tries;
+    const auto found = memory.values.find(std::span<const std::int64_t>(keys_).subspan(begin));
+    if (found != memory.values.end() && Holds(found->second, routine.body)) {
+      ++memory.found;
+      keys_.resize(begin);
+      arguments_.resize(first);
+      return *found->second.value;
+    }
+  }
+  const std::size_t end = keys_.size();
   const std::int64_t broadcasts = broadcasts_;
+  QTX_ASSIGN_OR_RETURN(Value value, Fresh(code, routine, first));
+  if (remembers && !precision_.undecided && broadcasts == broadcasts_ &&
+      remembered_ < kMostRemembered) {
+    remembered_ += 1;
+    const auto key = keys_.begin() + static_cast<std::ptrdiff_t>(begin);
+    memory.values.insert_or_assign({key, keys_.begin() + static_cast<std::ptrdiff_t>(end)},
+                                   Keep(value));
+    if (!memory.pays()) memory.values.clear();
+  }
+  keys_.resize(begin);
+  return value;
+}
+
+Result<Value> Evaluator::Fresh(const Code& code, const formula::Routine& routine,
+                               std::size_t first) {
   if (++depth_ > kMaxCallDepth) return Refuse(code, "found too many calls within calls");
   const std::size_t caller = base_;
   const std::size_t top = locals_.size();
-  std::ranges::move(arguments, std::back_inserter(locals_));
+  std::move(arguments_.begin() + static_cast<std::ptrdiff_t>(first), arguments_.end(),
+            std::back_inserter(locals_));
+  arguments_.resize(first);
   base_ = top;
   auto value = Eval(routine.body);
   base_ = caller;
   locals_.resize(top);
   --depth_;
-  if (!value || precision_.undecided) return value;
-  if (is_value) values_[Slot(index)] = *value;
-  if (remembers && broadcasts == broadcasts_ && remembered_ < kMostRemembered) {
-    remembered_ += 1;
-    memories_[Slot(index)].insert_or_assign(std::move(key), Keep(*value));
-  }
+  return value;
+}
+
+// Of a routine with one argument. No operation of the arithmetic is applied within it, so that
+// equal arguments give equal results wherever they are from; those of `operation` are seldom equal.
+Result<Value> Evaluator::CallReading(const Code& code, int index, Value argument) {
+  const bool of_element = argument.of_element;
+  if (index == program_.result) argument.of_element = false;
+  arguments_.push_back(std::move(argument));
+  QTX_ASSIGN_OR_RETURN(Value value, CallRoutine(code, index, arguments_.size() - 1));
+  value.of_element |= of_element;
   return value;
 }
 
 // What the arithmetic does with an operand, an operation or a result.
 Result<Value> Evaluator::Reading(const Code& code) {
-  QTX_ASSIGN_OR_RETURN(std::vector<Value> arguments, Items(code, 0));
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    QTX_ASSIGN_OR_RETURN(arguments[i], Plain(code.children[i], std::move(arguments[i])));
+  const std::size_t first = arguments_.size();
+  QTX_RETURN_IF_ERROR(AddItems(code, 0, arguments_));
+  if (arguments_.size() - first != code.children.size()) {
+    return Refuse(code, "found a list where one value is expected");
+  }
+  for (std::size_t i = 0; i < code.children.size(); ++i) {
+    Value argument = std::move(arguments_[first + i]);
+    QTX_ASSIGN_OR_RETURN(arguments_[first + i], Plain(code.children[i], std::move(argument)));
   }
   const auto& routine = code.index == 0   ? program_.operand
                         : code.index == 1 ? program_.operation
                                           : program_.result;
-  if (routine) return CallRoutine(code, *routine, std::move(arguments));
-  if (code.index != 0) return arguments[0];
-  return Refuse(code, "the arithmetic takes an operand for its exact real");
+  if (code.index == 0) {
+    if (routine) return CallRoutine(code, *routine, first);
+    return Refuse(code, "the arithmetic takes an operand for its exact real");
+  }
+  Value argument = std::move(arguments_[first]);
+  arguments_.resize(first);
+  return routine ? CallReading(code, *routine, std::move(argument)) : Result<Value>(argument);
 }
 
 }  // namespace qtx::formula

@@ -106,8 +106,12 @@ bool IsArithmetic(Function function) {
 Result<Value> Evaluator::OfTwo(const Code& code) {
   QTX_ASSIGN_OR_RETURN(Value a, Eval(code.children[0]));
   QTX_ASSIGN_OR_RETURN(Value b, Eval(code.children[1]));
-  QTX_ASSIGN_OR_RETURN(a, Plain(code.children[0], std::move(a)));
-  QTX_ASSIGN_OR_RETURN(b, Plain(code.children[1], std::move(b)));
+  if (a.tensors() != nullptr) {
+    QTX_ASSIGN_OR_RETURN(a, Plain(code.children[0], std::move(a)));
+  }
+  if (b.tensors() != nullptr) {
+    QTX_ASSIGN_OR_RETURN(b, Plain(code.children[1], std::move(b)));
+  }
   return Combine(code, code.op, a, b);
 }
 
@@ -128,8 +132,7 @@ Result<Value> Evaluator::Combine(const Code& code, Op op, const Value& a, const 
 }
 
 Result<Value> Evaluator::CombineNumbers(const Code& code, Op op, const Value& a, const Value& b) {
-  const auto *left = std::get_if<std::int64_t>(&a.data),
-             *right = std::get_if<std::int64_t>(&b.data);
+  const auto *left = a.integer(), *right = b.integer();
   const bool of_element = a.of_element || b.of_element;
   if (left != nullptr && right != nullptr) {
     if (const auto integer = OfIntegers(op, *left, *right)) {
@@ -138,8 +141,9 @@ Result<Value> Evaluator::CombineNumbers(const Code& code, Op op, const Value& a,
       return Rounded(code, std::move(value));
     }
   }
-  QTX_ASSIGN_OR_RETURN(const Number x, NumberIn(code, a));
-  Number result;
+  Number x_storage, y_storage, result;
+  QTX_ASSIGN_OR_RETURN(const Number* at_x, NumberAt(code, a, x_storage));
+  const Number& x = *at_x;
   if (op == Op::kShiftLeft || op == Op::kShiftRight) {
     QTX_ASSIGN_OR_RETURN(const long bits, Integer(code, b));
     if (bits > static_cast<long>(kMaxRationalBits) || bits < -static_cast<long>(kMaxRationalBits)) {
@@ -148,7 +152,8 @@ Result<Value> Evaluator::CombineNumbers(const Code& code, Op op, const Value& a,
     const Number shifted = Multiply(x, TwoTo(op == Op::kShiftLeft ? bits : -bits), precision_);
     result = Round(shifted, Rounding::kFloor, precision_);
   } else {
-    QTX_ASSIGN_OR_RETURN(const Number y, NumberIn(code, b));
+    QTX_ASSIGN_OR_RETURN(const Number* at_y, NumberAt(code, b, y_storage));
+    const Number& y = *at_y;
     switch (op) {
       case Op::kAdd:
         result = Add(x, y, precision_);
@@ -169,8 +174,8 @@ Result<Value> Evaluator::CombineNumbers(const Code& code, Op op, const Value& a,
       }
     }
   }
-  QTX_ASSIGN_OR_RETURN(Number bounded, Bounded(code, std::move(result)));
-  Value value(std::move(bounded));
+  QTX_RETURN_IF_ERROR(Bounded(code, result));
+  Value value(std::move(result));
   value.of_element = of_element;
   return Rounded(code, std::move(value));
 }
@@ -179,7 +184,7 @@ Result<Value> Evaluator::CombineNumbers(const Code& code, Op op, const Value& a,
 Result<Value> Evaluator::Rounded(const Code& code, Value value) {
   if (!code.rounds || !value.of_element || !program_.operation || precision_.undecided)
     return value;
-  QTX_ASSIGN_OR_RETURN(Value rounded, CallRoutine(code, *program_.operation, {std::move(value)}));
+  QTX_ASSIGN_OR_RETURN(Value rounded, CallReading(code, *program_.operation, std::move(value)));
   rounded.of_element = true;
   return rounded;
 }
@@ -196,13 +201,16 @@ Result<Value> Evaluator::Negated(const Code& code) {
     }
     return Value(std::move(negated));
   }
-  if (auto* integer = std::get_if<std::int64_t>(&value.data); integer && *integer != INT64_MIN) {
-    *integer = -*integer;
-    return value;
+  Value negated;
+  if (const auto* integer = value.integer(); integer && *integer != INT64_MIN) {
+    negated = Value(-*integer);
+  } else {
+    Number storage;
+    QTX_ASSIGN_OR_RETURN(const Number* number, NumberAt(code.children[0], value, storage));
+    negated = Value(Negate(*number));
   }
-  QTX_ASSIGN_OR_RETURN(const Number number, NumberIn(code.children[0], value));
-  value.data = Negate(number);
-  return value;
+  negated.of_element = value.of_element;
+  return negated;
 }
 
 Result<Value> Evaluator::Apply(const Code& code) {
@@ -212,7 +220,7 @@ Result<Value> Evaluator::Apply(const Code& code) {
       return Choose(code);
     case Function::kIsNan:
     case Function::kIsFinite: {
-      QTX_ASSIGN_OR_RETURN(const bool holds, Truth(code));
+      QTX_ASSIGN_OR_RETURN(const bool holds, FreshTruth(code));
       return Value(holds);
     }
     case Function::kLength:
@@ -263,7 +271,7 @@ Result<Value> Evaluator::ApplyToNumbers(const Code& code, std::vector<Value> arg
   std::vector<std::int64_t> integers;
   for (const Value& argument : arguments) {
     of_element |= argument.of_element;
-    if (const auto* integer = std::get_if<std::int64_t>(&argument.data)) {
+    if (const auto* integer = argument.integer()) {
       integers.push_back(*integer);
     }
   }
@@ -304,8 +312,11 @@ Result<Value> Evaluator::ApplyToList(const Code& code) {
   QTX_ASSIGN_OR_RETURN(const std::vector<Value> arguments, Items(code, 0));
   if (code.function == Function::kLength) {
     if (const auto* list = arguments[0].list()) return Value(std::ssize(*list));
-    const auto* tensors = std::get_if<Tensors>(&arguments[0].data);
-    if (tensors != nullptr && tensors->count == 1) return Value(OperandAt(tensors->first).size());
+    const auto* tensors = arguments[0].tensors();
+    if (tensors != nullptr && tensors->count == 1) {
+      const Operand& tensor = OperandAt(tensors->first);
+      return tensor.has_dims() ? Value(tensor.size()) : Result<Value>(Open(code, tensor));
+    }
     return Refuse(code, "found " + KindOf(arguments[0]) + ", expected a list");
   }
   const auto* sizes = arguments[1].list();

@@ -98,7 +98,7 @@ Result<bool> Evaluator::Accumulate(const Code& code, Value& total, std::vector<V
   const Code& body = code.children.back();
   if (code.op == Op::kAll || code.op == Op::kAny || code.op == Op::kCount) {
     QTX_ASSIGN_OR_RETURN(const bool holds, Truth(body));
-    if (code.op == Op::kCount && holds) ++std::get<std::int64_t>(total.data);
+    if (code.op == Op::kCount && holds) total = Value(*total.integer() + 1);
     return code.op == Op::kCount || holds == (code.op == Op::kAll);
   }
   const std::size_t top = locals_.size();
@@ -128,6 +128,13 @@ Result<bool> Evaluator::Accumulate(const Code& code, Value& total, std::vector<V
 }
 
 Result<bool> Evaluator::Truth(const Code& code) {
+  if (code.cache < 0) return FreshTruth(code);
+  QTX_ASSIGN_OR_RETURN(const Value value, Eval(code));
+  if (const auto* truth = value.condition()) return *truth;
+  return Refuse(code, "found " + KindOf(value) + ", expected a condition");
+}
+
+Result<bool> Evaluator::FreshTruth(const Code& code) {
   QTX_RETURN_IF_ERROR(Step(code));
   switch (code.op) {
     case Op::kNot: {
@@ -157,20 +164,20 @@ Result<bool> Evaluator::Truth(const Code& code) {
     return !IsNan(number) && !std::holds_alternative<Infinity>(number);
   }
   QTX_ASSIGN_OR_RETURN(const Value value, Eval(code));
-  if (const auto* truth = std::get_if<bool>(&value.data)) return *truth;
+  if (const auto* truth = value.condition()) return *truth;
   return Refuse(code, "found " + KindOf(value) + ", expected a condition");
 }
 
 // Less, equal or greater; nullopt beside a NaN.
 Result<std::optional<int>> Evaluator::Order(const Code& code, const Value& a, const Value& b) {
-  const auto *left = std::get_if<std::int64_t>(&a.data),
-             *right = std::get_if<std::int64_t>(&b.data);
+  const auto *left = a.integer(), *right = b.integer();
   if (left != nullptr && right != nullptr) {
     return std::optional((*left > *right) - (*left < *right));
   }
-  QTX_ASSIGN_OR_RETURN(const Number x, NumberIn(code, a));
-  QTX_ASSIGN_OR_RETURN(const Number y, NumberIn(code, b));
-  return Compare(x, y, precision_);
+  Number x_storage, y_storage;
+  QTX_ASSIGN_OR_RETURN(const Number* x, NumberAt(code, a, x_storage));
+  QTX_ASSIGN_OR_RETURN(const Number* y, NumberAt(code, b, y_storage));
+  return Compare(*x, *y, precision_);
 }
 
 Result<bool> Evaluator::AreEqual(const Code& code, const Value& a, const Value& b) {
@@ -183,9 +190,9 @@ Result<bool> Evaluator::AreEqual(const Code& code, const Value& a, const Value& 
     }
     return true;
   }
-  const auto *text = std::get_if<std::string>(&a.data), *other = std::get_if<std::string>(&b.data);
+  const auto *text = a.text(), *other = b.text();
   if (text != nullptr && other != nullptr) return *text == *other;
-  const auto *truth = std::get_if<bool>(&a.data), *second = std::get_if<bool>(&b.data);
+  const auto *truth = a.condition(), *second = b.condition();
   if (truth != nullptr && second != nullptr) return *truth == *second;
   QTX_ASSIGN_OR_RETURN(const auto order, Order(code, a, b));
   return order == 0;  // NaN is unequal to all, as IEEE 754 has it
@@ -194,8 +201,12 @@ Result<bool> Evaluator::AreEqual(const Code& code, const Value& a, const Value& 
 Result<bool> Evaluator::Relation(const Code& code) {
   QTX_ASSIGN_OR_RETURN(Value a, Eval(code.children[0]));
   QTX_ASSIGN_OR_RETURN(Value b, Eval(code.children[1]));
-  QTX_ASSIGN_OR_RETURN(a, Plain(code.children[0], std::move(a)));
-  QTX_ASSIGN_OR_RETURN(b, Plain(code.children[1], std::move(b)));
+  if (a.tensors() != nullptr) {
+    QTX_ASSIGN_OR_RETURN(a, Plain(code.children[0], std::move(a)));
+  }
+  if (b.tensors() != nullptr) {
+    QTX_ASSIGN_OR_RETURN(b, Plain(code.children[1], std::move(b)));
+  }
   if (code.op == Op::kEqual || code.op == Op::kUnequal) {
     QTX_ASSIGN_OR_RETURN(const bool equal, AreEqual(code, a, b));
     return equal == (code.op == Op::kEqual);

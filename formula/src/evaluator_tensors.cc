@@ -15,6 +15,10 @@ bool IsRealOperand(ElementType type) { return format::kRealTypes.Has(type); }
 
 bool IsNegative(double value) { return value < 0; }
 
+bool AsksSizes(Function function) {
+  return function >= Function::kInside && function <= Function::kValues;
+}
+
 bool StoresNegatives(ElementType type) {
   return format::IsIntegerStorage(type) && format::StorageRange(type).min < 0;
 }
@@ -59,7 +63,7 @@ formula::Part PartOf(Function function) {
 
 // The one tensor that a value stands for.
 Result<int> Evaluator::TensorOf(const Code& code, const Value& value) {
-  const auto* tensors = std::get_if<Tensors>(&value.data);
+  const auto* tensors = value.tensors();
   if (tensors == nullptr) return Refuse(code, "found " + KindOf(value) + ", expected a tensor");
   if (tensors->count != 1 && tensors->variadic) {
     return Refuse(code, "expected the number of a tensor in brackets");
@@ -67,7 +71,12 @@ Result<int> Evaluator::TensorOf(const Code& code, const Value& value) {
   return tensors->first;
 }
 
+Error Evaluator::Open(const Code& code, const Operand& operand) const {
+  return Refuse(code, "the sizes of '" + operand.name() + "' are not known");
+}
+
 Result<std::int64_t> Evaluator::BroadcastElement(const Code& code, const Operand& operand) {
+  if (!operand.has_dims()) return Open(code, operand);
   if (operand.size() == 1) return 0;
   ++broadcasts_;
   const auto element = operand.Broadcast(at_);
@@ -80,23 +89,26 @@ Result<Value> Evaluator::Read(const Code& code, int operand, std::int64_t elemen
   const Operand& tensor = OperandAt(operand);
   if (!tensor.has_elements()) return Refuse(code, "found an element of a tensor that is not known");
   auto& known = read_[Slot(operand)];
-  if (known.empty()) known.resize(Slot(tensor.size()));
-  auto& slot = known[Slot(element)];
+  if (known.empty()) known.resize(Slot(tensor.slots()));
+  auto& slot = known[Slot(tensor.SlotOf(element))];
   if (slot) return *slot;
   if (!tensor.is_quantized() || !program_.operand) {
     slot = tensor.Real(element);
     return *slot;
   }
   const std::int64_t parameter = tensor.Parameter(element);
-  QTX_ASSIGN_OR_RETURN(Value value, CallRoutine(code, *program_.operand,
-                                                {tensor.Stored(element), tensor.Scale(parameter),
-                                                 Value(tensor.Offset(parameter))}));
+  const std::size_t first = arguments_.size();
+  arguments_.push_back(tensor.Stored(element));
+  arguments_.back().of_element = false;  // no operation is applied within `operand`
+  arguments_.push_back(tensor.Scale(parameter));
+  arguments_.emplace_back(tensor.Offset(parameter));
+  QTX_ASSIGN_OR_RETURN(Value value, CallRoutine(code, *program_.operand, first));
   value.of_element = true;
   // quantization.S8.
   if (const mpq_class base = tensor.Base(parameter); base != 0) {
     QTX_ASSIGN_OR_RETURN(value, CombineNumbers(code, Code::Op::kAdd, value, Value(base)));
     if (program_.operation) {
-      QTX_ASSIGN_OR_RETURN(value, CallRoutine(code, *program_.operation, {std::move(value)}));
+      QTX_ASSIGN_OR_RETURN(value, CallReading(code, *program_.operation, std::move(value)));
       value.of_element = true;
     }
   }
@@ -104,24 +116,28 @@ Result<Value> Evaluator::Read(const Code& code, int operand, std::int64_t elemen
   return value;
 }
 
-Result<format::Dims> Evaluator::IndicesOf(const Code& code, std::size_t from) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<Value> items, Items(code, from));
-  format::Dims at;
-  for (const Value& item : items) {
-    QTX_ASSIGN_OR_RETURN(at.emplace_back(), Integer(code, item));
+Result<void> Evaluator::AddIndices(const Code& code, std::size_t from, Indices& at) {
+  const std::size_t first = arguments_.size();
+  QTX_RETURN_IF_ERROR(AddItems(code, from, arguments_));
+  for (std::size_t i = first; i < arguments_.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const long index, Integer(code, arguments_[i]));
+    at.Add(index);
   }
-  return at;
+  arguments_.resize(first);
+  return {};
 }
 
 Result<Value> Evaluator::Index(const Code& code) {
   QTX_ASSIGN_OR_RETURN(const Value base, Eval(code.children[0]));
-  QTX_ASSIGN_OR_RETURN(const format::Dims at, IndicesOf(code, 1));
+  Indices indices;
+  QTX_RETURN_IF_ERROR(AddIndices(code, 1, indices));
+  const std::span<const std::int64_t> at = indices.span();
   if (const auto* list = base.list()) {
     if (at.size() == 1 && at[0] >= 0 && at[0] < std::ssize(*list)) return (*list)[Slot(at[0])];
     return Refuse(code, "found index " + format::ToString(at) + " of a list of " +
                             std::to_string(list->size()));
   }
-  const auto* tensors = std::get_if<Tensors>(&base.data);
+  const auto* tensors = base.tensors();
   if (tensors == nullptr) {
     return Refuse(code, "found " + KindOf(base) + ", expected a tensor or a list");
   }
@@ -132,24 +148,24 @@ Result<Value> Evaluator::Index(const Code& code) {
     return Refuse(code,
                   "found tensor " + format::ToString(at) + " of " + std::to_string(tensors->count));
   }
-  return PartAt(code, tensors->first, formula::Part::kValue, at);
+  return PartAt(code, tensors->first, formula::Part::kValue, &indices);
 }
 
 Result<Value> Evaluator::PartAt(const Code& code, int operand, formula::Part part,
-                                std::optional<format::Dims> at) {
+                                const Indices* at) {
   const Operand& tensor = OperandAt(operand);
   if (!tensor.has_elements()) return Refuse(code, "found an element of a tensor that is not known");
   std::int64_t element = 0;
-  if (!at) {
+  if (at == nullptr) {
     QTX_ASSIGN_OR_RETURN(element, BroadcastElement(code, tensor));
   } else {
     if (at->size() != tensor.dims().size()) {
       return Refuse(code, "found " + std::to_string(at->size()) + " indices, expected " +
                               std::to_string(tensor.dims().size()));
     }
-    const auto found = tensor.At(*at);
+    const auto found = tensor.At(at->span());
     if (!found) {
-      return Refuse(code, "found index " + format::ToString(*at) + " of " + tensor.name() +
+      return Refuse(code, "found index " + format::ToString(at->span()) + " of " + tensor.name() +
                               ", whose shape is " + format::ToString(tensor.dims()));
     }
     element = *found;
@@ -164,29 +180,31 @@ Result<Value> Evaluator::PartAt(const Code& code, int operand, formula::Part par
 
 // By the number of the parameter (x_scale[p]), or by coordinates (scale(x, p...)).
 Result<Value> Evaluator::Parameter(const Code& code, const Operand& operand, formula::Part part,
-                                   const std::optional<format::Dims>& at, bool number) {
+                                   const Indices* at, bool number) {
   if (!operand.is_quantized()) return Refuse(code, operand.name() + " is not quantized");
   std::int64_t parameter = 0;
   if (operand.per_tensor()) {
     parameter = 0;
-    if (number && at && (at->size() != 1 || at->front() < 0)) {
+    if (number && at != nullptr && (at->size() != 1 || at->span()[0] < 0)) {
       return Refuse(code, "expected the number of one parameter");
     }
-  } else if (at && number) {
-    if (at->size() != 1 || at->front() < 0 || at->front() >= operand.parameters()) {
-      return Refuse(code, "found parameter " + format::ToString(*at) + " of " + operand.name() +
-                              ", which has " + std::to_string(operand.parameters()));
+  } else if (at != nullptr && number) {
+    const std::int64_t one = at->size() == 1 ? at->span()[0] : -1;
+    if (one < 0 || one >= operand.parameters()) {
+      return Refuse(code, "found parameter " + format::ToString(at->span()) + " of " +
+                              operand.name() + ", which has " +
+                              std::to_string(operand.parameters()));
     }
-    parameter = at->front();
-  } else if (at) {
-    const auto element = operand.At(*at);
+    parameter = one;
+  } else if (at != nullptr) {
+    const auto element = operand.At(at->span());
     if (!element) return Refuse(code, operand.name() + " has no such element");
     parameter = operand.Parameter(*element);
   } else {
     QTX_ASSIGN_OR_RETURN(const std::int64_t element, BroadcastElement(code, operand));
     parameter = operand.Parameter(element);
   }
-  if (part == formula::Part::kScale) return Value(operand.Scale(parameter));
+  if (part == formula::Part::kScale) return operand.Scale(parameter);
   if (part == formula::Part::kBase) return Value(operand.Base(parameter));
   return Value(operand.Offset(parameter));
 }
@@ -198,10 +216,9 @@ Result<Value> Evaluator::Part(const Code& code) {
   const Operand& tensor = OperandAt(operand);
   if (code.part == formula::Part::kMin) return Value(tensor.Least());
   if (code.part == formula::Part::kMax) return Value(tensor.Greatest());
-  std::optional<format::Dims> at;
-  if (!code.children.empty()) {
-    QTX_ASSIGN_OR_RETURN(at, IndicesOf(code, 0));
-  }
+  Indices indices;
+  if (!code.children.empty()) QTX_RETURN_IF_ERROR(AddIndices(code, 0, indices));
+  const Indices* at = code.children.empty() ? nullptr : &indices;
   if (code.part == formula::Part::kScale || code.part == formula::Part::kOffset) {
     return Parameter(code, tensor, code.part, at, true);
   }
@@ -249,10 +266,9 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
 }
 
 Result<Value> Evaluator::PartOfElement(const Code& code, int operand) {
-  std::optional<format::Dims> at;
-  if (code.children.size() > 1) {
-    QTX_ASSIGN_OR_RETURN(at, IndicesOf(code, 1));
-  }
+  Indices indices;
+  if (code.children.size() > 1) QTX_RETURN_IF_ERROR(AddIndices(code, 1, indices));
+  const Indices* at = code.children.size() > 1 ? &indices : nullptr;
   const formula::Part part = PartOf(code.function);
   if (part < formula::Part::kScale) return PartAt(code, operand, part, at);
   return Parameter(code, OperandAt(operand), part, at, false);
@@ -262,7 +278,7 @@ Result<Value> Evaluator::ApplyToTensor(const Code& code) {
   QTX_ASSIGN_OR_RETURN(const Value first, Eval(code.children[0]));
   if (code.function == Function::kValues && first.list() != nullptr) return first;
   if (code.function == Function::kCountOf) {
-    const auto* tensors = std::get_if<Tensors>(&first.data);
+    const auto* tensors = first.tensors();
     if (tensors == nullptr) return Refuse(code, "found " + KindOf(first) + ", expected a tensor");
     return Value(std::int64_t{tensors->count});
   }
@@ -270,9 +286,12 @@ Result<Value> Evaluator::ApplyToTensor(const Code& code) {
   if (operand < 0) return Refuse(code, "found an output where none is computed");
   const Operand& tensor = OperandAt(operand);
   if (IsOfElement(code.function)) return PartOfElement(code, operand);
+  if (AsksSizes(code.function) && !tensor.has_dims()) return Open(code, tensor);
   switch (code.function) {
     case Function::kInside: {
-      QTX_ASSIGN_OR_RETURN(const format::Dims at, IndicesOf(code, 1));
+      Indices indices;
+      QTX_RETURN_IF_ERROR(AddIndices(code, 1, indices));
+      const std::span<const std::int64_t> at = indices.span();
       if (at.size() != tensor.dims().size()) {
         return Refuse(code, "found " + std::to_string(at.size()) + " indices, expected " +
                                 std::to_string(tensor.dims().size()));

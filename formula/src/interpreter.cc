@@ -95,14 +95,11 @@ Result<void> Interpreter::CheckNodes() const {
   for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
     const format::Node& node = model_.graph.nodes[i];
     Call call = CallOf(i, constants);
-    bool sized = true;
-    for (std::size_t k = 0; k < node.inputs.size() && sized; ++k) {
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       ValueType& type = call.input_types.emplace_back();
       if (node.inputs[k].empty() || call.inputs[k] != nullptr) continue;
       QTX_ASSIGN_OR_RETURN(type, TypeOf(view, node.inputs[k]));
-      sized = type.dims.has_value();
     }
-    if (!sized) continue;
     const auto kept = CheckNode(*text_, call);
     if (!kept && !kept.error().clause.empty()) return At(PlaceOf(node, i), kept.error());
   }

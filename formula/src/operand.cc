@@ -1,5 +1,6 @@
 #include "operand.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -77,27 +78,40 @@ Value FromDouble(double value) {
   return mpq_class(value);
 }
 
+static std::vector<Value> ScalesOf(const std::optional<format::Quantization>& quantization) {
+  std::vector<Value> scales;
+  if (!quantization) return scales;
+  for (const float scale : quantization->scale) scales.push_back(FromDouble(scale));
+  return scales;
+}
+
 Operand::Operand(std::string name, const format::Tensor& tensor, const ElementTable* table)
     : name_(std::move(name)),
       type_(tensor.elem_type),
       table_(table),
       dims_(tensor.dims),
       quantization_(tensor.quantization),
+      has_dims_(true),
       size_(format::ElementCount(tensor)),
       has_elements_(true) {
   if (HoldsIntegers(type_)) {
     integers_ = format::UnpackIntegers(tensor);
+    has_slots_ = format::BitWidth(type_) <= kMostSlotBits && (!quantization_ || per_tensor());
   } else if (HoldsFloats(type_)) {
     floats_ = Floats(tensor);
   }
+  scales_ = ScalesOf(quantization_);
 }
 
 Operand::Operand(std::string name, ElementType type, std::optional<format::Quantization> q,
                  const ElementTable* table)
-    : name_(std::move(name)), type_(type), table_(table), quantization_(std::move(q)) {}
+    : name_(std::move(name)), type_(type), table_(table), quantization_(std::move(q)) {
+  scales_ = ScalesOf(quantization_);
+}
 
 void Operand::set_dims(format::Dims dims) {
   dims_ = std::move(dims);
+  has_dims_ = true;
   size_ = SizeOf(dims_);
 }
 
@@ -126,6 +140,11 @@ std::optional<std::int64_t> Operand::Broadcast(std::span<const std::int64_t> coo
   return element;
 }
 
+std::int64_t Operand::Code(std::int64_t element) const {
+  const auto i = static_cast<std::size_t>(element);
+  return HoldsIntegers(type_) ? integers_[i] : std::bit_cast<std::int64_t>(floats_[i]);
+}
+
 Value Operand::Stored(std::int64_t element) const {
   const auto i = static_cast<std::size_t>(element);
   Value value;
@@ -148,7 +167,9 @@ Value Operand::Real(std::int64_t element) const {
   const auto* finite = AsRational(number);
   if (!quantization_ || finite == nullptr) return stored;  // a float8 has NaN
   const std::int64_t parameter = Parameter(element);
-  const mpq_class real = (*finite - static_cast<long>(Offset(parameter))) * Scale(parameter);
+  const auto* scale = AsRational(*Scale(parameter).number());
+  if (scale == nullptr) return Number(Nan{});  // no scale of a checked model
+  const mpq_class real = (*finite - static_cast<long>(Offset(parameter))) * *scale;
   Value value(mpq_class(real + Base(parameter)));
   value.of_element = format::kRealTypes.Has(type_);
   return value;
@@ -175,9 +196,8 @@ std::int64_t Operand::Parameter(std::int64_t element) const {
   return parameter;
 }
 
-mpq_class Operand::Scale(std::int64_t parameter) const {
-  const auto& scale = quantization_->scale;
-  return {scale[scale.size() == 1 ? 0 : static_cast<std::size_t>(parameter)]};
+const Value& Operand::Scale(std::int64_t parameter) const {
+  return scales_[scales_.size() == 1 ? 0 : static_cast<std::size_t>(parameter)];
 }
 
 mpq_class Operand::Base(std::int64_t parameter) const {
@@ -221,7 +241,7 @@ Result<TensorWriter> TensorWriter::Make(const Operand& output) {
 }
 
 Result<void> TensorWriter::Add(const Value& stored) {
-  if (const auto* condition = std::get_if<bool>(&stored.data)) {
+  if (const auto* condition = stored.condition()) {
     return Add(Value(std::int64_t{*condition}));
   }
   if (!stored.is_number()) return NotInType(KindOf(stored), tensor_.elem_type);

@@ -27,6 +27,9 @@ class Operand {
           const ElementTable* table = nullptr);
 
   const std::string& name() const { return name_; }
+  /// False of an open shape, one with a dimension that is not known yet. REQUIRED by all that asks
+  /// sizes, coordinates or elements.
+  bool has_dims() const { return has_dims_; }
   const format::Dims& dims() const { return dims_; }
   void set_dims(format::Dims dims);
   /// Of an output, where the model declares them.
@@ -48,13 +51,20 @@ class Operand {
   /// The index of the element that broadcasts to `coordinates` of a larger shape.
   std::optional<std::int64_t> Broadcast(std::span<const std::int64_t> coordinates) const;
 
-  /// REQUIRES for these: has_elements().
+  /// A number that only equal elements have. REQUIRES for these: has_elements().
+  std::int64_t Code(std::int64_t element) const;
+  /// Elements in the same of the slots() stand for the same real.
+  std::int64_t slots() const { return has_slots_ ? std::int64_t{1} << kMostSlotBits : size_; }
+  std::int64_t SlotOf(std::int64_t element) const {
+    if (!has_slots_) return element;
+    return integers_[static_cast<std::size_t>(element)] & (slots() - 1);
+  }
   Value Stored(std::int64_t element) const;
   Value Real(std::int64_t element) const;
   bool IsNegative(std::int64_t element) const;  // before a base; -0 of a floating-point type too
   /// The index of the parameters of an element. REQUIRES for these: is_quantized().
   std::int64_t Parameter(std::int64_t element) const;
-  mpq_class Scale(std::int64_t parameter) const;
+  const Value& Scale(std::int64_t parameter) const;
   std::int64_t Offset(std::int64_t parameter) const;
   mpq_class Base(std::int64_t parameter) const;
   /// The bounds of stored values: quant_min and quant_max, or those of the storage.
@@ -68,9 +78,13 @@ class Operand {
   format::Dims dims_;
   std::optional<format::Dims> declared_;
   std::optional<format::Quantization> quantization_;
+  bool has_dims_ = false;
   std::int64_t size_ = 0;
+  static constexpr int kMostSlotBits = 8;  // of a type whose codes have a slot each
   bool has_elements_ = false;
+  bool has_slots_ = false;
   bool is_initializer_ = false;
+  std::vector<Value> scales_;
   std::vector<double> floats_;          // one of the two
   std::vector<std::int64_t> integers_;  // also of UINT64, whose values lie above as 2^64 less
 };

@@ -75,9 +75,11 @@ struct Code {
 
   bool rounds = false;         // `operation` is applied
   bool varies = false;         // from element to element
+  bool of_output = false;      // from output to output
   int lowest_local = INT_MAX;  // slot
   int depth = 1;
-  int cache = -1;  // number of the cache of what is the same for all elements; -1: none
+  int cache = -1;  // number of the cache of what is the same for all elements, or for all indices
+                   // of sums and arguments (`varies`); -1: none
 };
 
 inline Code Make(Code::Op op, int index = 0) {

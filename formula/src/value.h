@@ -4,15 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "number.h"
 
 namespace qtx::formula {
-
-struct Value;
-using List = std::shared_ptr<const std::vector<Value>>;
 
 /// Operands `first` to `first + count - 1` of a scope: one tensor, or those of a variadic input.
 struct Tensors {
@@ -22,27 +19,46 @@ struct Tensors {
   bool broadcasts = false;  // as a number it is the element that broadcasts to that of the result
 };
 
-/// Small integers, which most indices are, are held apart from other numbers.
-struct Value {
-  std::variant<std::int64_t, Number, bool, std::string, List, Tensors> data;
+/// Small integers, which most indices are, are held apart from other numbers. What is larger is
+/// shared, so that a value is cheap to copy.
+class Value {
+ public:
+  Value() = default;                                  // 0
+  Value(std::int64_t integer) : integer_(integer) {}  // NOLINT(google-explicit-constructor)
+  Value(Number number)                                // NOLINT(google-explicit-constructor)
+      : kind_(Kind::kNumber), object_(std::make_shared<const Number>(std::move(number))) {}
+  Value(mpq_class number)  // NOLINT(google-explicit-constructor)
+      : Value(Number(std::move(number))) {}
+  explicit Value(bool condition) : kind_(Kind::kCondition), condition_(condition) {}
+  explicit Value(std::string text)
+      : kind_(Kind::kText), object_(std::make_shared<const std::string>(std::move(text))) {}
+  explicit Value(Tensors tensors) : kind_(Kind::kTensors), tensors_(tensors) {}
+  explicit Value(std::vector<Value> list)
+      : kind_(Kind::kList), object_(std::make_shared<const std::vector<Value>>(std::move(list))) {}
+
+  bool is_number() const { return kind_ == Kind::kInteger || kind_ == Kind::kNumber; }
+  // What it is; nullptr where it is something else.
+  const std::int64_t* integer() const { return kind_ == Kind::kInteger ? &integer_ : nullptr; }
+  const Number* number() const { return Object<Number>(Kind::kNumber); }  // no small integer
+  const bool* condition() const { return kind_ == Kind::kCondition ? &condition_ : nullptr; }
+  const std::string* text() const { return Object<std::string>(Kind::kText); }
+  const std::vector<Value>* list() const { return Object<std::vector<Value>>(Kind::kList); }
+  const Tensors* tensors() const { return kind_ == Kind::kTensors ? &tensors_ : nullptr; }
+
   bool of_element = false;  // it comes from an element of a real operand
 
-  Value() = default;
-  Value(std::int64_t integer) : data(integer) {}     // NOLINT(google-explicit-constructor)
-  Value(Number number) : data(std::move(number)) {}  // NOLINT(google-explicit-constructor)
-  Value(mpq_class number)
-      : data(Number(std::move(number))) {}  // NOLINT(google-explicit-constructor)
-  explicit Value(bool condition) : data(condition) {}
-  explicit Value(std::string text) : data(std::move(text)) {}
-  explicit Value(Tensors tensors) : data(tensors) {}
-  explicit Value(std::vector<Value> list)
-      : data(std::make_shared<const std::vector<Value>>(std::move(list))) {}
-
-  bool is_number() const { return data.index() <= 1; }
-  const std::vector<Value>* list() const {
-    const auto* list = std::get_if<List>(&data);
-    return list == nullptr ? nullptr : list->get();
+ private:
+  enum class Kind : std::uint8_t { kInteger, kNumber, kCondition, kText, kList, kTensors };
+  template <typename T>
+  const T* Object(Kind kind) const {
+    return kind_ == kind ? static_cast<const T*>(object_.get()) : nullptr;
   }
+
+  Kind kind_ = Kind::kInteger;
+  bool condition_ = false;
+  Tensors tensors_;
+  std::int64_t integer_ = 0;
+  std::shared_ptr<const void> object_;
 };
 
 inline Value ListOf(const std::vector<std::int64_t>& integers) {
@@ -51,11 +67,10 @@ inline Value ListOf(const std::vector<std::int64_t>& integers) {
 
 /// REQUIRES: value.is_number().
 inline Number ToNumber(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
-    static_assert(sizeof(long) == sizeof(std::int64_t));
-    return mpq_class(static_cast<long>(*integer));
-  }
-  return std::get<Number>(value.data);
+  const auto* integer = value.integer();
+  if (integer == nullptr) return *value.number();
+  static_assert(sizeof(long) == sizeof(std::int64_t));
+  return mpq_class(static_cast<long>(*integer));
 }
 
 /// "a number", "a list": for messages.

@@ -56,7 +56,8 @@ const std::string* FindMetadata(const Metadata& metadata, std::string_view key) 
 
 void EraseLoweringRecord(Metadata& metadata) {
   std::erase_if(metadata, [](const auto& entry) {
-    return entry.first == kDigestKey || entry.first == kNodesKey || entry.first == kImportsKey;
+    return entry.first == kDigestKey || entry.first == kNodesKey || entry.first == kImportsKey ||
+           entry.first == kOpsetKey;
   });
 }
 

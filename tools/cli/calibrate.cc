@@ -135,8 +135,7 @@ Result<calibrate::Options> LibraryOptions(const CalibrateOptions& options) {
   library.journal = options.resume;
   library.journal_interval =
       std::chrono::milliseconds(static_cast<std::int64_t>(options.journal_seconds * 1000));
-  auto shard =
-      options.shard.empty() ? ShardFromEnvironment() : conformance::ParseShard(options.shard);
+  auto shard = ChooseShard(options.shard);
   if (!shard.has_value()) return std::move(shard).error();
   library.shard_index = shard->index;
   library.shard_count = shard->count;

@@ -202,6 +202,8 @@ struct FuzzOptions {
   std::uint64_t seed = 1;
   std::string output;  // empty: nothing is written
   std::string operators = "*";
+  std::string shard;            // "I/N"; empty: by the environment
+  std::string resume;           // a journal; empty: none
   double timeout_seconds = 10;  // of a request
   bool json = false;
 };
@@ -260,7 +262,7 @@ struct SpecCoverageOptions {
 int SpecCoverage(const SpecCoverageOptions& options);
 
 struct SpecNewOptions {
-  std::string kind;  // "proposal", "op" or "case"
+  std::string kind;  // "proposal", "overlay", "op" or "case"
   std::string name;
   std::string folder;  // of the spec
   std::string suite;   // the folder of cases; empty: the one beside the spec

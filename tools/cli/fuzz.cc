@@ -4,23 +4,25 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "backends.h"
 #include "commands.h"
-#include "json.h"
-#include "qtx/conformance/report.h"
+#include "fuzz_report.h"
+#include "provenance.h"
 #include "qtx/format/print.h"
-#include "shrunk_json.h"
+#include "report_files.h"
+#include "shard.h"
 
 namespace qtx::cli {
 namespace {
-
-using conformance::FuzzFinding;
-using conformance::FuzzReport;
 
 conformance::FuzzOptions Settings(const FuzzOptions& options) {
   conformance::FuzzOptions fuzz;
   fuzz.arithmetic = options.arithmetic;
   fuzz.seed = options.seed;
+  fuzz.journal = options.resume;
+  fuzz.commit = ThisProvenance().commit;
   fuzz.operators = options.operators;
   fuzz.count = options.cases;
   fuzz.time = std::chrono::duration<double>(60 * (options.minutes > 0 ? options.minutes : 1.0));
@@ -39,69 +41,26 @@ std::string FolderOf(std::size_t number, const FuzzOptions& options) {
   return options.output.empty() ? "" : fmt::format("{}/{:03}", options.output, number);
 }
 
-Result<void> WriteFindings(const FuzzReport& report, const FuzzOptions& options) {
-  std::size_t number = 0;
-  for (const auto& [key, finding] : report.findings) {
-    ++number;
-    if (!finding.shrunk) continue;
-    QTX_RETURN_IF_ERROR(conformance::WriteReproducer(
-        *finding.shrunk, NameFromAnywhere(options.backend), FolderOf(number, options)));
+Result<void> WriteFindings(const FuzzResult& result) {
+  for (std::size_t i = 0; i < result.folders.size(); ++i) {
+    const conformance::FuzzFinding& finding = result.report.findings[i];
+    if (result.folders[i].empty()) continue;
+    std::string backend = NameFromAnywhere(result.backend);
+    if (finding.threads != 0) backend = NameWithThreads(backend, static_cast<int>(finding.threads));
+    QTX_RETURN_IF_ERROR(conformance::WriteReproducer(*finding.shrunk, backend, result.folders[i]));
   }
   return {};
 }
 
-void Print(const FuzzReport& report, const FuzzOptions& options) {
-  constexpr std::size_t kMaxText = 600;  // characters
-  format::Print("{} in {}, seed {}: {} models, {} unsupported, {} failures\n", options.backend,
-                report.arithmetic, options.seed, report.models, report.unsupported,
-                report.failures);
-  format::Print(
-      "judged by the reference alone; nodes of {} operators; of {} drafts of nodes {} were "
-      "refused\n",
-      report.operators.size(), report.drafts, report.refused);
-  std::size_t number = 0;
-  for (const auto& [key, finding] : report.findings) {
-    format::Print("\n{} {}: {} failures, first in model {}\n  {}\n", key.first, key.second,
-                  finding.failures, finding.number, format::Printable(finding.detail, kMaxText));
-    ++number;
-    if (!finding.shrunk) continue;
-    format::Print("  {} elements, {} node{}\n", finding.shrunk->elements, finding.shrunk->nodes,
-                  finding.shrunk->nodes == 1 ? "" : "s");
-    if (!options.output.empty()) format::Print("  {}\n", FolderOf(number, options));
+FuzzResult ResultOf(conformance::FuzzReport report, const conformance::FuzzOptions& settings,
+                    const FuzzOptions& options) {
+  FuzzResult result{options.backend, options.seed,      settings.shard,
+                    settings.commit, std::move(report), {}};
+  for (const conformance::FuzzFinding& finding : result.report.findings) {
+    const std::size_t number = result.folders.size() + 1;
+    result.folders.push_back(finding.shrunk ? FolderOf(number, options) : "");
   }
-}
-
-std::string ToJson(const FuzzReport& report, const FuzzOptions& options) {
-  Json json("fuzz");
-  json.BeginObject();
-  json.Field("backend", options.backend);
-  json.Field("judge", kJudge);
-  json.Field("arithmetic", report.arithmetic);
-  json.Field("seed", options.seed);
-  json.Field("models", report.models);
-  json.Field("unsupported", report.unsupported);
-  json.Field("failures", report.failures);
-  json.Field("drafts", report.drafts);
-  json.Field("refused", report.refused);
-  json.Key("operators");
-  json.BeginObject();
-  for (const auto& [op, nodes] : report.operators) json.Field(op, nodes);
-  json.EndObject();
-  std::size_t number = 0;
-  json.Array("findings", report.findings, [&](const auto& entry) {
-    const auto& [key, finding] = entry;
-    ++number;
-    json.BeginObject();
-    json.Field("op", key.first);
-    json.Field("kind", key.second);
-    json.Field("failures", finding.failures);
-    json.Field("model", finding.number);
-    json.Field("detail", finding.detail);
-    if (finding.shrunk) WriteShrunk(json, *finding.shrunk, FolderOf(number, options));
-    json.EndObject();
-  });
-  json.EndObject();
-  return json.Text();
+  return result;
 }
 
 }  // namespace
@@ -113,20 +72,26 @@ int Fuzz(const FuzzOptions& options) {
   // Made first, so that a long run does not fail at the end.
   const auto folder = format::OutputFolder::Make(options.output);
   if (!folder.has_value()) return Fail(folder.error());
-  const auto settings = Settings(options);
-  const auto report = conformance::Fuzz(*source, settings);
+  const auto outputs =
+      CheckOutputs({{"--resume", options.resume}}, BackendFiles({options.backend}));
+  if (!outputs.has_value()) return Fail(outputs.error());
+  const auto shard = ChooseShard(options.shard);
+  if (!shard.has_value()) return Fail(shard.error());
+  auto settings = Settings(options);
+  // A single model is that one wherever it is asked.
+  if (options.only == 0) settings.shard = *shard;
+  auto report = conformance::Fuzz(*source, settings);
   if (settings.progress) format::Print(stderr, "\r\x1b[K");
   if (!report.has_value()) return Fail(OfRequest(options.backend, "", report.error()));
+  const FuzzResult result = ResultOf(*std::move(report), settings, options);
   if (options.json) {
-    format::PrintJson(ToJson(*report, options));
+    format::PrintJson(ToJson(result));
   } else {
-    Print(*report, options);
+    format::Print("{}", ToText(result));
   }
-  if (!options.output.empty()) {
-    const auto written = WriteFindings(*report, options);
-    if (!written.has_value()) return Fail(written.error());
-  }
-  return report->failures == 0 ? kDone : kFailed;
+  const auto written = WriteFindings(result);
+  if (!written.has_value()) return Fail(written.error());
+  return result.report.failures == 0 ? kDone : kFailed;
 }
 
 }  // namespace qtx::cli

@@ -34,10 +34,23 @@ std::string Names(const Identity& identity, const std::vector<std::string>& clai
                         more);
 }
 
+// The cases that keep an operator from being what it is nearest to.
+std::string Exceptions(const Identity& identity) {
+  constexpr std::size_t kMaxNamed = 3;
+  std::vector<std::string> named = identity.exceptions;
+  const std::size_t more = named.size() > kMaxNamed ? named.size() - kMaxNamed : 0;
+  named.resize(named.size() - more);
+  std::string text = format::Joined(named);
+  if (more > 0) text += " and " + std::to_string(more) + " more";
+  return text;
+}
+
 std::string Verdict(const Identity& identity, const std::vector<std::string>& claimed) {
   if (!identity.arithmetics.empty()) return Names(identity, claimed);
-  if (!identity.fault.empty()) return identity.fault;
-  return "none; nearest is " + identity.nearest;
+  std::string text = identity.fault.empty() ? "none" : identity.fault;
+  text += "; " + identity.nearest + " but for " + Exceptions(identity);
+  if (identity.place && !identity.place->says.empty()) text += ": " + identity.place->says;
+  return text;
 }
 
 void Print(const Identification& identification) {
@@ -61,6 +74,9 @@ void Print(const Identification& identification) {
                   Verdict(one, description.arithmetics));
   }
   if (!declined.empty()) format::Print("\ndeclined: {}\n", format::Joined(declined));
+  if (declined.size() == identification.operators.size()) {
+    format::Print("\nno arithmetic: it answered no case of any operator\n");
+  }
 }
 
 std::string ToJson(const Identification& identification) {
@@ -78,7 +94,17 @@ std::string ToJson(const Identification& identification) {
     json.Array("arithmetics", one.arithmetics,
                [&](const std::string& name) { json.Value(std::string_view(name)); });
     json.Field("nearest", std::string_view(one.nearest));
+    json.Array("exceptions", one.exceptions,
+               [&](const std::string& id) { json.Value(std::string_view(id)); });
     json.Field("fault", std::string_view(one.fault));
+    if (one.place) {
+      json.Key("place");
+      json.BeginObject();
+      json.Field("op", std::string_view(one.place->op));
+      json.Field("form", std::string_view(one.place->form));
+      json.Field("says", std::string_view(one.place->says));
+      json.EndObject();
+    }
     json.Field("cases", one.cases);
     json.Field("agreeing", one.agreeing);
     json.Field("declined", one.declined);
@@ -107,10 +133,11 @@ int Identify(const IdentifyOptions& options) {
   } else {
     Print(*identification);
   }
-  const bool all = std::ranges::all_of(identification->operators, [](const Identity& one) {
-    return one.cases == 0 || !one.arithmetics.empty();
-  });
-  return all ? kDone : kFailed;
+  const auto& operators = identification->operators;
+  const bool answered = std::ranges::any_of(operators, &Identity::cases);
+  const bool all = std::ranges::all_of(
+      operators, [](const Identity& one) { return one.cases == 0 || !one.arithmetics.empty(); });
+  return all && answered ? kDone : kFailed;
 }
 
 }  // namespace qtx::cli

@@ -110,7 +110,7 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
       "--subgraph", options.subgraph,
       "Subgraph of a TFLite file, by name, signature or index (default: the first)");
   command->add_option("--opset", options.opset,
-                      "ai.onnx opset of ONNX output (default: the smallest)");
+                      "ai.onnx opset of ONNX output (default: its own, or the smallest that fits)");
   auto* infer = command->add_flag("--infer", options.infer,
                                   "An ONNX model of any kind as it is, with the types and shapes "
                                   "of its values that follow");
@@ -145,7 +145,8 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
   AddConvert(add("convert", "Convert a model to the extended form, or out of it", convert),
              convert);
   AddLower(add("lower", "Convert the extended form to stock ONNX", lower), lower);
-  add("lift", "Convert stock ONNX to the extended form", lift);
+  auto* lift_command = add("lift", "Convert stock ONNX to the extended form", lift);
+  lift_command->add_option("--opset", lift.opset, "ai.onnx opset (default: the one it came from)");
   lift.from = "qdq";  // reads every dialect, and models without quantization
   lift.to = "qtx";
 }
@@ -428,6 +429,9 @@ void AddFuzz(CLI::App& app, FuzzOptions& options) {
   command->add_option("-o,--output", options.output,
                       "Folder for a reproducer of each new failure (default: none is written)");
   command->add_option("--operators", options.operators, "Glob on op_types")->capture_default_str();
+  command->add_option("--shard", options.shard, "I/N: the I-th of N parts (1-based) of the models");
+  command->add_option("--resume", options.resume,
+                      "Journal: keeps what was done and goes on after an interruption");
   AddTimeout(command, options.timeout_seconds);
   command->add_flag("--json", options.json, "Result as JSON on stdout");
 }
@@ -531,10 +535,10 @@ void AddSpecCoverage(CLI::App& spec, SpecCoverageOptions& options) {
 }
 
 void AddSpecNew(CLI::App& spec, SpecNewOptions& options) {
-  auto* command = spec.add_subcommand("new", "Begin a proposal, an operator or a case");
+  auto* command = spec.add_subcommand("new", "Begin a proposal, an overlay, an operator or a case");
   command->add_option("kind", options.kind, "What to begin")
       ->required()
-      ->check(CLI::IsMember({"proposal", "op", "case"}));
+      ->check(CLI::IsMember({"proposal", "overlay", "op", "case"}));
   command->add_option("name", options.name, "A slug, an op_type, or STEM/what_it_shows")
       ->required();
   command->add_option("--folder", options.folder, "The spec (default: this program's own)");

@@ -1,15 +1,65 @@
 // qtx report merge: the reports of shards or devices as one.
 #include "qtx/conformance/report.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "commands.h"
+#include "fuzz_report.h"
 #include "provenance.h"
 #include "qtx/format/model.h"
+#include "qtx/format/print.h"
 #include "report_files.h"
 
 namespace qtx::cli {
+namespace {
+
+constexpr std::int64_t kMaxFuzzBytes = std::int64_t{1} << 26;  // a report of fuzz
+
+// `first` is the text of the first report: a pipe gives it once.
+Result<FuzzResult> MergeFuzz(const std::vector<std::string>& paths, std::string first) {
+  std::vector<FuzzResult> parts;
+  for (const std::string& path : paths) {
+    if (!parts.empty()) {
+      QTX_ASSIGN_OR_RETURN(first, format::ReadFile(path, kMaxFuzzBytes));
+    }
+    QTX_ASSIGN_OR_RETURN(FuzzResult part, ReadFuzzResult(first, path));
+    parts.push_back(std::move(part));
+  }
+  return MergeFuzzResults(std::move(parts));
+}
+
+Result<std::vector<conformance::Report>> ReadParts(const std::vector<std::string>& paths,
+                                                   const std::string& first) {
+  std::vector<conformance::Report> parts;
+  QTX_ASSIGN_OR_RETURN(parts.emplace_back(), conformance::ParseReport(first, paths.front()));
+  QTX_ASSIGN_OR_RETURN(auto others, ReadReports({paths.begin() + 1, paths.end()}));
+  std::ranges::move(others, std::back_inserter(parts));
+  return parts;
+}
+
+int ReportFuzz(const MergeOptions& options, std::string first) {
+  for (const auto& [name, path] : {std::pair{"--junit", options.junit}, {"--html", options.html}}) {
+    if (!path.empty()) return Fail({ErrorCode::kUsage, name, "is not for reports of fuzz"});
+  }
+  const auto merged = MergeFuzz(options.reports, std::move(first));
+  if (!merged.has_value()) return Fail(merged.error());
+  if (options.json) {
+    format::PrintJson(ToJson(*merged));
+  } else {
+    format::Print("{}", ToText(*merged));
+  }
+  if (!options.output.empty()) {
+    const auto written = format::WriteFileAtomically(options.output, ToJson(*merged));
+    if (!written.has_value()) return Fail(written.error());
+  }
+  return merged->report.failures == 0 ? kDone : kFailed;
+}
+
+}  // namespace
+
 int ReportMerge(const MergeOptions& options) {
   if (options.json && !options.output.empty()) {
     return Fail({ErrorCode::kUsage, "--json", "expected it or --output, not both"});
@@ -22,7 +72,10 @@ int ReportMerge(const MergeOptions& options) {
   for (const std::string& path : options.reports) reports.push_back({"the report", path});
   const auto kept = CheckDistinct({{"--junit", options.junit}, {"--html", options.html}}, reports);
   if (!kept.has_value()) return Fail(kept.error());
-  auto parts = ReadReports(options.reports);
+  auto first = format::ReadFile(options.reports.front(), conformance::kMaxReportBytes);
+  if (!first.has_value()) return Fail(first.error());
+  if (IsFuzzResult(*first)) return ReportFuzz(options, *std::move(first));
+  auto parts = ReadParts(options.reports, *first);
   if (!parts.has_value()) return Fail(parts.error());
   auto merged = conformance::MergeReports(*std::move(parts));
   if (!merged.has_value()) return Fail(merged.error());

@@ -12,9 +12,10 @@ namespace qtx::cli {
 namespace {
 
 constexpr std::int64_t kMaxShards = 1'000'000;
+constexpr std::int64_t kMaxIndex = 1'000'000'000;
 
 std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
+  const char* const value = *name == 0 ? nullptr : std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
@@ -30,15 +31,42 @@ Result<std::int64_t> Number(const char* name, std::int64_t least, std::int64_t m
   return value;
 }
 
+// How a runner of parts names them. The index counts from `least` (empty: 0) in steps of `step`
+// (empty: 1).
+struct Variables {
+  const char* total;
+  const char* index;
+  const char* least = "";
+  const char* step = "";
+  const char* touched = "";  // names a file
+};
+constexpr Variables kVariables[] = {{.total = "TEST_TOTAL_SHARDS",
+                                     .index = "TEST_SHARD_INDEX",
+                                     .touched = "TEST_SHARD_STATUS_FILE"},
+                                    {.total = "GTEST_TOTAL_SHARDS", .index = "GTEST_SHARD_INDEX"},
+                                    {.total = "SLURM_ARRAY_TASK_COUNT",
+                                     .index = "SLURM_ARRAY_TASK_ID",
+                                     .least = "SLURM_ARRAY_TASK_MIN",
+                                     .step = "SLURM_ARRAY_TASK_STEP"},
+                                    {.total = "JOB_COMPLETIONS", .index = "JOB_COMPLETION_INDEX"}};
+
+Result<std::int64_t> NumberOr(const char* name, std::int64_t otherwise) {
+  if (Variable(name).empty()) return otherwise;
+  return Number(name, otherwise, kMaxIndex);
+}
+
 // nullopt when neither variable is set.
-Result<std::optional<conformance::Shard>> FromPair(const char* total, const char* index) {
-  if (Variable(total).empty() && Variable(index).empty()) {
+Result<std::optional<conformance::Shard>> ShardOf(const Variables& names) {
+  if (Variable(names.total).empty() && Variable(names.index).empty()) {
     return std::optional<conformance::Shard>();
   }
   conformance::Shard shard;
-  QTX_ASSIGN_OR_RETURN(shard.count, Number(total, 1, kMaxShards));
-  QTX_ASSIGN_OR_RETURN(const std::int64_t from_zero, Number(index, 0, shard.count - 1));
-  shard.index = from_zero + 1;
+  QTX_ASSIGN_OR_RETURN(shard.count, Number(names.total, 1, kMaxShards));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t least, NumberOr(names.least, 0));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t step, NumberOr(names.step, 1));
+  QTX_ASSIGN_OR_RETURN(const std::int64_t index,
+                       Number(names.index, least, least + step * (shard.count - 1)));
+  shard.index = (index - least) / step + 1;
   return std::optional(shard);
 }
 
@@ -51,14 +79,15 @@ Result<void> Touch(const std::string& path) {
 
 }  // namespace
 
-Result<conformance::Shard> ShardFromEnvironment() {
-  QTX_ASSIGN_OR_RETURN(const auto bazel, FromPair("TEST_TOTAL_SHARDS", "TEST_SHARD_INDEX"));
-  if (bazel.has_value()) {
-    QTX_RETURN_IF_ERROR(Touch(Variable("TEST_SHARD_STATUS_FILE")));
-    return *bazel;
+Result<conformance::Shard> ChooseShard(const std::string& option) {
+  if (!option.empty()) return conformance::ParseShard(option);
+  for (const Variables& names : kVariables) {
+    QTX_ASSIGN_OR_RETURN(const auto shard, ShardOf(names));
+    if (!shard.has_value()) continue;
+    QTX_RETURN_IF_ERROR(Touch(Variable(names.touched)));
+    return *shard;
   }
-  QTX_ASSIGN_OR_RETURN(const auto gtest, FromPair("GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"));
-  return gtest.value_or(conformance::Shard());
+  return conformance::Shard();
 }
 
 }  // namespace qtx::cli

@@ -53,6 +53,7 @@ void Print(const conformance::Shrunk& shrunk, const ShrinkOptions& options) {
       shrunk.op, options.backend, shrunk.arithmetic, shrunk.how,
       format::Printable(shrunk.detail, kMaxText), shrunk.elements, shrunk.nodes,
       shrunk.nodes == 1 ? "" : "s", shrunk.runs, options.output);
+  format::Print("{}", Explanation(shrunk, ""));
   format::Print("qtx validate --suite {} --backend '{}' --arithmetic {}\n", options.output,
                 options.backend, shrunk.arithmetic);
 }

@@ -1,4 +1,4 @@
-// qtx spec new: proposals, operators and cases from the templates of the text.
+// qtx spec new: proposals, overlays, operators and cases from the templates of the text.
 
 #include <array>
 #include <ctime>
@@ -29,6 +29,7 @@ Result<spec::Created> Create(const SpecNewOptions& options) {
     suite = options.folder.empty() ? SuiteFolder() : folder + "/../conformance/cases";
   }
   if (options.kind == "proposal") return spec::NewProposal(options.name, folder, Today());
+  if (options.kind == "overlay") return spec::NewOverlay(options.name, folder, Today());
   if (options.kind == "op") return spec::NewOperator(options.name, folder, suite);
   return spec::NewCase(options.name, folder, suite);
 }

@@ -31,10 +31,6 @@ using conformance::Report;
 
 constexpr std::int64_t kMaxListBytes = std::int64_t{1} << 20;  // an expected-failures file
 
-Result<conformance::Shard> ChooseShard(const ValidateOptions& options) {
-  return options.shard.empty() ? ShardFromEnvironment() : conformance::ParseShard(options.shard);
-}
-
 // The cases that filter and level select, before sharding.
 Result<std::vector<Case>> ChooseCases(const ValidateOptions& options,
                                       const conformance::Suite& suite) {
@@ -147,7 +143,7 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
 }  // namespace
 
 int Validate(const ValidateOptions& options) {
-  const auto shard = ChooseShard(options);
+  const auto shard = ChooseShard(options.shard);
   if (!shard.has_value()) return Fail(shard.error());
   std::vector<OptionFile> inputs = BackendFiles(options.backends);
   inputs.insert(inputs.end(),

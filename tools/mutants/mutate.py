@@ -215,7 +215,9 @@ def compiling(mutants, texts, mirror, units, trees, pool):
             copies[str(path)] = copy
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(copy.text.encode("latin-1"))
+        # What compiles does so without some of its mutants, too.
         errors = pool.map(compile_copy, [(unit, mirror, list(texts), trees) for unit in units], 1)
+        units = [unit for unit, some in zip(units, errors) if some]
         bad = set()
         for *places, message in itertools.chain(*errors):
             guilty = next((g for file, at in places if file in copies and (g := copies[file].blamed(at))), None)
@@ -283,6 +285,8 @@ def main():
         proofs, stale = equivalent.match(given.equivalent, rows(dict(enumerate(found.values())), texts, {}))
         for entry in stale:
             print(f"mutate.py: {given.equivalent}: names no mutant: {entry}", file=sys.stderr)
+        if stale:
+            return 1
         chosen = []
         for tree in given.trees:
             own = [c for c in found.values() if c.file.startswith(str(ROOT / tree) + "/")]
@@ -293,7 +297,7 @@ def main():
         mutants, dropped = compiling(numbered, texts, given.output.resolve() / "source", units + users, given.trees, pool)
     print(f"{len(mutants)} mutants, {dropped} that do not compile dropped")
     write_table(rows(mutants, texts, proofs), given.output, len(numbered))
-    return 1 if stale else 0
+    return 0
 
 
 if __name__ == "__main__":

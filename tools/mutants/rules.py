@@ -18,7 +18,17 @@ ROUNDINGS = {"nearbyint": "round", "nearbyintf": "roundf", "rint": "round", "lri
              "round": "nearbyint", "lround": "lrint", "roundf": "nearbyintf", "floor": "ceil", "ceil": "floor",
              "floorf": "ceilf", "ceilf": "floorf", "trunc": "floor"}
 WAITS = {"wait", "join", "notify_all", "notify_one", "lock", "unlock", "fetch_add", "store"}
-SYMMETRIC = {"min", "max", "swap", "hypot", "mpq_equal"}
+# What an integer of 64 bits that passes through 32 is named where it is a number. Other ones are positions, sizes and
+# strides: those pass 2^31 in a tensor of 2 GiB alone, which no case holds.
+NUMBER = re.compile(r"\b(?:\w*(?:stored|offset|integer|value|mantissa|sum|magnitude|bias|addend|carry|cells|range)\w*|"
+                    r"(?:acc|dot|of_[hx]|quant_m\w+|min_?|max_?|zero|high|low|left|right|shifted|half|cube|error)(?!\.))\b(?!\.(?:data|columns|rows))",
+                    re.IGNORECASE)
+# Functions whose result chooses between kernels that compute the same, by time: no input tells their mutants apart.
+CHOICES = {"PaysAsBytes"}
+NUMBERS_ONLY = re.compile(r"/reference/src/arithmetic/|/fixed_point\.cc$")  # files that hold no positions, or few
+# Functions whose arguments, or the first two of them, may change places: exact sums and products, comparisons for equality.
+SYMMETRIC = {"min", "max", "swap", "hypot", "mpq_equal", "mpfr_equal_p", "lcm", "TwoSum", "SameRange", "MapsAlike"}
+SYMMETRIC_START = {"fma", "fmaf"}
 INTEGER = re.compile(r"(0[xX][0-9a-fA-F']+|[0-9][0-9']*)([uUlL]*)")
 FLOAT = re.compile(r"(?:0[xX][0-9a-fA-F.']+[pP][-+]?[0-9]+|[0-9.']+(?:[eE][-+]?[0-9]+)?)[fFlL]?")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -114,7 +124,9 @@ class Walk:
         """Adds the candidates of `cursor` and of what it contains."""
         start, end = self.span(cursor)
         macro = self.macros.get(start)
-        if macro == "assert" or self.is_constant(cursor, start) or self.is_text(cursor):
+        if cursor.kind in FUNCTIONS and cursor.spelling in CHOICES:
+            return
+        if macro == "assert" or self.is_constant(cursor, start) or self.is_text(cursor) or self.is_capacity(cursor):
             return
         depth = len(self.visible)
         if cursor.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL) and cursor.type.get_canonical().kind in NUMBERS:
@@ -125,7 +137,7 @@ class Walk:
         for child in children:
             if child.kind == CursorKind.INTEGER_LITERAL and not self.is_value(cursor, child):
                 continue
-            if cursor.kind == CursorKind.CASE_STMT and child == children[0]:
+            if (cursor.kind == CursorKind.CASE_STMT and child == children[0]) or self.is_estimate(cursor, child):
                 continue
             self.visit(child, cursor)
         if cursor.kind in SCOPES:
@@ -152,6 +164,17 @@ class Walk:
             return True
         return cursor.semantic_parent is not None and cursor.semantic_parent.kind in (
             CursorKind.NAMESPACE, CursorKind.TRANSLATION_UNIT, CursorKind.CLASS_DECL, CursorKind.STRUCT_DECL)
+
+    def is_capacity(self, cursor):
+        """True for what only memory and time depend on: a reservation."""
+        return cursor.kind == CursorKind.CALL_EXPR and cursor.spelling == "reserve"
+
+    def is_estimate(self, cursor, child):
+        """True for the estimated time of a loop (engine/threads.h), which chooses its threads: results do not depend on those."""
+        if cursor.kind != CursorKind.CALL_EXPR or cursor.spelling != "For":
+            return False
+        arguments = list(cursor.get_arguments())
+        return len(arguments) == 3 and child == arguments[1]
 
     def is_text(self, cursor):
         """True for what only a message says, which no case compares."""
@@ -203,14 +226,21 @@ class Walk:
             self.add(span, "term", lhs)
         if operator in ("*", "-"):
             self.width(cursor, operands, span)
-        if operator == "+=" and cursor.type.get_canonical().kind in WIDE:
+        if operator == "+=" and self.is_number(cursor, span):
             wide, narrow = WIDE[cursor.type.get_canonical().kind]
             self.add(span, "width", f"{lhs} = static_cast<{wide}>(static_cast<{narrow}>({lhs} + ({rhs})))")
 
+    def is_number(self, cursor, span):
+        """False for integers that are positions, and for what is not of 64 bits."""
+        kind = cursor.type.get_canonical().kind
+        if kind == TypeKind.DOUBLE:
+            return True
+        return kind in WIDE and bool(NUMBERS_ONLY.search(self.name) or NUMBER.search(self.text[span[0]:span[1]]))
+
     def width(self, cursor, operands, span):
-        """A value of 64 bits that passes through 32."""
+        """A number of 64 bits that passes through 32."""
         names = WIDE.get(cursor.type.get_canonical().kind)
-        if names and any(operand.type.get_canonical().kind in WIDE for operand in operands):
+        if names and self.is_number(cursor, span) and any(operand.type.get_canonical().kind in WIDE for operand in operands):
             self.add(span, "width", f"static_cast<{names[0]}>(static_cast<{names[1]}>({self.text[span[0]:span[1]]}))")
 
     def call(self, cursor, parent, span):
@@ -231,7 +261,7 @@ class Walk:
         head = self.text[span[0]:spans[0][0]]
         if name in ROUNDINGS and name in head:
             self.add(span, "rounding", head.replace(name, ROUNDINGS[name], 1) + self.text[spans[0][0]:span[1]])
-        for i in range(0 if name in SYMMETRIC else len(spans) - 1):
+        for i in range(1 if name in SYMMETRIC_START else 0, 0 if name in SYMMETRIC else len(spans) - 1):
             types = [argument.type.get_canonical().spelling for argument in arguments[i:i + 2]]
             if types[0] == types[1] and texts[i] != texts[i + 1]:
                 (first, first_end), (second, second_end) = spans[i:i + 2]

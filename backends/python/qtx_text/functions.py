@@ -6,6 +6,7 @@ from fractions import Fraction
 from .reals import INF, NAN, exact, exponent, float32, is_nan, pow2, special
 
 LEAST_BITS, MOST_BITS = 96, 8192  # exact.S6
+TINY = pow2(-100000)
 
 
 # An interval is a pair (lo, hi) of Fractions that is certain to hold the value.
@@ -23,6 +24,7 @@ class Approximate:
             if lo != hi:
                 e = exponent(max(abs(lo), abs(hi)))
                 lo, hi = outward(lo, hi, max(bits - e, 0))  # significant bits and no more
+                lo, hi = lo or TINY, hi or -TINY  # an irrational is not 0, and its sign shows (exact.S9)
             a, b = rounding(lo), rounding(hi)
             if a == b or bits >= MOST_BITS:
                 break
@@ -46,7 +48,8 @@ def simplest_dyadic(lo, hi):
 
 def outward(lo, hi, bits):
     """The interval with ends of few digits; relative to its size where it is small."""
-    return Fraction(math.floor(lo * (1 << bits)), 1 << bits), Fraction(math.ceil(hi * (1 << bits)), 1 << bits)
+    floor, below = (lo.numerator << bits) // lo.denominator, (-hi.numerator << bits) // hi.denominator
+    return Fraction(floor, 1 << bits), Fraction(-below, 1 << bits)
 
 
 @functools.lru_cache(None)
@@ -137,7 +140,8 @@ def _ln(x, bits):
         n += 2
     value = 2 * total + k * _ln2(w)
     error = 4 * n + abs(k) + 8
-    return Fraction(value - error, 1 << w), Fraction(value + error, 1 << w)
+    lo, hi = Fraction(value - error, 1 << w), Fraction(value + error, 1 << w)
+    return (max(lo, Fraction(0)), hi) if x > 1 else (lo, min(hi, Fraction(0)))  # its sign is known
 
 
 def sqrt_interval(lo, hi, bits):
@@ -164,7 +168,7 @@ def _gauss_interval(x, q, factor, bits):
     """x * factor * exp(-q / 2) * sum q^n / (2n + 1)!!, which is erf(x) for q = 2 x^2 and erf(x / sqrt 2) for q =
     x^2."""
     positive = abs(x)
-    if q > 2 * bits + 8:  # the rest to 1 is below exp(-q / 2)
+    if 5 * q > 7 * bits + 40:  # the rest to 1 is below exp(-q / 2)
         lo, hi = 1 - pow2(-bits), Fraction(1)
     else:
         w = bits + 40
@@ -242,6 +246,8 @@ def softplus_interval(x, bits):
 def mish_interval(x, bits):
     # tanh(ln(1 + e)) with e = exp(x) is (e^2 + 2 e) / (e^2 + 2 e + 2).
     e = exp_interval(x if x < 0 else -x, bits)
+    if e[1] < pow2(-2 * bits):  # the share is between e - e^2 and e, or 1 - 2 e^2 and 1
+        return product((x, x), (e[0] * (1 - pow2(-bits)), e[1]) if x < 0 else (1 - pow2(-bits), 1))
     if x < 0:
         share = [t * (t + 2) / (t * (t + 2) + 2) for t in e]
     else:

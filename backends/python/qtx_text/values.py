@@ -58,6 +58,6 @@ class Value:
         self.name, self.type, self.shape, self.message, self.quant = name, type_, shape, message, None
 
     def same(self, other):
-        return self.type is other.type and (self.message is None) == (other.message is None) and (
+        return self is other or self.type is other.type and (self.message is None) == (other.message is None) and (
             self.shape is None or other.shape is None or self.shape == other.shape) and (
             self.message is None or encode("QUANTIZATION", self.message) == encode("QUANTIZATION", other.message))

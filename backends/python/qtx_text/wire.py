@@ -59,9 +59,16 @@ SCHEMAS = {name: _fields(text) for name, text in {
 }.items()}
 
 _VARINT = {"int32", "int64", "uint32", "uint64", "sint32", "sint64"}
+# What an empty message has, and the fields in the order in which they are written.
+_SINGLE = {table: {name: None for name, _, many in fields.values() if not many} for table, fields in SCHEMAS.items()}
+_REPEATED = {table: [name for name, _, many in fields.values() if many] for table, fields in SCHEMAS.items()}
+_BYTE = [bytes([n]) for n in range(128)]
+_IN_ORDER = {table: sorted(fields.items()) for table, fields in SCHEMAS.items()}
 
 
 def read_varint(data, at, limit=10):
+    if at < len(data) and data[at] < 128:
+        return data[at], at + 1
     value = shift = 0
     for count in range(limit):
         if at >= len(data):
@@ -76,6 +83,8 @@ def read_varint(data, at, limit=10):
 
 
 def write_varint(value):
+    if 0 <= value < 128:
+        return _BYTE[value]
     value &= 2 ** 64 - 1
     out = bytearray()
     while value > 127:
@@ -100,7 +109,7 @@ def _number(kind, raw):
 def decode(table, data, depth=0):
     """A namespace with every field of the table: a list where repeated, None where absent."""
     fields = SCHEMAS[table]
-    out = SimpleNamespace(**{name: [] if many else None for name, _, many in fields.values()})
+    out = SimpleNamespace(**_SINGLE[table], **{name: [] for name in _REPEATED[table]})
     if depth > 50:
         raise WireError("messages are nested too deeply")
     at, end = 0, len(data)
@@ -172,10 +181,10 @@ def _values(kind, wire, raw, many, depth):
 
 def encode(table, message):
     """The bytes of a namespace or dict; absent fields are None or missing."""
-    get = message.get if isinstance(message, dict) else lambda name: getattr(message, name, None)
+    own = message if isinstance(message, dict) else vars(message)
     out = bytearray()
-    for number, (name, kind, many) in sorted(SCHEMAS[table].items()):
-        value = get(name)
+    for number, (name, kind, many) in _IN_ORDER[table]:
+        value = own.get(name)
         if value is None or many and not value:
             continue
         values = value if many else [value]

@@ -190,7 +190,7 @@ class Draft:
         own = codes is not None
         codes = codes if own else self.bits_of(t, count(dims))
         self.lines.append("%s%s: %s" % (name, " (initializer)" if initializer else "", t.text(dims)))
-        self.inputs.append((name, t, tuple(dims), initializer, self.within(t, codes) if initializer else codes))
+        self.inputs.append((name, t, tuple(dims), initializer, self.within(t, codes) if initializer else codes, own))
 
     def none(self):
         self.inputs.append(None)
@@ -226,37 +226,47 @@ class Draft:
         return self.out(y)
 
     # The frames.
-    def frames(self):
+    def frames(self, runs=1):
+        """The request that prepares the node, and the input tensors of each run."""
         outputs = self.build()
         node = {"op_type": self.op, "name": "node", "domain": self.domain, "attribute": self.attrs,
                 "input": [v[0] if v else "" for v in self.inputs], "output": ["y%d" % k for k in range(len(outputs))]}
         graph = {"node": [node], "input": [], "output": [], "initializer": [], "value_info": []}
-        tensors = []
         for v in self.inputs:
             if v is None:
                 continue
-            name, t, dims, initializer, codes = v
+            name, t, dims, initializer, codes, _ = v
             info = {"name": name, "type": t.message(dims)}
-            data = self.bytes_of(t.code, codes)
             if initializer:
                 graph["value_info"].append(info)
-                bipolar = t.code == 1101
-                graph["initializer"].append({"name": name, "data_type": 2 if bipolar else t.code - 1000
-                                             if t.code > 1000 else
-                                             t.code, "dims": [len(data)] if bipolar else list(dims), "raw_data": data})
+                graph["initializer"].append(self.stored(name, t, dims, codes))
             else:
                 graph["input"].append(info)
-                m = {"elem_type": t.code, "dims": list(dims), "data": data}
-                if t.q is not None:
-                    m["quantization"] = encode("QUANTIZATION", t.q)
-                tensors.append(m)
         for k, (t, dims) in enumerate(outputs):
             graph["output"].append({"name": "y%d" % k, "type": t.message(dims)})
             self.lines.append("y%d: %s" % (k, t.text(dims)))
         model = encode("MODEL", {"ir_version": 10, "graph": graph, "opset_import": [
             {"domain": "", "version": self.opset}, {"domain": "qtx", "version": 1},
             *([{"domain": self.domain, "version": 1}] if self.domain else [])]})
-        return encode("REQUEST", {"prepare": {"model": model, "arithmetic": self.arithmetic}}), tensors
+        prepare = encode("REQUEST", {"prepare": {"model": model, "arithmetic": self.arithmetic}})
+        return prepare, [self.tensors(k > 0) for k in range(runs)]
+
+    def stored(self, name, t, dims, codes):
+        """A TensorProto of stored values (element_types.C4)."""
+        data, bipolar = self.bytes_of(t.code, codes), t.code == 1101
+        return {"name": name, "data_type": 2 if bipolar else t.code % 1000, "raw_data": data,
+                "dims": [len(data)] if bipolar else list(dims)}
+
+    def tensors(self, again):
+        """The inputs as tensors; those that the operator's draft left to chance are drawn again."""
+        out = []
+        for _, t, dims, initializer, codes, own in filter(None, self.inputs):
+            if not initializer:
+                codes = self.bits_of(t, count(dims)) if again and not own else codes
+                out.append({"elem_type": t.code, "dims": list(dims), "data": self.bytes_of(t.code, codes)})
+                if t.q is not None:
+                    out[-1]["quantization"] = encode("QUANTIZATION", t.q)
+        return out
 
     def description(self):
         attributes = {a["name"]: a.get("f", a.get("i", a.get("s", a.get("ints")))) for a in self.attrs}

@@ -103,6 +103,7 @@ class Elements:
 
     def make_norm(self):
         r = self.r
+        self.opset = max(self.opset, {"LayerNormalization": 17, "RMSNormalization": 23}.get(self.op, 0))
         if self.op == "BatchNormalization":
             x = [r.randint(1, 2), r.randint(1, 3), *self.shape(0, 2)]
             self.value(self.real(x), x)
@@ -112,14 +113,19 @@ class Elements:
                 if k == 3 and t.code == 1:
                     codes = [struct.unpack("<I", struct.pack("<f", r.uniform(0, 4)))[0] for _ in range(x[1])]
                 self.value(t, [x[1]], r.random() < 0.7, codes)
+        elif self.op == "InstanceNormalization":
+            x = [r.randint(1, 2), r.randint(1, 3), *self.shape(1, 2)]
+            self.value(self.real(x), x)
+            for _ in range(2):
+                self.value(self.real([x[1]]), [x[1]], r.random() < 0.7)
         else:
             x = self.shape(1, 4)
-            self.opset = max(self.opset, 17)
             a = r.randint(-len(x), len(x) - 1)
             self.attr("axis", a)
             self.value(self.real(x), x)
-            for _ in range(r.randint(1, 2)):
-                self.value(self.real(x[a:] if a else x), x[a:] if a else x, r.random() < 0.7)
+            for _ in range(r.randint(1, 2) if self.op == "LayerNormalization" else 1):
+                d = (x[a:] if a else x) if r.random() < 0.7 else self.broadcastable(x)
+                self.value(self.real(d), d, r.random() < 0.7)
         if r.random() < 0.5:
             self.attr("epsilon", self.f32(r.choice([0.0, 1e-3, 0.5])))
         return self.out(x)

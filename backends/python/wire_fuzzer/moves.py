@@ -20,6 +20,31 @@ class Moves:
         self.attr("axis", a)
         return self.like(t, x, x[:a] + [total] + x[a + 1:])
 
+    def make_constant(self):
+        r = self.r
+        name = r.choice(["value", "value", "value", "value_int", "value_ints", "value_float", "value_floats"])
+        several, number = name.endswith("s"), name.startswith("value_i")
+        if name == "value":
+            x = self.shape()
+            t = self.real(x)
+            codes = self.within(t, self.bits_of(t, count(x)))
+            self.attrs.append({"name": name, "type": 4, "t": self.stored("", t, x, codes)})
+            return [(t, x)]
+        numbers = [r.randint(-2 ** 63, 2 ** 63 - 1) if number else self.f32(r.uniform(-9, 9))
+                   for _ in range(r.randint(0, 5) if several else 1)]
+        self.attrs.append({"name": name, "type": (2 if number else 1) + 5 * several,
+                           name[6:] if several else name[6]: numbers if several else numbers[0]})
+        return [(Type(7 if number else 1), [len(numbers)] if several else [])]
+
+    def make_dimensions(self):
+        r, x = self.r, self.shape()
+        self.value(self.real(x), x)
+        self.opset = max(self.opset, 15)
+        bounds = {name: r.randint(-7, 7) for name in ("start", "end") if r.random() < 0.6}
+        for name, value in bounds.items():
+            self.attr(name, value)
+        return [(Type(7), [len(x[slice(bounds.get("start", 0), bounds.get("end", len(x)))])])]
+
     def make_split(self):
         r, x = self.r, self.shape(1)
         a = r.randrange(len(x))

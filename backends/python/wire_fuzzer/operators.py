@@ -9,25 +9,24 @@ from .windows import Windows
 FAMILY = {}
 for _family, _names in {
         "binary": "Add Sub Mul Div PRelu Pow", "several": "Max Min Sum Mean", "clip": "Clip", "cast": "Cast",
-        "unary": "Relu LeakyRelu Sigmoid Tanh HardSwish HardSigmoid Abs Neg Sqrt Exp Gelu Erf Log Softplus "
-                 "Mish Reciprocal Elu",
+        "unary": "Relu LeakyRelu Sigmoid Tanh HardSwish HardSigmoid Abs Neg Sqrt Exp Gelu Erf Log Softplus Mish "
+                 "Reciprocal Elu",
         "conv": "Conv", "conv_transpose": "ConvTranspose", "matmul": "MatMul", "gemm": "Gemm",
-                        "pool": "AveragePool MaxPool LpPool",
-        "global": "GlobalAveragePool GlobalMaxPool",
-                        "reduce": "ReduceMean ReduceSum ReduceMax ReduceMin ReduceSumSquare ReduceL2",
+        "pool": "AveragePool MaxPool LpPool", "global": "GlobalAveragePool GlobalMaxPool",
+        "reduce": "ReduceMean ReduceSum ReduceMax ReduceMin ReduceSumSquare ReduceL2",
         "arg": "ArgMax ArgMin", "rows": "Softmax LogSoftmax", "concat": "Concat", "split": "Split", "slice": "Slice",
         "reshape": "Identity Flatten Transpose Reshape Squeeze Unsqueeze", "gather": "Gather", "pad": "Pad",
         "expand": "Expand Tile", "where": "Where", "blocks": "DepthToSpace SpaceToDepth", "resize": "Resize",
         "stock": "QuantizeLinear DequantizeLinear", "qlinear": "QLinearConv QLinearMatMul",
-        "norm": "BatchNormalization LayerNormalization", "top_k": "TopK", "tuples": "GatherND ScatterND",
+        "norm": "BatchNormalization InstanceNormalization LayerNormalization RMSNormalization", "top_k": "TopK",
+        "tuples": "GatherND ScatterND", "recurrent": "LSTM GRU", "attention": "Attention", "q_gemm": "QGemm",
         "contrib": "QLinearAdd QLinearMul QLinearSigmoid QLinearLeakyRelu QLinearAveragePool QLinearGlobalAveragePool "
                    "QLinearSoftmax MatMulInteger ConvInteger DynamicQuantizeLinear",
-        "recurrent": "LSTM GRU", "attention": "Attention", "q_gemm": "QGemm"}.items():
+        "q_linear_concat": "QLinearConcat", "constant": "Constant", "dimensions": "Shape"}.items():
     for _name in _names.split():
         FAMILY[_name] = _family
 WEIGHTED = list(FAMILY) + ["Add", "Sub", "Mul", "Conv", "Conv", "Conv", "MatMul", "MatMul", "Gemm", "Gemm",
-                           "AveragePool", "Cast",
-                           "Softmax", "LeakyRelu"]
+                           "AveragePool", "Cast", "Softmax", "LeakyRelu"]
 
 
 class Maker(Draft, Elements, Windows, Moves, Stock, States):

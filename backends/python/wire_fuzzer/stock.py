@@ -102,3 +102,22 @@ class Stock:
             self.attr("kernel_shape", kernel)
             return [(Type(code), x[:2] + [d - k + 1 for d, k in zip(x[2:], kernel)])]
         return [(Type(code), x)]
+
+    def make_q_linear_concat(self):
+        r, self.domain = self.r, "com.microsoft"
+        y = r.choice([2, 3])
+        x = self.shape(1)
+        a, total = r.randrange(len(x)), 0
+        self.parameters(y, [])
+        for _ in range(r.randint(1, 3)):
+            code = y if r.random() < 0.6 else r.choice([2, 3])
+            d = x[:a] + [r.randint(0, 3)] + x[a + 1:]
+            total += d[a]
+            self.value(Type(code), d, r.random() < 0.2)
+            if code == y and r.random() < 0.5:  # Y's own parameters
+                for _, t, dims, _, codes, _ in self.inputs[:2]:
+                    self.value(t, dims, True, codes)
+            else:
+                self.parameters(code, [])
+        self.attr("axis", a - len(x) if r.random() < 0.3 else a)
+        return [(Type(y), x[:a] + [total] + x[a + 1:])]

@@ -227,7 +227,11 @@ function findingItem(run, finding) {
   return h('li', {class: explained ? '' : 'unexplained'},
     h('p', {class: 'says'},
       h('b', {title: finding.operators.join(', ')}, someOf(finding.operators)), ': ', prose(finding.says),
-      ` (${count(finding.explained)} of ${plural(finding.failing, 'wrong answer')})`),
+      ` (${count(finding.explained)} of ${plural(finding.failing, 'wrong answer')}`,
+      finding.confirmed > 0 ? `, and ${plural(finding.confirmed, 'fresh question')})` : ')'),
+    finding.places.map(place => h('p', {class: 'place'},
+      h('b', null, place.op), place.says === '' ? '' : `: ${place.says}`,
+      place.form === '' ? '' : [h('br'), h('code', null, place.form)])),
     h('p', {class: 'of'}, run.label, explained ? [' · ', h('code', null, finding.candidate)] : ''),
     h('button', {type: 'button', class: 'small', onclick: () => goTo({
       run: run.key, op: finding.operators.join(','), outcome: problems.map(o => o.name)})},

@@ -122,14 +122,20 @@ Report Known() {
   bad.cases[4].expectation = ExpectationSource::kThirdParty;
   bad.cases[4].within_bound = true;
   bad.findings = {
-      {{"Conv", "Softmax"}, "exact + half_away", "rounds half away from zero: `half_away`", 2, 2},
+      {{"Conv", "Softmax"},
+       "exact + half_away",
+       "rounds half away from zero: `half_away`",
+       2,
+       2,
+       3,
+       {{"Conv", "Conv(x: INT8Q [1,1,5])", "only in channel 2 of 0 to 2"}, {"Softmax", "", ""}}},
       {{"Add"}, "", "no named arithmetic and no known fault gives these answers", 1, 0}};
   BackendReport good = Row("x86", {Result("conv/ties[n=1]", "Conv", Outcome::kPass),
                                    Result("relu/none", "Relu", Outcome::kPass)});
   BackendReport hostile = Row(std::string(kHostile) + '\0' + "\xff\x1b[31m",
                               {Result(std::string("it's/") + kHostile, kHostile, Outcome::kFail,
                                       std::string(1 << 20, 'x'))});
-  hostile.findings = {{{kHostile}, kHostile, kHostile, 1, 1}};
+  hostile.findings = {{{kHostile}, kHostile, kHostile, 1, 1, 1, {{kHostile, kHostile, kHostile}}}};
   BackendReport mute;
   mute.source = mute.description.name = "mute";
   mute.error = Error{ErrorCode::kIo, "mute", kHostile};

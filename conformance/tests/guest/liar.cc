@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -62,7 +64,15 @@ class Liar {
         lie_ != "any_scale") {
       return Refusal("scale");
     }
+    ++runs_;
     RunResponse response{{input}, {}};
+    const bool is_wrong = (lie_ == "wrong_after_1000_runs" && runs_ > 1000) ||
+                          (lie_ == "wrong_after_300_handles" && last_ > 300) ||
+                          (lie_ == "wrong_each_500th_run" && runs_ % 500 == 0) ||
+                          (lie_ == "wrong_when_repeated" && input.bytes == before_[request.handle]);
+    if (is_wrong) response.outputs[0].bytes[0] ^= std::byte{1};
+    before_[request.handle] = input.bytes;
+    if (lie_ == "leaks") kept_.push_back(std::make_unique_for_overwrite<char[]>(1 << 20));
     if (lie_ == "wrong_after_an_error" && refused_) response.outputs[0].bytes[0] ^= std::byte{1};
     if (lie_ == "seconds_unasked") response.seconds = {0.5};
     if (request.repetitions == 0) return response;
@@ -83,6 +93,7 @@ class Liar {
   Response Answer(const std::string& frame) {
     const auto request = DecodeRequest(frame);
     refused_ = refused_ || (!request && !handles_.empty());
+    if (lie_ == "dies_after_2000_requests" && ++requests_ > 2000) std::_Exit(0);
     if (request) return std::visit(*this, *request);
     const bool tensor = request.error().where.find("inputs") != std::string::npos;
     if (lie_ == "refusal_of_other_code" && !tensor) return Refusal("frame");
@@ -98,6 +109,10 @@ class Liar {
   std::set<std::uint64_t> handles_;
   std::uint64_t last_ = 0;
   int described_ = 0;
+  int runs_ = 0;
+  int requests_ = 0;
+  std::map<std::uint64_t, std::vector<std::byte>> before_;  // what a handle was last asked
+  std::vector<std::unique_ptr<char[]>> kept_;
   bool refused_ = false;
   qtx::format::ValueInfo declared_;
 };
@@ -112,13 +127,31 @@ int AtEnd(std::string_view lie) {
   return lie == "status_at_end" ? 3 : 0;
 }
 
+// The last answer to a run, given once more where one is due.
+struct Earlier {
+  std::string Put(const std::string& answer) {
+    std::string given = is_due && !last.empty() ? last : answer;
+    is_due = false;
+    last = answer;
+    return given;
+  }
+  std::string last;
+  bool is_due = false;
+};
+
 int Serve(std::string_view lie) {
   Liar liar(lie);
+  Earlier earlier;
   while (true) {
     const auto frame = ReadFrame(STDIN_FILENO);
     if (!frame) return lie == "status_of_bad_length" ? 0 : 3;
     if (!*frame) return AtEnd(lie);
-    std::string answer = Encode(liar.Answer(**frame));
+    const Response response = liar.Answer(**frame);
+    std::string answer = Encode(response);
+    if (lie == "earlier_answer_after_error") {
+      if (std::holds_alternative<RunResponse>(response)) answer = earlier.Put(answer);
+      if (std::holds_alternative<Error>(response)) earlier.is_due = true;
+    }
     if (lie == "error_of_no_code" && answer.starts_with('\x0a')) answer = kErrorOfNoCode;
     if (!WriteFrame(STDOUT_FILENO, answer)) return 4;
     if (lie == "answers_twice") (void)WriteFrame(STDOUT_FILENO, answer);

@@ -145,9 +145,10 @@ Result<void> CheckOnnxApplication(const OnnxOperator& op, const Node& node, std:
 }  // namespace catalogue
 
 Result<void> CheckOnnxForm(const Node& node, std::int64_t opset,
-                           std::span<const ElementType> inputs) {
+                           std::span<const ElementType> inputs,
+                           std::span<const ElementType> outputs) {
   const catalogue::OnnxOperator* op = catalogue::FindOnnxOperator(node.op_type, opset);
-  if (op != nullptr) return catalogue::CheckOnnxApplication(*op, node, opset, inputs, {});
+  if (op != nullptr) return catalogue::CheckOnnxApplication(*op, node, opset, inputs, outputs);
   return Error{ErrorCode::kInvalid, "",
                "ONNX has no operator " + node.op_type + " in opset " + std::to_string(opset),
                "graph.C4"};

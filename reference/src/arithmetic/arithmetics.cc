@@ -281,7 +281,7 @@ constexpr std::array kArithmetics = {
     TfliteEverywhere("tflite-double", Rounds::kTwice),
     TfliteEverywhere("tflite-single", Rounds::kOnce),
     FixedPoint("fixed-point", Rounds::kOnce, "fixed_point.C1"),
-    FixedPoint("fixed-point-double", Rounds::kTwice, "fixed_point_double.C1"),
+    FixedPoint("fixed-point-double", Rounds::kTwiceUnsaturated, "fixed_point_double.C1"),
     FixedPoint16(),
     Pow2("pow2", TieRule::kHalfEven, "pow2.C1"),
     Pow2("pow2-half-up", TieRule::kHalfUp, "pow2_half_up.C1"),

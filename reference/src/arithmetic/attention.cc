@@ -113,6 +113,7 @@ float ScoreRule::Capped(float logit) const {
 
 ExactAttention::ExactAttention(const ScoreRule& rule, const QueryRow<Dyadic>& row) : rule_(&rule) {
   const std::size_t size = row.query.size();
+  bool blind = true, silent = true;  // all biases, all scores are minus infinity (attention.S7)
   for (std::size_t j = 0; j < row.visible.size(); ++j) {
     ExactSum sum;
     for (std::size_t d = 0; d < size; ++d) sum.AddProduct(row.query[d], row.keys[j * size + d]);
@@ -120,10 +121,11 @@ ExactAttention::ExactAttention(const ScoreRule& rule, const QueryRow<Dyadic>& ro
     biases_.push_back(BiasOf(row.visible[j], row.mask));
     scores_.push_back(rule.Of(products_.back(), biases_.back()));
     const Score& score = scores_.back();
-    const bool seen = biases_.back().finite || !(biases_.back().special < 0);
-    empty_ = empty_ && (!seen || score.IsMinusInfinity());
+    blind = blind && !biases_.back().finite && biases_.back().special < 0;
+    silent = silent && score.IsMinusInfinity();
     undefined_ = undefined_ || (!score.logit.finite && !score.IsMinusInfinity());
   }
+  empty_ = blind || silent;
   if (!empty_ && !undefined_) Weigh();
 }
 

@@ -15,7 +15,8 @@ constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
 FloatAttention::FloatAttention(const ScoreRule& rule, const QueryRow<float>& row) {
   const std::size_t size = row.query.size();
   float maximum = -kFloatInfinity;
-  bool seen = false, defined = true;
+  bool blind = true, silent = true;  // all biases, all scores are minus infinity (attention.S7)
+  bool defined = true;
   for (std::size_t j = 0; j < row.visible.size(); ++j) {
     float sum = 0;
     for (std::size_t d = 0; d < size; ++d) {
@@ -27,11 +28,12 @@ FloatAttention::FloatAttention(const ScoreRule& rule, const QueryRow<float>& row
     products_.push_back(sum);
     capped_.push_back(rule.Capped(sum));
     scores_.push_back(capped_.back() + bias);
-    seen = seen || (bias != -kFloatInfinity && scores_.back() != -kFloatInfinity);
+    blind = blind && bias == -kFloatInfinity;
+    silent = silent && scores_.back() == -kFloatInfinity;
     defined = defined && scores_.back() < kFloatInfinity;  // NaN is not
     maximum = std::max(maximum, scores_.back());
   }
-  if (!seen) return;
+  if (blind || silent) return;
   if (!defined) maximum = std::nanf("");
   float total = 0;
   for (const float score : scores_) {

@@ -79,7 +79,8 @@ FixedMultiplier ToFixed(double factor, int bits) {
 
 std::int64_t MultiplyFixed(std::int64_t value, FixedMultiplier multiplier,
                            RequantizeRecipe::Rounds rounds, TieRule tie) {
-  if (rounds == RequantizeRecipe::Rounds::kOnce) {
+  using enum RequantizeRecipe::Rounds;
+  if (rounds == kOnce || (rounds == kTwiceUnsaturated && multiplier.shift >= 0)) {
     const int right = multiplier.bits - multiplier.shift;  // 1..62
     return RoundShift(value * multiplier.mantissa, right, tie);
   }

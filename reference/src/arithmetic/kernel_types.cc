@@ -90,7 +90,7 @@ bool IsBatchMatMul(const format::Node& node, bool constant_matrix) {
     if (node.origin->op_type == "BATCH_MATMUL") return true;
     if (node.origin->op_type == "FULLY_CONNECTED") return false;
   }
-  return node.op_type == "MatMul" && !constant_matrix;
+  return node.op_type.ends_with("MatMul") && !constant_matrix;  // QLinearMatMul, too
 }
 
 // int8 by int8 or int4, uint8 by uint8, and int16 by int8 without offsets; the output as x, one

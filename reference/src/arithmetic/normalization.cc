@@ -65,20 +65,23 @@ Moments MomentsOf(const Operand& x, std::int64_t first, std::int64_t count, Cent
   Moments moments;
   AddFloatMoments(x, first, count, centre, epsilon, &moments);
   const Sums sums = SumsOf(x, first, count);
-  moments.finite = sums.second.finite;
-  moments.special_mean = sums.first.special;
-  if (!moments.finite) return moments;
+  if (!sums.second.finite) {  // of an infinite mean no difference squared is a number
+    if (centre == Centre::kMean) moments.mean = sums.first;
+    const double spread = centre == Centre::kMean ? std::nan("") : sums.second.special;
+    moments.spread = {false, spread, {}};
+    return moments;
+  }
   const Rational n(static_cast<long>(count));
-  if (centre == Centre::kMean) moments.mean = sums.first.value / n;
-  moments.spread =
-      sums.second.value / n - moments.mean * moments.mean + Rational(static_cast<double>(epsilon));
+  if (centre == Centre::kMean) moments.mean.value = sums.first.value / n;
+  moments.spread.value = sums.second.value / n - moments.mean.value * moments.mean.value +
+                         Rational(static_cast<double>(epsilon));
   return moments;
 }
 
 void Normalizer::SetMoments(Moments moments) {
   moments_ = std::move(moments);
-  mean_ = NearestDouble(moments_.mean);
-  inverse_ = 1 / std::sqrt(NearestDouble(moments_.spread));
+  mean_ = NearestDouble(moments_.mean.value);
+  inverse_ = 1 / std::sqrt(NearestDouble(moments_.spread.value));
 }
 
 void Normalizer::PutFloat32(std::int64_t element, const Coefficient& x, const Coefficient& gain,
@@ -108,26 +111,32 @@ bool Normalizer::PutFast(std::int64_t element, double x, double gain, double bia
 void Normalizer::PutRooted(std::int64_t element, const Rational& factor, const Rational& bias) {
   output_->CountFallback();
   if (factor == 0) return output_->PutReal(element, {true, 0, bias});
-  if (const auto root = RationalRoot(moments_.spread, 2)) {
+  if (const auto root = RationalRoot(moments_.spread.value, 2)) {
     return output_->PutReal(element, {true, 0, factor / *root + bias});
   }
   output_->PutEnclosed(element, [this, &factor, &bias](int bits) {
-    return Interval(factor, bits) / Sqrt(Interval(moments_.spread, bits)) + Interval(bias, bits);
+    return Interval(factor, bits) / Sqrt(Interval(moments_.spread.value, bits)) +
+           Interval(bias, bits);
   });
 }
 
-// As IEEE 754 has it: an operand that is not finite, or a spread of zero or less. Signs decide.
+// As IEEE 754 has it: an operand that is not finite, or a spread of zero or less. Signs decide;
+// over an infinite root a finite difference is 0.
 void Normalizer::PutSpecial(std::int64_t element, const Dyadic& x, const Dyadic& gain,
                             const Dyadic& bias) {
   const auto sign = [](const Real& real) {
     return real.finite ? static_cast<double>(sgn(real.value)) : real.special;
   };
   Real centred = ToReal(x);
-  if (centred.finite) centred.value -= moments_.mean;
-  const double difference = moments_.finite ? sign(centred) : std::nan("");
-  const double spread = static_cast<double>(sgn(moments_.spread));
-  const double value = difference / std::sqrt(spread) * sign(ToReal(gain)) + sign(ToReal(bias));
-  output_->PutReal(element, {false, value, {}});
+  if (centred.finite && moments_.mean.finite) {
+    centred.value -= moments_.mean.value;
+  } else if (!moments_.mean.finite) {
+    centred = {false, (centred.finite ? 0 : centred.special) - moments_.mean.special, {}};
+  }
+  const double product = sign(centred) / std::sqrt(sign(moments_.spread)) * sign(ToReal(gain));
+  const Real added = ToReal(bias);
+  if (std::isfinite(product) && added.finite) return output_->PutReal(element, added);
+  output_->PutReal(element, {false, product + sign(added), {}});
 }
 
 void Normalizer::Put(std::int64_t element, const Coefficient& x, const Coefficient& gain,
@@ -140,11 +149,12 @@ void Normalizer::Put(std::int64_t element, const Coefficient& x, const Coefficie
   const Dyadic g = exact(gain, 1);
   const Dyadic b = exact(bias, 0);
   const auto finite = [](const Dyadic& d) { return d.kind == Dyadic::Kind::kFinite; };
-  if (!moments_.finite || sgn(moments_.spread) <= 0 || !finite(value) || !finite(g) || !finite(b)) {
+  const bool usual = moments_.finite() && sgn(moments_.spread.value) > 0;
+  if (!usual || !finite(value) || !finite(g) || !finite(b)) {
     return PutSpecial(element, value, g, b);
   }
   if (PutFast(element, AsDouble(value), AsDouble(g), AsDouble(b))) return;
-  PutRooted(element, (ToRational(value) - moments_.mean) * ToRational(g), ToRational(b));
+  PutRooted(element, (ToRational(value) - moments_.mean.value) * ToRational(g), ToRational(b));
 }
 
 void PutMean(const Arithmetic& arithmetic, const Moments& moments, std::int64_t element,
@@ -152,8 +162,7 @@ void PutMean(const Arithmetic& arithmetic, const Moments& moments, std::int64_t 
   if (DomainFor(arithmetic, *output) == Domain::kFloat32) {
     return output->PutFloat(element, moments.mean32);
   }
-  if (moments.finite) return output->PutReal(element, {true, 0, moments.mean});
-  output->PutReal(element, {false, moments.special_mean, {}});
+  output->PutReal(element, moments.mean);
 }
 
 void PutInverse(const Arithmetic& arithmetic, const Moments& moments, std::int64_t element,
@@ -163,10 +172,10 @@ void PutInverse(const Arithmetic& arithmetic, const Moments& moments, std::int64
     return output->PutFloat(element, 1 / std::sqrt(moments.spread32));
   }
   Moments about_zero = moments;
-  about_zero.mean = 0;
+  about_zero.mean = {true, 0, 0};
   normalizer.SetMoments(about_zero);
   const Dyadic one{1, 0};
-  if (!moments.finite || sgn(moments.spread) <= 0) {
+  if (!moments.finite() || sgn(moments.spread.value) <= 0) {
     return normalizer.PutSpecial(element, one, one, {0, 0});
   }
   const double inverse = normalizer.inverse_;

@@ -11,12 +11,12 @@ namespace qtx::reference {
 
 /// What a group of elements is normalised by.
 struct Moments {
-  bool finite = true;       // false: not all are finite, and nothing can be normalised
-  double special_mean = 0;  // then
-  Rational mean = 0;        // 0 where none is subtracted
-  Rational spread = 1;      // variance (or mean square) plus epsilon
-  float mean32 = 0;         // the same by float32.S3
+  Real mean = {true, 0, 0};    // 0 where none is subtracted
+  Real spread = {true, 0, 1};  // variance (or mean square) plus epsilon
+  float mean32 = 0;            // the same by float32.S3
   float spread32 = 1;
+
+  bool finite() const { return mean.finite && spread.finite; }
 };
 
 /// A gain or bias, and which of its elements; without an operand it is absent.

@@ -130,7 +130,6 @@ Result<format::Tensor> Present(const Call& call, std::size_t output, const Geome
         sources.push_back(part.heads.Row(batch, head, i) + d);
       }
     }
-    if (elements.empty()) continue;  // which would stand for all
     auto copied = mover.Copy(*call.inputs[part.input], elements, sources);
     if (!copied.has_value()) return At(InputName(call, part.input), std::move(copied).error());
   }

@@ -9,12 +9,10 @@ std::vector<Moments> GivenMoments(const Operand& mean, const Operand& variance, 
   const std::int64_t channels = format::ElementCount(mean.tensor());
   std::vector<Moments> all;
   for (std::int64_t c = 0; c < channels; ++c) {
-    const Real m = ToReal(mean.exact(c));
-    const Real v = ToReal(variance.exact(c));
     Moments moments;
-    moments.finite = m.finite && v.finite;
-    moments.mean = m.value;
-    moments.spread = v.value + Rational(static_cast<double>(epsilon));
+    moments.mean = ToReal(mean.exact(c));
+    moments.spread = ToReal(variance.exact(c));
+    moments.spread.value += Rational(static_cast<double>(epsilon));
     moments.mean32 = mean.binary32(c);
     moments.spread32 = variance.binary32(c) + epsilon;
     all.push_back(std::move(moments));

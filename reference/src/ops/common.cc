@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 #include "parameters.h"
 
@@ -118,17 +120,19 @@ Result<Mover> Mover::Of(const Call& call, const format::Tensor& like, std::size_
   return Make(call, like, std::move(dims), output);
 }
 
+Result<void> Mover::Copy(const format::Tensor& input) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(format::ElementCount(input)));
+  std::iota(all.begin(), all.end(), 0);
+  return Copy(input, all, all);
+}
+
 Result<void> Mover::Copy(const format::Tensor& input, std::span<const std::int64_t> elements,
                          std::span<const std::int64_t> sources) {
-  const std::int64_t count = elements.empty() && sources.empty()
-                                 ? format::ElementCount(input)
-                                 : static_cast<std::int64_t>(sources.size());
+  const auto count = static_cast<std::int64_t>(sources.size());
   const auto element = [elements](std::int64_t i) {
     return elements.empty() ? i : elements[static_cast<std::size_t>(i)];
   };
-  const auto source = [sources](std::int64_t i) {
-    return sources.empty() ? i : sources[static_cast<std::size_t>(i)];
-  };
+  const auto source = [sources](std::int64_t i) { return sources[static_cast<std::size_t>(i)]; };
   if (raw_ && input.elem_type == raw_->elem_type) {
     const int width = format::BitWidth(input.elem_type);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -151,7 +155,6 @@ Result<void> Mover::Copy(const format::Tensor& input, std::span<const std::int64
 }
 
 Result<void> Mover::Fill(const format::Tensor* value, std::span<const std::int64_t> elements) {
-  if (elements.empty()) return {};
   if (value != nullptr) {
     const std::vector<std::int64_t> sources(elements.size(), 0);
     return Copy(*value, elements, sources);

@@ -59,10 +59,13 @@ class Mover {
                             std::size_t output = 0);
   /// The same for output `output` of the shape that the catalogue derives.
   static Result<Mover> Of(const Call& call, const format::Tensor& like, std::size_t output = 0);
-  /// Output element elements[i] becomes `input`'s element sources[i]; both empty: all, in order.
+  /// Output elements become `input`'s, all in their order.  Errors: those of Operand::Make.
+  Result<void> Copy(const format::Tensor& input);
+  /// Output element elements[i] becomes `input`'s element sources[i]; elements empty: 0, 1, ....
+  /// Notes the refusals of the arithmetic also where there is none to copy (fixed_point.C1).
   /// Errors: those of Operand::Make.
-  Result<void> Copy(const format::Tensor& input, std::span<const std::int64_t> elements = {},
-                    std::span<const std::int64_t> sources = {});
+  Result<void> Copy(const format::Tensor& input, std::span<const std::int64_t> elements,
+                    std::span<const std::int64_t> sources);
   /// Output elements become real zero, or the one element of `value`.
   Result<void> Fill(const format::Tensor* value, std::span<const std::int64_t> elements);
   format::Tensor Take();

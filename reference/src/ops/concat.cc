@@ -23,10 +23,8 @@ Result<format::Tensor> Concat(const Call& call) {
       sources.push_back(i);
       elements.push_back(i / run * dims[axis] * inner + start * inner + i % run);
     }
-    if (count > 0) {
-      auto copied = mover.Copy(input, elements, sources);
-      if (!copied.has_value()) return At(InputName(call, n), std::move(copied).error());
-    }
+    auto copied = mover.Copy(input, elements, sources);
+    if (!copied.has_value()) return At(InputName(call, n), std::move(copied).error());
     start += input.dims[axis];
   }
   return mover.Take();

@@ -151,9 +151,9 @@ Result<format::Tensor> PickNearest(const Call& call, const Dims& dims, const Axi
     sources.push_back(source);
   }
   QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[0], dims));
-  if (!sources.empty()) QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], elements, sources));
+  QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], elements, sources));
   const format::Tensor value = ExtrapolationValue(call);
-  if (!outside.empty()) QTX_RETURN_IF_ERROR(mover.Fill(&value, outside));
+  QTX_RETURN_IF_ERROR(mover.Fill(&value, outside));
   return mover.Take();
 }
 

@@ -87,7 +87,6 @@ Result<format::Tensor> ExtendedCall::Run(Result<format::Tensor> (*run)(const Cal
   inner.inputs = inputs_;
   inner.outputs = output_ ? std::span(&*output_, 1) : call_->outputs.first(1);
   inner.positions = positions_;
-  inner.initializers = nullptr;
   QTX_ASSIGN_OR_RETURN(format::Tensor result, run(inner));
   // The parameters stay inputs: the result is a plain tensor.
   if (output_) result.elem_type = format::StorageOf(result.elem_type);

@@ -7,7 +7,7 @@ using format::Dims;
 Result<format::Tensor> Selected(const Call& call, Dims dims,
                                 const std::vector<std::int64_t>& sources) {
   QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[0], std::move(dims)));
-  if (!sources.empty()) QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], {}, sources));
+  QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], {}, sources));
   return mover.Take();
 }
 

@@ -83,8 +83,10 @@ std::vector<std::int64_t> Sources(const std::vector<AxisPad>& axes, Mode mode) {
 Result<format::Tensor> Pad(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Dims dims, call.OutputDims());
   QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[0], dims));
-  if (Product(dims, 0, dims.size()) == 0) return mover.Take();  // of which an axis may be long
-  const std::vector<std::int64_t> all = Sources(AxisPads(call, dims), ModeOf(call));
+  std::vector<std::int64_t> all;
+  if (Product(dims, 0, dims.size()) > 0) {  // else an axis may be long
+    all = Sources(AxisPads(call, dims), ModeOf(call));
+  }
   std::vector<std::int64_t> elements;
   std::vector<std::int64_t> sources;
   std::vector<std::int64_t> padding;
@@ -97,7 +99,7 @@ Result<format::Tensor> Pad(const Call& call) {
       sources.push_back(all[i]);
     }
   }
-  if (!elements.empty()) QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], elements, sources));
+  QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], elements, sources));
   auto filled = mover.Fill(call.Input(2), padding);
   if (!filled.has_value()) return At(InputName(call, 2), std::move(filled).error());
   return mover.Take();

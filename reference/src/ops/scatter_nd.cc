@@ -107,8 +107,8 @@ Result<format::Tensor> Select(const Call& call, const Updates& updates,
     if (winners[i] >= 0) sources.push_back(winners[i]);
   }
   QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Of(call, data));
-  if (!kept.empty()) QTX_RETURN_IF_ERROR(mover.Copy(data, kept, kept));
-  if (!sources.empty()) QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[2], replaced, sources));
+  QTX_RETURN_IF_ERROR(mover.Copy(data, kept, kept));
+  QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[2], replaced, sources));
   return mover.Take();
 }
 

@@ -12,7 +12,7 @@ Result<format::Tensor> Part(const Call& call, std::size_t i, const Dims& dims, s
   QTX_ASSIGN_OR_RETURN(Mover mover, Mover::Make(call, *call.inputs[0], dims, i));
   const std::vector<std::int64_t> sources =
       StridedSources(dims, strides, start * strides[AxisOf(call, dims.size())]);
-  if (!sources.empty()) QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], {}, sources));
+  QTX_RETURN_IF_ERROR(mover.Copy(*call.inputs[0], {}, sources));
   return mover.Take();
 }
 

@@ -19,7 +19,6 @@ Result<void> CopyChosen(const Call& call, std::size_t i, const std::vector<std::
     elements.push_back(static_cast<std::int64_t>(e));
     sources.push_back(places[e]);
   }
-  if (elements.empty()) return {};
   auto copied = mover->Copy(input, elements, sources);
   if (!copied.has_value()) return At(InputName(call, i), std::move(copied).error());
   return {};

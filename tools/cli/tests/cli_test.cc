@@ -332,12 +332,16 @@ TEST_F(Qtx, MergesShardsToTheReportOfTheWholeRun) {
   const std::string run = "validate --backend reference --backend x86 --filter 'm*' --json ";
   ASSERT_EQ(Run(run + Path("whole.json")).status, 0);
   std::string parts;
-  for (int i = 0; i < 3; ++i) {
+  const std::vector<std::string> environment = {
+      "TEST_TOTAL_SHARDS=2 TEST_SHARD_INDEX=1",
+      "TEST_TOTAL_SHARDS=5 TEST_SHARD_INDEX=1 TEST_SHARD_STATUS_FILE=" + Path("touched"),
+      "GTEST_TOTAL_SHARDS=5 GTEST_SHARD_INDEX=2",
+      "SLURM_ARRAY_TASK_COUNT=5 SLURM_ARRAY_TASK_ID=10 SLURM_ARRAY_TASK_MIN=4 "
+      "SLURM_ARRAY_TASK_STEP=2",
+      "JOB_COMPLETIONS=5 JOB_COMPLETION_INDEX=4"};
+  for (std::size_t i = 0; i < environment.size(); ++i) {
     const std::string part = Path("part" + std::to_string(i) + ".json");
-    const std::string environment[] = {
-        "", "TEST_TOTAL_SHARDS=3 TEST_SHARD_INDEX=1 TEST_SHARD_STATUS_FILE=" + Path("touched"),
-        "GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=2"};
-    ASSERT_EQ(Run(run + part + (i == 0 ? " --shard 1/3" : ""), environment[i]).status, 0);
+    ASSERT_EQ(Run(run + part + (i == 0 ? " --shard 1/5" : ""), environment[i]).status, 0);
     parts += " " + part;
   }
   EXPECT_TRUE(fs::exists(Path("touched")));
@@ -355,7 +359,9 @@ TEST_F(Qtx, RunsNothingAndSucceedsInAShardThatIsEmpty) {
 TEST_F(Qtx, RefusesAHalfOrWrongShardOfTheEnvironment) {
   for (const char* environment :
        {"TEST_TOTAL_SHARDS=3", "GTEST_SHARD_INDEX=0", "TEST_TOTAL_SHARDS=0 TEST_SHARD_INDEX=0",
-        "GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=3", "GTEST_TOTAL_SHARDS=x GTEST_SHARD_INDEX=1"}) {
+        "GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=3", "GTEST_TOTAL_SHARDS=x GTEST_SHARD_INDEX=1",
+        "SLURM_ARRAY_TASK_COUNT=2 SLURM_ARRAY_TASK_ID=9 SLURM_ARRAY_TASK_MIN=1",
+        "JOB_COMPLETION_INDEX=0"}) {
     const Outcome outcome = Run("validate --filter 'add/*'", environment);
     EXPECT_EQ(outcome.status, 2) << environment;
     EXPECT_TRUE(IsOneLine(outcome.err)) << outcome.err;
@@ -683,6 +689,25 @@ TEST_F(Qtx, FuzzesTheSameModelsForTheSameSeed) {
   EXPECT_EQ(unknown.status, 3);
   EXPECT_TRUE(IsOneLine(unknown.err)) << unknown.err;
   EXPECT_EQ(Run("fuzz --backend reference --cases 1 --minutes 1").status, 2);
+}
+
+// Status 1: the fault is found in each part.
+TEST_F(Qtx, MergesShardsOfFuzzToTheWholeRun) {
+  const std::string fuzz =
+      "fuzz --backend faulty:relu_at_stored_zero --operators Relu --cases 60 --seed 4";
+  const Outcome whole = Run(fuzz);
+  EXPECT_EQ(whole.status, 1) << whole.err;
+  const Outcome a = Run(fuzz + " --json", "SLURM_ARRAY_TASK_COUNT=2 SLURM_ARRAY_TASK_ID=0");
+  const Outcome b = Run(fuzz + " --json", "JOB_COMPLETIONS=2 JOB_COMPLETION_INDEX=1");
+  std::ofstream(Path("a.json")) << a.out;
+  std::ofstream(Path("b.json")) << b.out;
+  const Outcome merged = Run("report merge " + Path("a.json") + " " + Path("b.json"));
+  EXPECT_EQ(merged.status, 1) << merged.err;
+  EXPECT_EQ(merged.out.substr(0, merged.out.find('\n')), whole.out.substr(0, whole.out.find('\n')));
+  const Outcome half = Run("report merge " + Path("a.json"));
+  EXPECT_EQ(half.status, 3);
+  EXPECT_TRUE(IsOneLine(half.err)) << half.err;
+  EXPECT_EQ(Run("report merge " + Path("a.json") + " " + Path("a.json")).status, 3);
 }
 
 TEST_F(Qtx, ShrinksOnlyWhatFails) {

@@ -21,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 # Objects whose keys are data: each of these is "*" in a place.
 MAPS = {"calibrate.skipped_by_reason", "suite_coverage.cases_by_operator", "suite_coverage.cases_by_operator.*",
-        "spec_coverage.formulas", "fuzz.operators", "validate.backends.cases.differences.histogram"}
+        "spec_coverage.formulas", "fuzz.operators", "fuzz.findings.operators", "validate.backends.cases.differences.histogram"}
 
 # Keys that an object of that place may lack.
 OPTIONAL = {
@@ -40,6 +40,7 @@ OPTIONAL = {
        "quantization.requantization" for values in ("inputs", "expected", "got")},
     "power": "onnx_node_tests",
     "fuzz.findings": "shrunk",
+    "identify.operators": "place",
     "bench.rows": "conforms " + " ".join(f"best_{peer}peer ratio_to_best_{peer}peer_low ratio_to_best_{peer}peer_high"
                                          for peer in ("", "exact_", "conforming_", "float_")),
     "review": "overlay",
@@ -217,6 +218,7 @@ def commands(qtx, source):
         ("validate", ["validate", "--suite", str(cases / "ops/quantize_linear"), "--backend", "faulty:quantize_half_away", "--json"], 1),
         ("suite_coverage", ["validate", "--coverage", "--suite", "cases", "--json"], 1),
         ("identify", ["identify", "--backend", "x86", "--suite", str(cases / "ops/add"), "--json"], 0),
+        ("identify", ["identify", "--backend", "faulty:quantize_half_away", "--suite", str(cases / "ops/quantize_linear"), "--json"], 1),
         ("shrink", ["shrink", "--backend", "faulty:quantize_half_away", "--suite", str(cases / "ops/quantize_linear"), "--case",
                     "quantize_linear/ties_int8", "-o", "shrunk", "--json"], 0),
         ("fuzz", ["fuzz", "--backend", "faulty:relu_at_stored_zero", "--operators", "Relu", "--cases", "20", "-o", "fuzzed",

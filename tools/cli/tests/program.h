@@ -34,7 +34,9 @@ class Program : public testing::Test {
     std::filesystem::create_directories(folder_);
     // Whoever shards this test does not mean the programs it runs.
     for (const char* name : {"TEST_TOTAL_SHARDS", "TEST_SHARD_INDEX", "TEST_SHARD_STATUS_FILE",
-                             "GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) {
+                             "GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX", "SLURM_ARRAY_TASK_COUNT",
+                             "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP",
+                             "JOB_COMPLETIONS", "JOB_COMPLETION_INDEX"}) {
       unsetenv(name);
     }
   }

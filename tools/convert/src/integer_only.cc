@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "errors.h"
 #include "ledger.h"
@@ -93,6 +94,7 @@ class IntegerOnly {
       SetRequantization(*product);
       QTX_RETURN_IF_ERROR(CheckAccumulator(*product));
     }
+    Declare();
     return {};
   }
 
@@ -104,11 +106,15 @@ class IntegerOnly {
   Result<Tensor> BiasInUnits(const ProductNode& product, const Tensor& bias) const;
   void SetRequantization(const ProductNode& product);
   Result<void> CheckAccumulator(const ProductNode& product);
+  void Declare();
 
   const format::Model& source_;
   const GraphIndex& index_;
   format::Model& model_;
   Ledger& ledger_;
+  std::map<std::string, Tensor> biases_;  // converted
+  std::vector<format::ValueInfo> declared_;
+  std::map<std::string, format::Requantization> requantizations_;
 };
 
 Result<void> IntegerOnly::CheckIntegers(const Node& node) {
@@ -134,7 +140,7 @@ Result<std::optional<TensorType>> IntegerOnly::QuantizedType(const std::string& 
       !format::IsIntegerStorage(type->elem_type) || !type->quantization)
     return std::optional<TensorType>();
   TensorType resolved = *type;
-  auto q = format::Resolve(source_, *type);
+  auto q = format::Resolve(index_.view(), *type);
   if (!q.has_value()) return At("value '" + value + "'", q.error());
   resolved.quantization = *std::move(q);
   if (format::HasBase(*resolved.quantization)) {
@@ -183,13 +189,21 @@ void IntegerOnly::SetRequantization(const ProductNode& product) {
     requantization.shift.push_back(fixed.shift);
   }
   const std::string& name = product.node->outputs[0];
-  for (auto* list : {&model_.graph.inputs, &model_.graph.outputs, &model_.graph.values}) {
-    for (format::ValueInfo& info : *list) {
-      if (info.name == name) info.type->quantization->requantization = requantization;
-    }
-  }
   ledger_.Changed(name, "requantization",
                   std::to_string(requantization.shift.size()) + " multipliers and shifts");
+  requantizations_[name] = std::move(requantization);
+}
+
+// The types of results and biases.
+void IntegerOnly::Declare() {
+  for (auto* list : {&model_.graph.inputs, &model_.graph.outputs, &model_.graph.values}) {
+    for (format::ValueInfo& info : *list) {
+      const auto found = requantizations_.find(info.name);
+      if (found != requantizations_.end()) info.type->quantization->requantization = found->second;
+    }
+  }
+  std::erase_if(model_.graph.values, [&](const auto& info) { return biases_.contains(info.name); });
+  std::ranges::move(declared_, std::back_inserter(model_.graph.values));
 }
 
 // The bias in units of x_scale * w_scale of its channel, each rounded half to even.
@@ -250,29 +264,24 @@ Result<void> IntegerOnly::SetBias(const ProductNode& product) {
     return Unsupported(place, "an accumulator takes no bias with alpha or beta");
   if (index_.Initializer(name) == nullptr || index_.IsInput(name))
     return Unsupported(place, "is computed, expected an initializer");
-  QTX_ASSIGN_OR_RETURN(const Tensor bias, format::LoadInitializer(source_, name));
+  QTX_ASSIGN_OR_RETURN(const Tensor bias, format::LoadInitializer(index_.view(), name));
   if (IsInUnits(product, bias)) return {};
   const bool real = bias.elem_type == ElementType::kFloat;
   if (!real && (!bias.quantization || format::BitWidth(bias.elem_type) > 32 ||
                 !format::IsIntegerStorage(bias.elem_type)))
     return Unsupported(place, "is " + std::string(format::Name(bias.elem_type)) +
                                   ", expected FLOAT or a quantized integer");
-  if (index_.Consumers(name).size() != 1)
+  if (index_.Uses(name).size() != 1)
     return Unsupported(place, "is shared, and would need a scale for each use");
   auto converted = BiasInUnits(product, bias);
   if (!converted.has_value()) return At(product.Place(), converted.error());
-  for (format::TensorData& data : model_.graph.initializers) {
-    if (data.name == name) data = format::ToTensorData(name, *converted);
-  }
+  model_.graph.initializers[index_.InitializerPlace(name)] = format::ToTensorData(name, *converted);
   TensorType type{.elem_type = converted->elem_type,
                   .shape = format::ToShape(converted->dims),
                   .quantization = converted->quantization};
-  std::erase_if(model_.graph.values, [&](const auto& info) { return info.name == name; });
-  format::ValueInfo info;
-  info.name = name;
-  info.type = std::move(type);
-  model_.graph.values.push_back(std::move(info));
+  declared_.push_back({.name = name, .type = std::move(type)});
   ledger_.Changed(name, "elem_type", "INT32Q in units of x_scale * w_scale, half to even");
+  biases_.emplace(name, *std::move(converted));
   return {};
 }
 
@@ -311,14 +320,20 @@ Result<void> IntegerOnly::CheckAccumulator(const ProductNode& product) {
                     "not bounded, because its weights are computed");
     return {};
   }
-  QTX_ASSIGN_OR_RETURN(const Tensor w, format::LoadInitializer(source_, node.inputs[1]));
+  QTX_ASSIGN_OR_RETURN(const Tensor w, format::LoadInitializer(index_.view(), node.inputs[1]));
   const format::IntegerRange range =
       format::StoredRange(product.x.elem_type, *product.x.quantization);
   const std::int64_t offset = format::OffsetAt(*product.x.quantization, 0);
   auto bounds =
       Bounds(w, product.w_axis, IsStock(node, "MatMul"), {range.min - offset, range.max - offset});
   if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
-    QTX_ASSIGN_OR_RETURN(const Tensor bias, format::LoadInitializer(model_, node.inputs[2]));
+    const auto converted = biases_.find(node.inputs[2]);
+    Tensor bias;
+    if (converted != biases_.end()) {
+      bias = converted->second;
+    } else {
+      QTX_ASSIGN_OR_RETURN(bias, format::LoadInitializer(index_.view(), node.inputs[2]));
+    }
     const auto stored = format::UnpackInt32(bias);
     for (std::size_t c = 0; c < bounds.size() && !stored.empty(); ++c) {
       const std::int32_t value = stored[stored.size() == bounds.size() ? c : 0];

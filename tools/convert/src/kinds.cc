@@ -6,6 +6,7 @@
 #include "glow/glow.h"
 #include "levels.h"
 #include "onnx/detect.h"
+#include "opset/opset.h"
 #include "ort/ort.h"
 #include "paddle/import.h"
 #include "qonnx/dialect.h"
@@ -51,7 +52,12 @@ Result<Conversion> ReadAsItIs(const Source& source, const Options&) {
   return Conversion{std::move(model), {}};
 }
 
-Result<Export> WriteAsItIs(const format::Model& model, const Options&) { return Export{model, {}}; }
+Result<Export> WriteAsItIs(const format::Model& model, const Options& options) {
+  if (options.opset == 0) return Export{model, {}};
+  Ledger ledger(options);
+  QTX_ASSIGN_OR_RETURN(format::Model moved, ToOpset(model, options.opset, ledger));
+  return Export{std::move(moved), ledger.Take()};
+}
 
 Result<Export> Stock(Result<Conversion> written) {
   if (!written.has_value()) return std::move(written).error();
@@ -237,7 +243,8 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
     const bool undefined = !defined.has_value() && defined.error().code == ErrorCode::kUnsupported;
     return undefined ? Result<Export>(std::move(defined).error()) : std::move(written);
   }
-  if (options.unchanged && kind.write == WriteAsItIs) return written;  // Read has checked it
+  if (options.unchanged && options.opset == 0 && kind.write == WriteAsItIs)
+    return written;  // Read has checked it
   auto broken = BrokenRule(*onnx, ErrorCode::kInternal, "internal: the model written");
   return broken ? Result<Export>(*std::move(broken)) : std::move(written);
 }

@@ -40,7 +40,12 @@ std::int64_t PermuteAxis(std::int64_t axis, const Permutation& perm) {
 }
 
 format::TensorType Permute(format::TensorType type, const Permutation& perm) {
-  type.shape = format::ToShape(Permute(*format::FixedDims(*type.shape), perm));
+  if (type.shape) {
+    format::Shape moved;
+    for (const std::int64_t from : perm)
+      moved.push_back((*type.shape)[static_cast<std::size_t>(from)]);
+    type.shape = std::move(moved);
+  }
   if (type.quantization) {
     for (std::int64_t& axis : type.quantization->axis) axis = PermuteAxis(axis, perm);
   }
@@ -48,6 +53,24 @@ format::TensorType Permute(format::TensorType type, const Permutation& perm) {
     for (std::int64_t& axis : type.statistics->axis) axis = PermuteAxis(axis, perm);
   }
   return type;
+}
+
+format::TensorType InLayout(graph::Layout layout, format::TensorType own) {
+  return layout == graph::Layout::kFirst ? Permute(std::move(own), NhwcToNchw()) : own;
+}
+
+const std::string& UseForm(graph::GraphBuilder& builder, graph::Forms& forms, graph::Layout layout,
+                           const format::TensorType& own, const std::string& stem, bool edge) {
+  std::string& name = forms.In(layout);
+  if (!name.empty()) return name;
+  const bool first = layout == graph::Layout::kFirst;
+  name = edge ? stem : builder.Inner(stem + (first ? "/nchw" : "/nhwc"), InLayout(layout, own));
+  const Permutation& perm = first ? NhwcToNchw() : NchwToNhwc();
+  builder.Add(
+      name,
+      {"Transpose", {first ? forms.own : forms.first}, {format::Attribute::Ints("perm", perm)}},
+      {name});
+  return name;
 }
 
 format::Tensor Permute(const format::Tensor& tensor, const Permutation& perm) {

@@ -8,6 +8,7 @@
 
 #include "qtx/format/tensor.h"
 #include "qtx/format/tensor_type.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
 
@@ -35,11 +36,20 @@ format::Dims Permute(std::span<const std::int64_t> dims, const Permutation& perm
 std::int64_t PermuteAxis(std::int64_t axis, const Permutation& perm);
 
 /// Permutes the shape and the axes of quantization and statistics. Parameter vectors keep their
-/// order because only single axes occur.
-/// REQUIRES: fixed shape, at most one axis in each.
+/// order because only single axes occur. REQUIRES: at most one axis in each.
 format::TensorType Permute(format::TensorType type, const Permutation& perm);
 
 /// Transposes elements of any width, and the quantization's axis.
 format::Tensor Permute(const format::Tensor& tensor, const Permutation& perm);
+
+/// `own`, the type of a value in its framework's order, as it is in `layout`.
+format::TensorType InLayout(graph::Layout layout, format::TensorType own);
+
+/// The name of a value in `layout`; a Transpose of its other form gives what is not at hand, under
+/// a name made of `stem`, or under `stem` itself where that is declared elsewhere (`edge`).
+/// REQUIRES: one of the forms is there; rank 4.
+const std::string& UseForm(graph::GraphBuilder& builder, graph::Forms& forms, graph::Layout layout,
+                           const format::TensorType& own, const std::string& stem,
+                           bool edge = false);
 
 }  // namespace qtx::convert

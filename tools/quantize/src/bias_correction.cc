@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph_index.h"
+#include "initializers.h"
 #include "qtx/format/attributes.h"
 
 namespace qtx::quantize {

@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "graph_index.h"
+#include "initializers.h"
 #include "ledger.h"
 #include "plan.h"
+#include "qtx/graph/graph_builder.h"
 #include "weights.h"
 
 namespace qtx::quantize {
@@ -16,7 +17,7 @@ namespace qtx::quantize {
 class Constants {
  public:
   /// Changes `model`; `index` is that of the original.
-  Constants(format::Model& model, const GraphIndex& index, NameSource& names, Quantized& result,
+  Constants(format::Model& model, const GraphIndex& index, graph::Names& names, Quantized& result,
             Ledger& ledger, bool correct_bias)
       : model_(model),
         index_(index),
@@ -45,7 +46,7 @@ class Constants {
 
   format::Model& model_;
   const GraphIndex& index_;
-  NameSource& names_;
+  graph::Names& names_;
   Quantized& result_;
   Ledger& ledger_;
   bool correct_bias_;

@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "graph_index.h"
+#include "initializers.h"
 #include "operators.h"
 #include "qtx/format/accumulator.h"
 #include "qtx/format/attributes.h"

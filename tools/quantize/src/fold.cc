@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph_index.h"
+#include "initializers.h"
 #include "operators.h"
 #include "qtx/format/accumulator.h"
 #include "qtx/format/attributes.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::quantize {
 namespace {
@@ -47,7 +48,7 @@ void FoldConstants(format::Model& model, Ledger& ledger) {
 class ProductFolder {
  public:
   ProductFolder(format::Model& model, Ledger& ledger)
-      : model_(model), source_(model), index_(source_), names_(index_), ledger_(ledger) {}
+      : model_(model), source_(model), index_(source_), names_(source_.graph), ledger_(ledger) {}
 
   Result<void> Run();
 
@@ -61,7 +62,7 @@ class ProductFolder {
   format::Model& model_;
   const format::Model source_;
   const GraphIndex index_;
-  NameSource names_;
+  graph::Names names_;
   Ledger& ledger_;
   std::set<std::string> gone_;  // values that are no longer read
 };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph_index.h"
+#include "initializers.h"
 #include "ledger.h"
 #include "operators.h"
 #include "qtx/format/tensor_type.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "graph_index.h"
+#include "initializers.h"
 #include "operators.h"
 
 namespace qtx::quantize {

@@ -5,6 +5,7 @@
 
 #include "constants.h"
 #include "fold.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::quantize {
 namespace {
@@ -30,7 +31,7 @@ class Rewriter {
         plans_(plans),
         values_(values),
         options_(options),
-        names_(index_),
+        names_(source_.graph),
         constants_(model, index_, names_, result, ledger, options.correct_bias),
         result_(result),
         ledger_(ledger) {}
@@ -51,7 +52,7 @@ class Rewriter {
   const std::vector<NodePlan>& plans_;
   const ValuePlans& values_;
   const Options& options_;
-  NameSource names_;
+  graph::Names names_;
   Constants constants_;
   Quantized& result_;
   Ledger& ledger_;

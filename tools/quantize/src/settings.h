@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graph_index.h"
+#include "initializers.h"
 #include "qtx/quantize/quantize.h"
 
 namespace qtx::quantize {

@@ -11,9 +11,9 @@
 namespace qtx::spec {
 Result<std::vector<std::string>> FindChapters(const std::string& folder) {
   QTX_ASSIGN_OR_RETURN(std::vector<std::string> paths, conformance::FindFiles(folder, ".md"));
-  std::erase_if(paths, [](std::string_view path) {
+  std::erase_if(paths, [](const std::string& path) {
     return path.starts_with("proposals/") || path.starts_with("templates/") ||
-           path.starts_with("onnx/");
+           path.starts_with("onnx/") || ("/" + path).find("/overlay/") != std::string::npos;
   });
   return paths;
 }

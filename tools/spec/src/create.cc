@@ -89,10 +89,14 @@ std::string KindOf(const std::string& folder, const std::string& stem) {
   return "";
 }
 
-}  // namespace
+struct Begun {
+  fs::path folder;
+  std::string snake;
+  Fields fields;
+};
 
-Result<Created> NewProposal(std::string_view slug, const std::string& folder,
-                            std::string_view date) {
+// The next number, and what the templates of a proposal ask.
+Result<Begun> Begin(std::string_view slug, const std::string& folder, std::string_view date) {
   if (!IsWords(slug, '-')) return Refuse(slug, "words of a-z and 0-9 with - between them");
   const fs::path proposals = fs::path(folder) / "proposals";
   QTX_ASSIGN_OR_RETURN(const std::string number, NextNumber(proposals, slug));
@@ -100,17 +104,41 @@ Result<Created> NewProposal(std::string_view slug, const std::string& folder,
   std::ranges::replace(snake, '-', '_');
   std::ranges::replace(title, '-', ' ');
   title.front() = static_cast<char>(title.front() - 'a' + 'A');
-  const fs::path own = proposals / (number + "-" + std::string(slug));
-  const Fields fields = {{"NUMBER", number},
-                         {"TITLE", title},
-                         {"SLUG", std::string(slug)},
-                         {"SNAKE", snake},
-                         {"DATE", std::string(date)}};
+  return Begun{proposals / (number + "-" + std::string(slug)),
+               snake,
+               {{"NUMBER", number},
+                {"TITLE", title},
+                {"SLUG", std::string(slug)},
+                {"SNAKE", snake},
+                {"DATE", std::string(date)}}};
+}
+
+}  // namespace
+
+Result<Created> NewProposal(std::string_view slug, const std::string& folder,
+                            std::string_view date) {
+  QTX_ASSIGN_OR_RETURN(const Begun own, Begin(slug, folder, date));
   Created created;
-  QTX_RETURN_IF_ERROR(WriteNew(folder, "proposal.md", own / "proposal.md", fields, created));
-  const fs::path example = own / "examples" / (snake + ".yaml");
-  QTX_RETURN_IF_ERROR(WriteNew(folder, "example.yaml", example, fields, created));
+  QTX_RETURN_IF_ERROR(
+      WriteNew(folder, "proposal.md", own.folder / "proposal.md", own.fields, created));
+  const fs::path example = own.folder / "examples" / (own.snake + ".yaml");
+  QTX_RETURN_IF_ERROR(WriteNew(folder, "example.yaml", example, own.fields, created));
   created.next = {"a row of AllFeatures() in proto/src/feature.cc: " + std::string(slug)};
+  return created;
+}
+
+Result<Created> NewOverlay(std::string_view slug, const std::string& folder,
+                           std::string_view date) {
+  QTX_ASSIGN_OR_RETURN(const Begun own, Begin(slug, folder, date));
+  Created created;
+  QTX_RETURN_IF_ERROR(
+      WriteNew(folder, "overlay.md", own.folder / "proposal.md", own.fields, created));
+  const fs::path clause = own.folder / "overlay/arithmetic/exact.md";
+  QTX_RETURN_IF_ERROR(WriteNew(folder, "overlay_clause.md", clause, own.fields, created));
+  const fs::path example = own.folder / "examples" / (own.snake + ".yaml");
+  QTX_RETURN_IF_ERROR(WriteNew(folder, "overlay_example.yaml", example, own.fields, created));
+  created.next = {"the clause and its formula in " + clause.string(),
+                  "qtx review " + own.folder.string()};
   return created;
 }
 

@@ -8,6 +8,7 @@
 
 #include "qtx/spec/chapters.h"
 #include "qtx/spec/formula.h"
+#include "qtx/spec/proposal.h"
 #include "temporary_folder.h"
 
 namespace qtx::spec {
@@ -48,6 +49,23 @@ TEST_F(NewText, ProposalsAreNumberedAndNeverOverwritten) {
               ElementsAre("Problem", "Change to the text", "Change to the proto", "Semantics",
                           "Alternatives", "Compatibility", "Cost for backends", "Decision"));
   EXPECT_EQ(document->markdown.find('@'), std::string::npos);
+}
+
+// It changes nothing yet: what it states is what the text has, and its claim and example hold.
+TEST_F(NewText, OverlaysRunAsTheyAreWritten) {
+  const auto created = NewOverlay("wider-blocks", spec(), "2026-01-31");
+  ASSERT_TRUE(created.has_value()) << created.error().message;
+  const std::string own = spec() + "/proposals/0001-wider-blocks/";
+  EXPECT_THAT(created->files, ElementsAre(own + "proposal.md", own + "overlay/arithmetic/exact.md",
+                                          own + "examples/wider_blocks.yaml"));
+  const auto proposal = ReadProposal(own, QTX_SOURCE_DIR "/spec");
+  ASSERT_TRUE(proposal.has_value()) << proposal.error().Text();
+  EXPECT_EQ(proposal->FeatureName(), "overlay");
+  const auto chapters = FindChapters(own);  // a clause of an overlay is none of the specification
+  ASSERT_TRUE(chapters.has_value());
+  EXPECT_THAT(*chapters, ElementsAre("proposal.md"));
+  EXPECT_THAT(NewProposal("wider-blocks", spec(), "2026-01-31").error().message,
+              HasSubstr("already"));
 }
 
 // The operator is not there yet, and that is what the checks say: the text itself is well formed.

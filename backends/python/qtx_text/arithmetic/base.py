@@ -116,6 +116,8 @@ def same_parameters(x, i, y, j):
 class Products:
     """The sums of products of Conv, MatMul and Gemm: operands, taps for each result, where weights differ."""
 
+    factor = Fraction(1)  # of the accumulator's unit, the alpha of a QGemm
+
     def __init__(self, kernel, x, w, bias, taps, channel, weight_axis, result_axis, bias_at=None, alpha=1.0, beta=1.0,
                  positions=1):
         self.kernel, self.x, self.w, self.bias, self.taps = kernel, x, w, bias, taps

@@ -126,10 +126,6 @@ class Eight(Float32):
     def eight(*tensors):
         return all(t.type.eight and t.single for t in tensors)
 
-    @staticmethod
-    def single_integers(*tensors):
-        return all(t.type.integer and t.single for t in tensors)
-
 
 class Fbgemm(Float32):
     name, stem, reciprocal, bits, float_bits = "fbgemm", "fbgemm", True, 32, 32  # fbgemm.S1, S3
@@ -286,7 +282,7 @@ class Glow(Eight):
     def plan_cast(self, call):
         """glow.S3, tvm_upward.S3."""
         x, y = call.inputs[0], call.outs[0]
-        if not self.single_integers(x, y):
+        if not (x.integers and x.single and y.type.integer and y.single):  # definitions.S6
             return None
         if self.clamps_equal and (x.scale, x.offset) == (y.scale, y.offset):
             return lambda: [clamp(v, y.quant.lo, y.quant.hi) for v in x.data]

@@ -40,7 +40,7 @@ class FixedPoint(Exact):
         y, p = call.outs[0], products
         if not p.integer() or not y.type.integer:
             return None
-        xs = p.x.quant.reals[0]
+        xs = p.x.quant.reals[0] * p.factor
         weights = p.w.quant.scales
         pairs = {(c, ys): self.factor(y, xs * Fraction(ws), ys, c) for c, ws, ys in p.scale_pairs(y)}
 
@@ -55,7 +55,7 @@ class FixedPoint(Exact):
 
     def rescaling(self, x, y):
         """Whether fixed_point.S4 takes a change of type."""
-        return x.type.integer and x.integers and x.single and y.type.integer and y.single
+        return x.integers and x.single and y.type.integer and y.single  # definitions.S6: of BIPOLAR1Q, too
 
     def plan_cast(self, call):
         x, y = call.inputs[0], call.outs[0]

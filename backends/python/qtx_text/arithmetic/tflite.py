@@ -54,9 +54,9 @@ def inverse_root(d):
 
 
 def to_step(v, offset, lo, hi):
-    """A binary32 number of steps, rounded half_away; no number gives the offset (tflite.S8, S13)."""
+    """A binary32 number of steps, rounded half_away; no number gives the offset, clamped (tflite.S8, S13)."""
     if is_nan(v):
-        return offset
+        return clamp(offset, lo, hi)
     return (hi if v > 0 else lo) if math.isinf(v) else clamp(R.half_away(exact(v)) + offset, lo, hi)
 
 
@@ -255,7 +255,7 @@ class Tflite(Exact):
         if not y.type.integer:  # of a binary32 quotient (float32.S2)
             return [self.quantize(exact(R.div32(v, s)), y.type, 1, o, y.quant.lo, y.quant.hi)
                     for v, (s, o) in zip(values, y.quant.at(y.dims))]
-        return [to_step(R.div32(v, s), clamp(o, y.quant.lo, y.quant.hi) if is_nan(v) else o, y.quant.lo, y.quant.hi)
+        return [to_step(R.div32(v, s), o, y.quant.lo, y.quant.hi)
                 for v, (s, o) in zip(values, y.quant.at(y.dims))]
 
     def quantize_linear(self, v, type_, scale, zero):

@@ -175,26 +175,24 @@ class Attention:
         return check_inputs(call).shapes()[:count], [None, call.inputs[K].type, call.inputs[V].type, None][:count]
 
     @staticmethod
-    def plan(call):
-        def compute():
-            h, arithmetic = check_inputs(call), call.effective()
-            places = [(n, head, i) for n in range(h.batch) for head in range(h.q_heads) for i in range(h.queries)]
-            mode = call.attr("qk_matmul_output_mode", 0)
-            if arithmetic.numbers.binary32:
-                results = queries(arithmetic.numbers, h, places, attended32, mode)
-            else:
-                results = evaluated(lambda n: queries(n, h, places, attended, mode))
-            split = len(places) * h.value_size
-            y, probabilities = results[:split], results[split:]
-            if not h.four:  # the heads of a query lie beside each other
-                rows = dict(zip(places, range(len(places))))
-                y = [v for n in range(h.batch) for i in range(h.queries) for head in range(h.q_heads)
-                     for v in y[rows[n, head, i] * h.value_size:(rows[n, head, i] + 1) * h.value_size]]
-            out = [arithmetic.store(call.outs[0], y)]
-            for t, i, past, size in zip(call.outs[1:3], (K, V), (PAST_KEY, PAST_VALUE), (h.size, h.value_size)):
-                out.append(present(h, arithmetic, t, i, past, size))
-            return out + [arithmetic.store(t, probabilities) for t in call.outs[3:]]
-        return compute
+    def compute(call):
+        h, arithmetic = check_inputs(call), call.effective()
+        places = [(n, head, i) for n in range(h.batch) for head in range(h.q_heads) for i in range(h.queries)]
+        mode = call.attr("qk_matmul_output_mode", 0)
+        if arithmetic.numbers.binary32:
+            results = queries(arithmetic.numbers, h, places, attended32, mode)
+        else:
+            results = evaluated(lambda n: queries(n, h, places, attended, mode))
+        split = len(places) * h.value_size
+        y, probabilities = results[:split], results[split:]
+        if not h.four:  # the heads of a query lie beside each other
+            rows = dict(zip(places, range(len(places))))
+            y = [v for n in range(h.batch) for i in range(h.queries) for head in range(h.q_heads)
+                 for v in y[rows[n, head, i] * h.value_size:(rows[n, head, i] + 1) * h.value_size]]
+        out = [arithmetic.store(call.outs[0], y)]
+        for t, i, past, size in zip(call.outs[1:3], (K, V), (PAST_KEY, PAST_VALUE), (h.size, h.value_size)):
+            out.append(present(h, arithmetic, t, i, past, size))
+        return out + [arithmetic.store(t, probabilities) for t in call.outs[3:]]
 
 
 def queries(n, heads, places, compute, mode):

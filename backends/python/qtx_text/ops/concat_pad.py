@@ -17,23 +17,22 @@ class Concat:  # concat.S1, S2
         return [shapes[0][:a] + (sum(s[a] for s in shapes),) + shapes[0][a + 1:]]
 
     @staticmethod
-    def plan(call):
-        y = call.outs[0]
-        call.moved = call.inputs
-        call.plan_kernel("move")
+    def moved(call):
+        return call.inputs
 
-        def compute():
-            a = call.axis("C2", 0, len(y.dims))
-            out, start = [None] * elements(y.dims), 0
-            for x in call.inputs:
-                taken = [range(n) for n in y.dims]
-                taken[a] = range(start, start + x.dims[a])
-                start += x.dims[a]
-                at = positions(taken, strides(y.dims))
-                for k, v in zip(at, call.effective().move(x, range(len(at)), y, at)):
-                    out[k] = v
-            return [out]
-        return compute
+    @staticmethod
+    def compute(call):
+        y = call.outs[0]
+        a = call.axis("C2", 0, len(y.dims))
+        out, start = [None] * elements(y.dims), 0
+        for x in call.inputs:
+            taken = [range(n) for n in y.dims]
+            taken[a] = range(start, start + x.dims[a])
+            start += x.dims[a]
+            at = positions(taken, strides(y.dims))
+            for k, v in zip(at, call.effective().move(x, range(len(at)), y, at)):
+                out[k] = v
+        return [out]
 
 
 @operator("Pad", "pad", (2, 4), shape="C6", attributes="mode:s", operands=(0, 2), form=11)
@@ -74,46 +73,45 @@ class Pad:  # pad.S1 to S6
         return [tuple(n + b + e for n, b, e in zip(d, begin, end))]
 
     @staticmethod
-    def plan(call):
-        x, y = call.inputs[0], call.outs[0]
-        call.moved = [x] + ([call.inputs[2]] if call.has(2) else [])
-        call.plan_kernel("move")
+    def moved(call):
+        return [call.inputs[0]] + ([call.inputs[2]] if call.has(2) else [])
 
-        def compute():
-            d, begin, end = Pad.pads(call)
-            mode = call.text("mode", "constant")
-            out = [0]
-            for n, m, b, e, s in zip(d, y.dims, begin, end, strides(d)):
-                first, left = max(-b, 0), n + min(b, 0) + min(e, 0)
-                places = []
-                for k in range(m):
-                    k -= max(b, 0)
-                    if not 0 <= k < left:
-                        if mode == "constant":
-                            places.append(None)
-                            continue
-                        if mode == "edge":
-                            k = min(max(k, 0), left - 1)
-                        elif mode == "wrap":
-                            k %= left
-                        else:
-                            k = -k if k < 0 else 2 * (left - 1) - k
-                    places.append((first + k) * s)
-                out = [None if o is None or p is None else o + p for o in out for p in places]
-            arithmetic = call.effective()
-            inside = [k for k, i in enumerate(out) if i is not None]
-            outside = [k for k, i in enumerate(out) if i is None]
-            result = [None] * len(out)
-            for k, v in zip(inside, arithmetic.move(x, [out[k] for k in inside], y, inside)):
-                result[k] = v
-            if call.has(2):
-                filled = arithmetic.move(call.inputs[2], [0] * len(outside), y, outside)
-            elif y.type.kind == "e8m0":
-                raise unsupported("a real zero of FLOAT8E8M0")
-            else:
-                filled = arithmetic.real_zero(y, outside) if y.type.real or y.type.plain or y.type.kind == "bool" \
-                    else [0.0] * len(outside)
-            for k, v in zip(outside, filled):
-                result[k] = v
-            return [result]
-        return compute
+    @staticmethod
+    def compute(call):
+        x, y = call.inputs[0], call.outs[0]
+        d, begin, end = Pad.pads(call)
+        mode = call.text("mode", "constant")
+        out = [0]
+        for n, m, b, e, s in zip(d, y.dims, begin, end, strides(d)):
+            first, left = max(-b, 0), n + min(b, 0) + min(e, 0)
+            places = []
+            for k in range(m):
+                k -= max(b, 0)
+                if not 0 <= k < left:
+                    if mode == "constant":
+                        places.append(None)
+                        continue
+                    if mode == "edge":
+                        k = min(max(k, 0), left - 1)
+                    elif mode == "wrap":
+                        k %= left
+                    else:
+                        k = -k if k < 0 else 2 * (left - 1) - k
+                places.append((first + k) * s)
+            out = [None if o is None or p is None else o + p for o in out for p in places]
+        arithmetic = call.effective()
+        inside = [k for k, i in enumerate(out) if i is not None]
+        outside = [k for k, i in enumerate(out) if i is None]
+        result = [None] * len(out)
+        for k, v in zip(inside, arithmetic.move(x, [out[k] for k in inside], y, inside)):
+            result[k] = v
+        if call.has(2):
+            filled = arithmetic.move(call.inputs[2], [0] * len(outside), y, outside)
+        elif y.type.kind == "e8m0":
+            raise unsupported("a real zero of FLOAT8E8M0")
+        else:
+            filled = arithmetic.real_zero(y, outside) if y.type.real or y.type.plain or y.type.kind == "bool" \
+                else [0.0] * len(outside)
+        for k, v in zip(outside, filled):
+            result[k] = v
+        return [result]

@@ -5,6 +5,8 @@ from fractions import Fraction
 
 from .. import reals as R
 from ..arithmetic import EXACT
+from ..arithmetic.binary32 import Xnnpack
+from ..arithmetic.fixed import FixedPoint
 from ..arithmetic.tflite import Tflite
 from ..reals import f32
 from ..types import FLOAT, TYPES, Tensor, elements, invalid
@@ -144,6 +146,8 @@ class QGemm:  # q_gemm.S1 to S5
     def plan(call):
         call.parameters(1, 2, 4, 5, 7, 8)
         y, alpha = call.outs[0], call.attr("alpha", 1.0)
+        if call.has(7) and isinstance(call.arithmetic, (FixedPoint, Xnnpack)) and alpha <= 0:
+            raise invalid(call.arithmetic.stem + ".C1", "a factor that is not positive")
 
         def tensor(i, factor=1.0):
             scale, zero = call.inputs[i + 1].data, call.inputs[i + 2].data
@@ -158,9 +162,11 @@ class QGemm:  # q_gemm.S1 to S5
             c, at = call.inputs[6], broadcast_index(call.dims(6), y.dims)
             data = c.data and [c.data[i] for i in at]
             bias = AccumulatorBias(Tensor(c.type, y.dims, data), a, b, 1)
-        alpha = 1.0 if binary32 else alpha
+        of_unit = binary32 or call.has(7) and isinstance(call.arithmetic, FixedPoint)  # fixed_point.S2
         inner = Stock.call(call, [a, b, bias], y, "Gemm", "gemm")
-        f = sums_of_products(inner, y, Gemm.products(inner, a, b, bias, alpha, alpha))
+        products = Gemm.products(inner, a, b, bias, *([1.0 if of_unit else alpha] * 2))
+        products.factor = Fraction(alpha) if of_unit and not binary32 else Fraction(1)
+        f = sums_of_products(inner, y, products)
         return lambda: [f()]
 
 
@@ -201,14 +207,12 @@ class MatMulInteger:  # mat_mul_integer.S1 to S3
         return [k for k in range(len(s)) if s[k] > 1]
 
     @staticmethod
-    def plan(call):
-        def compute():
-            tensors = []
-            for i, end in ((0, 2), (1, 1)):
-                zero = list(zeros(call, i + 2, call.inputs[i].type, "C2")[0])
-                tensors.append(quantized(call.inputs[i], [1.0] * len(zero), zero, MatMulInteger.axes(call, i, end)))
-            return [[R.wrap(v, 32) for v in MatMul.products(call, *tensors).sums()]]
-        return compute
+    def compute(call):
+        tensors = []
+        for i, end in ((0, 2), (1, 1)):
+            zero = list(zeros(call, i + 2, call.inputs[i].type, "C2")[0])
+            tensors.append(quantized(call.inputs[i], [1.0] * len(zero), zero, MatMulInteger.axes(call, i, end)))
+        return [[R.wrap(v, 32) for v in MatMul.products(call, *tensors).sums()]]
 
 
 @operator("ConvInteger", "conv_integer", (2, 4), shape="C3", attributes=WINDOW, since=10)
@@ -226,14 +230,12 @@ class ConvInteger:  # conv_integer.S1 to S3
         return [Conv.shape(inner, call.dims(0), call.dims(1), None)], [TYPES[6]]
 
     @staticmethod
-    def plan(call):
-        def compute():
-            tensors = []
-            for i in (0, 1):
-                zero = list(zeros(call, i + 2, call.inputs[i].type, "C2")[0])
-                tensors.append(quantized(call.inputs[i], [1.0] * len(zero), zero, [0] if len(zero) > 1 else []))
-            return [[R.wrap(v, 32) for v in Conv.products(call, *tensors, None, call.outs[0]).sums()]]
-        return compute
+    def compute(call):
+        tensors = []
+        for i in (0, 1):
+            zero = list(zeros(call, i + 2, call.inputs[i].type, "C2")[0])
+            tensors.append(quantized(call.inputs[i], [1.0] * len(zero), zero, [0] if len(zero) > 1 else []))
+        return [[R.wrap(v, 32) for v in Conv.products(call, *tensors, None, call.outs[0]).sums()]]
 
 
 @operator("DynamicQuantizeLinear", "dynamic_quantize_linear", (1, 1), outputs=(3, 3), since=11)
@@ -246,24 +248,22 @@ class DynamicQuantizeLinear:  # dynamic_quantize_linear.S1 to S4
         return [call.inputs[0].dims, (), ()], types
 
     @staticmethod
-    def plan(call):
-        def compute():
-            x, a = call.inputs[0].data, call.arithmetic
-            if not all(map(math.isfinite, x)):
-                raise invalid("dynamic_quantize_linear.C2", "x is not finite")
-            low, high = min([0.0, *x]), max([0.0, *x])
-            if a.numbers.binary32:
-                s = R.div32(f32(high - low), 255.0)
-            else:
-                s = R.float32((Fraction(high) - Fraction(low)) / 255)
-            call.require(math.isfinite(s), "C2", "y_scale is infinite")
-            s = s or 1.0  # S3
-            q = R.div32(-low, s) if a.numbers.binary32 else -Fraction(low) / Fraction(s)
-            z = R.half_even(min(max(q, 0), 255))
-            u8 = TYPES[2]
-            if hasattr(a, "quantize_linear"):
-                y = [a.quantize_linear(v, u8, s, z) for v in x]
-            else:
-                y = [a.quantize(Fraction(v), u8, s, z, 0, 255) for v in x]
-            return [y, [s], [z]]
-        return compute
+    def compute(call):
+        x, a = call.inputs[0].data, call.arithmetic
+        if not all(map(math.isfinite, x)):
+            raise invalid("dynamic_quantize_linear.C2", "x is not finite")
+        low, high = min([0.0, *x]), max([0.0, *x])
+        if a.numbers.binary32:
+            s = R.div32(f32(high - low), 255.0)
+        else:
+            s = R.float32((Fraction(high) - Fraction(low)) / 255)
+        call.require(math.isfinite(s), "C2", "y_scale is infinite")
+        s = s or 1.0  # S3
+        q = R.div32(-low, s) if a.numbers.binary32 else -Fraction(low) / Fraction(s)
+        z = R.half_even(min(max(q, 0), 255))
+        u8 = TYPES[2]
+        if hasattr(a, "quantize_linear"):
+            y = [a.quantize_linear(v, u8, s, z) for v in x]
+        else:
+            y = [a.quantize(Fraction(v), u8, s, z, 0, 255) for v in x]
+        return [y, [s], [z]]

@@ -56,6 +56,10 @@ class Call:
     def numbers(self):
         return self.effective().numbers
 
+    def store(self, numbers, positions=None):
+        """Numbers as elements of output 0."""
+        return self.effective().store(self.outs[0], numbers, positions)
+
     def effective(self):
         """The arithmetic in force; results of plain types are exact in every one (exact.S10)."""
         real = self.outs[0].type.real and all(t is None or not t.type.plain or self.op in ("Cast", "Pow")
@@ -144,10 +148,24 @@ class Operator:
 OPERATORS = {}
 
 
+def planned(compute, moved=None, kernel=None):
+    """A plan: the kernel of the arithmetic where kernel(call) gives one, else compute(call); moved(call) are the
+    operands whose elements the operator moves."""
+    def plan(call):
+        if moved:
+            call.moved = moved(call)
+            call.plan_kernel("move")
+        own = kernel(call) if kernel else None
+        return (lambda: [own()]) if own else lambda: compute(call)
+    return plan
+
+
 def operator(name, stem, inputs, **options):
-    """Registers a class with the functions infer and plan."""
+    """Registers a class with the functions infer and plan, or in the place of plan those that `planned` takes."""
     def register(cls):
-        OPERATORS[name] = Operator(name, stem, cls.infer, cls.plan, inputs, **options)
+        plan = cls.plan if hasattr(cls, "plan") else planned(cls.compute, getattr(cls, "moved", None),
+                                                             getattr(cls, "kernel", None))
+        OPERATORS[name] = Operator(name, stem, cls.infer, plan, inputs, **options)
         return cls
     return register
 

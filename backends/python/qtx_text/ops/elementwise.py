@@ -7,7 +7,7 @@ from ..arithmetic import EXACT
 from ..arithmetic.base import EXACT_NUMBERS, same_parameters
 from ..reals import INF, NAN, f32, is_nan
 from ..types import elements
-from .core import broadcast, broadcast_index, operator
+from .core import broadcast, broadcast_index, operator, planned
 
 
 def declare(name, stem, inputs, infer, plan, **options):
@@ -39,10 +39,9 @@ def binary(name, stem, function, sign=0):
             return lambda: [kernel()]
 
         def compute():
-            arithmetic = call.effective()
-            n = arithmetic.numbers
+            n = call.numbers
             p, q, f = n.of(a), n.of(b), function(n)
-            return [arithmetic.store(y, [f(p[i], q[j]) for i, j in zip(a_at, b_at)])]
+            return [call.store([f(p[i], q[j]) for i, j in zip(a_at, b_at)])]
         return compute
     declare(name, stem, (2, 2), infer, plan, shape="C3")
 
@@ -62,16 +61,12 @@ class PRelu:  # p_relu.S1 to S4
         return [dims]
 
     @staticmethod
-    def plan(call):
+    def compute(call):
         x, slope, y = *call.inputs, call.outs[0]
-
-        def compute():
-            arithmetic = call.effective()
-            n = arithmetic.numbers
-            p, q = n.of(x), n.of(slope)
-            return [arithmetic.store(y, [v if v >= 0 else n.mul(q[j], v)
-                                         for v, j in zip(p, broadcast_index(slope.dims, y.dims))])]
-        return compute
+        n = call.numbers
+        p, q = n.of(x), n.of(slope)
+        return [call.store([v if v >= 0 else n.mul(q[j], v)
+                                     for v, j in zip(p, broadcast_index(slope.dims, y.dims))])]
 
 
 operator("PRelu", "p_relu", (2, 2), shape="C3")(PRelu)
@@ -111,25 +106,21 @@ def several(name, stem, combine, also):
         call.real_or("C1", also)
         return [broadcast(call, "C2", *[call.dims(i) for i in range(len(call.inputs))])]
 
-    def plan(call):
+    def compute(call):
         y = call.outs[0]
-
-        def compute():
-            at = [broadcast_index(x.dims, y.dims) for x in call.inputs]
-            arithmetic = call.effective()
-            if name in ("Max", "Min"):  # max.S1 to S3, min.S1 to S3
-                choose = wins(name == "Max")
-                reals = [x.reals() for x in call.inputs]
-                chosen = []
-                for element in zip(*at):
-                    k = choose([r[i] for r, i in zip(reals, element)])
-                    chosen.append((call.inputs[k], element[k]))
-                return [store_winners(call.effective(), y, chosen)]
-            n = arithmetic.numbers
-            numbers = [n.of(x) for x in call.inputs]
-            return [arithmetic.store(y, [combine(n, [v[i] for v, i in zip(numbers, element)]) for element in zip(*at)])]
-        return compute
-    declare(name, stem, (1, 1 << 20), infer, plan, shape="C3")
+        at = [broadcast_index(x.dims, y.dims) for x in call.inputs]
+        if name in ("Max", "Min"):  # max.S1 to S3, min.S1 to S3
+            choose = wins(name == "Max")
+            reals = [x.reals() for x in call.inputs]
+            chosen = []
+            for element in zip(*at):
+                k = choose([r[i] for r, i in zip(reals, element)])
+                chosen.append((call.inputs[k], element[k]))
+            return [store_winners(call.effective(), y, chosen)]
+        n = call.numbers
+        numbers = [n.of(x) for x in call.inputs]
+        return [call.store([combine(n, [v[i] for v, i in zip(numbers, element)]) for element in zip(*at)])]
+    declare(name, stem, (1, 1 << 20), infer, planned(compute), shape="C3")
 
 
 several("Max", "max", None, "plain")
@@ -146,22 +137,21 @@ class Where:  # where.S1, S2
         return [broadcast(call, "C3", *[call.dims(i) for i in range(3)])]
 
     @staticmethod
-    def plan(call):
+    def moved(call):
+        return call.inputs[1:]
+
+    @staticmethod
+    def compute(call):
         c, x, y = call.inputs
         z = call.outs[0]
-        call.moved = [x, y]
-        call.plan_kernel("move")
-
-        def compute():
-            at = [broadcast_index(t.dims, z.dims) for t in (c, x, y)]
-            out = [None] * elements(z.dims)
-            for t, indices, wanted in ((x, at[1], 1), (y, at[2], 0)):
-                positions = [k for k, i in enumerate(at[0]) if c.data[i] == wanted]
-                moved = call.effective().move(t, [indices[k] for k in positions], z, positions)
-                for k, v in zip(positions, moved):
-                    out[k] = v
-            return [out]
-        return compute
+        at = [broadcast_index(t.dims, z.dims) for t in (c, x, y)]
+        out = [None] * elements(z.dims)
+        for t, indices, wanted in ((x, at[1], 1), (y, at[2], 0)):
+            positions = [k for k, i in enumerate(at[0]) if c.data[i] == wanted]
+            moved = call.effective().move(t, [indices[k] for k in positions], z, positions)
+            for k, v in zip(positions, moved):
+                out[k] = v
+        return [out]
 
 
 operator("Where", "where", (3, 3), shape="C4", operands=(1, 2), since=9)(Where)
@@ -176,20 +166,13 @@ def unary(name, stem, number, also="DOUBLE", attributes="", kernel=None, check=N
             check(call)
         return [call.inputs[0].dims]
 
-    def plan(call):
-        x, y = call.inputs[0], call.outs[0]
-        own = kernel(call) if kernel else call.plan_kernel("function", name=name.lower())
-        if own:
-            return lambda: [own()]
-
-        def compute():
-            arithmetic = call.effective()
-            f = number(arithmetic.numbers, call)
-            numbers = arithmetic.numbers.of(x)
-            table = {v: f(v) for v in set(numbers) if v == v and v != 0}
-            return [arithmetic.store(y, [table[v] if v in table else f(v) for v in numbers])]
-        return compute
-    declare(name, stem, (1, 1), infer, plan, shape="C2", attributes=attributes, since=since)
+    def compute(call):
+        f = number(call.numbers, call)
+        numbers = call.numbers.of(call.inputs[0])
+        table = {v: f(v) for v in set(numbers) if v == v and v != 0}
+        return [call.store([table[v] if v in table else f(v) for v in numbers])]
+    kernel = kernel or (lambda call: call.plan_kernel("function", name=name.lower()))
+    declare(name, stem, (1, 1), infer, planned(compute, kernel=kernel), shape="C2", attributes=attributes, since=since)
 
 
 def function(name):
@@ -280,10 +263,6 @@ for _name, _since in (("Sigmoid", 1), ("Tanh", 1), ("Exp", 1), ("Erf", 9), ("Sqr
 
 class Clip:  # clip.S1 to S4
     @staticmethod
-    def bound(call, i):
-        return call.input(i)
-
-    @staticmethod
     def infer(call):
         call.real_or("C1", "plain")
         attributes = [k for k in ("min", "max") if k in call.attrs]
@@ -296,29 +275,25 @@ class Clip:  # clip.S1 to S4
         return [call.inputs[0].dims]
 
     @staticmethod
-    def plan(call):
-        x, y = call.inputs[0], call.outs[0]
-        own = call.plan_kernel("relu6")
-        if own:
-            return lambda: [own()]
+    def kernel(call):
+        return call.plan_kernel("relu6")
 
-        def compute():
-            arithmetic = call.effective()
-            n = arithmetic.numbers
+    @staticmethod
+    def compute(call):
+        n = call.numbers
 
-            def bound(i, name, absent):
-                if call.has(i):
-                    return n.of(call.inputs[i])[0]
-                return n.constant(call.attrs[name]) if name in call.attrs else absent
-            least, greatest = bound(1, "min", -INF), bound(2, "max", INF)
+        def bound(i, name, absent):
+            if call.has(i):
+                return n.of(call.inputs[i])[0]
+            return n.constant(call.attrs[name]) if name in call.attrs else absent
+        least, greatest = bound(1, "min", -INF), bound(2, "max", INF)
 
-            def f(v):
-                if is_nan(v):
-                    return NAN
-                v = least if v < least else v  # a bound that is NaN does not bound
-                return greatest if greatest < v else v
-            return [arithmetic.store(y, [f(v) for v in n.of(x)])]
-        return compute
+        def f(v):
+            if is_nan(v):
+                return NAN
+            v = least if v < least else v  # a bound that is NaN does not bound
+            return greatest if greatest < v else v
+        return [call.store([f(v) for v in n.of(call.inputs[0])])]
 
 
 operator("Clip", "clip", (1, 3), shape="C3", attributes="min:f:1:11 max:f:1:11")(Clip)
@@ -359,9 +334,8 @@ class Cast:  # cast.S1 to S10
             return lambda: [own()]
 
         def compute():
-            arithmetic = call.effective()
-            n = arithmetic.numbers
-            return [arithmetic.store(y, n.of(x))]
+            n = call.numbers
+            return [call.store(n.of(x))]
         return compute
 
 

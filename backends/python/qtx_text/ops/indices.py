@@ -62,41 +62,40 @@ class ScatterND:  # scatter_nd.S1 to S6
         return [d]
 
     @staticmethod
-    def plan(call):
-        x, u, y = call.inputs[0], call.inputs[2], call.outs[0]
-        call.moved = [x, u] if call.text("reduction", "none") == "none" else [x]
-        call.plan_kernel("move")
+    def moved(call):
+        return call.inputs[::2] if call.text("reduction", "none") == "none" else call.inputs[:1]
 
-        def compute():
-            size = elements(x.dims[call.inputs[1].dims[-1]:])
-            named = {}
-            for k, start in enumerate(tuples(call, 1, 0, "C4")):
-                for i in range(size):
-                    named.setdefault(start + i, []).append(k * size + i)
-            arithmetic, mode = call.effective(), call.text("reduction", "none")
-            rest = [i for i in range(elements(x.dims)) if i not in named]
-            out = [None] * elements(x.dims)
-            for i, v in zip(rest, arithmetic.move(x, rest, y, rest)):
-                out[i] = v
-            places = sorted(named)
-            if mode == "none":
-                values = arithmetic.move(u, [named[i][-1] for i in places], y, places)
-            elif mode in ("max", "min"):
-                values = [ScatterND.extreme(call, mode, x, u, y, i, named[i]) for i in places]
-            else:
-                n = arithmetic.numbers
-                p, q, step = n.of(x), n.of(u), n.add if mode == "add" else n.mul
-                numbers = []
-                for i in places:
-                    v = p[i]
-                    for k in named[i]:
-                        v = step(v, q[k])
-                    numbers.append(v)
-                values = arithmetic.store(y, numbers, places)
-            for i, v in zip(places, values):
-                out[i] = v
-            return [out]
-        return compute
+    @staticmethod
+    def compute(call):
+        x, u, y = call.inputs[0], call.inputs[2], call.outs[0]
+        size = elements(x.dims[call.inputs[1].dims[-1]:])
+        named = {}
+        for k, start in enumerate(tuples(call, 1, 0, "C4")):
+            for i in range(size):
+                named.setdefault(start + i, []).append(k * size + i)
+        arithmetic, mode = call.effective(), call.text("reduction", "none")
+        rest = [i for i in range(elements(x.dims)) if i not in named]
+        out = [None] * elements(x.dims)
+        for i, v in zip(rest, arithmetic.move(x, rest, y, rest)):
+            out[i] = v
+        places = sorted(named)
+        if mode == "none":
+            values = arithmetic.move(u, [named[i][-1] for i in places], y, places)
+        elif mode in ("max", "min"):
+            values = [ScatterND.extreme(call, mode, x, u, y, i, named[i]) for i in places]
+        else:
+            n = arithmetic.numbers
+            p, q, step = n.of(x), n.of(u), n.add if mode == "add" else n.mul
+            numbers = []
+            for i in places:
+                v = p[i]
+                for k in named[i]:
+                    v = step(v, q[k])
+                numbers.append(v)
+            values = arithmetic.store(y, numbers, places)
+        for i, v in zip(places, values):
+            out[i] = v
+        return [out]
 
     @staticmethod
     def extreme(call, mode, x, u, y, i, updates):
@@ -126,24 +125,23 @@ class TopK:  # top_k.S1 to S5
         return [dims, dims][:len(call.declared)], [None, TYPES[7]][:len(call.declared)]
 
     @staticmethod
-    def plan(call):
+    def moved(call):
+        return call.inputs[:1]
+
+    @staticmethod
+    def compute(call):
         x, y = call.inputs[0], call.outs[0]
-        call.moved = [x]
-        call.plan_kernel("move")
+        k, reals = call.values(1)[0], x.reals()
+        a = call.axis("C3", -1, len(x.dims))
+        largest = call.attr("largest", 1) != 0
+        step = strides(x.dims)[a]
+        sources, places = [None] * elements(y.dims), [None] * elements(y.dims)
 
-        def compute():
-            k, reals = call.values(1)[0], x.reals()
-            a = call.axis("C3", -1, len(x.dims))
-            largest = call.attr("largest", 1) != 0
-            step = strides(x.dims)[a]
-            sources, places = [None] * elements(y.dims), [None] * elements(y.dims)
-
-            def key(i):  # a NaN is greater than every number
-                v = reals[i]
-                nan = v != v
-                return (not nan if largest else nan), (0 if nan else -v if largest else v)
-            for line, out in zip(lines(x.dims, a), lines(y.dims, a)):
-                for i, o in zip(sorted(line, key=key)[:k], out):
-                    sources[o], places[o] = i, (i - line[0]) // step
-            return [call.effective().move(x, sources, y, range(len(sources))), places][:len(call.outs)]
-        return compute
+        def key(i):  # a NaN is greater than every number
+            v = reals[i]
+            nan = v != v
+            return (not nan if largest else nan), (0 if nan else -v if largest else v)
+        for line, out in zip(lines(x.dims, a), lines(y.dims, a)):
+            for i, o in zip(sorted(line, key=key)[:k], out):
+                sources[o], places[o] = i, (i - line[0]) // step
+        return [call.effective().move(x, sources, y, range(len(sources))), places][:len(call.outs)]

@@ -1,23 +1,17 @@
 """Data movement: elements are copied, or mapped to the parameters that their new coordinates select (reshape.S3)."""
 from ..types import INT64, elements, strides, unsupported
-from .core import OPERATORS, Operator, broadcast, walk
+from .core import OPERATORS, Operator, broadcast, planned, walk
 
 INDEX = ("INT64", "INT32")
 
 
 def mover(name, stem, inputs, infer, sources, **options):
     """An operator whose outputs are elements of input 0: sources(call) gives, for each output, their flat indices."""
-    def plan(call):
-        x = call.inputs[0]
-        call.moved = [x]
-        call.plan_kernel("move")
-
-        def compute():
-            return [call.effective().move(x, indices, y, range(len(indices)))
-                    for indices, y in zip(sources(call), call.outs)]
-        return compute
+    def compute(call):
+        return [call.effective().move(call.inputs[0], indices, y, range(len(indices)))
+                for indices, y in zip(sources(call), call.outs)]
     options.setdefault("operands", (0,))
-    OPERATORS[name] = Operator(name, stem, infer, plan, inputs, **options)
+    OPERATORS[name] = Operator(name, stem, infer, planned(compute, lambda call: call.inputs[:1]), inputs, **options)
 
 
 def in_order(call):

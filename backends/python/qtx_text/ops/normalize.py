@@ -6,7 +6,7 @@ from .. import reals as R
 from ..arithmetic import EXACT
 from ..reals import INF, NAN, f32, is_nan
 from ..types import FLOAT, elements, unsupported
-from .core import OPERATORS, Operator, broadcast, broadcast_index, lines, operator
+from .core import OPERATORS, Operator, broadcast, broadcast_index, lines, operator, planned
 
 
 # Softmax and LogSoftmax.
@@ -184,22 +184,18 @@ class BatchNormalization:  # batch_normalization.S1 to S3
         return [x]
 
     @staticmethod
-    def plan(call):
-        x, y = call.inputs[0], call.outs[0]
-
-        def compute():
-            arithmetic = call.effective()
-            n = arithmetic.numbers
-            v, gain, bias, mean, variance = map(n.of, call.inputs)
-            epsilon = n.constant(call.attr("epsilon", EPSILON))
-            inner, channels = elements(x.dims[2:]), x.dims[1] if len(x.dims) > 1 else 1
-            squares = [n.add(s, epsilon) for s in variance]
-            out = []
-            for i, value in enumerate(v):
-                c = i // inner % channels if len(x.dims) > 1 else 0
-                out.append(normal(n, n.sub(value, mean[c]), squares[c], gain[c], bias[c]))
-            return [arithmetic.store(y, out)]
-        return compute
+    def compute(call):
+        x = call.inputs[0]
+        n = call.numbers
+        v, gain, bias, mean, variance = map(n.of, call.inputs)
+        epsilon = n.constant(call.attr("epsilon", EPSILON))
+        inner, channels = elements(x.dims[2:]), x.dims[1] if len(x.dims) > 1 else 1
+        squares = [n.add(s, epsilon) for s in variance]
+        out = []
+        for i, value in enumerate(v):
+            c = i // inner % channels if len(x.dims) > 1 else 0
+            out.append(normal(n, n.sub(value, mean[c]), squares[c], gain[c], bias[c]))
+        return [call.store(out)]
 
 
 def grouped(name, stem, inputs, centred, since, outputs=(1, 1)):
@@ -217,32 +213,29 @@ def grouped(name, stem, inputs, centred, since, outputs=(1, 1)):
         small = x[:a] + (1,) * (len(x) - a)
         return [x, small, small][:len(call.declared)], [None, FLOAT, FLOAT][:len(call.declared)]
 
-    def plan(call):
+    def compute(call):
         x = call.inputs[0]
-
-        def compute():
-            n = call.effective().numbers
-            v = n.of(x)
-            a = call.axis("C2", -1, len(x.dims))
-            epsilon = n.constant(call.attr("epsilon", EPSILON))
-            at = [broadcast_index(call.inputs[i].dims, x.dims) if call.has(i) else None for i in (1, 2)]
-            gain, bias = n.of(call.inputs[1]), n.of(call.inputs[2]) if call.has(2) else None
-            results = [[None] * len(v), [], []]
-            for group in lines(x.dims, a, len(x.dims) - a):
-                if not group:
-                    results[1].append(NAN)
-                    results[2].append(NAN)
-                    continue
-                mean, square = statistics(n, [v[i] for i in group], epsilon, centred)
-                results[1].append(mean)
-                results[2].append(normal(n, n.constant(1.0), square, None, None) if len(call.outs) > 2 else None)
-                for i in group:
-                    d = n.sub(v[i], mean) if centred else v[i]
-                    results[0][i] = normal(n, d, square, gain[at[0][i]], bias[at[1][i]] if bias is not None else None)
-            return [None if y is None else (call.arithmetic if y.type.real else EXACT).store(y, r)
-                    for y, r in zip(call.outs, results)]
-        return compute
-    OPERATORS[name] = Operator(name, stem, infer, plan, inputs, shape="C5", outputs=outputs, since=since,
+        n = call.effective().numbers
+        v = n.of(x)
+        a = call.axis("C2", -1, len(x.dims))
+        epsilon = n.constant(call.attr("epsilon", EPSILON))
+        at = [broadcast_index(call.inputs[i].dims, x.dims) if call.has(i) else None for i in (1, 2)]
+        gain, bias = n.of(call.inputs[1]), n.of(call.inputs[2]) if call.has(2) else None
+        results = [[None] * len(v), [], []]
+        for group in lines(x.dims, a, len(x.dims) - a):
+            if not group:
+                results[1].append(NAN)
+                results[2].append(NAN)
+                continue
+            mean, square = statistics(n, [v[i] for i in group], epsilon, centred)
+            results[1].append(mean)
+            results[2].append(normal(n, n.constant(1.0), square, None, None) if len(call.outs) > 2 else None)
+            for i in group:
+                d = n.sub(v[i], mean) if centred else v[i]
+                results[0][i] = normal(n, d, square, gain[at[0][i]], bias[at[1][i]] if bias is not None else None)
+        return [None if y is None else (call.arithmetic if y.type.real else EXACT).store(y, r)
+                for y, r in zip(call.outs, results)]
+    OPERATORS[name] = Operator(name, stem, infer, planned(compute), inputs, shape="C5", outputs=outputs, since=since,
                                attributes="axis:i epsilon:f stash_type:i")
 
 
@@ -262,19 +255,15 @@ class InstanceNormalization:  # instance_normalization.S1 to S3
         return [x]
 
     @staticmethod
-    def plan(call):
-        x, y = call.inputs[0], call.outs[0]
-
-        def compute():
-            arithmetic = call.effective()
-            n = arithmetic.numbers
-            v, gain, bias = map(n.of, call.inputs)
-            size, out = elements(x.dims[2:]), []
-            for k in range(elements(x.dims[:2])):
-                group = v[k * size:(k + 1) * size]
-                if group:
-                    mean, square = statistics(n, group, n.constant(call.attr("epsilon", EPSILON)), True)
-                    c = k % x.dims[1]
-                    out += [normal(n, n.sub(t, mean), square, gain[c], bias[c]) for t in group]
-            return [arithmetic.store(y, out)]
-        return compute
+    def compute(call):
+        x = call.inputs[0]
+        n = call.numbers
+        v, gain, bias = map(n.of, call.inputs)
+        size, out = elements(x.dims[2:]), []
+        for k in range(elements(x.dims[:2])):
+            group = v[k * size:(k + 1) * size]
+            if group:
+                mean, square = statistics(n, group, n.constant(call.attr("epsilon", EPSILON)), True)
+                c = k % x.dims[1]
+                out += [normal(n, n.sub(t, mean), square, gain[c], bias[c]) for t in group]
+        return [call.store(out)]

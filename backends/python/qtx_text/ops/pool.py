@@ -5,7 +5,7 @@ from fractions import Fraction
 from .. import functions as F
 from .. import reals as R
 from ..types import INT64, elements, strides
-from .core import operator
+from .core import operator, planned
 from .elementwise import store_winners, wins
 from .products import kernel_taps, window
 
@@ -48,20 +48,26 @@ class Pool:
         return counts
 
 
+def spatial(call, *also):
+    """The dims of x, whose rank is 3 or more."""
+    call.real_or("C1", *also)
+    x = call.dims(0)
+    call.require(len(x) >= 3, "C2")
+    return x
+
+
 @operator("AveragePool", "average_pool", (1, 1), shape="C6", attributes=POOL.format(19) + " count_include_pad:i:7")
 class AveragePool:  # average_pool.S1 to S4
     @staticmethod
     def infer(call):
-        call.real_or("C1", "DOUBLE")
-        x = call.dims(0)
-        call.require(len(x) >= 3, "C2")
+        x = spatial(call, "DOUBLE")
         _, (*_, out, _) = Pool.shape(call, x, "C6", ())
         call.require(0 not in Pool.divisors(call, call.inputs[0]), "C4", "a window lies in padding")
         return [(*x[:2], *out)]
 
     @staticmethod
     def plan(call):
-        x, y = call.inputs[0], call.outs[0]
+        x = call.inputs[0]
         counts = Pool.divisors(call, x)
         kernel, (stride, dilation, begins, out, ends) = Pool.shape(call, x.dims, "C6", ())
 
@@ -71,37 +77,31 @@ class AveragePool:  # average_pool.S1 to S4
         padded = call.attr("count_include_pad", 0) != 0 and any([*begins, *ends])
         whole = elements(x.dims[2:]) if list(kernel) == list(x.dims[2:]) and not any([*begins, *ends]) and \
             all(d == 1 or k == 1 for d, k in zip(dilation, kernel)) else None
-        return average(call, x, y, windows, padded, whole)
+        return average(call, x, windows, padded, whole)
 
 
-def average(call, x, y, windows, padded, whole):
-    own = call.plan_kernel("average", windows=windows, padded=padded, whole=whole)
-    if own:
-        return lambda: [own()]
-
-    def compute():
-        arithmetic = call.effective()
-        n = arithmetic.numbers
+def average(call, x, windows, padded, whole):
+    def compute(_):
+        n = call.numbers
         v = n.of(x)
-        return [arithmetic.store(y, [n.div(n.total(v[i] for i in w), n.constant(Fraction(c))) for w, c in windows()])]
-    return compute
+        return [call.store([n.div(n.total(v[i] for i in w), n.constant(Fraction(c))) for w, c in windows()])]
+    return planned(compute, kernel=lambda _: call.plan_kernel("average", windows=windows, padded=padded,
+                                                              whole=whole))(call)
 
 
 @operator("GlobalAveragePool", "global_average_pool", (1, 1), shape="C4")
 class GlobalAveragePool:  # global_average_pool.S1, S2
     @staticmethod
     def infer(call):
-        call.real_or("C1", "DOUBLE")
-        x = call.dims(0)
-        call.require(len(x) >= 3, "C2")
+        x = spatial(call, "DOUBLE")
         call.require(0 not in x[2:], "C3")
         return [(*x[:2], *[1] * (len(x) - 2))]
 
     @staticmethod
     def plan(call):
-        x, y = call.inputs[0], call.outs[0]
+        x = call.inputs[0]
         n = elements(x.dims[2:])
-        return average(call, x, y, lambda: [(range(k * n, (k + 1) * n), n) for k in range(elements(x.dims[:2]))],
+        return average(call, x, lambda: [(range(k * n, (k + 1) * n), n) for k in range(elements(x.dims[:2]))],
                        False, n)
 
 
@@ -109,9 +109,7 @@ class GlobalAveragePool:  # global_average_pool.S1, S2
 class GlobalMaxPool:  # global_max_pool.S1 to S3
     @staticmethod
     def infer(call):
-        call.real_or("C1", "DOUBLE")
-        x = call.dims(0)
-        call.require(len(x) >= 3, "C2")
+        x = spatial(call, "DOUBLE")
         call.require(0 not in x, "C3")
         return [(*x[:2], *[1] * (len(x) - 2))]
 
@@ -133,32 +131,26 @@ def winners(call, x, y, groups, greatest):
 class MaxPool:  # max_pool.S1 to S5
     @staticmethod
     def infer(call):
-        declared = call.declared
-        call.declared = declared[:1]
-        call.real_or("C1", "plain")
+        declared, call.declared = call.declared, call.declared[:1]
+        x = spatial(call, "plain")
         call.declared = declared
         call.require(len(declared) <= 2 and (len(declared) < 2 or declared[1][0] in (None, INT64)), "C7")
         call.require(call.attr("storage_order", 0) in (0, 1), "C8")
-        x = call.dims(0)
-        call.require(len(x) >= 3, "C2")
         _, (*_, out, _) = Pool.shape(call, x, "C6", ())
         call.require(0 not in Pool.divisors(call, call.inputs[0]), "C4", "a window lies in padding")
         return [(*x[:2], *out)] * len(declared), [None, INT64][:len(declared)]
 
     @staticmethod
-    def plan(call):
+    def compute(call):
         x, y = call.inputs[0], call.outs[0]
-
-        def compute():
-            out, chosen = winners(call, x, y, list(Pool.windows(call, x)), True)
-            if call.attr("storage_order", 0) == 1:
-                spatial, size = x.dims[2:], elements(x.dims[2:])
-                columns = strides(spatial[::-1])[::-1]
-                steps = strides(spatial)
-                chosen = [i // size * size + sum(i % size // s % n * c for s, n, c in zip(steps, spatial, columns))
-                          for i in chosen]
-            return [out, chosen][:len(call.outs)]
-        return compute
+        out, chosen = winners(call, x, y, list(Pool.windows(call, x)), True)
+        if call.attr("storage_order", 0) == 1:
+            spatial, size = x.dims[2:], elements(x.dims[2:])
+            columns = strides(spatial[::-1])[::-1]
+            steps = strides(spatial)
+            chosen = [i // size * size + sum(i % size // s % n * c for s, n, c in zip(steps, spatial, columns))
+                      for i in chosen]
+        return [out, chosen][:len(call.outs)]
 
 
 def integer_root(x, p):
@@ -194,27 +186,21 @@ def root(x, p):
 class LpPool:  # lp_pool.S1 to S4
     @staticmethod
     def infer(call):
-        call.real_or("C1", "DOUBLE")
-        x = call.dims(0)
-        call.require(len(x) >= 3, "C2")
+        x = spatial(call, "DOUBLE")
         call.require(1 <= call.attr("p", 2) <= 64, "C7", "p is %d" % call.attr("p", 2))
         _, (*_, out, _) = Pool.shape(call, x, "C6", ())
         return [(*x[:2], *out)]
 
     @staticmethod
-    def plan(call):
-        x, y, p = call.inputs[0], call.outs[0], call.attr("p", 2)
-
-        def compute():
-            arithmetic = call.effective()
-            n, out = arithmetic.numbers, []
-            values = [abs(v) for v in n.of(x)]
-            if n.binary32:
-                powers = [R.float32(R.exact(v) ** p) if math.isfinite(v) else v for v in values]
-            else:
-                powers = [v if R.special(v) else v ** p for v in values]
-            for taps in Pool.windows(call, x):
-                total = n.total(powers[i] for i in taps)
-                out.append(F.rounded(root(R.exact(total), p), R.float32) if n.binary32 else root(total, p))
-            return [arithmetic.store(y, out)]
-        return compute
+    def compute(call):
+        x, p = call.inputs[0], call.attr("p", 2)
+        n, out = call.numbers, []
+        values = [abs(v) for v in n.of(x)]
+        if n.binary32:
+            powers = [R.float32(R.exact(v) ** p) if math.isfinite(v) else v for v in values]
+        else:
+            powers = [v if R.special(v) else v ** p for v in values]
+        for taps in Pool.windows(call, x):
+            total = n.total(powers[i] for i in taps)
+            out.append(F.rounded(root(R.exact(total), p), R.float32) if n.binary32 else root(total, p))
+        return [call.store(out)]

@@ -12,8 +12,7 @@ def sums_of_products(call, y, products):
         return kernel
 
     def compute():
-        arithmetic = call.effective()
-        n = arithmetic.numbers
+        n = call.numbers
         x, w = n.of(p.x), n.of(p.w)
         sums = n.dots(x, w, p.taps())
         if p.alpha != 1:  # gemm.S2
@@ -23,7 +22,7 @@ def sums_of_products(call, y, products):
             b, beta = n.of(p.bias), n.constant(p.beta)
             sums = [n.add(s, b[p.bias_at(m)] if p.beta == 1 else n.mul(beta, b[p.bias_at(m)])) for m,
                     s in enumerate(sums)]
-        return arithmetic.store(y, sums)
+        return call.store(sums)
     return compute
 
 

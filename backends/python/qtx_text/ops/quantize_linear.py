@@ -62,28 +62,25 @@ class QuantizeLinear:  # quantize_linear.S1 to S6
         return [x.dims], [type_]
 
     @staticmethod
-    def plan(call):
+    def compute(call):
         x, s, z, y = call.inputs[0], call.inputs[1], call.input(2), call.outs[0]
         arithmetic = call.arithmetic
         n = arithmetic.numbers
-
-        def compute():
-            index = parameters(call, "C4", x.dims, s.dims, None, "C3")
-            saturate = call.attr("saturate", 1) != 0
-            binary32 = hasattr(arithmetic, "quantize_linear")
-            numbers = x.floats() if binary32 else n.of(x)
-            out = []
-            for v, p in zip(numbers, index):
-                scale, zero = float(s.data[p]), z.data[p] if z is not None else 0
-                if y.type.kind == "small":
-                    t = R.exact(R.div32(v, scale)) if binary32 else R.div(v, Fraction(scale))
-                    out.append(small_float(t, y.type, saturate))
-                elif binary32:
-                    out.append(arithmetic.quantize_linear(v, y.type, scale, zero))
-                else:
-                    out.append(arithmetic.quantize(v, y.type, scale, zero, y.type.lo, y.type.hi))
-            return [out]
-        return compute
+        index = parameters(call, "C4", x.dims, s.dims, None, "C3")
+        saturate = call.attr("saturate", 1) != 0
+        binary32 = hasattr(arithmetic, "quantize_linear")
+        numbers = x.floats() if binary32 else n.of(x)
+        out = []
+        for v, p in zip(numbers, index):
+            scale, zero = float(s.data[p]), z.data[p] if z is not None else 0
+            if y.type.kind == "small":
+                t = R.exact(R.div32(v, scale)) if binary32 else R.div(v, Fraction(scale))
+                out.append(small_float(t, y.type, saturate))
+            elif binary32:
+                out.append(arithmetic.quantize_linear(v, y.type, scale, zero))
+            else:
+                out.append(arithmetic.quantize(v, y.type, scale, zero, y.type.lo, y.type.hi))
+        return [out]
 
 
 @operator("DequantizeLinear", "dequantize_linear", (2, 3), shape="C1", since=10, domains=("", "com.microsoft"),
@@ -107,20 +104,17 @@ class DequantizeLinear:  # dequantize_linear.S1 to S6
         return [x.dims], [TYPES[to]]
 
     @staticmethod
-    def plan(call):
+    def compute(call):
         x, s, z, y = call.inputs[0], call.inputs[1], call.input(2), call.outs[0]
-
-        def compute():
-            index = parameters(call, "C4", x.dims, s.dims, None, "C3")
-            out = []
-            for v, p in zip(x.data, index):
-                zero = z.data[p] if z is not None else 0
-                if call.arithmetic.numbers.binary32:
-                    d = R.f32(v - zero)
-                    out.append(store_plain(y.type, R.exact(R.f32(d * float(s.data[p])))))
-                elif type(v) is float and not math.isfinite(v):
-                    out.append(v)
-                else:
-                    out.append(store_plain(y.type, (Fraction(v) - Fraction(zero)) * Fraction(s.data[p])))
-            return [out]
-        return compute
+        index = parameters(call, "C4", x.dims, s.dims, None, "C3")
+        out = []
+        for v, p in zip(x.data, index):
+            zero = z.data[p] if z is not None else 0
+            if call.arithmetic.numbers.binary32:
+                d = R.f32(v - zero)
+                out.append(store_plain(y.type, R.exact(R.f32(d * float(s.data[p])))))
+            elif type(v) is float and not math.isfinite(v):
+                out.append(v)
+            else:
+                out.append(store_plain(y.type, (Fraction(v) - Fraction(zero)) * Fraction(s.data[p])))
+        return [out]

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 from ..reals import INF
 from ..types import INT64, strides
-from .core import OPERATORS, Operator, lines, walk
+from .core import OPERATORS, Operator, lines, planned, walk
 from .elementwise import wins
 from .pool import winners
 
@@ -37,27 +37,23 @@ def reduction(name, stem, opset, result, *also):
             return [tuple(1 if k in axes else n for k, n in enumerate(d))]
         return [tuple(n for k, n in enumerate(d) if k not in axes)]
 
-    def plan(call):
+    def compute(call):
         x, y = call.inputs[0], call.outs[0]
-
-        def compute():
-            axes = reduced(call, opset)
-            d, steps = x.dims, strides(x.dims)
-            kept = [k for k in range(len(d)) if k not in axes]
-            inside = walk([d[a] for a in sorted(axes)], [steps[a] for a in sorted(axes)])
-            groups = [[o + i for i in inside] for o in walk([d[k] for k in kept], [steps[k] for k in kept])]
-            return [result(call, x, y, groups)]
-        return compute
-    OPERATORS[name] = Operator(name, stem, infer, plan, (1, 2), shape="C4", operands=(0,),
+        axes = reduced(call, opset)
+        d, steps = x.dims, strides(x.dims)
+        kept = [k for k in range(len(d)) if k not in axes]
+        inside = walk([d[a] for a in sorted(axes)], [steps[a] for a in sorted(axes)])
+        groups = [[o + i for i in inside] for o in walk([d[k] for k in kept], [steps[k] for k in kept])]
+        return [result(call, x, y, groups)]
+    OPERATORS[name] = Operator(name, stem, infer, planned(compute), (1, 2), shape="C4", operands=(0,),
                                attributes="axes:is keepdims:i noop_with_empty_axes:i")
 
 
 def folded(function):
     def result(call, x, y, groups):
-        arithmetic = call.effective()
-        n = arithmetic.numbers
+        n = call.numbers
         v = n.of(x)
-        return arithmetic.store(y, [function(n, [v[i] for i in g]) for g in groups])
+        return call.store([function(n, [v[i] for i in g]) for g in groups])
     return result
 
 
@@ -97,20 +93,18 @@ def arg(name, stem, greatest):  # arg_max.S1 to S4
         call.require(d[a] > 0 or 0 in rest, "C4")
         return [d[:a] + ((1,) if call.attr("keepdims", 1) else ()) + d[a + 1:]], [INT64]
 
-    def plan(call):
-        def compute():
-            x = call.inputs[0]
-            choose, reals, out = wins(greatest), x.reals(), []
-            for line in lines(x.dims, call.axis("C3", 0, len(x.dims))):
-                v = [reals[i] for i in line]
-                if call.attr("select_last_index", 0):
-                    v = v[::-1]
-                    out.append(len(v) - 1 - choose(v))
-                else:
-                    out.append(choose(v))
-            return [out]
-        return compute
-    OPERATORS[name] = Operator(name, stem, infer, plan, (1, 1), shape="C5", operands=(),
+    def compute(call):
+        x = call.inputs[0]
+        choose, reals, out = wins(greatest), x.reals(), []
+        for line in lines(x.dims, call.axis("C3", 0, len(x.dims))):
+            v = [reals[i] for i in line]
+            if call.attr("select_last_index", 0):
+                v = v[::-1]
+                out.append(len(v) - 1 - choose(v))
+            else:
+                out.append(choose(v))
+        return [out]
+    OPERATORS[name] = Operator(name, stem, infer, planned(compute), (1, 1), shape="C5", operands=(),
                                attributes="axis:i keepdims:i select_last_index:i:12")
 
 

@@ -150,9 +150,10 @@ class Resize:  # resize.S1 to S9
                     mixed.append((k, t))
                 else:
                     whole.append((k, t[0][0]))
-            moved = arithmetic.move(x, [i for _, i in whole], y, [k for k, _ in whole])
-            for (k, _), v in zip(whole, moved):
-                result[k] = v
+            if not linear:
+                moved = arithmetic.move(x, [i for _, i in whole], y, [k for k, _ in whole])
+                for (k, _), v in zip(whole, moved):
+                    result[k] = v
             if mixed and n.binary32:
                 mixed32(arithmetic, x, y, mixed, result)
             elif mixed:

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -42,17 +43,29 @@ struct Difference {
 inline constexpr std::size_t kFirstDifferences = 8;
 inline constexpr std::size_t kMaxHistogram = 32;  // entries; further distances are not counted
 
-/// The likely cause of failures in one or more operators: the candidate (a named arithmetic, or one
-/// with a known fault) that reproduces the backend's answers bit for bit.
+/// Where an operator is wrong: its smallest failing form, and what that hangs on. Each thing that
+/// is said was confirmed by changed questions to the backend.
+struct WrongPlace {
+  std::string op;    // op_type
+  std::string form;  // "AveragePool(x: INT8Q [1,1,1,257], ...): output 'y' differs in 1 of 257 ..."
+  std::string
+      says;  // "only in column 256 of 0 to 256; right with 256 on axis 3 of x"; may be empty
+};
+
+/// What is wrong in one or more operators, and the cause where one is known: the candidate (a named
+/// arithmetic, or one with a known fault) that reproduces the backend's wrong answers bit for bit
+/// and has predicted its answers to fresh questions.
 struct Finding {
   std::vector<std::string> operators;  // op_types, "model"; sorted
   // "float32"; "half_away" on top of the claimed arithmetic, "float32 + half_away" on top of
   // another; or a symptom if no candidate fits: "crash", "output_shape", "unstable", "pointwise +
-  // stride" (where it is wrong), "last_places"; empty: unexplained.
+  // stride" (where it is wrong), "last_places"; empty: the cause is unknown.
   std::string candidate;
-  std::string says;            // one sentence for people
-  std::int64_t failing = 0;    // wrong answers
-  std::int64_t explained = 0;  // how many of them the candidate reproduces
+  std::string says;                // one sentence for people
+  std::int64_t failing = 0;        // wrong answers
+  std::int64_t explained = 0;      // how many of them the candidate reproduces
+  std::int64_t confirmed = 0;      // fresh questions whose answers the candidate predicted
+  std::vector<WrongPlace> places;  // at most one of each operator
 };
 
 /// nullopt when `got` matches: equal element type, dims and bytes, NaN equal to NaN, float elements
@@ -67,22 +80,25 @@ std::optional<Difference> Compare(const Case& c, const std::string& output,
 /// "3 of 40 elements differ by -1 LSB", "dims [2,3], expected [3,2]".
 std::string Describe(const Difference& difference);
 
-/// The candidates that reproduce `got` bit for bit: other named arithmetics, then known faults on
-/// top of `arithmetic` ("half_away"), and if there are none, faults on top of other arithmetics
-/// ("float32 + half_away"). "reference" alone if the reference gives `got` too, which puts the case
-/// in doubt. Each candidate costs one run of the reference, so cases of more than
-/// kMaxDiagnosedElements output elements give nothing.
-std::vector<std::string> Explain(const Case& c, const std::string& arithmetic,
-                                 const std::vector<format::Tensor>& got);
-inline constexpr std::int64_t kMaxDiagnosedElements = std::int64_t{1} << 20;
-
 struct BackendReport;  // runner.h
-/// Fills `row.findings`, and `explained_by` of failed cases. Looks for one candidate for the whole
-/// row, then for one per operator; a candidate must reproduce every wrong answer, and one that also
+struct BackendSource;
+
+/// What the diagnosis of one row may cost.
+struct DiagnosisBudget {
+  std::chrono::duration<double> time = std::chrono::seconds(20);  // wall clock, for what it asks
+  std::int64_t max_runs = 4000;                                   // of the backend, an operator
+};
+
+/// Fills `row.findings`, and `explained_by` of failed cases. Reduces the smallest failing case of
+/// each operator and asks the backend changed questions, which give the place: what the failure
+/// hangs on. Then looks for one candidate for the whole row, and for one per operator; a candidate
+/// must reproduce every wrong answer and predict the answers to fresh questions, and one that also
 /// keeps the right answers is preferred. Without a candidate the finding names a condition that
-/// separates wrong from right answers ("where dilations are not 1"), else it is unexplained.
+/// separates wrong from right answers ("where dilations are not 1"), of cases and of changed
+/// questions, else the cause is unknown. A network counts to the operator of its first wrong node.
 /// `cases` must contain the row's cases. Skips cases that the reference refuses, and wrong values
 /// without evidence.
-void Diagnose(std::span<const Case> cases, BackendReport& row);
+void Diagnose(std::span<const Case> cases, const BackendSource& source,
+              const DiagnosisBudget& budget, BackendReport& row);
 
 }  // namespace qtx::conformance

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,10 +18,13 @@ struct Identity {
   std::string op;                        // op_type
   std::vector<std::string> arithmetics;  // those that reproduce every answer bit for bit
   std::string nearest;                   // if there is none: the one that reproduces most answers
-  std::string fault;          // if there is none: a known fault that reproduces every answer
-  std::int64_t cases = 0;     // answered by the backend
-  std::int64_t agreeing = 0;  // answers that `arithmetics` or `nearest` reproduce
-  std::int64_t declined = 0;  // not answered
+  std::vector<std::string> exceptions;   // ids of cases whose answers `nearest` does not reproduce
+  std::string fault;  // if there is none: a known fault that reproduces every answer and
+                      // predicts those to fresh questions
+  std::optional<WrongPlace> place;  // of an exception, where `nearest` is the claimed arithmetic
+  std::int64_t cases = 0;           // answered by the backend
+  std::int64_t agreeing = 0;        // answers that `arithmetics` or `nearest` reproduce
+  std::int64_t declined = 0;        // not answered
 };
 
 struct Identification {

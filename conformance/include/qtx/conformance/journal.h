@@ -1,18 +1,17 @@
 // Results kept as they come, so that an interrupted run goes on where it stopped.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "qtx/conformance/runner.h"
-#include "qtx/format/file.h"
 #include "qtx/format/result.h"
 
 namespace qtx::conformance {
+
+class JournalFile;
 
 /// A file with one JSON object per line, `{"key": "…", "commit": "…", "result": {…}}`, written
 /// before the next case begins: killing the run loses no finished case. Safe to share among
@@ -29,6 +28,7 @@ class Journal {
 
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
+  ~Journal();
 
   /// The recorded result of a case; nullopt if the backend's description, or the case's contents,
   /// files (with external data), tolerance or the text's answer have changed.
@@ -39,23 +39,11 @@ class Journal {
   std::optional<Error> error() const;
 
  private:
-  Journal(std::string path, std::string commit, format::FileLock lock, format::Descriptor file,
-          const TextAnswers* text_answers)
-      : path_(std::move(path)),
-        commit_(std::move(commit)),
-        lock_(std::move(lock)),
-        file_(std::move(file)),
-        text_answers_(text_answers) {}
-  Result<void> Read();
-  Result<bool> ReadMore(std::string& text) const;
+  explicit Journal(const TextAnswers* text_answers);
 
-  std::string path_, commit_;
-  format::FileLock lock_;
-  format::Descriptor file_;
   const TextAnswers* text_answers_;
-  mutable std::mutex mutex_;
   std::map<std::string, CaseResult> results_;  // by key
-  std::optional<Error> error_;
+  std::unique_ptr<JournalFile> file_;
 };
 
 }  // namespace qtx::conformance

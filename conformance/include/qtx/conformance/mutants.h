@@ -41,9 +41,10 @@ struct MutatedProgram {
 enum class Fate {
   kUnreached,  // no case executes the place
   kSurvived,
-  kWrong,    // a case fails
-  kCrashed,  // the process ends
-  kHung      // a case takes far longer than without the mutant
+  kDeclined,  // survived, but a case that passed is declined: what a backend may always do
+  kWrong,     // a case fails
+  kCrashed,   // the process ends
+  kHung       // a case takes far longer than without the mutant
 };
 inline bool IsKilled(Fate fate) { return fate >= Fate::kWrong; }
 

@@ -76,6 +76,7 @@ struct ProbeSubject {
   std::string model;  // serialised
   std::string arithmetic;
   std::vector<format::Tensor> inputs;  // the first is quantized, and has an element
+  std::vector<format::Tensor> others;  // other inputs of the model; none where none are known
 };
 
 /// A factory of instances of one backend; each worker thread makes its own.
@@ -245,6 +246,7 @@ struct RunOptions {
       format::Features::Current();            // features of the spec that cases are held to
   Journal* journal = nullptr;                 // recorded results are reused, new ones are added
   const TextAnswers* text_answers = nullptr;  // what expectations are held to; may be null
+  DiagnosisBudget diagnosis;                  // of each row
 };
 
 /// Runs every case in every arithmetic that it and the backend share, backend after backend. The

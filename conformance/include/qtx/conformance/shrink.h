@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "qtx/conformance/case.h"
+#include "qtx/conformance/diagnosis.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
@@ -17,7 +18,8 @@ namespace qtx::conformance {
 
 struct ShrinkOptions {
   std::string arithmetic;        // empty: the backend's first
-  std::int64_t max_runs = 5000;  // of the backend
+  std::int64_t max_runs = 5000;  // of the backend, and half as many to find place and cause
+  bool session = false;          // it fails in a thorough session alone
 };
 
 /// The failure to shrink.
@@ -42,15 +44,20 @@ struct Shrunk {
   std::string arithmetic;  // in which it fails
   std::string how;         // "differs", "crash", ...
   std::string op;          // op_type of the failing node, or of the last of several
-  std::string detail;      // "output 'y' differs in 1 of 1 elements by +1 LSB ..."
+  WrongPlace place;        // what it hangs on
+  // The cause, where one predicts the answers to fresh questions: Finding::candidate and what it
+  // says; else empty.
+  std::string candidate;
+  std::string cause;
+  std::string detail;  // "output 'y' differs in 1 of 1 elements by +1 LSB ..."
   std::int64_t nodes = 1;
   std::int64_t elements = 0;  // of all inputs and constants
-  std::int64_t runs = 0;      // of the backend
+  std::int64_t runs = 0;      // of the backend, to find it
 };
 
 /// Finds the first node whose answer is wrong on the reference's values (or the shortest run of
-/// nodes, if none fails alone), then reduces shapes, nonzero elements and parameters. Deterministic
-/// if the backend is.
+/// nodes, if none fails alone), then reduces shapes, nonzero elements and parameters, and last
+/// asks what the rest hangs on. Deterministic if the backend is.
 /// Errors: those of the source; kInvalid when the backend lacks the arithmetic, passes the case, or
 /// the reference refuses it.
 Result<Shrunk> Shrink(const BackendSource& source, const Failure& failure,

@@ -24,7 +24,7 @@ struct ValueType {
   bool given = false;
   format::ElementType type = format::ElementType::kUndefined;
   std::optional<format::Quantization> quantization;  // parameters inline
-  std::optional<format::Dims> dims;
+  std::optional<format::Dims> dims;  // none: an open shape
   const ElementTable* table = nullptr;  // of a type that an overlay adds; `type` is its carrier
 };
 

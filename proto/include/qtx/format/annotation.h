@@ -18,10 +18,12 @@ bool IsAnnotated(const TensorType& type);
 TensorType Unannotated(TensorType type);
 
 /// Keys in metadata_props under which lowering records the digests of the annotations (lowering.S4)
-/// and of the nodes (lowering.S9), and the opset imports of the extended form (lowering.S5).
+/// and of the nodes (lowering.S9), the opset imports of the extended form (lowering.S5), and what
+/// of it another opset has in another form (lowering.S10).
 inline constexpr std::string_view kDigestKey = "qtx.annotations";
 inline constexpr std::string_view kNodesKey = "qtx.nodes";
 inline constexpr std::string_view kImportsKey = "qtx.imports";
+inline constexpr std::string_view kOpsetKey = "qtx.opset";
 /// The value of `key`; nullptr when there is none.
 const std::string* FindMetadata(const Metadata& metadata, std::string_view key);
 void EraseLoweringRecord(Metadata& metadata);
@@ -33,7 +35,8 @@ struct Digest {
   bool operator==(const Digest&) const = default;
 };
 
-/// The digest of the annotations of a flat graph (FlatModel).  Errors: kTooLarge.  Source: lowering.S4.
+/// The digest of the annotations of a flat graph (FlatModel).  Errors: kTooLarge.  Source:
+/// lowering.S4.
 Result<Digest> DigestOf(const Graph& graph);
 /// The digest of the nodes of a flat graph.  Errors: kTooLarge.  Source: lowering.S9.
 Result<Digest> NodeDigestOf(const Graph& graph);

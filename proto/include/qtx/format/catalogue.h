@@ -160,10 +160,11 @@ std::span<const OpSchema> Sections();
 const OpSchema* FindSchema(std::string_view domain, std::string_view op_type);
 
 /// Whether ONNX has the node's operator in that opset, with these attributes, as many inputs and
-/// outputs, and inputs of these types, as far as they are given.
+/// outputs, and inputs and outputs of these types, as far as they are given.
 /// Errors: kInvalid, of graph.C4 to graph.C7; `where` is below the node.
 Result<void> CheckOnnxForm(const Node& node, std::int64_t opset,
-                           std::span<const ElementType> inputs = {});
+                           std::span<const ElementType> inputs = {},
+                           std::span<const ElementType> outputs = {});
 
 /// The opset of ai.onnx that nodes of the model are held to: the newest one where it imports none.
 std::int64_t OnnxOpset(const Model& model);

@@ -65,8 +65,10 @@ struct RequantizeRecipe {
   ExponentRange exponents;
   // kDeclared: mantissa and shift of the output's own `requantization`, where it has one.
   enum class Origin { kScales, kDeclared } origin = Origin::kScales;
-  // kTwice: the doubling high multiply rounds by `tie`, then the right shift rounds half away.
-  enum class Rounds { kOnce, kTwice } rounds = Rounds::kOnce;
+  // kTwice: after a saturating left shift the doubling high multiply rounds by `tie`, then the
+  // right shift half away (tflite.S3). kTwiceUnsaturated: of a left shift the product is rounded
+  // once, by `tie` (fixed_point_double.S1).
+  enum class Rounds { kOnce, kTwice, kTwiceUnsaturated } rounds = Rounds::kOnce;
   TieRule tie = TieRule::kHalfEven;
   // kTo15: 31 bits of mantissa are rounded half up to 15, at most 2^15 - 1: tflite.S12.
   enum class Narrowed { kNo, kTo15 } narrowed = Narrowed::kNo;

@@ -50,7 +50,8 @@ struct Call {
     return i < inputs.size() ? inputs[i] : nullptr;
   }
   bool IsInitializer(std::size_t i) const {
-    return initializers != nullptr && i < initializers->size() && (*initializers)[i];
+    const std::size_t at = i < positions.size() ? positions[i] : i;
+    return initializers != nullptr && at < initializers->size() && (*initializers)[at];
   }
   /// Attributes of the node, or their defaults in the catalogue.
   std::int64_t Int(std::string_view attribute) const { return facts->Int(attribute); }

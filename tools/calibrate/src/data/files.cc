@@ -216,6 +216,11 @@ Result<std::vector<File>> List(std::span<const std::string> paths) {
       found.push_back(given);
     }
     for (const fs::path& path : found) {
+      if (!fs::is_regular_file(path, error) && !fs::is_directory(path, error)) {
+        return Error{ErrorCode::kUnreadable, path.string(),
+                     "found a pipe or device, expected a regular file: samples are read more than "
+                     "once, in any order"};
+      }
       std::string name = path.lexically_normal().generic_string();
       if (folder && paths.size() == 1) name = path.lexically_relative(given).generic_string();
       const auto form = FormOf(path);

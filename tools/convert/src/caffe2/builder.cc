@@ -60,36 +60,17 @@ bool HasRank(const TensorType& type, std::size_t rank) {
 
 format::Shape UnknownShape(std::size_t rank) { return format::Shape(rank); }
 
-TensorType PermutedType(TensorType type, const Permutation& perm) {
-  if (type.shape) {
-    format::Shape moved;
-    for (const std::int64_t from : perm)
-      moved.push_back((*type.shape)[static_cast<std::size_t>(from)]);
-    type.shape = std::move(moved);
-  }
-  if (type.quantization) {
-    for (std::int64_t& axis : type.quantization->axis) axis = PermuteAxis(axis, perm);
-  }
-  return type;
-}
-
 Caffe2Builder::Caffe2Builder(const Caffe2Net& net, std::map<std::string, TensorType> types,
                              Ledger& ledger)
     : net_(net), ledger_(ledger), input_types_(std::move(types)) {
-  graph_.name = net.name.empty() ? "net" : net.name;
+  out_.graph().name = net.name.empty() ? "net" : net.name;
   outputs_.insert(net.outputs.begin(), net.outputs.end());
   for (const Caffe2Operator& op : net.operators) {
     blobs_.insert(op.inputs.begin(), op.inputs.end());
     blobs_.insert(op.outputs.begin(), op.outputs.end());
     if (!IsFill(op) && !op.outputs.empty()) ++writes_[op.outputs[0]];
   }
-}
-
-std::string Caffe2Builder::Unique(std::string name) {
-  const std::string stem = name;
-  for (int n = 2; blobs_.contains(name) || !names_.insert(name).second; ++n)
-    name = stem + "#" + std::to_string(n);
-  return name;
+  for (const std::string& blob : blobs_) out_.names().Take(blob);
 }
 
 // The last value written to a blob gets its name.
@@ -97,7 +78,7 @@ std::string Caffe2Builder::NewName(const std::string& blob) {
   const auto writes = writes_.find(blob);
   const bool last = writes == writes_.end() || writes->second <= 1;
   if (writes != writes_.end() && writes->second > 0) --writes->second;
-  return last && names_.insert(blob).second ? blob : Unique(blob + "/earlier");
+  return last && claimed_.insert(blob).second ? blob : out_.Unique(blob + "/earlier");
 }
 
 void Caffe2Builder::NoteType(const std::string& value, const TensorType& type) {
@@ -109,13 +90,6 @@ void Caffe2Builder::NoteType(const std::string& value, const TensorType& type) {
   } else {
     ledger_.Kept(value, "offset");
   }
-}
-
-void Caffe2Builder::Declare(const std::string& name, TensorType type) {
-  format::ValueInfo info;
-  info.name = name;
-  info.type = std::move(type);
-  graph_.values.push_back(std::move(info));
 }
 
 void Caffe2Builder::SetConstant(const std::string& blob, format::Tensor tensor) {
@@ -137,13 +111,10 @@ Caffe2Builder::Value& Caffe2Builder::ValueOf(const std::string& blob) {
   if (const auto known = input_types_.find(blob); known != input_types_.end())
     value.type = known->second;
   NoteType(blob, value.type);
-  names_.insert(blob);
+  claimed_.insert(blob);
   inputs_.insert(blob);
-  value.own = blob;
-  format::ValueInfo info;
-  info.name = blob;
-  info.type = value.type;
-  graph_.inputs.push_back(std::move(info));
+  value.forms.own = blob;
+  out_.AddInput(blob, value.type);
   return values_[blob] = std::move(value);
 }
 
@@ -152,12 +123,13 @@ TensorType Caffe2Builder::Type(const std::string& blob) { return ValueOf(blob).t
 Result<TensorType> Caffe2Builder::QuantizedType(const std::string& blob) {
   const Value& value = ValueOf(blob);
   if (value.type.quantization) return value.type;
-  if (!inputs_.contains(value.own) || input_types_.contains(blob)) {
+  if (!inputs_.contains(value.forms.own) || input_types_.contains(blob)) {
     return Unsupported(Quoted(blob), "found " + std::string(format::Name(value.type.elem_type)) +
                                          ", expected a quantized value");
   }
   return Unsupported(Quoted(blob),
-                     "an input whose scale the net does not say; give a value_info.json (--with) "
+                     "an input whose scale the net does not say; "
+                     "give a value_info.json (--with) "
                      "that has \"" +
                          blob + "\": [2, [dims], scale, zero point]");
 }
@@ -168,61 +140,35 @@ const format::Tensor* Caffe2Builder::Constant(const std::string& blob) const {
   return &*found->second.constant;
 }
 
-ChannelOrder Caffe2Builder::Preferred(const std::string& blob) const {
+Layout Caffe2Builder::Preferred(const std::string& blob) const {
   const auto found = values_.find(blob);
-  return found != values_.end() && found->second.own.empty() && !found->second.first.empty()
-             ? ChannelOrder::kFirst
-             : ChannelOrder::kOwn;
+  return found != values_.end() && found->second.forms.own.empty() &&
+                 !found->second.forms.first.empty()
+             ? Layout::kFirst
+             : Layout::kOwn;
 }
 
-Result<std::string> Caffe2Builder::Use(const std::string& blob, ChannelOrder order) {
+Result<std::string> Caffe2Builder::Use(const std::string& blob, Layout order) {
   Value& value = ValueOf(blob);
-  const bool first = order == ChannelOrder::kFirst;
+  const bool first = order == Layout::kFirst;
   if (first && !HasRank(value.type, 4)) {
     return Invalid(Quoted(blob),
                    "rank " + std::to_string(value.type.shape->size()) + ", expected 4");
   }
   if (value.constant) return UseConstant(blob, first ? NhwcToNchw() : Permutation{});
-  std::string& wanted = first ? value.first : value.own;
-  if (!wanted.empty()) return wanted;
-  const std::string& other = first ? value.own : value.first;
-  const Permutation& perm = first ? NhwcToNchw() : NchwToNhwc();
-  const std::string name = Unique(blob + (first ? "/nchw" : "/nhwc"));
-  Declare(name, first ? PermutedType(value.type, perm) : value.type);
-  Append(nullptr, {"Transpose", {other}, {Attribute::Ints("perm", perm)}}, name);
-  wanted = name;
-  return name;
+  return UseForm(out_, value.forms, order, value.type, blob);
 }
 
 std::string Caffe2Builder::AddInitializer(const std::string& name, const format::Tensor& tensor) {
-  std::string unique =
-      blobs_.contains(name) && names_.insert(name).second ? name : Unique(name + "/constant");
-  if (tensor.quantization) {
-    TensorType type;
-    type.elem_type = tensor.elem_type;
-    type.shape = format::ToShape(tensor.dims);
-    type.quantization = tensor.quantization;
-    Declare(unique, std::move(type));
-  }
-  graph_.initializers.push_back(format::ToTensorData(unique, tensor));
-  return unique;
-}
-
-std::string Caffe2Builder::AddInts(const std::string& name,
-                                   const std::vector<std::int64_t>& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  const format::Tensor tensor{ElementType::kInt64,
-                              {static_cast<std::int64_t>(values.size())},
-                              std::nullopt,
-                              {bytes.begin(), bytes.end()}};
-  std::string unique = Unique(name);
-  graph_.initializers.push_back(format::ToTensorData(unique, tensor));
-  return unique;
+  if (!blobs_.contains(name) || !claimed_.insert(name).second)
+    return out_.AddConstant(name + "/constant", tensor);
+  out_.SetConstant(name, tensor);
+  return name;
 }
 
 std::string Caffe2Builder::UseConstant(const std::string& blob, const Permutation& perm) {
   Value& value = values_.at(blob);
-  std::string& name = perm.empty() ? value.own : converted_[blob][perm];
+  std::string& name = perm.empty() ? value.forms.own : converted_[blob][perm];
   if (!name.empty()) return name;
   if (perm.empty()) return name = AddInitializer(blob, *value.constant);
   const format::Tensor moved = Permute(*value.constant, perm);
@@ -240,25 +186,16 @@ std::string Caffe2Builder::UseBias(const std::string& blob) {
   return name = AddInitializer(blob, Widened(*value.constant));
 }
 
-void Caffe2Builder::Append(const Caffe2Operator* op, Caffe2Draft draft, std::string output) {
-  format::Node node;
-  const std::string stem =
-      (op == nullptr ? output : std::to_string(op->index)) + "/" + draft.op_type;
-  node.name = stem;
-  for (int n = 2; !node_names_.insert(node.name).second; ++n)
-    node.name = stem + "#" + std::to_string(n);
-  node.op_type = std::move(draft.op_type);
-  node.inputs = std::move(draft.inputs);
-  node.outputs = {std::move(output)};
-  node.attributes = std::move(draft.attributes);
-  if (op != nullptr) node.origin = OriginOf(*op);
-  graph_.nodes.push_back(std::move(node));
+void Caffe2Builder::Append(const Caffe2Operator* op, Draft draft, std::string output) {
+  const std::string stem = op == nullptr ? output : std::to_string(op->index);
+  std::optional<format::Origin> origin;
+  if (op != nullptr) origin = OriginOf(*op);
+  out_.Add(stem, std::move(draft), {std::move(output)}, std::move(origin));
 }
 
-std::string Caffe2Builder::EmitInner(const Caffe2Operator& op, Caffe2Draft draft,
-                                     const std::string& name, TensorType type) {
-  std::string unique = Unique(name);
-  Declare(unique, std::move(type));
+std::string Caffe2Builder::EmitInner(const Caffe2Operator& op, Draft draft, const std::string& name,
+                                     TensorType type) {
+  std::string unique = out_.Inner(name, std::move(type));
   Append(&op, std::move(draft), unique);
   return unique;
 }
@@ -272,29 +209,27 @@ void Caffe2Builder::FuseRelu(const std::string& blob, TensorType& type) {
   ledger_.Changed(blob, "relu", "no stored value below " + std::to_string(zero) + ", which is 0");
 }
 
-Result<void> Caffe2Builder::Emit(const Caffe2Operator& op, Caffe2Draft draft, TensorType type,
-                                 ChannelOrder order, bool relu) {
+Result<void> Caffe2Builder::Emit(const Caffe2Operator& op, Draft draft, TensorType type,
+                                 Layout order, bool relu) {
   if (op.outputs.empty() || op.outputs[0].empty()) return Invalid("output", "missing");
   const std::string& blob = op.outputs[0];
-  const auto shown = [&](TensorType own) {
-    return order == ChannelOrder::kFirst ? PermutedType(std::move(own), NhwcToNchw()) : own;
-  };
-  if (order == ChannelOrder::kFirst && !type.shape) type.shape = UnknownShape(4);
+  if (order == Layout::kFirst && !type.shape) type.shape = UnknownShape(4);
   NoteType(blob, type);
   if (relu && type.quantization) FuseRelu(blob, type);
   if (relu && !type.quantization) {
-    draft = {"Relu", {EmitInner(op, std::move(draft), blob + "/linear", shown(type))}, {}};
+    draft = {
+        "Relu", {EmitInner(op, std::move(draft), blob + "/linear", InLayout(order, type))}, {}};
   }
   // An output of the graph has the blob's name in the net's own order.
   Value value;
   value.type = type;
   std::string name = NewName(blob);
-  if (order == ChannelOrder::kFirst && outputs_.contains(blob) && name == blob) {
-    names_.erase(blob);
-    name = Unique(blob + "/nchw");
+  if (order == Layout::kFirst && outputs_.contains(blob) && name == blob) {
+    claimed_.erase(blob);
+    name = out_.Unique(blob + "/nchw");
   }
-  (order == ChannelOrder::kFirst ? value.first : value.own) = name;
-  Declare(name, shown(std::move(type)));
+  value.forms.In(order) = name;
+  out_.Declare(name, InLayout(order, std::move(type)));
   Append(&op, std::move(draft), std::move(name));
   values_[blob] = std::move(value);
   return {};
@@ -305,18 +240,13 @@ Result<void> Caffe2Builder::AddOutput(const std::string& blob) {
   if (found == values_.end() || found->second.constant)
     return Unsupported(Quoted(blob), "an output that no operator produces");
   Value& value = found->second;
-  if (value.own.empty() && names_.insert(blob).second) {
-    value.own = blob;
-    Append(nullptr, {"Transpose", {value.first}, {Attribute::Ints("perm", NchwToNhwc())}}, blob);
-  }
-  format::ValueInfo info;
-  QTX_ASSIGN_OR_RETURN(info.name, Use(blob));
-  if (inputs_.contains(info.name))
+  const bool edge = value.forms.own.empty() && claimed_.insert(blob).second;
+  const std::string name = UseForm(out_, value.forms, Layout::kOwn, value.type, blob, edge);
+  if (inputs_.contains(name))
     return Unsupported(Quoted(blob), "an output that no operator produces");
-  if (info.name != blob)
-    ledger_.Changed(blob, "name", "the output is '" + info.name + "', for '" + blob + "' is taken");
-  info.type = value.type;
-  graph_.outputs.push_back(std::move(info));
+  if (name != blob)
+    ledger_.Changed(blob, "name", "the output is '" + name + "', for '" + blob + "' is taken");
+  out_.AddOutput(name, value.type);
   return {};
 }
 
@@ -326,10 +256,7 @@ Result<format::Graph> Caffe2Builder::Finish() {
     if (!seen.insert(blob).second) continue;
     QTX_RETURN_IF_ERROR(AddOutput(blob));
   }
-  std::set<std::string> declared;  // as outputs
-  for (const format::ValueInfo& info : graph_.outputs) declared.insert(info.name);
-  std::erase_if(graph_.values, [&](const auto& info) { return declared.contains(info.name); });
-  return std::move(graph_);
+  return out_.Finish();
 }
 
 }  // namespace qtx::convert

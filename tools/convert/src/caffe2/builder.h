@@ -16,15 +16,8 @@
 
 namespace qtx::convert {
 
-/// kFirst: [N,C,H,W], of a blob that the net has as [N,H,W,C].
-enum class ChannelOrder { kOwn, kFirst };
-
-/// A node under construction.
-struct Caffe2Draft {
-  std::string op_type;
-  std::vector<std::string> inputs;
-  std::vector<format::Attribute> attributes;
-};
+using graph::Draft;
+using graph::Layout;
 
 class Caffe2Builder {
  public:
@@ -43,25 +36,27 @@ class Caffe2Builder {
   const format::Tensor* Constant(const std::string& blob) const;
 
   /// The name of its value.  Errors: kInvalid when it is known not to have rank 4.
-  Result<std::string> Use(const std::string& blob, ChannelOrder order = ChannelOrder::kOwn);
+  Result<std::string> Use(const std::string& blob, Layout order = Layout::kOwn);
   /// A constant with its dimensions permuted.  REQUIRES: Constant(blob), of perm's rank.
   std::string UseConstant(const std::string& blob, const Permutation& perm);
   /// The value as a bias: constant bytes become INT32Q of the same reals.
   std::string UseBias(const std::string& blob);
   /// An initializer, declared where it is quantized.
   std::string AddInitializer(const std::string& name, const format::Tensor& tensor);
-  std::string AddInts(const std::string& name, const std::vector<std::int64_t>& values);
+  std::string AddInts(const std::string& name, const std::vector<std::int64_t>& values) {
+    return out_.AddInts(name, values);
+  }
 
   /// The order in which the blob is at hand.
-  ChannelOrder Preferred(const std::string& blob) const;
+  Layout Preferred(const std::string& blob) const;
 
   /// Adds a node whose result, of `type` in the net's own order, is the operator's first output.
   /// `relu`: of a quantized type becomes the least stored value, of FLOAT a node after it.
   /// Errors: kInvalid when the operator has no output.
-  Result<void> Emit(const Caffe2Operator& op, Caffe2Draft draft, format::TensorType type,
-                    ChannelOrder order = ChannelOrder::kOwn, bool relu = false);
+  Result<void> Emit(const Caffe2Operator& op, Draft draft, format::TensorType type,
+                    Layout order = Layout::kOwn, bool relu = false);
   /// Adds a node for a value that no blob stands for.
-  std::string EmitInner(const Caffe2Operator& op, Caffe2Draft draft, const std::string& name,
+  std::string EmitInner(const Caffe2Operator& op, Draft draft, const std::string& name,
                         format::TensorType type);
 
   void NoteChange(const std::string& value, const std::string& field, const std::string& why) {
@@ -74,30 +69,28 @@ class Caffe2Builder {
  private:
   struct Value {
     format::TensorType type;  // in the net's own order
-    std::string own, first;   // names; "" where it is not at hand so
+    graph::Forms forms;
     std::optional<format::Tensor> constant;
   };
   Value& ValueOf(const std::string& blob);
-  std::string Unique(std::string name);
   std::string NewName(const std::string& blob);
   void NoteType(const std::string& value, const format::TensorType& type);
-  void Declare(const std::string& name, format::TensorType type);
-  void Append(const Caffe2Operator* op, Caffe2Draft draft, std::string output);
+  void Append(const Caffe2Operator* op, Draft draft, std::string output);
   void FuseRelu(const std::string& blob, format::TensorType& type);
   Result<void> AddOutput(const std::string& blob);
 
   const Caffe2Net& net_;
   Ledger& ledger_;
-  format::Graph graph_;
+  graph::GraphBuilder out_;
   std::map<std::string, format::TensorType> input_types_;
   std::map<std::string, Value> values_;
   std::map<std::string, std::size_t> writes_;  // that are still to come
-  std::set<std::string> names_, blobs_, node_names_, inputs_, outputs_;
+  std::set<std::string> blobs_;                // their names are no other value's
+  std::set<std::string> claimed_;              // those that a value has
+  std::set<std::string> inputs_, outputs_;
   std::map<std::string, std::map<Permutation, std::string>> converted_;  // of constants
 };
 
-/// `type` with its dimensions moved, as far as they are known.
-format::TensorType PermutedType(format::TensorType type, const Permutation& perm);
 /// A shape of which only the rank is known.
 format::Shape UnknownShape(std::size_t rank);
 

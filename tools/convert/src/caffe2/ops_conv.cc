@@ -38,7 +38,8 @@ void NoteBiasScale(Caffe2Builder& builder, const Operands& operands) {
   const float expected = x.quantization->scale[0] * w.quantization->scale[0];
   if (bias.quantization->scale[0] == expected && bias.quantization->offset.empty()) return;
   builder.NoteChange(operands.bias, "scale",
-                     "kept; Caffe2's own kernel adds the integers in units of x_scale * w_scale, " +
+                     "kept; Caffe2's own kernel adds the integers in units of "
+                     "x_scale * w_scale, " +
                          format::HexFloat(expected));
 }
 
@@ -137,8 +138,8 @@ Result<void> ConvertCaffe2Conv(Caffe2Builder& builder, const Caffe2Operator& op)
   if (IsInt8(op) && !window.channels_last)
     builder.NoteChange(op.outputs.empty() ? op.type : op.outputs[0], "order",
                        "NCHW, as the net says; Caffe2's own kernel has NHWC only");
-  const auto order = window.channels_last ? ChannelOrder::kFirst : ChannelOrder::kOwn;
-  Caffe2Draft draft{"Conv", {}, WindowAttributes(window)};
+  const auto order = window.channels_last ? Layout::kFirst : Layout::kOwn;
+  Draft draft{"Conv", {}, WindowAttributes(window)};
   if (group != 1) draft.attributes.push_back(Attribute::Int("group", group));
   QTX_ASSIGN_OR_RETURN(const std::string x, builder.Use(operands.x, order));
   draft.inputs = {
@@ -163,13 +164,13 @@ Result<void> ConvertCaffe2Fc(Caffe2Builder& builder, const Caffe2Operator& op) {
     return Invalid("blob '" + operands.w + "'",
                    "rank " + std::to_string(w->dims.size()) + ", expected 2");
   const std::int64_t size = w->dims[0];
-  Caffe2Draft draft{"Gemm", {}, {Attribute::Int("transB", 1)}};
+  Draft draft{"Gemm", {}, {Attribute::Int("transB", 1)}};
   QTX_ASSIGN_OR_RETURN(const std::string x, Flattened(builder, op, operands.x));
   draft.inputs = {x, builder.UseConstant(operands.w, {})};
   QTX_ASSIGN_OR_RETURN(const std::string bias, UseBias(builder, operands, size));
   if (!bias.empty()) draft.inputs.push_back(bias);
   QTX_ASSIGN_OR_RETURN(TensorType type, ProductType(op, 2));
-  return builder.Emit(op, std::move(draft), std::move(type), ChannelOrder::kOwn,
+  return builder.Emit(op, std::move(draft), std::move(type), Layout::kOwn,
                       op.type.ends_with("Relu"));
 }
 
@@ -179,8 +180,8 @@ Result<void> ConvertCaffe2Pool(Caffe2Builder& builder, const Caffe2Operator& op)
   QTX_ASSIGN_OR_RETURN(TensorType type, Caffe2ResultType(builder, op));
   type.shape = UnknownShape(4);
   const bool max = op.type.find("MaxPool") != std::string::npos;
-  const auto order = window.channels_last ? ChannelOrder::kFirst : ChannelOrder::kOwn;
-  Caffe2Draft draft;
+  const auto order = window.channels_last ? Layout::kFirst : Layout::kOwn;
+  Draft draft;
   if (window.global) {
     draft.op_type = max ? "GlobalMaxPool" : "GlobalAveragePool";
   } else {

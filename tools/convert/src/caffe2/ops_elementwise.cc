@@ -25,7 +25,7 @@ Result<void> ConvertCaffe2Sum(Caffe2Builder& builder, const Caffe2Operator& op) 
   // Both operands in the first's current order; broadcast operands in the net's order.
   const TensorType other = builder.Type(op.inputs[1]);
   const bool same_rank = other.shape && other.shape->size() == 4;
-  const ChannelOrder order = same_rank ? builder.Preferred(op.inputs[0]) : ChannelOrder::kOwn;
+  const Layout order = same_rank ? builder.Preferred(op.inputs[0]) : Layout::kOwn;
   QTX_ASSIGN_OR_RETURN(const std::string a, builder.Use(op.inputs[0], order));
   QTX_ASSIGN_OR_RETURN(const std::string b, builder.Use(op.inputs[1], order));
   return builder.Emit(op, {"Add", {a, b}, {}}, std::move(type), order, op.type.ends_with("Relu"));
@@ -33,9 +33,9 @@ Result<void> ConvertCaffe2Sum(Caffe2Builder& builder, const Caffe2Operator& op) 
 
 Result<void> ConvertCaffe2Unary(Caffe2Builder& builder, const Caffe2Operator& op) {
   QTX_ASSIGN_OR_RETURN(TensorType type, Caffe2ResultType(builder, op));
-  const ChannelOrder order = builder.Preferred(op.inputs[0]);
+  const Layout order = builder.Preferred(op.inputs[0]);
   QTX_ASSIGN_OR_RETURN(const std::string x, builder.Use(op.inputs[0], order));
-  Caffe2Draft draft{IsInt8(op) ? op.type.substr(4) : op.type, {x}, {}};
+  Draft draft{IsInt8(op) ? op.type.substr(4) : op.type, {x}, {}};
   if (draft.op_type == "LeakyRelu")
     draft.attributes.push_back(Attribute::Float("alpha", op.FloatOr("alpha", 0.01F)));
   return builder.Emit(op, std::move(draft), std::move(type), order);
@@ -70,7 +70,7 @@ Result<void> ConvertCaffe2Cast(Caffe2Builder& builder, const Caffe2Operator& op)
     QTX_RETURN_IF_ERROR(builder.QuantizedType(blob));
   }
   type.shape = builder.Type(blob).shape;
-  const ChannelOrder order = builder.Preferred(blob);
+  const Layout order = builder.Preferred(blob);
   QTX_ASSIGN_OR_RETURN(const std::string x, builder.Use(blob, order));
   const auto to = static_cast<std::int64_t>(type.elem_type);
   return builder.Emit(op, {"Cast", {x}, {Attribute::Int("to", to)}}, std::move(type), order);
@@ -79,7 +79,7 @@ Result<void> ConvertCaffe2Cast(Caffe2Builder& builder, const Caffe2Operator& op)
 Result<void> ConvertCaffe2Copy(Caffe2Builder& builder, const Caffe2Operator& op) {
   QTX_ASSIGN_OR_RETURN(const std::string x, Caffe2Input(op, 0));
   TensorType type = builder.Type(x);
-  const ChannelOrder order = builder.Preferred(x);
+  const Layout order = builder.Preferred(x);
   QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, order));
   return builder.Emit(op, {"Identity", {name}, {}}, std::move(type), order);
 }

@@ -26,7 +26,7 @@ Result<void> EmitTranspose(Caffe2Builder& builder, const Caffe2Operator& op, Int
                                                       ", expected " + std::to_string(perm.size()));
   }
   QTX_ASSIGN_OR_RETURN(const std::string x, builder.Use(op.inputs[0]));
-  type = PermutedType(std::move(type), perm);
+  type = Permute(std::move(type), perm);
   return builder.Emit(op, {"Transpose", {x}, {Attribute::Ints("perm", std::move(perm))}},
                       std::move(type));
 }
@@ -98,7 +98,7 @@ Result<void> ConvertCaffe2Concat(Caffe2Builder& builder, const Caffe2Operator& o
   if (op.IntOr("add_axis", 0) != 0) return Unsupported("add_axis", "a new dimension");
   if (op.outputs.size() > 1)
     builder.NoteChange(op.outputs[1], "value", "the sizes along the axis; not converted");
-  Caffe2Draft draft{"Concat", {}, {Attribute::Int("axis", axis)}};
+  Draft draft{"Concat", {}, {Attribute::Int("axis", axis)}};
   for (const std::string& input : op.inputs) {
     if (IsInt8(op)) QTX_RETURN_IF_ERROR(builder.QuantizedType(input));
     QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(input));
@@ -165,7 +165,7 @@ Result<void> ConvertCaffe2Resize(Caffe2Builder& builder, const Caffe2Operator& o
   const auto bytes = std::as_bytes(std::span(scales));
   const format::Tensor tensor{
       format::ElementType::kFloat, {4}, std::nullopt, {bytes.begin(), bytes.end()}};
-  const auto held = order == "NHWC" ? ChannelOrder::kFirst : ChannelOrder::kOwn;
+  const auto held = order == "NHWC" ? Layout::kFirst : Layout::kOwn;
   QTX_ASSIGN_OR_RETURN(const std::string x, builder.Use(op.inputs[0], held));
   type.shape = UnknownShape(4);
   return builder.Emit(

@@ -4,10 +4,12 @@
 #include <map>
 #include <set>
 
+#include "errors.h"
 #include "onnx/graph_index.h"
-#include "qdq/opset.h"
+#include "opset/opset.h"
 #include "qtx/format/functions.h"
 #include "qtx/format/limits.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
 namespace {
@@ -57,8 +59,8 @@ class Expander {
 
   void CollectUses() {
     ForEachNode(model_.graph.nodes, [this](const Node& node) {
-      names_.insert(node.inputs.begin(), node.inputs.end());
-      names_.insert(node.outputs.begin(), node.outputs.end());
+      for (const std::string& name : node.inputs) names_.Take(name);
+      for (const std::string& name : node.outputs) names_.Take(name);
       if (IsDequantizeLinear(node)) reals_.insert(node.outputs.begin(), node.outputs.end());
       if (IsQuantizeLinear(node) && !node.inputs.empty()) reals_.insert(node.inputs[0]);
     });
@@ -146,11 +148,11 @@ class Expander {
       }
       const bool wanted = i < call.outputs.size() && !call.outputs[i].empty();
       names[function.outputs[i]] =
-          wanted ? call.outputs[i] : Unique(called + "/" + function.outputs[i]);
+          wanted ? call.outputs[i] : names_.Unique(called + "/" + function.outputs[i]);
     }
     std::vector<Node> nodes = format::NodesOf(function, call, [&](const std::string& name) {
       const auto [known, is_new] = names.try_emplace(name);
-      if (is_new) known->second = Unique(called + "/" + name);
+      if (is_new) known->second = names_.Unique(called + "/" + name);
       return known->second;
     });
     ledger_.Changed(called, "op_type",
@@ -179,17 +181,12 @@ class Expander {
   static Result<void> CheckMoves(const Function& function, std::int64_t from, std::int64_t to) {
     Result<void> all;
     ForEachNode(function.nodes, [&](const Node& node) {
-      if (!all.has_value() || !format::IsOnnxDomain(node.domain)) return;
-      auto moved = CheckMove(node, from, to);
-      if (!moved.has_value()) all = At(PlaceOf(node), moved.error());
+      if (!all.has_value() || MeansTheSame(node, from, to)) return;
+      all = Unsupported(PlaceOf(node), "of opset " + std::to_string(from) +
+                                           ", may mean something else in the model's opset " +
+                                           std::to_string(to));
     });
     return all;
-  }
-
-  std::string Unique(const std::string& name) {
-    std::string unique = name;
-    for (int n = 2; !names_.insert(unique).second; ++n) unique = name + "#" + std::to_string(n);
-    return unique;
   }
 
   // Those whose calls were all expanded, with what only they called.
@@ -217,7 +214,8 @@ class Expander {
   format::Model model_;
   const std::vector<Function> functions_;
   Ledger& ledger_;
-  std::set<std::string> names_, reals_;  // of the model; those next to a Q or DQ
+  graph::Names names_;           // of all graphs of the model
+  std::set<std::string> reals_;  // next to a Q or DQ
   std::map<Key, std::vector<const Function*>> by_name_;
   std::map<const Function*, std::size_t> sizes_;  // nodes, those of bodies too
   std::set<const Function*> quantizing_, expanded_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +10,7 @@
 #include "onnx/graph_index.h"
 #include "qtx/format/catalogue.h"
 #include "qtx/format/inference.h"
-#include "qtx/format/scopes.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
 namespace {
@@ -22,19 +21,13 @@ using format::Node;
 class FloatCasts {
  public:
   explicit FloatCasts(const format::Model& model)
-      : opset_(model.OpsetVersion("")), inference_(model) {
+      : opset_(model.OpsetVersion("")), inference_(model), names_(model.graph) {
     const format::Graph& graph = model.graph;
     for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
       for (const format::ValueInfo& info : *list) {
-        Take(info.name);
         if (info.type && format::IsQuantized(info.type->elem_type))
           types_.emplace(info.name, info.type->elem_type);
       }
-    }
-    for (const format::TensorData& data : graph.initializers) Take(data.name);
-    for (const Node& node : graph.nodes) {
-      for (const std::string& name : node.inputs) Take(name);
-      for (const std::string& name : node.outputs) Take(name);
     }
   }
 
@@ -49,7 +42,7 @@ class FloatCasts {
     for (std::string& output : node.outputs) {
       const auto type = types_.find(output);
       if (type == types_.end() || !HasNoQuantizedOperands(source)) continue;
-      const std::string real = Unique(output + "/real");
+      const std::string real = names_.Unique(output + "/real");
       after.push_back(CastNode(output, real, output, type->second));
       output = real;
     }
@@ -84,17 +77,6 @@ class FloatCasts {
     return !refusal.empty() && refusal != Refusal(node, i, ElementType::kFloat);
   }
 
-  // False for a name that a graph of the flat model has.
-  bool Take(const std::string& name) {
-    return names_.insert(std::string(format::BareName(name))).second;
-  }
-
-  std::string Unique(const std::string& name) {
-    std::string unique = name;
-    for (int n = 2; !Take(unique); ++n) unique = name + "#" + std::to_string(n);
-    return unique;
-  }
-
   static Node CastNode(const std::string& name, const std::string& from, const std::string& to,
                        ElementType type) {
     Node cast;
@@ -109,7 +91,7 @@ class FloatCasts {
   const std::string& FloatOf(const std::string& value, std::vector<Node>& nodes) {
     std::string& name = floats_[value];
     if (!name.empty()) return name;
-    name = Unique(value + "/float");
+    name = names_.Unique(value + "/float");
     nodes.push_back(CastNode(name, value, name, ElementType::kFloat));
     return name;
   }
@@ -117,7 +99,7 @@ class FloatCasts {
   const std::int64_t opset_;
   const format::Inference inference_;         // of the sizes
   std::map<std::string, ElementType> types_;  // of quantized values
-  std::set<std::string> names_;
+  graph::Names names_;
   std::map<std::string, std::string> floats_;
 };
 

@@ -4,38 +4,41 @@
 
 #include "errors.h"
 #include "qtx/format/levels.h"
-#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
+
+std::set<std::string> NamedParameters(const format::Graph& graph) {
+  std::set<std::string> names;
+  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    for (const format::ValueInfo& info : *list) {
+      if (!info.type || !info.type->quantization) continue;
+      const format::Quantization& q = *info.type->quantization;
+      names.insert({q.scale_tensor, q.offset_tensor});
+      for (const auto* levels : {&q.scale_levels, &q.base_levels}) {
+        for (const format::BlockFactors& level : *levels) names.insert(level.tensor);
+      }
+    }
+  }
+  return names;
+}
 
 std::string PlaceOfValue(const std::string& name) { return "value '" + name + "'"; }
 
 Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model) {
   QuantizedTypes types;
+  const format::ModelView view = format::ModelView::Indexed(model);
   for (const auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
     for (const format::ValueInfo& info : *list) {
       if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
       if (!info.type->quantization) return Invalid(PlaceOfValue(info.name), "has no quantization");
       format::TensorType type = *info.type;
-      auto inline_form = format::Resolve(model, type);
+      auto inline_form = format::Resolve(view, type);
       if (!inline_form.has_value()) return At(PlaceOfValue(info.name), inline_form.error());
       type.quantization = *std::move(inline_form);
       types.emplace(info.name, std::move(type));
     }
   }
   return types;
-}
-
-NameSource::NameSource(const GraphIndex& index) {
-  for (const std::string& name : index.AllNames())
-    names_.insert(std::string(format::BareName(name)));
-}
-
-std::string NameSource::Unique(const std::string& name) {
-  std::string unique = name;
-  for (int n = 2; !names_.insert(std::string(format::BareName(unique))).second; ++n)
-    unique = name + "#" + std::to_string(n);
-  return unique;
 }
 
 format::Tensor RealBound(const format::Quantization& q, std::int64_t stored) {

@@ -1,4 +1,4 @@
-// Quantized types and unused names of an extended model, for writers of stock ONNX.
+// Quantized types of an extended model, for writers of stock ONNX.
 #pragma once
 
 #include <map>
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "onnx/graph_index.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
 
@@ -17,19 +18,11 @@ using QuantizedTypes = std::map<std::string, format::TensorType>;
 /// value.
 Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model);
 
+/// The initializers that types name as scales, offsets or levels.
+std::set<std::string> NamedParameters(const format::Graph& graph);
+
 /// "value 'x'": a place for errors.
 std::string PlaceOfValue(const std::string& name);
-
-/// Generates value names that no graph of a flat model has.
-class NameSource {
- public:
-  explicit NameSource(const GraphIndex& index);
-  /// `name`, or with the first free suffix of #2, #3, ...
-  std::string Unique(const std::string& name);
-
- private:
-  std::set<std::string> names_;
-};
 
 /// The real of a stored bound as an initializer for a Clip before the quantizer. One binary32
 /// rounding moves a bound by far less than half an LSB of an 8- or 16-bit type, so that the

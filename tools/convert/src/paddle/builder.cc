@@ -109,15 +109,6 @@ const format::Tensor* Builder::Param(const Op& op, std::string_view parameter,
   return found == params_.end() ? nullptr : &found->second;
 }
 
-std::string Builder::Unique(const std::string& name) {
-  if (names_.emplace(name, 2).second) return name;
-  std::string unique;
-  do {
-    unique = name + "@" + std::to_string(names_.at(name)++);
-  } while (!names_.emplace(unique, 2).second);
-  return unique;
-}
-
 void Builder::Declare(const std::string& value, const Var& var) {
   format::TensorType& type = types_[value];
   type.elem_type = var.elem_type;
@@ -125,7 +116,7 @@ void Builder::Declare(const std::string& value, const Var& var) {
 }
 
 std::string Builder::Define(const std::string& var) {
-  std::string value = Unique(var);
+  std::string value = out_.Unique(var);
   const auto declared = program_.vars.find(var);
   if (declared != program_.vars.end() && declared->second.tensor) Declare(value, declared->second);
   current_[var] = value;
@@ -168,34 +159,16 @@ Result<std::string> Builder::Out(const Op& op, std::string_view parameter, std::
 
 void Builder::Node(std::string op_type, std::vector<std::string> inputs,
                    std::vector<std::string> outputs, std::vector<format::Attribute> attributes) {
-  format::Node node;
-  node.name = outputs[0] + "/" + op_type;
-  node.op_type = std::move(op_type);
-  node.inputs = std::move(inputs);
-  node.outputs = std::move(outputs);
-  node.attributes = std::move(attributes);
-  node.origin = origin_;
-  graph_.nodes.push_back(std::move(node));
-}
-
-std::string Builder::Between(const std::string& name, const std::string& what) {
-  return Unique(name + "/" + what);
+  const std::string stem = outputs[0];
+  out_.Add(stem, {std::move(op_type), std::move(inputs), std::move(attributes)}, std::move(outputs),
+           origin_);
 }
 
 std::string Builder::Constant(const std::string& name, const format::Tensor& tensor) {
-  std::string unique = Unique(name);
-  graph_.initializers.push_back(format::ToTensorData(unique, tensor));
+  std::string unique = out_.Unique(name);
+  out_.graph().initializers.push_back(format::ToTensorData(unique, tensor));
   initializers_.insert(unique);
   return unique;
-}
-
-std::string Builder::Ints(const std::string& name, const std::vector<std::int64_t>& values) {
-  return Constant(name, TensorOf(ElementType::kInt64, {static_cast<std::int64_t>(values.size())},
-                                 values.data()));
-}
-
-std::string Builder::Scalar(const std::string& name, float value) {
-  return Constant(name, TensorOf(ElementType::kFloat, {}, &value));
 }
 
 const format::TensorType* Builder::Known(const std::string& value) const {
@@ -212,7 +185,7 @@ Result<void> Builder::AddInput(const std::string& var) {
   const auto declared = program_.vars.find(var);
   if (declared == program_.vars.end() || !declared->second.tensor)
     return Error{ErrorCode::kInvalid, "feed '" + var + "'", "is no declared tensor"};
-  graph_.inputs.emplace_back().name = Define(var);
+  out_.graph().inputs.emplace_back().name = Define(var);
   return {};
 }
 
@@ -245,24 +218,18 @@ void Builder::AnnotateThreshold(const std::string& var, float threshold) {
 }
 
 format::Graph Builder::Finish() {
-  graph_.name = "paddle";
-  for (const auto& [column, value] : outputs_) {
-    graph_.outputs.emplace_back().name = value;
-  }
-  std::set<std::string> edges;
-  for (auto* list : {&graph_.inputs, &graph_.outputs}) {
+  format::Graph& graph = out_.graph();
+  graph.name = "paddle";
+  for (const auto& [column, value] : outputs_) graph.outputs.emplace_back().name = value;
+  for (auto* list : {&graph.inputs, &graph.outputs}) {
     for (format::ValueInfo& info : *list) {
-      edges.insert(info.name);
       if (types_.contains(info.name)) info.type = types_.at(info.name);
     }
   }
   for (auto& [name, type] : types_) {
-    if (edges.contains(name) || type.elem_type == ElementType::kUndefined) continue;
-    format::ValueInfo& info = graph_.values.emplace_back();
-    info.name = name;
-    info.type = std::move(type);
+    if (type.elem_type != ElementType::kUndefined) out_.Declare(name, std::move(type));
   }
-  return std::move(graph_);
+  return out_.Finish();
 }
 
 }  // namespace qtx::convert::paddle

@@ -9,6 +9,7 @@
 
 #include "ledger.h"
 #include "paddle/program.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert::paddle {
 
@@ -56,10 +57,16 @@ class Builder {
   void Node(std::string op_type, std::vector<std::string> inputs, std::vector<std::string> outputs,
             std::vector<format::Attribute> attributes = {});
   /// A value between two nodes of one operator: `name`/`what`.
-  std::string Between(const std::string& name, const std::string& what);
+  std::string Between(const std::string& name, const std::string& what) {
+    return out_.Unique(name + "/" + what);
+  }
   std::string Constant(const std::string& name, const format::Tensor& tensor);
-  std::string Ints(const std::string& name, const std::vector<std::int64_t>& values);
-  std::string Scalar(const std::string& name, float value);
+  std::string Ints(const std::string& name, const std::vector<std::int64_t>& values) {
+    return Constant(name, graph::IntsTensor(values));
+  }
+  std::string Scalar(const std::string& name, float value) {
+    return Constant(name, graph::FloatTensor(value));
+  }
   format::TensorType& Type(const std::string& value) { return types_[value]; }
   const format::TensorType* Known(const std::string& value) const;
 
@@ -76,17 +83,15 @@ class Builder {
   format::Graph Finish();
 
  private:
-  std::string Unique(const std::string& name);
   std::string Initializer(const std::string& var);
   void Declare(const std::string& value, const Var& var);
 
   const Program& program_;
   const Params& params_;
   Ledger& ledger_;
-  format::Graph graph_;
+  graph::GraphBuilder out_;
   format::Origin origin_;
   std::size_t op_ = 0;
-  std::map<std::string, int> names_;  // used names, and the next suffix to try
   std::set<std::string> initializers_, fetched_;
   std::map<std::string, const Op*> dequantizers_;  // by the variable they read
   std::map<std::string, std::string> current_;     // value of each variable written so far

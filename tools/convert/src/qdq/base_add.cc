@@ -45,9 +45,9 @@ Result<std::vector<Blocks>> BlocksOf(const Quantization& q, const Dims& dims) {
 
 // The only use of a value that is not a graph output.
 const Node* OnlyConsumer(const GraphIndex& index, const std::string& value, std::size_t* at) {
-  const auto& consumers = index.Consumers(value);
-  if (consumers.size() != 1 || index.IsOutput(value)) return nullptr;
-  *at = consumers[0];
+  const auto use = index.OnlyUse(value);
+  if (!use) return nullptr;
+  *at = use->node;
   const Node& node = index.node(*at);
   return node.inputs[0] == value && node.outputs.size() == 1 && node.inputs.size() == 2 ? &node
                                                                                         : nullptr;
@@ -69,7 +69,7 @@ Result<bool> Says(const GraphIndex& index, const LoweredBase& lowered) {
   QTX_ASSIGN_OR_RETURN(const auto product, FromStock(index, dequantize));
   if (!product || !Agree(index.model(), *annotation, *product)) return false;
   format::TensorType type = format::Unannotated(*annotation);
-  QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(index.model(), type));
+  QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(index.view(), type));
   const auto base = ToStockBase(type);
   const format::TensorData* stored = index.Initializer(dequantize.inputs[0]);
   if (!base.has_value() || stored == nullptr) return false;

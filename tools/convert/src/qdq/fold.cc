@@ -6,6 +6,7 @@
 #include <set>
 
 #include "onnx/float_casts.h"
+#include "onnx/quantized_types.h"
 #include "onnx/reals.h"
 #include "qdq/normalize.h"
 #include "qdq/plan.h"
@@ -45,26 +46,13 @@ std::set<std::string> Parameters(const QdqPlan& plan, const Graph& graph) {
   return names;
 }
 
-void Uses(const std::vector<format::ValueInfo>& list, std::set<std::string>& used) {
-  for (const format::ValueInfo& info : list) {
-    if (!info.type || !info.type->quantization) continue;
-    used.insert(info.type->quantization->scale_tensor);
-    used.insert(info.type->quantization->offset_tensor);
-    for (const auto* levels :
-         {&info.type->quantization->scale_levels, &info.type->quantization->base_levels}) {
-      for (const format::BlockFactors& level : *levels) used.insert(level.tensor);
-    }
-  }
-}
-
 // Drops initializers that are no longer read; those that were unread before stay.
 void DropParameters(std::set<std::string> candidates, Graph& graph) {
-  std::set<std::string> used;
+  std::set<std::string> used = NamedParameters(graph);
   for (const Node& node : graph.nodes) used.insert(node.inputs.begin(), node.inputs.end());
   for (const auto* list : {&graph.inputs, &graph.outputs}) {
     for (const format::ValueInfo& info : *list) used.insert(info.name);
   }
-  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) Uses(*list, used);
   for (const std::string& name : used) candidates.erase(name);
   std::erase_if(graph.initializers,
                 [&](const auto& data) { return candidates.contains(data.name); });
@@ -86,10 +74,10 @@ void RewriteNodes(const QdqPlan& plan, const GraphIndex& index, Graph& graph) {
   }
 }
 
-Result<void> RewriteInitializers(const QdqPlan& plan, Graph& graph) {
+Result<void> RewriteInitializers(const QdqPlan& plan, const GraphIndex& index, Graph& graph) {
   std::vector<format::TensorData> copies;
   for (const auto& [from, to] : plan.copies) {
-    const format::TensorData* data = graph.FindInitializer(from);
+    const format::TensorData* data = index.Initializer(from);
     QTX_ASSIGN_OR_RETURN(format::TensorData copy, Renamed(*data, to));
     copies.push_back(std::move(copy));
   }
@@ -135,7 +123,7 @@ Result<format::Model> FoldPairs(const format::Model& model, bool as_recorded, Le
   QTX_ASSIGN_OR_RETURN(const QdqPlan plan, MakePlan(index, {as_recorded, reals}, ledger));
   format::Model folded = source;
   RewriteNodes(plan, index, folded.graph);
-  QTX_RETURN_IF_ERROR(RewriteInitializers(plan, folded.graph));
+  QTX_RETURN_IF_ERROR(RewriteInitializers(plan, index, folded.graph));
   RewriteValues(plan, folded.graph);
   if (!as_recorded) AddFloatCasts(folded);  // else the extended form had those it needs
   DropParameters(Parameters(plan, source.graph), folded.graph);

@@ -16,8 +16,9 @@
 #include "onnx/graph_index.h"
 #include "onnx/quantized_types.h"
 #include "onnx/reals.h"
+#include "opset/opset.h"
+#include "opset/revert.h"
 #include "qdq/base_add.h"
-#include "qdq/opset.h"
 #include "qdq/parameters.h"
 #include "qdq/record.h"
 #include "qtx/convert/convert.h"
@@ -37,13 +38,12 @@ using format::TensorType;
 class Lowering {
  public:
   Lowering(const GraphIndex& index, const Options& options)
-      : index_(index), source_(index.model()), names_(index), ledger_(options) {}
+      : index_(index), source_(index.model()), names_(index.model().graph), ledger_(options) {}
 
-  Result<Conversion> Run(const Options& options);
+  Result<Conversion> Run(std::int64_t opset);
 
  private:
   Result<void> CollectTypes();
-  Result<std::int64_t> Opset(const Options& options) const;
   Result<void> LowerInitializers();
   Result<void> LowerInputs();
   Result<void> LowerNode(const Node& node);
@@ -67,7 +67,7 @@ class Lowering {
   std::map<std::string, StockParameters> parameters_;
   std::map<std::string, std::vector<std::string>> parameter_names_;  // scale and zero point
   std::map<std::string, std::string> reads_;  // graph input to the value its consumers read
-  NameSource names_;
+  graph::Names names_;
   format::Model model_;
   std::vector<format::TensorData> added_;  // scales, zero points and bounds, after the model's own
   Ledger ledger_;
@@ -81,33 +81,6 @@ Result<void> Lowering::CollectTypes() {
     parameters_.emplace(name, *std::move(parameters));
   }
   return {};
-}
-
-Result<std::int64_t> Lowering::Opset(const Options& options) const {
-  const std::int64_t own = source_.OpsetVersion("");
-  if (types_.empty() && options.opset == 0) return own;  // no Q/DQ to be had
-  std::int64_t opset = options.opset == 0 ? std::max<std::int64_t>(own, 13) : options.opset;
-  if (options.opset > format::NewestOpset()) {
-    return Unsupported("opset " + std::to_string(opset),
-                       "expected at most " + std::to_string(format::NewestOpset()));
-  }
-  for (const auto& [name, type] : types_) {
-    QTX_ASSIGN_OR_RETURN(const std::int64_t needed, OpsetFor(type));
-    if (opset >= needed) continue;
-    if (options.opset != 0) {
-      return Unsupported(PlaceOfValue(name), std::string(format::Name(type.elem_type)) +
-                                                 " needs opset " + std::to_string(needed) +
-                                                 ", found " + std::to_string(opset));
-    }
-    opset = needed;
-  }
-  if (opset == own) return opset;
-  for (const Node& node : source_.graph.nodes) {
-    if (!format::IsOnnxDomain(node.domain)) continue;
-    const auto moved = CheckMove(node, own, opset);
-    if (!moved.has_value()) return At(PlaceOf(node), moved.error());
-  }
-  return opset;
 }
 
 Node Lowering::MakeNode(const std::string& value, const char* op_type,
@@ -311,10 +284,9 @@ void Lowering::Finish(std::int64_t opset) {
                       "without qtx; recorded in metadata_props");
 }
 
-Result<Conversion> Lowering::Run(const Options& options) {
+Result<Conversion> Lowering::Run(std::int64_t opset) {
   QTX_RETURN_IF_ERROR(CheckOperands(source_.graph));
   QTX_RETURN_IF_ERROR(CollectTypes());
-  QTX_ASSIGN_OR_RETURN(const std::int64_t opset, Opset(options));
   model_ = source_;
   model_.graph.nodes.clear();
   model_.graph.initializers.clear();
@@ -325,15 +297,56 @@ Result<Conversion> Lowering::Run(const Options& options) {
   return Conversion{std::move(model_), ledger_.Take()};
 }
 
+// For a flat model: the opset that is asked for, else the smallest that has all types.  Source:
+// lowering.S3.
+Result<std::int64_t> OpsetToLowerFlat(const format::Model& model, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(const QuantizedTypes types, QuantizedTypesOf(model));
+  const std::int64_t own = model.OpsetVersion("");
+  if (types.empty() && options.opset == 0) return own;  // no Q/DQ to be had
+  std::int64_t opset = options.opset == 0 ? std::max<std::int64_t>(own, 13) : options.opset;
+  for (const auto& [name, type] : types) {
+    const auto needed = OpsetFor(type);
+    if (!needed.has_value()) return At(PlaceOfValue(name), needed.error());
+    if (opset >= *needed) continue;
+    if (options.opset != 0) {
+      return Unsupported(PlaceOfValue(name), std::string(format::Name(type.elem_type)) +
+                                                 " needs opset " + std::to_string(*needed) +
+                                                 ", found " + std::to_string(opset));
+    }
+    opset = *needed;
+  }
+  return opset;
+}
+
+Result<std::int64_t> OpsetToLowerTo(const format::Model& model, const Options& options) {
+  const format::FlatModel flat(model);
+  auto opset = OpsetToLowerFlat(flat.model(), options);
+  if (!opset.has_value()) return Readable(flat, std::move(opset).error());
+  return opset;
+}
+
 }  // namespace
 
 Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
-  auto lowered = OnFlatForm(model, [&](const format::Model& flat) -> Result<Conversion> {
+  QTX_ASSIGN_OR_RETURN(const std::int64_t opset, OpsetToLowerTo(model, options));
+  Ledger ledger(options);
+  std::optional<format::Model> moved;
+  std::optional<std::string> record;
+  if (opset != model.OpsetVersion("")) {
+    QTX_ASSIGN_OR_RETURN(moved, ToOpset(model, opset, ledger));
+    QTX_ASSIGN_OR_RETURN(record, OpsetRecord(model, *moved));
+  }
+  const auto lower = [&](const format::Model& flat) -> Result<Conversion> {
     QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(flat));
-    return Lowering(index, options).Run(options);
-  });
+    return Lowering(index, options).Run(opset);
+  };
+  auto lowered = OnFlatForm(moved ? *moved : model, lower);
   if (!lowered.has_value()) return lowered;
   QTX_RETURN_IF_ERROR(RecordAll(model.opset_imports, lowered->model));
+  if (record) lowered->model.metadata.emplace_back(format::kOpsetKey, *record);
+  std::vector<LedgerEntry> entries = ledger.Take();
+  std::ranges::move(lowered->ledger, std::back_inserter(entries));
+  lowered->ledger = std::move(entries);
   return lowered;
 }
 

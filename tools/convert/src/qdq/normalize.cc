@@ -54,6 +54,8 @@ class Normalizer {
   Normalizer(const GraphIndex& index, Ledger& ledger)
       : index_(index), ledger_(ledger), result_(index.model()) {
     result_.graph.nodes.clear();
+    for (std::size_t i = 0; i < result_.graph.initializers.size(); ++i)
+      initializers_.emplace(result_.graph.initializers[i].name, i);
   }
 
   Result<format::Model> Run() {
@@ -61,7 +63,7 @@ class Normalizer {
       auto visited = Visit(node);
       if (!visited.has_value()) return At(PlaceOf(node), visited.error());
     }
-    for (const auto& [value, range] : narrowed_) Annotate(value, range);
+    AnnotateAll();
     DropUnread();
     return std::move(result_);
   }
@@ -73,7 +75,9 @@ class Normalizer {
   Result<bool> FindStored(const Node& clip);
   Result<bool> ReadsAgree(const std::string& integers, const QdqParameters& parameters) const;
   Result<std::optional<std::int64_t>> Bound(const Node& node, std::size_t position) const;
-  void Annotate(const std::string& value, format::IntegerRange range);
+  void Annotate(const std::string& value, format::IntegerRange range,
+                const std::vector<std::string>& dequantized);
+  void AnnotateAll();
   void DropUnread();
 
   const GraphIndex& index_;
@@ -83,6 +87,8 @@ class Normalizer {
   std::map<std::string, Tensor> constants_;      // integers of folded initializers
   std::map<std::string, std::string> renamed_;   // the result of a Clip that is gone, to its input
   std::map<std::string, format::IntegerRange> narrowed_;
+  std::map<std::string, std::size_t> initializers_;  // their places
+  std::map<std::string, std::pair<std::vector<format::ValueInfo>*, std::size_t>> declared_;
   std::vector<std::string> unread_;  // initializers that a folded node read, once or more
 };
 
@@ -117,6 +123,7 @@ Result<bool> Normalizer::FoldQuantizer(const Node& node) {
   auto integers = QuantizedTensor(*tensor, *parameters);
   if (!integers.has_value()) return At("initializer '" + real + "'", integers.error());
   ledger_.Changed(real, "data", "its integers, as QuantizeLinear computes them");
+  initializers_.emplace(node.outputs[0], result_.graph.initializers.size());
   result_.graph.initializers.push_back(format::ToTensorData(node.outputs[0], *integers));
   constants_.emplace(node.outputs[0], *std::move(integers));
   unread_.push_back(real);
@@ -138,8 +145,8 @@ Result<std::optional<std::int64_t>> Normalizer::Bound(const Node& node,
 // express the range.
 Result<bool> Normalizer::ReadsAgree(const std::string& integers,
                                     const QdqParameters& parameters) const {
-  for (const std::size_t consumer : index_.Consumers(integers)) {
-    const Node& node = index_.node(consumer);
+  for (const Use& use : index_.Uses(integers)) {
+    const Node& node = index_.node(use.node);
     if (!IsDequantizeLinear(node) || node.inputs[0] != integers) return false;
     QTX_ASSIGN_OR_RETURN(const auto read, FromStock(index_, node));
     if (!read || *read != parameters) return false;
@@ -153,10 +160,10 @@ Result<bool> Normalizer::FindStored(const Node& clip) {
   if (stored_.contains(integers)) return true;
   const format::TensorData* data =
       index_.IsInput(integers) ? nullptr : index_.Initializer(integers);
-  const auto& readers = index_.Consumers(clip.outputs[0]);
-  if (data == nullptr || readers.empty() || !IsDequantizeLinear(index_.node(readers[0])))
+  const auto& readers = index_.Uses(clip.outputs[0]);
+  if (data == nullptr || readers.empty() || !IsDequantizeLinear(index_.node(readers[0].node)))
     return false;
-  QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, index_.node(readers[0])));
+  QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, index_.node(readers[0].node)));
   if (!parameters || format::StorageOf(parameters->elem_type) != data->data_type) return false;
   auto tensor = format::Decode(*data, index_.model().folder);
   if (!tensor.has_value()) return At("initializer '" + integers + "'", tensor.error());
@@ -172,8 +179,8 @@ Result<bool> Normalizer::FoldClip(const Node& node) {
   QTX_ASSIGN_OR_RETURN(const bool found, FindStored(node));
   if (!found) return false;
   const auto known = stored_.find(integers);
-  if (index_.IsOutput(integers) || index_.IsOutput(node.outputs[0]) ||
-      index_.Consumers(integers).size() != 1 || !format::IsIntegerStorage(known->second.elem_type))
+  if (!index_.OnlyUse(integers) || index_.IsOutput(node.outputs[0]) ||
+      !format::IsIntegerStorage(known->second.elem_type))
     return false;
   QTX_ASSIGN_OR_RETURN(const bool agree, ReadsAgree(node.outputs[0], known->second));
   if (!agree) return false;
@@ -188,7 +195,7 @@ Result<bool> Normalizer::FoldClip(const Node& node) {
     auto values = format::UnpackIntegers(constant->second);
     for (std::int64_t& value : values) value = std::clamp(value, range.min, range.max);
     format::PackIntegers(values, constant->second);
-    *std::ranges::find(result_.graph.initializers, integers, &format::TensorData::name) =
+    result_.graph.initializers[initializers_.at(integers)] =
         format::ToTensorData(integers, constant->second);
   }
   unread_.insert(unread_.end(), node.inputs.begin() + 1, node.inputs.end());
@@ -198,8 +205,9 @@ Result<bool> Normalizer::FoldClip(const Node& node) {
   return true;
 }
 
-// Sets quant_min and quant_max on every value that dequantizes the integers.
-void Normalizer::Annotate(const std::string& value, format::IntegerRange range) {
+// Sets the range of the integers `value` on the reals that they give.
+void Normalizer::Annotate(const std::string& value, format::IntegerRange range,
+                          const std::vector<std::string>& dequantized) {
   const QdqParameters& parameters = stored_.at(value);
   const format::IntegerRange full = format::StorageRange(parameters.elem_type);
   format::TensorType type{.elem_type = ElementType::kFloat,
@@ -207,86 +215,51 @@ void Normalizer::Annotate(const std::string& value, format::IntegerRange range) 
   type.quantization->storage_type = format::StorageOf(parameters.elem_type);
   if (range.min != full.min) type.quantization->quant_min = range.min;
   if (range.max != full.max) type.quantization->quant_max = range.max;
-  for (const Node& node : result_.graph.nodes) {
-    if (!IsDequantizeLinear(node) || node.inputs[0] != value) continue;
-    format::Graph& graph = result_.graph;
-    format::ValueInfo* info = nullptr;
-    for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
-      const auto found = std::ranges::find(*list, node.outputs[0], &format::ValueInfo::name);
-      if (found != list->end()) info = &*found;
+  format::Graph& graph = result_.graph;
+  for (const std::string& real : dequantized) {
+    const auto [declared, added] = declared_.try_emplace(real, &graph.values, graph.values.size());
+    if (added) graph.values.emplace_back().name = real;
+    format::ValueInfo& info = (*declared->second.first)[declared->second.second];
+    if (info.type) {
+      type.shape = info.type->shape;
+      type.statistics = info.type->statistics;
     }
-    if (info == nullptr) {
-      graph.values.emplace_back().name = node.outputs[0];
-      info = &graph.values.back();
-    }
-    if (info->type) {
-      type.shape = info->type->shape;
-      type.statistics = info->type->statistics;
-    }
-    info->type = type;
+    info.type = type;
   }
+}
+
+// Sets quant_min and quant_max on every value that dequantizes narrowed integers.
+void Normalizer::AnnotateAll() {
+  if (narrowed_.empty()) return;
+  format::Graph& graph = result_.graph;
+  for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    for (std::size_t i = 0; i < list->size(); ++i)
+      declared_.insert_or_assign((*list)[i].name, std::pair(list, i));
+  }
+  std::map<std::string, std::vector<std::string>> dequantized;  // by integers
+  for (const Node& node : graph.nodes) {
+    if (IsDequantizeLinear(node)) dequantized[node.inputs[0]].push_back(node.outputs[0]);
+  }
+  for (const auto& [value, range] : narrowed_) Annotate(value, range, dequantized[value]);
 }
 
 void Normalizer::DropUnread() {
   format::Graph& graph = result_.graph;
-  for (const std::string& name : unread_) {
-    const bool read = std::ranges::any_of(graph.nodes, [&](const Node& node) {
-      return std::ranges::find(node.inputs, name) != node.inputs.end();
-    });
-    if (read || index_.IsOutput(name)) continue;
-    std::erase_if(graph.initializers, [&](const auto& data) { return data.name == name; });
-    std::erase_if(graph.values, [&](const auto& info) { return info.name == name; });
+  std::set<std::string_view> unread(unread_.begin(), unread_.end());
+  for (const Node& node : graph.nodes) {
+    for (const std::string& input : node.inputs) unread.erase(input);
   }
-}
-
-bool IsQuantizer(const Node& node) { return IsQuantizeLinear(node) || IsDequantizeLinear(node); }
-
-// Initializers by the name of their Identity, or of an Identity of it.
-std::map<std::string, std::string> IdentitiesOfInitializers(const GraphIndex& index) {
-  std::map<std::string, std::string> identities;
-  for (const Node& node : index.model().graph.nodes) {
-    if (!IsStock(node, "Identity") || node.inputs.size() != 1 || node.outputs.size() != 1) continue;
-    const auto earlier = identities.find(node.inputs[0]);
-    const std::string& from = earlier == identities.end() ? node.inputs[0] : earlier->second;
-    if (index.Initializer(from) == nullptr || index.IsInput(from)) continue;
-    identities.emplace(node.outputs[0], from);
-  }
-  return identities;
-}
-
-// Replaces Identities of scales and zero points by the initializers, and removes unread Identities.
-Result<format::Model> WithoutIdentities(const format::Model& model, Ledger& ledger) {
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
-  const std::map<std::string, std::string> identities = IdentitiesOfInitializers(index);
-  if (identities.empty()) return model;
-  format::Model result = model;
-  std::set<std::string> read, renamed;
-  for (Node& node : result.graph.nodes) {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const auto found = identities.find(node.inputs[i]);
-      if (IsQuantizer(node) && i > 0 && found != identities.end()) {
-        renamed.insert(found->first);
-        node.inputs[i] = found->second;
-      }
-      read.insert(node.inputs[i]);
-    }
-  }
-  std::erase_if(result.graph.nodes, [&](const Node& node) {
-    if (!IsStock(node, "Identity") || node.outputs.size() != 1) return false;
-    const std::string& value = node.outputs[0];
-    if (!renamed.contains(value) || read.contains(value) || index.IsOutput(value)) return false;
-    ledger.Dropped(value, "value", "an Identity of the parameter '" + node.inputs[0] + "'");
-    std::erase_if(result.graph.values, [&](const auto& info) { return info.name == value; });
-    return true;
-  });
-  return result;
+  const auto drop = [&](const auto& entry) {
+    return unread.contains(entry.name) && !index_.IsOutput(entry.name);
+  };
+  std::erase_if(graph.initializers, drop);
+  std::erase_if(graph.values, drop);
 }
 
 }  // namespace
 
 Result<format::Model> NormalizePairs(const format::Model& model, Ledger& ledger) {
-  QTX_ASSIGN_OR_RETURN(const format::Model plain, WithoutIdentities(model, ledger));
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(plain));
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
   return Normalizer(index, ledger).Run();
 }
 

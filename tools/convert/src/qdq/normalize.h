@@ -11,10 +11,7 @@ namespace qtx::convert {
 /// - a QuantizeLinear of a FLOAT initializer (PyTorch, TensorFlow) becomes its integers, as
 ///   QuantizeLinear computes them;
 /// - a Clip of the integers, computed or in an initializer (Brevitas: 2 to 7 bits, narrow ranges),
-///   becomes quant_min and quant_max;
-/// - scales and zero points are read without the Identity that PyTorch's exporter gives
-/// initializers
-///   that are equal.
+///   becomes quant_min and quant_max.
 /// Errors: kInvalid (parameters that no type can have, NaN to be quantized), kUnsupported
 /// (subgraphs).
 Result<format::Model> NormalizePairs(const format::Model& model, Ledger& ledger);

@@ -341,7 +341,7 @@ Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const fo
   return Read(index, node, *scale, zero_point, why);
 }
 
-bool Agree(const format::Model& model, const format::TensorType& annotation,
+bool Agree(const format::ModelView& model, const format::TensorType& annotation,
            const QdqParameters& parameters) {
   const Quantization& declared = *annotation.quantization;
   if (format::QuantizedOf(declared.storage_type) != parameters.elem_type) return false;

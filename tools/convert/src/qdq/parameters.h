@@ -43,7 +43,7 @@ inline Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index,
 
 /// True when `annotation`, whose parameters may be in initializers of `model`, maps stored values
 /// to the same reals.  REQUIRES: IsAnnotated(annotation).
-bool Agree(const format::Model& model, const format::TensorType& annotation,
+bool Agree(const format::ModelView& model, const format::TensorType& annotation,
            const QdqParameters& parameters);
 
 }  // namespace qtx::convert

@@ -53,7 +53,7 @@ class Planner {
   const std::set<std::string>& reals_;
   Ledger& ledger_;
   QdqPlan plan_;
-  std::map<std::string, bool> one_set_;  // initializers, and whether AllAgree on them
+  std::map<std::string, bool> one_set_;     // initializers, and whether AllAgree on them
   std::map<std::size_t, std::string> why_;  // a QuantizeLinear or DequantizeLinear may stay
 };
 
@@ -74,7 +74,7 @@ void Planner::SetType(const std::string& name, const QdqParameters& parameters,
                       std::initializer_list<std::string> shapes) {
   TensorType type;
   const TensorType* annotation = Annotation(name);
-  if (annotation != nullptr && Agree(index_.model(), *annotation, parameters)) {
+  if (annotation != nullptr && Agree(index_.view(), *annotation, parameters)) {
     type = format::Unannotated(*annotation);
     ledger_.Kept(name, "annotation");
   } else {
@@ -126,7 +126,7 @@ void Planner::AliasOne(std::size_t dequantizer, const std::string& name) {
 }
 
 void Planner::Alias(const std::string& integers, const std::string& name) {
-  for (const std::size_t consumer : index_.Consumers(integers)) AliasOne(consumer, name);
+  for (const Use& use : index_.Uses(integers)) AliasOne(use.node, name);
   if (integers != name) {
     plan_.renamed[integers] = name;
     plan_.dropped.insert(integers);
@@ -135,8 +135,8 @@ void Planner::Alias(const std::string& integers, const std::string& name) {
 
 // True if every use of the integers is a DequantizeLinear with these parameters.
 Result<bool> Planner::AllAgree(const std::string& integers, const QdqParameters& parameters) const {
-  for (const std::size_t consumer : index_.Consumers(integers)) {
-    const Node& node = index_.node(consumer);
+  for (const Use& use : index_.Uses(integers)) {
+    const Node& node = index_.node(use.node);
     if (!IsDequantizeLinear(node) || node.inputs[0] != integers) return false;
     QTX_ASSIGN_OR_RETURN(const auto other, FromStock(index_, node));
     if (!other || *other != parameters) return false;
@@ -146,8 +146,8 @@ Result<bool> Planner::AllAgree(const std::string& integers, const QdqParameters&
 
 std::string Planner::NameFor(const std::string& integers) const {
   if (index_.IsOutput(integers)) return integers;
-  for (const std::size_t consumer : index_.Consumers(integers)) {
-    const std::string& output = index_.node(consumer).outputs[0];
+  for (const Use& use : index_.Uses(integers)) {
+    const std::string& output = index_.node(use.node).outputs[0];
     if (!IsPlainOutput(output) && format::AreOfOneGraph(output, integers)) return output;
   }
   return integers;
@@ -160,9 +160,8 @@ bool Planner::Counts(const std::string& value, const std::string& integers) cons
 }
 
 bool Planner::Wanted(const std::string& integers) const {
-  const auto& consumers = index_.Consumers(integers);
-  return !as_recorded_ || std::ranges::any_of(consumers, [&](std::size_t consumer) {
-    return Counts(index_.node(consumer).outputs[0], integers);
+  return !as_recorded_ || std::ranges::any_of(index_.Uses(integers), [&](const Use& use) {
+    return Counts(index_.node(use.node).outputs[0], integers);
   });
 }
 
@@ -171,7 +170,7 @@ bool Planner::Wanted(const std::string& integers) const {
 void Planner::FoldInitializer(const std::string& integers, const QdqParameters& parameters,
                               std::size_t i, bool is_one) {
   const Node& node = index_.node(i);
-  const bool shared = index_.Consumers(integers).size() > 1 || index_.IsOutput(integers);
+  const bool shared = index_.Uses(integers).size() > 1 || index_.IsOutput(integers);
   std::string name = node.outputs[0];
   if (IsPlainOutput(name)) {
     if (shared) return;  // the stock node stays
@@ -191,7 +190,7 @@ void Planner::FoldInitializer(const std::string& integers, const QdqParameters& 
 
 // Folds an initializer that lowering gave a base; its type is the annotation.
 void Planner::FoldBase(const std::string& integers, const LoweredBase& lowered) {
-  if (index_.Consumers(integers).size() > 1 || index_.IsOutput(integers)) {
+  if (index_.Uses(integers).size() > 1 || index_.IsOutput(integers)) {
     plan_.copies.emplace_back(integers, lowered.value);
   } else {
     plan_.initializers[integers] = lowered.value;
@@ -211,7 +210,7 @@ bool Planner::ComesFromInput(const std::string& real, const QdqParameters& param
   const TensorType* annotation = Annotation(real);
   return index_.IsInput(real) && (as_recorded_ || !format::IsOfBody(real)) &&
          annotation != nullptr && index_.Initializer(real) == nullptr &&
-         index_.Consumers(real).size() == 1 && Agree(index_.model(), *annotation, parameters);
+         index_.Uses(real).size() == 1 && Agree(index_.view(), *annotation, parameters);
 }
 
 // The Clip that lowering put before a QuantizeLinear for the narrowed range of `value`.
@@ -224,7 +223,7 @@ void Planner::SkipClip(std::size_t clip, const std::string& value, std::string& 
     return;
   const std::string& unclipped = node.inputs[0];
   if (!index_.Producer(unclipped) || !format::AreOfOneGraph(unclipped, value) ||
-      index_.Consumers(unclipped).size() != 1 || index_.IsOutput(unclipped))
+      !index_.OnlyUse(unclipped))
     return;
   plan_.removed.insert(clip);
   plan_.dropped.insert(real);
@@ -243,8 +242,7 @@ void Planner::TakeFromProducer(std::size_t quantizer, const std::string& name) {
   const Node& node = index_.node(quantizer);
   std::string real = node.inputs[0];
   const auto producer = index_.Producer(real);
-  const bool alone =
-      index_.Consumers(real).size() == 1 && !index_.IsOutput(real) && !reals_.contains(real);
+  const bool alone = index_.OnlyUse(real).has_value() && !reals_.contains(real);
   if (!producer || !alone || !format::AreOfOneGraph(real, name) ||
       TakesNoQuantized(index_.node(*producer)) || IsDequantizeLinear(index_.node(*producer)) ||
       IsStock(index_.node(*producer), "Constant")) {
@@ -266,7 +264,7 @@ Result<void> Planner::FoldQuantizer(std::size_t i) {
   const std::string& integers = node.outputs[0];
   const std::string& real = node.inputs[0];
   QTX_ASSIGN_OR_RETURN(const bool agree, AllAgree(integers, *parameters));
-  const bool used = !index_.Consumers(integers).empty() || index_.IsOutput(integers);
+  const bool used = !index_.Uses(integers).empty() || index_.IsOutput(integers);
   if (!agree || !used) return {};
   if (ComesFromInput(real, *parameters) && Counts(real, integers)) {
     SetType(real, *parameters, {});

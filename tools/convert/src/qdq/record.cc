@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "qdq/opset.h"
+#include "opset/opset.h"
+#include "opset/revert.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/scopes.h"
@@ -28,7 +29,9 @@ std::string ImportsText(std::int64_t lowered, const std::vector<format::OpsetImp
   return text;
 }
 
-bool HasQuantized(const format::Graph& graph) {
+bool HasQuantized(const format::Model& model) {
+  const format::FlatModel flat(model);
+  const format::Graph& graph = flat.model().graph;
   const auto is_quantized = [](const format::ValueInfo& value) {
     return value.type && format::IsQuantized(value.type->elem_type);
   };
@@ -43,11 +46,28 @@ bool MeanTheSame(const format::Model& model, const std::vector<format::OpsetImpo
   other.opset_imports = imports;
   const std::int64_t from = model.OpsetVersion("");
   const std::int64_t to = other.OpsetVersion("");
-  return std::ranges::all_of(model.graph.nodes, [&](const format::Node& node) {
+  const format::FlatModel flat(model);
+  return std::ranges::all_of(flat.model().graph.nodes, [&](const format::Node& node) {
     const bool stock = format::IsOnnxDomain(node.domain);
     if (!stock) return model.OpsetVersion(node.domain) == other.OpsetVersion(node.domain);
-    return from == to || CheckMove(node, from, to).has_value();
+    return MeansTheSame(node, from, to);
   });
+}
+
+// The model in the opset of `imports`, or as it is where the record is of other nodes.
+void RestoreNodes(const std::vector<format::OpsetImport>& imports, const std::string& record,
+                  format::Model& model, Ledger& ledger) {
+  const std::int64_t opset = model.OpsetVersion("");
+  format::Model moved = model;
+  moved.opset_imports = imports;
+  auto original = FromOpsetRecord(moved, record, opset);
+  if (original.has_value()) {
+    model = *std::move(original);
+    return;
+  }
+  ledger.Dropped(
+      "model", std::string(format::kOpsetKey),
+      original.error().message + "; the nodes stay those of opset " + std::to_string(opset));
 }
 
 }  // namespace
@@ -119,11 +139,17 @@ Recorded ReadRecord(const format::Model& model, Ledger& ledger) {
   return recorded;
 }
 
-void RestoreImports(Recorded recorded, format::Model& model) {
+void RestoreImports(Recorded recorded, format::Model& model, Ledger& ledger) {
   const auto imports = ImportsIn(model);
+  const std::string* entry = format::FindMetadata(model.metadata, format::kOpsetKey);
+  const std::optional<std::string> moved = entry == nullptr ? std::nullopt : std::optional(*entry);
   format::EraseLoweringRecord(model.metadata);
-  if (imports && (recorded.nodes || MeanTheSame(model, *imports))) model.opset_imports = *imports;
-  const bool needs_none = imports && recorded.all() && !HasQuantized(model.graph);
+  if (imports && moved && recorded.nodes) {
+    RestoreNodes(*imports, *moved, model, ledger);
+  } else if (imports && (recorded.nodes || MeanTheSame(model, *imports))) {
+    model.opset_imports = *imports;
+  }
+  const bool needs_none = imports && recorded.all() && !HasQuantized(model);
   if (needs_none || model.OpsetVersion(format::kDomain) != 0) return;
   model.opset_imports.push_back({std::string(format::kDomain), format::HasLevels(model)
                                                                    ? format::kLevelsVersion

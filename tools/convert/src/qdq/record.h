@@ -1,5 +1,5 @@
 // What a writer leaves in metadata_props so that lifting gives back the extended form that the
-// model came from: lowering.S4, S5 and S9.
+// model came from: lowering.S4, S5, S9 and S10.
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ struct Recorded {
 /// Of a flat model. The ledger says what a tool dropped or added.
 Recorded ReadRecord(const format::Model& model, Ledger& ledger);
 
-/// Ends the record of a lifted model: its imports are those of the extended form where its nodes
-/// mean the same in them.  Source: lowering.S5, S9.
-void RestoreImports(Recorded recorded, format::Model& model);
+/// Ends the record of a lifted model: it gets the nodes and imports of the extended form, or only
+/// the imports where its nodes mean the same in them.  Source: lowering.S5, S9, S10.
+void RestoreImports(Recorded recorded, format::Model& model, Ledger& ledger);
 
 }  // namespace qtx::convert

@@ -14,6 +14,7 @@
 #include "ledger.h"
 #include "onnx/graph_index.h"
 #include "onnx/quantized_types.h"
+#include "opset/opset.h"
 #include "qdq/record.h"
 #include "qonnx/dialect.h"
 #include "qonnx/export_types.h"
@@ -46,7 +47,7 @@ bool WasQuantizer(const Node& node) {
 class Exporter {
  public:
   Exporter(const GraphIndex& index, const Options& options)
-      : index_(index), source_(index.model()), ledger_(options), names_(index) {}
+      : index_(index), source_(index.model()), ledger_(options), names_(index.model().graph) {}
 
   Result<Export> Run();
 
@@ -71,7 +72,7 @@ class Exporter {
   Ledger ledger_;
   QuantizedTypes types_;
   std::map<std::string, std::string> reads_;  // graph input to the value its consumers read
-  NameSource names_;
+  graph::Names names_;
   std::vector<format::TensorData> added_;  // parameters and bounds, after the model's own
   format::Model model_;
 };
@@ -147,7 +148,7 @@ Result<void> Exporter::AddInitializers() {
       model_.graph.initializers.push_back(data);
       continue;
     }
-    QTX_ASSIGN_OR_RETURN(const Tensor stored, format::LoadInitializer(source_, data.name));
+    QTX_ASSIGN_OR_RETURN(const Tensor stored, format::LoadInitializer(index_.view(), data.name));
     auto real = RealsOf(stored);
     if (!real.has_value()) return At(PlaceOfValue(data.name), real.error());
     const std::string name = names_.Unique(data.name + "/real");
@@ -203,8 +204,7 @@ Result<bool> Exporter::Restore(const Node& cast) {
     return false;
   const auto width = Width(cast.outputs[0]);
   // Otherwise reading the file would merge the type into the producer.
-  const bool alone =
-      index_.Consumers(cast.inputs[0]).size() == 1 && !index_.IsOutput(cast.inputs[0]);
+  const bool alone = index_.OnlyUse(cast.inputs[0]).has_value();
   if (!width || (alone && index_.Producer(cast.inputs[0]))) return false;
   QTX_ASSIGN_OR_RETURN(Node node,
                        MakeQuantizer(cast.outputs[0], *width, cast.inputs[0], cast.outputs[0]));
@@ -286,8 +286,15 @@ Result<Export> Exporter::Run() {
 }  // namespace
 
 Result<Export> ToQonnx(const format::Model& model, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
-  return Exporter(index, options).Run();
+  Ledger ledger(options);
+  const std::int64_t opset = options.opset != 0 ? options.opset : model.OpsetVersion("");
+  QTX_ASSIGN_OR_RETURN(const format::Model moved, ToOpset(model, opset, ledger));
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(moved));
+  QTX_ASSIGN_OR_RETURN(Export written, Exporter(index, options).Run());
+  std::vector<LedgerEntry> entries = ledger.Take();
+  std::ranges::move(written.ledger, std::back_inserter(entries));
+  written.ledger = std::move(entries);
+  return written;
 }
 
 }  // namespace qtx::convert

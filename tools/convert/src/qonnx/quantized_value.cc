@@ -16,7 +16,7 @@ using format::Node;
 using format::TensorType;
 
 // True if the annotation has the same parameters, and a range within the quantizer's.
-bool AgreesWith(const format::Model& model, const TensorType& annotation,
+bool AgreesWith(const format::ModelView& model, const TensorType& annotation,
                 const QonnxQuantizer& quantizer) {
   if (!Agree(model, annotation, {quantizer.elem_type, quantizer.quantization})) return false;
   if (format::IsSmallFloat(quantizer.elem_type)) return true;
@@ -26,12 +26,6 @@ bool AgreesWith(const format::Model& model, const TensorType& annotation,
 }
 
 }  // namespace
-
-std::string QonnxRewriter::Unique(std::string name) {
-  const std::string stem = name;
-  for (int n = 2; !names_.insert(name).second; ++n) name = stem + "#" + std::to_string(n);
-  return name;
-}
 
 const TensorType* QonnxRewriter::Annotation(const std::string& value) const {
   const TensorType* type = index_.TypeOf(value);
@@ -47,7 +41,7 @@ TensorType QonnxRewriter::TypeFor(const Node& node, const QonnxQuantizer& quanti
   const std::string& value = node.outputs[0];
   const TensorType* known = index_.TypeOf(value);
   if (const TensorType* annotation = Annotation(value);
-      annotation != nullptr && AgreesWith(index_.model(), *annotation, quantizer)) {
+      annotation != nullptr && AgreesWith(index_.view(), *annotation, quantizer)) {
     ledger_.Kept(value, "annotation");
     return format::Unannotated(*annotation);
   }
@@ -105,7 +99,7 @@ Result<void> QonnxRewriter::Fold(const Node& node, const format::Tensor& real,
   Declare(value, std::move(type));
   format::TensorData data = format::ToTensorData(value, constant.tensor);
   const std::string& from = node.inputs[0];
-  const bool alone = index_.Consumers(from).size() == 1 && !index_.IsOutput(from);
+  const bool alone = index_.OnlyUse(from).has_value();
   if (alone && index_.Initializer(from) != nullptr) {
     folded_.emplace(from, std::move(data));
   } else {
@@ -130,7 +124,7 @@ std::string QonnxRewriter::AddScale(const std::string& value, const format::Quan
   if (!q.axis.empty()) scale.dims = {static_cast<std::int64_t>(q.scale.size())};
   const auto bytes = std::as_bytes(std::span(q.scale));
   scale.bytes.assign(bytes.begin(), bytes.end());
-  std::string name = Unique(value + "/scale");
+  std::string name = names_.Unique(value + "/scale");
   model_.graph.initializers.push_back(format::ToTensorData(name, scale));
   return name;
 }
@@ -143,7 +137,7 @@ std::string QonnxRewriter::AddZeroPoint(const std::string& value, const QonnxQua
   // One per scale; 0 has code 0 in every storage type.
   auto tensor = format::MakeTensor(storage, dims);
   if (!q.offset.empty()) format::PackInt32(q.offset, *tensor);
-  std::string name = Unique(value + "/zero_point");
+  std::string name = names_.Unique(value + "/zero_point");
   model_.graph.initializers.push_back(format::ToTensorData(name, *tensor));
   return name;
 }
@@ -153,7 +147,7 @@ void QonnxRewriter::Annotate(const Node& node, const std::string& stored,
                              const QonnxQuantizer& quantizer) {
   const std::string& value = node.outputs[0];
   if (const TensorType* annotation = Annotation(value);
-      annotation != nullptr && AgreesWith(index_.model(), *annotation, quantizer))
+      annotation != nullptr && AgreesWith(index_.view(), *annotation, quantizer))
     return;
   const TensorType type = TypeFor(node, quantizer);
   // An output that nothing annotated stays FLOAT; its integers have the type then.
@@ -167,7 +161,7 @@ void QonnxRewriter::Annotate(const Node& node, const std::string& stored,
 // x -> QuantizeLinear -> v/stored -> DequantizeLinear -> v
 void QonnxRewriter::AddPair(const Node& node, const QonnxQuantizer& quantizer) {
   const std::string& value = node.outputs[0];
-  const std::string stored = Unique(value + "/stored");
+  const std::string stored = names_.Unique(value + "/stored");
   Node quantize = Derived(node, "QuantizeLinear");
   quantize.inputs.push_back(AddScale(value, quantizer.quantization));
   quantize.outputs = {stored};
@@ -198,10 +192,10 @@ void QonnxRewriter::AddPair(const Node& node, const QonnxQuantizer& quantizer) {
 void QonnxRewriter::AddTyped(const Node& node, const QonnxQuantizer& quantizer) {
   const std::string& from = node.inputs[0];
   const auto to = Attribute::Int("to", static_cast<std::int64_t>(quantizer.elem_type));
-  const bool alone = index_.Consumers(from).size() == 1 && !index_.IsOutput(from);
+  const bool alone = index_.OnlyUse(from).has_value();
   const TensorType* input = Annotation(from);
   if (alone && index_.IsInput(from) && input != nullptr &&
-      AgreesWith(index_.model(), *input, quantizer)) {
+      AgreesWith(index_.view(), *input, quantizer)) {
     Declare(from, format::Unannotated(*input));
     renamed_[node.outputs[0]] = from;
     return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "onnx/quantized_types.h"
 #include "qonnx/channels_last.h"
 #include "qonnx/dialect.h"
 #include "qonnx/rewriter.h"
@@ -51,12 +52,12 @@ std::string QonnxRewriter::AddOperand(const Node& node, const char* op_type,
   format::Tensor tensor{ElementType::kFloat, {}, std::nullopt, {}};
   const auto bytes = std::as_bytes(std::span(&operand, 1));
   tensor.bytes.assign(bytes.begin(), bytes.end());
-  const std::string constant = Unique(value + "/" + op_type + "/operand");
+  const std::string constant = names_.Unique(value + "/" + op_type + "/operand");
   model_.graph.initializers.push_back(format::ToTensorData(constant, tensor));
   Node made = Derived(node, op_type);
   made.name = value + "/" + op_type;
   made.inputs = {from, constant};
-  made.outputs = {Unique(made.name)};
+  made.outputs = {names_.Unique(made.name)};
   nodes_.push_back(made);
   return made.outputs[0];
 }
@@ -65,7 +66,7 @@ Result<void> QonnxRewriter::VisitTrunc(const Node& node) {
   QTX_ASSIGN_OR_RETURN(const TruncForm form, ReadTrunc(index_, node));
   parameters_.insert(node.inputs.begin() + 1, node.inputs.end());
   Node step = node;
-  step.outputs = {Unique(node.outputs[0] + "/whole")};
+  step.outputs = {names_.Unique(node.outputs[0] + "/whole")};
   AddPair(step, form.from);
   std::string from = step.outputs[0];
   if (form.shifted) from = AddOperand(node, "Add", from, *form.shifted);
@@ -86,7 +87,7 @@ Result<void> QonnxRewriter::Visit(const Node& node) {
   }
   if (IsQonnxQuantizer(node)) return VisitQuantizer(node);
   if (node.op_type == "Trunc") return VisitTrunc(node);
-  const auto unique = [this](std::string name) { return Unique(std::move(name)); };
+  const auto unique = [this](const std::string& name) { return names_.Unique(name); };
   if (IsChannelsLast(node)) {
     QTX_ASSIGN_OR_RETURN(const auto nodes, ChannelsFirst(index_, node, unique));
     nodes_.insert(nodes_.end(), nodes.begin(), nodes.end());
@@ -142,13 +143,7 @@ void QonnxRewriter::DropParameters() {
     for (const std::string& input : node.inputs) parameters_.erase(input);
   }
   for (const format::ValueInfo& info : graph.outputs) parameters_.erase(info.name);
-  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
-    for (const format::ValueInfo& info : *list) {
-      if (!info.type || !info.type->quantization) continue;
-      parameters_.erase(info.type->quantization->scale_tensor);
-      parameters_.erase(info.type->quantization->offset_tensor);
-    }
-  }
+  for (const std::string& name : NamedParameters(graph)) parameters_.erase(name);
   const auto unused = [&](const auto& entry) { return parameters_.contains(entry.name); };
   std::erase_if(graph.initializers, unused);
   std::erase_if(graph.values, unused);
@@ -159,7 +154,6 @@ void QonnxRewriter::DropParameters() {
 }
 
 Result<Model> QonnxRewriter::Run() {
-  for (std::string& name : index_.AllNames()) names_.insert(std::move(name));
   for (const Node& node : index_.model().graph.nodes) {
     auto visited = Visit(node);
     if (!visited.has_value()) return At(PlaceOf(node), visited.error());

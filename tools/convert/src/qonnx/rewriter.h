@@ -9,13 +9,14 @@
 #include "ledger.h"
 #include "onnx/graph_index.h"
 #include "qonnx/parameters.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
 
 class QonnxRewriter {
  public:
   QonnxRewriter(const GraphIndex& index, Ledger& ledger)
-      : index_(index), ledger_(ledger), model_(index.model()) {}
+      : index_(index), ledger_(ledger), model_(index.model()), names_(model_.graph) {}
 
   Result<format::Model> Run();
 
@@ -40,14 +41,13 @@ class QonnxRewriter {
   void NoteRounding(const format::Node& node, const QonnxQuantizer& quantizer);
   void Apply();
   void DropParameters();
-  std::string Unique(std::string name);
 
   const GraphIndex& index_;
   Ledger& ledger_;
   format::Model model_;
   std::vector<format::Node> nodes_;
   std::map<std::string, std::size_t> made_;  // ONNX's own nodes in `nodes_`, by what they produce
-  std::set<std::string> names_;
+  graph::Names names_;
   std::set<std::string> parameters_;                 // inputs of quantizers, all but the first
   std::map<std::string, format::TensorType> types_;  // declared here
   std::vector<std::string> order_;                   // of `types_`

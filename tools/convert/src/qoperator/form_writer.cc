@@ -96,9 +96,9 @@ void FormWriter::AddInitializers() {
 // The Add of a product's bias.
 const Node* FormWriter::BiasOf(const Node& product) const {
   if (!product.origin || product.origin->group.empty()) return nullptr;
-  const auto& consumers = context_.index.Consumers(product.outputs[0]);
-  if (consumers.size() != 1 || context_.index.IsOutput(product.outputs[0])) return nullptr;
-  const Node& add = context_.index.node(consumers[0]);
+  const auto use = context_.index.OnlyUse(product.outputs[0]);
+  if (!use) return nullptr;
+  const Node& add = context_.index.node(use->node);
   const bool same = IsStock(add, "Add") && add.origin && *add.origin == *product.origin;
   const bool last = add.inputs.size() == 2 && add.inputs[0] == product.outputs[0];
   const bool real =
@@ -124,9 +124,8 @@ Result<void> FormWriter::Choose() {
 }
 
 bool FormWriter::ReadsIntegers(const std::string& value) const {
-  const auto& consumers = context_.index.Consumers(value);
-  return std::ranges::any_of(consumers, [&](std::size_t i) {
-    const Node& node = context_.index.node(i);
+  return std::ranges::any_of(context_.index.Uses(value), [&](const Use& use) {
+    const Node& node = context_.index.node(use.node);
     return forms_.contains(&node) || MovesElements(node);
   });
 }
@@ -207,13 +206,12 @@ Result<void> FormWriter::WriteIntegerProduct(const Node& node, const Form& form)
 Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
   const std::string& name = node.inputs[1];
   QTX_ASSIGN_OR_RETURN(const format::Tensor w,
-                       format::LoadInitializer(context_.index.model(), name));
+                       format::LoadInitializer(context_.index.view(), name));
   const format::Origin* origin = CameAs(node, form.op_type) ? &*node.origin : nullptr;
   const bool is_signed = format::StorageRange(w.elem_type).min < 0;
   auto packed = PackNBits(w, origin);
   if (!packed.has_value()) return At("value '" + name + "'", packed.error());
-  auto& initializers = context_.model.graph.initializers;
-  *std::ranges::find(initializers, name, &format::TensorData::name) =
+  context_.model.graph.initializers[context_.index.InitializerPlace(name)] =
       format::ToTensorData(name, packed->b);
   packed_.emplace(name, packed->b.dims);
   Node written = Started(node, form);

@@ -16,7 +16,7 @@ namespace qtx::convert {
 struct FormContext {
   const GraphIndex& index;  // of the extended form
   const QuantizedTypes& types;
-  NameSource& names;
+  graph::Names& names;
   format::Model& model;  // the output
   Ledger& ledger;
 };

@@ -128,7 +128,7 @@ Result<MaybeForm> ProductForm(const Node& node, const GraphIndex& index,
   const TensorType* y = node.outputs.size() == 1 ? TypeIn(types, node.outputs[0]) : nullptr;
   if (w != nullptr && x == nullptr && y == nullptr && node.op_type == "MatMul" &&
       IsNBitsWeight(*w) && index.Initializer(node.inputs[1]) != nullptr &&
-      index.Consumers(node.inputs[1]).size() == 1)
+      index.Uses(node.inputs[1]).size() == 1)
     return MaybeForm(Named(node, "MatMulNBits"));
   if (x == nullptr || w == nullptr || !HasIntegerAccumulator(node, index, *x, *w))
     return MaybeForm();

@@ -27,10 +27,9 @@ struct Pattern {
   Scales first, second;                  // factor = first * second, where it is made so
 };
 
-std::optional<std::size_t> SoleConsumer(const GraphIndex& index, const std::string& value) {
-  const auto& consumers = index.Consumers(value);
-  if (consumers.size() != 1 || index.IsOutput(value)) return std::nullopt;
-  return consumers[0];
+std::optional<std::size_t> SoleReader(const GraphIndex& index, const std::string& value) {
+  const auto use = index.OnlyUse(value);
+  return use ? std::optional(use->node) : std::nullopt;
 }
 
 Result<Scales> ScalesIn(const GraphIndex& index, const std::string& value) {
@@ -54,19 +53,19 @@ Result<bool> ReadFactor(const GraphIndex& index, const std::string& value, Patte
   if (pattern.first.values.size() != 1 || pattern.second.values.empty()) return false;
   pattern.factor = pattern.second;
   for (float& scale : pattern.factor.values) scale = pattern.first.values[0] * scale;
-  if (SoleConsumer(index, value)) pattern.scale_mul = producer;
+  if (SoleReader(index, value)) pattern.scale_mul = producer;
   return true;
 }
 
 Result<std::optional<Pattern>> FindPattern(const GraphIndex& index, const Node& node) {
   Pattern pattern;
-  const auto cast = SoleConsumer(index, node.outputs[0]);
+  const auto cast = SoleReader(index, node.outputs[0]);
   if (!cast || !IsStock(index.node(*cast), "Cast") ||
       format::Attributes(index.node(*cast)).Int("to") != 1 || index.node(*cast).outputs.size() != 1)
     return std::optional<Pattern>();
   pattern.cast = *cast;
   const std::string& real = index.node(*cast).outputs[0];
-  const auto mul = SoleConsumer(index, real);
+  const auto mul = SoleReader(index, real);
   if (!mul || !IsStock(index.node(*mul), "Mul") || index.node(*mul).inputs.size() != 2 ||
       index.node(*mul).outputs.size() != 1)
     return std::optional<Pattern>();

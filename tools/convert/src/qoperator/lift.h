@@ -32,7 +32,7 @@ struct Lift {
 /// Context of the Lift functions.
 struct LiftContext {
   const GraphIndex& index;
-  NameSource& names;
+  graph::Names& names;
   std::string& why;  // reason, if the result is nullopt
 };
 

@@ -11,7 +11,7 @@ std::string ProductName(const LiftContext& context, const std::string& y) {
   const GraphIndex& index = context.index;
   const bool declared_only = index.TypeOf(name) != nullptr && !index.Producer(name) &&
                              !index.IsInput(name) && !index.IsOutput(name) &&
-                             index.Consumers(name).empty() && index.Initializer(name) == nullptr;
+                             index.Uses(name).empty() && index.Initializer(name) == nullptr;
   return declared_only ? name : context.names.Unique(name);
 }
 

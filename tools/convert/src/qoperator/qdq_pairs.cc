@@ -28,7 +28,7 @@ using format::Node;
 class PairWriter {
  public:
   PairWriter(const GraphIndex& index, Ledger& ledger)
-      : index_(index), source_(index.model()), ledger_(ledger), names_(index) {}
+      : index_(index), source_(index.model()), ledger_(ledger), names_(index.model().graph) {}
 
   Result<Pairs> Run();
 
@@ -45,6 +45,10 @@ class PairWriter {
   Result<std::string> AddWeight(const NewWeight& weight);
   Result<void> AddNode(const char* op_type, const std::string& input, const std::string& output,
                        const QdqParameters& parameters, const std::string& typed);
+  void Index();
+  void AddInitializer(format::TensorData data);
+  bool Replace(const std::string& name, format::TensorData data);
+  const std::string* CopyOf(const std::string& value, const QdqParameters& parameters) const;
   void Annotate(const std::string& value, const QdqParameters& parameters);
   void DeclareReal(const Node& node);
   void DropUnread(std::set<std::string> candidates);
@@ -53,15 +57,20 @@ class PairWriter {
   const GraphIndex& index_;
   const format::Model& source_;
   Ledger& ledger_;
-  NameSource names_;
+  graph::Names names_;
   std::map<std::size_t, Lift> lifts_;
   std::set<std::size_t> absorbed_;
   ParametersOfValues types_;
   std::map<std::string, std::string> stored_, real_;  // of typed values
   std::map<std::string, std::string> integers_;       // of typed values, for who reads integers
-  std::vector<std::pair<std::pair<std::string, QdqParameters>, std::string>> copies_;
+  std::map<std::string, std::vector<std::pair<QdqParameters, std::string>>> copies_;  // of values
   std::set<std::string> reals_;
   format::Model model_;
+  // By name: where the source declares a value, and where the model has an initializer.
+  std::map<std::string, std::vector<std::pair<std::vector<format::ValueInfo>*, std::size_t>>>
+      declared_;
+  std::map<std::string, std::size_t> initializers_;
+  std::set<std::string> replaced_;  // Constants that became initializers
 };
 
 Result<void> PairWriter::FindLifts() {
@@ -90,8 +99,8 @@ Result<void> PairWriter::AddNode(const char* op_type, const std::string& input,
                                  const std::string& typed) {
   format::TensorType type{parameters.elem_type, std::nullopt, parameters.quantization, {}, ""};
   if (const format::TensorType* known = index_.TypeOf(typed)) type.shape = known->shape;
-  if (const format::TensorData* data = model_.graph.FindInitializer(input))
-    type.shape = format::ToShape(data->dims);
+  if (const auto at = initializers_.find(input); at != initializers_.end())
+    type.shape = format::ToShape(model_.graph.initializers[at->second].dims);
   auto stock = ToStock(type);
   if (!stock.has_value()) return At("value '" + typed + "'", stock.error());
   Node node;
@@ -99,10 +108,10 @@ Result<void> PairWriter::AddNode(const char* op_type, const std::string& input,
   node.op_type = op_type;
   node.inputs = {input, names_.Unique(typed + "/scale")};
   node.outputs = {output};
-  model_.graph.initializers.push_back(format::ToTensorData(node.inputs[1], stock->scale));
+  AddInitializer(format::ToTensorData(node.inputs[1], stock->scale));
   if (stock->zero_point) {
     node.inputs.push_back(names_.Unique(typed + "/zero_point"));
-    model_.graph.initializers.push_back(format::ToTensorData(node.inputs[2], *stock->zero_point));
+    AddInitializer(format::ToTensorData(node.inputs[2], *stock->zero_point));
   }
   if (stock->axis) node.attributes.push_back(Attribute::Int("axis", *stock->axis));
   if (stock->block_size)
@@ -111,14 +120,50 @@ Result<void> PairWriter::AddNode(const char* op_type, const std::string& input,
   return {};
 }
 
+void PairWriter::Index() {
+  format::Graph& graph = model_.graph;
+  for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    for (std::size_t i = 0; i < list->size(); ++i) declared_[(*list)[i].name].emplace_back(list, i);
+  }
+  for (std::size_t i = 0; i < graph.initializers.size(); ++i)
+    initializers_.emplace(graph.initializers[i].name, i);
+}
+
+void PairWriter::AddInitializer(format::TensorData data) {
+  initializers_.emplace(data.name, model_.graph.initializers.size());
+  model_.graph.initializers.push_back(std::move(data));
+}
+
+// False: there is no initializer `name`.
+bool PairWriter::Replace(const std::string& name, format::TensorData data) {
+  const auto found = initializers_.find(name);
+  if (found == initializers_.end()) return false;
+  const std::size_t at = found->second;
+  initializers_.erase(found);
+  initializers_.emplace(data.name, at);
+  model_.graph.initializers[at] = std::move(data);
+  return true;
+}
+
+// The reals of `value` read with `parameters`, if they are there already.
+const std::string* PairWriter::CopyOf(const std::string& value,
+                                      const QdqParameters& parameters) const {
+  const auto copies = copies_.find(value);
+  if (copies == copies_.end()) return nullptr;
+  const auto copy =
+      std::ranges::find(copies->second, parameters, [](const auto& entry) { return entry.first; });
+  return copy == copies->second.end() ? nullptr : &copy->second;
+}
+
 void PairWriter::Annotate(const std::string& value, const QdqParameters& parameters) {
-  for (auto* list : {&model_.graph.inputs, &model_.graph.outputs, &model_.graph.values}) {
-    for (format::ValueInfo& info : *list) {
-      if (info.name != value || !info.type) continue;
-      info.type->elem_type = parameters.elem_type;
-      info.type->quantization = parameters.quantization;
-      info.type = format::Annotated(*std::move(info.type));
-    }
+  const auto declared = declared_.find(value);
+  if (declared == declared_.end()) return;
+  for (const auto& [list, at] : declared->second) {
+    format::ValueInfo& info = (*list)[at];
+    if (!info.type) continue;
+    info.type->elem_type = parameters.elem_type;
+    info.type->quantization = parameters.quantization;
+    info.type = format::Annotated(*std::move(info.type));
   }
 }
 
@@ -142,9 +187,7 @@ Result<void> PairWriter::WriteInputs() {
 Result<std::string> PairWriter::Read(const std::string& value, const QdqParameters& parameters) {
   const auto type = types_.find(value);
   if (type != types_.end() && type->second == parameters) return real_.at(value);
-  const auto copy = std::ranges::find(copies_, std::pair(value, parameters),
-                                      [](const auto& entry) { return entry.first; });
-  if (copy != copies_.end()) return copy->second;
+  if (const std::string* copy = CopyOf(value, parameters)) return *copy;
   QTX_ASSIGN_OR_RETURN(const auto constant, index_.Constant(value));
   std::string name;
   if (constant) {
@@ -152,7 +195,7 @@ Result<std::string> PairWriter::Read(const std::string& value, const QdqParamete
   } else {
     QTX_ASSIGN_OR_RETURN(name, Recast(value, parameters));
   }
-  copies_.push_back({{value, parameters}, name});
+  copies_[value].emplace_back(parameters, name);
   return name;
 }
 
@@ -160,29 +203,18 @@ Result<std::string> PairWriter::Read(const std::string& value, const QdqParamete
 // reads the integers.
 Result<std::string> PairWriter::ReadConstant(const std::string& value,
                                              const QdqParameters& parameters) {
-  const bool others = std::ranges::any_of(index_.Consumers(value),
-                                          [&](std::size_t i) { return !lifts_.contains(i); });
-  const bool again =
-      std::ranges::any_of(copies_, [&](const auto& entry) { return entry.first.first == value; });
-  const bool keep = others || again || index_.IsOutput(value);
+  const bool others = std::ranges::any_of(
+      index_.Uses(value), [&](const Use& use) { return !lifts_.contains(use.node); });
+  const bool keep = others || copies_.contains(value) || index_.IsOutput(value);
   const std::string name = keep ? names_.Unique(value + "/quantized") : value;
   const std::string stored = names_.Unique(name + "/stored");
   if (const format::TensorData* data = index_.Initializer(value)) {
     QTX_ASSIGN_OR_RETURN(format::TensorData renamed, Renamed(*data, stored));
-    const auto at = std::ranges::find(model_.graph.initializers, value, &format::TensorData::name);
-    if (!keep && at != model_.graph.initializers.end()) {
-      *at = std::move(renamed);
-    } else {
-      model_.graph.initializers.push_back(std::move(renamed));
-    }
+    if (keep || !Replace(value, renamed)) AddInitializer(std::move(renamed));
   } else {
     QTX_ASSIGN_OR_RETURN(const auto constant, index_.Constant(value));
-    model_.graph.initializers.push_back(format::ToTensorData(stored, *constant));
-    if (!keep) {
-      std::erase_if(model_.graph.nodes, [&](const Node& node) {
-        return IsStock(node, "Constant") && node.outputs.size() == 1 && node.outputs[0] == value;
-      });
-    }
+    AddInitializer(format::ToTensorData(stored, *constant));
+    if (!keep) replaced_.insert(value);
   }
   if (!keep) Annotate(value, parameters);
   QTX_RETURN_IF_ERROR(AddNode("DequantizeLinear", stored, name, parameters, name));
@@ -216,21 +248,16 @@ Result<std::string> PairWriter::Integers(const std::string& value) {
 
 // A new weight takes name and place of a constant that only this node reads.
 Result<std::string> PairWriter::AddWeight(const NewWeight& weight) {
-  const bool sole = index_.Consumers(weight.name).size() == 1 && !index_.IsOutput(weight.name);
+  const bool sole = index_.OnlyUse(weight.name).has_value();
   const std::string name = sole ? weight.name : names_.Unique(weight.name + "/quantized");
   const std::string stored = names_.Unique(name + "/stored");
-  auto& initializers = model_.graph.initializers;
-  const auto at = std::ranges::find(initializers, name, &format::TensorData::name);
-  if (at != initializers.end()) {
-    *at = format::ToTensorData(stored, weight.stored);
-  } else {
-    initializers.push_back(format::ToTensorData(stored, weight.stored));
-  }
-  std::erase_if(model_.graph.nodes, [&](const Node& node) {
-    return sole && node.outputs.size() == 1 && node.outputs[0] == name;  // a Constant
-  });
-  for (format::ValueInfo& info : model_.graph.values) {
-    if (info.name == name && info.type) info.type->shape = format::ToShape(weight.stored.dims);
+  if (!Replace(name, format::ToTensorData(stored, weight.stored)))
+    AddInitializer(format::ToTensorData(stored, weight.stored));
+  if (sole) replaced_.insert(name);
+  for (const auto& [list, at] : declared_[name]) {
+    format::ValueInfo& info = (*list)[at];
+    if (list == &model_.graph.values && info.type)
+      info.type->shape = format::ToShape(weight.stored.dims);
   }
   Annotate(name, weight.parameters);
   QTX_RETURN_IF_ERROR(AddNode("DequantizeLinear", stored, name, weight.parameters, name));
@@ -268,7 +295,7 @@ Result<void> PairWriter::WriteLift(const Lift& lift) {
     const std::string& value = lift.node.outputs[output];
     QTX_RETURN_IF_ERROR(
         AddNode("QuantizeLinear", reals[output], stored_.at(value), parameters, value));
-    if (index_.IsOutput(value) && index_.Consumers(value).empty()) continue;
+    if (index_.IsOutput(value) && index_.Uses(value).empty()) continue;
     QTX_RETURN_IF_ERROR(
         AddNode("DequantizeLinear", stored_.at(value), real_.at(value), parameters, value));
   }
@@ -333,7 +360,8 @@ void PairWriter::DropUnread(std::set<std::string> candidates) {
   std::erase_if(model_.graph.initializers, [&](const auto& data) { return unread(data.name); });
   std::erase_if(model_.graph.values, [&](const auto& info) { return unread(info.name); });
   std::erase_if(model_.graph.nodes, [&](const Node& node) {
-    return IsStock(node, "Constant") && node.outputs.size() == 1 && unread(node.outputs[0]);
+    return IsStock(node, "Constant") && node.outputs.size() == 1 &&
+           (replaced_.contains(node.outputs[0]) || unread(node.outputs[0]));
   });
 }
 
@@ -342,11 +370,9 @@ std::set<std::string> PairWriter::DropAnnotations(const Annotations& annotations
   std::set<std::string> said;
   for (const auto& [value, parameters] : annotations.reals) said.insert(value);
   for (const auto& annotated : annotations.integers) {
-    const auto copy = std::ranges::find_if(copies_, [&](const auto& entry) {
-      return entry.first.first == annotated.first && entry.first.second == annotated.second;
-    });
     const auto type = types_.find(annotated.first);
-    if (copy != copies_.end() || (type != types_.end() && type->second == annotated.second))
+    if (CopyOf(annotated.first, annotated.second) != nullptr ||
+        (type != types_.end() && type->second == annotated.second))
       said.insert(annotated.first);
   }
   std::set<std::string> parameters;
@@ -368,6 +394,7 @@ std::set<std::string> PairWriter::DropAnnotations(const Annotations& annotations
 Result<Pairs> PairWriter::Run() {
   QTX_RETURN_IF_ERROR(FindLifts());
   model_ = source_;
+  Index();
   QTX_ASSIGN_OR_RETURN(const Annotations annotations, ReadAnnotations(index_));
   QTX_ASSIGN_OR_RETURN(types_, InferTypes(index_, annotations.integers, lifts_));
   for (const auto& [value, parameters] : types_) Annotate(value, parameters);

@@ -98,8 +98,8 @@ Result<MaybeParameters> Typer::ReadBy(std::size_t consumer, const std::string& v
 // The type on which all readers of `value` agree.
 Result<MaybeParameters> Typer::Demand(const std::string& value) const {
   MaybeParameters demand;
-  for (const std::size_t consumer : index_.Consumers(value)) {
-    QTX_ASSIGN_OR_RETURN(const auto read, ReadBy(consumer, value));
+  for (const Use& use : index_.Uses(value)) {
+    QTX_ASSIGN_OR_RETURN(const auto read, ReadBy(use.node, value));
     if (!read || (demand && *demand != *read)) return MaybeParameters();
     demand = read;
   }

@@ -9,7 +9,8 @@
 #include "ledger.h"
 #include "onnx/quantized_types.h"
 #include "onnx/reals.h"
-#include "qdq/opset.h"
+#include "opset/opset.h"
+#include "opset/revert.h"
 #include "qdq/record.h"
 #include "qoperator/annotations.h"
 #include "qoperator/form_writer.h"
@@ -29,9 +30,13 @@ using format::TensorType;
 class Writer {
  public:
   Writer(const GraphIndex& index, const Options& options)
-      : index_(index), source_(index.model()), ledger_(options), names_(index) {}
+      : index_(index), source_(index.model()), ledger_(options), names_(index.model().graph) {}
 
-  Result<Conversion> Run(const Options& options);
+  /// `extended`: the imports that the extended form had; `moved`: its record, if it was moved.
+  Result<Conversion> Run(const std::vector<format::OpsetImport>& extended,
+                         const std::optional<std::string>& moved);
+  /// After Run, the opset that the quantizers need; at most the source's where it has all types.
+  std::int64_t needed_opset() const { return opset_; }
 
  private:
   Result<void> CollectTypes();
@@ -48,13 +53,12 @@ class Writer {
   void Declare(std::vector<format::ValueInfo>& list);
   void Annotate();
   Result<std::string> DomainFor(const TensorType& type, bool blocked);
-  Result<void> RaiseOpset();
-  Result<void> Finish();
+  Result<void> Finish(const std::vector<format::OpsetImport>& extended);
 
   const GraphIndex& index_;
   const format::Model& source_;
   Ledger ledger_;
-  NameSource names_;
+  graph::Names names_;
   QuantizedTypes types_;
   format::Model model_;
   std::optional<FormWriter> forms_;
@@ -149,9 +153,9 @@ Result<void> Writer::WriteQuantizer(Node node, const char* op_type, const std::s
 
 // If only nodes on reals read an initializer, the DequantizeLinear's output gets its name.
 Result<void> Writer::DequantizeInitializer(const std::string& value) {
-  const auto at = std::ranges::find(model_.graph.initializers, value, &format::TensorData::name);
+  format::TensorData& data = model_.graph.initializers[index_.InitializerPlace(value)];
   const std::string stored = names_.Unique(value + "/stored");
-  QTX_ASSIGN_OR_RETURN(*at, Renamed(*at, stored));
+  QTX_ASSIGN_OR_RETURN(data, Renamed(std::move(data), stored));
   annotated_.insert(value);
   dequantized_[value] = value;
   Node node;
@@ -183,8 +187,8 @@ Result<std::string> Writer::Dequantized(const std::string& value) {
 // When the file is read back, a QuantizeLinear that is the only reader is merged into the node.
 bool Writer::WouldMerge(const std::string& real) const {
   const auto producer = index_.Producer(real);
-  return producer && index_.Consumers(real).size() == 1 && !index_.IsOutput(real) &&
-         !forms_->Writes(*producer) && !IsStock(index_.node(*producer), "Constant");
+  return producer && index_.OnlyUse(real) && !forms_->Writes(*producer) &&
+         !IsStock(index_.node(*producer), "Constant");
 }
 
 // QuantizeLinear takes the value.  Source: quantize_linear.C1; other types want newer opsets.
@@ -297,25 +301,7 @@ void Writer::Annotate() {
   AddAnnotations(annotations, model_.graph);
 }
 
-// The opset that the quantizers need, if every node means the same in it.
-Result<void> Writer::RaiseOpset() {
-  const std::int64_t own = source_.OpsetVersion("");
-  if (opset_ <= own) return {};
-  for (const Node& node : source_.graph.nodes) {
-    if (!format::IsOnnxDomain(node.domain)) continue;
-    const auto moved = CheckMove(node, own, opset_);
-    if (!moved.has_value()) return At(PlaceOf(node), moved.error());
-  }
-  for (format::OpsetImport& import : model_.opset_imports) {
-    if (format::IsOnnxDomain(import.domain)) import.version = opset_;
-  }
-  ledger_.Changed("model", "opset_import",
-                  "opset " + std::to_string(opset_) + ", whose DequantizeLinear has all types");
-  return {};
-}
-
-Result<void> Writer::Finish() {
-  QTX_RETURN_IF_ERROR(RaiseOpset());
+Result<void> Writer::Finish(const std::vector<format::OpsetImport>& extended) {
   Declare(model_.graph.inputs);
   Declare(model_.graph.outputs);
   Declare(model_.graph.values);
@@ -326,15 +312,11 @@ Result<void> Writer::Finish() {
       model_.graph.nodes, [](const Node& node) { return node.domain == kMicrosoft; });
   if (microsoft && model_.OpsetVersion(kMicrosoft) == 0)
     model_.opset_imports.push_back({std::string(kMicrosoft), 1, ""});
-  return RecordNodes(source_.opset_imports, model_);
+  return RecordNodes(extended, model_);
 }
 
-Result<Conversion> Writer::Run(const Options& options) {
-  const std::int64_t own = source_.OpsetVersion("");
-  if ((own != 0 && own < 10) || (options.opset != 0 && options.opset != own)) {
-    return Unsupported("opset " + std::to_string(options.opset == 0 ? own : options.opset),
-                       "expected the model's own, of at least 10");
-  }
+Result<Conversion> Writer::Run(const std::vector<format::OpsetImport>& extended,
+                               const std::optional<std::string>& moved) {
   QTX_RETURN_IF_ERROR(CheckOperands(source_.graph));
   QTX_RETURN_IF_ERROR(CollectTypes());
   model_ = source_;
@@ -345,15 +327,46 @@ Result<Conversion> Writer::Run(const Options& options) {
     auto written = WriteNode(node);
     if (!written.has_value()) return At(PlaceOf(node), written.error());
   }
-  QTX_RETURN_IF_ERROR(Finish());
+  QTX_RETURN_IF_ERROR(Finish(extended));
+  if (moved) model_.metadata.emplace_back(format::kOpsetKey, *moved);
   return Conversion{std::move(model_), ledger_.Take()};
+}
+
+// Writes `model` in `opset`; nullopt where its quantizers need a newer one, `needed`.
+Result<std::optional<Conversion>> WriteInOpset(const format::Model& model, std::int64_t opset,
+                                               const Options& options, std::int64_t& needed) {
+  Ledger ledger(options);
+  QTX_ASSIGN_OR_RETURN(const format::Model moved, ToOpset(model, opset, ledger));
+  QTX_ASSIGN_OR_RETURN(const auto record, OpsetRecord(model, moved));
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(moved));
+  Writer writer(index, options);
+  QTX_ASSIGN_OR_RETURN(Conversion written, writer.Run(model.opset_imports, record));
+  needed = writer.needed_opset();
+  if (opset != 0 && opset < needed) return std::optional<Conversion>();
+  std::vector<LedgerEntry> entries = ledger.Take();
+  std::ranges::move(written.ledger, std::back_inserter(entries));
+  written.ledger = std::move(entries);
+  return std::optional(std::move(written));
 }
 
 }  // namespace
 
 Result<Conversion> ToQOperator(const format::Model& model, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
-  return Writer(index, options).Run(options);
+  constexpr std::int64_t kOldest = 10;  // the first that has QLinearConv
+  const std::int64_t own = model.OpsetVersion("");
+  std::int64_t opset = options.opset != 0 ? options.opset : own == 0 ? 0 : std::max(own, kOldest);
+  if (opset != 0 && opset < kOldest)
+    return Unsupported("opset " + std::to_string(opset), "expected at least 10");
+  while (true) {
+    std::int64_t needed = 0;
+    QTX_ASSIGN_OR_RETURN(auto written, WriteInOpset(model, opset, options, needed));
+    if (written) return *std::move(written);
+    if (options.opset != 0)
+      return Unsupported(
+          "opset " + std::to_string(opset),
+          "expected at least " + std::to_string(needed) + ", whose DequantizeLinear has all types");
+    opset = needed;
+  }
 }
 
 }  // namespace qtx::convert

@@ -26,10 +26,14 @@ std::int64_t OpsetFor(const TfliteFile& file) {
 }  // namespace
 
 TfliteBuilder::TfliteBuilder(TfliteFile& file, Ledger& ledger)
-    : file_(file), ledger_(ledger), types_(file.tensors.size()), opset_(OpsetFor(file)) {
+    : file_(file),
+      ledger_(ledger),
+      types_(file.tensors.size()),
+      forms_(file.tensors.size()),
+      opset_(OpsetFor(file)) {
   // New names must differ from all names in the file.
-  for (const TfliteTensor& tensor : file.tensors) names_.insert(tensor.name);
-  graph_.name = file.name.empty() ? "main" : file.name;
+  for (const TfliteTensor& tensor : file.tensors) out_.names().Take(tensor.name);
+  out_.graph().name = file.name.empty() ? "main" : file.name;
 }
 
 bool TfliteBuilder::HasInput(const TfliteOperator& op, std::size_t position) const {
@@ -81,13 +85,10 @@ Result<void> TfliteBuilder::TakeTypeOfMoved(int x, int y) {
   const bool plain = !from.quantization && to.quantization && to.quantization->axis.empty() &&
                      from.elem_type == format::StorageOf(to.elem_type);
   const std::string& name = tensor(x).name;
-  const bool read = std::ranges::any_of(graph_.nodes, [&](const format::Node& node) {
-    return std::ranges::find(node.inputs, name) != node.inputs.end();
-  });
-  if (!plain || !IsInput(x) || read) return {};
+  if (!plain || !IsInput(x) || out_.IsRead(name)) return {};
   from.elem_type = to.elem_type;
   from.quantization = to.quantization;
-  std::ranges::find(graph_.inputs, name, &format::ValueInfo::name)->type = from;
+  std::ranges::find(out_.graph().inputs, name, &format::ValueInfo::name)->type = from;
   SetType(x, std::move(from), "scale", "that of '" + tensor(y).name + "'; the file has none");
   return {};
 }
@@ -104,60 +105,31 @@ bool TfliteBuilder::IsOutput(int index) const {
   return std::find(file_.outputs.begin(), file_.outputs.end(), index) != file_.outputs.end();
 }
 
-std::string TfliteBuilder::Unique(std::string name) {
-  const std::string stem = name;
-  for (int n = 2; !names_.insert(name).second; ++n) name = stem + "#" + std::to_string(n);
-  return name;
-}
-
-void TfliteBuilder::Declare(const std::string& name, format::TensorType type) {
-  format::ValueInfo info;
-  info.name = name;
-  info.type = std::move(type);
-  graph_.values.push_back(std::move(info));
-}
-
+// For graph inputs and outputs the form in TFLite's order gets the tensor's name; else the first
+// form.
 std::string TfliteBuilder::Define(int index, Layout layout, const format::TensorType& own) {
-  // For graph inputs and outputs the form in TFLite's order gets the tensor's name; else the first
-  // form.
-  const bool taken =
-      values_.contains({index, Layout::kOwn}) || values_.contains({index, Layout::kNchw});
+  const bool edge = IsOutput(index);
   std::string name = tensor(index).name;
-  if (layout == Layout::kNchw) {
-    if (taken || IsOutput(index)) name = Unique(name + "/nchw");
-    Declare(name, Permute(own, NhwcToNchw()));
-  } else {
-    if (taken && !IsOutput(index)) name = Unique(name + "/nhwc");
-    if (!IsOutput(index)) Declare(name, own);
-  }
-  values_[{index, layout}] = name;
-  return name;
-}
-
-std::string TfliteBuilder::Transpose(const std::string& from, int index, Layout to,
-                                     const format::TensorType& own) {
-  const Permutation& perm = to == Layout::kNchw ? NhwcToNchw() : NchwToNhwc();
-  std::string name = Define(index, to, own);
-  Append(nullptr, {"Transpose", {from}, {Attribute::Ints("perm", perm)}}, {name});
+  if (layout == Layout::kFirst && edge) name = out_.Unique(name + "/nchw");
+  if (layout == Layout::kFirst || !edge) out_.Declare(name, InLayout(layout, own));
+  FormsOf(index).In(layout) = name;
   return name;
 }
 
 Result<std::string> TfliteBuilder::Use(int index, Layout layout) {
-  if (layout == Layout::kNchw && tensor(index).dims.size() != 4) {
+  if (layout == Layout::kFirst && tensor(index).dims.size() != 4) {
     return Invalid(Quoted(tensor(index)),
                    "rank " + std::to_string(tensor(index).dims.size()) + ", expected 4");
   }
   if (tensor(index).constant()) {
-    return UseConstant(index, layout == Layout::kNchw ? NhwcToNchw() : Permutation{});
+    return UseConstant(index, layout == Layout::kFirst ? NhwcToNchw() : Permutation{});
   }
-  if (const auto found = values_.find({index, layout}); found != values_.end())
-    return found->second;
-  const Layout other = layout == Layout::kNchw ? Layout::kOwn : Layout::kNchw;
-  const auto found = values_.find({index, other});
-  if (found == values_.end())
-    return Invalid(Quoted(tensor(index)), "used before an operator produces it");
+  graph::Forms& forms = FormsOf(index);
+  if (!forms.In(layout).empty()) return forms.In(layout);
+  if (forms.IsNew()) return Invalid(Quoted(tensor(index)), "used before an operator produces it");
   QTX_ASSIGN_OR_RETURN(const format::TensorType own, Type(index));
-  return Transpose(found->second, index, layout, own);
+  const bool edge = layout == Layout::kOwn && IsOutput(index);
+  return UseForm(out_, forms, layout, own, tensor(index).name, edge);
 }
 
 Result<std::string> TfliteBuilder::UseConstant(int index, const Permutation& perm) {
@@ -179,25 +151,11 @@ Result<std::string> TfliteBuilder::UseConstant(int index, const Permutation& per
   }
   const auto other = constants_.lower_bound({index, {}});
   const bool first = other == constants_.end() || other->first.first != index;
-  std::string name = first ? tensor(index).name : Unique(tensor(index).name + "/permuted");
-  if (type.quantization || type.statistics) Declare(name, type);
-  graph_.initializers.push_back(format::ToTensorData(name, *constant));
+  std::string name = first ? tensor(index).name : out_.Unique(tensor(index).name + "/permuted");
+  if (type.quantization || type.statistics) out_.Declare(name, type);
+  out_.graph().initializers.push_back(format::ToTensorData(name, *constant));
   constants_[{index, perm}] = name;
   return name;
-}
-
-std::string TfliteBuilder::AddInitializer(const std::string& name, const format::Tensor& tensor) {
-  std::string unique = Unique(name);
-  graph_.initializers.push_back(format::ToTensorData(unique, tensor));
-  return unique;
-}
-
-std::string TfliteBuilder::AddConstant(const std::string& name, const format::Tensor& tensor) {
-  std::string unique = AddInitializer(name, tensor);
-  if (tensor.quantization) {
-    Declare(unique, {tensor.elem_type, format::ToShape(tensor.dims), tensor.quantization, {}});
-  }
-  return unique;
 }
 
 Result<format::TensorType> TfliteBuilder::StateType(int index) {
@@ -205,7 +163,7 @@ Result<format::TensorType> TfliteBuilder::StateType(int index) {
   if (!variable.variable || variable.constant()) {
     return Unsupported(Quoted(variable), "a state that is not a variable");
   }
-  if (values_.contains({index, Layout::kOwn})) {
+  if (!FormsOf(index).own.empty()) {
     return Unsupported(Quoted(variable), "a state used by two operators");
   }
   auto type = TypeOf(variable, ledger_);
@@ -227,15 +185,11 @@ Result<TfliteBuilder::State> TfliteBuilder::AddState(int index, const format::Te
                                            zero.quantization->offset[0]);
     format::PackIntegers(stored, zero);
   }
-  State state{variable.name, Unique(variable.name + "/after")};
-  graph_.initializers.push_back(format::ToTensorData(state.before, zero));
-  format::ValueInfo info;
-  info.type = type;
-  info.name = state.before;
-  graph_.inputs.push_back(info);
-  info.name = state.after;
-  states_.push_back(std::move(info));
-  values_[{index, Layout::kOwn}] = state.before;
+  State state{variable.name, out_.Unique(variable.name + "/after")};
+  out_.graph().initializers.push_back(format::ToTensorData(state.before, zero));
+  out_.AddInput(state.before, type);
+  states_.emplace_back(state.after, type);
+  FormsOf(index).own = state.before;
   ledger_.Changed(variable.name, "is_variable",
                   "an input, 0 unless given, and the output '" + state.after +
                       "'; TFLite keeps it from run to run until it is reset to 0");
@@ -243,7 +197,7 @@ Result<TfliteBuilder::State> TfliteBuilder::AddState(int index, const format::Te
 }
 
 Layout TfliteBuilder::Preferred(int index) const {
-  return values_.contains({index, Layout::kNchw}) ? Layout::kNchw : Layout::kOwn;
+  return FormsOf(index).first.empty() ? Layout::kOwn : Layout::kFirst;
 }
 
 Result<std::string> TfliteBuilder::UsePermuted(const TfliteOperator& op, int index,
@@ -265,9 +219,9 @@ Result<std::string> TfliteBuilder::UseInt64(const TfliteOperator& op, int index)
   if (type.elem_type == ElementType::kInt64) return Use(index, Layout::kOwn);
   if (tensor(index).constant()) {
     QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> values, IntegersOf(tensor(index)));
-    format::Tensor wide = Int64Vector(values);
+    format::Tensor wide = graph::IntsTensor(values);
     wide.dims = tensor(index).dims;
-    return AddInitializer(tensor(index).name + "/int64", wide);
+    return AddConstant(tensor(index).name + "/int64", wide);
   }
   QTX_ASSIGN_OR_RETURN(const std::string name, Use(index, Layout::kOwn));
   type.elem_type = ElementType::kInt64;
@@ -279,24 +233,10 @@ Result<std::string> TfliteBuilder::UseInt64(const TfliteOperator& op, int index)
 
 void TfliteBuilder::Append(const TfliteOperator* op, Draft draft,
                            std::vector<std::string> outputs) {
-  format::Node node;
-  const std::string stem =
-      (op == nullptr ? outputs[0] : std::to_string(op->index)) + "/" + draft.op_type;
-  node.name = stem;
-  for (int n = 2; !node_names_.insert(node.name).second; ++n)
-    node.name = stem + "#" + std::to_string(n);
-  node.op_type = std::move(draft.op_type);
-  node.inputs = std::move(draft.inputs);
-  node.outputs = std::move(outputs);
-  node.attributes = std::move(draft.attributes);
-  if (op != nullptr) node.origin = OriginOf(*op);
-  graph_.nodes.push_back(std::move(node));
-}
-
-std::string TfliteBuilder::Inner(const std::string& name, format::TensorType type) {
-  std::string unique = Unique(name);
-  Declare(unique, std::move(type));
-  return unique;
+  const std::string stem = op == nullptr ? outputs[0] : std::to_string(op->index);
+  std::optional<format::Origin> origin;
+  if (op != nullptr) origin = OriginOf(*op);
+  out_.Add(stem, std::move(draft), std::move(outputs), std::move(origin));
 }
 
 std::string TfliteBuilder::EmitInner(const TfliteOperator& op, Draft draft, const std::string& name,
@@ -322,10 +262,10 @@ Result<void> TfliteBuilder::Fuse(ActivationFunctionType activation, int output) 
 Result<void> TfliteBuilder::CheckNew(int output, Layout layout) const {
   if (tensor(output).constant())
     return Invalid(Quoted(tensor(output)), "an output that is a constant");
-  if (values_.contains({output, Layout::kOwn}) || values_.contains({output, Layout::kNchw})) {
+  if (!FormsOf(output).IsNew()) {
     return Invalid(Quoted(tensor(output)), "produced twice");
   }
-  if (layout == Layout::kNchw && tensor(output).dims.size() != 4) {
+  if (layout == Layout::kFirst && tensor(output).dims.size() != 4) {
     return Invalid(Quoted(tensor(output)),
                    "rank " + std::to_string(tensor(output).dims.size()) + ", expected 4");
   }
@@ -372,14 +312,14 @@ Result<void> TfliteBuilder::EmitFloatActivation(const TfliteOperator& op, Draft 
   QTX_ASSIGN_OR_RETURN(const format::TensorType own, Type(output));
   format::TensorType inner;
   inner.elem_type = ElementType::kFloat;
-  inner.shape = layout == Layout::kNchw ? Permute(own, NhwcToNchw()).shape : own.shape;
+  inner.shape = InLayout(layout, own).shape;
   const std::string& name = tensor(output).name;
   Draft bounds{"Relu", {EmitInner(op, std::move(draft), name + "/linear", inner)}, {}};
   if (activation != RELU) {
     const bool six = activation == RELU6;
     bounds.op_type = "Clip";
-    bounds.inputs.push_back(AddInitializer(name + "/min", FloatScalar(six ? 0.0F : -1.0F)));
-    bounds.inputs.push_back(AddInitializer(name + "/max", FloatScalar(six ? 6.0F : 1.0F)));
+    bounds.inputs.push_back(AddConstant(name + "/min", graph::FloatTensor(six ? 0.0F : -1.0F)));
+    bounds.inputs.push_back(AddConstant(name + "/max", graph::FloatTensor(six ? 6.0F : 1.0F)));
   }
   Append(&op, std::move(bounds), {Define(output, layout, own)});
   return {};
@@ -389,13 +329,11 @@ Result<void> TfliteBuilder::AddInputs() {
   for (const int index : file_.inputs) {
     if (tensor(index).constant())
       return Unsupported(Quoted(tensor(index)), "a graph input that is a constant");
-    if (values_.contains({index, Layout::kOwn}))
+    if (!FormsOf(index).own.empty())
       return Invalid(Quoted(tensor(index)), "a repeated graph input");
-    format::ValueInfo info;
-    QTX_ASSIGN_OR_RETURN(info.type, Type(index));
-    info.name = tensor(index).name;
-    values_[{index, Layout::kOwn}] = info.name;
-    graph_.inputs.push_back(std::move(info));
+    QTX_ASSIGN_OR_RETURN(const format::TensorType type, Type(index));
+    FormsOf(index).own = tensor(index).name;
+    out_.AddInput(tensor(index).name, type);
   }
   return {};
 }
@@ -408,19 +346,20 @@ Result<format::Graph> TfliteBuilder::Finish() {
     if (tensor(index).constant() || IsInput(index)) {
       return Unsupported(Quoted(tensor(index)), "a graph output that no operator produces");
     }
-    format::ValueInfo info;
-    QTX_ASSIGN_OR_RETURN(info.name, Use(index, Layout::kOwn));
-    QTX_ASSIGN_OR_RETURN(info.type, Type(index));
-    graph_.outputs.push_back(std::move(info));
+    QTX_ASSIGN_OR_RETURN(const std::string name, Use(index, Layout::kOwn));
+    QTX_ASSIGN_OR_RETURN(const format::TensorType type, Type(index));
+    out_.AddOutput(name, type);
   }
-  std::ranges::move(states_, std::back_inserter(graph_.outputs));
-  return std::move(graph_);
+  for (const auto& [name, type] : states_) out_.AddOutput(name, type);
+  return out_.Finish();
 }
 
 std::vector<TensorForm> TfliteBuilder::Forms() const {
   std::vector<TensorForm> forms;
-  for (const auto& [key, name] : values_) {
-    forms.push_back({key.first, key.second == Layout::kNchw ? NhwcToNchw() : Permutation{}, name});
+  for (std::size_t i = 0; i < forms_.size(); ++i) {
+    const auto [own, first] = forms_[i];
+    if (!own.empty()) forms.push_back({static_cast<int>(i), {}, own});
+    if (!first.empty()) forms.push_back({static_cast<int>(i), NhwcToNchw(), first});
   }
   for (const auto& [key, name] : constants_) forms.push_back({key.first, key.second, name});
   return forms;

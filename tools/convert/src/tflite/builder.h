@@ -18,14 +18,8 @@
 
 namespace qtx::convert {
 
-enum class Layout { kOwn, kNchw };
-
-/// A node under construction; Emit names it and adds output and origin.
-struct Draft {
-  std::string op_type;
-  std::vector<std::string> inputs;
-  std::vector<format::Attribute> attributes;
-};
+using graph::Draft;
+using graph::Layout;
 
 /// A value of the graph that holds a tensor of the file, with its permutation.
 struct TensorForm {
@@ -71,10 +65,10 @@ class TfliteBuilder {
   Result<std::string> Use(int tensor, Layout layout);
   /// Adds a constant as initializer, permuted.
   Result<std::string> UseConstant(int tensor, const Permutation& perm);
-  /// Adds a new initializer: shapes, pads, bounds.
-  std::string AddInitializer(const std::string& name, const format::Tensor& tensor);
-  /// Adds a new initializer with a declared type.
-  std::string AddConstant(const std::string& name, const format::Tensor& tensor);
+  /// Adds a new initializer: shapes, pads, bounds; one that is quantized is declared.
+  std::string AddConstant(const std::string& name, const format::Tensor& tensor) {
+    return out_.AddConstant(name, tensor);
+  }
   /// Adds a variable, which TFLite keeps between runs, as a graph input (default 0) and a graph
   /// output for the value after the run, which a node must produce.
   /// REQUIRES: `type` is made from StateType, its shape fixed.
@@ -104,7 +98,9 @@ class TfliteBuilder {
   Result<void> EmitAll(const TfliteOperator& op, Draft draft, std::span<const int> outputs,
                        Layout layout, const std::vector<std::string>& inner = {});
   /// Declares a new value of `type` without a tensor in the file; a node must produce it.
-  std::string Inner(const std::string& name, format::TensorType type);
+  std::string Inner(const std::string& name, format::TensorType type) {
+    return out_.Inner(name, std::move(type));
+  }
   /// Adds a node that produces a new value of `type` without a tensor in the file.
   std::string EmitInner(const TfliteOperator& op, Draft draft, const std::string& name,
                         format::TensorType type);
@@ -123,13 +119,11 @@ class TfliteBuilder {
   const std::vector<std::optional<format::TensorType>>& types() const { return types_; }
 
  private:
-  std::string Unique(std::string name);
   bool IsInput(int tensor) const;
   bool IsOutput(int tensor) const;
-  void Declare(const std::string& name, format::TensorType type);
+  graph::Forms& FormsOf(int tensor) { return forms_[static_cast<std::size_t>(tensor)]; }
+  const graph::Forms& FormsOf(int tensor) const { return forms_[static_cast<std::size_t>(tensor)]; }
   std::string Define(int tensor, Layout layout, const format::TensorType& own);
-  std::string Transpose(const std::string& from, int tensor, Layout to,
-                        const format::TensorType& own);
   Result<void> CheckNew(int output, Layout layout) const;
   Result<void> Fuse(schema::ActivationFunctionType activation, int output);
   Result<void> EmitFloatActivation(const TfliteOperator& op, Draft draft, int output, Layout layout,
@@ -137,12 +131,11 @@ class TfliteBuilder {
 
   TfliteFile& file_;
   Ledger& ledger_;
-  format::Graph graph_;
-  std::set<std::string> names_, node_names_;
+  graph::GraphBuilder out_;
   std::vector<std::optional<format::TensorType>> types_;
-  std::map<std::pair<int, Layout>, std::string> values_;
+  std::vector<graph::Forms> forms_;  // of computed tensors
   std::map<std::pair<int, Permutation>, std::string> constants_;
-  std::vector<format::ValueInfo> states_;  // after the run
+  std::vector<std::pair<std::string, format::TensorType>> states_;  // after the run
   const std::int64_t opset_;
 };
 

@@ -46,8 +46,7 @@ class Fusion {
       if (nodes[i].inputs.empty()) continue;
       const std::string& x = nodes[i].inputs[0];
       const auto producer = graph.Producer(x);
-      if (!producer || graph.IsOutput(x) || graph.Consumers(x).size() != 1 ||
-          followers_.contains(*producer)) {
+      if (!producer || !graph.OnlyUse(x) || followers_.contains(*producer)) {
         continue;
       }
       const auto activation = ActivationOf(writer, nodes[i]);

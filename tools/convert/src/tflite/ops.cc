@@ -133,28 +133,15 @@ Layout CommonLayout(const TfliteBuilder& builder, std::span<const int> tensors) 
   bool nchw = false;
   for (const int index : tensors) {
     if (builder.tensor(index).dims.size() != 4) return Layout::kOwn;
-    nchw |= builder.Preferred(index) == Layout::kNchw;
+    nchw |= builder.Preferred(index) == Layout::kFirst;
   }
-  return nchw ? Layout::kNchw : Layout::kOwn;
-}
-
-format::Tensor Int64Vector(std::span<const std::int64_t> values) {
-  const std::span<const std::byte> bytes = std::as_bytes(values);
-  return {format::ElementType::kInt64,
-          {static_cast<std::int64_t>(values.size())},
-          std::nullopt,
-          {bytes.begin(), bytes.end()}};
+  return nchw ? Layout::kFirst : Layout::kOwn;
 }
 
 format::Tensor Int64Scalar(std::int64_t value) {
-  format::Tensor tensor = Int64Vector({&value, 1});
+  format::Tensor tensor = graph::IntsTensor({&value, 1});
   tensor.dims.clear();
   return tensor;
-}
-
-format::Tensor FloatScalar(float value) {
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(&value, 1));
-  return {format::ElementType::kFloat, {}, std::nullopt, {bytes.begin(), bytes.end()}};
 }
 
 Result<std::vector<std::int64_t>> ConstantInput(const TfliteBuilder& builder,

@@ -60,11 +60,7 @@ inline bool SameOrder(const format::Dims& nhwc) {
   return nhwc.size() == 4 && (nhwc[3] == 1 || nhwc[1] * nhwc[2] == 1);
 }
 
-/// A rank-1 INT64 tensor: shapes, pads.
-format::Tensor Int64Vector(std::span<const std::int64_t> values);
-/// Scalars.
 format::Tensor Int64Scalar(std::int64_t value);
-format::Tensor FloatScalar(float value);
 
 /// The INT32 or INT64 constant at `position`.  Errors: kInvalid for any other tensor, naming it.
 Result<std::vector<std::int64_t>> ConstantInput(const TfliteBuilder& builder,

@@ -62,14 +62,14 @@ Result<void> EmitConv(TfliteBuilder& builder, const TfliteOperator& op, const Op
   draft.op_type = "Conv";
   QTX_ASSIGN_OR_RETURN(draft.attributes, WindowAttributes(form.window, x, y));
   if (form.group != 1) draft.attributes.push_back(Attribute::Int("group", form.group));
-  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(operands.x, Layout::kNchw));
+  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(operands.x, Layout::kFirst));
   QTX_ASSIGN_OR_RETURN(const std::string w_name, builder.UsePermuted(op, operands.w, form.perm));
   QTX_ASSIGN_OR_RETURN(const std::string bias,
                        UseBias(builder, op, {operands.x, operands.w, 2}, channels));
   QTX_RETURN_IF_ERROR(NoteHybrid(builder, op));
   draft.inputs = {x_name, w_name};
   if (!bias.empty()) draft.inputs.push_back(bias);
-  return builder.Emit(op, std::move(draft), operands.y, Layout::kNchw, form.activation);
+  return builder.Emit(op, std::move(draft), operands.y, Layout::kFirst, form.activation);
 }
 
 }  // namespace
@@ -129,14 +129,14 @@ Result<void> ConvertTransposeConv(TfliteBuilder& builder, const TfliteOperator& 
       {w[1], w[2]}, {options->stride_h(), options->stride_w()}, {1, 1}, options->padding()};
   Draft draft{"ConvTranspose", {}, {}};
   QTX_ASSIGN_OR_RETURN(draft.attributes, TransposedWindowAttributes(window, x, y));
-  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(operands.x, Layout::kNchw));
+  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(operands.x, Layout::kFirst));
   QTX_ASSIGN_OR_RETURN(const std::string w_name,
                        builder.UsePermuted(op, operands.w, DepthwiseToOihw()));  // to IOHW
   QTX_ASSIGN_OR_RETURN(const std::string bias,
                        UseBias(builder, op, {operands.x, operands.w, 3}, w[0]));
   draft.inputs = {x_name, w_name};
   if (!bias.empty()) draft.inputs.push_back(bias);
-  return builder.Emit(op, std::move(draft), operands.y, Layout::kNchw,
+  return builder.Emit(op, std::move(draft), operands.y, Layout::kFirst,
                       options->fused_activation_function());
 }
 

@@ -13,12 +13,14 @@ using format::Dims;
 Result<std::string> AsMatrix(TfliteBuilder& builder, const TfliteOperator& op, int x,
                              const Dims& dims) {
   if (builder.tensor(x).dims == dims) return builder.Use(x, Layout::kOwn);
-  const bool nchw = builder.Preferred(x) == Layout::kNchw && SameOrder(builder.tensor(x).dims);
-  QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, nchw ? Layout::kNchw : Layout::kOwn));
+  const bool nchw = builder.Preferred(x) == Layout::kFirst && SameOrder(builder.tensor(x).dims);
+  QTX_ASSIGN_OR_RETURN(const std::string name,
+                       builder.Use(x, nchw ? Layout::kFirst : Layout::kOwn));
   QTX_ASSIGN_OR_RETURN(const format::TensorType own, builder.Type(x));
   QTX_ASSIGN_OR_RETURN(format::TensorType type, Reshaped(own, dims));
   const std::string stem = builder.tensor(x).name;
-  Draft reshape{"Reshape", {name, builder.AddInitializer(stem + "/shape", Int64Vector(dims))}, {}};
+  Draft reshape{
+      "Reshape", {name, builder.AddConstant(stem + "/shape", graph::IntsTensor(dims))}, {}};
   return builder.EmitInner(op, std::move(reshape), stem + "/matrix", std::move(type));
 }
 
@@ -72,7 +74,7 @@ Result<void> ConvertFullyConnected(TfliteBuilder& builder, const TfliteOperator&
   Draft reshape{
       "Reshape", {builder.EmitInner(op, std::move(gemm), output.name + "/matrix", type)}, {}};
   reshape.inputs.push_back(
-      builder.AddInitializer(output.name + "/shape", Int64Vector(output.dims)));
+      builder.AddConstant(output.name + "/shape", graph::IntsTensor(output.dims)));
   return builder.Emit(op, std::move(reshape), y, Layout::kOwn, activation);
 }
 

@@ -126,7 +126,7 @@ Result<format::TensorType> InnerType(TfliteBuilder& builder, int y, Layout layou
   format::TensorType type;
   type.elem_type = elem_type;
   const format::Dims& dims = builder.tensor(y).dims;
-  type.shape = format::ToShape(layout == Layout::kNchw ? Permute(dims, NhwcToNchw()) : dims);
+  type.shape = format::ToShape(layout == Layout::kFirst ? Permute(dims, NhwcToNchw()) : dims);
   return type;
 }
 
@@ -161,7 +161,7 @@ Result<void> ConvertPower(TfliteBuilder& builder, const TfliteOperator& op) {
                         elements.layout);
   }
   const std::string exponent =
-      builder.AddInitializer(builder.tensor(elements.y).name + "/exponent", FloatScalar(-0.5F));
+      builder.AddConstant(builder.tensor(elements.y).name + "/exponent", graph::FloatTensor(-0.5F));
   return builder.Emit(op, {"Pow", {elements.name, exponent}, {}}, elements.y, elements.layout);
 }
 
@@ -194,10 +194,10 @@ Result<void> ConvertActivation(TfliteBuilder& builder, const TfliteOperator& op)
   if (op.code != RELU) {
     const std::string& name = builder.tensor(elements.y).name;
     draft.op_type = "Clip";
+    draft.inputs.push_back(builder.AddConstant(
+        name + "/min", graph::FloatTensor(op.code == RELU_N1_TO_1 ? -1.0F : 0.0F)));
     draft.inputs.push_back(
-        builder.AddInitializer(name + "/min", FloatScalar(op.code == RELU_N1_TO_1 ? -1.0F : 0.0F)));
-    draft.inputs.push_back(
-        builder.AddInitializer(name + "/max", FloatScalar(op.code == RELU6 ? 6.0F : 1.0F)));
+        builder.AddConstant(name + "/max", graph::FloatTensor(op.code == RELU6 ? 6.0F : 1.0F)));
   }
   return builder.Emit(op, std::move(draft), elements.y, elements.layout);
 }

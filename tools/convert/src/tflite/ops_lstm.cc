@@ -117,8 +117,8 @@ Result<std::string> SequenceOf(TfliteBuilder& builder, const TfliteOperator& op,
     return builder.EmitInner(op, std::move(transpose), x.name + "/steps", std::move(type));
   }
   Draft reshape{"Reshape", {name}, {}};
-  reshape.inputs.push_back(builder.AddInitializer(
-      x.name + "/shape", Int64Vector(std::vector{layer.steps, layer.batch, layer.input})));
+  reshape.inputs.push_back(builder.AddConstant(
+      x.name + "/shape", graph::IntsTensor(std::vector{layer.steps, layer.batch, layer.input})));
   return builder.EmitInner(op, std::move(reshape), x.name + "/steps", std::move(type));
 }
 
@@ -134,7 +134,7 @@ Result<void> EmitOutput(TfliteBuilder& builder, const TfliteOperator& op, const 
     sequence = builder.EmitInner(op, std::move(transpose), y.name + "/batches", std::move(type));
   }
   Draft reshape{"Reshape", {sequence}, {}};
-  reshape.inputs.push_back(builder.AddInitializer(y.name + "/shape", Int64Vector(y.dims)));
+  reshape.inputs.push_back(builder.AddConstant(y.name + "/shape", graph::IntsTensor(y.dims)));
   return builder.Emit(op, std::move(reshape), layer.y, Layout::kOwn);
 }
 

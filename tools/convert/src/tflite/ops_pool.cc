@@ -29,9 +29,10 @@ Result<void> ConvertPool2d(TfliteBuilder& builder, const TfliteOperator& op) {
     return Invalid("output",
                    "shape " + format::ToString(y_dims) + " for input " + format::ToString(x_dims));
   }
-  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, Layout::kNchw));
+  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, Layout::kFirst));
   draft.inputs = {x_name};
-  return builder.Emit(op, std::move(draft), y, Layout::kNchw, options->fused_activation_function());
+  return builder.Emit(op, std::move(draft), y, Layout::kFirst,
+                      options->fused_activation_function());
 }
 
 }  // namespace qtx::convert

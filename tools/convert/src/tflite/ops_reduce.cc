@@ -50,8 +50,8 @@ Result<void> EmitReduction(TfliteBuilder& builder, const TfliteOperator& op, con
   // With the dimensions kept, the result has the layout of x; else TFLite's own.
   const bool nchw =
       reduction.keep &&
-      CommonLayout(builder, std::vector<int>{reduction.x, reduction.y}) == Layout::kNchw;
-  const Layout layout = nchw ? Layout::kNchw : Layout::kOwn;
+      CommonLayout(builder, std::vector<int>{reduction.x, reduction.y}) == Layout::kFirst;
+  const Layout layout = nchw ? Layout::kFirst : Layout::kOwn;
   if (nchw) {
     for (std::int64_t& axis : reduction.axes) axis = PermuteAxis(axis, NhwcToNchw());
     std::sort(reduction.axes.begin(), reduction.axes.end());
@@ -60,8 +60,8 @@ Result<void> EmitReduction(TfliteBuilder& builder, const TfliteOperator& op, con
   Draft draft{op_type, {name}, {}};
   // Axes are an input since version 13 of ReduceSum, and version 18 of the others (reduce_mean.S3).
   if (op.code == BuiltinOperator::SUM || builder.opset() >= 18) {
-    draft.inputs.push_back(builder.AddInitializer(builder.tensor(reduction.y).name + "/axes",
-                                                  Int64Vector(reduction.axes)));
+    draft.inputs.push_back(builder.AddConstant(builder.tensor(reduction.y).name + "/axes",
+                                               graph::IntsTensor(reduction.axes)));
     if (reduction.axes.empty()) {
       draft.attributes.push_back(Attribute::Int("noop_with_empty_axes", 1));
     }
@@ -78,14 +78,14 @@ Result<void> EmitReduction(TfliteBuilder& builder, const TfliteOperator& op, con
 Result<void> EmitGlobalPool(TfliteBuilder& builder, const TfliteOperator& op,
                             const Reduction& reduction) {
   const Dims& dims = builder.tensor(reduction.x).dims;
-  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(reduction.x, Layout::kNchw));
+  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(reduction.x, Layout::kFirst));
   Draft pool{"GlobalAveragePool", {x_name}, {}};
-  if (reduction.keep) return builder.Emit(op, std::move(pool), reduction.y, Layout::kNchw);
+  if (reduction.keep) return builder.Emit(op, std::move(pool), reduction.y, Layout::kFirst);
   QTX_ASSIGN_OR_RETURN(format::TensorType type, builder.Type(reduction.y));
   type.shape = format::ToShape(Dims{dims[0], dims[3], 1, 1});
   const TfliteTensor& y = builder.tensor(reduction.y);
   Draft reshape{"Reshape", {builder.EmitInner(op, std::move(pool), y.name + "/pooled", type)}, {}};
-  reshape.inputs.push_back(builder.AddInitializer(y.name + "/shape", Int64Vector(y.dims)));
+  reshape.inputs.push_back(builder.AddConstant(y.name + "/shape", graph::IntsTensor(y.dims)));
   return builder.Emit(op, std::move(reshape), reduction.y, Layout::kOwn);
 }
 
@@ -156,7 +156,7 @@ Result<void> ConvertTopK(TfliteBuilder& builder, const TfliteOperator& op) {
   }
   QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, Layout::kOwn));
   const std::string count =
-      builder.AddInitializer(builder.tensor(values).name + "/k", Int64Vector(k));
+      builder.AddConstant(builder.tensor(values).name + "/k", graph::IntsTensor(k));
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, builder.Type(indices));
   if (type.elem_type == ElementType::kInt64) {
     return builder.EmitAll(op, {"TopK", {name, count}, {}}, op.outputs, Layout::kOwn);

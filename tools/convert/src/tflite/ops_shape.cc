@@ -64,12 +64,12 @@ Result<void> ConvertReshape(TfliteBuilder& builder, const TfliteOperator& op) {
   if (x_count != y_count) {
     return BadOutput(builder.tensor(x), builder.tensor(y));
   }
-  const bool nchw = builder.Preferred(x) == Layout::kNchw && SameOrder(x_dims);
+  const bool nchw = builder.Preferred(x) == Layout::kFirst && SameOrder(x_dims);
   QTX_ASSIGN_OR_RETURN(const std::string x_name,
-                       builder.Use(x, nchw ? Layout::kNchw : Layout::kOwn));
+                       builder.Use(x, nchw ? Layout::kFirst : Layout::kOwn));
   Draft draft{"Reshape", {x_name}, {}};
   draft.inputs.push_back(
-      builder.AddInitializer(builder.tensor(y).name + "/shape", Int64Vector(y_dims)));
+      builder.AddConstant(builder.tensor(y).name + "/shape", graph::IntsTensor(y_dims)));
   return builder.Emit(op, std::move(draft), y, Layout::kOwn);
 }
 
@@ -94,11 +94,11 @@ Result<void> ConvertPad(TfliteBuilder& builder, const TfliteOperator& op) {
   QTX_ASSIGN_OR_RETURN(std::vector<std::int64_t> pads,
                        PadsOf(rows, builder.tensor(x).dims, builder.tensor(y).dims));
   const Layout layout = CommonLayout(builder, std::vector<int>{x, y});
-  if (layout == Layout::kNchw) pads = ToNchw(pads);
+  if (layout == Layout::kFirst) pads = ToNchw(pads);
   QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, layout));
   Draft draft{"Pad", {x_name}, {}};
   draft.inputs.push_back(
-      builder.AddInitializer(builder.tensor(y).name + "/pads", Int64Vector(pads)));
+      builder.AddConstant(builder.tensor(y).name + "/pads", graph::IntsTensor(pads)));
   if (op.code == schema::BuiltinOperator::PADV2) {
     QTX_ASSIGN_OR_RETURN(const int value, builder.Input(op, 2));
     QTX_ASSIGN_OR_RETURN(std::string name, builder.Use(value, Layout::kOwn));
@@ -126,7 +126,7 @@ Result<void> ConvertConcatenation(TfliteBuilder& builder, const TfliteOperator& 
     tensors.push_back(x);
   }
   const Layout layout = CommonLayout(builder, tensors);
-  if (layout == Layout::kNchw) *axis = PermuteAxis(*axis, NhwcToNchw());
+  if (layout == Layout::kFirst) *axis = PermuteAxis(*axis, NhwcToNchw());
   Draft draft{"Concat", {}, {Attribute::Int("axis", *axis)}};
   for (std::size_t i = 1; i < tensors.size(); ++i) {
     QTX_ASSIGN_OR_RETURN(std::string name, builder.Use(tensors[i], layout));
@@ -158,7 +158,7 @@ Result<void> ConvertPack(TfliteBuilder& builder, const TfliteOperator& op) {
     shape.insert(shape.begin() + *axis, 1);
     QTX_ASSIGN_OR_RETURN(format::TensorType type, Reshaped(own, shape));
     const std::string axes =
-        builder.AddInitializer(builder.tensor(x).name + "/axes", Int64Vector({&*axis, 1}));
+        builder.AddConstant(builder.tensor(x).name + "/axes", graph::IntsTensor({&*axis, 1}));
     concat.inputs.push_back(builder.EmitInner(op, {"Unsqueeze", {name, axes}, {}},
                                               builder.tensor(x).name + "/part", std::move(type)));
   }
@@ -171,7 +171,7 @@ Result<void> ConvertTile(TfliteBuilder& builder, const TfliteOperator& op) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> repeats, ConstantInput(builder, op, 1));
   QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, Layout::kOwn));
   const std::string name =
-      builder.AddInitializer(builder.tensor(y).name + "/repeats", Int64Vector(repeats));
+      builder.AddConstant(builder.tensor(y).name + "/repeats", graph::IntsTensor(repeats));
   return builder.Emit(op, {"Tile", {x_name, name}, {}}, y, Layout::kOwn);
 }
 
@@ -179,8 +179,8 @@ Result<void> ConvertBroadcastTo(TfliteBuilder& builder, const TfliteOperator& op
   QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
   QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
   QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, Layout::kOwn));
-  const std::string shape = builder.AddInitializer(builder.tensor(y).name + "/shape",
-                                                   Int64Vector(builder.tensor(y).dims));
+  const std::string shape = builder.AddConstant(builder.tensor(y).name + "/shape",
+                                                graph::IntsTensor(builder.tensor(y).dims));
   return builder.Emit(op, {"Expand", {x_name, shape}, {}}, y, Layout::kOwn);
 }
 

@@ -30,7 +30,7 @@ std::int64_t Count(std::int64_t start, std::int64_t end, std::int64_t step) {
 }
 
 Vector InLayout(const Vector& values, Layout layout) {
-  return layout == Layout::kNchw ? Permute(values, NhwcToNchw()) : values;
+  return layout == Layout::kFirst ? Permute(values, NhwcToNchw()) : values;
 }
 
 // Emits the slice of x, and a Reshape where `y` lacks some of its axes.
@@ -41,7 +41,7 @@ Result<void> EmitSlice(TfliteBuilder& builder, const TfliteOperator& op, int x, 
   const Layout layout = same ? CommonLayout(builder, std::vector<int>{x, y}) : Layout::kOwn;
   QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, layout));
   const auto vector = [&](const char* suffix, const Vector& values) {
-    return builder.AddInitializer(output.name + suffix, Int64Vector(values));
+    return builder.AddConstant(output.name + suffix, graph::IntsTensor(values));
   };
   Vector axes(range.starts.size());
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(i);
@@ -195,10 +195,10 @@ Result<void> ConvertSplit(TfliteBuilder& builder, const TfliteOperator& op) {
   std::vector<int> tensors = op.outputs;
   tensors.push_back(x);
   const Layout layout = CommonLayout(builder, tensors);
-  if (layout == Layout::kNchw) *axis = PermuteAxis(*axis, NhwcToNchw());
+  if (layout == Layout::kFirst) *axis = PermuteAxis(*axis, NhwcToNchw());
   QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, layout));
   const std::string split =
-      builder.AddInitializer(builder.tensor(op.outputs[0]).name + "/split", Int64Vector(parts));
+      builder.AddConstant(builder.tensor(op.outputs[0]).name + "/split", graph::IntsTensor(parts));
   return builder.EmitAll(op, {"Split", {name, split}, {Attribute::Int("axis", *axis)}}, op.outputs,
                          layout);
 }
@@ -221,7 +221,7 @@ Result<void> ConvertUnpack(TfliteBuilder& builder, const TfliteOperator& op) {
     const int y = op.outputs[static_cast<std::size_t>(i)];
     if (builder.tensor(y).dims != expected) return BadOutput(builder.tensor(x), builder.tensor(y));
     const std::string index =
-        builder.AddInitializer(builder.tensor(y).name + "/index", Int64Scalar(i));
+        builder.AddConstant(builder.tensor(y).name + "/index", Int64Scalar(i));
     QTX_RETURN_IF_ERROR(builder.Emit(op, {"Gather", {name, index}, {Attribute::Int("axis", *axis)}},
                                      y, Layout::kOwn));
   }

@@ -50,7 +50,7 @@ class Chain {
     pending_ = {op_type, {value_}, std::move(attributes)};
     if (input != nullptr) {
       pending_.inputs.push_back(
-          builder_.AddInitializer(builder_.tensor(y_).name + suffix, Int64Vector(*input)));
+          builder_.AddConstant(builder_.tensor(y_).name + suffix, graph::IntsTensor(*input)));
     }
     shape_ = shape;
   }
@@ -124,11 +124,11 @@ Result<void> ConvertResize(TfliteBuilder& builder, const TfliteOperator& op) {
   const Centers centers =
       nearest ? CentersOf(op.options->builtin_options_as_ResizeNearestNeighborOptions())
               : CentersOf(op.options->builtin_options_as_ResizeBilinearOptions());
-  QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, Layout::kNchw));
-  const std::string sizes = builder.AddInitializer(builder.tensor(y).name + "/sizes",
-                                                   Int64Vector(Permute(y_dims, NhwcToNchw())));
+  QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, Layout::kFirst));
+  const std::string sizes = builder.AddConstant(builder.tensor(y).name + "/sizes",
+                                                graph::IntsTensor(Permute(y_dims, NhwcToNchw())));
   return builder.Emit(op, {"Resize", {name, "", "", sizes}, ResizeAttributes(nearest, centers)}, y,
-                      Layout::kNchw);
+                      Layout::kFirst);
 }
 
 Result<void> ConvertBlocks(TfliteBuilder& builder, const TfliteOperator& op) {
@@ -148,11 +148,11 @@ Result<void> ConvertBlocks(TfliteBuilder& builder, const TfliteOperator& op) {
                     deep[3] % (block * block) == 0 && deep[3] / (block * block) == wide[3];
   if (!fits) return BadOutput(builder.tensor(x), builder.tensor(y));
   QTX_RETURN_IF_ERROR(builder.TakeTypeOfMoved(x, y));
-  QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, Layout::kNchw));
+  QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, Layout::kFirst));
   return builder.Emit(
       op,
       {to_depth ? "SpaceToDepth" : "DepthToSpace", {name}, {Attribute::Int("blocksize", block)}}, y,
-      Layout::kNchw);
+      Layout::kFirst);
 }
 
 Result<void> ConvertSpaceToBatch(TfliteBuilder& builder, const TfliteOperator& op) {
@@ -205,9 +205,9 @@ Result<void> ConvertBatchToSpace(TfliteBuilder& builder, const TfliteOperator& o
   const Vector ends = {height - b.edges[1], width - b.edges[3]};
   return builder.Emit(op,
                       {"Slice",
-                       {uncropped, builder.AddInitializer(name + "/starts", Int64Vector(starts)),
-                        builder.AddInitializer(name + "/ends", Int64Vector(ends)),
-                        builder.AddInitializer(name + "/axes", Int64Vector(axes))},
+                       {uncropped, builder.AddConstant(name + "/starts", graph::IntsTensor(starts)),
+                        builder.AddConstant(name + "/ends", graph::IntsTensor(ends)),
+                        builder.AddConstant(name + "/axes", graph::IntsTensor(axes))},
                        {}},
                       b.y, Layout::kOwn);
 }

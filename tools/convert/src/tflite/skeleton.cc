@@ -121,7 +121,7 @@ std::unique_ptr<TfliteFile> ZeroFilled(const format::Model& model, const std::st
 }
 
 // The graph's type of `form`, in the tensor's own layout.
-Result<format::TensorType> OwnType(const format::Model& model, const TensorForm& form) {
+Result<format::TensorType> OwnType(const format::ModelView& model, const TensorForm& form) {
   QTX_ASSIGN_OR_RETURN(format::TensorType type, TypeIn(model, form.name));
   if (form.perm.empty()) return type;
   if (!type.shape || type.shape->size() != form.perm.size() || !format::FixedDims(*type.shape)) {

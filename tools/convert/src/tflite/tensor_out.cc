@@ -121,8 +121,8 @@ Result<std::vector<std::uint8_t>> BufferBytes(const format::Tensor& tensor, Tens
   return std::vector<std::uint8_t>(data, data + tensor.bytes.size());
 }
 
-Result<format::TensorType> TypeIn(const format::Model& model, const std::string& name) {
-  const format::ValueInfo* info = model.graph.FindValue(name);
+Result<format::TensorType> TypeIn(const format::ModelView& model, const std::string& name) {
+  const format::ValueInfo* info = model.FindValue(name);
   if (info != nullptr && info->type) {
     format::TensorType type = *info->type;
     if (type.quantization) {
@@ -133,7 +133,7 @@ Result<format::TensorType> TypeIn(const format::Model& model, const std::string&
     }
     return type;
   }
-  const format::TensorData* data = model.graph.FindInitializer(name);
+  const format::TensorData* data = model.FindInitializer(name);
   if (data == nullptr) {
     return Error{ErrorCode::kInvalid, "'" + name + "'", "the graph does not declare its type"};
   }

@@ -26,6 +26,6 @@ Permutation Inverse(const Permutation& perm);
 
 /// The type of a value or initializer of `model`, its parameters inline.
 /// Errors: kInvalid when the graph does not state it, naming it.
-Result<format::TensorType> TypeIn(const format::Model& model, const std::string& name);
+Result<format::TensorType> TypeIn(const format::ModelView& model, const std::string& name);
 
 }  // namespace qtx::convert

@@ -64,7 +64,7 @@ Result<format::TensorType> TfliteWriter::Type(const std::string& value) const {
   }
   if (!format::IsQuantized(type.elem_type)) type.quantization.reset();  // an annotation
   if (type.quantization) {
-    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.model(), type));
+    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.view(), type));
     if (format::HasBase(*type.quantization)) {
       return Unsupported("value '" + value + "'", "base_levels: TFLite has no base");
     }
@@ -79,7 +79,7 @@ Result<format::Dims> TfliteWriter::Dims(const std::string& value) const {
 }
 
 Result<format::Tensor> TfliteWriter::Constant(const std::string& value) const {
-  QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(graph_.model(), value));
+  QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(graph_.view(), value));
   if (!to_signed_ || tensor.elem_type != ElementType::kUint8Q) return tensor;
   format::TensorType type;
   type.elem_type = tensor.elem_type;

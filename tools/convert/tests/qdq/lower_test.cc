@@ -4,6 +4,7 @@
 
 #include "qtx/convert/convert.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/attributes.h"
 #include "qtx/format/check.h"
 #include "tests/qdq/maker.h"
 
@@ -31,8 +32,8 @@ format::Model Lowered(const format::Model& model, std::int64_t opset = 0) {
   return lowered.has_value() ? lowered->model : format::Model{};
 }
 
-void ExpectComesBack(const format::Model& model) {
-  const auto lifted = FromOnnx(Lowered(model));
+void ExpectComesBack(const format::Model& model, std::int64_t opset = 0) {
+  const auto lifted = FromOnnx(Lowered(model, opset));
   ASSERT_TRUE(lifted.has_value()) << lifted.error().where << ": " << lifted.error().message;
   EXPECT_TRUE(lifted->model == model);
 }
@@ -174,13 +175,79 @@ TEST(ToQdq, RefusesTwoScalesWithoutAnAxisWhereTheShapeIsUnknown) {
   EXPECT_EQ(lowered.error().message, "found 2 scales and 0 offsets, expected 1");
 }
 
-TEST(ToQdq, RefusesToRaiseAnOpsetThatMayChangeAnOperator) {
-  format::Model model = Extended(ElementType::kInt16Q);
+// x -> ReduceMean over axis 0 -> y, of opset 17.
+format::Model WithAxes(ElementType type) {
+  format::Model model = Extended(type);
   model.graph.nodes[0].op_type = "ReduceMean";
   model.graph.nodes[0].attributes = {format::Attribute::Ints("axes", {0})};
-  const auto lowered = ToQdq(model);
-  ASSERT_FALSE(lowered.has_value());
-  EXPECT_EQ(lowered.error().where, "node 'y_node' (ReduceMean): attribute 'axes'");
+  model.graph.outputs[0].type->shape = format::ToShape(format::Dims{1, 4});
+  return model;
+}
+
+// Source: lowering.S3, S10.
+TEST(ToQdq, WritesNodesInTheFormOfTheOpsetThatItRaises) {
+  const format::Model model = WithAxes(ElementType::kInt16Q);
+  const format::Model lowered = Lowered(model);
+  EXPECT_EQ(lowered.OpsetVersion(""), 21);
+  EXPECT_THAT(lowered.graph.nodes[2].inputs, ElementsAre("x/quantized", "y/axes"));
+  ExpectComesBack(model);
+}
+
+// Source: lowering.S10.
+TEST(ToQdq, ComesBackFromEachOpset) {
+  const format::Model model = WithAxes(ElementType::kInt8Q);
+  for (std::int64_t opset = 13; opset <= format::NewestOpset(); ++opset)
+    ExpectComesBack(model, opset);
+}
+
+// A Softmax over two axes is four nodes since 13, whose values have no declaration.
+TEST(ToQdq, ComesBackFromSeveralNodesOfOne) {
+  for (const std::int64_t opset : {0, 13, 28}) {
+    format::Model model = Extended(ElementType::kInt8Q);
+    model.opset_imports[0].version = 11;
+    model.graph.nodes[0].op_type = "Softmax";
+    model.graph.nodes[0].attributes = {format::Attribute::Int("axis", 0)};
+    const format::Model lowered = Lowered(model, opset);
+    EXPECT_THAT(OpTypes(lowered), testing::Contains("Flatten"));
+    EXPECT_TRUE(format::Check(lowered).empty());
+    ExpectComesBack(model, opset);
+  }
+}
+
+// Source: lowering.S10.
+TEST(FromQdq, KeepsTheOpsetWhereTheRecordIsOfOtherNodes) {
+  const format::Model lowered = Lowered(WithAxes(ElementType::kInt8Q), 18);
+  const auto record =
+      std::ranges::find(lowered.metadata, "qtx.opset", &std::pair<std::string, std::string>::first);
+  ASSERT_NE(record, lowered.metadata.end());
+  EXPECT_THAT(record->second, testing::StartsWith("8;+1-1;-1;;"));
+  const std::size_t lost = record->second.rfind(';') + 1;
+  for (const std::string& text :
+       {std::string(), std::string("8"), std::string("8;=1;-1;;"), std::string("8;=9;;;"),
+        "8;+2-1;-1;;" + record->second.substr(lost), "8;+1-1;=1;;" + record->second.substr(lost),
+        "8;+1-1;-1;;" + record->second.substr(lost + 4),
+        "8;*1-1;-1;;" + record->second.substr(lost), "8;+1;-1;;" + record->second.substr(lost)}) {
+    format::Model changed = lowered;
+    changed.metadata[static_cast<std::size_t>(record - lowered.metadata.begin())].second = text;
+    const auto lifted = FromOnnx(changed);
+    ASSERT_TRUE(lifted.has_value()) << lifted.error().Text();
+    EXPECT_EQ(lifted->model.OpsetVersion(""), 18) << text;
+    EXPECT_TRUE(format::Check(lifted->model).empty()) << text;
+    EXPECT_THAT(lifted->ledger,
+                testing::Contains(testing::Field(&LedgerEntry::field, "qtx.opset")));
+  }
+}
+
+// Source: lowering.S9, S10.
+TEST(FromQdq, KeepsTheOpsetWhereAToolAddedNodes) {
+  OnnxMaker maker;
+  maker.model = Lowered(WithAxes(ElementType::kInt8Q), 18);
+  maker.Node("Relu", {"y"}, {"z"});
+  maker.model.graph.outputs.push_back(OnnxMaker::Value("z", ElementType::kFloat, {1, 4}));
+  const auto lifted = FromOnnx(maker.model);
+  ASSERT_TRUE(lifted.has_value()) << lifted.error().Text();
+  EXPECT_EQ(lifted->model.OpsetVersion(""), 18);
+  EXPECT_EQ(format::FindMetadata(lifted->model.metadata, "qtx.opset"), nullptr);
 }
 
 TEST(ToQdq, KeepsItsNamesApartFromTheModels) {

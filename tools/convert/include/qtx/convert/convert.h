@@ -33,7 +33,7 @@ std::span<const Loss> Losses();
 
 struct Options {
   std::vector<std::string> allow;  // names of permitted losses
-  std::int64_t opset = 0;          // opset of the ONNX written; 0: the smallest that has the types
+  std::int64_t opset = 0;          // of the ONNX written; 0: its own, or one that has the types
   std::string subgraph;    // subgraph of a TFLite file: name, signature or index; empty: the first
   bool unchanged = false;  // the model to write is as Read gave it
 };

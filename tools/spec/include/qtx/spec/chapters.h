@@ -11,8 +11,8 @@
 
 namespace qtx::spec {
 
-/// The Markdown files of a specification, without proposals, templates and the text for ONNX, which
-/// state no rules.  Errors: as conformance::FindFiles.
+/// The Markdown files of a specification, without proposals, overlays, templates and the text for
+/// ONNX, which state no rules of this version.  Errors: as conformance::FindFiles.
 Result<std::vector<std::string>> FindChapters(const std::string& folder);
 
 /// Reads all chapters.  Errors: as FindChapters and ReadDocument.

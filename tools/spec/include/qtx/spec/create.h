@@ -22,6 +22,10 @@ struct Created {
 Result<Created> NewProposal(std::string_view slug, const std::string& folder,
                             std::string_view date);
 
+/// Likewise a proposal of text alone: also overlay/arithmetic/exact.md, a clause as the text has it
+/// with a claim, and without a feature. `qtx review` runs it as it is written.
+Result<Created> NewOverlay(std::string_view slug, const std::string& folder, std::string_view date);
+
 /// Creates ops/stem.md and an empty folder for the cases in `suite`. `op_type` is ONNX's.
 Result<Created> NewOperator(std::string_view op_type, const std::string& folder,
                             const std::string& suite);

@@ -1,0 +1,127 @@
+#include "examine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bisect.h"
+#include "reduce.h"
+
+namespace qtx::conformance {
+namespace {
+
+constexpr int kShares = 6;              // of the row's time, one for each examination
+constexpr std::size_t kWitnesses = 12;  // asked about one candidate
+constexpr double kNetworkShare = 0.4;   // of it, for each failing network, in addition
+constexpr std::chrono::seconds kConfirmationTime{1};
+
+TestModel Reduced(DifferentialTester& tester, const TestModel& test, VerdictKind kind,
+                  const Budget& budget) {
+  Search search(tester, test, kind, budget);
+  constexpr int kRounds = 2;
+  for (int round = 0; round < kRounds && !search.exhausted(); ++round) {
+    if (!ReduceOnce(search)) break;
+  }
+  return search.best();
+}
+
+}  // namespace
+
+Examiner::Examiner(const BackendSource& source, std::string arithmetic,
+                   const DiagnosisBudget& budget)
+    : source_(source),
+      arithmetic_(std::move(arithmetic)),
+      budget_(budget),
+      end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(budget.time)),
+      tester_(NewTester({})) {}
+
+std::optional<DifferentialTester> Examiner::NewTester(const Case& tolerance) const {
+  auto tester = DifferentialTester::Make(source_, arithmetic_, tolerance);
+  return tester ? std::optional(*std::move(tester)) : std::nullopt;
+}
+
+Budget Examiner::Share(const DifferentialTester& tester) const {
+  const auto share = std::chrono::duration_cast<Clock::duration>(budget_.time) / kShares;
+  return {tester.runs() + budget_.max_runs, std::min(end_, Clock::now() + share)};
+}
+
+const TestModel* Examiner::Witness(const Answered& wrong) {
+  auto [known, is_new] = witnesses_.try_emplace(&wrong);
+  if (is_new) known->second = WitnessOf(wrong.question, wrong.reference);
+  return known->second ? &*known->second : nullptr;
+}
+
+const Located* Examiner::Find(const Answered& wrong) {
+  auto [known, is_new] = located_.try_emplace(&wrong);
+  if (is_new && Clock::now() < end_) known->second = Examine(wrong);
+  return known->second ? &*known->second : nullptr;
+}
+
+std::optional<Located> Examiner::Examine(const Answered& wrong) {
+  const TestModel* witness = Witness(wrong);
+  auto tester = NewTester(*wrong.c);
+  if (witness == nullptr || !tester) return std::nullopt;
+  const Budget budget = Share(*tester);
+  if (wrong.kind == "timeout") return std::nullopt;  // each would cost the whole time limit
+  if (wrong.kind == "unstable" || wrong.kind == "session") return ExamineRuns(wrong);
+  const Verdict verdict = tester->Run(*witness);
+  if (!IsFault(verdict.kind)) return ExamineRuns(wrong);
+  Budget half = budget;
+  half.until = Clock::now() + (budget.until - Clock::now()) / 2;
+  half.max_runs = tester->runs() + budget_.max_runs / 2;
+  const TestModel smallest = Reduced(*tester, *witness, verdict.kind, half);
+  const Verdict again = tester->Run(smallest);
+  if (again.kind != verdict.kind) return std::nullopt;
+  return Locate(source_, *tester, smallest, again, budget);
+}
+
+std::optional<Located> Examiner::ExamineRuns(const Answered& wrong) const {
+  Located located;
+  located.place.op = wrong.op;
+  located.place.says = LocateRun(source_, wrong.question.model, wrong.question.inputs, arithmetic_);
+  return located.place.says.empty() ? std::nullopt : std::optional(std::move(located));
+}
+
+bool Examiner::Narrow(Answered& network) {
+  auto tester = NewTester(*network.c);
+  if (!tester) return false;
+  const Verdict whole = tester->Run(network.question.model, network.question.inputs);
+  if (!IsFault(whole.kind)) return false;
+  const Clock::time_point start = Clock::now();
+  const auto time = std::chrono::duration_cast<Clock::duration>(budget_.time * kNetworkShare);
+  auto part = FindFailingPart(*tester, network.question.model, network.question.inputs, whole.kind,
+                              {tester->runs() + budget_.max_runs, start + time});
+  end_ += Clock::now() - start;
+  if (!part) return false;
+  const format::Node& node = part->test.nodes.back();
+  const bool is_one = part->test.nodes.size() == 1;
+  network.result->diagnosis +=
+      "; " + std::string(is_one ? "first wrong node: " : "wrong together: nodes ") +
+      (is_one ? "" : std::to_string(part->first) + " to ") + std::to_string(part->last - 1) + " '" +
+      node.name + "' (" + node.op_type + ")";
+  if (!is_one || part->verdict.kind != VerdictKind::kDiffers) return true;
+  network.question = {ToModel(part->test, part->verdict.expected), InputsOf(part->test)};
+  network.outputs = std::move(part->verdict.got);
+  network.reference = std::move(part->verdict.expected);
+  network.op = node.op_type;
+  return true;
+}
+
+Confirmation Examiner::Confirm(const Candidate& candidate, const AnsweredList& explained) {
+  if (!tester_) return {};
+  // Small ones are cheap; large ones have more elements that may differ.
+  std::vector<TestModel> witnesses;
+  for (std::size_t i = 0; i < explained.size(); ++i) {
+    if (i >= kWitnesses / 2 && i + kWitnesses / 2 < explained.size()) continue;
+    if (const TestModel* witness = Witness(*explained[i])) witnesses.push_back(*witness);
+  }
+  Budget budget = Share(*tester_);
+  budget.until = Clock::now() + kConfirmationTime;  // places may have used up the row's
+  return conformance::Confirm(candidate, witnesses, *tester_, budget);
+}
+
+bool Examiner::IsWrongAlone(const Answered& wrong) {
+  const TestModel* witness = Witness(wrong);
+  return witness != nullptr && tester_ && IsFault(tester_->Run(*witness).kind);
+}
+
+}  // namespace qtx::conformance

@@ -1,0 +1,38 @@
+// The place of a failure: what its smallest failing form hangs on, found by changing one thing at a
+// time and asking the backend again.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "differential_tester.h"
+#include "qtx/conformance/diagnosis.h"
+#include "qtx/conformance/runner.h"
+#include "test_model.h"
+
+namespace qtx::conformance {
+
+/// A changed question, and whether the backend's answer to it was wrong.
+struct Trial {
+  TestModel test;
+  bool fails = false;
+};
+
+struct Located {
+  WrongPlace place;
+  std::vector<Trial> trials;  // the smallest form among them
+};
+
+/// `smallest` fails on the backend, with `verdict`. A variation counts as right only if it stayed
+/// so for as many draws of its values as make an accident unlikely (below 3 %, by the share of
+/// draws for which `smallest` itself fails). Deterministic if the backend is and the budget lasts.
+Located Locate(const BackendSource& source, DifferentialTester& tester, const TestModel& smallest,
+               const Verdict& verdict, const Budget& budget);
+
+/// Where the answer to one question depends on the run: "right on the first run of a prepared
+/// model, wrong on the second"; empty where it does not, or not in two attempts alike.
+/// Errors: none; a backend that cannot be made has nothing to say.
+std::string LocateRun(const BackendSource& source, const format::Model& model,
+                      const std::vector<format::Tensor>& inputs, const std::string& arithmetic);
+
+}  // namespace qtx::conformance
