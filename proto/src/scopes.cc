@@ -132,8 +132,9 @@ class Nesting {
       for (Attribute& attribute : node.attributes) {
         for (Graph& body : attribute.graphs) {
           const std::size_t below = flat_.ScopeOf(body.name);
-          if (below == 0 || filled_.contains(below)) continue;  // it was hollow in the model, too
-          filled_.insert(below);
+          // Else it was hollow in the model, too, or is of another graph, which might be its own.
+          if (below == 0 || flat_.scopes()[below].parent != scope) continue;
+          if (!filled_.insert(below).second) continue;
           Strip(body.name);
           QTX_ASSIGN_OR_RETURN(body, Fill(std::move(body), below));
         }

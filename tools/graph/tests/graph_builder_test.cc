@@ -20,10 +20,7 @@ TEST(Names, CountsFromTwoAndSkipsWhatIsTaken) {
 // lowering.S11: a name that one graph of a model has is taken in all. Prefixes: lowering.S4.
 TEST(Names, TakesThoseOfBodiesInAllGraphs) {
   Names names;
-  const std::string body =
-      "\x1f"
-      "1"
-      "\x1f";
+  const std::string body = "\0371\037";
   EXPECT_TRUE(names.Take(body + "x"));
   EXPECT_TRUE(names.IsTaken("x"));
   EXPECT_EQ(names.Unique("x"), "x#2");

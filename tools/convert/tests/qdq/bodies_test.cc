@@ -89,6 +89,24 @@ format::Model Branches() {
   return maker.model;
 }
 
+// y = Unsqueeze(x) in both branches, which capture x.
+format::Model OlderBranches() {
+  OnnxMaker maker(11);
+  maker.model.opset_imports.push_back({"qtx", 1});
+  maker.model.graph.inputs = {OnnxMaker::Value("c", kBool, {}),
+                              OnnxMaker::Quantized("x", kInt8Q, {1, 2})};
+  maker.model.graph.outputs = {OnnxMaker::Quantized("y", kInt8Q, {1, 1, 2})};
+  std::vector<Attribute> bodies;
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    OnnxMaker body;
+    body.Node("Unsqueeze", {"x"}, {"t"}).attributes = {Attribute::Ints("axes", {0})};
+    body.model.graph.outputs = {OnnxMaker::Quantized("t", kInt8Q, {1, 1, 2})};
+    bodies.push_back(Body(branch, body.model.graph));
+  }
+  maker.Node("If", {"c"}, {"y"}).attributes = bodies;
+  return maker.model;
+}
+
 // A decoder: as long as go, at most n times, s = MatMul(s, w) with w from outside, and logits of
 // all steps. An input of the body hides an outer value.
 format::Model Decoder() {
@@ -159,25 +177,12 @@ TEST(Bodies, OfAScanComeBack) {
 
 // lowering.S10: INT8Q wants opset 13, where axes are an input, which opset 11 had as an attribute.
 TEST(Bodies, OfAnOlderOpsetComeBack) {
-  OnnxMaker maker(11);
-  maker.model.opset_imports.push_back({"qtx", 1});
-  maker.model.graph.inputs = {OnnxMaker::Value("c", kBool, {}),
-                              OnnxMaker::Quantized("x", kInt8Q, {1, 2})};
-  maker.model.graph.outputs = {OnnxMaker::Quantized("y", kInt8Q, {1, 1, 2})};
-  std::vector<Attribute> bodies;
-  for (const char* branch : {"then_branch", "else_branch"}) {
-    OnnxMaker body;
-    body.Node("Unsqueeze", {"x"}, {"t"}).attributes = {Attribute::Ints("axes", {0})};
-    body.model.graph.outputs = {OnnxMaker::Quantized("t", kInt8Q, {1, 1, 2})};
-    bodies.push_back(Body(branch, body.model.graph));
-  }
-  maker.Node("If", {"c"}, {"y"}).attributes = bodies;
-  format::Model lowered = Must(ToQdq(maker.model));
+  format::Model lowered = Must(ToQdq(OlderBranches()));
   EXPECT_EQ(lowered.OpsetVersion(""), 13);
   EXPECT_THAT(BodyOf(lowered, 0).nodes[0].inputs, ElementsAre("x/quantized", "t/axes"));
   EXPECT_EQ(BodyOf(lowered, 0).initializers[0].name, "t/axes");
   EXPECT_EQ(BodyOf(lowered, 1).initializers[0].name, "t/axes#2");
-  ExpectComesBack(maker.model);
+  ExpectComesBack(OlderBranches());
 }
 
 // lowering.S11: names are taken in all graphs; a captured graph input is read behind its pair.
@@ -311,7 +316,8 @@ void Attempt(const std::string& bytes, int& read) {
 TEST(HostileBodies, CutOffOrChangedAreRefusedOrSound) {
   int read = 0;
   for (const format::Model& model :
-       {Branches(), Decoder(), StockBranches(), Must(ToQdq(Branches())), Must(ToQdq(Decoder()))}) {
+       {Branches(), Decoder(), StockBranches(), OlderBranches(), Must(ToQdq(Branches())),
+        Must(ToQdq(Decoder())), Must(ToQdq(OlderBranches()))}) {
     const std::string bytes = *model.Serialize();
     for (std::size_t size = 0; size < bytes.size(); size += 29)
       Attempt(bytes.substr(0, size), read);
