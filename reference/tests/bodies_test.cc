@@ -13,8 +13,8 @@ using format::Model;
 using format::Node;
 using format::Tensor;
 using format::ValueInfo;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using enum format::ElementType;
 
 // INT8Q of scale 1/2 where quantized.

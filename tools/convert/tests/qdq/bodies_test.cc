@@ -308,9 +308,13 @@ void Attempt(const std::string& bytes, int& read) {
   ++read;
   const auto findings = format::Check(*model);
   const auto lowered = ToQdq(*model);
-  if (!lowered.has_value()) EXPECT_FALSE(lowered.error().message.empty());
+  if (!lowered.has_value()) {
+    EXPECT_FALSE(lowered.error().message.empty());
+  }
   const auto converted = FromOnnx(*model);
-  if (!converted.has_value()) EXPECT_FALSE(converted.error().message.empty());
+  if (!converted.has_value()) {
+    EXPECT_FALSE(converted.error().message.empty());
+  }
 }
 
 TEST(HostileBodies, CutOffOrChangedAreRefusedOrSound) {
