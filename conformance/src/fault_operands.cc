@@ -127,7 +127,7 @@ struct Window {
   std::int64_t count = 0;
 };
 
-// What the sums of an AveragePool run over, as pool.S1 defines it; without ceil_mode and auto_pad.
+// What the sums of an AveragePool run over, as average_pool.S1 defines it; without ceil_mode and auto_pad.
 class Windows {
  public:
   static std::optional<Windows> Of(const Node& node, const format::Dims& x, const format::Dims& y) {

@@ -141,6 +141,11 @@ class Attention : public Step {
   };
   Shares SharesOf(const std::vector<Key>& keys, mpfr_prec_t bits) const {
     Shares shares{{}, Enclosed(Number(), bits)};
+    // Biases that are all minus infinity decide, whatever the scores are (attention.S7).
+    const bool blind = std::ranges::all_of(keys, [](const Key& key) {
+      return !key.bias.finite() && key.bias.Sign() < 0;
+    });
+    if (blind) return shares;
     std::vector<Enclosed> scores;
     std::size_t largest = keys.size();
     for (const Key& key : keys) {

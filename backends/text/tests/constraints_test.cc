@@ -157,6 +157,15 @@ bool OpenOne(std::uint64_t seed, format::Model& model) {
   return true;
 }
 
+bool HasOpenShapes(const format::Model& model) {
+  return std::ranges::any_of(model.graph.inputs, [](const format::ValueInfo& input) {
+    return input.type && input.type->shape &&
+           std::ranges::any_of(*input.type->shape, [](const format::Dimension& dimension) {
+             return !dimension.value.has_value();
+           });
+  });
+}
+
 class Constraints : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -244,6 +253,7 @@ TEST_F(Constraints, AreStatedForEachClause) {
 TEST_F(Constraints, OfTheTextAreThoseOfTheCode) {
   int asked = 0, refused = 0;
   ForEachNode([&](const std::string& id, std::uint64_t, const format::Model& model) {
+    if (HasOpenShapes(model)) return;  // the next test's
     ++asked;
     const auto verdicts = Judge(model);
     if (!verdicts) return;

@@ -120,7 +120,9 @@ class Head(Browser):
         says = self.all(".findings .says")
         self.assertEqual(says[-1], "An expected failure matches no case of the suite: list.txt:3: gone/*")
         self.assertEqual(says[0], "Conv, Softmax: rounds half away from zero: half_away (2 of 2 wrong answers, and 3 fresh questions)")
-        self.assertEqual(self.all(".findings .place"), ["Conv: only in channel 2 of 0 to 2Conv(x: INT8Q [1,1,5])", "Softmax"])
+        hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&"
+        self.assertEqual(self.all(".findings .place"), ["Conv: only in channel 2 of 0 to 2Conv(x: INT8Q [1,1,5])", "Softmax",
+                                                        f"{hostile}: {hostile}{hostile}"])
         self.assertTrue(self.page.run("document.querySelector('#findings').compareDocumentPosition("
                                       "document.querySelector('#matrix')) === Node.DOCUMENT_POSITION_FOLLOWING"))
         self.click(".findings button")
