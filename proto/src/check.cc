@@ -11,19 +11,20 @@
 #include "qtx/format/inference.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/onnx_operators.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::format {
 namespace {
 
-std::string Place(const char* list, std::size_t i, const std::string& name) {
-  return std::string("graph.") + list + "[" + std::to_string(i) + "] '" + name + "'";
-}
-
 // The rules of graph.md, versioning.md and origin.md, and the walk over everything that has a type.
 class Checker {
  public:
-  Checker(const Model& model, const std::string& file, Features features)
-      : model_(model), view_(ModelView::Indexed(model)), features_(features), findings_(file) {}
+  Checker(const FlatModel& flat, const std::string& file, Features features)
+      : flat_(flat),
+        model_(flat.model()),
+        view_(ModelView::Indexed(model_)),
+        features_(features),
+        findings_(file) {}
 
   std::vector<Finding> Run() {
     Walk("input", model_.graph.inputs);
@@ -32,12 +33,18 @@ class Checker {
     CheckInitializers();
     CheckNodes();
     CheckOperators();
+    CheckBodies(flat_, view_, *inference_, findings_);
     CheckOutputsDefined();
     CheckOrigins();
     CheckImports();
     CheckVersion();
     CheckAnnotations();
-    return findings_.Take();
+    std::vector<Finding> findings = findings_.Take();
+    for (Finding& finding : findings) {
+      finding.where = flat_.Readable(finding.where);
+      finding.message = flat_.Readable(finding.message);
+    }
+    return findings;
   }
 
   /// What a node asks for that the text does not define: of the first such node, after Run.
@@ -46,6 +53,10 @@ class Checker {
   Inference TakeInference() { return *std::move(inference_); }
 
  private:
+  std::string Place(const char* list, std::size_t i, std::string_view name) const {
+    return flat_.PlaceOf(list, i) + " '" + std::string(flat_.Bare(name)) + "'";
+  }
+
   void Walk(const char* list, const std::vector<ValueInfo>& values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string place = Place(list, i, values[i].name);
@@ -105,6 +116,7 @@ class Checker {
         if (!defined_.insert(output).second) {
           findings_.Add("graph.C1", place, "output '" + output + "' is defined twice");
         }
+        CheckHidesNothing(output, place);
         const auto declared = typed_.find(output);
         if (declared == typed_.end() || !declared->second->type) continue;
         CheckRequantization(view_, node, *declared->second->type, "value '" + output + "'",
@@ -113,15 +125,29 @@ class Checker {
     }
   }
 
+  void CheckHidesNothing(const std::string& output, const std::string& place) {
+    const std::vector<Scope>& scopes = flat_.scopes();
+    for (std::size_t scope = flat_.ScopeOf(output); scope != 0;) {
+      scope = scopes[scope].parent;
+      if (!defined_.contains(scopes[scope].prefix + std::string(flat_.Bare(output)))) continue;
+      findings_.Add("graph.C10", place,
+                    "output '" + output + "' has the name of a value that is visible there");
+      return;
+    }
+  }
+
   // The clauses of spec/ops/, and those of graph.md about a node alone.
   void CheckOperators() {
-    inference_.emplace(model_);
+    inference_.emplace(flat_);
     for (const RefusedNode& broken : inference_->broken()) {
       const Error error = At(PlaceOf(broken), broken.error);
       findings_.Add(error.clause, error.where, error.message);
     }
     for (const RefusedNode& node : inference_->undefined()) {
-      if (!undefined_) undefined_ = At(PlaceOf(node), node.error);
+      if (undefined_) continue;
+      undefined_ = At(PlaceOf(node), node.error);
+      undefined_->where = flat_.Readable(undefined_->where);
+      undefined_->message = flat_.Readable(undefined_->message);
     }
   }
 
@@ -196,7 +222,8 @@ class Checker {
     findings_.Add("lowering.C1", checked.error().where, checked.error().message);
   }
 
-  const Model& model_;
+  const FlatModel& flat_;
+  const Model& model_;  // the flat form
   const ModelView view_;
   Features features_;
   Findings findings_;
@@ -219,40 +246,57 @@ void MakeLevelsUnknown(Quantization& q) {
   q.unknown_fields += SerializeQuantization(levels);
 }
 
+template <typename Visit>
+void ForEachValue(Graph& graph, const Visit& visit) {
+  for (auto* list : {&graph.inputs, &graph.outputs, &graph.values})
+    std::ranges::for_each(*list, visit);
+  for (Node& node : graph.nodes) {
+    for (Attribute& attribute : node.attributes) {
+      for (Graph& body : attribute.graphs) ForEachValue(body, visit);
+    }
+  }
+}
+
+bool GraphHasLevels(const Graph& graph) {
+  const auto node_has = [](const Node& node) {
+    return std::ranges::any_of(node.attributes, [](const Attribute& attribute) {
+      return std::ranges::any_of(attribute.graphs, GraphHasLevels);
+    });
+  };
+  return std::ranges::any_of(graph.inputs, ValueHasLevels) ||
+         std::ranges::any_of(graph.outputs, ValueHasLevels) ||
+         std::ranges::any_of(graph.values, ValueHasLevels) ||
+         std::ranges::any_of(graph.nodes, node_has);
+}
+
 bool Understands(const Model& model, Features features) {
   return features.Has(Feature::kHierarchicalScales) || !HasLevels(model);
 }
 
 }  // namespace
 
-bool HasLevels(const Model& model) {
-  const Graph& graph = model.graph;
-  return std::ranges::any_of(graph.inputs, ValueHasLevels) ||
-         std::ranges::any_of(graph.outputs, ValueHasLevels) ||
-         std::ranges::any_of(graph.values, ValueHasLevels);
-}
+bool HasLevels(const Model& model) { return GraphHasLevels(model.graph); }
 
 Model AsUnderstood(Model model, Features features) {
   if (Understands(model, features)) return model;
-  for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
-    for (ValueInfo& value : *list) {
-      if (ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
-    }
-  }
+  ForEachValue(model.graph, [](ValueInfo& value) {
+    if (ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
+  });
   return model;
 }
 
 std::vector<Finding> Check(const Model& model, const std::string& file, Features features) {
-  if (Understands(model, features)) return Checker(model, file, features).Run();
+  if (Understands(model, features)) return Checker(FlatModel(model), file, features).Run();
   const Model understood = AsUnderstood(model, features);
-  return Checker(understood, file, features).Run();
+  return Checker(FlatModel(understood), file, features).Run();
 }
 
 Result<CheckedModel> CheckFirst(const Model& model, Features features) {
   const Model* understood = &model;
   std::optional<Model> copy;
   if (!Understands(model, features)) understood = &copy.emplace(AsUnderstood(model, features));
-  Checker checker(*understood, "", features);
+  const FlatModel flat(*understood);
+  Checker checker(flat, "", features);
   std::vector<Finding> findings = checker.Run();
   if (findings.empty()) {
     if (checker.undefined()) return *checker.undefined();
@@ -264,20 +308,20 @@ Result<CheckedModel> CheckFirst(const Model& model, Features features) {
 }
 
 std::vector<std::string> CheckedRules() {
-  return {"element_types.C1",  "element_types.C2",  "element_types.C3", "element_types.C4",
-          "element_types.C5",  "graph.C1",          "graph.C2",         "graph.C3",
-          "graph.C4",          "graph.C5",          "graph.C6",         "graph.C7",
-          "graph.C8",          "graph.C9",          "lowering.C1",      "origin.C1",
-          "origin.C2",         "quantization.C1",   "quantization.C2",  "quantization.C3",
-          "quantization.C4",   "quantization.C5",   "quantization.C6",  "quantization.C7",
-          "quantization.C8",   "quantization.C9",   "quantization.C10", "quantization.C11",
-          "quantization.C12",  "quantization.C13",  "quantization.C14", "quantization.C15",
-          "quantization.C16",  "quantization.C17",  "quantization.C18", "requantization.C1",
-          "requantization.C2", "requantization.C3", "shape.C1",         "shape.C2",
-          "shape.C3",          "shape.C4",          "statistics.C1",    "statistics.C2",
-          "statistics.C3",     "statistics.C4",     "statistics.C5",    "statistics.C6",
-          "versioning.C1",     "versioning.C2",     "versioning.C3",    "versioning.C4",
-          "versioning.C5"};
+  return {"element_types.C1",  "element_types.C2", "element_types.C3",  "element_types.C4",
+          "element_types.C5",  "graph.C1",         "graph.C2",          "graph.C3",
+          "graph.C4",          "graph.C5",         "graph.C6",          "graph.C7",
+          "graph.C8",          "graph.C9",         "graph.C10",         "graph.C11",
+          "graph.C12",         "lowering.C1",      "origin.C1",         "origin.C2",
+          "quantization.C1",   "quantization.C2",  "quantization.C3",   "quantization.C4",
+          "quantization.C5",   "quantization.C6",  "quantization.C7",   "quantization.C8",
+          "quantization.C9",   "quantization.C10", "quantization.C11",  "quantization.C12",
+          "quantization.C13",  "quantization.C14", "quantization.C15",  "quantization.C16",
+          "quantization.C17",  "quantization.C18", "requantization.C1", "requantization.C2",
+          "requantization.C3", "shape.C1",         "shape.C2",          "shape.C3",
+          "shape.C4",          "statistics.C1",    "statistics.C2",     "statistics.C3",
+          "statistics.C4",     "statistics.C5",    "statistics.C6",     "versioning.C1",
+          "versioning.C2",     "versioning.C3",    "versioning.C4",     "versioning.C5"};
 }
 
 }  // namespace qtx::format

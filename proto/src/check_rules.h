@@ -36,6 +36,10 @@ void CheckRequantization(const ModelView& view, const Node& node, const TensorTy
 void CheckInitializerType(const ModelView& view, const TensorData& data, const TensorType& type,
                           const std::string& place, Findings& findings);
 
+/// Those of graph.md about a node and its bodies together.
+void CheckBodies(const FlatModel& flat, const ModelView& view, const Inference& inference,
+                 Findings& findings);
+
 inline std::string FoundExpected(const std::string& found, const std::string& expected) {
   return "found " + found + ", expected " + expected;
 }

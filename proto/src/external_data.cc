@@ -64,33 +64,52 @@ std::string LocationIn(const Metadata& entries) {
 
 using Use = std::function<Result<void>(const TensorData&)>;
 
-// Calls `use` for each tensor of the model, its subgraphs and functions whose elements are in a
-// file.
-Result<void> ForEachExternal(const Model& model, const Use& use) {
-  const auto visit = [&use](const std::string& place, const TensorData& data) -> Result<void> {
-    if (!wire::IsExternal(data.wire)) return {};
-    const auto used = use(data);
-    return used.has_value() ? used : At(place, used.error());
-  };
-  const auto visit_below = [&visit](const std::string& place, wire::Message kind,
-                                    std::string_view message) -> Result<void> {
+// Calls `use` for each tensor whose elements are in a file.
+class ExternalTensors {
+ public:
+  explicit ExternalTensors(const Use& use) : use_(use) {}
+
+  Result<void> VisitGraph(const std::string& place, const Graph& graph) const {
+    for (const TensorData& data : graph.initializers)
+      QTX_RETURN_IF_ERROR(Visit(place + ".initializer '" + data.name + "'", data));
+    for (const Node& node : graph.nodes) {
+      for (const Attribute& attribute : node.attributes)
+        QTX_RETURN_IF_ERROR(VisitAttribute(node, attribute));
+    }
+    return VisitBelow(place, wire::Message::kGraph, graph.unknown_fields);
+  }
+
+  Result<void> VisitBelow(const std::string& place, wire::Message kind,
+                          std::string_view message) const {
     for (const std::string_view tensor : wire::ExternalTensors(kind, message)) {
       QTX_ASSIGN_OR_RETURN(const TensorData data, ParseTensorData(tensor));
-      QTX_RETURN_IF_ERROR(visit(place + ": tensor '" + data.name + "'", data));
+      QTX_RETURN_IF_ERROR(Visit(place + ": tensor '" + data.name + "'", data));
     }
     return {};
-  };
-  for (const TensorData& data : model.graph.initializers)
-    QTX_RETURN_IF_ERROR(visit("graph.initializer '" + data.name + "'", data));
-  for (const Node& node : model.graph.nodes) {
-    for (const Attribute& attribute : node.attributes) {
-      const std::string place = "node '" + node.name + "': attribute '" + attribute.name + "'";
-      if (attribute.t) QTX_RETURN_IF_ERROR(visit(place, *attribute.t));
-      QTX_RETURN_IF_ERROR(visit_below(place, wire::Message::kAttribute, attribute.unknown_fields));
-    }
   }
-  QTX_RETURN_IF_ERROR(visit_below("graph", wire::Message::kGraph, model.graph.unknown_fields));
-  return visit_below("model", wire::Message::kModel, model.unknown_fields);
+
+ private:
+  Result<void> Visit(const std::string& place, const TensorData& data) const {
+    if (!wire::IsExternal(data.wire)) return {};
+    const auto used = use_(data);
+    return used.has_value() ? used : At(place, used.error());
+  }
+
+  Result<void> VisitAttribute(const Node& node, const Attribute& attribute) const {
+    const std::string place = "node '" + node.name + "': attribute '" + attribute.name + "'";
+    if (attribute.t) QTX_RETURN_IF_ERROR(Visit(place, *attribute.t));
+    for (const Graph& body : attribute.graphs) QTX_RETURN_IF_ERROR(VisitGraph(place, body));
+    return VisitBelow(place, wire::Message::kAttribute, attribute.unknown_fields);
+  }
+
+  const Use& use_;
+};
+
+// Those of the model, its subgraphs and functions.
+Result<void> ForEachExternal(const Model& model, const Use& use) {
+  const ExternalTensors tensors(use);
+  QTX_RETURN_IF_ERROR(tensors.VisitGraph("graph", model.graph));
+  return tensors.VisitBelow("model", wire::Message::kModel, model.unknown_fields);
 }
 
 Result<std::set<std::string>> Locations(const Model& model) {

@@ -1,8 +1,10 @@
 #include "qtx/format/inference.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
+#include "body_facts.h"
 #include "catalogue/microsoft.h"
 #include "catalogue/onnx_application.h"
 #include "catalogue/onnx_shapes.h"
@@ -12,9 +14,11 @@
 namespace qtx::format {
 namespace {
 
-std::vector<ElementType> TypesOf(const std::vector<ValueFacts>& values) {
+// With UINT8 for a quantized type, where the operator moves values of any type.
+std::vector<ElementType> TypesOf(const std::vector<ValueFacts>& values, bool moves = false) {
   std::vector<ElementType> types;
-  for (const ValueFacts& value : values) types.push_back(value.type);
+  for (const ValueFacts& value : values)
+    types.push_back(moves && IsQuantized(value.type) ? ElementType::kUint8 : value.type);
   return types;
 }
 
@@ -58,13 +62,22 @@ bool HaveSameInputs(const catalogue::OnnxOperator& old, const catalogue::OnnxOpe
 
 }  // namespace
 
-Inference::Inference(const Model& model)
-    : opset_(OnnxOpset(model)), is_stock_(model.OpsetVersion(kDomain) == 0), folder_(model.folder) {
-  Declare(model.graph.values);
-  Declare(model.graph.outputs);
-  Declare(model.graph.inputs);
-  AddInitializers(model);
-  for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) Visit(i, model.graph.nodes[i]);
+Inference::Inference(const FlatModel& flat)
+    : opset_(OnnxOpset(flat.model())),
+      is_stock_(flat.model().OpsetVersion(kDomain) == 0),
+      folder_(flat.model().folder) {
+  const Graph& graph = flat.model().graph;
+  Declare(graph.values);
+  Declare(graph.outputs);
+  Declare(graph.inputs);
+  AddInitializers(flat.model());
+  std::span<const Scope> bodies = std::span(flat.scopes()).subspan(1);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (; !bodies.empty() && bodies.front().begin == i; bodies = bodies.subspan(1))
+      Enter(bodies.front(), graph.nodes[bodies.front().node]);
+    Visit(i, graph.nodes[i]);
+  }
+  body_outputs_.clear();
 }
 
 const ValueFacts* Inference::Find(const std::string& name) const {
@@ -140,8 +153,11 @@ Result<void> Inference::VisitOnnx(Application& a, bool has_section) const {
   const catalogue::OnnxOperator* op = catalogue::FindOnnxOperator(a.node.op_type, opset_);
   if (op == nullptr) return CheckOnnxForm(a.node, opset_);  // which refuses it
   if (has_section && !is_stock_) return catalogue::CheckOnnxAttributes(*op, a.node, opset_);
-  QTX_RETURN_IF_ERROR(
-      catalogue::CheckOnnxApplication(*op, a.node, opset_, TypesOf(a.inputs), TypesOf(a.outputs)));
+  const bool is_control_flow = IsControlFlow(a.node);  // which moves quantized values, too
+  QTX_RETURN_IF_ERROR(catalogue::CheckOnnxApplication(*op, a.node, opset_,
+                                                      TypesOf(a.inputs, is_control_flow),
+                                                      TypesOf(a.outputs, is_control_flow)));
+  if (is_control_flow) return VisitBodies(a);
   return has_section ? Result<void>() : catalogue::InferOnnxOutputs(*op, a);
 }
 
@@ -210,6 +226,30 @@ bool Inference::IsComplete(const Application& a) const {
   return std::ranges::all_of(a.inputs, is_known) && std::ranges::all_of(a.outputs, is_known) &&
          std::ranges::none_of(
              a.node.inputs, [this](const std::string& name) { return undecoded_.contains(name); });
+}
+
+// The inputs of a body are what its node gives them, where they do not say it themselves.
+void Inference::Enter(const Scope& body, const Node& node) {
+  static const OpSchema kNoRules;
+  body_outputs_[&node].push_back(body.outputs);
+  if (!IsControlFlow(node)) return;
+  const Application a{kNoRules, node, opset_, FactsOf(node.inputs), {}};
+  const std::vector<ValueFacts> inputs = FactsOfBodyInputs(a, body.inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    ValueFacts& known = values_[body.inputs[i]];
+    known.given = true;
+    if (known.type == ElementType::kUndefined) known.type = inputs[i].type;
+    if (!known.dims) known.dims = inputs[i].dims;
+  }
+}
+
+Result<void> Inference::VisitBodies(Application& a) const {
+  std::vector<std::vector<ValueFacts>> bodies;
+  if (const auto found = body_outputs_.find(&a.node); found != body_outputs_.end()) {
+    for (const std::vector<std::string>& outputs : found->second)
+      bodies.push_back(FactsOf(outputs));
+  }
+  return AddFactsOfBodies(bodies, a);
 }
 
 void Inference::Visit(std::size_t i, const Node& node) {

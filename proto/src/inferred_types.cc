@@ -40,8 +40,9 @@ void Complete(const ValueFacts& facts, const Inference& inference, ValueInfo& va
 }  // namespace
 
 Model WithInferredTypes(const Model& model) {
-  const Inference inference(model);
-  Model inferred = model;
+  const FlatModel flat(model);
+  const Inference inference(flat);
+  Model inferred = flat.model();
   Graph& graph = inferred.graph;
   std::unordered_map<std::string, ValueInfo*> declared;
   for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
@@ -63,7 +64,8 @@ Model WithInferredTypes(const Model& model) {
     }
   }
   std::ranges::move(added, std::back_inserter(graph.values));
-  return inferred;
+  auto nested = flat.Nest(std::move(inferred));
+  return nested.has_value() ? *std::move(nested) : model;
 }
 
 }  // namespace qtx::format

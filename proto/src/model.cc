@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "external_data.h"
 #include "levels.h"
@@ -129,6 +130,13 @@ const TensorType* QuantizedTypeOf(const ModelView& view, std::string_view name) 
 }
 
 }  // namespace
+
+// Not defaulted in the class, where Graph is incomplete.
+bool Attribute::operator==(const Attribute& other) const {
+  return std::tie(name, type, f, i, s, t, floats, ints, strings, graphs, unknown_fields) ==
+         std::tie(other.name, other.type, other.f, other.i, other.s, other.t, other.floats,
+                  other.ints, other.strings, other.graphs, other.unknown_fields);
+}
 
 Attribute Attribute::Int(std::string name, std::int64_t value) {
   Attribute attribute;

@@ -84,6 +84,11 @@ std::string RestOf(const overlay::OperatorSetIdProto& in) {
   return WithUnknown(std::move(rest), in);
 }
 
+// Attribute::graphs holds field 11 of an attribute of that type, and field 6 of any other.
+bool IsOfGraphs(const overlay::AttributeProto& attribute) {
+  return attribute.type() == static_cast<int>(AttributeType::kGraphs);
+}
+
 std::string RestOf(overlay::AttributeProto attribute) {
   attribute.clear_name();
   attribute.clear_f();
@@ -93,11 +98,43 @@ std::string RestOf(overlay::AttributeProto attribute) {
   attribute.clear_floats();
   attribute.clear_ints();
   attribute.clear_strings();
+  IsOfGraphs(attribute) ? attribute.clear_graphs() : attribute.clear_g();
   attribute.clear_type();
   return attribute.SerializeAsString();
 }
 
-Result<Attribute> ReadAttribute(const overlay::AttributeProto& in) {
+Result<Graph> ReadGraph(const overlay::GraphProto& in, int depth);
+void WriteGraph(const Graph& graph, overlay::GraphProto& out);
+
+// A body at `depth` below the model's graph.
+Result<Graph> ReadBody(const std::string& bytes, int depth) {
+  if (depth > kMaxGraphDepth) {
+    return Error{ErrorCode::kTooLarge, "",
+                 "found a graph within more than " + std::to_string(kMaxGraphDepth) +
+                     " others, expected at most that many"};
+  }
+  overlay::GraphProto message;
+  if (!message.ParseFromString(bytes))
+    return Error{ErrorCode::kInvalid, "", "expected a graph (a serialised GraphProto)"};
+  return ReadGraph(message, depth);
+}
+
+Result<std::vector<Graph>> ReadBodies(const overlay::AttributeProto& in, int depth) {
+  std::vector<Graph> bodies;
+  if (IsOfGraphs(in)) {
+    for (const std::string& bytes : in.graphs()) {
+      QTX_ASSIGN_OR_RETURN(Graph body, ReadBody(bytes, depth + 1));
+      bodies.push_back(std::move(body));
+    }
+  } else if (in.has_g()) {
+    QTX_ASSIGN_OR_RETURN(Graph body, ReadBody(in.g(), depth + 1));
+    bodies.push_back(std::move(body));
+  }
+  return bodies;
+}
+
+// `depth` is that of the graph that has the node.
+Result<Attribute> ReadAttribute(const overlay::AttributeProto& in, int depth) {
   Attribute attribute;
   attribute.name = in.name();
   attribute.type = static_cast<AttributeType>(in.type());
@@ -110,6 +147,7 @@ Result<Attribute> ReadAttribute(const overlay::AttributeProto& in) {
   attribute.floats = Vector(in.floats());
   attribute.ints = Vector(in.ints());
   attribute.strings = Vector(in.strings());
+  QTX_ASSIGN_OR_RETURN(attribute.graphs, ReadBodies(in, depth));
   attribute.unknown_fields = RestOf(in);
   return attribute;
 }
@@ -127,11 +165,17 @@ overlay::AttributeProto WriteAttribute(const Attribute& attribute) {
   Assign(attribute.floats, out.mutable_floats());
   Assign(attribute.ints, out.mutable_ints());
   for (const std::string& text : attribute.strings) out.add_strings(text);
+  for (const Graph& graph : attribute.graphs) {
+    overlay::GraphProto body;
+    WriteGraph(graph, body);
+    attribute.type == kGraphs ? out.add_graphs(body.SerializeAsString())
+                              : out.set_g(body.SerializeAsString());
+  }
   if (attribute.type != kUndefined) out.set_type(static_cast<int>(attribute.type));
   return out;
 }
 
-Result<Origin> ReadOrigin(const qtx::Origin& in) {
+Result<Origin> ReadOrigin(const qtx::Origin& in, int depth) {
   Origin origin{.group = in.group(),
                 .framework = in.framework(),
                 .domain = in.domain(),
@@ -144,7 +188,7 @@ Result<Origin> ReadOrigin(const qtx::Origin& in) {
     if (!message.ParseFromString(bytes)) {
       return Error{ErrorCode::kInvalid, "origin.attributes", "expected serialised AttributeProtos"};
     }
-    QTX_ASSIGN_OR_RETURN(Attribute attribute, ReadAttribute(message));
+    QTX_ASSIGN_OR_RETURN(Attribute attribute, ReadAttribute(message, depth));
     origin.attributes.push_back(std::move(attribute));
   }
   return origin;
@@ -162,7 +206,7 @@ void WriteOrigin(const Origin& origin, qtx::Origin& out) {
   *out.mutable_unknown_fields() = origin.unknown_fields;
 }
 
-Result<Node> ReadNode(const overlay::NodeProto& in) {
+Result<Node> ReadNode(const overlay::NodeProto& in, int depth) {
   Node node;
   node.inputs = Vector(in.input());
   node.outputs = Vector(in.output());
@@ -171,12 +215,12 @@ Result<Node> ReadNode(const overlay::NodeProto& in) {
   node.doc_string = in.doc_string();
   node.domain = in.domain();
   for (const auto& message : in.attribute()) {
-    auto attribute = ReadAttribute(message);
+    auto attribute = ReadAttribute(message, depth);
     if (!attribute.has_value()) return At("attribute '" + message.name() + "'", attribute.error());
     node.attributes.push_back(*std::move(attribute));
   }
   if (in.has_origin()) {
-    QTX_ASSIGN_OR_RETURN(node.origin, ReadOrigin(in.origin()));
+    QTX_ASSIGN_OR_RETURN(node.origin, ReadOrigin(in.origin(), depth));
   }
   node.metadata = ReadMetadata(in.metadata_props());
   node.unknown_fields = RestOf(in);
@@ -219,12 +263,12 @@ void WriteValueInfo(const ValueInfo& value, overlay::ValueInfoProto& out) {
   WriteMetadata(value.metadata, out.mutable_metadata_props());
 }
 
-Result<Graph> ReadGraph(const overlay::GraphProto& in) {
+Result<Graph> ReadGraph(const overlay::GraphProto& in, int depth) {
   Graph graph;
   graph.name = in.name();
   graph.doc_string = in.doc_string();
   for (int i = 0; i < in.node_size(); ++i) {
-    auto node = ReadNode(in.node(i));
+    auto node = ReadNode(in.node(i), depth);
     if (!node.has_value()) return At("graph.node[" + std::to_string(i) + "]", node.error());
     graph.nodes.push_back(*std::move(node));
   }
@@ -274,10 +318,24 @@ Result<Model> ParseModel(std::string_view bytes) {
   model.domain = in.domain();
   model.doc_string = in.doc_string();
   model.model_version = in.model_version();
-  QTX_ASSIGN_OR_RETURN(model.graph, ReadGraph(in.graph()));
+  QTX_ASSIGN_OR_RETURN(model.graph, ReadGraph(in.graph(), 0));
   model.metadata = ReadMetadata(in.metadata_props());
   model.unknown_fields = RestOf(in);
   return model;
+}
+
+Result<Node> ParseNode(std::string_view bytes) {
+  overlay::NodeProto message;
+  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return ReadNode(message, 0);
+  return Error{ErrorCode::kInvalid, "", "expected a node (a serialised NodeProto)"};
+}
+
+Result<Attribute> ParseAttribute(std::string_view bytes) {
+  overlay::AttributeProto message;
+  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return ReadAttribute(message, 0);
+  return Error{ErrorCode::kInvalid, "", "expected an attribute (a serialised AttributeProto)"};
 }
 
 Result<std::string> SerializeModel(const Model& model) {

@@ -17,6 +17,10 @@ Result<Model> ParseModel(std::string_view bytes);
 /// Errors: kTooLarge past kMaxModelBytes.
 Result<std::string> SerializeModel(const Model& model);
 
+/// One node, or one attribute, of a function.  Errors: kInvalid; kTooLarge for bodies too deep.
+Result<Node> ParseNode(std::string_view bytes);
+Result<Attribute> ParseAttribute(std::string_view bytes);
+
 /// The value carriers of a TensorProto; exactly one is expected to be used.
 struct TensorFields {
   Dims dims;

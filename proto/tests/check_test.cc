@@ -45,6 +45,30 @@ ValueInfo Plain(std::string name, ElementType type, Dims dims) {
   return value;
 }
 
+// A branch that gives the scalar 1 as `name`.
+Graph Constantly(const std::string& name, ElementType type) {
+  Graph graph;
+  graph.nodes = {MakeNode("Constant", {}, name)};
+  graph.nodes[0].attributes = {type == kFloat ? Attribute::Float("value_float", 1)
+                                              : Attribute::Int("value_int", 1)};
+  graph.outputs = {Plain(name, type, {})};
+  return graph;
+}
+
+// A FLOAT value that an If takes from one of the branches.
+void AddChoice(Model& model, Graph then_branch, Graph else_branch) {
+  model.graph.inputs.push_back(Plain("c", kBool, {}));
+  model.graph.values.push_back(Plain("choice", kFloat, {}));
+  Node& node = model.graph.nodes.emplace_back(MakeNode("If", {"c"}, "choice"));
+  for (auto& [name, branch] :
+       {std::pair("then_branch", &then_branch), std::pair("else_branch", &else_branch)}) {
+    Attribute& attribute = node.attributes.emplace_back();
+    attribute.name = name;
+    attribute.type = AttributeType::kGraph;
+    attribute.graphs.push_back(std::move(*branch));
+  }
+}
+
 // x [2,4] times w [4,3], per channel, gives y [2,3].
 Model Conforming() {
   Model model;
@@ -503,6 +527,16 @@ const Broken kBroken[] = {
        p.model.graph.values.push_back(Plain("s", kFloat, {3, 2}));
        p.model.graph.nodes.push_back(MakeNode("Sin", {"a"}, "s"));
      }},
+    {"graph.C10", "node[1] '': then_branch: graph.node[0] ''",
+     [](Parts p) { AddChoice(p.model, Constantly("x", kFloat), Constantly("e", kFloat)); }},
+    {"graph.C11", "node[1] '': else_branch: graph",
+     [](Parts p) {
+       Graph branch = Constantly("e", kFloat);
+       branch.inputs = {Plain("i", kFloat, {})};
+       AddChoice(p.model, Constantly("t", kFloat), std::move(branch));
+     }},
+    {"graph.C12", "node[1] '': else_branch: graph",
+     [](Parts p) { AddChoice(p.model, Constantly("t", kFloat), Constantly("e", kInt64)); }},
     {"graph.C8", "node[1] '': output[0]",
      [](Parts p) { p.model.graph.nodes.push_back(MakeNode("Relu", {"x"}, "r")); }},
     {"mat_mul.C3", "node[0] '': input[1]",

@@ -1,14 +1,17 @@
 #include "qtx/reference/interpreter.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "arithmetic/elementwise.h"
+#include "control_flow.h"
 #include "parameters.h"
 #include "plan.h"
 #include "qtx/format/check.h"
 #include "qtx/format/levels.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::reference {
 namespace {
@@ -105,6 +108,7 @@ Result<std::vector<const Arithmetic*>> ArithmeticsOf(const Plan& plan, const Ari
 
 struct Interpreter::State {
   format::Model model;
+  std::optional<format::FlatModel> flat;            // of `model`
   std::optional<Arithmetic> own_row;                // when it is none of the table's
   const Arithmetic* arithmetic = nullptr;           // of the inputs
   std::vector<const Arithmetic*> node_arithmetics;  // of each step of the plan
@@ -113,11 +117,17 @@ struct Interpreter::State {
   Observer observer;
   Counters counters;
   std::map<std::string, Tensor> values;  // of the run in progress
+  std::int64_t body_runs = 0;            // likewise
 
   Result<void> Load(format::Model given, const NodeArithmetics& by_node, format::Features features);
   Result<void> Bind(std::span<const Tensor> inputs);
+  Result<void> RunGraph(std::size_t scope);
+  Result<void> RunBody(const format::Scope& body);
+  Result<std::vector<Tensor>> Compute(std::size_t at);
   Result<void> Execute(std::size_t at);
   Result<std::vector<Tensor>> Collect();
+  std::string PlaceOf(std::size_t node) const;
+  Error Readable(Error error) const;
   const Tensor* Find(const std::string& name) const;
 };
 
@@ -131,7 +141,10 @@ Result<void> Interpreter::State::Load(format::Model given, const NodeArithmetics
                                       format::Features features) {
   QTX_RETURN_IF_ERROR(format::CheckFirst(given, features));
   model = format::AsUnderstood(std::move(given), features);
-  QTX_ASSIGN_OR_RETURN(plan, MakePlan(model));
+  flat.emplace(model);
+  auto made = MakePlan(*flat);
+  if (!made.has_value()) return Readable(std::move(made).error());
+  plan = *std::move(made);
   QTX_ASSIGN_OR_RETURN(node_arithmetics, ArithmeticsOf(plan, arithmetic, by_node, features));
   opset = format::OnnxOpset(model);
   return {};
@@ -155,8 +168,43 @@ Result<void> Interpreter::State::Bind(std::span<const Tensor> inputs) {
   return {};
 }
 
-Result<void> Interpreter::State::Execute(std::size_t at) {
+std::string Interpreter::State::PlaceOf(std::size_t node) const {
+  const std::string& name = flat->model().graph.nodes[node].name;
+  return flat->PlaceOf("node", node) + " '" + std::string(flat->Bare(name)) + "'";
+}
+
+Error Interpreter::State::Readable(Error error) const {
+  error.where = flat->Readable(error.where);
+  error.message = flat->Readable(error.message);
+  return error;
+}
+
+Result<void> Interpreter::State::RunGraph(std::size_t scope) {
+  for (const std::size_t i : plan.graphs[scope]) {
+    auto done = Execute(i);
+    // The place of a node of a body says the nodes that it is within.
+    if (!done.has_value() && done.error().where.starts_with("graph.node")) return done;
+    if (!done.has_value()) return At(PlaceOf(i), std::move(done).error());
+  }
+  return {};
+}
+
+Result<void> Interpreter::State::RunBody(const format::Scope& body) {
+  if (++body_runs > kMaxBodyRuns) {
+    return Error{ErrorCode::kTooLarge, "",
+                 "bodies would run more than " + std::to_string(kMaxBodyRuns) + " times"};
+  }
+  return RunGraph(flat->ScopeOf(body.prefix + "v"));
+}
+
+Result<std::vector<Tensor>> Interpreter::State::Compute(std::size_t at) {
   const Step& step = plan.steps[at];
+  if (step.op == nullptr) {
+    return RunBodies(step, {.find = [this](const std::string& name) { return Find(name); },
+                            .set = [this](const std::string& name,
+                                          Tensor value) { values[name] = std::move(value); },
+                            .run = [&](std::size_t i) { return RunBody(step.bodies[i]); }});
+  }
   std::vector<const Tensor*> inputs;
   for (const std::string& name : step.node->inputs) {
     inputs.push_back(name.empty() ? nullptr : Find(name));
@@ -169,9 +217,14 @@ Result<void> Interpreter::State::Execute(std::size_t at) {
                   .counters = &counters,
                   .positions = {},
                   .initializers = &step.initializers};
-  QTX_ASSIGN_OR_RETURN(std::vector<Tensor> results, RunOperator(*step.op, call));
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!call.Wants(i)) continue;
+  return RunOperator(*step.op, call);
+}
+
+Result<void> Interpreter::State::Execute(std::size_t at) {
+  const Step& step = plan.steps[at];
+  QTX_ASSIGN_OR_RETURN(std::vector<Tensor> results, Compute(at));
+  for (std::size_t i = 0; i < std::min(results.size(), step.node->outputs.size()); ++i) {
+    if (step.node->outputs[i].empty()) continue;
     const std::string& name = step.node->outputs[i];
     const format::ValueInfo* declared = step.declared[i];
     if (declared != nullptr && declared->type) {
@@ -180,7 +233,7 @@ Result<void> Interpreter::State::Execute(std::size_t at) {
         return At("output[" + std::to_string(i) + "] '" + name + "'", std::move(shape).error());
       }
     }
-    if (observer) observer(name, results[i]);
+    if (observer && plan.scope_of[at] == 0) observer(name, results[i]);
     values[name] = std::move(results[i]);
   }
   for (const std::string& dead : step.last_uses) values.erase(dead);
@@ -222,10 +275,8 @@ Result<std::vector<Tensor>> Interpreter::Run(std::span<const Tensor> inputs) {
   State& state = *state_;
   state.values.clear();
   QTX_RETURN_IF_ERROR(state.Bind(inputs));
-  for (std::size_t i = 0; i < state.plan.steps.size(); ++i) {
-    auto done = state.Execute(i);
-    if (!done.has_value()) return At(NodeName(state.model, i), std::move(done).error());
-  }
+  state.body_runs = 0;
+  if (auto done = state.RunGraph(0); !done.has_value()) return state.Readable(done.error());
   auto outputs = state.Collect();
   state.values.clear();
   return outputs;

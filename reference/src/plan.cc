@@ -27,6 +27,8 @@ Result<OutputType> TypeOf(const format::ModelView& view, const format::ValueInfo
   return type;
 }
 
+constexpr std::int64_t kOldestWithBodies = 9;  // Scan was another operator before
+
 std::string Place(const char* what, const std::string& name) {
   return std::string("graph.") + what + " '" + name + "'";
 }
@@ -45,8 +47,9 @@ Result<void> LoadInitializers(const format::ModelView& view, Plan* plan) {
   return {};
 }
 
-Result<void> ReadInputs(const format::ModelView& view, Plan* plan) {
-  for (const format::ValueInfo& input : view.model().graph.inputs) {
+Result<void> ReadInputs(const format::FlatModel& flat, const format::ModelView& view, Plan* plan) {
+  for (const format::ValueInfo& input : flat.model().graph.inputs) {
+    if (flat.ScopeOf(input.name) != 0) continue;            // of a body
     if (plan->initializers.contains(input.name)) continue;  // a default value, always used
     auto type = TypeOf(view, input);
     if (!type.has_value()) return At(Place("input", input.name), std::move(type).error());
@@ -88,12 +91,14 @@ Result<Step> PlanStep(const format::ModelView& view, const format::Inference& in
   Step step;
   step.node = &node;
   step.op = FindOperator(node.domain, node.op_type);
-  if (step.op == nullptr) {
+  const bool has_bodies = format::IsControlFlow(node) && node.op_type != "SequenceMap" &&
+                          format::OnnxOpset(view.model()) >= kOldestWithBodies;
+  if (step.op == nullptr && !has_bodies) {
     return Error{ErrorCode::kUnsupported, "",
                  "operator " + node.domain + (node.domain.empty() ? "" : ".") + node.op_type +
                      " is not in the reference"};
   }
-  if (step.op->supports != nullptr) {
+  if (step.op != nullptr && step.op->supports != nullptr) {
     QTX_RETURN_IF_ERROR(step.op->supports(node, format::OnnxOpset(view.model())));
   }
   QTX_ASSIGN_OR_RETURN(step.outputs, OutputsOf(view, inference, node));
@@ -104,17 +109,46 @@ Result<Step> PlanStep(const format::ModelView& view, const format::Inference& in
   return step;
 }
 
-// Walks backwards: the first mention met is the last use.
-void FindLastUses(const format::Graph& graph, Plan* plan) {
-  std::set<std::string> needed;
-  for (const format::ValueInfo& output : graph.outputs) needed.insert(output.name);
-  for (auto step = plan->steps.rbegin(); step != plan->steps.rend(); ++step) {
-    for (const auto* names : {&step->node->outputs, &step->node->inputs}) {  // unread, or read last
-      for (const std::string& name : *names) {
-        if (!name.empty() && needed.insert(name).second) step->last_uses.push_back(name);
-      }
+// The names that a step reads of the graph that it is in: what its bodies capture there, too.
+std::vector<std::string> ReadBy(const format::FlatModel& flat, const Plan& plan, std::size_t at) {
+  std::vector<std::string> names = plan.steps[at].node->inputs;
+  for (const format::Scope& body : plan.steps[at].bodies) {
+    for (std::size_t i = body.begin; i < body.end; ++i) {
+      const std::vector<std::string>& inputs = plan.steps[i].node->inputs;
+      names.insert(names.end(), inputs.begin(), inputs.end());
     }
   }
+  const std::size_t scope = plan.scope_of[at];
+  std::erase_if(
+      names, [&](const std::string& name) { return name.empty() || flat.ScopeOf(name) != scope; });
+  return names;
+}
+
+// Walks backwards: the first mention met is the last use.
+void FindLastUses(const format::FlatModel& flat, Plan* plan) {
+  std::set<std::string> needed;
+  for (const format::ValueInfo& output : flat.model().graph.outputs) needed.insert(output.name);
+  for (std::size_t i = plan->steps.size(); i-- > 0;) {
+    Step& step = plan->steps[i];
+    for (const std::string& name : step.node->outputs) {  // unread
+      if (!name.empty() && needed.insert(name).second) step.last_uses.push_back(name);
+    }
+    for (const std::string& name : ReadBy(flat, *plan, i)) {
+      if (needed.insert(name).second) step.last_uses.push_back(name);
+    }
+  }
+}
+
+// The nodes of each graph, and the bodies of each node.
+void AddGraphs(const format::FlatModel& flat, Plan* plan) {
+  const auto& scopes = flat.scopes();
+  plan->graphs.resize(scopes.size());
+  plan->scope_of.assign(plan->steps.size(), 0);
+  for (std::size_t scope = 1; scope < scopes.size(); ++scope) {
+    plan->steps[scopes[scope].node].bodies.push_back(scopes[scope]);
+    for (std::size_t i = scopes[scope].begin; i < scopes[scope].end; ++i) plan->scope_of[i] = scope;
+  }
+  for (std::size_t i = 0; i < plan->steps.size(); ++i) plan->graphs[plan->scope_of[i]].push_back(i);
 }
 
 }  // namespace
@@ -127,21 +161,26 @@ std::string NodeName(const format::Model& model, std::size_t i) {
   return "graph.node[" + std::to_string(i) + "] '" + model.graph.nodes[i].name + "'";
 }
 
-Result<Plan> MakePlan(const format::Model& model) {
+Result<Plan> MakePlan(const format::FlatModel& flat) {
+  const format::Model& model = flat.model();
   Plan plan;
   const auto view = format::ModelView::Indexed(model);
   QTX_RETURN_IF_ERROR(LoadInitializers(view, &plan));
-  QTX_RETURN_IF_ERROR(ReadInputs(view, &plan));
-  const format::Inference inference(model);
+  QTX_RETURN_IF_ERROR(ReadInputs(flat, view, &plan));
+  const format::Inference inference(flat);
   for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
     auto step = PlanStep(view, inference, model.graph.nodes[i], plan);
-    if (!step.has_value()) return At(NodeName(model, i), std::move(step).error());
+    if (!step.has_value())
+      return At(
+          flat.PlaceOf("node", i) + " '" + std::string(flat.Bare(model.graph.nodes[i].name)) + "'",
+          std::move(step).error());
     for (std::size_t k = 0; k < step->outputs.size(); ++k) {
       if (!step->node->outputs[k].empty()) plan.types[step->node->outputs[k]] = step->outputs[k];
     }
     plan.steps.push_back(*std::move(step));
   }
-  FindLastUses(model.graph, &plan);
+  AddGraphs(flat, &plan);
+  FindLastUses(flat, &plan);
   return plan;
 }
 

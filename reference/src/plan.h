@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "qtx/format/model.h"
+#include "qtx/format/scopes.h"
 #include "qtx/reference/op.h"
 
 namespace qtx::reference {
 
 struct Step {
   const format::Node* node = nullptr;  // in the model the plan was made of
-  const Operator* op = nullptr;
+  const Operator* op = nullptr;        // nullptr where the node runs bodies
+  std::vector<format::Scope> bodies;
   std::vector<OutputType> outputs;                 // one for each name the node gives
   std::vector<const format::ValueInfo*> declared;  // of each output; nullptr where there is none
   std::vector<bool> initializers;                  // which of the node's inputs are such
@@ -20,15 +22,17 @@ struct Step {
 };
 
 struct Plan {
-  std::vector<const format::ValueInfo*> inputs;  // graph inputs that are not initializers
+  std::vector<const format::ValueInfo*> inputs;  // of the model, that are not initializers
   std::map<std::string, OutputType> types;       // of every value
   std::map<std::string, format::Tensor> initializers;
-  std::vector<Step> steps;
+  std::vector<Step> steps;                       // of all graphs, as the flat form has them
+  std::vector<std::vector<std::size_t>> graphs;  // the steps of each scope of the flat form
+  std::vector<std::size_t> scope_of;             // of each step
 };
 
-/// Borrows `model`.  REQUIRES: CheckFirst of it.  Errors: kInvalid with the place of the broken
-/// rule, kUnsupported for an operator or type that the reference does not have.
-Result<Plan> MakePlan(const format::Model& model);
+/// Borrows the flat form of a model.  REQUIRES: CheckFirst of it.  Errors: kInvalid with the place
+/// of the broken rule, kUnsupported for an operator or type that the reference does not have.
+Result<Plan> MakePlan(const format::FlatModel& flat);
 
 /// What users call a node: its name or, where it has none, that of its first output.
 const std::string& NameToUsers(const format::Node& node);

@@ -6,6 +6,7 @@
 
 #include "qtx/format/annotation.h"
 #include "qtx/format/check.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::calibrate {
 namespace {
@@ -198,7 +199,8 @@ Result<void> Annotate(Observations observations, format::Model& model) {
   });
   for (auto& [key, text] : model.metadata) {
     if (key != format::kDigestKey) continue;
-    QTX_ASSIGN_OR_RETURN(const format::Digest digest, format::DigestOf(graph));
+    QTX_ASSIGN_OR_RETURN(const format::Digest digest,
+                         format::DigestOf(format::FlatModel(model).model().graph));
     text = format::ToText(digest);
   }
   return {};

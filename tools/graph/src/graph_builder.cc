@@ -32,7 +32,7 @@ std::string Names::Unique(const std::string& wanted) {
   if (Take(wanted)) return wanted;
   std::string name;
   do {
-    name = wanted + "#" + std::to_string(next_.at(wanted)++);
+    name = wanted + "#" + std::to_string(next_.at(Bare(wanted))++);
   } while (!Take(name));
   return name;
 }

@@ -1,20 +1,11 @@
 #include "qtx/graph/graph_index.h"
 
+#include "qtx/format/scopes.h"
+
 namespace qtx::graph {
 namespace {
 
 using format::ElementType;
-
-Result<void> RefuseSubgraph(const format::Node& node) {
-  for (const format::Attribute& attribute : node.attributes) {
-    if (attribute.type != format::AttributeType::kGraph &&
-        attribute.type != format::AttributeType::kGraphs)
-      continue;
-    return Error{ErrorCode::kUnsupported, "node '" + node.name + "' (" + node.op_type + ")",
-                 "attribute '" + attribute.name + "' is a subgraph"};
-  }
-  return {};
-}
 
 // The tensor of a Constant node, or nullptr.
 const format::TensorData* ValueOf(const format::Node& node) {
@@ -39,7 +30,10 @@ GraphIndex::GraphIndex(const format::Model& model) : view_(format::ModelView::In
 }
 
 Result<GraphIndex> GraphIndex::Of(const format::Model& model) {
-  for (const format::Node& node : model.graph.nodes) QTX_RETURN_IF_ERROR(RefuseSubgraph(node));
+  for (const format::Node& node : model.graph.nodes) {
+    if (!format::HasBodies(node)) continue;
+    return Error{ErrorCode::kUnsupported, PlaceOf(node), "has a subgraph as an attribute"};
+  }
   GraphIndex index(model);
   if (index.twice_ == nullptr) return index;
   return Error{ErrorCode::kInvalid, "value '" + *index.twice_ + "'", "produced by two nodes"};

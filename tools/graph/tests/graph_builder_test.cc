@@ -17,6 +17,16 @@ TEST(Names, CountsFromTwoAndSkipsWhatIsTaken) {
   EXPECT_FALSE(names.Take("x#3"));
 }
 
+// lowering.S11: a name that one graph of a model has is taken in all. Prefixes: lowering.S4.
+TEST(Names, TakesThoseOfBodiesInAllGraphs) {
+  Names names;
+  const std::string body = "\0371\037";
+  EXPECT_TRUE(names.Take(body + "x"));
+  EXPECT_TRUE(names.IsTaken("x"));
+  EXPECT_EQ(names.Unique("x"), "x#2");
+  EXPECT_EQ(names.Unique(body + "x"), body + "x#3");
+}
+
 TEST(GraphBuilder, NamesNodesApartAndDeclaresAnEdgeOnce) {
   GraphBuilder builder;
   builder.AddInput("x", {.elem_type = format::ElementType::kFloat});

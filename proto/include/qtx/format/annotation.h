@@ -35,14 +35,15 @@ struct Digest {
   bool operator==(const Digest&) const = default;
 };
 
-/// The digest of the graph's annotations.  Errors: kTooLarge.  Source: lowering.S4.
+/// The digest of the annotations of a flat graph (FlatModel).  Errors: kTooLarge.  Source:
+/// lowering.S4.
 Result<Digest> DigestOf(const Graph& graph);
-/// The digest of the graph's nodes.  Errors: kTooLarge.  Source: lowering.S9.
+/// The digest of the nodes of a flat graph.  Errors: kTooLarge.  Source: lowering.S9.
 Result<Digest> NodeDigestOf(const Graph& graph);
 /// "<count>:<16 hex digits>"
 std::string ToText(const Digest& digest);
 
-/// Succeeds when the model has no digest, or one that matches its annotations.
+/// Succeeds when the model, in its flat form, has no digest, or one that matches its annotations.
 /// Errors: kInvalid, such as "41 annotated values written, 0 left".
 Result<void> CheckDigest(const Model& model);
 

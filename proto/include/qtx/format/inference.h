@@ -11,25 +11,28 @@
 #include <vector>
 
 #include "qtx/format/catalogue.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::format {
 
 /// A node that a clause refuses.
 struct RefusedNode {
-  std::size_t node = 0;  // in graph.nodes
+  std::size_t node = 0;  // in the nodes of the flat form; without bodies, in graph.nodes
   Error error;           // `where` is relative to the node
 };
 
 class Inference {
  public:
-  /// Walks the nodes once. Keeps no reference to the model. Decodes initializers of at most
-  /// kMostConstantElements; the elements of others are unknown. Computes small tensors of integers
-  /// that follow from these and from sizes, kMostPropagated elements in all.
-  explicit Inference(const Model& model);
+  /// Walks the nodes once, those of bodies before the node that has them. Keeps no reference to the
+  /// model. Decodes initializers of at most kMostConstantElements; the elements of others are
+  /// unknown. Computes small tensors of integers that follow from these and from sizes,
+  /// kMostPropagated elements in all.
+  explicit Inference(const Model& model) : Inference(FlatModel(model)) {}
+  explicit Inference(const FlatModel& flat);
   Inference(Inference&&) = default;  // no copy: values point to constants
   Inference& operator=(Inference&&) = default;
 
-  /// nullptr for an undefined name.
+  /// A value of the model's graph, or of a body by its flat name. nullptr for an undefined name.
   const ValueFacts* Find(const std::string& name) const;
   /// Nodes that break a clause; their outputs are taken for what they are declared.
   const std::vector<RefusedNode>& broken() const { return broken_; }
@@ -49,7 +52,9 @@ class Inference {
  private:
   void Declare(const std::vector<ValueInfo>& values);
   void AddInitializers(const Model& model);
+  void Enter(const Scope& body, const Node& node);
   void Visit(std::size_t i, const Node& node);
+  Result<void> VisitBodies(Application& a) const;
   Result<void> CheckSection(Application& a) const;
   Result<void> VisitOnnx(Application& a, bool has_section) const;
   Result<void> VisitMicrosoft(const Application& a) const;
@@ -70,6 +75,8 @@ class Inference {
   std::vector<std::size_t> without_shape_rule_;
   std::unordered_set<std::string> undecoded_;  // constants whose elements are unknown
   std::vector<bool> complete_;                 // of each node: KnowsAll
+  // Outputs of bodies, by the node that has them; only while the nodes are walked.
+  std::unordered_map<const Node*, std::vector<std::vector<std::string>>> body_outputs_;
 };
 
 /// `model` with what Inference says of values that nodes give: value_info gains those that are not

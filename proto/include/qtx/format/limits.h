@@ -13,5 +13,6 @@ inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 32;     // eleme
 inline constexpr std::int64_t kMaxParameters = std::int64_t{1} << 26;   // scales of one tensor
 inline constexpr std::int64_t kMaxHistogramBins = std::int64_t{1} << 20;
 inline constexpr int kMaxRank = 16;
+inline constexpr int kMaxGraphDepth = 8;  // bodies within bodies, below the model's graph
 
 }  // namespace qtx::format

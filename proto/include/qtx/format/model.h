@@ -66,6 +66,8 @@ enum class AttributeType : std::int32_t {
   kTypeProtos = 14,
 };
 
+struct Graph;
+
 struct Attribute {
   std::string name;
   AttributeType type = AttributeType::kUndefined;
@@ -76,8 +78,9 @@ struct Attribute {
   std::vector<float> floats;
   std::vector<std::int64_t> ints;
   std::vector<std::string> strings;
-  std::string unknown_fields;  // graphs, sparse tensors, doc strings, ...
-  bool operator==(const Attribute&) const = default;
+  std::vector<Graph> graphs;   // bodies: the one of a kGraph, those of a kGraphs
+  std::string unknown_fields;  // sparse tensors, doc strings, ...
+  bool operator==(const Attribute&) const;
 
   static Attribute Int(std::string name, std::int64_t value);
   static Attribute Float(std::string name, float value);

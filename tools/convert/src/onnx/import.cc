@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "onnx/dimensions.h"
+#include "onnx/expand_functions.h"
+#include "onnx/flat_form.h"
 #include "onnx/fold_constants.h"
 #include "onnx/reals.h"
 #include "qdq/fold.h"
@@ -11,6 +13,7 @@
 #include "qoperator/operators.h"
 #include "qoperator/qdq_pairs.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/functions.h"
 #include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
@@ -26,8 +29,9 @@ void ForgetInvented(const format::Model& model, std::vector<LedgerEntry>& ledger
 
 // Some files use com.microsoft's operators without importing them, which runtimes refuse.
 void ImportMicrosoft(format::Model& model, Ledger& ledger) {
+  const format::FlatModel flat(model);
   const bool used = std::ranges::any_of(
-      model.graph.nodes, [](const format::Node& node) { return node.domain == kMicrosoft; });
+      flat.model().graph.nodes, [](const format::Node& node) { return node.domain == kMicrosoft; });
   if (!used || model.OpsetVersion(kMicrosoft) != 0) return;
   model.opset_imports.push_back({std::string(kMicrosoft), 1, ""});
   ledger.Changed("model", "opset_import", "com.microsoft 1, whose operators it has");
@@ -41,14 +45,14 @@ bool HasOwnQuants(const format::Model& model) {
          });
 }
 
-}  // namespace
-
-Result<Conversion> FromOnnx(const format::Model& model, const Options& options) {
+// FromOnnx of a flat model, still in the opset and with the imports of the file.
+Result<Conversion> FromFlat(const format::Model& model, const Options& options,
+                            Recorded& recorded) {
   Ledger ledger(options);
   Conversion conversion;
   format::Model open = model;
   OpenNegativeDimensions(open, ledger);
-  const Recorded recorded = ReadRecord(open, ledger);
+  recorded = ReadRecord(open, ledger);
   const bool as_recorded = recorded.all();
   Pairs pairs{std::move(open), {}};
   if (!as_recorded) {
@@ -61,11 +65,44 @@ Result<Conversion> FromOnnx(const format::Model& model, const Options& options) 
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
-  RestoreImports(recorded, conversion.model, ledger);
   QTX_RETURN_IF_ERROR(CheckOperands(conversion.model.graph));
-  if (!as_recorded) ImportMicrosoft(conversion.model, ledger);
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);
+  return conversion;
+}
+
+void Append(std::vector<LedgerEntry> entries, std::vector<LedgerEntry>& to) {
+  std::ranges::move(entries, std::back_inserter(to));
+}
+
+// FromOnnx of a model whose functions stay.
+Result<Conversion> FromGraph(const format::Model& model, const Options& options) {
+  Recorded recorded;
+  auto conversion = OnFlatForm(
+      model, [&](const format::Model& flat) { return FromFlat(flat, options, recorded); });
+  if (!conversion.has_value()) return conversion;
+  Ledger ledger(options);
+  RestoreImports(recorded, conversion->model, ledger);
+  if (!recorded.all()) ImportMicrosoft(conversion->model, ledger);
+  Append(ledger.Take(), conversion->ledger);
+  return conversion;
+}
+
+}  // namespace
+
+Result<Conversion> FromOnnx(const format::Model& model, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<format::Function> functions, format::FunctionsOf(model));
+  if (functions.empty()) return FromGraph(model, options);
+  Ledger unused;
+  const bool as_recorded = ReadRecord(format::FlatModel(model).model(), unused).all();
+  if (as_recorded) return FromGraph(model, options);  // the extended form had them
+  Ledger ledger(options);
+  QTX_ASSIGN_OR_RETURN(const format::Model expanded, ExpandFunctions(model, ledger));
+  auto conversion = FromGraph(expanded, options);
+  if (!conversion.has_value()) return conversion;
+  std::vector<LedgerEntry> entries = ledger.Take();
+  Append(std::move(conversion->ledger), entries);
+  conversion->ledger = std::move(entries);
   return conversion;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "onnx/flat_form.h"
 #include "onnx/graph_index.h"
 #include "opset/history.h"
 #include "opset/step.h"
@@ -146,16 +147,6 @@ Result<void> StepDown(OpsetStep& step) {
   return DropAdded(step, *newer, *older);
 }
 
-Result<void> RefuseSubgraphs(const Node& node) {
-  for (const Attribute& attribute : node.attributes) {
-    if (attribute.type != AttributeType::kGraph && attribute.type != AttributeType::kGraphs)
-      continue;
-    return Unsupported("attribute '" + attribute.name + "'",
-                       "is a subgraph, whose nodes stay in the opset that they are of");
-  }
-  return {};
-}
-
 // Whether ONNX has, or had, an operator of the node's name.
 bool IsOnnxs(const Node& node) {
   return format::IsOnnxDomain(node.domain) &&
@@ -195,7 +186,7 @@ Result<void> MoveNode(Node node, std::int64_t at, std::int64_t since, OpsetScope
   return {};
 }
 
-// The nodes of one graph, from `from` to `to`.
+// The nodes of a flat graph, from `from` to `to`.
 Result<void> MoveNodes(std::vector<Node>& nodes, std::int64_t from, std::int64_t to,
                        OpsetScope& scope, Ledger& ledger) {
   const std::int64_t step = from < to ? 1 : -1;
@@ -235,37 +226,43 @@ Result<void> CheckRange(const char* what, std::int64_t opset, std::int64_t oldes
                      "expected " + std::to_string(oldest) + " to " + std::to_string(newest));
 }
 
+// The flat form in another opset.
+Result<format::Model> MoveFlat(const format::FlatModel& flat, std::int64_t from, std::int64_t to,
+                               Ledger& ledger) {
+  OpsetScope scope(flat);
+  format::Model moved = flat.model();
+  QTX_RETURN_IF_ERROR(MoveNodes(moved.graph.nodes, from, to, scope, ledger));
+  QTX_RETURN_IF_ERROR(CheckForms(moved.graph.nodes, to, scope));
+  scope.Finish(moved.graph);
+  if (scope.adds()) moved.ir_version = std::max(moved.ir_version, kInitializersAloneSince);
+  for (format::OpsetImport& import : moved.opset_imports) {
+    if (format::IsOnnxDomain(import.domain)) import.version = to;
+  }
+  return moved;
+}
+
 }  // namespace
 
 Result<format::Model> ToOpset(const format::Model& model, std::int64_t opset, Ledger& ledger) {
   const std::int64_t from = model.OpsetVersion("");
   if (from == opset) return model;
   QTX_RETURN_IF_ERROR(CheckRange("opset", opset, kOldestOpset));
-  const auto& nodes = model.graph.nodes;
-  if (from == 0 && std::ranges::none_of(nodes, IsOnnxs)) return model;
+  const format::FlatModel flat(model);
+  if (from == 0 && std::ranges::none_of(flat.model().graph.nodes, IsOnnxs)) return model;
   QTX_RETURN_IF_ERROR(CheckRange("opset_import: opset", from, 1));
-  for (const Node& node : nodes) {
-    const auto plain = RefuseSubgraphs(node);
-    if (!plain.has_value()) return At(PlaceOf(node), plain.error());
-  }
-  OpsetScope scope(model);
-  format::Model moved = model;
-  QTX_RETURN_IF_ERROR(MoveNodes(moved.graph.nodes, from, opset, scope, ledger));
-  QTX_RETURN_IF_ERROR(CheckForms(moved.graph.nodes, opset, scope));
-  scope.Finish(moved.graph);
-  if (scope.adds()) moved.ir_version = std::max(moved.ir_version, kInitializersAloneSince);
-  for (format::OpsetImport& import : moved.opset_imports) {
-    if (format::IsOnnxDomain(import.domain)) import.version = opset;
-  }
+  Ledger moves;
+  auto moved = MoveFlat(flat, from, opset, moves);
+  if (!moved.has_value()) return Readable(flat, std::move(moved).error());
+  for (const LedgerEntry& entry : moves.Take())
+    ledger.Changed(flat.Readable(entry.value), entry.field, entry.why);
   ledger.Changed("model", "opset_import",
                  "opset " + std::to_string(from) + " is " + std::to_string(opset));
-  return moved;
+  return flat.Nest(*std::move(moved));
 }
 
 bool MeansTheSame(const Node& node, std::int64_t from, std::int64_t to) {
   if (from == to || !IsOnnxs(node)) return true;
-  const bool inside = std::min(from, to) > 0 && std::max(from, to) <= format::NewestOpset();
-  if (!inside || !RefuseSubgraphs(node).has_value()) return false;
+  if (std::min(from, to) <= 0 || std::max(from, to) > format::NewestOpset()) return false;
   OpsetScope scope;
   Ledger ledger;
   std::vector<Node> nodes = {node};

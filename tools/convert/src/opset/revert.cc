@@ -1,6 +1,7 @@
 // A record is `IR;NODES;INITIALIZERS;VALUES;LOST`: the original's ir_version; for each list of the
 // graph an edit of the moved list, such as `=12-1+2=3` (keep 12, leave out 1, take the next 2 of
 // the lost, keep 3); and the lost items as the lists of a graph, a serialised ModelProto in base64.
+// Lists and names are those of flat forms.
 #include "opset/revert.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "errors.h"
 #include "opset/opset.h"
 #include "qtx/format/check.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
 namespace {
@@ -134,7 +136,8 @@ Result<std::optional<std::string>> OpsetRecord(const format::Model& original,
   if (original.graph == moved.graph) return std::optional<std::string>();
   format::Model lost;
   lost.ir_version = original.ir_version;  // a model without any field is none
-  const format::Graph &from = moved.graph, &to = original.graph;
+  const format::FlatModel flat_original(original), flat_moved(moved);
+  const format::Graph &from = flat_moved.model().graph, &to = flat_original.model().graph;
   std::string record = std::to_string(original.ir_version) + ";";
   record += EditOf(to.nodes, from.nodes, lost.graph.nodes) + ";";
   record += EditOf(to.initializers, from.initializers, lost.graph.initializers) + ";";
@@ -145,8 +148,10 @@ Result<std::optional<std::string>> OpsetRecord(const format::Model& original,
 
 Result<format::Model> FromOpsetRecord(const format::Model& moved, std::string_view record,
                                       std::int64_t opset) {
-  format::Model original = moved;
+  const format::FlatModel flat(moved);
+  format::Model original = flat.model();
   QTX_RETURN_IF_ERROR(Apply(record, original));
+  QTX_ASSIGN_OR_RETURN(original, flat.Nest(std::move(original)));
   Ledger ledger;
   QTX_ASSIGN_OR_RETURN(const format::Model again, ToOpset(original, opset, ledger));
   if (again.graph != moved.graph)

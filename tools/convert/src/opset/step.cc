@@ -8,18 +8,9 @@ namespace qtx::convert {
 using format::ElementType;
 using format::Tensor;
 
-OpsetScope::OpsetScope(const format::Model& model) : inference_(model) {
-  const format::Graph& graph = model.graph;
-  for (const format::ValueInfo& input : graph.inputs) inputs_.insert(input.name);
-  names_ = inputs_;
-  for (const auto* list : {&graph.outputs, &graph.values}) {
-    for (const format::ValueInfo& value : *list) names_.insert(value.name);
-  }
-  for (const format::TensorData& data : graph.initializers) names_.insert(data.name);
-  for (const format::Node& node : graph.nodes) {
-    names_.insert(node.inputs.begin(), node.inputs.end());
-    names_.insert(node.outputs.begin(), node.outputs.end());
-  }
+OpsetScope::OpsetScope(const format::FlatModel& flat)
+    : inference_(flat), names_(flat.model().graph) {
+  for (const format::ValueInfo& input : flat.model().graph.inputs) inputs_.insert(input.name);
 }
 
 ElementType OpsetScope::TypeOf(const std::string& value) const {
@@ -40,12 +31,6 @@ const Tensor* OpsetScope::ConstantOf(const std::string& value) const {
   if (inputs_.contains(value) || !inference_) return nullptr;
   const format::ValueFacts* facts = inference_->Find(value);
   return facts == nullptr ? nullptr : facts->constant;
-}
-
-std::string OpsetScope::Unique(const std::string& name) {
-  std::string unique = name;
-  for (int n = 2; !names_.insert(unique).second; ++n) unique = name + "#" + std::to_string(n);
-  return unique;
 }
 
 std::string OpsetScope::AddConstant(const std::string& name, Tensor tensor) {

@@ -12,6 +12,8 @@
 #include "errors.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/model.h"
+#include "qtx/format/scopes.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
 
@@ -20,15 +22,15 @@ class OpsetScope {
  public:
   /// Knows nothing: every input of a node is computed.
   OpsetScope() = default;
-  /// Borrows `model`, and is done with it before its graph changes.
-  explicit OpsetScope(const format::Model& model);
+  /// Of a model and all its bodies. Keeps no reference to `flat`.
+  explicit OpsetScope(const format::FlatModel& flat);
 
   format::ElementType TypeOf(const std::string& value) const;  // FLOAT for a quantized value
   std::optional<format::Dims> DimsOf(const std::string& value) const;  // negative: unknown size
   /// nullptr where the value is not constant. A graph input with a default is not.
   const format::Tensor* ConstantOf(const std::string& value) const;
 
-  std::string Unique(const std::string& name);  // the first free of name, name#2, name#3, ...
+  std::string Unique(const std::string& name) { return names_.Unique(name); }
   std::string AddConstant(const std::string& name, format::Tensor tensor);
   void Unread(const std::string& constant) { unread_.insert(constant); }
 
@@ -38,7 +40,8 @@ class OpsetScope {
 
  private:
   std::optional<format::Inference> inference_;
-  std::set<std::string> names_, inputs_;
+  graph::Names names_;
+  std::set<std::string> inputs_;
   std::map<std::string, format::Tensor> added_;
   std::vector<std::string> order_;  // of added_
   std::set<std::string> unread_;

@@ -8,9 +8,9 @@
 #include "onnx/float_casts.h"
 #include "onnx/quantized_types.h"
 #include "onnx/reals.h"
-#include "onnx/rename.h"
 #include "qdq/normalize.h"
 #include "qdq/plan.h"
+#include "qtx/format/rename.h"
 
 namespace qtx::convert {
 namespace {
@@ -125,7 +125,7 @@ Result<format::Model> FoldPairs(const format::Model& model, bool as_recorded, Le
   RewriteNodes(plan, index, folded.graph);
   QTX_RETURN_IF_ERROR(RewriteInitializers(plan, index, folded.graph));
   RewriteValues(plan, folded.graph);
-  AddFloatCasts(folded);
+  if (!as_recorded) AddFloatCasts(folded);  // else the extended form had those it needs
   DropParameters(Parameters(plan, source.graph), folded.graph);
   // A model that was lowered declares what its extended form declared.
   if (!as_recorded) DeclareReals(folded.graph);

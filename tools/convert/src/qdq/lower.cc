@@ -12,10 +12,10 @@
 
 #include "errors.h"
 #include "ledger.h"
+#include "onnx/flat_form.h"
 #include "onnx/graph_index.h"
 #include "onnx/quantized_types.h"
 #include "onnx/reals.h"
-#include "onnx/rename.h"
 #include "opset/opset.h"
 #include "opset/revert.h"
 #include "qdq/base_add.h"
@@ -25,6 +25,7 @@
 #include "qtx/format/annotation.h"
 #include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
+#include "qtx/format/rename.h"
 
 namespace qtx::convert {
 namespace {
@@ -39,9 +40,7 @@ class Lowering {
   Lowering(const GraphIndex& index, const Options& options)
       : index_(index), source_(index.model()), names_(index.model().graph), ledger_(options) {}
 
-  /// `extended`: the imports that the extended form had; `moved`: its record, if it was moved.
-  Result<Conversion> Run(std::int64_t opset, const std::vector<format::OpsetImport>& extended,
-                         const std::optional<std::string>& moved);
+  Result<Conversion> Run(std::int64_t opset);
 
  private:
   Result<void> CollectTypes();
@@ -60,7 +59,7 @@ class Lowering {
   std::string AddShape(const std::string& name, const format::Dims& dims);
   std::string AddBound(const std::string& name, const format::Tensor& bound);
   void AnnotateValues(std::vector<format::ValueInfo>& list);
-  Result<void> Finish(std::int64_t opset, const std::vector<format::OpsetImport>& extended);
+  void Finish(std::int64_t opset);
 
   const GraphIndex& index_;
   const format::Model& source_;
@@ -267,8 +266,7 @@ void Lowering::AnnotateValues(std::vector<format::ValueInfo>& list) {
   }
 }
 
-Result<void> Lowering::Finish(std::int64_t opset,
-                              const std::vector<format::OpsetImport>& extended) {
+void Lowering::Finish(std::int64_t opset) {
   AnnotateValues(model_.graph.inputs);
   AnnotateValues(model_.graph.outputs);
   AnnotateValues(model_.graph.values);
@@ -281,16 +279,12 @@ Result<void> Lowering::Finish(std::int64_t opset,
         {import.domain, main ? opset : import.version, import.unknown_fields});
   }
   if (model_.OpsetVersion("") == 0 && opset != 0) model_.opset_imports.push_back({"", opset});
-  QTX_RETURN_IF_ERROR(RecordAll(extended, model_));
   ledger_.Changed("model", "opset_import",
                   (opset == 0 ? "" : "opset " + std::to_string(opset) + " ") +
                       "without qtx; recorded in metadata_props");
-  return {};
 }
 
-Result<Conversion> Lowering::Run(std::int64_t opset,
-                                 const std::vector<format::OpsetImport>& extended,
-                                 const std::optional<std::string>& moved) {
+Result<Conversion> Lowering::Run(std::int64_t opset) {
   QTX_RETURN_IF_ERROR(CheckOperands(source_.graph));
   QTX_RETURN_IF_ERROR(CollectTypes());
   model_ = source_;
@@ -299,13 +293,13 @@ Result<Conversion> Lowering::Run(std::int64_t opset,
   QTX_RETURN_IF_ERROR(LowerInputs());
   QTX_RETURN_IF_ERROR(LowerInitializers());
   for (const Node& node : source_.graph.nodes) QTX_RETURN_IF_ERROR(LowerNode(node));
-  QTX_RETURN_IF_ERROR(Finish(opset, extended));
-  if (moved) model_.metadata.emplace_back(format::kOpsetKey, *moved);
+  Finish(opset);
   return Conversion{std::move(model_), ledger_.Take()};
 }
 
-// The opset that is asked for, else the smallest that has all types.  Source: lowering.S3.
-Result<std::int64_t> OpsetToLowerTo(const format::Model& model, const Options& options) {
+// For a flat model: the opset that is asked for, else the smallest that has all types.  Source:
+// lowering.S3.
+Result<std::int64_t> OpsetToLowerFlat(const format::Model& model, const Options& options) {
   QTX_ASSIGN_OR_RETURN(const QuantizedTypes types, QuantizedTypesOf(model));
   const std::int64_t own = model.OpsetVersion("");
   if (types.empty() && options.opset == 0) return own;  // no Q/DQ to be had
@@ -324,23 +318,35 @@ Result<std::int64_t> OpsetToLowerTo(const format::Model& model, const Options& o
   return opset;
 }
 
+Result<std::int64_t> OpsetToLowerTo(const format::Model& model, const Options& options) {
+  const format::FlatModel flat(model);
+  auto opset = OpsetToLowerFlat(flat.model(), options);
+  if (!opset.has_value()) return Readable(flat, std::move(opset).error());
+  return opset;
+}
+
 }  // namespace
 
 Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t opset, OpsetToLowerTo(model, options));
-  if (opset == model.OpsetVersion("")) {
-    QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(model));
-    return Lowering(index, options).Run(opset, model.opset_imports, std::nullopt);
-  }
   Ledger ledger(options);
-  QTX_ASSIGN_OR_RETURN(const format::Model moved, ToOpset(model, opset, ledger));
-  QTX_ASSIGN_OR_RETURN(const auto record, OpsetRecord(model, moved));
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(moved));
-  QTX_ASSIGN_OR_RETURN(Conversion lowered,
-                       Lowering(index, options).Run(opset, model.opset_imports, record));
+  std::optional<format::Model> moved;
+  std::optional<std::string> record;
+  if (opset != model.OpsetVersion("")) {
+    QTX_ASSIGN_OR_RETURN(moved, ToOpset(model, opset, ledger));
+    QTX_ASSIGN_OR_RETURN(record, OpsetRecord(model, *moved));
+  }
+  const auto lower = [&](const format::Model& flat) -> Result<Conversion> {
+    QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(flat));
+    return Lowering(index, options).Run(opset);
+  };
+  auto lowered = OnFlatForm(moved ? *moved : model, lower);
+  if (!lowered.has_value()) return lowered;
+  QTX_RETURN_IF_ERROR(RecordAll(model.opset_imports, lowered->model));
+  if (record) lowered->model.metadata.emplace_back(format::kOpsetKey, *record);
   std::vector<LedgerEntry> entries = ledger.Take();
-  std::ranges::move(lowered.ledger, std::back_inserter(entries));
-  lowered.ledger = std::move(entries);
+  std::ranges::move(lowered->ledger, std::back_inserter(entries));
+  lowered->ledger = std::move(entries);
   return lowered;
 }
 

@@ -5,6 +5,7 @@
 #include "onnx/float_casts.h"
 #include "qdq/base_add.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
 namespace {
@@ -25,7 +26,8 @@ class Planner {
   Result<void> Visit(std::size_t i);
   Result<void> VisitIntegers(const std::string& integers, const QdqParameters& parameters,
                              std::size_t i);
-  void FoldInitializer(const std::string& integers, const QdqParameters& parameters, std::size_t i);
+  void FoldInitializer(const std::string& integers, const QdqParameters& parameters, std::size_t i,
+                       bool is_one);
   void FoldBase(const std::string& integers, const LoweredBase& lowered);
   Result<void> FoldQuantizer(std::size_t i);
   Result<bool> AllAgree(const std::string& integers, const QdqParameters& parameters) const;
@@ -43,6 +45,7 @@ class Planner {
                std::initializer_list<std::string> shapes);
   const TensorType* Annotation(const std::string& value) const;
   bool IsPlainOutput(const std::string& value) const;
+  bool TakesNoQuantized(const Node& node) const;
   void NoteTheRest();
 
   const GraphIndex& index_;
@@ -50,6 +53,7 @@ class Planner {
   const std::set<std::string>& reals_;
   Ledger& ledger_;
   QdqPlan plan_;
+  std::map<std::string, bool> one_set_;     // initializers, and whether AllAgree on them
   std::map<std::size_t, std::string> why_;  // a QuantizeLinear or DequantizeLinear may stay
 };
 
@@ -58,9 +62,11 @@ const TensorType* Planner::Annotation(const std::string& value) const {
   return type != nullptr && format::IsAnnotated(*type) ? type : nullptr;
 }
 
-// True for a graph output without annotation, which stays FLOAT.
+// True for a graph output without annotation, which stays FLOAT, and for an output of a body, which
+// is one value with an output of its node: only lowering's record says that both are quantized.
 bool Planner::IsPlainOutput(const std::string& value) const {
-  return index_.IsOutput(value) && Annotation(value) == nullptr;
+  const bool follows = !as_recorded_ && format::IsOfBody(value);
+  return index_.IsOutput(value) && (follows || Annotation(value) == nullptr);
 }
 
 // The type is the annotation if the nodes agree with it, else that of the nodes.
@@ -142,7 +148,7 @@ std::string Planner::NameFor(const std::string& integers) const {
   if (index_.IsOutput(integers)) return integers;
   for (const Use& use : index_.Uses(integers)) {
     const std::string& output = index_.node(use.node).outputs[0];
-    if (!IsPlainOutput(output)) return output;
+    if (!IsPlainOutput(output) && format::AreOfOneGraph(output, integers)) return output;
   }
   return integers;
 }
@@ -160,15 +166,17 @@ bool Planner::Wanted(const std::string& integers) const {
 }
 
 // Integers in an initializer: each set of parameters they are read with is one quantized
-// initializer.
+// initializer. `is_one`: they are read with one set.
 void Planner::FoldInitializer(const std::string& integers, const QdqParameters& parameters,
-                              std::size_t i) {
+                              std::size_t i, bool is_one) {
   const Node& node = index_.node(i);
   const bool shared = index_.Uses(integers).size() > 1 || index_.IsOutput(integers);
   std::string name = node.outputs[0];
   if (IsPlainOutput(name)) {
     if (shared) return;  // the stock node stays
     name = integers;
+  } else if (is_one && !format::AreOfOneGraph(name, integers)) {
+    name = integers;  // weights that bodies share are not copied
   } else if (shared) {
     plan_.copies.emplace_back(integers, name);
   } else {
@@ -200,7 +208,8 @@ void Planner::FoldBase(const std::string& integers, const LoweredBase& lowered) 
 // True for a lowered graph input that was quantized itself: annotated, with no other reader.
 bool Planner::ComesFromInput(const std::string& real, const QdqParameters& parameters) const {
   const TensorType* annotation = Annotation(real);
-  return index_.IsInput(real) && annotation != nullptr && index_.Initializer(real) == nullptr &&
+  return index_.IsInput(real) && (as_recorded_ || !format::IsOfBody(real)) &&
+         annotation != nullptr && index_.Initializer(real) == nullptr &&
          index_.Uses(real).size() == 1 && Agree(index_.view(), *annotation, parameters);
 }
 
@@ -213,10 +222,18 @@ void Planner::SkipClip(std::size_t clip, const std::string& value, std::string& 
   if (!narrowed || !IsStock(node, "Clip") || node.name != value + "/Clip" || node.inputs.empty())
     return;
   const std::string& unclipped = node.inputs[0];
-  if (!index_.Producer(unclipped) || !index_.OnlyUse(unclipped)) return;
+  if (!index_.Producer(unclipped) || !format::AreOfOneGraph(unclipped, value) ||
+      !index_.OnlyUse(unclipped))
+    return;
   plan_.removed.insert(clip);
   plan_.dropped.insert(real);
   real = unclipped;
+}
+
+// If, Loop and Scan have quantized operands where the bodies have them too, as lowering's record
+// says.
+bool Planner::TakesNoQuantized(const Node& node) const {
+  return HasNoQuantizedOperands(node) && !(as_recorded_ && format::IsControlFlow(node));
 }
 
 // The preceding node writes the quantized value if the QuantizeLinear is its only reader; else the
@@ -226,8 +243,9 @@ void Planner::TakeFromProducer(std::size_t quantizer, const std::string& name) {
   std::string real = node.inputs[0];
   const auto producer = index_.Producer(real);
   const bool alone = index_.OnlyUse(real).has_value() && !reals_.contains(real);
-  if (!producer || !alone || HasNoQuantizedOperands(index_.node(*producer)) ||
-      IsDequantizeLinear(index_.node(*producer)) || IsStock(index_.node(*producer), "Constant")) {
+  if (!producer || !alone || !format::AreOfOneGraph(real, name) ||
+      TakesNoQuantized(index_.node(*producer)) || IsDequantizeLinear(index_.node(*producer)) ||
+      IsStock(index_.node(*producer), "Constant")) {
     const auto to = plan_.types.at(name).elem_type;
     plan_.replaced.emplace(quantizer, CastNode(node, real, name, to));
     return;
@@ -270,11 +288,19 @@ Result<void> Planner::VisitIntegers(const std::string& integers, const QdqParame
       FoldBase(integers, *lowered);
       return {};
     }
-    if (Counts(index_.node(i).outputs[0], integers)) FoldInitializer(integers, parameters, i);
+    if (!Counts(index_.node(i).outputs[0], integers)) return {};
+    auto found = one_set_.find(integers);
+    if (found == one_set_.end()) {
+      QTX_ASSIGN_OR_RETURN(const bool agree, AllAgree(integers, parameters));
+      found = one_set_.emplace(integers, agree && !index_.IsOutput(integers)).first;
+    }
+    FoldInitializer(integers, parameters, i, found->second);
     return {};
   }
   // A graph input of plain integers, read as one quantized type only.
-  if (!index_.IsInput(integers) || as_recorded_ || plan_.types.contains(integers)) return {};
+  if (!index_.IsInput(integers) || as_recorded_ || format::IsOfBody(integers) ||
+      plan_.types.contains(integers))
+    return {};
   QTX_ASSIGN_OR_RETURN(const bool agree, AllAgree(integers, parameters));
   if (!agree || index_.IsOutput(integers) || index_.Initializer(integers) != nullptr) return {};
   SetType(integers, parameters, {integers});

@@ -7,6 +7,7 @@
 #include "opset/revert.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/levels.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
 namespace {
@@ -28,7 +29,9 @@ std::string ImportsText(std::int64_t lowered, const std::vector<format::OpsetImp
   return text;
 }
 
-bool HasQuantized(const format::Graph& graph) {
+bool HasQuantized(const format::Model& model) {
+  const format::FlatModel flat(model);
+  const format::Graph& graph = flat.model().graph;
   const auto is_quantized = [](const format::ValueInfo& value) {
     return value.type && format::IsQuantized(value.type->elem_type);
   };
@@ -43,7 +46,8 @@ bool MeanTheSame(const format::Model& model, const std::vector<format::OpsetImpo
   other.opset_imports = imports;
   const std::int64_t from = model.OpsetVersion("");
   const std::int64_t to = other.OpsetVersion("");
-  return std::ranges::all_of(model.graph.nodes, [&](const format::Node& node) {
+  const format::FlatModel flat(model);
+  return std::ranges::all_of(flat.model().graph.nodes, [&](const format::Node& node) {
     const bool stock = format::IsOnnxDomain(node.domain);
     if (!stock) return model.OpsetVersion(node.domain) == other.OpsetVersion(node.domain);
     return MeansTheSame(node, from, to);
@@ -95,7 +99,8 @@ std::optional<std::vector<format::OpsetImport>> ImportsIn(const format::Model& m
 }
 
 Result<void> RecordNodes(const std::vector<format::OpsetImport>& extended, format::Model& model) {
-  QTX_ASSIGN_OR_RETURN(const format::Digest nodes, format::NodeDigestOf(model.graph));
+  QTX_ASSIGN_OR_RETURN(const format::Digest nodes,
+                       format::NodeDigestOf(format::FlatModel(model).model().graph));
   format::EraseLoweringRecord(model.metadata);
   model.metadata.emplace_back(format::kNodesKey, ToText(nodes));
   model.metadata.emplace_back(format::kImportsKey, ImportsText(model.OpsetVersion(""), extended));
@@ -103,7 +108,8 @@ Result<void> RecordNodes(const std::vector<format::OpsetImport>& extended, forma
 }
 
 Result<void> RecordAll(const std::vector<format::OpsetImport>& extended, format::Model& model) {
-  QTX_ASSIGN_OR_RETURN(const format::Digest annotations, format::DigestOf(model.graph));
+  QTX_ASSIGN_OR_RETURN(const format::Digest annotations,
+                       format::DigestOf(format::FlatModel(model).model().graph));
   QTX_RETURN_IF_ERROR(RecordNodes(extended, model));
   model.metadata.emplace_back(format::kDigestKey, ToText(annotations));
   return {};
@@ -143,7 +149,7 @@ void RestoreImports(Recorded recorded, format::Model& model, Ledger& ledger) {
   } else if (imports && (recorded.nodes || MeanTheSame(model, *imports))) {
     model.opset_imports = *imports;
   }
-  const bool needs_none = imports && recorded.all() && !HasQuantized(model.graph);
+  const bool needs_none = imports && recorded.all() && !HasQuantized(model);
   if (needs_none || model.OpsetVersion(format::kDomain) != 0) return;
   model.opset_imports.push_back({std::string(format::kDomain), format::HasLevels(model)
                                                                    ? format::kLevelsVersion

@@ -26,7 +26,7 @@ struct Recorded {
   /// All that is not annotated was in the extended form.
   bool all() const { return nodes && annotations; }
 };
-/// The ledger says what a tool dropped or added.
+/// Of a flat model. The ledger says what a tool dropped or added.
 Recorded ReadRecord(const format::Model& model, Ledger& ledger);
 
 /// Ends the record of a lifted model: it gets the nodes and imports of the extended form, or only

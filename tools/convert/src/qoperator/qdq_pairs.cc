@@ -13,11 +13,11 @@
 #include <map>
 #include <set>
 
-#include "onnx/rename.h"
 #include "qoperator/annotations.h"
 #include "qoperator/operators.h"
 #include "qoperator/type_inference.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/rename.h"
 
 namespace qtx::convert {
 namespace {

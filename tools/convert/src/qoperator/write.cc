@@ -9,7 +9,6 @@
 #include "ledger.h"
 #include "onnx/quantized_types.h"
 #include "onnx/reals.h"
-#include "onnx/rename.h"
 #include "opset/opset.h"
 #include "opset/revert.h"
 #include "qdq/record.h"
@@ -18,6 +17,7 @@
 #include "qtx/format/annotation.h"
 #include "qtx/format/catalogue.h"
 #include "qtx/format/inference.h"
+#include "qtx/format/rename.h"
 
 namespace qtx::convert {
 namespace {

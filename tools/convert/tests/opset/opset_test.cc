@@ -244,12 +244,44 @@ TEST(ToOpset, NamesWhatTheOtherOpsetDoesNotHave) {
   EXPECT_THAT(Refusal(wrap, 18), HasSubstr("found 'wrap', which is there only since opset 19"));
 }
 
-TEST(ToOpset, RefusesASubgraph) {
-  Attribute body;
-  body.name = "body";
-  body.type = format::AttributeType::kGraph;
-  EXPECT_THAT(Refusal(OneNode(13, "Loop", {body}), 14),
-              HasSubstr("attribute 'body': is a subgraph"));
+// y = If(c), whose branches compute t from x, which they capture, by the one operator.
+OneNode Branches(std::int64_t opset, const std::string& op_type,
+                 const std::vector<Attribute>& attributes = {}) {
+  std::vector<Attribute> bodies;
+  for (const char* name : {"then_branch", "else_branch"}) {
+    OnnxMaker body;
+    body.Node(op_type, {"x"}, {"t"}).attributes = attributes;
+    body.model.graph.outputs.emplace_back().name = "t";
+    Attribute& attribute = bodies.emplace_back();
+    attribute.name = name;
+    attribute.type = format::AttributeType::kGraph;
+    attribute.graphs = {body.model.graph};
+  }
+  OneNode maker(opset, "If", bodies, {"c"});
+  maker.model.graph.inputs.push_back(OnnxMaker::Value("c", ElementType::kBool, {}));
+  return maker;
+}
+
+// Axes of Unsqueeze are an input since opset 13. A name that one body takes no other has.
+TEST(ToOpset, MovesTheNodesOfBodies) {
+  OneNode maker = Branches(12, "Unsqueeze", {Attribute::Ints("axes", {0})});
+  const format::Model moved = Moved(maker, 13);
+  EXPECT_TRUE(moved.graph.initializers.empty());
+  ASSERT_EQ(moved.graph.nodes.size(), 1U);
+  for (const std::size_t branch : {0U, 1U}) {
+    const format::Graph& body = moved.graph.nodes[0].attributes[branch].graphs[0];
+    const std::string axes = branch == 0 ? "t/axes" : "t/axes#2";
+    EXPECT_THAT(body.nodes[0].inputs, ElementsAre("x", axes));
+    EXPECT_TRUE(body.nodes[0].attributes.empty());
+    ASSERT_EQ(body.initializers.size(), 1U);
+    EXPECT_EQ(body.initializers[0].name, axes);
+    EXPECT_THAT(format::UnpackIntegers(*format::Decode(body.initializers[0])), ElementsAre(0));
+  }
+  const format::Graph graph = maker.model.graph;
+  maker.model = moved;
+  EXPECT_EQ(Moved(maker, 12).graph, graph);
+  EXPECT_EQ(Refusal(Branches(20, "Gelu"), 19),
+            "node 'y_node.then_branch/t_node' (Gelu): is there only since opset 20");
 }
 
 TEST(ToOpset, LeavesOtherDomainsAndUnknownOperatorsAlone) {

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "qtx/format/model.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::graph {
 
-/// The names that are taken in a graph.
+/// The names that are taken in a graph. Those of a flat form are taken in all graphs of the model:
+/// the prefix of a body does not make a name another one.
 class Names {
  public:
   Names() = default;
@@ -21,13 +23,14 @@ class Names {
   explicit Names(const format::Graph& graph);
 
   /// False: it was taken already.
-  bool Take(const std::string& name) { return next_.emplace(name, 2).second; }
-  bool IsTaken(const std::string& name) const { return next_.contains(name); }
+  bool Take(const std::string& name) { return next_.emplace(Bare(name), 2).second; }
+  bool IsTaken(const std::string& name) const { return next_.contains(Bare(name)); }
   /// Takes `wanted`, or that with the first free suffix of #2, #3, ...
   std::string Unique(const std::string& wanted);
 
  private:
-  std::unordered_map<std::string, int> next_;  // the suffix to try next
+  static std::string Bare(const std::string& name) { return std::string(format::BareName(name)); }
+  std::unordered_map<std::string, int> next_;  // by name without prefix: the suffix to try next
 };
 
 /// A node without a name and outputs.

@@ -25,7 +25,7 @@ class GraphIndex {
   /// first counts.
   explicit GraphIndex(const format::Model& model);
   /// The same.  Errors: kInvalid for a value produced twice, kUnsupported for a node with a
-  /// subgraph, which may use any outer value.
+  /// subgraph, which may use any outer value, unless `model` is a flat form.
   static Result<GraphIndex> Of(const format::Model& model);
 
   const format::Model& model() const { return view_.model(); }

@@ -5,10 +5,10 @@
 
 #include "qtx/format/model.h"
 
-namespace qtx::convert {
+namespace qtx::format {
 
 /// Replaces the name in the wire bytes; renaming back restores the bytes.
 /// Errors: kInvalid when the bytes are not a sequence of protobuf fields.
-Result<format::TensorData> Renamed(format::TensorData data, const std::string& name);
+Result<TensorData> Renamed(TensorData data, const std::string& name);
 
-}  // namespace qtx::convert
+}  // namespace qtx::format

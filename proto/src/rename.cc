@@ -1,10 +1,10 @@
-#include "onnx/rename.h"
+#include "qtx/format/rename.h"
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-namespace qtx::convert {
+namespace qtx::format {
 namespace {
 
 constexpr std::uint64_t kNameTag = (8U << 3U) | 2U;  // TensorProto.name: field 8, length-delimited
@@ -66,7 +66,7 @@ Result<Field> FieldAt(std::string_view wire, std::size_t at) {
 
 }  // namespace
 
-Result<format::TensorData> Renamed(format::TensorData data, const std::string& name) {
+Result<TensorData> Renamed(TensorData data, const std::string& name) {
   std::optional<Field> found;
   for (std::size_t at = 0; at < data.wire.size();) {
     QTX_ASSIGN_OR_RETURN(const Field field, FieldAt(data.wire, at));
@@ -83,4 +83,4 @@ Result<format::TensorData> Renamed(format::TensorData data, const std::string& n
   return data;
 }
 
-}  // namespace qtx::convert
+}  // namespace qtx::format

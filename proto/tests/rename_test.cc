@@ -1,16 +1,16 @@
-#include "onnx/rename.h"
+#include "qtx/format/rename.h"
 
 #include <gtest/gtest.h>
 
-namespace qtx::convert::rename_test {
+namespace qtx::format::rename_test {
 namespace {
 
 TEST(Renamed, ChangesTheNameAndNothingElse) {
-  const format::Tensor tensor = *format::MakeTensor(format::ElementType::kInt8, {3});
-  const format::TensorData before = format::ToTensorData("w", tensor);
+  const Tensor tensor = *MakeTensor(ElementType::kInt8, {3});
+  const TensorData before = ToTensorData("w", tensor);
   const auto long_name = Renamed(before, std::string(300, 'n'));  // its length takes two bytes
   ASSERT_TRUE(long_name.has_value());
-  const auto parsed = format::ParseTensorData(long_name->wire);
+  const auto parsed = ParseTensorData(long_name->wire);
   ASSERT_TRUE(parsed.has_value());
   EXPECT_EQ(parsed->name, std::string(300, 'n'));
   EXPECT_EQ(parsed->dims, before.dims);
@@ -18,7 +18,7 @@ TEST(Renamed, ChangesTheNameAndNothingElse) {
 }
 
 TEST(Renamed, RefusesBytesThatAreNoFields) {
-  format::TensorData data;
+  TensorData data;
   for (const std::string& wire :
        {std::string("\x42\x7f"), std::string("\x0b"), std::string("\xff\xff")}) {
     data.wire = wire;
@@ -27,4 +27,4 @@ TEST(Renamed, RefusesBytesThatAreNoFields) {
 }
 
 }  // namespace
-}  // namespace qtx::convert::rename_test
+}  // namespace qtx::format::rename_test
