@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "evaluator.h"
 #include "qtx/formula/parser.h"
@@ -99,6 +100,15 @@ std::optional<std::int64_t> OfIntegers(Function function, std::span<const std::i
 bool IsArithmetic(Function function) {
   return function == Function::kSqrt || function == Function::kExp || function == Function::kLn ||
          function == Function::kTanh || function == Function::kErf;
+}
+
+// Those of the arguments that are integers.
+std::vector<std::int64_t> IntegersOf(std::span<const Value> arguments) {
+  std::vector<std::int64_t> integers;
+  for (const Value& argument : arguments) {
+    if (const auto* integer = argument.integer()) integers.push_back(*integer);
+  }
+  return integers;
 }
 
 }  // namespace
@@ -267,14 +277,8 @@ Result<Value> Evaluator::ApplyToNumbers(const Code& code, std::vector<Value> arg
     }
     return Value(std::move(list));
   }
-  bool of_element = false;
-  std::vector<std::int64_t> integers;
-  for (const Value& argument : arguments) {
-    of_element |= argument.of_element;
-    if (const auto* integer = argument.integer()) {
-      integers.push_back(*integer);
-    }
-  }
+  const bool of_element = std::ranges::any_of(arguments, &Value::of_element);
+  const std::vector<std::int64_t> integers = IntegersOf(arguments);
   if (integers.size() == arguments.size()) {
     if (const auto integer = OfIntegers(code.function, integers)) {
       Value value(*integer);

@@ -120,6 +120,10 @@ Result<void> ReadShrunk(const rapidjson::Value& json, const std::string& where,
   shrunk.nodes = fields.Integer("nodes");
   shrunk.elements = fields.Integer("elements");
   shrunk.runs = fields.Integer("runs");
+  shrunk.place.form = fields.Text("form");
+  shrunk.place.says = fields.Text("place");
+  shrunk.candidate = fields.Text("candidate");
+  shrunk.cause = fields.Text("cause");
   folder = fields.Text("folder");
   return fields.Finish();
 }
