@@ -184,19 +184,19 @@ class MutantRunner {
 
   // Asks every question without a mutant, and notes which mutants it reaches.
   Result<std::vector<std::string>> RunClean() {
-    std::vector<pid_t> children;
+    std::vector<pid_t> processes;
     for (int job = 0; job < options_.jobs; ++job) {
       const auto work = [this, job] {
         for (std::size_t q = 0; q < questions_.size(); ++q) {
           if (q % static_cast<std::size_t>(options_.jobs) == static_cast<std::size_t>(job)) Note(q);
         }
       };
-      QTX_ASSIGN_OR_RETURN(const pid_t child, InProcess(work));
-      children.push_back(child);
+      QTX_ASSIGN_OR_RETURN(const pid_t process, InProcess(work));
+      processes.push_back(process);
     }
-    for (const pid_t child : children) {
+    for (const pid_t process : processes) {
       int status = 0;
-      if (waitpid(child, &status, 0) != child || status != 0) {
+      if (waitpid(process, &status, 0) != process || status != 0) {
         return Error{ErrorCode::kSystem, "the suite without a mutant", "found a crash"};
       }
     }

@@ -18,7 +18,7 @@ using format::Format;
 using format::Printable;
 using PrettyWriter = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
-std::string_view Name(Fate fate) {
+std::string_view FateName(Fate fate) {
   switch (fate) {
     case Fate::kUnreached:
       return "unreached";
@@ -70,7 +70,7 @@ Printable Line(const MutantResult& result) {
   return Format("  {}:{} {}: {} -> {} [{}]\n", mutant.file, mutant.line, mutant.rule,
                 mutant.original, *mutant.mutated == '\0' ? "(nothing)" : mutant.mutated,
                 result.fate == Fate::kSurvived ? "reached by " + std::to_string(result.reached)
-                                               : std::string(Name(result.fate)));
+                                               : std::string(FateName(result.fate)));
 }
 
 void WriteMutant(PrettyWriter& writer, const MutantResult& result) {
@@ -82,7 +82,7 @@ void WriteMutant(PrettyWriter& writer, const MutantResult& result) {
   WriteField(writer, "original", std::string_view(mutant.original));
   WriteField(writer, "mutated", std::string_view(mutant.mutated));
   WriteField(writer, "equivalent", std::string_view(mutant.equivalent));
-  WriteField(writer, "fate", Name(result.fate));
+  WriteField(writer, "fate", FateName(result.fate));
   WriteField(writer, "killed_by", std::string_view(result.killed_by));
   WriteField(writer, "killed_by_core", result.killed_by_core);
   WriteField(writer, "reached", result.reached);

@@ -70,11 +70,11 @@ std::string DescribeIndices(const std::string& axis, const Indices& indices, std
 // The one group of a convolution that has all wrong channels; nullopt if there are several.
 std::optional<std::string> DescribeGroup(const format::Node& node, const Indices& channels,
                                          std::int64_t size) {
-  const std::int64_t groups = node.IntOr("group", 1);
-  if (!Mentions(node.op_type, "Conv") || groups < 2 || size % groups != 0) return std::nullopt;
+  const std::int64_t count = node.IntOr("group", 1);
+  if (!Mentions(node.op_type, "Conv") || count < 2 || size % count != 0) return std::nullopt;
   Indices wrong;
-  for (const std::int64_t channel : channels) wrong.insert(channel / (size / groups));
-  const std::string says = DescribeIndices("group", wrong, groups);
+  for (const std::int64_t channel : channels) wrong.insert(channel / (size / count));
+  const std::string says = DescribeIndices("group", wrong, count);
   return says.empty() ? std::nullopt : std::optional(says);
 }
 

@@ -97,7 +97,7 @@ const char* TextAnswers::ParseAnswer(std::string_view line, Entry* entry) {
   line.remove_prefix(kIndent.size());
   const std::string answer(TakeWord(line));
   const bool known =
-      IsDigest(answer) || answer == kDeclined || answer.find('.') != std::string::npos;
+      IsDigest(answer) || answer == kDeclinedAnswer || answer.find('.') != std::string::npos;
   if (entry == nullptr || !known || line.empty())
     return "an answer and its arithmetics, below a case";
   while (!line.empty()) {
@@ -166,7 +166,7 @@ TextVerdict TextAnswers::Compare(const std::string& id, const std::string& arith
   if (found.empty()) return TextVerdict::kAbsent;
   std::string_view answer = found;
   if (TakeWord(answer) != question) return TextVerdict::kStale;
-  if (answer == kDeclined) return TextVerdict::kAbsent;
+  if (answer == kDeclinedAnswer) return TextVerdict::kAbsent;
   const bool same = std::ranges::find(answers, answer) != answers.end();
   const bool disputed = disputes_.contains(id + " @" + arithmetic);
   if (same) return disputed ? TextVerdict::kSettled : TextVerdict::kConfirmed;

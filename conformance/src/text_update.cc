@@ -25,7 +25,7 @@ struct Item {
 
 std::string Label(const Item& item) { return item.c->id + " @" + item.arithmetic + ": "; }
 
-// The digest of the outputs, the clause of a refusal, or kDeclined. A refusal without clause is no
+// The digest of the outputs, the clause of a refusal, or kDeclinedAnswer. A refusal without clause is no
 // answer to a case that must be refused.
 Result<std::string> Ask(backend::Backend& backend, const Item& item, const format::Model& model) {
   const auto run = [&]() -> Result<std::vector<format::Tensor>> {
@@ -36,7 +36,7 @@ Result<std::string> Ask(backend::Backend& backend, const Item& item, const forma
   const auto outputs = Guarded(run);
   if (outputs) return AnswerOf(*outputs);
   const Error& error = outputs.error();
-  if (error.code == ErrorCode::kUnsupported) return std::string(kDeclined);
+  if (error.code == ErrorCode::kUnsupported) return std::string(kDeclinedAnswer);
   if (!error.clause.empty()) return error.clause;
   return error;
 }
@@ -112,7 +112,7 @@ class Updater {
       return;
     }
     const std::string now = item.question + " " + item.answer;
-    ++(item.answer == kDeclined ? update.declined : update.computed);
+    ++(item.answer == kDeclinedAnswer ? update.declined : update.computed);
     update.answers.Put(item.c->id, item.arithmetic, item.question, item.answer);
     if (now == before) return;
     update.news.push_back(Label(item) + "found " + now + ", expected " +

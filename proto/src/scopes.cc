@@ -142,7 +142,8 @@ class Nesting {
     }
     for (TensorData& data : graph.initializers) {
       if (scope == 0) continue;
-      QTX_ASSIGN_OR_RETURN(data, Renamed(std::move(data), std::string(flat_.Bare(data.name))));
+      const std::string name(flat_.Bare(data.name));
+      QTX_ASSIGN_OR_RETURN(data, Renamed(std::move(data), name));
     }
     for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
       for (ValueInfo& value : *list) Strip(value);

@@ -285,8 +285,12 @@ Result<std::vector<Tensor>> RunBodies(const Step& step, const BodyRun& bodies) {
   const bool is_loop = node.op_type == "Loop";
   const std::int64_t inputs = static_cast<std::int64_t>(node.inputs.size());
   const std::int64_t scanned = is_loop ? 2 : node.IntOr("num_scan_inputs", 0);
-  if (step.bodies.empty() || scanned < 1 || scanned > inputs)
-    return Invalid("", "found no body for its inputs");
+  if (scanned < 1 || scanned > inputs) {
+    return Invalid(is_loop ? "input" : "attribute 'num_scan_inputs'",
+                   "found " + std::to_string(is_loop ? inputs : scanned) + ", expected " +
+                       (is_loop ? "2 or more" : "1 to " + std::to_string(inputs)));
+  }
+  if (step.bodies.empty()) return Invalid("", "found no body");
   return is_loop ? RunLoop(step, bodies) : RunScan(step, bodies);
 }
 

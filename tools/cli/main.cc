@@ -20,6 +20,7 @@
 #include "qtx/backend/protocol.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/attributes.h"
 #include "qtx/format/file.h"
 #include "qtx/format/print.h"
 #include "standard_streams.h"
@@ -87,6 +88,11 @@ void AddAllow(CLI::App* command, ConvertOptions& options) {
       ->allow_extra_args(false);
 }
 
+void AddOpset(CLI::App* command, const std::string& says, ConvertOptions& options) {
+  command->add_option("--opset", options.opset, says)
+      ->check(CLI::Range(convert::kOldestOpset, format::NewestOpset()));
+}
+
 void AddConvert(CLI::App* command, ConvertOptions& options) {
   command->add_option("--from", options.from, "Kind of the input (default: detected)")
       ->check(CLI::IsMember(KindNames(&Kind::read)));
@@ -109,8 +115,8 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
   command->add_option(
       "--subgraph", options.subgraph,
       "Subgraph of a TFLite file, by name, signature or index (default: the first)");
-  command->add_option("--opset", options.opset,
-                      "ai.onnx opset of ONNX output (default: its own, or the smallest that fits)");
+  AddOpset(command, "ai.onnx opset of ONNX output (default: its own, or the smallest that fits)",
+           options);
   auto* infer = command->add_flag("--infer", options.infer,
                                   "An ONNX model of any kind as it is, with the types and shapes "
                                   "of its values that follow");
@@ -123,7 +129,7 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
 void AddLower(CLI::App* command, ConvertOptions& options) {
   options.from = "qtx";
   options.to = "qdq";
-  command->add_option("--opset", options.opset, "ai.onnx opset (default: the smallest that fits)");
+  AddOpset(command, "ai.onnx opset (default: the smallest that fits)", options);
   command->add_option("--to", options.to, "Form of the stock ONNX")
       ->check(CLI::IsMember({"qdq", "qoperator"}))
       ->capture_default_str();
@@ -146,7 +152,7 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
              convert);
   AddLower(add("lower", "Convert the extended form to stock ONNX", lower), lower);
   auto* lift_command = add("lift", "Convert stock ONNX to the extended form", lift);
-  lift_command->add_option("--opset", lift.opset, "ai.onnx opset (default: the one it came from)");
+  AddOpset(lift_command, "ai.onnx opset (default: the one it came from)", lift);
   lift.from = "qdq";  // reads every dialect, and models without quantization
   lift.to = "qtx";
 }

@@ -262,7 +262,7 @@ struct Types {
 
 // The types of TFLite's kernels: 8 bits, or 16 without offsets; with all three scales powers of two
 // ADD and SUB have a kernel that no clause states.
-bool HasKernel(const Types& types, Arithmetic arithmetic, BinaryOperation operation) {
+bool HasKernel(const Types& types, BinaryOperation operation) {
   std::array<PerTensor, 3> each;
   for (std::size_t i = 0; i < each.size(); ++i) {
     const auto type = PerTensorOf(*std::array{&types.a, &types.b, &types.y}[i]);
@@ -338,7 +338,7 @@ StepResult MakeGeneral(const NodePlan& node, BinaryOperation operation, const Ty
 Maybe PrepareInexactBinary(const NodePlan& node, BinaryOperation operation) {
   if (node.arithmetic() == Arithmetic::kExact) return Maybe(std::nullopt);
   QTX_ASSIGN_OR_RETURN(const Types types, TypesOf(node));
-  if (IsTflite(node.arithmetic()) && !HasKernel(types, node.arithmetic(), operation)) {
+  if (IsTflite(node.arithmetic()) && !HasKernel(types, operation)) {
     return Maybe(std::nullopt);
   }
   const auto per_tensor = [](const Tensor& t) { return PerTensorOf(t).has_value(); };

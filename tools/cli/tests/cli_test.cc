@@ -284,6 +284,9 @@ TEST_F(Qtx, ReportsWrongUsageWithStatusTwoAndOneLine) {
                                "report",
                                "report merge",
                                "report merge a.json --json -o b.json",
+                               "convert a.onnx -o never --opset 6",
+                               "lower a.onnx -o never --opset 29",
+                               "lift a.onnx -o never --opset 0",
                                "validate --filter 'none/*'",
                                "validate --arithmetic none --filter 'add/*'"};
   for (const std::string& arguments : wrong) {

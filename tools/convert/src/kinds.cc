@@ -186,6 +186,9 @@ Result<const Kind*> KindOf(const Source& source) {
   const auto* found =
       std::ranges::find_if(kKinds, [&](const Kind& kind) { return kind.matches(source); });
   if (found != kKinds.end()) return found;
+  // What is ONNX past a limit is not read, and so of no kind.
+  const auto model = format::Model::Load(source.file, source.path);
+  if (!model.has_value() && model.error().code == ErrorCode::kTooLarge) return model.error();
   std::string names;
   for (const Kind& kind : kKinds) {
     if (kind.read == nullptr) continue;

@@ -1,9 +1,11 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
+#include "qtx/format/limits.h"
 #include "tests/networks.h"
 #include "tests/qdq/maker.h"
 
@@ -17,6 +19,53 @@ std::string KindOfBytes(const std::string& bytes) {
   if (!source.has_value()) return source.error().message;
   const auto kind = KindOf(*source);
   return kind.has_value() ? std::string((*kind)->name) : kind.error().message;
+}
+
+// An If with one branch.
+format::Model WithBody(const format::Graph& body) {
+  OnnxMaker maker;
+  maker.Node("If", {"c"}, {"y"});
+  format::Attribute attribute;
+  attribute.name = "then_branch";
+  attribute.type = format::AttributeType::kGraph;
+  attribute.graphs = {body};
+  maker.model.graph.nodes[0].attributes = {attribute};
+  return maker.model;
+}
+
+// What only a body or a function has decides as well.
+TEST(KindOf, LooksIntoBodiesAndFunctions) {
+  OnnxMaker inner;
+  inner.Node("Relu", {"x"}, {"y"});
+  EXPECT_EQ(KindOfBytes(*WithBody(inner.model.graph).Serialize()), "onnx");
+  inner.Node("QLinearAdd", {"y"}, {"z"}).domain = "com.microsoft";
+  EXPECT_EQ(KindOfBytes(*WithBody(inner.model.graph).Serialize()), "qoperator");
+  inner.model.graph.nodes[1].op_type = "DequantizeLinear";
+  inner.model.graph.nodes[1].domain = "";
+  const format::Model once = WithBody(inner.model.graph);
+  EXPECT_EQ(KindOfBytes(*once.Serialize()), "qdq");
+  EXPECT_EQ(KindOfBytes(*WithBody(once.graph).Serialize()), "qdq");
+  inner.model.graph.nodes[1].op_type = "Quant";
+  inner.model.graph.nodes[1].domain = "qonnx.custom_op.general";
+  EXPECT_EQ(KindOfBytes(*WithBody(inner.model.graph).Serialize()), "qonnx");
+
+  OnnxMaker calls;
+  calls.Node("F", {"x"}, {"y"}).domain = "my";
+  // ModelProto.functions: a FunctionProto with name "F", domain "my" and a node of op_type
+  // "QuantizeLinear".
+  calls.model.unknown_fields =
+      "\xca\x01\x19\x0a\x01"
+      "F"
+      "\x3a\x10\x22\x0eQuantizeLinear"
+      "\x52\x02my";
+  EXPECT_EQ(KindOfBytes(*calls.model.Serialize()), "qdq");
+}
+
+TEST(KindOf, NamesTheLimitThatAModelIsPast) {
+  format::Model model = WithBody(format::Graph());
+  for (int depth = 0; depth < format::kMaxGraphDepth; ++depth) model = WithBody(model.graph);
+  EXPECT_THAT(KindOfBytes(*model.Serialize()),
+              testing::HasSubstr("found a graph within more than 8"));
 }
 
 TEST(KindOf, TellsKindsApartByContent) {

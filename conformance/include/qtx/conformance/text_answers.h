@@ -22,7 +22,7 @@ inline constexpr std::string_view kTextDisputesFile = "text_disputes.txt";
 inline constexpr std::int64_t kMaxTextAnswersBytes = std::int64_t{1} << 24;
 
 /// The answer to a case that the text declines.
-inline constexpr std::string_view kDeclined = "declined";
+inline constexpr std::string_view kDeclinedAnswer = "declined";
 
 /// What the text's answer says of an expectation.
 enum class TextVerdict {
@@ -38,7 +38,7 @@ std::string_view Name(TextVerdict verdict);  // "confirmed", the value in the JS
 
 /// Answers by case and arithmetic. The file has for each case a line `QUESTION ID`, QUESTION being
 /// the digest of model and inputs, and below it indented lines `ANSWER ARITHMETIC...`, ANSWER being
-/// the digest of the outputs, the clause by which the text refuses the case, or kDeclined. Lines
+/// the digest of the outputs, the clause by which the text refuses the case, or kDeclinedAnswer. Lines
 /// are sorted; those that begin with # are comments.
 class TextAnswers {
  public:

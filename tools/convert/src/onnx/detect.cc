@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "onnx/nodes.h"
+
 namespace qtx::convert {
 namespace {
 
@@ -23,7 +25,7 @@ bool IsExtended(const Source& source) {
 }
 
 bool HasQuantizer(const Source& source) {
-  return source.onnx && std::ranges::any_of(source.onnx->graph.nodes, [](const format::Node& node) {
+  return source.onnx && AnyNode(*source.onnx, [](const format::Node& node) {
            return node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear";
          });
 }

@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "onnx/graph_index.h"
+#include "onnx/nodes.h"
 #include "opset/opset.h"
 #include "qtx/format/functions.h"
 #include "qtx/format/limits.h"
@@ -18,16 +19,6 @@ using format::Attribute;
 using format::Function;
 using format::Graph;
 using format::Node;
-
-template <typename Visit>
-void ForEachNode(const std::vector<Node>& nodes, const Visit& visit) {
-  for (const Node& node : nodes) {
-    visit(node);
-    for (const Attribute& attribute : node.attributes) {
-      for (const Graph& body : attribute.graphs) ForEachNode(body.nodes, visit);
-    }
-  }
-}
 
 // By its name: QuantizeLinear, QLinearConv, MatMulInteger, Quant, ...
 bool Quantizes(const Node& node) {

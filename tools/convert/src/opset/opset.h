@@ -4,11 +4,10 @@
 #include <cstdint>
 
 #include "ledger.h"
+#include "qtx/convert/convert.h"
 #include "qtx/format/model.h"
 
 namespace qtx::convert {
-
-inline constexpr std::int64_t kOldestOpset = 7;  // the history begins here
 
 /// `model` with every node of ai.onnx, in bodies too, in the form of `opset`, up or down; nodes of
 /// other domains, and of operators that ONNX never had, stay as they are. What a node computes

@@ -1,6 +1,6 @@
 #include "qonnx/dialect.h"
 
-#include <algorithm>
+#include "onnx/nodes.h"
 
 namespace qtx::convert {
 
@@ -15,7 +15,7 @@ bool IsQonnxQuantizer(const format::Node& node) {
 }
 
 bool IsQonnx(const Source& source) {
-  return source.onnx && std::ranges::any_of(source.onnx->graph.nodes, [](const format::Node& node) {
+  return source.onnx && AnyNode(*source.onnx, [](const format::Node& node) {
            return IsQonnxDomain(node.domain);
          });
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "onnx/nodes.h"
+
 namespace qtx::convert {
 namespace {
 
@@ -87,7 +89,7 @@ bool IsQOperator(const format::Node& node) {
 }
 
 bool HasQOperator(const Source& source) {
-  return source.onnx && std::ranges::any_of(source.onnx->graph.nodes, IsQOperator);
+  return source.onnx && AnyNode(*source.onnx, IsQOperator);
 }
 
 }  // namespace qtx::convert

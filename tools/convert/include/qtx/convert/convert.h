@@ -31,6 +31,9 @@ struct Loss {
 };
 std::span<const Loss> Losses();
 
+/// The oldest opset of ai.onnx that is written; the newest is format::NewestOpset().
+inline constexpr std::int64_t kOldestOpset = 7;
+
 struct Options {
   std::vector<std::string> allow;  // names of permitted losses
   std::int64_t opset = 0;          // of the ONNX written; 0: its own, or one that has the types
