@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "qtx/format/scopes.h"
+
 namespace qtx::backend::floats {
 
 using format::ElementType;
@@ -145,6 +147,8 @@ class Planner {
   }
 
   Result<void> AddNode(const Node& node) {
+    if (format::HasBodies(node))
+      return Error{ErrorCode::kUnsupported, Place(node), "its bodies are not run"};
     Step step;
     step.node = &node;
     const bool onnx = node.domain.empty() || node.domain == "ai.onnx";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "qtx/format/scopes.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::conformance {
@@ -21,8 +22,9 @@ Result<Observed> Observe(const format::Model& model, const std::vector<Tensor>& 
     }
   }
   QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(model, arithmetic));
-  interpreter.set_observer(
-      [&observed](const std::string& name, const Tensor& tensor) { observed[name] = tensor; });
+  interpreter.set_observer([&observed](const std::string& name, const Tensor& tensor) {
+    if (!format::IsOfBody(name)) observed[name] = tensor;
+  });
   QTX_RETURN_IF_ERROR(interpreter.Run(inputs));
   return observed;
 }

@@ -8,23 +8,23 @@ namespace qtx::conformance {
 namespace {
 
 void WriteBlock(const FuzzBlock& block, JsonWriter& writer) {
-  writer.StartObject();
-  WriteField(writer, "models", block.counts.models);
-  WriteField(writer, "unsupported", block.counts.unsupported);
-  WriteField(writer, "drafts", block.counts.drafts);
-  WriteField(writer, "refused", block.counts.refused);
+  writer.BeginObject();
+  writer.Field("models", block.counts.models);
+  writer.Field("unsupported", block.counts.unsupported);
+  writer.Field("drafts", block.counts.drafts);
+  writer.Field("refused", block.counts.refused);
   std::vector<std::string> operators;  // in turn with their nodes
   writer.Key("nodes");
-  writer.StartArray();
+  writer.BeginArray();
   for (const auto& [op, nodes] : block.counts.operators) {
     operators.push_back(op);
-    writer.Int64(nodes);
+    writer.Value(nodes);
   }
   writer.EndArray();
-  WriteField(writer, "operators", operators);
+  writer.Field("operators", operators);
   writer.Key("failed");
-  writer.StartArray();
-  for (const std::int64_t number : block.failed) writer.Int64(number);
+  writer.BeginArray();
+  for (const std::int64_t number : block.failed) writer.Value(number);
   writer.EndArray();
   writer.EndObject();
 }

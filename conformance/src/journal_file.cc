@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "json_writer.h"
 #include "qtx/format/json_reader.h"
 
 namespace qtx::conformance {
@@ -97,15 +96,14 @@ Result<void> JournalFile::Read(const Take& take) {
 
 void JournalFile::Append(const std::string& key,
                          const std::function<void(JsonWriter&)>& write_result) {
-  rapidjson::StringBuffer buffer;
-  JsonWriter writer(buffer);
-  writer.StartObject();
-  WriteField(writer, "key", std::string_view(key));
-  WriteField(writer, "commit", std::string_view(commit_));
+  JsonWriter writer(JsonWriter::Layout::kLine);
+  writer.BeginObject();
+  writer.Field("key", std::string_view(key));
+  writer.Field("commit", std::string_view(commit_));
   writer.Key("result");
   write_result(writer);
   writer.EndObject();
-  const std::string line = std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+  const std::string line = writer.Text() + "\n";
   const std::scoped_lock lock(mutex_);
   if (error_) return;
   for (std::string_view rest = line; !rest.empty();) {

@@ -1,22 +1,20 @@
 // What MeasureMutants found, as text and as JSON.
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
 
-#include "json_writer.h"
 #include "qtx/conformance/mutants.h"
+#include "qtx/format/json_writer.h"
 #include "qtx/format/print.h"
 
 namespace qtx::conformance {
 namespace {
 
 using format::Format;
+using format::JsonWriter;
 using format::Printable;
-using PrettyWriter = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 std::string_view FateName(Fate fate) {
   switch (fate) {
@@ -73,19 +71,19 @@ Printable Line(const MutantResult& result) {
                                                : std::string(FateName(result.fate)));
 }
 
-void WriteMutant(PrettyWriter& writer, const MutantResult& result) {
+void WriteMutant(JsonWriter& writer, const MutantResult& result) {
   const Mutant& mutant = result.mutant;
-  writer.StartObject();
-  WriteField(writer, "file", std::string_view(mutant.file));
-  WriteField(writer, "line", std::int64_t{mutant.line});
-  WriteField(writer, "rule", std::string_view(mutant.rule));
-  WriteField(writer, "original", std::string_view(mutant.original));
-  WriteField(writer, "mutated", std::string_view(mutant.mutated));
-  WriteField(writer, "equivalent", std::string_view(mutant.equivalent));
-  WriteField(writer, "fate", FateName(result.fate));
-  WriteField(writer, "killed_by", std::string_view(result.killed_by));
-  WriteField(writer, "killed_by_core", result.killed_by_core);
-  WriteField(writer, "reached", result.reached);
+  writer.BeginObject();
+  writer.Field("file", std::string_view(mutant.file));
+  writer.Field("line", std::int64_t{mutant.line});
+  writer.Field("rule", std::string_view(mutant.rule));
+  writer.Field("original", std::string_view(mutant.original));
+  writer.Field("mutated", std::string_view(mutant.mutated));
+  writer.Field("equivalent", std::string_view(mutant.equivalent));
+  writer.Field("fate", FateName(result.fate));
+  writer.Field("killed_by", std::string_view(result.killed_by));
+  writer.Field("killed_by_core", result.killed_by_core);
+  writer.Field("reached", result.reached);
   writer.EndObject();
 }
 
@@ -135,29 +133,27 @@ Printable ToText(const MutantReport& report) {
 
 std::string ToJson(const MutantReport& report) {
   const Tally tally = TallyOf(report);
-  rapidjson::StringBuffer buffer;
-  PrettyWriter writer(buffer);
-  writer.SetIndent(' ', 1);
-  writer.StartObject();
-  WriteField(writer, "suite", report.suite);
-  WriteField(writer, "cases", report.cases);
+  JsonWriter writer;
+  writer.BeginObject();
+  writer.Field("suite", report.suite);
+  writer.Field("cases", report.cases);
   writer.Key("mutants");
-  writer.StartArray();
+  writer.BeginArray();
   for (const MutantResult& result : report.mutants) WriteMutant(writer, result);
   writer.EndArray();
-  WriteField(writer, "blamed", report.blamed);
+  writer.Field("blamed", report.blamed);
   writer.Key("totals");
-  writer.StartObject();
-  WriteField(writer, "mutants", tally.mutants);
-  WriteField(writer, "equivalent", tally.equivalent);
-  WriteField(writer, "unreached", tally.unreached);
-  WriteField(writer, "declined", tally.declined);
-  WriteField(writer, "killed", tally.killed);
-  WriteField(writer, "killed_by_core", tally.killed_by_core);
+  writer.BeginObject();
+  writer.Field("mutants", tally.mutants);
+  writer.Field("equivalent", tally.equivalent);
+  writer.Field("unreached", tally.unreached);
+  writer.Field("declined", tally.declined);
+  writer.Field("killed", tally.killed);
+  writer.Field("killed_by_core", tally.killed_by_core);
   writer.EndObject();
-  WriteField(writer, "seconds", report.seconds);
+  writer.Field("seconds", report.seconds);
   writer.EndObject();
-  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+  return writer.Text() + "\n";
 }
 
 }  // namespace qtx::conformance

@@ -1,21 +1,18 @@
 #include "qtx/conformance/power.h"
 
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
 
-#include "json_writer.h"
+#include "qtx/format/json_writer.h"
 #include "qtx/format/print.h"
 
 namespace qtx::conformance {
 namespace {
 
 using format::Format;
+using format::JsonWriter;
 using format::Printable;
-using PrettyWriter = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 constexpr std::size_t kMaxBlame = 600;                    // characters
 constexpr std::chrono::milliseconds kDiagnosisTime{500};  // of each backend, beyond its cases
@@ -77,36 +74,36 @@ void Blame(const BackendReport& row, std::vector<std::string>& blamed) {
   }
 }
 
-void WriteFault(PrettyWriter& writer, const FaultPower& fault) {
-  writer.StartObject();
-  WriteField(writer, "name", fault.name);
-  WriteField(writer, "says", fault.says);
-  WriteField(writer, "source", fault.source);
-  WriteField(writer, "caught_by", fault.caught_by);
-  WriteField(writer, "caught_by_core", fault.caught_by_core);
-  WriteField(writer, "caught_by_tagged", fault.caught_by_tagged);
-  WriteField(writer, "diagnosis", fault.diagnosis);
-  WriteField(writer, "diagnosed", fault.diagnosed);
+void WriteFault(JsonWriter& writer, const FaultPower& fault) {
+  writer.BeginObject();
+  writer.Field("name", fault.name);
+  writer.Field("says", fault.says);
+  writer.Field("source", fault.source);
+  writer.Field("caught_by", fault.caught_by);
+  writer.Field("caught_by_core", fault.caught_by_core);
+  writer.Field("caught_by_tagged", fault.caught_by_tagged);
+  writer.Field("diagnosis", fault.diagnosis);
+  writer.Field("diagnosed", fault.diagnosed);
   writer.EndObject();
 }
 
-void WriteReport(PrettyWriter& writer, const PowerReport& report) {
-  WriteField(writer, "suite", report.suite);
-  WriteField(writer, "cases", report.cases);
+void WriteReport(JsonWriter& writer, const PowerReport& report) {
+  writer.Field("suite", report.suite);
+  writer.Field("cases", report.cases);
   writer.Key("faults");
-  writer.StartArray();
+  writer.BeginArray();
   for (const FaultPower& fault : report.faults) WriteFault(writer, fault);
   writer.EndArray();
-  WriteField(writer, "blamed", report.blamed);
+  writer.Field("blamed", report.blamed);
   writer.Key("totals");
-  writer.StartObject();
-  WriteField(writer, "faults", std::int64_t{std::ssize(report.faults)});
-  WriteField(writer, "caught", report.caught());
-  WriteField(writer, "caught_by_core", report.Count(&FaultPower::caught_by_core));
-  WriteField(writer, "caught_by_tagged", report.Count(&FaultPower::caught_by_tagged));
-  WriteField(writer, "diagnosed", report.Count(&FaultPower::diagnosed));
+  writer.BeginObject();
+  writer.Field("faults", std::int64_t{std::ssize(report.faults)});
+  writer.Field("caught", report.caught());
+  writer.Field("caught_by_core", report.Count(&FaultPower::caught_by_core));
+  writer.Field("caught_by_tagged", report.Count(&FaultPower::caught_by_tagged));
+  writer.Field("diagnosed", report.Count(&FaultPower::diagnosed));
   writer.EndObject();
-  WriteField(writer, "seconds", report.seconds);
+  writer.Field("seconds", report.seconds);
 }
 
 const char* YesNo(bool flag) { return flag ? "yes" : "-"; }
@@ -183,19 +180,17 @@ Printable ToText(const PowerReport& report) {
 }
 
 std::string ToJson(const PowerReport& report, const PowerReport* other) {
-  rapidjson::StringBuffer buffer;
-  PrettyWriter writer(buffer);
-  writer.SetIndent(' ', 1);
-  writer.StartObject();
+  JsonWriter writer;
+  writer.BeginObject();
   WriteReport(writer, report);
   if (other != nullptr) {
-    WriteText(writer, "onnx_node_tests");
-    writer.StartObject();
+    writer.Value("onnx_node_tests");
+    writer.BeginObject();
     WriteReport(writer, *other);
     writer.EndObject();
   }
   writer.EndObject();
-  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+  return writer.Text() + "\n";
 }
 
 }  // namespace qtx::conformance

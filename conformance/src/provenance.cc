@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <array>
@@ -44,8 +42,8 @@ std::string Quoted(const std::string& word) {
 
 void WriteTexts(JsonWriter& writer, const char* key, const std::map<std::string, std::string>& of) {
   writer.Key(key);
-  writer.StartObject();
-  for (const auto& [name, text] : of) WriteField(writer, name, text);
+  writer.BeginObject();
+  for (const auto& [name, text] : of) writer.Field(name, text);
   writer.EndObject();
 }
 
@@ -144,18 +142,18 @@ std::string SchemaOf(std::string_view name) {
 }
 
 void WriteProvenance(JsonWriter& writer, const Provenance& provenance) {
-  writer.StartObject();
-  WriteField(writer, "date", provenance.date);
+  writer.BeginObject();
+  writer.Field("date", provenance.date);
   WriteTexts(writer, "qtx", {{"version", provenance.version}, {"commit", provenance.commit}});
   WriteTexts(writer, "build", {{"compiler", provenance.compiler}, {"type", provenance.build_type}});
   WriteTexts(writer, "libraries", provenance.libraries);
   writer.Key("processor");
-  writer.StartObject();
-  WriteField(writer, "name", provenance.processor);
-  WriteField(writer, "threads", provenance.threads);
-  WriteField(writer, "instruction_sets", provenance.instruction_sets);
+  writer.BeginObject();
+  writer.Field("name", provenance.processor);
+  writer.Field("threads", provenance.threads);
+  writer.Field("instruction_sets", provenance.instruction_sets);
   writer.EndObject();
-  WriteField(writer, "command", provenance.command);
+  writer.Field("command", provenance.command);
   writer.EndObject();
 }
 
@@ -190,10 +188,9 @@ Result<Provenance> ReadProvenance(const rapidjson::Value& json, const std::strin
 }
 
 std::string Document(std::string_view name, const Provenance& provenance, std::string_view object) {
-  rapidjson::StringBuffer buffer;
-  JsonWriter writer(buffer);
+  JsonWriter writer(JsonWriter::Layout::kLine);
   if (!provenance.date.empty()) WriteProvenance(writer, provenance);
-  const std::string_view text(buffer.GetString(), buffer.GetSize());
+  const std::string text = writer.Text();
   return fmt::format("{{\n \"schema\": \"{}\",\n{}{}{}{}", SchemaOf(name),
                      text.empty() ? "" : " \"provenance\": ", text, text.empty() ? "" : ",",
                      object.substr(1));

@@ -1,8 +1,6 @@
 #include "report_data.h"
 
 #include <fmt/core.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <array>
@@ -16,7 +14,8 @@
 
 #include "compare.h"
 #include "qtx/backend/protocol.h"
-#include "qtx/format/json.h"
+#include "qtx/format/json_writer.h"
+#include "qtx/format/text.h"
 #include "row_names.h"
 
 namespace qtx::conformance {
@@ -24,13 +23,13 @@ namespace {
 
 using format::ElementType;
 using format::Tensor;
-using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
+using Writer = format::JsonWriter;
 
 // Largest integer that a double, and so JavaScript, holds exactly.
 constexpr std::int64_t kExactInteger = std::int64_t{1} << 53;
 
 void Text(Writer& writer, std::string_view text) {
-  format::WriteText(writer, format::PrintableLines(text, kMaxShownText));
+  writer.Value(format::PrintableLines(text, kMaxShownText));
 }
 
 void Field(Writer& writer, const char* key, std::string_view text) {
@@ -38,14 +37,11 @@ void Field(Writer& writer, const char* key, std::string_view text) {
   Text(writer, text);
 }
 
-void Field(Writer& writer, const char* key, std::int64_t value) {
-  writer.Key(key);
-  writer.Int64(value);
-}
+void Field(Writer& writer, const char* key, std::int64_t value) { writer.Field(key, value); }
 
 template <typename Range, typename Write>
 void Array(Writer& writer, const Range& range, const Write& write) {
-  writer.StartArray();
+  writer.BeginArray();
   for (const auto& element : range) write(element);
   writer.EndArray();
 }
@@ -57,7 +53,7 @@ void Texts(Writer& writer, const char* key, const std::vector<std::string>& text
 
 void Integer(Writer& writer, std::int64_t value) {
   if (value > kExactInteger || value < -kExactInteger) return Text(writer, std::to_string(value));
-  writer.Int64(value);
+  writer.Value(value);
 }
 
 void Integers(Writer& writer, const char* key, std::span<const std::int64_t> values) {
@@ -71,7 +67,7 @@ void Real(Writer& writer, Float value) {
   if (std::isnan(value)) return Text(writer, "NaN");
   if (std::isinf(value)) return Text(writer, value < 0 ? "-Infinity" : "Infinity");
   const std::string text = fmt::format("{}", value);
-  writer.RawValue(text.data(), text.size(), rapidjson::kNumberType);
+  writer.Raw(text);
 }
 
 // Prints elements of a type.
@@ -123,7 +119,7 @@ void WriteQuantization(Writer& writer, const format::Quantization& q) {
   if (!q.offset.empty()) {
     writer.Key("offset");
     Array(writer, std::span(q.offset).first(std::min(q.offset.size(), kMaxShownElements)),
-          [&](std::int32_t offset) { writer.Int(offset); });
+          [&](std::int32_t offset) { writer.Value(offset); });
   }
   if (!q.axis.empty()) Integers(writer, "axis", q.axis);
   if (!q.block_shape.empty()) Integers(writer, "block", q.block_shape);
@@ -132,14 +128,14 @@ void WriteQuantization(Writer& writer, const format::Quantization& q) {
 }
 
 void WriteShownTensor(Writer& writer, const std::string& name, const Tensor& tensor) {
-  writer.StartObject();
+  writer.BeginObject();
   Field(writer, "name", name);
   Field(writer, "type", format::Name(tensor.elem_type));
   Integers(writer, "dims", tensor.dims);
   if (tensor.quantization) WriteQuantization(writer, *tensor.quantization);
   const Values values(tensor);
   writer.Key("data");
-  writer.StartArray();
+  writer.BeginArray();
   for (std::size_t i = 0; i < std::min(values.size(), kMaxShownElements); ++i) {
     values.Write(writer, i);
   }
@@ -161,7 +157,7 @@ void WriteDistances(Writer& writer, const Tensor& got, const Tensor& expected,
                     std::span<const ElementDistance> distances) {
   distances = distances.first(std::min(distances.size(), kMaxShownElements));
   writer.Key("at");
-  Array(writer, distances, [&](const ElementDistance& element) { writer.Uint64(element.index); });
+  Array(writer, distances, [&](const ElementDistance& element) { writer.Value(element.index); });
   writer.Key("delta");
   Array(writer, distances, [&](const ElementDistance& element) {
     if (!element.distance) {
@@ -173,7 +169,7 @@ void WriteDistances(Writer& writer, const Tensor& got, const Tensor& expected,
   if (std::ranges::any_of(distances, &ElementDistance::allowed)) {
     writer.Key("allowed");
     Array(writer, distances,
-          [&](const ElementDistance& element) { writer.Int(element.allowed ? 1 : 0); });
+          [&](const ElementDistance& element) { writer.Value(element.allowed ? 1 : 0); });
   }
   WriteElements(writer, "got", got, distances);
   WriteElements(writer, "want", expected, distances);
@@ -210,7 +206,7 @@ std::string InWords(const Tolerance& tolerance) {
 }
 
 void WriteDifference(Writer& writer, const Difference& difference, const Evidence* evidence) {
-  writer.StartObject();
+  writer.BeginObject();
   Field(writer, "output", difference.output);
   Field(writer, "mismatch", difference.mismatch);
   Field(writer, "elements", difference.elements);
@@ -219,15 +215,15 @@ void WriteDifference(Writer& writer, const Difference& difference, const Evidenc
   Field(writer, "tolerance", InWords(difference.tolerance));
   writer.Key("histogram");
   Array(writer, difference.histogram, [&](const auto& entry) {
-    writer.StartArray();
+    writer.BeginArray();
     Real(writer, static_cast<double>(entry.first));
-    writer.Int64(entry.second);
+    writer.Value(entry.second);
     writer.EndArray();
   });
   writer.Key("first");
   Array(writer, difference.first, [&](const ElementDifference& element) {
-    writer.StartArray();
-    writer.Int64(element.index);
+    writer.BeginArray();
+    writer.Value(element.index);
     Text(writer, element.got);
     Text(writer, element.expected);
     writer.EndArray();
@@ -272,24 +268,23 @@ class PageData {
   explicit PageData(const Report& report) : report_(report) { ChooseEvidence(); }
 
   std::string Write() {
-    writer_.StartObject();
+    writer_.BeginObject();
     WriteRuns();
     Field(writer_, "suite", report_.suite);
-    writer_.Key("conforms");
-    writer_.Bool(Conforms(report_));
+    writer_.Field("conforms", Conforms(report_));
     writer_.Key("outcomes");
-    writer_.StartArray();
+    writer_.BeginArray();
     for (std::size_t i = 0; i < kOutcomes; ++i) Text(writer_, Name(static_cast<Outcome>(i)));
     writer_.EndArray();
     writer_.Key("expectations");
-    writer_.StartArray();
+    writer_.BeginArray();
     for (std::size_t i = 0; i < kExpectationSources; ++i)
       Text(writer_, Name(static_cast<ExpectationSource>(i)));
     writer_.EndArray();
     Texts(writer_, "stale_expectations", report_.stale_expectations);
     const std::vector<std::string> names = RowNames(report_);
     writer_.Key("rows");
-    writer_.StartArray();
+    writer_.BeginArray();
     for (std::size_t i = 0; i < names.size(); ++i) WriteRow(report_.backends[i], names[i]);
     writer_.EndArray();
     writer_.Key("cases");
@@ -297,7 +292,7 @@ class PageData {
     writer_.Key("strings");
     Array(writer_, strings_, [this](const std::string& text) { Text(writer_, text); });
     writer_.EndObject();
-    return {buffer_.GetString(), buffer_.GetSize()};
+    return writer_.Text();
   }
 
  private:
@@ -322,7 +317,7 @@ class PageData {
   void String(std::string_view text) {
     const auto [known, added] = indices_.try_emplace(std::string(text), strings_.size());
     if (added) strings_.push_back(known->first);
-    writer_.Uint64(known->second);
+    writer_.Value(known->second);
   }
 
   // The facts of each run as pairs of texts.
@@ -337,14 +332,13 @@ class PageData {
   }
 
   void WriteRow(const BackendReport& row, const std::string& name) {
-    writer_.StartObject();
+    writer_.BeginObject();
     Field(writer_, "name", name);
     Field(writer_, "source", row.source);
     Field(writer_, "version", row.description.version);
     Field(writer_, "device", row.description.device);
     Field(writer_, "arithmetic", row.arithmetic);
-    writer_.Key("conforms");
-    writer_.Bool(Conforms(row));
+    writer_.Field("conforms", Conforms(row));
     Integers(writer_, "counts", row.counts);
     Integers(writer_, "passes", row.Passes());
     Field(writer_, "not_applicable", row.not_applicable);
@@ -359,7 +353,7 @@ class PageData {
   }
 
   void WriteFinding(const Finding& finding) {
-    writer_.StartObject();
+    writer_.BeginObject();
     Texts(writer_, "operators", finding.operators);
     Field(writer_, "candidate", finding.candidate);
     Field(writer_, "says", finding.says);
@@ -368,7 +362,7 @@ class PageData {
     Field(writer_, "confirmed", finding.confirmed);
     writer_.Key("places");
     Array(writer_, finding.places, [this](const WrongPlace& place) {
-      writer_.StartObject();
+      writer_.BeginObject();
       Field(writer_, "op", place.op);
       Field(writer_, "form", place.form);
       Field(writer_, "says", place.says);
@@ -380,10 +374,10 @@ class PageData {
   void WriteResult(const CaseResult& result) {
     const auto [known, added] = case_indices_.try_emplace(result.id, cases_.size());
     if (added) cases_.push_back(&result);
-    writer_.StartArray();
-    writer_.Uint64(known->second);
-    writer_.Uint64(static_cast<std::uint64_t>(result.outcome));
-    writer_.Int64(std::llround(result.seconds * 1e6));
+    writer_.BeginArray();
+    writer_.Value(known->second);
+    writer_.Value(static_cast<std::uint64_t>(result.outcome));
+    writer_.Value(std::llround(result.seconds * 1e6));
     String(std::string(Name(result.expectation)) +
            (result.within_bound ? ", within the bound" : ""));
     if (!result.diagnosis.empty() || HasDetail(result)) String(result.diagnosis);
@@ -397,7 +391,7 @@ class PageData {
   }
 
   void WriteDetail(const CaseResult& result) {
-    writer_.StartObject();
+    writer_.BeginObject();
     Texts(writer_, "explained_by", result.explained_by);
     const Evidence* evidence = shown_.contains(&result) ? &*result.evidence : nullptr;
     if (evidence != nullptr) {
@@ -419,12 +413,11 @@ class PageData {
     const std::size_t most = error_output_left_ > 0 ? kMaxShownErrorOutput : 200;
     if (output.size() > most) output.remove_prefix(output.size() - most);
     error_output_left_ -= static_cast<std::int64_t>(output.size());
-    writer_.Key("error_output");
-    format::WriteText(writer_, format::PrintableLines(output));
+    writer_.Field("error_output", format::PrintableLines(output));
   }
 
   void WriteCase(const CaseResult& result) {
-    writer_.StartArray();
+    writer_.BeginArray();
     Text(writer_, result.id);
     for (const std::string* text :
          {&result.spec, &result.why, &result.where, &result.op, &result.level}) {
@@ -435,8 +428,7 @@ class PageData {
   }
 
   const Report& report_;
-  rapidjson::StringBuffer buffer_;
-  Writer writer_{buffer_};
+  Writer writer_{Writer::Layout::kLine};
   std::unordered_set<const CaseResult*> shown_;                // results with tensors on the page
   std::unordered_map<std::string, std::size_t> indices_;       // of strings_
   std::unordered_map<std::string, std::size_t> case_indices_;  // by id, of cases_

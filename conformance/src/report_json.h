@@ -2,21 +2,19 @@
 #pragma once
 
 #include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <string>
 #include <string_view>
 
-#include "json_writer.h"
 #include "qtx/conformance/report.h"
 #include "qtx/format/json_reader.h"
+#include "qtx/format/json_writer.h"
 #include "qtx/format/result.h"
 
 namespace qtx::conformance {
 
 using format::JsonFields;
-using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
+using format::JsonWriter;
 
 void WriteProvenance(JsonWriter& writer, const Provenance& provenance);
 void WriteCase(JsonWriter& writer, const CaseResult& result);

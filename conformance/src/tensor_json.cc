@@ -42,39 +42,30 @@ bool FromHex(std::string_view text, std::vector<std::byte>& bytes) {
 template <typename Integer>
 void WriteIntegers(JsonWriter& writer, const char* key, const std::vector<Integer>& values) {
   if (values.empty()) return;
-  writer.Key(key);
-  writer.StartArray();
-  for (const Integer value : values) writer.Int64(value);
-  writer.EndArray();
+  writer.Field(key, values);
 }
 
 void WriteParameters(JsonWriter& writer, const Quantization& q) {
-  writer.StartObject();
-  writer.Key("scale");
-  writer.StartArray();
-  for (const float scale : q.scale) WriteText(writer, format::HexFloat(static_cast<double>(scale)));
-  writer.EndArray();
+  writer.BeginObject();
+  writer.Array("scale", q.scale,
+               [&](float scale) { writer.Value(format::HexFloat(static_cast<double>(scale))); });
   WriteIntegers(writer, "offset", q.offset);
   WriteIntegers(writer, "axis", q.axis);
   WriteIntegers(writer, "block_shape", q.block_shape);
   if (q.quant_min) {
-    writer.Key("quant_min");
-    writer.Int64(*q.quant_min);
+    writer.Field("quant_min", *q.quant_min);
   }
   if (q.quant_max) {
-    writer.Key("quant_max");
-    writer.Int64(*q.quant_max);
+    writer.Field("quant_max", *q.quant_max);
   }
   if (q.scheme != Scheme::kUnspecified) {
-    writer.Key("scheme");
-    WriteText(writer, format::Name(q.scheme));
+    writer.Field("scheme", format::Name(q.scheme));
   }
   if (q.requantization) {
-    writer.Key("requantization");
-    writer.StartObject();
-    WriteIntegers(writer, "multiplier", q.requantization->multiplier);
-    WriteIntegers(writer, "shift", q.requantization->shift);
-    writer.EndObject();
+    writer.Object("requantization", [&] {
+      WriteIntegers(writer, "multiplier", q.requantization->multiplier);
+      WriteIntegers(writer, "shift", q.requantization->shift);
+    });
   }
   writer.EndObject();
 }
@@ -138,21 +129,15 @@ Result<Quantization> ReadQuantization(const rapidjson::Value& json, const std::s
 }  // namespace
 
 void WriteTensor(JsonWriter& writer, std::string_view name, const Tensor& tensor) {
-  writer.StartObject();
-  writer.Key("name");
-  WriteText(writer, name);
-  writer.Key("elem_type");
-  WriteText(writer, format::Name(tensor.elem_type));
-  writer.Key("dims");
-  writer.StartArray();
-  for (const std::int64_t dim : tensor.dims) writer.Int64(dim);
-  writer.EndArray();
+  writer.BeginObject();
+  writer.Field("name", name);
+  writer.Field("elem_type", format::Name(tensor.elem_type));
+  writer.Field("dims", tensor.dims);
   if (tensor.quantization) {
     writer.Key("quantization");
     WriteParameters(writer, *tensor.quantization);
   }
-  writer.Key("data");
-  WriteText(writer, ToHex(tensor.bytes));
+  writer.Field("data", ToHex(tensor.bytes));
   writer.EndObject();
 }
 

@@ -332,6 +332,12 @@ std::string FlatModel::Readable(std::string_view text) const {
   return readable += text;
 }
 
+Error FlatModel::Readable(Error error) const {
+  error.where = Readable(error.where);
+  error.message = Readable(error.message);
+  return error;
+}
+
 Result<Model> FlatModel::Nest(Model flat) const {
   if (flat_ == nullptr) return flat;
   QTX_ASSIGN_OR_RETURN(flat.graph, Nesting(*this).Run(std::move(flat.graph)));

@@ -231,7 +231,8 @@ Result<std::vector<WindowAxis>> TransposedWindowAxes(const Node& node,
   const auto paddings = node.IntsOr("output_padding", std::vector<std::int64_t>(rank, 0));
   const Attribute* shape = node.Find("output_shape");
   for (std::size_t i = 0; i < rank; ++i) {
-    const auto size = shape == nullptr ? std::nullopt : std::optional(shape->ints[i]);
+    std::optional<std::int64_t> size;
+    if (shape != nullptr) size = shape->ints[i];
     QTX_RETURN_IF_ERROR(PlaceTransposedWindow(auto_pad, paddings[i], size, i, &axes[i]));
   }
   return axes;

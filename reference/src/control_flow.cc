@@ -170,9 +170,9 @@ class Iteration {
         continue;
       }
       std::vector<Tensor>& parts = stacked_[i - carried_];
-      held_ += format::ElementCount(*value);
-      const Dims held = {held_};
-      QTX_RETURN_IF_ERROR(CheckComputable(held));
+      stacked_elements_ += format::ElementCount(*value);
+      const Dims all = {stacked_elements_};
+      QTX_RETURN_IF_ERROR(CheckComputable(all));
       parts.push_back(*value);
     }
     return {};
@@ -208,7 +208,7 @@ class Iteration {
   const std::size_t first_, carried_, results_before_;
   std::vector<Tensor> values_;                // carried
   std::vector<std::vector<Tensor>> stacked_;  // of each iteration
-  std::int64_t held_ = 0;                     // elements in `stacked_`
+  std::int64_t stacked_elements_ = 0;         // elements in `stacked_`
 };
 
 Tensor Scalar(format::ElementType type, std::int64_t value) {

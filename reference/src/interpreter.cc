@@ -127,7 +127,6 @@ struct Interpreter::State {
   Result<void> Execute(std::size_t at);
   Result<std::vector<Tensor>> Collect();
   std::string PlaceOf(std::size_t node) const;
-  Error Readable(Error error) const;
   const Tensor* Find(const std::string& name) const;
 };
 
@@ -143,7 +142,7 @@ Result<void> Interpreter::State::Load(format::Model given, const NodeArithmetics
   model = format::AsUnderstood(std::move(given), features);
   flat.emplace(model);
   auto made = MakePlan(*flat);
-  if (!made.has_value()) return Readable(std::move(made).error());
+  if (!made.has_value()) return flat->Readable(std::move(made).error());
   plan = *std::move(made);
   QTX_ASSIGN_OR_RETURN(node_arithmetics, ArithmeticsOf(plan, arithmetic, by_node, features));
   opset = format::OnnxOpset(model);
@@ -173,12 +172,6 @@ std::string Interpreter::State::PlaceOf(std::size_t node) const {
   return flat->PlaceOf("node", node) + " '" + std::string(flat->Bare(name)) + "'";
 }
 
-Error Interpreter::State::Readable(Error error) const {
-  error.where = flat->Readable(error.where);
-  error.message = flat->Readable(error.message);
-  return error;
-}
-
 Result<void> Interpreter::State::RunGraph(std::size_t scope) {
   for (const std::size_t i : plan.graphs[scope]) {
     auto done = Execute(i);
@@ -201,8 +194,11 @@ Result<std::vector<Tensor>> Interpreter::State::Compute(std::size_t at) {
   const Step& step = plan.steps[at];
   if (step.op == nullptr) {
     return RunBodies(step, {.find = [this](const std::string& name) { return Find(name); },
-                            .set = [this](const std::string& name,
-                                          Tensor value) { values[name] = std::move(value); },
+                            .set =
+                                [this](const std::string& name, Tensor value) {
+                                  if (observer) observer(name, value);
+                                  values[name] = std::move(value);
+                                },
                             .run = [&](std::size_t i) { return RunBody(step.bodies[i]); }});
   }
   std::vector<const Tensor*> inputs;
@@ -233,7 +229,7 @@ Result<void> Interpreter::State::Execute(std::size_t at) {
         return At("output[" + std::to_string(i) + "] '" + name + "'", std::move(shape).error());
       }
     }
-    if (observer && plan.scope_of[at] == 0) observer(name, results[i]);
+    if (observer) observer(name, results[i]);
     values[name] = std::move(results[i]);
   }
   for (const std::string& dead : step.last_uses) values.erase(dead);
@@ -276,7 +272,7 @@ Result<std::vector<Tensor>> Interpreter::Run(std::span<const Tensor> inputs) {
   state.values.clear();
   QTX_RETURN_IF_ERROR(state.Bind(inputs));
   state.body_runs = 0;
-  if (auto done = state.RunGraph(0); !done.has_value()) return state.Readable(done.error());
+  if (auto done = state.RunGraph(0); !done.has_value()) return state.flat->Readable(done.error());
   auto outputs = state.Collect();
   state.values.clear();
   return outputs;

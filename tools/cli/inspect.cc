@@ -284,8 +284,10 @@ void PrintText(const format::Model& model, const std::string& file) {
 int Inspect(const InspectOptions& options) {
   const auto distinct = CheckDistinct({{"--html", options.html}}, {{"the model", options.file}});
   if (!distinct.has_value()) return Fail(distinct.error());
-  const auto model = format::Model::Load(options.file);
-  if (!model.has_value()) return Fail(model.error());
+  const auto loaded = format::Model::Load(options.file);
+  if (!loaded.has_value()) return Fail(loaded.error());
+  const auto model = inspect::Listing(*loaded);
+  if (!model.has_value()) return Fail(At(options.file, model.error()));
   std::vector<inspect::Finding> findings;
   if (options.findings) {
     const auto values = inspect::Examine(*model);

@@ -1,59 +1,13 @@
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
 
-#include <cmath>
 #include <string_view>
 
 #include "qtx/bench/report.h"
-#include "qtx/format/json.h"
+#include "qtx/format/json_writer.h"
 
 namespace qtx::bench {
 namespace {
 
-class Writer {
- public:
-  Writer() { writer_.SetIndent(' ', 1); }
-
-  void Key(std::string_view key) { format::WriteText(writer_, key); }
-  void Value(std::string_view text) { format::WriteText(writer_, text); }
-  void Value(double number) {  // JSON has no infinity
-    std::isfinite(number) ? writer_.Double(number) : writer_.Null();
-  }
-  void Value(std::int64_t number) { writer_.Int64(number); }
-  void Value(int number) { writer_.Int(number); }
-  void Value(bool flag) { writer_.Bool(flag); }
-  void Value(const std::vector<double>& numbers) {
-    writer_.StartArray();
-    for (const double number : numbers) Value(number);
-    writer_.EndArray();
-  }
-  void Field(std::string_view key, const auto& value) {
-    Key(key);
-    Value(value);
-  }
-  void Null(std::string_view key) {
-    Key(key);
-    writer_.Null();
-  }
-  template <typename Element, typename Each>
-  void Objects(std::string_view key, const std::vector<Element>& elements, Each each) {
-    Key(key);
-    writer_.StartArray();
-    for (const Element& element : elements) {
-      writer_.StartObject();
-      each(element);
-      writer_.EndObject();
-    }
-    writer_.EndArray();
-  }
-  void BeginObject() { writer_.StartObject(); }
-  void EndObject() { writer_.EndObject(); }
-  std::string Text() const { return std::string(buffer_.GetString(), buffer_.GetSize()) + "\n"; }
-
- private:
-  rapidjson::StringBuffer buffer_;
-  rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
-};
+using Writer = format::JsonWriter;
 
 void WriteSpread(Writer& writer, const std::string& key, const Spread& spread) {
   writer.Field(key, spread.median);
@@ -154,7 +108,7 @@ std::string ToJson(const Report& report) {
     writer.Field("reason", skipped.reason);
   });
   writer.EndObject();
-  return conformance::Document("bench", report.provenance, writer.Text());
+  return conformance::Document("bench", report.provenance, writer.Text() + "\n");
 }
 
 }  // namespace qtx::bench

@@ -5,6 +5,7 @@
 #include "coverage.h"
 #include "fingerprint.h"
 #include "observer.h"
+#include "qtx/format/scopes.h"
 #include "run.h"
 #include "shapes.h"
 
@@ -104,7 +105,8 @@ std::string_view Name(Reason reason) {
 Result<Calibration> Calibrate(const format::Model& model, const Samples& samples,
                               const MakeExecutor& make, const Options& options) {
   QTX_RETURN_IF_ERROR(CheckOptions(options));
-  QTX_RETURN_IF_ERROR(CheckHistograms(model, options));
+  const format::FlatModel flat(model);
+  QTX_RETURN_IF_ERROR(CheckHistograms(flat.model(), options));
   Coverage coverage{.executor = options.executor,
                     .bins = options.statistics.bins,
                     .axis = options.statistics.axis};
@@ -131,8 +133,9 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
   for (auto& [name, observation] : run.observations)
     observation.statistics.source = SourceOf(part.samples);
   OpenSizes(model, run.observations);
-  QTX_RETURN_IF_ERROR(SettleShapes(model, options, run.observations));
-  QTX_RETURN_IF_ERROR(AddConstants(model, options, run.observations, result.left_out));
+  QTX_RETURN_IF_ERROR(SettleShapes(flat.model(), options, run.observations));
+  QTX_RETURN_IF_ERROR(AddConstants(flat.model(), options, run.observations, result.left_out));
+  for (LeftOut& left_out : result.left_out) left_out.value = flat.Readable(left_out.value);
   QTX_RETURN_IF_ERROR(Annotate(std::move(run.observations), result.model));
   SetCoverage(coverage, result.model);
   return result;

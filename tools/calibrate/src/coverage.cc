@@ -4,33 +4,31 @@
 #include <map>
 #include <tuple>
 
-#include "json.h"
 #include "qtx/calibrate/calibrate.h"
+#include "qtx/format/json_reader.h"
+#include "qtx/format/json_writer.h"
 
 namespace qtx::calibrate {
 namespace {
+
+using format::JsonFields;
+using format::JsonWriter;
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kMaxShards = 1'000'000;
 
 void Write(JsonWriter& writer, const Part& part) {
-  writer.StartObject();
-  writer.Key("data");
-  WriteText(writer, part.data);
-  writer.Key("index");
-  writer.Int64(part.index);
-  writer.Key("count");
-  writer.Int64(part.count);
-  writer.Key("samples");
-  writer.Int64(part.samples);
+  writer.BeginObject();
+  writer.Field("data", part.data);
+  writer.Field("index", part.index);
+  writer.Field("count", part.count);
+  writer.Field("samples", part.samples);
   writer.Key("skipped");
-  writer.StartArray();
+  writer.BeginArray();
   for (const auto& [name, reason] : part.skipped) {
-    writer.StartObject();
-    writer.Key("sample");
-    WriteText(writer, name);
-    writer.Key("reason");
-    WriteText(writer, reason);
+    writer.BeginObject();
+    writer.Field("sample", name);
+    writer.Field("reason", reason);
     writer.EndObject();
   }
   writer.EndArray();
@@ -138,25 +136,20 @@ std::int64_t Coverage::Samples() const {
 }
 
 std::string ToJson(const Coverage& coverage) {
-  rapidjson::StringBuffer buffer;
-  JsonWriter writer(buffer);
-  writer.StartObject();
-  writer.Key("version");
-  writer.Int64(kVersion);
-  writer.Key("model");
-  WriteText(writer, coverage.model);
-  writer.Key("executor");
-  WriteText(writer, coverage.executor);
-  writer.Key("bins");
-  writer.Int64(coverage.bins);
+  JsonWriter writer(JsonWriter::Layout::kLine);
+  writer.BeginObject();
+  writer.Field("version", kVersion);
+  writer.Field("model", coverage.model);
+  writer.Field("executor", coverage.executor);
+  writer.Field("bins", coverage.bins);
   writer.Key("axis");
-  coverage.axis ? writer.Int64(*coverage.axis) : writer.Null();
+  coverage.axis ? writer.Value(*coverage.axis) : writer.Null();
   writer.Key("parts");
-  writer.StartArray();
+  writer.BeginArray();
   for (const Part& part : coverage.parts) Write(writer, part);
   writer.EndArray();
   writer.EndObject();
-  return {buffer.GetString(), buffer.GetSize()};
+  return writer.Text();
 }
 
 Result<Coverage> CoverageOf(const format::Model& model) {

@@ -8,10 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "qtx/format/json_bounds.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 
 namespace qtx::calibrate {
+
+/// Of the JSON in the metadata of models and journals.
+inline constexpr format::JsonBounds kJsonBounds = {.depth = 8, .values = std::int64_t{1} << 24};
 
 /// A shard: every count-th sample of a collection, starting at the index-th.
 struct Part {

@@ -4,6 +4,7 @@
 
 #include "qtx/calibrate/calibrate.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::calibrate {
 namespace {
@@ -18,7 +19,7 @@ bool SaysOnlyFloat(const format::ValueInfo& value) {
 }
 
 format::Model Stripped(const format::Model& model) {
-  format::Model bare = model;
+  format::Model bare = format::FlatModel(model).model();
   for (auto* values : {&bare.graph.inputs, &bare.graph.outputs, &bare.graph.values}) {
     for (format::ValueInfo& value : *values) {
       if (!value.type || value.type->elem_type != format::ElementType::kFloat) continue;

@@ -2,10 +2,14 @@
 
 #include <filesystem>
 
-#include "json.h"
+#include "qtx/format/json_reader.h"
+#include "qtx/format/json_writer.h"
 
 namespace qtx::calibrate {
 namespace {
+
+using format::JsonFields;
+using format::JsonWriter;
 
 constexpr std::string_view kJournalKey = "qtx.calibration.journal";
 
@@ -19,47 +23,41 @@ std::string KeyOf(Coverage run) {
 }
 
 std::string ToJson(const Coverage& run, const JournalState& state) {
-  rapidjson::StringBuffer buffer;
-  JsonWriter writer(buffer);
-  writer.StartObject();
-  writer.Key("run");
-  WriteText(writer, KeyOf(run));
+  JsonWriter writer(JsonWriter::Layout::kLine);
+  writer.BeginObject();
+  writer.Field("run", KeyOf(run));
   writer.Key("done");  // run lengths: first, count, first, count, ...
-  writer.StartArray();
+  writer.BeginArray();
   for (std::size_t i = 0; i < state.done.size();) {
     std::size_t last = i;
     while (last < state.done.size() && state.done[last]) ++last;
     if (last != i) {
-      writer.Uint64(i);
-      writer.Uint64(last - i);
+      writer.Value(i);
+      writer.Value(last - i);
     }
     i = last + 1;
   }
   writer.EndArray();
   writer.Key("skipped");
-  writer.StartArray();
+  writer.BeginArray();
   for (const auto& [position, sample] : state.skipped) {
-    writer.StartObject();
-    writer.Key("position");
-    writer.Int64(position);
-    writer.Key("sample");
-    WriteText(writer, sample.name);
-    writer.Key("reason");
-    WriteText(writer, sample.reason);
-    writer.Key("message");
-    WriteText(writer, sample.message);
+    writer.BeginObject();
+    writer.Field("position", position);
+    writer.Field("sample", sample.name);
+    writer.Field("reason", sample.reason);
+    writer.Field("message", sample.message);
     writer.EndObject();
   }
   writer.EndArray();
   writer.Key("left_out");
-  writer.StartArray();
+  writer.BeginArray();
   for (const auto& [value, why] : state.left_out) {
-    WriteText(writer, value);
-    WriteText(writer, why);
+    writer.Value(value);
+    writer.Value(why);
   }
   writer.EndArray();
   writer.EndObject();
-  return {buffer.GetString(), buffer.GetSize()};
+  return writer.Text();
 }
 
 // Marks the positions of run lengths as done; false if they overlap or go past the end.

@@ -3,13 +3,15 @@
 #include "coverage.h"
 #include "observer.h"
 #include "qtx/calibrate/calibrate.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::calibrate {
 namespace {
 
 std::set<std::string, std::less<>> Constants(const format::Model& model) {
   std::set<std::string, std::less<>> names;
-  for (const auto& initializer : model.graph.initializers) names.insert(initializer.name);
+  const format::FlatModel flat(model);
+  for (const auto& initializer : flat.model().graph.initializers) names.insert(initializer.name);
   return names;
 }
 

@@ -159,8 +159,10 @@ Observations Observer::Release() {
   return observations;
 }
 
-Result<void> Annotate(Observations observations, format::Model& model) {
-  format::Graph& graph = model.graph;
+namespace {
+
+// `graph` is that of a flat form.
+void AnnotateValues(Observations observations, format::Graph& graph) {
   std::map<std::string, std::size_t> position;  // in the graph's order
   for (const format::Node& node : graph.nodes) {
     for (const std::string& output : node.outputs) position.emplace(output, position.size());
@@ -197,6 +199,19 @@ Result<void> Annotate(Observations observations, format::Model& model) {
   std::ranges::sort(graph.values, {}, [&](const format::ValueInfo& value) {
     return position.find(value.name)->second;
   });
+}
+
+}  // namespace
+
+Result<void> Annotate(Observations observations, format::Model& model) {
+  const format::FlatModel flat(model);
+  if (&flat.model() == &model) {
+    AnnotateValues(std::move(observations), model.graph);
+  } else {
+    format::Model annotated = flat.model();
+    AnnotateValues(std::move(observations), annotated.graph);
+    QTX_ASSIGN_OR_RETURN(model, flat.Nest(std::move(annotated)));
+  }
   for (auto& [key, text] : model.metadata) {
     if (key != format::kDigestKey) continue;
     QTX_ASSIGN_OR_RETURN(const format::Digest digest,
@@ -212,7 +227,9 @@ Result<Observations> ObservationsOf(const format::Model& model) {
     return Error{ErrorCode::kInvalid, finding.where, finding.message, finding.rule};
   }
   Observations observations;
-  for (const auto* values : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+  const format::FlatModel flat(model);
+  const format::Graph& graph = flat.model().graph;
+  for (const auto* values : {&graph.inputs, &graph.outputs, &graph.values}) {
     for (const format::ValueInfo& value : *values) {
       if (!value.type || value.type->elem_type != format::ElementType::kFloat ||
           !value.type->statistics) {

@@ -19,6 +19,7 @@ struct Observation {
   std::optional<format::Shape> shape;
   format::Statistics statistics;
 };
+/// By the names of the model's flat form (scopes.h).
 using Observations = std::map<std::string, Observation>;
 
 /// `axis`, counted from 0, if `shape` has it with a fixed size; else nullopt (per tensor).

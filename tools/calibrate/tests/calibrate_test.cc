@@ -336,5 +336,63 @@ TEST(MergeModels, RefusesMomentsThatNoSampleHas) {
   EXPECT_EQ(merged.error().where, "models[1]: value 'x': moments");
 }
 
+// y is x doubled three times: v, in the body, is x, 2x and 4x.
+Model Doubling() {
+  Model model = ModelWith({2}, {Node("Loop", {"n", "", "x"}, "y")});
+  Tensor n = *format::MakeTensor(format::ElementType::kInt64, {});
+  n.As<std::int64_t>()[0] = 3;
+  model.graph.initializers = {format::ToTensorData("n", n)};
+  const auto value = [](const char* name, format::ElementType type, const format::Dims& dims) {
+    format::ValueInfo info{.name = name, .type = format::TensorType()};
+    info.type->elem_type = type;
+    info.type->shape = format::ToShape(dims);
+    return info;
+  };
+  using enum format::ElementType;
+  format::Attribute body;
+  body.name = "body";
+  body.type = format::AttributeType::kGraph;
+  body.graphs.resize(1);
+  format::Graph& graph = body.graphs[0];
+  graph.name = "body";
+  graph.inputs = {value("i", kInt64, {}), value("go", kBool, {}), value("v", kFloat, {2})};
+  graph.nodes = {Node("Identity", {"go"}, "on"), Node("Add", {"v", "v"}, "next")};
+  graph.outputs = {value("on", kBool, {}), value("next", kFloat, {2})};
+  model.graph.nodes[0].attributes = {body};
+  return model;
+}
+
+// Each iteration counts.
+TEST(Calibrate, MeasuresValuesOfBodies) {
+  const Model model = Doubling();
+  const auto done = Measure(model, Given({Floats({2}, {1, -3}), Floats({2}, {2, 0})}));
+  ASSERT_TRUE(done.has_value()) << done.error().where << done.error().message;
+  EXPECT_TRUE(format::Check(done->model).empty());
+  const format::Graph& body = done->model.graph.nodes[0].attributes[0].graphs[0];
+  const Statistics& v = *body.inputs[2].type->statistics;
+  EXPECT_EQ(v.count, 12U);
+  EXPECT_THAT(v.min, ElementsAre(-12));
+  EXPECT_THAT(v.max, ElementsAre(8));
+  const Statistics& next = *body.outputs[1].type->statistics;
+  EXPECT_THAT(next.min, ElementsAre(-24));
+  EXPECT_THAT(next.max, ElementsAre(16));
+  EXPECT_THAT(Of(done->model, "y").min, ElementsAre(-24));
+  std::vector<std::string> left_out;
+  for (const LeftOut& value : done->left_out) left_out.push_back(value.value);
+  EXPECT_THAT(left_out, testing::UnorderedElementsAre("y.body/i", "y.body/go", "y.body/on"));
+}
+
+TEST(MergeModels, JoinsValuesOfBodies) {
+  const Model model = Doubling();
+  const Given samples({Floats({2}, {1, -3}), Floats({2}, {2, 0})});
+  std::vector<Model> shards;
+  for (const std::int64_t shard : {1, 2}) {
+    shards.push_back(Measure(model, samples, {.shard_index = shard, .shard_count = 2})->model);
+  }
+  const auto merged = MergeModels(shards);
+  ASSERT_TRUE(merged.has_value()) << merged.error().where << merged.error().message;
+  EXPECT_TRUE(*merged->model.Serialize() == *Measure(model, samples)->model.Serialize());
+}
+
 }  // namespace
 }  // namespace qtx::calibrate::calibrate_test

@@ -62,6 +62,73 @@ class Limits : public Program {
     Write("x.npy", *format::ToNpy(*format::MakeTensor(format::ElementType::kFloat, {1})));
     return Write("chain.onnx", *model.Serialize());
   }
+  // An If of this many levels, each the only node of the one around it.
+  std::string Nested(int depth) const {
+    format::Model model;
+    model.ir_version = 8;
+    model.opset_imports = {{"", 17, ""}};
+    model.graph.nodes = {{.op_type = "Abs", .inputs = {"x"}, .outputs = {"y"}}};
+    for (int i = 0; i < depth; ++i) {
+      format::Attribute branch;
+      branch.name = "then_branch";
+      branch.type = format::AttributeType::kGraph;
+      branch.graphs = {model.graph};
+      model.graph.nodes = {
+          {.op_type = "If", .inputs = {"c"}, .outputs = {"y"}, .attributes = {branch}}};
+    }
+    return Write("nested.onnx", *model.Serialize());
+  }
+  // A Loop that nothing ends.
+  std::string Endless() const {
+    const auto value = [](const char* name, format::ElementType type, const format::Dims& dims) {
+      format::ValueInfo info{.name = name, .type = format::TensorType()};
+      info.type->elem_type = type;
+      info.type->shape = format::ToShape(dims);
+      return info;
+    };
+    using enum format::ElementType;
+    format::Attribute body;
+    body.name = "body";
+    body.type = format::AttributeType::kGraph;
+    body.graphs.resize(1);
+    body.graphs[0].inputs = {value("i", kInt64, {}), value("go", kBool, {}),
+                             value("v", kFloat, {1})};
+    body.graphs[0].nodes = {{.op_type = "Identity", .inputs = {"go"}, .outputs = {"on"}},
+                            {.op_type = "Abs", .inputs = {"v"}, .outputs = {"next"}}};
+    body.graphs[0].outputs = {value("on", kBool, {}), value("next", kFloat, {1})};
+    format::Model model;
+    model.ir_version = 8;
+    model.opset_imports = {{"", 17, ""}};
+    model.graph.inputs = {value("x", kFloat, {1})};
+    model.graph.nodes = {
+        {.op_type = "Loop", .inputs = {"", "", "x"}, .outputs = {"y"}, .attributes = {body}}};
+    model.graph.outputs = {value("y", kFloat, {1})};
+    Write("x.npy", *format::ToNpy(*format::MakeTensor(format::ElementType::kFloat, {1})));
+    return Write("endless.onnx", *model.Serialize());
+  }
+  // A function that calls itself beside a QuantizeLinear.
+  std::string Recursive() const {
+    const auto field = [](int number, const std::string& bytes) {
+      return static_cast<char>(number << 3 | 2) + std::string(1, static_cast<char>(bytes.size())) +
+             bytes;
+    };
+    const auto node = [&](const std::string& input, const std::string& output,
+                          const std::string& op_type, const std::string& domain) {
+      return field(7, field(1, input) + field(2, output) + field(4, op_type) + field(7, domain));
+    };
+    // FunctionProto: name, input, output, nodes, domain.
+    const std::string function = field(1, "F") + field(4, "a") + field(5, "b") +
+                                 node("a", "q", "QuantizeLinear", "") + node("q", "b", "F", "my") +
+                                 field(10, "my");
+    format::Model model;
+    model.ir_version = 8;
+    model.opset_imports = {{"", 17, ""}, {"my", 1, ""}};
+    model.graph.nodes = {{.op_type = "F", .domain = "my", .inputs = {"x"}, .outputs = {"y"}}};
+    // ModelProto.functions = 25, whose tag takes two bytes.
+    model.unknown_fields =
+        "\xca\x01" + std::string(1, static_cast<char>(function.size())) + function;
+    return Write("recursive.onnx", *model.Serialize());
+  }
   // Runs the spec's text with `formula` for that of Abs, whose chapter has `size` bytes if not 0.
   std::string Formula(const std::string& formula, std::uintmax_t size = 0) const {
     namespace fs = std::filesystem;
@@ -252,6 +319,16 @@ TEST_F(Limits, AreThoseOfTheReadme) {
                 " -o " + Path("o.onnx");
        },
        "found 601 values of 1048576 bins each, expected at most 536870912 bins"},
+      {"graphs within graphs (bodies of If, Loop, ...)", "8 below the model's graph",
+       [&] { return "check " + Nested(9); }, "found a graph within more than 8 others"},
+      {"bodies that a run of a model runs (`qtx run`)", "2^16 times",
+       [&] {
+         return "run " + Endless() + " --input " + Path("x.npy") + " --output-dir " + Path("o");
+       },
+       "bodies would run more than 65536 times"},
+      {"functions of a model, where they are expanded", "2^17 nodes, 2^31 bytes, calls 8 deep",
+       [&] { return "convert " + Recursive() + " -o " + Path("o.onnx"); },
+       "found functions that call each other more than 8 deep"},
   };
   std::map<std::string, std::string> tested;
   for (const Row& row : rows) {

@@ -1,5 +1,7 @@
 #include "qtx/graph/graph_index.h"
 
+#include <algorithm>
+
 #include "qtx/format/scopes.h"
 
 namespace qtx::graph {
@@ -53,6 +55,14 @@ const std::vector<Use>& GraphIndex::Uses(const std::string& value) const {
 std::optional<Use> GraphIndex::OnlyUse(const std::string& value) const {
   const auto& uses = Uses(value);
   return uses.size() == 1 && !IsOutput(value) ? std::optional(uses[0]) : std::nullopt;
+}
+
+std::optional<Use> GraphIndex::OnlyUseBeside(const std::string& value) const {
+  const auto use = OnlyUse(value);
+  const bool beside = use && std::ranges::any_of(node(use->node).outputs, [&](const auto& output) {
+                        return !output.empty() && format::AreOfOneGraph(value, output);
+                      });
+  return beside ? use : std::nullopt;
 }
 
 const format::TensorType* GraphIndex::TypeOf(const std::string& value) const {

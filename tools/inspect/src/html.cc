@@ -1,17 +1,16 @@
 // The page and its data. Keys are short where there are many; page.js reads them.
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <cmath>
 
 #include "page.h"
-#include "qtx/format/json.h"
+#include "qtx/format/json_writer.h"
+#include "qtx/format/text.h"
 #include "qtx/inspect/inspect.h"
 
 namespace qtx::inspect {
 namespace {
 
-using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
+using Writer = format::JsonWriter;
 
 // More points than screen columns are invisible.
 constexpr std::size_t kDrawn = 4096;
@@ -19,18 +18,18 @@ constexpr std::size_t kDrawn = 4096;
 constexpr std::size_t kMaxText = 1024;  // characters
 
 void Text(std::string_view text, Writer& writer) {
-  format::WriteText(writer, format::PrintableLines(text, kMaxText));
+  writer.Value(format::PrintableLines(text, kMaxText));
 }
 
 void Real(double value, Writer& writer) {
-  std::isfinite(value) ? writer.Double(value) : writer.Null();
+  std::isfinite(value) ? writer.Value(value) : writer.Null();
 }
 
 template <typename T>
 void Reals(const char* key, const std::vector<T>& values, Writer& writer) {
   if (values.empty()) return;
   writer.Key(key);
-  writer.StartArray();
+  writer.BeginArray();
   for (std::size_t i = 0; i < std::min(values.size(), kDrawn); ++i)
     Real(static_cast<double>(values[i]), writer);
   writer.EndArray();
@@ -38,32 +37,27 @@ void Reals(const char* key, const std::vector<T>& values, Writer& writer) {
 
 void WriteHistogram(const format::Histogram& histogram, Writer& writer) {
   writer.Key("histogram");
-  writer.StartObject();
+  writer.BeginObject();
   writer.Key("lower");
   Real(histogram.lower, writer);
   writer.Key("upper");
   Real(histogram.upper, writer);
   Reals("counts", histogram.counts, writer);
-  writer.Key("below");
-  writer.Uint64(histogram.below);
-  writer.Key("above");
-  writer.Uint64(histogram.above);
+  writer.Field("below", histogram.below);
+  writer.Field("above", histogram.above);
   writer.EndObject();
 }
 
 void WriteStatistics(const format::Statistics& s, Writer& writer) {
   writer.Key("statistics");
-  writer.StartObject();
+  writer.BeginObject();
   Reals("min", s.min, writer);
   Reals("max", s.max, writer);
   Reals("mean", s.mean, writer);
   Reals("std", s.std, writer);
-  writer.Key("count");
-  writer.Uint64(s.count);
-  writer.Key("nan");
-  writer.Uint64(s.nan_count);
-  writer.Key("infinity");
-  writer.Uint64(s.infinity_count);
+  writer.Field("count", s.count);
+  writer.Field("nan", s.nan_count);
+  writer.Field("infinity", s.infinity_count);
   writer.Key("source");
   Text(s.source, writer);
   writer.EndObject();
@@ -74,27 +68,23 @@ void WriteQuantization(const format::Quantization& q, Writer& writer) {
   Reals("offset", q.offset, writer);
   Reals("axis", q.axis, writer);
   Reals("block", q.block_shape, writer);
-  writer.Key("parameters");
-  writer.Uint64(q.scale.size());
+  writer.Field("parameters", q.scale.size());
   writer.Key("scheme");
   Text(format::Name(q.scheme), writer);
   if (q.quant_min) {
-    writer.Key("quant_min");
-    writer.Int64(*q.quant_min);
+    writer.Field("quant_min", *q.quant_min);
   }
   if (q.quant_max) {
-    writer.Key("quant_max");
-    writer.Int64(*q.quant_max);
+    writer.Field("quant_max", *q.quant_max);
   }
 }
 
 void WriteValue(const Value& value, Writer& writer) {
   static constexpr const char* kRoles[] = {"input", "output", "inner", "constant"};
-  writer.StartObject();
+  writer.BeginObject();
   writer.Key("name");
   Text(value.name, writer);
-  writer.Key("role");
-  writer.String(kRoles[static_cast<std::size_t>(value.role)]);
+  writer.Field("role", kRoles[static_cast<std::size_t>(value.role)]);
   writer.Key("type");
   Text(format::Name(value.type.elem_type), writer);
   writer.Key("shape");
@@ -119,13 +109,13 @@ void WriteValue(const Value& value, Writer& writer) {
 
 void Names(const char* key, const std::vector<std::string>& names, Writer& writer) {
   writer.Key(key);
-  writer.StartArray();
+  writer.BeginArray();
   for (const std::string& name : names) Text(name, writer);
   writer.EndArray();
 }
 
 void WriteNode(const format::Node& node, Writer& writer) {
-  writer.StartObject();
+  writer.BeginObject();
   writer.Key("name");
   Text(node.name, writer);
   writer.Key("op");
@@ -136,7 +126,7 @@ void WriteNode(const format::Node& node, Writer& writer) {
 }
 
 void WriteFinding(const Finding& finding, Writer& writer) {
-  writer.StartObject();
+  writer.BeginObject();
   writer.Key("value");
   Text(finding.value, writer);
   writer.Key("kind");
@@ -158,15 +148,14 @@ std::string Produced(const format::Model& model) {
 
 std::string DataOf(const format::Model& model, const std::vector<Value>& values,
                    std::string_view title, std::string_view report) {
-  rapidjson::StringBuffer buffer;
-  Writer writer(buffer);
+  Writer writer(Writer::Layout::kLine);
   const auto list = [&writer](const char* key, const auto& items, auto write) {
     writer.Key(key);
-    writer.StartArray();
+    writer.BeginArray();
     for (const auto& item : items) write(item, writer);
     writer.EndArray();
   };
-  writer.StartObject();
+  writer.BeginObject();
   writer.Key("title");
   Text(title, writer);
   writer.Key("produced");
@@ -176,10 +165,10 @@ std::string DataOf(const format::Model& model, const std::vector<Value>& values,
   list("findings", Findings(values), WriteFinding);
   if (!report.empty()) {
     writer.Key("report");
-    writer.RawValue(report.data(), report.size(), rapidjson::kObjectType);
+    writer.Raw(report);
   }
   writer.EndObject();
-  return {buffer.GetString(), buffer.GetSize()};
+  return writer.Text();
 }
 
 }  // namespace

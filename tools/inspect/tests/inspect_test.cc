@@ -188,6 +188,25 @@ TEST(Examine, JoinsBinsUntilThereAreFewEnough) {
   EXPECT_EQ(h.upper, 300);
 }
 
+TEST(Listing, HasValuesOfBodiesByTheirPath) {
+  format::Model model = Weights({1, 2, 3, 4, 5, 6, 7, 8});
+  const std::string weights = model.graph.initializers[0].name;
+  format::Attribute branch;
+  branch.name = "then_branch";
+  branch.type = format::AttributeType::kGraph;
+  branch.graphs = {model.graph};
+  model.graph.nodes = {{.name = "choice", .op_type = "If", .outputs = {"y"}}};
+  model.graph.nodes[0].attributes = {branch};
+  const auto listing = Listing(model);
+  ASSERT_TRUE(listing.has_value());
+  const auto values = Examine(*listing);
+  ASSERT_TRUE(values.has_value());
+  const auto at = std::ranges::find(*values, "choice.then_branch/" + weights, &Value::name);
+  ASSERT_NE(at, values->end());
+  EXPECT_EQ(at->role, Value::Role::kConstant);
+  EXPECT_TRUE(std::ranges::count(*values, weights, &Value::name) == 1);
+}
+
 // A name cannot end the data, and bytes that are no UTF-8 do not break it.
 TEST(ToHtml, KeepsNamesOutOfTheMarkup) {
   format::Model model = Of(Int8(-1, 1));

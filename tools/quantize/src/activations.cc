@@ -48,7 +48,8 @@ Clamps FoldActivations(format::Model& model, std::vector<NodePlan>& plans, Ledge
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const Node& node = index.node(i);
     const auto clamp = ClampOf(index, node);
-    if (!clamp || plans[i].mode != Mode::kQuantized || !index.OnlyUse(node.inputs[0])) continue;
+    if (!clamp || plans[i].mode != Mode::kQuantized || !index.OnlyUseBeside(node.inputs[0]))
+      continue;
     const auto moved = writers.find(node.inputs[0]);
     const auto at = moved == writers.end() ? index.Producer(node.inputs[0]) : moved->second;
     if (!at || plans[*at].mode != Mode::kQuantized || !plans[*at].row->takes_clamp ||

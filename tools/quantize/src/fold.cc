@@ -7,6 +7,7 @@
 #include "operators.h"
 #include "qtx/format/accumulator.h"
 #include "qtx/format/attributes.h"
+#include "qtx/format/scopes.h"
 #include "qtx/graph/graph_builder.h"
 
 namespace qtx::quantize {
@@ -20,7 +21,9 @@ using format::Tensor;
 void FoldDefaults(format::Model& model, Ledger& ledger) {
   std::set<std::string> constants;
   for (const format::TensorData& data : model.graph.initializers) {
-    if (data.data_type == ElementType::kFloat) constants.insert(data.name);
+    // The inputs of a body are what its node moves there.
+    if (data.data_type == ElementType::kFloat && !format::IsOfBody(data.name))
+      constants.insert(data.name);
   }
   auto& inputs = model.graph.inputs;
   for (format::ValueInfo& info : inputs) {
@@ -86,7 +89,7 @@ bool ProductFolder::AddBias(std::size_t add) {
   for (std::size_t side = 0; side < 2; ++side) {
     const auto at = index_.Producer(node.inputs[side]);
     const std::string& bias = node.inputs[1 - side];
-    if (!at || !index_.OnlyUse(node.inputs[side]) || !index_.IsFloatConstant(bias)) continue;
+    if (!at || !index_.OnlyUseBeside(node.inputs[side]) || !index_.IsFloatConstant(bias)) continue;
     const Node& product = index_.node(*at);
     if (!IsStock(product, "MatMul") || product.inputs.size() != 2) continue;
     const format::TensorType* a = index_.TypeOf(product.inputs[0]);
@@ -130,7 +133,7 @@ Result<void> ProductFolder::FoldNormalization(std::size_t normalization) {
       format::Attributes(node).Int("training_mode") != 0)
     return {};
   const auto at = index_.Producer(node.inputs[0]);
-  if (!at || !index_.OnlyUse(node.inputs[0]) || !CanFold(node, index_.node(*at))) return {};
+  if (!at || !index_.OnlyUseBeside(node.inputs[0]) || !CanFold(node, index_.node(*at))) return {};
   const Node& product = index_.node(*at);
   QTX_ASSIGN_OR_RETURN(Tensor w, LoadInitializer(index_, product.inputs[1]));
   const std::int64_t axis = *AxesOf(product, w.dims).output;

@@ -26,8 +26,7 @@ struct NodePlan {
   Mode mode = Mode::kFloat;
 };
 
-/// Plans every node.  Errors: those of SettingsOf; kInvalid for a value without a declared type,
-/// kUnsupported for a node with subgraphs.
+/// Plans every node.  Errors: those of SettingsOf; kInvalid for a value without a declared type.
 Result<std::vector<NodePlan>> PlanNodes(const GraphIndex& index, const Options& options);
 
 /// True if the input is an activation: data, or computed weights.

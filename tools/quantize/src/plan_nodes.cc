@@ -11,20 +11,6 @@ namespace {
 using format::ElementType;
 using format::Node;
 
-Error Unsupported(const Node& node, std::string message) {
-  return {ErrorCode::kUnsupported, PlaceOf(node), std::move(message)};
-}
-
-// A subgraph may read any value of the graph around it, by name.
-Result<void> CheckNode(const Node& node) {
-  for (const format::Attribute& attribute : node.attributes) {
-    if (attribute.type == format::AttributeType::kGraph ||
-        attribute.type == format::AttributeType::kGraphs)
-      return Unsupported(node, "has the subgraph '" + attribute.name + "', expected none");
-  }
-  return {};
-}
-
 bool TouchesQuantized(const GraphIndex& index, const Node& node) {
   const auto quantized = [&index](const std::string& name) {
     const format::TensorType* type = index.TypeOf(name);
@@ -165,7 +151,6 @@ Result<std::vector<NodePlan>> PlanNodes(const GraphIndex& index, const Options& 
   std::vector<NodePlan> plans;
   ElementTypes types(index);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    QTX_RETURN_IF_ERROR(CheckNode(graph.nodes[i]));
     NodePlan plan{FindRow(graph.nodes[i]), settings[i].settings, Mode::kFloat};
     types.Add(graph.nodes[i], plan.row);
     if (!settings[i].keep_float) {

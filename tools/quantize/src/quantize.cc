@@ -7,6 +7,7 @@
 #include "fold.h"
 #include "plan.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/scopes.h"
 #include "rewrite.h"
 
 namespace qtx::quantize {
@@ -22,9 +23,18 @@ void TellFloatNodes(const format::Graph& graph, const std::vector<NodePlan>& pla
   }
 }
 
-}  // namespace
+// Statistics of a flat form, which only its nested form can be run for.
+Measure MeasureOf(const format::FlatModel& flat, const Measure& measure) {
+  if (!measure) return measure;
+  return [&](const format::Model& model) -> Result<format::Model> {
+    QTX_ASSIGN_OR_RETURN(const format::Model nested, flat.Nest(model));
+    QTX_ASSIGN_OR_RETURN(const format::Model measured, measure(nested));
+    return format::FlatModel(measured).model();
+  };
+}
 
-Result<Quantized> Quantize(const format::Model& model, const Options& options) {
+// `model` is a flat form, and so is the result.
+Result<Quantized> QuantizeFlat(const format::Model& model, const Options& options) {
   Quantized result{.model = model};
   Ledger ledger;
   QTX_RETURN_IF_ERROR(Fold(result.model, ledger));
@@ -43,6 +53,24 @@ Result<Quantized> Quantize(const format::Model& model, const Options& options) {
     imports.push_back({.domain = std::string(format::kDomain), .version = format::kVersion});
   format::EraseLoweringRecord(result.model.metadata);  // its annotations are types now
   result.ledger = ledger.Take();
+  return result;
+}
+
+}  // namespace
+
+Result<Quantized> Quantize(const format::Model& model, const Options& options) {
+  const format::FlatModel flat(model);
+  Options nested = options;
+  nested.measure = MeasureOf(flat, options.measure);
+  auto result = QuantizeFlat(flat.model(), nested);
+  if (!result.has_value()) return flat.Readable(std::move(result).error());
+  QTX_ASSIGN_OR_RETURN(result->model, flat.Nest(std::move(result->model)));
+  QTX_ASSIGN_OR_RETURN(result->real, flat.Nest(std::move(result->real)));
+  for (LedgerEntry& entry : result->ledger) {
+    entry.value = flat.Readable(entry.value);
+    entry.why = flat.Readable(entry.why);
+  }
+  std::erase_if(result->sources, [](const auto& source) { return format::IsOfBody(source.first); });
   return result;
 }
 

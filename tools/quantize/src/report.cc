@@ -6,6 +6,7 @@
 
 #include "initializers.h"
 #include "operators.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::quantize {
 namespace {
@@ -130,10 +131,11 @@ Result<void> Comparison::Add(std::span<const Tensor> inputs, const ModelRun& rea
       reals.emplace(info.name, inputs[next++]);
   }
   QTX_RETURN_IF_ERROR(real(inputs, [&reals](const std::string& name, const Tensor& tensor) {
-    reals.insert_or_assign(name, tensor);
+    if (!format::IsOfBody(name)) reals.insert_or_assign(name, tensor);
   }));
   std::optional<Error> failed;
   QTX_RETURN_IF_ERROR(stored(inputs, [&](const std::string& name, const Tensor& tensor) {
+    if (format::IsOfBody(name)) return;
     const auto source = quantized_.sources.find(name);
     const auto at = reals.find(source == quantized_.sources.end() ? name : source->second.real);
     if (at == reals.end() || at->second.elem_type != ElementType::kFloat) return;

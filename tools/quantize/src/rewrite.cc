@@ -5,6 +5,7 @@
 
 #include "constants.h"
 #include "fold.h"
+#include "qtx/format/scopes.h"
 #include "qtx/graph/graph_builder.h"
 
 namespace qtx::quantize {
@@ -39,6 +40,7 @@ class Rewriter {
   Result<void> Run();
 
  private:
+  bool IsQuantizedEnd(const std::string& value) const;
   bool IsProducedStored(const std::string& value) const;
   bool ReadsStored(const Use& use) const;
   Carriers CarriersOf(const std::string& value);
@@ -61,8 +63,13 @@ class Rewriter {
   std::vector<ValueInfo> added_;
 };
 
+// Of an input or output. What a node moves into a body or out of it stays FLOAT.
+bool Rewriter::IsQuantizedEnd(const std::string& value) const {
+  return options_.quantized_io && !format::IsOfBody(value);
+}
+
 bool Rewriter::IsProducedStored(const std::string& value) const {
-  if (index_.IsInput(value)) return options_.quantized_io;
+  if (index_.IsInput(value)) return IsQuantizedEnd(value);
   const auto producer = index_.Producer(value);
   if (!producer || plans_[*producer].mode != Mode::kQuantized) return false;
   const auto outputs = DataOutputs(index_.node(*producer));
@@ -77,7 +84,7 @@ bool Rewriter::ReadsStored(const Use& use) const {
 
 Carriers Rewriter::CarriersOf(const std::string& value) {
   if (!IsProducedStored(value)) return {value, names_.Unique(value + "/quantized"), false};
-  if (index_.IsOutput(value) && !options_.quantized_io)
+  if (index_.IsOutput(value) && !IsQuantizedEnd(value))
     return {value, names_.Unique(value + "/quantized"), true};
   const bool read_real =
       std::ranges::any_of(index_.Uses(value), [this](const Use& use) { return !ReadsStored(use); });

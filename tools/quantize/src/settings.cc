@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "qtx/format/scopes.h"
+
 namespace qtx::quantize {
 namespace {
 
 bool Matches(const Rule& rule, const format::Node& node) {
   if (!MatchesGlob(rule.op_type, node.op_type)) return false;
-  return MatchesGlob(rule.name, node.name) ||
+  return MatchesGlob(rule.name, format::BareName(node.name)) ||
          std::ranges::any_of(node.outputs, [&rule](const std::string& output) {
-           return MatchesGlob(rule.name, output);
+           return MatchesGlob(rule.name, format::BareName(output));
          });
 }
 

@@ -12,6 +12,7 @@
 
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
+#include "qtx/format/scopes.h"
 #include "qtx/format/tensor.h"
 #include "qtx/reference/interpreter.h"
 
@@ -62,9 +63,12 @@ inline format::Statistics StatisticsOf(std::span<const float> values, std::size_
 }
 
 /// The model with statistics on every FLOAT value it computes, which are all declared.
-inline Result<format::Model> Measured(format::Model model, std::span<const format::Tensor> samples,
+inline Result<format::Model> Measured(const format::Model& real,
+                                      std::span<const format::Tensor> samples,
                                       std::size_t bins = 2048) {
-  QTX_ASSIGN_OR_RETURN(Values values, ValuesOf(model, samples));
+  QTX_ASSIGN_OR_RETURN(Values values, ValuesOf(real, samples));
+  const format::FlatModel flat(real);
+  format::Model model = flat.model();
   for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
     for (format::ValueInfo& info : *list) {
       const auto at = values.find(info.name);
@@ -78,7 +82,7 @@ inline Result<format::Model> Measured(format::Model model, std::span<const forma
     type.statistics = StatisticsOf(numbers, bins);
     model.graph.values.push_back({.name = name, .type = std::move(type)});
   }
-  return model;
+  return flat.Nest(std::move(model));
 }
 
 }  // namespace qtx::quantize

@@ -448,6 +448,74 @@ TEST(Quantize, GivesTheValuesOfATopKTheTypeOfItsInput) {
   EXPECT_NEAR(static_cast<double>(y.As<float>()[1]), -1, 0.02);
 }
 
+// If of a constant condition; each branch computes with t, a value of the graph around it, and the
+// first with weights of its own.
+Model WithBranches(bool condition) {
+  Tensor c = *format::MakeTensor(ElementType::kBool, {});
+  c.bytes[0] = static_cast<std::byte>(condition);
+  const auto branch = [](Builder& body, const char* output) {
+    Model model = body.Output(output);
+    return model.graph;
+  };
+  Builder then = Builder()
+                     .Constant("w2", Floats({3, 2}, Waves(6, 1.3)))
+                     .Constant("b2", Floats({2}, {0.25F, -0.5F}))
+                     .Add("Gemm", {"t", "w2", "b2"}, "g", {1, 2})
+                     .Add("Relu", {"g"}, "o", {1, 2});
+  Builder otherwise = Builder()
+                          .Constant("w2", Floats({3, 2}, Waves(6, 0.4)))
+                          .Add("Elu", {"t"}, "g", {1, 3})
+                          .Add("MatMul", {"g", "w2"}, "o", {1, 2});
+  format::Attribute first, second;
+  first.name = "then_branch";
+  second.name = "else_branch";
+  first.type = second.type = format::AttributeType::kGraph;
+  first.graphs = {branch(then, "o")};
+  second.graphs = {branch(otherwise, "o")};
+  return Builder()
+      .Input("x", {1, 4})
+      .Constant("c", c)
+      .Constant("w1", Floats({4, 3}, Waves(12, 0.7)))
+      .Add("MatMul", {"x", "w1"}, "t", {1, 3})
+      .Add("If", {"c"}, "i", {1, 2}, {first, second})
+      .Add("Neg", {"i"}, "y", {1, 2})
+      .Output("y");
+}
+
+// Quantized inside, FLOAT where the node moves values out, whichever branch is taken.
+TEST(Quantize, WorksInsideBodies) {
+  const std::vector<Tensor> samples = {Floats({1, 4}, Waves(4, 0.9)), Floats({1, 4}, Waves(4, 2))};
+  Model both = WithBranches(true);
+  for (std::size_t branch = 0; branch < 2; ++branch) {
+    const auto model = Measured(WithBranches(branch == 0), samples);
+    ASSERT_TRUE(model.has_value()) << model.error().Text();
+    both.graph.inputs = model->graph.inputs;
+    both.graph.values = model->graph.values;
+    both.graph.outputs = model->graph.outputs;
+    both.graph.nodes[1].attributes[branch] = model->graph.nodes[1].attributes[branch];
+  }
+  for (const bool condition : {true, false}) {
+    both.graph.initializers[0] = WithBranches(condition).graph.initializers[0];
+    const auto result = Quantize(both, {.rules = {{.op_type = "Elu", .keep_float = true}}});
+    ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+    ASSERT_TRUE(format::Check(result->model).empty());
+    const auto op_types = [&](std::size_t branch) {
+      const auto& nodes = result->model.graph.nodes;
+      const auto choice = std::ranges::find(nodes, "If", &Node::op_type);
+      std::string all;
+      for (const Node& node : choice->attributes[branch].graphs[0].nodes) all += node.op_type + " ";
+      return all;
+    };
+    EXPECT_EQ(op_types(0), "Gemm Cast ");
+    EXPECT_EQ(op_types(1), "Elu Cast MatMul Cast ");
+    const auto real = ValuesOf(WithBranches(condition), samples);
+    const auto stored = ValuesOf(result->model, samples);
+    ASSERT_TRUE(real.has_value() && stored.has_value());
+    for (std::size_t i = 0; i < real->at("y").size(); ++i)
+      EXPECT_NEAR(stored->at("y")[i], real->at("y")[i], 0.05F);
+  }
+}
+
 TEST(ParseRules, SaysWhereAndWhatItExpected) {
   const auto error = [](const char* text) {
     const auto rules = ParseRules(text, "r.yaml");

@@ -1,63 +1,14 @@
 // A review as JSON, also the data of its page.
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
 
-#include <cmath>
 #include <map>
 
-#include "qtx/format/json.h"
+#include "qtx/format/json_writer.h"
 #include "qtx/spec/review.h"
 
 namespace qtx::spec {
 namespace {
 
-class Json {
- public:
-  Json() { writer_.SetIndent(' ', 1); }
-  void Value(std::string_view text) { format::WriteText(writer_, text); }
-  void Value(bool flag) { writer_.Bool(flag); }
-  void Value(std::int64_t number) { writer_.Int64(number); }
-  void Value(double number) { std::isfinite(number) ? writer_.Double(number) : writer_.Null(); }
-  void Key(std::string_view key) { format::WriteText(writer_, key); }
-  template <typename T>
-  void Field(std::string_view key, const T& value) {
-    Key(key);
-    if constexpr (std::is_convertible_v<T, std::string_view>) {
-      Value(std::string_view(value));
-    } else {
-      Value(value);
-    }
-  }
-  void Object(std::string_view key, auto fields) {
-    Key(key);
-    writer_.StartObject();
-    fields();
-    writer_.EndObject();
-  }
-  void Objects(std::string_view key, const auto& items, auto fields) {
-    Key(key);
-    writer_.StartArray();
-    for (const auto& item : items) {
-      writer_.StartObject();
-      fields(item);
-      writer_.EndObject();
-    }
-    writer_.EndArray();
-  }
-  void Strings(std::string_view key, const std::vector<std::string>& texts) {
-    Key(key);
-    writer_.StartArray();
-    for (const std::string& text : texts) Value(std::string_view(text));
-    writer_.EndArray();
-  }
-  void Begin() { writer_.StartObject(); }
-  void End() { writer_.EndObject(); }
-  std::string Take() const { return {buffer_.GetString(), buffer_.GetSize()}; }
-
- private:
-  rapidjson::StringBuffer buffer_;
-  rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
-};
+using Json = format::JsonWriter;
 
 void WriteProposal(const Proposal& proposal, Json& json) {
   json.Object("proposal", [&] {
@@ -155,7 +106,7 @@ void WriteCases(const CaseEffect& effect, Json& json) {
     json.Field("results", effect.results);
     json.Field("flipped_cases", effect.flipped_cases);
     json.Field("flipped_results", static_cast<std::int64_t>(effect.flips.size()));
-    json.Strings("not_built", effect.not_built);
+    json.Field("not_built", effect.not_built);
     json.Objects("flips", effect.flips, [&](const Flip& flip) { WriteFlip(flip, json); });
   });
 }
@@ -168,8 +119,8 @@ void WriteBackends(const Review& review, Json& json) {
     json.Field("stays", one.stays);
     json.Field("fails_both", one.fails_both);
     json.Field("unsupported", one.unsupported);
-    json.Strings("newly_fails", one.newly_fails);
-    json.Strings("newly_passes", one.newly_passes);
+    json.Field("newly_fails", one.newly_fails);
+    json.Field("newly_passes", one.newly_passes);
   });
 }
 
@@ -194,7 +145,7 @@ void WriteModels(const Review& review, Json& json) {
 
 std::string ToJson(const Review& review) {
   Json json;
-  json.Begin();
+  json.BeginObject();
   WriteProposal(review.proposal, json);
   json.Field("examples_hold", ExamplesHold(review));
   WriteExamples(review, json);
@@ -203,8 +154,8 @@ std::string ToJson(const Review& review) {
   WriteBackends(review, json);
   WriteModels(review, json);
   json.Field("seconds", review.seconds);
-  json.End();
-  return json.Take() + "\n";
+  json.EndObject();
+  return json.Text() + "\n";
 }
 
 }  // namespace qtx::spec

@@ -46,6 +46,7 @@ class FlatModel {
   std::string PlaceOf(std::string_view list, std::size_t i) const;
   /// `text` with the path of a body in place of each prefix: "value 'if.then_branch/t'".
   std::string Readable(std::string_view text) const;
+  Error Readable(Error error) const;
 
   /// The nested form of `flat`, which was made of model(): new nodes and values belong to the graph
   /// that their names say.  Errors: kInvalid (an initializer that is no TensorProto).

@@ -46,7 +46,8 @@ class Interpreter {
   /// The result is in the order of graph.output.
   Result<std::vector<format::Tensor>> Run(std::span<const format::Tensor> inputs);
 
-  /// Called with every value a node produces (name, tensor), for inspection and diagnosis.
+  /// Called with every value that a node produces (name, tensor), for inspection and diagnosis;
+  /// those of bodies, and their inputs, by their names in the flat form (scopes.h) and each time.
   using Observer = std::function<void(const std::string&, const format::Tensor&)>;
   void set_observer(Observer observer);
 

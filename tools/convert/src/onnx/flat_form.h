@@ -8,20 +8,13 @@
 
 namespace qtx::convert {
 
-/// `error` with the path of a body in place of each prefix.
-inline Error Readable(const format::FlatModel& flat, Error error) {
-  error.where = flat.Readable(error.where);
-  error.message = flat.Readable(error.message);
-  return error;
-}
-
 /// What `convert` makes of the flat form of `model`, nested again. Ledger and errors name a value
 /// of a body by its path.
 template <typename Convert>
 Result<Conversion> OnFlatForm(const format::Model& model, const Convert& convert) {
   const format::FlatModel flat(model);
   Result<Conversion> made = convert(flat.model());
-  if (!made.has_value()) return Readable(flat, std::move(made).error());
+  if (!made.has_value()) return flat.Readable(std::move(made).error());
   QTX_ASSIGN_OR_RETURN(made->model, flat.Nest(std::move(made->model)));
   for (LedgerEntry& entry : made->ledger) {
     entry.value = flat.Readable(entry.value);

@@ -252,7 +252,7 @@ Result<format::Model> ToOpset(const format::Model& model, std::int64_t opset, Le
   QTX_RETURN_IF_ERROR(CheckRange("opset_import: opset", from, 1));
   Ledger moves;
   auto moved = MoveFlat(flat, from, opset, moves);
-  if (!moved.has_value()) return Readable(flat, std::move(moved).error());
+  if (!moved.has_value()) return flat.Readable(std::move(moved).error());
   for (const LedgerEntry& entry : moves.Take())
     ledger.Changed(flat.Readable(entry.value), entry.field, entry.why);
   ledger.Changed("model", "opset_import",

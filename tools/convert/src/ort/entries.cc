@@ -1,20 +1,17 @@
 #include "ort/entries.h"
 
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "errors.h"
 #include "json_document.h"
-#include "qtx/format/json.h"
+#include "qtx/format/json_writer.h"
 
 namespace qtx::convert::ort {
 namespace {
 
 using rapidjson::Value;
-using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
+using Writer = format::JsonWriter;
 
 const Value* Member(const Value& object, const char* key) {
   if (!object.IsObject()) return nullptr;
@@ -123,35 +120,28 @@ Result<std::string> MethodOf(const Value& document) {
 
 void WriteReals(const char* key, const std::vector<double>& values, bool scalar, Writer& writer) {
   writer.Key(key);
-  writer.StartObject();
+  writer.BeginObject();
   writer.Key("data");
-  if (!scalar) writer.StartArray();
-  for (const double value : values) writer.Double(static_cast<float>(value));
+  if (!scalar) writer.BeginArray();
+  for (const double value : values) writer.Value(static_cast<float>(value));
   if (!scalar) writer.EndArray();
-  writer.Key("dtype");
-  writer.String("float32");
-  writer.Key("CLS");
-  writer.String("numpy.array");
+  writer.Field("dtype", "float32");
+  writer.Field("CLS", "numpy.array");
   writer.EndObject();
 }
 
 void WriteCounts(const std::vector<std::uint64_t>& counts, Writer& writer) {
   writer.Key("hist");
-  writer.StartObject();
-  writer.Key("data");
-  writer.StartArray();
-  for (const std::uint64_t count : counts) writer.Uint64(count);
-  writer.EndArray();
-  writer.Key("dtype");
-  writer.String("int64");
-  writer.Key("CLS");
-  writer.String("numpy.array");
+  writer.BeginObject();
+  writer.Field("data", counts);
+  writer.Field("dtype", "int64");
+  writer.Field("CLS", "numpy.array");
   writer.EndObject();
 }
 
 void WriteEntry(const Entry& entry, Writer& writer) {
-  format::WriteText(writer, entry.name);
-  writer.StartObject();
+  writer.Value(entry.name);
+  writer.BeginObject();
   WriteReals("lowest", entry.lowest, false, writer);
   WriteReals("highest", entry.highest, false, writer);
   if (entry.mean) WriteReals("avg", {*entry.mean}, true, writer);
@@ -160,8 +150,7 @@ void WriteEntry(const Entry& entry, Writer& writer) {
     WriteCounts(entry.counts, writer);
     WriteReals("hist_edges", entry.edges, false, writer);
   }
-  writer.Key("CLS");
-  writer.String("TensorData");
+  writer.Field("CLS", "TensorData");
   writer.EndObject();
 }
 
@@ -189,26 +178,21 @@ Result<Calibration> ParseCalibration(std::string_view text) {
 }
 
 std::string CalibrationText(const Calibration& calibration) {
-  rapidjson::StringBuffer buffer;
-  Writer writer(buffer);
-  writer.StartObject();
-  writer.Key("CLS");
-  writer.String("TensorsData");
+  Writer writer(Writer::Layout::kLine);
+  writer.BeginObject();
+  writer.Field("CLS", "TensorsData");
   writer.Key("data");
-  writer.StartObject();
+  writer.BeginObject();
   for (const Entry& entry : calibration.entries) WriteEntry(entry, writer);
   writer.EndObject();
   writer.Key("calibration_method");
-  writer.StartObject();
-  writer.Key("CLS");
-  writer.String("CalibrationMethod");
-  writer.Key("value");
-  format::WriteText(writer, "CalibrationMethod." + calibration.method);
+  writer.BeginObject();
+  writer.Field("CLS", "CalibrationMethod");
+  writer.Field("value", "CalibrationMethod." + calibration.method);
   writer.EndObject();
-  writer.Key("smooth_quant");
-  writer.Bool(false);
+  writer.Field("smooth_quant", false);
   writer.EndObject();
-  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+  return writer.Text() + "\n";
 }
 
 }  // namespace qtx::convert::ort

@@ -321,7 +321,7 @@ Result<std::int64_t> OpsetToLowerFlat(const format::Model& model, const Options&
 Result<std::int64_t> OpsetToLowerTo(const format::Model& model, const Options& options) {
   const format::FlatModel flat(model);
   auto opset = OpsetToLowerFlat(flat.model(), options);
-  if (!opset.has_value()) return Readable(flat, std::move(opset).error());
+  if (!opset.has_value()) return flat.Readable(std::move(opset).error());
   return opset;
 }
 

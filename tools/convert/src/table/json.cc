@@ -1,22 +1,19 @@
-#include "qtx/format/json.h"
-
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
-#include <rapidjson/prettywriter.h>
 #include <rapidjson/reader.h>
-#include <rapidjson/stringbuffer.h>
 
 #include <algorithm>
 #include <set>
 
 #include "bounds.h"
+#include "qtx/format/json_writer.h"
 #include "table/text.h"
 
 namespace qtx::convert::table {
 namespace {
 
-using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+using Writer = format::JsonWriter;
 
 // JSON has no number that begins with 0, except 0 itself.
 bool IsNumber(std::string_view text) {
@@ -28,22 +25,22 @@ void WriteItem(std::string_view text, Column::Form form, Writer& writer) {
   const bool number =
       form == Column::Form::kInteger || (form == Column::Form::kText && IsNumber(text));
   if (number) {
-    writer.RawValue(text.data(), text.size(), rapidjson::kNumberType);
+    writer.Raw(text);
   } else {
-    format::WriteText(writer, text);
+    writer.Value(text);
   }
 }
 
 void WriteCell(const Column& column, std::string_view text, Writer& writer) {
   if (!column.list) {
     if (column.form == Column::Form::kText) {
-      format::WriteText(writer, text);
+      writer.Value(text);
     } else {
       WriteItem(text, column.form, writer);
     }
     return;
   }
-  writer.StartArray();
+  writer.BeginArray();
   while (!text.empty()) {
     const std::size_t size = std::min(text.find(' '), text.size());
     WriteItem(text.substr(0, size), column.form, writer);
@@ -62,19 +59,19 @@ void Enter(std::vector<std::string_view>& open, std::string_view key, Writer& wr
   const auto same = static_cast<std::size_t>(std::ranges::mismatch(open, path).in1 - open.begin());
   for (; open.size() > same; open.pop_back()) writer.EndObject();
   for (; open.size() < path.size(); open.push_back(path[open.size()])) {
-    format::WriteText(writer, path[open.size()]);
-    writer.StartObject();
+    writer.Value(path[open.size()]);
+    writer.BeginObject();
   }
 }
 
 void WriteRecord(const Record& record, Writer& writer) {
   std::vector<std::string_view> open;
-  writer.StartObject();
+  writer.BeginObject();
   for (const Column& column : Columns()) {
     const auto cell = record.find(column.key);
     if (cell == record.end()) continue;
     Enter(open, column.key, writer);
-    format::WriteText(writer, column.key.substr(column.key.rfind('.') + 1));
+    writer.Value(column.key.substr(column.key.rfind('.') + 1));
     WriteCell(column, cell->second, writer);
   }
   Enter(open, "", writer);
@@ -246,16 +243,14 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
 }  // namespace
 
 std::string JsonText(const std::vector<Record>& records) {
-  rapidjson::StringBuffer buffer;
-  Writer writer(buffer);
-  writer.SetIndent(' ', 1);
-  writer.StartObject();
-  format::WriteText(writer, "values");
-  writer.StartArray();
+  Writer writer;
+  writer.BeginObject();
+  writer.Value("values");
+  writer.BeginArray();
   for (const Record& record : records) WriteRecord(record, writer);
   writer.EndArray();
   writer.EndObject();
-  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+  return writer.Text() + "\n";
 }
 
 Result<void> ParseJson(std::string_view text, const RecordSink& take) {

@@ -1,50 +1,40 @@
 #include "site/search.h"
 
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
 #include <string_view>
 
-#include "qtx/format/json.h"
+#include "qtx/format/json_writer.h"
 #include "qtx/spec/site.h"
 #include "site/html.h"
 
 namespace qtx::spec {
-namespace {
-
-using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
-
-}  // namespace
-
 // Arrays without keys: there are thousands of entries.
 std::string SearchScript(const std::vector<SearchedPage>& pages,
                          const std::vector<SearchEntry>& entries) {
-  rapidjson::StringBuffer buffer;
-  Writer writer(buffer);
-  writer.StartObject();
+  format::JsonWriter writer(format::JsonWriter::Layout::kLine);
+  writer.BeginObject();
   writer.Key("pages");
-  writer.StartArray();
+  writer.BeginArray();
   for (const SearchedPage& page : pages) {
-    writer.StartArray();
-    format::WriteText(writer, page.page);
-    format::WriteText(writer, page.title);
+    writer.BeginArray();
+    writer.Value(page.page);
+    writer.Value(page.title);
     writer.EndArray();
   }
   writer.EndArray();
   writer.Key("entries");
-  writer.StartArray();
+  writer.BeginArray();
   for (const SearchEntry& entry : entries) {
-    writer.StartArray();
-    writer.Uint64(entry.page);
-    format::WriteText(writer, entry.text.anchor);
-    format::WriteText(writer, entry.text.title);
-    writer.Uint(entry.text.is_clause ? 1 : 0);
-    format::WriteText(writer, Cut(entry.text.text, kMaxFindableBytes));
+    writer.BeginArray();
+    writer.Value(entry.page);
+    writer.Value(entry.text.anchor);
+    writer.Value(entry.text.title);
+    writer.Value(entry.text.is_clause ? 1 : 0);
+    writer.Value(Cut(entry.text.text, kMaxFindableBytes));
     writer.EndArray();
   }
   writer.EndArray();
   writer.EndObject();
-  return "searchIndex(" + std::string(buffer.GetString(), buffer.GetSize()) + ");\n";
+  return "searchIndex(" + writer.Text() + ");\n";
 }
 
 }  // namespace qtx::spec

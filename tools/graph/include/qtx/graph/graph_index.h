@@ -38,6 +38,8 @@ class GraphIndex {
   const std::vector<Use>& Uses(const std::string& value) const;
   /// The only use of a value that is not a graph output; else nullopt.
   std::optional<Use> OnlyUse(const std::string& value) const;
+  /// The same, by a node of the graph that has the value and not of a body within it.
+  std::optional<Use> OnlyUseBeside(const std::string& value) const;
   bool IsInput(const std::string& value) const { return inputs_.contains(value); }
   bool IsOutput(const std::string& value) const { return outputs_.contains(value); }
   const format::TensorData* Initializer(const std::string& value) const {  // nullptr: none

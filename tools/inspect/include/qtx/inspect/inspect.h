@@ -47,6 +47,11 @@ struct Value {
 
 inline constexpr std::size_t kBins = 128;
 
+/// The model with the nodes, values and constants of bodies in its own graph, each named by the
+/// nodes that it is within: "if.then_branch/t". For the functions below, which look at one graph.
+/// Errors: kInvalid for an initializer that is no TensorProto.
+Result<format::Model> Listing(const format::Model& model);
+
 /// Every typed value: inputs, inner values, outputs, constants.
 /// Errors: those of Decode for a constant that cannot be read.
 Result<std::vector<Value>> Examine(const format::Model& model);

@@ -88,8 +88,9 @@ struct Quantized {
   format::Model model;
   std::vector<LedgerEntry> ledger;
   format::Model real;  // the float model after folding and equalizing, with the statistics used
-  /// For each quantized value or initializer, by name: the corresponding FLOAT value of `real`, and
-  /// the chosen range of each parameter (none if the operator or other scales determine it).
+  /// For each quantized value or initializer of the model's graph, without those of bodies, by
+  /// name: the corresponding FLOAT value of `real`, and the chosen range of each parameter (none if
+  /// the operator or other scales determine it).
   struct Source {
     std::string real;
     std::vector<ChosenRange> ranges;
@@ -97,10 +98,10 @@ struct Quantized {
   std::map<std::string, Source> sources;
 };
 
-/// Quantizes every node that operators.cc lists, unless a rule keeps it float. Statistics are read
-/// from the values' types and kept there.
+/// Quantizes every node that operators.cc lists, those of bodies too, unless a rule keeps it float.
+/// Statistics are read from the values' types and kept there.
 /// Errors: kInvalid for a value without statistics or a rule that matches nothing (named); those of
-/// ChooseParameters, RangeOf and `measure`; kUnsupported for nodes with subgraphs.
+/// ChooseParameters, RangeOf and `measure`.
 Result<Quantized> Quantize(const format::Model& model, const Options& options);
 
 }  // namespace qtx::quantize
