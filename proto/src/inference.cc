@@ -72,6 +72,11 @@ Inference::Inference(const FlatModel& flat)
   Declare(graph.inputs);
   AddInitializers(flat.model());
   std::span<const Scope> bodies = std::span(flat.scopes()).subspan(1);
+  in_branches_.resize(graph.nodes.size());
+  for (const Scope& body : bodies) {
+    if (!IsStock(graph.nodes[body.node], "If")) continue;
+    for (std::size_t i = body.begin; i < body.end; ++i) in_branches_[i] = true;
+  }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     for (; !bodies.empty() && bodies.front().begin == i; bodies = bodies.subspan(1))
       Enter(bodies.front(), graph.nodes[bodies.front().node]);
@@ -123,6 +128,7 @@ void Inference::AddInitializers(const Model& model) {
   for (const TensorData& data : model.graph.initializers) {
     ValueFacts& facts = values_[data.name];
     facts.given = true;
+    stored_.insert(data.name);
     if (facts.type == ElementType::kUndefined) facts.type = KnownType(data.data_type);
     if (!facts.dims || facts.type == data.data_type) facts.dims = KnownDims(data.dims);
     if (IsQuantized(facts.type)) continue;
@@ -199,6 +205,7 @@ void Inference::Propagate(Application& a) {
   std::optional<Tensor> elements;
   if (a.node.op_type == "Constant") {
     elements = ConstantOf(a.node, folder_);
+    stored_.insert(a.node.outputs[0]);
   } else {
     for (const ValueFacts& input : a.inputs) {
       if (input.constant == nullptr) continue;
@@ -252,28 +259,51 @@ Result<void> Inference::VisitBodies(Application& a) const {
   return AddFactsOfBodies(bodies, a);
 }
 
+Result<void> Inference::CheckNode(Application& a, bool has_rules) const {
+  const bool has_section = FindSchema(a.node.domain, a.node.op_type) != nullptr;
+  const bool is_microsoft = a.node.domain == catalogue::kMicrosoftDomain;
+  const bool has_checks = has_section || (is_microsoft && has_rules);
+  Result<void> checked = has_checks ? CheckSection(a) : Result<void>();
+  const bool is_undefined = !checked.has_value() && checked.error().code == ErrorCode::kUnsupported;
+  if (IsOnnxDomain(a.node.domain) && (checked.has_value() || is_undefined)) {
+    auto by_onnx = VisitOnnx(a, has_section);
+    if (!by_onnx.has_value()) checked = std::move(by_onnx);
+  }
+  if (is_microsoft && has_section && checked.has_value()) checked = VisitMicrosoft(a);
+  return checked;
+}
+
+// A branch that is not taken may assume other sizes than the graph around it has: with the types
+// alone, and its constants, the node conforms.  Source: graph.S2.
+bool Inference::IsRightInItself(const Application& refused, bool has_rules) const {
+  Application a = refused;
+  for (auto* values : {&a.inputs, &a.outputs}) {
+    const auto& names = values == &a.inputs ? a.node.inputs : a.node.outputs;
+    *values = FactsOf(names);
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      if (stored_.contains(names[k])) continue;
+      (*values)[k].dims.reset();
+      (*values)[k].constant = nullptr;
+    }
+  }
+  return CheckNode(a, has_rules).has_value();
+}
+
 void Inference::Visit(std::size_t i, const Node& node) {
   static const OpSchema kNoRules;
   complete_.push_back(false);
   const bool is_onnx = IsOnnxDomain(node.domain);
-  const OpSchema* section = FindSchema(node.domain, node.op_type);
-  const bool is_microsoft = node.domain == catalogue::kMicrosoftDomain;
   const OpSchema* rules = catalogue::FindRow(node.domain, node.op_type);
   if (rules == nullptr) without_shape_rule_.push_back(i);
   Application a{rules == nullptr ? kNoRules : *rules, node, opset_, FactsOf(node.inputs),
                 FactsOf(node.outputs)};
 
-  const bool has_checks = section != nullptr || (is_microsoft && rules != nullptr);
-  Result<void> checked = has_checks ? CheckSection(a) : Result<void>();
-  const bool is_undefined = !checked.has_value() && checked.error().code == ErrorCode::kUnsupported;
-  if (is_onnx && (checked.has_value() || is_undefined)) {
-    auto by_onnx = VisitOnnx(a, section != nullptr);
-    if (!by_onnx.has_value()) checked = std::move(by_onnx);
-  }
-  if (is_microsoft && section != nullptr && checked.has_value()) checked = VisitMicrosoft(a);
+  Result<void> checked = CheckNode(a, rules != nullptr);
   if (checked.has_value()) {
     if (is_onnx) Propagate(a);
     complete_.back() = IsComplete(a);
+  } else if (in_branches_[i] && IsRightInItself(a, rules != nullptr)) {
+    a.outputs = FactsOf(node.outputs);
   } else if (checked.error().code == ErrorCode::kUnsupported) {
     undefined_.push_back({i, std::move(checked).error()});
   } else {

@@ -197,6 +197,19 @@ TEST(CheckBodies, ConformingOnes) {
   EXPECT_EQ(FirstFinding(Nested(kMaxGraphDepth)), "");
 }
 
+// Of x, which has 2 elements, or of the branch's own constants.
+TEST(CheckBodies, LetsABranchAssumeOtherSizes) {
+  Model model = Branches();
+  Graph& branch = BodyOf(model, 0, 0);
+  branch.initializers = {Stored("w", kInt8, {3}, {1, 2, 3}), Stored("v", kInt8, {4}, {1, 2, 3, 4})};
+  branch.values = {Value("w", kInt8Q, {3}, PerTensor(0.5F)),
+                   Value("v", kInt8Q, {4}, PerTensor(0.5F))};
+  branch.nodes = {MakeNode("Add", {"x", "w"}, {"t"})};
+  EXPECT_EQ(FirstFinding(model), "");
+  branch.nodes = {MakeNode("Add", {"v", "w"}, {"t"})};
+  EXPECT_NE(FirstFinding(model), "");
+}
+
 struct Broken {
   const char* rule;
   const char* where;

@@ -9,10 +9,12 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
+#include "command_tree.h"
 #include "commands.h"
 #include "data_folders.h"
 #include "feature_option.h"
@@ -565,6 +567,16 @@ void AddSpecHtml(CLI::App& spec, SpecHtmlOptions& options) {
   command->add_option("--spec", options.spec, "Folder of the text (default: the spec of QTX)");
 }
 
+// The words after help are HelpOf's.
+void AddHelp(CLI::App& app, std::string& shell) {
+  app.add_subcommand("help", "Show the help of the command that follows, as --help does");
+  auto* completion = app.add_subcommand("completion", "Print a script that completes commands");
+  completion->add_option("shell", shell, "The shell that reads it")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.add_subcommand("manual", "Print the manual page, for man");
+}
+
 // Kills all backends, then ends with the default action.
 extern "C" void EndBackends(int signal_number) {
   conformance::KillBackendProcesses();
@@ -661,10 +673,32 @@ int Main(int argc, char** argv) {
   AddSpecHtml(*spec, spec_html);
   AddSpecCoverage(*spec, spec_coverage);
   AddSpecNew(*spec, spec_new);
+  std::string shell;
+  AddHelp(app, shell);
+  std::span<char* const> words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));
+  const bool asks_help = !words.empty() && words[0] == std::string_view("help");
+  if (asks_help) words = words.subspan(1);
+  if (const auto unknown = UnknownCommand(app, words)) {
+    format::Print(stderr, "qtx: {} (see qtx --help)\n", *unknown);
+    return kUsage;
+  }
+  // The parser would take the words for a second command.
+  if (asks_help) {
+    format::PrintText(stdout, HelpOf(app, words));
+    return kDone;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
+  }
+  if (app.got_subcommand("manual")) {
+    format::PrintText(stdout, ManualPage(app, QTX_VERSION));
+    return kDone;
+  }
+  if (app.got_subcommand("completion")) {
+    format::PrintText(stdout, *Completion(app, shell));
+    return kDone;
   }
   if (app.got_subcommand("check")) return Check(check);
   if (app.got_subcommand("inspect")) return OnFile(inspect.file, Inspect, inspect);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "build_commit.h"
+#include "feature_option.h"
 
 namespace qtx::cli {
 namespace {
@@ -78,6 +79,10 @@ std::string MakeDocument(std::string_view schema, std::string_view object) {
   return conformance::Document(schema, ThisProvenance(), object);
 }
 
-std::string VersionText() { return std::string(QTX_VERSION " (commit ") + kBuildCommit + ")"; }
+std::string VersionText() {
+  std::string text = std::string("qtx " QTX_VERSION " (commit ") + kBuildCommit + ")\nfeatures:";
+  for (const std::string& name : FeatureNames()) text += " " + name;
+  return text;
+}
 
 }  // namespace qtx::cli

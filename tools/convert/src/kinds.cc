@@ -42,9 +42,34 @@ Result<format::Model> OnnxOf(const Source& source) {
   return Error{model.error().code, std::move(place), model.error().message};
 }
 
+// What of the spec an ONNX model breaks first: `who` says whose model it is.
+std::optional<Error> BrokenRule(const format::Model& model, ErrorCode code, const char* who) {
+  const std::vector<format::Finding> findings = format::Check(model, "");
+  if (findings.empty()) return std::nullopt;
+  const format::Finding& first = findings.front();
+  return Error{code, first.where, std::string(who) + " breaks a rule: " + first.message,
+               first.rule};
+}
+
+// The extended form defines nodes of opset 13 and later: what quantized values go through in the
+// form of an older one moves to it first.
 Result<Conversion> ReadOnnx(const Source& source, const Options& options) {
+  constexpr std::int64_t kOldestDefined = 13;
   QTX_ASSIGN_OR_RETURN(const format::Model model, OnnxOf(source));
-  return FromOnnx(model, options);
+  auto conversion = FromOnnx(model, options);
+  if (!conversion.has_value() || format::OnnxOpset(model) >= kOldestDefined ||
+      !BrokenRule(conversion->model, ErrorCode::kInvalid, "")) {
+    return conversion;
+  }
+  Ledger ledger(options);
+  const auto raised = ToOpset(model, kOldestDefined, ledger);
+  if (!raised.has_value()) return raised.error();
+  conversion = FromOnnx(*raised, options);
+  if (!conversion.has_value()) return conversion;
+  std::vector<LedgerEntry> entries = ledger.Take();
+  std::ranges::move(conversion->ledger, std::back_inserter(entries));
+  conversion->ledger = std::move(entries);
+  return conversion;
 }
 
 Result<Conversion> ReadAsItIs(const Source& source, const Options&) {
@@ -140,15 +165,6 @@ constexpr std::array kLosses = {
     Loss{"statistics", "min, max, mean, std, counts and histograms"},
     Loss{"unmatched", "what a table says of names that are no value of the model"},
 };
-
-// What of the spec an ONNX model breaks first: `who` says whose model it is.
-std::optional<Error> BrokenRule(const format::Model& model, ErrorCode code, const char* who) {
-  const std::vector<format::Finding> findings = format::Check(model, "");
-  if (findings.empty()) return std::nullopt;
-  const format::Finding& first = findings.front();
-  return Error{code, first.where, std::string(who) + " breaks a rule: " + first.message,
-               first.rule};
-}
 
 // Whether only a reader can have broken the rule in a model that it made of a file of another
 // format: such a file says nothing of the operators, inputs and attributes that ONNX has.

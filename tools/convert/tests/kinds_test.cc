@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "qtx/convert/convert.h"
+#include "qtx/format/attributes.h"
 #include "qtx/format/check.h"
 #include "qtx/format/limits.h"
 #include "tests/networks.h"
@@ -66,6 +67,32 @@ TEST(KindOf, NamesTheLimitThatAModelIsPast) {
   for (int depth = 0; depth < format::kMaxGraphDepth; ++depth) model = WithBody(model.graph);
   EXPECT_THAT(KindOfBytes(*model.Serialize()),
               testing::HasSubstr("found a graph within more than 8"));
+}
+
+// Split and Pad had their parts and pads in attributes, which the text does not define.
+TEST(Read, RaisesAnOldOpsetWhoseFormsQuantizedValuesGoThrough) {
+  const std::pair<const char*, format::Attribute> old_forms[] = {
+      {"Split", format::Attribute::Ints("split", {1, 3})},
+      {"Pad", format::Attribute::Ints("pads", {0, 1})}};
+  for (const auto& [op_type, attribute] : old_forms) {
+    OnnxMaker maker(10);
+    maker.Parameters("p", 0.5F, 0);
+    maker.model.graph.inputs = {OnnxMaker::Value("x", format::ElementType::kFloat, {4})};
+    maker.Quantize("x", "p", "q");
+    maker.Dequantize("q", "p", "r");
+    maker.Node(op_type, {"r"}, {"s"}).attributes = {attribute};
+    if (*op_type == 'S') maker.model.graph.nodes.back().outputs.emplace_back("t");
+    maker.Quantize("s", "p", "a");
+    maker.Dequantize("a", "p", "y");
+    maker.model.graph.outputs.emplace_back().name = "y";
+    Source source;
+    source.onnx = maker.model;
+    const auto conversion = Read(source, *FindKind("qdq"));
+    ASSERT_TRUE(conversion.has_value()) << conversion.error().Text();
+    EXPECT_EQ(format::OnnxOpset(conversion->model), 13);
+    EXPECT_EQ(conversion->model.graph.nodes[1].inputs.size(), 2U);
+    EXPECT_TRUE(conversion->model.graph.FindValue("a")->type->quantization.has_value());
+  }
 }
 
 TEST(KindOf, TellsKindsApartByContent) {

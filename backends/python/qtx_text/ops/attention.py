@@ -75,9 +75,10 @@ def attended(n, heads, q, k, v, where):
     """The row of Y and those of the four modes, in the numbers n (attention.S2, S7, S9, S11)."""
     dots, scaled, capped, bias, score = scores(n, heads, q, k, where)
     size = heads.value_size
-    if any(is_nan(s) or s == INF for s in score if not isinstance(s, Interval)):
+    blind = all(b == -INF for b in bias)
+    if not blind and any(is_nan(s) or s == INF for s in score if not isinstance(s, Interval)):
         return [R.NAN] * size, (scaled, capped, score, [R.NAN] * len(k))
-    seen = [j for j, s in enumerate(score) if s != -INF]
+    seen = [] if blind else [j for j, s in enumerate(score) if s != -INF]
     if not seen:
         return [Fraction(0)] * size, (scaled, capped, score, [Fraction(0)] * len(k))
     top = max(seen, key=lambda j: score[j][1] if isinstance(score[j], Interval) else score[j])
@@ -105,8 +106,9 @@ def attended32(n, heads, q, k, v, where):
                       n.div(1.0, n.function("sqrt", float(heads.size))))
     scaled = [n.total(n.mul(n.mul(x, root), n.mul(y, root)) for x, y in zip(q, row)) for row in k]
     capped = [n.mul(softcap, n.function("tanh", n.div(s, softcap))) for s in scaled] if softcap else scaled
-    score = [n.add(s, heads.bias(*where, j)) for j, s in enumerate(capped)]
-    top = R.NAN if any(map(is_nan, score)) else max(score, default=-INF)
+    bias = [heads.bias(*where, j) for j in range(len(k))]
+    score = [n.add(s, b) for s, b in zip(capped, bias)]
+    top = -INF if all(b == -INF for b in bias) else R.NAN if any(map(is_nan, score)) else max(score, default=-INF)
     if top == -INF:
         return [0.0] * heads.value_size, (scaled, capped, score, [0.0] * len(k))
     power = [n.function("exp", n.sub(s, top)) for s in score]

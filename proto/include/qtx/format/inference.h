@@ -54,6 +54,8 @@ class Inference {
   void AddInitializers(const Model& model);
   void Enter(const Scope& body, const Node& node);
   void Visit(std::size_t i, const Node& node);
+  Result<void> CheckNode(Application& a, bool has_rules) const;
+  bool IsRightInItself(const Application& refused, bool has_rules) const;
   Result<void> VisitBodies(Application& a) const;
   Result<void> CheckSection(Application& a) const;
   Result<void> VisitOnnx(Application& a, bool has_section) const;
@@ -73,7 +75,9 @@ class Inference {
   std::deque<Tensor> constants_;
   std::vector<RefusedNode> broken_, undefined_;
   std::vector<std::size_t> without_shape_rule_;
+  std::unordered_set<std::string> stored_;     // initializers, and what Constant nodes give
   std::unordered_set<std::string> undecoded_;  // constants whose elements are unknown
+  std::vector<bool> in_branches_;              // of each node: whether an If has it
   std::vector<bool> complete_;                 // of each node: KnowsAll
   // Outputs of bodies, by the node that has them; only while the nodes are walked.
   std::unordered_map<const Node*, std::vector<std::vector<std::string>>> body_outputs_;

@@ -6,6 +6,7 @@
 #include "paddle/builder.h"
 #include "paddle/ops.h"
 #include "qdq/fold.h"
+#include "qtx/format/inference.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::convert {
@@ -105,7 +106,8 @@ Result<Conversion> ReadPaddle(const Source& source, const Options& options) {
   model.producer_name = "qtx";
   model.graph = builder.Finish();
   Conversion conversion;
-  QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(model, /*as_recorded=*/false, ledger));
+  QTX_ASSIGN_OR_RETURN(const format::Model folded, FoldPairs(model, /*as_recorded=*/false, ledger));
+  conversion.model = format::WithInferredTypes(folded);
   conversion.ledger = ledger.Take();
   return conversion;
 }

@@ -265,7 +265,9 @@ Result<void> Planner::FoldQuantizer(std::size_t i) {
   const std::string& real = node.inputs[0];
   QTX_ASSIGN_OR_RETURN(const bool agree, AllAgree(integers, *parameters));
   const bool used = !index_.Uses(integers).empty() || index_.IsOutput(integers);
-  if (!agree || !used) return {};
+  // What a node moves out of a body has one type on both sides.
+  const bool moves_out = !as_recorded_ && index_.IsOutput(integers) && format::IsOfBody(integers);
+  if (!agree || !used || moves_out) return {};
   if (ComesFromInput(real, *parameters) && Counts(real, integers)) {
     SetType(real, *parameters, {});
     plan_.removed.insert(i);

@@ -18,6 +18,7 @@
 #include "qoperator/type_inference.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/rename.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
 namespace {
@@ -397,7 +398,10 @@ Result<Pairs> PairWriter::Run() {
   Index();
   QTX_ASSIGN_OR_RETURN(const Annotations annotations, ReadAnnotations(index_));
   QTX_ASSIGN_OR_RETURN(types_, InferTypes(index_, annotations.integers, lifts_));
-  for (const auto& [value, parameters] : types_) Annotate(value, parameters);
+  for (const auto& [value, parameters] : types_) {
+    // What a node moves out of a body are the integers.
+    if (!index_.IsOutput(value) || !format::IsOfBody(value)) Annotate(value, parameters);
+  }
   for (const auto& [value, parameters] : annotations.reals) Annotate(value, parameters);
   model_.graph.nodes.clear();
   QTX_RETURN_IF_ERROR(WriteInputs());

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "qtx/format/catalogue.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
 namespace {
@@ -31,9 +32,11 @@ class Typer {
   ParametersOfValues types_;
 };
 
-// A graph input that is also an output, or has a default, stays plain.
+// A graph input that is also an output, or has a default, stays plain, as does what a node moves
+// into a body.
 bool Typer::CanHaveType(const std::string& value) const {
   if (index_.Initializer(value) != nullptr) return false;
+  if (index_.IsInput(value) && format::IsOfBody(value)) return false;
   return !index_.IsInput(value) || !index_.IsOutput(value);
 }
 

@@ -7,6 +7,7 @@
 
 #include "errors.h"
 #include "ledger.h"
+#include "onnx/flat_form.h"
 #include "onnx/quantized_types.h"
 #include "onnx/reals.h"
 #include "opset/opset.h"
@@ -259,7 +260,7 @@ Result<void> Writer::WriteNode(const Node& node) {
   }
   QTX_ASSIGN_OR_RETURN(const bool written, forms_->Write(node));
   if (written) return {};
-  if (Moves(node)) {
+  if (Moves(node) || format::IsControlFlow(node)) {
     model_.graph.nodes.push_back(node);
     return {};
   }
@@ -338,10 +339,14 @@ Result<std::optional<Conversion>> WriteInOpset(const format::Model& model, std::
   Ledger ledger(options);
   QTX_ASSIGN_OR_RETURN(const format::Model moved, ToOpset(model, opset, ledger));
   QTX_ASSIGN_OR_RETURN(const auto record, OpsetRecord(model, moved));
-  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(moved));
-  Writer writer(index, options);
-  QTX_ASSIGN_OR_RETURN(Conversion written, writer.Run(model.opset_imports, record));
-  needed = writer.needed_opset();
+  QTX_ASSIGN_OR_RETURN(Conversion written,
+                       OnFlatForm(moved, [&](const format::Model& flat) -> Result<Conversion> {
+                         QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(flat));
+                         Writer writer(index, options);
+                         auto made = writer.Run(model.opset_imports, record);
+                         needed = writer.needed_opset();
+                         return made;
+                       }));
   if (opset != 0 && opset < needed) return std::optional<Conversion>();
   std::vector<LedgerEntry> entries = ledger.Take();
   std::ranges::move(written.ledger, std::back_inserter(entries));
