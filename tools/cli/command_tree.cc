@@ -242,23 +242,29 @@ std::string Troff(std::string_view text) {
   return line.starts_with('.') || line.starts_with('\'') ? "\\&" + line : line;
 }
 
+// What an option's type says beside its name: "One of a, b." of "TEXT:{a,b}".
+std::string Limits(const std::string& type_name) {
+  const std::vector<std::string> values = ListedValues(type_name);
+  if (!values.empty()) return " One of " + Joined(values, ", ") + ".";
+  const std::size_t range = type_name.find(" in [");
+  return range == std::string::npos ? "" : " A number" + type_name.substr(range) + ".";
+}
+
 std::string ManualOfOptions(const CLI::App& app) {
   std::string text;
   for (const CLI::Option* option : app.get_options()) {
-    std::string name = option->get_name(/*positional=*/true, /*all_options=*/true);
-    if (option->get_positional()) name = option->get_name(true);
-    std::string value;
-    if (option->get_items_expected_max() > 0) {
-      value = option->get_type_name();
-      if (value.find(" in [") != std::string::npos) value.erase(0, value.rfind(':') + 1);
-      value.insert(0, " ");
-    }
+    std::string name = option->get_name(/*positional=*/option->get_positional(),
+                                        /*all_options=*/!option->get_positional());
     std::ranges::replace(name, ',', ' ');
-    text += ".TP\n.B " + Troff(name) + Troff(value) + "\n" + Troff(option->get_description()) +
-            (option->get_default_str().empty()
-                 ? std::string()
-                 : Troff(" (default: " + option->get_default_str() + ")")) +
-            "\n";
+    const std::string type = option->get_type_name();
+    const bool takes_value = option->get_items_expected_max() > 0;
+    text += ".TP\n\\fB" + Troff(name) + "\\fR";
+    if (takes_value) text += " \\fI" + Troff(type.substr(0, type.find(':'))) + "\\fR";
+    text += "\n" + Troff(option->get_description()) + ".";
+    if (takes_value) text += Troff(Limits(type));
+    if (!option->get_default_str().empty())
+      text += Troff(" Default: " + option->get_default_str() + ".");
+    text += "\n";
   }
   return text;
 }
