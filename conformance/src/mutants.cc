@@ -173,14 +173,16 @@ Result<pid_t> InProcess(const Work& work) {
 class MutantRunner {
  public:
   MutantRunner(std::span<const Case> cases, std::vector<CaseQuestion> questions,
-               const MutatedProgram& program, const MutantOptions& options)
+               const MutatedProgram& program, std::size_t mutants, const MutantOptions& options)
       : cases_(cases),
         questions_(std::move(questions)),
         program_(program),
         options_(options),
         words_(program.states.size() / 64 + 1),
+        noticed_words_(questions_.size() / 64 + 1),
         clean_(questions_.size()),
-        reached_(questions_.size() * words_) {}
+        reached_(questions_.size() * words_),
+        noticed_(options.all_that_notice ? mutants * noticed_words_ : 0) {}
 
   // Asks every question without a mutant, and notes which mutants it reaches.
   Result<std::vector<std::string>> RunClean() {
@@ -221,7 +223,7 @@ class MutantRunner {
         results[next].mutant = mutants[next];
         const std::vector<Position> order = OrderFor(mutants[next]);
         results[next].reached = std::ssize(order);
-        const auto work = [&, this] { Ask(mutants[next].number, order, verdicts[next]); };
+        const auto work = [&, this] { Ask(next, mutants[next].number, order, verdicts[next]); };
         if (!order.empty()) {
           QTX_ASSIGN_OR_RETURN(const pid_t child, InProcess(work));
           running.emplace(child, next);
@@ -233,6 +235,7 @@ class MutantRunner {
       const auto ended = running.find(waitpid(-1, &status, 0));
       if (ended == running.end()) return Error{ErrorCode::kSystem, "waitpid", "found no child"};
       Take(status, verdicts[ended->second], results[ended->second]);
+      TakeAllThatNotice(ended->second, results[ended->second]);
       running.erase(ended);
     }
     return results;
@@ -291,7 +294,9 @@ class MutantRunner {
     return order;
   }
 
-  void Ask(unsigned number, const std::vector<Position>& order, CaseVerdict& verdict) {
+  // Stops at the first case that notices; where all are asked for, at the first of level `core`.
+  void Ask(std::size_t index, unsigned number, const std::vector<Position>& order,
+           CaseVerdict& verdict) {
     verdict.killer = -1;
     program_.states[number] = MutantState::kOn;
     for (const Position q : order) {
@@ -302,8 +307,9 @@ class MutantRunner {
       const Outcome outcome = Judge(at);
       verdict.declines |= outcome == Outcome::kUnsupported && outcome != clean_[at].outcome;
       if (!Fails(outcome)) continue;
-      verdict.killer = q;
-      return;
+      if (verdict.killer < 0) verdict.killer = q;
+      if (!options_.all_that_notice || IsCore(q)) return;
+      noticed_[index * noticed_words_ + at / 64] |= std::uint64_t{1} << (at % 64);
     }
   }
 
@@ -324,13 +330,25 @@ class MutantRunner {
     killers_[result.mutant.file].insert(killer);
   }
 
+  void TakeAllThatNotice(std::size_t index, MutantResult& result) const {
+    for (std::size_t q = 0; options_.all_that_notice && q < questions_.size(); ++q) {
+      const std::uint64_t word = noticed_[index * noticed_words_ + q / 64];
+      if ((word >> (q % 64) & 1) == 0) continue;
+      const std::string& id = cases_[questions_[q].index].id;
+      if (result.noticed_by.empty() || result.noticed_by.back() != id) {
+        result.noticed_by.push_back(id);
+      }
+    }
+  }
+
   std::span<const Case> cases_;
   const std::vector<CaseQuestion> questions_;
   const MutatedProgram& program_;
   const MutantOptions& options_;
-  const std::size_t words_;  // of 64 bits, of a question in reached_
+  const std::size_t words_;          // of 64 bits, of a question in reached_
+  const std::size_t noticed_words_;  // of 64 bits, of a mutant in noticed_
   const Shared<Clean> clean_;
-  const Shared<std::uint64_t> reached_;
+  const Shared<std::uint64_t> reached_, noticed_;
   std::vector<Position> order_;
   std::map<std::string_view, std::set<Position>> killers_;  // by file
 };
@@ -343,7 +361,7 @@ Result<MutantReport> MeasureMutants(const std::string& suite, std::span<const Ca
                                     const MutantOptions& options) {
   const Clock::time_point start = Clock::now();
   QTX_ASSIGN_OR_RETURN(auto questions, QuestionsOf(cases, backends));
-  MutantRunner runner(cases, std::move(questions), program, options);
+  MutantRunner runner(cases, std::move(questions), program, mutants.size(), options);
   MutantReport report{.suite = suite, .cases = std::ssize(cases)};
   QTX_ASSIGN_OR_RETURN(report.blamed, runner.RunClean());
   QTX_ASSIGN_OR_RETURN(report.mutants, runner.Run(mutants));

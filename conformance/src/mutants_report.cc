@@ -83,6 +83,7 @@ void WriteMutant(JsonWriter& writer, const MutantResult& result) {
   writer.Field("fate", FateName(result.fate));
   writer.Field("killed_by", std::string_view(result.killed_by));
   writer.Field("killed_by_core", result.killed_by_core);
+  writer.Field("noticed_by", result.noticed_by);
   writer.Field("reached", result.reached);
   writer.EndObject();
 }

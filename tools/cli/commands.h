@@ -170,11 +170,12 @@ struct PowerOptions {
   std::string suite;         // empty: the suite QTX comes with
   std::string filter = "*";  // of faults
   std::string json;
-  std::string onnx_node_tests;  // ONNX's data/node; empty: where Debian puts it, if it is there
-  int jobs = 0;                 // 0: as many as cores
-  bool mutants = false;         // instead of faults; `filter` is then of their files
-  std::string level;            // of cases against mutants; empty: all
-  std::string part;             // "I/N" of the mutants; empty: all
+  std::string onnx_node_tests;   // ONNX's data/node; empty: where Debian puts it, if it is there
+  int jobs = 0;                  // 0: as many as cores
+  bool mutants = false;          // instead of faults; `filter` is then of their files
+  std::string level;             // of cases against mutants; empty: all
+  std::string part;              // "I/N" of the mutants; empty: all
+  bool all_that_notice = false;  // list every case that notices a mutant that level `core` misses
 };
 int Power(const PowerOptions& options);
 int PowerOfMutants(const PowerOptions& options);

@@ -392,6 +392,10 @@ void AddPower(CLI::App& app, PowerOptions& options) {
   mutants->excludes(onnx);
   command->add_option("--level", options.level, "Only cases of this level")->needs(mutants);
   command->add_option("--part", options.part, "I/N: part I of N of the mutants")->needs(mutants);
+  command
+      ->add_flag("--all-that-notice", options.all_that_notice,
+                 "List every case that notices a mutant that level core misses")
+      ->needs(mutants);
   command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)");
   command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
 }

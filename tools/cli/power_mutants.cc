@@ -62,6 +62,7 @@ Result<MutantReport> Measure(const PowerOptions& options) {
   run.jobs = options.jobs > 0 ? options.jobs
                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   run.text_answers = &suite.text_answers;
+  run.all_that_notice = options.all_that_notice;
   return conformance::MeasureMutants(folder, cases, backends, program, chosen, run);
 }
 

@@ -51,9 +51,10 @@ inline bool IsKilled(Fate fate) { return fate >= Fate::kWrong; }
 struct MutantResult {
   Mutant mutant;
   Fate fate = Fate::kUnreached;
-  std::string killed_by;        // id of the first case that notices; may be empty
-  bool killed_by_core = false;  // a case of level `core` notices
-  std::int64_t reached = 0;     // cases times arithmetics times backends that execute the place
+  std::string killed_by;                // id of the first case that notices; may be empty
+  bool killed_by_core = false;          // a case of level `core` notices
+  std::vector<std::string> noticed_by;  // ids of all cases that notice, where those were asked for
+  std::int64_t reached = 0;  // cases times arithmetics times backends that execute the place
 };
 
 struct MutantReport {
@@ -70,6 +71,8 @@ struct MutantReport {
 struct MutantOptions {
   int jobs = 1;
   const TextAnswers* text_answers = nullptr;
+  /// Where no case of level `core` notices a mutant, ask all others, to choose the level by.
+  bool all_that_notice = false;
 };
 
 /// Runs `cases` against `backends` once to see which mutants each executes, then against each
