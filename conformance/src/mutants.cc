@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -263,19 +264,22 @@ class MutantRunner {
       }
     }
     std::ranges::fill(program_.states, MutantState::kOff);
-    clean_[q].outcome = Judge(q);
+    if (questions_[q].index != judged_) references_.emplace(format::Features::Current());
+    judged_ = questions_[q].index;
+    // Sessions would take most of the time, and nothing is wrong here.
+    BackendSource once = *questions_[q].source;
+    once.single_runs = true;
+    clean_[q].outcome = Judge(q, once, *references_);
   }
 
-  Outcome Judge(std::size_t q) {
+  Outcome Judge(std::size_t q, const BackendSource& source, ReferenceResults& references) const {
     const CaseQuestion& question = questions_[q];
-    ReferenceResults references(format::Features::Current());
     Oracle oracle(references, options_.text_answers);
-    const auto backend = question.source->make();
+    const auto backend = source.make();
     if (!backend) return Outcome::kFail;
     CaseResult result;
     result.arithmetic = question.arithmetic;
-    CaseRunner(*question.source, **backend, oracle)
-        .Run(cases_[question.index], question.index, result);
+    CaseRunner(source, **backend, oracle).Run(cases_[question.index], question.index, result);
     return result.outcome;
   }
 
@@ -304,7 +308,8 @@ class MutantRunner {
       verdict.asked = q;
       LimitTime(clean_[at].seconds);
       if (AnswerTo(questions_[at]) == clean_[at].answer) continue;
-      const Outcome outcome = Judge(at);
+      ReferenceResults references(format::Features::Current());
+      const Outcome outcome = Judge(at, *questions_[at].source, references);
       verdict.declines |= outcome == Outcome::kUnsupported && outcome != clean_[at].outcome;
       if (!Fails(outcome)) continue;
       if (verdict.killer < 0) verdict.killer = q;
@@ -349,6 +354,8 @@ class MutantRunner {
   const std::size_t noticed_words_;  // of 64 bits, of a mutant in noticed_
   const Shared<Clean> clean_;
   const Shared<std::uint64_t> reached_, noticed_;
+  std::optional<ReferenceResults> references_;  // of the case judged last
+  std::optional<std::size_t> judged_;
   std::vector<Position> order_;
   std::map<std::string_view, std::set<Position>> killers_;  // by file
 };

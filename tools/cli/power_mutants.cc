@@ -1,6 +1,8 @@
 // qtx power --mutants: the suite against small faults planted in the engine and the reference.
 #include <algorithm>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -44,11 +46,20 @@ Result<std::vector<Mutant>> ChooseMutants(const PowerOptions& options,
   return chosen;
 }
 
+// Whether the backend's sources hold one of the mutants.
+bool RunsAny(std::string_view backend, std::span<const Mutant> mutants) {
+  const bool is_reference = backend == "reference";
+  return std::ranges::any_of(mutants, [is_reference](const Mutant& mutant) {
+    return std::string_view(mutant.file).starts_with("reference/") == is_reference;
+  });
+}
+
 Result<MutantReport> Measure(const PowerOptions& options) {
   const conformance::MutatedProgram program = mutants::Compiled();
   QTX_ASSIGN_OR_RETURN(const std::vector<Mutant> chosen, ChooseMutants(options, program.mutants));
   std::vector<conformance::BackendSource> backends;
   for (const char* name : {"reference", "x86", "x86:kernels=portable"}) {
+    if (!RunsAny(name, chosen)) continue;
     QTX_ASSIGN_OR_RETURN(backends.emplace_back(), FindBackend(name));
   }
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
