@@ -218,7 +218,7 @@ std::uint64_t NumberWriter::Code(std::int64_t element, const Real& real) const {
     if (interval.IsNan()) return Code(element, Number::Nan());
     const auto [low, high] = interval.Ends();
     if (const auto code = CertainCode(element, low, high)) return *code;
-    if (bits == kMostBits) return Code(element, Number(Simplest(low, high)));
+    if (bits == kMostBits) return TieCode(element, low, high);
   }
 }
 
@@ -240,7 +240,14 @@ std::optional<std::uint64_t> NumberWriter::CertainCode(std::int64_t element, con
 
 void NumberWriter::PutTie(std::int64_t element, const Interval& interval) {
   const auto [low, high] = interval.Ends();
-  Put(element, Number(Simplest(low, high)));
+  PutCode(element, TieCode(element, low, high));
+}
+
+std::uint64_t NumberWriter::TieCode(std::int64_t element, const mpq_class& low,
+                                    const mpq_class& high) const {
+  // A value below 0 too small for an interval to leave 0 out is -1 in BIPOLAR1 (exact.S9).
+  const bool vanishes = storage_ == ElementType::kBipolar1 && sgn(low) < 0 && sgn(high) == 0;
+  return Code(element, Number(vanishes ? low : Simplest(low, high)));
 }
 
 std::optional<std::uint64_t> NumberWriter::EstimatedCode(std::int64_t element, double estimate,

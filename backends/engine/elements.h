@@ -65,6 +65,8 @@ class NumberWriter {
   /// The code to which all numbers from `low` to `high` round; nullopt if there are several.
   std::optional<std::uint64_t> CertainCode(std::int64_t element, const mpq_class& low,
                                            const mpq_class& high) const;
+  /// The code of the tie that no bits tell from an interval of these ends.
+  std::uint64_t TieCode(std::int64_t element, const mpq_class& low, const mpq_class& high) const;
   std::uint64_t Quantized(const Number& number, std::int64_t parameter) const;
   std::uint64_t PlainFloat(const Number& number) const;
   std::uint64_t PlainInteger(const Number& number) const;

@@ -307,6 +307,9 @@ StepResult MakeSum(const NodePlan& node, Sum sum, Walk walk, Value* y) {
   }
   QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, sum.plain));
   if (!AreTerms({sum.a, sum.b, sum.addend, y})) {
+    if (node.arithmetic() != Arithmetic::kExact && IsRealOutput(y->tensor.elem_type)) {
+      return node.Unsupported("sums of FLOAT16 or BFLOAT16 in an arithmetic other than exact");
+    }
     return std::make_unique<NumberSum>(std::move(sum), std::move(walk), y);
   }
   if (sum.b == nullptr) {
