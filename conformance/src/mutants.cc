@@ -66,6 +66,7 @@ struct CaseQuestion {
   std::string arithmetic;
   std::shared_ptr<const format::Model> model;
   std::shared_ptr<const std::vector<Tensor>> inputs, others;  // may be null
+  bool threaded;  // asked with more threads, too, as in its session
 };
 
 // What is known of a question without a mutant.
@@ -109,10 +110,12 @@ Result<std::vector<CaseQuestion>> QuestionsOf(std::span<const Case> cases,
     if (!built) continue;
     const auto model = std::make_shared<const format::Model>(*std::move(built));
     const auto [inputs, others] = InputsOf(cases[i], *model);
+    const bool thorough = std::ranges::find(cases[i].tags, kSessionTag) != cases[i].tags.end();
     for (std::size_t b = 0; b < backends.size(); ++b) {
       for (const std::string& name : cases[i].arithmetics) {
         if (std::ranges::find(arithmetics[b], name) == arithmetics[b].end()) continue;
-        questions.push_back({i, &backends[b], name, model, inputs, others});
+        questions.push_back({i, &backends[b], name, model, inputs, others,
+                             thorough && backends[b].make_with_threads});
       }
     }
   }
@@ -127,11 +130,11 @@ void Add(Digest& digest, const Result<std::vector<Tensor>>& answer) {
   for (const Tensor& tensor : *answer) digest.Add(tensor);
 }
 
-// A digest of all that a backend answers; of errors only what a case compares.
-std::uint64_t AnswerTo(const CaseQuestion& question) {
-  Digest digest;
+// Adds all that a backend answers; of errors only what a case compares.
+template <typename Make>
+void AddAnswers(Digest& digest, const CaseQuestion& question, const Make& make) {
   const auto asked = Guarded([&]() -> Result<std::vector<Tensor>> {
-    QTX_ASSIGN_OR_RETURN(const auto backend, question.source->make());
+    QTX_ASSIGN_OR_RETURN(const auto backend, make());
     QTX_ASSIGN_OR_RETURN(const auto prepared,
                          backend->Prepare(*question.model, question.arithmetic));
     if (question.inputs == nullptr) return std::vector<Tensor>();
@@ -141,6 +144,15 @@ std::uint64_t AnswerTo(const CaseQuestion& question) {
     return prepared->Run(*question.inputs);
   });
   Add(digest, asked);
+}
+
+std::uint64_t AnswerTo(const CaseQuestion& question) {
+  Digest digest;
+  AddAnswers(digest, question, question.source->make);
+  if (!question.threaded) return digest.value();
+  for (const int threads : {2, 8}) {
+    AddAnswers(digest, question, [&] { return question.source->make_with_threads(threads); });
+  }
   return digest.value();
 }
 
