@@ -24,10 +24,10 @@ def key(row):
     return row["file"], row["place"], f"{row['original']} -> {row['mutated']}"
 
 
-def match(path, table):
-    """The proofs of the entries of `path` by key, and the entries that are of no mutant of `table`."""
+def match(path, table, files):
+    """The proofs of the entries of `path` for `files` by key, and those of them that are of no mutant of `table`."""
     if path is None:
         return {}, []
     known = set(map(key, table))
-    proofs = {entry[:3]: entry[3] for entry in entries(path)}
+    proofs = {entry[:3]: entry[3] for entry in entries(path) if entry[0] in files}
     return proofs, [" | ".join(name) for name in proofs if name not in known]

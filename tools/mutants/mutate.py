@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """mutate.py --build FOLDER --output FOLDER [--seed TEXT] [--count N] [--equivalent FILE] TREE...
 
-Writes mutated copies of the C++ sources below each TREE (a folder, relative to the root) to OUTPUT/source, and the list
+Writes mutated copies of the C++ sources below each TREE (a folder or one source, relative to the root) to OUTPUT/source, and the list
 of mutants as OUTPUT/mutants.cc and OUTPUT/mutants.json. A mutant is one small fault (rules.py has the kinds), which its
 number switches on at run time (mutant.h): all are compiled at once.
 
@@ -256,6 +256,13 @@ def write_table(table, output, most):
     (output / "mutants.cc").write_text(source)
 
 
+def sources_of(tree):
+    """The files to mutate of a folder or a source."""
+    if tree.is_file():
+        return [str(tree)]
+    return [str(path) for pattern in ("*.cc", "*.h") for path in sorted(tree.rglob(pattern)) if "tests" not in path.parts]
+
+
 def options():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
@@ -271,25 +278,26 @@ def main():
     given = options()
     Config.set_library_file("libclang-14.so.1")
     database = json.loads((given.build / "compile_commands.json").read_text())
-    files = [str(path) for tree in given.trees for pattern in ("*.cc", "*.h") for path in sorted((ROOT / tree).rglob(pattern))
-             if "tests" not in path.parts]
+    files = [name for tree in given.trees for name in sources_of(ROOT / tree)]
     texts = {name: read(name) for name in files}
     units = [e for e in database if e["file"] in texts or
              (pathlib.Path(e["file"]).suffix == ".cxx" and any(f'"{name}"' in read(e["file"]) for name in texts))]
     # Headers are instantiated elsewhere, too.
-    users = [e for e in database if "/backends/x86/kernels/" in e["file"]]
+    headers = any(name.endswith(".h") for name in texts)
+    users = [e for e in database if headers and "/backends/x86/kernels/" in e["file"]]
     with multiprocessing.Pool() as pool:
         found = {}
         for some in pool.map(find, [(unit, files) for unit in units], 1):
             found.update({(c.file, c.start, c.end, c.mutated): c for c in some})
-        proofs, stale = equivalent.match(given.equivalent, rows(dict(enumerate(found.values())), texts, {}))
+        proofs, stale = equivalent.match(given.equivalent, rows(dict(enumerate(found.values())), texts, {}),
+                                         {os.path.relpath(name, ROOT) for name in files})
         for entry in stale:
             print(f"mutate.py: {given.equivalent}: names no mutant: {entry}", file=sys.stderr)
         if stale:
             return 1
         chosen = []
         for tree in given.trees:
-            own = [c for c in found.values() if c.file.startswith(str(ROOT / tree) + "/")]
+            own = [c for c in found.values() if (c.file + "/").startswith(str(ROOT / tree) + "/")]
             some = choose(own, texts, given.seed, given.count)
             print(f"{tree}: {len(own)} candidates, {len(some)} chosen")
             chosen += sorted(some, key=lambda c: (c.file, c.start, -c.end, c.mutated))

@@ -89,9 +89,13 @@ class MutateTest(unittest.TestCase):
             path.write_text("# why\na.cc\nif ([[a < b]]) {\na < b -> a <= b\nproof: a is never b\n\n"
                             "a.cc\nif ([[c]]) {\nc -> !(c)\nproof: none\n")
             table = [{"file": "a.cc", "place": "if ([[a < b]]) {", "original": "a < b", "mutated": "a <= b"}]
-            proofs, stale = equivalent.match(path, table)
+            proofs, stale = equivalent.match(path, table, {"a.cc"})
+            self.assertEqual(equivalent.match(path, table, {"b.cc"}), ({}, []))  # of files that are not mutated
         self.assertEqual(proofs["a.cc", "if ([[a < b]]) {", "a < b -> a <= b"], "a is never b")
         self.assertEqual(stale, ["a.cc | if ([[c]]) { | c -> !(c)"])
+
+    def test_a_tree_may_be_one_source(self):
+        self.assertEqual(mutate.sources_of(mutate.ROOT / SAMPLE), [str(mutate.ROOT / SAMPLE)])
 
     def test_a_place_tells_equal_texts_of_a_line_apart(self):
         ends = {mutate.marked(c, self.text) for c in self.found if c.original == "127" and c.rule == "constant"}

@@ -26,7 +26,7 @@ inline constexpr int kMaxYamlDepth = 16;
 inline constexpr std::int64_t kMaxExpansion = 10'000;                    // cases of one matrix
 inline constexpr std::int64_t kMaxCaseElements = std::int64_t{1} << 24;  // of one value
 
-/// Conformance levels that a backend may claim. Source: spec/conformance_cases.md.
+/// Levels, choices of cases by what they cost. Source: spec/conformance_cases.md.
 inline constexpr std::array<std::string_view, 5> kLevels = {"core", "vision", "transformer",
                                                             "subbyte", "scaled-float"};
 
