@@ -148,7 +148,11 @@ StepResult PrepareGeneralSoftmax(const NodePlan& node) {
   const AxisRows rows = SoftmaxRowsOf(node, dims);
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&x, 1), y, Plain::kNumbers));
-  if (!IsRealOutput(x->tensor.elem_type) || !IsRealOutput(y->tensor.elem_type)) {
+  const bool real = IsRealOutput(y->tensor.elem_type);
+  if (real && !IsRealOutput(x->tensor.elem_type) && node.arithmetic() != Arithmetic::kExact) {
+    return node.Unsupported("rows of FLOAT16 or BFLOAT16 in an arithmetic other than exact");
+  }
+  if (!IsRealOutput(x->tensor.elem_type) || !real) {
     return MakeSoftmaxRows(x, y, rows, false);
   }
   return MakeGeneralSoftmax(node, x, y, rows);
