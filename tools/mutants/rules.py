@@ -25,6 +25,8 @@ NUMBER = re.compile(r"\b(?:\w*(?:stored|offset|integer|value|mantissa|sum|magnit
                     re.IGNORECASE)
 # Functions whose result chooses between kernels that compute the same, by time: no input tells their mutants apart.
 CHOICES = {"PaysAsBytes"}
+# Calls whose arguments choose a layout in memory, which no result depends on.
+LAYOUTS = {"LayoutOf"}
 NUMBERS_ONLY = re.compile(r"/reference/src/arithmetic/|/fixed_point\.cc$")  # files that hold no positions, or few
 # Functions whose arguments, or the first two of them, may change places: exact sums and products, comparisons for equality.
 SYMMETRIC = {"min", "max", "swap", "hypot", "mpq_equal", "mpfr_equal_p", "lcm", "TwoSum", "SameRange", "MapsAlike"}
@@ -127,6 +129,8 @@ class Walk:
         if cursor.kind in FUNCTIONS and cursor.spelling in CHOICES:
             return
         if macro == "assert" or self.is_constant(cursor, start) or self.is_text(cursor) or self.is_capacity(cursor):
+            return
+        if cursor.kind == CursorKind.CALL_EXPR and cursor.spelling in LAYOUTS:
             return
         depth = len(self.visible)
         if cursor.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL) and cursor.type.get_canonical().kind in NUMBERS:
@@ -252,13 +256,14 @@ class Walk:
         constructs = parent is not None and parent.kind == CursorKind.VAR_DECL and span[0] == file_offset(parent.location)
         if constructs or not spans or any(not span[0] < start < end for start, end in spans):
             return None
-        name = cursor.spelling
+        head = self.text[span[0]:spans[0][0]]
+        callee = re.search(r"(\w+)\s*(?:<[^()]*>)?\s*\($", head)  # of a template's call, which has no spelling
+        name = cursor.spelling or (callee[1] if callee else "")
         if name == "clamp":
             self.add(span, "saturation", texts[0])
         if name in ("min", "max") and len(texts) == 2:
             for text in texts:
                 self.add(span, "saturation", text)
-        head = self.text[span[0]:spans[0][0]]
         if name in ROUNDINGS and name in head:
             self.add(span, "rounding", head.replace(name, ROUNDINGS[name], 1) + self.text[spans[0][0]:span[1]])
         for i in range(1 if name in SYMMETRIC_START else 0, 0 if name in SYMMETRIC else len(spans) - 1):
