@@ -96,8 +96,8 @@ std::string Quoted(std::string text) {
 
 // Quoted patterns of `case`, all of `paths`.
 std::string Patterns(const std::vector<std::string>& paths, std::string_view between) {
-  std::vector<std::string> quoted;
-  for (const std::string& path : paths) quoted.push_back(Quoted(path));
+  std::vector<std::string> quoted(paths.size());
+  std::ranges::transform(paths, quoted.begin(), Quoted);
   return Joined(quoted, between);
 }
 
