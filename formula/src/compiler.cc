@@ -217,7 +217,8 @@ Result<void> Compiler::DefineShape(const Statement& statement) {
 void Compiler::DefineReading(const std::string& name, int routine) {
   auto& slot = name == "operand"     ? program_.operand
                : name == "operation" ? program_.operation
-                                     : program_.result;
+               : name == "result"    ? program_.result
+                                     : program_.movement;
   if (!slot) slot = routine;
 }
 

@@ -15,7 +15,8 @@
 namespace qtx::formula {
 
 /// The functions that say how other formulas are read.
-inline constexpr std::array<std::string_view, 3> kReadings = {"operand", "operation", "result"};
+inline constexpr std::array<std::string_view, 4> kReadings = {"operand", "operation", "result",
+                                                              "movement"};
 
 /// The lines of one formula and what it calls the tensors. Those of the operator's own formula,
 /// which one of an arithmetic builds on, are its base.
@@ -28,10 +29,10 @@ class Compiler {
   /// Adds the operator's own formula, whose lines the next one knows; `rounds`: an `operation` of
   /// the arithmetic is applied in it.
   Result<void> AddBase(const Formula& formula, const Names& names);
-  /// Adds the formula that defines the outputs. A line `operand`, `operation` or `result` says how
-  /// others are read, unless there is such a one already.
+  /// Adds the formula that defines the outputs. A line of kReadings says how others are read,
+  /// unless there is such a one already.
   Result<void> Add(const Formula& formula, const Names& names);
-  /// Adds only these three lines.
+  /// Adds only these lines.
   Result<void> AddReading(const Formula& formula, const Names& names);
 
   /// Adds the constraints of the operator, in which the name of an output is the tensor, not the

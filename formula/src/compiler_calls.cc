@@ -49,9 +49,15 @@ Result<Code> Compiler::Call(const Node& node) {
   }
   const auto reading = std::ranges::find(kReadings, node.text);
   if (reading != kReadings.end()) {
+    constexpr std::array<std::size_t, kReadings.size()> kArguments = {3, 1, 1, 3};
     Code code = Make(Op::kReading, static_cast<int>(reading - kReadings.begin()));
-    QTX_RETURN_IF_ERROR(CheckCount(node, code.index == 0 ? 3 : 1, code.index == 0 ? 3 : 1));
-    QTX_RETURN_IF_ERROR(Children(node, 0, code));
+    const std::size_t arguments = kArguments[static_cast<std::size_t>(code.index)];
+    QTX_RETURN_IF_ERROR(CheckCount(node, arguments, arguments));
+    const bool moves = *reading == "movement";  // whose first argument is a tensor
+    for (const Node& child : node.children) {
+      const bool tensor = moves && code.children.empty();
+      QTX_ASSIGN_OR_RETURN(code.children.emplace_back(), tensor ? Argument(child) : Any(child));
+    }
     code.varies = true;
     return code;
   }

@@ -37,6 +37,7 @@ constexpr std::array kParts = {
 
 Value ScalesOf(const Scope& scope) {
   std::vector<Value> scales;
+  if (!scope.has_own_scales()) return Value(std::move(scales));
   for (const Operand& operand : scope.operands()) {
     for (std::int64_t i = 0; i < operand.parameters(); ++i) scales.emplace_back(operand.Scale(i));
   }

@@ -6,6 +6,7 @@
 
 #include "compiler.h"
 #include "evaluator.h"
+#include "quantized_node.h"
 #include "selection.h"
 
 namespace qtx::formula {
@@ -199,6 +200,21 @@ std::string PlaceOf(const Formula& formula) {
   return formula.where + ":" + std::to_string(formula.line);
 }
 
+const Statement* LineOf(const Formula& formula, Line kind) {
+  const auto found = std::ranges::find(formula.statements, kind, &Statement::kind);
+  return found == formula.statements.end() ? nullptr : &*found;
+}
+
+Result<std::vector<format::Tensor>> ComputeAs(const Text& text, const Statement& line,
+                                              const Names& names, const Call& call,
+                                              const std::string& arithmetic) {
+  QTX_ASSIGN_OR_RETURN(const auto node, QuantizedNode::Make(text, line, names, call));
+  QTX_ASSIGN_OR_RETURN(format::Tensor output, node.Compute(text, arithmetic));
+  std::vector<format::Tensor> outputs;
+  outputs.push_back(std::move(output));
+  return outputs;
+}
+
 }  // namespace
 
 Result<void> CheckNode(const Text& text, const Call& call) {
@@ -217,6 +233,11 @@ Result<std::vector<format::Tensor>> Compute(const Text& text, const Call& call,
     return Error{
         ErrorCode::kUnsupported, "",
         "no formula says what " + call.node->op_type + " computes of these types and attributes"};
+  }
+  if (own == nullptr) {
+    if (const Statement* line = LineOf(*base, Line::kAs)) {
+      return ComputeAs(text, *line, selection.NamesIn(*base), call, arithmetic);
+    }
   }
   QTX_ASSIGN_OR_RETURN(const std::vector<const Formula*> readings, selection.Readings());
   Compiler compiler(text, scope);
@@ -260,7 +281,7 @@ Result<std::vector<format::Tensor>> ComputeBy(const Text& text, const Formula& f
   if (!inputs.empty()) names.inputs.assign(inputs.begin(), inputs.end());
   if (!outputs.empty()) names.outputs.assign(outputs.begin(), outputs.end());
   const bool has_values = Has(formula, Line::kValue) || Has(formula, Line::kElement);
-  if (!has_values) return Compute(text, call, arithmetic);
+  if (!has_values || Has(formula, Line::kAs)) return Compute(text, call, arithmetic);
   const bool builds_on = Has(formula, Line::kFor) || Has(formula, Line::kIn);
   if (builds_on) {
     QTX_ASSIGN_OR_RETURN(const Formula* base, selection.Base());

@@ -162,24 +162,27 @@ Result<Value> Evaluator::CallReading(const Code& code, int index, Value argument
   return value;
 }
 
-// What the arithmetic does with an operand, an operation or a result.
+// What the arithmetic does with an operand, an operation, a result or an element that is moved.
 Result<Value> Evaluator::Reading(const Code& code) {
+  enum : int { kOperand, kOperation, kResult, kMovement };
   const std::size_t first = arguments_.size();
   QTX_RETURN_IF_ERROR(AddItems(code, 0, arguments_));
   if (arguments_.size() - first != code.children.size()) {
     return Refuse(code, "found a list where one value is expected");
   }
+  if (code.index == kMovement) {
+    if (program_.movement) return CallRoutine(code, *program_.movement, first);
+    return Refuse(code, "the arithmetic does not say what data movement gives");
+  }
   for (std::size_t i = 0; i < code.children.size(); ++i) {
     Value argument = std::move(arguments_[first + i]);
     QTX_ASSIGN_OR_RETURN(arguments_[first + i], Plain(code.children[i], std::move(argument)));
   }
-  const auto& routine = code.index == 0   ? program_.operand
-                        : code.index == 1 ? program_.operation
-                                          : program_.result;
-  if (code.index == 0) {
-    if (routine) return CallRoutine(code, *routine, first);
+  if (code.index == kOperand) {
+    if (program_.operand) return CallRoutine(code, *program_.operand, first);
     return Refuse(code, "the arithmetic takes an operand for its exact real");
   }
+  const auto& routine = code.index == kOperation ? program_.operation : program_.result;
   Value argument = std::move(arguments_[first]);
   arguments_.resize(first);
   return routine ? CallReading(code, *routine, std::move(argument)) : Result<Value>(argument);

@@ -22,8 +22,8 @@ bool Evaluator::DependsOnPlace(const Code& code, std::vector<bool>& seen) const 
 Evaluator::Pointwise Evaluator::MakePointwise(const Program::Result& result) const {
   Pointwise pointwise;
   std::vector<bool> seen(program_.routines.size());
-  for (const auto& routine :
-       {std::optional(result.routine), program_.operand, program_.operation, program_.result}) {
+  for (const auto& routine : {std::optional(result.routine), program_.operand, program_.operation,
+                              program_.result, program_.movement}) {
     if (!routine) continue;
     if (DependsOnPlace(program_.routines[Slot(*routine)].body, seen)) return pointwise;
   }

@@ -19,6 +19,10 @@ bool AsksSizes(Function function) {
   return function >= Function::kInside && function <= Function::kValues;
 }
 
+Value AxesOf(const Operand& operand) {
+  return ListOf(operand.is_quantized() ? operand.quantization()->axis : format::Dims());
+}
+
 bool StoresNegatives(ElementType type) {
   return format::IsIntegerStorage(type) && format::StorageRange(type).min < 0;
 }
@@ -241,6 +245,8 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
       return Value(operand.is_quantized());
     case Function::kIsPerTensor:
       return Value(operand.per_tensor());
+    case Function::kAxes:
+      return AxesOf(operand);
     case Function::kIsInteger:
       return Value(table == nullptr && format::IsIntegerStorage(type));
     case Function::kIsSigned:

@@ -55,6 +55,7 @@ constexpr std::array kFunctions = {
     FunctionRow{"parameters", Function::kParameters, 1, 1},
     FunctionRow{"is_quantized", Function::kIsQuantized, 1, 1},
     FunctionRow{"is_per_tensor", Function::kIsPerTensor, 1, 1},
+    FunctionRow{"axes", Function::kAxes, 1, 1},
     FunctionRow{"is_integer", Function::kIsInteger, 1, 1},
     FunctionRow{"is_signed", Function::kIsSigned, 1, 1},
     FunctionRow{"is_real", Function::kIsReal, 1, 1},

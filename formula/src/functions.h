@@ -53,6 +53,7 @@ enum class Function {
   kParameters,
   kIsQuantized,
   kIsPerTensor,
+  kAxes,
   kIsInteger,
   kIsSigned,
   kIsReal,

@@ -109,11 +109,16 @@ int SignOf(const Number& x, Precision& precision) {
   if (const auto* rational = AsRational(x)) return sgn(*rational);
   if (const auto* infinity = std::get_if<Infinity>(&x)) return infinity->sign;
   const auto& interval = std::get<Interval>(x);
-  if (mpfr_sgn(interval.low()) > 0) return 1;
-  if (mpfr_sgn(interval.high()) < 0) return -1;
-  if (mpfr_zero_p(interval.low()) == 0 || mpfr_zero_p(interval.high()) == 0) {
-    precision.undecided = true;
-  }
+  const int low = mpfr_sgn(interval.low()), high = mpfr_sgn(interval.high());
+  if (low == 0 && high == 0) return 0;
+  // An end that is 0 lies beyond the number: outwards rounded, as exp(-2^127) is.
+  if (low >= 0) return 1;
+  if (high <= 0) return -1;
+  // What kMaxBits do not tell from 0 is 0 (exact.S6).
+  constexpr mpfr_exp_t kNarrow = -kMaxBits / 4;
+  const bool narrow =
+      mpfr_get_exp(interval.low()) < kNarrow && mpfr_get_exp(interval.high()) < kNarrow;
+  if (precision.bits < kMaxBits || !narrow) precision.undecided = true;
   return 0;
 }
 

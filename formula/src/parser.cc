@@ -115,6 +115,7 @@ class Parser {
     using Kind = Statement::Kind;
     if (word == "use") return Use(statement);
     if (word == "for") return For(statement);
+    if (word == "as") return As(statement);
     if (word == "in" || word == "otherwise") {
       statement.kind = word == "in" ? Kind::kIn : Kind::kOtherwise;
       ++at_;
@@ -160,6 +161,18 @@ class Parser {
       QTX_ASSIGN_OR_RETURN(signature.op_type, Name("expected an operator"));
       if (!IsSign("(")) continue;
       QTX_RETURN_IF_ERROR(Names(signature.inputs, ")"));
+    } while (IsSign(","));
+    return {};
+  }
+
+  Result<void> As(Statement& statement) {
+    QTX_RETURN_IF_ERROR(For(statement));
+    statement.kind = Statement::Kind::kAs;
+    if (statement.signatures.size() != 1) return Refuse("expected one operator");
+    if (!IsSign("=")) return Refuse("expected '='");
+    do {
+      ++at_;
+      QTX_ASSIGN_OR_RETURN(statement.parameters.emplace_back(), Name("expected a name"));
     } while (IsSign(","));
     return {};
   }

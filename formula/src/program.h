@@ -24,7 +24,7 @@ struct Code {
     kLocal,       // index: slot of an argument or of an index of a sum
     kCoordinate,  // index: slot of a coordinate of an output
     kRoutine,     // index: of the routine; children: arguments
-    kReading,     // index: of operand, operation and result; children: arguments
+    kReading,     // index: in kReadings; children: arguments
     kTensor,      // tensors
     kOutput,      // the output that is computed
     kPart,        // part of tensors, or of the output that is computed; children: coordinates
@@ -116,7 +116,7 @@ struct Program {
   };
   std::vector<std::optional<Result>> results;  // of each output of the scope
   std::vector<std::optional<int>> shapes;      // routine of each output
-  std::optional<int> operand, operation, result;
+  std::optional<int> operand, operation, result, movement;
 
   struct Requirement {
     std::string clause;

@@ -61,6 +61,7 @@ Operand Declared(const std::string& name, const ValueType& type) {
 Result<Scope> Scope::Make(const Call& call) {
   Scope scope;
   scope.opset_ = call.opset;
+  scope.has_own_scales_ = !call.scales_are_inputs;
   scope.op_type_ = call.node->op_type;
   scope.origin_ = call.node->origin;
   scope.AddInputs(call);

@@ -35,6 +35,8 @@ class Scope {
   std::int64_t opset() const { return opset_; }
   const std::string& op_type() const { return op_type_; }
   const std::optional<format::Origin>& origin() const { return origin_; }
+  /// False where the scales of the tensors are inputs of the node that this one stands for.
+  bool has_own_scales() const { return has_own_scales_; }
   void SetDims(std::size_t output, format::Dims dims);
 
  private:
@@ -49,6 +51,7 @@ class Scope {
   std::vector<Tensors> inputs_, outputs_;  // count 0: not given
   std::map<std::string, std::optional<Value>, std::less<>> attributes_;
   std::int64_t opset_ = 0;
+  bool has_own_scales_ = true;
   std::string op_type_;
   std::optional<format::Origin> origin_;
 };

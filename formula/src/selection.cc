@@ -34,7 +34,7 @@ bool IsIn(const Formula& formula, const std::string& arithmetic) {
 // Whether a line defines an element, or a value of an output's name.
 bool DefinesOutput(const Formula& formula, const Names& names) {
   return std::ranges::any_of(formula.statements, [&](const Statement& statement) {
-    if (statement.kind == Line::kElement) return true;
+    if (statement.kind == Line::kElement || statement.kind == Line::kAs) return true;
     if (statement.kind != Line::kValue) return false;
     if (statement.name == "stored") return true;
     return std::ranges::any_of(names.outputs, [&](const std::string& name) {

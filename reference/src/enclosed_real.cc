@@ -16,9 +16,11 @@ double Stand(const EnclosedReal& x) { return x.kind() == Kind::kSpecial ? x.spec
 std::optional<double> SignOf(const EnclosedReal& x) {
   if (x.kind() == Kind::kSpecial) return x.special();
   const Interval& interval = x.interval();
-  if (interval.IsPositive()) return 1;
-  if (interval.IsNegative()) return -1;
-  if (interval.IsZero() || interval.bits() >= kLastBits) return 0;
+  if (interval.IsZero()) return 0;
+  // An end that is 0 lies beyond the real: outwards rounded, as the sigmoid of -2^127 is.
+  if (interval.low() >= 0) return 1;
+  if (interval.high() <= 0) return -1;
+  if (interval.bits() >= kLastBits) return 0;
   return std::nullopt;
 }
 
@@ -94,10 +96,10 @@ EnclosedReal Positive(EnclosedReal x) {
   const Interval zero(Dyadic{}, x.x_.bits());
   if (x.kind_ == Kind::kSpecial && x.special_ < 0) {
     x.SetInteger(0);
-  } else if (x.kind_ == Kind::kFinite) {
+  } else if (x.kind_ == Kind::kFinite && (x.x_.low() >= 0 || x.x_.high() <= 0)) {
     x.x_ = Max(std::move(x.x_), zero);
   }
-  return x;
+  return x;  // around 0 as it is: an end that is 0 would say that the real is not
 }
 
 EnclosedReal Bounded(EnclosedReal x, const std::function<Interval(Interval)>& f, int low,

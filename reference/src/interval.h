@@ -24,7 +24,6 @@ class Interval {
 
   /// True when all of it lies below zero.
   bool IsNegative() const { return mpfi_is_strictly_neg(value_) > 0; }
-  bool IsPositive() const { return mpfi_is_strictly_pos(value_) > 0; }
   /// True when it is the number zero.
   bool IsZero() const { return mpfi_is_zero(value_) > 0; }
   int bits() const { return static_cast<int>(mpfi_get_prec(value_)); }

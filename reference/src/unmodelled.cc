@@ -133,6 +133,11 @@ bool Rescales(const TypedNode& typed) {
   return Moves(typed) || (wide(*typed.inputs[0]) && wide(typed.y));
 }
 
+// tflite.S9: RELU, and RELU6.
+bool Activates(const TypedNode& typed) {
+  return Moves(typed) || HasUnaryKernel(*typed.inputs[0], typed.y, true);
+}
+
 bool ChangesType(const TypedNode& typed) {
   return typed.inputs[0]->quantization == nullptr || typed.y.quantization == nullptr ||
          Rescales(typed);
@@ -140,7 +145,7 @@ bool ChangesType(const TypedNode& typed) {
 
 bool Clips(const TypedNode& typed) {
   const TypedNode x{typed.node, typed.arithmetic, {typed.inputs[0]}, typed.y};
-  return Moves(x) || (IsOrigin(typed, "RELU6") && Rescales(x));
+  return Moves(x) || (IsOrigin(typed, "RELU6") && Activates(x));
 }
 
 bool IsNearest(const TypedNode& typed) {
@@ -175,7 +180,7 @@ constexpr std::array kRows = {
     Row{"Neg", AllFloat},
     Row{"Pad", Moves},
     Row{"Pow", IsRsqrt},
-    Row{"Relu", Rescales},
+    Row{"Relu", Activates},
     Row{"Resize", IsNearest},
     Row{"ScatterND", Moves},
     Row{"Sigmoid", LooksUp<false>},

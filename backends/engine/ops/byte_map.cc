@@ -51,7 +51,12 @@ StepResult PrepareByteMap(const NodePlan& node, const RealBounds& bounds, Purpos
   const bool is_signed = node.kernels().signed_bytes;
   const format::Tensor from = BufferType(*x_type, is_signed);
   const format::Tensor to = BufferType(y_type, is_signed);
-  auto table = MakeByteTable(from, to, bounds, RuleFor(node.arithmetic(), purpose, from, to));
+  // Whether Relu has a kernel the types decide, not those of the buffers, whose bytes are of one
+  // sign.
+  const bool by_types = purpose == Purpose::kActivate;
+  const ChangeRule rule =
+      RuleFor(node.arithmetic(), purpose, by_types ? *x_type : from, by_types ? y_type : to);
+  auto table = MakeByteTable(from, to, bounds, rule);
   if (!table.has_value()) return node.Because(table.error());
   const Layout layout = node.LayoutOf(0);
   QTX_ASSIGN_OR_RETURN(Buffer * x, node.InputBuffer(0, layout));

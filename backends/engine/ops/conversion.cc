@@ -71,6 +71,21 @@ bool SameRange(const Tensor& from, const Tensor& to) {
          format::StoredRange(to.elem_type, *to.quantization);
 }
 
+// RELU and RELU6 are for 8 bits, and for INT16Q without offsets: definitions.S11.
+bool HasActivation(const Tensor& from, const PerTensor& x, const Tensor& to, const PerTensor& y) {
+  const bool words = from.elem_type == ElementType::kInt16Q && x.offset == 0 && y.offset == 0;
+  return from.elem_type == to.elem_type && (format::BitWidth(from.elem_type) == 8 || words);
+}
+
+// RELU6 is bounded by a FLOAT 6, quantized half away (tflite.S9); a lower bound is 0.
+std::int64_t Activated(const ChangeRule& rule, const RealBounds& bounds, std::int64_t integer,
+                       const PerTensor& to) {
+  const bool raised = bounds.low.has_value() && integer < 0;
+  const std::int64_t stored = Rescaled(rule, raised ? 0 : integer, to);
+  if (!bounds.high.has_value()) return stored;
+  return std::min(stored, Quantize(*bounds.high, to, {ChangeRule::Kind::kFloat32HalfAway, {}}));
+}
+
 // One scale and offset of integers.
 std::optional<PerTensor> OneScale(const Tensor& tensor) {
   const auto type = PerTensorOf(tensor);
@@ -90,7 +105,7 @@ ChangeRule RuleFor(Arithmetic arithmetic, Purpose purpose, const Tensor& from, c
   if (same && purpose == Purpose::kMove && one_type && SameRange(from, to)) return {Kind::kCopy};
   if (arithmetic == Arithmetic::kExact) return {};
   const bool computes = purpose == Purpose::kQuantize || purpose == Purpose::kActivate;
-  if (same && (!computes || IsTflite(arithmetic))) return {};
+  if (same && !computes) return {};
   if (!IsTflite(arithmetic)) return {Kind::kFloat32};
   if (!computes) return {};
   if (!from.quantization.has_value()) {  // Relu and Clip have no kernel then: tflite.S11
@@ -99,6 +114,7 @@ ChangeRule RuleFor(Arithmetic arithmetic, Purpose purpose, const Tensor& from, c
   if (!x || !y || format::BitWidth(from.elem_type) < 8 || format::BitWidth(to.elem_type) < 8) {
     return {};
   }
+  if (purpose == Purpose::kActivate && !HasActivation(from, *x, to, *y)) return {};
   const auto narrow = static_cast<float>(x->scale) / static_cast<float>(y->scale);
   const double factor =
       purpose == Purpose::kActivate ? static_cast<double>(narrow) : x->scale / y->scale;
@@ -137,10 +153,10 @@ Result<ByteTable> MakeByteTable(const Tensor& from, const Tensor& to, const Real
     Term real{static_cast<double>(stored - a.offset), a.scale};
     const bool bounded = Bound(bounds, real);
     std::int64_t result = stored;
-    if (bounded || (!rule.copies() && !rule.in_integers())) {
+    if (rule.in_integers()) {
+      result = Activated(rule, bounds, stored - a.offset, b);
+    } else if (bounded || !rule.copies()) {
       result = Quantize(real, b, rule);
-    } else if (rule.in_integers()) {
-      result = Rescaled(rule, stored - a.offset, b);
     }
     table[static_cast<std::uint8_t>(stored)] = static_cast<std::uint8_t>(result);
   }
@@ -200,11 +216,8 @@ void Converter::RunRescaled(std::span<const Term> reals, Tensor& target) const {
   const PerTensor to = *PerTensorOf(target);
   std::vector<std::int32_t> stored;
   for (const Term& term : reals) {
-    Term real = term;
-    const bool bounded = Bound(bounds_, real);
-    stored.push_back(static_cast<std::int32_t>(
-        bounded ? Quantize(real, to, rule_)
-                : Rescaled(rule_, static_cast<std::int64_t>(term.integer), to)));
+    const auto integer = static_cast<std::int64_t>(term.integer);
+    stored.push_back(static_cast<std::int32_t>(Activated(rule_, bounds_, integer, to)));
   }
   format::PackInt32(stored, target);
 }

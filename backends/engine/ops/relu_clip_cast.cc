@@ -68,14 +68,27 @@ Result<void> CheckElements(const NodePlan& node, ElementType from, ElementType t
   return {};
 }
 
+// definitions.S11.
+bool IsRelu6(const NodePlan& node, const RealBounds& bounds) {
+  if (!ComesFromTflite(node.node(), "RELU6")) return false;
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    if (!node.HasInput(i)) return false;
+    const auto bound = node.TypeOf(i);
+    if (!bound.has_value() || (*bound)->elem_type != ElementType::kFloat) return false;
+  }
+  const auto is = [](const std::optional<Term>& bound, double value) {
+    return bound.has_value() && bound->integer * bound->scale == value;
+  };
+  return is(bounds.low, 0) && is(bounds.high, 6);
+}
+
 // TFLite's kernels: RELU and RELU6 rescale, QUANTIZE changes types; Identity moves, and another
 // Clip than RELU6 has none (tflite.S9, tflite.S11).
-Purpose PurposeOf(const NodePlan& node) {
+Purpose PurposeOf(const NodePlan& node, const RealBounds& bounds) {
   const std::string& op = node.node().op_type;
   if (op == "Cast") return Purpose::kQuantize;
   if (op == "Identity") return Purpose::kMove;
-  const bool no_kernel =
-      op == "Clip" && IsTflite(node.arithmetic()) && !ComesFromTflite(node.node(), "RELU6");
+  const bool no_kernel = op == "Clip" && IsTflite(node.arithmetic()) && !IsRelu6(node, bounds);
   return no_kernel ? Purpose::kSelect : Purpose::kActivate;
 }
 
@@ -86,12 +99,13 @@ StepResult PrepareConversion(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Tensor to, node.OutputType(from->dims));
   QTX_RETURN_IF_ERROR(CheckElements(node, from->elem_type, to.elem_type));
   QTX_ASSIGN_OR_RETURN(const RealBounds bounds, BoundsOf(node));
-  StepResult bytes = PrepareByteMap(node, bounds, PurposeOf(node));
+  const Purpose purpose = PurposeOf(node, bounds);
+  StepResult bytes = PrepareByteMap(node, bounds, purpose);
   if (bytes.has_value() || bytes.error().code != ErrorCode::kUnsupported) return bytes;
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(from->dims));
-  ChangeRule rule = RuleFor(node.arithmetic(), PurposeOf(node), x->tensor, y->tensor);
-  if (PurposeOf(node) == Purpose::kMove) {
+  ChangeRule rule = RuleFor(node.arithmetic(), purpose, x->tensor, y->tensor);
+  if (purpose == Purpose::kMove) {
     const bool same_type = x->tensor.elem_type == y->tensor.elem_type &&
                            x->tensor.quantization == y->tensor.quantization;
     if (same_type) rule = {ChangeRule::Kind::kCopy};

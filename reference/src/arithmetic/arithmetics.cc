@@ -229,11 +229,12 @@ constexpr Arithmetic Glow() {
 }
 
 // tvm_upward.S1 to .S5, tvm_to_nearest.S1.
-constexpr Arithmetic Tvm(std::string_view name, TieRule tie) {
+constexpr Arithmetic Tvm(std::string_view name, TieRule tie, std::string_view clause) {
   Arithmetic row = Named(name, Domain::kFloat32);
   row.quantize.offset = Offset::kBeforeRounding;
   row.quantize.tie = TieRule::kHalfAway;
-  const RequantizeRecipe recipe = Fixed({Width::kFloat32, Width::kFloat64}, Rounds::kOnce, tie);
+  RequantizeRecipe recipe = Fixed({Width::kFloat32, Width::kFloat64}, Rounds::kOnce, tie);
+  recipe.exponents = {-2000, 2000, clause};  // every one of binary64
   SetSums(recipe, &row);
   row.rescale = row.multiply = recipe;
   row.add = {.kind = AddRecipe::Kind::kEach};
@@ -290,8 +291,8 @@ constexpr std::array kArithmetics = {
     XnnpackRndnu(),
     Qnnpack(),
     Glow(),
-    Tvm("tvm-upward", TieRule::kHalfUp),
-    Tvm("tvm-to-nearest", TieRule::kHalfAway),
+    Tvm("tvm-upward", TieRule::kHalfUp, "tvm_upward.C1"),
+    Tvm("tvm-to-nearest", TieRule::kHalfAway, "tvm_to_nearest.C1"),
     OnnxReference(),
     Onednn("onednn"),
     OnednnAvx2(),

@@ -46,7 +46,6 @@ void PutOne(Domain domain, const Operand& input, std::int64_t source, Output* ou
 const RequantizeRecipe* KernelFor(const Arithmetic& arithmetic, Purpose purpose) {
   const RequantizeRecipe* kernel = nullptr;
   if (purpose == Purpose::kChange) kernel = &arithmetic.rescale;
-  if (purpose == Purpose::kActivate) kernel = &arithmetic.activation;
   if (purpose == Purpose::kMove && arithmetic.domain == Domain::kExact) {
     kernel = &arithmetic.rescale;
   }
@@ -73,8 +72,8 @@ Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output*
     const bool quantizes = purpose == Purpose::kChange && !x.quantization;
     domain_ = quantizes ? Domain::kFloat32 : Domain::kExact;
   }
-  // Of equal parameters a kernel has nothing to rescale, and neither movement nor selection
-  // computes anything; any other operator computes in the domain (float32.S7).
+  // Neither movement nor selection computes anything of equal parameters; any other operator
+  // computes in the domain (float32.S7).
   const bool computes = purpose == Purpose::kChange || purpose == Purpose::kActivate;
   equal_domain_ = computes ? domain_ : Domain::kExact;
   const bool quantized = x.quantization && y.quantization && !format::HasBase(*x.quantization);
@@ -82,7 +81,12 @@ Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output*
   compares_ = quantized && (integers || x.elem_type == y.elem_type);
   copies_ = compares_ && purpose == Purpose::kMove && SameRange(x, y);
   clamps_ = integers && (kernel != nullptr || equal_domain_ == Domain::kExact);
-  if (kernel != nullptr && !AreEqual(0, 0)) {
+  if (kernel == nullptr) return;
+  // A change of type is a kernel's also between equal parameters, where an int32 wraps or
+  // saturates, but Glow's (glow.S3).
+  const bool takes_equal =
+      purpose == Purpose::kChange && kernel->multiplier != RequantizeRecipe::Multiplier::kPreShift;
+  if (takes_equal || !AreEqual(0, 0)) {
     rescale_.emplace_back(*kernel, AccumulatorScales{x.quantization->scale[0], {1.0F}}, output);
   }
 }
@@ -103,8 +107,8 @@ void Converter::PutEqual(std::int64_t element, std::int64_t source) {
 }
 
 void Converter::Put(std::int64_t element, std::int64_t source) {
-  if (AreEqual(element, source)) return PutEqual(element, source);
   if (!rescale_.empty()) return rescale_[0].Put(element, 0, input_->integer(source));
+  if (AreEqual(element, source)) return PutEqual(element, source);
   PutOne(domain_, *input_, source, output_, element);
 }
 

@@ -133,8 +133,10 @@ RequantizeRecipe::Accumulator HeldIn(const Arithmetic& row, const RequantizeReci
 
 AccumulatorScales ScalesOf(const ProductOperands& operands) {
   const bool per_tensor = operands.w->per_tensor();
-  return {operands.x->scale(0), per_tensor ? std::vector<float>{operands.w->scale(0)}
-                                           : operands.w->tensor().quantization->scale};
+  return {operands.x->scale(0),
+          per_tensor ? std::vector<float>{operands.w->scale(0)}
+                     : operands.w->tensor().quantization->scale,
+          operands.y_channel_axis};
 }
 
 std::vector<Dyadic> Unpack(const Operand& operand) {

@@ -23,6 +23,7 @@ struct ProductOperands {
   const Operand* w = nullptr;
   const Operand* bias = nullptr;
   std::int64_t w_channel_axis = 0;
+  std::int64_t y_channel_axis = 1;
   float alpha = 1;   // factor of the sum
   float beta = 1;    // factor of the bias
   float factor = 1;  // of the scale of an integer accumulator: q_gemm.S2

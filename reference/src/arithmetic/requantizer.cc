@@ -42,14 +42,15 @@ std::int64_t TfliteBias(const Bias& bias, double unit) {
                           -kLimit, kLimit - 1);
 }
 
-// exponents: of q * 2^e with 0.5 <= q < 1. A factor that underflows to 0 lies below every bound, so
-// that only a range without one takes it (xnnpack.C1).
+// exponents: of q * 2^e with 0.5 <= q < 1. A factor that underflows to 0 lies below every bound, an
+// infinite one above, so that only a range without the bound takes it (xnnpack.C1, tvm_upward.C1).
 bool Takes(const ExponentRange& range, double number, int exponent) {
   if (range.clause.empty()) return true;
   constexpr int kLeastExponent = std::numeric_limits<double>::min_exponent -
                                  std::numeric_limits<double>::digits;  // below 2^-1074
   if (number == 0) return range.min < kLeastExponent;
-  return number > 0 && std::isfinite(number) && exponent >= range.min && exponent <= range.max;
+  if (std::isinf(number)) exponent = std::numeric_limits<double>::max_exponent + 1;
+  return number > 0 && exponent >= range.min && exponent <= range.max;
 }
 
 // A sum beyond 64 bits as an accumulator of that width holds it: its low bits, or the end of the
@@ -71,9 +72,24 @@ bool FitsIn62Bits(const mpz_class& value) { return mpz_sizeinbase(value.get_mpz_
 
 Requantizer::Requantizer(const RequantizeRecipe& recipe, AccumulatorScales scales, Output* output)
     : recipe_(recipe), scales_(std::move(scales)), output_(output) {
-  if (recipe_.multiplier == Multiplier::kExact || !output_->per_tensor()) return;
+  if (recipe_.multiplier == Multiplier::kExact) return;
+  if (!output_->per_tensor()) {
+    CheckFactors(*output_->tensor().quantization);
+    return;
+  }
   const float y = output_->scale(0);
   for (std::size_t c = 0; c < scales_.w.size(); ++c) factors_.push_back(MakeFactor(c, y));
+}
+
+void Requantizer::CheckFactors(const format::Quantization& y) const {
+  if (recipe_.exponents.clause.empty()) return;
+  const bool along_channels =
+      scales_.w.size() == y.scale.size() && y.axis == format::Dims{scales_.y_axis};
+  for (std::size_t c = 0; c < scales_.w.size(); ++c) {
+    for (std::size_t k = 0; k < y.scale.size(); ++k) {
+      if (!along_channels || k == c) MakeFactor(c, y.scale[k]);
+    }
+  }
 }
 
 double Requantizer::Number(std::size_t channel, float y) const {

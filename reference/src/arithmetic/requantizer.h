@@ -16,6 +16,7 @@ namespace qtx::reference {
 struct AccumulatorScales {
   float x = 1;
   std::vector<float> w = {1.0F};
+  std::int64_t y_axis = 0;  // of the output, along which its channels lie
 };
 
 /// What is added to an accumulator: real = integer * scale; a scale of 0 says that there is none.
@@ -59,6 +60,8 @@ class Requantizer {
   std::optional<std::int64_t> SmallBias(std::size_t channel, const Bias& bias) const;
   mpz_class WideBias(std::size_t channel, const Bias& bias) const;
   double Number(std::size_t channel, float y) const;
+  // Refuses a factor that no element has, too: definitions.S16.
+  void CheckFactors(const format::Quantization& y) const;
   Factor MakeFactor(std::size_t channel, float y) const;
   // The factor of an element; `own` holds it where the output has several scales.
   const Factor& FactorAt(std::int64_t element, std::size_t channel, Factor* own) const {

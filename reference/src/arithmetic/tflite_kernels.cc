@@ -13,8 +13,9 @@ struct Entry {
 };
 
 constexpr std::array kKernels = {
-    Entry{"Gemm", RunTfliteHybrid}, Entry{"LeakyRelu", RunTfliteLeakyRelu},
-    Entry{"Pow", RunTfliteRsqrt},   Entry{"Sigmoid", RunTfliteTable},
+    Entry{"Clip", RunTfliteRelu},           Entry{"Gemm", RunTfliteHybrid},
+    Entry{"LeakyRelu", RunTfliteLeakyRelu}, Entry{"Pow", RunTfliteRsqrt},
+    Entry{"Relu", RunTfliteRelu},           Entry{"Sigmoid", RunTfliteTable},
     Entry{"Tanh", RunTfliteTable},
 };
 
@@ -39,7 +40,8 @@ std::int64_t MultiplyTwice(std::int64_t value, FixedMultiplier multiplier) {
 
 std::int64_t MultiplyInKernel(const Arithmetic& arithmetic, std::int64_t value,
                               FixedMultiplier multiplier) {
-  return MultiplyFixed(value, multiplier, arithmetic.activation.rounds, TieRule::kHalfUp);
+  const RequantizeRecipe& recipe = arithmetic.activation;
+  return MultiplyFixed(value, multiplier, recipe.rounds, recipe.tie);
 }
 
 }  // namespace qtx::reference

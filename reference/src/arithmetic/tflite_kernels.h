@@ -1,6 +1,6 @@
 // TFLite's kernels that compute otherwise than the operator's own code does in any arithmetic: they
 // look up tables, iterate in fixed point or quantize as they run.
-// Source: tflite.S13 to tflite.S16.
+// Source: tflite.S9, tflite.S13 to tflite.S16.
 #pragma once
 
 #include <optional>
@@ -18,6 +18,7 @@ Result<std::optional<format::Tensor>> RunTfliteKernel(const Call& call);
 
 // The kernels.  Each: nullopt when types or parameters are others.
 Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call);      // tflite.S13
+Result<std::optional<format::Tensor>> RunTfliteRelu(const Call& call);       // tflite.S9
 Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call);  // tflite.S15
 Result<std::optional<format::Tensor>> RunTfliteRsqrt(const Call& call);      // tflite.S16
 Result<std::optional<format::Tensor>> RunTfliteHybrid(const Call& call);     // tflite.S14

@@ -1,4 +1,4 @@
-// LOGISTIC and TANH of 8 bits, LEAKY_RELU, RSQRT.
+// RELU, RELU6, LEAKY_RELU, LOGISTIC and TANH of 8 bits, RSQRT.
 #include <mpfr.h>
 
 #include <algorithm>
@@ -52,6 +52,18 @@ bool IsRsqrt(const Call& call) {
          format::ElementCount(*exponent) == 1 && exponent->As<float>()[0] == -0.5F;
 }
 
+bool IsFloat(const format::Tensor* tensor, float value) {
+  return tensor != nullptr && tensor->elem_type == format::ElementType::kFloat &&
+         tensor->As<float>()[0] == value;
+}
+
+// definitions.S11: the Clip stands for TFLite's RELU6.
+bool IsRelu6(const Call& call) {
+  const auto& origin = call.node.origin;
+  return origin && origin->framework == "tflite" && origin->op_type == "RELU6" &&
+         IsFloat(call.Input(1), 0) && IsFloat(call.Input(2), 6);
+}
+
 // A product of two fixed-point numbers with a and b integer bits, which has a + b of them.
 int64_t Product(int64_t a, int64_t b) {
   return std::min<int64_t>(RoundShift(a * b, 31, TieRule::kHalfUp),
@@ -93,6 +105,21 @@ Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call) {
     const float real = x.scale(i) * static_cast<float>(x.integer(i));
     const float value = logistic ? Logistic32(real) : Tanh32(real);
     return StoredHalfAway(value * (1.0F / y.scale(i)), i, y);
+  });
+}
+
+// Source: LiteRT f674577 kernels/activations.cc ReluPrepare, QuantizedReluX.
+Result<std::optional<format::Tensor>> RunTfliteRelu(const Call& call) {
+  const bool bounded = call.node.op_type == "Clip";
+  if ((bounded && !IsRelu6(call)) || !HasKernel(call, true)) return std::optional<format::Tensor>();
+  const float x_scale = call.Input(0)->quantization->scale[0];
+  const float y_scale = call.outputs[0].quantization->scale[0];
+  const FixedMultiplier factor = ToFixed(static_cast<double>(x_scale / y_scale));
+  return PutAll(call, [&](const Operand& x, int64_t i, const Output& y) {
+    const int64_t steps =
+        std::max<int64_t>(MultiplyInKernel(call.arithmetic, x.integer(i), factor), 0);
+    const int64_t stored = steps + y.offset(i);
+    return bounded ? std::min(stored, StoredHalfAway(6.0F / y_scale, i, y)) : stored;
   });
 }
 

@@ -18,13 +18,6 @@ Result<std::optional<format::Tensor>> BoundOf(const Call& call, const char* name
   return Bound(std::move(scalar));
 }
 
-// RELU6 rescales in fixed point; any other Clip has no kernel in TFLite (tflite.S9, tflite.S11).
-Purpose PurposeOf(const Call& call) {
-  const auto& origin = call.node.origin;
-  const bool relu6 = origin && origin->framework == "tflite" && origin->op_type == "RELU6";
-  return relu6 || call.arithmetic.domain != Domain::kStored ? Purpose::kActivate : Purpose::kSelect;
-}
-
 // Input `i`, or else what the attribute says.
 Result<std::optional<Operand>> OperandOf(const Call& call, std::size_t i,
                                          const std::optional<format::Tensor>& attribute) {
@@ -41,7 +34,7 @@ Result<format::Tensor> Clip(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const std::optional<Operand> low, OperandOf(call, 1, min));
   QTX_ASSIGN_OR_RETURN(const std::optional<Operand> high, OperandOf(call, 2, max));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
-  Converter converter(call.arithmetic, x, &output, PurposeOf(call));
+  Converter converter(call.arithmetic, x, &output, Purpose::kActivate);
   const std::int64_t count = format::ElementCount(x.tensor());
   for (std::int64_t i = 0; i < count; ++i) {
     const bool raised = low && Less(x.exact(i), low->exact(0));

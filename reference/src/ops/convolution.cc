@@ -66,24 +66,40 @@ void Gather(const Convolution& g, const T* image, const std::vector<Tap>& taps,
   }
 }
 
+// Of ConvTranspose: keeps of a row [depth, kernel] the weights at the taps alone, since a position
+// of the kernel that x does not reach takes no part in any pair of products (onednn_avx2.S1).
+template <typename T>
+void KeepTaps(const Convolution& g, const std::vector<Tap>& taps, const T* row,
+              std::vector<T>* kept) {
+  kept->clear();
+  for (std::int64_t c = 0; c < g.depth; ++c) {
+    for (const Tap& tap : taps) kept->push_back(row[c * g.kernel + tap.kernel]);
+  }
+}
+
 // Each window is multiplied with every row of its group.
 template <typename T>
 void ConvolveIntegers(const Convolution& g, const Operand& x, const Operand& w, ProductSum* sum) {
   const Layout at{g};
   const std::vector<T> xs = IntegersOf<T>(x);
   const std::vector<T> ws = RowsOf<T>(g, w);
-  std::vector<T> patch(static_cast<std::size_t>(g.depth * g.kernel));
+  std::vector<T> patch(static_cast<std::size_t>(g.depth * g.kernel)), reached, weights;
   std::vector<Tap> taps;
   for (std::int64_t position = 0; position < g.positions; ++position) {
     g.taps(position, &taps);
+    const auto count = static_cast<std::int64_t>(taps.size());
+    const bool keeps = g.transposed && count < g.kernel;
     for (std::int64_t image = 0; image < g.batch * g.group; ++image) {
       const std::int64_t n = image / g.group;
       const std::int64_t group = image % g.group;
       Gather(g, xs.data() + at.Image(n, group, 0), taps, &patch);
+      if (keeps) KeepTaps(g, taps, patch.data(), &reached);
       for (std::int64_t i = 0; i < at.ChannelsPerGroup(); ++i) {
         const std::int64_t m = group * at.ChannelsPerGroup() + i;
-        const std::int64_t dot =
-            sum->Sum(patch.data(), ws.data() + m * g.depth * g.kernel, g.depth, g.kernel);
+        const T* row = ws.data() + m * g.depth * g.kernel;
+        if (keeps) KeepTaps(g, taps, row, &weights);
+        const std::int64_t dot = keeps ? sum->Sum(reached.data(), weights.data(), g.depth, count)
+                                       : sum->Sum(patch.data(), row, g.depth, g.kernel);
         sum->PutAccumulator(at.Output(n, m, position), at.Scale(m), dot, m);
       }
     }

@@ -34,7 +34,12 @@ Result<format::Tensor> MatMul(const Call& call) {
   QTX_RETURN_IF_ERROR(CheckComputable(batch));  // beside an axis of size 0, too
   // Output channels are b's columns; a rank-1 b has one, so none of its axes counts.
   const auto axis = bd.size() == 1 ? -1 : static_cast<std::int64_t>(bd.size()) - 1;
-  const ProductOperands operands{.x = &a, .w = &b, .bias = nullptr, .w_channel_axis = axis};
+  const auto y_rank = static_cast<std::int64_t>(output.tensor().dims.size());
+  const ProductOperands operands{.x = &a,
+                                 .w = &b,
+                                 .bias = nullptr,
+                                 .w_channel_axis = axis,
+                                 .y_channel_axis = bd.size() == 1 ? -1 : y_rank - 1};
   ProductSum sum(call, operands, &output);
   const std::vector<std::int64_t> a_batches = BroadcastIndices(Leading(ad), batch);
   const std::vector<std::int64_t> b_batches = BroadcastIndices(Leading(bd), batch);

@@ -119,10 +119,11 @@ class Products:
     factor = Fraction(1)  # of the accumulator's unit, the alpha of a QGemm
 
     def __init__(self, kernel, x, w, bias, taps, channel, weight_axis, result_axis, bias_at=None, alpha=1.0, beta=1.0,
-                 positions=1):
+                 depth=None):
         self.kernel, self.x, self.w, self.bias, self.taps = kernel, x, w, bias, taps
         self.channel, self.weight_axis, self.result_axis = channel, weight_axis, result_axis
-        self.bias_at, self.alpha, self.beta, self.positions = bias_at, alpha, beta, positions
+        self.bias_at, self.alpha, self.beta = bias_at, alpha, beta
+        self.depth = depth  # the channels among the taps, each with as many positions; None: a tap is a channel
 
     def integer(self):
         """Whether float32.S4 takes the operands: integers, per tensor or the weights per output channel (gemm.S4)."""

@@ -235,11 +235,12 @@ class OneDnnAvx2(OneDnn):
 
     def accumulators(self, p):
         """onednn_avx2.S1: neighbouring channels in pairs that saturate at 16 bits."""
-        if p.x.type.code != 1002 or p.w.type.code != 1003 or any(p.w.quant.offsets) or p.kernel == "TRANSPOSE":
+        if p.x.type.code != 1002 or p.w.type.code != 1003 or any(p.w.quant.offsets):
             return p.sums()
-        x, w, o, n = p.x.data, p.w.data, p.x.offset, p.positions
+        x, w, o = p.x.data, p.w.data, p.x.offset
         out = []
         for xi, wi in p.taps():
+            n = len(xi) // p.depth if p.depth and xi else 1
             products = [(x[i] if i >= 0 else o) * w[j] for i, j in zip(xi, wi)]
             total = 0
             for c in range(0, len(products), 2 * n):  # taps are in the order channel, position
@@ -321,7 +322,7 @@ class TvmUpward(Glow):
 
 
 class TvmToNearest(TvmUpward):
-    name = "tvm-to-nearest"
+    name, stem = "tvm-to-nearest", "tvm_to_nearest"
 
     def scaled(self, v, M):  # tvm_to_nearest.S1
         m, e = pair(M)

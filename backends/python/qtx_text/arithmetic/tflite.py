@@ -248,7 +248,7 @@ class Tflite(Exact):
 
     @staticmethod
     def rescaled(x, y):
-        """QUANTIZE, RELU and RELU6 are for integer types of 8 bits and more with one scale (definitions.S11)."""
+        """QUANTIZE between quantized types is for integer types of 8 bits and more with one scale (definitions.S11)."""
         return all(t.type.integer and t.type.bits >= 8 and t.single for t in (x, y))
 
     def quantize_binary32(self, values, y):
@@ -265,7 +265,7 @@ class Tflite(Exact):
     def plan_relu(self, call, top=None):
         """tflite.S9: RELU, and RELU6 with the bound 6."""
         x, y = call.inputs[0], call.outs[0]
-        if not self.rescaled(x, y):
+        if not self.activated(x, y):
             return None
 
         def compute():
@@ -273,20 +273,27 @@ class Tflite(Exact):
             bound = None if top is None else R.half_away(exact(R.div32(top, y.scale)))
             out = []
             for v in x.data:
-                v = max(self.times(R.wrap(v - x.offset, 32), M), 0)
+                v = max(self.times(v - x.offset, M), 0)
                 out.append(clamp((v if bound is None else min(v, bound)) + y.offset, y.quant.lo, y.quant.hi))
             return out
         return compute
 
+    @staticmethod
+    def activated(x, y):
+        """RELU, RELU6 and LEAKY_RELU: x and y of one type, of 8 bits or INT16Q without offset (definitions.S11)."""
+        return x.single and y.single and x.type is y.type and (
+            x.type.eight or x.type.code == 1005 and not x.offset and not y.offset)
+
     def plan_relu6(self, call):
-        return self.plan_relu(call, 6.0) if call.origin == ("tflite", "RELU6") else None
+        bounds = [call.input(i) for i in (1, 2)]
+        is_relu6 = call.origin == ("tflite", "RELU6") and all(
+            b is not None and b.type.code == 1 and b.data and b.data[0] == v for b, v in zip(bounds, (0, 6)))
+        return self.plan_relu(call, 6.0) if is_relu6 else None
 
     def plan_leaky_relu(self, call, alpha):
         """tflite.S15."""
         x, y = call.inputs[0], call.outs[0]
-        if not (x.single and y.single and x.type is y.type and (x.type.eight or x.type.code == 1005)):
-            return None
-        if not x.type.eight and (x.offset or y.offset):  # tflite.S12
+        if not self.activated(x, y):
             return None
 
         def compute():

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from .. import reals as R
 from ..arithmetic import EXACT
-from ..arithmetic.binary32 import Xnnpack
+from ..arithmetic.binary32 import TvmUpward, Xnnpack
 from ..arithmetic.fixed import FixedPoint
 from ..arithmetic.tflite import Tflite
 from ..reals import f32
@@ -146,7 +146,9 @@ class QGemm:  # q_gemm.S1 to S5
     def plan(call):
         call.parameters(1, 2, 4, 5, 7, 8)
         y, alpha = call.outs[0], call.attr("alpha", 1.0)
-        if call.has(7) and isinstance(call.arithmetic, (FixedPoint, Xnnpack)) and alpha <= 0:
+        least = isinstance(call.arithmetic, (FixedPoint, Xnnpack)) and alpha == 0  # tvm_upward.C1 takes 0
+        bounded = isinstance(call.arithmetic, (FixedPoint, Xnnpack, TvmUpward))
+        if call.has(7) and bounded and (alpha < 0 or least):
             raise invalid(call.arithmetic.stem + ".C1", "a factor that is not positive")
 
         def tensor(i, factor=1.0):

@@ -121,7 +121,7 @@ class Conv:  # conv.S1 to S5
                         yield [p if p < 0 else (first + c) * plane + p for c in range(depth) for p in t], wi
         depthwise = group > 1 and group == channels
         return Products("DEPTHWISE" if depthwise else "CONV", x, w, b, taps, lambda m: m // places % M, 0, 1,
-                        lambda m: m // places % M, positions=size)
+                        lambda m: m // places % M, depth=depth)
 
     @staticmethod
     def plan(call):
@@ -213,7 +213,7 @@ class ConvTranspose:  # conv_transpose.S1 to S6
         # The weights of a group share the parameters of axis 1: channel m has those of m % per.
         f = sums_of_products(call, y, Products("TRANSPOSE", x, w, call.input(2), taps, lambda m: m // places % M % per,
                                                1, None,
-                                               lambda m: m // places % M, positions=size))
+                                               lambda m: m // places % M, depth=depth))
         return lambda: [f()]
 
 

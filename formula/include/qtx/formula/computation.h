@@ -38,6 +38,7 @@ struct Call {
   std::vector<ValueType> outputs;
   std::vector<bool> initializers;                // which inputs are; missing ones are not
   std::vector<const ElementTable*> tables = {};  // of inputs, as ValueType::table
+  bool scales_are_inputs = false;  // of the node that this one stands for: not of its types
 };
 
 /// Holds the node to the constraints that its section states as `require` lines alone.

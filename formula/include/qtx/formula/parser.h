@@ -1,8 +1,9 @@
 // Parses the text of a formula into its tree.
 //
 //   statement  = "use" clause {"," clause} | "for" operator {"," operator} | "in" name
-//              | "otherwise" name | "when" expression | "require" [name ":"] expression
-//              | "shape" "(" name ")" "=" expression | left "=" expression
+//              | "otherwise" name | "as" operator "=" name {"," name} | "when" expression |
+//              "require" [name ":"] expression | "shape" "(" name ")" "=" expression | left "="
+//              expression
 //   operator   = name ["(" names ")"];  left = name | name "(" names ")" | name "[" names "]"
 //   names      = name ["..."] {"," name ["..."]}
 //   expression = all {"or" all};  all = truth {"and" truth};  truth = {"not"} relation

@@ -54,6 +54,7 @@ struct Statement {
     kFor,        // for `signatures`
     kIn,         // in `name`: an arithmetic
     kOtherwise,  // otherwise `name`: an arithmetic
+    kAs,         // as `signatures[0]` = `parameters`: a node of quantized tensors
     kWhen,       // when body
     kRequire,    // require body; `name`: the clause's "C4", or empty
     kShape,      // shape(name) = body

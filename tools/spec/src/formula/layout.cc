@@ -129,19 +129,23 @@ class Line {
   std::string html_;
 };
 
-// What a line without an expression says: "with conv.S4", "for Conv(x, w), MatMul(x, w)".
+// What a line without an expression says: "with conv.S4", "for Conv(x, w), MatMul(x, w)", "as
+// Relu(x, x_scale, x_zero_point) gives y, y_scale, y_zero_point".
 std::string WordsOf(const Statement& statement) {
   using Kind = Statement::Kind;
   std::string words = statement.kind == Kind::kUse   ? "with"
                       : statement.kind == Kind::kFor ? "for"
                       : statement.kind == Kind::kIn  ? "in"
+                      : statement.kind == Kind::kAs  ? "as"
                                                      : "otherwise as in";
   std::string_view separator = " ";
   const auto add = [&](const std::string& name) {
     words.append(separator).append(name);
     separator = ", ";
   };
-  for (const std::string& clause : statement.parameters) add(clause);
+  if (statement.kind != Kind::kAs) {
+    for (const std::string& clause : statement.parameters) add(clause);
+  }
   for (const formula::Signature& signature : statement.signatures) {
     std::string inputs;
     for (const std::string& input : signature.inputs)
@@ -149,6 +153,9 @@ std::string WordsOf(const Statement& statement) {
     add(signature.op_type + (inputs.empty() ? "" : "(" + inputs + ")"));
   }
   if (!statement.name.empty()) add(statement.name);
+  if (statement.kind != Kind::kAs) return words;
+  separator = " gives ";
+  for (const std::string& output : statement.parameters) add(output);
   return words;
 }
 
