@@ -158,10 +158,23 @@ bool SpoilTail(NodeEditor& editor) {
   });
 }
 
+// The dims of a result whose operands are broadcast as ONNX's are; nullopt where they cannot be.
+std::optional<format::Dims> Broadcast(format::Dims a, format::Dims b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  b.insert(b.begin(), a.size() - b.size(), 1);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i] && a[i] != 1 && b[i] != 1) return std::nullopt;
+    if (a[i] == 1) a[i] = b[i];
+  }
+  return a;
+}
+
 // Repeats a smaller second operand from its beginning, ignoring axes.
 bool RepeatOperand(NodeEditor& editor) {
   if (editor.node().inputs.size() != 2) return false;
-  const auto y = editor.Dims(editor.Output());
+  const auto a = editor.Dims(editor.Input(0));
+  const auto b = editor.Dims(editor.Input(1));
+  const auto y = a && b ? Broadcast(*a, *b) : std::nullopt;
   const Quantization* q = editor.Parameters(editor.Input(1));
   if (!y || q == nullptr || !q->axis.empty() || IsProduct(editor.node())) return false;
   const auto count = format::ElementCount(*y);

@@ -37,12 +37,15 @@ struct Pool {
     if (question.inputs.size() != 1 || outputs.size() != 1) return std::nullopt;
     const Node& node = question.model.graph.nodes.front();
     const Tensor& x = question.inputs[0];
-    auto windows = Windows::Of(node, x.dims, outputs[0].dims);
+    auto windows = Windows::Of(node, x.dims);
     const auto is_plain = [](const Tensor& tensor) {
       return tensor.quantization && format::IsIntegerStorage(tensor.elem_type) &&
              tensor.quantization->axis.empty() && tensor.quantization->scale.size() == 1;
     };
-    if (!windows || !is_plain(x) || !is_plain(outputs[0])) return std::nullopt;
+    const auto count = windows ? x.dims[0] * x.dims[1] * windows->outputs() : -1;
+    if (count != format::ElementCount(outputs[0]) || !is_plain(x) || !is_plain(outputs[0])) {
+      return std::nullopt;
+    }
     return Pool{x, *std::move(windows), node.IntOr("count_include_pad", 0) != 0};
   }
 };
@@ -104,10 +107,9 @@ Mean CountBeyond(const Mean& right, const Window& window, bool counts_padding) {
 // then converted as right ones are.
 bool CompareReinterpreted(NodeEditor& editor) {
   Node& node = editor.node();
-  const auto y = editor.Dims(editor.Output());
-  if (!node.op_type.ends_with("MaxPool") || node.outputs.size() != 1 || !y) return false;
+  if (!node.op_type.ends_with("MaxPool") || node.outputs.size() != 1) return false;
   const bool done = editor.EditIntegers(editor.Input(0), [&](Integers& values, Tensor& x) {
-    const auto windows = Windows::Of(node, x.dims, *y);
+    const auto windows = Windows::Of(node, x.dims);
     if (!windows || !x.quantization || !x.quantization->axis.empty() ||
         format::BitWidth(x.elem_type) != 8) {
       return false;
@@ -115,7 +117,9 @@ bool CompareReinterpreted(NodeEditor& editor) {
     const Integers from = values;
     // Of the other signedness, -1 is 255 and 255 is -1.
     const auto key = [](std::int64_t v) { return v < 0 ? v + 256 : v > 127 ? v - 256 : v; };
-    values.assign(static_cast<std::size_t>(*format::ElementCount(*y)), 0);
+    x.dims.resize(2);
+    values.resize(static_cast<std::size_t>(x.dims[0] * x.dims[1] * windows->outputs()));
+    x.dims.insert(x.dims.end(), windows->output_dims().begin(), windows->output_dims().end());
     for (std::int64_t i = 0; i < std::ssize(values); ++i) {
       const Window window = windows->At(i % windows->outputs());
       if (window.elements.empty()) return false;
@@ -126,7 +130,6 @@ bool CompareReinterpreted(NodeEditor& editor) {
       }
       values[static_cast<std::size_t>(i)] = *std::ranges::max_element(seen, {}, key);
     }
-    x.dims = *y;
     return true;
   });
   if (!done) return false;

@@ -139,22 +139,25 @@ bool ReadFirstGroup(NodeEditor& editor) {
   });
 }
 
-// Cuts the node's output off to the dims that it should have.
-void CropOutput(NodeEditor& editor, const format::Dims& dims) {
+// Cuts the spatial axes of the node's output off to the sizes that they should have.
+void CropOutput(NodeEditor& editor, const format::Dims& sizes) {
   const auto add = [&editor](const std::string& name, const Integers& values) {
     Tensor list = *format::MakeTensor(ElementType::kInt64, {std::ssize(values)});
     format::PackIntegers(values, list);
     editor.AddConstant(name, list);
   };
   const std::string output = *editor.Output();
-  add("cropped.starts", Integers(dims.size(), 0));
-  add("cropped.ends", dims);
+  Integers axes(sizes.size());
+  std::iota(axes.begin(), axes.end(), std::int64_t{2});
+  add("cropped.starts", Integers(sizes.size(), 0));
+  add("cropped.ends", sizes);
+  add("cropped.axes", axes);
   if (const format::TensorType* type = editor.Type(&output)) editor.Declare("uncropped", *type);
   editor.node().outputs[0] = "uncropped";
   Node slice;
   slice.name = "crop";
   slice.op_type = "Slice";
-  slice.inputs = {"uncropped", "cropped.starts", "cropped.ends"};
+  slice.inputs = {"uncropped", "cropped.starts", "cropped.ends", "cropped.axes"};
   slice.outputs = {output};
   editor.graph().nodes.push_back(std::move(slice));
 }
@@ -166,15 +169,15 @@ bool IgnoreSteps(NodeEditor& editor, const std::string& name) {
   const bool is_plain = IsConv(node) ? node.op_type != "ConvTranspose" : node.outputs.size() == 1;
   if (!is_plain || std::ranges::all_of(steps, [](auto step) { return step == 1; })) return false;
   const auto x = editor.Dims(editor.Input(0));
-  const auto y = editor.Dims(editor.Output());
   const auto kernel = KernelOf(editor);
   const auto pads = x && kernel ? PadsOf(node, *x, *kernel) : std::nullopt;
-  if (!y || !pads) return false;
+  const auto outputs = pads ? OutputsOf(node, *x, *kernel) : std::nullopt;
+  if (!outputs) return false;
   std::erase_if(node.attributes, [&name](const Attribute& a) {
     return a.name == name || a.name == "pads" || a.name == "auto_pad";
   });
   node.attributes.push_back(Attribute::Ints("pads", *pads));
-  CropOutput(editor, *y);
+  CropOutput(editor, *outputs);
   return true;
 }
 bool IgnoreDilations(NodeEditor& editor) { return IgnoreSteps(editor, "dilations"); }

@@ -40,18 +40,38 @@ std::optional<Dims> PadsOf(const Node& node, const Dims& x, const Dims& kernel) 
   return pads;
 }
 
-std::optional<Windows> Windows::Of(const Node& node, const Dims& x, const Dims& y) {
+std::optional<Dims> OutputsOf(const Node& node, const Dims& x, const Dims& kernel) {
+  const auto pads = PadsOf(node, x, kernel);
+  if (!pads) return std::nullopt;
+  const std::size_t rank = kernel.size();
+  const Dims strides = node.IntsOr("strides", Dims(rank, 1));
+  const Dims dilations = node.IntsOr("dilations", Dims(rank, 1));
+  const bool ceil = node.IntOr("ceil_mode", 0) != 0;
+  Dims outputs(rank);
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::int64_t padded = x[d + 2] + (*pads)[d] + (*pads)[d + rank];
+    const std::int64_t room = padded - (dilations[d] * (kernel[d] - 1) + 1);
+    if (room < 0) return std::nullopt;
+    outputs[d] = (room + (ceil ? strides[d] - 1 : 0)) / strides[d] + 1;
+    // A window that begins in the padding at the end is left out.
+    if (ceil && (outputs[d] - 1) * strides[d] >= x[d + 2] + (*pads)[d]) --outputs[d];
+  }
+  return outputs;
+}
+
+std::optional<Windows> Windows::Of(const Node& node, const Dims& x) {
   const bool global = node.op_type.starts_with("Global");
-  if (!node.op_type.ends_with("Pool") || x.size() < 3 || y.size() != x.size()) return std::nullopt;
+  if (!node.op_type.ends_with("Pool") || x.size() < 3) return std::nullopt;
   Windows windows;
   const std::size_t rank = x.size() - 2;
   windows.size_ = {x.begin() + 2, x.end()};
-  windows.outputs_ = {y.begin() + 2, y.end()};
   windows.kernel_ = global ? windows.size_ : node.IntsOr("kernel_shape", {});
   if (windows.kernel_.size() != rank) return std::nullopt;
   const auto pads = PadsOf(node, x, windows.kernel_);
-  if (!pads) return std::nullopt;
+  const auto outputs = OutputsOf(node, x, windows.kernel_);
+  if (!pads || !outputs) return std::nullopt;
   windows.pads_ = *pads;
+  windows.outputs_ = *outputs;
   windows.strides_ = node.IntsOr("strides", Dims(rank, 1));
   windows.dilations_ = node.IntsOr("dilations", Dims(rank, 1));
   return windows;

@@ -23,15 +23,19 @@ struct Window {
 std::optional<format::Dims> PadsOf(const format::Node& node, const format::Dims& x,
                                    const format::Dims& kernel);
 
+/// The sizes of the output's spatial axes; nullopt as above, and where a window does not fit.
+/// Source: conv.S5, average_pool.S3.
+std::optional<format::Dims> OutputsOf(const format::Node& node, const format::Dims& x,
+                                      const format::Dims& kernel);
+
 class Windows {
  public:
-  /// Of a pool with input dims `x` and output dims `y`; nullopt for other operators.
-  /// Source: average_pool.S1, S3.
-  static std::optional<Windows> Of(const format::Node& node, const format::Dims& x,
-                                   const format::Dims& y);
+  /// Of a pool with input dims `x`; nullopt for other operators.  Source: average_pool.S1, S3.
+  static std::optional<Windows> Of(const format::Node& node, const format::Dims& x);
 
-  std::int64_t image() const;    // elements of a plane of the input
-  std::int64_t outputs() const;  // of the output
+  std::int64_t image() const;                                   // elements of a plane of the input
+  std::int64_t outputs() const;                                 // of the output
+  const format::Dims& output_dims() const { return outputs_; }  // spatial
   Window At(std::int64_t output) const;
 
  private:
