@@ -170,8 +170,10 @@ class Prepared : public PreparedModel {
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto& [name, type] = inputs_[i];
+      const bool is_float = inputs[i].elem_type == ElementType::kFloat && type.quantization;
+      if (is_float) return Error{ErrorCode::kUnsupported, name, "FLOAT for a quantized input"};
       const bool fits = inputs[i].elem_type == type.elem_type && type.dims == inputs[i].dims;
-      if (!fits) return Error{ErrorCode::kUnsupported, name, "of another type than declared"};
+      if (!fits) return Error{ErrorCode::kInvalid, name, "of another type or shape than declared"};
       Tensor& value = values[name] = inputs[i];
       value.quantization = type.quantization;
     }

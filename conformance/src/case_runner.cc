@@ -24,8 +24,10 @@ void Fail(CaseResult& result, std::string diagnosis) {
 // The outcome for an error of a backend's request.
 void Classify(const Error& error, CaseResult& result) {
   result.diagnosis = error.Text();
-  if (error.code == ErrorCode::kUnsupported && error.message.empty()) {
-    return Fail(result, "declined without a reason");  // backend_protocol.S15
+  if (error.code == ErrorCode::kUnsupported && (error.message.empty() || error.where.empty())) {
+    // backend_protocol.S15
+    return Fail(result, error.message.empty() ? "declined without a reason"
+                                              : "declined without a place: " + error.message);
   }
   switch (error.code) {
     case ErrorCode::kUnsupported:
@@ -133,6 +135,8 @@ bool SameAnswer(const format::Model& model, const SessionAnswer& before, const S
   for (std::size_t i = 0; i < after.outputs->size(); ++i) {
     auto difference = Compare(model.graph.outputs[i].name, (*after.outputs)[i],
                               (*before.outputs)[i], std::nullopt);
+    // Compare takes all NaN for equal.
+    same = same && (*after.outputs)[i].bytes == (*before.outputs)[i].bytes;
     if (!difference) continue;
     same = false;
     if (result.outcome == Outcome::kPass) result.differences.push_back(*std::move(difference));

@@ -13,6 +13,9 @@ constexpr std::uint64_t kDraws = 32;          // of one witness, in one pass ove
 constexpr std::uint64_t kPasses = 8;          // while no draw tells candidate and claim apart
 constexpr std::int64_t kQuestions = 3;        // fresh ones about one witness
 constexpr std::int64_t kEnoughQuestions = 9;  // about all
+constexpr std::uint64_t kRivalDraws = 4;      // of one witness, to tell candidates apart
+constexpr std::int64_t kRivalQuestions = 6;   // on which candidates differ
+constexpr std::size_t kRivals = 8;            // compared with one another
 
 bool IsSame(const TestModel& a, const TestModel& b) {
   for (std::size_t i = 0; i < a.data.size(); ++i) {
@@ -58,7 +61,41 @@ class Questioner {
   Confirmation confirmation_;
 };
 
+// Asks the backend if the candidates answer differently; false if that would tell nothing.
+bool AskRivals(std::vector<const Candidate*>& candidates, const TestModel& test,
+               DifferentialTester& tester) {
+  const auto right = ReferenceAnswer(ToModel(test), InputsOf(test), tester.arithmetic());
+  if (!right) return false;
+  const Question question{ToModel(test, *right), InputsOf(test)};
+  std::vector<std::pair<const Candidate*, Outputs>> given;
+  for (const Candidate* candidate : candidates) {
+    auto answer = Answer(question, *candidate->base, candidate->fault);
+    if (answer) given.emplace_back(candidate, *std::move(answer));
+  }
+  const auto differs = [&given](const auto& one) {
+    return !SameOutputs(one.second, given.front().second);
+  };
+  if (std::ranges::none_of(given, differs)) return false;
+  const Verdict verdict = tester.Run(test);
+  if (verdict.kind == VerdictKind::kUnsupported) return false;
+  for (const auto& [candidate, outputs] : given) {
+    if (!SameOutputs(verdict.got, outputs)) std::erase(candidates, candidate);
+  }
+  return true;
+}
+
 }  // namespace
+
+void Eliminate(std::vector<const Candidate*>& candidates, std::span<const TestModel> witnesses,
+               DifferentialTester& tester, const Budget& budget) {
+  std::int64_t asked = 0;
+  for (std::uint64_t draw = 1; draw <= kRivalDraws; ++draw) {
+    for (const TestModel& witness : witnesses) {
+      if (candidates.size() < 2 || asked == kRivalQuestions || tester.Spent(budget)) return;
+      if (AskRivals(candidates, Redraw(witness, draw), tester)) ++asked;
+    }
+  }
+}
 
 Question QuestionOf(const TestModel& test) { return {ToModel(test), InputsOf(test)}; }
 
@@ -80,15 +117,20 @@ std::optional<Cause> FindCause(std::span<const Wrong> wrongs, DifferentialTester
                                const Budget& budget) {
   std::vector<TestModel> witnesses;
   for (const Wrong& wrong : wrongs) witnesses.push_back(wrong.test);
-  for (const Candidate& candidate : Candidates(tester.arithmetic())) {
-    if (tester.Spent(budget)) break;
+  const std::vector<Candidate> candidates = Candidates(tester.arithmetic());
+  std::vector<const Candidate*> explaining;
+  for (const Candidate& candidate : candidates) {
+    if (tester.Spent(budget) || explaining.size() == kRivals) break;
     const bool explains = std::ranges::all_of(wrongs, [&](const Wrong& wrong) {
       return Explains(candidate, QuestionOf(wrong.test), wrong.got);
     });
-    if (!explains) continue;
-    const Confirmation confirmation = Confirm(candidate, witnesses, tester, budget);
+    if (explains) explaining.push_back(&candidate);
+  }
+  Eliminate(explaining, witnesses, tester, budget);
+  for (const Candidate* candidate : explaining) {
+    const Confirmation confirmation = Confirm(*candidate, witnesses, tester, budget);
     if (!confirmation.holds()) continue;
-    return Cause{Name(candidate, tester.arithmetic()), Says(candidate), confirmation.predicted};
+    return Cause{Name(*candidate, tester.arithmetic()), Says(*candidate), confirmation.predicted};
   }
   return std::nullopt;
 }

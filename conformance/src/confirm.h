@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "candidate.h"
 #include "differential_tester.h"
@@ -22,6 +23,12 @@ struct Confirmation {
 /// claimed arithmetic (the tester's) answer differently, and asks the backend only such questions.
 Confirmation Confirm(const Candidate& candidate, std::span<const TestModel> witnesses,
                      DifferentialTester& tester, const Budget& budget);
+
+/// Draws the values of `witnesses` until `candidates`, which explain them, answer differently from
+/// one another, asks the backend a few such questions and removes the candidates that it
+/// contradicts. Those that are left and answer alike are equivalent, as far as was drawn.
+void Eliminate(std::vector<const Candidate*>& candidates, std::span<const TestModel> witnesses,
+               DifferentialTester& tester, const Budget& budget);
 
 /// A wrong answer of the backend.
 struct Wrong {

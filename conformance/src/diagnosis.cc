@@ -105,13 +105,19 @@ class Diagnosis {
     return true;
   }
 
+  // True if the candidate reproduces that answer.
+  bool Gives(const Candidate& candidate, const Answered& wrong) {
+    const auto [known, is_new] = given_.try_emplace({&candidate, &wrong});
+    if (is_new) known->second = Explains(candidate, wrong.question, wrong.outputs);
+    return known->second;
+  }
+
   // Candidates that reproduce every answer of `sample`, in order of preference.
-  std::vector<const Candidate*> Survivors(const AnsweredList& sample) const {
+  std::vector<const Candidate*> Survivors(const AnsweredList& sample) {
     std::vector<const Candidate*> alive;
     for (const Candidate& candidate : candidates_) {
-      const bool explains = std::ranges::all_of(sample, [&](const Answered* wrong) {
-        return Explains(candidate, wrong->question, wrong->outputs);
-      });
+      const bool explains = std::ranges::all_of(
+          sample, [&](const Answered* wrong) { return Gives(candidate, *wrong); });
       if (explains) alive.push_back(&candidate);
     }
     return alive;
@@ -162,9 +168,15 @@ class Diagnosis {
 
   // One finding for all of `wrongs`, if one candidate reproduces them and predicts more.
   bool Explained(const AnsweredList& wrongs) {
-    for (const Finalist& finalist : FinalistsFor(wrongs)) {
-      const Confirmation confirmation =
-          examiner_.Confirm(*finalist.candidate, Sample(wrongs, wrongs.size()));
+    const std::vector<Finalist> finalists = FinalistsFor(wrongs);
+    if (finalists.empty()) return false;
+    const AnsweredList witnesses = Sample(wrongs, wrongs.size());
+    std::vector<const Candidate*> left;
+    for (const Finalist& finalist : finalists) left.push_back(finalist.candidate);
+    examiner_.Eliminate(left, witnesses);
+    for (const Finalist& finalist : finalists) {
+      if (std::ranges::find(left, finalist.candidate) == left.end()) continue;
+      const Confirmation confirmation = examiner_.Confirm(*finalist.candidate, witnesses);
       if (!confirmation.holds()) continue;
       std::string says = Says(*finalist.candidate);
       if (!finalist.contradictions.empty()) says += Where(wrongs, finalist.contradictions);
@@ -175,10 +187,9 @@ class Diagnosis {
     return false;
   }
 
-  std::size_t Count(const Candidate& candidate, const AnsweredList& wrongs) const {
-    return static_cast<std::size_t>(std::ranges::count_if(wrongs, [&](const Answered* wrong) {
-      return Explains(candidate, wrong->question, wrong->outputs);
-    }));
+  std::size_t Count(const Candidate& candidate, const AnsweredList& wrongs) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        wrongs, [&](const Answered* wrong) { return Gives(candidate, *wrong); }));
   }
 
   // ", only where ..." if a condition separates the answers; else the cases that do not fit.
@@ -262,7 +273,7 @@ class Diagnosis {
       AnsweredList given;
       AnsweredList rest;
       for (const Answered* wrong : group) {
-        (Explains(*candidate, wrong->question, wrong->outputs) ? given : rest).push_back(wrong);
+        (Gives(*candidate, *wrong) ? given : rest).push_back(wrong);
       }
       const Confirmation confirmation = examiner_.Confirm(*candidate, Sample(given, given.size()));
       if (!confirmation.holds()) continue;
@@ -294,7 +305,11 @@ class Diagnosis {
     for (const Answered* wrong : wrongs) by_op[wrong->op].push_back(wrong);
     std::vector<WrongPlace> places;
     for (const auto& [op, group] : by_op) {
-      if (const Located* located = FirstLocated(group)) places.push_back(located->place);
+      if (const Located* located = FirstLocated(group)) {
+        places.push_back(located->place);
+      } else if (auto shown = examiner_.Shown(*Sample(group, 1).front())) {
+        places.push_back(*std::move(shown));
+      }
     }
     return places;
   }
@@ -325,6 +340,7 @@ class Diagnosis {
   std::vector<Candidate> candidates_;
   Answers answers_;
   Examiner examiner_;
+  std::map<std::pair<const Candidate*, const Answered*>, bool> given_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bisect.h"
+#include "compare.h"
 #include "reduce.h"
 
 namespace qtx::conformance {
@@ -56,6 +57,22 @@ const Located* Examiner::Find(const Answered& wrong) {
   return known->second ? &*known->second : nullptr;
 }
 
+std::optional<WrongPlace> Examiner::Shown(const Answered& wrong) {
+  const TestModel* witness = Witness(wrong);
+  if (witness == nullptr || !wrong.kind.empty() || HasOtherInputs(*wrong.result)) {
+    return std::nullopt;
+  }
+  Verdict verdict{.kind = VerdictKind::kDiffers, .expected = wrong.reference, .got = wrong.outputs};
+  const auto& outputs = wrong.question.model.graph.outputs;
+  for (std::size_t i = 0; i < std::min(wrong.outputs.size(), wrong.reference.size()); ++i) {
+    const auto difference =
+        Compare(*wrong.c, outputs[i].name, wrong.outputs[i], wrong.reference[i]);
+    if (!difference) continue;
+    verdict.detail += (verdict.detail.empty() ? "" : "; ") + Describe(*difference);
+  }
+  return PlaceOf(*witness, verdict, ToleranceOf(*wrong.c));
+}
+
 std::optional<Located> Examiner::Examine(const Answered& wrong) {
   const TestModel* witness = Witness(wrong);
   auto tester = NewTester(*wrong.c);
@@ -106,17 +123,29 @@ bool Examiner::Narrow(Answered& network) {
   return true;
 }
 
-Confirmation Examiner::Confirm(const Candidate& candidate, const AnsweredList& explained) {
-  if (!tester_) return {};
-  // Small ones are cheap; large ones have more elements that may differ.
+// Small ones are cheap; large ones have more elements that may differ.
+std::vector<TestModel> Examiner::Witnesses(const AnsweredList& explained) {
   std::vector<TestModel> witnesses;
   for (std::size_t i = 0; i < explained.size(); ++i) {
     if (i >= kWitnesses / 2 && i + kWitnesses / 2 < explained.size()) continue;
     if (const TestModel* witness = Witness(*explained[i])) witnesses.push_back(*witness);
   }
-  Budget budget = Share(*tester_);
-  budget.until = Clock::now() + kConfirmationTime;  // places may have used up the row's
-  return conformance::Confirm(candidate, witnesses, *tester_, budget);
+  return witnesses;
+}
+
+// Places may have used up the row's time.
+Budget Examiner::ForConfirmation() const {
+  return {tester_->runs() + budget_.max_runs, Clock::now() + kConfirmationTime};
+}
+
+Confirmation Examiner::Confirm(const Candidate& candidate, const AnsweredList& explained) {
+  if (!tester_) return {};
+  return conformance::Confirm(candidate, Witnesses(explained), *tester_, ForConfirmation());
+}
+
+void Examiner::Eliminate(std::vector<const Candidate*>& candidates, const AnsweredList& explained) {
+  if (!tester_ || candidates.size() < 2) return;
+  conformance::Eliminate(candidates, Witnesses(explained), *tester_, ForConfirmation());
 }
 
 bool Examiner::IsWrongAlone(const Answered& wrong) {

@@ -21,12 +21,20 @@ class Examiner {
   /// fresh instance, and depends on no run either, or the budget is spent.
   const Located* Find(const Answered& wrong);
 
+  /// The form of the case and the positions of its wrong elements, for where nothing smaller is
+  /// found; nullopt for what is wrong in a session only.
+  std::optional<WrongPlace> Shown(const Answered& wrong);
+
   /// Replaces a failing network by its first wrong node, or the shortest run of nodes that fails;
   /// false where no part of it fails alone.
   bool Narrow(Answered& network);
 
   /// Of wrong answers that the candidate gives, smallest first.
   Confirmation Confirm(const Candidate& candidate, const AnsweredList& explained);
+
+  /// Removes candidates that the backend contradicts where they answer differently from one
+  /// another.
+  void Eliminate(std::vector<const Candidate*>& candidates, const AnsweredList& explained);
 
   /// True if a fresh instance gives the same wrong answer when asked that question alone.
   bool IsWrongAlone(const Answered& wrong);
@@ -40,6 +48,8 @@ class Examiner {
   /// Of one examination, from now.
   Budget Share(const DifferentialTester& tester) const;
   const TestModel* Witness(const Answered& wrong);
+  std::vector<TestModel> Witnesses(const AnsweredList& explained);
+  Budget ForConfirmation() const;
 
   const BackendSource& source_;
   std::string arithmetic_;

@@ -59,6 +59,11 @@ bool WidenStored(format::Model& model) {
   return any;
 }
 
+Error Idle(const Fault& fault) {
+  return {ErrorCode::kUnsupported, std::string(fault.name),
+          "the fault does not apply to this model"};
+}
+
 Result<Tensor> Store(const Fault& fault, const Tensor& wide, const format::TensorType& type) {
   QTX_ASSIGN_OR_RETURN(Tensor tensor,
                        format::MakeTensor(type.elem_type, wide.dims, type.quantization));
@@ -70,7 +75,9 @@ Result<Tensor> Store(const Fault& fault, const Tensor& wide, const format::Tenso
   std::vector<std::int64_t> stored = format::UnpackIntegers(wide);
   for (std::size_t i = 0; i < stored.size(); ++i) {
     slot.offset = format::OffsetAt(*type.quantization, map(static_cast<std::int64_t>(i)));
-    stored[i] = fault.store(stored[i], slot);
+    const auto value = fault.store(stored[i], slot);
+    if (!value) return Idle(fault);
+    stored[i] = *value;
   }
   format::PackIntegers(stored, tensor);
   return tensor;
@@ -100,8 +107,7 @@ Result<Outputs> Ask(const Question& question, const reference::Arithmetic& row) 
 
 Result<Outputs> AnswerChanged(const Question& question, const reference::Arithmetic& row,
                               const Fault& fault) {
-  const Error idle{ErrorCode::kUnsupported, std::string(fault.name),
-                   "the fault does not apply to this model"};
+  const Error idle = Idle(fault);
   Question changed = question;
   // In models of several nodes other nodes read the parameters, too.
   const bool single = question.model.graph.nodes.size() == 1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,18 +47,21 @@ struct Fault {
   void (*row)(reference::Arithmetic& row) = nullptr;
   /// Edits the node or its values; false if the fault does not apply.
   bool (*question)(NodeEditor& editor) = nullptr;
-  /// Replaces clamp(rounded + offset), where `rounded` is the rounded real / scale.
-  std::int64_t (*store)(std::int64_t rounded, const Slot& slot) = nullptr;
+  /// Replaces clamp(rounded + offset), where `rounded` is the rounded real / scale, clamped to
+  /// INT32Q; nullopt where that does not tell what the fault gives.
+  std::optional<std::int64_t> (*store)(std::int64_t rounded, const Slot& slot) = nullptr;
   /// Edits the right answers; false if the fault does not apply.
   bool (*answers)(const Question& question, Outputs& outputs) = nullptr;
 };
 
 /// Fault models of numbers (rounding, accumulating, storing), parameters (scales, offsets,
-/// packing), windows (padding, strides, groups), operators (attributes, tails, tables) and operands
-/// (rounded at run time, of another group, averages), each in order of preference.
+/// packing), windows (padding, strides, groups), pools (averages, comparisons), operators
+/// (attributes, tails, tables) and operands (rounded at run time, of another group or operand),
+/// each in order of preference.
 std::span<const Fault> NumberFaults();
 std::span<const Fault> ParameterFaults();
 std::span<const Fault> WindowFaults();
+std::span<const Fault> PoolFaults();
 std::span<const Fault> OperatorFaults();
 std::span<const Fault> OperandFaults();
 

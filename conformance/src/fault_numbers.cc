@@ -115,35 +115,36 @@ std::int64_t Wrap(std::int64_t value, const format::IntegerRange& range) {
   return range.min + (rest < 0 ? rest + size : rest);
 }
 
-std::int64_t WrapIt(std::int64_t rounded, const Slot& slot) {
+using Stored = std::optional<std::int64_t>;
+
+Stored WrapIt(std::int64_t rounded, const Slot& slot) {
+  if (rounded <= INT32_MIN || rounded >= INT32_MAX) return std::nullopt;  // of any larger value
   return Wrap(rounded + slot.offset, slot.storage);
 }
-std::int64_t ClampFirst(std::int64_t rounded, const Slot& slot) {
+Stored ClampFirst(std::int64_t rounded, const Slot& slot) {
   return Wrap(Clamp(rounded, slot.range) + slot.offset, slot.storage);
 }
-std::int64_t ClampTwice(std::int64_t rounded, const Slot& slot) {
+Stored ClampTwice(std::int64_t rounded, const Slot& slot) {
   return Clamp(Clamp(rounded, slot.range) + slot.offset, slot.range);
 }
-std::int64_t ClampToStorage(std::int64_t rounded, const Slot& slot) {
+Stored ClampToStorage(std::int64_t rounded, const Slot& slot) {
   return Clamp(rounded + slot.offset, slot.storage);
 }
-std::int64_t LoseBeyondInt32(std::int64_t rounded, const Slot& slot) {
+Stored LoseBeyondInt32(std::int64_t rounded, const Slot& slot) {
   // The quotient was already clamped to INT32Q.
   const bool beyond = rounded <= INT32_MIN || rounded >= INT32_MAX;
   return beyond ? slot.range.min : Clamp(rounded + slot.offset, slot.range);
 }
-std::int64_t ClampNarrowly(std::int64_t rounded, const Slot& slot) {
+Stored ClampNarrowly(std::int64_t rounded, const Slot& slot) {
   const std::int64_t low = slot.range.min < 0 ? slot.range.min + 1 : slot.range.min;
   return std::clamp(rounded + slot.offset, low, slot.range.max);
 }
 template <std::int64_t kLow, std::int64_t kHigh>
-std::int64_t ClampBeside(std::int64_t rounded, const Slot& slot) {
+Stored ClampBeside(std::int64_t rounded, const Slot& slot) {
   const format::IntegerRange range{slot.range.min + kLow, slot.range.max + kHigh};
   return Wrap(Clamp(rounded + slot.offset, range), slot.storage);
 }
-std::int64_t DropOffset(std::int64_t rounded, const Slot& slot) {
-  return Clamp(rounded, slot.range);
-}
+Stored DropOffset(std::int64_t rounded, const Slot& slot) { return Clamp(rounded, slot.range); }
 
 constexpr std::array kNumberFaults = {
     Fault{.name = "half_away",

@@ -1,10 +1,8 @@
-// Fault models of operands: rounded to 8 bits at run time, parameters of another group, averages
-// of narrow sums.
+// Fault models of operands: rounded to 8 bits at run time, padded to whole registers, parameters of
+// another group.
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -121,115 +119,87 @@ bool TakeBiases(NodeEditor& editor) {
   });
 }
 
-// The positions of one window in an image, and how many the average counts.
-struct Window {
-  std::vector<std::int64_t> elements;
-  std::int64_t count = 0;
-};
-
-// What the sums of an AveragePool run over, as average_pool.S1 defines it; without ceil_mode and
-// auto_pad.
-class Windows {
- public:
-  static std::optional<Windows> Of(const Node& node, const format::Dims& x, const format::Dims& y) {
-    const bool global = node.op_type == "GlobalAveragePool";
-    if ((!global && node.op_type != "AveragePool") || x.size() < 3 || y.size() != x.size()) {
-      return std::nullopt;
-    }
-    Windows windows;
-    const std::size_t rank = x.size() - 2;
-    windows.size_ = {x.begin() + 2, x.end()};
-    windows.outputs_ = {y.begin() + 2, y.end()};
-    windows.kernel_ = global ? windows.size_ : node.IntsOr("kernel_shape", {});
-    windows.strides_ = node.IntsOr("strides", format::Dims(rank, 1));
-    windows.dilations_ = node.IntsOr("dilations", format::Dims(rank, 1));
-    windows.pads_ = node.IntsOr("pads", format::Dims(2 * rank, 0));
-    windows.counts_padding_ = node.IntOr("count_include_pad", 0) != 0;
-    const bool sound = windows.kernel_.size() == rank && windows.strides_.size() == rank &&
-                       windows.dilations_.size() == rank && windows.pads_.size() == 2 * rank &&
-                       node.IntOr("ceil_mode", 0) == 0 &&
-                       node.StringOr("auto_pad", "NOTSET") == "NOTSET";
-    return sound ? std::optional(windows) : std::nullopt;
+// DynamicQuantizeLinear whose range may lack 0, and whose zero point is rounded by `kRound`.
+// Source: dynamic_quantize_linear.S1, S2.
+template <bool kWithZero, long double (*kRound)(long double)>
+bool QuantizeDynamically(const Question& question, Outputs& outputs) {
+  if (question.model.graph.nodes.front().op_type != "DynamicQuantizeLinear") return false;
+  const Tensor& x = question.inputs.front();
+  const bool is_known = x.elem_type == ElementType::kFloat && !x.bytes.empty() &&
+                        outputs.size() == 3 && format::IsIntegerStorage(outputs[0].elem_type);
+  if (!is_known) return false;
+  const std::span<const float> reals = x.As<float>();
+  const auto [least, most] = std::ranges::minmax(reals);
+  const long double low = kWithZero ? std::min(least, 0.0F) : least;
+  const long double high = kWithZero ? std::max(most, 0.0F) : most;
+  const auto width = static_cast<float>((high - low) / 255);
+  if (!std::isfinite(width)) return false;
+  const long double scale = width == 0 ? 1.0F : width;
+  const auto zero = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(std::clamp(kRound(-low / scale), -0x1p40L, 0x1p40L)), 0, 255);
+  std::vector<std::int64_t> stored;
+  for (const float real : reals) {
+    const long double quotient = std::clamp<long double>(real / scale, -0x1p40L, 0x1p40L);
+    const auto rounded = static_cast<std::int64_t>(std::nearbyint(quotient));
+    stored.push_back(std::clamp<std::int64_t>(rounded + zero, 0, 255));
   }
-
-  std::int64_t image() const { return Product(size_); }
-  std::int64_t outputs() const { return Product(outputs_); }
-
-  Window At(std::int64_t output) const {
-    Window window;
-    const std::int64_t kernel = Product(kernel_);
-    for (std::int64_t k = 0; k < kernel; ++k) {
-      std::int64_t element = 0;
-      std::int64_t step = 1;
-      std::int64_t rest = k;
-      std::int64_t at = output;
-      bool inside = true;
-      for (std::size_t d = size_.size(); d-- > 0; rest /= kernel_[d], at /= outputs_[d]) {
-        const std::int64_t i =
-            at % outputs_[d] * strides_[d] + rest % kernel_[d] * dilations_[d] - pads_[d];
-        inside = inside && i >= 0 && i < size_[d];
-        element += i * step;
-        step *= size_[d];
-      }
-      if (inside) window.elements.push_back(element);
-    }
-    window.count = counts_padding_ ? kernel : std::ssize(window.elements);
-    return window;
-  }
-
- private:
-  static std::int64_t Product(const format::Dims& dims) {
-    return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
-  }
-
-  format::Dims size_, outputs_, kernel_, strides_, dilations_, pads_;
-  bool counts_padding_ = false;
-};
-
-std::int64_t WrapTo16(std::int64_t sum) { return static_cast<std::int16_t>(sum); }
-std::int64_t ClampTo16(std::int64_t sum) {
-  return std::clamp<std::int64_t>(sum, INT16_MIN, INT16_MAX);
+  format::PackIntegers(stored, outputs[0]);
+  outputs[1].As<float>()[0] = static_cast<float>(scale);
+  format::PackIntegers(std::vector{zero}, outputs[2]);
+  return true;
 }
 
-// Sums stored values in 16 bits: changes the averages whose sum does not fit.
-template <std::int64_t (*kHold)(std::int64_t)>
-bool AverageIn16Bits(const Question& question, Outputs& outputs) {
-  if (question.inputs.size() != 1 || outputs.size() != 1) return false;
-  const Tensor& x = question.inputs[0];
-  Tensor& y = outputs[0];
-  const auto windows = Windows::Of(question.model.graph.nodes.front(), x.dims, y.dims);
-  const auto is_plain = [](const Tensor& tensor) {
-    return tensor.quantization && format::IsIntegerStorage(tensor.elem_type) &&
-           tensor.quantization->axis.empty() && tensor.quantization->scale.size() == 1;
-  };
-  if (!windows || !is_plain(x) || !is_plain(y)) return false;
-  const std::vector<std::int64_t> from = format::UnpackIntegers(x);
-  std::vector<std::int64_t> to = format::UnpackIntegers(y);
-  const format::IntegerRange range = format::StoredRange(y.elem_type, *y.quantization);
-  const auto factor = static_cast<long double>(x.quantization->scale[0]) /
-                      static_cast<long double>(y.quantization->scale[0]);
-  bool any = false;
-  for (std::int64_t i = 0; i < std::ssize(to); ++i) {
-    const Window window = windows->At(i % windows->outputs());
-    if (window.count == 0) continue;
-    std::int64_t sum = 0;
-    for (const std::int64_t element : window.elements) {
-      sum += from[static_cast<std::size_t>(i / windows->outputs() * windows->image() + element)];
-    }
-    if (kHold(sum) == sum) continue;
-    any = true;
-    const std::int64_t real =
-        kHold(sum) - std::ssize(window.elements) * format::OffsetAt(*x.quantization, 0);
-    const long double rounded =
-        std::nearbyint(static_cast<long double>(real) * factor / window.count);
-    to[static_cast<std::size_t>(i)] =
-        std::clamp(static_cast<std::int64_t>(std::clamp(rounded, -0x1p40L, 0x1p40L)) +
-                       format::OffsetAt(*y.quantization, 0),
-                   range.min, range.max);
+// Inserts `count` elements of stored 0 at the end of an axis.
+void Extend(std::vector<std::int64_t>& values, format::Dims& dims, std::size_t axis,
+            std::int64_t count) {
+  const auto inner = static_cast<std::size_t>(format::RowMajorStrides(dims)[axis]);
+  const auto line = inner * static_cast<std::size_t>(dims[axis]);
+  std::vector<std::int64_t> longer;
+  for (std::size_t first = 0; first < values.size(); first += line) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+    longer.insert(longer.end(), begin, begin + static_cast<std::ptrdiff_t>(line));
+    longer.insert(longer.end(), inner * static_cast<std::size_t>(count), 0);
   }
-  format::PackIntegers(to, y);
-  return any;
+  values = std::move(longer);
+  dims[axis] += count;
 }
+
+bool LiesAlong(const Tensor& tensor, std::size_t axis) {
+  return tensor.quantization &&
+         std::ranges::find(tensor.quantization->axis, static_cast<std::int64_t>(axis)) !=
+             tensor.quantization->axis.end();
+}
+
+// Fills the depth of a matrix product up to whole registers with stored 0, whose reals are not 0
+// where an operand has an offset.
+template <std::int64_t kLanes>
+bool PadDepth(NodeEditor& editor) {
+  const Node& node = editor.node();
+  const auto a = editor.Dims(editor.Input(0));
+  const auto b = editor.Dims(editor.Input(1));
+  if ((node.op_type != "MatMul" && node.op_type != "Gemm") || !a || !b || a->size() < 2 ||
+      b->size() < 2) {
+    return false;
+  }
+  const std::size_t along_a = node.IntOr("transA", 0) != 0 ? 0 : a->size() - 1;
+  const std::size_t along_b = b->size() - (node.IntOr("transB", 0) != 0 ? 1 : 2);
+  const std::int64_t rest = (*a)[along_a] % kLanes;
+  if (rest == 0 || (*a)[along_a] < 2) return false;
+  const std::array axes = {along_a, along_b};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const bool done = editor.EditIntegers(editor.Input(i), [&](auto& values, Tensor& tensor) {
+      if (LiesAlong(tensor, axes[i])) return false;
+      Extend(values, tensor.dims, axes[i], kLanes - rest);
+      return true;
+    });
+    if (!done) return false;
+  }
+  return true;
+}
+
+long double HalfEven(long double real) { return std::nearbyint(real); }
+long double TowardZero(long double real) { return std::trunc(real); }
+long double HalfAway(long double real) { return std::round(real); }
 
 constexpr std::array kOperandFaults = {
     Fault{.name = "first_rounded_to_8_bits",
@@ -256,12 +226,24 @@ constexpr std::array kOperandFaults = {
     Fault{.name = "biases_of_next_group",
           .says = "takes the biases of the group after the right one",
           .question = TakeBiases<OfNextGroup>},
-    Fault{.name = "average_16_bits_wraps",
-          .says = "adds the values of an average in 16 bits that wrap",
-          .answers = AverageIn16Bits<WrapTo16>},
-    Fault{.name = "average_16_bits_saturates",
-          .says = "adds the values of an average in 16 bits that saturate",
-          .answers = AverageIn16Bits<ClampTo16>},
+    Fault{.name = "depth_padded_to_4",
+          .says = "fills the depth of a product up to fours with stored 0 instead of the offsets",
+          .question = PadDepth<4>},
+    Fault{.name = "depth_padded_to_16",
+          .says = "fills the depth of a product up to 16 with stored 0 instead of the offsets",
+          .question = PadDepth<16>},
+    Fault{.name = "depth_padded_to_64",
+          .says = "fills the depth of a product up to 64 with stored 0 instead of the offsets",
+          .question = PadDepth<64>},
+    Fault{.name = "dynamic_range_without_zero",
+          .says = "leaves 0 out of a range that it finds at run time",
+          .answers = QuantizeDynamically<false, HalfEven>},
+    Fault{.name = "dynamic_zero_point_truncated",
+          .says = "drops the fraction of a zero point that it finds at run time",
+          .answers = QuantizeDynamically<true, TowardZero>},
+    Fault{.name = "dynamic_zero_point_half_away",
+          .says = "rounds halves of a zero point that it finds at run time away from zero",
+          .answers = QuantizeDynamically<true, HalfAway>},
 };
 
 }  // namespace

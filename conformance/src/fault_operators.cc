@@ -38,6 +38,15 @@ bool DropSaturate(NodeEditor& editor) { return Drop(editor, {"saturate"}); }
 bool DropTransposeB(NodeEditor& editor) { return Drop(editor, {"transB"}); }
 bool DropTransposeA(NodeEditor& editor) { return Drop(editor, {"transA"}); }
 
+// Adds next to nothing to a variance; 0 may be refused.
+bool DropEpsilon(NodeEditor& editor) {
+  Node& node = editor.node();
+  if (!node.op_type.ends_with("Normalization")) return false;
+  std::erase_if(node.attributes, [](const Attribute& a) { return a.name == "epsilon"; });
+  node.attributes.push_back(Attribute::Float("epsilon", std::numeric_limits<float>::min()));
+  return true;
+}
+
 bool DropBias(NodeEditor& editor) {
   if (editor.Input(2) == nullptr) return false;
   const std::string& op = editor.node().op_type;
@@ -149,19 +158,32 @@ bool SpoilTail(NodeEditor& editor) {
   });
 }
 
+// The dims of a result whose operands are broadcast as ONNX's are; nullopt where they cannot be.
+std::optional<format::Dims> Broadcast(format::Dims a, format::Dims b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  b.insert(b.begin(), a.size() - b.size(), 1);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i] && a[i] != 1 && b[i] != 1) return std::nullopt;
+    if (a[i] == 1) a[i] = b[i];
+  }
+  return a;
+}
+
 // Repeats a smaller second operand from its beginning, ignoring axes.
 bool RepeatOperand(NodeEditor& editor) {
   if (editor.node().inputs.size() != 2) return false;
   const auto a = editor.Dims(editor.Input(0));
+  const auto b = editor.Dims(editor.Input(1));
+  const auto y = a && b ? Broadcast(*a, *b) : std::nullopt;
   const Quantization* q = editor.Parameters(editor.Input(1));
-  if (!a || q == nullptr || !q->axis.empty()) return false;
-  const auto count = format::ElementCount(*a);
+  if (!y || q == nullptr || !q->axis.empty() || IsProduct(editor.node())) return false;
+  const auto count = format::ElementCount(*y);
   return count && editor.EditIntegers(editor.Input(1), [&](Integers& values, Tensor& tensor) {
     if (values.empty() || std::ssize(values) >= *count) return false;
     const std::size_t size = values.size();
     values.resize(static_cast<std::size_t>(*count));
     for (std::size_t i = size; i < values.size(); ++i) values[i] = values[i % size];
-    tensor.dims = *a;
+    tensor.dims = *y;
     return true;
   });
 }
@@ -360,6 +382,9 @@ constexpr std::array kOperatorFaults = {
           .question = DropAxis},
     Fault{.name = "saturate_ignored", .says = "ignores saturate", .question = DropSaturate},
     Fault{.name = "bias_ignored", .says = "ignores the bias", .question = DropBias},
+    Fault{.name = "epsilon_ignored",
+          .says = "adds no epsilon to a variance",
+          .question = DropEpsilon},
     Fault{.name = "add_rounds_operands",
           .says = "rounds both addends to the output's scale before it adds them",
           .question = RoundOperands},

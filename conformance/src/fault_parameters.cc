@@ -56,18 +56,59 @@ bool ClearSixteenBits(NodeEditor& editor) {
   });
 }
 
+// The one offset of all parameters; nullopt where they differ.
+std::optional<std::int32_t> OneOffset(const Quantization& q) {
+  if (q.offset.empty()) return 0;
+  const auto other = [&q](auto offset) { return offset != q.offset[0]; };
+  return std::ranges::any_of(q.offset, other) ? std::nullopt : std::optional(q.offset[0]);
+}
+
 // In 16 bits, so that both offsets fit.
 bool SwapOffsets(NodeEditor& editor) {
   const Quantization* a = editor.Parameters(editor.Input(0));
   const Quantization* b = editor.Parameters(editor.Input(1));
-  if (a == nullptr || b == nullptr || a->scale.size() != b->scale.size()) return false;
-  const std::array offsets = {b->offset, a->offset};
-  if (offsets[0] == offsets[1]) return false;
+  if (a == nullptr || b == nullptr) return false;
+  const std::array offsets = {OneOffset(*b), OneOffset(*a)};
+  if (!offsets[0] || !offsets[1] || offsets[0] == offsets[1]) return false;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     const bool done = editor.EditIntegers(editor.Input(i), [&](Integers&, Tensor& tensor) {
       if (format::BitWidth(tensor.elem_type) > 8) return false;
       Widen(tensor);
-      tensor.quantization->offset = offsets[i];
+      tensor.quantization->offset.assign(tensor.quantization->scale.size(), *offsets[i]);
+      return true;
+    });
+    if (!done) return false;
+  }
+  return true;
+}
+
+// Reads the stored values of each operand with the parameters of the other, which are one scale
+// and offset each: where the first operand is the smaller one, if `kSmaller`.
+template <bool kSmaller>
+bool SwapParameters(NodeEditor& editor) {
+  Quantization* a = editor.Parameters(editor.Input(0));
+  Quantization* b = editor.Parameters(editor.Input(1));
+  const auto a_dims = editor.Dims(editor.Input(0));
+  const auto b_dims = editor.Dims(editor.Input(1));
+  if (a == nullptr || b == nullptr || !a_dims || !b_dims || editor.node().inputs.size() != 2 ||
+      a->scale.size() != 1 || b->scale.size() != 1) {
+    return false;
+  }
+  const auto a_count = format::ElementCount(*a_dims);
+  const auto b_count = format::ElementCount(*b_dims);
+  if (!a_count || !b_count || (kSmaller ? *a_count >= *b_count : *a_count <= *b_count)) {
+    return false;
+  }
+  const std::array parameters = {*b, *a};
+  if (parameters[0].scale == parameters[1].scale && parameters[0].offset == parameters[1].offset) {
+    return false;
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const bool done = editor.EditIntegers(editor.Input(i), [&](Integers&, Tensor& tensor) {
+      if (format::BitWidth(tensor.elem_type) > 8) return false;
+      Widen(tensor);
+      tensor.quantization->scale = parameters[i].scale;
+      tensor.quantization->offset = parameters[i].offset;
       return true;
     });
     if (!done) return false;
@@ -424,6 +465,13 @@ constexpr std::array kParameterFaults = {
     Fault{.name = "offsets_exchanged",
           .says = "subtracts from each operand the offset of the other",
           .question = SwapOffsets},
+    Fault{.name = "parameters_not_swapped",
+          .says = "exchanges operands to broadcast the second, but not their parameters",
+          .question = SwapParameters<false>},
+    Fault{
+        .name = "parameters_swapped_by_broadcast",
+        .says = "reads each operand with the parameters of the other where the first is broadcast",
+        .question = SwapParameters<true>},
     Fault{.name = "difference_wraps",
           .says = "subtracts the offset in 8 bits that wrap",
           .question = WrapDifferences},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "node_editor.h"
+#include "windows.h"
 
 namespace qtx::conformance {
 namespace {
@@ -68,50 +69,22 @@ bool TransposeStrides(NodeEditor& editor) {
   return EditInts(editor, "strides", [](Integers& strides) { std::ranges::reverse(strides); });
 }
 
-template <std::int64_t kValue>
-bool CountPadding(NodeEditor& editor) {
-  bool any = false;
-  for (Node& node : editor.graph().nodes) {
-    if (node.op_type != "AveragePool" || node.IntOr("count_include_pad", 0) == kValue) continue;
-    std::erase_if(node.attributes,
-                  [](const Attribute& a) { return a.name == "count_include_pad"; });
-    node.attributes.push_back(Attribute::Int("count_include_pad", kValue));
-    any = true;
-  }
-  return any;
+// The sizes of a kernel's or a pool's window.
+std::optional<format::Dims> KernelOf(NodeEditor& editor) {
+  const Node& node = editor.node();
+  if (!IsConv(node)) return node.IntsOr("kernel_shape", {});
+  const auto w = editor.Dims(editor.Input(1));
+  if (!w || w->size() < 3) return std::nullopt;
+  return format::Dims(w->begin() + 2, w->end());
 }
 
-// Begin and end of every spatial axis, of `pads` or as SAME_* computes them: conv.S5.
-std::optional<Integers> PadsOf(NodeEditor& editor) {
-  const Node& node = editor.node();
-  const std::string mode = node.StringOr("auto_pad", "NOTSET");
-  if (!mode.starts_with("SAME")) {
-    const Integers pads = node.IntsOr("pads", {});
-    return pads.empty() ? std::nullopt : std::optional(pads);
-  }
+// Pads of a node that has some.
+std::optional<format::Dims> SomePads(NodeEditor& editor) {
   const auto x = editor.Dims(editor.Input(0));
-  const auto w = editor.Dims(editor.Input(1));
-  if (!x || x->size() < 3) return std::nullopt;
-  const std::size_t rank = x->size() - 2;
-  const Integers kernel = IsConv(node) && w && w->size() == x->size()
-                              ? Integers(w->begin() + 2, w->end())
-                              : node.IntsOr("kernel_shape", {});
-  const Integers strides = node.IntsOr("strides", Integers(rank, 1));
-  const Integers dilations = node.IntsOr("dilations", Integers(rank, 1));
-  if (kernel.size() != rank || strides.size() != rank || dilations.size() != rank) {
-    return std::nullopt;
-  }
-  Integers pads(2 * rank);
-  for (std::size_t d = 0; d < rank; ++d) {
-    const std::int64_t size = (*x)[d + 2];
-    const std::int64_t outputs = (size + strides[d] - 1) / strides[d];
-    const std::int64_t extent = dilations[d] * (kernel[d] - 1) + 1;
-    const std::int64_t total =
-        std::max<std::int64_t>(0, (outputs - 1) * strides[d] + extent - size);
-    pads[d] = mode == "SAME_LOWER" ? total - total / 2 : total / 2;
-    pads[d + rank] = total - pads[d];
-  }
-  return pads;
+  const auto kernel = KernelOf(editor);
+  const auto pads = x && kernel ? PadsOf(editor.node(), *x, *kernel) : std::nullopt;
+  const bool any = pads && std::ranges::any_of(*pads, [](auto pad) { return pad != 0; });
+  return any ? pads : std::nullopt;
 }
 
 // Inserts a Pad with stored 0 before the node and removes the node's own padding.
@@ -121,7 +94,7 @@ bool PadWithStoredZero(NodeEditor& editor) {
   if (q == nullptr || !q->axis.empty() || (!IsConv(node) && !node.op_type.ends_with("Pool"))) {
     return false;
   }
-  const std::optional<Integers> pads = PadsOf(editor);
+  const std::optional<Integers> pads = SomePads(editor);
   if (!pads) return false;
   const format::TensorType type = *editor.Type(editor.Input(0));
   const auto half = static_cast<std::ptrdiff_t>(pads->size() / 2);
@@ -166,38 +139,54 @@ bool ReadFirstGroup(NodeEditor& editor) {
   });
 }
 
-// Where element `i` of [N, C, spatial...] is read from when spatial steps are 1, not `strides`.
-std::int64_t WithoutStrides(std::int64_t i, const format::Dims& dims, const Integers& strides) {
-  std::int64_t from = 0;
-  std::int64_t step = 1;
-  for (std::size_t d = dims.size(); d-- > 0; i /= dims[d]) {
-    const std::int64_t at = i % dims[d];
-    const std::int64_t stride = d < 2 ? 1 : strides[d - 2];
-    from += (at % stride == 0 ? at / stride : at) * step;
-    step *= dims[d];
-  }
-  return from;
+// Cuts the spatial axes of the node's output off to the sizes that they should have.
+void CropOutput(NodeEditor& editor, const format::Dims& sizes) {
+  const auto add = [&editor](const std::string& name, const Integers& values) {
+    Tensor list = *format::MakeTensor(ElementType::kInt64, {std::ssize(values)});
+    format::PackIntegers(values, list);
+    editor.AddConstant(name, list);
+  };
+  const std::string output = *editor.Output();
+  Integers axes(sizes.size());
+  std::iota(axes.begin(), axes.end(), std::int64_t{2});
+  add("cropped.starts", Integers(sizes.size(), 0));
+  add("cropped.ends", sizes);
+  add("cropped.axes", axes);
+  if (const format::TensorType* type = editor.Type(&output)) editor.Declare("uncropped", *type);
+  editor.node().outputs[0] = "uncropped";
+  Node slice;
+  slice.name = "crop";
+  slice.op_type = "Slice";
+  slice.inputs = {"uncropped", "cropped.starts", "cropped.ends", "cropped.axes"};
+  slice.outputs = {output};
+  editor.graph().nodes.push_back(std::move(slice));
 }
 
-// A 1x1 kernel that ignores strides.
-bool IgnorePointwiseStrides(NodeEditor& editor) {
-  if (!IsConv(editor.node())) return false;
-  const auto w = editor.Dims(editor.Input(1));
-  const Integers pads = editor.node().IntsOr("pads", {});
-  const Integers strides = editor.node().IntsOr("strides", {});
-  const bool pointwise =
-      w && w->size() > 2 && std::all_of(w->begin() + 2, w->end(), [](auto d) { return d == 1; });
-  const auto padded = [](std::int64_t p) { return p != 0; };
-  if (!pointwise || strides.empty() || std::ranges::any_of(pads, padded)) return false;
-  return editor.EditIntegers(editor.Input(0), [&](Integers& values, Tensor& tensor) {
-    if (tensor.dims.size() != strides.size() + 2) return false;
-    const Integers before = values;
-    for (std::int64_t i = 0; i < std::ssize(values); ++i) {
-      values[static_cast<std::size_t>(i)] =
-          before[static_cast<std::size_t>(WithoutStrides(i, tensor.dims, strides))];
-    }
-    return values != before;
+// Takes every element of an attribute for 1; outputs beyond the right ones are not computed.
+bool IgnoreSteps(NodeEditor& editor, const std::string& name) {
+  Node& node = editor.node();
+  const Integers steps = node.IntsOr(name, {});
+  const bool is_plain = IsConv(node) ? node.op_type != "ConvTranspose" : node.outputs.size() == 1;
+  if (!is_plain || std::ranges::all_of(steps, [](auto step) { return step == 1; })) return false;
+  const auto x = editor.Dims(editor.Input(0));
+  const auto kernel = KernelOf(editor);
+  const auto pads = x && kernel ? PadsOf(node, *x, *kernel) : std::nullopt;
+  const auto outputs = pads ? OutputsOf(node, *x, *kernel) : std::nullopt;
+  if (!outputs) return false;
+  std::erase_if(node.attributes, [&name](const Attribute& a) {
+    return a.name == name || a.name == "pads" || a.name == "auto_pad";
   });
+  node.attributes.push_back(Attribute::Ints("pads", *pads));
+  CropOutput(editor, *outputs);
+  return true;
+}
+bool IgnoreDilations(NodeEditor& editor) { return IgnoreSteps(editor, "dilations"); }
+bool IgnoreStrides(NodeEditor& editor) { return IgnoreSteps(editor, "strides"); }
+bool IgnorePointwiseStrides(NodeEditor& editor) {
+  const auto kernel = KernelOf(editor);
+  const bool pointwise =
+      kernel && std::ranges::all_of(*kernel, [](auto size) { return size == 1; });
+  return IsConv(editor.node()) && pointwise && IgnoreStrides(editor);
 }
 
 bool FlipKernels(NodeEditor& editor) {
@@ -211,25 +200,6 @@ bool FlipKernels(NodeEditor& editor) {
     }
     return size > 1;
   });
-}
-
-// Flips the sign bit, as a comparison of int8 as unsigned does.
-bool FlipTopBits(NodeEditor& editor) {
-  if (editor.node().op_type != "MaxPool") return false;
-  return editor.EditIntegers(editor.Input(0), [](Integers& values, Tensor& tensor) {
-    if (tensor.elem_type != ElementType::kInt8Q) return false;
-    for (std::int64_t& v : values) v += v < 0 ? 128 : -128;
-    return true;
-  });
-}
-bool FlipBack(const Question&, Outputs& outputs) {
-  for (Tensor& output : outputs) {
-    if (output.elem_type != ElementType::kInt8Q) continue;
-    Integers values = format::UnpackIntegers(output);
-    for (std::int64_t& v : values) v += v < 0 ? 128 : -128;
-    format::PackIntegers(values, output);
-  }
-  return true;
 }
 
 constexpr std::array kWindowFaults = {
@@ -257,18 +227,12 @@ constexpr std::array kWindowFaults = {
     Fault{.name = "pointwise_ignores_stride",
           .says = "ignores the strides of 1x1 kernels",
           .question = IgnorePointwiseStrides},
-    Fault{.name = "average_counts_padding",
-          .says = "counts padding in an average that excludes it",
-          .question = CountPadding<1>},
-    Fault{.name = "average_excludes_padding",
-          .says = "leaves padding out of an average that includes it",
-          .question = CountPadding<0>},
+    Fault{.name = "strides_ignored", .says = "takes every stride for 1", .question = IgnoreStrides},
+    Fault{.name = "dilations_ignored",
+          .says = "takes every dilation for 1",
+          .question = IgnoreDilations},
     Fault{
         .name = "kernel_flipped", .says = "applies kernels back to front", .question = FlipKernels},
-    Fault{.name = "max_pool_unsigned",
-          .says = "compares int8 as unsigned numbers",
-          .question = FlipTopBits,
-          .answers = FlipBack},
 };
 
 }  // namespace

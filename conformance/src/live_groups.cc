@@ -19,10 +19,10 @@ namespace {
 
 // The live process groups. A signal handler has no arguments and may not lock, hence a global of
 // atomics. KillBackendProcesses does not kill processes beyond its size.
-std::array<std::atomic<pid_t>, 1024> groups;
+std::array<std::atomic<pid_t>, 1024> live_groups;
 
 void Replace(pid_t from, pid_t to) {
-  for (std::atomic<pid_t>& slot : groups) {
+  for (std::atomic<pid_t>& slot : live_groups) {
     pid_t expected = from;
     if (slot.compare_exchange_strong(expected, to)) return;
   }
@@ -32,7 +32,7 @@ void Replace(pid_t from, pid_t to) {
 std::atomic<int> starting = 0;
 
 // Held while a process is started or reaped, and while orphans are killed.
-std::mutex children;
+std::mutex start_lock;
 std::atomic<bool> adopting = false;
 
 std::vector<pid_t> OwnChildren() {
@@ -47,7 +47,7 @@ std::vector<pid_t> OwnChildren() {
 
 }  // namespace
 
-Starting::Starting() : lock_(children) {
+Starting::Starting() : lock_(start_lock) {
   sigset_t ends;
   sigemptyset(&ends);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
@@ -63,7 +63,7 @@ Starting::~Starting() {
 void EnterGroup(pid_t group) { Replace(0, group); }
 
 bool EndGroup(pid_t group, int& status, rusage& usage) {
-  const std::scoped_lock lock(children);
+  const std::scoped_lock lock(start_lock);
   kill(-group, SIGKILL);
   Replace(group, 0);
   return wait4(group, &status, 0, &usage) == group;
@@ -72,9 +72,9 @@ bool EndGroup(pid_t group, int& status, rusage& usage) {
 void KillOrphans() {
   constexpr int kGenerations = 64;  // orphans leave orphans
   if (!adopting) return;
-  const std::scoped_lock lock(children);
+  const std::scoped_lock lock(start_lock);
   const auto live = [](const std::atomic<pid_t>& group) { return group.load() != 0; };
-  if (std::ranges::any_of(groups, live)) return;
+  if (std::ranges::any_of(live_groups, live)) return;
   for (int i = 0; i < kGenerations; ++i) {
     const std::vector<pid_t> orphans = OwnChildren();
     if (orphans.empty()) return;
@@ -89,7 +89,7 @@ void KillBackendProcesses() {
   // They need far less than a second; the limit keeps the handler from hanging.
   const timespec pause = {.tv_sec = 0, .tv_nsec = 1'000'000};
   for (int i = 0; i < 1000 && starting > 0; ++i) nanosleep(&pause, nullptr);
-  for (const std::atomic<pid_t>& slot : groups) {
+  for (const std::atomic<pid_t>& slot : live_groups) {
     if (const pid_t group = slot.load(); group > 0) kill(-group, SIGKILL);
   }
 }

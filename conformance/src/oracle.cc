@@ -158,6 +158,30 @@ bool Oracle::AgreesWithText(const Case& c, const format::Model& model, const Ans
 
 bool Oracle::IsSound(const Case& c, std::size_t index, const format::Model& model,
                      const std::vector<Tensor>& inputs, CaseResult& result) {
+  const std::pair key(index, result.arithmetic);
+  std::optional<Soundness> known;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = soundness_.find(key); found != soundness_.end()) known = found->second;
+  }
+  if (!known) {
+    known.emplace();
+    known->filled.arithmetic = result.arithmetic;
+    known->is_sound = FindSoundness(c, index, model, inputs, known->filled);
+    const std::scoped_lock lock(mutex_);
+    soundness_.emplace(key, *known);
+  }
+  result.expectation = known->filled.expectation;
+  result.text = known->filled.text;
+  if (known->is_sound) return true;
+  result.outcome = known->filled.outcome;
+  result.diagnosis = known->filled.diagnosis;
+  result.differences = known->filled.differences;
+  return false;
+}
+
+bool Oracle::FindSoundness(const Case& c, std::size_t index, const format::Model& model,
+                           const std::vector<Tensor>& inputs, CaseResult& result) {
   result.expectation = SourceOf(c);
   if (c.or_exact && !IsWithinBound(c, index, model, inputs, result)) return false;
   const auto answers = [&]() -> std::vector<std::string> {

@@ -47,7 +47,8 @@ class Oracle {
   ReferenceResults& references() { return references_; }
 
   /// False if another source contradicts what `c` expects: the outcome is then kBadGolden or
-  /// kBadExpectation, with its diagnosis. Fills `expectation` and `text`; reads `arithmetic`.
+  /// kBadExpectation, with its diagnosis. Fills `expectation` and `text`; reads `arithmetic`. Once
+  /// found it is known for every backend.
   bool IsSound(const Case& c, std::size_t index, const format::Model& model,
                const std::vector<format::Tensor>& inputs, CaseResult& result);
   /// As above, for a case that must be refused by one of `clauses`.
@@ -61,6 +62,14 @@ class Oracle {
                                 const std::string& arithmetic, std::size_t i);
 
  private:
+  /// What IsSound fills.
+  struct Soundness {
+    bool is_sound = false;
+    CaseResult filled;
+  };
+
+  bool FindSoundness(const Case& c, std::size_t index, const format::Model& model,
+                     const std::vector<format::Tensor>& inputs, CaseResult& result);
   bool IsWithinBound(const Case& c, std::size_t index, const format::Model& model,
                      const std::vector<format::Tensor>& inputs, CaseResult& result);
   /// The outputs that `c` expects: its literal data where they are all and leave no choice, else
@@ -76,6 +85,8 @@ class Oracle {
 
   ReferenceResults& references_;
   const TextAnswers* text_answers_;
+  std::mutex mutex_;
+  std::map<std::pair<std::size_t, std::string>, Soundness> soundness_;
 };
 
 }  // namespace qtx::conformance

@@ -1,7 +1,8 @@
 #include "place.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <charconv>
 #include <set>
 #include <utility>
 
@@ -29,20 +30,33 @@ std::string DimsText(const format::Dims& dims) {
   return text + "]";
 }
 
+std::string NumberText(double value) {
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  return {digits.data(), end.ptr};
+}
+
 // "x: INT8Q [1,2] {3, -4}": the values of the smallest tensors only.
 std::string DatumText(const Datum& datum) {
   constexpr std::int64_t kFewValues = 4;
   const Tensor& tensor = datum.tensor;
   std::string text =
       datum.name + ": " + std::string(format::Name(tensor.elem_type)) + " " + DimsText(tensor.dims);
-  if (format::ElementCount(tensor) > kFewValues || !format::IsIntegerStorage(tensor.elem_type)) {
+  const bool is_integer = format::IsIntegerStorage(tensor.elem_type);
+  if (format::ElementCount(tensor) > kFewValues ||
+      (!is_integer && tensor.elem_type != format::ElementType::kFloat)) {
     return text;
   }
-  text += " {";
-  for (const std::int64_t value : format::UnpackIntegers(tensor)) {
-    text += (text.back() == '{' ? "" : ", ") + std::to_string(value);
+  std::string values;
+  const auto add = [&values](const std::string& value) {
+    values += (values.empty() ? "" : ", ") + value;
+  };
+  if (is_integer) {
+    for (const std::int64_t value : format::UnpackIntegers(tensor)) add(std::to_string(value));
+  } else {
+    for (const float value : tensor.As<float>()) add(NumberText(static_cast<double>(value)));
   }
-  return text + "}";
+  return text + " {" + values + "}";
 }
 
 std::string FormText(const TestModel& test, const Verdict& verdict) {
@@ -52,7 +66,18 @@ std::string FormText(const TestModel& test, const Verdict& verdict) {
   }
   text += "(";
   for (const Datum& datum : test.data) text += (text.back() == '(' ? "" : ", ") + DatumText(datum);
-  return text + "): " + verdict.detail;
+  for (const format::Node& node : test.nodes) {
+    for (const format::Attribute& attribute : node.attributes) {
+      text += (text.back() == '(' ? "" : ", ") + AttributeText(attribute);
+    }
+  }
+  text += ")";
+  std::string types;
+  for (const format::ValueInfo& output : test.outputs) {
+    if (!output.type) continue;
+    types += (types.empty() ? " -> " : ", ") + std::string(format::Name(output.type->elem_type));
+  }
+  return text + types + ": " + verdict.detail;
 }
 
 // A sentence about the sizes of an axis for which the answer was wrong or right.
@@ -85,6 +110,18 @@ std::string SizesText(const SizedAxis& axis, const std::set<std::int64_t>& right
     return text;
   };
   return of + "wrong with " + list(wrong) + ", right with " + list(right);
+}
+
+// The wrong elements of the first output.
+std::set<std::int64_t> WrongElements(const Verdict& verdict, const Tolerance& tolerance) {
+  std::set<std::int64_t> wrong;
+  if (verdict.kind != VerdictKind::kDiffers || verdict.got.empty()) return wrong;
+  const auto distances = Distances(verdict.got[0], verdict.expected[0], tolerance);
+  if (!distances) return wrong;
+  for (const ElementDistance& distance : *distances) {
+    if (!distance.allowed) wrong.insert(static_cast<std::int64_t>(distance.index));
+  }
+  return wrong;
 }
 
 class Locator {
@@ -137,16 +174,10 @@ class Locator {
     is_steady_ = accident <= kAccident;
   }
 
-  // Counts the wrong elements of the first output.
   void Note(const Verdict& verdict) {
-    if (verdict.kind != VerdictKind::kDiffers || verdict.got.empty()) return;
-    const auto distances = Distances(verdict.got[0], verdict.expected[0], tester_.tolerance());
-    if (!distances) return;
-    for (const ElementDistance& distance : *distances) {
-      if (distance.allowed) continue;
-      wrong_.insert(static_cast<std::int64_t>(distance.index));
-      ++seen_;
-    }
+    std::set<std::int64_t> wrong = WrongElements(verdict, tester_.tolerance());
+    seen_ += std::ssize(wrong);
+    wrong_.merge(wrong);
   }
 
   // Said only of elements that were wrong often, so that the others had their chance.
@@ -242,6 +273,14 @@ class Locator {
 };
 
 }  // namespace
+
+WrongPlace PlaceOf(const TestModel& test, const Verdict& verdict, const Tolerance& tolerance) {
+  WrongPlace place{test.nodes.back().op_type, FormText(test, verdict), ""};
+  const std::set<std::int64_t> wrong = WrongElements(verdict, tolerance);
+  if (test.nodes.size() != 1 || wrong.empty()) return place;
+  place.says = DescribePositions(test.nodes[0], verdict.expected[0].dims, wrong);
+  return place;
+}
 
 Located Locate(const BackendSource& source, DifferentialTester& tester, const TestModel& smallest,
                const Verdict& verdict, const Budget& budget) {

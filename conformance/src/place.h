@@ -29,6 +29,10 @@ struct Located {
 Located Locate(const BackendSource& source, DifferentialTester& tester, const TestModel& smallest,
                const Verdict& verdict, const Budget& budget);
 
+/// What the failure itself shows, without any further question: its form and the positions of the
+/// wrong elements.
+WrongPlace PlaceOf(const TestModel& test, const Verdict& verdict, const Tolerance& tolerance);
+
 /// Where the answer to one question depends on the run: "right on the first run of a prepared
 /// model, wrong on the second"; empty where it does not, or not in two attempts alike.
 /// Errors: none; a backend that cannot be made has nothing to say.

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "qtx/backend/protocol.h"
+#include "qtx/format/model.h"
 #include "qtx/format/tensor.h"
 
 namespace qtx::conformance {
@@ -46,13 +47,32 @@ std::string KindText(const Response& response) {
   return kind;
 }
 
+// One more element along the first axis, all stored 0.
+Tensor Longer(const Tensor& tensor) {
+  format::Dims dims = tensor.dims;
+  ++dims.front();
+  return *format::MakeTensor(tensor.elem_type, dims, tensor.quantization);
+}
+
+// True if the model declares the size of that axis, along which parameters do not lie.
+bool IsLongerRefused(const ProbeSubject& subject) {
+  const auto model = format::Model::Parse(subject.model);
+  const Tensor& input = subject.inputs.front();
+  if (!model || input.dims.empty() || !input.quantization->axis.empty()) return false;
+  for (const format::ValueInfo& info : model->graph.inputs) {
+    if (model->graph.FindInitializer(info.name) != nullptr) continue;
+    return info.type && info.type->shape && format::FixedDims(*info.type->shape);
+  }
+  return false;
+}
+
 // One conversation. After an answer that is no Response the rest is not asked.
 class Probe {
  public:
   Probe(Process& process, const ProcessOptions& options) : process_(process), options_(options) {}
 
   std::vector<Error> Run(const ProbeSubject* subject) {
-    const auto first = AskFrame("S7", "Describe", backend::Encode(backend::DescribeRequest{}));
+    AskToDescribe("Describe");
     ExpectRefusal("S5", "a frame that is not a Request", "\xff\xff", {ErrorCode::kProtocol});
     ExpectRefusal("S5", "a request of an unknown kind", {"\x7a\x00", 2}, {ErrorCode::kProtocol});
     ExpectRefusal("S5", "an empty frame", "", {ErrorCode::kProtocol});
@@ -61,10 +81,7 @@ class Probe {
     ExpectRefusal("S11", "Release of an unknown handle", backend::ReleaseRequest{kNoHandle},
                   {ErrorCode::kInvalid});
     if (subject != nullptr) AskOfModel(*subject);
-    const auto last = AskFrame("S7", "Describe", backend::Encode(backend::DescribeRequest{}));
-    if (first && last && backend::Encode(*first) != backend::Encode(*last)) {
-      Add("S7", "Describe", "found another answer than to the first Describe, expected the same");
-    }
+    AskToDescribe("Describe at the end");
     if (!gone_) {
       if (auto fault = FaultAtEnd(process_)) faults_.push_back(*std::move(fault));
     }
@@ -90,6 +107,16 @@ class Probe {
     gone_ = true;
     Add(clause, what, response.error().message);
     return std::nullopt;
+  }
+
+  // Each answer must be the first.
+  void AskToDescribe(std::string_view what) {
+    const auto answer = AskFrame("S7", what, backend::Encode(backend::DescribeRequest{}));
+    if (!answer) return;
+    std::string bytes = backend::Encode(*answer);
+    if (description_.empty()) description_ = bytes;
+    if (description_ == bytes) return;
+    Add("S7", what, "found another answer than to the first Describe, expected the same");
   }
 
   void ExpectRefusal(std::string_view clause, std::string_view what, std::string_view frame,
@@ -122,18 +149,33 @@ class Probe {
     const backend::PrepareRequest prepare{subject.model, subject.arithmetic};
     ExpectRefusal("S8", "Prepare in an arithmetic that does not exist",
                   backend::PrepareRequest{subject.model, "no-such-arithmetic"}, kAnyOwn);
+    ExpectRefusal("S8", "Prepare of a model that is cut off",
+                  backend::PrepareRequest{subject.model.substr(0, subject.model.size() - 1),
+                                          subject.arithmetic},
+                  kAnyOwn);
     const auto one = Expect<backend::PrepareResponse>("S8", "Prepare", prepare);
     const auto other = Expect<backend::PrepareResponse>("S8", "Prepare of a second", prepare);
-    if (!one || !other) return;
+    const auto third = Expect<backend::PrepareResponse>("S8", "Prepare of a third", prepare);
+    if (!one || !other || !third) return;
+    AskToDescribe("Describe with models");
     if (one->handle == other->handle) {
       return Add("S8", "Prepare of a second", "found the handle of the first, expected another");
     }
-    ExpectRefusal("S11", "Run of an unknown handle", backend::RunRequest{kNoHandle, subject.inputs},
-                  {ErrorCode::kInvalid});
+    // Near the known ones, and far.
+    for (std::uint64_t unknown : {kNoHandle, std::uint64_t{0}, third->handle + 1}) {
+      const bool known =
+          unknown == one->handle || unknown == other->handle || unknown == third->handle;
+      if (known) continue;
+      ExpectRefusal("S11", "Run of unknown handle " + std::to_string(unknown),
+                    backend::RunRequest{unknown, subject.inputs}, {ErrorCode::kInvalid});
+    }
     const backend::RunRequest right{one->handle, subject.inputs};
     const auto before = Expect<backend::RunResponse>("S9", "Run", right);
     AskOthers(one->handle, subject);
-    AskMeasure(one->handle, subject);
+    const auto timed = AskMeasure(one->handle, subject);
+    if (before && !timed.empty() && timed != before->outputs) {
+      Add("S9", "Run with repetitions", "found another answer than without, expected the same");
+    }
     const auto after = Expect<backend::RunResponse>("S9", "Run after what was refused", right);
     if (before && after && before->outputs != after->outputs) {
       Add("S9", "Run after what was refused",
@@ -163,52 +205,86 @@ class Probe {
     }
   }
 
-  // Inputs that fit no model, then those that do not fit this one.
+  void ExpectRefusedInputs(std::uint64_t handle, const ProbeSubject& subject,
+                           std::string_view clause, std::string_view what, ErrorCode code,
+                           const std::function<void(std::vector<Tensor>&)>& change) {
+    std::vector<Tensor> inputs = subject.inputs;
+    change(inputs);
+    ExpectRefusal(clause, what, backend::RunRequest{handle, std::move(inputs)}, {code});
+  }
+
   void AskWrongInputs(std::uint64_t handle, const ProbeSubject& subject) {
-    const auto refused = [&](std::string_view clause, std::string_view what, ErrorCode code,
-                             const std::function<void(std::vector<Tensor>&)>& change) {
-      std::vector<Tensor> inputs = subject.inputs;
-      change(inputs);
-      ExpectRefusal(clause, what, backend::RunRequest{handle, std::move(inputs)}, {code});
+    AskMalformedInputs(handle, subject);
+    AskUnfitInputs(handle, subject);
+  }
+
+  // Inputs that fit no model.
+  void AskMalformedInputs(std::uint64_t handle, const ProbeSubject& subject) {
+    const auto refused = [&](std::string_view what, const auto& change) {
+      ExpectRefusedInputs(handle, subject, "S14", what, ErrorCode::kProtocol,
+                          [&change](std::vector<Tensor>& inputs) { change(inputs.front()); });
     };
-    refused("S9", "Run with an input too many", ErrorCode::kInvalid,
+    refused("Run with a byte too many", [](Tensor& input) { input.bytes.emplace_back(); });
+    refused("Run with a byte too few", [](Tensor& input) { input.bytes.pop_back(); });
+    refused("Run with negative dims", [](Tensor& input) { input.dims.assign(1, -1); });
+    refused("Run with a scale that is not positive",
+            [](Tensor& input) { input.quantization->scale.front() = -1; });
+    refused("Run with more scales than its input has places for", [](Tensor& input) {
+      auto& scale = input.quantization->scale;
+      scale.insert(scale.end(), 2, scale.front());
+    });
+    refused("Run with an input without its parameters",
+            [](Tensor& input) { input.quantization.reset(); });
+  }
+
+  // Inputs that do not fit this model.
+  void AskUnfitInputs(std::uint64_t handle, const ProbeSubject& subject) {
+    const auto refused = [&](std::string_view clause, std::string_view what, const auto& change) {
+      ExpectRefusedInputs(handle, subject, clause, what, ErrorCode::kInvalid, change);
+    };
+    refused("S9", "Run with an input too many",
             [](auto& inputs) { inputs.push_back(inputs.front()); });
-    refused("S9", "Run with an input too few", ErrorCode::kInvalid,
-            [](auto& inputs) { inputs.pop_back(); });
-    refused("S14", "Run with a byte too many", ErrorCode::kProtocol,
-            [](auto& inputs) { inputs.front().bytes.emplace_back(); });
-    refused("S14", "Run with negative dims", ErrorCode::kProtocol,
-            [](auto& inputs) { inputs.front().dims.assign(1, -1); });
-    refused("S13", "Run with an input of another shape", ErrorCode::kInvalid,
+    refused("S9", "Run with an input too few", [](auto& inputs) { inputs.pop_back(); });
+    refused("S13", "Run with an input of another shape",
             [](auto& inputs) { inputs.front().dims.push_back(1); });
-    refused("S13", "Run with an input of another type", ErrorCode::kInvalid, [](auto& inputs) {
+    refused("S13", "Run with an input of another type", [](auto& inputs) {
       const bool is_long = inputs.front().elem_type == format::ElementType::kInt64;
       inputs.front() = *format::MakeTensor(
           is_long ? format::ElementType::kInt32 : format::ElementType::kInt64, inputs.front().dims);
     });
-    if (!subject.inputs.front().quantization) return;
-    refused("S14", "Run with an input without its parameters", ErrorCode::kProtocol,
-            [](auto& inputs) { inputs.front().quantization.reset(); });
-    refused("S13", "Run with an input of another scale", ErrorCode::kInvalid, [](auto& inputs) {
+    refused("S13", "Run with an input of another scale", [](auto& inputs) {
       float& scale = inputs.front().quantization->scale.front();
       scale *= scale < 1 ? 2.0F : 0.5F;
     });
+    refused("S13", "Run with an input of another offset", [](auto& inputs) {
+      auto& q = *inputs.front().quantization;
+      q.offset.resize(q.scale.size());
+      q.offset.front() += q.offset.front() > 0 ? -1 : 1;
+    });
+    if (!IsLongerRefused(subject)) return;
+    refused("S13", "Run with an input of another size",
+            [](auto& inputs) { inputs.front() = Longer(inputs.front()); });
   }
 
-  void AskMeasure(std::uint64_t handle, const ProbeSubject& subject) {
+  // The outputs, which may be left out.
+  std::vector<Tensor> AskMeasure(std::uint64_t handle, const ProbeSubject& subject) {
     const auto timed = Expect<backend::RunResponse>(
         "S22", "Run with repetitions", backend::RunRequest{handle, subject.inputs, kRepetitions});
-    if (!timed || timed->seconds.size() == kRepetitions) return;
-    if (!timed->seconds.empty() || timed->outputs.empty()) {
+    if (!timed) return {};
+    const bool is_told = timed->seconds.size() == kRepetitions ||
+                         (timed->seconds.empty() && !timed->outputs.empty());
+    if (!is_told) {
       Add("S22", "Run with repetitions",
           "found " + std::to_string(timed->seconds.size()) + " seconds, expected " +
               std::to_string(kRepetitions) + ", or none and the outputs");
     }
+    return timed->outputs;
   }
 
   Process& process_;
   const ProcessOptions& options_;
   bool gone_ = false;
+  std::string description_;  // the first answer to Describe
   std::vector<Error> faults_;
 };
 

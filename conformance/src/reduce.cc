@@ -1,18 +1,8 @@
 #include "reduce.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace qtx::conformance {
-namespace {
-
-bool IsUsed(const TestModel& test, const std::string& name) {
-  return std::ranges::any_of(test.nodes, [&name](const format::Node& node) {
-    return std::ranges::find(node.inputs, name) != node.inputs.end();
-  });
-}
-
-}  // namespace
 
 bool Search::Try(TestModel candidate) {
   if (exhausted() || tester_.Run(candidate).kind != kind_) return false;
@@ -39,7 +29,7 @@ bool DropInputs(Search& search) {
       inputs[i].clear();
       while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
       std::erase_if(candidate.data,
-                    [&candidate](const Datum& datum) { return !IsUsed(candidate, datum.name); });
+                    [&candidate](const Datum& datum) { return !IsRead(candidate, datum.name); });
       changed |= search.Try(std::move(candidate));
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -83,7 +84,7 @@ bool IsRead(const format::Model& model, std::size_t first, std::size_t last,
     return true;
   }
   for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
-    if ((i < first || i >= last) && Contains(model.graph.nodes[i].inputs, name)) return true;
+    if ((i < first || i >= last) && Contains(ReadsOf(model.graph.nodes[i]), name)) return true;
   }
   return false;
 }
@@ -129,6 +130,31 @@ void PickEach(std::vector<T>& values, const std::vector<std::int64_t>& indices,
 
 }  // namespace
 
+std::vector<std::string> ReadsOf(const format::Node& node) {
+  std::vector<std::string> reads = node.inputs;
+  for (const format::Attribute& attribute : node.attributes) {
+    for (const format::Graph& body : attribute.graphs) {
+      std::set<std::string> own;
+      for (const ValueInfo& input : body.inputs) own.insert(input.name);
+      for (const format::TensorData& constant : body.initializers) own.insert(constant.name);
+      for (const format::Node& inner : body.nodes) {
+        std::ranges::copy_if(ReadsOf(inner), std::back_inserter(reads),
+                             [&own](const std::string& name) { return !own.contains(name); });
+        own.insert(inner.outputs.begin(), inner.outputs.end());
+      }
+      for (const ValueInfo& output : body.outputs) {
+        if (!own.contains(output.name)) reads.push_back(output.name);
+      }
+    }
+  }
+  return reads;
+}
+
+bool IsRead(const TestModel& test, const std::string& name) {
+  return std::ranges::any_of(
+      test.nodes, [&name](const format::Node& node) { return Contains(ReadsOf(node), name); });
+}
+
 Result<TestModel> Extract(const format::Model& model, std::size_t first, std::size_t last,
                           const Observed& observed) {
   TestModel test;
@@ -139,7 +165,7 @@ Result<TestModel> Extract(const format::Model& model, std::size_t first, std::si
                     begin + static_cast<std::ptrdiff_t>(last));
   std::set<std::string> known;
   for (const format::Node& node : test.nodes) {
-    for (const std::string& name : node.inputs) {
+    for (const std::string& name : ReadsOf(node)) {
       if (name.empty() || !known.insert(name).second) continue;
       QTX_ASSIGN_OR_RETURN(test.data.emplace_back(), Load(model, name, observed));
     }

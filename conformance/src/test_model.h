@@ -33,6 +33,10 @@ struct TestModel {
 /// Tensors by the name of their value.
 using Observed = std::map<std::string, format::Tensor>;
 
+/// The names that a node reads: its inputs, and what its bodies take from the graphs around them.
+std::vector<std::string> ReadsOf(const format::Node& node);
+bool IsRead(const TestModel& test, const std::string& name);
+
 /// Nodes [first, last) of `model`: what they use of other nodes or as the graph's inputs becomes an
 /// input with its value of `observed`, what is used of theirs an output. All outputs of a single
 /// node are.

@@ -26,19 +26,6 @@ std::string ListText(const std::vector<std::int64_t>& values) {
   return list + "]";
 }
 
-std::string AttributeText(const Attribute& attribute) {
-  switch (attribute.type) {
-    case AttributeType::kInt:
-      return attribute.name + " " + std::to_string(attribute.i);
-    case AttributeType::kInts:
-      return attribute.name + " " + ListText(attribute.ints);
-    case AttributeType::kString:
-      return attribute.name + " " + attribute.s;
-    default:
-      return attribute.name;
-  }
-}
-
 // ONNX's defaults of lists: no padding, steps of one.
 std::int64_t DefaultOf(const std::string& name) {
   return name == "strides" || name == "dilations" || name == "group" ? 1 : 0;
@@ -62,12 +49,6 @@ void AddAttributes(const TestModel& test, std::size_t n, std::vector<Feature>& f
   }
 }
 
-bool IsNamed(const TestModel& test, const std::string& name) {
-  return std::ranges::any_of(test.nodes, [&name](const format::Node& node) {
-    return std::ranges::find(node.inputs, name) != node.inputs.end();
-  });
-}
-
 void AddOptionalInputs(const TestModel& test, std::size_t n, std::vector<Feature>& features) {
   const std::vector<std::string>& inputs = test.nodes[n].inputs;
   for (std::size_t i = 1; i < inputs.size(); ++i) {
@@ -77,7 +58,7 @@ void AddOptionalInputs(const TestModel& test, std::size_t n, std::vector<Feature
     left[i].clear();
     while (!left.empty() && left.back().empty()) left.pop_back();
     std::erase_if(without.data,
-                  [&without](const Datum& datum) { return !IsNamed(without, datum.name); });
+                  [&without](const Datum& datum) { return !IsRead(without, datum.name); });
     features.push_back({"with input " + std::to_string(i) + " (" + inputs[i] + ")", {without}});
   }
 }
@@ -201,6 +182,29 @@ void AddConstants(const TestModel& test, std::vector<Feature>& features) {
   }
 }
 
+// Integers that shapes and positions are given by: pads, starts, sizes.
+void AddNumbers(const TestModel& test, std::vector<Feature>& features) {
+  constexpr std::int64_t kMostNumbers = 8;
+  for (std::size_t i = 0; i < test.data.size(); ++i) {
+    const format::Tensor& tensor = test.data[i].tensor;
+    const std::int64_t count = format::ElementCount(tensor);
+    if (tensor.elem_type != ElementType::kInt64 || count > kMostNumbers) continue;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t value = tensor.As<std::int64_t>()[static_cast<std::size_t>(k)];
+      Feature feature{
+          "where " + test.data[i].name + "[" + std::to_string(k) + "] is " + std::to_string(value),
+          {}};
+      for (const std::int64_t other : {std::int64_t{0}, std::int64_t{1}}) {
+        if (other == value) continue;
+        TestModel changed = test;
+        changed.data[i].tensor.As<std::int64_t>()[static_cast<std::size_t>(k)] = other;
+        feature.without.push_back(std::move(changed));
+      }
+      features.push_back(std::move(feature));
+    }
+  }
+}
+
 // Sizes that separate multiples from others, beside `size`.
 std::set<std::int64_t> SizesBeside(std::int64_t size) {
   std::set<std::int64_t> sizes = {size - 1, size + 1, size + 2, size + 3, size + 4};
@@ -214,12 +218,28 @@ std::set<std::int64_t> SizesBeside(std::int64_t size) {
 
 }  // namespace
 
+std::string AttributeText(const Attribute& attribute) {
+  switch (attribute.type) {
+    case AttributeType::kInt:
+      return attribute.name + " " + std::to_string(attribute.i);
+    case AttributeType::kInts:
+      return attribute.name + " " + ListText(attribute.ints);
+    case AttributeType::kString:
+      return attribute.name + " " + attribute.s;
+    case AttributeType::kFloat:
+      return attribute.name + " " + std::to_string(attribute.f);
+    default:
+      return attribute.name;
+  }
+}
+
 std::vector<Feature> FeaturesOf(const TestModel& test) {
   std::vector<Feature> features;
   for (std::size_t n = 0; n < test.nodes.size(); ++n) {
     AddAttributes(test, n, features);
     AddOptionalInputs(test, n, features);
   }
+  AddNumbers(test, features);
   AddParameters(test, features);
   AddInputTypes(test, features);
   AddOutputTypes(test, features);

@@ -11,14 +11,17 @@
 
 namespace qtx::conformance {
 
+/// "strides [2, 1]", "group 2"; the name alone of what has no short text.
+std::string AttributeText(const format::Attribute& attribute);
+
 /// Variations that take one thing away. What is wrong with it and right without it hangs on it.
 struct Feature {
   std::string says;  // completes "wrong only ...": "with dilations [2]", "where x is UINT8Q"
   std::vector<TestModel> without;
 };
 
-/// Attributes, optional inputs, element types, offsets, ranges, parameters along an axis and
-/// constants of `test`. The reference may refuse any of them.
+/// Attributes, optional inputs, small INT64 tensors, element types, offsets, ranges, parameters
+/// along an axis and constants of `test`. The reference may refuse any of them.
 std::vector<Feature> FeaturesOf(const TestModel& test);
 
 /// An axis of an input or constant that may have other sizes.

@@ -165,6 +165,65 @@ TEST(Explain, NamesAnAverageOfNarrowSums) {
   EXPECT_THAT(ExplainStored(full, {254}), Contains("average_16_bits_saturates"));
 }
 
+// Dilated by 2, 1 and 3 are added, else 1 and 2. With a stride of 2 a kernel of one reads 1 and 3,
+// else 1 and 2.
+TEST(Explain, NamesStepsThatAreIgnored) {
+  const std::string inputs =
+      " inputs: {x: {type: int8q, shape: [1, 1, 3], scale: 1, data: [1, 2, 3]},"
+      "   w: {type: int8q, shape: [1, 1, ";
+  const Case dilated = ParseOne(
+      "{id: t, spec: conv.S1, why: w, op: {type: Conv, attributes: {dilations: [2]}}," + inputs +
+      "2], scale: 1, data: [1, 1]}},"
+      " expect: {y: {type: int8q, shape: [1, 1, 1], scale: 1, data: [4]}}}");
+  EXPECT_THAT(ExplainStored(dilated, {3}), Contains("dilations_ignored"));
+  const Case strided = ParseOne(
+      "{id: t, spec: conv.S1, why: w, op: {type: Conv, attributes: {strides: [2]}}," + inputs +
+      "1], scale: 1, data: [1]}},"
+      " expect: {y: {type: int8q, shape: [1, 1, 2], scale: 1, data: [1, 3]}}}");
+  EXPECT_THAT(ExplainStored(strided, {1, 2}), Contains("pointwise_ignores_stride"));
+}
+
+// As unsigned numbers -1 is 255, above 5.
+TEST(Explain, NamesAMaximumOfTheOtherSignedness) {
+  const Case c = ParseOne(
+      "{id: t, spec: max_pool.S1, why: w, op: {type: MaxPool, attributes: {kernel_shape: [2]}},"
+      " inputs: {x: {type: int8q, shape: [1, 1, 2], scale: 1, data: [-1, 5]}},"
+      " expect: {y: {type: int8q, shape: [1, 1, 1], scale: 1, data: [5]}}}");
+  EXPECT_THAT(ExplainStored(c, {-1}), Contains("max_pool_unsigned"));
+}
+
+// 1 and 2 have the mean 1.5, to even 2; 4 is alone in its window, of which one place lies beyond
+// the input: 4 / 1, or 4 / 2 where it counts.
+TEST(Explain, NamesAnAverageThatCountsWhatLiesBeyond) {
+  const Case c = ParseOne(
+      "{id: t, spec: average_pool.S1, why: w, op: {type: AveragePool, attributes:"
+      "   {kernel_shape: [2], strides: [2], ceil_mode: 1, count_include_pad: 1}},"
+      " inputs: {x: {type: uint8q, shape: [1, 1, 3], scale: 1, data: [1, 2, 4]}},"
+      " expect: {y: {type: uint8q, shape: [1, 1, 2], scale: 1, data: [2, 4]}}}");
+  EXPECT_THAT(ExplainStored(c, {2, 2}), Contains("average_counts_overhang"));
+}
+
+// (1 - 3) * (1 - 5) twice is 16; two more products of stored 0 add (0 - 3) * (0 - 5) = 15 each.
+TEST(Explain, NamesADepthThatIsPaddedWithStoredZero) {
+  const Case c = ParseOne(
+      "{id: t, spec: mat_mul.S1, why: w, op: {type: MatMul},"
+      " inputs: {a: {type: int8q, shape: [1, 2], scale: 1, offset: 3, data: [1, 1]},"
+      "   b: {type: int8q, shape: [2, 1], scale: 1, offset: 5, data: [1, 1]}},"
+      " expect: {y: {type: int8q, shape: [1, 1], scale: 1, data: [16]}}}");
+  EXPECT_THAT(ExplainStored(c, {46}), Contains("depth_padded_to_4"));
+}
+
+// 1 / sqrt(1 + 3) is 2 quarters; without epsilon 1 / sqrt(1) is 4.
+TEST(Explain, NamesAnEpsilonThatIsIgnored) {
+  const Case c = ParseOne(
+      "{id: t, spec: rms_normalization.S1, why: w,"
+      " op: {type: RMSNormalization, attributes: {epsilon: 3.0}},"
+      " inputs: {x: {type: int8q, shape: [1], scale: 1, data: [1]},"
+      "   gain: {type: int8q, shape: [1], scale: 1, data: [1]}},"
+      " expect: {y: {type: int8q, shape: [1], scale: 0.25, data: [2]}}}");
+  EXPECT_THAT(ExplainStored(c, {4}), Contains("epsilon_ignored"));
+}
+
 // The largest is 127, so INT8 has a scale of 1: 127 0.75 -63.25 become 127 1 -63, which the weights
 // 4 make 508 4 -252 (from 508 3 -253). Rounded to UINT8, the scale is (127 + 63.25) / 255 =
 // 0.74607..., and the offset 63.25 / 0.74607 = 84.8, 85: 127 is 170.2, 170 and 126.83; 0.75

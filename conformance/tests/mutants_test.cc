@@ -81,7 +81,7 @@ class Mutated : public backend::Backend {
       if (IsOn(is_relu_ ? kReluOnly : kIdentityOnly)) ++first;
       if (IsOn(kHarmless)) first = static_cast<std::int8_t>(first + 0);
       if (IsOn(kEnds)) std::abort();
-      if (IsOn(kDeclines)) return Error{ErrorCode::kUnsupported, "", "for the test"};
+      if (IsOn(kDeclines)) return Error{ErrorCode::kUnsupported, "node", "for the test"};
       volatile bool hangs = IsOn(kHangs);
       while (hangs) {
       }

@@ -80,8 +80,19 @@ INSTANTIATE_TEST_SUITE_P(
                     Lie{"any_type", "S13", "another type: found Run"},
                     Lie{"any_shape", "S13", "another shape: found Run"},
                     Lie{"any_scale", "S13", "another scale: found Run"},
+                    Lie{"any_offset", "S13", "another offset: found Run"},
+                    Lie{"any_size", "S13", "another size: found Run"},
+                    Lie{"describe_counts_models", "S7", "Describe with models: found another"},
+                    Lie{"cut_off_model", "S8", "a model that is cut off: found Prepare"},
+                    Lie{"handle_of_zero", "S11", "unknown handle 0: found Run"},
+                    Lie{"handle_after_last", "S11", "Run of unknown handle"},
+                    Lie{"short_tensor", "S14", "a byte too few: found Run"},
+                    Lie{"any_sign_of_scale", "S14", "a scale that is not positive: found Run"},
+                    Lie{"any_number_of_scales", "S14", "more scales"},
+                    Lie{"no_parameters", "S14", "without its parameters: found Run"},
                     Lie{"unchecked_tensor", "S14", "a byte too many: found Run"},
                     Lie{"seconds_missing", "S22", "found 1 seconds, expected 2"},
+                    Lie{"wrong_when_measured", "S9", "Run with repetitions: found another"},
                     Lie{"neither_seconds_nor_outputs", "S22", "found 0 seconds"},
                     Lie{"status_at_end", "S6", "found status 3, expected 0"},
                     Lie{"killed_at_end", "S6", "SIGKILL"},
@@ -144,6 +155,21 @@ TEST(Protocol, FindsAReleaseOfAnotherModelToo) {
   const BackendReport row = RunLiar("releases_all");
   EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
   EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr("on Release: handle: no"));
+}
+
+// Of these the probe alone prepares a third model of one kind.
+TEST(Protocol, FindsABackendThatHoldsTwoModelsOnly) {
+  const BackendReport row = RunLiar("two_models");
+  ASSERT_FALSE(row.protocol_faults.empty());
+  EXPECT_EQ(row.protocol_faults[0].clause, "backend_protocol.S8");
+  EXPECT_FALSE(Conforms(row));
+}
+
+// Source: backend_protocol.S15.
+TEST(Protocol, FailsADeclineThatDoesNotSayOfWhat) {
+  const BackendReport row = RunLiar("decline_without_place");
+  EXPECT_EQ(row.cases.at(0).outcome, Outcome::kFail);
+  EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr("declined without a place"));
 }
 
 // Such an input may have no scale that could be another one.

@@ -128,6 +128,10 @@ constexpr const char* kLong =
     "inputs: {x: {type: int8q, scale: 1, offset: 3, shape: [3, 8],"
     " generate: {kind: uniform, seed: 1}}}\n"
     "expect: {y: {type: int8q, scale: 1, shape: [3, 8]}}\n";
+constexpr const char* kNan =
+    "id: a\nspec: identity.S1\nwhy: w\nop: {type: Identity}\n"
+    "inputs: {x: {type: float, data: [nan, 1.0]}}\n"
+    "expect: {y: {type: float, data: [nan, 1.0]}}\n";
 constexpr const char* kOpenShape =
     "id: a\nspec: relu.S1\nwhy: w\nop: {type: Relu}\n"
     "inputs: {x: {type: int8q, scale: 1, shape: [n, 2], data: [1, -2, 3, 4]}}\n"
@@ -231,6 +235,14 @@ INSTANTIATE_TEST_SUITE_P(
                   if (q.run < 3) return std::nullopt;
                   return Outputs{};
                 }},
+        LieCase{"ChangesThePayloadOfNan", "run 3 of handle 1: gives another answer",
+                [](Question& q) -> std::optional<Result<Outputs>> {
+                  if (q.run != 3 || q.first_outputs.empty()) return std::nullopt;
+                  Outputs outputs = q.first_outputs;
+                  Spoil(outputs[0]);
+                  return outputs;
+                },
+                false, kNan},
         LieCase{"KeepsTheData", "run 2 of handle 1, other inputs: output 'y' differs",
                 [](Question& q) { return KeepInput(q, 0); }},
         LieCase{"KeepsTheScale", "run 2 of handle 1, other inputs: output 'y' differs",

@@ -25,6 +25,7 @@ using namespace qtx::backend;  // NOLINT(google-build-using-namespace): most of 
 using qtx::Error;
 using qtx::ErrorCode;
 using qtx::format::Tensor;
+namespace format = qtx::format;
 
 class Liar {
  public:
@@ -34,18 +35,24 @@ class Liar {
     Description description{"liar", "1", {"exact"}, "test"};
     if (lie_ == "no_such_arithmetic") description.arithmetics.emplace_back("exactly");
     if (lie_ == "describe_changes") description.version = std::to_string(++described_);
+    if (lie_ == "describe_counts_models") description.version = std::to_string(handles_.size());
     return description;
   }
 
   Response operator()(const PrepareRequest& request) {
     const auto model = qtx::format::Model::Parse(request.model);
-    if (!model && lie_ != "any_model") return Refusal("model");
+    const bool is_cut_off = !model && request.model.size() > sizeof("not a model");
+    if (!model && lie_ != "any_model" && !(is_cut_off && lie_ == "cut_off_model")) {
+      return Refusal("model");
+    }
     if (request.arithmetic != "exact" && lie_ != "any_arithmetic") {
       return Error{ErrorCode::kUnsupported, "arithmetic", "only exact"};
     }
     if (lie_ == "silent_decline") return Error{ErrorCode::kUnsupported, "", ""};
     if (lie_ == "refusal_by_io") return Error{ErrorCode::kIo, "model", "no"};
+    if (lie_ == "decline_without_place") return Error{ErrorCode::kUnsupported, "", "not today"};
     if (lie_ == "one_model" && !handles_.empty()) return Refusal("a second model");
+    if (lie_ == "two_models" && handles_.size() == 2) return Refusal("a third model");
     const std::uint64_t handle = lie_ == "same_handle" ? 1 : ++last_;
     handles_.insert(handle);
     if (model) declared_ = model->graph.inputs.front();
@@ -53,7 +60,10 @@ class Liar {
   }
 
   Response operator()(const RunRequest& request) {
-    if (!handles_.contains(request.handle) && lie_ != "any_handle") return Refusal("handle");
+    const bool known = handles_.contains(request.handle) || lie_ == "any_handle" ||
+                       (lie_ == "handle_of_zero" && request.handle == 0) ||
+                       (lie_ == "handle_after_last" && request.handle == last_ + 1);
+    if (!known) return Refusal("handle");
     if (request.inputs.size() != 1 && lie_ != "any_count") return Refusal("inputs");
     if (request.inputs.empty()) return RunResponse{};
     const Tensor& input = request.inputs[0];
@@ -63,6 +73,13 @@ class Liar {
     if (input.quantization && input.quantization->scale != type.quantization->scale &&
         lie_ != "any_scale") {
       return Refusal("scale");
+    }
+    if (input.quantization && input.quantization->offset != type.quantization->offset &&
+        lie_ != "any_offset") {
+      return Refusal("offset");
+    }
+    if (input.dims != format::FixedDims(*type.shape) && lie_ != "any_shape" && lie_ != "any_size") {
+      return Refusal("size");
     }
     ++runs_;
     RunResponse response{{input}, {}};
@@ -77,6 +94,7 @@ class Liar {
     if (lie_ == "seconds_unasked") response.seconds = {0.5};
     if (request.repetitions == 0) return response;
     response.seconds.assign(request.repetitions, 0.5);
+    if (lie_ == "wrong_when_measured") response.outputs[0].bytes[0] ^= std::byte{1};
     if (lie_ == "seconds_missing") response.seconds.pop_back();
     if (lie_ == "neither_seconds_nor_outputs") return RunResponse{};
     return response;
@@ -97,7 +115,14 @@ class Liar {
     if (request) return std::visit(*this, *request);
     const bool tensor = request.error().where.find("inputs") != std::string::npos;
     if (lie_ == "refusal_of_other_code" && !tensor) return Refusal("frame");
+    const auto of = [&](std::string_view text) {
+      return request.error().Text().find(text) != std::string::npos;
+    };
     if (lie_ == "unchecked_tensor" && tensor) return RunResponse{};
+    if (lie_ == "short_tensor" && of("found 2 bytes")) return RunResponse{};
+    if (lie_ == "any_sign_of_scale" && of("not positive")) return RunResponse{};
+    if (lie_ == "any_number_of_scales" && of("found 3 values")) return RunResponse{};
+    if (lie_ == "no_parameters" && of("absent")) return RunResponse{};
     if (lie_ == "exits_after_error") std::_Exit(0);
     return request.error();
   }
