@@ -16,9 +16,10 @@ namespace {
 
 // With UINT8 for a quantized type, where the operator moves values of any type.
 std::vector<ElementType> TypesOf(const std::vector<ValueFacts>& values, bool moves = false) {
-  std::vector<ElementType> types;
-  for (const ValueFacts& value : values)
-    types.push_back(moves && IsQuantized(value.type) ? ElementType::kUint8 : value.type);
+  std::vector<ElementType> types(values.size());
+  std::ranges::transform(values, types.begin(), [moves](const ValueFacts& value) {
+    return moves && IsQuantized(value.type) ? ElementType::kUint8 : value.type;
+  });
   return types;
 }
 

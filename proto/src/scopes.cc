@@ -121,6 +121,20 @@ class Nesting {
     if (value.type) ForEachTensorName(*value.type, [this](std::string& name) { Strip(name); });
   }
 
+  Result<void> FillBodies(Node& node, std::size_t scope) {
+    for (Attribute& attribute : node.attributes) {
+      for (Graph& body : attribute.graphs) {
+        const std::size_t below = flat_.ScopeOf(body.name);
+        // Else it was hollow in the model, too, or is of another graph, which might be its own.
+        if (below == 0 || flat_.scopes()[below].parent != scope) continue;
+        if (!filled_.insert(below).second) continue;
+        Strip(body.name);
+        QTX_ASSIGN_OR_RETURN(body, Fill(std::move(body), below));
+      }
+    }
+    return {};
+  }
+
   // `hollow` with the contents of the scope.
   Result<Graph> Fill(Graph hollow, std::size_t scope) {
     Graph& graph = graphs_[scope];
@@ -129,16 +143,7 @@ class Nesting {
       for (auto* names : {&node.inputs, &node.outputs}) {
         for (std::string& name : *names) Strip(name);
       }
-      for (Attribute& attribute : node.attributes) {
-        for (Graph& body : attribute.graphs) {
-          const std::size_t below = flat_.ScopeOf(body.name);
-          // Else it was hollow in the model, too, or is of another graph, which might be its own.
-          if (below == 0 || flat_.scopes()[below].parent != scope) continue;
-          if (!filled_.insert(below).second) continue;
-          Strip(body.name);
-          QTX_ASSIGN_OR_RETURN(body, Fill(std::move(body), below));
-        }
-      }
+      QTX_RETURN_IF_ERROR(FillBodies(node, scope));
     }
     for (TensorData& data : graph.initializers) {
       if (scope == 0) continue;
@@ -240,7 +245,8 @@ void FlatModel::TakeBodies(Node& node, std::size_t index, const Level& level) {
       scope.prefix = marker_ + std::to_string(id) + marker_;
       scope.place = scopes_[level.scope].place + "graph.node[" + std::to_string(index) + "] '" +
                     node.name + "': " + attribute.name + suffix + ": ";
-      scope.path = scopes_[level.scope].path + called + "." + attribute.name + suffix + "/";
+      scope.path = scopes_[level.scope].path;
+      scope.path.append(called).append(".").append(attribute.name).append(suffix).append("/");
       scope.attribute = attribute.name + suffix;
       Graph body = std::exchange(attribute.graphs[k], {});
       Graph& hollow = attribute.graphs[k];

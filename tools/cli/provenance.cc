@@ -80,7 +80,7 @@ std::string MakeDocument(std::string_view schema, std::string_view object) {
 }
 
 std::string VersionText() {
-  std::string text = std::string("qtx " QTX_VERSION " (commit ") + kBuildCommit + ")\nfeatures:";
+  std::string text = std::string(QTX_VERSION " (commit ") + kBuildCommit + ")\nfeatures:";
   for (const std::string& name : FeatureNames()) text += " " + name;
   return text;
 }

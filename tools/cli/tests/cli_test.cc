@@ -322,7 +322,8 @@ TEST_F(Qtx, NamesTheFileOfValidateThatIsMissingOrForeign) {
 TEST_F(Qtx, SaysItsVersionAndCommit) {
   EXPECT_TRUE(std::regex_match(
       Run("--version").out,
-      std::regex(R"([0-9]+\.[0-9]+\.[0-9]+ \(commit ([0-9a-f]{40}(-dirty)?|unknown)\)\n)")));
+      std::regex(
+          R"([0-9]+\.[0-9]+\.[0-9]+ \(commit ([0-9a-f]{40}(-dirty)?|unknown)\)\nfeatures:( [a-z-]+)+\n)")));
 }
 
 // Without what differs between two runs of the same: provenance and times.
