@@ -40,26 +40,6 @@ TEST(Cases, AreAtLeastTwentyInEveryArithmetic) {
   }
 }
 
-// The level that an element type asks for; empty where it asks for none.
-std::string_view LevelOf(format::ElementType type) {
-  if (format::IsSmallFloat(type)) return "scaled-float";
-  return format::IsIntegerStorage(type) && format::BitWidth(type) < 8 ? "subbyte" : "";
-}
-
-// A backend takes a level by the types it has: no case of it may need others.
-TEST(Cases, StandInTheLevelTheirTypesAskFor) {
-  for (const Case& c : Cases().cases) {
-    for (const auto& values : {c.inputs, c.initializers, c.outputs}) {
-      for (const CaseValue& value : values) {
-        const std::string_view asked = LevelOf(value.type.elem_type);
-        const bool higher = asked == "subbyte" && c.level == "scaled-float";  // of a case with both
-        EXPECT_TRUE(asked.empty() || c.level == asked || higher)
-            << c.id << ": " << value.name << " asks for " << asked << ", found " << c.level;
-      }
-    }
-  }
-}
-
 // A case that is not about a refusal must not break a rule by accident.
 TEST(Cases, ThatRunKeepEveryRuleOfTheFormat) {
   for (const Case& c : Cases().cases) {

@@ -217,7 +217,7 @@ TEST(Explain, NamesADepthThatIsPaddedWithStoredZero) {
 TEST(Explain, NamesAnEpsilonThatIsIgnored) {
   const Case c = ParseOne(
       "{id: t, spec: rms_normalization.S1, why: w,"
-      " op: {type: RMSNormalization, attributes: {epsilon: 3.0}},"
+      " op: {type: RMSNormalization, opset: 23, attributes: {epsilon: 3.0}},"
       " inputs: {x: {type: int8q, shape: [1], scale: 1, data: [1]},"
       "   gain: {type: int8q, shape: [1], scale: 1, data: [1]}},"
       " expect: {y: {type: int8q, shape: [1], scale: 0.25, data: [2]}}}");
