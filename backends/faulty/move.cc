@@ -31,9 +31,8 @@ Copy CopyOf(const Call& call, const Values& from, const OutputType& to) {
   const format::Quantization& y = *to.quantization;
   const bool same = x.scale[0] == y.scale[0] && format::OffsetAt(x, 0) == format::OffsetAt(y, 0);
   if (!same) return Copy::kNo;
-  const bool range =
-      from.type == to.elem_type &&
-      format::StoredRange(from.type, x) == format::StoredRange(to.elem_type, y);
+  const bool range = from.type == to.elem_type &&
+                     format::StoredRange(from.type, x) == format::StoredRange(to.elem_type, y);
   return range ? Copy::kRaw : Copy::kClamped;
 }
 
@@ -98,8 +97,9 @@ Result<Tensor> Moved(const Call& call, std::size_t output, Dims dims,
   // Equal parameters are compared element by element (definitions.S1), which this does not do.
   const OutputType& to = call.outputs[output];
   const bool along_axes = std::ranges::any_of(sources, [&](const Source& s) {
-    return s.from != nullptr && s.from->quantized && to.quantization && s.from->type == to.elem_type &&
-           !OneScale(s.from->quantization) && !OneScale(to.quantization);
+    return s.from != nullptr && s.from->quantized && to.quantization &&
+           s.from->type == to.elem_type && !OneScale(s.from->quantization) &&
+           !OneScale(to.quantization);
   });
   if (along_axes && call.node.op_type != "Cast") return Declined(call, "parameters along an axis");
   if (plain) return MovedIntegers(call, output, std::move(dims), first->from->type, sources);

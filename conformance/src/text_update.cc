@@ -25,8 +25,8 @@ struct Item {
 
 std::string Label(const Item& item) { return item.c->id + " @" + item.arithmetic + ": "; }
 
-// The digest of the outputs, the clause of a refusal, or kDeclinedAnswer. A refusal without clause is no
-// answer to a case that must be refused.
+// The digest of the outputs, the clause of a refusal, or kDeclinedAnswer. A refusal without clause
+// is no answer to a case that must be refused.
 Result<std::string> Ask(backend::Backend& backend, const Item& item, const format::Model& model) {
   const auto run = [&]() -> Result<std::vector<format::Tensor>> {
     QTX_ASSIGN_OR_RETURN(const auto prepared, backend.Prepare(model, item.arithmetic));

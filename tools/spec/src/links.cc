@@ -29,7 +29,8 @@ Result<std::vector<std::string>> FilesOf(const fs::path& root, const std::string
   QTX_ASSIGN_OR_RETURN(std::vector<std::string> paths,
                        conformance::FindFiles((root / module).string(), extension));
   for (std::string& path : paths) path.insert(0, module + "/");
-  std::erase_if(paths, [](const std::string& path) { return path.find("/venv/") != std::string::npos; });
+  std::erase_if(paths,
+                [](const std::string& path) { return path.find("/venv/") != std::string::npos; });
   return paths;
 }
 

@@ -38,8 +38,8 @@ std::string_view Name(TextVerdict verdict);  // "confirmed", the value in the JS
 
 /// Answers by case and arithmetic. The file has for each case a line `QUESTION ID`, QUESTION being
 /// the digest of model and inputs, and below it indented lines `ANSWER ARITHMETIC...`, ANSWER being
-/// the digest of the outputs, the clause by which the text refuses the case, or kDeclinedAnswer. Lines
-/// are sorted; those that begin with # are comments.
+/// the digest of the outputs, the clause by which the text refuses the case, or kDeclinedAnswer.
+/// Lines are sorted; those that begin with # are comments.
 class TextAnswers {
  public:
   /// Errors: kInvalid at "where:line" for a line that Text would not write there, or an arithmetic

@@ -15,9 +15,8 @@ bool IsQonnxQuantizer(const format::Node& node) {
 }
 
 bool IsQonnx(const Source& source) {
-  return source.onnx && AnyNode(*source.onnx, [](const format::Node& node) {
-           return IsQonnxDomain(node.domain);
-         });
+  return source.onnx &&
+         AnyNode(*source.onnx, [](const format::Node& node) { return IsQonnxDomain(node.domain); });
 }
 
 }  // namespace qtx::convert

@@ -7,7 +7,8 @@
 
 namespace qtx::convert::golden {
 
-constexpr double kUnit = 0x1p-24;  // what rounding to binary32 may change a value by, relative to it
+constexpr double kUnit =
+    0x1p-24;  // what rounding to binary32 may change a value by, relative to it
 
 struct LstmBounds {
   std::vector<double> y, h, c;  // element by element of Y, Y_h and Y_c
