@@ -103,6 +103,13 @@ Mean CountBeyond(const Mean& right, const Window& window, bool counts_padding) {
   return {right.sum, right.count + (counts_padding ? window.beyond : 0)};
 }
 
+bool IsByteOfOneScale(const Tensor& x) {
+  return x.quantization && x.quantization->axis.empty() && format::BitWidth(x.elem_type) == 8;
+}
+
+// -1 is 255 and 255 is -1.
+std::int64_t OfOtherSignedness(std::int64_t v) { return v < 0 ? v + 256 : v > 127 ? v - 256 : v; }
+
 // A MaxPool that compares 8-bit stored values with the other signedness. The chosen values are
 // then converted as right ones are.
 bool CompareReinterpreted(NodeEditor& editor) {
@@ -110,13 +117,8 @@ bool CompareReinterpreted(NodeEditor& editor) {
   if (!node.op_type.ends_with("MaxPool") || node.outputs.size() != 1) return false;
   const bool done = editor.EditIntegers(editor.Input(0), [&](Integers& values, Tensor& x) {
     const auto windows = Windows::Of(node, x.dims);
-    if (!windows || !x.quantization || !x.quantization->axis.empty() ||
-        format::BitWidth(x.elem_type) != 8) {
-      return false;
-    }
+    if (!windows || !IsByteOfOneScale(x)) return false;
     const Integers from = values;
-    // Of the other signedness, -1 is 255 and 255 is -1.
-    const auto key = [](std::int64_t v) { return v < 0 ? v + 256 : v > 127 ? v - 256 : v; };
     x.dims.resize(2);
     values.resize(static_cast<std::size_t>(x.dims[0] * x.dims[1] * windows->outputs()));
     x.dims.insert(x.dims.end(), windows->output_dims().begin(), windows->output_dims().end());
@@ -128,7 +130,7 @@ bool CompareReinterpreted(NodeEditor& editor) {
       for (const std::int64_t element : window.elements) {
         seen.push_back(from[static_cast<std::size_t>(image + element)]);
       }
-      values[static_cast<std::size_t>(i)] = *std::ranges::max_element(seen, {}, key);
+      values[static_cast<std::size_t>(i)] = *std::ranges::max_element(seen, {}, OfOtherSignedness);
     }
     return true;
   });
